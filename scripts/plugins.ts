@@ -9,6 +9,7 @@ import { zipFile } from '../src/orders/export/export-zip.ts'
 const ROOT = join(import.meta.dirname, '..')
 const SHARED = {
   'Comptoir.php': 'sdk/php/Comptoir.php',
+  'ShopOrder.php': 'plugins/shared/ShopOrder.php',
   'ShopPayment.php': 'plugins/shared/ShopPayment.php',
   'ShopPayments.php': 'plugins/shared/ShopPayments.php',
 }

@@ -48,7 +48,7 @@ test('both zips hold the module, the client and the shared part', async () => {
   rmSync(folder, { recursive: true, force: true })
   if (!unpacked) return
   assert.equal(unpacked.status, 0, unpacked.stdout.toString())
-  assert.equal(unpacked.stdout.toString().match(/No syntax errors/g)?.length, 11)
+  assert.equal(unpacked.stdout.toString().match(/No syntax errors/g)?.length, 13)
 })
 
 const withPhp = hasPhp ? test : () => {}
@@ -182,8 +182,8 @@ withPhp('a payment that ends fails the order that waits for it, but not one that
 })
 
 /** WooCommerce takes the newest real webhook of this event. */
-const take = async (order: number, event: string, code: string) =>
-  tell<string>({ do: 'webhook', order, ...(await php.hookOf(event, code)) })
+const take = async (order: number, event: string, code: string, set: Record<string, unknown> = {}) =>
+  tell<string>({ do: 'webhook', order, ...(await php.hookOf(event, code)), set })
 
 withPhp('money that arrives late, after the customer clicked Pay again, completes the shop’s order', async () => {
   const first = await pay({ order: 21 })
@@ -297,6 +297,27 @@ const undecided = async (code: string) => {
   const { data } = await shop.host.call<{ mispayments: { kind: string }[] }>('GET', path, { as: shop.merchant })
   return data.mispayments
 }
+
+const CARD = { status: 'processing', method: 'stripe', transaction: 'pi_card' }
+
+withPhp('an order paid by card is never completed by a second payment through Comptoir', async () => {
+  const code = await pay({ order: 41 })
+  await php.payUntilPaid(code)
+  const first = await take(41, 'order.paid', code, CARD)
+  assert.deepEqual([first.status, first.completed, first.mails.length], ['on-hold', 0, 1], 'a person must see it')
+  const twice = await take(41, 'order.paid', code)
+  assert.deepEqual([twice.status, twice.completed, twice.mails], ['on-hold', 0, []], 'the same webhook again')
+  const asked = await take(41, 'order.paid', code, { status: 'pending' })
+  assert.deepEqual([asked.status, asked.completed], ['pending', 0], 'a second payment never pays')
+})
+
+withPhp('an order paid by card and cancelled by a person is not completed by a second payment', async () => {
+  const code = await pay({ order: 42 })
+  await php.payUntilPaid(code)
+  await tell({ do: 'part', of: ['1', '1', '1'], order: 42, set: CARD })
+  const second = await take(42, 'order.paid', code, { status: 'cancelled' })
+  assert.deepEqual([second.status, second.completed, second.mails.length], ['cancelled', 0, 1])
+})
 
 withPhp('a part of the price is the same part of the USDC, exact and rounded down', async () => {
   const part = async (...of: string[]): Promise<string> => (await tell<string>({ do: 'part', of })).answer

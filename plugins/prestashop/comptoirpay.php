@@ -212,15 +212,25 @@ class ComptoirPay extends PaymentModule
         $names = ['PS_OS_BANKWIRE', 'PS_OS_OUTOFSTOCK_UNPAID'];
         $waiting = array_map(fn ($name) => (int) Configuration::get($name), $names);
         $waits = in_array((int) $order->current_state, $waiting, true);
-        $isPaid = (bool) $order->hasBeenPaid();
-        [$action, $note] = $payment->decide($codes, $isPaid, self::paidBy($order), $waits, $amount, $currency);
+        [$action, $note] = $payment->decide(new ShopOrder(
+            codes: $codes,
+            isPaid: (bool) $order->hasBeenPaid(),
+            paidBy: self::paidBy($order),
+            waits: $waits,
+            amount: $amount,
+            currency: $currency,
+            // hasBeenPaid() asks the order's history, which no later state changes
+            surplus: [],
+        ));
         if ($action === 'complete') {
             Configuration::updateValue("COMPTOIR_PAID_{$order->id}", $payment->code);
         }
-        $isNews = $note === '' || self::say($order, $note, $action === 'review' ? "review $payment->code" : $note);
+        $isReview = in_array($action, ['review', 'surplus'], true);
+        $isNews = $note === '' || self::say($order, $note, $isReview ? "review $payment->code" : $note);
         $state = match ($action) {
             'complete' => (int) Configuration::get('PS_OS_PAYMENT'),
-            'review' => $isNews ? self::reviewState($order, $isPaid) : null,
+            'review' => $isNews ? (int) Configuration::get('PS_OS_ERROR') : null,
+            'surplus' => $isNews ? self::surplusState($order) : null,
             'fail' => (int) Configuration::get('PS_OS_CANCELED'),
             'refund' => (int) Configuration::get('PS_OS_REFUND'),
             default => null,
@@ -231,12 +241,9 @@ class ComptoirPay extends PaymentModule
         return in_array($payment->state, ['paid', 'held'], true) ? array_diff($codes, [$payment->code]) : [];
     }
 
-    /** Where a person sees an order whose payment does not fit. null: what was sent, or is over, keeps its state. */
-    private static function reviewState(Order $order, bool $isPaid): ?int
+    /** Where a person sees an order that was paid twice. null: what was sent, or is over, keeps its state. */
+    private static function surplusState(Order $order): ?int
     {
-        if (!$isPaid) {
-            return (int) Configuration::get('PS_OS_ERROR');
-        }
         if ((int) $order->current_state !== (int) Configuration::get('PS_OS_PAYMENT')) {
             return null;
         }

@@ -29,38 +29,30 @@ final class ShopPayment
 
     /**
      * What this payment changes in the shop's order, the same in every shop system. `complete`: the order is paid;
-     * `review`: a person must see it; `wait`: it waits on; `fail`; `refund`; `note`: only a sentence; `none`.
-     * @param string[] $codes every payment that was opened for the order, the newest last
-     * @param bool $isPaid the shop's order is paid, whoever paid it
-     * @param string $paidBy the payment that paid it; empty: none of these
-     * @param bool $waits the shop's order waits for a payment through Comptoir
-     * @param string $amount what the shop's order costs now
+     * `review`: a person must see it; `surplus`: the same, and the order was paid before; `wait`: it waits on; `fail`;
+     * `refund`; `note`: only a sentence; `none`.
      * @return array{string, string} what to do, and a sentence for the people of the shop
      */
-    public function decide(
-        array $codes,
-        bool $isPaid,
-        string $paidBy,
-        bool $waits,
-        string $amount,
-        string $currency,
-    ): array {
-        $isNewest = end($codes) === $this->code;
+    public function decide(ShopOrder $order): array
+    {
+        $isNewest = array_slice($order->codes, -1) === [$this->code];
         return match ($this->state) {
             'paid' => match (true) {
-                $isPaid && $paidBy === $this->code => ['none', ''],
-                $isPaid => ['review', $this->secondPayment($paidBy)],
-                $this->costs($amount, $currency) => ['complete', ''],
+                $order->isPaid && $order->paidBy === $this->code => ['none', ''],
+                // a person decides about it, whatever becomes of the order's status meanwhile
+                in_array($this->code, $order->surplus, true) => ['none', ''],
+                $order->isPaid => ['surplus', $this->secondPayment($order->paidBy)],
+                $this->costs($order->amount, $order->currency) => ['complete', ''],
                 default => ['review', "Paid $this->amount $this->currency by $this->code, which is not the total."],
             },
-            'held' => [$waits && !$isPaid ? 'wait' : 'note', $this->heldPayment()],
+            'held' => [$order->waits && !$order->isPaid ? 'wait' : 'note', $this->heldPayment()],
             // an older payment that ends does not end the order, which waits for the newer one
             'ended' => match (true) {
-                $isNewest && $waits && !$isPaid => ['fail', $this->endedPayment()],
+                $isNewest && $order->waits && !$order->isPaid => ['fail', $this->endedPayment()],
                 $this->arrived !== '' => ['note', $this->endedPayment()],
                 default => ['none', ''],
             },
-            'refunded' => $this->code === $paidBy || ($paidBy === '' && $isNewest)
+            'refunded' => $this->code === $order->paidBy || ($order->paidBy === '' && $isNewest)
                 ? ['refund', 'Refunded through Comptoir.']
                 : ['note', "The payment $this->code was refunded in full."],
             default => ['none', ''],

@@ -2,6 +2,7 @@
 
 declare(strict_types=1);
 
+require_once __DIR__ . '/ShopOrder.php';
 require_once __DIR__ . '/ShopPayment.php';
 
 /** What every shop module does with Comptoir: pay, listen, refund, test the connection. No shop system is known here. */

@@ -101,11 +101,17 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
         return in_array($code, self::codesOf($order), true) ? $code : '';
     }
 
-    /** An order that a person put on hold or cancelled is still paid; one that the shop asks payment for is not. */
+    /**
+     * An order that a person or this module put on hold, or that was cancelled, is still paid; one that the shop asks
+     * payment for is not. WooCommerce keeps the date, whoever paid the order and whatever becomes of its status.
+     */
     private static function isPaid(WC_Order $order): bool
     {
-        $waits = $order->has_status(['on-hold', 'cancelled']) && self::paidBy($order) === '';
-        return !$waits && !$order->has_status(['pending', 'failed']);
+        return match (true) {
+            $order->has_status(['pending', 'failed']) => false,
+            $order->has_status(['on-hold', 'cancelled']) => $order->get_date_paid() !== null,
+            default => true,
+        };
     }
 
     /**
@@ -241,11 +247,18 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
         }
         // an order that is paid another way, or was ended by the shop, does not wait for this payment
         $waits = $order->get_payment_method() === $this->id && $order->has_status(['on-hold', 'pending', 'failed']);
-        [$isPaid, $paidBy, $amount] = [self::isPaid($order), self::paidBy($order), self::amountOf($order)];
-        [$action, $note] = $payment->decide($codes, $isPaid, $paidBy, $waits, $amount, $order->get_currency());
+        [$action, $note] = $payment->decide(new ShopOrder(
+            codes: $codes,
+            isPaid: self::isPaid($order),
+            paidBy: self::paidBy($order),
+            waits: $waits,
+            amount: self::amountOf($order),
+            currency: $order->get_currency(),
+            surplus: self::listOf($order, '_comptoir_surplus'),
+        ));
         match ($action) {
             'complete' => $this->complete($order, $payment->code),
-            'review' => self::review($order, $payment->code, $note, $isPaid),
+            'review', 'surplus' => self::review($order, $payment->code, $note, $action === 'surplus'),
             'wait', 'fail', 'refund', 'note' => self::say($order, $note, $note),
             'none' => null,
         };
@@ -265,14 +278,18 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
     }
 
     /** A person must see it: in the order, in the list of orders where nothing was sent yet, and in the mail. */
-    private static function review(WC_Order $order, string $code, string $note, bool $isPaid): void
+    private static function review(WC_Order $order, string $code, string $note, bool $isSurplus): void
     {
+        if ($isSurplus) {
+            $order->add_meta_data('_comptoir_surplus', $code);
+            $order->save_meta_data();
+        }
         // what a person has settled since is not opened again
         if (!self::say($order, $note, "review $code")) {
             return;
         }
         // an order that was sent, or is over, keeps its status
-        if (!$isPaid || $order->has_status('processing')) {
+        if (!$isSurplus || $order->has_status('processing')) {
             $order->update_status('on-hold');
         }
         $subject = "Order {$order->get_order_number()}: please check its payment";

@@ -122,6 +122,7 @@ final class WC_Order
     public string $status = 'pending';
     public string $method = 'comptoir';
     public string $transaction = '';
+    public ?string $paid = null;
     public string $currency = 'EUR';
     public array $meta = [];
     public array $notes = [];
@@ -134,6 +135,15 @@ final class WC_Order
     {
         $this->$name = $value;
         Shop::$orders[$this->id]->$name = $value;
+    }
+    public function get_date_paid(): ?string
+    {
+        return $this->paid;
+    }
+    /** WooCommerce sets the date once, whoever moves the order to a paid status, and keeps it when the status changes. */
+    public function date(): void
+    {
+        in_array($this->status, ['processing', 'completed'], true) && $this->write('paid', $this->paid ?? 'today');
     }
     public function get_id(): int
     {
@@ -188,6 +198,7 @@ final class WC_Order
     {
         $this->save_meta_data();
         $this->write('status', $status);
+        $this->date();
         $note === '' || $this->add_order_note($note);
     }
     public function get_status(): string
@@ -199,6 +210,7 @@ final class WC_Order
         $this->save_meta_data();
         $this->write('transaction', $code);
         $this->write('status', 'processing');
+        $this->date();
         Shop::$orders[$this->id]->completed++;
     }
     public function add_order_note(string $note): void
@@ -232,6 +244,7 @@ function WC(): object
                 foreach ($changes as $name => $value) {
                     Shop::$orders[$id]->$name = $value;
                 }
+                Shop::$orders[$id]->date();
             }
             return getenv('WEBHOOK_URL');
         }
@@ -251,6 +264,7 @@ while (($line = fgets(STDIN)) !== false) {
     foreach ($command['set'] ?? [] as $name => $value) {
         $order->$name = $value;
     }
+    $order->date();
     Shop::$meanwhile = isset($command['meanwhile']) ? [$id => $command['meanwhile']] : [];
     $gateway = new WC_Gateway_Comptoir();
     $answer = match ($command['do']) {
