@@ -300,7 +300,7 @@ const undecided = async (code: string) => {
 
 const CARD = { status: 'processing', method: 'stripe', transaction: 'pi_card' }
 
-withPhp('an order paid by card is never completed by a second payment through Comptoir', async () => {
+withPhp('an order paid by card keeps its state whatever becomes of a second payment through Comptoir', async () => {
   const code = await pay({ order: 41 })
   await php.payUntilPaid(code)
   const first = await take(41, 'order.paid', code, CARD)
@@ -309,6 +309,9 @@ withPhp('an order paid by card is never completed by a second payment through Co
   assert.deepEqual([twice.status, twice.completed, twice.mails], ['on-hold', 0, []], 'the same webhook again')
   const asked = await take(41, 'order.paid', code, { status: 'pending' })
   assert.deepEqual([asked.status, asked.completed], ['pending', 0], 'a second payment never pays')
+  await shop.host.db.run(sql`update orders set status = 'FULL_REFUNDED' where code = ${code}`)
+  const back = await take(41, 'order.paid', code, { status: 'on-hold' })
+  assert.deepEqual([back.status, back.notes.at(-1)], ['on-hold', `The payment ${code} was refunded in full.`])
 })
 
 withPhp('an order paid by card and cancelled by a person is not completed by a second payment', async () => {

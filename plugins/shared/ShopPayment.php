@@ -35,12 +35,11 @@ final class ShopPayment
      */
     public function decide(ShopOrder $order): array
     {
-        $isNewest = array_slice($order->codes, -1) === [$this->code];
         return match ($this->state) {
             'paid' => match (true) {
                 $order->isPaid && $order->paidBy === $this->code => ['none', ''],
                 // a person decides about it, whatever becomes of the order's status meanwhile
-                in_array($this->code, $order->surplus, true) => ['none', ''],
+                $this->isSurplus($order) => ['none', ''],
                 $order->isPaid => ['surplus', $this->secondPayment($order->paidBy)],
                 $this->costs($order->amount, $order->currency) => ['complete', ''],
                 default => ['review', "Paid $this->amount $this->currency by $this->code, which is not the total."],
@@ -48,11 +47,11 @@ final class ShopPayment
             'held' => [$order->waits && !$order->isPaid ? 'wait' : 'note', $this->heldPayment()],
             // an older payment that ends does not end the order, which waits for the newer one
             'ended' => match (true) {
-                $isNewest && $order->waits && !$order->isPaid => ['fail', $this->endedPayment()],
+                $this->isNewest($order) && $order->waits && !$order->isPaid => ['fail', $this->endedPayment()],
                 $this->arrived !== '' => ['note', $this->endedPayment()],
                 default => ['none', ''],
             },
-            'refunded' => $this->code === $order->paidBy || ($order->paidBy === '' && $isNewest)
+            'refunded' => $this->isPaymentOf($order)
                 ? ['refund', 'Refunded through Comptoir.']
                 : ['note', "The payment $this->code was refunded in full."],
             default => ['none', ''],
@@ -64,13 +63,33 @@ final class ShopPayment
         return $this->amount === $amount && $this->currency === $currency;
     }
 
+    /**
+     * This payment paid the order, or was to pay it: its refund is the order's. An order that was paid another way, and
+     * one whose second payment a person decides about, is still paid when that second payment goes back.
+     */
+    private function isPaymentOf(ShopOrder $order): bool
+    {
+        return $this->code === $order->paidBy
+            || (!$order->isPaid && $order->paidBy === '' && $this->isNewest($order) && !$this->isSurplus($order));
+    }
+
+    private function isNewest(ShopOrder $order): bool
+    {
+        return array_slice($order->codes, -1) === [$this->code];
+    }
+
+    private function isSurplus(ShopOrder $order): bool
+    {
+        return in_array($this->code, $order->surplus, true);
+    }
+
     private function secondPayment(string $paidBy): string
     {
         $what = "$this->code ($this->amount $this->currency)";
         return $paidBy === ''
             ? "Comptoir received the payment $what, but the order no longer waited for one. If the customer paid "
                 . 'twice, refund it in Comptoir.'
-            : "Paid a second time: $what. The first payment was $paidBy. Refund one of them in Comptoir.";
+            : "Paid a second time: $what. The first payment was $paidBy. Refund the second one in Comptoir.";
     }
 
     private function heldPayment(): string

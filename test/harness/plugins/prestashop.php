@@ -330,6 +330,7 @@ namespace {
                 isset($command['state']) && Shop::$orders[2]['current_state'] = $command['state'];
                 return (new ComptoirPayWebhookModuleFrontController($module))->take($command['body'], $command['headers']);
             })(),
+            'state' => (new Order($command['order']))->setCurrentState($command['state']),
             'open' => $module->openPayment(new Order($command['order']), 'EUR'),
             'thanks' => $module->hookDisplayPaymentReturn(['order' => new Order($command['order'])]),
             'slip' => (function () use ($module, $command) {
