@@ -96,8 +96,11 @@ withPhp('an order is paid by a real webhook once, a forged one changes nothing, 
   await tell({ do: 'refund', amount: 20, lost: true })
   assert.equal((await tell<boolean>({ do: 'refund', amount: 20 })).answer, true)
   assert.deepEqual(await refundsOf(code), ['21.600000'], 'a click whose answer was lost refunds once')
+  const part = await tell<{ redirect: string }>({ do: 'pay' })
+  assert.equal(part.answer.redirect, 'https://shop.example/thanks/7', 'nor when a part of it goes back')
+  await shop.host.db.run(sql`update orders set status = 'FULL_REFUNDED' where code = ${code}`)
   const taken = await pay({ order: 7 })
-  assert.deepEqual([taken === code, await statusOf(taken)], [false, 'INITIAL'], 'a refunded payment pays nothing')
+  assert.deepEqual([taken === code, await statusOf(taken)], [false, 'INITIAL'], 'what was refunded in full pays nothing')
 })
 
 /** The customer pays in the shop. @returns the code of the order that the payment page shows */
@@ -320,6 +323,21 @@ withPhp('an order paid by card and cancelled by a person is not completed by a s
   await tell({ do: 'part', of: ['1', '1', '1'], order: 42, set: CARD })
   const second = await take(42, 'order.paid', code, { status: 'cancelled' })
   assert.deepEqual([second.status, second.completed, second.mails.length], ['cancelled', 0, 1])
+})
+
+withPhp('a payment of which a part was refunded before the shop heard of it has paid the order', async () => {
+  const code = await pay({ order: 44 })
+  const { data } = await shop.accept(code, { network: shop.chain.chainId, userAddress: PAYER })
+  await shop.chain.pay({ to: data.toAddress, units: 54_000_000n })
+  await shop.makeFinal()
+  await shop.reaches(code, 'PAID')
+  const revert = `/api/next/confirm_conversion/revert/${code}`
+  await shop.host.call('POST', revert, { as: shop.merchant, body: { amount: '10.80' } })
+  const heard = await take(44, 'order.paid', code)
+  assert.deepEqual([heard.answer, heard.status, heard.completed], ['refunding', 'processing', 1])
+  assert.match(heard.notes.at(-1) ?? '', /^A refund of the payment \w+ has begun in Comptoir/)
+  const again = await tell<{ redirect: string }>({ do: 'pay', order: 44, set: { status: 'pending' } })
+  assert.equal(again.answer.redirect, 'https://shop.example/thanks/44', 'the price is not asked for again')
 })
 
 withPhp('a part of the price is the same part of the USDC, exact and rounded down', async () => {

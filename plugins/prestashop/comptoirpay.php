@@ -167,7 +167,7 @@ class ComptoirPay extends PaymentModule
             Configuration::get("COMPTOIR_PAID_$id") !== false || Configuration::updateValue("COMPTOIR_PAID_$id", '');
         });
         $this->apply($payment);
-        return $payment->state === 'paid' ? $urls['return'] : $payment->url;
+        return $payment->hasPaid() ? $urls['return'] : $payment->url;
     }
 
     /** The customer is back from the payment's page. If the webhook is late or lost, Comptoir still knows. */
@@ -238,7 +238,7 @@ class ComptoirPay extends PaymentModule
         if ($state !== null && (int) $order->current_state !== $state) {
             $order->setCurrentState($state);
         }
-        return in_array($payment->state, ['paid', 'held'], true) ? array_diff($codes, [$payment->code]) : [];
+        return $payment->hasMoney() ? array_diff($codes, [$payment->code]) : [];
     }
 
     /** Where a person sees an order that was paid twice. null: what was sent, or is over, keeps its state. */

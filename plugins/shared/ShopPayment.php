@@ -36,12 +36,12 @@ final class ShopPayment
     public function decide(ShopOrder $order): array
     {
         return match ($this->state) {
-            'paid' => match (true) {
+            'paid', 'refunding', 'partly_refunded' => match (true) {
                 $order->isPaid && $order->paidBy === $this->code => ['none', ''],
                 // a person decides about it, whatever becomes of the order's status meanwhile
                 $this->isSurplus($order) => ['none', ''],
                 $order->isPaid => ['surplus', $this->secondPayment($order->paidBy)],
-                $this->costs($order->amount, $order->currency) => ['complete', ''],
+                $this->costs($order->amount, $order->currency) => ['complete', $this->refundNews()],
                 default => ['review', "Paid $this->amount $this->currency by $this->code, which is not the total."],
             },
             'held' => [$order->waits && !$order->isPaid ? 'wait' : 'note', $this->heldPayment()],
@@ -56,6 +56,18 @@ final class ShopPayment
                 : ['note', "The payment $this->code was refunded in full."],
             default => ['none', ''],
         };
+    }
+
+    /** It paid its whole price. What was refunded of it since is not asked for again. */
+    public function hasPaid(): bool
+    {
+        return in_array($this->state, ['paid', 'refunding', 'partly_refunded'], true);
+    }
+
+    /** The money is there: no other payment of the order may be paid any more. */
+    public function hasMoney(): bool
+    {
+        return $this->hasPaid() || $this->state === 'held';
     }
 
     public function costs(string $amount, string $currency): bool
@@ -81,6 +93,12 @@ final class ShopPayment
     private function isSurplus(ShopOrder $order): bool
     {
         return in_array($this->code, $order->surplus, true);
+    }
+
+    private function refundNews(): string
+    {
+        return $this->state === 'paid' ? '' : "A refund of the payment $this->code has begun in Comptoir. Look there "
+            . 'what the customer has paid before you send anything.';
     }
 
     private function secondPayment(string $paidBy): string

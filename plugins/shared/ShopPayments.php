@@ -46,13 +46,11 @@ final class ShopPayments
         if ($known !== null) {
             $payments[] = $known;
         }
-        foreach (['paid', 'held'] as $state) {
-            foreach ($payments as $payment) {
-                // whatever the cart costs by now: who paid is not asked for the whole price again
-                if ($payment->state === $state) {
-                    return $payment;
-                }
-            }
+        // whatever the cart costs by now: who paid is not asked for the whole price again
+        $paid = array_filter($payments, fn ($payment) => $payment->hasPaid());
+        $withMoney = [...$paid, ...array_filter($payments, fn ($payment) => $payment->hasMoney())];
+        if ($withMoney !== []) {
+            return $withMoney[0];
         }
         // the cart changed while its payment was open: the old price must not be paid any more
         if ($known?->state === 'open' && ($known->costs($amount, $currency) || !$this->cancel($known->code))) {

@@ -162,8 +162,7 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
             wc_add_notice('The payment cannot be started now: ' . $error->getMessage(), 'error');
             return ['result' => 'failure'];
         }
-        $isPaid = $payment->state === 'paid';
-        return ['result' => 'success', 'redirect' => $isPaid ? $this->get_return_url($order) : $payment->url];
+        return ['result' => 'success', 'redirect' => $payment->hasPaid() ? $this->get_return_url($order) : $payment->url];
     }
 
     /** Before the customer sees the payment's page: from then on, money may come. */
@@ -257,7 +256,7 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
             surplus: self::listOf($order, '_comptoir_surplus'),
         ));
         match ($action) {
-            'complete' => $this->complete($order, $payment->code),
+            'complete' => $this->complete($order, $payment->code, $note),
             'review', 'surplus' => self::review($order, $payment->code, $note, $action === 'surplus'),
             'wait', 'fail', 'refund', 'note' => self::say($order, $note, $note),
             'none' => null,
@@ -266,11 +265,14 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
         if ($status !== null && !$order->has_status($status)) {
             $order->update_status($status);
         }
-        return in_array($payment->state, ['paid', 'held'], true) ? array_diff($codes, [$payment->code]) : [];
+        return $payment->hasMoney() ? array_diff($codes, [$payment->code]) : [];
     }
 
-    private function complete(WC_Order $order, string $code): void
+    private function complete(WC_Order $order, string $code, string $note): void
     {
+        if ($note !== '') {
+            self::say($order, $note, $note);
+        }
         if (!in_array($code, self::codesOf($order), true)) {
             $order->add_meta_data('_comptoir_code', $code);
         }
