@@ -325,6 +325,24 @@ withPhp('an order paid by card and cancelled by a person is not completed by a s
   assert.deepEqual([second.status, second.completed, second.mails.length], ['cancelled', 0, 1])
 })
 
+withPhp('while money of one payment is held, the end of another one does not fail the order', async () => {
+  const first = await pay({ order: 43 })
+  const payFirst = await php.choose(first)
+  await cancel(first)
+  await take(43, 'order.cancelled', first)
+  const second = await pay({ order: 43 })
+  assert.notEqual(second, first)
+  await payFirst()
+  await waitFor('the late money', async () => (await undecided(first)).length > 0)
+  const held = await take(43, 'order.cancelled', first)
+  assert.deepEqual([held.answer, held.status], ['held', 'on-hold'])
+  const waiting = await take(43, 'order.cancelled', second)
+  assert.deepEqual([waiting.answer, waiting.status], ['ended', 'on-hold'], 'it waits on for a person')
+  await shop.host.db.run(sql`update mispayments set status = 'ignored' where order_id in
+    (select id from orders where code = ${first})`)
+  assert.equal((await take(43, 'order.cancelled', second)).status, 'failed', 'once nothing is held, it ends')
+})
+
 withPhp('a payment of which a part was refunded before the shop heard of it has paid the order', async () => {
   const code = await pay({ order: 44 })
   const { data } = await shop.accept(code, { network: shop.chain.chainId, userAddress: PAYER })

@@ -178,8 +178,9 @@ class ComptoirPay extends PaymentModule
             return '';
         }
         try {
-            foreach ($this->payments(5, 0)->look(self::codesOf((int) $order->id), $this->address()) as $payment) {
-                $this->apply($payment);
+            $payments = $this->payments(5, 0);
+            foreach ($payments->look(self::codesOf((int) $order->id), $this->address()) as $payment) {
+                $this->apply($payment, $payments);
             }
         } catch (ComptoirError) {
             // the page is shown all the same, and the webhook may still come
@@ -187,15 +188,22 @@ class ComptoirPay extends PaymentModule
         return '';
     }
 
-    public function apply(ShopPayment $payment): void
+    public function apply(ShopPayment $payment, ?ShopPayments $payments = null): void
     {
         $id = str_starts_with($payment->reference, 'PS-') ? (int) substr($payment->reference, 3) : 0;
-        $others = $id === 0 ? [] : self::change($id, fn (Order $order) => $this->settle($order, $payment));
-        $this->payments()->close($others ?? []);
+        if ($id === 0) {
+            return;
+        }
+        $payments ??= $this->payments();
+        $over = $payments->overBeside($payment, self::codesOf($id), $this->address());
+        $payments->close(self::change($id, fn (Order $order) => $this->settle($order, $payment, $over)) ?? []);
     }
 
-    /** @return string[] the payments that must not be paid any more */
-    private function settle(Order $order, ShopPayment $payment): array
+    /**
+     * @param string[] $over the order's other payments that bring no money any more
+     * @return string[] the payments that must not be paid any more
+     */
+    private function settle(Order $order, ShopPayment $payment, array $over): array
     {
         $codes = self::codesOf((int) $order->id);
         if (!in_array($payment->code, $codes, true)) {
@@ -221,7 +229,7 @@ class ComptoirPay extends PaymentModule
             currency: $currency,
             // hasBeenPaid() asks the order's history, which no later state changes
             surplus: [],
-        ));
+        ), $over);
         if ($action === 'complete') {
             Configuration::updateValue("COMPTOIR_PAID_{$order->id}", $payment->code);
         }

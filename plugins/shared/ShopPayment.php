@@ -31,9 +31,10 @@ final class ShopPayment
      * What this payment changes in the shop's order, the same in every shop system. `complete`: the order is paid;
      * `review`: a person must see it; `surplus`: the same, and the order was paid before; `wait`: it waits on; `fail`;
      * `refund`; `note`: only a sentence; `none`.
+     * @param string[] $over the order's other payments that bring no money any more
      * @return array{string, string} what to do, and a sentence for the people of the shop
      */
-    public function decide(ShopOrder $order): array
+    public function decide(ShopOrder $order, array $over = []): array
     {
         return match ($this->state) {
             'paid', 'refunding', 'partly_refunded' => match (true) {
@@ -45,9 +46,10 @@ final class ShopPayment
                 default => ['review', "Paid $this->amount $this->currency by $this->code, which is not the total."],
             },
             'held' => [$order->waits && !$order->isPaid ? 'wait' : 'note', $this->heldPayment()],
-            // an older payment that ends does not end the order, which waits for the newer one
+            // one payment's end does not end an order that waits for another one, or for a person who decides about it
             'ended' => match (true) {
-                $this->isNewest($order) && $order->waits && !$order->isPaid => ['fail', $this->endedPayment()],
+                $order->waits && !$order->isPaid && array_diff($order->codes, [$this->code], $over) === [] =>
+                    ['fail', $this->endedPayment()],
                 $this->arrived !== '' => ['note', $this->endedPayment()],
                 default => ['none', ''],
             },
@@ -68,6 +70,12 @@ final class ShopPayment
     public function hasMoney(): bool
     {
         return $this->hasPaid() || $this->state === 'held';
+    }
+
+    /** It brings no money any more, unless some arrives late. */
+    public function isOver(): bool
+    {
+        return in_array($this->state, ['ended', 'refunded'], true);
     }
 
     public function costs(string $amount, string $currency): bool

@@ -83,6 +83,22 @@ final class ShopPayments
     }
 
     /**
+     * Which of the order's other payments bring no money any more. Only the end of a payment asks for it.
+     * @param string[] $codes every payment that was opened for the order
+     * @param string $shop the shop's own address
+     * @return string[]
+     */
+    public function overBeside(ShopPayment $payment, array $codes, string $shop): array
+    {
+        if ($payment->state !== 'ended') {
+            return [];
+        }
+        $others = array_diff($codes, [$payment->code]);
+        $alive = array_filter($this->look($others, $shop), fn ($other) => !$other->isOver());
+        return array_diff($others, array_column($alive, 'code'));
+    }
+
+    /**
      * Cancels what was opened beside a payment that came. What cannot be cancelled has ended, or its money is on its
      * way and is announced by a webhook of its own.
      * @param string[] $codes

@@ -186,8 +186,9 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
             return;
         }
         try {
-            foreach ($this->payments(5, 0)->look(self::codesOf($order), self::address()) as $payment) {
-                $this->apply($payment);
+            $payments = $this->payments(5, 0);
+            foreach ($payments->look(self::codesOf($order), self::address()) as $payment) {
+                $this->apply($payment, $payments);
             }
         } catch (ComptoirError) {
             // the page is shown all the same, and the webhook may still come
@@ -226,15 +227,24 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
         return $headers;
     }
 
-    public function apply(ShopPayment $payment): void
+    public function apply(ShopPayment $payment, ?ShopPayments $payments = null): void
     {
-        $id = str_starts_with($payment->reference, 'WC-') ? (int) substr($payment->reference, 3) : 0;
-        $others = $id === 0 ? [] : self::change($id, fn (WC_Order $order) => $this->settle($order, $payment));
-        $this->payments()->close($others ?? []);
+        $isHere = str_starts_with($payment->reference, 'WC-');
+        $order = $isHere ? wc_get_order((int) substr($payment->reference, 3)) : false;
+        if (!$order) {
+            return;
+        }
+        $payments ??= $this->payments();
+        $over = $payments->overBeside($payment, self::codesOf($order), self::address());
+        $settle = fn (WC_Order $order) => $this->settle($order, $payment, $over);
+        $payments->close(self::change($order->get_id(), $settle) ?? []);
     }
 
-    /** @return string[] the payments that must not be paid any more */
-    private function settle(WC_Order $order, ShopPayment $payment): array
+    /**
+     * @param string[] $over the order's other payments that bring no money any more
+     * @return string[] the payments that must not be paid any more
+     */
+    private function settle(WC_Order $order, ShopPayment $payment, array $over): array
     {
         $codes = self::codesOf($order);
         if (!in_array($payment->code, $codes, true)) {
@@ -254,7 +264,7 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
             amount: self::amountOf($order),
             currency: $order->get_currency(),
             surplus: self::listOf($order, '_comptoir_surplus'),
-        ));
+        ), $over);
         match ($action) {
             'complete' => $this->complete($order, $payment->code, $note),
             'review', 'surplus' => self::review($order, $payment->code, $note, $action === 'surplus'),
