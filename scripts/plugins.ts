@@ -27,6 +27,7 @@ const PACKS: Record<string, Pack> = {
       'comptoirpay.php': 'plugins/prestashop/comptoirpay.php',
       [`${FRONT}/validation.php`]: `plugins/prestashop/${FRONT}/validation.php`,
       [`${FRONT}/webhook.php`]: `plugins/prestashop/${FRONT}/webhook.php`,
+      'upgrade/upgrade-0.2.0.php': 'plugins/prestashop/upgrade/upgrade-0.2.0.php',
     },
   },
 }

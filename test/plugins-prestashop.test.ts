@@ -34,6 +34,9 @@ const askPresta = <Data>(command: Record<string, unknown>): Promise<Presta<Data>
 withPhp('the module installs, offers itself, and its settings say what is wrong and keep their secrets', async () => {
   const installed = await askPresta<[boolean, string[]]>({ do: 'install' })
   assert.deepEqual(installed.answer, [true, ['paymentOptions', 'displayPaymentReturn', 'actionOrderSlipAdd']])
+  const upgraded = await askPresta<string[]>({ do: 'upgrade', from: '0.1.0' })
+  assert.deepEqual(upgraded.answer, installed.answer[1], 'a shop that had an earlier version gets every hook')
+  assert.deepEqual((await askPresta<string[]>({ do: 'upgrade', from: '0.2.0' })).answer, [])
   const [option] = (await askPresta<{ module: string; action: string }[]>({ do: 'options' })).answer
   assert.deepEqual(
     [option?.module, option?.action],

@@ -41,14 +41,14 @@ test('both zips hold the module, the client and the shared part', async () => {
       '-r',
       `foreach (['woocommerce', 'prestashop'] as $name)
         (new PharData("${folder}/comptoir-$name.zip"))->extractTo('${folder}/all');
-      foreach (glob('${folder}/all/*/{*,controllers/front/*}.php', GLOB_BRACE) as $file) {
+      foreach (glob('${folder}/all/*/{*,controllers/front/*,upgrade/*}.php', GLOB_BRACE) as $file) {
         passthru('php -l ' . escapeshellarg($file), $code); if ($code !== 0) exit(1);
       }`,
     ])
   rmSync(folder, { recursive: true, force: true })
   if (!unpacked) return
   assert.equal(unpacked.status, 0, unpacked.stdout.toString())
-  assert.equal(unpacked.stdout.toString().match(/No syntax errors/g)?.length, 13)
+  assert.equal(unpacked.stdout.toString().match(/No syntax errors/g)?.length, 14)
 })
 
 const withPhp = hasPhp ? test : () => {}

@@ -20,6 +20,8 @@ class ComptoirPay extends PaymentModule
         'COMPTOIR_TILL' => 'Till',
     ];
 
+    private const HOOKS = ['paymentOptions', 'displayPaymentReturn', 'actionOrderSlipAdd'];
+
     /** PrestaShop's VoucherRefundType: what a credit slip does with the order's discounts. */
     private const WITHOUT_DISCOUNTS = 1;
     private const CHOSEN_AMOUNT = 2;
@@ -28,7 +30,7 @@ class ComptoirPay extends PaymentModule
     {
         $this->name = 'comptoirpay';
         $this->tab = 'payments_gateways';
-        $this->version = '0.1.0';
+        $this->version = '0.2.0';
         $this->author = 'Comptoir';
         $this->currencies = true;
         $this->currencies_mode = 'checkbox';
@@ -40,8 +42,21 @@ class ComptoirPay extends PaymentModule
 
     public function install(): bool
     {
-        return parent::install() && $this->registerHook('paymentOptions')
-            && $this->registerHook('displayPaymentReturn') && $this->registerHook('actionOrderSlipAdd');
+        return parent::install() && $this->registerHooks();
+    }
+
+    /**
+     * PrestaShop calls only the hooks in its table. A new one needs a higher version and a file in upgrade/, or a shop
+     * that has the module never calls it; a hook that is there already stays.
+     */
+    public function registerHooks(): bool
+    {
+        foreach (self::HOOKS as $hook) {
+            if (!$this->registerHook($hook)) {
+                return false;
+            }
+        }
+        return true;
     }
 
     /** The settings go; which payment belongs to which order stays, for refunds after a new installation. */

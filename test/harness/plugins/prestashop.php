@@ -308,6 +308,19 @@ namespace {
         Currency::$used = $module->context->currency->iso_code = $command['currency'] ?? 'EUR';
         $answer = match ($command['do']) {
             'install' => [$module->install(), $module->hooks],
+            'upgrade' => (function () use ($module, $command) {
+                // the files whose version is above the shop's and not above the module's, as PrestaShop chooses them
+                $module->hooks = [];
+                foreach (glob(getenv('PLUGIN') . '/upgrade/upgrade-*.php') as $file) {
+                    preg_match('/upgrade-(.+)\.php$/', $file, $found);
+                    $isAbove = version_compare($found[1], $command['from'], '>');
+                    if ($isAbove && version_compare($found[1], $module->version, '<=')) {
+                        require_once $file;
+                        ('upgrade_module_' . str_replace('.', '_', $found[1]))($module);
+                    }
+                }
+                return $module->hooks;
+            })(),
             'options' => array_map(fn ($option) => $option->given, $module->hookPaymentOptions([])),
             'save' => (function () use ($module, $command) {
                 $kept = Shop::$settings;
