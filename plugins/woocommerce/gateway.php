@@ -172,9 +172,10 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
             $order->add_meta_data('_comptoir_code', $payment->code);
             $order->save_meta_data();
         }
-        // the webhook may have come before: what is paid stays paid
-        if ($payment->state === 'open' && $order->has_status(['pending', 'failed'])) {
-            $order->update_status('on-hold', 'Waiting for the payment.');
+        // on hold, WooCommerce would empty the cart of a customer who goes back, or place a second order at the next
+        // click: its checkout goes on only with an order that is pending or failed
+        if ($payment->state === 'open' && $order->has_status('failed')) {
+            $order->update_status('pending', 'Waiting for the payment.');
         }
     }
 
