@@ -286,6 +286,15 @@ withPhp(
     const kept = await take(30, 'order.cancelled', late)
     assert.deepEqual([kept.answer, kept.status], ['held', 'on-hold'])
     assert.match(kept.notes.at(-1) ?? '', /with 54\.000000 USDC is held/)
+    const ofLate = sql`order_id in (select id from orders where code = ${late})`
+    await shop.host.db.run(sql`update mispayments set kind = 'wrong_token', asset = 'USDT', units = units * 1000000000000,
+      source_reference = 'gatepay:' || source_reference where ${ofLate}`)
+    const other = await take(30, 'order.cancelled', late)
+    // as it was: the books are checked before the next refund
+    await shop.host.db.run(sql`update mispayments set kind = 'late', asset = 'USDC', units = units / 1000000000000,
+      source_reference = substr(source_reference, length('gatepay:') + 1) where ${ofLate}`)
+    assert.deepEqual([other.answer, other.status], ['held', 'on-hold'], 'USDC and USDT are one value')
+    assert.match(other.notes.at(-1) ?? '', /with 54\.000000 USDT is held/)
     const short = await pay({ order: 31 })
     await (await php.choose(short))(20_000_000n)
     await waitFor('the part', async () => (await undecided(short)).length > 0)

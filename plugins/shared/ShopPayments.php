@@ -194,12 +194,25 @@ final class ShopPayments
         $records = $this->api->call('GET', $path)['mispayments'];
         // what left the chain again is no money of the customer
         $open = array_filter($records, fn ($one) => $one['status'] === 'open' && $one['kind'] !== 'orphaned');
-        $dollars = array_sum(array_map(fn ($one) => $one['asset'] === 'USDC' ? (int) $one['units'] : 0, $open));
+        $dollars = array_sum(array_map(self::dollarsOf(...), $open));
         $isStopped = in_array('held', array_column($open, 'kind'), true)
             // a provider may hold money without saying how much: then there is no record of it
             || ($order['status'] === 'KYT_FAILED' && ($open !== [] || $records === []));
-        $texts = array_map(fn ($one) => ($one['amount'] ?? 'an amount of') . " {$one['asset']}", $open);
+        $texts = array_map(fn ($one) => self::shortAmount($one) . " {$one['asset']}", $open);
         return [$isStopped || $dollars >= self::units($order['toAmount'], 6), implode(' and ', $texts)];
+    }
+
+    /** USDC and USDT are one value, as in Comptoir; a token whose digits it does not know has none. */
+    private static function dollarsOf(array $record): int
+    {
+        $isDollar = in_array($record['asset'], ['USDC', 'USDT'], true) && $record['amount'] !== null;
+        return $isDollar ? self::units(self::shortAmount($record), 6) : 0;
+    }
+
+    /** A provider counts other coins with 18 digits; what is under the sixth is cut. */
+    private static function shortAmount(array $record): string
+    {
+        return (string) preg_replace('/(\.\d{6})\d+$/', '$1', $record['amount'] ?? 'an amount of');
     }
 
     /**
