@@ -196,6 +196,8 @@ withPhp('late money pays the order, a second payment is put before a person, los
   const back = await takeIn(other.id, 'order.paid', other.code)
   assert.equal(back?.state, STATES.paidTwice, 'nothing of what the bank brought was refunded')
   assert.match(back?.note ?? '', new RegExp(`The payment ${other.code} was refunded in full`))
+  const busy = { do: 'webhook', lock: '0', ...(await php.hookOf('order.paid', first)) }
+  assert.equal((await askPresta<number>(busy)).answer, 503, 'another request is changing the order')
   const part = await orderInPresta()
   await php.payUntilPaid(part.code)
   await shop.host.db.run(sql`update orders set status = 'REFUNDED' where code = ${part.code}`)

@@ -368,6 +368,19 @@ withPhp('a payment of which a part was refunded before the shop heard of it has 
   assert.equal(again.answer.redirect, 'https://shop.example/thanks/44', 'the price is not asked for again')
 })
 
+withPhp('an order that another request is changing is not changed, and Comptoir delivers again', async () => {
+  const code = await pay({ order: 45 })
+  await php.payUntilPaid(code)
+  const hook = { do: 'webhook', order: 45, ...(await php.hookOf('order.paid', code)) }
+  const busy = await tell<string>({ ...hook, lock: '0' })
+  assert.deepEqual([busy.answer, busy.status], ['SHOP_BUSY', 'pending'])
+  assert.equal((await tell({ ...hook, lock: null })).status, 'processing', 'a database without such locks')
+  const refund = { do: 'refund', order: 45, amount: 20 }
+  assert.notEqual((await tell({ ...refund, lock: '0' })).answer, true)
+  assert.equal((await tell({ ...refund })).answer, true, 'the next click finds the refund that has started')
+  assert.deepEqual(await refundsOf(code), ['21.600000'])
+})
+
 withPhp('a part of the price is the same part of the USDC, exact and rounded down', async () => {
   const part = async (...of: string[]): Promise<string> => (await tell<string>({ do: 'part', of })).answer
   assert.equal(await part('54.000000', '50.00', '50.00'), '54.000000')

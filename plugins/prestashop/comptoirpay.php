@@ -142,11 +142,14 @@ class ComptoirPay extends PaymentModule
     /**
      * Changes an order as it is in the database now, one request at a time: the webhook and the customer who comes back
      * arrive together. No call to Comptoir may be made in it.
+     * @throws ComptoirError
      */
     private static function change(int $id, callable $do): mixed
     {
         $lock = pSQL('comptoir_' . _DB_PREFIX_ . $id);
-        Db::getInstance()->getValue("SELECT GET_LOCK('$lock', 10)", false);
+        $answer = Db::getInstance()->getValue("SELECT GET_LOCK('$lock', 10)", false);
+        // a number or text, as the database's driver has it
+        ShopPayments::checkLock(is_scalar($answer) ? (string) $answer : null);
         try {
             Cache::clean("objectmodel_Order_{$id}_*");
             Configuration::loadConfiguration();

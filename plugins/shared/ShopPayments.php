@@ -83,6 +83,18 @@ final class ShopPayments
     }
 
     /**
+     * Another request has been changing the order for too long: nothing was changed, and it is tried again later.
+     * @param string|null $lock what GET_LOCK answered: 1, 0 after its time, null in a database without such locks
+     * @throws ComptoirError
+     */
+    public static function checkLock(?string $lock): void
+    {
+        if ($lock === '0') {
+            throw new ComptoirError(0, 'SHOP_BUSY', 'The order is busy with another request. Try again in a minute.');
+        }
+    }
+
+    /**
      * Which of the order's other payments bring no money any more. Only the end of a payment asks for it.
      * @param string[] $codes every payment that was opened for the order
      * @param string $shop the shop's own address

@@ -117,12 +117,13 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
     /**
      * Changes an order as it is in the database now, one request at a time: the webhook and the customer who comes back
      * arrive together. No call to Comptoir may be made in it.
+     * @throws ComptoirError
      */
     private static function change(int $id, callable $do): mixed
     {
         global $wpdb;
         $lock = "comptoir_{$wpdb->prefix}$id";
-        $wpdb->query($wpdb->prepare('SELECT GET_LOCK(%s, 10)', $lock));
+        ShopPayments::checkLock($wpdb->get_var($wpdb->prepare('SELECT GET_LOCK(%s, 10)', $lock)));
         try {
             clean_post_cache($id);
             $cache = 'Automattic\WooCommerce\Caches\OrderCache';
@@ -336,19 +337,20 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
         $key = "wc-refund-{$order->get_id()}-" . count(self::listOf($order, '_comptoir_refund')) . "-$text";
         try {
             $id = $this->payments()->refund($code, $text, (string) $reason, $key);
+            // a refund that has started and could not be counted is found again by the next click, which has its key
+            $isNew = self::change($order->get_id(), function (WC_Order $order) use ($id): bool {
+                if (in_array($id, self::listOf($order, '_comptoir_refund'), true)) {
+                    return false;
+                }
+                $order->add_meta_data('_comptoir_refund', $id);
+                $order->save_meta_data();
+                $note = "Refund $id has started at Comptoir. The customer may be asked for a wallet address.";
+                $order->add_order_note($note);
+                return true;
+            });
         } catch (ComptoirError | InvalidArgumentException $error) {
             return new WP_Error('comptoir', $error->getMessage());
         }
-        $isNew = self::change($order->get_id(), function (WC_Order $order) use ($id): bool {
-            if (in_array($id, self::listOf($order, '_comptoir_refund'), true)) {
-                return false;
-            }
-            $order->add_meta_data('_comptoir_refund', $id);
-            $order->save_meta_data();
-            $note = "Refund $id has started at Comptoir. The customer may be asked for a wallet address.";
-            $order->add_order_note($note);
-            return true;
-        });
         return $isNew ?: new WP_Error('comptoir', "Refund $id has started already, by another click.");
     }
 }

@@ -37,6 +37,8 @@ namespace {
         public static array $logged = [];
         public static array $slips = [];
         public static ?string $redirect = null;
+        /** What the database answers to GET_LOCK. */
+        public static string $lock = '1';
     }
     final class Configuration
     {
@@ -71,7 +73,7 @@ namespace {
         }
         public function getValue(string $query, bool $useCache = true): string
         {
-            return '1';
+            return Shop::$lock;
         }
     }
     final class Cache
@@ -305,6 +307,7 @@ namespace {
         $command = json_decode($line, true);
         Shop::$logged = [];
         Shop::$redirect = null;
+        Shop::$lock = $command['lock'] ?? '1';
         Currency::$used = $module->context->currency->iso_code = $command['currency'] ?? 'EUR';
         $answer = match ($command['do']) {
             'install' => [$module->install(), $module->hooks],

@@ -63,6 +63,8 @@ final class Shop
     public static array $notices = [];
     public static string $address = 'https://shop.example';
     public static int $status = 0;
+    /** What the database answers to GET_LOCK. */
+    public static ?string $lock = '1';
 }
 final class WC_Admin_Settings
 {
@@ -227,6 +229,10 @@ $wpdb = new class () {
     public function query(string $query): void
     {
     }
+    public function get_var(string $query): ?string
+    {
+        return Shop::$lock;
+    }
 };
 function wc_get_order(int $id): WC_Order|false
 {
@@ -258,6 +264,7 @@ Shop::$options = json_decode(getenv('OPTIONS'), true);
 while (($line = fgets(STDIN)) !== false) {
     $command = json_decode($line, true);
     Shop::$notices = Shop::$mails = Shop::$cache = [];
+    Shop::$lock = array_key_exists('lock', $command) ? $command['lock'] : '1';
     Shop::$address = $command['shop'] ?? 'https://shop.example';
     $id = $command['order'] ?? 7;
     $order = Shop::$orders[$id] ??= new WC_Order($id, '50.00');
@@ -285,6 +292,8 @@ while (($line = fgets(STDIN)) !== false) {
                 return $payment?->state ?? 'nothing';
             } catch (WebhookVerificationError) {
                 return 'refused';
+            } catch (ComptoirError $error) {
+                return $error->errorCode;
             }
         })(),
         'offer' => (function () use ($gateway, $command) {
