@@ -122,7 +122,8 @@ final class ShopPayment
     {
         $what = $this->arrived === '' ? '' : " with $this->arrived";
         return "The payment $this->code$what is held and does not count yet. A person decides about it in Comptoir; "
-            . 'until then the customer is not asked to pay again.';
+            . 'until then the customer is not asked to pay again. If the money goes back, this order hears nothing of '
+            . 'it: cancel it here.';
     }
 
     private function endedPayment(): string
