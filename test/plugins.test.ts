@@ -101,7 +101,11 @@ withPhp('an order is paid by a real webhook once, a forged one changes nothing, 
   assert.equal(part.answer.redirect, 'https://shop.example/thanks/7', 'nor when a part of it goes back')
   await shop.host.db.run(sql`update orders set status = 'FULL_REFUNDED' where code = ${code}`)
   const taken = await pay({ order: 7 })
-  assert.deepEqual([taken === code, await statusOf(taken)], [false, 'INITIAL'], 'what was refunded in full pays nothing')
+  assert.deepEqual(
+    [taken === code, await statusOf(taken)],
+    [false, 'INITIAL'],
+    'what was refunded in full pays nothing',
+  )
 })
 
 /** The customer pays in the shop. @returns the code of the order that the payment page shows */
@@ -129,7 +133,7 @@ withPhp('parts that add up to the price refund all of it, whatever rounding did 
   await shop.chain.pay({ to: data.toAddress, units: 3_240_002n })
   await shop.makeFinal()
   await shop.reaches(code, 'PAID')
-  assert.equal((await tell<boolean>({ do: 'refund', order: 13, amount: 1 })).answer, true)
+  assert.equal((await tell<boolean>({ do: 'refund', order: 13, amount: 1, reason: 'x'.repeat(300) })).answer, true)
   await refundReaches(shop, order._id, 'settled')
   // the second click finds nothing left, and asks for the same refund
   await tell({ do: 'refund', order: 13, amount: 2, lost: true })
@@ -287,11 +291,11 @@ withPhp(
     assert.deepEqual([kept.answer, kept.status], ['held', 'on-hold'])
     assert.match(kept.notes.at(-1) ?? '', /with 54\.000000 USDC is held/)
     const ofLate = sql`order_id in (select id from orders where code = ${late})`
-    await shop.host.db.run(sql`update mispayments set kind = 'wrong_token', asset = 'USDT', units = units * 1000000000000,
+    await shop.host.db.run(sql`update mispayments set kind = 'wrong_token', asset = 'USDT', units = units * 1e12,
       source_reference = 'gatepay:' || source_reference where ${ofLate}`)
     const other = await take(30, 'order.cancelled', late)
     // as it was: the books are checked before the next refund
-    await shop.host.db.run(sql`update mispayments set kind = 'late', asset = 'USDC', units = units / 1000000000000,
+    await shop.host.db.run(sql`update mispayments set kind = 'late', asset = 'USDC', units = units / 1e12,
       source_reference = substr(source_reference, length('gatepay:') + 1) where ${ofLate}`)
     assert.deepEqual([other.answer, other.status], ['held', 'on-hold'], 'USDC and USDT are one value')
     assert.match(other.notes.at(-1) ?? '', /with 54\.000000 USDT is held/)

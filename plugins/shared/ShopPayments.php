@@ -235,7 +235,7 @@ final class ShopPayments
      */
     public function refund(string $code, ?string $amount, string $reason, string $key): string
     {
-        $whole = $reason === '' ? [] : ['reason' => (string) preg_replace('/^(.{0,500}).*$/us', '$1', $reason)];
+        $whole = $reason === '' ? [] : ['reason' => (string) preg_replace('/^(.{0,256}).*$/us', '$1', $reason)];
         if ($amount === null) {
             return $this->api->refundOrder($code, $whole, $key)['refundId'];
         }

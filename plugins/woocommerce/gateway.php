@@ -163,7 +163,8 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
             wc_add_notice('The payment cannot be started now: ' . $error->getMessage(), 'error');
             return ['result' => 'failure'];
         }
-        return ['result' => 'success', 'redirect' => $payment->hasPaid() ? $this->get_return_url($order) : $payment->url];
+        $redirect = $payment->hasPaid() ? $this->get_return_url($order) : $payment->url;
+        return ['result' => 'success', 'redirect' => $redirect];
     }
 
     /** Before the customer sees the payment's page: from then on, money may come. */

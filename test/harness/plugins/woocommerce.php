@@ -305,7 +305,7 @@ while (($line = fgets(STDIN)) !== false) {
             // WooCommerce makes its record first, and deletes it if the gateway fails
             [$refunds, $meta] = [$order->refunds, $order->meta];
             $order->refunds[] = $command['amount'];
-            $answer = $gateway->process_refund($id, $command['amount'], 'Cold');
+            $answer = $gateway->process_refund($id, $command['amount'], $command['reason'] ?? 'Cold');
             if ($command['lost'] ?? false) {
                 [$order->refunds, $order->meta] = [$refunds, $meta];
                 return 'lost';
