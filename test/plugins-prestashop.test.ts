@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
 import { hasPhp, openPhpShop, type PhpShop } from './harness/php-shop.ts'
+import { waitFor } from './harness/receiver.ts'
 import { refundReaches } from './harness/refunds.ts'
 import type { OrderData, Shop } from './harness/shop.ts'
 
@@ -166,11 +167,12 @@ withPhp(
   },
 )
 
+const takeIn = async (id: number, event: string, code: string) =>
+  (await askPresta<number>({ do: 'webhook', ...(await php.hookOf(event, code)) })).orders[id]
+const openAgain = async (id: number): Promise<string> =>
+  new URL((await askPresta<string>({ do: 'open', order: id })).answer).searchParams.get('code') ?? ''
+
 withPhp('late money pays the order, a second payment is put before a person, lost webhooks are made up', async () => {
-  const takeIn = async (id: number, event: string, code: string) =>
-    (await askPresta<number>({ do: 'webhook', ...(await php.hookOf(event, code)) })).orders[id]
-  const openAgain = async (id: number): Promise<string> =>
-    new URL((await askPresta<string>({ do: 'open', order: id })).answer).searchParams.get('code') ?? ''
   const { id, code: first } = await orderInPresta()
   const payFirst = await php.choose(first)
   await php.expire(first)
@@ -212,4 +214,24 @@ withPhp('late money pays the order, a second payment is put before a person, los
   assert.equal(waiting?.state, STATES.waiting)
   assert.match(waiting?.note ?? '', /is held and does not count yet/)
   assert.equal(await openAgain(held.id), held.code)
+})
+
+withPhp('while money of one payment is held, the end of another one does not cancel the order', async () => {
+  const { id, code: first } = await orderInPresta()
+  const payFirst = await php.choose(first)
+  const cancel = (code: string) =>
+    shop.host.call('POST', `/api/next/confirm_conversion/cancel/${code}`, { as: shop.merchant })
+  await cancel(first)
+  const second = await openAgain(id)
+  assert.notEqual(second, first)
+  await payFirst()
+  await waitFor('the late money', async () => {
+    const path = `/api/next/mispayments?code=${first}&status=open`
+    const { data } = await shop.host.call<{ total: number }>('GET', path, { as: shop.merchant })
+    return data.total > 0
+  })
+  await cancel(second)
+  const waiting = await takeIn(id, 'order.cancelled', second)
+  assert.equal(waiting?.state, STATES.waiting)
+  assert.match((await takeIn(id, 'order.cancelled', first))?.note ?? '', /with 54\.000000 USDC is held/)
 })
