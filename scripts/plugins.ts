@@ -9,6 +9,7 @@ import { zipFile } from '../src/orders/export/export-zip.ts'
 const ROOT = join(import.meta.dirname, '..')
 const SHARED = {
   'Comptoir.php': 'sdk/php/Comptoir.php',
+  'ShopOrder.php': 'plugins/shared/ShopOrder.php',
   'ShopPayment.php': 'plugins/shared/ShopPayment.php',
   'ShopPayments.php': 'plugins/shared/ShopPayments.php',
 }
@@ -26,6 +27,7 @@ const PACKS: Record<string, Pack> = {
       'comptoirpay.php': 'plugins/prestashop/comptoirpay.php',
       [`${FRONT}/validation.php`]: `plugins/prestashop/${FRONT}/validation.php`,
       [`${FRONT}/webhook.php`]: `plugins/prestashop/${FRONT}/webhook.php`,
+      'upgrade/upgrade-0.2.0.php': 'plugins/prestashop/upgrade/upgrade-0.2.0.php',
     },
   },
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
 import { hasPhp, openPhpShop, type PhpShop } from './harness/php-shop.ts'
+import { waitFor } from './harness/receiver.ts'
 import { refundReaches } from './harness/refunds.ts'
 import type { OrderData, Shop } from './harness/shop.ts'
 
@@ -34,6 +35,9 @@ const askPresta = <Data>(command: Record<string, unknown>): Promise<Presta<Data>
 withPhp('the module installs, offers itself, and its settings say what is wrong and keep their secrets', async () => {
   const installed = await askPresta<[boolean, string[]]>({ do: 'install' })
   assert.deepEqual(installed.answer, [true, ['paymentOptions', 'displayPaymentReturn', 'actionOrderSlipAdd']])
+  const upgraded = await askPresta<string[]>({ do: 'upgrade', from: '0.1.0' })
+  assert.deepEqual(upgraded.answer, installed.answer[1], 'a shop that had an earlier version gets every hook')
+  assert.deepEqual((await askPresta<string[]>({ do: 'upgrade', from: '0.2.0' })).answer, [])
   const [option] = (await askPresta<{ module: string; action: string }[]>({ do: 'options' })).answer
   assert.deepEqual(
     [option?.module, option?.action],
@@ -163,11 +167,12 @@ withPhp(
   },
 )
 
+const takeIn = async (id: number, event: string, code: string) =>
+  (await askPresta<number>({ do: 'webhook', ...(await php.hookOf(event, code)) })).orders[id]
+const openAgain = async (id: number): Promise<string> =>
+  new URL((await askPresta<string>({ do: 'open', order: id })).answer).searchParams.get('code') ?? ''
+
 withPhp('late money pays the order, a second payment is put before a person, lost webhooks are made up', async () => {
-  const takeIn = async (id: number, event: string, code: string) =>
-    (await askPresta<number>({ do: 'webhook', ...(await php.hookOf(event, code)) })).orders[id]
-  const openAgain = async (id: number): Promise<string> =>
-    new URL((await askPresta<string>({ do: 'open', order: id })).answer).searchParams.get('code') ?? ''
   const { id, code: first } = await orderInPresta()
   const payFirst = await php.choose(first)
   await php.expire(first)
@@ -183,6 +188,24 @@ withPhp('late money pays the order, a second payment is put before a person, los
   assert.equal(twice?.state, STATES.paidTwice)
   assert.match(twice?.note ?? '', new RegExp(`Paid a second time: ${first} .* first payment was ${second}`))
   assert.deepEqual(await takeIn(id, 'order.paid', first), twice, 'said once')
+  const other = await orderInPresta()
+  await php.payUntilPaid(other.code)
+  // a person saw the money of the order at the bank
+  const banked = await askPresta<number>({ do: 'state', order: other.id, state: STATES.paid })
+  assert.equal(banked.orders[other.id]?.state, STATES.paid)
+  assert.equal((await takeIn(other.id, 'order.paid', other.code))?.state, STATES.paidTwice)
+  await shop.host.db.run(sql`update orders set status = 'FULL_REFUNDED' where code = ${other.code}`)
+  const back = await takeIn(other.id, 'order.paid', other.code)
+  assert.equal(back?.state, STATES.paidTwice, 'nothing of what the bank brought was refunded')
+  assert.match(back?.note ?? '', new RegExp(`The payment ${other.code} was refunded in full`))
+  const busy = { do: 'webhook', lock: '0', ...(await php.hookOf('order.paid', first)) }
+  assert.equal((await askPresta<number>(busy)).answer, 503, 'another request is changing the order')
+  const part = await orderInPresta()
+  await php.payUntilPaid(part.code)
+  await shop.host.db.run(sql`update orders set status = 'REFUNDED' where code = ${part.code}`)
+  const heard = await takeIn(part.id, 'order.paid', part.code)
+  assert.equal(heard?.state, STATES.paid, 'a part was refunded before the shop heard of the payment')
+  assert.match(heard?.note ?? '', /^A refund of the payment \w+ has begun/)
   const held = await orderInPresta()
   await shop.accept(held.code, { network: shop.chain.chainId })
   await php.hookOf('order.awaiting', held.code)
@@ -191,4 +214,24 @@ withPhp('late money pays the order, a second payment is put before a person, los
   assert.equal(waiting?.state, STATES.waiting)
   assert.match(waiting?.note ?? '', /is held and does not count yet/)
   assert.equal(await openAgain(held.id), held.code)
+})
+
+withPhp('while money of one payment is held, the end of another one does not cancel the order', async () => {
+  const { id, code: first } = await orderInPresta()
+  const payFirst = await php.choose(first)
+  const cancel = (code: string) =>
+    shop.host.call('POST', `/api/next/confirm_conversion/cancel/${code}`, { as: shop.merchant })
+  await cancel(first)
+  const second = await openAgain(id)
+  assert.notEqual(second, first)
+  await payFirst()
+  await waitFor('the late money', async () => {
+    const path = `/api/next/mispayments?code=${first}&status=open`
+    const { data } = await shop.host.call<{ total: number }>('GET', path, { as: shop.merchant })
+    return data.total > 0
+  })
+  await cancel(second)
+  const waiting = await takeIn(id, 'order.cancelled', second)
+  assert.equal(waiting?.state, STATES.waiting)
+  assert.match((await takeIn(id, 'order.cancelled', first))?.note ?? '', /with 54\.000000 USDC is held/)
 })

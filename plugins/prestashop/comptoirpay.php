@@ -20,6 +20,8 @@ class ComptoirPay extends PaymentModule
         'COMPTOIR_TILL' => 'Till',
     ];
 
+    private const HOOKS = ['paymentOptions', 'displayPaymentReturn', 'actionOrderSlipAdd'];
+
     /** PrestaShop's VoucherRefundType: what a credit slip does with the order's discounts. */
     private const WITHOUT_DISCOUNTS = 1;
     private const CHOSEN_AMOUNT = 2;
@@ -28,7 +30,7 @@ class ComptoirPay extends PaymentModule
     {
         $this->name = 'comptoirpay';
         $this->tab = 'payments_gateways';
-        $this->version = '0.1.0';
+        $this->version = '0.2.0';
         $this->author = 'Comptoir';
         $this->currencies = true;
         $this->currencies_mode = 'checkbox';
@@ -40,8 +42,21 @@ class ComptoirPay extends PaymentModule
 
     public function install(): bool
     {
-        return parent::install() && $this->registerHook('paymentOptions')
-            && $this->registerHook('displayPaymentReturn') && $this->registerHook('actionOrderSlipAdd');
+        return parent::install() && $this->registerHooks();
+    }
+
+    /**
+     * PrestaShop calls only the hooks in its table. A new one needs a higher version and a file in upgrade/, or a shop
+     * that has the module never calls it; a hook that is there already stays.
+     */
+    public function registerHooks(): bool
+    {
+        foreach (self::HOOKS as $hook) {
+            if (!$this->registerHook($hook)) {
+                return false;
+            }
+        }
+        return true;
     }
 
     /** The settings go; which payment belongs to which order stays, for refunds after a new installation. */
@@ -127,11 +142,14 @@ class ComptoirPay extends PaymentModule
     /**
      * Changes an order as it is in the database now, one request at a time: the webhook and the customer who comes back
      * arrive together. No call to Comptoir may be made in it.
+     * @throws ComptoirError
      */
     private static function change(int $id, callable $do): mixed
     {
         $lock = pSQL('comptoir_' . _DB_PREFIX_ . $id);
-        Db::getInstance()->getValue("SELECT GET_LOCK('$lock', 10)", false);
+        $answer = Db::getInstance()->getValue("SELECT GET_LOCK('$lock', 10)", false);
+        // a number or text, as the database's driver has it
+        ShopPayments::checkLock(is_scalar($answer) ? (string) $answer : null);
         try {
             Cache::clean("objectmodel_Order_{$id}_*");
             Configuration::loadConfiguration();
@@ -167,7 +185,7 @@ class ComptoirPay extends PaymentModule
             Configuration::get("COMPTOIR_PAID_$id") !== false || Configuration::updateValue("COMPTOIR_PAID_$id", '');
         });
         $this->apply($payment);
-        return $payment->state === 'paid' ? $urls['return'] : $payment->url;
+        return $payment->hasPaid() ? $urls['return'] : $payment->url;
     }
 
     /** The customer is back from the payment's page. If the webhook is late or lost, Comptoir still knows. */
@@ -178,8 +196,9 @@ class ComptoirPay extends PaymentModule
             return '';
         }
         try {
-            foreach ($this->payments(5, 0)->look(self::codesOf((int) $order->id), $this->address()) as $payment) {
-                $this->apply($payment);
+            $payments = $this->payments(5, 0);
+            foreach ($payments->look(self::codesOf((int) $order->id), $this->address()) as $payment) {
+                $this->apply($payment, $payments);
             }
         } catch (ComptoirError) {
             // the page is shown all the same, and the webhook may still come
@@ -187,15 +206,22 @@ class ComptoirPay extends PaymentModule
         return '';
     }
 
-    public function apply(ShopPayment $payment): void
+    public function apply(ShopPayment $payment, ?ShopPayments $payments = null): void
     {
         $id = str_starts_with($payment->reference, 'PS-') ? (int) substr($payment->reference, 3) : 0;
-        $others = $id === 0 ? [] : self::change($id, fn (Order $order) => $this->settle($order, $payment));
-        $this->payments()->close($others ?? []);
+        if ($id === 0) {
+            return;
+        }
+        $payments ??= $this->payments();
+        $over = $payments->overBeside($payment, self::codesOf($id), $this->address());
+        $payments->close(self::change($id, fn (Order $order) => $this->settle($order, $payment, $over)) ?? []);
     }
 
-    /** @return string[] the payments that must not be paid any more */
-    private function settle(Order $order, ShopPayment $payment): array
+    /**
+     * @param string[] $over the order's other payments that bring no money any more
+     * @return string[] the payments that must not be paid any more
+     */
+    private function settle(Order $order, ShopPayment $payment, array $over): array
     {
         $codes = self::codesOf((int) $order->id);
         if (!in_array($payment->code, $codes, true)) {
@@ -212,15 +238,25 @@ class ComptoirPay extends PaymentModule
         $names = ['PS_OS_BANKWIRE', 'PS_OS_OUTOFSTOCK_UNPAID'];
         $waiting = array_map(fn ($name) => (int) Configuration::get($name), $names);
         $waits = in_array((int) $order->current_state, $waiting, true);
-        $isPaid = (bool) $order->hasBeenPaid();
-        [$action, $note] = $payment->decide($codes, $isPaid, self::paidBy($order), $waits, $amount, $currency);
+        [$action, $note] = $payment->decide(new ShopOrder(
+            codes: $codes,
+            isPaid: (bool) $order->hasBeenPaid(),
+            paidBy: self::paidBy($order),
+            waits: $waits,
+            amount: $amount,
+            currency: $currency,
+            // hasBeenPaid() asks the order's history, which no later state changes
+            surplus: [],
+        ), $over);
         if ($action === 'complete') {
             Configuration::updateValue("COMPTOIR_PAID_{$order->id}", $payment->code);
         }
-        $isNews = $note === '' || self::say($order, $note, $action === 'review' ? "review $payment->code" : $note);
+        $isReview = in_array($action, ['review', 'surplus'], true);
+        $isNews = $note === '' || self::say($order, $note, $isReview ? "review $payment->code" : $note);
         $state = match ($action) {
             'complete' => (int) Configuration::get('PS_OS_PAYMENT'),
-            'review' => $isNews ? self::reviewState($order, $isPaid) : null,
+            'review' => $isNews ? (int) Configuration::get('PS_OS_ERROR') : null,
+            'surplus' => $isNews ? self::surplusState($order) : null,
             'fail' => (int) Configuration::get('PS_OS_CANCELED'),
             'refund' => (int) Configuration::get('PS_OS_REFUND'),
             default => null,
@@ -228,15 +264,12 @@ class ComptoirPay extends PaymentModule
         if ($state !== null && (int) $order->current_state !== $state) {
             $order->setCurrentState($state);
         }
-        return in_array($payment->state, ['paid', 'held'], true) ? array_diff($codes, [$payment->code]) : [];
+        return $payment->hasMoney() ? array_diff($codes, [$payment->code]) : [];
     }
 
-    /** Where a person sees an order whose payment does not fit. null: what was sent, or is over, keeps its state. */
-    private static function reviewState(Order $order, bool $isPaid): ?int
+    /** Where a person sees an order that was paid twice. null: what was sent, or is over, keeps its state. */
+    private static function surplusState(Order $order): ?int
     {
-        if (!$isPaid) {
-            return (int) Configuration::get('PS_OS_ERROR');
-        }
         if ((int) $order->current_state !== (int) Configuration::get('PS_OS_PAYMENT')) {
             return null;
         }

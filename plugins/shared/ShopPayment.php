@@ -29,47 +29,84 @@ final class ShopPayment
 
     /**
      * What this payment changes in the shop's order, the same in every shop system. `complete`: the order is paid;
-     * `review`: a person must see it; `wait`: it waits on; `fail`; `refund`; `note`: only a sentence; `none`.
-     * @param string[] $codes every payment that was opened for the order, the newest last
-     * @param bool $isPaid the shop's order is paid, whoever paid it
-     * @param string $paidBy the payment that paid it; empty: none of these
-     * @param bool $waits the shop's order waits for a payment through Comptoir
-     * @param string $amount what the shop's order costs now
+     * `review`: a person must see it; `surplus`: the same, and the order was paid before; `wait`: it waits on; `fail`;
+     * `refund`; `note`: only a sentence; `none`.
+     * @param string[] $over the order's other payments that bring no money any more
      * @return array{string, string} what to do, and a sentence for the people of the shop
      */
-    public function decide(
-        array $codes,
-        bool $isPaid,
-        string $paidBy,
-        bool $waits,
-        string $amount,
-        string $currency,
-    ): array {
-        $isNewest = end($codes) === $this->code;
+    public function decide(ShopOrder $order, array $over = []): array
+    {
         return match ($this->state) {
-            'paid' => match (true) {
-                $isPaid && $paidBy === $this->code => ['none', ''],
-                $isPaid => ['review', $this->secondPayment($paidBy)],
-                $this->costs($amount, $currency) => ['complete', ''],
+            'paid', 'refunding', 'partly_refunded' => match (true) {
+                $order->isPaid && $order->paidBy === $this->code => ['none', ''],
+                // a person decides about it, whatever becomes of the order's status meanwhile
+                $this->isSurplus($order) => ['none', ''],
+                $order->isPaid => ['surplus', $this->secondPayment($order->paidBy)],
+                $this->costs($order->amount, $order->currency) => ['complete', $this->refundNews()],
                 default => ['review', "Paid $this->amount $this->currency by $this->code, which is not the total."],
             },
-            'held' => [$waits && !$isPaid ? 'wait' : 'note', $this->heldPayment()],
-            // an older payment that ends does not end the order, which waits for the newer one
+            'held' => [$order->waits && !$order->isPaid ? 'wait' : 'note', $this->heldPayment()],
+            // one payment's end does not end an order that waits for another one, or for a person who decides about it
             'ended' => match (true) {
-                $isNewest && $waits && !$isPaid => ['fail', $this->endedPayment()],
+                $order->waits && !$order->isPaid && array_diff($order->codes, [$this->code], $over) === [] =>
+                    ['fail', $this->endedPayment()],
                 $this->arrived !== '' => ['note', $this->endedPayment()],
                 default => ['none', ''],
             },
-            'refunded' => $this->code === $paidBy || ($paidBy === '' && $isNewest)
+            'refunded' => $this->isPaymentOf($order)
                 ? ['refund', 'Refunded through Comptoir.']
                 : ['note', "The payment $this->code was refunded in full."],
             default => ['none', ''],
         };
     }
 
+    /** It paid its whole price. What was refunded of it since is not asked for again. */
+    public function hasPaid(): bool
+    {
+        return in_array($this->state, ['paid', 'refunding', 'partly_refunded'], true);
+    }
+
+    /** The money is there: no other payment of the order may be paid any more. */
+    public function hasMoney(): bool
+    {
+        return $this->hasPaid() || $this->state === 'held';
+    }
+
+    /** It brings no money any more, unless some arrives late. */
+    public function isOver(): bool
+    {
+        return in_array($this->state, ['ended', 'refunded'], true);
+    }
+
     public function costs(string $amount, string $currency): bool
     {
         return $this->amount === $amount && $this->currency === $currency;
+    }
+
+    /**
+     * This payment paid the order, or was to pay it: its refund is the order's. An order that was paid another way, and
+     * one whose second payment a person decides about, is still paid when that second payment goes back.
+     */
+    private function isPaymentOf(ShopOrder $order): bool
+    {
+        return $this->code === $order->paidBy
+            || (!$order->isPaid && $order->paidBy === '' && $this->isNewest($order) && !$this->isSurplus($order));
+    }
+
+    private function isNewest(ShopOrder $order): bool
+    {
+        return array_slice($order->codes, -1) === [$this->code];
+    }
+
+    private function isSurplus(ShopOrder $order): bool
+    {
+        return in_array($this->code, $order->surplus, true);
+    }
+
+    private function refundNews(): string
+    {
+        return $this->state === 'paid' ? '' : "A refund of the payment $this->code has begun in Comptoir. Look there "
+            . 'what the customer has paid before you send anything.';
     }
 
     private function secondPayment(string $paidBy): string
@@ -78,14 +115,15 @@ final class ShopPayment
         return $paidBy === ''
             ? "Comptoir received the payment $what, but the order no longer waited for one. If the customer paid "
                 . 'twice, refund it in Comptoir.'
-            : "Paid a second time: $what. The first payment was $paidBy. Refund one of them in Comptoir.";
+            : "Paid a second time: $what. The first payment was $paidBy. Refund the second one in Comptoir.";
     }
 
     private function heldPayment(): string
     {
         $what = $this->arrived === '' ? '' : " with $this->arrived";
         return "The payment $this->code$what is held and does not count yet. A person decides about it in Comptoir; "
-            . 'until then the customer is not asked to pay again.';
+            . 'until then the customer is not asked to pay again. If the money goes back, this order hears nothing of '
+            . 'it: cancel it here.';
     }
 
     private function endedPayment(): string

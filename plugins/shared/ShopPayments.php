@@ -2,6 +2,7 @@
 
 declare(strict_types=1);
 
+require_once __DIR__ . '/ShopOrder.php';
 require_once __DIR__ . '/ShopPayment.php';
 
 /** What every shop module does with Comptoir: pay, listen, refund, test the connection. No shop system is known here. */
@@ -45,13 +46,11 @@ final class ShopPayments
         if ($known !== null) {
             $payments[] = $known;
         }
-        foreach (['paid', 'held'] as $state) {
-            foreach ($payments as $payment) {
-                // whatever the cart costs by now: who paid is not asked for the whole price again
-                if ($payment->state === $state) {
-                    return $payment;
-                }
-            }
+        // whatever the cart costs by now: who paid is not asked for the whole price again
+        $paid = array_filter($payments, fn ($payment) => $payment->hasPaid());
+        $withMoney = [...$paid, ...array_filter($payments, fn ($payment) => $payment->hasMoney())];
+        if ($withMoney !== []) {
+            return $withMoney[0];
         }
         // the cart changed while its payment was open: the old price must not be paid any more
         if ($known?->state === 'open' && ($known->costs($amount, $currency) || !$this->cancel($known->code))) {
@@ -81,6 +80,34 @@ final class ShopPayments
     {
         $orders = array_map(fn ($code) => self::found(fn () => $this->api->getOrder($code)), array_values($codes));
         return array_map(fn ($order) => $this->paymentOf($order, $shop), array_values(array_filter($orders)));
+    }
+
+    /**
+     * Another request has been changing the order for too long: nothing was changed, and it is tried again later.
+     * @param string|null $lock what GET_LOCK answered: 1, 0 after its time, null in a database without such locks
+     * @throws ComptoirError
+     */
+    public static function checkLock(?string $lock): void
+    {
+        if ($lock === '0') {
+            throw new ComptoirError(0, 'SHOP_BUSY', 'The order is busy with another request. Try again in a minute.');
+        }
+    }
+
+    /**
+     * Which of the order's other payments bring no money any more. Only the end of a payment asks for it.
+     * @param string[] $codes every payment that was opened for the order
+     * @param string $shop the shop's own address
+     * @return string[]
+     */
+    public function overBeside(ShopPayment $payment, array $codes, string $shop): array
+    {
+        if ($payment->state !== 'ended') {
+            return [];
+        }
+        $others = array_diff($codes, [$payment->code]);
+        $alive = array_filter($this->look($others, $shop), fn ($other) => !$other->isOver());
+        return array_diff($others, array_column($alive, 'code'));
     }
 
     /**
@@ -179,12 +206,25 @@ final class ShopPayments
         $records = $this->api->call('GET', $path)['mispayments'];
         // what left the chain again is no money of the customer
         $open = array_filter($records, fn ($one) => $one['status'] === 'open' && $one['kind'] !== 'orphaned');
-        $dollars = array_sum(array_map(fn ($one) => $one['asset'] === 'USDC' ? (int) $one['units'] : 0, $open));
+        $dollars = array_sum(array_map(self::dollarsOf(...), $open));
         $isStopped = in_array('held', array_column($open, 'kind'), true)
             // a provider may hold money without saying how much: then there is no record of it
             || ($order['status'] === 'KYT_FAILED' && ($open !== [] || $records === []));
-        $texts = array_map(fn ($one) => ($one['amount'] ?? 'an amount of') . " {$one['asset']}", $open);
+        $texts = array_map(fn ($one) => self::shortAmount($one) . " {$one['asset']}", $open);
         return [$isStopped || $dollars >= self::units($order['toAmount'], 6), implode(' and ', $texts)];
+    }
+
+    /** USDC and USDT are one value, as in Comptoir; a token whose digits it does not know has none. */
+    private static function dollarsOf(array $record): int
+    {
+        $isDollar = in_array($record['asset'], ['USDC', 'USDT'], true) && $record['amount'] !== null;
+        return $isDollar ? self::units(self::shortAmount($record), 6) : 0;
+    }
+
+    /** A provider counts other coins with 18 digits; what is under the sixth is cut. */
+    private static function shortAmount(array $record): string
+    {
+        return (string) preg_replace('/(\.\d{6})\d+$/', '$1', $record['amount'] ?? 'an amount of');
     }
 
     /**
@@ -195,7 +235,7 @@ final class ShopPayments
      */
     public function refund(string $code, ?string $amount, string $reason, string $key): string
     {
-        $whole = $reason === '' ? [] : ['reason' => (string) preg_replace('/^(.{0,500}).*$/us', '$1', $reason)];
+        $whole = $reason === '' ? [] : ['reason' => (string) preg_replace('/^(.{0,256}).*$/us', '$1', $reason)];
         if ($amount === null) {
             return $this->api->refundOrder($code, $whole, $key)['refundId'];
         }

@@ -101,22 +101,29 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
         return in_array($code, self::codesOf($order), true) ? $code : '';
     }
 
-    /** An order that a person put on hold or cancelled is still paid; one that the shop asks payment for is not. */
+    /**
+     * An order that a person or this module put on hold, or that was cancelled, is still paid; one that the shop asks
+     * payment for is not. WooCommerce keeps the date, whoever paid the order and whatever becomes of its status.
+     */
     private static function isPaid(WC_Order $order): bool
     {
-        $waits = $order->has_status(['on-hold', 'cancelled']) && self::paidBy($order) === '';
-        return !$waits && !$order->has_status(['pending', 'failed']);
+        return match (true) {
+            $order->has_status(['pending', 'failed']) => false,
+            $order->has_status(['on-hold', 'cancelled']) => $order->get_date_paid() !== null,
+            default => true,
+        };
     }
 
     /**
      * Changes an order as it is in the database now, one request at a time: the webhook and the customer who comes back
      * arrive together. No call to Comptoir may be made in it.
+     * @throws ComptoirError
      */
     private static function change(int $id, callable $do): mixed
     {
         global $wpdb;
         $lock = "comptoir_{$wpdb->prefix}$id";
-        $wpdb->query($wpdb->prepare('SELECT GET_LOCK(%s, 10)', $lock));
+        ShopPayments::checkLock($wpdb->get_var($wpdb->prepare('SELECT GET_LOCK(%s, 10)', $lock)));
         try {
             clean_post_cache($id);
             $cache = 'Automattic\WooCommerce\Caches\OrderCache';
@@ -156,8 +163,8 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
             wc_add_notice('The payment cannot be started now: ' . $error->getMessage(), 'error');
             return ['result' => 'failure'];
         }
-        $isPaid = $payment->state === 'paid';
-        return ['result' => 'success', 'redirect' => $isPaid ? $this->get_return_url($order) : $payment->url];
+        $redirect = $payment->hasPaid() ? $this->get_return_url($order) : $payment->url;
+        return ['result' => 'success', 'redirect' => $redirect];
     }
 
     /** Before the customer sees the payment's page: from then on, money may come. */
@@ -167,9 +174,10 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
             $order->add_meta_data('_comptoir_code', $payment->code);
             $order->save_meta_data();
         }
-        // the webhook may have come before: what is paid stays paid
-        if ($payment->state === 'open' && $order->has_status(['pending', 'failed'])) {
-            $order->update_status('on-hold', 'Waiting for the payment.');
+        // on hold, WooCommerce would empty the cart of a customer who goes back, or place a second order at the next
+        // click: its checkout goes on only with an order that is pending or failed
+        if ($payment->state === 'open' && $order->has_status('failed')) {
+            $order->update_status('pending', 'Waiting for the payment.');
         }
     }
 
@@ -181,8 +189,9 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
             return;
         }
         try {
-            foreach ($this->payments(5, 0)->look(self::codesOf($order), self::address()) as $payment) {
-                $this->apply($payment);
+            $payments = $this->payments(5, 0);
+            foreach ($payments->look(self::codesOf($order), self::address()) as $payment) {
+                $this->apply($payment, $payments);
             }
         } catch (ComptoirError) {
             // the page is shown all the same, and the webhook may still come
@@ -221,15 +230,24 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
         return $headers;
     }
 
-    public function apply(ShopPayment $payment): void
+    public function apply(ShopPayment $payment, ?ShopPayments $payments = null): void
     {
-        $id = str_starts_with($payment->reference, 'WC-') ? (int) substr($payment->reference, 3) : 0;
-        $others = $id === 0 ? [] : self::change($id, fn (WC_Order $order) => $this->settle($order, $payment));
-        $this->payments()->close($others ?? []);
+        $isHere = str_starts_with($payment->reference, 'WC-');
+        $order = $isHere ? wc_get_order((int) substr($payment->reference, 3)) : false;
+        if (!$order) {
+            return;
+        }
+        $payments ??= $this->payments();
+        $over = $payments->overBeside($payment, self::codesOf($order), self::address());
+        $settle = fn (WC_Order $order) => $this->settle($order, $payment, $over);
+        $payments->close(self::change($order->get_id(), $settle) ?? []);
     }
 
-    /** @return string[] the payments that must not be paid any more */
-    private function settle(WC_Order $order, ShopPayment $payment): array
+    /**
+     * @param string[] $over the order's other payments that bring no money any more
+     * @return string[] the payments that must not be paid any more
+     */
+    private function settle(WC_Order $order, ShopPayment $payment, array $over): array
     {
         $codes = self::codesOf($order);
         if (!in_array($payment->code, $codes, true)) {
@@ -241,11 +259,18 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
         }
         // an order that is paid another way, or was ended by the shop, does not wait for this payment
         $waits = $order->get_payment_method() === $this->id && $order->has_status(['on-hold', 'pending', 'failed']);
-        [$isPaid, $paidBy, $amount] = [self::isPaid($order), self::paidBy($order), self::amountOf($order)];
-        [$action, $note] = $payment->decide($codes, $isPaid, $paidBy, $waits, $amount, $order->get_currency());
+        [$action, $note] = $payment->decide(new ShopOrder(
+            codes: $codes,
+            isPaid: self::isPaid($order),
+            paidBy: self::paidBy($order),
+            waits: $waits,
+            amount: self::amountOf($order),
+            currency: $order->get_currency(),
+            surplus: self::listOf($order, '_comptoir_surplus'),
+        ), $over);
         match ($action) {
-            'complete' => $this->complete($order, $payment->code),
-            'review' => self::review($order, $payment->code, $note, $isPaid),
+            'complete' => $this->complete($order, $payment->code, $note),
+            'review', 'surplus' => self::review($order, $payment->code, $note, $action === 'surplus'),
             'wait', 'fail', 'refund', 'note' => self::say($order, $note, $note),
             'none' => null,
         };
@@ -253,11 +278,14 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
         if ($status !== null && !$order->has_status($status)) {
             $order->update_status($status);
         }
-        return in_array($payment->state, ['paid', 'held'], true) ? array_diff($codes, [$payment->code]) : [];
+        return $payment->hasMoney() ? array_diff($codes, [$payment->code]) : [];
     }
 
-    private function complete(WC_Order $order, string $code): void
+    private function complete(WC_Order $order, string $code, string $note): void
     {
+        if ($note !== '') {
+            self::say($order, $note, $note);
+        }
         if (!in_array($code, self::codesOf($order), true)) {
             $order->add_meta_data('_comptoir_code', $code);
         }
@@ -265,14 +293,18 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
     }
 
     /** A person must see it: in the order, in the list of orders where nothing was sent yet, and in the mail. */
-    private static function review(WC_Order $order, string $code, string $note, bool $isPaid): void
+    private static function review(WC_Order $order, string $code, string $note, bool $isSurplus): void
     {
+        if ($isSurplus) {
+            $order->add_meta_data('_comptoir_surplus', $code);
+            $order->save_meta_data();
+        }
         // what a person has settled since is not opened again
         if (!self::say($order, $note, "review $code")) {
             return;
         }
         // an order that was sent, or is over, keeps its status
-        if (!$isPaid || $order->has_status('processing')) {
+        if (!$isSurplus || $order->has_status('processing')) {
             $order->update_status('on-hold');
         }
         $subject = "Order {$order->get_order_number()}: please check its payment";
@@ -306,19 +338,20 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
         $key = "wc-refund-{$order->get_id()}-" . count(self::listOf($order, '_comptoir_refund')) . "-$text";
         try {
             $id = $this->payments()->refund($code, $text, (string) $reason, $key);
+            // a refund that has started and could not be counted is found again by the next click, which has its key
+            $isNew = self::change($order->get_id(), function (WC_Order $order) use ($id): bool {
+                if (in_array($id, self::listOf($order, '_comptoir_refund'), true)) {
+                    return false;
+                }
+                $order->add_meta_data('_comptoir_refund', $id);
+                $order->save_meta_data();
+                $note = "Refund $id has started at Comptoir. The customer may be asked for a wallet address.";
+                $order->add_order_note($note);
+                return true;
+            });
         } catch (ComptoirError | InvalidArgumentException $error) {
             return new WP_Error('comptoir', $error->getMessage());
         }
-        $isNew = self::change($order->get_id(), function (WC_Order $order) use ($id): bool {
-            if (in_array($id, self::listOf($order, '_comptoir_refund'), true)) {
-                return false;
-            }
-            $order->add_meta_data('_comptoir_refund', $id);
-            $order->save_meta_data();
-            $note = "Refund $id has started at Comptoir. The customer may be asked for a wallet address.";
-            $order->add_order_note($note);
-            return true;
-        });
         return $isNew ?: new WP_Error('comptoir', "Refund $id has started already, by another click.");
     }
 }

@@ -37,6 +37,8 @@ namespace {
         public static array $logged = [];
         public static array $slips = [];
         public static ?string $redirect = null;
+        /** What the database answers to GET_LOCK. */
+        public static string $lock = '1';
     }
     final class Configuration
     {
@@ -71,7 +73,7 @@ namespace {
         }
         public function getValue(string $query, bool $useCache = true): string
         {
-            return '1';
+            return Shop::$lock;
         }
     }
     final class Cache
@@ -305,9 +307,23 @@ namespace {
         $command = json_decode($line, true);
         Shop::$logged = [];
         Shop::$redirect = null;
+        Shop::$lock = $command['lock'] ?? '1';
         Currency::$used = $module->context->currency->iso_code = $command['currency'] ?? 'EUR';
         $answer = match ($command['do']) {
             'install' => [$module->install(), $module->hooks],
+            'upgrade' => (function () use ($module, $command) {
+                // the files whose version is above the shop's and not above the module's, as PrestaShop chooses them
+                $module->hooks = [];
+                foreach (glob(getenv('PLUGIN') . '/upgrade/upgrade-*.php') as $file) {
+                    preg_match('/upgrade-(.+)\.php$/', $file, $found);
+                    $isAbove = version_compare($found[1], $command['from'], '>');
+                    if ($isAbove && version_compare($found[1], $module->version, '<=')) {
+                        require_once $file;
+                        ('upgrade_module_' . str_replace('.', '_', $found[1]))($module);
+                    }
+                }
+                return $module->hooks;
+            })(),
             'options' => array_map(fn ($option) => $option->given, $module->hookPaymentOptions([])),
             'save' => (function () use ($module, $command) {
                 $kept = Shop::$settings;
@@ -330,6 +346,7 @@ namespace {
                 isset($command['state']) && Shop::$orders[2]['current_state'] = $command['state'];
                 return (new ComptoirPayWebhookModuleFrontController($module))->take($command['body'], $command['headers']);
             })(),
+            'state' => (new Order($command['order']))->setCurrentState($command['state']),
             'open' => $module->openPayment(new Order($command['order']), 'EUR'),
             'thanks' => $module->hookDisplayPaymentReturn(['order' => new Order($command['order'])]),
             'slip' => (function () use ($module, $command) {

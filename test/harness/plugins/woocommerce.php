@@ -63,6 +63,8 @@ final class Shop
     public static array $notices = [];
     public static string $address = 'https://shop.example';
     public static int $status = 0;
+    /** What the database answers to GET_LOCK. */
+    public static ?string $lock = '1';
 }
 final class WC_Admin_Settings
 {
@@ -122,6 +124,7 @@ final class WC_Order
     public string $status = 'pending';
     public string $method = 'comptoir';
     public string $transaction = '';
+    public ?string $paid = null;
     public string $currency = 'EUR';
     public array $meta = [];
     public array $notes = [];
@@ -134,6 +137,15 @@ final class WC_Order
     {
         $this->$name = $value;
         Shop::$orders[$this->id]->$name = $value;
+    }
+    public function get_date_paid(): ?string
+    {
+        return $this->paid;
+    }
+    /** WooCommerce sets the date once, whoever moves the order to a paid status, and keeps it when the status changes. */
+    public function date(): void
+    {
+        in_array($this->status, ['processing', 'completed'], true) && $this->write('paid', $this->paid ?? 'today');
     }
     public function get_id(): int
     {
@@ -188,6 +200,7 @@ final class WC_Order
     {
         $this->save_meta_data();
         $this->write('status', $status);
+        $this->date();
         $note === '' || $this->add_order_note($note);
     }
     public function get_status(): string
@@ -199,6 +212,7 @@ final class WC_Order
         $this->save_meta_data();
         $this->write('transaction', $code);
         $this->write('status', 'processing');
+        $this->date();
         Shop::$orders[$this->id]->completed++;
     }
     public function add_order_note(string $note): void
@@ -214,6 +228,10 @@ $wpdb = new class () {
     }
     public function query(string $query): void
     {
+    }
+    public function get_var(string $query): ?string
+    {
+        return Shop::$lock;
     }
 };
 function wc_get_order(int $id): WC_Order|false
@@ -232,6 +250,7 @@ function WC(): object
                 foreach ($changes as $name => $value) {
                     Shop::$orders[$id]->$name = $value;
                 }
+                Shop::$orders[$id]->date();
             }
             return getenv('WEBHOOK_URL');
         }
@@ -245,12 +264,14 @@ Shop::$options = json_decode(getenv('OPTIONS'), true);
 while (($line = fgets(STDIN)) !== false) {
     $command = json_decode($line, true);
     Shop::$notices = Shop::$mails = Shop::$cache = [];
+    Shop::$lock = array_key_exists('lock', $command) ? $command['lock'] : '1';
     Shop::$address = $command['shop'] ?? 'https://shop.example';
     $id = $command['order'] ?? 7;
     $order = Shop::$orders[$id] ??= new WC_Order($id, '50.00');
     foreach ($command['set'] ?? [] as $name => $value) {
         $order->$name = $value;
     }
+    $order->date();
     Shop::$meanwhile = isset($command['meanwhile']) ? [$id => $command['meanwhile']] : [];
     $gateway = new WC_Gateway_Comptoir();
     $answer = match ($command['do']) {
@@ -271,6 +292,8 @@ while (($line = fgets(STDIN)) !== false) {
                 return $payment?->state ?? 'nothing';
             } catch (WebhookVerificationError) {
                 return 'refused';
+            } catch (ComptoirError $error) {
+                return $error->errorCode;
             }
         })(),
         'offer' => (function () use ($gateway, $command) {
@@ -282,7 +305,7 @@ while (($line = fgets(STDIN)) !== false) {
             // WooCommerce makes its record first, and deletes it if the gateway fails
             [$refunds, $meta] = [$order->refunds, $order->meta];
             $order->refunds[] = $command['amount'];
-            $answer = $gateway->process_refund($id, $command['amount'], 'Cold');
+            $answer = $gateway->process_refund($id, $command['amount'], $command['reason'] ?? 'Cold');
             if ($command['lost'] ?? false) {
                 [$order->refunds, $order->meta] = [$refunds, $meta];
                 return 'lost';

@@ -1,0 +1,24 @@
+<?php
+
+declare(strict_types=1);
+
+/** What the shop knows of its own order, the same in every shop system. */
+final class ShopOrder
+{
+    public function __construct(
+        /** @var string[] every payment that was opened for it, the newest last */
+        public readonly array $codes,
+        /** It is paid, whoever paid it, also while a person looks into it. */
+        public readonly bool $isPaid,
+        /** The payment that paid it; empty: none of these. */
+        public readonly string $paidBy,
+        /** It waits for a payment through Comptoir. */
+        public readonly bool $waits,
+        /** What it costs now. */
+        public readonly string $amount,
+        public readonly string $currency,
+        /** @var string[] payments that came when it was paid before; a person decides about them */
+        public readonly array $surplus,
+    ) {
+    }
+}
