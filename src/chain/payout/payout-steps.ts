@@ -3,8 +3,8 @@ import { crashPoint } from '../../kernel/crash-point.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import { tokenOf } from '../networks.ts'
-import { ChainDoubt } from '../transfer-logs.ts'
 import { fillNonce, isOfFormerRelayer, keepNonce, submit } from './account-nonces.ts'
+import { isSeenByAll } from './agreement.ts'
 import { change, needsCheck, type PayoutDeps, PayoutTaken } from './payout-deps.ts'
 import { type Payout, updatePayout } from './payout-queries.ts'
 import { type ChainView, findClockFault, isAuthorizationOver, isSigned, readChainView } from './payout-view.ts'
@@ -113,21 +113,14 @@ async function isOverForAll(
   payout: Payout,
   isRefused: (rpc: Rpc) => Promise<boolean> = async () => true,
 ): Promise<boolean> {
-  const { agree, network } = deps
+  const { network } = deps
   const key = { from: payout.fromAddress, nonce: payout.authorizationNonce }
-  const isOver = async (rpc: Rpc): Promise<boolean> => {
-    if (!isAuthorizationOver(payout, await readChainView(rpc, network))) return false
+  const isOver = async (rpc: Rpc, view: ChainView): Promise<boolean> => {
+    if (!isAuthorizationOver(payout, view)) return false
     if (await isAuthorizationUsed(rpc, network, key)) return false
     return isRefused(rpc)
   }
-  try {
-    // a node that is behind makes us wait
-    const other = async (rpc: Rpc, own: boolean) => ((await isOver(rpc)) === own ? own : undefined)
-    return await agree({ own: isOver, other, keyOf: String, subject: `payout ${payout.id}` })
-  } catch (error) {
-    if (error instanceof ChainDoubt) return false
-    throw error
-  }
+  return isSeenByAll(deps, `payout ${payout.id}`, isOver)
 }
 
 /** A node with the key may sign it again, a person may take it back. */
