@@ -18,7 +18,11 @@ const PAST_BLOCKS = 20n
 /** A tip is at most so many times what one of the last blocks was paid. */
 const MOST_TIMES_PAID = 2n
 
-type FeeHistory = { gasUsedRatio: number[]; reward?: Hex[][] | null }
+/** A node may answer anything to a question that it need not answer. */
+type FeeHistory = { gasUsedRatio?: unknown; reward?: unknown } | null
+
+const WEI = /^0x[0-9a-f]{1,64}$/i
+const entryOf = (list: unknown, index: number): unknown => (Array.isArray(list) ? list[index] : undefined)
 
 const nullIf = (isExpected: (error: RpcError) => boolean) => (error: unknown) => {
   if (error instanceof RpcError && isExpected(error)) return null
@@ -32,10 +36,12 @@ const nullIfRefused = nullIf(({ kind }) => kind === 'definite')
  */
 async function readPaidTip(node: Rpc): Promise<bigint | null> {
   const asked = [toHex(PAST_BLOCKS), 'latest', [50]]
-  const past = await node.call<FeeHistory | null>('eth_feeHistory', ...asked).catch(nullIf(() => true))
-  const paid = (past?.reward ?? []).flatMap(([tip], index) =>
-    tip !== undefined && (past?.gasUsedRatio[index] ?? 0) > 0 ? [BigInt(tip)] : [],
-  )
+  const past = await node.call<FeeHistory>('eth_feeHistory', ...asked).catch(nullIf(() => true))
+  const rewards: unknown[] = Array.isArray(past?.reward) ? past.reward : []
+  const paid = rewards.flatMap((reward, index) => {
+    const [tip, used] = [entryOf(reward, 0), entryOf(past?.gasUsedRatio, index)]
+    return typeof tip === 'string' && WEI.test(tip) && typeof used === 'number' && used > 0 ? [BigInt(tip)] : []
+  })
   return paid.length === 0 ? null : paid.reduce(larger)
 }
 
