@@ -54,6 +54,45 @@ for (const [what, alter] of Object.entries(ODD))
         await settles(nodes, await world.openWallet(15_000_000n))
       }))
 
+const calls =
+  (answer: string): Alter =>
+  ({ method }, result) =>
+    method === 'eth_call' ? answer : result
+const place = (index: number): string => (index === 0 ? 'first' : 'last')
+
+for (const index of [0, 2]) {
+  for (const [what, alter] of Object.entries({
+    'finds no contract': calls('0x'),
+    'answers a call with an odd number of bytes': calls('0x01'),
+  }))
+    test(`the ${place(index)} of three nodes, which ${what}, stops no payout`, () =>
+      withNodes(world, 3, async (nodes) => {
+        const odd = nodes.proxies[index]
+        if (odd) odd.faults.alter = alter
+        await settles(nodes, await world.openWallet(15_000_000n))
+      }))
+
+  for (const method of ['eth_call', 'eth_getTransactionReceipt', 'eth_getTransactionCount', 'eth_getBlockByNumber'])
+    test(`the ${place(index)} of three nodes, which refuses ${method}, stops no payout`, () =>
+      withNodes(world, 3, async (nodes) => {
+        const odd = nodes.proxies[index]
+        if (odd) odd.faults.refuses = (question) => question.method === method
+        await settles(nodes, await world.openWallet(15_000_000n))
+      }))
+}
+
+test('what ran out unused is forgotten and paid again although the first of three nodes refuses calls', () =>
+  withNodes(world, 3, async (nodes) => {
+    const wallet = await world.openWallet(15_000_000n)
+    const asked = request()
+    await wallet.open({ ...nodes.options, validSeconds: 60 }).send(asked)
+    await world.chain.call('anvil_dropAllTransactions')
+    await world.pass(200)
+    const [odd] = nodes.proxies
+    if (odd) odd.faults.refuses = (question) => question.method === 'eth_call'
+    await settles(nodes, wallet, asked)
+  }))
+
 const HISTORIES: Record<string, unknown> = {
   'is null': null,
   'has a ratio that is null': { gasUsedRatio: [null, 0.5], reward: [] },
