@@ -93,6 +93,26 @@ test('what ran out unused is forgotten and paid again although the first of thre
     await settles(nodes, wallet, asked)
   }))
 
+test('after a refusal, one of three nodes that estimates absurdly much gas holds up no payout', () =>
+  withNodes(world, 3, async (nodes) => {
+    const wallet = await world.openWallet(15_000_000n)
+    const asked = request()
+    let isPaused = true
+    for (const { faults } of nodes.proxies) faults.refuses = ({ method }) => isPaused && method === 'eth_estimateGas'
+    await wallet.open(nodes.options).send(asked)
+    isPaused = false
+    const odd = nodes.proxies[2]
+    if (odd) odd.faults.alter = ({ method }, result) => (method === 'eth_estimateGas' ? '0x1000000000000000' : result)
+    await settles(nodes, wallet, asked)
+  }))
+
+test('the first of three nodes estimates absurdly much gas: the others are asked', () =>
+  withNodes(world, 3, async (nodes) => {
+    const [odd] = nodes.proxies
+    if (odd) odd.faults.alter = ({ method }, result) => (method === 'eth_estimateGas' ? '0x1000000000000000' : result)
+    await settles(nodes, await world.openWallet(15_000_000n))
+  }))
+
 const HISTORIES: Record<string, unknown> = {
   'is null': null,
   'has a ratio that is null': { gasUsedRatio: [null, 0.5], reward: [] },

@@ -7,6 +7,7 @@ import { findFeeOverride } from '../wallet-queries.ts'
 import { type GasPrice, readGasPrice } from './gas-price.ts'
 import { listSigned } from './signed-transactions.ts'
 import type { PayoutTransaction } from './transaction-queries.ts'
+import { larger, smaller } from './wei.ts'
 
 /*
  * What a transaction of the relayer pays for gas. Its account nonce decides, not its payout: a node compares it with
@@ -17,9 +18,6 @@ export type Fees = Pick<PayoutTransaction, 'maxFeeWei' | 'priorityFeeWei'>
 
 /** `mostPriorityWei`: a replacement with a higher tip would not help. */
 export type Offer = Fees & { mostPriorityWei: bigint }
-
-const smaller = (left: bigint, right: bigint): bigint => (left < right ? left : right)
-const larger = (left: bigint, right: bigint): bigint => (left > right ? left : right)
 
 /**
  * Raises a fee by an eighth, rounded up: nodes accept a replacement only if both fees rise by at least a tenth

@@ -1,6 +1,7 @@
 import { askNodes, type Hex, type Rpc, RpcError } from '../../endpoints/rpc.ts'
 import { toHex } from '../../transfer-logs.ts'
 import { readNewestBlock } from '../payout-view.ts'
+import { larger, middleOf, smaller } from './wei.ts'
 
 /** What the next blocks take for one gas, in wei. */
 export type GasPrice = {
@@ -8,9 +9,6 @@ export type GasPrice = {
   baseFee: bigint
   tip: bigint
 }
-
-const smaller = (left: bigint, right: bigint): bigint => (left < right ? left : right)
-const larger = (left: bigint, right: bigint): bigint => (left > right ? left : right)
 
 /** Suggested where a node suggests nothing, and so little that no block is asked whether it was paid. */
 const USUAL_TIP = 1_000_000_000n
@@ -55,12 +53,6 @@ async function readNodePrice(node: Rpc): Promise<GasPrice> {
   const tip = larger(suggested === null ? USUAL_TIP : BigInt(suggested), 1n)
   const most = paid === null ? tip : larger(paid * MOST_TIMES_PAID, USUAL_TIP)
   return { baseFee, tip: smaller(tip, most) }
-}
-
-/** The one in the middle; of two, the lower one. */
-function middleOf(values: readonly bigint[]): bigint {
-  const sorted = values.toSorted((left, right) => (left < right ? -1 : Number(left > right)))
-  return sorted[(sorted.length - 1) >> 1] ?? 0n
 }
 
 /**
