@@ -106,7 +106,7 @@ export async function fillNonce(deps: PayoutDeps, view: ChainView, nonce: bigint
   }
   const price = await readGasPrice(deps.rpc)
   const means = await readMeans(deps)
-  const above = await aboveSigned(deps, price, nonce)
+  const above = await aboveSigned(deps, price, means, nonce)
   const offer = newest?.payoutId === null ? above : atMostAStepMore(above, price, means)
   const fault = findGasFault(deps, price, { ...offer, ...means, gas: FILLING_GAS })
   if (fault) return warnOfGap(deps, nonce, fault.providerStatus)

@@ -180,7 +180,7 @@ export async function prepare(deps: PayoutDeps, given: Payout, view: ChainView):
   // while gas is missing nothing is signed, so that it can be taken back
   const means = await readMeans(deps)
   const price = await readGasPrice(deps.rpc)
-  const offer = { ...means, ...(await aboveSigned(deps, price, payout.relayerNonce)) }
+  const offer = { ...means, ...(await aboveSigned(deps, price, means, payout.relayerNonce)) }
   const dear = findGasFault(deps, price, { ...offer, gas: PAYOUT_GAS })
   if (dear) return hold(deps, payout, view, dear)
   const authorized = await authorize(deps, payout, view)
@@ -198,7 +198,7 @@ export async function prepare(deps: PayoutDeps, given: Payout, view: ChainView):
   const numbered = await keepNonce(deps, authorized)
   if (numbered.relayerNonce === payout.relayerNonce) return signAndStore(deps, numbered, { data, gas, ...offer })
   // whoever gave the nonce up may have signed something with it
-  const fees = atMostAStepMore(await aboveSigned(deps, price, numbered.relayerNonce), price, means)
+  const fees = atMostAStepMore(await aboveSigned(deps, price, means, numbered.relayerNonce), price, means)
   const dearer = findGasFault(deps, price, { ...means, ...fees, gas })
   if (dearer) return hold(deps, numbered, view, dearer)
   return signAndStore(deps, numbered, { data, gas, ...fees })

@@ -25,8 +25,8 @@ const toHead = (head: BlockHead | null | undefined) => {
     number: BigInt(head.number),
     hash: head.hash,
     timestamp: BigInt(head.timestamp),
-    /** Wei per gas; 0 where the chain has none. */
-    baseFee: BigInt(head.baseFeePerGas ?? '0x0'),
+    /** Wei per gas; null: the block shows none. */
+    baseFee: head.baseFeePerGas ? BigInt(head.baseFeePerGas) : null,
   }
 }
 

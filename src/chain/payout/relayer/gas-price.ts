@@ -5,13 +5,17 @@ import { larger, middleOf, smaller } from './wei.ts'
 
 /** What the next blocks take for one gas, in wei. */
 export type GasPrice = {
-  /** 0 where the chain has none. */
+  /** The one in the middle of what the nodes show; 0 where the chain has none. */
   baseFee: bigint
+  /** All that they show. */
+  baseFees: readonly bigint[]
   tip: bigint
+  /** The highest that a node suggests: for a transaction that waits in vain, or that a node refused. */
+  highestTip: bigint
 }
 
 /** Suggested where a node suggests nothing, and so little that no block is asked whether it was paid. */
-const USUAL_TIP = 1_000_000_000n
+export const USUAL_TIP = 1_000_000_000n
 const PAST_BLOCKS = 20n
 /** A tip is at most so many times what one of the last blocks was paid. */
 const MOST_TIMES_PAID = 2n
@@ -43,8 +47,10 @@ async function readPaidTip(node: Rpc): Promise<bigint | null> {
   return paid.length === 0 ? null : paid.reduce(larger)
 }
 
+type NodePrice = { baseFee: bigint | null; tip: bigint; paid: bigint | null }
+
 /** What one node suggests, as far as its own blocks bear it out. @throws RpcError */
-async function readNodePrice(node: Rpc): Promise<GasPrice> {
+async function readNodePrice(node: Rpc): Promise<NodePrice> {
   const [{ baseFee }, suggested, paid] = await Promise.all([
     readNewestBlock(node),
     node.call<Hex>('eth_maxPriorityFeePerGas').catch(nullIfRefused),
@@ -52,15 +58,24 @@ async function readNodePrice(node: Rpc): Promise<GasPrice> {
   ])
   const tip = larger(suggested === null ? USUAL_TIP : BigInt(suggested), 1n)
   const most = paid === null ? tip : larger(paid * MOST_TIMES_PAID, USUAL_TIP)
-  return { baseFee, tip: smaller(tip, most) }
+  return { baseFee, tip: smaller(tip, most), paid }
 }
+
+const isKnown = (value: bigint | null): value is bigint => value !== null
 
 /**
  * A tip goes to whoever makes the block, so one node's word is not believed where there are others: of all proven ones,
- * the value in the middle.
+ * the value in the middle; but no less than blocks were paid, as far as that is little. A block without a base fee says
+ * nothing where another node shows one.
  * @throws RpcError if none answers
  */
 export async function readGasPrice(rpc: Rpc): Promise<GasPrice> {
   const prices = await askNodes(rpc, readNodePrice)
-  return { baseFee: middleOf(prices.map(({ baseFee }) => baseFee)), tip: middleOf(prices.map(({ tip }) => tip)) }
+  const tips = prices.map(({ tip }) => tip)
+  const baseFees = prices.map(({ baseFee }) => baseFee).filter(isKnown)
+  const paid = middleOf(prices.map((one) => one.paid).filter(isKnown))
+  return {
+    ...{ baseFee: middleOf(baseFees), baseFees },
+    ...{ tip: larger(middleOf(tips), smaller(paid, USUAL_TIP)), highestTip: tips.reduce(larger) },
+  }
 }
