@@ -3,7 +3,7 @@ import type { Hex, Rpc } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import type { Agree, AnsweredBlock } from './agreement.ts'
 import { readChainView } from './payout-view.ts'
-import { isReceiptFinal, type Receipt, readReceipts } from './receipt.ts'
+import { isReceiptFinal, placeOf, type Receipt, readReceipts } from './receipt.ts'
 import {
   type AuthorizationKey,
   type AuthorizedTransfer,
@@ -73,7 +73,7 @@ async function lookAt(rpc: Rpc, network: Network, asked: Asked): Promise<Seen> {
     if (waiting === null) return wrong(`is not known on ${network.name} (chain ${network.chainId})`)
     return lookAtWaiting(network, waiting, asked)
   }
-  const block = blockOf(receipt)
+  const block = placeOf(receipt)
   if (receipt.status !== '0x1') return { ...wrong('was refused by the chain; it moved nothing'), block }
   const arrived = arrivedIn(receipt, network, asked)
   if (arrived !== units) return { ...wrong(`brings ${arrived} units of USDC to ${to}, not ${units}`), block }
@@ -84,11 +84,6 @@ async function lookAt(rpc: Rpc, network: Network, asked: Asked): Promise<Seen> {
   const providerStatus = `transaction ${txHash} is ${verdict === 'final' ? 'final' : 'not final yet'}`
   return { verdict, providerStatus, block }
 }
-
-const blockOf = ({ blockNumber, blockHash }: Receipt): AnsweredBlock => ({
-  number: BigInt(blockNumber),
-  hash: blockHash,
-})
 
 const isOpen = ({ verdict }: Seen): boolean => verdict === 'pending' || verdict === 'unread'
 
@@ -127,7 +122,7 @@ async function lookAtUse(
   const left = transferOfAuthorization(receipt.logs, network, authorization)
   if (!left || !(await isAuthorizationUsed(rpc, network, authorization))) return null
   const isFinal = await isReceiptFinal(rpc, network, { receipt, view, units: left.units })
-  return { ...left, isFinal, block: blockOf(receipt) }
+  return { ...left, isFinal, block: placeOf(receipt) }
 }
 
 /**
@@ -159,7 +154,7 @@ export async function readAuthorizations(
 ): Promise<AuthorizationKey[]> {
   const look = async (rpc: Rpc): Promise<Uses> => {
     const [receipt] = await readReceipts(rpc, [txHash])
-    return { keys: receipt ? listAuthorizations(receipt.logs, network) : [], block: receipt ? blockOf(receipt) : null }
+    return { keys: receipt ? listAuthorizations(receipt.logs, network) : [], block: receipt ? placeOf(receipt) : null }
   }
   const { keys } = await agree<Uses>({
     look,

@@ -1,8 +1,9 @@
 import { HOUR, isRecent, MINUTE } from '../../../kernel/clock.ts'
 import { askNodes, type Hex, type Rpc, RpcError } from '../../endpoints/rpc.ts'
+import { ChainDoubt } from '../../transfer-logs.ts'
 import type { PayoutDeps } from '../payout-deps.ts'
 import type { Payout } from '../payout-queries.ts'
-import { readReceipts } from '../receipt.ts'
+import { listFailed } from '../receipt.ts'
 import { listSigningTimes } from './transaction-queries.ts'
 import { larger, middleOf } from './wei.ts'
 
@@ -59,16 +60,20 @@ const LONGEST_PAUSE_MS = 6 * HOUR
  * Why it is not signed again yet: the second time at once, then after a pause that doubles. Null: now.
  * @throws RpcError
  */
-export async function findPause({ db, rpc, clock }: PayoutDeps, payout: Payout): Promise<string | null> {
+export async function findPause(deps: PayoutDeps, payout: Payout): Promise<string | null> {
+  const { db, clock } = deps
   const { id, status, relayerNonce, refusals } = payout
   // one that keeps its account nonce has not failed
-  if (refusals < 2 || status !== 'reserved' || relayerNonce !== null) return null
+  if (refusals === 0 || status !== 'reserved' || relayerNonce !== null) return null
   const signed = await listSigningTimes(db, id)
-  const receipts = await readReceipts(
-    rpc,
+  const hashes = await listFailed(
+    deps,
     signed.map(({ txHash }) => txHash),
-  )
-  const failed = signed.filter((_, index) => receipts[index]?.status === '0x0')
+  ).catch((error: unknown): string[] => {
+    if (error instanceof ChainDoubt) return [] // one of them has not seen all that failed
+    throw error
+  })
+  const failed = signed.filter(({ txHash }) => hashes.includes(txHash.toLowerCase()))
   const last = failed.at(-1)
   if (last === undefined || failed.length < 2) return null
   const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (failed.length - 2))
