@@ -165,15 +165,15 @@ export async function tryAuthorization(
   await ask(rpc, { from: sender, to, data: authorizedTransferData(request, request.signature) })
 }
 
-/** The transaction that used or cancelled an authorization, searched from block `fromBlock` on. */
+/** The transaction in these blocks that used or cancelled an authorization. */
 export async function findAuthorizationUse(
   rpc: Rpc,
   { usdcAddress: address }: Network,
   { from, nonce }: AuthorizationKey,
-  fromBlock: Hex,
+  range: { fromBlock: Hex; toBlock: Hex | 'latest' },
 ): Promise<string | undefined> {
   const topics = [END_TOPICS, toTopic(from), nonce]
-  const [log] = await rpc.call<RpcLog[]>('eth_getLogs', { address, topics, fromBlock, toBlock: 'latest' })
+  const [log] = await rpc.call<RpcLog[]>('eth_getLogs', { address, topics, ...range })
   return log?.transactionHash
 }
 
