@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
+import { HDKey } from '@scure/bip32'
 import { parseTransaction } from 'viem/utils'
+import { gasChecks } from '../src/checks/gas-checks.ts'
+import { readConfig } from '../src/config/config.ts'
 import { sql } from '../src/db/db.ts'
+import { bareEnv } from './harness/bare-env.ts'
 import { type Alter, withNodes } from './harness/payout-nodes.ts'
 import { GWEI, type PayoutWorld, request, startPayoutWorld } from './harness/payout-world.ts'
 
@@ -109,4 +114,28 @@ test('a tip just below the ceiling, suggested by one of two nodes, is not paid a
     assert.equal(row.status, 'final')
     assert.ok(tips.length === 1 && (tips[0] ?? 0n) <= 2n * GWEI, String(tips))
   }
+})
+
+test('doctor says when gas costs more than the ceiling, which holds payouts up', async () => {
+  const key = `0x${randomBytes(32).toString('hex')}`
+  const check = (gwei: string) => {
+    const { config } = readConfig({
+      ...bareEnv(),
+      CHAIN_31337_RPC_URL: world.chain.rpcUrl,
+      CHAIN_31337_USDC: world.chain.usdcAddress,
+      CHAIN_31337_XPUB: HDKey.fromMasterSeed(randomBytes(32)).derive("m/44'/60'/0'").publicExtendedKey,
+      CHAIN_31337_REFUND_KEY: key,
+      CHAIN_31337_RELAYER_KEY: key,
+      CHAIN_31337_MAX_FEE_GWEI: gwei,
+    })
+    return Promise.all(gasChecks(config.chains).map((one) => one.run()))
+  }
+  await world.mineAt(30n * GWEI)
+  const [[low], [high]] = [await check('5'), await check('500')]
+  assert.equal(low?.ok, false)
+  assert.match(
+    low?.message ?? '',
+    /^Gas costs \d+\.\d+ gwei with the tip, and 5\.0+ gwei are allowed: payouts and sweeps wait/,
+  )
+  assert.equal(high?.ok, true)
 })

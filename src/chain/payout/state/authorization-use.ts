@@ -18,7 +18,7 @@ export const authorizationKeyOf = ({ fromAddress, authorizationNonce }: Payout):
 })
 
 const RECENT_BLOCKS = 1000n
-/** Of so many blocks at once, where a node refuses more. An authorization is valid for an hour: 15 parts on Arbitrum. */
+/** Where a node refuses more blocks at once. An authorization is valid for an hour: 15 parts on Arbitrum. */
 const MOST_PARTS = 100
 
 /** Null: no node searches so many blocks at once. @throws RpcError */
