@@ -137,3 +137,24 @@ for (const above of [0n, 50n])
       for (let poll = 0; poll < 3; poll += 1) await payouts.send(asked)
       assert.notEqual((await world.rowOf(asked)).status, 'final', (await world.rowOf(asked)).words)
     }))
+
+test('an honest node that failed a moment ago, and lacks the block that a liar shows, is waited for', () =>
+  withNodes(world, 2, async (nodes) => {
+    const wallet = await world.openWallet(15_000_000n)
+    const asked = request()
+    const [liar, honest] = nodes.proxies
+    if (!liar || !honest) throw new Error('two nodes')
+    const payouts = wallet.open(nodes.options)
+    await payouts.send(asked)
+    await world.chain.call('anvil_dropAllTransactions')
+    liar.faults.alter = await showsPaid(wallet.refundSigner.address, asked, 50n)
+    for (let poll = 0; poll < 3; poll += 1) {
+      honest.faults.status = 503
+      for (let time = 0; time < 4; time += 1)
+        await nodes.endpoints.all[1]?.rpc.call('eth_blockNumber').catch(() => undefined)
+      honest.heal()
+      assert.deepEqual(faultsOf(nodes), [null, 'down'])
+      await payouts.send(asked)
+    }
+    assert.notEqual((await world.rowOf(asked)).status, 'final', (await world.rowOf(asked)).words)
+  }))

@@ -59,14 +59,15 @@ export function openAgree(reader: Pick<ChainReader, 'endpoints' | 'network' | 'l
   async function hear<Answer>(question: AgreeQuestion<Answer>, own: Answer, endpoint: Endpoint) {
     const { look, keyOf, blockOf, isEarlier } = question
     const { rpc } = endpoint
+    // before it answers, which ends a pause
+    const isOut = isExcluded(endpoint)
     const block = blockOf?.(own) ?? null
     // first, so that what it says is said of a chain with this block
     const isBehind = block !== null && (await endsBefore(endpoint, block))
     const theirs = await look(rpc)
     const isSame = keyOf(theirs, own) === keyOf(own, own)
     if (!isEarlier?.(theirs, own) && (isSame || !isBehind)) return theirs
-    if (isExcluded(endpoint) && !(await isStale(rpc)))
-      throw new ChainDoubt(`endpoint ${endpoint.number} does not have the block yet`)
+    if (isOut && !(await isStale(rpc))) throw new ChainDoubt(`endpoint ${endpoint.number} does not have the block yet`)
     return undefined
   }
 
