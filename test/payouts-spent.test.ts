@@ -1,14 +1,19 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { createRpc } from '../src/chain/endpoints/rpc.ts'
 import { networkFor } from '../src/chain/networks.ts'
 import { agreeAlone } from '../src/chain/payout/agreement.ts'
 import { checkManualTransfer } from '../src/chain/payout/manual-transfer.ts'
+import { nonceOf } from '../src/chain/payout/payout-deps.ts'
 import { findOtherPayout } from '../src/chain/payout/payout-recheck.ts'
+import { readChainView } from '../src/chain/payout/payout-view.ts'
 import { findRestoreHold } from '../src/chain/payout/state/after-restore.ts'
+import { findForeignReceipt } from '../src/chain/payout/state/authorization-use.ts'
 import { sql } from '../src/db/db.ts'
 import { cancelAuthorization } from './harness/authorizations.ts'
 import { type PayoutWorld, request, startPayoutWorld, VALID_SECONDS } from './harness/payout-world.ts'
 import { restore, restoreNow } from './harness/restored.ts'
+import { startRpcProxy } from './harness/rpc-proxy.ts'
 
 /* How a payout ends whose authorization was cancelled on the chain, or has moved something else. */
 
@@ -142,4 +147,33 @@ test('a chain that is not set up any more is waited for a day longer, and not fo
     /The chain 31339 is not set up here: set CHAIN_31339_RPC_URL, or try again after/,
   )
   assert.equal(await after(26), null)
+})
+
+test('what used an authorization thousands of blocks ago is found where nodes refuse long ranges', async () => {
+  const { open, refundSigner } = await world.openWallet(15_000_000n)
+  const asked = request()
+  const payouts = open()
+  await payouts.send(asked)
+  await world.chain.mine(4)
+  const { txHash } = await payouts.send(asked)
+  await world.chain.call('anvil_mine', '0xbb8')
+  const proxy = await startRpcProxy(world.chain.rpcUrl)
+  const rpc = createRpc({ url: proxy.url })
+  try {
+    const height = await world.chain.blockNumber()
+    // `latest` is a range of unknown length
+    proxy.faults.refuses = ({ method, params }) => {
+      if (method !== 'eth_getLogs') return false
+      const { fromBlock, toBlock } = params[0] as { fromBlock: string; toBlock: string }
+      const last = toBlock === 'latest' ? height : BigInt(toBlock)
+      return last - BigInt(fromBlock) + 1n > 1000n
+    }
+    const network = networkFor({ chainId: world.chain.chainId, usdcAddress: world.chain.usdcAddress })
+    const key = { from: refundSigner.address, nonce: nonceOf(asked.id) }
+    const receipt = await findForeignReceipt({ rpc, network }, key, await readChainView(rpc, network))
+    assert.equal(receipt?.transactionHash, txHash)
+  } finally {
+    await rpc.close()
+    await proxy.stop()
+  }
 })

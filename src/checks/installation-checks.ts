@@ -24,6 +24,7 @@ import { MAIL_DAYS } from '../mail/mail.ts'
 import { bad, type Check, type CheckResult, good, runChecks } from './check.ts'
 import { credentialChecks } from './credential-checks.ts'
 import { explainDatabaseFault, isConnectionFix } from './database-words.ts'
+import { gasChecks } from './gas-checks.ts'
 import { screeningChecks } from './screening-checks.ts'
 import { signerChecks } from './signer-checks.ts'
 
@@ -238,6 +239,7 @@ export function outsideChecks(config: Config): Check[] {
     ...backupChecks(config),
     ...config.chains.map(chainCheck),
     ...signerChecks(config.chains),
+    ...gasChecks(config.chains),
     ...[...providers, ...sources].map(([name, url]) => providerCheck(name, url)),
     ...screeningChecks(config),
     ...credentialChecks({ provider: config.provider, live: config.mode === 'live' }),

@@ -35,7 +35,6 @@ const number = text(NUMBER)
 /** A height, or a time in seconds: what a date and a column of a table can hold. */
 const count: Fits = (value) => number(value) && BigInt(value as string) < 2n ** 40n
 const any: Fits = () => true
-const ratio: Fits = (value) => typeof value === 'number'
 const hash = text(HASH)
 const place = { blockHash: hash, blockNumber: count }
 const log = object({
@@ -65,7 +64,6 @@ const SHAPES: Readonly<Record<string, Fits>> = {
   eth_getTransactionCount: number,
   eth_estimateGas: number,
   eth_maxPriorityFeePerGas: number,
-  eth_feeHistory: object({ gasUsedRatio: list(ratio), reward: orNothing(list(list(number))) }),
   eth_call: text(BYTES),
   eth_getLogs: list(log),
   eth_getBlockByNumber: orNothing(block),
@@ -75,6 +73,13 @@ const SHAPES: Readonly<Record<string, Fits>> = {
   eth_getTransactionByHash: orNothing(transaction),
   eth_sendRawTransaction: hash,
 }
+
+/**
+ * Questions that a node need not answer: whoever asks judges the answer, and one without it is no worse for anything
+ * else.
+ */
+const OPTIONAL = new Set(['eth_feeHistory'])
+export const isOptional = ({ method }: Pick<Call, 'method'>): boolean => OPTIONAL.has(method)
 
 /** Every node has a newest block; another one it may not know. */
 const asksNewestBlock = ({ method, params }: Call): boolean =>

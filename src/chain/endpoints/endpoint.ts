@@ -1,5 +1,6 @@
 import { type Clock, isRecent, isYounger, MINUTE, SECOND } from '../../kernel/clock.ts'
 import type { Network } from '../networks.ts'
+import { isOptional } from './answer-shapes.ts'
 import { Pace } from './pace.ts'
 import { type Hex, MAX_FILTER_VALUES, type Rpc, type RpcCall, RpcError } from './rpc.ts'
 
@@ -75,7 +76,7 @@ export class Endpoint {
     this.#clock = clock
     this.#events = events
     this.rpc = {
-      call: (method, ...params) => this.#watch(1, () => inner.call(method, ...params)),
+      call: (method, ...params) => this.#watch(1, () => inner.call(method, ...params), isOptional({ method })),
       batch: (calls) => this.#batch(calls),
       close: () => inner.close(),
     }
@@ -154,7 +155,7 @@ export class Endpoint {
     this.#events.onLearned(this.number, this.limits)
   }
 
-  async #watch<Result>(calls: number, ask: () => Promise<Result>): Promise<Result> {
+  async #watch<Result>(calls: number, ask: () => Promise<Result>, mayFail = false): Promise<Result> {
     const answered = await this.#pace.wait(calls, this.limits.callsPerSecond)
     try {
       const result = await ask()
@@ -162,17 +163,18 @@ export class Endpoint {
       this.#paused = { atMs: 0, forMs: 0 }
       return result
     } catch (error) {
-      if (error instanceof RpcError) this.#noteFailure(error)
+      if (error instanceof RpcError) this.#noteFailure(error, mayFail)
       throw error
     } finally {
       answered()
     }
   }
 
-  #noteFailure(error: RpcError): void {
+  #noteFailure(error: RpcError, mayFail: boolean): void {
     this.#events.onError(this.number)
     if (error.kind === 'definite' || error.wholeBatch) return
     if (error.tooOften) this.learn({ callsPerSecond: this.#pace.slower(this.limits.callsPerSecond) })
+    if (mayFail) return
     this.#failures += 1
     const pauseMs = error.retryAfterMs ?? FIRST_PAUSE_MS * 2 ** (this.#failures - 1)
     this.#paused = { atMs: this.#clock(), forMs: Math.min(MAX_PAUSE_MS, pauseMs) }

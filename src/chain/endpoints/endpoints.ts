@@ -1,6 +1,7 @@
 import type { Clock } from '../../kernel/clock.ts'
 import type { Network } from '../networks.ts'
 import { Endpoint, type EndpointEvents, ForeignChain } from './endpoint.ts'
+import { NetworkMismatch } from './network-check.ts'
 import { isReverted, type Rpc, RpcError } from './rpc.ts'
 
 /** All nodes of one chain. */
@@ -77,22 +78,24 @@ export function openEndpoints(
       try {
         return await question(endpoint.rpc)
       } catch (error) {
+        last = error
+        if (error instanceof NetworkMismatch) continue // another one may show the token
         if (once || !(error instanceof RpcError) || isFinal(error)) throw error
         if (error.kind === 'definite') refused ??= error
-        last = error
       }
     }
     throw refused ?? last
   }
 
+  const isRevert = (error: RpcError): boolean => error.kind === 'definite' && isReverted(error)
   const rpc: Rpc = {
     call: (method, ...params) =>
       ask((one) => one.call(method, ...params), {
         once: method === 'eth_sendRawTransaction',
-        isFinal: (error) => error.kind === 'definite' && (isReverted(error) || isAboutTransaction(method)),
+        isFinal: (error) => isRevert(error) || (error.kind === 'definite' && isAboutTransaction(method)),
       }),
-    batch: (calls) =>
-      ask((one) => one.batch(calls), { isFinal: (error) => error.kind === 'definite' && isReverted(error) }),
+    batch: (calls) => ask((one) => one.batch(calls), { isFinal: isRevert }),
+    first: (question) => ask(question, { isFinal: isRevert }),
     nodes: async () => (await provenEndpoints({ endpoints: { all, usable }, network })).map((one) => one.rpc),
     close: async () => void (await Promise.all(rpcs.map((one) => one.close()))),
   }

@@ -2,7 +2,7 @@ import { decodeAbiParameters, encodeAbiParameters, keccak256, parseAbiParameters
 import { HOUR } from '../../kernel/clock.ts'
 import type { Network } from '../networks.ts'
 import type { Endpoint } from './endpoint.ts'
-import { type Hex, isReverted, type Rpc, RpcError } from './rpc.ts'
+import { askFirst, type Hex, isReverted, type Rpc, RpcError } from './rpc.ts'
 
 const SELECTOR = {
   name: '0x06fdde03',
@@ -73,7 +73,10 @@ async function readToken(rpc: Rpc, { chainId, usdcAddress }: Network, what: keyo
  * them.
  * @throws NetworkMismatch, RpcError
  */
-export async function readDomain(rpc: Rpc, network: Network): Promise<{ name: string; version: string }> {
+export const readDomain = (rpc: Rpc, network: Network): Promise<{ name: string; version: string }> =>
+  askFirst(rpc, (node) => readDomainOf(node, network))
+
+async function readDomainOf(rpc: Rpc, network: Network): Promise<{ name: string; version: string }> {
   const { chainId, usdcAddress } = network
   const name = await readText(rpc, network, 'name')
   const version = await readText(rpc, network, 'version')

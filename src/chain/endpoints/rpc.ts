@@ -16,8 +16,17 @@ export interface Rpc {
   batch<Result>(calls: readonly RpcCall[]): Promise<Result[]>
   /** Where it stands for several nodes: those that are proven, at least one. @throws RpcError if none is */
   nodes?(): Promise<Rpc[]>
+  /** Where it stands for several nodes: what the first one says that answers so that it can be read. */
+  first?<Answer>(question: (node: Rpc) => Promise<Answer>): Promise<Answer>
   close(): Promise<void>
 }
+
+/**
+ * Asks one node after another until one gives an answer that `question` can read: what is read after a call has
+ * returned is too late for the next node. A contract's refusal is an answer.
+ */
+export const askFirst = <Answer>(rpc: Rpc, question: (node: Rpc) => Promise<Answer>): Promise<Answer> =>
+  rpc.first ? rpc.first(question) : question(rpc)
 
 /**
  * What each proven node says. One that does not answer does not count.

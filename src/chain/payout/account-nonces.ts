@@ -40,12 +40,9 @@ async function readAccountNonce({ db, rpc, agree, network, relayerSigner }: Payo
   const count = await ask(rpc)
   if (count <= (await findNextNonce(db, network.chainId, address)) + FAR) return count
   const isNear = (left: bigint, right: bigint) => left - right <= FAR && right - left <= FAR
-  const other = async (node: Rpc, own: bigint) => {
-    const theirs = await ask(node)
-    return isNear(own, theirs) ? own : theirs
-  }
+  const keyOf = (theirs: bigint, own: bigint) => String(isNear(own, theirs) ? own : theirs)
   try {
-    return await agree({ own: ask, other, keyOf: String, subject: `the transactions of ${address}` })
+    return await agree({ look: ask, keyOf, subject: `the transactions of ${address}` })
   } catch (error) {
     if (error instanceof ChainDoubt) throw new RpcError('unknown', doubtWords(error), null, error)
     throw error
@@ -109,7 +106,7 @@ export async function fillNonce(deps: PayoutDeps, view: ChainView, nonce: bigint
   }
   const price = await readGasPrice(deps.rpc)
   const means = await readMeans(deps)
-  const above = await aboveSigned(deps, price, nonce)
+  const above = await aboveSigned(deps, price, means, nonce)
   const offer = newest?.payoutId === null ? above : atMostAStepMore(above, price, means)
   const fault = findGasFault(deps, price, { ...offer, ...means, gas: FILLING_GAS })
   if (fault) return warnOfGap(deps, nonce, fault.providerStatus)

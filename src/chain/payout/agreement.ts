@@ -1,47 +1,131 @@
+import { type Clock, HOUR, SECOND } from '../../kernel/clock.ts'
+import type { Endpoint } from '../endpoints/endpoint.ts'
 import { provenEndpoints } from '../endpoints/endpoints.ts'
-import { type Rpc, RpcError } from '../endpoints/rpc.ts'
+import { isReverted, type Rpc, RpcError } from '../endpoints/rpc.ts'
+import type { Network } from '../networks.ts'
 import { confirm, Outvoted } from '../opinions.ts'
 import { type ChainReader, panelOf } from '../rescan.ts'
-import type { ChainDoubt } from '../transfer-logs.ts'
+import { blockCall, ChainDoubt } from '../transfer-logs.ts'
+import { type ChainView, readChainView, readNewestBlock } from './payout-view.ts'
 
-type Question<Answer> = {
-  own(rpc: Rpc): Promise<Answer>
-  /** Whether another endpoint agrees; undefined while it cannot know. */
-  other(rpc: Rpc, own: Answer): Promise<Answer | undefined>
-  keyOf(answer: Answer): string
+/** A block that an answer rests on. */
+export type AnsweredBlock = { number: bigint; hash: string }
+
+/** Each endpoint is asked the same, and says what it sees itself. */
+export type AgreeQuestion<Answer> = {
+  /** What one endpoint says. @throws RpcError; ChainDoubt where its word alone makes us wait */
+  look(rpc: Rpc): Promise<Answer>
+  /** Equal for answers that are the same; `own`: the one that the others are compared with. */
+  keyOf(answer: Answer, own: Answer): string
   subject: string
+  /** Nothing follows from this answer, so one endpoint is enough for it. */
+  isHarmless?(own: Answer): boolean
+  /** An endpoint whose chain ends before this block cannot know the answer yet. Null: it rests on none. */
+  blockOf?(own: Answer): AnsweredBlock | null
+  /** Another endpoint sees the same as this one, but less of it: it cannot know yet. */
+  isEarlier?(theirs: Answer, own: Answer): boolean
 }
 
 /**
  * What the proven endpoints of a chain agree on: none is trusted alone where there are others.
  * @throws RpcError when no endpoint answers; ChainDoubt while they do not agree
  */
-export type Agree = <Answer>(question: Question<Answer>) => Promise<Answer>
+export type Agree = <Answer>(question: AgreeQuestion<Answer>) => Promise<Answer>
 
-export const openAgree =
-  (reader: Pick<ChainReader, 'endpoints' | 'network' | 'log'>): Agree =>
-  async ({ own: askFirst, other, keyOf, subject }) => {
+/**
+ * Whether an endpoint's chain ends before a block. One that has another block at its height contradicts it, unless it
+ * may be of another chain.
+ */
+async function endsBefore(endpoint: Endpoint, { number, hash }: AnsweredBlock): Promise<boolean> {
+  const known = { method: 'eth_getBlockByHash', params: [hash, false] }
+  const [block, newest] = await endpoint.rpc.batch<{ number: string } | null>([known, blockCall('latest')])
+  if (block) return false
+  return ['foreign', 'unproven'].includes(endpoint.fault() ?? '') || !newest || BigInt(newest.number) < number
+}
+
+/** A node with an older newest block, by our clock, is being synchronised: what it lacks says nothing. */
+const STALE_MS = HOUR
+
+const isExcluded = (endpoint: Endpoint): boolean => ['behind', 'down', 'outvoted'].includes(endpoint.fault() ?? '')
+
+export function openAgree(reader: Pick<ChainReader, 'endpoints' | 'network' | 'log'> & { clock?: Clock }): Agree {
+  const { clock = Date.now } = reader
+  const isStale = async (rpc: Rpc) => Number((await readNewestBlock(rpc)).timestamp) * SECOND < clock() - STALE_MS
+
+  /**
+   * What another endpoint says about an answer; undefined while it cannot know. An excluded one may have been excluded
+   * because the one in use lies: we wait for it too, or the liar would be believed alone.
+   */
+  async function hear<Answer>(question: AgreeQuestion<Answer>, own: Answer, endpoint: Endpoint) {
+    const { look, keyOf, blockOf, isEarlier } = question
+    const { rpc } = endpoint
+    // before it answers, which ends a pause
+    const isOut = isExcluded(endpoint)
+    const block = blockOf?.(own) ?? null
+    // first, so that what it says is said of a chain with this block
+    const isBehind = block !== null && (await endsBefore(endpoint, block))
+    const theirs = await look(rpc)
+    const isSame = keyOf(theirs, own) === keyOf(own, own)
+    if (!isEarlier?.(theirs, own) && (isSame || !isBehind)) return theirs
+    if (isOut && !(await isStale(rpc))) throw new ChainDoubt(`endpoint ${endpoint.number} does not have the block yet`)
+    return undefined
+  }
+
+  return async (question) => {
+    const { look, keyOf, subject, isHarmless } = question
     let last: unknown
     for (const endpoint of await provenEndpoints(reader)) {
       try {
-        const own = await askFirst(endpoint.rpc)
-        const ask = (rpc: Rpc) => other(rpc, own)
-        await confirm(panelOf(reader, endpoint), { own, ask, keyOf, subject, isMoney: true })
+        const own = await look(endpoint.rpc)
+        if (isHarmless?.(own)) return own
+        const ask = (_rpc: Rpc, other: Endpoint) => hear(question, own, other)
+        await confirm(panelOf(reader, endpoint), {
+          ...{ own, ask, subject, isMoney: true },
+          keyOf: (answer) => keyOf(answer, own),
+        })
         return own
       } catch (error) {
-        const passes = error instanceof Outvoted || (error instanceof RpcError && error.kind === 'unknown')
-        if (!passes) throw error
+        const isRefusal = error instanceof RpcError && error.kind === 'definite' && isReverted(error)
+        if (isRefusal || !(error instanceof Outvoted || error instanceof RpcError)) throw error
         last = error
       }
     }
     throw last
   }
+}
 
 /** Trusts one node, because no other is configured. */
 export const agreeAlone =
   (rpc: Rpc): Agree =>
-  ({ own }) =>
-    own(rpc)
+  ({ look }) =>
+    look(rpc)
+
+/**
+ * Whether all nodes see it in their newest block. One that does not is right as far as it is asked; one that has not
+ * got the others' newest block yet makes us wait.
+ */
+export async function isSeenByAll(
+  { agree, network }: { agree: Agree; network: Network },
+  subject: string,
+  isSeen: (rpc: Rpc, view: ChainView) => Promise<boolean>,
+): Promise<boolean> {
+  type Seen = { view: ChainView; isSo: boolean }
+  const look = async (rpc: Rpc): Promise<Seen> => {
+    const view = await readChainView(rpc, network)
+    return { view, isSo: await isSeen(rpc, view) }
+  }
+  try {
+    const { isSo } = await agree<Seen>({
+      ...{ look, subject, keyOf: (seen) => String(seen.isSo) },
+      isHarmless: (own) => !own.isSo,
+      blockOf: ({ view }) => view,
+    })
+    return isSo
+  } catch (error) {
+    if (error instanceof ChainDoubt) return false
+    throw error
+  }
+}
 
 /** As a provider status: what the payout waits for. */
 export const doubtWords = (error: ChainDoubt): string =>

@@ -2,7 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { keccak256, stringToHex } from 'viem/utils'
 import type { Db, Queryable, Tx } from '../../db/db.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import type { Hex, Rpc } from '../endpoints/rpc.ts'
+import { askFirst, type Hex, type Rpc } from '../endpoints/rpc.ts'
 import { inToken, type Network, tokenOf } from '../networks.ts'
 import type { Agree } from './agreement.ts'
 import { type Payout, type PayoutChange, updatePayout } from './payout-queries.ts'
@@ -74,10 +74,12 @@ async function findCalledToken(db: Queryable, payout: Payout): Promise<Hex | und
 }
 
 /** Whether one node says that the token knows it; one without a contract there does not. @throws RpcError */
-async function isKnownIn(rpc: Rpc, network: Network, payout: Payout): Promise<boolean> {
+function isKnownIn(rpc: Rpc, network: Network, payout: Payout): Promise<boolean> {
   const key = { from: payout.fromAddress, nonce: payout.authorizationNonce }
-  const state = await rpc.call<Hex>('eth_call', authorizationStateCall(network, key), 'latest')
-  return toAuthorizationState(state) === true
+  return askFirst(rpc, async (node) => {
+    const state = await node.call<Hex>('eth_call', authorizationStateCall(network, key), 'latest')
+    return toAuthorizationState(state) === true
+  })
 }
 
 /**

@@ -8,7 +8,7 @@ import { change, needsCheck, type PayoutDeps } from './payout-deps.ts'
 import type { Payout } from './payout-queries.ts'
 import { broadcast, hasRunOut, isUnusable, prepare, resend, SIGNABLE, UNCHECKED } from './payout-steps.ts'
 import { type ChainView, isAuthorizationOver } from './payout-view.ts'
-import { isReceiptFinal, type Receipt, readReceipts } from './receipt.ts'
+import { isReceiptFinal, listFailed, type Receipt, readReceipts } from './receipt.ts'
 import { isRaiseDue, isStuck } from './relayer/fees.ts'
 import { isKept, presentOf, wasSubmitted } from './relayer/present.ts'
 import { listPayoutTransactions, type PayoutTransaction } from './relayer/transaction-queries.ts'
@@ -241,6 +241,29 @@ export async function watch(deps: PayoutDeps, payout: Payout, view: ChainView): 
   return change(deps, payout, { status, providerStatus, ...(hasGap && { relayer: null }) })
 }
 
+/**
+ * One of its transactions is in a block and did not pay it. It is signed again with another account nonce, once the
+ * nodes agree; what the token refuses is counted anew from here on. Null: none of them failed.
+ */
+async function findFailure(
+  deps: PayoutDeps,
+  payout: Payout,
+  mined: readonly PayoutTransaction[],
+): Promise<Payout | null> {
+  try {
+    const failed = await listFailed(
+      deps,
+      mined.map(({ txHash }) => txHash),
+    )
+    if (failed.length === 0) return null
+    const providerStatus = 'the token refused it when it was mined'
+    return change(deps, payout, { status: 'reserved', relayer: null, providerStatus, refusals: 1 })
+  } catch (error) {
+    if (error instanceof ChainDoubt) return change(deps, payout, { providerStatus: doubtWords(error) })
+    throw error
+  }
+}
+
 /** Follows a payout whose transactions were submitted. */
 export async function followSent(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout> {
   const submitted = await readSubmitted(deps, payout)
@@ -250,14 +273,9 @@ export async function followSent(deps: PayoutDeps, payout: Payout, view: ChainVi
   const newest = presentOf(payout, transactions)
   // someone else submitted it, and that transaction left the chain
   if (!newest) return change(deps, payout, { status: 'reserved', providerStatus: 'the transaction left the chain' })
-  const refused = transactions.some((one, index) => receipts[index] && isKept(payout, one))
-  if (refused)
-    return change(deps, payout, {
-      status: 'reserved',
-      relayer: null,
-      providerStatus: 'the token refused it when it was mined',
-      refusals: payout.refusals + 1,
-    })
+  const mine = transactions.filter((one, index) => receipts[index] && isKept(payout, one))
+  const failed = mine.length > 0 ? await findFailure(deps, payout, mine) : null
+  if (failed !== null) return failed
   return waitFor(deps, payout, view, newest)
 }
 

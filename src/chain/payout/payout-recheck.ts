@@ -64,7 +64,7 @@ async function listInState<Item>(
 function listAgreedUnused({ agree }: PayoutDeps, network: Network, items: readonly Payout[]): Promise<Payout[]> {
   const look = (rpc: Rpc) => listInState(rpc, network, { items, keyOf: authorizationKeyOf, isUsed: false })
   const keyOf = (unused: Payout[]) => unused.map(({ id }) => id).join()
-  return agree({ own: look, other: look, keyOf, subject: `final payouts from ${items[0]?.id} on` })
+  return agree({ look, keyOf, subject: `final payouts from ${items[0]?.id} on` })
 }
 
 /** What becomes of an undone payout: only the wallet and the token of the settings pay it again. */
@@ -167,7 +167,7 @@ async function listUsed({ agree, network }: OtherChain, keys: readonly NumberKey
   if (keys.length === 0) return []
   const look = (rpc: Rpc) => listInState(rpc, network, { items: keys, keyOf: (key) => key, isUsed: true })
   const keyOf = (used: NumberKey[]) => used.map(({ id, from }) => `${id} ${from}`).join()
-  return agree({ own: look, other: look, keyOf, subject: `payouts from ${keys[0]?.id} on` })
+  return agree({ look, keyOf, subject: `payouts from ${keys[0]?.id} on` })
 }
 
 /** What left under an authorization and nothing here accounts for; null: nothing. @throws RpcError, ChainDoubt */

@@ -3,8 +3,8 @@ import { crashPoint } from '../../kernel/crash-point.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import { tokenOf } from '../networks.ts'
-import { ChainDoubt } from '../transfer-logs.ts'
 import { fillNonce, isOfFormerRelayer, keepNonce, submit } from './account-nonces.ts'
+import { isSeenByAll } from './agreement.ts'
 import { change, needsCheck, type PayoutDeps, PayoutTaken } from './payout-deps.ts'
 import { type Payout, updatePayout } from './payout-queries.ts'
 import { type ChainView, findClockFault, isAuthorizationOver, isSigned, readChainView } from './payout-view.ts'
@@ -113,21 +113,14 @@ async function isOverForAll(
   payout: Payout,
   isRefused: (rpc: Rpc) => Promise<boolean> = async () => true,
 ): Promise<boolean> {
-  const { agree, network } = deps
+  const { network } = deps
   const key = { from: payout.fromAddress, nonce: payout.authorizationNonce }
-  const isOver = async (rpc: Rpc): Promise<boolean> => {
-    if (!isAuthorizationOver(payout, await readChainView(rpc, network))) return false
+  const isOver = async (rpc: Rpc, view: ChainView): Promise<boolean> => {
+    if (!isAuthorizationOver(payout, view)) return false
     if (await isAuthorizationUsed(rpc, network, key)) return false
     return isRefused(rpc)
   }
-  try {
-    // a node that is behind makes us wait
-    const other = async (rpc: Rpc, own: boolean) => ((await isOver(rpc)) === own ? own : undefined)
-    return await agree({ own: isOver, other, keyOf: String, subject: `payout ${payout.id}` })
-  } catch (error) {
-    if (error instanceof ChainDoubt) return false
-    throw error
-  }
+  return isSeenByAll(deps, `payout ${payout.id}`, isOver)
 }
 
 /** A node with the key may sign it again, a person may take it back. */
@@ -187,7 +180,7 @@ export async function prepare(deps: PayoutDeps, given: Payout, view: ChainView):
   // while gas is missing nothing is signed, so that it can be taken back
   const means = await readMeans(deps)
   const price = await readGasPrice(deps.rpc)
-  const offer = { ...means, ...(await aboveSigned(deps, price, payout.relayerNonce)) }
+  const offer = { ...means, ...(await aboveSigned(deps, price, means, payout.relayerNonce)) }
   const dear = findGasFault(deps, price, { ...offer, gas: PAYOUT_GAS })
   if (dear) return hold(deps, payout, view, dear)
   const authorized = await authorize(deps, payout, view)
@@ -205,7 +198,7 @@ export async function prepare(deps: PayoutDeps, given: Payout, view: ChainView):
   const numbered = await keepNonce(deps, authorized)
   if (numbered.relayerNonce === payout.relayerNonce) return signAndStore(deps, numbered, { data, gas, ...offer })
   // whoever gave the nonce up may have signed something with it
-  const fees = atMostAStepMore(await aboveSigned(deps, price, numbered.relayerNonce), price, means)
+  const fees = atMostAStepMore(await aboveSigned(deps, price, means, numbered.relayerNonce), price, means)
   const dearer = findGasFault(deps, price, { ...means, ...fees, gas })
   if (dearer) return hold(deps, numbered, view, dearer)
   return signAndStore(deps, numbered, { data, gas, ...fees })

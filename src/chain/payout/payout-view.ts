@@ -8,6 +8,8 @@ import { UNSIGNED } from './state/states.ts'
 /** The chain as a node saw it at one moment. */
 export type ChainView = {
   number: bigint
+  /** Of the newest block. */
+  hash: string
   /** Timestamp of the newest block, in seconds. */
   timestamp: bigint
   /** Null if the network's rules do not use it. */
@@ -15,15 +17,16 @@ export type ChainView = {
   finalizedNumber: bigint | null
 }
 
-type BlockHead = { number: Hex; timestamp: Hex; baseFeePerGas?: Hex }
+type BlockHead = { number: Hex; hash: string; timestamp: Hex; baseFeePerGas?: Hex }
 
 const toHead = (head: BlockHead | null | undefined) => {
   if (!head) throw new RpcError('unknown', 'the node knows no newest block')
   return {
     number: BigInt(head.number),
+    hash: head.hash,
     timestamp: BigInt(head.timestamp),
-    /** Wei per gas; 0 where the chain has none. */
-    baseFee: BigInt(head.baseFeePerGas ?? '0x0'),
+    /** Wei per gas; null: the block shows none. */
+    baseFee: head.baseFeePerGas ? BigInt(head.baseFeePerGas) : null,
   }
 }
 
@@ -37,13 +40,14 @@ export async function readNewestBlock(rpc: Rpc) {
 export async function readChainView(rpc: Rpc, network: Network): Promise<ChainView> {
   const tags = tagsOf(network)
   const [head, ...tagged] = await rpc.batch<BlockHead | null>(['latest', ...tags].map(blockCall))
-  const { number, timestamp } = toHead(head)
+  const { number, hash, timestamp } = toHead(head)
   const numberOf = (tag: 'safe' | 'finalized'): bigint | null => {
     const block = tagged[tags.indexOf(tag)]
     return block ? BigInt(block.number) : null
   }
   return {
     number,
+    hash,
     timestamp,
     safeNumber: numberOf('safe'),
     finalizedNumber: numberOf('finalized'),

@@ -2,6 +2,7 @@ import type { Hex, Rpc } from '../endpoints/rpc.ts'
 import { isFinal } from '../finality.ts'
 import type { Network } from '../networks.ts'
 import { blockCall, type RpcLog } from '../transfer-logs.ts'
+import type { Agree, AnsweredBlock } from './agreement.ts'
 import type { ChainView } from './payout-view.ts'
 
 export type Receipt = {
@@ -15,6 +16,31 @@ export type Receipt = {
 /** The receipts of these transactions, in order; null if not mined. @throws RpcError */
 export const readReceipts = (rpc: Rpc, txHashes: readonly string[]): Promise<(Receipt | null)[]> =>
   rpc.batch<Receipt | null>(txHashes.map((hash) => ({ method: 'eth_getTransactionReceipt', params: [hash] })))
+
+const failedIn = (receipts: readonly (Receipt | null)[]): Receipt[] =>
+  receipts.filter((receipt): receipt is Receipt => receipt?.status === '0x0')
+
+/**
+ * Those of these transactions that failed in their blocks, on whose word the nodes agree: one node that makes it up
+ * would have a payout signed again and again, or wait for hours. @throws RpcError; ChainDoubt while they do not agree
+ */
+export async function listFailed({ agree }: { agree: Agree }, txHashes: readonly string[]): Promise<string[]> {
+  if (txHashes.length === 0) return []
+  const failed = await agree<Receipt[]>({
+    look: async (rpc) => failedIn(await readReceipts(rpc, txHashes)),
+    keyOf: (receipts) => receipts.map(({ transactionHash }) => transactionHash.toLowerCase()).join(),
+    isHarmless: (own) => own.length === 0,
+    blockOf: (own) => own.map(placeOf).reduce((left, right) => (right.number > left.number ? right : left)),
+    subject: `transaction ${txHashes.at(-1)}`,
+  })
+  return failed.map(({ transactionHash }) => transactionHash.toLowerCase())
+}
+
+/** The block that a receipt names. */
+export const placeOf = ({ blockNumber, blockHash }: Receipt): AnsweredBlock => ({
+  number: BigInt(blockNumber),
+  hash: blockHash,
+})
 
 /**
  * Whether a receipt is final by the network's rule for its amount.

@@ -1,9 +1,9 @@
 import { MINUTE, SECOND } from '../../kernel/clock.ts'
 import type { Hex, Rpc } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
-import type { Agree } from './agreement.ts'
+import type { Agree, AnsweredBlock } from './agreement.ts'
 import { readChainView } from './payout-view.ts'
-import { isReceiptFinal, type Receipt, readReceipts } from './receipt.ts'
+import { isReceiptFinal, placeOf, type Receipt, readReceipts } from './receipt.ts'
 import {
   type AuthorizationKey,
   type AuthorizedTransfer,
@@ -20,7 +20,7 @@ import {
  */
 export type TransferVerdict = { verdict: 'final' | 'pending' | 'unread' | 'wrong'; providerStatus: string }
 
-type Seen = TransferVerdict & { blockHash: string | null }
+type Seen = TransferVerdict & { block: AnsweredBlock | null }
 type Asked = {
   txHash: string
   to: string
@@ -34,7 +34,7 @@ type Asked = {
 /** A block's time may be this much earlier than ours: the chain sets it when the block begins. */
 const CLOCK_MARGIN_MS = MINUTE
 
-const wrong = (providerStatus: string): Seen => ({ verdict: 'wrong', providerStatus, blockHash: null })
+const wrong = (providerStatus: string): Seen => ({ verdict: 'wrong', providerStatus, block: null })
 
 /** In no block yet. */
 function lookAtWaiting(
@@ -46,7 +46,7 @@ function lookAtWaiting(
   if (call && (call.to !== to.toLowerCase() || call.units !== units))
     return wrong(`sends ${call.units} units of USDC to ${call.to}, not ${units} to ${to}`)
   const providerStatus = `transaction ${txHash} is not in a block yet`
-  return { verdict: call ? 'pending' : 'unread', providerStatus, blockHash: null }
+  return { verdict: call ? 'pending' : 'unread', providerStatus, block: null }
 }
 
 function arrivedIn({ logs }: Receipt, network: Network, { to, authorization }: Asked): bigint {
@@ -73,21 +73,16 @@ async function lookAt(rpc: Rpc, network: Network, asked: Asked): Promise<Seen> {
     if (waiting === null) return wrong(`is not known on ${network.name} (chain ${network.chainId})`)
     return lookAtWaiting(network, waiting, asked)
   }
-  const { blockHash } = receipt
-  if (receipt.status !== '0x1') return { ...wrong('was refused by the chain; it moved nothing'), blockHash }
+  const block = placeOf(receipt)
+  if (receipt.status !== '0x1') return { ...wrong('was refused by the chain; it moved nothing'), block }
   const arrived = arrivedIn(receipt, network, asked)
-  if (arrived !== units) return { ...wrong(`brings ${arrived} units of USDC to ${to}, not ${units}`), blockHash }
+  if (arrived !== units) return { ...wrong(`brings ${arrived} units of USDC to ${to}, not ${units}`), block }
   const older = notBefore ? await findOlder(rpc, receipt, notBefore) : null
   if (older)
-    return { ...wrong(`is of ${older.toISOString()}, which is before the payment that it should return`), blockHash }
+    return { ...wrong(`is of ${older.toISOString()}, which is before the payment that it should return`), block }
   const verdict = (await isReceiptFinal(rpc, network, { receipt, view, units })) ? 'final' : 'pending'
   const providerStatus = `transaction ${txHash} is ${verdict === 'final' ? 'final' : 'not final yet'}`
-  return { verdict, providerStatus, blockHash }
-}
-
-/** A node that is a moment behind, or serves another chain, does not know the block that another one calls final. */
-async function lacks(rpc: Rpc, blockHash: string | null): Promise<boolean> {
-  return blockHash !== null && (await rpc.call<object | null>('eth_getBlockByHash', blockHash, false)) === null
+  return { verdict, providerStatus, block }
 }
 
 const isOpen = ({ verdict }: Seen): boolean => verdict === 'pending' || verdict === 'unread'
@@ -102,21 +97,18 @@ export async function checkTransfer(
   asked: Asked,
 ): Promise<TransferVerdict> {
   const { verdict, providerStatus } = await agree<Seen>({
-    own: (rpc) => lookAt(rpc, network, asked),
-    async other(rpc, own) {
-      if (isOpen(own)) return own
-      const theirs = await lookAt(rpc, network, asked)
-      if (theirs.verdict === own.verdict) return theirs
-      return isOpen(theirs) || (await lacks(rpc, own.blockHash)) ? undefined : theirs
-    },
+    look: (rpc) => lookAt(rpc, network, asked),
     keyOf: (seen) => seen.verdict,
+    isHarmless: isOpen,
+    isEarlier: isOpen,
+    blockOf: ({ block }) => block,
     subject: `transaction ${asked.txHash}`,
   })
   return { verdict, providerStatus }
 }
 
 /** How a transaction used an authorization. */
-export type AuthorizationUse = AuthorizedTransfer & { isFinal: boolean; blockHash: string }
+export type AuthorizationUse = AuthorizedTransfer & { isFinal: boolean; block: AnsweredBlock }
 type AskedUse = { txHash: string; authorization: AuthorizationKey }
 
 async function lookAtUse(
@@ -130,7 +122,7 @@ async function lookAtUse(
   const left = transferOfAuthorization(receipt.logs, network, authorization)
   if (!left || !(await isAuthorizationUsed(rpc, network, authorization))) return null
   const isFinal = await isReceiptFinal(rpc, network, { receipt, view, units: left.units })
-  return { ...left, isFinal, blockHash: receipt.blockHash }
+  return { ...left, isFinal, block: placeOf(receipt) }
 }
 
 /**
@@ -143,17 +135,14 @@ export const checkUsed = (
   asked: AskedUse,
 ): Promise<AuthorizationUse | null> =>
   agree<AuthorizationUse | null>({
-    own: (rpc) => lookAtUse(rpc, network, asked),
-    async other(rpc, own) {
-      const theirs = await lookAtUse(rpc, network, asked)
-      const isBehind = own?.isFinal && (theirs ? !theirs.isFinal : await lacks(rpc, own.blockHash))
-      return isBehind ? undefined : theirs
-    },
-    keyOf: (use) => JSON.stringify(use && [use.to, String(use.units), use.blockHash]),
+    look: (rpc) => lookAtUse(rpc, network, asked),
+    keyOf: (use) => JSON.stringify(use && [use.to, String(use.units), use.block.hash]),
+    isEarlier: (theirs, own) => own?.isFinal === true && theirs?.isFinal === false,
+    blockOf: (use) => (use?.isFinal ? use.block : null),
     subject: `transaction ${asked.txHash}`,
   })
 
-type Uses = { keys: AuthorizationKey[]; blockHash: string | null }
+type Uses = { keys: AuthorizationKey[]; block: AnsweredBlock | null }
 
 /**
  * The authorizations that a transaction used or cancelled; none while it is in no block. The nodes agree on them.
@@ -165,12 +154,13 @@ export async function readAuthorizations(
 ): Promise<AuthorizationKey[]> {
   const look = async (rpc: Rpc): Promise<Uses> => {
     const [receipt] = await readReceipts(rpc, [txHash])
-    return { keys: receipt ? listAuthorizations(receipt.logs, network) : [], blockHash: receipt?.blockHash ?? null }
+    return { keys: receipt ? listAuthorizations(receipt.logs, network) : [], block: receipt ? placeOf(receipt) : null }
   }
   const { keys } = await agree<Uses>({
-    own: look,
-    other: async (rpc, own) => (own.blockHash === null || (await lacks(rpc, own.blockHash)) ? own : look(rpc)),
+    look,
     keyOf: (uses) => JSON.stringify(uses.keys),
+    isHarmless: ({ block }) => block === null,
+    blockOf: ({ block }) => block,
     subject: `transaction ${txHash}`,
   })
   return keys
@@ -182,5 +172,5 @@ export function checkAuthorizationUsed(
   key: AuthorizationKey,
 ): Promise<boolean> {
   const look = (rpc: Rpc) => isAuthorizationUsed(rpc, network, key)
-  return agree({ own: look, other: look, keyOf: String, subject: `authorization ${key.nonce}` })
+  return agree({ look, keyOf: String, subject: `authorization ${key.nonce}` })
 }

@@ -1,6 +1,6 @@
 import { decodeFunctionData, encodeFunctionData, parseAbi } from 'viem/utils'
 import { readDomain } from '../endpoints/network-check.ts'
-import { type Hex, type Rpc, RpcError, toWord } from '../endpoints/rpc.ts'
+import { askFirst, type Hex, type Rpc, RpcError, toWord } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import { type RpcLog, TRANSFER_TOPIC, toTopic } from '../transfer-logs.ts'
 
@@ -98,11 +98,14 @@ type Question = { to: string; data: Hex; from?: string }
 
 const ask = (rpc: Rpc, question: Question): Promise<Hex> => rpc.call<Hex>('eth_call', question, 'latest')
 
-/** Also false if the token has no such function. */
+/** What a function of the token returns. @throws RpcError */
+const askWord = (rpc: Rpc, question: Question): Promise<bigint> =>
+  askFirst(rpc, async (node) => toWord(await ask(node, question)))
+
+/** Also false if the token refuses the call, because it has no such function. */
 async function askFlag(rpc: Rpc, question: Question): Promise<boolean> {
   try {
-    const data = await ask(rpc, question)
-    return data !== '0x' && toWord(data) !== 0n
+    return (await askWord(rpc, question)) !== 0n
   } catch (error) {
     if (error instanceof RpcError && error.kind === 'definite') return false
     throw error
@@ -114,8 +117,8 @@ export const balanceCall = ({ usdcAddress: to }: Network, account: string) => ({
   data: encodeFunctionData({ abi: ABI, functionName: 'balanceOf', args: [account as Hex] }),
 })
 
-export const readBalance = async (rpc: Rpc, network: Network, account: string): Promise<bigint> =>
-  toWord(await ask(rpc, balanceCall(network, account)))
+export const readBalance = (rpc: Rpc, network: Network, account: string): Promise<bigint> =>
+  askWord(rpc, balanceCall(network, account))
 
 export const isBlacklisted = (rpc: Rpc, { usdcAddress: to }: Network, account: string): Promise<boolean> =>
   askFlag(rpc, { to, data: encodeFunctionData({ abi: ABI, functionName: 'isBlacklisted', args: [account as Hex] }) })
@@ -138,11 +141,8 @@ export const toAuthorizationState = (answer: Hex | undefined): boolean | null =>
   answer === undefined || answer === '0x' ? null : toWord(answer) !== 0n
 
 /** Whether the token knows this authorization. @throws RpcError */
-export async function isAuthorizationUsed(rpc: Rpc, network: Network, key: AuthorizationKey): Promise<boolean> {
-  const isUsed = toAuthorizationState(await ask(rpc, authorizationStateCall(network, key)))
-  if (isUsed === null) throw new RpcError('unknown', `the node finds no contract at ${network.usdcAddress}`)
-  return isUsed
-}
+export const isAuthorizationUsed = async (rpc: Rpc, network: Network, key: AuthorizationKey): Promise<boolean> =>
+  (await askWord(rpc, authorizationStateCall(network, key))) !== 0n
 
 /**
  * Simulates the transfer, without a signature. @throws RpcError `definite` if the token would refuse
@@ -153,7 +153,7 @@ export async function tryTransfer(
   transfer: { from: string; to: string; units: bigint },
 ): Promise<void> {
   const data = encodeFunctionData({ abi: ABI, functionName: 'transfer', args: [transfer.to as Hex, transfer.units] })
-  await ask(rpc, { from: transfer.from, to, data })
+  await askWord(rpc, { from: transfer.from, to, data })
 }
 
 /** Simulates the submission of an authorization. @throws RpcError `definite` if the token would refuse */
@@ -165,15 +165,15 @@ export async function tryAuthorization(
   await ask(rpc, { from: sender, to, data: authorizedTransferData(request, request.signature) })
 }
 
-/** The transaction that used or cancelled an authorization, searched from block `fromBlock` on. */
+/** The transaction in these blocks that used or cancelled an authorization. */
 export async function findAuthorizationUse(
   rpc: Rpc,
   { usdcAddress: address }: Network,
   { from, nonce }: AuthorizationKey,
-  fromBlock: Hex,
+  range: { fromBlock: Hex; toBlock: Hex | 'latest' },
 ): Promise<string | undefined> {
   const topics = [END_TOPICS, toTopic(from), nonce]
-  const [log] = await rpc.call<RpcLog[]>('eth_getLogs', { address, topics, fromBlock, toBlock: 'latest' })
+  const [log] = await rpc.call<RpcLog[]>('eth_getLogs', { address, topics, ...range })
   return log?.transactionHash
 }
 

@@ -1,9 +1,11 @@
 import { HOUR, isRecent, MINUTE } from '../../../kernel/clock.ts'
 import { askNodes, type Hex, type Rpc, RpcError } from '../../endpoints/rpc.ts'
+import { ChainDoubt } from '../../transfer-logs.ts'
 import type { PayoutDeps } from '../payout-deps.ts'
 import type { Payout } from '../payout-queries.ts'
-import { readReceipts } from '../receipt.ts'
+import { listFailed } from '../receipt.ts'
 import { listSigningTimes } from './transaction-queries.ts'
+import { larger, middleOf } from './wei.ts'
 
 /*
  * How a payout is tried again whose transaction failed in its block: a failed one costs gas and moves nothing.
@@ -13,16 +15,20 @@ import { listSigningTimes } from './transaction-queries.ts'
 export const PAYOUT_GAS = 120_000n
 const GAS_MARGIN_PERCENT = 125n
 
+/** No honest estimate is more than so many times what a transfer takes, or what the node in the middle estimates. */
+const MOST_TIMES = 6n
+
 /**
  * How much gas its transaction may use. After a refusal all proven nodes are asked, and the largest estimate counts:
- * one that estimates too little would have every transaction fail. Returns the refusal if the token would revert.
+ * one that estimates too little would have every transaction fail. One that is absurd does not count, because no purse
+ * pays for it. Returns the refusal if the token would revert.
  *
  * In the pending block, where some nodes look by default, the transaction that is to be replaced has used the
  * authorization.
  */
 export async function estimateGas(
-  { rpc, network, relayerSigner }: PayoutDeps,
-  { refusals }: Payout,
+  { rpc, network, relayerSigner, log }: PayoutDeps,
+  { id, refusals }: Payout,
   data: Hex,
 ): Promise<bigint | RpcError> {
   const question = { from: relayerSigner.address, to: network.usdcAddress, data }
@@ -34,13 +40,17 @@ export async function estimateGas(
       throw error
     }
   }
-  const answers = refusals === 0 ? [await ask(rpc)] : await askNodes(rpc, ask)
-  let gas: bigint | RpcError = new RpcError('unknown', 'no node estimates the gas')
-  for (const answer of answers)
-    if (gas instanceof RpcError || (typeof answer === 'bigint' && answer > gas)) gas = answer
-  if (gas instanceof RpcError) return gas
-  const most = (gas * GAS_MARGIN_PERCENT) / 100n
-  return most > PAYOUT_GAS ? most : PAYOUT_GAS
+  const first = refusals === 0 ? await ask(rpc) : null
+  const isEnough = first instanceof RpcError || (first !== null && first <= PAYOUT_GAS * MOST_TIMES)
+  const answers = isEnough ? [first] : await askNodes(rpc, ask)
+  const estimates = answers.filter((answer) => typeof answer === 'bigint')
+  if (estimates.length === 0) return answers[0] as RpcError
+  const most = larger(PAYOUT_GAS, middleOf(estimates)) * MOST_TIMES
+  const odd = estimates.filter((gas) => gas > most)
+  if (odd.length > 0)
+    log.warn({ chainId: network.chainId, payoutId: id, gas: odd.map(String) }, 'an absurd estimate of gas is ignored')
+  const gas = estimates.filter((one) => one <= most).reduce(larger)
+  return larger((gas * GAS_MARGIN_PERCENT) / 100n, PAYOUT_GAS)
 }
 
 const FIRST_PAUSE_MS = MINUTE
@@ -50,16 +60,20 @@ const LONGEST_PAUSE_MS = 6 * HOUR
  * Why it is not signed again yet: the second time at once, then after a pause that doubles. Null: now.
  * @throws RpcError
  */
-export async function findPause({ db, rpc, clock }: PayoutDeps, payout: Payout): Promise<string | null> {
+export async function findPause(deps: PayoutDeps, payout: Payout): Promise<string | null> {
+  const { db, clock } = deps
   const { id, status, relayerNonce, refusals } = payout
   // one that keeps its account nonce has not failed
-  if (refusals < 2 || status !== 'reserved' || relayerNonce !== null) return null
+  if (refusals === 0 || status !== 'reserved' || relayerNonce !== null) return null
   const signed = await listSigningTimes(db, id)
-  const receipts = await readReceipts(
-    rpc,
+  const hashes = await listFailed(
+    deps,
     signed.map(({ txHash }) => txHash),
-  )
-  const failed = signed.filter((_, index) => receipts[index]?.status === '0x0')
+  ).catch((error: unknown): string[] => {
+    if (error instanceof ChainDoubt) return [] // one of them has not seen all that failed
+    throw error
+  })
+  const failed = signed.filter(({ txHash }) => hashes.includes(txHash.toLowerCase()))
   const last = failed.at(-1)
   if (last === undefined || failed.length < 2) return null
   const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (failed.length - 2))

@@ -4,9 +4,11 @@ import type { Network } from '../../networks.ts'
 import type { PayoutDeps } from '../payout-deps.ts'
 import type { ChainView } from '../payout-view.ts'
 import { findFeeOverride } from '../wallet-queries.ts'
-import { type GasPrice, readGasPrice } from './gas-price.ts'
+import { PAYOUT_GAS } from './attempts.ts'
+import { type GasPrice, readGasPrice, USUAL_TIP } from './gas-price.ts'
 import { listSigned } from './signed-transactions.ts'
 import type { PayoutTransaction } from './transaction-queries.ts'
+import { larger, smaller } from './wei.ts'
 
 /*
  * What a transaction of the relayer pays for gas. Its account nonce decides, not its payout: a node compares it with
@@ -18,9 +20,6 @@ export type Fees = Pick<PayoutTransaction, 'maxFeeWei' | 'priorityFeeWei'>
 /** `mostPriorityWei`: a replacement with a higher tip would not help. */
 export type Offer = Fees & { mostPriorityWei: bigint }
 
-const smaller = (left: bigint, right: bigint): bigint => (left < right ? left : right)
-const larger = (left: bigint, right: bigint): bigint => (left > right ? left : right)
-
 /**
  * Raises a fee by an eighth, rounded up: nodes accept a replacement only if both fees rise by at least a tenth
  * (go-ethereum).
@@ -30,25 +29,56 @@ const raise = (fee: bigint): bigint => (fee * 9n + 7n) / 8n
 /** A tip is raised to at most so many times the present one, or to the base fee if that is more. */
 const MOST_TIPS = 10n
 
+/** At most twice the base fee, so that it may rise; not above the ceiling where that is enough for now. */
+const maxFeeAt = (baseFee: bigint, tip: bigint, { ceiling }: Pick<Means, 'ceiling'>): bigint =>
+  larger(smaller(baseFee * 2n + tip, ceiling), baseFee + tip)
+
+/**
+ * The highest base fee that a node shows and the relayer may and can pay for: what is more than the block's is not
+ * charged, and with less than it a transaction waits in vain.
+ */
+function coveredBaseFee({ baseFee, baseFees, tip }: GasPrice, means: Means): bigint {
+  const isPayable = (one: bigint) => one + tip <= means.ceiling && PAYOUT_GAS * maxFeeAt(one, tip, means) <= means.purse
+  return baseFees.filter(isPayable).reduce(larger, baseFee)
+}
+
 /** What a transaction pays whose account nonce nothing was signed with. */
-const offerAt = ({ baseFee, tip }: GasPrice): Offer => ({
-  priorityFeeWei: tip,
-  maxFeeWei: baseFee * 2n + tip,
-  mostPriorityWei: larger(tip * MOST_TIPS, baseFee),
+const offerAt = (price: GasPrice, means: Means): Offer => ({
+  priorityFeeWei: price.tip,
+  maxFeeWei: maxFeeAt(coveredBaseFee(price, means), price.tip, means),
+  mostPriorityWei: larger(price.tip * MOST_TIPS, price.baseFee),
 })
 
+/**
+ * What replaces a transaction that waits in vain, or that a node refused: its tip is doubled until it is the highest
+ * that a node suggests, within the ceiling. So the word of one node alone never has much more paid at once.
+ */
+function offerAgain(price: GasPrice, means: Means, earlierTip: bigint): Offer {
+  const most = larger(smaller(price.highestTip, means.ceiling - price.baseFee), price.tip)
+  const tip = smaller(most, larger(larger(price.tip, USUAL_TIP), earlierTip * 2n))
+  const { mostPriorityWei } = offerAt(price, means)
+  return { ...offerAt({ ...price, tip }, means), mostPriorityWei: larger(mostPriorityWei, most) }
+}
+
 /** What no block takes at this price. */
-const isTooLow = ({ maxFeeWei }: Fees, { baseFee, tip }: GasPrice): boolean => maxFeeWei < baseFee + tip
+const isTooLow = ({ maxFeeWei }: Fees, { baseFee, tip }: Pick<GasPrice, 'baseFee' | 'tip'>): boolean =>
+  maxFeeWei < baseFee + tip
 
 /**
  * The fees at this price, but at least enough to replace whatever the relayer has signed with this account nonce.
  * Where no block takes the newest of it, a higher tip than the highest is no waste.
  * @param nonce null: none is known yet
  */
-export async function aboveSigned(deps: PayoutDeps, price: GasPrice, nonce: bigint | null): Promise<Offer> {
-  const now = offerAt(price)
+export async function aboveSigned(
+  deps: PayoutDeps,
+  price: GasPrice,
+  means: Means,
+  nonce: bigint | null,
+): Promise<Offer> {
   const earlier = nonce === null ? [] : await listSigned(deps, nonce)
-  const above = (fee: keyof Fees) => earlier.reduce((most, one) => larger(most, raise(one[fee])), now[fee])
+  const most = (fee: keyof Fees) => earlier.reduce((sofar, one) => larger(sofar, one[fee]), 0n)
+  const now = earlier.length === 0 ? offerAt(price, means) : offerAgain(price, means, most('priorityFeeWei'))
+  const above = (fee: keyof Fees) => larger(raise(most(fee)), now[fee])
   const [maxFeeWei, priorityFeeWei] = [above('maxFeeWei'), above('priorityFeeWei')]
   const newest = earlier.at(-1)
   const isFree = newest !== undefined && isTooLow(newest, price)
@@ -63,12 +93,12 @@ export async function aboveSigned(deps: PayoutDeps, price: GasPrice, nonce: bigi
  */
 export function atMostAStepMore(
   { maxFeeWei, priorityFeeWei, mostPriorityWei }: Offer,
-  { baseFee, tip }: GasPrice,
-  { ceiling }: Pick<Means, 'ceiling'>,
+  price: GasPrice,
+  means: Means,
 ): Offer {
-  const most = smaller(raise(mostPriorityWei), larger(ceiling - baseFee, tip))
+  const most = smaller(raise(mostPriorityWei), larger(means.ceiling - price.baseFee, price.tip))
   return {
-    maxFeeWei: smaller(maxFeeWei, raise(baseFee * 2n + mostPriorityWei)),
+    maxFeeWei: smaller(maxFeeWei, raise(coveredBaseFee(price, means) * 2n + mostPriorityWei)),
     priorityFeeWei: smaller(priorityFeeWei, most),
     mostPriorityWei: most,
   }
@@ -88,7 +118,8 @@ export async function isRaiseDue(deps: PayoutDeps, view: ChainView, newest: Payo
   const known = await deps.rpc.call<object | null>('eth_getTransactionByHash', newest.txHash)
   if (known !== null) return true
   const price = await readGasPrice(deps.rpc)
-  return newest.priorityFeeWei < price.tip || isTooLow(newest, price)
+  const baseFee = coveredBaseFee(price, await readMeans(deps))
+  return newest.priorityFeeWei < price.tip || isTooLow(newest, { ...price, baseFee })
 }
 
 /** What the relayer may and can pay for gas, in wei. */

@@ -5,10 +5,10 @@ import { AppError } from '../../../kernel/errors.ts'
 import { type Rpc, RpcError } from '../../endpoints/rpc.ts'
 import type { Network } from '../../networks.ts'
 import { ChainDoubt } from '../../transfer-logs.ts'
-import { type Agree, agreeAlone } from '../agreement.ts'
+import { type Agree, agreeAlone, isSeenByAll } from '../agreement.ts'
 import { nonceOf } from '../payout-deps.ts'
 import { findPayout } from '../payout-queries.ts'
-import { lastExpiryOf, readChainView } from '../payout-view.ts'
+import { lastExpiryOf } from '../payout-view.ts'
 import { checkAuthorizationUsed } from '../transfer-check.ts'
 import { listPayingTokens, listPayingWallets } from '../wallet-queries.ts'
 import { findUse, noteSpent } from './authorization-use.ts'
@@ -33,16 +33,8 @@ export async function askChain<Answer>({ name }: Network, answer: Promise<Answer
 }
 
 /** Whether all nodes show a block of this time, in the chain's seconds, or a later one. @throws RpcError */
-export async function isPast({ rpc, agree = agreeAlone(rpc), network }: Chain, seconds: bigint): Promise<boolean> {
-  const look = async (node: Rpc) => (await readChainView(node, network)).timestamp >= seconds
-  try {
-    const other = async (node: Rpc, own: boolean) => ((await look(node)) === own ? own : undefined)
-    return await agree({ own: look, other, keyOf: String, subject: `the time on ${network.name}` })
-  } catch (error) {
-    if (error instanceof ChainDoubt) return false
-    throw error
-  }
-}
+export const isPast = ({ rpc, agree = agreeAlone(rpc), network }: Chain, seconds: bigint): Promise<boolean> =>
+  isSeenByAll({ agree, network }, `the time on ${network.name}`, async (_, { timestamp }) => timestamp >= seconds)
 
 /**
  * What used the authorization of this id under a wallet and in a token that pay or paid on the chain. `unknown`: a

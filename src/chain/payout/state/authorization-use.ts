@@ -18,23 +18,51 @@ export const authorizationKeyOf = ({ fromAddress, authorizationNonce }: Payout):
 })
 
 const RECENT_BLOCKS = 1000n
+/** Where a node refuses more blocks at once. An authorization is valid for an hour: 15 parts on Arbitrum. */
+const MOST_PARTS = 100
 
-/** The authorization was used, whoever submitted it: finds its transaction, newest blocks first. */
-export async function findForeignReceipt(
+/** Null: no node searches so many blocks at once. @throws RpcError */
+async function findIn(
   { rpc, network }: { rpc: Rpc; network: Network },
+  key: AuthorizationKey,
+  range: { fromBlock: Hex; toBlock: Hex | 'latest' },
+): Promise<string | undefined | null> {
+  try {
+    return await findAuthorizationUse(rpc, network, key, range)
+  } catch (error) {
+    if (error instanceof RpcError && error.kind === 'definite') return null
+    throw error
+  }
+}
+
+/** The transaction that used an authorization, newest blocks first: in parts where nodes refuse long ranges. */
+async function findUseTransaction(
+  chain: { rpc: Rpc; network: Network },
+  key: AuthorizationKey,
+  { number: newest }: ChainView,
+): Promise<string | undefined> {
+  const startOf = (last: bigint) => (last >= RECENT_BLOCKS ? last - RECENT_BLOCKS + 1n : 0n)
+  const start = startOf(newest)
+  const recent = await findIn(chain, key, { fromBlock: toHex(start), toBlock: 'latest' })
+  if (recent || start === 0n) return recent ?? undefined
+  const ever = await findIn(chain, key, { fromBlock: '0x0', toBlock: 'latest' })
+  if (ever !== null) return ever
+  for (let last = start - 1n, part = 0; last >= 0n && part < MOST_PARTS; last = startOf(last) - 1n, part += 1) {
+    const found = await findIn(chain, key, { fromBlock: toHex(startOf(last)), toBlock: toHex(last) })
+    if (found === null) return undefined
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** The receipt of what used an authorization, whoever submitted it. @throws RpcError */
+export async function findForeignReceipt(
+  chain: { rpc: Rpc; network: Network },
   key: AuthorizationKey,
   view: ChainView,
 ): Promise<Receipt | null> {
-  const start = view.number > RECENT_BLOCKS ? view.number - RECENT_BLOCKS : 0n
-  for (const fromBlock of new Set<Hex>([toHex(start), '0x0'])) {
-    try {
-      const txHash = await findAuthorizationUse(rpc, network, key, fromBlock)
-      if (txHash !== undefined) return (await readReceipts(rpc, [txHash]))[0] ?? null
-    } catch (error) {
-      if (!(error instanceof RpcError) || error.kind !== 'definite') throw error // the node refuses such a long range
-    }
-  }
-  return null
+  const txHash = await findUseTransaction(chain, key, view)
+  return txHash === undefined ? null : ((await readReceipts(chain.rpc, [txHash]))[0] ?? null)
 }
 
 /** The transaction that used an authorization, and what it moved. @throws RpcError, ChainDoubt */
