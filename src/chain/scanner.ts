@@ -21,7 +21,7 @@ import { NetworkMismatch, prove } from './endpoints/network-check.ts'
 import { RpcError } from './endpoints/rpc.ts'
 import { LogCost } from './log-cost.ts'
 import type { Network } from './networks.ts'
-import { Disagreement, Outvoted } from './opinions.ts'
+import { Disagreement, LoneVoice, Outvoted } from './opinions.ts'
 import {
   begin,
   checkIdentity,
@@ -73,6 +73,8 @@ const DISAGREED_MS = 5000
 const DOUBTED_MS = 30_000
 
 const EARLY_WORDS = 'the endpoint shows a block from the future, and no other one does; it is not used'
+const AHEAD_ALONE_WORDS =
+  'the only endpoint that answers shows a block from the future, or the clock here is slow; no payment is read from it'
 
 type Base = Pick<Scan, 'db' | 'network' | 'log' | 'owner' | 'leaseMs' | 'endpoints' | 'cost'>
 
@@ -181,8 +183,11 @@ class Reader {
     if (all.length < 2 || isYounger(this.comparedMs, RENEW_MS, this.clock())) return
     this.comparedMs = this.clock()
     const heads = await Promise.all(all.map(async (endpoint) => ({ endpoint, at: await this.headOf(endpoint) })))
-    for (const { number } of compareHeads(heads, this.clock()))
-      log.error({ chainId: network.chainId, endpoint: number }, `ALARM: ${EARLY_WORDS}`)
+    const { early, aheadAlone } = compareHeads(heads, this.clock())
+    const alarm = (words: string) => (one: Endpoint) =>
+      log.error({ chainId: network.chainId, endpoint: one.number }, `ALARM: ${words}`)
+    early.forEach(alarm(EARLY_WORDS))
+    aheadAlone.forEach(alarm(AHEAD_ALONE_WORDS))
   }
 
   /** When its newest block was mined; null: it is not asked. */
@@ -209,7 +214,7 @@ class Reader {
   }
 
   /** Logs once when reading stops and once when it resumes, even if it was another node that had stopped. */
-  private async note(trouble: ChainTrouble | null, reason = ''): Promise<void> {
+  private async note(trouble: ChainTrouble | null, doubt?: ChainDoubt): Promise<void> {
     const { db, network, owner, log, leaseMs } = this.base
     // after twice the lease, another node may have taken over and written something else
     const isKnown = isYounger(this.claimedMs, 2 * leaseMs, this.clock())
@@ -220,7 +225,9 @@ class Reader {
     await updateTrouble(db, { chainId, owner, trouble })
     this.trouble = trouble
     if (trouble === null) log.info({ chainId }, 'the chain is read again')
-    else if (trouble === 'doubt') log.warn({ chainId, trouble }, `the chain is not read on: ${reason}`)
+    else if (doubt instanceof LoneVoice)
+      log.error({ chainId, trouble }, `ALARM: the chain is not read on: ${doubt.message}`)
+    else if (doubt) log.warn({ chainId, trouble }, `the chain is not read on: ${doubt.message}`)
     else log.error({ chainId, trouble }, 'ALARM: the chain is not read; recorded transfers are kept')
   }
 
@@ -311,7 +318,7 @@ class Reader {
     if (doubt instanceof Disagreement) {
       this.disagreedMs = Math.min(this.disagreedMs ?? now, now)
       if (now - this.disagreedMs >= DISAGREED_MS) await this.note('disagreement')
-    } else if (this.trouble === null && now - this.doubtedMs >= DOUBTED_MS) await this.note('doubt', doubt.message)
+    } else if (this.trouble === null && now - this.doubtedMs >= DOUBTED_MS) await this.note('doubt', doubt)
   }
 
   private forgetDoubts(): void {
