@@ -1,3 +1,4 @@
+import { SECOND } from '../kernel/clock.ts'
 import { bloomOf, falsePositiveRate, MAX_FALSE_POSITIVE, mayContain, readBloom } from './bloom.ts'
 import { askCalls } from './endpoints/ask-logs.ts'
 import type { Endpoint, EndpointFault } from './endpoints/endpoint.ts'
@@ -22,6 +23,9 @@ export class Outvoted extends ChainDoubt {
 export class LoneVoice extends ChainDoubt {
   override readonly name = 'LoneVoice'
 }
+
+/** Once a majority agrees, others are waited for this long; where they took longer the last time, not at all. */
+const PATIENCE_MS = SECOND
 
 export type Panel = { endpoints: Endpoints; endpoint: Endpoint; onOutvoted(endpoint: Endpoint, subject: string): void }
 
@@ -93,14 +97,39 @@ async function askOne<Answer>(
   }
 }
 
-/** All are heard before any is judged. */
+/** More than half of all voices: the one in use, and those that agree with it. */
+const isMajority = <Answer>(heard: readonly Heard<Answer>[], ownKey: string, others: number): boolean =>
+  2 * (1 + heard.flatMap(({ opinions }) => opinions).filter(({ key }) => key === ownKey).length) > others + 1
+
+/** All are heard before any is judged, except for slow ones that can no longer change what a majority says. */
 async function askEach<Answer>(
   endpoints: readonly Endpoint[],
-  question: Pick<Question<Answer>, 'ask' | 'keyOf' | 'block'>,
+  question: Question<Answer>,
   waits: (one: Endpoint) => boolean,
 ): Promise<Heard<Answer>> {
-  const heard = await Promise.all(endpoints.map((one) => askOne(one, question, waits(one))))
-  return { opinions: heard.flatMap((one) => one.opinions), waiting: heard.flatMap((one) => one.waiting) }
+  const ownKey = question.keyOf(question.own)
+  const heard = new Map<Endpoint, Heard<Answer>>()
+  const { promise: decided, resolve } = Promise.withResolvers<void>()
+  const judge = (): void => {
+    const missing = endpoints.filter((one) => !heard.has(one))
+    if (missing.every(({ slow }) => slow) && isMajority([...heard.values()], ownKey, endpoints.length)) resolve()
+  }
+  const askTimed = async (one: Endpoint): Promise<void> => {
+    const askedMs = performance.now()
+    const answer = await askOne(one, question, waits(one))
+    heard.set(one, answer)
+    one.slow = performance.now() - askedMs >= PATIENCE_MS
+    judge()
+  }
+  const all = Promise.all(endpoints.map(askTimed))
+  const timer = setTimeout(() => {
+    for (const one of endpoints) if (!heard.has(one)) one.slow = true
+    judge()
+  }, PATIENCE_MS)
+  await Promise.race([all, decided]).finally(() => clearTimeout(timer))
+  all.catch(() => {}) // of who came too late
+  const inOrder = endpoints.flatMap((one) => heard.get(one) ?? [])
+  return { opinions: inOrder.flatMap((one) => one.opinions), waiting: inOrder.flatMap((one) => one.waiting) }
 }
 
 /**

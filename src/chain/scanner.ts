@@ -14,9 +14,9 @@ import {
   updateChainReleased,
   updateTrouble,
 } from './chain-queries.ts'
-import { compareHeads } from './endpoints/compare-heads.ts'
 import { type Endpoint, ForeignChain } from './endpoints/endpoint.ts'
 import type { Endpoints } from './endpoints/endpoints.ts'
+import { HeadWatch } from './endpoints/head-watch.ts'
 import { NetworkMismatch, prove } from './endpoints/network-check.ts'
 import { RpcError } from './endpoints/rpc.ts'
 import { LogCost } from './log-cost.ts'
@@ -35,7 +35,7 @@ import {
   type Scan,
   type View,
 } from './scan.ts'
-import { type Block, blockCall, ChainDoubt, type RpcBlock } from './transfer-logs.ts'
+import { type Block, ChainDoubt } from './transfer-logs.ts'
 
 export type ScannerOptions = {
   db: Db
@@ -65,16 +65,10 @@ const LEASE_MS = 10_000
 const RENEW_MS = 3000
 /** Upper limit of a block range: every header in it is read. */
 const MAX_SPAN = 5000n
-/** It does not tell its newest block: while another does, it is behind until it is asked again. */
-const NO_HEAD = Number.NEGATIVE_INFINITY
 /** Endpoints disagree briefly at every reorganisation; a longer disagreement raises an alarm. */
 const DISAGREED_MS = 5000
 /** Longer than an endpoint lags before it counts as behind: a doubt without progress does not pass by itself. */
 const DOUBTED_MS = 30_000
-
-const EARLY_WORDS = 'the endpoint shows a block from the future, and no other one does; it is not used'
-const AHEAD_ALONE_WORDS =
-  'the only endpoint that answers shows a block from the future, or the clock here is slow; no payment is read from it'
 
 type Base = Pick<Scan, 'db' | 'network' | 'log' | 'owner' | 'leaseMs' | 'endpoints' | 'cost'>
 
@@ -87,7 +81,6 @@ class Reader {
   stopped = false
   private announced = ''
   private claimedMs = Number.NEGATIVE_INFINITY
-  private comparedMs = Number.NEGATIVE_INFINITY
   private registered = false
   private genesisHash: string | null = null
   /** As recorded at the last claim of the lease; null without it. */
@@ -95,19 +88,22 @@ class Reader {
   private disagreedMs: number | null = null
   /** Since when looks have ended in doubt and nothing was read. */
   private doubtedMs: number | null = null
+  private readonly heads: HeadWatch
   private readonly looks = new Map<Endpoint, Promise<unknown>>()
   private readonly lookedMs = new Map<Endpoint, number>()
 
   constructor(base: Base, clock: Clock) {
     this.base = base
     this.clock = clock
+    const onForeign = (one: Endpoint, words: string): void => this.noteForeign(one, words)
+    this.heads = new HeadWatch({ ...base, clock, onForeign })
   }
 
   /** Scans through the first trusted endpoint; if that proves wrong, the next one takes over. */
   async look(): Promise<boolean> {
     await this.register()
     let last: unknown = await this.lookAtSuspects()
-    await this.compareEndpoints()
+    await this.heads.compare()
     for (const endpoint of this.base.endpoints.candidates()) {
       try {
         return await this.lookThrough(endpoint)
@@ -173,37 +169,6 @@ class Reader {
       else if (!(error instanceof RpcError))
         log.error({ err: error, chainId: network.chainId }, 'an endpoint was not checked')
       return error
-    }
-  }
-
-  /** Finds endpoints that are behind, or whose blocks are from the future. */
-  private async compareEndpoints(): Promise<void> {
-    const { log, network, endpoints } = this.base
-    const { all } = endpoints
-    if (all.length < 2 || isYounger(this.comparedMs, RENEW_MS, this.clock())) return
-    this.comparedMs = this.clock()
-    const heads = await Promise.all(all.map(async (endpoint) => ({ endpoint, at: await this.headOf(endpoint) })))
-    const { early, aheadAlone } = compareHeads(heads, this.clock())
-    const alarm = (words: string) => (one: Endpoint) =>
-      log.error({ chainId: network.chainId, endpoint: one.number }, `ALARM: ${words}`)
-    early.forEach(alarm(EARLY_WORDS))
-    aheadAlone.forEach(alarm(AHEAD_ALONE_WORDS))
-  }
-
-  /** When its newest block was mined; null: it is not asked. */
-  private async headOf(endpoint: Endpoint): Promise<number | null> {
-    const fault = endpoint.fault()
-    if (fault !== null && fault !== 'behind' && fault !== 'unproven' && !endpoint.early) return null
-    try {
-      await endpoint.verify(this.base.network)
-      const { method, params } = blockCall('latest')
-      const head = await endpoint.rpc.call<RpcBlock>(method, ...params)
-      return Number(BigInt(head.timestamp)) * 1000
-    } catch (error) {
-      if (error instanceof RpcError) return NO_HEAD
-      if (!(error instanceof ForeignChain)) throw error
-      this.noteForeign(endpoint, error.message)
-      return null
     }
   }
 
