@@ -25,6 +25,7 @@ import { Disagreement, LoneVoice, Outvoted } from './opinions.ts'
 import {
   begin,
   checkIdentity,
+  endBelow,
   finish,
   isFarBehind,
   LeaseLost,
@@ -35,7 +36,7 @@ import {
   type Scan,
   type View,
 } from './scan.ts'
-import { type Block, ChainDoubt } from './transfer-logs.ts'
+import { type Block, ChainDoubt, ReaderDoubt } from './transfer-logs.ts'
 
 export type ScannerOptions = {
   db: Db
@@ -88,6 +89,10 @@ class Reader {
   private disagreedMs: number | null = null
   /** Since when looks have ended in doubt and nothing was read. */
   private doubtedMs: number | null = null
+  /** Since when every look has found the chain to end below our top. */
+  private shorterMs: number | null = null
+  /** Endpoints whose answers did not fit together where another one read on, and since when. */
+  private readonly oddMs = new Map<Endpoint, number>()
   private readonly heads: HeadWatch
   private readonly looks = new Map<Endpoint, Promise<unknown>>()
   private readonly lookedMs = new Map<Endpoint, number>()
@@ -99,23 +104,40 @@ class Reader {
     this.heads = new HeadWatch({ ...base, clock, onForeign })
   }
 
-  /** Scans through the first trusted endpoint; if that proves wrong, the next one takes over. */
+  /** Scans through the first trusted endpoint; if that proves wrong, or does not fit together, the next takes over. */
   async look(): Promise<boolean> {
     await this.register()
     let last: unknown = await this.lookAtSuspects()
     await this.heads.compare()
+    const odd = new Map<Endpoint, ReaderDoubt>()
     for (const endpoint of this.base.endpoints.candidates()) {
       try {
-        return await this.lookThrough(endpoint)
+        const changed = await this.lookThrough(endpoint)
+        this.oddMs.delete(endpoint)
+        this.setAside(odd)
+        return changed
       } catch (error) {
         if (error instanceof ForeignChain) this.noteForeign(endpoint, error.message)
+        else if (error instanceof ReaderDoubt) odd.set(endpoint, error)
         else if (!(error instanceof Outvoted) && !(error instanceof RpcError)) throw error
         last = error
       }
     }
     if (this.base.endpoints.all.every((endpoint) => endpoint.fault() === 'foreign')) await this.note('foreign')
-    if (last instanceof RpcError) throw last
+    const [doubt] = odd.values()
+    if (doubt || last instanceof RpcError) throw doubt ?? last
     return false
+  }
+
+  /** Another endpoint reads on where these do not. For a moment they may have changed chains; then they are wrong. */
+  private setAside(odd: ReadonlyMap<Endpoint, ReaderDoubt>): void {
+    const now = this.clock()
+    for (const [endpoint, { message }] of odd) {
+      const sinceMs = Math.min(this.oddMs.get(endpoint) ?? now, now)
+      this.oddMs.set(endpoint, sinceMs)
+      if (now - sinceMs >= DISAGREED_MS)
+        this.exclude(endpoint, 'outvoted', `the endpoint is set aside, and another one is read: ${message}`)
+    }
   }
 
   private async register(): Promise<void> {
@@ -173,9 +195,13 @@ class Reader {
   }
 
   private noteForeign(endpoint: Endpoint, words: string): void {
+    this.exclude(endpoint, 'foreign', `${words.replace(/\.$/, '')}; its answers are ignored`)
+  }
+
+  private exclude(endpoint: Endpoint, fault: 'foreign' | 'outvoted', words: string): void {
     const { log, network } = this.base
     const alarm = { chainId: network.chainId, endpoint: endpoint.number }
-    if (endpoint.noteWrong('foreign')) log.error(alarm, `ALARM: ${words.replace(/\.$/, '')}; its answers are ignored`)
+    if (endpoint.noteWrong(fault)) log.error(alarm, `ALARM: ${words}`)
   }
 
   /** Logs once when reading stops and once when it resumes, even if it was another node that had stopped. */
@@ -203,13 +229,13 @@ class Reader {
       ...base,
       endpoint,
       rpc: endpoint.rpc,
-      onOutvoted: (one, words) => {
-        const alarm = { chainId: base.network.chainId, endpoint: one.number }
-        if (one.noteWrong('outvoted')) base.log.error(alarm, `ALARM: the endpoint is contradicted about ${words}`)
-      },
+      onOutvoted: (one, words) => this.exclude(one, 'outvoted', `the endpoint is contradicted about ${words}`),
     }
     const view = await readView(scan)
-    if (newsOf(view) === this.announced && isYounger(this.claimedMs, RENEW_MS, clock())) return false
+    if (newsOf(view) === this.announced && isYounger(this.claimedMs, RENEW_MS, clock())) {
+      this.forgetHalt()
+      return false
+    }
     await checkIdentity(base.network, endpoint, this.genesisHash)
     const lease = await this.claim()
     return lease !== undefined && this.holding(() => this.readFrom(scan, view, lease))
@@ -262,18 +288,30 @@ class Reader {
   /** Goes back to the common ancestor if needed, then forward. @returns whether the head was reached */
   private async walk(scan: Scan, start: BlockId, head: Block): Promise<boolean> {
     let top = start
+    if (head.number >= start.number) this.shorterMs = null
     while (!this.stopped && top.hash !== head.hash) {
       const grown = head.number > top.number
       const next = grown
         ? await (isFarBehind(top, head) ? catchUp(scan, top, head) : readBlocks(scan, top, head))
         : undefined
-      const reached = next ?? (await reconcile(scan, { top, genesisHash: this.genesisHash }, head))
-      // the node is behind us, or has just switched chains: scan again later
-      if (!next && reached.hash === top.hash) return false
-      if (next) this.doubtedMs = null
-      top = reached
+      if (next && next.hash !== top.hash) await this.noteProgress()
+      top = next ?? (await this.goBack(scan, top, head))
     }
     return !this.stopped
+  }
+
+  private async goBack(scan: Scan, top: BlockId, head: Block): Promise<BlockId> {
+    const now = this.clock()
+    this.shorterMs = head.number < top.number ? Math.min(this.shorterMs ?? now, now) : null
+    const lasts = this.shorterMs !== null && now - this.shorterMs >= DOUBTED_MS
+    const isShortened = lasts && (await endBelow(scan, top))
+    return reconcile(scan, { top, genesisHash: this.genesisHash, isShortened }, head)
+  }
+
+  /** A doubt holds until the chain is read on; that its head is not reached yet is none. */
+  private async noteProgress(): Promise<void> {
+    this.forgetHalt()
+    if (this.trouble === 'doubt') await this.note(null)
   }
 
   /** Records a doubt that only another scan, or a person, can settle. */
@@ -288,7 +326,12 @@ class Reader {
 
   private forgetDoubts(): void {
     this.disagreedMs = null
+    this.forgetHalt()
+  }
+
+  private forgetHalt(): void {
     this.doubtedMs = null
+    this.shorterMs = null
   }
 }
 

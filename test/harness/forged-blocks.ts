@@ -36,7 +36,8 @@ export async function forgeBlocks(
   return ({ method, params }) => {
     const [asked] = params as [string | { blockHash?: string }]
     if (method === 'eth_getLogs') {
-      const { blockHash } = asked as { blockHash?: string }
+      const { blockHash, fromBlock } = asked as { blockHash?: string; fromBlock?: string }
+      if (fromBlock && BigInt(fromBlock) > BigInt(base.number)) return []
       if (!blocks.some(({ hash }) => hash === blockHash)) return undefined
       return log && log.blockHash === blockHash ? [log] : []
     }
