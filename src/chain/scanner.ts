@@ -91,8 +91,8 @@ class Reader {
   private doubtedMs: number | null = null
   /** Since when every look has found the chain to end below our top. */
   private shorterMs: number | null = null
-  /** Endpoints whose answers did not fit together where another one read on, and since when. */
-  private readonly oddMs = new Map<Endpoint, number>()
+  /** Endpoints whose answers did not fit together while another one read on, and since when without a break. */
+  private oddMs: ReadonlyMap<Endpoint, number> = new Map()
   private readonly heads: HeadWatch
   private readonly looks = new Map<Endpoint, Promise<unknown>>()
   private readonly lookedMs = new Map<Endpoint, number>()
@@ -113,7 +113,6 @@ class Reader {
     for (const endpoint of this.base.endpoints.candidates()) {
       try {
         const changed = await this.lookThrough(endpoint)
-        this.oddMs.delete(endpoint)
         this.setAside(odd)
         return changed
       } catch (error) {
@@ -132,10 +131,9 @@ class Reader {
   /** Another endpoint reads on where these do not. For a moment they may have changed chains; then they are wrong. */
   private setAside(odd: ReadonlyMap<Endpoint, ReaderDoubt>): void {
     const now = this.clock()
+    this.oddMs = new Map([...odd.keys()].map((one) => [one, Math.min(this.oddMs.get(one) ?? now, now)]))
     for (const [endpoint, { message }] of odd) {
-      const sinceMs = Math.min(this.oddMs.get(endpoint) ?? now, now)
-      this.oddMs.set(endpoint, sinceMs)
-      if (now - sinceMs >= DISAGREED_MS)
+      if (now - (this.oddMs.get(endpoint) ?? now) >= DISAGREED_MS)
         this.exclude(endpoint, 'outvoted', `the endpoint is set aside, and another one is read: ${message}`)
     }
   }
