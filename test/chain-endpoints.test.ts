@@ -314,22 +314,6 @@ describe('two endpoints', () => {
     assert.deepEqual([await seen(address), (await standing())?.trouble], [['25 seen', '26 seen'], null])
   })
 
-  it('one of which has fallen behind: the other one is read, but while both answer no money counts without both', async () => {
-    const address = await assign()
-    proxy(1).faults.knowsUpTo = await chain.blockNumber()
-    await chain.call('evm_increaseTime', 60)
-    nowMs += 20_000
-    await chain.mine()
-    await lookOn(1)
-    await chain.pay({ to: address, units: 27n })
-    await lookOn(8)
-    const head = await findHead(db, chain.chainId)
-    assert.deepEqual([await seen(address), faultOf(1), head?.number], [[], 'behind', (await chain.blockNumber()) - 1n])
-    proxy(1).heal()
-    await lookOn(4)
-    assert.deepEqual([await seen(address), faultOf(1)], [['27 seen'], null])
-  })
-
   it('follow a reorganisation as soon as both tell of it', async () => {
     const address = await assign()
     await chain.pay({ to: address, units: 28n })

@@ -33,8 +33,8 @@ export type Panel = { endpoints: Endpoints; endpoint: Endpoint; onOutvoted(endpo
 type Opinion<Answer> = { endpoint: Endpoint; answer: Answer | undefined; key: string }
 
 /**
- * It cannot know yet. `isLate`: it has had its moment, so that it is waited for only where no other one agrees. `fault`:
- * why it is not trusted; that it is behind does not mean that it has nothing to say.
+ * It cannot know yet. `isLate`: it has had its moment, so that it is waited for only where no other one agrees.
+ * `fault`: why it is not trusted; that it is behind does not mean that it has nothing to say.
  */
 type Waiting = { endpoint: Endpoint; isLate: boolean; fault: EndpointFault | null }
 

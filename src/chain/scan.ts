@@ -161,8 +161,8 @@ type Standing = { top: BlockId; genesisHash: string | null; isShortened: boolean
 /**
  * Goes back to the newest block that the chain still has, and marks transfers above it as orphaned.
  * @returns the new top
- * @throws ForeignChain; Disagreement when another endpoint still has our top; ChainDoubt while the node is merely behind
- * us; ReaderDoubt if it has our top, but what it shows above does not follow
+ * @throws ForeignChain; Disagreement when another endpoint still has our top; ChainDoubt while the node is merely
+ * behind us; ReaderDoubt if it has our top, but what it shows above does not follow
  */
 export async function reconcile(scan: Scan, state: Standing, head: Block): Promise<BlockId> {
   const { top, isShortened } = state
