@@ -314,15 +314,6 @@ describe('two endpoints', () => {
     assert.deepEqual([await seen(address), (await standing())?.trouble], [['25 seen', '26 seen'], null])
   })
 
-  it('one of which has fallen behind: the other one is read', async () => {
-    const address = await assign()
-    proxy(1).faults.knowsUpTo = await chain.blockNumber()
-    await chain.call('evm_increaseTime', 60)
-    await chain.pay({ to: address, units: 27n })
-    await lookOn(5)
-    assert.deepEqual([await seen(address), faultOf(1)], [['27 seen'], 'behind'])
-  })
-
   it('follow a reorganisation as soon as both tell of it', async () => {
     const address = await assign()
     await chain.pay({ to: address, units: 28n })

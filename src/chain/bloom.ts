@@ -52,3 +52,47 @@ export function bloomOf(logs: readonly { address: string; topics: readonly strin
   }
   return bloom
 }
+
+/** With a higher chance of a false positive, a bloom is no evidence. */
+export const MAX_FALSE_POSITIVE = 0.02
+
+/** The chance of at least `times` false positives where `expected` is their average (Poisson); 1 for a huge average. */
+function chanceOf(times: number, expected: number): number {
+  let term = Math.exp(-expected)
+  if (term === 0) return 1
+  let fewer = 0
+  for (let count = 0; count < times; count += 1) {
+    fewer += term
+    term *= expected / (count + 1)
+  }
+  return 1 - fewer
+}
+
+/** What a header says about the requested transfers. */
+export type Suspicion = 'none' | 'weak' | 'strong'
+
+/**
+ * Whether a header indicates transfers that the answer lacks.
+ * @param receivers the requested addresses; empty if all transfers were requested
+ */
+export function suspect(
+  logsBloom: string | undefined,
+  asked: { tokens: Iterable<string>; topic: string; receivers: readonly string[] },
+  logs: readonly { topics: readonly string[] }[],
+): Suspicion {
+  const bloom = readBloom(logsBloom)
+  // the chain's headers carry no bloom
+  if (!bloom || (logs.length > 0 && bloom.every((byte) => byte === 0))) return 'weak'
+  const tokens = [...asked.tokens].filter((token) => mayContain(bloom, token))
+  if (tokens.length === 0 || !mayContain(bloom, asked.topic)) return 'none'
+  const rate = falsePositiveRate(bloom)
+  if (asked.receivers.length === 0) {
+    if (logs.length > 0) return 'none'
+    return rate <= MAX_FALSE_POSITIVE ? 'strong' : 'weak'
+  }
+  const shown = new Set(logs.map((log) => log.topics[2]?.toLowerCase()))
+  const missing = asked.receivers.filter((receiver) => mayContain(bloom, receiver) && !shown.has(receiver))
+  if (missing.length === 0) return 'none'
+  const chance = chanceOf(missing.length, rate * asked.receivers.length)
+  return chance <= MAX_FALSE_POSITIVE ? 'strong' : 'weak'
+}

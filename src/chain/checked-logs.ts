@@ -1,7 +1,8 @@
+import { suspect } from './bloom.ts'
 import { askLogs, receiversIn } from './endpoints/ask-logs.ts'
 import type { Endpoint } from './endpoints/endpoint.ts'
 import type { RpcCall } from './endpoints/rpc.ts'
-import { confirmLogs, type Panel, readAllLogs, suspect } from './opinions.ts'
+import { confirmLogs, type Panel, readAllLogs } from './opinions.ts'
 import {
   type Block,
   ChainDoubt,

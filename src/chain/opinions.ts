@@ -1,4 +1,5 @@
-import { bloomOf, falsePositiveRate, mayContain, readBloom } from './bloom.ts'
+import { SECOND } from '../kernel/clock.ts'
+import { bloomOf, falsePositiveRate, MAX_FALSE_POSITIVE, mayContain, readBloom } from './bloom.ts'
 import { askCalls } from './endpoints/ask-logs.ts'
 import type { Endpoint, EndpointFault } from './endpoints/endpoint.ts'
 import type { Endpoints } from './endpoints/endpoints.ts'
@@ -15,28 +16,27 @@ export class Outvoted extends ChainDoubt {
   override readonly name = 'Outvoted'
 }
 
-/** With a higher chance of a false positive, a bloom is no evidence. */
-const MAX_FALSE_POSITIVE = 0.02
-
-/** The chance of at least `times` false positives where `expected` is their average (Poisson); 1 for a huge average. */
-function chanceOf(times: number, expected: number): number {
-  let term = Math.exp(-expected)
-  if (term === 0) return 1
-  let fewer = 0
-  for (let count = 0; count < times; count += 1) {
-    fewer += term
-    term *= expected / (count + 1)
-  }
-  return 1 - fewer
+/**
+ * No other endpoint that is up to date answers, and this does not do alone: one that is behind, or failed a moment ago,
+ * answers and does not confirm it yet. The scanner raises an alarm if it lasts.
+ */
+export class LoneVoice extends ChainDoubt {
+  override readonly name = 'LoneVoice'
 }
+
+/** Once a majority agrees, others are waited for this long; where they took longer the last time, not at all. */
+const PATIENCE_MS = SECOND
 
 export type Panel = { endpoints: Endpoints; endpoint: Endpoint; onOutvoted(endpoint: Endpoint, subject: string): void }
 
 /** What an endpoint says; no answer: it does not have the block that it is asked about, and should. */
 type Opinion<Answer> = { endpoint: Endpoint; answer: Answer | undefined; key: string }
 
-/** It cannot know yet. `isLate`: it has had its moment, so that it is waited for only where no other one agrees. */
-type Waiting = { endpoint: Endpoint; isLate: boolean }
+/**
+ * It cannot know yet. `isLate`: it has had its moment, so that it is waited for only where no other one agrees.
+ * `fault`: why it is not trusted; that it is behind does not mean that it has nothing to say.
+ */
+type Waiting = { endpoint: Endpoint; isLate: boolean; fault: EndpointFault | null }
 
 type Heard<Answer> = { opinions: Opinion<Answer>[]; waiting: Waiting[] }
 
@@ -65,11 +65,12 @@ async function findInstead({ rpc }: Endpoint, { number, hash }: AskedBlock): Pro
  * instead of the block is its opinion. One that has not proved its token is heard only if it has another block.
  */
 async function judgeSilence<Answer>(endpoint: Endpoint, block: AskedBlock | undefined): Promise<Heard<Answer>> {
-  const waiting = (isLate: boolean) => ({ opinions: [], waiting: [{ endpoint, isLate }] })
+  const fault = endpoint.fault()
+  const waiting = (isLate: boolean) => ({ opinions: [], waiting: [{ endpoint, isLate, fault }] })
   if (!block || !endpoint.noteLacking(blockKey(block))) return waiting(false)
   const instead = await findInstead(endpoint, block)
   if (instead === 'later') return waiting(true)
-  if (instead === 'none' && endpoint.fault() === 'unproven') return NOTHING
+  if (instead === 'none' && fault === 'unproven') return NOTHING
   // two that have the same other block agree; two that merely lack it do not
   const key = instead === 'none' ? `none at ${endpoint.number}` : `another: ${instead}`
   return { opinions: [{ endpoint, answer: undefined, key }], waiting: [] }
@@ -96,14 +97,39 @@ async function askOne<Answer>(
   }
 }
 
-/** All are heard before any is judged. */
+/** More than half of all voices: the one in use, and those that agree with it. */
+const isMajority = <Answer>(heard: readonly Heard<Answer>[], ownKey: string, others: number): boolean =>
+  2 * (1 + heard.flatMap(({ opinions }) => opinions).filter(({ key }) => key === ownKey).length) > others + 1
+
+/** All are heard before any is judged, except for slow ones that can no longer change what a majority says. */
 async function askEach<Answer>(
   endpoints: readonly Endpoint[],
-  question: Pick<Question<Answer>, 'ask' | 'keyOf' | 'block'>,
+  question: Question<Answer>,
   waits: (one: Endpoint) => boolean,
 ): Promise<Heard<Answer>> {
-  const heard = await Promise.all(endpoints.map((one) => askOne(one, question, waits(one))))
-  return { opinions: heard.flatMap((one) => one.opinions), waiting: heard.flatMap((one) => one.waiting) }
+  const ownKey = question.keyOf(question.own)
+  const heard = new Map<Endpoint, Heard<Answer>>()
+  const { promise: decided, resolve } = Promise.withResolvers<void>()
+  const judge = (): void => {
+    const missing = endpoints.filter((one) => !heard.has(one))
+    if (missing.every(({ slow }) => slow) && isMajority([...heard.values()], ownKey, endpoints.length)) resolve()
+  }
+  const askTimed = async (one: Endpoint): Promise<void> => {
+    const askedMs = performance.now()
+    const answer = await askOne(one, question, waits(one))
+    heard.set(one, answer)
+    one.slow = performance.now() - askedMs >= PATIENCE_MS
+    judge()
+  }
+  const all = Promise.all(endpoints.map(askTimed))
+  const timer = setTimeout(() => {
+    for (const one of endpoints) if (!heard.has(one)) one.slow = true
+    judge()
+  }, PATIENCE_MS)
+  await Promise.race([all, decided]).finally(() => clearTimeout(timer))
+  all.catch(() => {}) // of who came too late
+  const inOrder = endpoints.flatMap((one) => heard.get(one) ?? [])
+  return { opinions: inOrder.flatMap((one) => one.opinions), waiting: inOrder.flatMap((one) => one.waiting) }
 }
 
 /**
@@ -116,9 +142,19 @@ const ASKED_THOUGH_OUT: Record<'money' | 'other', readonly EndpointFault[]> = {
 }
 
 /**
- * Answers of the other endpoints. If no trusted one answers, the excluded ones may still contradict: no endpoint is
- * trusted alone because the others lied or failed a moment ago. Questions about money name a block by its hash, which
- * an endpoint of another chain does not know; it then has no opinion.
+ * Whether an untrusted endpoint that answers, and does not know yet, makes us wait. One that is behind, or failed a
+ * moment ago, is slow and not absent: a liar with newer blocks would otherwise be believed alone. One that has not
+ * proved its token is not believed, but makes us wait if it is up to date. One that is being synchronised does not.
+ */
+const makesWait = (one: Endpoint): boolean => {
+  const fault = one.fault()
+  return ((fault === 'behind' || fault === 'down') && !one.stale) || (fault === 'unproven' && !one.behind)
+}
+
+/**
+ * Answers of the other endpoints. If no trusted one answers, the excluded ones may still contradict, or make us wait:
+ * no endpoint is trusted alone because the others lied, lag or failed a moment ago. Who cannot be asked has no opinion.
+ * Questions about money name a block by its hash, which an endpoint of another chain does not know; it has none either.
  */
 async function askOthers<Answer>({ endpoints, endpoint }: Panel, question: Question<Answer>): Promise<Heard<Answer>> {
   const others = endpoints.usable().filter((other) => other !== endpoint)
@@ -126,14 +162,15 @@ async function askOthers<Answer>({ endpoints, endpoint }: Panel, question: Quest
   if (trusted.opinions.length + trusted.waiting.length > 0) return trusted
   const asked = ASKED_THOUGH_OUT[question.isMoney ? 'money' : 'other']
   const out = endpoints.all.filter((other) => other !== endpoint && asked.some((fault) => fault === other.fault()))
-  // one that has not proved its token is not believed, but one that is up to date and does not know yet makes us wait
-  return askEach(out, question, (one) => one.fault() === 'unproven' && !one.behind)
+  return askEach(out, question, makesWait)
 }
 
 /**
- * Whether the other endpoints agree with the one in use. Without others, its answer stands.
+ * Whether the other endpoints agree with the one in use. Without others that can be asked, its answer stands, unless it
+ * is about money and the endpoint's newest block is far ahead of our clock.
  * @returns those that contradict it, if there is no majority; empty if it is right
  * @throws Outvoted if two others agree against it; ChainDoubt while one that may still decide it cannot know yet
+ * (LoneVoice, if that one is behind or was down: a payout waits for it as for any other doubt)
  */
 async function vote<Answer>(panel: Panel, question: Question<Answer>): Promise<readonly Opinion<Answer>[]> {
   const { opinions, waiting } = await askOthers(panel, question)
@@ -141,7 +178,11 @@ async function vote<Answer>(panel: Panel, question: Question<Answer>): Promise<r
   const against = opinions.filter(({ key }) => key !== ownKey)
   const isAgreed = opinions.length > against.length
   const awaited = waiting.find(({ isLate }) => !(isAgreed && isLate))
-  if (awaited) throw new ChainDoubt(`endpoint ${awaited.endpoint.number} does not have the block yet`)
+  if (awaited) throw doubtOf(awaited)
+  if (question.isMoney && panel.endpoint.aheadAlone && opinions.length === 0)
+    throw new LoneVoice(
+      `endpoint ${panel.endpoint.number} shows a block far ahead of our clock, and no other one answers`,
+    )
   if (against.length === 0) return []
   if (isAgreed) {
     for (const { endpoint } of against) panel.onOutvoted(endpoint, question.subject)
@@ -151,6 +192,12 @@ async function vote<Answer>(panel: Panel, question: Question<Answer>): Promise<r
   if (!same) return against
   panel.onOutvoted(panel.endpoint, question.subject)
   throw new Outvoted(`endpoint ${panel.endpoint.number} was outvoted about ${question.subject}`)
+}
+
+function doubtOf({ endpoint, fault }: Waiting): ChainDoubt {
+  if (fault === null || fault === 'unproven')
+    return new ChainDoubt(`endpoint ${endpoint.number} does not have the block yet`)
+  return new LoneVoice(`endpoint ${endpoint.number} does not have the block yet, and no other one confirms it`)
 }
 
 type Question<Answer> = {
@@ -292,35 +339,6 @@ function findLiarAmong(panel: Panel, own: Testimony, against: readonly Opinion<T
   for (const { endpoint, answer } of against)
     if (answer) return findLiar({ endpoint: panel.endpoint, answer: own }, { endpoint, answer })
   return undefined
-}
-
-/** What a header says about the requested transfers. */
-export type Suspicion = 'none' | 'weak' | 'strong'
-
-/**
- * Whether a header indicates transfers that the answer lacks.
- * @param receivers the requested addresses; empty if all transfers were requested
- */
-export function suspect(
-  logsBloom: string | undefined,
-  asked: { tokens: Iterable<string>; topic: string; receivers: readonly string[] },
-  logs: readonly RpcLog[],
-): Suspicion {
-  const bloom = readBloom(logsBloom)
-  // the chain's headers carry no bloom
-  if (!bloom || (logs.length > 0 && bloom.every((byte) => byte === 0))) return 'weak'
-  const tokens = [...asked.tokens].filter((token) => mayContain(bloom, token))
-  if (tokens.length === 0 || !mayContain(bloom, asked.topic)) return 'none'
-  const rate = falsePositiveRate(bloom)
-  if (asked.receivers.length === 0) {
-    if (logs.length > 0) return 'none'
-    return rate <= MAX_FALSE_POSITIVE ? 'strong' : 'weak'
-  }
-  const shown = new Set(logs.map((log) => log.topics[2]?.toLowerCase()))
-  const missing = asked.receivers.filter((receiver) => mayContain(bloom, receiver) && !shown.has(receiver))
-  if (missing.length === 0) return 'none'
-  const chance = chanceOf(missing.length, rate * asked.receivers.length)
-  return chance <= MAX_FALSE_POSITIVE ? 'strong' : 'weak'
 }
 
 type Receipt = { logs: RpcLog[] }

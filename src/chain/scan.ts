@@ -27,6 +27,7 @@ import {
   blockCall,
   ChainDoubt,
   type LogFilter,
+  ReaderDoubt,
   type RpcBlock,
   type RpcLog,
   readLogFilter,
@@ -70,6 +71,7 @@ const KEPT_BLOCKS = 256
 const LOOK_BACK = 300n
 /** Step sizes when walking back to the start of a reorganisation: block by block, a slow node would take minutes. */
 const WALKED_AT_ONCE = [1, 15, 84]
+const SHORTENED_WORDS = 'no endpoint has the newest blocks that were read any more; they count as never mined'
 /** Closer to the head than this, blocks are read one by one. */
 const NEAR_HEAD = 64n
 
@@ -96,7 +98,7 @@ async function fetchBlocks(scan: Scan, numbers: readonly bigint[]): Promise<Bloc
 }
 
 function present(block: RpcBlock | null, number: bigint): Block {
-  if (block === null) throw new ChainDoubt(`the node does not have block ${number}`)
+  if (block === null) throw new ReaderDoubt(`the node does not have block ${number}`)
   return toBlock(block)
 }
 
@@ -153,32 +155,56 @@ export async function begin(scan: Scan, head: Block): Promise<BlockId> {
   return start
 }
 
+/** `isShortened`: for long, all endpoints have said that the chain ends below our top. */
+type Standing = { top: BlockId; genesisHash: string | null; isShortened: boolean }
+
 /**
  * Goes back to the newest block that the chain still has, and marks transfers above it as orphaned.
- * @returns the new top; the old one if the node is merely behind us
- * @throws ForeignChain; Disagreement when another endpoint still has our top
+ * @returns the new top
+ * @throws ForeignChain; Disagreement when another endpoint still has our top; ChainDoubt while the node is merely
+ * behind us; ReaderDoubt if it has our top, but what it shows above does not follow
  */
-export async function reconcile(
-  scan: Scan,
-  state: { top: BlockId; genesisHash: string | null },
-  head: Block,
-): Promise<BlockId> {
+export async function reconcile(scan: Scan, state: Standing, head: Block): Promise<BlockId> {
+  const { top, isShortened } = state
+  const who = `endpoint ${scan.endpoint.number}`
   const stored = await listBlocks(scan.db, scan.network.chainId)
   const reachable = stored.filter((block) => block.number <= head.number)
   const common = await findCommon(scan, reachable)
+  if (common?.block.number === top.number)
+    throw new ReaderDoubt(`what ${who} shows after block ${top.number} does not follow it`)
+  const isSame = common ? common.block === reachable[0] : reachable.length === 0
+  if (isSame && head.number < top.number && !isShortened)
+    throw new ChainDoubt(`the chain of ${who} ends at block ${head.number}, below ${top.number}, which was read`)
   if (common) {
-    const { block, canonical } = common
-    const behind = block === reachable[0] && head.number < state.top.number
-    if (behind || block.number === state.top.number) return state.top
-    await rewind(scan, canonical, state)
-    return block
+    await rewind(scan, common.canonical, state)
+    return common.block
   }
   const oldest = stored.at(-1)
-  if (!oldest || reachable.length === 0) return state.top // the same chain, far behind us
-  const deeper = await fetchBlock(scan, later(0n, oldest.number - BigInt(KEPT_BLOCKS)))
+  if (!oldest) throw new ChainDoubt(`no block below ${top.number} is remembered`)
+  const deeper = await fetchBlock(scan, later(0n, earlier(oldest.number, head.number) - BigInt(KEPT_BLOCKS)))
   await rewind(scan, deeper, state)
   await dropGone(scan, scan, { addresses: 'all', from: 0n, untilStanding: true })
   return deeper
+}
+
+/**
+ * Whether all endpoints that answer, at least two, end below our top. One alone, or several for a moment, may merely
+ * have fallen behind; together and for long, they say that the top was never part of the chain.
+ */
+export async function endBelow({ endpoints, network }: Scan, { number }: BlockId): Promise<boolean> {
+  const proven = endpoints.all.filter((one) => ['down', 'behind', null].includes(one.fault()))
+  const asked = proven.map(async (one): Promise<boolean | null> => {
+    try {
+      await one.verify(network)
+      const [newest, there] = await one.rpc.batch<RpcBlock | null>([blockCall('latest'), blockCall(number)])
+      return !there && !!newest && BigInt(newest.number) < number
+    } catch (error) {
+      if (error instanceof RpcError || error instanceof ForeignChain) return null
+      throw error
+    }
+  })
+  const said = (await Promise.all(asked)).filter((one) => one !== null)
+  return said.length > 1 && said.every((isBelow) => isBelow)
 }
 
 /** The newest of our blocks that is still on the chain. The top is queried alone, because it is usually the one. */
@@ -207,17 +233,14 @@ const hashAt = (number: bigint) => async (rpc: Rpc) => {
   return (await rpc.call<RpcBlock | null>(method, ...params))?.hash
 }
 
-async function rewind(
-  scan: Scan,
-  ancestor: Block,
-  { top, genesisHash }: { top: BlockId; genesisHash: string | null },
-): Promise<void> {
+async function rewind(scan: Scan, ancestor: Block, { top, genesisHash, isShortened }: Standing): Promise<void> {
   await checkIdentity(scan.network, scan.endpoint, genesisHash)
   const own = (await hashAt(top.number)(scan.rpc)) ?? 'none'
   if (own === top.hash) throw new ChainDoubt(`block ${top.number} is there again`)
   const isOurs = (hash: string): string => (hash === top.hash ? 'ours' : 'another')
   const { number } = top
-  await confirm(scan, { own, ask: hashAt(number), keyOf: isOurs, subject: `block ${number}`, block: { number } })
+  const question = { own, ask: hashAt(number), keyOf: isOurs, subject: `block ${number}`, block: { number } }
+  if (!isShortened) await confirm(scan, question)
   await write(scan, async (tx, chainId) => {
     await deleteBlocksAbove(tx, chainId, ancestor.number)
     const known = await findBlock(tx, chainId, ancestor.number)
@@ -227,6 +250,7 @@ async function rewind(
     await reopen(scan, tx, ancestor)
     const depth = (top.number - ancestor.number).toString()
     scan.log.info({ chainId, depth, orphaned }, 'the chain was reorganised')
+    if (isShortened) scan.log.error({ chainId, depth, orphaned }, `ALARM: ${SHORTENED_WORDS}`)
   })
 }
 
@@ -299,7 +323,7 @@ export async function readRange(scan: Scan, top: BlockId, head: Block): Promise<
   const byHash = Map.groupBy(logs, (log) => log.blockHash)
   const known = new Set(blocks.map(({ hash }) => hash))
   const stray = logs.find((log) => !known.has(log.blockHash))
-  if (stray) throw new ChainDoubt(`a log of ${stray.transactionHash} is in an unexpected block`)
+  if (stray) throw new ReaderDoubt(`a log of ${stray.transactionHash} is in an unexpected block`)
   const found = blocks.map((block) => ({ block, logs: byHash.get(block.hash) ?? [] }))
   const last = blocks.at(-1)
   const checked = await checkAgainstHeaders(scan, filter, found)
@@ -313,7 +337,8 @@ async function fetchChained(scan: Scan, top: BlockId, numbers: readonly bigint[]
   if (blocks[0]?.parentHash !== top.hash) return undefined
   for (const [index, block] of blocks.entries()) {
     const parent = blocks[index - 1] ?? top
-    if (block.parentHash !== parent.hash) throw new ChainDoubt(`block ${block.number} does not follow the previous one`)
+    if (block.parentHash !== parent.hash)
+      throw new ReaderDoubt(`block ${block.number} does not follow the previous one`)
   }
   return blocks
 }
@@ -342,7 +367,7 @@ export async function finish(scan: Scan, view: View): Promise<void> {
   const { network } = scan
   for (const tagged of [view.safe, view.finalized]) {
     const ours = tagged && (await findBlock(scan.db, network.chainId, tagged.number))
-    if (ours && ours.hash !== tagged.hash) throw new ChainDoubt(`block ${tagged.number} is not the one we have`)
+    if (ours && ours.hash !== tagged.hash) throw new ReaderDoubt(`block ${tagged.number} is not the one we have`)
   }
   const tags = { safeNumber: view.safe?.number ?? null, finalizedNumber: view.finalized?.number ?? null }
   await write(scan, async (tx, chainId) => {

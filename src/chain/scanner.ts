@@ -14,17 +14,18 @@ import {
   updateChainReleased,
   updateTrouble,
 } from './chain-queries.ts'
-import { compareHeads } from './endpoints/compare-heads.ts'
 import { type Endpoint, ForeignChain } from './endpoints/endpoint.ts'
 import type { Endpoints } from './endpoints/endpoints.ts'
+import { HeadWatch } from './endpoints/head-watch.ts'
 import { NetworkMismatch, prove } from './endpoints/network-check.ts'
 import { RpcError } from './endpoints/rpc.ts'
 import { LogCost } from './log-cost.ts'
 import type { Network } from './networks.ts'
-import { Disagreement, Outvoted } from './opinions.ts'
+import { Disagreement, LoneVoice, Outvoted } from './opinions.ts'
 import {
   begin,
   checkIdentity,
+  endBelow,
   finish,
   isFarBehind,
   LeaseLost,
@@ -35,7 +36,7 @@ import {
   type Scan,
   type View,
 } from './scan.ts'
-import { type Block, blockCall, ChainDoubt, type RpcBlock } from './transfer-logs.ts'
+import { type Block, ChainDoubt, ReaderDoubt } from './transfer-logs.ts'
 
 export type ScannerOptions = {
   db: Db
@@ -65,14 +66,10 @@ const LEASE_MS = 10_000
 const RENEW_MS = 3000
 /** Upper limit of a block range: every header in it is read. */
 const MAX_SPAN = 5000n
-/** It does not tell its newest block: while another does, it is behind until it is asked again. */
-const NO_HEAD = Number.NEGATIVE_INFINITY
 /** Endpoints disagree briefly at every reorganisation; a longer disagreement raises an alarm. */
 const DISAGREED_MS = 5000
 /** Longer than an endpoint lags before it counts as behind: a doubt without progress does not pass by itself. */
 const DOUBTED_MS = 30_000
-
-const EARLY_WORDS = 'the endpoint shows a block from the future, and no other one does; it is not used'
 
 type Base = Pick<Scan, 'db' | 'network' | 'log' | 'owner' | 'leaseMs' | 'endpoints' | 'cost'>
 
@@ -85,7 +82,6 @@ class Reader {
   stopped = false
   private announced = ''
   private claimedMs = Number.NEGATIVE_INFINITY
-  private comparedMs = Number.NEGATIVE_INFINITY
   private registered = false
   private genesisHash: string | null = null
   /** As recorded at the last claim of the lease; null without it. */
@@ -93,31 +89,53 @@ class Reader {
   private disagreedMs: number | null = null
   /** Since when looks have ended in doubt and nothing was read. */
   private doubtedMs: number | null = null
+  /** Since when every look has found the chain to end below our top. */
+  private shorterMs: number | null = null
+  /** Endpoints whose answers did not fit together while another one read on, and since when without a break. */
+  private oddMs: ReadonlyMap<Endpoint, number> = new Map()
+  private readonly heads: HeadWatch
   private readonly looks = new Map<Endpoint, Promise<unknown>>()
   private readonly lookedMs = new Map<Endpoint, number>()
 
   constructor(base: Base, clock: Clock) {
     this.base = base
     this.clock = clock
+    const onForeign = (one: Endpoint, words: string): void => this.noteForeign(one, words)
+    this.heads = new HeadWatch({ ...base, clock, onForeign })
   }
 
-  /** Scans through the first trusted endpoint; if that proves wrong, the next one takes over. */
+  /** Scans through the first trusted endpoint; if that proves wrong, or does not fit together, the next takes over. */
   async look(): Promise<boolean> {
     await this.register()
     let last: unknown = await this.lookAtSuspects()
-    await this.compareEndpoints()
+    await this.heads.compare()
+    const odd = new Map<Endpoint, ReaderDoubt>()
     for (const endpoint of this.base.endpoints.candidates()) {
       try {
-        return await this.lookThrough(endpoint)
+        const changed = await this.lookThrough(endpoint)
+        this.setAside(odd)
+        return changed
       } catch (error) {
         if (error instanceof ForeignChain) this.noteForeign(endpoint, error.message)
+        else if (error instanceof ReaderDoubt) odd.set(endpoint, error)
         else if (!(error instanceof Outvoted) && !(error instanceof RpcError)) throw error
         last = error
       }
     }
     if (this.base.endpoints.all.every((endpoint) => endpoint.fault() === 'foreign')) await this.note('foreign')
-    if (last instanceof RpcError) throw last
+    const [doubt] = odd.values()
+    if (doubt || last instanceof RpcError) throw doubt ?? last
     return false
+  }
+
+  /** Another endpoint reads on where these do not. For a moment they may have changed chains; then they are wrong. */
+  private setAside(odd: ReadonlyMap<Endpoint, ReaderDoubt>): void {
+    const now = this.clock()
+    this.oddMs = new Map([...odd.keys()].map((one) => [one, Math.min(this.oddMs.get(one) ?? now, now)]))
+    for (const [endpoint, { message }] of odd) {
+      if (now - (this.oddMs.get(endpoint) ?? now) >= DISAGREED_MS)
+        this.exclude(endpoint, 'outvoted', `the endpoint is set aside, and another one is read: ${message}`)
+    }
   }
 
   private async register(): Promise<void> {
@@ -174,42 +192,18 @@ class Reader {
     }
   }
 
-  /** Finds endpoints that are behind, or whose blocks are from the future. */
-  private async compareEndpoints(): Promise<void> {
-    const { log, network, endpoints } = this.base
-    const { all } = endpoints
-    if (all.length < 2 || isYounger(this.comparedMs, RENEW_MS, this.clock())) return
-    this.comparedMs = this.clock()
-    const heads = await Promise.all(all.map(async (endpoint) => ({ endpoint, at: await this.headOf(endpoint) })))
-    for (const { number } of compareHeads(heads, this.clock()))
-      log.error({ chainId: network.chainId, endpoint: number }, `ALARM: ${EARLY_WORDS}`)
-  }
-
-  /** When its newest block was mined; null: it is not asked. */
-  private async headOf(endpoint: Endpoint): Promise<number | null> {
-    const fault = endpoint.fault()
-    if (fault !== null && fault !== 'behind' && fault !== 'unproven' && !endpoint.early) return null
-    try {
-      await endpoint.verify(this.base.network)
-      const { method, params } = blockCall('latest')
-      const head = await endpoint.rpc.call<RpcBlock>(method, ...params)
-      return Number(BigInt(head.timestamp)) * 1000
-    } catch (error) {
-      if (error instanceof RpcError) return NO_HEAD
-      if (!(error instanceof ForeignChain)) throw error
-      this.noteForeign(endpoint, error.message)
-      return null
-    }
-  }
-
   private noteForeign(endpoint: Endpoint, words: string): void {
+    this.exclude(endpoint, 'foreign', `${words.replace(/\.$/, '')}; its answers are ignored`)
+  }
+
+  private exclude(endpoint: Endpoint, fault: 'foreign' | 'outvoted', words: string): void {
     const { log, network } = this.base
     const alarm = { chainId: network.chainId, endpoint: endpoint.number }
-    if (endpoint.noteWrong('foreign')) log.error(alarm, `ALARM: ${words.replace(/\.$/, '')}; its answers are ignored`)
+    if (endpoint.noteWrong(fault)) log.error(alarm, `ALARM: ${words}`)
   }
 
   /** Logs once when reading stops and once when it resumes, even if it was another node that had stopped. */
-  private async note(trouble: ChainTrouble | null, reason = ''): Promise<void> {
+  private async note(trouble: ChainTrouble | null, doubt?: ChainDoubt): Promise<void> {
     const { db, network, owner, log, leaseMs } = this.base
     // after twice the lease, another node may have taken over and written something else
     const isKnown = isYounger(this.claimedMs, 2 * leaseMs, this.clock())
@@ -220,7 +214,9 @@ class Reader {
     await updateTrouble(db, { chainId, owner, trouble })
     this.trouble = trouble
     if (trouble === null) log.info({ chainId }, 'the chain is read again')
-    else if (trouble === 'doubt') log.warn({ chainId, trouble }, `the chain is not read on: ${reason}`)
+    else if (doubt instanceof LoneVoice)
+      log.error({ chainId, trouble }, `ALARM: the chain is not read on: ${doubt.message}`)
+    else if (doubt) log.warn({ chainId, trouble }, `the chain is not read on: ${doubt.message}`)
     else log.error({ chainId, trouble }, 'ALARM: the chain is not read; recorded transfers are kept')
   }
 
@@ -231,13 +227,13 @@ class Reader {
       ...base,
       endpoint,
       rpc: endpoint.rpc,
-      onOutvoted: (one, words) => {
-        const alarm = { chainId: base.network.chainId, endpoint: one.number }
-        if (one.noteWrong('outvoted')) base.log.error(alarm, `ALARM: the endpoint is contradicted about ${words}`)
-      },
+      onOutvoted: (one, words) => this.exclude(one, 'outvoted', `the endpoint is contradicted about ${words}`),
     }
     const view = await readView(scan)
-    if (newsOf(view) === this.announced && isYounger(this.claimedMs, RENEW_MS, clock())) return false
+    if (newsOf(view) === this.announced && isYounger(this.claimedMs, RENEW_MS, clock())) {
+      this.forgetHalt()
+      return false
+    }
     await checkIdentity(base.network, endpoint, this.genesisHash)
     const lease = await this.claim()
     return lease !== undefined && this.holding(() => this.readFrom(scan, view, lease))
@@ -290,18 +286,30 @@ class Reader {
   /** Goes back to the common ancestor if needed, then forward. @returns whether the head was reached */
   private async walk(scan: Scan, start: BlockId, head: Block): Promise<boolean> {
     let top = start
+    if (head.number >= start.number) this.shorterMs = null
     while (!this.stopped && top.hash !== head.hash) {
       const grown = head.number > top.number
       const next = grown
         ? await (isFarBehind(top, head) ? catchUp(scan, top, head) : readBlocks(scan, top, head))
         : undefined
-      const reached = next ?? (await reconcile(scan, { top, genesisHash: this.genesisHash }, head))
-      // the node is behind us, or has just switched chains: scan again later
-      if (!next && reached.hash === top.hash) return false
-      if (next) this.doubtedMs = null
-      top = reached
+      if (next && next.hash !== top.hash) await this.noteProgress()
+      top = next ?? (await this.goBack(scan, top, head))
     }
     return !this.stopped
+  }
+
+  private async goBack(scan: Scan, top: BlockId, head: Block): Promise<BlockId> {
+    const now = this.clock()
+    this.shorterMs = head.number < top.number ? Math.min(this.shorterMs ?? now, now) : null
+    const lasts = this.shorterMs !== null && now - this.shorterMs >= DOUBTED_MS
+    const isShortened = lasts && (await endBelow(scan, top))
+    return reconcile(scan, { top, genesisHash: this.genesisHash, isShortened }, head)
+  }
+
+  /** A doubt holds until the chain is read on; that its head is not reached yet is none. */
+  private async noteProgress(): Promise<void> {
+    this.forgetHalt()
+    if (this.trouble === 'doubt') await this.note(null)
   }
 
   /** Records a doubt that only another scan, or a person, can settle. */
@@ -311,12 +319,17 @@ class Reader {
     if (doubt instanceof Disagreement) {
       this.disagreedMs = Math.min(this.disagreedMs ?? now, now)
       if (now - this.disagreedMs >= DISAGREED_MS) await this.note('disagreement')
-    } else if (this.trouble === null && now - this.doubtedMs >= DOUBTED_MS) await this.note('doubt', doubt.message)
+    } else if (this.trouble === null && now - this.doubtedMs >= DOUBTED_MS) await this.note('doubt', doubt)
   }
 
   private forgetDoubts(): void {
     this.disagreedMs = null
+    this.forgetHalt()
+  }
+
+  private forgetHalt(): void {
     this.doubtedMs = null
+    this.shorterMs = null
   }
 }
 

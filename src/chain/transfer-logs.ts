@@ -16,6 +16,11 @@ export class ChainDoubt extends Error {
   override readonly name: string = 'ChainDoubt'
 }
 
+/** What one endpoint says does not fit together, or not with the blocks we have: another one may read on. */
+export class ReaderDoubt extends ChainDoubt {
+  override readonly name = 'ReaderDoubt'
+}
+
 export const toBlock = (block: RpcBlock): Block => ({
   number: BigInt(block.number),
   hash: block.hash,
@@ -104,7 +109,7 @@ function eachOnce(logs: readonly RpcLog[]): RpcLog[] {
     const place = `${log.blockHash}:${BigInt(log.logIndex)}`
     const other = byPlace.get(place)
     if (other && saidBy(other) !== saidBy(log))
-      throw new ChainDoubt(`two logs of ${log.transactionHash} are in one place of a block`)
+      throw new ReaderDoubt(`two logs of ${log.transactionHash} are in one place of a block`)
     byPlace.set(place, log)
   }
   return [...byPlace.values()]
@@ -142,7 +147,7 @@ function decode(
 ): FoundTransfer | undefined {
   const block = blocks.get(log.blockHash)
   if (!block || BigInt(log.blockNumber) !== block.number || log.removed === true) {
-    throw new ChainDoubt(`a log of ${log.transactionHash} is in an unexpected block`)
+    throw new ReaderDoubt(`a log of ${log.transactionHash} is in an unexpected block`)
   }
   const [topic, from, to, ...more] = log.topics
   const token = log.address.toLowerCase()

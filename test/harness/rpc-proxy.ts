@@ -42,6 +42,8 @@ export type Faults = {
   refuses: ((question: Question) => boolean) | null
   /** Refuses with 429 what exceeds so many calls in a second. */
   maxPerSecond: number | null
+  /** Answers a question itself; undefined: the node does. */
+  forges: ((question: Question) => unknown) | null
   /** Changes an answer. */
   alter: ((question: Question, result: unknown) => unknown) | null
 }
@@ -82,6 +84,7 @@ const HONEST: Faults = {
   lacks: null,
   refuses: null,
   maxPerSecond: null,
+  forges: null,
   alter: null,
 }
 
@@ -191,6 +194,8 @@ export async function startRpcProxy(targetUrl: string): Promise<RpcProxy> {
     const answers = passed.length === 0 ? [] : await forward(passed)
     const byId = new Map(answers.map((one) => [one.id, one]))
     const all = questions.map(async (question, index) => {
+      const forged = faults.forges?.(question)
+      if (forged !== undefined) return { jsonrpc: '2.0', id: question.id, result: forged }
       const honest = refused[index] ?? byId.get(question.id)
       if (!honest || !('result' in honest)) return honest
       return { ...honest, result: await distort(question, honest.result) }

@@ -12,18 +12,19 @@ const silent: Rpc = { call: () => Promise.reject(), batch: () => Promise.reject(
 function compared(heads: readonly (number | null)[], prepare = (_all: ReturnType<typeof open>['all']) => {}) {
   const { all, candidates } = open(heads.length)
   prepare(all)
-  const early = compareHeads(
+  const { early, aheadAlone } = compareHeads(
     all.map((endpoint, index) => ({ endpoint, at: withNow(heads[index] ?? null) })),
     NOW,
   )
   const faults = all.map((endpoint) => endpoint.fault())
-  return { faults, early: early.map(({ number }) => number), read: candidates().map(({ number }) => number) }
+  const numbers = (endpoints: typeof early): number[] => endpoints.map(({ number }) => number)
+  return { faults, early: numbers(early), aheadAlone: numbers(aheadAlone), read: numbers(candidates()) }
 }
 const withNow = (at: number | null): number | null => (at === null ? null : NOW + at)
 const open = (count: number) => openEndpoints({ chainId: 1 }, new Array(count).fill(silent), { clock: () => NOW })
 
-test('who is more than 15 seconds behind the newest block of another is not used', () => {
-  const { faults, read } = compared([-20 * SECOND, -2 * SECOND, -16 * SECOND, null])
+test('of three or more, who is more than 15 seconds behind the second newest is not used', () => {
+  const { faults, read } = compared([-20 * SECOND, -2 * SECOND, -4 * SECOND, null])
   assert.deepEqual(
     [faults, read],
     [
@@ -31,6 +32,21 @@ test('who is more than 15 seconds behind the newest block of another is not used
       [2, 3, 4],
     ],
   )
+})
+
+test('one node whose blocks are later than all others makes none of them behind', () => {
+  for (const ahead of [16 * SECOND, 9 * MINUTE])
+    for (const place of [0, 1, 2]) {
+      const heads = [-17 * SECOND, -18 * SECOND, -19 * SECOND].with(place, ahead)
+      assert.deepEqual(compared(heads).faults, [null, null, null], String(heads))
+    }
+})
+
+test('of two, the older one is behind only if its block is old by our clock as well', () => {
+  assert.deepEqual(compared([MINUTE, -14 * SECOND]).faults, [null, null])
+  assert.deepEqual(compared([MINUTE, -16 * SECOND, null]).faults, [null, 'behind', null])
+  assert.deepEqual(compared([-HOUR, -HOUR - 16 * SECOND]).faults, [null, 'behind'])
+  assert.deepEqual(compared([null, Number.NEGATIVE_INFINITY, -HOUR]).faults, [null, 'behind', null])
 })
 
 test('who proved nothing is no measure, but may be behind', () => {
@@ -62,6 +78,33 @@ test('a clock of ours that is wrong makes no node that others agree with a liar,
   const none = Number.NEGATIVE_INFINITY
   for (const heads of [[3 * HOUR, 3 * HOUR - SECOND], [3 * HOUR, null], [3 * HOUR, none], [3 * HOUR], [MINUTE, 0]])
     assert.ok(!compared(heads).faults.includes('outvoted'), String(heads))
+})
+
+/** Compares the same endpoints several times. */
+function comparedInTurn(...rounds: readonly (readonly (number | null)[])[]) {
+  const { all } = open(2)
+  return rounds.map((heads) => {
+    const { aheadAlone } = compareHeads(
+      all.map((endpoint, index) => ({ endpoint, at: withNow(heads[index] ?? null) })),
+      NOW,
+    )
+    return { faults: all.map((endpoint) => endpoint.fault()), aheadAlone: aheadAlone.map(({ number }) => number) }
+  })
+}
+
+test('who was found far ahead is not believed because the others are silent, only when its time is right again', () => {
+  const none = Number.NEGATIVE_INFINITY
+  const faults = comparedInTurn([0, HOUR], [null, HOUR], [none, HOUR], [0, none], [0, SECOND]).map(
+    (one) => one.faults[1],
+  )
+  assert.deepEqual(faults, ['outvoted', 'outvoted', 'outvoted', 'outvoted', null])
+  const borneOut = comparedInTurn([0, HOUR], [HOUR - SECOND, HOUR])
+  assert.deepEqual(borneOut[1]?.faults, [null, null])
+})
+
+test('who is far ahead and was always alone is read, with one alarm', () => {
+  const [first, second] = comparedInTurn([null, HOUR], [null, HOUR])
+  assert.deepEqual([first, second?.aheadAlone], [{ faults: [null, null], aheadAlone: [2] }, []])
 })
 
 test('a chain whose nodes all failed, or are all behind, is read through these', () => {

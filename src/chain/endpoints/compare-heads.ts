@@ -1,32 +1,52 @@
-import { MINUTE, SECOND } from '../../kernel/clock.ts'
+import { HOUR, MINUTE, SECOND } from '../../kernel/clock.ts'
 import type { Endpoint } from './endpoint.ts'
 
-/** An endpoint is behind if its newest block is this much older than another one's. */
+/** An endpoint is behind if its newest block is this much older than what others, or another and our clock, say. */
 const BEHIND_MS = 15 * SECOND
 /** Further than this no honest block is ahead of a clock; ours may be a little wrong. */
 const EARLY_MS = 10 * MINUTE
+/** A node with an older newest block, by our clock, is being synchronised. */
+export const STALE_MS = HOUR
 
 /** The time of an endpoint's newest block, in ms; null: it is not known. Minus infinity is behind any other. */
 export type HeadTime = { endpoint: Endpoint; at: number | null }
 
+/** A time that is not one node's word: the second newest of three or more; of fewer the newest, up to our clock. */
+function measureOf(times: readonly number[], nowMs: number): number | undefined {
+  const [newest, second, third] = times.toSorted((left, right) => right - left)
+  return third === undefined && newest !== undefined ? Math.min(newest, nowMs) : second
+}
+
 /**
  * Sets which endpoints are behind, and which are far ahead of all others and of our clock: the time of a block is only
- * what its node says. One that has not proved its token may be behind, but is no measure for the others, and one that
- * is alone is believed, because our clock may be the wrong one.
- * @returns those that are found far ahead for the first time
+ * what its node says. One that has not proved its token may be behind, but is no measure for the others. One that was
+ * found far ahead stays so until its newest block no longer is, or another one bears it out: that the others are silent
+ * proves nothing. One that was always alone is read, because our clock may be the wrong one, but no money counts.
+ * @returns those that are found to be so for the first time
  */
-export function compareHeads(heads: readonly HeadTime[], nowMs: number): Endpoint[] {
+export function compareHeads(heads: readonly HeadTime[], nowMs: number): { early: Endpoint[]; aheadAlone: Endpoint[] } {
   const known = heads.flatMap(({ endpoint, at }) => (at === null ? [] : [{ endpoint, at }]))
   const proven = known.filter(({ endpoint, at }) => !endpoint.unproven && Number.isFinite(at))
-  const isEarly = ({ endpoint, at }: (typeof known)[number]): boolean => {
-    const others = proven.filter((other) => other.endpoint !== endpoint)
-    return at - nowMs > EARLY_MS && others.length > 0 && others.every((other) => at - other.at > EARLY_MS)
+  const ahead = proven.filter(({ at }) => at - nowMs > EARLY_MS)
+  const othersOf = (endpoint: Endpoint) => proven.filter((other) => other.endpoint !== endpoint)
+  const early = ahead.flatMap(({ endpoint, at }) => {
+    const others = othersOf(endpoint)
+    const isFound = (others.length > 0 || endpoint.early) && others.every((other) => at - other.at > EARLY_MS)
+    return isFound ? [endpoint] : []
+  })
+  const aheadAlone = ahead.flatMap(({ endpoint }) =>
+    !early.includes(endpoint) && othersOf(endpoint).length === 0 ? [endpoint] : [],
+  )
+  const measures = proven.filter(({ endpoint }) => !early.includes(endpoint)).map(({ at }) => at)
+  const measure = measureOf(measures, nowMs)
+  for (const { endpoint, at } of known) {
+    endpoint.behind = measure !== undefined && measure - at > BEHIND_MS
+    endpoint.stale = Number.isFinite(at) && nowMs - at > STALE_MS
   }
-  const early = new Set(proven.filter(isEarly).map(({ endpoint }) => endpoint))
-  const measures = proven.filter(({ endpoint }) => !early.has(endpoint)).map(({ at }) => at)
-  const newest = Math.max(...measures)
-  for (const { endpoint, at } of known) endpoint.behind = measures.length > 0 && newest - at > BEHIND_MS
-  const news = [...early].filter((endpoint) => !endpoint.early)
-  for (const { endpoint } of known) endpoint.early = early.has(endpoint)
+  const news = { early: early.filter((one) => !one.early), aheadAlone: aheadAlone.filter((one) => !one.aheadAlone) }
+  for (const { endpoint } of proven) {
+    endpoint.early = early.includes(endpoint)
+    endpoint.aheadAlone = aheadAlone.includes(endpoint)
+  }
   return news
 }

@@ -55,6 +55,12 @@ export class Endpoint {
   behind = false
   /** Its newest block is far ahead of all others and of our clock. */
   early = false
+  /** Its newest block is so old that it is being synchronised: what it lacks says nothing. */
+  stale = false
+  /** Its newest block is far ahead of our clock, and no other endpoint says what is right. */
+  aheadAlone = false
+  /** Its last answer to a vote took long: where the others decide, it is not waited for. */
+  slow = false
   /** Its token is not checked yet: until then nothing is read from it, even if no other endpoint answers. */
   unproven = false
   /** Blocks queried at once: fewer after each missing answer, one more after each answer. */

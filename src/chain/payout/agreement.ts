@@ -1,4 +1,5 @@
-import { type Clock, HOUR, SECOND } from '../../kernel/clock.ts'
+import { type Clock, SECOND } from '../../kernel/clock.ts'
+import { STALE_MS } from '../endpoints/compare-heads.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
 import { provenEndpoints } from '../endpoints/endpoints.ts'
 import { isReverted, type Rpc, RpcError } from '../endpoints/rpc.ts'
@@ -43,13 +44,11 @@ async function endsBefore(endpoint: Endpoint, { number, hash }: AnsweredBlock): 
   return ['foreign', 'unproven'].includes(endpoint.fault() ?? '') || !newest || BigInt(newest.number) < number
 }
 
-/** A node with an older newest block, by our clock, is being synchronised: what it lacks says nothing. */
-const STALE_MS = HOUR
-
 const isExcluded = (endpoint: Endpoint): boolean => ['behind', 'down', 'outvoted'].includes(endpoint.fault() ?? '')
 
 export function openAgree(reader: Pick<ChainReader, 'endpoints' | 'network' | 'log'> & { clock?: Clock }): Agree {
   const { clock = Date.now } = reader
+  // asked anew: heads are compared only where the chain is read
   const isStale = async (rpc: Rpc) => Number((await readNewestBlock(rpc)).timestamp) * SECOND < clock() - STALE_MS
 
   /**

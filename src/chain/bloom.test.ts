@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { bloomOf, falsePositiveRate } from './bloom.ts'
-import { suspect } from './opinions.ts'
+import { bloomOf, falsePositiveRate, suspect } from './bloom.ts'
 import { TRANSFER_TOPIC, toTopic } from './transfer-logs.ts'
 
 const TOKEN = `0x${'7'.repeat(40)}`

@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { toHex } from '../src/chain/transfer-logs.ts'
+import { SECOND } from '../src/kernel/clock.ts'
+import { forgeBlocks } from './harness/forged-blocks.ts'
+import type { Faults } from './harness/rpc-proxy.ts'
+import { type ScannedChain, startScannedChain } from './harness/scanned-nodes.ts'
+
+/* The node that is read is wrong, slow or gives blocks back; the others go on. */
+
+let world: ScannedChain
+before(async () => {
+  world = await startScannedChain()
+})
+after(() => world?.stop())
+
+type Alter = NonNullable<Faults['alter']>
+const isAt = ({ method, params }: Parameters<Alter>[0], place: string): boolean =>
+  method === 'eth_getBlockByNumber' && params[0] === place
+const ODD: Record<string, (next: string) => Alter> = {
+  'has a hole at one height': (next) => (asked, result) => (isAt(asked, next) ? null : result),
+  'has a block that does not follow': (next) => (asked, result) =>
+    isAt(asked, next) ? { ...(result as object), parentHash: `0x${'b'.repeat(64)}` } : result,
+  'shows logs in another block': () => (asked, result) =>
+    asked.method === 'eth_getLogs'
+      ? (result as object[]).map((one) => ({ ...one, blockHash: `0x${'d'.repeat(64)}` }))
+      : result,
+  'puts two different logs in one place': () => (asked, result) =>
+    asked.method === 'eth_getLogs'
+      ? (result as object[]).flatMap((one) => [one, { ...one, data: `0x${'1'.padStart(64, '0')}` }])
+      : result,
+}
+
+for (const [what, alter] of Object.entries(ODD))
+  test(`where the first of three nodes ${what}, the second one reads on at once`, async (t) => {
+    const nodes = await world.openNodes(t, 3)
+    nodes.proxy(1).faults.alter = alter(toHex((await world.chain.blockNumber()) + 1n))
+    const address = await world.payNew(42n)
+    await nodes.lookOn(1)
+    assert.deepEqual([await world.seen(address), await world.head()], [['42 seen'], await world.chain.blockNumber()])
+    await nodes.lookOn(8)
+    assert.equal(await world.trouble(), null)
+  })
+
+test('a node that names another finalized block is set aside with an alarm, and payments become final', async (t) => {
+  const network = { ...world.network, large: { kind: 'tag', tag: 'finalized', extraBlocks: 0 } as const }
+  await world.chain.mine(70)
+  const nodes = await world.openNodes(t, 3, network)
+  nodes.proxy(1).faults.alter = (asked, result) =>
+    isAt(asked, 'finalized') ? { ...(result as object), hash: `0x${'c'.repeat(64)}` } : result
+  for (let times = 0; times < 4; times += 1) {
+    await world.chain.mine(30)
+    await nodes.lookOn(2)
+  }
+  assert.deepEqual([nodes.faults(), await world.trouble()], [['outvoted', null, null], null])
+  assert.match(nodes.alarms().join(), /^ALARM: the endpoint is set aside, and another one is read: block \d+ is not/)
+})
+
+test('a node whose blocks never follow stops a chain that has no other, with a doubt and its reason', async (t) => {
+  const nodes = await world.openNodes(t, 1)
+  nodes.proxy(1).faults.alter = ODD['has a block that does not follow']?.(
+    toHex((await world.chain.blockNumber()) + 1n),
+  ) as Alter
+  const address = await world.payNew(43n)
+  await nodes.lookOn(32)
+  assert.deepEqual([await world.seen(address), await world.trouble()], [[], 'doubt'])
+  assert.match(nodes.warnings().join(), /what endpoint 1 shows after block \d+ does not follow it/)
+})
+
+test('a doubt that was noted ends when the chain is read on, though its head is not reached', async (t) => {
+  const nodes = await world.openNodes(t, 1)
+  let missing = toHex((await world.chain.blockNumber()) + 1n)
+  nodes.proxy(1).faults.alter = (asked, result) => (isAt(asked, missing) ? null : result)
+  await world.chain.mine()
+  await nodes.lookOn(32)
+  assert.equal(await world.trouble(), 'doubt')
+  await world.chain.mine()
+  missing = toHex(await world.chain.blockNumber())
+  Object.assign(nodes.endpoints.all[0] ?? {}, { blocksAtOnce: 1 })
+  await nodes.lookOn(1)
+  assert.deepEqual([await world.head(), await world.trouble()], [BigInt(missing) - 1n, null])
+})
+
+test('blocks that all nodes together have no more are taken back after half a minute, and payments count again', async (t) => {
+  await world.chain.mine()
+  const nodes = await world.openNodes(t, 3)
+  const honest = await world.chain.blockNumber()
+  nodes.proxy(1).faults.forges = await forgeBlocks(world.chain, { atMs: nodes.time.nowMs, count: 400 })
+  await nodes.lookOn(2)
+  assert.equal(await world.head(), honest + 400n)
+  nodes.proxy(1).heal()
+  const address = await world.payNew(44n)
+  await nodes.lookOn(28)
+  assert.deepEqual([await world.seen(address), await world.head()], [[], honest + 400n])
+  await nodes.lookOn(8)
+  assert.deepEqual([await world.seen(address), await world.trouble()], [['44 seen'], null])
+  assert.match(nodes.alarms().join(), /no endpoint has the newest blocks that were read any more/)
+})
+
+for (const [what, count, fault] of [
+  ['one of two nodes still has them', 2, 'holds'],
+  ['the only node has them no more', 1, 'none'],
+] as const)
+  test(`blocks are not taken back while ${what}`, async (t) => {
+    const nodes = await world.openNodes(t, count)
+    const honest = await world.chain.blockNumber()
+    const forges = await forgeBlocks(world.chain, { atMs: nodes.time.nowMs })
+    nodes.proxy(1).faults.forges = forges
+    await nodes.lookOn(1)
+    assert.equal(await world.head(), honest + 5n)
+    nodes.proxy(1).heal()
+    if (fault === 'holds') nodes.proxy(2).faults.forges = forges
+    await nodes.lookOn(35)
+    assert.deepEqual([await world.head(), await world.trouble()], [honest + 5n, 'doubt'])
+  })
+
+test('one of three nodes that takes long for every answer holds no payment up', async (t) => {
+  const nodes = await world.openNodes(t, 3)
+  const slow = nodes.endpoints.all[2]
+  assert.ok(slow)
+  const { rpc } = slow
+  const answered: unknown[] = []
+  const later = async <Answer>(ask: () => Promise<Answer>): Promise<Answer> => {
+    await sleep(6 * SECOND)
+    answered.push(await ask())
+    return ask()
+  }
+  Object.assign(slow, {
+    rpc: {
+      call: (method: string, ...params: unknown[]) => later(() => rpc.call(method, ...params)),
+      batch: (calls: Parameters<typeof rpc.batch>[0]) => later(() => rpc.batch(calls)),
+      close: () => rpc.close(),
+    },
+  })
+  nodes.time.nowMs += 3 * SECOND
+  for (const units of [45n, 46n]) {
+    const address = await world.payNew(units)
+    const startedMs = performance.now()
+    await nodes.lookOn(1)
+    assert.deepEqual(await world.seen(address), [`${units} seen`])
+    assert.ok(performance.now() - startedMs < 3 * SECOND)
+  }
+  assert.deepEqual(answered, [])
+  await sleep(7 * SECOND) // its answers come while the scanner is still there
+})
