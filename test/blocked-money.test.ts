@@ -95,7 +95,7 @@ async function openBlocked() {
   const arrives = () => apply(paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'money arrives' }))
   await arrives()
   return {
-    ...{ key, ignoreFirst, openOf, arrives, requote, mails: () => mails },
+    ...{ apply, find, key, ignoreFirst, openOf, order, arrives, reference, requote, mails: () => mails },
     status: async () => (await screeningsOf(key.id)).map(({ status }) => status).join(),
     pending: async () => (await find()).pendingUnits,
     is: (status: string) => db.run(sql`update payments set status = ${status} where id = ${key.id}`),
@@ -224,7 +224,8 @@ test('what is frozen under any name, coin or amount, at an open or a closing pay
       ['grows under another name', ['USDC', PART, 53n], ['USDT', DUE * all, 0n]],
       ['cannot be read at first', ['unknown', 0n, 54n], ['USDC', DUE, 0n], ['USDC', DUE, 0n]],
       ['is dust at first', ['USDC', 5n, null], ['USDC', DUE, 0n]],
-      ['is more than that', ['USDC', DUE + PART, -1n], ['USDT', DUE * all, 0n], ['USDT', 53n * PART * all, 0n]],
+      ['is more than that', ['USDC', DUE + PART, 0n], ['USDT', DUE * all, 0n], ['USDT', 53n * PART * all, 0n]],
+      ['gets a coin of unknown value', ['USDC', DUE, 0n], ['BTC', 5n * all, 0n], ['USDT', DUE * all, 0n]],
       ['is named as less', ['USDC', DUE, 0n], ['USDT', 3n * PART * all, 51n], ['USDC', DUE, 0n]],
     ] as const) {
       const { freeze, giveBack, ignoreAll, is, pending, isFree } = await openBlocked()
@@ -237,4 +238,81 @@ test('what is frozen under any name, coin or amount, at an open or a closing pay
       await ignoreAll()
       await isFree()
     }
+})
+
+test('what is frozen does not count as on its way again when its provider tells of it once more', async () => {
+  for (const isOver of [false, true]) {
+    const { arrives, find, freeze, giveBack, ignoreAll, is, isFree, order, pending } = await openBlocked()
+    if (isOver) {
+      await world.host.db.run(sql`update orders set status = 'EXPIRED', updated_at = now() where id = ${order.id}`)
+      await is('closed')
+    }
+    for (const _ of [1, 2]) {
+      await freeze(DUE)
+      await arrives()
+      assert.equal(await pending(), 0n)
+    }
+    await giveBack()
+    await ignoreAll()
+    for (const _ of [1, 2]) {
+      await arrives()
+      await freeze(DUE)
+    }
+    const { pendingUnits, nextCheckAt } = await find()
+    assert.deepEqual([pendingUnits, isOver && nextCheckAt], [0n, isOver && null])
+    await isFree()
+  }
+})
+
+test('what is frozen is not on its way either when an order still waits for another part', async () => {
+  const { arrives, freeze, is, pending, find, giveBack, ignoreAll, requote } = await openBlocked()
+  await is('confirming')
+  await freeze(PART)
+  await arrives()
+  assert.deepEqual([await pending(), (await find()).toldUnits], [DUE - PART, DUE])
+  await giveBack()
+  await ignoreAll()
+  await assert.rejects(requote(), /has arrived or is on its way/)
+})
+
+test('frozen money that is named as less after nothing was on its way brings nothing on its way', async () => {
+  const { freeze, giveBack, ignoreAll, isFree, pending, says } = await openBlocked()
+  await freeze(DUE)
+  await says('EXPIRED')
+  await freeze(3n * PART * 10n ** 12n, '1', 'USDT')
+  assert.equal(await pending(), 0n)
+  await giveBack()
+  await ignoreAll()
+  await isFree()
+})
+
+test('a frozen amount that cannot be right is one that cannot be read', async () => {
+  const { freeze, openOf, pending, status } = await openBlocked()
+  for (const name of ['1', '2', '3']) await freeze(10n ** 38n, name)
+  assert.deepEqual([await status(), await pending()], ['blocked', DUE])
+  assert.deepEqual(
+    await openOf(),
+    [1, 2, 3].map((name) => `wrong_token 0 USDC open gatepay:frozen:${name}`),
+  )
+})
+
+test('what an older node noted as on its way has lost already what was frozen then', async () => {
+  const { freeze, giveBack, ignoreAll, isFree, key, pending, arrives } = await openBlocked()
+  const byOlder = (units: bigint) =>
+    world.host.db.run(sql`update payments set pending_units = ${String(units)} where id = ${key.id}`)
+  await freeze(20n * PART)
+  await byOlder(DUE - 20n * PART)
+  assert.equal(await pending(), DUE - 20n * PART)
+  await freeze(DUE - 20n * PART, '2')
+  assert.equal(await pending(), 0n)
+  await byOlder(-PART)
+  assert.equal(await pending(), 0n)
+  await freeze(5n * PART, '3')
+  assert.equal(await pending(), 0n)
+  await byOlder(7n * PART)
+  await arrives()
+  assert.equal(await pending(), 0n)
+  await giveBack()
+  await ignoreAll()
+  await isFree()
 })

@@ -1,5 +1,4 @@
 import type { UnmatchedMoney } from '../../channels/channel.ts'
-import { dollarUnits } from '../../channels/usdc-text.ts'
 import type { Tx } from '../../db/db.ts'
 import { newId } from '../../kernel/ids.ts'
 import {
@@ -185,32 +184,26 @@ function partsOf(
   return records.filter((one) => isUnder(one, reference) && (one.asset === asset || !isBeside(one.asset)))
 }
 
-/** What reports about money beside a payment said that was not known before. */
-export type UnmatchedNews = {
-  isNew: boolean
-  /** By how much its known value grew, in USDC units; less than zero: it was told as less. */
-  dollars: bigint
-}
-
 /**
  * Money that does not count, such as other tokens at the address: recorded but not booked. What a person decided about
  * never changes: more money under its reference becomes a record of its own. So does another token of the same
  * transaction. If a provider names another coin for one sum, it waits in that one (`one-sum.ts`).
+ * @returns whether any of it was not known before
  */
 export async function recordUnmatchedTransfers(
   { tx, order: { companyId, id: orderId }, payment: { id: paymentId }, now: createdAt }: MispaymentContext,
   transfers: readonly UnmatchedMoney[],
-): Promise<UnmatchedNews> {
-  const news = { isNew: false, dollars: 0n }
-  if (transfers.length === 0) return news
+): Promise<boolean> {
+  if (transfers.length === 0) return false
   const load = async () =>
     (await lockMispayments(tx, companyId, paymentId)).filter(({ kind }) => kind === 'wrong_token')
   let records = await load()
+  let hasNews = false
   let room = MOST_LOOK_ALIKES - records.filter(isLookAlike).length
   for (const transfer of transfers) {
     const { asset, reference } = transfer
     const total = transfer.units < MOST_UNITS ? transfer.units : MOST_UNITS
-    const { close, reopen, insert, more, isNew } = bringSumTo(partsOf(transfer, { transfers, records }), {
+    const { close, reopen, insert, isNew } = bringSumTo(partsOf(transfer, { transfers, records }), {
       asset,
       units: total,
     })
@@ -226,10 +219,9 @@ export async function recordUnmatchedTransfers(
       records.push(made)
     }
     if (close.length > 0 || reopen) records = await load()
-    news.isNew ||= isNew
-    news.dollars += dollarUnits({ asset, units: more }) ?? 0n
+    hasNews ||= isNew
   }
-  return news
+  return hasNews
 }
 
 /** Whether any money of the payment waits for a person. */
