@@ -26,7 +26,7 @@ export type Mispayment = {
   borneBy: LossBearer | null
   /** Its provider names another coin for the same sum now. */
   isRenamed: boolean
-  /** That coin; null: not renamed, or by an older node. */
+  /** That coin; null: not renamed, or by an older node, until its provider tells of the sum again. */
   renamedTo: string | null
   createdAt: Date
   updatedAt: Date
@@ -158,6 +158,10 @@ export async function updateMispayment(
       updated_at = ${now}
     where company_id = ${companyId} and id = ${id}`)
 }
+
+/** Notes the coin that an older node renamed the record to. */
+export const updateNewName = (tx: Tx, { companyId, id }: Mispayment, renamedTo: string): Promise<number> =>
+  tx.run(sql`update mispayments set renamed_to = ${renamedTo} where company_id = ${companyId} and id = ${id}`)
 
 /** Money above the price that is returned, or being returned, by refunds of the order itself. */
 export async function sumRefundedExcess(tx: Tx, companyId: string, orderId: string): Promise<bigint> {

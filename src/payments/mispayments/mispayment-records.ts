@@ -20,8 +20,9 @@ import {
   type Mispayment,
   type MispaymentKind,
   updateMispayment,
+  updateNewName,
 } from './mispayment-queries.ts'
-import { bringSumTo } from './one-sum.ts'
+import { bringSumTo, findNewName } from './one-sum.ts'
 import {
   bookedUnits,
   HELD,
@@ -184,6 +185,24 @@ function partsOf(
   return records.filter((one) => isUnder(one, reference) && (one.asset === asset || !isBeside(one.asset)))
 }
 
+/** The records of a payment's money beside it, also of what an older node renamed. */
+async function lockBeside(
+  tx: Tx,
+  { companyId, id }: Payment,
+  transfers: readonly UnmatchedMoney[],
+): Promise<Mispayment[]> {
+  const records = (await lockMispayments(tx, companyId, id)).filter(({ kind }) => kind === 'wrong_token')
+  const nameless = records.filter(({ isRenamed, renamedTo }) => isRenamed && renamedTo === null)
+  const found = nameless.flatMap((record) => {
+    const sum = transfers.find(({ reference }) => isUnder(record, reference))
+    const parts = sum ? records.filter((one) => isUnder(one, sum.reference)) : []
+    return sum ? [{ record, renamedTo: findNewName(record, parts) }] : []
+  })
+  for (const { record, renamedTo } of found) await updateNewName(tx, record, renamedTo)
+  for (const { record, renamedTo } of found) record.renamedTo = renamedTo
+  return records
+}
+
 /**
  * Money that does not count, such as other tokens at the address: recorded but not booked. What a person decided about
  * never changes: more money under its reference becomes a record of its own. So does another token of the same
@@ -191,12 +210,12 @@ function partsOf(
  * @returns whether any of it was not known before
  */
 export async function recordUnmatchedTransfers(
-  { tx, order: { companyId, id: orderId }, payment: { id: paymentId }, now: createdAt }: MispaymentContext,
+  { tx, order: { companyId, id: orderId }, payment, now: createdAt }: MispaymentContext,
   transfers: readonly UnmatchedMoney[],
 ): Promise<boolean> {
   if (transfers.length === 0) return false
-  const load = async () =>
-    (await lockMispayments(tx, companyId, paymentId)).filter(({ kind }) => kind === 'wrong_token')
+  const { id: paymentId } = payment
+  const load = () => lockBeside(tx, payment, transfers)
   let records = await load()
   let hasNews = false
   let room = MOST_LOOK_ALIKES - records.filter(isLookAlike).length

@@ -40,10 +40,27 @@ const isWaiting = ({ status }: Part): boolean => status === 'open'
 const isSettled = (part: Part): boolean => !isWaiting(part) && !part.isRenamed
 
 /** Whether the money of a renamed record is counted in another record of the same value. */
-function isMoved(part: Part, parts: readonly Part[]): boolean {
-  if (!part.isRenamed) return false
-  if (part.renamedTo !== null) return currencyOf(part.renamedTo) === currencyOf(part.asset)
-  return parts.some((one) => one !== part && currencyOf(one.asset) === currencyOf(part.asset))
+const isMoved = ({ asset, isRenamed, renamedTo }: Part): boolean =>
+  isRenamed && renamedTo !== null && currencyOf(renamedTo) === currencyOf(asset)
+
+/** No coin: nothing tells which one, and none of the same value. */
+const ANOTHER = '?'
+
+/**
+ * The coin that an older node renamed a record to, from what no report changes: that node made the record in the other
+ * coin, or opened it again, at the same time. What came back after that in the first coin took in its other records.
+ */
+export function findNewName(part: Part, parts: readonly Part[]): string {
+  const at = part.updatedAt.getTime()
+  const own = parts.filter((one) => one !== part && currencyOf(one.asset) === currencyOf(part.asset))
+  const wasThere = own.filter(({ createdAt }) => createdAt.getTime() <= at)
+  if (wasThere.some((one) => one.asset === part.asset && one.updatedAt.getTime() > at)) return part.asset
+  const others = parts.filter(({ asset }) => asset !== part.asset)
+  const next =
+    others.find(({ createdAt }) => createdAt.getTime() === at) ??
+    others.find(({ isRenamed, updatedAt }) => !isRenamed && updatedAt.getTime() === at)
+  if (next) return next.asset
+  return wasThere.some(({ asset }) => asset !== part.asset) ? part.asset : ANOTHER
 }
 
 /** The parts that no report changes, up to the last decision. */
@@ -67,7 +84,7 @@ export function bringSumTo<P extends Part>(
   { asset, units }: { asset: string; units: bigint },
 ): SumChange<P> {
   const value = currencyOf(asset)
-  const known = parts.filter((part) => currencyOf(part.asset) === value && !isMoved(part, parts))
+  const known = parts.filter((part) => currencyOf(part.asset) === value && !isMoved(part))
   // an amount that cannot be read says nothing about one that waits
   if (units === 0n && known.length === 0 && !parts.some(isWaiting))
     return { ...NOTHING, insert: 0n, isNew: parts.length === 0 }
