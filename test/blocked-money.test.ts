@@ -32,6 +32,10 @@ const screeningsOf = (payment: string) =>
   world.host.db.many<{ status: string; by: string | null }>(
     sql`select status, decided_by as by from screenings where subject_id = ${payment}`,
   )
+const blockNow = (payment: string) =>
+  world.host.db.one<{ id: string; isWhole: boolean; updatedAt: Date; answers: number }>(sql`
+    select id, is_whole, updated_at, (select count(*)::int from screening_answers a where a.screening_id = s.id) as answers
+    from screenings s where subject_id = ${payment}`)
 const UNDECIDED = [{ status: 'blocked', by: null }]
 
 for (const isEnded of [false, true])
@@ -104,11 +108,11 @@ async function openBlocked() {
       const unmatched = [{ asset, units, reference: `gatepay:frozen:${name}`, isOneSum: true as const }]
       return apply({ outcome: 'blocked', providerReference: reference, providerStatus: 'risk', unmatched })
     },
-    giveBack: async () => {
+    giveBack: async (shown: { updatedAt?: string } = {}) => {
       world.clock.nowMs += 60_000
-      const { id } = await db.one<{ id: string }>(sql`select id from screenings where subject_id = ${key.id}`)
+      const { id } = await blockNow(key.id)
       const deps = { ...world.mispayments, wakeSubject: async () => {} }
-      await decideScreening(deps, context, id, { decision: 'return', reason: 'sent back' })
+      await decideScreening(deps, context, id, { decision: 'return', reason: 'sent back', ...shown })
     },
     ignoreAll: async () => {
       while ((await openOf()).length > 0) await ignoreFirst()
@@ -144,6 +148,7 @@ test('a part that is told once more, before or after a person returned all, chan
     await freeze(PART)
     await says('PAY_BLOCK')
     if (isBefore) await freeze(PART)
+    assert.equal(mails(), 2)
     await giveBack()
     await ignoreAll()
     const before = mails()
@@ -172,12 +177,34 @@ test('a larger amount that is named before a person decides is a part again', as
   await freeze(PART)
   await says('PAY_BLOCK')
   await freeze(2n * PART)
-  assert.equal(mails(), 1)
+  assert.equal(mails(), 2)
   await giveBack()
   await ignoreAll()
   await assert.rejects(requote(), /has arrived or is on its way/)
   for (const said of ['EXPIRED', 'PAY_BLOCK']) await says(said)
-  assert.deepEqual([await status(), mails()], ['blocked', 2])
+  assert.deepEqual([await status(), mails()], ['blocked', 3])
+})
+
+test('a block that becomes one of all before a person decides tells somebody, and no decision is about less or more than was shown', async () => {
+  const { freeze, giveBack, ignoreAll, key, mails, says, status } = await openBlocked()
+  const shown: string[] = []
+  for (const [act, isWhole] of [
+    [() => freeze(PART), false],
+    [() => says('PAY_BLOCK'), true],
+    [() => freeze(2n * PART), false],
+    [() => says('PAY_BLOCK'), true],
+  ] as const) {
+    for (const _ of [1, 2]) await act()
+    const block = await blockNow(key.id)
+    for (const updatedAt of shown) await assert.rejects(giveBack({ updatedAt }), /has changed. Read it again/)
+    shown.push(block.updatedAt.toISOString())
+    assert.deepEqual([block.isWhole, block.answers], [isWhole, shown.length])
+  }
+  assert.equal(mails(), 3)
+  await giveBack({ updatedAt: shown.at(-1) ?? '' })
+  await ignoreAll()
+  await says('PAY_BLOCK')
+  assert.deepEqual([await status(), mails()], ['returned', 3])
 })
 
 test('a second part that is frozen after the first was returned tells somebody, once', async () => {
@@ -202,7 +229,7 @@ test('what a person returned while the payment was being closed stays returned; 
     if (!isAll) await freeze(0n, '2')
     await is('closed')
     await freeze(0n, '2')
-    assert.deepEqual([await status(), mails()], isAll ? ['returned', 1] : ['blocked', 2])
+    assert.deepEqual([await status(), mails()], [isAll ? 'returned' : 'blocked', 2])
   }
 })
 

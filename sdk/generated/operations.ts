@@ -2096,6 +2096,8 @@ export interface Operations {
         address: string | null
         /** Where the object stands. */
         status: "checking" | "held" | "clean" | "blocked" | "released" | "returned"
+        /** A payment provider blocks all of the payment; false: only amounts that it named. Null: an address, or not known. */
+        isWhole: boolean | null
         /** What each source said last. */
         answers: Array<{
           /** Who was asked. */
@@ -2153,6 +2155,8 @@ export interface Operations {
       address: string | null
       /** Where the object stands. */
       status: "checking" | "held" | "clean" | "blocked" | "released" | "returned"
+      /** A payment provider blocks all of the payment; false: only amounts that it named. Null: an address, or not known. */
+      isWhole: boolean | null
       /** What each source said last. */
       answers: Array<{
         /** Who was asked. */
@@ -2199,6 +2203,8 @@ export interface Operations {
       body: {
         /** Why, for the record. */
         reason: string
+        /** Of the screening that you read. If it has changed since, 409 `OBJECT_CONFLICT`. */
+        updatedAt?: string
       }
     }
     data: null
@@ -2211,6 +2217,8 @@ export interface Operations {
       body: {
         /** Why, for the record. */
         reason: string
+        /** Of the screening that you read. If it has changed since, 409 `OBJECT_CONFLICT`. */
+        updatedAt?: string
       }
     }
     data: null

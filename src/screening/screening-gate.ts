@@ -8,7 +8,7 @@ import {
   insertAnswer,
   insertScreening,
   listScreeningsOf,
-  lockScreening,
+  lockBlock,
   type Release,
   reopenScreening,
   type Screening,
@@ -87,21 +87,10 @@ function widen(
   { isWhole, isNew }: ProviderBlock,
 ): { isWhole: boolean | null; tells: boolean } {
   const isReturned = status === 'returned'
-  if (isWhole) {
-    const widens = was === false || (was === null && !isReturned)
-    return { isWhole: widens ? true : null, tells: widens && isReturned }
-  }
+  // what an older node noted counts as all
+  if (isWhole) return { isWhole: was === false || (was === null && !isReturned) ? true : null, tells: was === false }
   const narrows = !isReturned && (was === null || (was && isNew))
   return { isWhole: narrows ? false : null, tells: isReturned && isNew }
-}
-
-/** @returns whether a person must hear of it */
-async function noteAgain(tx: Tx, known: Screening, block: ProviderBlock, now: Date): Promise<boolean> {
-  const locked = await lockScreening(tx, known)
-  if (!locked) return false
-  const { isWhole, tells } = widen(locked, block)
-  if (isWhole !== null) await updateBlock(tx, locked, isWhole, now)
-  return tells
 }
 
 export function openScreeningGate({ clock, screens, wake, alarm }: GateDeps): ScreeningGate {
@@ -145,17 +134,19 @@ export function openScreeningGate({ clock, screens, wake, alarm }: GateDeps): Sc
         at: now,
       } as const
       const isFirst = await insertScreening(tx, fresh)
-      const known = isFirst ? undefined : (await listScreeningsOf(tx, subject)).find(({ address }) => address === null)
-      if (!isFirst && !(known && (await noteAgain(tx, known, block, now)))) return
+      const known = isFirst ? undefined : await lockBlock(tx, subject)
+      const next = known ? widen(known, block) : { isWhole, tells: true }
+      if ((!isFirst && !known) || (next.isWhole === null && !next.tells)) return
+      if (known && next.isWhole !== null) await updateBlock(tx, known, next.isWhole, now)
       const row = { ...fresh, id: known?.id ?? fresh.id }
       const answer: Answer = {
         verdict: 'blocked',
         level: null,
         reasons: [providerStatus],
-        evidence: { channel, providerStatus },
+        evidence: { channel, providerStatus, isWhole },
       }
       await insertAnswer(tx, row, { id: newId(now.getTime()), source: 'provider', answer, at: now })
-      await tellBlocked(alarm, tx, row, [{ source: channel, answer }])
+      if (next.tells) await tellBlocked(alarm, tx, { ...row, isWhole }, [{ source: channel, answer }])
     },
     async renew(tx, key) {
       if (!screens) return false
