@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
 import { raw } from '../src/db/sql.ts'
+import { ignoreMispayment } from '../src/payments/mispayments/mispayment-service.ts'
 import { openRenamedIn } from './harness/attempts.ts'
 import { type ModelWorld, startModelWorld } from './harness/model-world.ts'
 
@@ -163,6 +164,20 @@ test('a sum that was decided about in a coin of unknown value waits whole in ano
     await tell(['USDC', 6n * M], ['USDT', 6n * USDT], ['USDC', 7n * M])
     assert.deepEqual(await openOf(), ['wrong_token 1000000 USDC open p.2'])
   }
+})
+
+test('a record that came back with more than a person saw is not ignored', async () => {
+  const { context, key, tell, openOf } = await openRenamed()
+  await tell(['USDC', 100n * M])
+  const { id } = await world.host.db.one<{ id: string }>(sql`select id from mispayments where payment_id = ${key.id}`)
+  const ignore = (units: bigint) =>
+    ignoreMispayment(world.mispayments, context, id, { reason: 'sent back', units: String(units) })
+  await tell(['USDT', 100n * USDT], ['USDC', 200n * M])
+  await assert.rejects(ignore(100n * M), /has changed. Read the record again/)
+  assert.deepEqual(await openOf(), [`wrong_token ${200n * M} USDC open p`])
+  await ignore(200n * M)
+  await tell(['USDC', 200n * M])
+  assert.deepEqual(await openOf(), [])
 })
 
 test('records that an older version renamed stand for nothing where the sum has another dollar coin', async () => {

@@ -1481,6 +1481,8 @@ export interface Operations {
       body: {
         /** Why, in words; kept in the history. */
         reason: string
+        /** Of the record that you read. If it is about more or less by now, 409 `OBJECT_CONFLICT`. */
+        units?: string
       }
     }
     data: null
