@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test'
 import { type PaymentReport, paidReport } from '../src/channels/channel.ts'
 import { reportOf } from '../src/channels/gatepay/status-map.ts'
 import { sql } from '../src/db/db.ts'
+import type { Alarm } from '../src/mail/operator-alarm.ts'
 import { acceptOrder } from '../src/payments/accept/accept-order.ts'
 import { applyReport } from '../src/payments/payment-report.ts'
 import { askAboutOrder } from '../src/payments/payment-service.ts'
@@ -75,11 +76,11 @@ test('blocked money that its provider credits later cannot be decided about befo
 /** An attempt whose whole price is on its way, blocked in parts or whole, with the mails about that. */
 async function openBlocked() {
   const { db } = world.host
-  let mails = 0
+  const mails: Alarm[] = []
   const screening = openScreeningGate({
     ...{ clock: world.payments.clock, screens: false, wake: () => {} },
-    alarm: async () => {
-      mails += 1
+    alarm: async (_tx, mail) => {
+      mails.push(mail)
     },
   })
   const attempt = await openAttemptIn(world)
@@ -99,7 +100,19 @@ async function openBlocked() {
   const arrives = () => apply(paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'money arrives' }))
   await arrives()
   return {
-    ...{ apply, find, key, ignoreFirst, openOf, order, arrives, reference, requote, mails: () => mails },
+    ...{
+      apply,
+      find,
+      key,
+      ignoreFirst,
+      openOf,
+      order,
+      arrives,
+      reference,
+      requote,
+      mails: () => mails.length,
+      lastMail: () => mails.at(-1),
+    },
     status: async () => (await screeningsOf(key.id)).map(({ status }) => status).join(),
     pending: async () => (await find()).pendingUnits,
     is: (status: string) => db.run(sql`update payments set status = ${status} where id = ${key.id}`),
@@ -216,6 +229,38 @@ test('a second part that is frozen after the first was returned tells somebody, 
   assert.deepEqual([(await openOf()).length, mails(), await status()], [1, 2, 'returned'])
   await ignoreAll()
   await isFree()
+})
+
+test('the mail about a further part names it, and leads to its record, not to the decided screening', async () => {
+  const { freeze, giveBack, ignoreAll, lastMail, order } = await openBlocked()
+  await freeze(PART)
+  assert.match(lastMail()?.path ?? '', /^\/identity/)
+  await giveBack()
+  await ignoreAll()
+  await freeze(2n * PART, '2')
+  assert.deepEqual(lastMail(), {
+    subject: 'A provider froze 2.000000 USDC more',
+    paragraphs: lastMail()?.paragraphs,
+    path: `/mispayments?company=${order.companyId}&status=open`,
+  })
+  assert.match(lastMail()?.paragraphs.join() ?? '', new RegExp(`2.000000 USDC for order \\w+ \\(${order.code}\\)`))
+})
+
+test('whatever waits after a person decided about all tells somebody once, rounding does not', async () => {
+  const all = 10n ** 12n
+  for (const [news, ...sums] of [
+    [1, ['BTC', 5n * all * PART], ['BTC', 5n * all * PART], ['USDC', PART], ['BTC', 5n * all * PART]],
+    [1, ['unknown', 0n], ['unknown', 0n]],
+    [0, ['USDT', all * PART + 1n], ['USDC', PART], ['USDT', all * PART + all - 1n]],
+    [1, ['USDT', all * PART + all], ['USDT', all * PART + all + 1n]],
+  ] as const) {
+    const { freeze, giveBack, ignoreAll, mails, openOf } = await openBlocked()
+    await freeze(PART)
+    await giveBack()
+    await ignoreAll()
+    for (const [asset, units] of sums) await freeze(units, '1', asset)
+    assert.deepEqual([mails(), (await openOf()).length], [1 + news, news], `${sums[0][0]} ${sums[0][1]}`)
+  }
 })
 
 test('what a person returned while the payment was being closed stays returned; less than that is decided about again', async () => {

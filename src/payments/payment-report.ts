@@ -1,5 +1,5 @@
 import { isFrozen, type PaymentReport, paidReport, type SeenReport, type UnmatchedMoney } from '../channels/channel.ts'
-import { isDust, readable } from '../channels/usdc-text.ts'
+import { amountText, isDust, readable } from '../channels/usdc-text.ts'
 import { findPaidInstead } from '../companies/button-landing.ts'
 import type { Tx } from '../db/db.ts'
 import { MOST_REAL_UNITS } from '../kernel/money.ts'
@@ -109,14 +109,17 @@ function isFrozenBeside({ payment: { status }, deps }: ReportCase, frozen: reado
 }
 
 /** Money beside the payment. What of it is frozen is not on its way any more. */
-async function recordBeside(scene: ReportCase, unmatched: readonly UnmatchedMoney[]): Promise<[ReportCase, boolean]> {
+async function recordBeside(
+  scene: ReportCase,
+  unmatched: readonly UnmatchedMoney[],
+): Promise<[ReportCase, UnmatchedMoney[]]> {
   const { tx, payment } = scene
   if (!unmatched.some(({ reference }) => isFrozen(reference)))
     return [scene, await recordUnmatchedTransfers(scene, unmatched)]
   await updatePaymentTold(tx, payment)
-  const isNew = await recordUnmatchedTransfers(scene, unmatched)
+  const news = await recordUnmatchedTransfers(scene, unmatched)
   const pendingUnits = await findUnfrozen(tx, payment, payment.toldUnits)
-  return [{ ...scene, payment: { ...payment, pendingUnits } }, isNew]
+  return [{ ...scene, payment: { ...payment, pendingUnits } }, news]
 }
 
 /** What is on its way stays so while its provider blocks it or does not answer. */
@@ -125,6 +128,9 @@ const stillTold = ({ payment }: ReportCase, { outcome }: Pick<PaymentReport, 'ou
 
 /** Whether the provider that blocks the payment blocks all of it: it names no amount that can be read. */
 const blocksWhole = ({ unmatched = [] }: PaymentReport): boolean => unmatched.every(({ units }) => units === 0n)
+
+const nameOf = (money: UnmatchedMoney): string =>
+  money.units === 0n ? `an unknown amount of ${money.asset}` : `${amountText(money) ?? money.units} ${money.asset}`
 
 /** Nothing changes, but a payment that is over is polled less and less, and not for ever. */
 async function passBy(scene: ReportCase): Promise<Order> {
@@ -151,7 +157,7 @@ type Ending = (typeof ENDINGS)[keyof typeof ENDINGS]
 async function applyTo(given: ReportCase, report: PaymentReport): Promise<Order> {
   const { tx, order, now, deps } = given
   if (report.outcome === 'seen') return applyMoney(given, report)
-  const [scene, isNew] = await recordBeside(given, report.unmatched ?? [])
+  const [scene, news] = await recordBeside(given, report.unmatched ?? [])
   const { payment } = scene
   const { channel } = payment
   if (report.outcome === 'blocked' && isFrozenBeside(scene, report.unmatched ?? [])) return passBy(scene)
@@ -161,8 +167,11 @@ async function applyTo(given: ReportCase, report: PaymentReport): Promise<Order>
   const over = payment.status === 'paid' || payment.status === 'closed' || (asked && payment.status === 'failed')
   // also when the attempt is over: its money may still come, and must pay no order
   if (outcome === 'blocked' && payment.status !== 'paid') {
-    const block = { channel, providerStatus, isWhole: blocksWhole(report), isNew }
-    await deps.screening.noteProvider(tx, subjectOf(scene), block)
+    const block = { channel, providerStatus, isWhole: blocksWhole(report), news: news.map(nameOf) }
+    await deps.screening.noteProvider(tx, subjectOf(scene), {
+      ...block,
+      orderName: `${order.shortCode} (${order.code})`,
+    })
   }
   // the rest of an abandoned payment can still be paid: it is closed at its provider first
   if (outcome === 'blocked' && payment.status === 'closing' && report.unmatched !== undefined) return order

@@ -3,7 +3,7 @@ import { type Clock, DAY } from '../kernel/clock.ts'
 import { newId } from '../kernel/ids.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
 import { type Answer, type Place, type ScreeningStatus, type Verdict, worstOf } from './screening.ts'
-import { tellBlocked } from './screening-mails.ts'
+import { type FrozenNews, tellBlocked, tellFrozen } from './screening-mails.ts'
 import {
   insertAnswer,
   insertScreening,
@@ -27,13 +27,9 @@ export type Subject = SubjectKey & {
   release?: Release | null
 }
 
-type ProviderBlock = {
-  channel: string
-  providerStatus: string
+type ProviderBlock = FrozenNews & {
   /** It blocks all of the payment, not only amounts that it names. */
   isWhole: boolean
-  /** It names an amount that was not known before. */
-  isNew: boolean
 }
 
 /** The gate that all money passes. It calls no source, so it may be used inside a transaction. */
@@ -84,11 +80,15 @@ const isOld = ({ status, purpose, updatedAt }: Screening, now: Date): boolean =>
  */
 function widen(
   { status, isWhole: was }: Pick<Screening, 'status' | 'isWhole'>,
-  { isWhole, isNew }: ProviderBlock,
+  { isWhole, news }: ProviderBlock,
 ): { isWhole: boolean | null; tells: boolean } {
   const isReturned = status === 'returned'
+  const isNew = news.length > 0
   // what an older node noted counts as all
-  if (isWhole) return { isWhole: was === false || (was === null && !isReturned) ? true : null, tells: was === false }
+  if (isWhole) {
+    const widens = was === false || (was === null && !isReturned)
+    return { isWhole: widens ? true : null, tells: was === false || (isReturned && isNew) }
+  }
   const narrows = !isReturned && (was === null || (was && isNew))
   return { isWhole: narrows ? false : null, tells: isReturned && isNew }
 }
@@ -146,7 +146,10 @@ export function openScreeningGate({ clock, screens, wake, alarm }: GateDeps): Sc
         evidence: { channel, providerStatus, isWhole },
       }
       await insertAnswer(tx, row, { id: newId(now.getTime()), source: 'provider', answer, at: now })
-      if (next.tells) await tellBlocked(alarm, tx, { ...row, isWhole }, [{ source: channel, answer }])
+      if (!next.tells) return
+      // a further record of what was returned is decided about by itself
+      if (known?.status === 'returned' && next.isWhole === null) await tellFrozen(alarm, tx, row, block)
+      else await tellBlocked(alarm, tx, row, [{ source: channel, answer }])
     },
     async renew(tx, key) {
       if (!screens) return false

@@ -56,3 +56,33 @@ export async function tellBlocked(
     path: officePathsOf(companyId).screening,
   })
 }
+
+/** What a payment's provider says of money that it holds. */
+export type FrozenNews = {
+  channel: string
+  providerStatus: string
+  /** The amounts beside the payment that wait now and did not wait before, with their coins. */
+  news: readonly string[]
+  /** For people. */
+  orderName: string
+}
+
+/** More than a person returned: a record that waits, although the screening is decided. */
+export async function tellFrozen(
+  alarm: RaiseAlarm,
+  tx: Tx,
+  { companyId }: Pick<Screening, 'companyId'>,
+  { channel, providerStatus, news, orderName }: FrozenNews,
+): Promise<void> {
+  const amounts = news.join(', ')
+  await alarm(tx, {
+    subject: `A provider froze ${amounts} more`,
+    paragraphs: [
+      `${channel} froze ${amounts} for order ${orderName} of company ${companyId}: ${providerStatus}.`,
+      'The screening of that payment is decided already, and stays so. This money waits by itself: decide in the back office ' +
+        'under Mispayments, and do not tell the payer why. Money of a listed person may have to be frozen and reported ' +
+        'instead of returned: ask your counsel.',
+    ],
+    path: officePathsOf(companyId).mispayments,
+  })
+}

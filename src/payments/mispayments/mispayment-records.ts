@@ -207,17 +207,17 @@ async function lockBeside(
  * Money that does not count, such as other tokens at the address: recorded but not booked. What a person decided about
  * never changes: more money under its reference becomes a record of its own. So does another token of the same
  * transaction. If a provider names another coin for one sum, it waits in that one (`one-sum.ts`).
- * @returns whether any of it was not known before
+ * @returns what waits now and did not wait before
  */
 export async function recordUnmatchedTransfers(
   { tx, order: { companyId, id: orderId }, payment, now: createdAt }: MispaymentContext,
   transfers: readonly UnmatchedMoney[],
-): Promise<boolean> {
-  if (transfers.length === 0) return false
+): Promise<UnmatchedMoney[]> {
+  const news: UnmatchedMoney[] = []
+  if (transfers.length === 0) return news
   const { id: paymentId } = payment
   const load = () => lockBeside(tx, payment, transfers)
   let records = await load()
-  let hasNews = false
   let room = MOST_LOOK_ALIKES - records.filter(isLookAlike).length
   for (const transfer of transfers) {
     const { asset, reference } = transfer
@@ -238,9 +238,9 @@ export async function recordUnmatchedTransfers(
       records.push(made)
     }
     if (close.length > 0 || reopen) records = await load()
-    hasNews ||= isNew
+    if (isNew) news.push({ asset, reference, units: reopen?.units ?? insert ?? 0n })
   }
-  return hasNews
+  return news
 }
 
 /** Whether any money of the payment waits for a person. */
