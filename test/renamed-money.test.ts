@@ -180,6 +180,25 @@ test('a record that came back with more than a person saw is not ignored', async
   assert.deepEqual(await openOf(), [])
 })
 
+test('the order of reports and decisions does not depend on a clock that is behind, or stands still', async () => {
+  for (const [decides, tells] of [
+    [-5000, 0],
+    [0, -5000],
+    [-1000, -1000],
+  ] as const) {
+    const { tell, ignoreFirst, openOf } = await openRenamed()
+    await tell(['USDC', 50n * M], ['BTC', 5n])
+    world.clock.nowMs += decides
+    await ignoreFirst()
+    world.clock.nowMs += tells - decides
+    await tell(['USDC', 50n * M])
+    assert.deepEqual(await openOf(), [], `${decides}`)
+    await tell(['USDC', 54n * M], ['USDT', 55n * USDT])
+    assert.deepEqual(await openOf(), [`wrong_token ${5n * USDT} USDT open p.3`], `${tells}`)
+    world.clock.nowMs -= tells
+  }
+})
+
 test('records that an older version renamed stand for nothing where the sum has another dollar coin', async () => {
   const { key, tell, ignoreFirst, openOf } = await openRenamed()
   await tell(['USDC', 50n * M], ['USDT', 3n * USDT])

@@ -142,9 +142,13 @@ export type MispaymentChange = {
   renamedTo?: string | null
 }
 
+/**
+ * The order of decisions and reports is told by their times: no change is older than an earlier one, whichever node's
+ * clock is behind.
+ */
 export async function updateMispayment(
   tx: Tx,
-  { companyId, id }: Mispayment,
+  { companyId, id, paymentId, kind }: Mispayment,
   change: MispaymentChange,
   now: Date,
 ): Promise<void> {
@@ -155,7 +159,8 @@ export async function updateMispayment(
       is_renamed = case when ${change.renamedTo !== undefined} then ${change.renamedTo ?? null}::text is not null else is_renamed end,
       renamed_to = case when ${change.renamedTo !== undefined} then ${change.renamedTo ?? null}::text else renamed_to end,
       grown_at = case when ${change.units?.toString() ?? null}::numeric > units then ${now} else grown_at end,
-      updated_at = ${now}
+      updated_at = (select greatest(${now}::timestamptz, max(m.updated_at)) from mispayments m
+        where m.company_id = ${companyId} and m.payment_id = ${paymentId} and m.kind = ${kind})
     where company_id = ${companyId} and id = ${id}`)
 }
 

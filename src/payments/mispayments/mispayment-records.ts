@@ -203,6 +203,10 @@ async function lockBeside(
   return records
 }
 
+/** After all that was changed before, whichever node's clock is behind: what a person decided about had come by then. */
+const after = (records: readonly Mispayment[], now: Date): Date =>
+  new Date(Math.max(now.getTime(), ...records.map(({ updatedAt }) => updatedAt.getTime() + 1)))
+
 /**
  * Money that does not count, such as other tokens at the address: recorded but not booked. What a person decided about
  * never changes: more money under its reference becomes a record of its own. So does another token of the same
@@ -210,7 +214,7 @@ async function lockBeside(
  * @returns what waits now and did not wait before
  */
 export async function recordUnmatchedTransfers(
-  { tx, order: { companyId, id: orderId }, payment, now: createdAt }: MispaymentContext,
+  { tx, order: { companyId, id: orderId }, payment, now }: MispaymentContext,
   transfers: readonly UnmatchedMoney[],
 ): Promise<UnmatchedMoney[]> {
   const news: UnmatchedMoney[] = []
@@ -218,6 +222,7 @@ export async function recordUnmatchedTransfers(
   const { id: paymentId } = payment
   const load = () => lockBeside(tx, payment, transfers)
   let records = await load()
+  const createdAt = after(records, now)
   let room = MOST_LOOK_ALIKES - records.filter(isLookAlike).length
   for (const transfer of transfers) {
     const { asset, reference } = transfer
