@@ -352,11 +352,15 @@ const wasInTime = (order: Order, at: Date | null): boolean =>
  * Not complete or not final: the order shows what was seen, and moves back if that leaves the chain. It waits once for
  * the same money.
  */
-async function follow(scene: ReportCase, { seen, min, moves, isStale, completedAt: at }: Verdict): Promise<Order> {
+async function follow(
+  scene: ReportCase,
+  { counted, told, min, moves, isStale, completedAt: at }: Verdict,
+): Promise<Order> {
   const { tx, order, payment, requestId, deps } = scene
   if (order.paymentId !== payment.id) return order
   const late = at !== null && at > order.expiresAt
-  const enough = moves && seen >= min
+  // without a block nothing but dust is frozen, and that stops nobody's order
+  const enough = moves && counted + told >= min
   const actor = `channel:${payment.channel}`
   if (enough && !late && !isStale && allows(order.status, 'seePayment'))
     return deps.transition(tx, order, { trigger: 'seePayment', actor, requestId })
