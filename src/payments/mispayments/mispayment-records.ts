@@ -203,7 +203,7 @@ async function lockBeside(
   return records
 }
 
-/** After all that was changed before, whichever node's clock is behind: what a person decided about had come by then. */
+/** After all that was changed before, whichever node's clock is behind: what was decided about had come by then. */
 const after = (records: readonly Mispayment[], now: Date): Date =>
   new Date(Math.max(now.getTime(), ...records.map(({ updatedAt }) => updatedAt.getTime() + 1)))
 
