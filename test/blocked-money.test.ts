@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test'
 import { type PaymentReport, paidReport } from '../src/channels/channel.ts'
 import { reportOf } from '../src/channels/gatepay/status-map.ts'
 import { sql } from '../src/db/db.ts'
+import type { Alarm } from '../src/mail/operator-alarm.ts'
 import { acceptOrder } from '../src/payments/accept/accept-order.ts'
 import { applyReport } from '../src/payments/payment-report.ts'
 import { askAboutOrder } from '../src/payments/payment-service.ts'
@@ -32,6 +33,10 @@ const screeningsOf = (payment: string) =>
   world.host.db.many<{ status: string; by: string | null }>(
     sql`select status, decided_by as by from screenings where subject_id = ${payment}`,
   )
+const blockNow = (payment: string) =>
+  world.host.db.one<{ id: string; isWhole: boolean; updatedAt: Date; answers: number }>(sql`
+    select id, is_whole, updated_at, (select count(*)::int from screening_answers a where a.screening_id = s.id) as answers
+    from screenings s where subject_id = ${payment}`)
 const UNDECIDED = [{ status: 'blocked', by: null }]
 
 for (const isEnded of [false, true])
@@ -71,11 +76,11 @@ test('blocked money that its provider credits later cannot be decided about befo
 /** An attempt whose whole price is on its way, blocked in parts or whole, with the mails about that. */
 async function openBlocked() {
   const { db } = world.host
-  let mails = 0
+  const mails: Alarm[] = []
   const screening = openScreeningGate({
     ...{ clock: world.payments.clock, screens: false, wake: () => {} },
-    alarm: async () => {
-      mails += 1
+    alarm: async (_tx, mail) => {
+      mails.push(mail)
     },
   })
   const attempt = await openAttemptIn(world)
@@ -95,7 +100,19 @@ async function openBlocked() {
   const arrives = () => apply(paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'money arrives' }))
   await arrives()
   return {
-    ...{ key, ignoreFirst, openOf, arrives, requote, mails: () => mails },
+    ...{
+      apply,
+      find,
+      key,
+      ignoreFirst,
+      openOf,
+      order,
+      arrives,
+      reference,
+      requote,
+      mails: () => mails.length,
+      lastMail: () => mails.at(-1),
+    },
     status: async () => (await screeningsOf(key.id)).map(({ status }) => status).join(),
     pending: async () => (await find()).pendingUnits,
     is: (status: string) => db.run(sql`update payments set status = ${status} where id = ${key.id}`),
@@ -104,11 +121,11 @@ async function openBlocked() {
       const unmatched = [{ asset, units, reference: `gatepay:frozen:${name}`, isOneSum: true as const }]
       return apply({ outcome: 'blocked', providerReference: reference, providerStatus: 'risk', unmatched })
     },
-    giveBack: async () => {
+    giveBack: async (shown: { updatedAt?: string } = {}) => {
       world.clock.nowMs += 60_000
-      const { id } = await db.one<{ id: string }>(sql`select id from screenings where subject_id = ${key.id}`)
+      const { id } = await blockNow(key.id)
       const deps = { ...world.mispayments, wakeSubject: async () => {} }
-      await decideScreening(deps, context, id, { decision: 'return', reason: 'sent back' })
+      await decideScreening(deps, context, id, { decision: 'return', reason: 'sent back', ...shown })
     },
     ignoreAll: async () => {
       while ((await openOf()).length > 0) await ignoreFirst()
@@ -144,6 +161,7 @@ test('a part that is told once more, before or after a person returned all, chan
     await freeze(PART)
     await says('PAY_BLOCK')
     if (isBefore) await freeze(PART)
+    assert.equal(mails(), 2)
     await giveBack()
     await ignoreAll()
     const before = mails()
@@ -172,12 +190,34 @@ test('a larger amount that is named before a person decides is a part again', as
   await freeze(PART)
   await says('PAY_BLOCK')
   await freeze(2n * PART)
-  assert.equal(mails(), 1)
+  assert.equal(mails(), 2)
   await giveBack()
   await ignoreAll()
   await assert.rejects(requote(), /has arrived or is on its way/)
   for (const said of ['EXPIRED', 'PAY_BLOCK']) await says(said)
-  assert.deepEqual([await status(), mails()], ['blocked', 2])
+  assert.deepEqual([await status(), mails()], ['blocked', 3])
+})
+
+test('a block that becomes one of all before a person decides tells somebody, and no decision is about less or more than was shown', async () => {
+  const { freeze, giveBack, ignoreAll, key, mails, says, status } = await openBlocked()
+  const shown: string[] = []
+  for (const [act, isWhole] of [
+    [() => freeze(PART), false],
+    [() => says('PAY_BLOCK'), true],
+    [() => freeze(2n * PART), false],
+    [() => says('PAY_BLOCK'), true],
+  ] as const) {
+    for (const _ of [1, 2]) await act()
+    const block = await blockNow(key.id)
+    for (const updatedAt of shown) await assert.rejects(giveBack({ updatedAt }), /has changed. Read it again/)
+    shown.push(block.updatedAt.toISOString())
+    assert.deepEqual([block.isWhole, block.answers], [isWhole, shown.length])
+  }
+  assert.equal(mails(), 3)
+  await giveBack({ updatedAt: shown.at(-1) ?? '' })
+  await ignoreAll()
+  await says('PAY_BLOCK')
+  assert.deepEqual([await status(), mails()], ['returned', 3])
 })
 
 test('a second part that is frozen after the first was returned tells somebody, once', async () => {
@@ -191,6 +231,38 @@ test('a second part that is frozen after the first was returned tells somebody, 
   await isFree()
 })
 
+test('the mail about a further part names it, and leads to its record, not to the decided screening', async () => {
+  const { freeze, giveBack, ignoreAll, lastMail, order } = await openBlocked()
+  await freeze(PART)
+  assert.match(lastMail()?.path ?? '', /^\/identity/)
+  await giveBack()
+  await ignoreAll()
+  await freeze(2n * PART, '2')
+  assert.deepEqual(lastMail(), {
+    subject: 'A provider froze 2.000000 USDC more',
+    paragraphs: lastMail()?.paragraphs,
+    path: `/mispayments?company=${order.companyId}&status=open`,
+  })
+  assert.match(lastMail()?.paragraphs.join() ?? '', new RegExp(`2.000000 USDC for order \\w+ \\(${order.code}\\)`))
+})
+
+test('whatever waits after a person decided about all tells somebody once, rounding does not', async () => {
+  const all = 10n ** 12n
+  for (const [news, ...sums] of [
+    [1, ['BTC', 5n * all * PART], ['BTC', 5n * all * PART], ['USDC', PART], ['BTC', 5n * all * PART]],
+    [1, ['unknown', 0n], ['unknown', 0n]],
+    [0, ['USDT', all * PART + 1n], ['USDC', PART], ['USDT', all * PART + all - 1n]],
+    [1, ['USDT', all * PART + all], ['USDT', all * PART + all + 1n]],
+  ] as const) {
+    const { freeze, giveBack, ignoreAll, mails, openOf } = await openBlocked()
+    await freeze(PART)
+    await giveBack()
+    await ignoreAll()
+    for (const [asset, units] of sums) await freeze(units, '1', asset)
+    assert.deepEqual([mails(), (await openOf()).length], [1 + news, news], `${sums[0][0]} ${sums[0][1]}`)
+  }
+})
+
 test('what a person returned while the payment was being closed stays returned; less than that is decided about again', async () => {
   for (const isAll of [true, false]) {
     const { freeze, giveBack, ignoreAll, is, mails, status } = await openBlocked()
@@ -202,7 +274,7 @@ test('what a person returned while the payment was being closed stays returned; 
     if (!isAll) await freeze(0n, '2')
     await is('closed')
     await freeze(0n, '2')
-    assert.deepEqual([await status(), mails()], isAll ? ['returned', 1] : ['blocked', 2])
+    assert.deepEqual([await status(), mails()], [isAll ? 'returned' : 'blocked', 2])
   }
 })
 
@@ -224,7 +296,8 @@ test('what is frozen under any name, coin or amount, at an open or a closing pay
       ['grows under another name', ['USDC', PART, 53n], ['USDT', DUE * all, 0n]],
       ['cannot be read at first', ['unknown', 0n, 54n], ['USDC', DUE, 0n], ['USDC', DUE, 0n]],
       ['is dust at first', ['USDC', 5n, null], ['USDC', DUE, 0n]],
-      ['is more than that', ['USDC', DUE + PART, -1n], ['USDT', DUE * all, 0n], ['USDT', 53n * PART * all, 0n]],
+      ['is more than that', ['USDC', DUE + PART, 0n], ['USDT', DUE * all, 0n], ['USDT', 53n * PART * all, 0n]],
+      ['gets a coin of unknown value', ['USDC', DUE, 0n], ['BTC', 5n * all, 0n], ['USDT', DUE * all, 0n]],
       ['is named as less', ['USDC', DUE, 0n], ['USDT', 3n * PART * all, 51n], ['USDC', DUE, 0n]],
     ] as const) {
       const { freeze, giveBack, ignoreAll, is, pending, isFree } = await openBlocked()
@@ -237,4 +310,81 @@ test('what is frozen under any name, coin or amount, at an open or a closing pay
       await ignoreAll()
       await isFree()
     }
+})
+
+test('what is frozen does not count as on its way again when its provider tells of it once more', async () => {
+  for (const isOver of [false, true]) {
+    const { arrives, find, freeze, giveBack, ignoreAll, is, isFree, order, pending } = await openBlocked()
+    if (isOver) {
+      await world.host.db.run(sql`update orders set status = 'EXPIRED', updated_at = now() where id = ${order.id}`)
+      await is('closed')
+    }
+    for (const _ of [1, 2]) {
+      await freeze(DUE)
+      await arrives()
+      assert.equal(await pending(), 0n)
+    }
+    await giveBack()
+    await ignoreAll()
+    for (const _ of [1, 2]) {
+      await arrives()
+      await freeze(DUE)
+    }
+    const { pendingUnits, nextCheckAt } = await find()
+    assert.deepEqual([pendingUnits, isOver && nextCheckAt], [0n, isOver && null])
+    await isFree()
+  }
+})
+
+test('what is frozen is not on its way either when an order still waits for another part', async () => {
+  const { arrives, freeze, is, pending, find, giveBack, ignoreAll, requote } = await openBlocked()
+  await is('confirming')
+  await freeze(PART)
+  await arrives()
+  assert.deepEqual([await pending(), (await find()).toldUnits], [DUE - PART, DUE])
+  await giveBack()
+  await ignoreAll()
+  await assert.rejects(requote(), /has arrived or is on its way/)
+})
+
+test('frozen money that is named as less after nothing was on its way brings nothing on its way', async () => {
+  const { freeze, giveBack, ignoreAll, isFree, pending, says } = await openBlocked()
+  await freeze(DUE)
+  await says('EXPIRED')
+  await freeze(3n * PART * 10n ** 12n, '1', 'USDT')
+  assert.equal(await pending(), 0n)
+  await giveBack()
+  await ignoreAll()
+  await isFree()
+})
+
+test('a frozen amount that cannot be right is one that cannot be read', async () => {
+  const { freeze, openOf, pending, status } = await openBlocked()
+  for (const name of ['1', '2', '3']) await freeze(10n ** 38n, name)
+  assert.deepEqual([await status(), await pending()], ['blocked', DUE])
+  assert.deepEqual(
+    await openOf(),
+    [1, 2, 3].map((name) => `wrong_token 0 USDC open gatepay:frozen:${name}`),
+  )
+})
+
+test('what an older node noted as on its way has lost already what was frozen then', async () => {
+  const { freeze, giveBack, ignoreAll, isFree, key, pending, arrives } = await openBlocked()
+  const byOlder = (units: bigint) =>
+    world.host.db.run(sql`update payments set pending_units = ${String(units)} where id = ${key.id}`)
+  await freeze(20n * PART)
+  await byOlder(DUE - 20n * PART)
+  assert.equal(await pending(), DUE - 20n * PART)
+  await freeze(DUE - 20n * PART, '2')
+  assert.equal(await pending(), 0n)
+  await byOlder(-PART)
+  assert.equal(await pending(), 0n)
+  await freeze(5n * PART, '3')
+  assert.equal(await pending(), 0n)
+  await byOlder(7n * PART)
+  await arrives()
+  assert.equal(await pending(), 0n)
+  await giveBack()
+  await ignoreAll()
+  await isFree()
 })

@@ -57,6 +57,19 @@ test('money that is frozen while it is on its way holds the order', async () => 
   assert.equal(held?.status, 'KYT_FAILED')
 })
 
+test('an order waits on for the price on its way while dust beside it is frozen, however often', async () => {
+  const { key, reference, apply } = await openAttempt()
+  await world.host.db.run(sql`update companies set tolerance_bps = 0 where id = ${key.companyId}`)
+  for (const name of [1, 2, 3]) {
+    const seen = await apply(paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'money arrives' }))
+    assert.equal(seen?.status, 'WAITING_CHAIN_CONFIRMATION')
+    const unmatched: UnmatchedMoney[] = [{ asset: 'USDC', units: 9_999n, reference: `p:frozen:${name}` }]
+    await apply({ outcome: 'blocked', providerReference: reference, unmatched, providerStatus: 'risk' })
+  }
+  const paid = await apply(paidReport(reference, { final: DUE, providerStatus: 'PAID' }))
+  assert.equal(paid?.status, 'PAID')
+})
+
 test('the price on its way at a provider is money of its order, also at an attempt that is over, until it is reported gone and a block is decided', async () => {
   const { db } = world.host
   for (const ended of ['closing', 'closed', 'failed']) {

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
+import { raw } from '../src/db/sql.ts'
+import { ignoreMispayment } from '../src/payments/mispayments/mispayment-service.ts'
 import { openRenamedIn } from './harness/attempts.ts'
 import { type ModelWorld, startModelWorld } from './harness/model-world.ts'
 
@@ -163,6 +166,39 @@ test('a sum that was decided about in a coin of unknown value waits whole in ano
   }
 })
 
+test('a record that came back with more than a person saw is not ignored', async () => {
+  const { context, key, tell, openOf } = await openRenamed()
+  await tell(['USDC', 100n * M])
+  const { id } = await world.host.db.one<{ id: string }>(sql`select id from mispayments where payment_id = ${key.id}`)
+  const ignore = (units: bigint) =>
+    ignoreMispayment(world.mispayments, context, id, { reason: 'sent back', units: String(units) })
+  await tell(['USDT', 100n * USDT], ['USDC', 200n * M])
+  await assert.rejects(ignore(100n * M), /has changed. Read the record again/)
+  assert.deepEqual(await openOf(), [`wrong_token ${200n * M} USDC open p`])
+  await ignore(200n * M)
+  await tell(['USDC', 200n * M])
+  assert.deepEqual(await openOf(), [])
+})
+
+test('the order of reports and decisions does not depend on a clock that is behind, or stands still', async () => {
+  for (const [decides, tells] of [
+    [-5000, 0],
+    [0, -5000],
+    [-1000, -1000],
+  ] as const) {
+    const { tell, ignoreFirst, openOf } = await openRenamed()
+    await tell(['USDC', 50n * M], ['BTC', 5n])
+    world.clock.nowMs += decides
+    await ignoreFirst()
+    world.clock.nowMs += tells - decides
+    await tell(['USDC', 50n * M])
+    assert.deepEqual(await openOf(), [], `${decides}`)
+    await tell(['USDC', 54n * M], ['USDT', 55n * USDT])
+    assert.deepEqual(await openOf(), [`wrong_token ${5n * USDT} USDT open p.3`], `${tells}`)
+    world.clock.nowMs -= tells
+  }
+})
+
 test('records that an older version renamed stand for nothing where the sum has another dollar coin', async () => {
   const { key, tell, ignoreFirst, openOf } = await openRenamed()
   await tell(['USDC', 50n * M], ['USDT', 3n * USDT])
@@ -191,4 +227,63 @@ test('a coin that its provider reports beside one that was decided about waits f
     `wrong_token ${5n * M} USDC ignored p`,
     `wrong_token ${5n * USDT} USDT open p.1`,
   ])
+})
+
+/** As an older node left them: which coin a record was renamed to, it did not note. */
+const forgetNames = ({ key }: { key: { id: string } }) =>
+  world.host.db.run(sql`update mispayments set renamed_to = null where payment_id = ${key.id}`)
+
+test('what an older node renamed to a coin of another value counts for its own, however often that is told', async () => {
+  for (const [first, second, rest] of [
+    [['BTC', 50n], ['BTC', 60n], '10 BTC'],
+    [['USDC', 50n * M], ['USDT', 60n * USDT], `${10n * USDT} USDT`],
+  ] as const)
+    for (const isLate of [false, true]) {
+      const sum = await openRenamed()
+      await sum.tell(first, ['ETH', 30n])
+      await sum.ignoreFirst()
+      if (isLate) await sum.tell(second)
+      await forgetNames(sum)
+      for (const _ of [1, 2, 3]) {
+        await sum.tell(second)
+        assert.deepEqual(await sum.openOf(), [`wrong_token ${rest} open p.2`])
+      }
+      await sum.ignoreFirst()
+      await sum.tell(second)
+      assert.deepEqual(await sum.openOf(), [])
+    }
+})
+
+test('of a coin that an older node gave back, the first record has taken in the others', async () => {
+  const sum = await openRenamed()
+  await sum.tell(['BTC', 5n], ['BTC', 8n], ['USDC', 3n * M])
+  await forgetNames(sum)
+  // what that node made of it: all of the coin waits in its first record
+  const back = new Date(world.clock.nowMs + 1000)
+  await world.host.db.run(sql`
+    update mispayments set status = 'open', units = 8, is_renamed = false, updated_at = ${back}
+    where payment_id = ${sum.key.id} and source_reference = 'p'`)
+  await world.host.db.run(sql`
+    update mispayments set status = 'resolved', is_renamed = true, updated_at = ${back}
+    where payment_id = ${sum.key.id} and asset = 'USDC'`)
+  world.clock.nowMs += 1000
+  await sum.ignoreFirst()
+  for (const _ of [1, 2]) {
+    await sum.tell(['BTC', 11n])
+    assert.deepEqual(await sum.openOf(), ['wrong_token 3 BTC open p.3'])
+  }
+})
+
+test('a migration notes the coins that older versions did not note', async () => {
+  const sum = await openRenamed()
+  await sum.tell(['BTC', 50n], ['USDC', 30n * M], ['USDT', 40n * USDT])
+  const names = () =>
+    world.host.db.many<{ asset: string; to: string | null }>(
+      sql`select asset, renamed_to as to from mispayments where payment_id = ${sum.key.id} order by id`,
+    )
+  const before = await names()
+  await forgetNames(sum)
+  const migration = new URL('../migrations/1101_mispayments_renamed_when.sql', import.meta.url)
+  await world.host.db.run(raw(await readFile(migration, 'utf8')))
+  assert.deepEqual(await names(), before)
 })

@@ -1481,6 +1481,8 @@ export interface Operations {
       body: {
         /** Why, in words; kept in the history. */
         reason: string
+        /** Of the record that you read. If it is about more or less by now, 409 `OBJECT_CONFLICT`. */
+        units?: string
       }
     }
     data: null
@@ -2096,6 +2098,8 @@ export interface Operations {
         address: string | null
         /** Where the object stands. */
         status: "checking" | "held" | "clean" | "blocked" | "released" | "returned"
+        /** A payment provider blocks all of the payment; false: only amounts that it named. Null: an address, or not known. */
+        isWhole: boolean | null
         /** What each source said last. */
         answers: Array<{
           /** Who was asked. */
@@ -2153,6 +2157,8 @@ export interface Operations {
       address: string | null
       /** Where the object stands. */
       status: "checking" | "held" | "clean" | "blocked" | "released" | "returned"
+      /** A payment provider blocks all of the payment; false: only amounts that it named. Null: an address, or not known. */
+      isWhole: boolean | null
       /** What each source said last. */
       answers: Array<{
         /** Who was asked. */
@@ -2199,6 +2205,8 @@ export interface Operations {
       body: {
         /** Why, for the record. */
         reason: string
+        /** Of the screening that you read. If it has changed since, 409 `OBJECT_CONFLICT`. */
+        updatedAt?: string
       }
     }
     data: null
@@ -2211,6 +2219,8 @@ export interface Operations {
       body: {
         /** Why, for the record. */
         reason: string
+        /** Of the screening that you read. If it has changed since, 409 `OBJECT_CONFLICT`. */
+        updatedAt?: string
       }
     }
     data: null

@@ -1,4 +1,4 @@
-import { EXPONENTS, formatDecimal, formatMoney, type Money, parseDecimal } from '../kernel/money.ts'
+import { EXPONENTS, formatDecimal, formatMoney, MOST_REAL_UNITS, type Money, parseDecimal } from '../kernel/money.ts'
 import type { UnmatchedMoney } from './channel.ts'
 
 /**
@@ -36,6 +36,10 @@ export function dollarUnits({ asset, units }: Pick<UnmatchedMoney, 'asset' | 'un
   const scale = dollarScale(asset)
   return scale === undefined ? undefined : (units * scale) / 10n ** BigInt(PROVIDER_DIGITS - EXPONENTS.USDC)
 }
+
+/** What a provider keeps apart, in a dollar coin: an amount that cannot be right is one that cannot be read. */
+export const readable = (money: UnmatchedMoney): UnmatchedMoney =>
+  money.isOneSum === true && (dollarUnits(money) ?? 0n) > MOST_REAL_UNITS ? { ...money, units: 0n } : money
 
 /** Money too little to matter. An amount of 0 could not be read, and coins of unknown value are never dust. */
 export const isDust = (money: Pick<UnmatchedMoney, 'asset' | 'units'>, dustUnits: bigint): boolean =>

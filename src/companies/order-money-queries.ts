@@ -19,6 +19,28 @@ const DECIDED_UNITS = sql`coalesce((select sum(m.units) from mispayments m
   where m.company_id = p.company_id and m.payment_id = p.id and m.kind in ('under', 'late', 'duplicate', 'held')
     and ${IS_DECIDED}), 0)`
 
+/**
+ * What the provider of a payment froze of what is on its way, in USDC units, decided about or not. A coin of unknown
+ * value takes nothing off, but a sum that had a dollar coin keeps its value when it is renamed to one.
+ */
+const frozenUnits = (payment: Sql): Sql => sql`coalesce((
+  select sum(case m.asset when 'USDC' then m.units else div(m.units, ${10n ** 12n}::numeric) end) from mispayments m
+  where m.company_id = ${payment}.company_id and m.order_id = ${payment}.order_id and m.payment_id = ${payment}.id
+    and m.kind = 'wrong_token' and m.source_reference like '%:frozen:%' and m.asset in ('USDC', 'USDT')
+    and (m.status in ('open', 'ignored', 'refunded') or (m.is_renamed and m.renamed_to not in ('USDC', 'USDT')))), 0)`
+
+/** What is left of units that are told to be on their way to a payment, without what is frozen of them. */
+export const unfrozen = (payment: Sql, told: Sql): Sql => sql`greatest(${told} - ${frozenUnits(payment)}, 0)`
+
+/** What a payment is told to have on its way. An older node took off already what was frozen. */
+export const toldUnits = (payment: Sql): Sql => sql`case
+  when ${payment}.pending_units = 0 or ${payment}.pending_units = ${payment}.told_units then ${payment}.pending_units
+  else greatest(${payment}.pending_units + ${frozenUnits(payment)}, 0) end`
+
+/** What is on its way to a payment. Whoever asks that asks this. */
+export const pendingUnits = (payment: Sql): Sql =>
+  sql`case when ${payment}.pending_units = 0 then 0 else ${unfrozen(payment, toldUnits(payment))} end`
+
 /** A screening `s` of payment `p` by its provider, whose own screening blocks money. */
 const blockOf = (status: 'blocked' | 'returned'): Sql => sql`select 1 from screenings s
   where s.company_id = p.company_id and s.purpose = 'payment' and s.subject_id = p.id and coalesce(s.address, '') = ''
@@ -39,7 +61,7 @@ const isOnChain = (dustUnits: bigint): Sql => sql`exists (select 1 from (${TRANS
  */
 export const hasMoney = (dustUnits: bigint): Sql => sql`(p.status = 'confirming'
   or p.received_units - ${DECIDED_UNITS} >= ${leastUnits(dustUnits)}
-  or (p.pending_units >= ${leastUnits(dustUnits)} and p.next_check_at is not null and not ${IS_RETURNED})
+  or (${pendingUnits(sql`p`)} >= ${leastUnits(dustUnits)} and p.next_check_at is not null and not ${IS_RETURNED})
   or ${isOnChain(dustUnits)})`
 
 /** Whether payment `p` ever received money, whatever a person decided about it since. */

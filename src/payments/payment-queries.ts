@@ -1,6 +1,6 @@
 import { listTakers } from '../chain/deposits/reservation-queries.ts'
 import type { ChannelId, Instructions } from '../channels/channel.ts'
-import { hasMoney } from '../companies/order-money-queries.ts'
+import { hasMoney, pendingUnits, toldUnits } from '../companies/order-money-queries.ts'
 import { json, type Queryable, sql, type Tx } from '../db/db.ts'
 import type { PollTopic } from '../db/polling.ts'
 import { parseDecimal } from '../kernel/money.ts'
@@ -28,9 +28,11 @@ export type Payment = {
   dueUnits: bigint
   /** Final units that arrived. */
   receivedUnits: bigint
-  /** Seen at the last report, and neither final nor frozen since; less than zero: more is frozen than was seen. */
+  /** Seen at the last report, and not final. */
+  toldUnits: bigint
+  /** Of these, what its provider did not freeze. */
   pendingUnits: bigint
-  /** Since when they have been the same; null: nothing was seen, or by an older node. */
+  /** Since when `toldUnits` have been the same; null: nothing was seen, or by an older node. */
   pendingAt: Date | null
   /** The part booked as the order's price; null while this payment has not paid its order. */
   priceUnits: bigint | null
@@ -48,9 +50,10 @@ export type Payment = {
   abandonedAt: Date | null
 }
 
-type Row = Omit<Payment, 'dueUnits' | 'receivedUnits' | 'pendingUnits' | 'priceUnits'> & {
+type Row = Omit<Payment, 'dueUnits' | 'receivedUnits' | 'toldUnits' | 'pendingUnits' | 'priceUnits'> & {
   dueUnits: string
   receivedUnits: string
+  toldUnits: string
   pendingUnits: string
   priceUnits: string | null
 }
@@ -65,13 +68,15 @@ export const PAYMENT_POLLS: PollTopic = {
 }
 
 const COLUMNS = sql`company_id, id, order_id, number, channel, own_account, account_mark, status, merchant_reference,
-  provider_reference, instructions, network, token_address, due_units, received_units, pending_units, pending_at, price_units, fee_bps,
-  user_address, user_address_by, cancel_url, return_url, checks, next_check_at, opened_at, abandoned_at`
+  provider_reference, instructions, network, token_address, due_units, received_units, pending_at, price_units, fee_bps,
+  user_address, user_address_by, cancel_url, return_url, checks, next_check_at, opened_at, abandoned_at,
+  ${toldUnits(sql`payments`)} as told_units, ${pendingUnits(sql`payments`)} as pending_units`
 
 const toPayment = (row: Row): Payment => ({
   ...row,
   dueUnits: BigInt(row.dueUnits),
   receivedUnits: BigInt(row.receivedUnits),
+  toldUnits: BigInt(row.toldUnits),
   pendingUnits: BigInt(row.pendingUnits),
   priceUnits: row.priceUnits === null ? null : BigInt(row.priceUnits),
 })
@@ -154,27 +159,28 @@ export async function updatePaymentInstructions(
 export type PaymentChange = {
   status: PaymentStatus
   receivedUnits?: bigint
-  /** Seen and not final, without what a person decided about. */
-  pendingUnits?: bigint
+  /** Seen and not final, frozen or not, without what a person decided about. */
+  toldUnits?: bigint
   providerStatus: string
   nextCheckAt: Date | null
   checks?: number
 }
 
-/** Since when these units are on their way. What was seen and is no longer named keeps its time. */
+/** Since when these units are told to be on their way. What was seen and is no longer named keeps its time. */
 export const pendingSince = (
-  payment: Pick<Payment, 'pendingUnits' | 'pendingAt'>,
+  payment: Pick<Payment, 'toldUnits' | 'pendingAt'>,
   units: bigint,
   now: Date,
 ): Date | null =>
-  units <= 0n || units === payment.pendingUnits ? (payment.pendingAt ?? (units <= 0n ? null : now)) : now
+  units === 0n || units === payment.toldUnits ? (payment.pendingAt ?? (units === 0n ? null : now)) : now
 
 export async function updatePayment(tx: Tx, payment: Payment, change: PaymentChange, now: Date): Promise<void> {
+  const told = change.toldUnits?.toString() ?? null
   await tx.run(sql`
     update payments set status = ${change.status}, last_words = ${change.providerStatus}, next_check_at = ${change.nextCheckAt},
       received_units = coalesce(${change.receivedUnits?.toString() ?? null}::numeric, received_units),
-      pending_units = coalesce(${change.pendingUnits?.toString() ?? null}::numeric, pending_units),
-      pending_at = ${pendingSince(payment, change.pendingUnits ?? payment.pendingUnits, now)},
+      pending_units = coalesce(${told}::numeric, pending_units), told_units = coalesce(${told}::numeric, told_units),
+      pending_at = ${pendingSince(payment, change.toldUnits ?? payment.toldUnits, now)},
       closed_at = case when ${change.status} in ('closed', 'failed', 'paid') then coalesce(closed_at, ${now}) end,
       abandoned_at = case when ${change.status} <> 'closing' then abandoned_at
         when closed_at is null then coalesce(abandoned_at, ${now}) else ${now} end,
@@ -182,9 +188,10 @@ export async function updatePayment(tx: Tx, payment: Payment, change: PaymentCha
     where company_id = ${payment.companyId} and id = ${payment.id}`)
 }
 
-/** A part of what is on its way is frozen: the rest is on its way as long as before. */
-export const updatePaymentPending = (tx: Tx, { companyId, id }: Payment, pendingUnits: bigint): Promise<number> =>
-  tx.run(sql`update payments set pending_units = ${pendingUnits} where company_id = ${companyId} and id = ${id}`)
+/** Notes what is told to be on its way in the words of this version, before more of it is recorded as frozen. */
+export const updatePaymentTold = (tx: Tx, { companyId, id, toldUnits: told }: Payment): Promise<number> =>
+  tx.run(sql`
+    update payments set pending_units = ${told}, told_units = ${told} where company_id = ${companyId} and id = ${id}`)
 
 /** Stores the booked price, with the company's fee at that time. */
 export async function updatePaymentBooked(

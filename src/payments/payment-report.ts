@@ -1,5 +1,5 @@
-import { type PaymentReport, paidReport, type SeenReport, type UnmatchedMoney } from '../channels/channel.ts'
-import { isDust } from '../channels/usdc-text.ts'
+import { isFrozen, type PaymentReport, paidReport, type SeenReport, type UnmatchedMoney } from '../channels/channel.ts'
+import { amountText, isDust, readable } from '../channels/usdc-text.ts'
 import { findPaidInstead } from '../companies/button-landing.ts'
 import type { Tx } from '../db/db.ts'
 import { MOST_REAL_UNITS } from '../kernel/money.ts'
@@ -17,6 +17,7 @@ import {
   nextPollOfEnded,
   stopWaiting,
 } from './ended-payments.ts'
+import { findUnfrozen } from './mispayments/mispayment-queries.ts'
 import {
   bookMoney,
   bookOrderPaid,
@@ -24,7 +25,6 @@ import {
   recordUnmatchedTransfers,
   resolveUnmatched,
   type Surplus,
-  type UnmatchedNews,
 } from './mispayments/mispayment-records.ts'
 import { bookedUnits, readStanding, type Standing, undecidedUnits, withoutRecorded } from './mispayments/standing.ts'
 import {
@@ -34,7 +34,7 @@ import {
   pendingSince,
   updatePayment,
   updatePaymentNextCheck,
-  updatePaymentPending,
+  updatePaymentTold,
 } from './payment-queries.ts'
 import {
   acceptsLate,
@@ -50,8 +50,9 @@ import {
 } from './payment-rules.ts'
 import { lockCase, type PaymentPlace, type ReportCase, type ReportDeps } from './report-case.ts'
 
-/** An amount that cannot be right says nothing: its payment is asked about again. */
-function withoutAbsurd(report: PaymentReport): PaymentReport {
+/** An amount that cannot be right says nothing: its payment is asked about again, and beside it, it is unreadable. */
+function withoutAbsurd(told: PaymentReport): PaymentReport {
+  const report = told.unmatched === undefined ? told : { ...told, unmatched: told.unmatched.map(readable) }
   if (report.outcome !== 'seen' || report.final + report.pending <= MOST_REAL_UNITS) return report
   const { providerReference, unmatched, providerStatus } = report
   return { outcome: 'unknown', providerReference, unmatched, providerStatus: `${providerStatus}: an impossible amount` }
@@ -87,7 +88,7 @@ export const recordUnmatched = (
 ): Promise<void> =>
   deps.db.tx(async (tx) => {
     const locked = await lockCase(deps, tx, key)
-    if (locked) await recordUnmatchedTransfers(locked, unmatched)
+    if (locked) await recordUnmatchedTransfers(locked, unmatched.map(readable))
   })
 
 /**
@@ -107,23 +108,29 @@ function isFrozenBeside({ payment: { status }, deps }: ReportCase, frozen: reado
   return frozen.length > 0 && (status === 'paid' || frozen.every((money) => isDust(money, deps.dustUnits)))
 }
 
-/**
- * An amount that is named as frozen waits as a record of its own, and is not on its way any more; in a coin of unknown
- * value it takes nothing off.
- */
-async function takeOffFrozen(scene: ReportCase, { dollars }: UnmatchedNews): Promise<ReportCase> {
-  if (dollars === 0n) return scene
-  const pendingUnits = scene.payment.pendingUnits - dollars
-  await updatePaymentPending(scene.tx, scene.payment, pendingUnits)
-  return { ...scene, payment: { ...scene.payment, pendingUnits } }
+/** Money beside the payment. What of it is frozen is not on its way any more. */
+async function recordBeside(
+  scene: ReportCase,
+  unmatched: readonly UnmatchedMoney[],
+): Promise<[ReportCase, UnmatchedMoney[]]> {
+  const { tx, payment } = scene
+  if (!unmatched.some(({ reference }) => isFrozen(reference)))
+    return [scene, await recordUnmatchedTransfers(scene, unmatched)]
+  await updatePaymentTold(tx, payment)
+  const news = await recordUnmatchedTransfers(scene, unmatched)
+  const pendingUnits = await findUnfrozen(tx, payment, payment.toldUnits)
+  return [{ ...scene, payment: { ...payment, pendingUnits } }, news]
 }
 
 /** What is on its way stays so while its provider blocks it or does not answer. */
-const stillPending = ({ payment }: ReportCase, { outcome }: Pick<PaymentReport, 'outcome'>): bigint =>
-  outcome === 'blocked' || outcome === 'unknown' ? payment.pendingUnits : 0n
+const stillTold = ({ payment }: ReportCase, { outcome }: Pick<PaymentReport, 'outcome'>): bigint =>
+  outcome === 'blocked' || outcome === 'unknown' ? payment.toldUnits : 0n
 
 /** Whether the provider that blocks the payment blocks all of it: it names no amount that can be read. */
 const blocksWhole = ({ unmatched = [] }: PaymentReport): boolean => unmatched.every(({ units }) => units === 0n)
+
+const nameOf = (money: UnmatchedMoney): string =>
+  money.units === 0n ? `an unknown amount of ${money.asset}` : `${amountText(money) ?? money.units} ${money.asset}`
 
 /** Nothing changes, but a payment that is over is polled less and less, and not for ever. */
 async function passBy(scene: ReportCase): Promise<Order> {
@@ -150,8 +157,7 @@ type Ending = (typeof ENDINGS)[keyof typeof ENDINGS]
 async function applyTo(given: ReportCase, report: PaymentReport): Promise<Order> {
   const { tx, order, now, deps } = given
   if (report.outcome === 'seen') return applyMoney(given, report)
-  const news = await recordUnmatchedTransfers(given, report.unmatched ?? [])
-  const scene = report.outcome === 'blocked' ? await takeOffFrozen(given, news) : given
+  const [scene, news] = await recordBeside(given, report.unmatched ?? [])
   const { payment } = scene
   const { channel } = payment
   if (report.outcome === 'blocked' && isFrozenBeside(scene, report.unmatched ?? [])) return passBy(scene)
@@ -161,8 +167,11 @@ async function applyTo(given: ReportCase, report: PaymentReport): Promise<Order>
   const over = payment.status === 'paid' || payment.status === 'closed' || (asked && payment.status === 'failed')
   // also when the attempt is over: its money may still come, and must pay no order
   if (outcome === 'blocked' && payment.status !== 'paid') {
-    const block = { channel, providerStatus, isWhole: blocksWhole(report), isNew: news.isNew }
-    await deps.screening.noteProvider(tx, subjectOf(scene), block)
+    const block = { channel, providerStatus, isWhole: blocksWhole(report), news: news.map(nameOf) }
+    await deps.screening.noteProvider(tx, subjectOf(scene), {
+      ...block,
+      orderName: `${order.shortCode} (${order.code})`,
+    })
   }
   // the rest of an abandoned payment can still be paid: it is closed at its provider first
   if (outcome === 'blocked' && payment.status === 'closing' && report.unmatched !== undefined) return order
@@ -170,8 +179,8 @@ async function applyTo(given: ReportCase, report: PaymentReport): Promise<Order>
   const nextCheckAt = over
     ? await nextPollOfEnded(scene, { outcome, checks: payment.checks })
     : new Date(now.getTime() + nextCheckDelayMs(payment, payment.status))
-  const pendingUnits = stillPending(scene, report)
-  await updatePayment(tx, payment, { status: payment.status, pendingUnits, providerStatus, nextCheckAt }, now)
+  const told = stillTold(scene, report)
+  await updatePayment(tx, payment, { status: payment.status, toldUnits: told, providerStatus, nextCheckAt }, now)
   if (!over) return limitWait(scene)
   if (outcome === 'unknown' && nextCheckAt !== null) return order
   if (outcome === 'unknown') return giveUp(scene)
@@ -190,8 +199,8 @@ async function applyEnding(
   const status = payment.status === 'failed' ? 'failed' : ending.status
   const checks = checksAfter(payment, { status })
   const nextCheckAt = await nextPollOfEnded(scene, { outcome, checks })
-  const pendingUnits = stillPending(scene, report)
-  await updatePayment(tx, payment, { status, pendingUnits, providerStatus, nextCheckAt, checks }, now)
+  const toldUnits = stillTold(scene, report)
+  await updatePayment(tx, payment, { status, toldUnits, providerStatus, nextCheckAt, checks }, now)
   if (payment.status === 'closing' || order.paymentId !== payment.id) return order
   const actor = `channel:${payment.channel}`
   const move = (from: Order, trigger: Trigger): Promise<Order> | Order =>
@@ -220,7 +229,10 @@ function sendersOf({ deps }: ReportCase, { transfers }: SeenReport): { network: 
 /** Consequence of the report for the order, without money that a person decided about. */
 type Verdict = {
   counted: bigint
+  /** With what is on its way. */
   seen: bigint
+  /** On its way according to the report, also what is frozen of it. */
+  told: bigint
   min: bigint
   complete: boolean
   moves: boolean
@@ -231,19 +243,26 @@ type Verdict = {
   completedAt: Date | null
 }
 
-function judge(scene: ReportCase, report: SeenReport, standing: Standing, clearance: Clearance): Verdict {
-  const { order, payment, policy } = scene
+async function judge(
+  scene: ReportCase,
+  report: SeenReport,
+  standing: Standing,
+  clearance: Clearance,
+): Promise<Verdict> {
+  const { tx, order, payment, policy } = scene
   const counted = undecidedUnits(report.final, standing)
-  const seen = undecidedUnits(report.final + report.pending, standing)
+  const came = undecidedUnits(report.final + report.pending, standing)
+  const told = came - counted
+  const pending = await findUnfrozen(tx, payment, told)
+  const seen = counted + pending
   const min = payment.priceUnits ?? minAcceptedUnits(priceUnitsOf(order, payment), policy)
   const moves = movesOrder(scene, report)
-  const decided = report.final + report.pending - seen
+  const decided = report.final + report.pending - came
   const at = completedAt(report.transfers, min + decided)
   const complete = moves && counted >= min && report.isPart !== true && clearance === 'clear'
-  const pending = seen - counted
-  const since = pendingSince(payment, pending, scene.now)
+  const since = pendingSince(payment, told, scene.now)
   const isStale = report.transfers.length === 0 && pending > 0n && since !== null && isPastWaiting(since, scene.now)
-  return { counted, seen, min, complete, moves, isStale, clearance, completedAt: at }
+  return { counted, seen, told, min, complete, moves, isStale, clearance, completedAt: at }
 }
 
 function statusAfter({ payment }: ReportCase, { complete, seen, moves }: Verdict): PaymentStatus {
@@ -253,24 +272,23 @@ function statusAfter({ payment }: ReportCase, { complete, seen, moves }: Verdict
   return moves && seen > 0n ? 'confirming' : 'awaiting'
 }
 
-async function applyMoney(scene: ReportCase, told: SeenReport): Promise<Order> {
+async function applyMoney(scene: ReportCase, said: SeenReport): Promise<Order> {
   const { tx, payment, now } = scene
   const standing = await readStanding(tx, payment)
-  const report = withoutRecorded(told, standing.records)
+  const report = withoutRecorded(said, standing.records)
   const clearance = await scene.deps.screening.look(tx, subjectOf(scene), sendersOf(scene, report))
-  const verdict = judge(scene, report, standing, clearance)
+  const verdict = await judge(scene, report, standing, clearance)
   const status = statusAfter(scene, verdict)
   const receivedUnits = bookedUnits(report.final, standing)
-  const { counted: final, seen } = verdict
+  const { counted: final, seen, told: toldUnits } = verdict
   const checks = checksAfter(payment, { status, receivedUnits })
   const nextCheckAt = nextMoneyCheck({ ...payment, checks }, { status, final, seen }, now.getTime())
   const { providerStatus } = report
-  const pendingUnits = seen - final
-  const change = { status, receivedUnits, pendingUnits, providerStatus, nextCheckAt, checks }
+  const change = { status, receivedUnits, toldUnits, providerStatus, nextCheckAt, checks }
   await updatePayment(tx, payment, change, now)
   const moved = await moveOrder(scene, verdict)
   await recordMoney({ ...scene, standing, payment: { ...payment, receivedUnits } }, report, moved, verdict)
-  const after = { ...scene, order: moved, payment: { ...payment, pendingAt: pendingSince(payment, pendingUnits, now) } }
+  const after = { ...scene, order: moved, payment: { ...payment, pendingAt: pendingSince(payment, toldUnits, now) } }
   if (nextCheckAt !== null) return verdict.isStale ? giveUp(after) : moved
   if (!ENDED.includes(status)) return moved
   // what the report has just recorded waits for a person too
@@ -334,11 +352,15 @@ const wasInTime = (order: Order, at: Date | null): boolean =>
  * Not complete or not final: the order shows what was seen, and moves back if that leaves the chain. It waits once for
  * the same money.
  */
-async function follow(scene: ReportCase, { seen, min, moves, isStale, completedAt: at }: Verdict): Promise<Order> {
+async function follow(
+  scene: ReportCase,
+  { counted, told, min, moves, isStale, completedAt: at }: Verdict,
+): Promise<Order> {
   const { tx, order, payment, requestId, deps } = scene
   if (order.paymentId !== payment.id) return order
   const late = at !== null && at > order.expiresAt
-  const enough = moves && seen >= min
+  // without a block nothing but dust is frozen, and that stops nobody's order
+  const enough = moves && counted + told >= min
   const actor = `channel:${payment.channel}`
   if (enough && !late && !isStale && allows(order.status, 'seePayment'))
     return deps.transition(tx, order, { trigger: 'seePayment', actor, requestId })

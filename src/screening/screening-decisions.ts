@@ -41,15 +41,22 @@ function checkDecidable({ status, purpose }: Screening, decision: Decision, isAs
   throw conflict(`The screening is ${status} already. Nothing changed.`)
 }
 
+/** What its provider blocks may have become more, or less, than the person saw. */
+function checkShown({ updatedAt }: Screening, shown: string | undefined): void {
+  if (shown !== undefined && Date.parse(shown) !== updatedAt.getTime())
+    throw conflict('The screening has changed. Read it again, then repeat.')
+}
+
 /**
  * A person decides about an address that is not cleared.
+ * @param decision `updatedAt`: of the screening that the person saw
  * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT, FORBIDDEN, UNAUTHORIZED
  */
 export async function decideScreening(
   deps: DecisionDeps,
   context: RequestContext,
   id: string,
-  { decision, reason }: { decision: Decision; reason: string },
+  { decision, reason, updatedAt }: { decision: Decision; reason: string; updatedAt?: string },
 ): Promise<void> {
   const { actor } = context
   const found = await findSeenScreening(deps, actor, id)
@@ -61,12 +68,13 @@ export async function decideScreening(
     await deps.wakeSubject(tx, found, now)
     const screening = await lockScreening(tx, found)
     if (!screening) throw new AppError('OBJECT_NOT_FOUND')
+    checkShown(screening, updatedAt)
     checkDecidable(screening, decision, await isLeased(tx, SCREENING_POLLS.table, screening, now))
     const { status } = DECISIONS[decision]
     await updateScreening(tx, screening, { status, nextCheckAt: null, decidedBy: nameOf(context), reason }, now)
     await context.remember(tx, null)
-    const { companyId, purpose, subjectId, address, status: before } = screening
-    const detail = { screeningId: id, purpose, subjectId, address, before, reason }
+    const { companyId, purpose, subjectId, address, isWhole, status: before } = screening
+    const detail = { screeningId: id, purpose, subjectId, address, isWhole, before, reason }
     await deps.audit.write(tx, context, {
       ...{ companyId, action: `screening.${decision}`, object: `screening:${id}`, detail },
     })

@@ -3,12 +3,12 @@ import { type Clock, DAY } from '../kernel/clock.ts'
 import { newId } from '../kernel/ids.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
 import { type Answer, type Place, type ScreeningStatus, type Verdict, worstOf } from './screening.ts'
-import { tellBlocked } from './screening-mails.ts'
+import { type FrozenNews, tellBlocked, tellFrozen } from './screening-mails.ts'
 import {
   insertAnswer,
   insertScreening,
   listScreeningsOf,
-  lockScreening,
+  lockBlock,
   type Release,
   reopenScreening,
   type Screening,
@@ -27,13 +27,9 @@ export type Subject = SubjectKey & {
   release?: Release | null
 }
 
-type ProviderBlock = {
-  channel: string
-  providerStatus: string
+type ProviderBlock = FrozenNews & {
   /** It blocks all of the payment, not only amounts that it names. */
   isWhole: boolean
-  /** It names an amount that was not known before. */
-  isNew: boolean
 }
 
 /** The gate that all money passes. It calls no source, so it may be used inside a transaction. */
@@ -84,24 +80,17 @@ const isOld = ({ status, purpose, updatedAt }: Screening, now: Date): boolean =>
  */
 function widen(
   { status, isWhole: was }: Pick<Screening, 'status' | 'isWhole'>,
-  { isWhole, isNew }: ProviderBlock,
+  { isWhole, news }: ProviderBlock,
 ): { isWhole: boolean | null; tells: boolean } {
   const isReturned = status === 'returned'
+  const isNew = news.length > 0
+  // what an older node noted counts as all
   if (isWhole) {
     const widens = was === false || (was === null && !isReturned)
-    return { isWhole: widens ? true : null, tells: widens && isReturned }
+    return { isWhole: widens ? true : null, tells: was === false || (isReturned && isNew) }
   }
   const narrows = !isReturned && (was === null || (was && isNew))
   return { isWhole: narrows ? false : null, tells: isReturned && isNew }
-}
-
-/** @returns whether a person must hear of it */
-async function noteAgain(tx: Tx, known: Screening, block: ProviderBlock, now: Date): Promise<boolean> {
-  const locked = await lockScreening(tx, known)
-  if (!locked) return false
-  const { isWhole, tells } = widen(locked, block)
-  if (isWhole !== null) await updateBlock(tx, locked, isWhole, now)
-  return tells
 }
 
 export function openScreeningGate({ clock, screens, wake, alarm }: GateDeps): ScreeningGate {
@@ -145,17 +134,22 @@ export function openScreeningGate({ clock, screens, wake, alarm }: GateDeps): Sc
         at: now,
       } as const
       const isFirst = await insertScreening(tx, fresh)
-      const known = isFirst ? undefined : (await listScreeningsOf(tx, subject)).find(({ address }) => address === null)
-      if (!isFirst && !(known && (await noteAgain(tx, known, block, now)))) return
+      const known = isFirst ? undefined : await lockBlock(tx, subject)
+      const next = known ? widen(known, block) : { isWhole, tells: true }
+      if ((!isFirst && !known) || (next.isWhole === null && !next.tells)) return
+      if (known && next.isWhole !== null) await updateBlock(tx, known, next.isWhole, now)
       const row = { ...fresh, id: known?.id ?? fresh.id }
       const answer: Answer = {
         verdict: 'blocked',
         level: null,
         reasons: [providerStatus],
-        evidence: { channel, providerStatus },
+        evidence: { channel, providerStatus, isWhole },
       }
       await insertAnswer(tx, row, { id: newId(now.getTime()), source: 'provider', answer, at: now })
-      await tellBlocked(alarm, tx, row, [{ source: channel, answer }])
+      if (!next.tells) return
+      // a further record of what was returned is decided about by itself
+      if (known?.status === 'returned' && next.isWhole === null) await tellFrozen(alarm, tx, row, block)
+      else await tellBlocked(alarm, tx, row, [{ source: channel, answer }])
     },
     async renew(tx, key) {
       if (!screens) return false

@@ -27,9 +27,20 @@ export async function tellHeld(alarm: RaiseAlarm, tx: Tx, row: Subject, said: re
   })
 }
 
+/** What a provider blocks. */
+const extentOf = (isWhole: boolean): string =>
+  isWhole
+    ? 'It blocks all of the payment, whatever it named before: returning it is about all that is on its way.'
+    : 'It blocks the amounts that it named: each is a record of its own under Mispayments.'
+
 /** A hit may have to be reported to an authority, so each gets its own mail. */
-export async function tellBlocked(alarm: RaiseAlarm, tx: Tx, row: Subject, said: readonly Said[]): Promise<void> {
-  const { purpose, address, companyId, id } = row
+export async function tellBlocked(
+  alarm: RaiseAlarm,
+  tx: Tx,
+  row: Subject & Pick<Screening, 'isWhole'>,
+  said: readonly Said[],
+): Promise<void> {
+  const { purpose, address, companyId, id, isWhole } = row
   const blocking = said.filter(({ answer }) => answer.verdict === 'blocked')
   const lines = blocking.map(({ source, answer }) => `${source}: ${answer.reasons.join(', ')}`)
   const who = address === null ? `A ${purpose}` : `The address ${address} of a ${purpose}`
@@ -38,9 +49,40 @@ export async function tellBlocked(alarm: RaiseAlarm, tx: Tx, row: Subject, said:
     paragraphs: [
       `${who} of company ${companyId} (screening ${id}) did not pass the screening. Nothing moves.`,
       `${lines.join('; ')}.`,
+      ...(isWhole === null ? [] : [extentOf(isWhole)]),
       'Decide in the back office under Identity, and do not tell the payer why. Money of a listed person may have to be ' +
         'frozen and reported instead of returned: ask your counsel.',
     ],
     path: officePathsOf(companyId).screening,
+  })
+}
+
+/** What a payment's provider says of money that it holds. */
+export type FrozenNews = {
+  channel: string
+  providerStatus: string
+  /** The amounts beside the payment that wait now and did not wait before, with their coins. */
+  news: readonly string[]
+  /** For people. */
+  orderName: string
+}
+
+/** More than a person returned: a record that waits, although the screening is decided. */
+export async function tellFrozen(
+  alarm: RaiseAlarm,
+  tx: Tx,
+  { companyId }: Pick<Screening, 'companyId'>,
+  { channel, providerStatus, news, orderName }: FrozenNews,
+): Promise<void> {
+  const amounts = news.join(', ')
+  await alarm(tx, {
+    subject: `A provider froze ${amounts} more`,
+    paragraphs: [
+      `${channel} froze ${amounts} for order ${orderName} of company ${companyId}: ${providerStatus}.`,
+      'The screening of that payment is decided already, and stays so. This money waits by itself: decide in the back office ' +
+        'under Mispayments, and do not tell the payer why. Money of a listed person may have to be frozen and reported ' +
+        'instead of returned: ask your counsel.',
+    ],
+    path: officePathsOf(companyId).mispayments,
   })
 }

@@ -48,6 +48,12 @@ export const findScreening = (q: Queryable, id: string): Promise<Screening | und
 export const lockScreening = (tx: Tx, { companyId, id }: Screening): Promise<Screening | undefined> =>
   tx.maybe<Screening>(sql`select ${COLUMNS} from screenings where company_id = ${companyId} and id = ${id} for update`)
 
+/** What a payment's provider blocks by its own screening. */
+export const lockBlock = (tx: Tx, { companyId, purpose, subjectId }: SubjectKey): Promise<Screening | undefined> =>
+  tx.maybe<Screening>(sql`
+    select ${COLUMNS} from screenings where company_id = ${companyId} and purpose = ${purpose}
+      and subject_id = ${subjectId} and coalesce(address, '') = '' for update`)
+
 export type Release = { decidedBy: string; reason: string }
 
 export type NewScreening = Omit<
@@ -77,7 +83,10 @@ export const reopenScreening = (tx: Tx, { companyId, id }: Screening, now: Date)
       updated_at = ${now}
     where company_id = ${companyId} and id = ${id} and status in ('clean', 'released')`)
 
-/** What its provider blocks now. A person decides about that, also one who returned less before. */
+/**
+ * What its provider blocks now. A person decides about that, also one who returned less before, and not by what was
+ * shown before: its time tells both apart, whichever node's clock is behind.
+ */
 export const updateBlock = (
   tx: Tx,
   { companyId, id }: Pick<Screening, 'companyId' | 'id'>,
@@ -85,11 +94,10 @@ export const updateBlock = (
   now: Date,
 ): Promise<number> =>
   tx.run(sql`
-    update screenings set is_whole = ${isWhole}, status = 'blocked',
-      decided_by = case when status = 'blocked' then decided_by end, reason = case when status = 'blocked' then reason end,
+    update screenings set is_whole = ${isWhole}, status = 'blocked', decided_by = null, reason = null,
       told_at = case when status = 'blocked' then told_at end,
       opened_at = case when status = 'blocked' then opened_at else ${now}::timestamptz end,
-      updated_at = case when status = 'blocked' then updated_at else ${now}::timestamptz end
+      updated_at = greatest(${now}::timestamptz, updated_at + interval '1 millisecond')
     where company_id = ${companyId} and id = ${id}`)
 
 export type ScreeningChange = {

@@ -37,6 +37,7 @@ const viewScreening = (row: ListedScreening) => ({
   network: row.network,
   address: row.address,
   status: row.status,
+  isWhole: row.isWhole,
   answers: row.answers.map((answer) => ({ ...answer, at: new Date(answer.at).toISOString() })),
   decidedBy: row.decidedBy,
   reason: row.reason,
@@ -117,8 +118,7 @@ export const screeningRoutes: FastifyPluginAsyncTypebox<DecisionDeps> = async (a
       },
     },
     async (request) => {
-      const { reason } = request.body
-      await decideScreening(deps, contextOf(request), request.params.id, { decision: 'release', reason })
+      await decideScreening(deps, contextOf(request), request.params.id, { ...request.body, decision: 'release' })
       return ok(null)
     },
   )
@@ -139,8 +139,7 @@ export const screeningRoutes: FastifyPluginAsyncTypebox<DecisionDeps> = async (a
       },
     },
     async (request) => {
-      const { reason } = request.body
-      await decideScreening(deps, contextOf(request), request.params.id, { decision: 'return', reason })
+      await decideScreening(deps, contextOf(request), request.params.id, { ...request.body, decision: 'return' })
       return ok(null)
     },
   )

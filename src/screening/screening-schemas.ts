@@ -41,6 +41,12 @@ export const ScreeningSchema = Type.Object(
     network: Nullable(Type.Integer({ description: 'Chain id.' })),
     address: Nullable(Type.String({ description: 'Null: a payment provider screened by itself.' })),
     status: Type.String({ enum: [...SCREENING_STATUSES] }),
+    isWhole: Nullable(
+      Type.Boolean({
+        description:
+          'A payment provider blocks all of the payment; false: only amounts that it named. Null: an address, or not known.',
+      }),
+    ),
     answers: Type.Array(Type.Object(answer), { description: 'What each source said last.' }),
     decidedBy: Nullable(Type.String()),
     reason: Nullable(Type.String()),
@@ -59,4 +65,10 @@ export const ScreeningDetailSchema = Type.Object({
 
 export const DecideBody = Type.Object({
   reason: Type.String({ minLength: 3, maxLength: 500, description: 'Why, for the record.' }),
+  updatedAt: Type.Optional(
+    Type.String({
+      format: 'date-time',
+      description: 'Of the screening that you read. If it has changed since, 409 `OBJECT_CONFLICT`.',
+    }),
+  ),
 })

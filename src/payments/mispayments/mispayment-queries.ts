@@ -1,3 +1,4 @@
+import { unfrozen } from '../../companies/order-money-queries.ts'
 import { joinSql, type Queryable, type Sql, sql, type Tx, unnamed } from '../../db/db.ts'
 import type { Fiat } from '../../kernel/money.ts'
 
@@ -25,7 +26,7 @@ export type Mispayment = {
   borneBy: LossBearer | null
   /** Its provider names another coin for the same sum now. */
   isRenamed: boolean
-  /** That coin; null: not renamed, or by an older node. */
+  /** That coin; null: not renamed, or by an older node, until its provider tells of the sum again. */
   renamedTo: string | null
   createdAt: Date
   updatedAt: Date
@@ -141,9 +142,13 @@ export type MispaymentChange = {
   renamedTo?: string | null
 }
 
+/**
+ * The order of decisions and reports is told by their times: no change is older than an earlier one, whichever node's
+ * clock is behind.
+ */
 export async function updateMispayment(
   tx: Tx,
-  { companyId, id }: Mispayment,
+  { companyId, id, paymentId, kind }: Mispayment,
   change: MispaymentChange,
   now: Date,
 ): Promise<void> {
@@ -154,9 +159,14 @@ export async function updateMispayment(
       is_renamed = case when ${change.renamedTo !== undefined} then ${change.renamedTo ?? null}::text is not null else is_renamed end,
       renamed_to = case when ${change.renamedTo !== undefined} then ${change.renamedTo ?? null}::text else renamed_to end,
       grown_at = case when ${change.units?.toString() ?? null}::numeric > units then ${now} else grown_at end,
-      updated_at = ${now}
+      updated_at = (select greatest(${now}::timestamptz, max(m.updated_at)) from mispayments m
+        where m.company_id = ${companyId} and m.payment_id = ${paymentId} and m.kind = ${kind})
     where company_id = ${companyId} and id = ${id}`)
 }
+
+/** Notes the coin that an older node renamed the record to. */
+export const updateNewName = (tx: Tx, { companyId, id }: Mispayment, renamedTo: string): Promise<number> =>
+  tx.run(sql`update mispayments set renamed_to = ${renamedTo} where company_id = ${companyId} and id = ${id}`)
 
 /** Money above the price that is returned, or being returned, by refunds of the order itself. */
 export async function sumRefundedExcess(tx: Tx, companyId: string, orderId: string): Promise<bigint> {
@@ -164,5 +174,18 @@ export async function sumRefundedExcess(tx: Tx, companyId: string, orderId: stri
     select coalesce(sum(excess_units), 0) as units from refunds
     where company_id = ${companyId} and order_id = ${orderId} and mispayment_id is null
       and status not in ('rejected', 'refused')`)
+  return BigInt(units)
+}
+
+/** What of these units, that a report tells to be on their way, is not frozen. */
+export async function findUnfrozen(
+  q: Queryable,
+  { companyId, id }: { companyId: string; id: string },
+  told: bigint,
+): Promise<bigint> {
+  if (told === 0n) return 0n
+  const { units } = await q.one<{ units: string }>(sql`
+    select ${unfrozen(sql`p`, sql`${told}::numeric`)} as units from payments p
+    where p.company_id = ${companyId} and p.id = ${id}`)
   return BigInt(units)
 }

@@ -1,5 +1,4 @@
 import type { UnmatchedMoney } from '../../channels/channel.ts'
-import { dollarUnits } from '../../channels/usdc-text.ts'
 import type { Tx } from '../../db/db.ts'
 import { newId } from '../../kernel/ids.ts'
 import {
@@ -21,8 +20,9 @@ import {
   type Mispayment,
   type MispaymentKind,
   updateMispayment,
+  updateNewName,
 } from './mispayment-queries.ts'
-import { bringSumTo } from './one-sum.ts'
+import { bringSumTo, findNewName } from './one-sum.ts'
 import {
   bookedUnits,
   HELD,
@@ -185,32 +185,49 @@ function partsOf(
   return records.filter((one) => isUnder(one, reference) && (one.asset === asset || !isBeside(one.asset)))
 }
 
-/** What reports about money beside a payment said that was not known before. */
-export type UnmatchedNews = {
-  isNew: boolean
-  /** By how much its known value grew, in USDC units; less than zero: it was told as less. */
-  dollars: bigint
+/** The records of a payment's money beside it, also of what an older node renamed. */
+async function lockBeside(
+  tx: Tx,
+  { companyId, id }: Payment,
+  transfers: readonly UnmatchedMoney[],
+): Promise<Mispayment[]> {
+  const records = (await lockMispayments(tx, companyId, id)).filter(({ kind }) => kind === 'wrong_token')
+  const nameless = records.filter(({ isRenamed, renamedTo }) => isRenamed && renamedTo === null)
+  const found = nameless.flatMap((record) => {
+    const sum = transfers.find(({ reference }) => isUnder(record, reference))
+    const parts = sum ? records.filter((one) => isUnder(one, sum.reference)) : []
+    return sum ? [{ record, renamedTo: findNewName(record, parts) }] : []
+  })
+  for (const { record, renamedTo } of found) await updateNewName(tx, record, renamedTo)
+  for (const { record, renamedTo } of found) record.renamedTo = renamedTo
+  return records
 }
+
+/** After all that was changed before, whichever node's clock is behind: what was decided about had come by then. */
+const after = (records: readonly Mispayment[], now: Date): Date =>
+  new Date(Math.max(now.getTime(), ...records.map(({ updatedAt }) => updatedAt.getTime() + 1)))
 
 /**
  * Money that does not count, such as other tokens at the address: recorded but not booked. What a person decided about
  * never changes: more money under its reference becomes a record of its own. So does another token of the same
  * transaction. If a provider names another coin for one sum, it waits in that one (`one-sum.ts`).
+ * @returns what waits now and did not wait before
  */
 export async function recordUnmatchedTransfers(
-  { tx, order: { companyId, id: orderId }, payment: { id: paymentId }, now: createdAt }: MispaymentContext,
+  { tx, order: { companyId, id: orderId }, payment, now }: MispaymentContext,
   transfers: readonly UnmatchedMoney[],
-): Promise<UnmatchedNews> {
-  const news = { isNew: false, dollars: 0n }
+): Promise<UnmatchedMoney[]> {
+  const news: UnmatchedMoney[] = []
   if (transfers.length === 0) return news
-  const load = async () =>
-    (await lockMispayments(tx, companyId, paymentId)).filter(({ kind }) => kind === 'wrong_token')
+  const { id: paymentId } = payment
+  const load = () => lockBeside(tx, payment, transfers)
   let records = await load()
+  const createdAt = after(records, now)
   let room = MOST_LOOK_ALIKES - records.filter(isLookAlike).length
   for (const transfer of transfers) {
     const { asset, reference } = transfer
     const total = transfer.units < MOST_UNITS ? transfer.units : MOST_UNITS
-    const { close, reopen, insert, more, isNew } = bringSumTo(partsOf(transfer, { transfers, records }), {
+    const { close, reopen, insert, isNew } = bringSumTo(partsOf(transfer, { transfers, records }), {
       asset,
       units: total,
     })
@@ -226,8 +243,7 @@ export async function recordUnmatchedTransfers(
       records.push(made)
     }
     if (close.length > 0 || reopen) records = await load()
-    news.isNew ||= isNew
-    news.dollars += dollarUnits({ asset, units: more }) ?? 0n
+    if (isNew) news.push({ asset, reference, units: reopen?.units ?? insert ?? 0n })
   }
   return news
 }

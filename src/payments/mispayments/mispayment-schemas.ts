@@ -48,7 +48,15 @@ export const MispaymentList = Type.Object({
 })
 
 export const AcceptMispaymentBody = Type.Object({ reason: Type.Optional(Type.String({ maxLength: 256 })) })
-export const IgnoreMispaymentBody = Type.Object({ reason: Type.String({ minLength: 1, maxLength: 256 }) })
+export const IgnoreMispaymentBody = Type.Object({
+  reason: Type.String({ minLength: 1, maxLength: 256 }),
+  units: Type.Optional(
+    Type.String({
+      pattern: '^[0-9]{1,38}$',
+      description: 'Of the record that you read. If it is about more or less by now, 409 `OBJECT_CONFLICT`.',
+    }),
+  ),
+})
 export const BearLossBody = Type.Object({
   by: Type.Unsafe<LossBearer>(
     Type.String({

@@ -117,11 +117,14 @@ function checkAcceptable(record: Mispayment, counted: bigint): void {
       message: `Only underpaid or late money can be accepted as a payment; this is ${record.kind}. ${way}`,
     })
   }
-  if (record.units !== counted) {
-    throw new AppError('OBJECT_CONFLICT', {
-      message: 'The money of this payment has changed. Read the record again, then repeat.',
-    })
-  }
+  checkUnchanged(record, counted)
+}
+
+/** Nobody decides about money that was not shown. */
+function checkUnchanged({ units }: Mispayment, shown: bigint): void {
+  if (units === shown) return
+  const message = 'The money of this payment has changed. Read the record again, then repeat.'
+  throw new AppError('OBJECT_CONFLICT', { message })
 }
 
 /** Accepting a part while the whole price is on the chain would turn the rest into an overpayment. */
@@ -205,17 +208,22 @@ export async function acceptMispayment(
   if (refused !== null) throw refused
 }
 
-/** Leaves the money in suspense and stores the reason. */
+/**
+ * Leaves the money in suspense and stores the reason.
+ * @param body `units`: of the record that the person saw
+ * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT
+ */
 export async function ignoreMispayment(
   deps: MispaymentDeps,
   context: RequestContext,
   id: string,
-  body: { reason: string },
+  body: { reason: string; units?: string },
 ): Promise<void> {
   const { actor } = context
   await deps.db.tx(async (tx) => {
     const { order, payment, record } = await lockUndecided(tx, actor, id)
     if (record.kind === 'orphaned') throw new AppError('OBJECT_CONFLICT', { message: BEAR_IT })
+    if (body.units !== undefined) checkUnchanged(record, BigInt(body.units))
     await checkScreened(deps, tx, record)
     const now = new Date(deps.clock())
     const decision = { status: 'ignored', decidedBy: `${actor.kind}:${actor.id}`, reason: body.reason } as const

@@ -26,13 +26,15 @@ export type SumChange<P extends Part> = {
   insert: bigint | null
   /** How much more the sum is than before in the value of this coin; less than zero: it was told as less. */
   more: bigint
-  /** Whether money came, or its first amount: another name alone is nothing new. */
+  /** Whether more waits than before, or its first amount: another name alone is nothing new. */
   isNew: boolean
 }
 
 /** Both dollar coins are one value, counted in the digits of the finer one. */
 const currencyOf = (asset: string): string => (dollarScale(asset) === undefined ? asset : 'dollar')
 const scaleOf = (asset: string): bigint => dollarScale(asset) ?? 1n
+/** A sum grows by no less than the coarser of its coins can say: the rest is the rounding of the finer one. */
+const leastGrowth = (value: string): bigint => (value === 'dollar' ? scaleOf('USDC') : 1n)
 const sumOf = (parts: readonly Part[]): bigint =>
   parts.reduce((total, { asset, units }) => total + units * scaleOf(asset), 0n)
 
@@ -40,10 +42,27 @@ const isWaiting = ({ status }: Part): boolean => status === 'open'
 const isSettled = (part: Part): boolean => !isWaiting(part) && !part.isRenamed
 
 /** Whether the money of a renamed record is counted in another record of the same value. */
-function isMoved(part: Part, parts: readonly Part[]): boolean {
-  if (!part.isRenamed) return false
-  if (part.renamedTo !== null) return currencyOf(part.renamedTo) === currencyOf(part.asset)
-  return parts.some((one) => one !== part && currencyOf(one.asset) === currencyOf(part.asset))
+const isMoved = ({ asset, isRenamed, renamedTo }: Part): boolean =>
+  isRenamed && renamedTo !== null && currencyOf(renamedTo) === currencyOf(asset)
+
+/** No coin: nothing tells which one, and none of the same value. */
+const ANOTHER = '?'
+
+/**
+ * The coin that an older node renamed a record to, from what no report changes: that node made the record in the other
+ * coin, or opened it again, at the same time. What came back after that in the first coin took in its other records.
+ */
+export function findNewName(part: Part, parts: readonly Part[]): string {
+  const at = part.updatedAt.getTime()
+  const own = parts.filter((one) => one !== part && currencyOf(one.asset) === currencyOf(part.asset))
+  const wasThere = own.filter(({ createdAt }) => createdAt.getTime() <= at)
+  if (wasThere.some((one) => one.asset === part.asset && one.updatedAt.getTime() > at)) return part.asset
+  const others = parts.filter(({ asset }) => asset !== part.asset)
+  const next =
+    others.find(({ createdAt }) => createdAt.getTime() === at) ??
+    others.find(({ isRenamed, updatedAt }) => !isRenamed && updatedAt.getTime() === at)
+  if (next) return next.asset
+  return wasThere.some(({ asset }) => asset !== part.asset) ? part.asset : ANOTHER
 }
 
 /** The parts that no report changes, up to the last decision. */
@@ -67,15 +86,16 @@ export function bringSumTo<P extends Part>(
   { asset, units }: { asset: string; units: bigint },
 ): SumChange<P> {
   const value = currencyOf(asset)
-  const known = parts.filter((part) => currencyOf(part.asset) === value && !isMoved(part, parts))
+  const known = parts.filter((part) => currencyOf(part.asset) === value && !isMoved(part))
   // an amount that cannot be read says nothing about one that waits
-  if (units === 0n && known.length === 0 && !parts.some(isWaiting))
-    return { ...NOTHING, insert: 0n, isNew: parts.length === 0 }
+  if (units === 0n && known.length === 0 && !parts.some(isWaiting)) return { ...NOTHING, insert: 0n, isNew: true }
   const all = fixedOf(parts)
   const fixed = known.filter((part) => all.includes(part))
   const scale = scaleOf(asset)
   const due = (units * scale - sumOf(fixed)) / scale
-  if (due <= 0n) return NOTHING
+  const grows = (by: bigint, before: readonly P[]): boolean =>
+    by * scale >= (before.length > 0 ? leastGrowth(value) : 1n)
+  if (!grows(due, fixed)) return NOTHING
   const free = parts.filter((part) => !all.includes(part))
   const live = free.filter((part) => isWaiting(part) && part.asset === asset)
   const back = live.length === 0 ? free.find((part) => part.isRenamed && part.asset === asset) : undefined
@@ -83,13 +103,25 @@ export function bringSumTo<P extends Part>(
   const others = (fixed.length > 0 ? free : parts).filter((part) => isWaiting(part) && !live.includes(part))
   const stale = free.filter((part) => part.isRenamed && part !== back && known.includes(part))
   const lacking = due - sumOf(live) / scale
+  const waitsNow = grows(lacking, live)
   const before = sumOf(known)
-  const more = (sumOf(fixed) + (lacking > 0n ? due * scale : sumOf(live)) - before) / scale
-  const hadNoAmount = parts.every((part) => part.units === 0n || currencyOf(part.asset) === value)
+  const more = (sumOf(fixed) + (waitsNow ? due * scale : sumOf(live)) - before) / scale
   return {
     close: [...others, ...stale],
     reopen: back ? { record: back, units: due } : null,
-    insert: back || lacking <= 0n ? null : lacking,
-    ...{ more, isNew: more > 0n && (before > 0n || hadNoAmount) },
+    insert: back || !waitsNow ? null : lacking,
+    ...{ more, isNew: waitsNow && isNews(parts, { value, more, before }) },
   }
+}
+
+/** Whether what waits now did not wait under any name before. */
+function isNews(
+  parts: readonly Part[],
+  { value, more, before }: { value: string; more: bigint; before: bigint },
+): boolean {
+  if (!parts.some(isWaiting)) return true
+  const isFirst = parts.every(({ asset }) => currencyOf(asset) !== value)
+  const hadNoAmount = parts.every(({ asset, units }) => units === 0n || currencyOf(asset) === value)
+  // in its first other value all of the sum waits, also what was decided about
+  return (isFirst && parts.some(isSettled)) || (more > 0n && (before > 0n || hadNoAmount))
 }

@@ -35,7 +35,7 @@ function Inner({ screening }: { screening: Screening }) {
   const core = useCore()
   const can = useCan()
   const [way, setWay] = useState<Way | null>(null)
-  const { status, purpose, address, code, shortCode, network, reason, openedAt } = screening
+  const { status, purpose, address, isWhole, code, shortCode, network, reason, openedAt } = screening
   return (
     <>
       <p className="mb-3">
@@ -50,6 +50,7 @@ function Inner({ screening }: { screening: Screening }) {
             </code>,
           ],
           ...(network === null ? [] : ([[t.network, String(network)]] as [string, string][])),
+          ...(isWhole === null ? [] : ([[t.blocks, isWhole ? t.whole : t.named]] as [string, string][])),
           [t.since, <Time key="since" at={openedAt} long />],
           ...(code
             ? ([
@@ -74,7 +75,9 @@ function Inner({ screening }: { screening: Screening }) {
           ))}
         </div>
       )}
-      {way && <Decide key={way} id={screening._id} way={way} onDone={() => setWay(null)} />}
+      {way && (
+        <Decide key={`${way} ${screening.updatedAt}`} screening={screening} way={way} onDone={() => setWay(null)} />
+      )}
     </>
   )
 }
@@ -110,18 +113,20 @@ function Evidence({ screening }: { screening: Screening }) {
   )
 }
 
-function decide(id: string, way: Way, body: Record<string, string>): Promise<unknown> {
+/** Of what the page shows: what has changed since is decided about again. */
+function decide({ _id: id, updatedAt }: Screening, way: Way, values: Record<string, string>): Promise<unknown> {
   const path = { id }
+  const body = { ...values, updatedAt }
   if (way === 'release')
-    return call('POST /api/next/screenings/{id}/release', { path, body: body as Body<'releaseScreening'> })
-  return call('POST /api/next/screenings/{id}/return', { path, body: body as Body<'returnScreening'> })
+    return call('POST /api/next/screenings/{id}/release', { path, body: body as unknown as Body<'releaseScreening'> })
+  return call('POST /api/next/screenings/{id}/return', { path, body: body as unknown as Body<'returnScreening'> })
 }
 
-function Decide({ id, way, onDone }: { id: string; way: Way; onDone(): void }) {
+function Decide({ screening, way, onDone }: { screening: Screening; way: Way; onDone(): void }) {
   const t = useTexts(screeningTexts)
   const core = useCore()
   const action = useAction({
-    run: (values: Record<string, string>) => decide(id, way, values),
+    run: (values: Record<string, string>) => decide(screening, way, values),
     done: t.done,
     onDone,
   })

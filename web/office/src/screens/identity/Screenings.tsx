@@ -47,7 +47,7 @@ export function Screenings() {
 
 function Row({ screening, onShow }: { screening: Screening; onShow(): void }) {
   const t = useTexts(screeningTexts)
-  const { status, purpose, address, code, shortCode, openedAt, answers } = screening
+  const { status, purpose, address, isWhole, code, shortCode, openedAt, answers } = screening
   const telling = answers.filter(({ verdict }) => verdict !== 'clean')
   return (
     <div className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-3">
@@ -58,6 +58,7 @@ function Row({ screening, onShow }: { screening: Screening; onShow(): void }) {
       </code>
       <span className="text-sm text-soft">
         <Time at={openedAt} ago />
+        {isWhole !== null && ` · ${isWhole ? t.whole : t.named}`}
         {telling.length > 0 && ` · ${telling.map(({ source }) => wordFor(t.source, source)).join(', ')}`}
       </span>
       <span className="ml-auto flex items-center gap-3">

@@ -126,12 +126,12 @@ function Card({ mispayment }: { mispayment: Mispayment }) {
   )
 }
 
-function decide(id: string, way: Way, body: Record<string, string>): Promise<unknown> {
+function decide({ _id: id, units }: Mispayment, way: Way, body: Record<string, string>): Promise<unknown> {
   const path = { id }
   if (way === 'bear') return call('POST /api/next/mispayments/{id}/bear', { path, body: body as Body<'bearLoss'> })
   if (way === 'accept') return call('POST /api/next/mispayments/{id}/accept', { path, body })
   if (way === 'refund') return call('POST /api/next/mispayments/{id}/refund', { path, body })
-  return call('POST /api/next/mispayments/{id}/ignore', { path, body: body as Body<'ignoreMispayment'> })
+  return call('POST /api/next/mispayments/{id}/ignore', { path, body: { ...body, units } as Body<'ignoreMispayment'> })
 }
 
 /** The amount that arrived: in smallest units if the token's decimals are unknown. */
@@ -146,12 +146,14 @@ function Price({ mispayment: { fromAmount, fromAsset, toAmount } }: { mispayment
   return t.price(formatMoney(lang, fromAmount, fromAsset), formatMoney(lang, toAmount, 'USDC'))
 }
 
-function Decide({ mispayment, way, onClose }: { mispayment: Mispayment; way: Way; onClose(): void }) {
+function Decide({ mispayment: listed, way, onClose }: { mispayment: Mispayment; way: Way; onClose(): void }) {
+  // the list goes on, the decision is about what was shown when it was opened
+  const [mispayment] = useState(listed)
   const t = useTexts(texts)
   const can = useCan()
   const core = useCore()
   const action = useAction({
-    run: (values: Record<string, string>) => decide(mispayment._id, way, values),
+    run: (values: Record<string, string>) => decide(mispayment, way, values),
     done: t.done,
     onDone: onClose,
   })
