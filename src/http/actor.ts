@@ -76,8 +76,21 @@ declare module 'fastify' {
   }
 }
 
-/** Reads a request's credential; null when it has none. @throws UNAUTHORIZED for an invalid one */
-export type Authenticate = (request: FastifyRequest) => Promise<Actor | null>
+export type Authenticate = {
+  /** Reads a request's credential; null when it has none. @throws UNAUTHORIZED for an invalid one */
+  (request: FastifyRequest): Promise<Actor | null>
+  /** Whether its credential was valid within the last minutes. Asks only the memory of this node. */
+  knows(request: FastifyRequest): boolean
+}
+
+/**
+ * Whether an actor acts for a company that may sell, or operates this service. Accounts that anyone can open do
+ * neither: what is limited by address stays so for them.
+ */
+export const hasStanding = (actor: Actor | null): boolean => {
+  if (actor === null || !actor.valid || actor.role === 'SimpleUser') return false
+  return actor.companyId !== null || actor.role === 'SuperAdmin' || actor.role === 'SuperManager'
+}
 
 /** The actor of a request that needs one. @throws UNAUTHORIZED */
 export function actorOf(request: FastifyRequest): Actor {
