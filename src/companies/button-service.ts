@@ -23,8 +23,11 @@ import { type CompanyDeps, noteChange } from './company-service.ts'
 
 export type ButtonDeps = CompanyDeps & {
   fiatAssets: readonly Fiat[]
-  /** A company's largest order, given in EUR, in a currency; null: there is no rate to compare by. */
-  largestOrder: (maximum: string, asset: Fiat) => Promise<Money | null>
+  /** A company's largest order, given in EUR, in a currency; null: there are no rates to compare by. */
+  largestOrder: {
+    ask(maximum: string, asset: Fiat): Promise<Money | null>
+    peek(maximum: string, asset: Fiat): Money | null
+  }
   /** On a chain, less does not sell a reference. */
   dustUnits: bigint
 }
@@ -97,11 +100,14 @@ export function readPrice(
   return { price: formatMoney({ asset, units }), currency: asset }
 }
 
-/** Asks for rates: call before opening a transaction. @throws OBJECT_NOT_FOUND */
+/**
+ * Asks for rates: call before opening a transaction. Null: there are none to compare by, and each order is compared
+ * again. @throws OBJECT_NOT_FOUND
+ */
 export async function largestOf(deps: ButtonDeps, companyId: string, asset: Fiat): Promise<Money | null> {
   const company = await deps.cache.company(companyId)
   if (!company) throw new AppError('OBJECT_NOT_FOUND')
-  return deps.largestOrder(company.maxOrderAmount, asset)
+  return deps.largestOrder.ask(company.maxOrderAmount, asset)
 }
 
 /** What no order of the company may cost. @throws VALIDATION_FAILED */
