@@ -71,8 +71,12 @@ declare module 'fastify' {
     sealAnswer?: true
     /** `null` and `""` in the body reach the route instead of counting as absent. */
     keepNulls?: true
-    /** Acts on all that its filters match: an unknown name is refused, because without it more would match. */
-    refuseUnknown?: true
+    /** `""` in the body reaches the route, as a filter that matches nothing; `null` counts as absent. */
+    keepEmptyText?: true
+    /** Without the field of this name the route takes all there is, so an empty one is refused. */
+    allWithout?: string
+    /** Unknown names are refused, because without them the route would do more than was meant; but these are ignored. */
+    refuseUnknown?: { except: readonly string[] }
   }
 }
 

@@ -39,19 +39,23 @@ function findUnstorable(value: unknown): string | undefined {
   return undefined
 }
 
-/**
- * `null` and `""` count as absent for optional fields, at every depth. Not an empty `amount`: absent, it would mean all
- * the money that is left. A form of a page says itself what is wrong with it. @throws VALIDATION_FAILED
- */
-function dropEmpty(value: unknown, isApi: boolean): void {
+/** `null` and `""` count as absent for optional fields, at every depth. */
+function dropEmpty(value: unknown, keepText: boolean): void {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return
   const record = value as Record<string, unknown>
   for (const name in record) {
     const inner = record[name]
-    if (isApi && name === 'amount' && inner === '') throw invalid(name, 'is empty: send an amount, or leave it out')
-    if (inner === null || inner === '') delete record[name]
-    else dropEmpty(inner, isApi)
+    if (inner === null || (inner === '' && !keepText)) delete record[name]
+    else dropEmpty(inner, keepText)
   }
+}
+
+/** @throws VALIDATION_FAILED for a field that is named and empty, where its absence means everything */
+function checkNotEmpty(part: unknown, name: string): void {
+  if (typeof part !== 'object' || part === null || !Object.hasOwn(part, name)) return
+  const value: unknown = Reflect.get(part, name)
+  if (value === null || value === '')
+    throw invalid(name, 'is empty: send a value, or leave it out to mean all there is')
 }
 
 /** A filter that was left empty in a form filters nothing. */
@@ -111,8 +115,9 @@ export function registerBodies(app: FastifyInstance): void {
       if (path !== undefined)
         throw invalid(path, 'contains a character that is not text (NUL or half a surrogate pair)')
     }
-    const { keepNulls, permission } = request.routeOptions.config
-    if (keepNulls !== true) dropEmpty(body, permission !== undefined)
+    const { keepNulls, keepEmptyText, allWithout } = request.routeOptions.config
+    if (allWithout !== undefined) for (const part of [body, request.query]) checkNotEmpty(part, allWithout)
+    if (keepNulls !== true) dropEmpty(body, keepEmptyText === true)
     dropEmptyFilters(request)
   })
 }
