@@ -98,18 +98,18 @@ async function findPlace(deps: CreateDeps, request: CreateRequest, tx: Tx | null
   return { companyId: session.companyId, collector, session, websiteUrl: websiteUrl ?? session.websiteUrl }
 }
 
-/** What a SimpleUser leaves out of an order comes from its session. @throws UNKNOWN_SESSION */
+/** What a SimpleUser leaves out of an order comes from its session; the body stays as sent. @throws UNKNOWN_SESSION */
 export async function fillFromSession(
   db: Queryable,
   actor: Actor | null,
   body: Partial<CreateOrderBody>,
-): Promise<void> {
+): Promise<Partial<CreateOrderBody>> {
   const { amount, fromAsset, sessionId } = body
   const isWhole = amount !== undefined && fromAsset !== undefined
-  if (actor?.role !== 'SimpleUser' || typeof sessionId !== 'string' || isWhole) return
+  if (actor?.role !== 'SimpleUser' || typeof sessionId !== 'string' || isWhole) return body
   const session = (await findButtonSession(db, sessionId)) ?? (await findButtonSessionByCode(db, sessionId))
   if (!session) throw new AppError('UNKNOWN_SESSION')
-  Object.assign(body, { amount: amount ?? session.price, fromAsset: fromAsset ?? session.currency })
+  return { ...body, amount: amount ?? session.price, fromAsset: fromAsset ?? session.currency }
 }
 
 /** Finds a till by its identifier within one company, or by its id; operators who name no company use the id. */
