@@ -127,6 +127,8 @@ test('every filter that was left empty counts as absent, in each list', async ()
     const { status, text } = await get(`${path}?${all}`)
     assert.equal(status, 200, `${path}: ${text}`)
   }
+  const lost = await get('events?after=')
+  assert.equal(lost.status, 422, 'without its cursor a program would read everything again')
   assert.equal((await get(`confirm_conversion?${all}`)).data.total, 1)
   assert.ok(Number((await get(`webhook-deliveries?${all}`)).data.total) > 0)
 })
