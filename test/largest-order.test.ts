@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import type { FastifyBaseLogger } from 'fastify'
+import { sql } from '../src/db/db.ts'
 import { HOUR, SECOND } from '../src/kernel/clock.ts'
 import { openRates } from '../src/rates/rate-service.ts'
 import { type Merchant, startTestService, type TestService } from './harness/service.ts'
@@ -150,4 +151,36 @@ test('a process that reads the currencies of its shops again reads EUR too, alth
   assert.equal(rates.peek('EUR'), null)
   await rates.readAgain()
   assert.ok(rates.peek('EUR'))
+})
+
+test('neither a session of a shop’s server nor a click at its button costs more than the largest order', async () => {
+  laterThat()
+  const [button, website] = ['b'.repeat(24), 'https://shop.example']
+  await host.db.run(sql`
+    insert into buy_buttons (id, company_id, name, website_url, website_origin, price, currency, page_price, created_at,
+      updated_at)
+    values (${button}, ${shop.companyId}, 'B', ${website}, ${website}, '10.00', 'EUR', true, now(), now())`)
+  const make = async (price: string, currency: string) => {
+    const body = { button, orderRef: `REF-${price}`, price, currency }
+    const { status, error } = await host.call('POST', '/api/next/buy-button/sessions', { as: shop, body })
+    return error?.details?.[0]?.message ?? status
+  }
+  const above = (most: string) => `must not be above ${most}, the largest order of this account`
+  assert.equal(await make('100000.01', 'EUR'), above('100000.00 EUR'))
+  assert.equal(await make('98000.00', 'CHF'), above('97826.08 CHF'))
+  assert.equal(await make('95000.00', 'CHF'), 200)
+  const click = async (price: string) => {
+    const query = new URLSearchParams({ id: button, orderRef: `click-${price}`, price, currency: 'EUR' })
+    const answer = await fetch(`${host.baseUrl}/buy-button/landing?${query}`, {
+      ...{ method: 'POST', headers: { origin: host.baseUrl }, body: new URLSearchParams() },
+    })
+    return answer.status
+  }
+  assert.equal(await click('100000.01'), 422)
+  assert.equal(await click('100000.00'), 200)
+  const rows = await host.db.many<{ price: string }>(sql`select price from button_sessions order by price`)
+  assert.deepEqual(
+    rows.map(({ price }) => price),
+    ['100000.00', '95000.00'],
+  )
 })
