@@ -71,12 +71,12 @@ const tooDeep = (): AppError =>
 const notUtf8 = (): AppError =>
   new AppError('MALFORMED_JSON', { message: 'The body is not UTF-8. Send JSON as UTF-8, or write \\u00e9 for é.' })
 
-/** Encodings whose every text is the same in UTF-8. */
-const UTF8_CHARSETS = ['utf-8', 'utf8', 'us-ascii']
+/** UTF-8, and what is always the same in it, as clients write them; an empty name says nothing. The bytes decide. */
+const UTF8_CHARSETS = ['', 'utf-8', 'utf8', 'utf_8', 'us-ascii', 'ascii']
 
 /** Why the body cannot be read as it is announced. Source: RFC 8259 section 8.1, JSON is UTF-8. */
 function unreadableOf({ headers }: FastifyRequest): AppError | undefined {
-  const charset = /;\s*charset\s*=\s*"?([^\s";]*)/i.exec(headers['content-type'] ?? '')?.[1]?.toLowerCase()
+  const charset = /;\s*charset\s*=\s*["']?([^\s"';]*)/i.exec(headers['content-type'] ?? '')?.[1]?.toLowerCase()
   if (charset !== undefined && !UTF8_CHARSETS.includes(charset)) {
     const message = `The charset ${charset.slice(0, 40)} is not read. Send JSON as UTF-8: Content-Type: application/json.`
     return new AppError('UNSUPPORTED_MEDIA_TYPE', { message })

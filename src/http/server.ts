@@ -177,10 +177,12 @@ function registerHeaders(app: FastifyInstance, config: ServerDeps['config']): vo
   const headers = { ...SECURITY_HEADERS, ...(https ? { 'strict-transport-security': 'max-age=31536000' } : {}) }
   app.addHook('onRequest', (request, reply, done) => {
     void reply.headers(headers).header('x-request-id', request.id)
-    const { httpVersion, headers: sent } = request.raw
-    // RFC 9112, section 3.2
-    const isHostless = httpVersion === '1.1' && sent.host === undefined
-    done(isHostless ? new AppError('MALFORMED_REQUEST', { message: 'Send the header Host with HTTP/1.1.' }) : undefined)
+    const { httpVersion, headers: sent, rawHeaders } = request.raw
+    // RFC 9112, section 3.2; of two lines Node keeps the first
+    const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host').length
+    const message = hosts > 1 ? 'Send the header Host once.' : 'Send the header Host with HTTP/1.1.'
+    const isWrong = hosts > 1 || (httpVersion === '1.1' && sent.host === undefined)
+    done(isWrong ? new AppError('MALFORMED_REQUEST', { message }) : undefined)
   })
   if (config.corsOrigins.length > 0) registerCors(app, config.corsOrigins)
 }
