@@ -75,7 +75,7 @@ declare module 'fastify' {
     keepEmptyText?: true
     /** Without the field of this name the route takes all there is, so an empty one is refused. */
     allWithout?: string
-    /** Unknown names are refused, because without them the route would do more than was meant; but these are ignored. */
+    /** Unknown names are refused, as without them the route would do more than was meant; these are ignored. */
     refuseUnknown?: { except: readonly string[] }
   }
 }

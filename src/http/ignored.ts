@@ -119,8 +119,8 @@ function refusalOf({ inBody, inQuery }: Unknown, { body, querystring }: Parts, e
 /**
  * Unknown body fields and query parameters have no effect (compat), but the response lists them in `Comptoir-Ignored`,
  * so that a typo such as `returnURL` is found; a route that would do more without them refuses them. They are removed
- * before the handler, because one that passes on its body or query would let a client set fields that it must not set. The start
- * fails for a route where they cannot be removed.
+ * before the handler, because one that passes on its body or query would let a client set fields that it must not
+ * set. The start fails for a route where they cannot be removed.
  */
 export function registerIgnored(app: FastifyInstance): void {
   const count = openCounter()

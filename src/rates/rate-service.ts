@@ -39,8 +39,8 @@ export type Rates = {
   /**
    * Reads the prices of the currencies sold in during the last week, unless a caller just did. Without it, a process
    * that prices orders only now and then would trust a source that stopped moving: between its rare reads the price may
-   * have moved. Also those whose rate was wanted in vain, so that it is known when it is back; and EUR beside any other,
-   * because limits are in EUR.
+   * have moved. Also those whose rate was wanted in vain, so that it is known when it is back; and EUR beside any
+   * other, because limits are in EUR.
    */
   readAgain(): Promise<void>
 }
