@@ -108,8 +108,8 @@ export function listLogins(): (Login & { current: boolean })[] {
 export const findLogin = (url: string | undefined): Login | undefined =>
   listLogins().find((login) => (url === undefined ? login.current : sameUrl(login.url, url)))
 
-/** @throws UsageError when the file is damaged */
-function readSandbox(): SandboxFile | undefined {
+/** An error when the file is damaged: only a command that needs it fails. */
+function readSandbox(): SandboxFile | UsageError | undefined {
   const file = join('data', 'sandbox.json')
   try {
     const found = readJson<SandboxFile | null>(file)
@@ -118,7 +118,7 @@ function readSandbox(): SandboxFile | undefined {
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
   }
-  throw new UsageError(`${file} is damaged. "npm start" in this folder writes it again.`)
+  return new UsageError(`${file} is damaged. "npm start" in this folder writes it again.`)
 }
 
 export type Connection = {
@@ -127,6 +127,8 @@ export type Connection = {
   /** For responses that are not JSON: files. */
   headers: Record<string, string>
   sandbox: SandboxFile | undefined
+  /** Why nothing is known of the sandbox of this folder. */
+  fault: UsageError | undefined
 }
 
 const NOTHING_KNOWN =
@@ -141,15 +143,20 @@ const KEY_WITHOUT_URL =
  * and the sandbox's key to the sandbox of this folder.
  * @throws UsageError when there is no key for it
  */
-function findKey(flags: Values, sandbox: SandboxFile | undefined): Login {
+function findKey(flags: Values, sandbox: SandboxFile | UsageError | undefined): Login {
   const { COMPTOIR_URL, COMPTOIR_API_KEY: apiKey, COMPTOIR_API_SECRET: apiSecret } = process.env
   const url = textOf(flags, 'url') ?? (COMPTOIR_URL || undefined)
-  if (apiKey && apiSecret && url !== undefined && COMPTOIR_URL && sameUrl(url, COMPTOIR_URL))
-    return { url, apiKey, apiSecret }
+  const isOfEnvironment = url !== undefined && Boolean(COMPTOIR_URL) && sameUrl(url, COMPTOIR_URL ?? '')
+  if ((isOfEnvironment || url === undefined) && Boolean(apiKey) !== Boolean(apiSecret)) {
+    const [set, missing] = apiKey ? ['KEY', 'SECRET'] : ['SECRET', 'KEY']
+    throw new UsageError(`COMPTOIR_API_${set} is set, but COMPTOIR_API_${missing} is not. Set both, or neither.`)
+  }
+  if (apiKey && apiSecret && isOfEnvironment) return { url, apiKey, apiSecret }
   const isHomeless = apiKey && apiSecret && !COMPTOIR_URL
   if (isHomeless && url === undefined) throw new UsageError(KEY_WITHOUT_URL)
   const stored = findLogin(url)
   if (stored) return { ...stored, url: url ?? stored.url }
+  if (sandbox instanceof UsageError) throw sandbox
   if (sandbox && (url === undefined || sameUrl(url, sandbox.baseUrl))) return { ...sandbox, url: sandbox.baseUrl }
   if (isHomeless) throw new UsageError(KEY_WITHOUT_URL)
   throw new UsageError(url ? `No key for ${url} is known here. Run "comptoir login --url ${url}".` : NOTHING_KNOWN)
@@ -164,17 +171,20 @@ export function connect(flags: Values): Connection {
   const sandbox = readSandbox()
   const { url: found, apiKey, apiSecret } = findKey(flags, sandbox)
   const url = addressOf(found)
+  const [known, fault] = sandbox instanceof UsageError ? [undefined, sandbox] : [sandbox, undefined]
   return {
     client: new Comptoir({ baseUrl: url, apiKey, apiSecret }),
     url,
     headers: { 'x-api-key': apiKey, 'x-api-secret': apiSecret },
-    sandbox: sandbox && new URL(sandbox.baseUrl).origin === new URL(url).origin ? sandbox : undefined,
+    sandbox: known && new URL(known.baseUrl).origin === new URL(url).origin ? known : undefined,
+    fault,
   }
 }
 
-/** @throws UsageError when the service is not the sandbox of this folder */
+/** @throws UsageError when the service is not the sandbox of this folder, or its file is damaged */
 export function connectSandbox(flags: Values): Connection & { sandbox: SandboxFile } {
   const connection = connect(flags)
+  if (connection.fault) throw connection.fault
   if (!connection.sandbox) {
     throw new UsageError(
       'This plays with test money and needs the sandbox: run it where "npm start" keeps data/sandbox.json.',

@@ -70,11 +70,11 @@ async function startWorkers(
   const { config, db, vault, clock, log, metrics } = ground
   const sender = await startSender({ db, vault, config, clock, log, metrics, tracer: ground.tracer })
   trade.seat.sender = sender
-  const onRefused = async ({ refundId }: MailOrder): Promise<void> => {
+  const onDropped = async ({ refundId }: MailOrder): Promise<void> => {
     if (refundId !== undefined) await noteUnasked(trade.refunds, refundId)
   }
   const handlers = {
-    [MAIL_JOB]: openMailJob({ db, vault, clock, log, metrics, config, onRefused }),
+    [MAIL_JOB]: openMailJob({ db, vault, clock, log, metrics, config, onDropped }),
     [NO_MAIL_JOB]: { run: async () => {} },
   }
   const runner = openJobRunner({ db, clock, log, handlers })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { SECOND } from '../src/kernel/clock.ts'
-import { Client, logIn, newEmail, PASSWORD, registerManager } from './harness/accounts.ts'
+import { Client, countStatuses, logIn, newEmail, PASSWORD, register, registerManager } from './harness/accounts.ts'
 import { callService, startTestService, type TestService } from './harness/service.ts'
 
 let offsetMs = 0
@@ -113,10 +113,52 @@ test('a status read with a company’s key counts for the company; with a wrong 
   for (let count = 0; count < 45; count += 1)
     guesses.push((await read({ authorization: `Bearer sk_wrong${count}` })).status)
   assert.deepEqual([guesses.filter((status) => status === 404).length, guesses.at(-1)], [39, 429])
-  // used up: the address's credentials are not even looked up, and the company's own address goes on
-  assert.match((await read(merchant.headers)).policies, /^"refused"/)
   const elsewhere = { ...merchant.headers, 'x-forwarded-for': '203.0.113.78' }
   assert.equal((await read(elsewhere)).status, 404)
+})
+
+/** Counts the look-ups of API keys that a node makes from now on. */
+function countLookUps({ db }: TestService): () => number {
+  const maybe = db.maybe.bind(db)
+  let count = 0
+  db.maybe = ((query: Parameters<typeof maybe>[0]) => {
+    if (JSON.stringify(query).includes('api_keys')) count += 1
+    return maybe(query)
+  }) as typeof db.maybe
+  return () => count
+}
+
+test('an address that used up its invalid credentials guesses without a look-up, and shuts no key out that is in use', async () => {
+  const merchant = await first.createMerchant()
+  const other = await first.createMerchant()
+  for (const path of ['status/none', '']) {
+    offsetMs += 61 * SECOND
+    const address = { 'x-forwarded-for': path === '' ? '203.0.113.81' : '203.0.113.82' }
+    const send = (headers: Record<string, string>) =>
+      callService(nodes()[0] ?? '', 'GET', path, { headers: { ...address, ...headers } })
+    const right = (await send(merchant.headers)).status
+    for (let count = 0; count < 45; count += 1) await send({ authorization: `Bearer sk_wrong${path}${count}` })
+    const lookUps = countLookUps(first)
+    for (let count = 0; count < 20; count += 1) {
+      const refused = await send({ authorization: `Bearer sk_more${path}${count}` })
+      assert.equal(refused.status, 429)
+      assert.match(refused.headers.get('ratelimit-policy') ?? '', /"refused"/)
+    }
+    assert.equal((await send(other.headers)).status, 429, 'a key that this node has not seen counts as a guess')
+    assert.equal(lookUps(), 0)
+    assert.equal((await send(merchant.headers)).status, right)
+    assert.notEqual(right, 429)
+  }
+})
+
+test('an account that anyone can open lifts no limit of its address', async () => {
+  const { client } = await register(first.baseUrl, { role: 'SimpleUser' })
+  offsetMs += 61 * SECOND
+  const headers = { 'x-forwarded-for': '203.0.113.83', authorization: `Bearer ${client.token}` }
+  const statuses: number[] = []
+  for (let count = 0; count < 45; count += 1)
+    statuses.push((await callService(nodes()[0] ?? '', 'GET', `status/order/INV-${count}`, { headers })).status)
+  assert.deepEqual(countStatuses(statuses.map((status) => ({ status }))), { 404: 40, 429: 5 })
 })
 
 test('calls of a company and public reads are limited over all nodes, and the headers count down to zero', async () => {

@@ -103,7 +103,23 @@ test('a damaged data/sandbox.json is named', async () => {
     writeFileSync(join(folder, 'data/sandbox.json'), text)
     const { code, err } = await run(LIST, {})
     assert.deepEqual([code, err.split('\n')[0]?.split('. ')[0]], [2, 'data/sandbox.json is damaged'], text)
+    assert.equal((await run(LIST, { COMPTOIR_URL: here, ...ENV_KEY })).code, 0, 'the environment needs no sandbox')
   }
+  const paying = await run(['orders', 'pay', 'x'], { COMPTOIR_URL: here, ...ENV_KEY })
+  assert.match(paying.err, /^data\/sandbox\.json is damaged/)
+})
+
+test('half a key in the environment is refused, and no other key takes its place', async () => {
+  putLogins({ url: here, apiKey: 'pk_login', apiSecret: 'sk_login' })
+  for (const [set, missing] of [
+    ['COMPTOIR_API_KEY', 'COMPTOIR_API_SECRET'],
+    ['COMPTOIR_API_SECRET', 'COMPTOIR_API_KEY'],
+  ] as const)
+    for (const env of [{ COMPTOIR_URL: here, [set]: 'x' }, { [set]: 'x' }] as Record<string, string>[]) {
+      const { code, err } = await run(LIST, env)
+      assert.deepEqual([code, err.split('\n')[0]], [2, `${set} is set, but ${missing} is not. Set both, or neither.`])
+    }
+  assert.deepEqual(secrets, [])
 })
 
 test('a redirect takes neither key nor password to another host', async () => {

@@ -60,6 +60,10 @@ test('a request that is no HTTP, or has too many headers, is answered in our env
   assert.match(garbage, new RegExp(`"docs":"${host.config.baseUrl}/docs/errors/MALFORMED_REQUEST"`))
   const hostless = await sendRaw('GET /healthz HTTP/1.1\r\nconnection: close\r\n\r\n')
   assert.match(hostless, /^HTTP\/1\.1 400[\s\S]*"code":"MALFORMED_REQUEST"[\s\S]*Host/)
+  for (const path of ['/pay?code=x', '/link/x', '/nope', '/app'])
+    assert.match(await sendRaw(`GET ${path} HTTP/1.1\r\nconnection: close\r\n\r\n`), /^HTTP\/1\.1 400/, path)
+  const two = await sendRaw('GET /healthz HTTP/1.1\r\nhost: a\r\nhost: b\r\nconnection: close\r\n\r\n')
+  assert.match(two, /^HTTP\/1\.1 400[\s\S]*"code":"MALFORMED_REQUEST"[\s\S]*Host once/)
   assert.match(await sendRaw('GET /healthz HTTP/1.0\r\n\r\n'), /^HTTP\/1\.1 200/)
   const long = await sendRaw(`GET / HTTP/1.1\r\nhost: x\r\nx-long: ${'a'.repeat(40_000)}\r\n\r\n`)
   assert.match(long, /^HTTP\/1\.1 431[\s\S]*"code":"HEADERS_TOO_LARGE"/)
@@ -124,6 +128,10 @@ test('a body that is not UTF-8 is refused with what to send, never stored with o
   for (const [type, more] of [
     ['application/json; charset=UTF-8', {}],
     ['application/json; charset="utf8"', { 'content-encoding': 'identity' }],
+    ['application/json; charset=', {}],
+    ['application/json; charset=utf_8', {}],
+    ["application/json; charset='utf-8'", {}],
+    ['application/json; charset=ascii', {}],
   ] as const) {
     sale.alias = `Café ${type}`
     assert.deepEqual((await send(type, 'utf8', more)).said, [200, sale.alias])

@@ -78,16 +78,19 @@ test('bulk redelivery takes the filters of the list, in the body or in the addre
   for (const [query, body, path] of [
     ['?code=nope', { code: paid.code }, 'code'],
     ['?status=failed', { status: 'parked' }, 'status'],
-    ['?code=nope&page=2', {}, 'page'],
+    ['?code=nope', { code: 'nope', limit: 0 }, 'limit'],
+    ['?limit=2', { code: 'nope', limit: 3 }, 'limit'],
     ['?orderCode=nope', {}, 'orderCode'],
     ['?status=lost', {}, 'status'],
     ['', { orderCode: 'nope' }, 'orderCode'],
-    ['', { code: null }, 'code'],
   ] as const) {
     const { status, error, text } = await redeliver(query, body)
     assert.deepEqual([status, error?.details?.[0]?.path], [422, path], `${query} ${JSON.stringify(body)} ${text}`)
   }
-  assert.equal((await redeliver('?status=failed', { code: paid.code })).data.redelivered, 1)
+  // the list's paging: `limit` bounds, `page` is ignored by name; and null is absent
+  const bounded = await redeliver('?page=1&limit=100', { status: 'failed', code: paid.code, event: null, limit: 100 })
+  assert.deepEqual([bounded.status, bounded.data], [200, { redelivered: 1, limit: 100 }])
+  assert.equal(bounded.headers.get('comptoir-ignored'), 'page')
 })
 
 test('a channel that does not exist is refused as a state is', async () => {
@@ -124,14 +127,34 @@ test('every filter that was left empty counts as absent, in each list', async ()
     const { status, text } = await get(`${path}?${all}`)
     assert.equal(status, 200, `${path}: ${text}`)
   }
+  const lost = await get('events?after=')
+  assert.equal(lost.status, 422, 'without its cursor a program would read everything again')
   assert.equal((await get(`confirm_conversion?${all}`)).data.total, 1)
   assert.ok(Number((await get(`webhook-deliveries?${all}`)).data.total) > 0)
 })
 
-test('an empty amount of a refund is refused, and does not stand for all that is left', async () => {
-  const path = `/api/next/confirm_conversion/revert/${paid.code}`
-  const { status, error } = await shop.host.call('POST', path, { headers: shop.merchant.headers, body: { amount: '' } })
-  assert.deepEqual([status, error?.details?.[0]?.path], [422, 'amount'])
+test('an amount of a refund that is empty, misspelt or misplaced is refused, and does not mean all that is left', async () => {
+  const { headers } = shop.merchant
+  for (const [query, body, path] of [
+    ['', { amount: '' }, 'amount'],
+    ['', { amount: null }, 'amount'],
+    ['', { Amount: '1.00' }, 'Amount'],
+    ['?amount=1.00', {}, 'amount'],
+    ['?amount=', { reason: 'cold' }, 'amount'],
+  ] as const) {
+    const url = `/api/next/confirm_conversion/revert/${paid.code}${query}`
+    const { status, error, text } = await shop.host.call('POST', url, { headers, body })
+    assert.deepEqual([status, error?.details?.[0]?.path], [422, path], text)
+  }
+  const { data } = await get('refunds')
+  assert.equal(data.total, 0)
+})
+
+test('everywhere else an empty amount counts as absent', async () => {
+  const { headers, merchantIdentifier } = shop.merchant
+  const body = { name: 'T', merchantIdentifier, currency: 'EUR', amount: '' }
+  const { status, text } = await shop.host.call('POST', '/api/next/static-links', { headers, body })
+  assert.equal(status, 200, text)
 })
 
 test('managerEmail finds a manager by the address as it is written, in the list and in the download', async () => {

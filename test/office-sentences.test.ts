@@ -34,7 +34,7 @@ function sentenceOf(file: string, start: string): string {
   return found.replace(/\$\{[^}]*\}/g, 'x1')
 }
 
-const MOST = { asset: 'EUR', units: 10_000_000n } as const
+const MOST = { asset: 'EUR', units: 10_000_000n, isKnown: true, isFinal: true } as const
 
 test('the office knows each of these refusals by the words of the service, with the facts in them', () => {
   const said = {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
 import { expireOrders } from '../src/orders/order-jobs.ts'
+import { EuroWanted, readAmount } from '../src/orders/order-rules.ts'
 import { openAnnounce, openTransition } from '../src/orders/order-transition.ts'
 import { largestOrderAt } from '../src/rates/euro.ts'
 import { ALL_CONNECTIONS, type Merchant, startTestService, type TestService } from './harness/service.ts'
@@ -92,12 +93,25 @@ test('the largest order is one of EUR: in another currency it is compared and pr
   }
 })
 
-test('without a rate for EUR one USDC counts as one EUR for the largest order, and an order in EUR needs none', () => {
+test('without a rate for EUR an order is within the maximum, or cannot be compared; an order in EUR needs none', () => {
   const francs = { from: 'XPF', rate: 9_050_000_000n } as const
-  assert.deepEqual(largestOrderAt('100.00', francs, 1_080_000_000_000n), { asset: 'XPF', units: 11_933n })
-  assert.deepEqual(largestOrderAt('100.00', francs, null), { asset: 'XPF', units: 11_049n })
+  const [known, unknown] = [
+    { rate: 1_080_000_000_000n, isFinal: true },
+    { rate: null, isFinal: true },
+  ]
+  const largest = largestOrderAt('100.00', francs, known)
+  assert.deepEqual(largest, { asset: 'XPF', units: 11_933n, isKnown: true, isFinal: true })
+  assert.throws(() => readAmount('11934', 'XPF', largest), { code: 'ILLEGAL_AMOUNT' })
+  // one USDC counts as one EUR
+  const guessed = largestOrderAt('100.00', francs, unknown)
+  assert.equal(readAmount('11049', 'XPF', guessed).units, 11_049n)
+  assert.throws(() => readAmount('11050', 'XPF', guessed), { code: 'INVALID_EXCHANGE_RATE' })
+  assert.throws(() => readAmount('9'.repeat(30), 'XPF', guessed), { code: 'INVALID_EXCHANGE_RATE' })
+  assert.throws(() => readAmount('11050', 'XPF', { ...guessed, isFinal: false }), EuroWanted)
   const euro = { from: 'EUR', rate: 1_080_000_000_000n } as const
-  assert.deepEqual(largestOrderAt('100.00', euro, null), { asset: 'EUR', units: 10_000n })
+  assert.deepEqual(largestOrderAt('100.00', euro, unknown), {
+    ...{ asset: 'EUR', units: 10_000n, isKnown: true, isFinal: true },
+  })
 })
 
 test('bad input is refused with the field that is wrong, and nothing is created', async () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import { SMTPServer } from 'smtp-server'
+import { sql } from '../src/db/db.ts'
 import { newEmail } from './harness/accounts.ts'
 import {
   answerRefundPage,
@@ -24,6 +25,7 @@ const smtp = new SMTPServer({
   disabledCommands: ['STARTTLS'],
   onRcptTo({ address }, _session, done) {
     const isGone = address.startsWith('gone')
+    if (address.startsWith('slow')) return done(Object.assign(new Error('4.2.0 later'), { responseCode: 450 }))
     done(isGone ? Object.assign(new Error(`5.1.1 <${address}> no such user`), { responseCode: 550 }) : null)
   },
   onData(stream, { envelope }, done) {
@@ -71,6 +73,43 @@ test('a refund whose question is refused for good gives its link to the shop; an
   assert.equal((await answerRefundPage(refund.addressUrl ?? '', to)).status, 303)
   const { status, proposedAddress, proposedBy } = await newest(order)
   assert.deepEqual([status, proposedAddress, proposedBy], ['needs_address', to, 'payer'])
+})
+
+test('a question that is asked again a month after the refund began goes out', async () => {
+  const email = newEmail('late')
+  const order = await createPaidBy(shop, email)
+  await revertPlainly(shop, order.code)
+  const timesAsked = async (): Promise<number> => asked.filter((one) => one === email).length
+  await eventually(timesAsked, (times) => times === 1)
+  const { _id } = await newest(order)
+  await shop.host.db.run(sql`update refunds set created_at = created_at - interval '31 days' where id = ${_id}`)
+  const proposed = await shop.host.call('POST', `/api/next/refunds/${_id}/address`, {
+    ...{ as: shop.merchant, body: { address: newAddress() } },
+  })
+  assert.equal(proposed.status, 200, proposed.text)
+  await eventually(timesAsked, (times) => times === 2)
+  const { askedByMail, addressUrl } = await newest(order)
+  assert.deepEqual([askedByMail, addressUrl], [true, null])
+})
+
+test('a question that expires before a mail server takes it gives its link to the shop', async () => {
+  const email = newEmail('slow')
+  const order = await createPaidBy(shop, email)
+  await revertPlainly(shop, order.code)
+  await eventually(
+    async () =>
+      shop.host.db.run(sql`
+        update jobs set payload = jsonb_set(payload, '{expiresAt}', '"2020-01-01T00:00:00.000Z"'),
+          run_at = '2020-01-01'
+        where kind = 'mail' and payload->>'payerOf' = ${order.orderId} and attempts > 0`),
+    (changed) => changed === 1,
+  )
+  const { addressUrl } = await eventually(
+    () => newest(order),
+    ({ askedByMail }) => !askedByMail,
+  )
+  assert.ok(addressUrl)
+  assert.ok(!asked.includes(email))
 })
 
 test('a refund whose question arrives keeps its link from the shop', async () => {

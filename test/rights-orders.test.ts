@@ -91,6 +91,17 @@ test('a SimpleUser may leave amount and currency out, which the session gives; n
   assert.equal((await client.post(path, { websiteUrl: SHOP, sessionId: 'nope' })).error.code, 'UNKNOWN_SESSION')
 })
 
+test('a SimpleUser who repeats an order gets it again, although its session has another price by now', async () => {
+  const { client } = await register(service.baseUrl, { role: 'SimpleUser' })
+  const sale = { websiteUrl: SHOP, sessionId: await createSession('7.50') }
+  const send = () => client.post<Created>('confirm_conversion/request', sale, { 'idempotency-key': 'again' })
+  const first = await send()
+  await service.db.run(sql`update button_sessions set price = '8.50' where id = ${sale.sessionId}`)
+  const second = await send()
+  assert.deepEqual([first.status, second.status], [200, 200], second.text)
+  assert.equal(second.data.code, first.data.code)
+})
+
 test('an operator who names a till by its identifier alone hears of companyId', async () => {
   const admin = await logInSuperAdmin(service)
   const { merchantIdentifier } = merchant

@@ -1,5 +1,4 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 
 /** True if the bytes were signed with this secret within the tolerance. */
 export function verifyWebhook(rawBody, header, secret, toleranceSeconds = 300) {
@@ -13,8 +12,9 @@ export function verifyWebhook(rawBody, header, secret, toleranceSeconds = 300) {
   return isSigned && Math.abs(Date.now() / 1000 - Number(time)) <= toleranceSeconds
 }
 
-// SIGNATURE='t=…,v1=…' WEBHOOK_SECRET=whsec_… node verify.js < body
+// ---- from the command line: SIGNATURE='t=…,v1=…' WEBHOOK_SECRET=whsec_… node verify.js < body
 if (process.argv[1] === import.meta.filename) {
+  const { readFileSync } = await import('node:fs')
   const good = verifyWebhook(readFileSync(0), process.env.SIGNATURE, process.env.WEBHOOK_SECRET)
   console.log(good ? 'verified' : 'refused')
 }

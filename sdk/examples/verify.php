@@ -26,7 +26,8 @@ function verifyWebhook(string $rawBody, ?string $header, string $secret, int $to
 }
 
 // On a web server: $rawBody = file_get_contents('php://input'); $header = $_SERVER['HTTP_SERVICE_SIGNATURE'] ?? null;
-if (PHP_SAPI === 'cli') { // SIGNATURE='t=…,v1=…' WEBHOOK_SECRET=whsec_… php verify.php < body
+// ---- from the command line: SIGNATURE='t=…,v1=…' WEBHOOK_SECRET=whsec_… php verify.php < body
+if (PHP_SAPI === 'cli') {
     $body = file_get_contents('php://stdin');
     $good = verifyWebhook($body, getenv('SIGNATURE') ?: null, (string) getenv('WEBHOOK_SECRET'));
     echo $good ? "verified\n" : "refused\n";

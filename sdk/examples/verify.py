@@ -1,7 +1,5 @@
 import hashlib
 import hmac
-import os
-import sys
 import time
 
 
@@ -18,6 +16,10 @@ def verify_webhook(raw_body: bytes, header: "str | None", secret: str, tolerance
     return is_signed and abs(time.time() - int(times[0])) <= tolerance_seconds
 
 
-if __name__ == "__main__":  # SIGNATURE='t=…,v1=…' WEBHOOK_SECRET=whsec_… python3 verify.py < body
+# ---- from the command line: SIGNATURE='t=…,v1=…' WEBHOOK_SECRET=whsec_… python3 verify.py < body
+if __name__ == "__main__":
+    import os
+    import sys
+
     good = verify_webhook(sys.stdin.buffer.read(), os.environ.get("SIGNATURE"), os.environ.get("WEBHOOK_SECRET", ""))
     print("verified" if good else "refused")

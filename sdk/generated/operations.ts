@@ -422,7 +422,7 @@ export interface Operations {
       asset: "USDC"
     }
   }
-  /** Refund a paid order, wholly or in part. The body is optional; without it, refunds all that is left. Follow `refundId` with GET /refunds/{id}. */
+  /** Refund a paid order, wholly or in part. The body is optional; without it, refunds all that is left. An unknown name and an empty amount are refused. Follow `refundId` with GET /refunds/{id}. */
   revertOrder: {
     params: {
       /** Order code: unguessable, used in paths. */
@@ -2498,6 +2498,8 @@ export interface Operations {
       to?: string
       /** Operators: this company only. */
       companyId?: string
+      /** At most so many, the oldest first. */
+      limit?: number
       body?: {
         /** What happened. */
         event?: "order.initial" | "order.pending" | "order.awaiting" | "order.waiting_chain_confirmation" | "order.paid" | "order.cancelled" | "order.error" | "order.expired" | "order.kyt_failed" | "order.refunding" | "order.refunded" | "order.full_refunded" | "kyc.pending" | "kyc.approved" | "kyc.refused" | "kyc.edd_completed"
@@ -2513,6 +2515,8 @@ export interface Operations {
         to?: string
         /** Operators: this company only. */
         companyId?: string
+        /** At most so many, the oldest first. */
+        limit?: number
       }
     }
     data: {
@@ -5075,7 +5079,7 @@ export const OPERATIONS = {
   getWebhookDelivery: { method: 'GET', path: '/api/next/webhook-deliveries/{id}', query: [], keyed: false, json: true },
   getWebhookDeliveryAsCurl: { method: 'GET', path: '/api/next/webhook-deliveries/{id}/curl', query: [], keyed: false, json: false },
   redeliverWebhook: { method: 'POST', path: '/api/next/webhook-deliveries/{id}/redeliver', query: [], keyed: true, json: true },
-  redeliverWebhooks: { method: 'POST', path: '/api/next/webhook-deliveries/redeliver', query: ['event', 'status', 'code', 'url', 'from', 'to', 'companyId'], keyed: true, json: true },
+  redeliverWebhooks: { method: 'POST', path: '/api/next/webhook-deliveries/redeliver', query: ['event', 'status', 'code', 'url', 'from', 'to', 'companyId', 'limit'], keyed: true, json: true },
   listWebhookAddresses: { method: 'GET', path: '/api/next/webhook-addresses', query: ['days', 'companyId'], keyed: false, json: true },
   sendTestWebhook: { method: 'POST', path: '/api/next/webhook-deliveries/test', query: [], keyed: true, json: true },
   getWebhookSubscriptions: { method: 'GET', path: '/api/next/webhook-subscriptions', query: ['companyId'], keyed: false, json: true },

@@ -110,7 +110,7 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
   const networkName = nameNetworks(chains)
   const { alarm, books } = openWatch(ground, accounts, usdcOf(payable.map(({ network }) => network)))
   const screening = openScreening(ground, { accounts, chains, alarm, rounds })
-  const askForAddress = openAskForAddress({ mailer, links, networkName })
+  const askForAddress = openAskForAddress({ mailer, clock, links, networkName })
   const refunds: MispaymentRefundDeps = {
     ...{ db, clock, channels, transition, payers, links, askForAddress, books, audit },
     ...{ ...openPayoutPorts(ground, chains), screening: screening.gate },

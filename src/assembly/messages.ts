@@ -3,7 +3,7 @@ import { askedLevel } from '../compliance/kyc.ts'
 import type { KycLinks } from '../compliance/kyc-links.ts'
 import type { KycDeps } from '../compliance/kyc-service.ts'
 import type { Tx } from '../db/db.ts'
-import { DAY } from '../kernel/clock.ts'
+import { type Clock, DAY } from '../kernel/clock.ts'
 import type { Lang } from '../kernel/lang.ts'
 import { isLang } from '../kernel/lang.ts'
 import type { Vault } from '../kernel/vault.ts'
@@ -50,6 +50,7 @@ const langOf = ({ customerLanguage, country }: Merchant): Lang => customerLangua
 /** By mail, if the payer's e-mail is known; the merchant sees the same link in the refund. */
 export function openAskForAddress(deps: {
   mailer: Accounts['mailer']
+  clock: Clock
   links: RefundLinks
   networkName(chainId: number): string
 }): MispaymentRefundDeps['askForAddress'] {
@@ -63,7 +64,8 @@ export function openAskForAddress(deps: {
       network: refund.network === null ? 'USDC' : deps.networkName(refund.network),
       url: deps.links.urlOf(order.code, refund.id, 'mailed'),
     })
-    const expiresAt = new Date(refund.createdAt.getTime() + 30 * DAY)
+    // from the question, which may be asked again long after the refund began
+    const expiresAt = new Date(deps.clock() + 30 * DAY)
     const about = { payerOf: order.id, refundId: refund.id }
     await deps.mailer.send(tx, { to: email, lang, kind: 'notice', data, expiresAt, ...about })
   }

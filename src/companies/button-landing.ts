@@ -1,12 +1,12 @@
 import { brokenConstraint, type Queryable, type Tx } from '../db/db.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { newId, newOrderCode } from '../kernel/ids.ts'
-import { formatMoney } from '../kernel/money.ts'
+import { type Fiat, formatMoney } from '../kernel/money.ts'
 import { openHmac, type Vault } from '../kernel/vault.ts'
 import type { ButtonSession, BuyButton } from './button-queries.ts'
 import * as queries from './button-queries.ts'
 import { decideClick, decideSession, isSold } from './button-reference.ts'
-import { type ButtonDeps, readCallback, readPrice } from './button-service.ts'
+import { type ButtonDeps, checkLargest, findExceeded, moneyOf, readCallback, readPrice } from './button-service.ts'
 
 /** What a page requests for one purchase. A page can send anything: nothing here is trusted. */
 export type PageWish = {
@@ -94,6 +94,8 @@ export async function openLanding(deps: ButtonDeps, button: BuyButton, wish: Pag
     ...{ cancelUrl: null, returnUrl: null, createdAt: at },
   }
   const { price, currency } = fields
+  const cost = moneyOf({ price, currency: currency as Fiat })
+  const exceeded = await findExceeded(deps, button.companyId, cost)
   const land = async (tx: Tx): Promise<Landing> => {
     // one at a time: two windows of one buyer do not make two sessions of one reference
     await queries.lockButton(tx, button.id)
@@ -102,6 +104,8 @@ export async function openLanding(deps: ButtonDeps, button: BuyButton, wish: Pag
     const session = { ...fields, orderRef }
     const kept = await keepOrEnd(deps, tx, { button, session, own: known?.orderRef === orderRef ? known : undefined })
     if (kept) return kept
+    // only here: an order that exists already is shown, although the maximum was lowered since
+    checkLargest('price', cost, exceeded)
     await queries.insertButtonSession(tx, session)
     return { session, button, code: null, price, currency }
   }

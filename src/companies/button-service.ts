@@ -23,8 +23,11 @@ import { type CompanyDeps, noteChange } from './company-service.ts'
 
 export type ButtonDeps = CompanyDeps & {
   fiatAssets: readonly Fiat[]
-  /** A company's largest order, given in EUR, in a currency; null: there is no rate to compare by. */
-  largestOrder: (maximum: string, asset: Fiat) => Promise<Money | null>
+  /** A company's largest order, given in EUR, in a currency; null: there are no rates to compare by. */
+  largestOrder: {
+    ask(maximum: string, asset: Fiat): Promise<Money | null>
+    peek(maximum: string, asset: Fiat): Money | null
+  }
   /** On a chain, less does not sell a reference. */
   dustUnits: bigint
 }
@@ -97,11 +100,14 @@ export function readPrice(
   return { price: formatMoney({ asset, units }), currency: asset }
 }
 
-/** Asks for rates: call before opening a transaction. @throws OBJECT_NOT_FOUND */
+/**
+ * Asks for rates: call before opening a transaction. Null: there are none to compare by, and each order is compared
+ * again. @throws OBJECT_NOT_FOUND
+ */
 export async function largestOf(deps: ButtonDeps, companyId: string, asset: Fiat): Promise<Money | null> {
   const company = await deps.cache.company(companyId)
   if (!company) throw new AppError('OBJECT_NOT_FOUND')
-  return deps.largestOrder(company.maxOrderAmount, asset)
+  return deps.largestOrder.ask(company.maxOrderAmount, asset)
 }
 
 /** What no order of the company may cost. @throws VALIDATION_FAILED */
@@ -112,6 +118,28 @@ export function checkLargest(path: string, { asset, units }: Money, largest: Mon
 
 type Price = { price: string; currency: Fiat }
 
+/**
+ * The largest order of a company, where a price is above it; null: it is not, as far as rates are known. Asks for rates
+ * only if those known do not settle it: call before opening a transaction. @throws OBJECT_NOT_FOUND
+ */
+export async function findExceeded(
+  deps: ButtonDeps,
+  companyId: string,
+  { asset, units }: Money,
+): Promise<Money | null> {
+  const company = await deps.cache.company(companyId)
+  if (!company) throw new AppError('OBJECT_NOT_FOUND')
+  const known = deps.largestOrder.peek(company.maxOrderAmount, asset as Fiat)
+  if (known !== null && units <= known.units) return null
+  const largest = await deps.largestOrder.ask(company.maxOrderAmount, asset as Fiat)
+  return largest !== null && units > largest.units ? largest : null
+}
+
+export const moneyOf = ({ price, currency }: Price): Money => ({
+  asset: currency,
+  units: parseDecimal(price, EXPONENTS[currency]) ?? 0n,
+})
+
 /** The price of a button, at which orders can be made. @throws VALIDATION_FAILED */
 async function readButtonPrice(
   deps: ButtonDeps,
@@ -119,9 +147,7 @@ async function readButtonPrice(
   { price, currency }: Pick<ButtonFields, 'price' | 'currency'>,
 ): Promise<Price> {
   const read = readPrice(deps, price, currency)
-  const asset = read.currency
-  const units = parseDecimal(read.price, EXPONENTS[asset]) ?? 0n
-  checkLargest('price', { asset, units }, await largestOf(deps, companyId, asset))
+  checkLargest('price', moneyOf(read), await findExceeded(deps, companyId, moneyOf(read)))
   return read
 }
 
@@ -268,6 +294,10 @@ export async function createSession(
 ): Promise<ButtonSession> {
   const { actor } = context
   const at = new Date(deps.clock())
+  const priced = (button: BuyButton): Price =>
+    readPrice(deps, fields.price ?? button.price, fields.currency ?? button.currency)
+  const known = await queries.findButton(deps.db, fields.button)
+  const exceeded = seen(actor, known) ? await findExceeded(deps, known.companyId, moneyOf(priced(known))) : null
   const make = async (tx: Tx): Promise<ButtonSession> => {
     // locked before the session, as for a click, so that neither waits for the other
     const button = await queries.lockButton(tx, fields.button)
@@ -275,6 +305,8 @@ export async function createSession(
       throw new AppError('OBJECT_NOT_FOUND', {
         message: 'No buy button in your account has this id. See GET /buy-buttons.',
       })
+    const price = priced(button)
+    checkLargest('price', moneyOf(price), exceeded)
     const id = newId(at.getTime())
     const { companyId } = button
     const session = {
@@ -283,7 +315,7 @@ export async function createSession(
       buttonId: button.id,
       code: queries.SERVER_CODE_PREFIX + newOrderCode(),
       orderRef: fields.orderRef,
-      ...readPrice(deps, fields.price ?? button.price, fields.currency ?? button.currency),
+      ...price,
       buttonName: fields.buttonName ?? button.name,
       callbackUrl: readCallback(deps, fields.callbackUrl),
       cancelUrl: readOptionalUrl('cancelUrl', fields.cancelUrl),

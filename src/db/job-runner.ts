@@ -10,7 +10,10 @@ export type JobHandler = {
   run(payload: unknown): Promise<void>
   /** Tries before the job is parked for a person; 24 tries span 14 hours. */
   maxAttempts?: number
-  /** Instead of a number of tries: from then on the job is worth nothing. It is retried until then, and deleted. */
+  /**
+   * Instead of a number of tries: from then on the job is worth nothing. It is retried until then and run once more
+   * then, so that the handler can say so; if that fails too, it is deleted.
+   */
   until?(payload: unknown): Date
 }
 
@@ -69,9 +72,10 @@ export function openJobRunner(deps: {
     }
   }
   const retryLater = async (job: ClaimedJob, handler: JobHandler, error: unknown): Promise<void> => {
-    const retryAt = new Date(clock() + retryDelayMs(job.attempts))
+    const now = clock()
     const until = handler.until?.(job.payload)
-    const final = until ? retryAt >= until : job.attempts >= (handler.maxAttempts ?? DEFAULT_MAX_ATTEMPTS)
+    const retryAt = new Date(Math.min(now + retryDelayMs(job.attempts), until?.getTime() ?? Number.POSITIVE_INFINITY))
+    const final = until ? now >= until.getTime() : job.attempts >= (handler.maxAttempts ?? DEFAULT_MAX_ATTEMPTS)
     const facts = { err: error, job: job.kind, jobId: job.id, attempts: job.attempts }
     if (final) log.error(facts, 'job failed permanently')
     else log.warn(facts, 'job failed and will be retried')

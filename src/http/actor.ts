@@ -71,13 +71,30 @@ declare module 'fastify' {
     sealAnswer?: true
     /** `null` and `""` in the body reach the route instead of counting as absent. */
     keepNulls?: true
-    /** Acts on all that its filters match: an unknown name is refused, because without it more would match. */
-    refuseUnknown?: true
+    /** `""` in the body reaches the route, as a filter that matches nothing; `null` counts as absent. */
+    keepEmptyText?: true
+    /** Without the field of this name the route takes all there is, so an empty one is refused. */
+    allWithout?: string
+    /** Unknown names are refused, as without them the route would do more than was meant; these are ignored. */
+    refuseUnknown?: { except: readonly string[] }
   }
 }
 
-/** Reads a request's credential; null when it has none. @throws UNAUTHORIZED for an invalid one */
-export type Authenticate = (request: FastifyRequest) => Promise<Actor | null>
+export type Authenticate = {
+  /** Reads a request's credential; null when it has none. @throws UNAUTHORIZED for an invalid one */
+  (request: FastifyRequest): Promise<Actor | null>
+  /** Whether its credential was valid within the last minutes. Asks only the memory of this node. */
+  knows(request: FastifyRequest): boolean
+}
+
+/**
+ * Whether an actor acts for a company that may sell, or operates this service. Accounts that anyone can open do
+ * neither: what is limited by address stays so for them.
+ */
+export const hasStanding = (actor: Actor | null): boolean => {
+  if (actor === null || !actor.valid || actor.role === 'SimpleUser') return false
+  return actor.companyId !== null || actor.role === 'SuperAdmin' || actor.role === 'SuperManager'
+}
 
 /** The actor of a request that needs one. @throws UNAUTHORIZED */
 export function actorOf(request: FastifyRequest): Actor {

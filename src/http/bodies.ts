@@ -39,19 +39,23 @@ function findUnstorable(value: unknown): string | undefined {
   return undefined
 }
 
-/**
- * `null` and `""` count as absent for optional fields, at every depth. Not an empty `amount`: absent, it would mean all
- * the money that is left. A form of a page says itself what is wrong with it. @throws VALIDATION_FAILED
- */
-function dropEmpty(value: unknown, isApi: boolean): void {
+/** `null` and `""` count as absent for optional fields, at every depth. */
+function dropEmpty(value: unknown, keepText: boolean): void {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return
   const record = value as Record<string, unknown>
   for (const name in record) {
     const inner = record[name]
-    if (isApi && name === 'amount' && inner === '') throw invalid(name, 'is empty: send an amount, or leave it out')
-    if (inner === null || inner === '') delete record[name]
-    else dropEmpty(inner, isApi)
+    if (inner === null || (inner === '' && !keepText)) delete record[name]
+    else dropEmpty(inner, keepText)
   }
+}
+
+/** @throws VALIDATION_FAILED for a field that is named and empty, where its absence means everything */
+function checkNotEmpty(part: unknown, name: string): void {
+  if (typeof part !== 'object' || part === null || !Object.hasOwn(part, name)) return
+  const value: unknown = Reflect.get(part, name)
+  if (value === null || value === '')
+    throw invalid(name, 'is empty: send a value, or leave it out to mean all there is')
 }
 
 /** A filter that was left empty in a form filters nothing. */
@@ -67,12 +71,12 @@ const tooDeep = (): AppError =>
 const notUtf8 = (): AppError =>
   new AppError('MALFORMED_JSON', { message: 'The body is not UTF-8. Send JSON as UTF-8, or write \\u00e9 for é.' })
 
-/** Encodings whose every text is the same in UTF-8. */
-const UTF8_CHARSETS = ['utf-8', 'utf8', 'us-ascii']
+/** UTF-8, and what is always the same in it, as clients write them; an empty name says nothing. The bytes decide. */
+const UTF8_CHARSETS = ['', 'utf-8', 'utf8', 'utf_8', 'us-ascii', 'ascii']
 
 /** Why the body cannot be read as it is announced. Source: RFC 8259 section 8.1, JSON is UTF-8. */
 function unreadableOf({ headers }: FastifyRequest): AppError | undefined {
-  const charset = /;\s*charset\s*=\s*"?([^\s";]*)/i.exec(headers['content-type'] ?? '')?.[1]?.toLowerCase()
+  const charset = /;\s*charset\s*=\s*["']?([^\s"';]*)/i.exec(headers['content-type'] ?? '')?.[1]?.toLowerCase()
   if (charset !== undefined && !UTF8_CHARSETS.includes(charset)) {
     const message = `The charset ${charset.slice(0, 40)} is not read. Send JSON as UTF-8: Content-Type: application/json.`
     return new AppError('UNSUPPORTED_MEDIA_TYPE', { message })
@@ -111,8 +115,9 @@ export function registerBodies(app: FastifyInstance): void {
       if (path !== undefined)
         throw invalid(path, 'contains a character that is not text (NUL or half a surrogate pair)')
     }
-    const { keepNulls, permission } = request.routeOptions.config
-    if (keepNulls !== true) dropEmpty(body, permission !== undefined)
+    const { keepNulls, keepEmptyText, allWithout } = request.routeOptions.config
+    if (allWithout !== undefined) for (const part of [body, request.query]) checkNotEmpty(part, allWithout)
+    if (keepNulls !== true) dropEmpty(body, keepEmptyText === true)
     dropEmptyFilters(request)
   })
 }

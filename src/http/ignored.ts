@@ -67,14 +67,17 @@ declare module 'fastify' {
   }
 }
 
-function ignoredOf(request: FastifyRequest): readonly string[] {
+type Unknown = { inBody: readonly string[]; inQuery: readonly string[] }
+
+function unknownOf(request: FastifyRequest): Unknown {
   const { body, querystring } = (request.routeOptions.schema ?? {}) as Parts
-  const inBody = Buffer.isBuffer(request.body) ? NONE : findUnknown(request.body, body ?? NOTHING, '')
-  const inQuery = findUnknown(request.query, querystring ?? NOTHING, '')
-  if (inBody.length === 0 && inQuery.length === 0) return NONE
-  const names = new Set([...inBody, ...inQuery])
-  return [...names].map((name) => name.slice(0, MAX_NAME_LENGTH))
+  return {
+    inBody: Buffer.isBuffer(request.body) ? NONE : findUnknown(request.body, body ?? NOTHING, ''),
+    inQuery: findUnknown(request.query, querystring ?? NOTHING, ''),
+  }
 }
+
+const cut = (name: string): string => name.slice(0, MAX_NAME_LENGTH)
 
 /** Encoded for a header field: anything but a plain name is percent-encoded. */
 const asField = (name: string): string => encodeURIComponent(name.toWellFormed())
@@ -102,16 +105,22 @@ function openCounter() {
 /** Pages read single parameters by name, such as the language; API handlers may pass on everything they got. */
 const isApi = ({ permission }: FastifyContextConfig): boolean => permission !== undefined
 
-function unknownNames(names: readonly string[], querystring: Schema): AppError {
-  const message = `is not known here. Choose from: ${Object.keys(querystring.properties ?? {}).join(', ')}`
-  return new AppError('VALIDATION_FAILED', { details: names.slice(0, MAX_NAMES).map((path) => ({ path, message })) })
+/** Names what the route does not know, and what it does. */
+function refusalOf({ inBody, inQuery }: Unknown, { body, querystring }: Parts, except: readonly string[]) {
+  const refusals = (names: readonly string[], place: string, schema: Schema | undefined) => {
+    const known = Object.keys(schema?.properties ?? {})
+    const message = `is not known in the ${place}, which takes ${known.length > 0 ? known.join(', ') : 'nothing'}`
+    return names.filter((name) => !except.includes(name)).map((name) => ({ path: cut(name), message }))
+  }
+  const details = [...refusals(inBody, 'body', body), ...refusals(inQuery, 'address', querystring)]
+  return details.length === 0 ? undefined : new AppError('VALIDATION_FAILED', { details: details.slice(0, MAX_NAMES) })
 }
 
 /**
  * Unknown body fields and query parameters have no effect (compat), but the response lists them in `Comptoir-Ignored`,
- * so that a typo such as `returnURL` is found; a route that acts on many refuses them. They are removed before the
- * handler, because one that passes on its body or query would let a client set fields that it must not set. The start
- * fails for a route where they cannot be removed.
+ * so that a typo such as `returnURL` is found; a route that would do more without them refuses them. They are removed
+ * before the handler, because one that passes on its body or query would let a client set fields that it must not
+ * set. The start fails for a route where they cannot be removed.
  */
 export function registerIgnored(app: FastifyInstance): void {
   const count = openCounter()
@@ -126,13 +135,17 @@ export function registerIgnored(app: FastifyInstance): void {
     }
   })
   app.addHook('preHandler', (request, reply, done) => {
-    const { body: schema, querystring = NOTHING } = (request.routeOptions.schema ?? {}) as Parts
-    request.sentBody = request.body
+    const parts = (request.routeOptions.schema ?? {}) as Parts
+    const { body: schema, querystring = NOTHING } = parts
+    request.sentBody ??= request.body
     if (isApi(request.routeOptions.config)) {
-      const names = ignoredOf(request)
+      const unknown = unknownOf(request)
+      const names = [...new Set([...unknown.inBody, ...unknown.inQuery].map(cut))]
       // everything is known: nothing to remove
       if (names.length === 0) return done()
-      if (request.routeOptions.config.refuseUnknown) return done(unknownNames(names, querystring))
+      const { refuseUnknown } = request.routeOptions.config
+      const refusal = refuseUnknown && refusalOf(unknown, parts, refuseUnknown.except)
+      if (refusal) return done(refusal)
       for (const name of names) count(request, name)
       void reply.header(IGNORED_HEADER, names.slice(0, MAX_NAMES).map(asField).join(', '))
       request.query = keepKnown(request.query, querystring)

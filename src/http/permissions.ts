@@ -21,7 +21,7 @@ export type Rule = {
   till?: true
   /** Needs a second factor not older than five minutes. */
   stepUp?: true
-  /** 'public': by address; a call with a valid credential counts for its company instead, unless it is ignored. */
+  /** 'public': by address; a call for an active company counts for that instead, unless its credential is ignored. */
   limit: Limit
 }
 

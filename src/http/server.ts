@@ -8,7 +8,7 @@ import type { Clock } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
 import type { Vault } from '../kernel/vault.ts'
-import type { Actor, Authenticate } from './actor.ts'
+import { type Actor, type Authenticate, hasStanding } from './actor.ts'
 import { networkOf } from './address.ts'
 import { BODY_LIMIT_BYTES, registerBodies } from './bodies.ts'
 import { openAnswerBroken, openAnswerUnroutable } from './broken-requests.ts'
@@ -61,6 +61,8 @@ function registerPermissions(app: FastifyInstance, { authenticate, clock, limits
   app.decorateRequest('actor', null)
   app.decorateRequest('rateLimits', null)
   const readActor = async (request: FastifyRequest, reply: FastifyReply, rule: Rule): Promise<Actor | null> => {
+    // once an address has used up its invalid credentials, it costs no look-up to refuse more of them
+    if (hasCredential(request) && !authenticate.knows(request)) await limits.checkRefusals(request, reply)
     try {
       return await authenticate(request)
     } catch (error) {
@@ -86,13 +88,13 @@ function registerPermissions(app: FastifyInstance, { authenticate, clock, limits
       await limits.checkAddress(request, reply, 'public')
       return
     }
-    // with a valid credential, a read that is open to everyone counts for its company, not for the shared address
+    // a read that is open to everyone counts for the company that its credential stands for, else for its address
     const mayBeOurs = rule.limit === 'public' && !rule.ignoreCredential && hasCredential(request)
-    if (mayBeOurs) await limits.checkRefusals(request, reply)
-    else await limits.checkAddress(request, reply, rule.limit)
+    if (!mayBeOurs) await limits.checkAddress(request, reply, rule.limit)
     if (!rule.ignoreCredential) request.actor = await readActor(request, reply, rule)
-    if (mayBeOurs && request.actor === null) await limits.checkAddress(request, reply, rule.limit)
-    if (mayBeOurs || rule.limit === 'company') await limits.checkCompany(request, reply)
+    const isOurs = mayBeOurs && hasStanding(request.actor)
+    if (mayBeOurs && !isOurs) await limits.checkAddress(request, reply, rule.limit)
+    if (isOurs || rule.limit === 'company') await limits.checkCompany(request, reply)
     checkPermission(permission, request.actor, clock())
   })
 }
@@ -175,10 +177,12 @@ function registerHeaders(app: FastifyInstance, config: ServerDeps['config']): vo
   const headers = { ...SECURITY_HEADERS, ...(https ? { 'strict-transport-security': 'max-age=31536000' } : {}) }
   app.addHook('onRequest', (request, reply, done) => {
     void reply.headers(headers).header('x-request-id', request.id)
-    const { httpVersion, headers: sent } = request.raw
-    // RFC 9112, section 3.2
-    const isHostless = httpVersion === '1.1' && sent.host === undefined
-    done(isHostless ? new AppError('MALFORMED_REQUEST', { message: 'Send the header Host with HTTP/1.1.' }) : undefined)
+    const { httpVersion, headers: sent, rawHeaders } = request.raw
+    // RFC 9112, section 3.2; of two lines Node keeps the first
+    const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host').length
+    const message = hosts > 1 ? 'Send the header Host once.' : 'Send the header Host with HTTP/1.1.'
+    const isWrong = hosts > 1 || (httpVersion === '1.1' && sent.host === undefined)
+    done(isWrong ? new AppError('MALFORMED_REQUEST', { message }) : undefined)
   })
   if (config.corsOrigins.length > 0) registerCors(app, config.corsOrigins)
 }

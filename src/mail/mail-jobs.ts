@@ -31,8 +31,8 @@ export type MailJobDeps = {
   log: FastifyBaseLogger
   metrics: Registry
   config: Pick<Config, 'mode' | 'mail' | 'officeUrl'>
-  /** The mail was dropped, because its recipient is refused for good. */
-  onRefused?(mail: MailOrder): Promise<void>
+  /** The mail never left: its recipient is refused for good, or it expired first. */
+  onDropped?(mail: MailOrder): Promise<void>
 }
 
 /** In the sandbox without SMTP_URL, mails are kept for `/mailbox`; in live mode they wait until it is set. */
@@ -109,19 +109,22 @@ export function openMailJob(deps: MailJobDeps): JobHandler {
     help: 'Mails that were dropped because the mail server refused their recipient for good.',
     registers: [deps.metrics],
   })
+  const drop = async (order: MailOrder, reason: string, facts: { err?: Error } = {}): Promise<void> => {
+    await deps.onDropped?.(order)
+    deps.log.warn({ ...facts, mail: order.kind }, `${reason}; the mail is dropped`)
+  }
   return {
     until: (payload) => new Date((payload as MailPayload).expiresAt),
     async run(payload) {
       const { sealed, expiresAt } = payload as MailPayload
-      if (new Date(expiresAt).getTime() <= deps.clock()) return
       const order = JSON.parse(deps.vault.open(sealed, MAIL_CONTEXT)) as MailOrder
+      if (new Date(expiresAt).getTime() <= deps.clock())
+        return drop(order, 'the mail expired before a mail server took it')
       await deliver(order.to, writeMail(order, deps.config.officeUrl), newId(deps.clock())).catch(
         async (error: unknown) => {
           if (!isRecipientRefused(error, order.to, deps.config.mail.from)) throw withoutAddresses(error)
-          await deps.onRefused?.(order)
+          await drop(order, 'the mail server refuses the recipient for good', { err: withoutAddresses(error) })
           refused.inc()
-          const facts = { err: withoutAddresses(error), mail: order.kind }
-          deps.log.warn(facts, 'the mail server refuses the recipient for good; the mail is dropped')
         },
       )
     },

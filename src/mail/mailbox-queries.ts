@@ -46,9 +46,11 @@ export const deleteOldNotices = (q: Queryable, before: Date): Promise<number> =>
     where sent_at < least(${before}, (select max(sent_at) from notices_sent
       where not starts_with(key, ${ALARM_PREFIX})) - interval '7 days')`)
 
-/** Mails that expired before they could be sent; those that were given up too. */
+/** Mails that were given up, once they have expired; one that waits is dropped by its own job, which says so. */
 export const deleteExpiredMails = (q: Queryable, now: Date): Promise<number> =>
-  q.run(sql`delete from jobs where kind = ${MAIL_JOB} and payload->>'expiresAt' <= ${now.toISOString()}`)
+  q.run(
+    sql`delete from jobs where kind = ${MAIL_JOB} and run_at = 'infinity' and payload->>'expiresAt' <= ${now.toISOString()}`,
+  )
 
 /** Mails to the payer of an order that were not sent yet. */
 export const deletePayerMails = (tx: Tx, orderId: string): Promise<number> =>

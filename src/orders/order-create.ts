@@ -19,7 +19,7 @@ import { crashPoint } from '../kernel/crash-point.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { newId, newOrderCode, newShortCode } from '../kernel/ids.ts'
 import { convert } from '../kernel/money.ts'
-import { findEuroRate, largestOrderAt } from '../rates/euro.ts'
+import { askEuroRate, type EuroRate, largestOrderAt, peekEuroRate } from '../rates/euro.ts'
 import type { Quote, Rates } from '../rates/rate-service.ts'
 import { isSubscribed } from '../webhooks/outbox/events.ts'
 import { checkWebhookUrl } from '../webhooks/outbox/webhook-url.ts'
@@ -29,6 +29,7 @@ import {
   checkPlace,
   checkPrice,
   checkSimpleUser,
+  EuroWanted,
   expiryOf,
   readAmount,
   readAssets,
@@ -71,6 +72,9 @@ type SaleOrigin = {
 /** The cached company or till was outdated; the next try reads it again. */
 class StaleCopy extends Error {}
 
+/** @param euro what an earlier try asked for */
+type Tried = CreateRequest & { euro?: EuroRate }
+
 /** @param tx locks the session of the sale; null: the sale has none */
 async function findPlace(deps: CreateDeps, request: CreateRequest, tx: Tx | null): Promise<SaleOrigin> {
   const { body } = request
@@ -94,18 +98,18 @@ async function findPlace(deps: CreateDeps, request: CreateRequest, tx: Tx | null
   return { companyId: session.companyId, collector, session, websiteUrl: websiteUrl ?? session.websiteUrl }
 }
 
-/** What a SimpleUser leaves out of an order comes from its session. @throws UNKNOWN_SESSION */
+/** What a SimpleUser leaves out of an order comes from its session; the body stays as sent. @throws UNKNOWN_SESSION */
 export async function fillFromSession(
   db: Queryable,
   actor: Actor | null,
   body: Partial<CreateOrderBody>,
-): Promise<void> {
+): Promise<Partial<CreateOrderBody>> {
   const { amount, fromAsset, sessionId } = body
   const isWhole = amount !== undefined && fromAsset !== undefined
-  if (actor?.role !== 'SimpleUser' || typeof sessionId !== 'string' || isWhole) return
+  if (actor?.role !== 'SimpleUser' || typeof sessionId !== 'string' || isWhole) return body
   const session = (await findButtonSession(db, sessionId)) ?? (await findButtonSessionByCode(db, sessionId))
   if (!session) throw new AppError('UNKNOWN_SESSION')
-  Object.assign(body, { amount: amount ?? session.price, fromAsset: fromAsset ?? session.currency })
+  return { ...body, amount: amount ?? session.price, fromAsset: fromAsset ?? session.currency }
 }
 
 /** Finds a till by its identifier within one company, or by its id; operators who name no company use the id. */
@@ -130,32 +134,33 @@ async function findTill(
   return collector
 }
 
-/** The order's rate, and that of EUR, in which the company's maximum is; null: none is fresh. */
-type Quoted = { quote: Quote; euroRate: bigint | null }
+/** The order's rate, and that of EUR, in which the company's maximum is. */
+type Quoted = { quote: Quote; euro: EuroRate }
 
 /**
- * Called before any transaction, because it may query price sources on the internet. @throws INVALID_EXCHANGE_RATE,
- * VALIDATION_FAILED
+ * Called before any transaction, because it may query price sources on the internet. EUR is not asked for: few orders
+ * are so large that its present rate decides, and only those wait for it.
+ * @throws INVALID_EXCHANGE_RATE, VALIDATION_FAILED
  */
-async function readQuote({ config, rates }: CreateDeps, body: CreateOrderBody): Promise<Quoted> {
+async function readQuote({ config, rates }: CreateDeps, { body, euro }: Tried): Promise<Quoted> {
   const from = readAssets(body, config.fiatAssets)
   const quote = await rates.quote(from, { isForOrder: true })
   await rates.store(quote)
-  return { quote, euroRate: from === 'EUR' ? quote.rate : await findEuroRate({ rates }) }
+  return { quote, euro: euro ?? peekEuroRate(rates) }
 }
 
 async function buildOrder(
   deps: CreateDeps,
   request: CreateRequest,
   place: SaleOrigin,
-  { quote, euroRate, tx }: Quoted & { tx: Tx | null },
+  { quote, euro, tx }: Quoted & { tx: Tx | null },
 ): Promise<{ order: Order; companyVersion: bigint; optionalEvents: string[] }> {
   const { body, context } = request
   const from = readAssets(body, deps.config.fiatAssets)
   if (body.webhookUrl !== undefined) checkWebhookUrl(body.webhookUrl, deps.config.webhooks)
   const company = await deps.cache.company(place.companyId, tx ?? undefined)
   if (!company) throw new AppError('UNAUTHORIZED')
-  const amount = readAmount(body.amount, from, largestOrderAt(company.maxOrderAmount, quote, euroRate))
+  const amount = readAmount(body.amount, from, largestOrderAt(company.maxOrderAmount, quote, euro))
   checkPrice(amount, place.session)
   // only the merchant's session counts for a SimpleUser
   const pages: Pick<CreateOrderBody, 'cancelUrl' | 'returnUrl'> = context.actor.role === 'SimpleUser' ? {} : body
@@ -264,9 +269,9 @@ export function openCreateOrder(deps: CreateDeps): CreateOrder {
       return items.map(({ order }) => made.has(order.id))
     },
   })
-  const createAtTill = async (request: CreateRequest): Promise<CreateResult> => {
+  const createAtTill = async (request: Tried): Promise<CreateResult> => {
     const place = await findPlace(deps, request, null)
-    const quoted = await readQuote(deps, request.body)
+    const quoted = await readQuote(deps, request)
     const { order, companyVersion, optionalEvents } = await buildOrder(deps, request, place, { ...quoted, tx: null })
     const answer = answerOf(deps, order)
     const newOrder = newOrderOf(request, order, companyVersion, answer)
@@ -282,8 +287,8 @@ export function openCreateOrder(deps: CreateDeps): CreateOrder {
     await deps.announce(tx, newOrder.order, 'order.initial', { requestId: newOrder.order.requestId, refundId: null })
     return true
   }
-  const createInSession = async (request: CreateRequest): Promise<CreateResult> => {
-    const quoted = await readQuote(deps, request.body)
+  const createInSession = async (request: Tried): Promise<CreateResult> => {
+    const quoted = await readQuote(deps, request)
     return deps.db.tx(async (tx) => {
       const place = await findPlace(deps, request, tx)
       const { order, companyVersion } = await buildOrder(deps, request, place, { ...quoted, tx })
@@ -300,11 +305,16 @@ export function openCreateOrder(deps: CreateDeps): CreateOrder {
     if (request.body.merchantIdentifier !== undefined && request.body.merchantIdentifier.length > 100) {
       throw invalid('merchantIdentifier', 'must not be longer than 100 characters')
     }
+    const tried: Tried = { ...request }
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return request.body.sessionId === undefined ? await createAtTill(request) : await createInSession(request)
+        return request.body.sessionId === undefined ? await createAtTill(tried) : await createInSession(tried)
       } catch (thrown) {
         const error = explainConstraint(thrown)
+        if (error instanceof EuroWanted) {
+          tried.euro = await askEuroRate(deps.rates)
+          continue
+        }
         if (!(error instanceof StaleCopy) || attempt >= 4)
           throw error instanceof StaleCopy ? new AppError('BUSY', { retryAfter: 1 }) : error
       }

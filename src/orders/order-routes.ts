@@ -40,8 +40,12 @@ export const orderRoutes: FastifyPluginAsyncTypebox<RouteDeps> = async (app, dep
     '/request',
     {
       config: { permission: 'orders.create', ownIdempotency: true },
-      preValidation: async ({ actor, body }) => {
-        if (typeof body === 'object' && body !== null) await fillFromSession(deps.db, actor, body)
+      preValidation: async (request) => {
+        const { actor, body } = request
+        if (typeof body !== 'object' || body === null) return
+        // an Idempotency-Key stands for what was sent, whatever the session costs by now
+        request.sentBody = body
+        request.body = (await fillFromSession(deps.db, actor, body)) as typeof body
       },
       schema: {
         operationId: 'createOrder',

@@ -10,21 +10,37 @@ import {
   parseMoney,
   parseMoneyNumber,
 } from '../kernel/money.ts'
+import type { Largest } from '../rates/euro.ts'
 import type { CreateOrderBody } from './order-schemas.ts'
 
-/** The exact amount of a new order. @throws ILLEGAL_AMOUNT, naming the limit that it violates */
-export function readAmount(amount: number | string, asset: Fiat, largest: Money): Money & { asset: Fiat } {
-  const tooLarge = (): AppError =>
-    new AppError('ILLEGAL_AMOUNT', {
-      message: `The largest amount of this account is ${formatMoney(largest)} ${asset}. Ask the operator to raise it.`,
+/** The amount is above the limit by what is known of EUR without asking: ask for its rate, and try again. */
+export class EuroWanted extends Error {}
+
+function tooLarge({ isKnown, isFinal, ...largest }: Largest): Error {
+  if (!isFinal) return new EuroWanted()
+  const [most, asset] = [formatMoney(largest), largest.asset]
+  if (!isKnown)
+    return new AppError('INVALID_EXCHANGE_RATE', {
+      message: `Orders above ${most} ${asset} need a rate of EUR, to compare them with the largest of this account. There is none now; try again later.`,
     })
-  if (isHuge(amount)) throw tooLarge()
+  return new AppError('ILLEGAL_AMOUNT', {
+    message: `The largest amount of this account is ${most} ${asset}. Ask the operator to raise it.`,
+  })
+}
+
+/**
+ * The exact amount of a new order.
+ * @throws ILLEGAL_AMOUNT, naming the limit that it violates; INVALID_EXCHANGE_RATE for one that cannot be compared;
+ *   EuroWanted
+ */
+export function readAmount(amount: number | string, asset: Fiat, largest: Largest): Money & { asset: Fiat } {
+  if (isHuge(amount)) throw tooLarge(largest)
   const money = typeof amount === 'number' ? parseMoneyNumber(amount, asset) : parseMoney(amount, asset)
   const least = leastOf(asset)
   if (money.units < least.units) {
     throw new AppError('ILLEGAL_AMOUNT', { message: `The smallest amount is ${formatMoney(least)} ${asset}.` })
   }
-  if (money.units > largest.units) throw tooLarge()
+  if (money.units > largest.units) throw tooLarge(largest)
   return { asset, units: money.units }
 }
 

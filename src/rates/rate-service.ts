@@ -32,12 +32,15 @@ export type Rates = {
    * @throws INVALID_EXCHANGE_RATE
    */
   quote(from: Fiat, need?: { isForOrder: boolean }): Promise<Quote>
+  /** The last quote of this process, however old; null: it has none. Never asks. */
+  peek(from: Fiat): Quote | null
   /** Stores the quote permanently; orders refer to it. */
   store(quote: Quote): Promise<void>
   /**
    * Reads the prices of the currencies sold in during the last week, unless a caller just did. Without it, a process
    * that prices orders only now and then would trust a source that stopped moving: between its rare reads the price may
-   * have moved. Also those whose rate was wanted in vain, so that it is known when it is back.
+   * have moved. Also those whose rate was wanted in vain, so that it is known when it is back; and EUR beside any
+   * other, because limits are in EUR.
    */
   readAgain(): Promise<void>
 }
@@ -134,6 +137,7 @@ export function openRates(deps: {
       const isMoving = sources.some(({ moves }) => moves)
       const priced = isMoving ? await findPricedCurrencies(db, fiatAssets, since) : []
       const all = new Set([...priced, ...(metrics?.listWanted() ?? [])])
+      if (all.size > 0) all.add('EUR')
       for (const from of all) if (!findYounger(from, READ_EVERY_MS / 2)) await renew(from).catch(() => {})
     },
     async quote(from, { isForOrder } = { isForOrder: false }) {
@@ -146,6 +150,7 @@ export function openRates(deps: {
       if (!findYounger(from, maxAgeMs / 2)) renew(from).catch(() => {})
       return cached
     },
+    peek: (from) => cache.get(from) ?? null,
     async store(quote) {
       if (stored.has(quote.id)) return
       await insertQuote(db, quote)

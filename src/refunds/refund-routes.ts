@@ -137,12 +137,14 @@ export const revertRoutes: FastifyPluginAsyncTypebox<RefundDeps> = async (app, d
   app.post(
     '/revert/:code',
     {
-      config: { permission: 'refunds.revert' },
+      // a part that is misspelt or lost would be refunded as a whole
+      config: { permission: 'refunds.revert', allWithout: 'amount', refuseUnknown: { except: [] } },
       schema: {
         operationId: 'revertOrder',
         summary: 'Refund a paid order, wholly or in part',
         description:
-          'The body is optional; without it, refunds all that is left. Follow `refundId` with GET /refunds/{id}.',
+          'The body is optional; without it, refunds all that is left. An unknown name and an empty amount are refused. ' +
+          'Follow `refundId` with GET /refunds/{id}.',
         tags,
         params: CodeParams,
         body: RevertBody,
@@ -199,7 +201,7 @@ export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = asy
   app.get(
     '/refunds/address-message',
     {
-      config: { permission: 'refunds.revert' },
+      config: { permission: 'refunds.revert', allWithout: 'amount' },
       schema: {
         operationId: 'getRefundAddressMessage',
         summary: 'What a payer signs to have a refund sent to an address',
@@ -279,7 +281,7 @@ export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = asy
   app.post(
     '/mispayments/:id/refund',
     {
-      config: { permission: 'mispayments.decide' },
+      config: { permission: 'mispayments.decide', allWithout: 'amount' },
       schema: {
         operationId: 'refundMispayment',
         summary: 'Refund money that never paid its order',

@@ -97,19 +97,28 @@ function readWebhook({ callbackFault }: StaticLinkDeps, url: string | null): str
 
 type Checked = Pick<StaticLink, 'amount' | 'minAmount' | 'maxAmount' | 'webhookUrl' | 'returnUrl'>
 
+const AMOUNTS = ['amount', 'minAmount', 'maxAmount'] as const
+
+/** The link's fields with the change, and which of them are to be checked. */
+function compare(link: StaticLink, change: StaticLinkChange) {
+  const { amount = link.amount, minAmount = link.minAmount, maxAmount = link.maxAmount } = change
+  const { webhookUrl = link.webhookUrl, returnUrl = link.returnUrl } = change
+  const given: Checked = { amount, minAmount, maxAmount, webhookUrl, returnUrl }
+  const isTurnedOn = change.active === true && !link.active
+  const isNew = (...names: (keyof Checked)[]): boolean => isTurnedOn || names.some((name) => given[name] !== link[name])
+  return { given, isNew }
+}
+
 /**
  * The link's fields with the change. What stays the same is checked only when the link is turned on: a link that breaks
  * a rule set later can still be turned off. @throws VALIDATION_FAILED
  */
 function readChange(deps: StaticLinkDeps, link: StaticLink, change: StaticLinkChange, largest: Money | null): Checked {
-  const { amount = link.amount, minAmount = link.minAmount, maxAmount = link.maxAmount } = change
-  const { webhookUrl = link.webhookUrl, returnUrl = link.returnUrl } = change
-  const given = { amount, minAmount, maxAmount, webhookUrl, returnUrl }
-  const isTurnedOn = change.active === true && !link.active
-  const isNew = (...names: (keyof Checked)[]): boolean => isTurnedOn || names.some((name) => given[name] !== link[name])
+  const { given, isNew } = compare(link, change)
+  const { webhookUrl, returnUrl } = given
   return {
     ...given,
-    ...(isNew('amount', 'minAmount', 'maxAmount') && readAmounts(given, link.currency as Fiat, largest)),
+    ...(isNew(...AMOUNTS) && readAmounts(given, link.currency as Fiat, largest)),
     ...(isNew('webhookUrl') && { webhookUrl: readWebhook(deps, webhookUrl) }),
     ...(isNew('returnUrl') && { returnUrl: readOptionalUrl('returnUrl', returnUrl ?? undefined) }),
   }
@@ -179,7 +188,8 @@ export async function changeStaticLink(
   const known = await queries.findStaticLink(deps.db, id)
   if (!seen(context.actor, known)) throw new AppError('OBJECT_NOT_FOUND')
   const { companyId } = known
-  const largest = await largestOf(deps, companyId, known.currency as Fiat)
+  const isPriced = compare(known, change).isNew(...AMOUNTS)
+  const largest = isPriced ? await largestOf(deps, companyId, known.currency as Fiat) : null
   await deps.db.tx(async (tx) => {
     const link = await queries.lockStaticLink(tx, id)
     if (!link) throw new AppError('OBJECT_NOT_FOUND')

@@ -32,7 +32,7 @@ export const LIMITS = {
   }),
   publicPerMinute: integer(
     'LIMIT_PUBLIC_PER_MINUTE',
-    'Reads without a valid credential from one address. With one, they count for the company.',
+    'Public reads from one address, and as many invalid credentials. Reads for an active company count for that company.',
     {
       ...{ fallback: '600', min: 0, max: 1_000_000 },
     },

@@ -34,7 +34,7 @@ export type LinkPageDeps = {
   db: Db
   config: Pick<Config, 'payUrl'>
   cache: SaleCache
-  largestOrder: LargestOrder
+  largestOrder: Pick<LargestOrder, 'peek'>
   createOrder: CreateOrder
   limits: RateLimits
 }
@@ -71,17 +71,18 @@ function readTyped(text: string, asset: Fiat, locale: string): bigint | undefine
 /** 12.50, or the limit that excludes it. */
 function exampleOf({ least, most }: LinkPage): Money {
   const example = { asset: least.asset, units: leastOf(least.asset as Fiat).units * 125n }
-  return example.units < least.units ? least : example.units > most.units ? most : example
+  if (example.units < least.units) return least
+  return most !== null && example.units > most.units ? most : example
 }
 
 /** What is wrong with the payer's input, in the payer's language; null: nothing. */
-function faultOf(page: LinkPage, units: bigint | undefined): string | null {
+function faultOf(page: LinkPage, most: Money | null, units: bigint | undefined): string | null {
   const { locale, order } = TEXTS[page.language]
-  const { least, most } = page
+  const { least } = page
   const show = (money: Money): string => showFiat(money, locale)
   if (units === undefined) return order.link.faults.wrong(showTypedFiat(exampleOf(page), locale))
   if (units < least.units) return order.link.faults.low(show(least))
-  return units > most.units ? order.link.faults.high(show(most)) : null
+  return most !== null && units > most.units ? order.link.faults.high(show(most)) : null
 }
 
 type Sent = { status: number; html: Html; policy?: string }
@@ -89,11 +90,15 @@ type Sent = { status: number; html: Html; policy?: string }
 const NOTHING: TypedAmount = { given: '', fault: null }
 const closed = (page: LinkPage): Sent => ({ status: 410, html: renderClosedLink(page) })
 
-/** What to charge, or the page that says why not. */
-function readUnits(page: LinkPage, given: string): bigint | Sent {
-  if (!page.isOpen) return closed(page)
+/**
+ * What to charge, or the page that says why not.
+ * @param judge `link`: by the link's own limits only, because the order is compared with the company's at present rates
+ */
+function readUnits(page: LinkPage, given: string, judge: 'link' | 'company'): bigint | Sent {
+  const { isOpen, most } = judge === 'company' ? page : { isOpen: page.link.active, most: page.ownMost }
+  if (!isOpen) return closed(page)
   const units = page.price?.units ?? readTyped(given, page.link.currency as Fiat, TEXTS[page.language].locale)
-  const fault = page.price === null ? faultOf(page, units) : null
+  const fault = page.price === null ? faultOf(page, most, units) : null
   if (fault === null && units !== undefined) return units
   return { status: 422, html: renderLink(page, { given, fault }, null) }
 }
@@ -128,16 +133,15 @@ export const linkRoutes: FastifyPluginAsyncTypebox<LinkPageDeps> = async (app, d
     const asset = link.currency as Fiat
     const money = (text: string | null): Money | null =>
       text === null ? null : { asset, units: parseDecimal(text, EXPONENTS[asset]) ?? 0n }
-    // without a rate no order can be made, so it only says what may be typed
-    const known = await deps.largestOrder(company.maxOrderAmount, asset)
-    const nominal = ((parseDecimal(company.maxOrderAmount, 2) ?? 0n) * 10n ** BigInt(EXPONENTS[asset])) / 100n
-    const largest = known?.units ?? nominal
+    // null: rates are missing to tell it, so the page shows no limit of the company; each order is compared again
+    const largest = deps.largestOrder.peek(company.maxOrderAmount, asset)
     const [price, maximum] = [money(link.amount), money(link.maxAmount)]
     const least = money(link.minAmount) ?? leastOf(asset)
     return {
-      ...{ link, price, least, isOpen: link.active && (known === null || (price ?? least).units <= largest) },
+      ...{ link, price, least, isOpen: link.active && (largest === null || (price ?? least).units <= largest.units) },
       // the company's maximum may have been lowered since
-      most: maximum !== null && maximum.units < largest ? maximum : { asset, units: largest },
+      ownMost: maximum,
+      most: largest === null || (maximum !== null && maximum.units < largest.units) ? maximum : largest,
       language: languageOf(request),
       shop: await readShop(deps.db, link.companyId),
       ...{ path: `${basePath}/link/${link.code}`, basePath, nonce: newNonce() },
@@ -207,7 +211,7 @@ export const linkRoutes: FastifyPluginAsyncTypebox<LinkPageDeps> = async (app, d
     async (request, reply) => {
       const page = await find(request)
       const { nonce, amount: given = '' } = request.body
-      const units = readUnits(page, given)
+      const units = readUnits(page, given, 'link')
       if (typeof units !== 'bigint') return send(request, reply, page, units)
       try {
         checkSameOrigin(request, config.payUrl)
@@ -216,9 +220,9 @@ export const linkRoutes: FastifyPluginAsyncTypebox<LinkPageDeps> = async (app, d
         return reply.redirect(`${basePath}/pay?${new URLSearchParams({ code, lang: page.language })}`, 303)
       } catch (thrown) {
         const error = toAppError(thrown)
-        // the company's maximum was lowered after it was cached; the order read it again
+        // the order read the company's maximum and the rates again
         const fresh = error.code === 'ILLEGAL_AMOUNT' ? await find(request) : page
-        const refusal = readUnits(fresh, given)
+        const refusal = readUnits(fresh, given, 'company')
         if (typeof refusal !== 'bigint') return send(request, reply, fresh, refusal)
         return refuse(request, reply, fresh, error)
       }

@@ -15,7 +15,9 @@ export type LinkPage = {
   /** Null: the payer enters it. */
   price: Money | null
   least: Money
-  most: Money
+  /** The link's own limit, and the lower one of that and the company's as far as rates are known; null: none. */
+  ownMost: Money | null
+  most: Money | null
   /** Not switched off, and it asks for no more than the shop takes now. */
   isOpen: boolean
   /** Path of this page, and path prefix of the pages. */
@@ -32,12 +34,14 @@ function amountField(page: LinkPage, { given, fault }: TypedAmount, problem: str
   const { language, link, least, most } = page
   const { locale } = TEXTS[language]
   const texts = TEXTS[language].order.link
+  const from = showFiat(least, locale)
+  const limits = most === null ? texts.faults.low(from) : texts.between(from, showFiat(most, locale))
   const described = fault === null ? 'hint' : 'hint fault'
   return html`<label class="ask" for="amount">${texts.amountLabel(link.currency)}</label>
     <input class="field sum" id="amount" name="amount" value="${given}" inputmode="decimal" autocomplete="off" required
       maxlength="20" aria-describedby="${described}"${fault !== null && html` aria-invalid="true"`}${problem === null && html` autofocus`}>
     ${fault !== null && html`<p class="wrong" id="fault" role="alert">${fault}</p>`}
-    <p class="hint" id="hint">${texts.between(showFiat(least, locale), showFiat(most, locale))}</p>`
+    <p class="hint" id="hint">${limits}</p>`
 }
 
 const footer = ({ language, shop, path }: LinkPage): Html =>

@@ -9,7 +9,8 @@ const OWN_FIELDS = ['code', 'token', 'nonce']
 
 /** A person's form with text that is too long or cannot be stored, such as NUL. */
 const isUnreadable = ({ method }: FastifyRequest, { code, details = [] }: AppError): boolean =>
-  method === 'POST' && code === 'VALIDATION_FAILED' && !details.some(({ path }) => OWN_FIELDS.includes(path))
+  code === 'MALFORMED_REQUEST' ||
+  (method === 'POST' && code === 'VALIDATION_FAILED' && !details.some(({ path }) => OWN_FIELDS.includes(path)))
 
 /** Failures unrelated to the link, so that no page may report them as "unknown". */
 export const isGeneral = (request: FastifyRequest, error: AppError): boolean =>

@@ -110,8 +110,8 @@ export async function confirmRefundAddress(
 }
 
 /**
- * The mail that asked the payer was refused for good: no link identifies the payer, so the shop may hand one over, as
- * where no e-mail is known.
+ * The mail that asked the payer was refused for good, or expired first: no link identifies the payer, so the shop
+ * may hand one over, as where no e-mail is known.
  */
 export async function noteUnasked(deps: RefundDeps, refundId: string): Promise<void> {
   const key = await findRefund(deps.db, refundId)

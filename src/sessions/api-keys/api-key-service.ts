@@ -19,22 +19,31 @@ export type ApiKeys = {
 
 const MAX_AGE_MS = 5000
 const USED_EVERY_MS = 60_000
+const MAX_KEPT = 10_000
 
 const sameText = (left: string, right: string): boolean =>
   left.length === right.length && timingSafeEqual(Buffer.from(left), Buffer.from(right))
 
 export function openApiKeys({ db, clock }: { db: Db; clock: Clock }): ApiKeys {
-  const cache = new Map<string, { row: ApiKeyRow | undefined; at: number }>()
+  const hits = new Map<string, { row: ApiKeyRow; at: number }>()
+  /** Apart from the hits, so that guesses displace only each other. */
+  const misses = new Map<string, number>()
   const used = new Map<string, number>()
   let generation = 0
   const find = async (secretHash: string): Promise<ApiKeyRow | undefined> => {
-    const known = cache.get(secretHash)
+    const known = hits.get(secretHash)
     if (known && isYounger(known.at, MAX_AGE_MS, clock())) return known.row
+    const missedAt = misses.get(secretHash)
+    if (missedAt !== undefined && isYounger(missedAt, MAX_AGE_MS, clock())) return undefined
     const [at, startedIn] = [clock(), generation]
     const row = await findApiKeyBySecretHash(db, secretHash)
     if (startedIn !== generation) return find(secretHash)
-    if (cache.size > 10_000) cache.clear()
-    cache.set(secretHash, { row, at })
+    const full = row ? hits : misses
+    if (full.size > MAX_KEPT) full.clear()
+    hits.delete(secretHash)
+    misses.delete(secretHash)
+    if (row) hits.set(secretHash, { row, at })
+    else misses.set(secretHash, at)
     return row
   }
   const noteUse = (id: string): void => {
@@ -69,7 +78,8 @@ export function openApiKeys({ db, clock }: { db: Db; clock: Clock }): ApiKeys {
     },
     forget() {
       generation += 1
-      cache.clear()
+      hits.clear()
+      misses.clear()
     },
   }
 }

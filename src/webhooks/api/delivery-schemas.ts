@@ -78,9 +78,17 @@ export const DeliveryQuery = Type.Object({
 })
 export type DeliveryQuery = Static<typeof DeliveryQuery>
 
-export const RedeliverQuery = filterObject()
+/** How many deliveries one call sends again. */
+export const REDELIVER_LIMIT = 10_000
+const RedeliverLimit = Type.Optional(
+  Type.Integer({ minimum: 1, maximum: REDELIVER_LIMIT, description: 'At most so many, the oldest first.' }),
+)
+
+export const RedeliverQuery = Type.Object({ ...DeliveryFilterSchema, limit: RedeliverLimit })
+export type RedeliverQuery = Static<typeof RedeliverQuery>
 export const RedeliverBody = Type.Object({
   ...DeliveryFilterSchema,
+  limit: RedeliverLimit,
   status: Type.Optional(
     Type.Union([Type.Array(Type.String({ maxLength: 100 })), Type.String({ maxLength: 100 })], {
       description: 'A list, or separated by commas. Without it: failed and parked.',

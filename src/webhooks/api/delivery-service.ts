@@ -13,12 +13,14 @@ import { secretContext } from '../outbox/webhook-secret.ts'
 import { laneOf } from '../outbox/webhook-url.ts'
 import { curlText } from './curl-text.ts'
 import * as queries from './delivery-log-queries.ts'
-import type {
-  DeliveryDetailView,
-  DeliveryFilterInput,
-  DeliveryQuery,
-  DeliveryView,
-  RedeliverBody,
+import {
+  type DeliveryDetailView,
+  type DeliveryFilterInput,
+  type DeliveryQuery,
+  type DeliveryView,
+  REDELIVER_LIMIT,
+  type RedeliverBody,
+  type RedeliverQuery,
 } from './delivery-schemas.ts'
 
 export type WebhookDeps = {
@@ -29,8 +31,6 @@ export type WebhookDeps = {
   wake: (companyId?: string) => void
   audit: Audit
 }
-
-const REDELIVER_LIMIT = 10_000
 
 /** The companies whose deliveries this actor may see; null for all. @throws OBJECT_NOT_FOUND for a foreign company */
 function companiesOf(actor: Actor, companyId: string | undefined): string[] | null {
@@ -155,12 +155,12 @@ export async function redeliver(deps: WebhookDeps, context: RequestContext, id: 
 }
 
 /** The filters of the address and of the body. @throws VALIDATION_FAILED when both name one, and not the same */
-function mergeFilters(actor: Actor, query: DeliveryFilterInput, body: RedeliverBody): DeliveryFilterInput {
+function mergeFilters(actor: Actor, query: RedeliverQuery, body: RedeliverBody): RedeliverQuery {
   const { status, ...others } = body
-  const given: DeliveryFilterInput = { ...others, ...(status !== undefined && { status: [status].flat() }) }
-  const meaningOf = (filter: DeliveryFilterInput, name: keyof DeliveryFilterInput): string =>
-    JSON.stringify(toFilter(actor, { [name]: filter[name] }))
-  for (const name of Object.keys(query) as (keyof DeliveryFilterInput)[]) {
+  const given: RedeliverQuery = { ...others, ...(status !== undefined && { status: [status].flat() }) }
+  const meaningOf = (filter: RedeliverQuery, name: keyof RedeliverQuery): string =>
+    JSON.stringify([name === 'limit' ? filter.limit : toFilter(actor, { [name]: filter[name] })])
+  for (const name of Object.keys(query) as (keyof RedeliverQuery)[]) {
     if (given[name] === undefined || meaningOf(given, name) === meaningOf(query, name)) continue
     throw invalid(name, 'is one thing in the address and another in the body: name it once')
   }
@@ -174,21 +174,22 @@ function mergeFilters(actor: Actor, query: DeliveryFilterInput, body: RedeliverB
 export async function redeliverMany(
   deps: WebhookDeps,
   context: RequestContext,
-  { query, body }: { query: DeliveryFilterInput; body: RedeliverBody },
+  { query, body }: { query: RedeliverQuery; body: RedeliverBody },
 ): Promise<{ redelivered: number; limit: number }> {
   const { actor } = context
   const input = mergeFilters(actor, query, body)
   const asked = toFilter(actor, input)
+  const { limit = REDELIVER_LIMIT } = input
   const statuses: queries.DeliveryStatus[] = asked.statuses.length > 0 ? [...asked.statuses] : ['failed', 'parked']
   return deps.db.tx(async (tx) => {
-    const place = { limit: REDELIVER_LIMIT, bucketOf, laneOf }
+    const place = { limit, bucketOf, laneOf }
     const restarted = await queries.restartDeliveries(tx, { ...asked, statuses, id: null }, place)
     for (const [companyId, rows] of Map.groupBy(restarted, (row) => row.companyId)) {
       const detail = { filter: JSON.stringify(input), count: rows.length }
       await deps.audit.write(tx, context, { companyId, action: 'webhook.redeliver-many', detail })
       tx.afterCommit(() => deps.wake(companyId))
     }
-    const result = { redelivered: restarted.length, limit: REDELIVER_LIMIT }
+    const result = { redelivered: restarted.length, limit }
     await context.remember(tx, result)
     return result
   })
