@@ -38,6 +38,12 @@ const block = (to: string) => issuer(`0xf9f92be4${word(to)}`)
 const unblock = (to: string) => issuer(`0x1a895266${word(to)}`)
 const faultsOf = ({ endpoints }: PayoutNodes) => endpoints.all.map((one) => one.fault())
 
+/** As if they had really lagged a moment ago: no single node can make the others count as behind. */
+function makeHonestBehind(nodes: PayoutNodes): void {
+  for (const one of nodes.endpoints.all.slice(0, 2)) one.behind = true
+  assert.deepEqual(faultsOf(nodes), ['behind', 'behind', null])
+}
+
 /** Sends it, loses it, and has its destination blocked, so that it is given up once it cannot be used any more. */
 async function signAndBlock({ options }: PayoutNodes, wallet: Wallet): Promise<PayoutRequest> {
   const asked = request()
@@ -60,14 +66,13 @@ async function handIn(asked: PayoutRequest): Promise<bigint> {
   return world.chain.balanceOf(asked.to)
 }
 
-test('one node that makes two honest ones look behind gives up no refund that can still be paid', () =>
+test('one node beside two honest ones that are behind gives up no refund that can still be paid', () =>
   withNodes(world, 3, async (nodes) => {
     const wallet = await world.openWallet(15_000_000n)
     const asked = await signAndBlock(nodes, wallet)
     const [, , liar] = nodes.proxies
     if (liar) liar.faults.alter = ahead(60n)
-    await nodes.compare()
-    assert.deepEqual(faultsOf(nodes), ['behind', 'behind', null])
+    makeHonestBehind(nodes)
     if (liar) liar.faults.alter = ahead(7200n)
     await wallet.open(nodes.options).send(asked)
     const { status } = await world.rowOf(asked)
@@ -123,14 +128,13 @@ async function showsPaid(from: string, { id, to, units }: PayoutRequest, above: 
 }
 
 for (const above of [0n, 50n])
-  test(`one node that makes two honest ones look behind settles nothing that was never paid${above > 0n ? ', in a block that they do not have' : ''}`, () =>
+  test(`one node beside two honest ones that are behind settles nothing that was never paid${above > 0n ? ', in a block that they do not have' : ''}`, () =>
     withNodes(world, 3, async (nodes) => {
       const wallet = await world.openWallet(15_000_000n)
       const asked = request()
       const [, , liar] = nodes.proxies
       if (liar) liar.faults.alter = await showsPaid(wallet.refundSigner.address, asked, above)
-      await nodes.compare()
-      assert.deepEqual(faultsOf(nodes), ['behind', 'behind', null])
+      makeHonestBehind(nodes)
       const payouts = wallet.open(nodes.options)
       await payouts.send(asked)
       await world.chain.call('anvil_dropAllTransactions')

@@ -4,7 +4,6 @@ import { createRpc, type Rpc } from '../../src/chain/endpoints/rpc.ts'
 import { checkEndpoints } from '../../src/chain/endpoints/start-check.ts'
 import { type Network, networkFor } from '../../src/chain/networks.ts'
 import { type Agree, openAgree } from '../../src/chain/payout/agreement.ts'
-import { startScanner } from '../../src/chain/scanner.ts'
 import type { PayoutWorld } from './payout-world.ts'
 import { type Faults, type RpcProxy, startRpcProxy } from './rpc-proxy.ts'
 
@@ -16,8 +15,6 @@ export type PayoutNodes = {
   network: Network
   /** What `openWallet(…).open` takes. */
   options: { rpc: Rpc; agree: Agree }
-  /** The scanner compares the nodes once. */
-  compare(): Promise<void>
 }
 
 const log = pino({ level: 'silent' })
@@ -35,13 +32,8 @@ export async function withNodes<Result>(
   const endpoints = openEndpoints(network, rpcs, { clock })
   try {
     await checkEndpoints({ endpoints, network }, log)
-    const compare = async () => {
-      const scanner = startScanner({ db: world.db, network, endpoints, log, pollMs: 0, onChange() {}, clock })
-      await scanner.tick()
-      await scanner.stop()
-    }
     const agree = openAgree({ endpoints, network, log, clock })
-    return await work({ proxies, endpoints, network, options: { rpc: endpoints.rpc, agree }, compare })
+    return await work({ proxies, endpoints, network, options: { rpc: endpoints.rpc, agree } })
   } finally {
     await Promise.all([...rpcs.map((one) => one.close()), ...proxies.map((one) => one.stop())])
   }

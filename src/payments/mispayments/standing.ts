@@ -7,8 +7,7 @@ import { lockMispayments, type Mispayment, type MispaymentKind, sumRefundedExces
 /** Money that does not pay anything yet. */
 export const HELD: readonly MispaymentKind[] = ['under', 'late', 'duplicate', 'held']
 
-export const sumUnits = (records: readonly Mispayment[]): bigint =>
-  records.reduce((total, { units }) => total + units, 0n)
+const sumUnits = (records: readonly Mispayment[]): bigint => records.reduce((total, { units }) => total + units, 0n)
 
 type Fact = Pick<Mispayment, 'kind' | 'status' | 'units' | 'decidedBy'>
 
