@@ -71,7 +71,7 @@ const KEPT_BLOCKS = 256
 const LOOK_BACK = 300n
 /** Step sizes when walking back to the start of a reorganisation: block by block, a slow node would take minutes. */
 const WALKED_AT_ONCE = [1, 15, 84]
-const SHORTENED_WORDS = 'no endpoint has the newest blocks that were read any more; they count as never mined'
+const SHORTENED_WORDS = 'no endpoint has the newest blocks that were read any more; they count as not mined'
 /** Closer to the head than this, blocks are read one by one. */
 const NEAR_HEAD = 64n
 
