@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import pino from 'pino'
 import { networkFor } from '../src/chain/networks.ts'
 import { agreeAlone } from '../src/chain/payout/agreement.ts'
 import { checkManualTransfer } from '../src/chain/payout/manual-transfer.ts'
+import { openWatchPayout } from '../src/chain/payout/payout.ts'
 import { findOtherPayout } from '../src/chain/payout/payout-recheck.ts'
 import { findRestoreHold } from '../src/chain/payout/state/after-restore.ts'
 import { sql } from '../src/db/db.ts'
@@ -111,7 +113,8 @@ test('after a restore, what may wait in a pool is not paid by hand before it has
   const byHand = await world.chain.pay({ to: asked.to, units: asked.units })
   await world.chain.mine(10)
   const network = networkFor({ chainId: world.chain.chainId, usdcAddress: world.chain.usdcAddress })
-  const deps = { db: world.db, clock: Date.now, rpc: world.rpc, network, watchPayout: async () => null }
+  const asking = { db: world.db, clock: Date.now, rpc: world.rpc, agree: agreeAlone(world.rpc), network }
+  const deps = { ...asking, watchPayout: openWatchPayout({ ...asking, log: pino({ level: 'silent' }) }) }
   const name = (txHash: string) =>
     checkManualTransfer({ ...deps, payouts: { address: refundSigner.address } }, asked, txHash)
   const chain = { rpc: world.rpc, agree: agreeAlone(world.rpc), network, payouts: null }
@@ -134,7 +137,7 @@ test('a chain that is not set up any more is waited for a day longer, and not fo
   const { restoredAt } = await world.db.one<{ restoredAt: Date }>(sql`select restored_at from installation`)
   const after = (hours: number) =>
     findRestoreHold({ db: world.db, clock: () => restoredAt.getTime() + hours * 3_600_000 }, undefined, {
-      id: request().id,
+      ...request(),
       chainId: 31339,
     })
   assert.match(

@@ -109,11 +109,11 @@ export const openPayoutPorts = (ground: Ground, chains: Chains): PayoutPorts => 
     const why = { by: by === 'refund' ? 'canBeRejected' : 'canBeTakenBack', providerStatus } as const
     return withdrawPayout(tx, { ...request, chainId }, why, new Date(ground.clock()))
   },
-  findWithdrawalHold: ({ network: chainId, id }) =>
+  findWithdrawalHold: ({ network: chainId, ...asked }) =>
     findRestoreHold(
       ground,
       chains.find(({ network }) => network.chainId === chainId),
-      { id, chainId },
+      { ...asked, chainId },
     ),
   findOtherPayout: (payout, listOthers) =>
     findOtherPayout({ db: ground.db, chains, isFollowed: isTransactionFollowed }, payout, listOthers),

@@ -43,8 +43,11 @@ export async function isPaidByHand(
 const OVER: readonly Refund['status'][] = ['settled', 'rejected', 'refused']
 
 /** Why a refund that is paid on a chain cannot be taken back yet. @throws CHANNEL_UNAVAILABLE */
-export const findRefundHold = async (deps: RefundDeps, { id, network, status }: Refund): Promise<string | null> =>
-  network === null || OVER.includes(status) ? null : deps.findWithdrawalHold({ id, network })
+export async function findRefundHold(deps: RefundDeps, refund: Refund): Promise<string | null> {
+  const { id, network, status, address: to, units } = refund
+  if (network === null || OVER.includes(status)) return null
+  return deps.findWithdrawalHold({ id, network, to, units })
+}
 
 /**
  * Its transfer may be in progress, whatever its state.

@@ -12,7 +12,7 @@ import { isReceiptFinal, type Receipt, readReceipts } from './receipt.ts'
 import { isRaiseDue, isStuck } from './relayer/fees.ts'
 import { isKept, presentOf, wasSubmitted } from './relayer/present.ts'
 import { listPayoutTransactions, type PayoutTransaction } from './relayer/transaction-queries.ts'
-import { authorizationKeyOf, findForeignReceipt, findSpent } from './state/authorization-use.ts'
+import { authorizationKeyOf, findReceiptOfUse, findSpent } from './state/authorization-use.ts'
 import { checkTransfer } from './transfer-check.ts'
 import { isAuthorizationUsed, transferOfAuthorization } from './usdc-token.ts'
 
@@ -92,7 +92,7 @@ function usedWords(deps: PayoutDeps, payout: Payout, receipt: Receipt | null): s
 async function followUsed(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout | null> {
   if (!(await isAuthorizationUsed(deps.rpc, deps.network, authorizationKeyOf(payout))))
     return payout.usedAt === null ? null : change(deps, payout, { used: false })
-  const receipt = await findForeignReceipt(deps, authorizationKeyOf(payout), view)
+  const receipt = await findReceiptOfUse(deps, authorizationKeyOf(payout), { view, stored: payout.txHash })
   const txHash = receipt?.transactionHash
   if (paid(deps, payout, receipt)) return follow(deps, payout, view, receipt)
   if (await isSpentElsewhere(deps, payout, view, receipt))
@@ -220,6 +220,9 @@ async function tendNonce(
   return known === null ? broadcast(deps, payout, view) : null
 }
 
+/** The transaction of someone else, or of before a restore, left the chain; one that was final stays named. */
+const gone = ({ reopenedAt }: Payout): { txHash?: null } => (reopenedAt === null ? { txHash: null } : {})
+
 /** Follows a payout that we cannot send: another key started it, or someone else submits it. */
 export async function watch(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout> {
   const submitted = await readSubmitted(deps, payout)
@@ -235,10 +238,11 @@ export async function watch(deps: PayoutDeps, payout: Payout, view: ChainView): 
   const status = payout.status === 'mined' ? before : payout.status
   const providerStatus = waitingWords(deps, payout)
   // other transactions need later nonces
+  const isBack = status === 'reserved' && payout.status === 'mined'
   const hasGap = status === 'reserved' && payout.relayerNonce !== null
   // a write would tell the node that can send it that it is not idle
   if (status === payout.status && providerStatus === payout.providerStatus && !hasGap) return payout
-  return change(deps, payout, { status, providerStatus, ...(hasGap && { relayer: null }) })
+  return change(deps, payout, { status, providerStatus, ...(hasGap && { relayer: null }), ...(isBack && gone(payout)) })
 }
 
 /** Follows a payout whose transactions were submitted. */
@@ -249,7 +253,10 @@ export async function followSent(deps: PayoutDeps, payout: Payout, view: ChainVi
   const { transactions, receipts } = submitted
   const newest = presentOf(payout, transactions)
   // someone else submitted it, and that transaction left the chain
-  if (!newest) return change(deps, payout, { status: 'reserved', providerStatus: 'the transaction left the chain' })
+  if (!newest) {
+    const providerStatus = 'the transaction left the chain'
+    return change(deps, payout, { status: 'reserved', providerStatus, ...(transactions.length === 0 && gone(payout)) })
+  }
   const refused = transactions.some((one, index) => receipts[index] && isKept(payout, one))
   if (refused)
     return change(deps, payout, {

@@ -9,6 +9,7 @@ import { doubtWords } from './agreement.ts'
 import { findOwnToken, nonceOf, type PayoutDeps } from './payout-deps.ts'
 import {
   findPayout,
+  findStoredUse,
   isPayoutDropped,
   isPayoutTransaction,
   listAccountedPayouts,
@@ -20,7 +21,7 @@ import {
 } from './payout-queries.ts'
 import { lastExpiryOf, readChainView } from './payout-view.ts'
 import { isPast, poolWords } from './state/after-restore.ts'
-import { authorizationKeyOf, findForeignReceipt } from './state/authorization-use.ts'
+import { authorizationKeyOf, findReceiptOfUse } from './state/authorization-use.ts'
 import { answersOf } from './state/states.ts'
 import { checkUsed } from './transfer-check.ts'
 import { type AuthorizationKey, authorizationStateCall, toAuthorizationState } from './usdc-token.ts'
@@ -173,7 +174,8 @@ async function listUsed({ agree, network }: OtherChain, keys: readonly NumberKey
 /** What left under an authorization and nothing here accounts for; null: nothing. @throws RpcError, ChainDoubt */
 async function findLeft({ db, isFollowed }: OtherDeps, chain: OtherChain, key: NumberKey): Promise<string | null> {
   const { rpc, network } = chain
-  const receipt = await findForeignReceipt(chain, key, await readChainView(rpc, network))
+  const stored = await findStoredUse(db, network.chainId, key)
+  const receipt = await findReceiptOfUse(chain, key, { view: await readChainView(rpc, network), stored })
   const txHash = receipt?.transactionHash
   if (txHash === undefined) return 'the node does not find its transaction'
   if (await isPayoutTransaction(db, network.chainId, txHash)) return null
@@ -257,15 +259,15 @@ async function lookIn(deps: OtherDeps, chain: OtherChain, asked: Asked, ownWalle
   return NOTHING
 }
 
-/** Clocks of two machines differ by less. */
-const CLOCK_MARGIN_MS = 2 * HOUR
-
 /** Why it cannot be known now what left on this chain. */
 function troubleWords({ network: { name } }: OtherChain, error: unknown): string {
   if (error instanceof ChainDoubt) return `${name}: ${doubtWords(error)}`
   if (error instanceof RpcError) return `${name}: ${error.message}`
   throw error
 }
+
+/** Clocks of two machines differ by less. */
+const CLOCK_MARGIN_MS = 2 * HOUR
 
 /**
  * A restored database numbers refunds and settlements from where the backup ends. What left may have a later number,

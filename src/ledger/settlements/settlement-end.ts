@@ -177,7 +177,7 @@ export async function cancelSettlement(
   const key = await findReachableSettlement(deps, actor, id)
   if (key.status === 'approved' && actor.role !== 'SuperAdmin')
     throw new AppError('FORBIDDEN', { message: 'An approved settlement can only be cancelled by a SuperAdmin.' })
-  const hold = await deps.findWithdrawalHold({ network: key.network, id })
+  const hold = await deps.findWithdrawalHold({ ...requestOf(key), network: key.network })
   const vanished = await listVanishedOf(deps, key)
   return deps.db.tx(async (tx) => {
     await lockActor(tx, actor, key.companyId)
