@@ -10,6 +10,7 @@ import { findOtherPayout } from '../src/chain/payout/payout-recheck.ts'
 import { findRestoreHold } from '../src/chain/payout/state/after-restore.ts'
 import { insertPayingWallet } from '../src/chain/payout/wallet-queries.ts'
 import { sql } from '../src/db/db.ts'
+import { DAY } from '../src/kernel/clock.ts'
 import { GWEI, type PayoutWorld, request, startPayoutWorld } from './harness/payout-world.ts'
 import { restore, restoreNow } from './harness/restored.ts'
 
@@ -35,6 +36,11 @@ const shortLogs = (): Rpc => ({
       ? Promise.reject(new RpcError('definite', 'block range is too wide'))
       : world.rpc.call(name, ...params),
 })
+
+const silent = (): Rpc => {
+  const never = () => Promise.reject(new RpcError('unknown', 'no answer'))
+  return { ...world.rpc, call: never, batch: never }
+}
 
 const deps = (rpc: Rpc = world.rpc) => {
   const chain = { db: world.db, clock: Date.now, rpc, agree: agreeAlone(rpc), network: network() }
@@ -183,4 +189,15 @@ test('what the node does not find is waited for only until nothing can be in a p
   assert.match((await holdOf(asked, shortLogs())) ?? '', /the node does not find\. Look .* up in an explorer, and name/)
   await back()
   assert.equal(await holdOf(asked, shortLogs()), null)
+})
+
+test('what is new since a restore does not wait for a silent node, and nothing does for ever', async () => {
+  const asked = request()
+  const { restoredAt } = await world.db.one<{ restoredAt: Date }>(sql`select restored_at from installation`)
+  const after = (ms: number) => () => restoredAt.getTime() + ms
+  const of = (since: Date) => ({ ...asked, since, chainId: world.chain.chainId })
+  const [old, fresh] = [of(restoredAt), of(new Date(after(DAY)()))]
+  await assert.rejects(holdOf(old, silent(), after(DAY)), { code: 'CHANNEL_UNAVAILABLE' })
+  assert.equal(await holdOf(fresh, silent(), after(DAY)), null)
+  assert.equal(await holdOf(old, silent(), after(2 * DAY)), null)
 })

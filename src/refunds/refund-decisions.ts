@@ -5,6 +5,7 @@ import { AppError } from '../kernel/errors.ts'
 import { pollGapMs } from '../kernel/poll-gaps.ts'
 import { checkNoneHolds, isNamedSince, listNamed, namedWords, signedWords } from '../ledger/claims.ts'
 import { bookRefundDropped } from '../ledger/ledger-service.ts'
+import { findOrderById } from '../orders/order-queries.ts'
 import { findPayerContact } from '../payers/payer-service.ts'
 import { findPayment } from '../payments/payment-queries.ts'
 import { noticeToldRefunds } from './foreign-refund.ts'
@@ -44,9 +45,11 @@ const OVER: readonly Refund['status'][] = ['settled', 'rejected', 'refused']
 
 /** Why a refund that is paid on a chain cannot be taken back yet. @throws CHANNEL_UNAVAILABLE */
 export async function findRefundHold(deps: RefundDeps, refund: Refund): Promise<string | null> {
-  const { id, network, status, address: to, units } = refund
+  const { companyId, orderId, id, network, status, address: to, units } = refund
   if (network === null || OVER.includes(status)) return null
-  return deps.findWithdrawalHold({ id, network, to, units })
+  const order = await findOrderById(deps.db, companyId, orderId)
+  if (!order) throw new Error(`refund ${id} without its order`)
+  return deps.findWithdrawalHold({ id, network, to, units, since: order.createdAt })
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Db, Queryable } from '../../db/db.ts'
 import { findRestored } from '../../db/restored-queries.ts'
-import { DAY, HOUR, MINUTE } from '../../kernel/clock.ts'
+import { DAY, MINUTE } from '../../kernel/clock.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import { inToken, type Network, tokenOf } from '../networks.ts'
@@ -20,7 +20,7 @@ import {
   updatePayoutReopened,
 } from './payout-queries.ts'
 import { lastExpiryOf, readChainView } from './payout-view.ts'
-import { isPast, poolWords } from './state/after-restore.ts'
+import { isMadeSince, isPast, poolWords } from './state/after-restore.ts'
 import { authorizationKeyOf, findReceiptOfUse } from './state/authorization-use.ts'
 import { answersOf } from './state/states.ts'
 import { checkUsed } from './transfer-check.ts'
@@ -266,9 +266,6 @@ function troubleWords({ network: { name } }: OtherChain, error: unknown): string
   throw error
 }
 
-/** Clocks of two machines differ by less. */
-const CLOCK_MARGIN_MS = 2 * HOUR
-
 /**
  * A restored database numbers refunds and settlements from where the backup ends. What left may have a later number,
  * because one was dropped before the loss, or an earlier one, which was dropped here before it was sent: asking for it
@@ -285,7 +282,7 @@ export async function findOtherPayout(
   const restored = await findRestored(db)
   if (!restored) return null
   const asked = { id, network, others: await listOthers() }
-  if (asked.others.since.getTime() > restored.restoredAt.getTime() + CLOCK_MARGIN_MS) return null
+  if (isMadeSince(restored, asked.others.since)) return null
   const last = lastExpiryOf(restored.restoredAt)
   const isHere = (chainId: number) => chains.some((chain) => chain.network.chainId === chainId)
   const ownFirst = chains.toSorted(

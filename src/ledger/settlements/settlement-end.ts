@@ -18,6 +18,7 @@ import {
 } from '../claims.ts'
 import { bookSettlementCancelled, bookSettlementPaid } from '../ledger-service.ts'
 import {
+  findCompanyCreatedAt,
   lockSettlement,
   type Settlement,
   updateSettlement,
@@ -177,7 +178,8 @@ export async function cancelSettlement(
   const key = await findReachableSettlement(deps, actor, id)
   if (key.status === 'approved' && actor.role !== 'SuperAdmin')
     throw new AppError('FORBIDDEN', { message: 'An approved settlement can only be cancelled by a SuperAdmin.' })
-  const hold = await deps.findWithdrawalHold({ ...requestOf(key), network: key.network })
+  const since = await findCompanyCreatedAt(deps.db, key.companyId)
+  const hold = await deps.findWithdrawalHold({ ...requestOf(key), network: key.network, since })
   const vanished = await listVanishedOf(deps, key)
   return deps.db.tx(async (tx) => {
     await lockActor(tx, actor, key.companyId)

@@ -1,6 +1,6 @@
 import type { Db } from '../../../db/db.ts'
 import { findRestored } from '../../../db/restored-queries.ts'
-import { type Clock, DAY, SECOND } from '../../../kernel/clock.ts'
+import { type Clock, DAY, HOUR, SECOND } from '../../../kernel/clock.ts'
 import { AppError } from '../../../kernel/errors.ts'
 import { type Rpc, RpcError } from '../../endpoints/rpc.ts'
 import type { Network } from '../../networks.ts'
@@ -43,6 +43,13 @@ export async function isPast({ rpc, agree = agreeAlone(rpc), network }: Chain, s
     throw error
   }
 }
+
+/** Clocks of two machines differ by less. */
+const CLOCK_MARGIN_MS = 2 * HOUR
+
+/** Whether nothing of this order or company can have left before the restore. */
+export const isMadeSince = ({ restoredAt }: { restoredAt: Date }, since: Date): boolean =>
+  since.getTime() > restoredAt.getTime() + CLOCK_MARGIN_MS
 
 /** Without a destination where none was known yet. */
 type Asked = { id: string; to: string | null; units: bigint }
@@ -96,23 +103,24 @@ const paidWords = (txHash: string): string =>
   `Transaction ${txHash} left before the database was restored and has paid exactly this, so it is settled with it: at ` +
   'its next check, or once that transaction is named for it.'
 
-export type AskedHold = Asked & { chainId: number }
+/** `since`: when its order or company was made; undefined: not known. */
+export type AskedHold = Asked & { chainId: number; since?: Date }
 
 /**
  * Why a payout for which nothing is signed here may not be taken back or paid another way: it is not known whether
  * something was signed for it after the backup and still waits in a node's pool, where it can pay until it runs out.
  * What paid it exactly settles it. What a final transaction used otherwise pays nothing more, and what left is asked for
- * by the next one. A chain that is not set up cannot be asked; a day after the last expiry it is not waited for any
- * longer.
+ * by the next one. A chain that is not set up, or does not answer, cannot be asked; a day after the last expiry it is
+ * not waited for any longer.
  * @returns null: it may @throws CHANNEL_UNAVAILABLE
  */
 export async function findRestoreHold(
   deps: Deps,
   chain: Chain | undefined,
-  { chainId, ...asked }: AskedHold,
+  { chainId, since, ...asked }: AskedHold,
 ): Promise<string | null> {
   const restored = await findRestored(deps.db)
-  if (!restored) return null
+  if (!restored || (since && isMadeSince(restored, since))) return null
   const payout = await findPayout(deps.db, asked.id)
   if (payout && !answersOf(payout).mayWaitInPool) return null
   const last = lastExpiryOf(restored.restoredAt)
@@ -121,7 +129,12 @@ export async function findRestoreHold(
   if (!chain && isOver) return null
   if (!chain)
     return `${WHY}. The chain ${chainId} is not set up here: set CHAIN_${chainId}_RPC_URL, or try again after ${timeOf(lastMs + DAY)}.`
-  return askChain(chain.network, findHoldOn(deps, chain, { asked, last }))
+  try {
+    return await askChain(chain.network, findHoldOn(deps, chain, { asked, last }))
+  } catch (error) {
+    if (isOver && error instanceof AppError && error.code === 'CHANNEL_UNAVAILABLE') return null
+    throw error
+  }
 }
 
 async function findHoldOn(
