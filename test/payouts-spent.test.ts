@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import pino from 'pino'
+import { openPayoutPorts } from '../src/assembly/chains.ts'
 import { networkFor } from '../src/chain/networks.ts'
 import { agreeAlone } from '../src/chain/payout/agreement.ts'
 import { checkManualTransfer } from '../src/chain/payout/manual-transfer.ts'
@@ -131,6 +132,20 @@ test('after a restore, what may wait in a pool is not paid by hand before it has
   assert.equal((await name(own)).outcome, 'settled', 'what left itself is named at once')
   await back()
   assert.equal(await handOver(), null)
+})
+
+test('a refund whose authorization moved something else is rejected, and not settled by hand, where its chain is gone', async () => {
+  const { open } = await world.openWallet(15_000_000n)
+  const asked = request(12_000_000n)
+  await open().resume(asked)
+  await world.db.run(sql`update chain_payouts set used_at = now(), spent_units = 10000000 where id = ${asked.id}`)
+  const ports = openPayoutPorts({ db: world.db, clock: Date.now }, [])
+  const network = world.chain.chainId
+  const hold = await ports.findWithdrawalHold({ ...asked, network, since: new Date(0) })
+  const withdraw = (isRejected: boolean) =>
+    world.db.tx((tx) => ports.withdrawPayout(tx, { ...asked, network, hold, isRejected }, 'by a person'))
+  assert.equal(await withdraw(false), false)
+  assert.equal(await withdraw(true), true)
 })
 
 test('a chain that is not set up any more is waited for a day longer, and not for ever', async () => {

@@ -5,14 +5,14 @@ type Withdrawn = { id: string; network: number }
 /** What refunds and settlements ask of the payouts that may already be on their way. */
 export type PayoutPorts = {
   /**
-   * Keeps it from being sent by any node. `by` a refund also where its authorization has moved something else, which
-   * the next refund asks for. `hold`: the answer of `findWithdrawalHold`.
+   * Keeps it from being sent by any node. `isRejected`: a refund that nothing pays, also where its authorization has
+   * moved something else, which the next refund asks for. `hold`: the answer of `findWithdrawalHold`.
    * @returns false when its transfer is in progress
    * @throws OBJECT_CONFLICT with the hold
    */
   withdrawPayout(
     tx: Tx,
-    request: Withdrawn & { to: string | null; units: bigint; hold: string | null; by: 'refund' | 'settlement' },
+    request: Withdrawn & { to: string | null; units: bigint; hold: string | null; isRejected: boolean },
     providerStatus: string,
   ): Promise<boolean>
   /**

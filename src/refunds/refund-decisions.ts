@@ -65,7 +65,7 @@ export async function stopPayout(
   { why, isChainGone, hold }: { why: 'rejected' | 'settled by hand'; isChainGone: boolean; hold: string | null },
 ): Promise<void> {
   if (network === null) return
-  if (await deps.withdrawPayout(tx, { id, network, to, units, hold, by: 'refund' }, why)) return
+  if (await deps.withdrawPayout(tx, { id, network, to, units, hold, isRejected: why === 'rejected' }, why)) return
   throw new AppError('OBJECT_CONFLICT', {
     message: isChainGone
       ? `The refund cannot be ${why} now. ${signedWords(network)}`

@@ -240,7 +240,7 @@ export const insertWithdrawn = (
       ${providerStatus}, ${now}, ${now})
     on conflict do nothing`)
 
-/** Why it ends: a person takes it back (a refund also where something else left), or names what paid it. */
+/** Why it ends: a person takes it back (rejects a refund, also where something else left), or names what paid it. */
 export type Withdrawal = {
   by: 'canBeTakenBack' | 'canBeRejected' | 'canBeNamed'
   providerStatus: string

@@ -186,7 +186,7 @@ export async function cancelSettlement(
     const settlement = await lockIn(tx, key, [key.status === 'approved' ? 'approved' : 'open'])
     const { companyId, network } = settlement
     await checkNoneHolds(tx, { asked: key, current: settlement }, vanished)
-    const asked = { ...requestOf(settlement), network, hold, by: 'settlement' } as const
+    const asked = { ...requestOf(settlement), network, hold, isRejected: false }
     const isStopped = await deps.withdrawPayout(tx, asked, 'cancelled')
     if (!isStopped)
       throw conflict(vanished === null ? `It cannot be cancelled now. ${signedWords(network)}` : UNDER_WAY)

@@ -54,9 +54,9 @@ type Answers = {
   isStarted: boolean
   /** Nothing is signed for it here, and nothing was when it ended. */
   isUnsigned: boolean
-  /** A person may reject or cancel it. */
+  /** A person may cancel it, or pay it another way. */
   canBeTakenBack: boolean
-  /** The same for a refund: the next one then asks for what left. A settlement is paid with it. */
+  /** A person may reject it, if it is a refund: the next one then asks for what left. A settlement is paid with it. */
   canBeRejected: boolean
   /** A transaction that a person names may have paid it. */
   canBeNamed: boolean
