@@ -4,8 +4,10 @@ import { after, before, test } from 'node:test'
 import { mint } from '../sandbox/chain/token.ts'
 import { type Rpc, RpcError } from '../src/chain/endpoints/rpc.ts'
 import { networkFor } from '../src/chain/networks.ts'
+import type { Agree } from '../src/chain/payout/agreement.ts'
 import type { PayoutRequest } from '../src/chain/payout/payout.ts'
 import { localSigner, type Signer } from '../src/chain/payout/signer.ts'
+import { ChainDoubt } from '../src/chain/transfer-logs.ts'
 import { sql } from '../src/db/db.ts'
 import { GWEI, type PayoutWorld, request, startPayoutWorld, VALID_SECONDS } from './harness/payout-world.ts'
 
@@ -179,4 +181,38 @@ test('a node of an earlier version names the present transaction by storing it',
     sql`select present_tx_hash as hash from chain_payouts where id = ${asked.id}`,
   )
   assert.equal(hash, '0xlater')
+})
+
+test('what one of two nodes claims to have is not submitted without a check, and then gives its account nonce up', async () => {
+  const { open } = await world.openWallet(15_000_000n)
+  const asked = request()
+  await open({ rpc: ending() })
+    .send(asked)
+    .catch(() => {})
+  const lying: Rpc = {
+    ...world.rpc,
+    batch: async <Result>(calls: readonly { method: string; params: unknown[] }[]) =>
+      calls.every(({ method }) => method === 'eth_getTransactionByHash')
+        ? calls.map(() => ({}) as Result)
+        : world.rpc.batch<Result>(calls),
+  }
+  const agree: Agree = async ({ own, other, keyOf }) => {
+    const answer = await own(world.rpc)
+    const theirs = await other(lying, answer)
+    if (theirs === undefined || keyOf(theirs) !== keyOf(answer)) throw new ChainDoubt('endpoint 2 does not agree')
+    return answer
+  }
+  for (const watcher of [open({ agree }), open({ agree, refundSigner: newSigner() })])
+    for (let poll = 0; poll < 2; poll += 1) {
+      await watcher.resume(asked)
+      await world.chain.mine()
+      assert.equal((await world.rowOf(asked)).status, 'signed')
+    }
+  const nonceOf = () =>
+    world.db.one<{ nonce: bigint | null }>(sql`select relayer_nonce as nonce from chain_payouts where id = ${asked.id}`)
+  assert.notEqual((await nonceOf()).nonce, null)
+  await open({ agree, clock: fastClock }).resume(asked)
+  assert.deepEqual([(await world.rowOf(asked)).status, (await nonceOf()).nonce], ['reserved', null])
+  await world.chain.mine()
+  assert.equal(await world.chain.balanceOf(asked.to), 0n)
 })

@@ -1,4 +1,4 @@
-import { DAY } from '../../kernel/clock.ts'
+import { DAY, MINUTE } from '../../kernel/clock.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import type { Hex } from '../endpoints/rpc.ts'
 import { ChainDoubt } from '../transfer-logs.ts'
@@ -196,6 +196,31 @@ const forsakenWords = ({ tokenAddress }: Payout): string =>
 const RAN_OUT = 'the authorization ran out unused'
 const FAILED = { status: 'failed' } as const
 
+/** The nodes may agree within it whether one of them took what is signed. */
+const DOUBT_MS = 5 * MINUTE
+const IN_DOUBT =
+  'The nodes do not agree whether one of them has its transaction, so that is not submitted now. If they still do not ' +
+  'in a few minutes, its account nonce is given up.'
+
+/**
+ * While the nodes do not agree whether one took what is signed, it is neither submitted, which could be for the
+ * first time and without a check, nor given up; after some minutes of that it counts as not taken.
+ */
+async function findTaken(
+  deps: PayoutDeps,
+  payout: Payout,
+  transactions: readonly PayoutTransaction[],
+): Promise<'taken' | 'none' | 'doubt'> {
+  const isTaken = await wasSubmitted(deps, payout, transactions)
+  if (isTaken !== null) return isTaken ? 'taken' : 'none'
+  const isLong = payout.providerStatus === IN_DOUBT && deps.clock() - payout.updatedAt.getTime() >= DOUBT_MS
+  return isLong ? 'none' : 'doubt'
+}
+
+/** Written once: the doubt is as old as the row's last change. */
+const waitInDoubt = async (deps: PayoutDeps, payout: Payout): Promise<Payout> =>
+  payout.providerStatus === IN_DOUBT ? payout : change(deps, payout, { providerStatus: IN_DOUBT })
+
 /**
  * Other transactions wait behind the account nonce of a payout for which nothing can be signed here. What a node took
  * already is submitted again where it was lost. What none took is not submitted for the first time, and what a person
@@ -211,7 +236,9 @@ async function tendNonce(
   const present = presentOf(payout, transactions)
   const { findNamedHold } = deps
   const named = findNamedHold ? await deps.db.tx((tx) => findNamedHold(tx, payout)) : null
-  if (!present || named !== null || !(await wasSubmitted(deps, payout, transactions)))
+  const taken = present && named === null ? await findTaken(deps, payout, transactions) : 'none'
+  if (taken === 'doubt') return waitInDoubt(deps, payout)
+  if (!present || taken === 'none')
     return change(deps, payout, { status: 'reserved', relayer: null, providerStatus: waitingWords(deps, payout) })
   const count = await countOf(deps, payout)
   if (count > present.relayerNonce) return change(deps, payout, NONCE_GONE)
@@ -275,10 +302,13 @@ export async function followSent(deps: PayoutDeps, payout: Payout, view: ChainVi
 export async function followSigned(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout> {
   if (!needsCheck(deps, payout)) return broadcast(deps, payout, view)
   const submitted = await readSubmitted(deps, payout)
-  if (await wasSubmitted(deps, payout, submitted.transactions)) return broadcast(deps, payout, view)
+  const taken = await findTaken(deps, payout, submitted.transactions)
+  if (taken === 'taken') return broadcast(deps, payout, view)
   const mined = await followMined(deps, payout, view, submitted)
+  if (mined) return mined
+  if (taken === 'doubt') return waitInDoubt(deps, payout)
   const { providerStatus } = UNCHECKED
-  return mined ?? change(deps, payout, { status: 'reserved', relayer: null, providerStatus })
+  return change(deps, payout, { status: 'reserved', relayer: null, providerStatus })
 }
 
 /** Follows a payout that has no pending transaction: one of ours may have been mined since it was given up. */

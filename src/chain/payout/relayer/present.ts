@@ -44,13 +44,13 @@ export const listPresent = (
 
 /**
  * Whether a node ever took what is signed for it now. A process may have ended between handing it in and writing that
- * down, so all nodes are asked. @throws RpcError
+ * down, so all nodes are asked. @returns null while they do not agree: only some have it, or one errs @throws RpcError
  */
 export async function wasSubmitted(
   { agree }: { agree: Agree },
   payout: Payout,
   transactions: readonly PayoutTransaction[],
-): Promise<boolean> {
+): Promise<boolean | null> {
   const signed = listPresent(payout, transactions)
   if (signed.some(({ sentBlock }) => sentBlock !== null)) return true
   const look = async (rpc: Rpc): Promise<boolean> => {
@@ -61,7 +61,7 @@ export async function wasSubmitted(
     const other = async (rpc: Rpc, own: boolean) => ((await look(rpc)) === own ? own : undefined)
     return await agree({ own: look, other, keyOf: String, subject: `transactions of payout ${payout.id}` })
   } catch (error) {
-    if (error instanceof ChainDoubt) return true // one of them knows it
+    if (error instanceof ChainDoubt) return null
     throw error
   }
 }
