@@ -17,7 +17,8 @@ export type PayoutPorts = {
   ): Promise<boolean>
   /**
    * Why it cannot be taken back yet although nothing is signed for it here: after a restore, something may have been.
-   * Asks the chain, so no transaction is open. `since`: when its order or company was made. @returns null: nothing speaks against it @throws CHANNEL_UNAVAILABLE
+   * Asks the chain, so no transaction is open. `since`: when its order or company was made.
+   * @returns null: nothing speaks against it @throws CHANNEL_UNAVAILABLE
    */
   findWithdrawalHold(payout: Withdrawn & { to: string | null; units: bigint; since: Date }): Promise<string | null>
   /** Whether it is never sent, because it was withdrawn or given up. */

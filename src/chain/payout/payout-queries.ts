@@ -139,7 +139,7 @@ export async function listAccountedPayouts(
   return new Set(rows.map(({ id }) => id))
 }
 
-/** The transaction that is stored for what used this authorization: it is its payout's, or was named for another one. */
+/** The transaction stored for what used this authorization: its payout has it, or it was named for another one. */
 export async function findStoredUse(
   q: Queryable,
   chainId: number,

@@ -109,9 +109,9 @@ export type AskedHold = Asked & { chainId: number; since?: Date }
 /**
  * Why a payout for which nothing is signed here may not be taken back or paid another way: it is not known whether
  * something was signed for it after the backup and still waits in a node's pool, where it can pay until it runs out.
- * What paid it exactly settles it. What a final transaction used otherwise pays nothing more, and what left is asked for
- * by the next one. A chain that is not set up, or does not answer, cannot be asked; a day after the last expiry it is
- * not waited for any longer.
+ * What paid it exactly settles it. What a final transaction used otherwise pays nothing more, and what left is asked
+ * for by the next one. A chain that is not set up, or does not answer, cannot be asked; a day after the last expiry it
+ * is not waited for any longer.
  * @returns null: it may @throws CHANNEL_UNAVAILABLE
  */
 export async function findRestoreHold(
