@@ -136,7 +136,7 @@ test('a refund stays named when the session of the person who names its transact
   await assert.rejects(reportTransaction(deps, await read(world, key.id), txHash, context), { code: 'UNAUTHORIZED' })
   assert.equal(checks, 1, 'nothing is checked, and no payout withdrawn, without a session')
   const { network, address: to, units } = await read(world, key.id)
-  const asked = { id: key.id, network: network ?? 0, to, units, hold: null, by: 'refund' } as const
+  const asked = { id: key.id, network: network ?? 0, to, units, hold: null, isRejected: true }
   assert.ok(await db.tx((tx) => deps.withdrawPayout(tx, asked, 'paid by hand')))
   const gone = { ...deps, channels: openChannels([walletOf({ checkRefundTransaction: GONE })]) }
   const again = contextFor(await personFor(db, { role: 'Manager', companyId: key.companyId }))

@@ -180,3 +180,32 @@ test('a node of an earlier version names the present transaction by storing it',
   )
   assert.equal(hash, '0xlater')
 })
+
+test('what one of two nodes claims to have is not submitted without a check, and then gives its account nonce up', async () => {
+  const { open } = await world.openWallet(15_000_000n)
+  const asked = request()
+  await open({ rpc: ending() })
+    .send(asked)
+    .catch(() => {})
+  const lying: Rpc = {
+    ...world.rpc,
+    batch: async <Result>(calls: readonly { method: string; params: unknown[] }[]) =>
+      calls.every(({ method }) => method === 'eth_getTransactionByHash')
+        ? calls.map(() => ({}) as Result)
+        : world.rpc.batch<Result>(calls),
+  }
+  const rpc: Rpc = { ...world.rpc, nodes: async () => [world.rpc, lying] }
+  for (const watcher of [open({ rpc }), open({ rpc, refundSigner: newSigner() })])
+    for (let poll = 0; poll < 2; poll += 1) {
+      await watcher.resume(asked)
+      await world.chain.mine()
+      assert.equal((await world.rowOf(asked)).status, 'signed')
+    }
+  const nonceOf = () =>
+    world.db.one<{ nonce: bigint | null }>(sql`select relayer_nonce as nonce from chain_payouts where id = ${asked.id}`)
+  assert.notEqual((await nonceOf()).nonce, null)
+  await open({ rpc, clock: fastClock }).resume(asked)
+  assert.deepEqual([(await world.rowOf(asked)).status, (await nonceOf()).nonce], ['reserved', null])
+  await world.chain.mine()
+  assert.equal(await world.chain.balanceOf(asked.to), 0n)
+})

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import pino from 'pino'
+import { openPayoutPorts } from '../src/assembly/chains.ts'
 import { createRpc } from '../src/chain/endpoints/rpc.ts'
 import { networkFor } from '../src/chain/networks.ts'
 import { agreeAlone } from '../src/chain/payout/agreement.ts'
 import { checkManualTransfer } from '../src/chain/payout/manual-transfer.ts'
+import { openWatchPayout } from '../src/chain/payout/payout.ts'
 import { nonceOf } from '../src/chain/payout/payout-deps.ts'
 import { findOtherPayout } from '../src/chain/payout/payout-recheck.ts'
 import { readChainView } from '../src/chain/payout/payout-view.ts'
@@ -116,7 +119,8 @@ test('after a restore, what may wait in a pool is not paid by hand before it has
   const byHand = await world.chain.pay({ to: asked.to, units: asked.units })
   await world.chain.mine(10)
   const network = networkFor({ chainId: world.chain.chainId, usdcAddress: world.chain.usdcAddress })
-  const deps = { db: world.db, clock: Date.now, rpc: world.rpc, network, watchPayout: async () => null }
+  const asking = { db: world.db, clock: Date.now, rpc: world.rpc, agree: agreeAlone(world.rpc), network }
+  const deps = { ...asking, watchPayout: openWatchPayout({ ...asking, log: pino({ level: 'silent' }) }) }
   const name = (txHash: string) =>
     checkManualTransfer({ ...deps, payouts: { address: refundSigner.address } }, asked, txHash)
   const chain = { rpc: world.rpc, agree: agreeAlone(world.rpc), network, payouts: null }
@@ -135,11 +139,25 @@ test('after a restore, what may wait in a pool is not paid by hand before it has
   assert.equal(await handOver(), null)
 })
 
+test('a refund whose authorization moved something else is rejected, and not settled by hand, where its chain is gone', async () => {
+  const { open } = await world.openWallet(15_000_000n)
+  const asked = request(12_000_000n)
+  await open().resume(asked)
+  await world.db.run(sql`update chain_payouts set used_at = now(), spent_units = 10000000 where id = ${asked.id}`)
+  const ports = openPayoutPorts({ db: world.db, clock: Date.now }, [])
+  const network = world.chain.chainId
+  const hold = await ports.findWithdrawalHold({ ...asked, network, since: new Date(0) })
+  const withdraw = (isRejected: boolean) =>
+    world.db.tx((tx) => ports.withdrawPayout(tx, { ...asked, network, hold, isRejected }, 'by a person'))
+  assert.equal(await withdraw(false), false)
+  assert.equal(await withdraw(true), true)
+})
+
 test('a chain that is not set up any more is waited for a day longer, and not for ever', async () => {
   const { restoredAt } = await world.db.one<{ restoredAt: Date }>(sql`select restored_at from installation`)
   const after = (hours: number) =>
     findRestoreHold({ db: world.db, clock: () => restoredAt.getTime() + hours * 3_600_000 }, undefined, {
-      id: request().id,
+      ...request(),
       chainId: 31339,
     })
   assert.match(

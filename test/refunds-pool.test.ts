@@ -60,6 +60,42 @@ test('after a restore, what may wait in a pool is neither rejected nor paid by h
   await restoreNow(shop.host.db)
 })
 
+test('a refund that was named in a block, and undone, is neither rejected nor paid by hand, and is paid once', async (t) => {
+  const { shop, node } = world
+  const back = await restoreNow(shop.host.db)
+  t.after(back)
+  const order = await createPaid(shop)
+  const payer = newAddress()
+  const asked = { id: numbered(order.orderId, 1), to: payer, units: 10_000_000n }
+  const lost = world.openLost()
+  t.after(() => node.heal())
+  // authorizationState
+  node.faults.refuses = ({ params }) => JSON.stringify(params).includes('0xe94a0102')
+  await revert(shop, order.code, { amount: '10', address: payer })
+  const first = await world.refundWaits(order.orderId, /^waits: Sandbox chain: /)
+  await lost.send(asked)
+  await shop.chain.mine()
+  const { txHash } = await lost.send(asked)
+  node.heal()
+  assert.equal((await world.nameRefund(first, txHash)).status, 200)
+  await shop.chain.reorg(1)
+  await shop.chain.call('anvil_dropAllTransactions')
+  const refused = await eventually(
+    () => reject(first),
+    ({ error }) => !/was named for this/.test(JSON.stringify(error)),
+  )
+  assert.deepEqual([refused.status, /may still wait in the pool/.test(JSON.stringify(refused.error))], [409, true])
+  const byHand = await shop.chain.pay({ to: payer, units: 10_000_000n })
+  await shop.chain.mine(4)
+  assert.equal((await world.nameRefund(first, byHand)).status, 409)
+  // the pool of another node still had it
+  await lost.send(asked)
+  await shop.chain.mine(4)
+  await pollNow(first)
+  assert.equal((await refundReaches(shop, order.orderId, 'settled')).txHash, txHash)
+  assert.equal(await shop.chain.balanceOf(payer), 20_000_000n, 'and what the person sent too early')
+})
+
 test('a refund whose authorization was cancelled on the chain while it was sent is rejected', async () => {
   const { shop } = world
   const order = await createPaid(shop)

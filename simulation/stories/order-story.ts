@@ -66,12 +66,17 @@ export class OrderStory {
 
   /** Moves to another order, in a shop without other buyers; the first order is cancelled and checked separately. */
   async moveToOwnShop(cents: number, alias?: string): Promise<void> {
+    await this.leaveUnpaid()
+    this.shop = await this.world.openPrivateShop()
+    await this.createSold(cents, 'EUR', alias)
+  }
+
+  /** Ends the present order, so that the story can go on with another one. */
+  async leaveUnpaid(): Promise<void> {
     const first = new OrderStory(this.world, this.shop, this.kind)
     Object.assign(first, { code: this.code, id: this.id, due: this.due, expected: 'unpaid' })
     await first.post('cancel')
     await first.end()
-    this.shop = await this.world.openPrivateShop()
-    await this.createSold(cents, 'EUR', alias)
   }
 
   /** Retries until there is a rate. */

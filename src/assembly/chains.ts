@@ -104,16 +104,16 @@ export const openPayoutPorts = (ground: Ground, chains: Chains): PayoutPorts => 
   isPayoutStarted,
   mayPayoutHaveLeft,
   // also on a chain that is no longer set up
-  async withdrawPayout(tx, { network: chainId, hold, by, ...request }, providerStatus) {
+  async withdrawPayout(tx, { network: chainId, hold, isRejected, ...request }, providerStatus) {
     if (hold !== null) throw new AppError('OBJECT_CONFLICT', { message: hold })
-    const why = { by: by === 'refund' ? 'canBeRejected' : 'canBeTakenBack', providerStatus } as const
+    const why = { by: isRejected ? 'canBeRejected' : 'canBeTakenBack', providerStatus } as const
     return withdrawPayout(tx, { ...request, chainId }, why, new Date(ground.clock()))
   },
-  findWithdrawalHold: ({ network: chainId, id }) =>
+  findWithdrawalHold: ({ network: chainId, ...asked }) =>
     findRestoreHold(
       ground,
       chains.find(({ network }) => network.chainId === chainId),
-      { id, chainId },
+      { ...asked, chainId },
     ),
   findOtherPayout: (payout, listOthers) =>
     findOtherPayout({ db: ground.db, chains, isFollowed: isTransactionFollowed }, payout, listOthers),

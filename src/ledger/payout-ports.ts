@@ -5,21 +5,22 @@ type Withdrawn = { id: string; network: number }
 /** What refunds and settlements ask of the payouts that may already be on their way. */
 export type PayoutPorts = {
   /**
-   * Keeps it from being sent by any node. `by` a refund also where its authorization has moved something else, which
-   * the next refund asks for. `hold`: the answer of `findWithdrawalHold`.
+   * Keeps it from being sent by any node. `isRejected`: a refund that nothing pays, also where its authorization has
+   * moved something else, which the next refund asks for. `hold`: the answer of `findWithdrawalHold`.
    * @returns false when its transfer is in progress
    * @throws OBJECT_CONFLICT with the hold
    */
   withdrawPayout(
     tx: Tx,
-    request: Withdrawn & { to: string | null; units: bigint; hold: string | null; by: 'refund' | 'settlement' },
+    request: Withdrawn & { to: string | null; units: bigint; hold: string | null; isRejected: boolean },
     providerStatus: string,
   ): Promise<boolean>
   /**
    * Why it cannot be taken back yet although nothing is signed for it here: after a restore, something may have been.
-   * Asks the chain, so no transaction is open. @returns null: nothing speaks against it @throws CHANNEL_UNAVAILABLE
+   * Asks the chain, so no transaction is open. `since`: when its order or company was made.
+   * @returns null: nothing speaks against it @throws CHANNEL_UNAVAILABLE
    */
-  findWithdrawalHold(payout: Withdrawn): Promise<string | null>
+  findWithdrawalHold(payout: Withdrawn & { to: string | null; units: bigint; since: Date }): Promise<string | null>
   /** Whether it is never sent, because it was withdrawn or given up. */
   isPayoutOver(q: Queryable, id: string): Promise<boolean>
   /** Whether a transaction was signed that can pay it, or it was paid. Until then all checks are repeated. */

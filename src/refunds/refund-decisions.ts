@@ -5,6 +5,7 @@ import { AppError } from '../kernel/errors.ts'
 import { pollGapMs } from '../kernel/poll-gaps.ts'
 import { checkNoneHolds, isNamedSince, listNamed, namedWords, signedWords } from '../ledger/claims.ts'
 import { bookRefundDropped } from '../ledger/ledger-service.ts'
+import { findOrderById } from '../orders/order-queries.ts'
 import { findPayerContact } from '../payers/payer-service.ts'
 import { findPayment } from '../payments/payment-queries.ts'
 import { noticeToldRefunds } from './foreign-refund.ts'
@@ -43,8 +44,13 @@ export async function isPaidByHand(
 const OVER: readonly Refund['status'][] = ['settled', 'rejected', 'refused']
 
 /** Why a refund that is paid on a chain cannot be taken back yet. @throws CHANNEL_UNAVAILABLE */
-export const findRefundHold = async (deps: RefundDeps, { id, network, status }: Refund): Promise<string | null> =>
-  network === null || OVER.includes(status) ? null : deps.findWithdrawalHold({ id, network })
+export async function findRefundHold(deps: RefundDeps, refund: Refund): Promise<string | null> {
+  const { companyId, orderId, id, network, status, address: to, units } = refund
+  if (network === null || OVER.includes(status)) return null
+  const order = await findOrderById(deps.db, companyId, orderId)
+  if (!order) throw new Error(`refund ${id} without its order`)
+  return deps.findWithdrawalHold({ id, network, to, units, since: order.createdAt })
+}
 
 /**
  * Its transfer may be in progress, whatever its state.
@@ -59,7 +65,7 @@ export async function stopPayout(
   { why, isChainGone, hold }: { why: 'rejected' | 'settled by hand'; isChainGone: boolean; hold: string | null },
 ): Promise<void> {
   if (network === null) return
-  if (await deps.withdrawPayout(tx, { id, network, to, units, hold, by: 'refund' }, why)) return
+  if (await deps.withdrawPayout(tx, { id, network, to, units, hold, isRejected: why === 'rejected' }, why)) return
   throw new AppError('OBJECT_CONFLICT', {
     message: isChainGone
       ? `The refund cannot be ${why} now. ${signedWords(network)}`

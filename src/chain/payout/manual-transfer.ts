@@ -3,11 +3,19 @@ import type { Clock } from '../../kernel/clock.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import type { Hex, Rpc } from '../endpoints/rpc.ts'
-import type { Network } from '../networks.ts'
+import { type Network, tokenOf } from '../networks.ts'
 import { type Agree, agreeAlone } from './agreement.ts'
-import { type PayoutRequest, type Payouts, type WatchPayout, withdrawPayout } from './payout.ts'
+import { type PayoutRequest, type Payouts, viewPayout, type WatchPayout, withdrawPayout } from './payout.ts'
 import { nonceOf } from './payout-deps.ts'
-import { findPayout, isPayoutDropped, type Payout, type Withdrawal } from './payout-queries.ts'
+import {
+  findPayout,
+  findStoredUse,
+  insertPayout,
+  isPayoutDropped,
+  type Payout,
+  updatePayoutFound,
+  type Withdrawal,
+} from './payout-queries.ts'
 import { findPayoutOfTransaction } from './relayer/transaction-queries.ts'
 import { askChain, findRestoreHold } from './state/after-restore.ts'
 import { findUse, isAsked, noteSpent, type UsedKey } from './state/authorization-use.ts'
@@ -101,10 +109,12 @@ async function checkNothingLeft(
 ): Promise<void> {
   if (payout && !answersOf(payout).isUnsigned) return
   const { db, rpc, payouts, agree = agreeAlone(rpc) } = deps
+  const nonce = nonceOf(request.id)
+  const stored = await findStoredUse(db, deps.network.chainId, { id: request.id, nonce })
   const find = async (from: Hex, network: Network) => {
-    const key = { from, nonce: nonceOf(request.id) }
+    const key = { from, nonce }
     if (!(await checkAuthorizationUsed({ agree, network }, key))) return null
-    const { txHash, use } = await findUse(deps, { key, network })
+    const { txHash, use } = await findUse(deps, { key, network, stored })
     if (use?.to === null) return null
     if (txHash === undefined) return 'one that the node does not find'
     return `transaction ${txHash}. ${accepts || !use || isAsked(use, request) ? 'Name that one.' : ASK_FOR_IT}`
@@ -119,6 +129,45 @@ async function checkNothingLeft(
 
 const ASK_FOR_IT = 'It is not what this asks for: reject this one, and ask for exactly that one (docs/backup.md).'
 
+/** No refusal: it may pay this, so that what it was named for is not dropped. */
+const notFinal = (txHash: string): AppError =>
+  new AppError('OBJECT_CONFLICT', {
+    message: `The transaction ${txHash} is not final yet. Name it again once it is.`,
+  })
+
+/**
+ * Its own authorization has paid exactly what is asked: the payout itself is followed in that transaction, so that it
+ * goes on like any other one if a reorganisation undoes it.
+ * @returns null: it did not, or the payout has ended, or something else that is signed for it can still pay it
+ */
+async function handOver(
+  deps: ManualTransferDeps,
+  { id, to, units }: PayoutRequest,
+  { txHash, used }: { txHash: string; used: UsedKey },
+): Promise<ManualTransfer | null> {
+  const { key: authorization, network } = used
+  const { agree = agreeAlone(deps.rpc) } = deps
+  const use = await ask(deps, checkUsed({ agree, network }, { txHash, authorization }))
+  if (!use || !isAsked(use, { to, units })) return null
+  const { chainId } = network
+  const { from: fromAddress, nonce: authorizationNonce } = authorization
+  const wallets = { fromAddress, toAddress: to.toLowerCase() as Hex, tokenAddress: tokenOf(network) }
+  const found = { id, chainId, units, txHash, ...wallets }
+  const now = new Date(deps.clock())
+  await deps.db.tx(async (tx) => {
+    const stored = { status: 'reserved', providerStatus: 'not sent yet', authorizationNonce } as const
+    await insertPayout(tx, { ...found, ...stored }, now)
+    await updatePayoutFound(tx, found, now)
+  })
+  const payout = await findPayout(deps.db, id)
+  if (payout?.txHash !== txHash || !answersOf(payout).mayHaveLeft) return null
+  const seen = (await deps.watchPayout(id)) ?? viewPayout(payout)
+  return {
+    ...{ outcome: seen.outcome === 'settled' ? 'settled' : 'pending', txHash },
+    providerStatus: seen.providerStatus,
+  }
+}
+
 /** The chain proves what left under our authorization; no person enters an amount. */
 async function followUse(
   deps: ManualTransferDeps,
@@ -128,7 +177,7 @@ async function followUse(
   const { key: authorization, network } = used
   const { agree = agreeAlone(deps.rpc) } = deps
   const use = await ask(deps, checkUsed({ agree, network }, { txHash, authorization }))
-  if (!use?.isFinal) throw invalid('txHash', 'is not final yet. Wait for it.')
+  if (!use?.isFinal) throw notFinal(txHash)
   const left = { to: use.to, units: use.units }
   await accepts(left)
   if (payout?.authorizationNonce === authorization.nonce) await noteSpent(deps, payout, use)
@@ -169,7 +218,14 @@ export async function checkManualTransfer(
   if (owner !== undefined && owner !== request.id) throw invalid('txHash', 'is a payout that this service made')
   const used = await findUsed(deps, request, txHash)
   const authorization = used?.key
-  if (authorization?.nonce !== nonceOf(request.id)) await checkNothingLeft(deps, { ...request, accepts }, payout)
+  if (used && authorization?.nonce === nonceOf(request.id)) {
+    const handed = await handOver(deps, request, { txHash, used })
+    if (handed) return handed
+  } else {
+    // what was handed over and left the chain is its payout's no longer
+    if (payout?.txHash === txHash) await deps.watchPayout(request.id)
+    await checkNothingLeft(deps, { ...request, accepts }, payout)
+  }
   if (used && accepts) return followUse(deps, request, { txHash, used, accepts, payout })
   const { agree = agreeAlone(deps.rpc) } = deps
   const network = used?.network ?? deps.network
@@ -184,6 +240,7 @@ export async function checkManualTransfer(
     throw new AppError('OBJECT_CONFLICT', {
       message: `The ${providerStatus}, and shows what it pays only there. Name it again once it is.`,
     })
+  if (authorization && verdict !== 'final') throw notFinal(txHash)
   await keepFromSending(deps, request, authorization ? leftIn(txHash, authorization) : BY_HAND)
   return { outcome: verdict === 'final' ? 'settled' : 'pending', txHash, providerStatus }
 }

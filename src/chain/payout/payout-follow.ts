@@ -1,4 +1,4 @@
-import { DAY } from '../../kernel/clock.ts'
+import { DAY, MINUTE } from '../../kernel/clock.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import type { Hex } from '../endpoints/rpc.ts'
 import { ChainDoubt } from '../transfer-logs.ts'
@@ -12,7 +12,7 @@ import { isReceiptFinal, listFailed, type Receipt, readReceipts } from './receip
 import { isRaiseDue, isStuck } from './relayer/fees.ts'
 import { isKept, presentOf, wasSubmitted } from './relayer/present.ts'
 import { listPayoutTransactions, type PayoutTransaction } from './relayer/transaction-queries.ts'
-import { authorizationKeyOf, findForeignReceipt, findSpent } from './state/authorization-use.ts'
+import { authorizationKeyOf, findReceiptOfUse, findSpent } from './state/authorization-use.ts'
 import { checkTransfer } from './transfer-check.ts'
 import { isAuthorizationUsed, transferOfAuthorization } from './usdc-token.ts'
 
@@ -92,7 +92,7 @@ function usedWords(deps: PayoutDeps, payout: Payout, receipt: Receipt | null): s
 async function followUsed(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout | null> {
   if (!(await isAuthorizationUsed(deps.rpc, deps.network, authorizationKeyOf(payout))))
     return payout.usedAt === null ? null : change(deps, payout, { used: false })
-  const receipt = await findForeignReceipt(deps, authorizationKeyOf(payout), view)
+  const receipt = await findReceiptOfUse(deps, authorizationKeyOf(payout), { view, stored: payout.txHash })
   const txHash = receipt?.transactionHash
   if (paid(deps, payout, receipt)) return follow(deps, payout, view, receipt)
   if (await isSpentElsewhere(deps, payout, view, receipt))
@@ -196,6 +196,31 @@ const forsakenWords = ({ tokenAddress }: Payout): string =>
 const RAN_OUT = 'the authorization ran out unused'
 const FAILED = { status: 'failed' } as const
 
+/** The nodes may agree within it whether one of them took what is signed. */
+const DOUBT_MS = 5 * MINUTE
+const IN_DOUBT =
+  'The nodes do not agree whether one of them has its transaction, so that is not submitted now. If they still do not ' +
+  'in a few minutes, its account nonce is given up.'
+
+/**
+ * While the nodes do not agree whether one took what is signed, it is neither submitted, which could be for the
+ * first time and without a check, nor given up; after some minutes of that it counts as not taken.
+ */
+async function findTaken(
+  deps: PayoutDeps,
+  payout: Payout,
+  transactions: readonly PayoutTransaction[],
+): Promise<'taken' | 'none' | 'doubt'> {
+  const isTaken = await wasSubmitted(deps, payout, transactions)
+  if (isTaken !== null) return isTaken ? 'taken' : 'none'
+  const isLong = payout.providerStatus === IN_DOUBT && deps.clock() - payout.updatedAt.getTime() >= DOUBT_MS
+  return isLong ? 'none' : 'doubt'
+}
+
+/** Written once: the doubt is as old as the row's last change. */
+const waitInDoubt = async (deps: PayoutDeps, payout: Payout): Promise<Payout> =>
+  payout.providerStatus === IN_DOUBT ? payout : change(deps, payout, { providerStatus: IN_DOUBT })
+
 /**
  * Other transactions wait behind the account nonce of a payout for which nothing can be signed here. What a node took
  * already is submitted again where it was lost. What none took is not submitted for the first time, and what a person
@@ -211,7 +236,9 @@ async function tendNonce(
   const present = presentOf(payout, transactions)
   const { findNamedHold } = deps
   const named = findNamedHold ? await deps.db.tx((tx) => findNamedHold(tx, payout)) : null
-  if (!present || named !== null || !(await wasSubmitted(deps, payout, transactions)))
+  const taken = present && named === null ? await findTaken(deps, payout, transactions) : 'none'
+  if (taken === 'doubt') return waitInDoubt(deps, payout)
+  if (!present || taken === 'none')
     return change(deps, payout, { status: 'reserved', relayer: null, providerStatus: waitingWords(deps, payout) })
   const count = await countOf(deps, payout)
   if (count > present.relayerNonce) return change(deps, payout, NONCE_GONE)
@@ -219,6 +246,9 @@ async function tendNonce(
   const known = await deps.rpc.call<object | null>('eth_getTransactionByHash', present.txHash)
   return known === null ? broadcast(deps, payout, view) : null
 }
+
+/** The transaction of someone else, or of before a restore, left the chain; one that was final stays named. */
+const gone = ({ reopenedAt }: Payout): { txHash?: null } => (reopenedAt === null ? { txHash: null } : {})
 
 /** Follows a payout that we cannot send: another key started it, or someone else submits it. */
 export async function watch(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout> {
@@ -235,10 +265,11 @@ export async function watch(deps: PayoutDeps, payout: Payout, view: ChainView): 
   const status = payout.status === 'mined' ? before : payout.status
   const providerStatus = waitingWords(deps, payout)
   // other transactions need later nonces
+  const isBack = status === 'reserved' && payout.status === 'mined'
   const hasGap = status === 'reserved' && payout.relayerNonce !== null
   // a write would tell the node that can send it that it is not idle
   if (status === payout.status && providerStatus === payout.providerStatus && !hasGap) return payout
-  return change(deps, payout, { status, providerStatus, ...(hasGap && { relayer: null }) })
+  return change(deps, payout, { status, providerStatus, ...(hasGap && { relayer: null }), ...(isBack && gone(payout)) })
 }
 
 /**
@@ -272,7 +303,10 @@ export async function followSent(deps: PayoutDeps, payout: Payout, view: ChainVi
   const { transactions, receipts } = submitted
   const newest = presentOf(payout, transactions)
   // someone else submitted it, and that transaction left the chain
-  if (!newest) return change(deps, payout, { status: 'reserved', providerStatus: 'the transaction left the chain' })
+  if (!newest) {
+    const providerStatus = 'the transaction left the chain'
+    return change(deps, payout, { status: 'reserved', providerStatus, ...(transactions.length === 0 && gone(payout)) })
+  }
   const mine = transactions.filter((one, index) => receipts[index] && isKept(payout, one))
   const failed = mine.length > 0 ? await findFailure(deps, payout, mine) : null
   if (failed !== null) return failed
@@ -286,10 +320,13 @@ export async function followSent(deps: PayoutDeps, payout: Payout, view: ChainVi
 export async function followSigned(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout> {
   if (!needsCheck(deps, payout)) return broadcast(deps, payout, view)
   const submitted = await readSubmitted(deps, payout)
-  if (await wasSubmitted(deps, payout, submitted.transactions)) return broadcast(deps, payout, view)
+  const taken = await findTaken(deps, payout, submitted.transactions)
+  if (taken === 'taken') return broadcast(deps, payout, view)
   const mined = await followMined(deps, payout, view, submitted)
+  if (mined) return mined
+  if (taken === 'doubt') return waitInDoubt(deps, payout)
   const { providerStatus } = UNCHECKED
-  return mined ?? change(deps, payout, { status: 'reserved', relayer: null, providerStatus })
+  return change(deps, payout, { status: 'reserved', relayer: null, providerStatus })
 }
 
 /** Follows a payout that has no pending transaction: one of ours may have been mined since it was given up. */

@@ -27,7 +27,10 @@ export type Payout = {
   providerStatus: string
   /** How often the token refused for a temporary reason, before it was signed or in a block. */
   refusals: number
-  /** Since when the token says that its authorization was used, but not by a transaction that pays it. */
+  /**
+   * Since when the token says that its authorization was used, but not by a transaction that pays it; once it ended,
+   * also since when the transaction that was named for it is final.
+   */
   usedAt: Date | null
   /**
    * What its authorization moved instead, finally, as all nodes say; 0: it was cancelled. Null: nothing, or it is not
@@ -130,10 +133,23 @@ export async function listAccountedPayouts(
       and ${rowsWhere('isAccounted')}
     union all
     select dropped.id from chain_payouts dropped
-    join chain_payouts named on named.left_nonce = dropped.authorization_nonce
-    where dropped.id = any(${[...ids]}::text[]) and named.chain_id = ${chainId} and named.status = 'failed'
-      and named.tx_hash is not null`)
+    where dropped.id = any(${[...ids]}::text[]) and dropped.authorization_nonce in (
+      select left_nonce from chain_payouts where left_nonce is not null and chain_id = ${chainId}
+        and ${rowsWhere('hasNamed')})`)
   return new Set(rows.map(({ id }) => id))
+}
+
+/** The transaction stored for what used this authorization: its payout has it, or it was named for another one. */
+export async function findStoredUse(
+  q: Queryable,
+  chainId: number,
+  { id, nonce }: { id: string; nonce: Hex },
+): Promise<string | undefined> {
+  const row = await q.maybe<{ txHash: string }>(sql`
+    select tx_hash from chain_payouts where chain_id = ${chainId} and tx_hash is not null
+      and (id = ${id} or left_nonce = ${nonce})
+    order by coalesce(left_nonce, '') = ${nonce} desc limit 1`)
+  return row?.txHash
 }
 
 /** Whether a payout ended by this transaction. */
@@ -224,7 +240,7 @@ export const insertWithdrawn = (
       ${providerStatus}, ${now}, ${now})
     on conflict do nothing`)
 
-/** Why it ends: a person takes it back (a refund also where something else left), or names what paid it. */
+/** Why it ends: a person takes it back (rejects a refund, also where something else left), or names what paid it. */
 export type Withdrawal = {
   by: 'canBeTakenBack' | 'canBeRejected' | 'canBeNamed'
   providerStatus: string
@@ -234,8 +250,9 @@ export type Withdrawal = {
 
 /**
  * Ends a payout for which nothing is signed, also while a worker looks at it: whatever that would write, or announce
- * before it signs, fails by the lease's number. `txHash`: a transaction of our own wallet paid it, which left before a
- * restore, under the authorization `leftNonce`. @returns whether it will never be paid
+ * before it signs, fails by the lease's number. `txHash`: a final transaction of our own wallet paid it, which left
+ * before a restore, under the authorization `leftNonce`. Without one, what was stored before says nothing any more.
+ * @returns whether it will never be paid
  */
 export async function updatePayoutWithdrawn(
   q: Queryable,
@@ -244,11 +261,34 @@ export async function updatePayoutWithdrawn(
   now: Date,
 ): Promise<boolean> {
   const done = await q.run(sql`
-    update chain_payouts set status = 'failed', words = ${providerStatus}, tx_hash = coalesce(${txHash ?? null}, tx_hash),
-      left_nonce = coalesce(${leftNonce ?? null}, left_nonce), updated_at = ${now}, lease_epoch = lease_epoch + 1
+    update chain_payouts set status = 'failed', words = ${providerStatus}, tx_hash = ${txHash ?? null},
+      left_nonce = ${leftNonce ?? null}, used_at = case when ${txHash !== undefined} then coalesce(used_at, ${now})
+        else used_at end, updated_at = ${now}, lease_epoch = lease_epoch + 1
     where id = ${id} and ${rowsWhere(by)}`)
   return done > 0
 }
+
+/** How a payout left before a restore: in this transaction, from this wallet and in this token. */
+export type FoundPayout = Pick<NewPayout, 'id' | 'chainId' | 'toAddress' | 'units'> & {
+  fromAddress: Hex
+  tokenAddress: Hex
+  txHash: string
+}
+
+/**
+ * Its own authorization has paid exactly this: from now on it is followed there, also while a worker looks at it. What
+ * is signed in another token or for another wallet can still pay it, and one that ended stays so.
+ */
+export const updatePayoutFound = (q: Queryable, found: FoundPayout, now: Date): Promise<number> =>
+  q.run(sql`
+    update chain_payouts set status = 'mined', tx_hash = ${found.txHash}, used_at = null, spent_units = null,
+      from_address = ${found.fromAddress}, token_address = ${found.tokenAddress},
+      words = ${`left in transaction ${found.txHash}`}, updated_at = ${now}, lease_epoch = lease_epoch + 1
+    where id = ${found.id} and kind = 'payout' and chain_id = ${found.chainId} and ${IS_OPEN}
+      and to_address = ${found.toAddress} and units = ${found.units}
+      and (status <> 'mined' or tx_hash is distinct from ${found.txHash})
+      and (${rowsWhere('isUnsigned')} or from_address = ${found.fromAddress}
+        and coalesce(token_address, ${found.tokenAddress}) = ${found.tokenAddress})`)
 
 /**
  * Its authorization has moved something else, or was cancelled, finally: what is signed for it pays nothing any more,
@@ -267,7 +307,8 @@ export type PayoutChange = {
   providerStatus?: string
   /** Null: it ran out unused, so nothing is signed any more. */
   authorization?: { signature: Hex; validBefore: bigint } | null
-  txHash?: string
+  /** Null: it left the chain, and was none of ours. */
+  txHash?: string | null
   /** The transaction that was just signed. */
   presentTxHash?: string
   /** In which it is to be signed. */
@@ -295,7 +336,8 @@ export async function updatePayout(
       signature = case when ${authorization === null} then null else coalesce(${authorization?.signature ?? null}, signature) end,
       valid_before = case when ${authorization === null} then null
         else coalesce(${authorization?.validBefore.toString() ?? null}::bigint, valid_before) end,
-      tx_hash = coalesce(${txHash ?? null}, tx_hash), present_tx_hash = coalesce(${change.presentTxHash ?? null}, present_tx_hash),
+      tx_hash = case when ${txHash === null} then null else coalesce(${txHash ?? null}, tx_hash) end,
+      present_tx_hash = coalesce(${change.presentTxHash ?? null}, present_tx_hash),
       token_address = coalesce(${tokenAddress ?? null}, token_address),
       used_at = case when ${change.used === true} then coalesce(used_at, ${now}) when ${change.used === false} then null
         else used_at end,

@@ -1,6 +1,6 @@
 import type { Db, Queryable } from '../../db/db.ts'
 import { findRestored } from '../../db/restored-queries.ts'
-import { DAY, HOUR, MINUTE } from '../../kernel/clock.ts'
+import { DAY, MINUTE } from '../../kernel/clock.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import { inToken, type Network, tokenOf } from '../networks.ts'
@@ -9,6 +9,7 @@ import { doubtWords } from './agreement.ts'
 import { findOwnToken, nonceOf, type PayoutDeps } from './payout-deps.ts'
 import {
   findPayout,
+  findStoredUse,
   isPayoutDropped,
   isPayoutTransaction,
   listAccountedPayouts,
@@ -19,8 +20,8 @@ import {
   updatePayoutReopened,
 } from './payout-queries.ts'
 import { lastExpiryOf, readChainView } from './payout-view.ts'
-import { isPast, poolWords } from './state/after-restore.ts'
-import { authorizationKeyOf, findForeignReceipt } from './state/authorization-use.ts'
+import { isMadeSince, isPast, poolWords } from './state/after-restore.ts'
+import { authorizationKeyOf, findReceiptOfUse } from './state/authorization-use.ts'
 import { answersOf } from './state/states.ts'
 import { checkUsed } from './transfer-check.ts'
 import { type AuthorizationKey, authorizationStateCall, toAuthorizationState } from './usdc-token.ts'
@@ -173,7 +174,8 @@ async function listUsed({ agree, network }: OtherChain, keys: readonly NumberKey
 /** What left under an authorization and nothing here accounts for; null: nothing. @throws RpcError, ChainDoubt */
 async function findLeft({ db, isFollowed }: OtherDeps, chain: OtherChain, key: NumberKey): Promise<string | null> {
   const { rpc, network } = chain
-  const receipt = await findForeignReceipt(chain, key, await readChainView(rpc, network))
+  const stored = await findStoredUse(db, network.chainId, key)
+  const receipt = await findReceiptOfUse(chain, key, { view: await readChainView(rpc, network), stored })
   const txHash = receipt?.transactionHash
   if (txHash === undefined) return 'the node does not find its transaction'
   if (await isPayoutTransaction(db, network.chainId, txHash)) return null
@@ -257,9 +259,6 @@ async function lookIn(deps: OtherDeps, chain: OtherChain, asked: Asked, ownWalle
   return NOTHING
 }
 
-/** Clocks of two machines differ by less. */
-const CLOCK_MARGIN_MS = 2 * HOUR
-
 /** Why it cannot be known now what left on this chain. */
 function troubleWords({ network: { name } }: OtherChain, error: unknown): string {
   if (error instanceof ChainDoubt) return `${name}: ${doubtWords(error)}`
@@ -283,7 +282,7 @@ export async function findOtherPayout(
   const restored = await findRestored(db)
   if (!restored) return null
   const asked = { id, network, others: await listOthers() }
-  if (asked.others.since.getTime() > restored.restoredAt.getTime() + CLOCK_MARGIN_MS) return null
+  if (isMadeSince(restored, asked.others.since)) return null
   const last = lastExpiryOf(restored.restoredAt)
   const isHere = (chainId: number) => chains.some((chain) => chain.network.chainId === chainId)
   const ownFirst = chains.toSorted(

@@ -18,6 +18,7 @@ import {
 } from '../claims.ts'
 import { bookSettlementCancelled, bookSettlementPaid } from '../ledger-service.ts'
 import {
+  findCompanyCreatedAt,
   lockSettlement,
   type Settlement,
   updateSettlement,
@@ -177,14 +178,15 @@ export async function cancelSettlement(
   const key = await findReachableSettlement(deps, actor, id)
   if (key.status === 'approved' && actor.role !== 'SuperAdmin')
     throw new AppError('FORBIDDEN', { message: 'An approved settlement can only be cancelled by a SuperAdmin.' })
-  const hold = await deps.findWithdrawalHold({ network: key.network, id })
+  const since = await findCompanyCreatedAt(deps.db, key.companyId)
+  const hold = await deps.findWithdrawalHold({ ...requestOf(key), network: key.network, since })
   const vanished = await listVanishedOf(deps, key)
   return deps.db.tx(async (tx) => {
     await lockActor(tx, actor, key.companyId)
     const settlement = await lockIn(tx, key, [key.status === 'approved' ? 'approved' : 'open'])
     const { companyId, network } = settlement
     await checkNoneHolds(tx, { asked: key, current: settlement }, vanished)
-    const asked = { ...requestOf(settlement), network, hold, by: 'settlement' } as const
+    const asked = { ...requestOf(settlement), network, hold, isRejected: false }
     const isStopped = await deps.withdrawPayout(tx, asked, 'cancelled')
     if (!isStopped)
       throw conflict(vanished === null ? `It cannot be cancelled now. ${signedWords(network)}` : UNDER_WAY)

@@ -1,7 +1,5 @@
 import { parseTransaction } from 'viem/utils'
-import type { Hex, Rpc } from '../../endpoints/rpc.ts'
-import { ChainDoubt } from '../../transfer-logs.ts'
-import type { Agree } from '../agreement.ts'
+import { askNodes, type Hex, type Rpc } from '../../endpoints/rpc.ts'
 import type { Payout } from '../payout-queries.ts'
 import { expiryOfCall } from '../usdc-token.ts'
 import type { PayoutTransaction } from './transaction-queries.ts'
@@ -44,27 +42,21 @@ export const listPresent = (
 
 /**
  * Whether a node ever took what is signed for it now. A process may have ended between handing it in and writing that
- * down, so all nodes are asked. @throws RpcError
+ * down, so all nodes are asked. @returns null while they do not agree: only some have it, or one errs @throws RpcError
  */
 export async function wasSubmitted(
-  { agree }: { agree: Agree },
+  { rpc }: { rpc: Rpc },
   payout: Payout,
   transactions: readonly PayoutTransaction[],
-): Promise<boolean> {
+): Promise<boolean | null> {
   const signed = listPresent(payout, transactions)
   if (signed.some(({ sentBlock }) => sentBlock !== null)) return true
   if (signed.length === 0) return false
   const questions = signed.map(({ txHash }) => ({ method: 'eth_getTransactionByHash', params: [txHash] }))
-  // what waits is not the same on all nodes: the word of one is enough, and proves no other wrong
-  const look = async (rpc: Rpc): Promise<boolean> => {
-    const known = await rpc.batch<object | null>(questions)
-    if (known.some((one) => one !== null)) throw new ChainDoubt('a node knows the transaction')
-    return false
-  }
-  try {
-    return await agree({ look, keyOf: String, subject: `transactions of payout ${payout.id}` })
-  } catch (error) {
-    if (error instanceof ChainDoubt) return true
-    throw error
-  }
+  // no vote: what waits is not the same on all nodes, which proves none of them wrong
+  const answers = await askNodes(rpc, async (node) =>
+    (await node.batch<object | null>(questions)).some((one) => one !== null),
+  )
+  const [first = false] = answers
+  return answers.every((one) => one === first) ? first : null
 }

@@ -1,17 +1,17 @@
 import type { Db } from '../../../db/db.ts'
 import { findRestored } from '../../../db/restored-queries.ts'
-import { type Clock, DAY, SECOND } from '../../../kernel/clock.ts'
+import { type Clock, DAY, HOUR, SECOND } from '../../../kernel/clock.ts'
 import { AppError } from '../../../kernel/errors.ts'
 import { type Rpc, RpcError } from '../../endpoints/rpc.ts'
 import type { Network } from '../../networks.ts'
 import { ChainDoubt } from '../../transfer-logs.ts'
 import { type Agree, agreeAlone, isSeenByAll } from '../agreement.ts'
 import { nonceOf } from '../payout-deps.ts'
-import { findPayout } from '../payout-queries.ts'
+import { findPayout, findStoredUse } from '../payout-queries.ts'
 import { lastExpiryOf } from '../payout-view.ts'
 import { checkAuthorizationUsed } from '../transfer-check.ts'
 import { listPayingTokens, listPayingWallets } from '../wallet-queries.ts'
-import { findUse, noteSpent } from './authorization-use.ts'
+import { findUse, isAsked, noteSpent } from './authorization-use.ts'
 import { answersOf } from './states.ts'
 
 type Deps = { db: Db; clock: Clock }
@@ -36,23 +36,38 @@ export async function askChain<Answer>({ name }: Network, answer: Promise<Answer
 export const isPast = ({ rpc, agree = agreeAlone(rpc), network }: Chain, seconds: bigint): Promise<boolean> =>
   isSeenByAll({ agree, network }, `the time on ${network.name}`, async (_, { timestamp }) => timestamp >= seconds)
 
+/** Clocks of two machines differ by less. */
+const CLOCK_MARGIN_MS = 2 * HOUR
+
+/** Whether nothing of this order or company can have left before the restore. */
+export const isMadeSince = ({ restoredAt }: { restoredAt: Date }, since: Date): boolean =>
+  since.getTime() > restoredAt.getTime() + CLOCK_MARGIN_MS
+
+/** Without a destination where none was known yet. */
+type Asked = { id: string; to: string | null; units: bigint }
+/** `notFound`: the token knows it, and the node does not find in which transaction. */
+type Used = { how: 'none' | 'unfinal' | 'notFound' | 'otherwise' } | { how: 'asked'; txHash: string }
+
 /**
- * What used the authorization of this id under a wallet and in a token that pay or paid on the chain. `unknown`: a
- * transaction that is not final, or that no node finds. @throws RpcError, ChainDoubt
+ * How a wallet that pays or paid on the chain, and in a token that it pays or paid in, used the authorization of this
+ * id. `asked`, `otherwise`: finally, for exactly what was asked or for something else. @throws RpcError, ChainDoubt
  */
-async function findUsed({ db, clock }: Deps, chain: Chain, id: string): Promise<'none' | 'final' | 'unknown'> {
+async function findUsed({ db, clock }: Deps, chain: Chain, asked: Asked): Promise<Used> {
   const { rpc, agree = agreeAlone(rpc) } = chain
-  const payout = await findPayout(db, id)
-  let found: 'none' | 'final' = 'none'
+  const payout = await findPayout(db, asked.id)
+  const nonce = nonceOf(asked.id)
+  const stored = await findStoredUse(db, chain.network.chainId, { id: asked.id, nonce })
+  let found: Used = { how: 'none' }
   const wallets = await listPayingWallets(db, chain.network.chainId, chain.payouts?.address)
   for (const network of await listPayingTokens(db, chain.network))
     for (const from of wallets) {
-      const key = { from, nonce: nonceOf(id) }
+      const key = { from, nonce }
       if (!(await checkAuthorizationUsed({ agree, network }, key))) continue
-      const { use } = await findUse({ rpc, agree }, { key, network })
-      if (!use?.isFinal) return 'unknown'
+      const { txHash, use } = await findUse({ rpc, agree }, { key, network, stored })
+      if (txHash !== undefined && !use?.isFinal) return { how: 'unfinal' }
       if (payout?.fromAddress === from) await noteSpent({ db, clock }, payout, use)
-      found = 'final'
+      if (txHash !== undefined && use && isAsked(use, asked)) return { how: 'asked', txHash }
+      if (found.how !== 'notFound') found = { how: txHash === undefined ? 'notFound' : 'otherwise' }
     }
   return found
 }
@@ -70,30 +85,59 @@ export const poolWords = (last: bigint): string =>
 const NOT_FINAL =
   'Its authorization was used before the database was restored, in a transaction that is not final yet. Wait for that.'
 
+/** The next one then waits for what left, so nothing is forgotten. */
+const notFoundWords = (last: bigint): string =>
+  'Its authorization was used before the database was restored, in a transaction that the node does not find. Look the ' +
+  'authorization up in an explorer, and name its transaction: what left is then accounted for. ' +
+  `Unnamed, it can be rejected or cancelled from ${timeOf(Number(last) * SECOND)} on, by the time of the blocks.`
+
+const paidWords = (txHash: string): string =>
+  `Transaction ${txHash} left before the database was restored and has paid exactly this, so it is settled with it: at ` +
+  'its next check, or once that transaction is named for it.'
+
+/** `since`: when its order or company was made; undefined: not known. */
+export type AskedHold = Asked & { chainId: number; since?: Date }
+
 /**
  * Why a payout for which nothing is signed here may not be taken back or paid another way: it is not known whether
  * something was signed for it after the backup and still waits in a node's pool, where it can pay until it runs out.
- * What a final transaction used pays nothing more, and what left is asked for by the next one. A chain that is not set
- * up cannot be asked; a day after the last expiry it is not waited for any longer.
+ * What paid it exactly settles it. What a final transaction used otherwise pays nothing more, and what left is asked
+ * for by the next one. A chain that is not set up, or does not answer, cannot be asked; a day after the last expiry it
+ * is not waited for any longer.
  * @returns null: it may @throws CHANNEL_UNAVAILABLE
  */
 export async function findRestoreHold(
   deps: Deps,
   chain: Chain | undefined,
-  { id, chainId }: { id: string; chainId: number },
+  { chainId, since, ...asked }: AskedHold,
 ): Promise<string | null> {
   const restored = await findRestored(deps.db)
-  const payout = await findPayout(deps.db, id)
-  const isKnown = payout !== undefined && !(answersOf(payout).isOpen && answersOf(payout).isUnsigned)
-  if (!restored || isKnown || (payout && payout.spentUnits !== null)) return null
+  if (!restored || (since && isMadeSince(restored, since))) return null
+  const payout = await findPayout(deps.db, asked.id)
+  if (payout && !answersOf(payout).mayWaitInPool) return null
   const last = lastExpiryOf(restored.restoredAt)
   const lastMs = Number(last) * SECOND
+  const isOver = deps.clock() >= lastMs + DAY
+  if (!chain && isOver) return null
   if (!chain)
-    return deps.clock() >= lastMs + DAY
-      ? null
-      : `${WHY}. The chain ${chainId} is not set up here: set CHAIN_${chainId}_RPC_URL, or try again after ${timeOf(lastMs + DAY)}.`
-  const used = await askChain(chain.network, findUsed(deps, chain, id))
-  if (used === 'unknown') return NOT_FINAL
-  if (used === 'final' || (await askChain(chain.network, isPast(chain, last)))) return null
+    return `${WHY}. The chain ${chainId} is not set up here: set CHAIN_${chainId}_RPC_URL, or try again after ${timeOf(lastMs + DAY)}.`
+  try {
+    return await askChain(chain.network, findHoldOn(deps, chain, { asked, last }))
+  } catch (error) {
+    if (isOver && error instanceof AppError && error.code === 'CHANNEL_UNAVAILABLE') return null
+    throw error
+  }
+}
+
+async function findHoldOn(
+  deps: Deps,
+  chain: Chain,
+  { asked, last }: { asked: Asked; last: bigint },
+): Promise<string | null> {
+  const used = await findUsed(deps, chain, asked)
+  if (used.how === 'asked') return paidWords(used.txHash)
+  if (used.how === 'unfinal') return NOT_FINAL
+  if (used.how === 'otherwise' || (await isPast(chain, last))) return null
+  if (used.how === 'notFound') return notFoundWords(last)
   return `${poolWords(last)} Try again once ${chain.network.name} has a later block.`
 }

@@ -7,7 +7,12 @@ import { type Payout, updatePayoutSpent } from '../payout-queries.ts'
 import { type ChainView, readChainView } from '../payout-view.ts'
 import { type Receipt, readReceipts } from '../receipt.ts'
 import { type AuthorizationUse, checkUsed } from '../transfer-check.ts'
-import { type AuthorizationKey, type AuthorizedTransfer, findAuthorizationUse } from '../usdc-token.ts'
+import {
+  type AuthorizationKey,
+  type AuthorizedTransfer,
+  findAuthorizationUse,
+  transferOfAuthorization,
+} from '../usdc-token.ts'
 
 /** An authorization, and the chain in its token: of the settings, or of earlier ones. */
 export type UsedKey = { key: AuthorizationKey; network: Network }
@@ -65,19 +70,32 @@ export async function findForeignReceipt(
   return txHash === undefined ? null : ((await readReceipts(chain.rpc, [txHash]))[0] ?? null)
 }
 
+/** The same where a transaction is stored that may have used it: many nodes keep receipts longer than old logs. */
+export async function findReceiptOfUse(
+  deps: { rpc: Rpc; network: Network },
+  key: AuthorizationKey,
+  { view, stored }: { view: ChainView; stored: string | null | undefined },
+): Promise<Receipt | null> {
+  const receipt = stored ? (await readReceipts(deps.rpc, [stored]))[0] : undefined
+  const isUse = receipt?.status === '0x1' && transferOfAuthorization(receipt.logs, deps.network, key) !== undefined
+  return isUse ? receipt : findForeignReceipt(deps, key, view)
+}
+
 /** The transaction that used an authorization, and what it moved. @throws RpcError, ChainDoubt */
 export async function findUse(
   { rpc, agree = agreeAlone(rpc) }: { rpc: Rpc; agree?: Agree },
-  { key, network }: UsedKey,
+  { key, network, stored }: UsedKey & { stored?: string | undefined },
 ): Promise<{ txHash: string | undefined; use: AuthorizationUse | null }> {
-  const receipt = await findForeignReceipt({ rpc, network }, key, await readChainView(rpc, network))
+  const view = await readChainView(rpc, network)
+  const receipt = await findReceiptOfUse({ rpc, network }, key, { view, stored })
   const txHash = receipt?.transactionHash
   const use = txHash === undefined ? null : await checkUsed({ agree, network }, { txHash, authorization: key })
   return { txHash, use }
 }
 
-export const isAsked = ({ to, units }: AuthorizedTransfer, asked: { to: string; units: bigint }): boolean =>
-  to === asked.to.toLowerCase() && units === asked.units
+/** `to` null: no destination was known. */
+export const isAsked = ({ to, units }: AuthorizedTransfer, asked: { to: string | null; units: bigint }): boolean =>
+  to !== null && to === asked.to?.toLowerCase() && units === asked.units
 
 /**
  * What this transaction moved under a payout's authorization instead of paying it, or 0 if it cancelled it: finally, on

@@ -54,9 +54,9 @@ type Answers = {
   isStarted: boolean
   /** Nothing is signed for it here, and nothing was when it ended. */
   isUnsigned: boolean
-  /** A person may reject or cancel it. */
+  /** A person may cancel it, or pay it another way. */
   canBeTakenBack: boolean
-  /** The same for a refund: the next one then asks for what left. A settlement is paid with it. */
+  /** A person may reject it, if it is a refund: the next one then asks for what left. A settlement is paid with it. */
   canBeRejected: boolean
   /** A transaction that a person names may have paid it. */
   canBeNamed: boolean
@@ -64,6 +64,10 @@ type Answers = {
   mayTakePresentToken: boolean
   /** After a restore, nothing of it can have left that is not known here. */
   isAccounted: boolean
+  /** After a restore, something may have been signed for it that is not known here, and wait in the pool of a node. */
+  mayWaitInPool: boolean
+  /** What left under the authorization that was named for it, finally: its own, or one of another number. */
+  hasNamed: boolean
   /** After a restore, what left under its number settles another one. */
   isDropped: boolean
   /** Whoever asks for it checks it before anything is signed, or submitted for the first time. */
@@ -75,7 +79,7 @@ type Answers = {
 const NO = {
   ...{ isOpen: false, mayHaveLeft: false, isStarted: false, isUnsigned: false, needsCheck: false },
   ...{ canBeTakenBack: false, canBeRejected: false, canBeNamed: false, mayTakePresentToken: false },
-  ...{ isAccounted: false, isDropped: false, isRechecked: false },
+  ...{ isAccounted: false, mayWaitInPool: false, hasNamed: false, isDropped: false, isRechecked: false },
 }
 /** A person may end it. */
 const ENDS = { canBeTakenBack: true, canBeRejected: true, canBeNamed: true } as const
@@ -91,12 +95,12 @@ const STATES = {
   /** Nothing is signed, or what was signed ran out. */
   free: {
     shape: { status: 'reserved', dated: false, used: false },
-    answers: { ...OPEN, ...ENDS, isUnsigned: true, mayTakePresentToken: true, needsCheck: true },
+    answers: { ...OPEN, ...ENDS, isUnsigned: true, mayTakePresentToken: true, needsCheck: true, mayWaitInPool: true },
   },
   /** Nothing is signed here, and the token says that it was paid or cancelled. */
   held: {
     shape: { status: 'reserved', dated: false, used: true, spent: false },
-    answers: { ...OPEN, ...HELD, canBeNamed: true },
+    answers: { ...OPEN, ...HELD, canBeNamed: true, mayWaitInPool: true },
   },
   /** Its authorization was cancelled, finally: it is never paid, and nothing left. */
   cancelled: {
@@ -128,7 +132,7 @@ const STATES = {
   submitted: { shape: { status: 'sent' }, answers: { ...OPEN, ...LEFT, isAccounted: true } },
   mined: { shape: { status: 'mined', dated: true }, answers: { ...OPEN, ...LEFT, isAccounted: true } },
   /** What someone else submitted, or what left before a restore, is in a block. */
-  found: { shape: { status: 'mined', dated: false }, answers: { ...OPEN, ...LEFT } },
+  found: { shape: { status: 'mined', dated: false }, answers: { ...OPEN, ...LEFT, mayWaitInPool: true } },
   final: {
     shape: { status: 'final' },
     answers: { ...NO, ...LEFT, outcome: 'settled', isAccounted: true, isRechecked: true },
@@ -143,21 +147,21 @@ const STATES = {
     shape: { status: 'failed', dated: false, left: false, moved: true },
     answers: { ...ENDED, ...USED, isUnsigned: true, isDropped: true },
   },
-  /** A person named the transaction in which it left before a restore, before the token was asked. */
+  /** An earlier version took a transaction in which something left before a restore, and which may not be final. */
   namedLeft: {
-    shape: { status: 'failed', dated: false, left: true, moved: false },
-    answers: { ...ENDED, isUnsigned: true, isAccounted: true },
+    shape: { status: 'failed', dated: false, left: true, used: false },
+    answers: { ...ENDED, isUnsigned: true, mayWaitInPool: true },
   },
-  /** It left before a restore, in a transaction that was named for it. */
+  /** Something left before a restore, in a transaction that was named for it, and that is final. */
   leftBefore: {
-    shape: { status: 'failed', dated: false, left: true, moved: true },
-    answers: { ...ENDED, ...USED, isUnsigned: true, isAccounted: true },
+    shape: { status: 'failed', dated: false, left: true, used: true },
+    answers: { ...ENDED, ...USED, isUnsigned: true, isAccounted: true, hasNamed: true },
   },
   /** Refused, run out or given up after something was signed, also one that a reorganisation undid. */
   givenUp: { shape: { status: 'failed', dated: true, moved: false }, answers: { ...ENDED, isAccounted: true } },
   givenUpUsed: {
     shape: { status: 'failed', dated: true, moved: true },
-    answers: { ...ENDED, ...USED, isAccounted: true },
+    answers: { ...ENDED, ...USED, isAccounted: true, hasNamed: true },
   },
 } as const satisfies Record<string, { shape: Shape; answers: Answers }>
 

@@ -16,6 +16,8 @@ export const holdTexts = defineTexts(
       'Something else left under its number before the database was restored, so it is not sent again. The operator rejects it once that transaction is final; then ask for exactly what left, and report the transaction there.',
     payoutOtherwise:
       'Something else left under its number before the database was restored, so it is not sent again and cannot be cancelled. The operator reports that transaction: the payout is then paid with what left, and the difference is owed again or taken from the next one.',
+    cancelled:
+      'Its signature was cancelled on the chain, so nothing left and it is not sent again. Once that transaction is final, the operator rejects it (a refund) or cancels it (a payout), and you ask for it again.',
     named:
       'A transaction was reported for it, so the service does not send it. If it is not settled in a minute, report that transaction again. If it is gone, report the one that paid instead, or the operator rejects or cancels this one.',
     screened:
@@ -43,6 +45,8 @@ export const holdTexts = defineTexts(
         'Autre chose est parti sous son numéro avant la restauration : rien n’est renvoyé. L’exploitant rejette ce remboursement quand cette transaction est définitive ; demandez ensuite exactement ce qui est parti et signalez-y la transaction.',
       payoutOtherwise:
         'Autre chose est parti sous son numéro avant la restauration : rien n’est renvoyé, et il ne peut être annulé. L’exploitant signale cette transaction : le versement est alors payé avec ce qui est parti, et la différence reste due ou est déduite du suivant.',
+      cancelled:
+        'Sa signature a été annulée sur la chaîne : rien n’est parti, et rien n’est renvoyé. Quand cette transaction est définitive, l’exploitant rejette le remboursement ou annule le versement, et vous le demandez de nouveau.',
       named:
         'Une transaction a été signalée : le service n’envoie donc rien. Si rien ne change en une minute, signalez-la de nouveau. Si elle a disparu, signalez celle qui a payé à sa place, ou l’exploitant rejette ou annule l’opération.',
       screened:
@@ -69,6 +73,8 @@ export const holdTexts = defineTexts(
         'Unter seiner Nummer ging vor der Wiederherstellung etwas anderes hinaus; gesendet wird nichts mehr. Der Betreiber lehnt die Erstattung ab, sobald jene Transaktion endgültig ist; fordern Sie dann genau das an, was hinausging, und melden Sie dort die Transaktion.',
       payoutOtherwise:
         'Unter ihrer Nummer ging vor der Wiederherstellung etwas anderes hinaus; sie wird nicht noch einmal gesendet und lässt sich nicht stornieren. Der Betreiber meldet jene Transaktion: Dann gilt die Auszahlung mit dem, was hinausging, als gezahlt, und der Unterschied wird wieder geschuldet oder von der nächsten abgezogen.',
+      cancelled:
+        'Die Signatur wurde auf der Chain widerrufen; nichts ging hinaus, und gesendet wird nichts mehr. Sobald jene Transaktion endgültig ist, lehnt der Betreiber die Erstattung ab oder storniert die Auszahlung, und Sie fordern sie neu an.',
       named:
         'Dafür wurde eine Transaktion gemeldet, deshalb sendet der Dienst nichts. Ändert sich in einer Minute nichts, melden Sie sie noch einmal. Ist sie verschwunden, melden Sie die, die stattdessen gezahlt hat, oder der Betreiber lehnt den Vorgang ab oder storniert ihn.',
       screened:
@@ -95,6 +101,8 @@ export const holdTexts = defineTexts(
         'Con su número salió otra cosa antes de la restauración, así que no se envía otra vez. El operador lo rechaza cuando esa transacción sea definitiva; después pida exactamente lo que salió e informe allí de la transacción.',
       payoutOtherwise:
         'Con su número salió otra cosa antes de la restauración, así que no se envía otra vez ni se puede cancelar. El operador informa de esa transacción: la liquidación queda pagada con lo que salió, y la diferencia se vuelve a deber o se descuenta de la siguiente.',
+      cancelled:
+        'Su firma se anuló en la cadena: no salió nada, y no se envía otra vez. Cuando esa transacción sea definitiva, el operador rechaza el reembolso o cancela la liquidación, y usted lo pide de nuevo.',
       named:
         'Se informó de una transacción, así que el servicio no envía nada. Si en un minuto no se resuelve, informe de ella otra vez. Si ha desaparecido, informe de la que pagó en su lugar, o el operador lo rechaza o lo cancela.',
       screened:
@@ -121,6 +129,8 @@ export const holdTexts = defineTexts(
         'Con il suo numero è partito altro prima del ripristino, quindi non si invia di nuovo. Il gestore respinge il rimborso quando quella transazione è definitiva; poi chieda esattamente ciò che è partito e segnali lì la transazione.',
       payoutOtherwise:
         'Con il suo numero è partito altro prima del ripristino, quindi non si invia di nuovo e non si può annullare. Il gestore segnala quella transazione: l’accredito risulta pagato con ciò che è partito, e la differenza è dovuta di nuovo o tolta dal prossimo.',
+      cancelled:
+        'La sua firma è stata annullata sulla catena: non è partito nulla, e non si invia di nuovo. Quando quella transazione è definitiva, il gestore respinge il rimborso o annulla l’accredito, e lei lo chiede di nuovo.',
       named:
         'È stata segnalata una transazione, quindi il servizio non invia nulla. Se entro un minuto non cambia, la segnali di nuovo. Se è sparita, segnali quella che ha pagato al suo posto, oppure il gestore respinge o annulla.',
       screened:

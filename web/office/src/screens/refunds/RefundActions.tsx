@@ -67,11 +67,14 @@ export function RefundActions({ refund }: { refund: Refund }) {
 /** What was sent can only be rejected after a restore, or once the reported transaction is gone. */
 const isRejectable = ({ status, message }: Refund, isOnChain: boolean, hold: Hold | null): boolean =>
   status === 'submitted'
-    ? hold === 'otherwise' || hold === 'named' || (isOnChain && transactionIn(message) === '')
+    ? isUsed(hold) || hold === 'named' || (isOnChain && transactionIn(message) === '')
     : ['needs_approval', 'needs_address', 'ready'].includes(status)
 
 /** The named transaction is reported for another refund, never for this one. */
-const isForAnother = (hold: Hold | null): boolean => hold === 'another' || hold === 'unfinished' || hold === 'otherwise'
+const isForAnother = (hold: Hold | null): boolean => hold === 'another' || hold === 'unfinished' || isUsed(hold)
+
+/** Its authorization pays nothing any more. */
+const isUsed = (hold: Hold | null): boolean => hold === 'otherwise' || hold === 'cancelled'
 
 async function saveProof({ _id, proof }: Refund): Promise<void> {
   const response = await request({ method: 'GET', url: `/api/next/refunds/${_id}/proof`, body: undefined, key: null })

@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict'
+import { after, before, type TestContext, test } from 'node:test'
+import pino from 'pino'
+import { type Rpc, RpcError } from '../src/chain/endpoints/rpc.ts'
+import { networkFor } from '../src/chain/networks.ts'
+import { agreeAlone } from '../src/chain/payout/agreement.ts'
+import { checkManualTransfer } from '../src/chain/payout/manual-transfer.ts'
+import { openWatchPayout, type PayoutRequest } from '../src/chain/payout/payout.ts'
+import { findOtherPayout } from '../src/chain/payout/payout-recheck.ts'
+import { findRestoreHold } from '../src/chain/payout/state/after-restore.ts'
+import { insertPayingWallet } from '../src/chain/payout/wallet-queries.ts'
+import { sql } from '../src/db/db.ts'
+import { DAY } from '../src/kernel/clock.ts'
+import { GWEI, type PayoutWorld, request, startPayoutWorld } from './harness/payout-world.ts'
+import { restore, restoreNow } from './harness/restored.ts'
+
+/* What left before a restore and is named, or not found, while its block is not final or is undone. */
+
+let world: PayoutWorld
+before(async () => {
+  world = await startPayoutWorld()
+  await restore(world.db)
+})
+after(() => world?.stop())
+
+const network = () => networkFor({ chainId: world.chain.chainId, usdcAddress: world.chain.usdcAddress })
+/** The service has the keys of another wallet. */
+const ELSEWHERE = { address: `0x${'e'.repeat(40)}` }
+const chainOf = (rpc: Rpc = world.rpc) => ({ rpc, agree: agreeAlone(rpc), network: network(), payouts: ELSEWHERE })
+
+/** As most public nodes: no logs from the first block on. */
+const shortLogs = (): Rpc => ({
+  ...world.rpc,
+  call: (name, ...params) =>
+    name === 'eth_getLogs' && (params[0] as { fromBlock: string }).fromBlock === '0x0'
+      ? Promise.reject(new RpcError('definite', 'block range is too wide'))
+      : world.rpc.call(name, ...params),
+})
+
+const silent = (): Rpc => {
+  const never = () => Promise.reject(new RpcError('unknown', 'no answer'))
+  return { ...world.rpc, call: never, batch: never }
+}
+
+const deps = (rpc: Rpc = world.rpc) => {
+  const chain = { db: world.db, clock: Date.now, rpc, agree: agreeAlone(rpc), network: network() }
+  return { ...chain, watchPayout: openWatchPayout({ ...chain, log: pino({ level: 'silent' }) }) }
+}
+
+const name = (asked: PayoutRequest, txHash: string, rpc?: Rpc) => checkManualTransfer(deps(rpc), asked, txHash)
+
+const holdOf = (asked: Parameters<typeof findRestoreHold>[2] | PayoutRequest, rpc?: Rpc, clock = Date.now) =>
+  findRestoreHold({ db: world.db, clock }, chainOf(rpc), { ...asked, chainId: world.chain.chainId })
+
+/** Why the next refund of the same order waits. */
+const nextWaits = (first: PayoutRequest) =>
+  findOtherPayout(
+    { db: world.db, chains: [chainOf()], isFollowed: async () => false },
+    { network: world.chain.chainId, id: request().id },
+    async () => ({ since: new Date(0), known: [first.id], next: [] }),
+  )
+
+const rowOf = ({ id }: PayoutRequest) =>
+  world.db.one<{ status: string; txHash: string | null; usedAt: Date | null }>(
+    sql`select status, tx_hash, used_at from chain_payouts where id = ${id}`,
+  )
+
+const forget = async ({ id }: PayoutRequest) => {
+  await world.db.run(sql`delete from chain_payout_transactions where payout_id = ${id}`)
+  await world.db.run(sql`delete from chain_payouts where id = ${id}`)
+}
+
+/** Signed in an earlier database and in a block, which the restored one knows nothing about. */
+async function leaveUnfinal(t: TestContext) {
+  const { open, refundSigner } = await world.openWallet(30_000_000n)
+  const asked = request(10_000_000n)
+  await open({ validSeconds: 3600 }).send(asked)
+  const { raw, hash } = await world.db.one<{ raw: string; hash: string }>(
+    sql`select raw, tx_hash as hash from chain_payout_transactions where payout_id = ${asked.id}`,
+  )
+  await world.chain.mine()
+  await forget(asked)
+  await insertPayingWallet(world.db, world.chain.chainId, refundSigner.address)
+  const back = await restoreNow(world.db)
+  t.after(back)
+  const undo = async () => {
+    await world.chain.reorg(1)
+    await world.chain.call('anvil_dropAllTransactions')
+  }
+  const comeBack = async () => {
+    await world.rpc.call('eth_sendRawTransaction', raw)
+    await world.chain.mine(20)
+  }
+  return { asked, hash, open, undo, comeBack }
+}
+
+test('what was named in a block and undone is held for the pools, and settled by its own transaction if it comes back', async (t) => {
+  const { asked, hash, undo, comeBack } = await leaveUnfinal(t)
+  assert.equal((await name(asked, hash)).outcome, 'pending')
+  const { status, txHash } = await rowOf(asked)
+  assert.deepEqual([status, txHash], ['mined', hash], 'its payout is followed there')
+  assert.match((await holdOf(asked)) ?? '', /is not final yet/)
+  assert.match((await nextWaits(asked)) ?? '', /another one, which is not finished here/)
+  await undo()
+  assert.match((await holdOf(asked)) ?? '', /may still wait in the pool/)
+  await assert.rejects(name(asked, hash), { code: 'VALIDATION_FAILED' })
+  assert.equal((await rowOf(asked)).txHash, null, 'it fell back')
+  assert.match((await holdOf(asked)) ?? '', /may still wait in the pool/)
+  await comeBack()
+  assert.match((await holdOf(asked)) ?? '', new RegExp(`Transaction ${hash} .* has paid exactly this`))
+  assert.equal((await name(asked, hash)).outcome, 'settled')
+  assert.equal(await nextWaits(asked), null)
+  assert.equal(await world.chain.balanceOf(asked.to), asked.units)
+})
+
+test('what was named in a block and undone is not paid by hand while it may wait in a pool', async (t) => {
+  const { asked, hash, undo } = await leaveUnfinal(t)
+  assert.equal((await name(asked, hash)).outcome, 'pending')
+  await undo()
+  const byHand = await world.chain.pay({ to: asked.to, units: asked.units })
+  await world.chain.mine(20)
+  for (let time = 0; time < 2; time += 1) {
+    await assert.rejects(name(asked, byHand), { code: 'OBJECT_CONFLICT', message: /may still wait in the pool/ })
+    await assert.rejects(name(asked, hash), { code: 'VALIDATION_FAILED' })
+  }
+})
+
+test('what an earlier version took before it was final is not accounted for once it is dropped', async (t) => {
+  const { asked, hash, undo, comeBack } = await leaveUnfinal(t)
+  await name(asked, hash)
+  await world.db.run(
+    sql`update chain_payouts set status = 'failed', left_nonce = authorization_nonce where id = ${asked.id}`,
+  )
+  await undo()
+  assert.match((await holdOf(asked)) ?? '', /may still wait in the pool/)
+  assert.equal(await world.withdraw(asked), true)
+  assert.equal((await rowOf(asked)).txHash, null)
+  await comeBack()
+  assert.match((await nextWaits(asked)) ?? '', new RegExp(`rejected or cancelled here, left .* ${hash} `))
+})
+
+test('what was found in a block and undone is not accounted for once it is dropped', async (t) => {
+  const { asked, hash, open, undo, comeBack } = await leaveUnfinal(t)
+  await open().resume(asked)
+  assert.deepEqual((await rowOf(asked)).txHash, hash)
+  await undo()
+  await open().resume(asked)
+  const { status, txHash } = await rowOf(asked)
+  assert.deepEqual([status, txHash], ['reserved', null])
+  await comeBack()
+  assert.match((await holdOf(asked)) ?? '', /has paid exactly this/)
+  assert.equal(await world.withdraw(asked), true, 'by a node that does not ask')
+  assert.match((await nextWaits(asked)) ?? '', new RegExp(`rejected or cancelled here, left .* ${hash} `))
+})
+
+test('a payout that a transaction paid which the node does not find is settled once a person names that one', async () => {
+  const { open, refundSigner } = await world.openWallet(15_000_000n)
+  await insertPayingWallet(world.db, world.chain.chainId, refundSigner.address)
+  const asked = request()
+  await open({ validSeconds: 3600 }).send(asked)
+  const { hash } = await world.db.one<{ hash: string }>(
+    sql`select present_tx_hash as hash from chain_payouts where id = ${asked.id}`,
+  )
+  // after the backup its fees are raised, and that one is mined
+  const other = open({ stuckBlocks: 0n, validSeconds: 3600, maxFeeWei: 20n * GWEI })
+  for (let poll = 0; poll < 4; poll += 1) await other.send(asked)
+  const { raised } = await world.db.one<{ raised: string }>(
+    sql`select present_tx_hash as raised from chain_payouts where id = ${asked.id}`,
+  )
+  assert.notEqual(raised, hash)
+  await world.chain.mine(1100)
+  await world.db.run(sql`delete from chain_payout_transactions where payout_id = ${asked.id} and tx_hash <> ${hash}`)
+  await world.db.run(sql`update chain_payouts set status = 'sent', present_tx_hash = ${hash} where id = ${asked.id}`)
+  const rpc = shortLogs()
+  const restored = open({ rpc, agree: agreeAlone(rpc) })
+  for (let poll = 0; poll < 2; poll += 1) assert.match((await restored.send(asked)).providerStatus, /Look it up/)
+  assert.equal((await name(asked, raised, rpc)).outcome, 'settled')
+  assert.equal((await restored.send(asked)).outcome, 'settled')
+})
+
+test('what the node does not find is waited for only until nothing can be in a pool any more', async () => {
+  const { open, refundSigner } = await world.openWallet(15_000_000n)
+  const asked = request()
+  await open().send(asked)
+  await world.chain.mine(1100)
+  await forget(asked)
+  await insertPayingWallet(world.db, world.chain.chainId, refundSigner.address)
+  const back = await restoreNow(world.db)
+  assert.match((await holdOf(asked, shortLogs())) ?? '', /the node does not find\. Look .* up in an explorer, and name/)
+  await back()
+  assert.equal(await holdOf(asked, shortLogs()), null)
+})
+
+test('what is new since a restore does not wait for a silent node, and nothing does for ever', async () => {
+  const asked = request()
+  const { restoredAt } = await world.db.one<{ restoredAt: Date }>(sql`select restored_at from installation`)
+  const after = (ms: number) => () => restoredAt.getTime() + ms
+  const of = (since: Date) => ({ ...asked, since, chainId: world.chain.chainId })
+  const [old, fresh] = [of(restoredAt), of(new Date(after(DAY)()))]
+  await assert.rejects(holdOf(old, silent(), after(DAY)), { code: 'CHANNEL_UNAVAILABLE' })
+  assert.equal(await holdOf(fresh, silent(), after(DAY)), null)
+  assert.equal(await holdOf(old, silent(), after(2 * DAY)), null)
+})
