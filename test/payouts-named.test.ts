@@ -28,13 +28,15 @@ const network = () => networkFor({ chainId: world.chain.chainId, usdcAddress: wo
 const ELSEWHERE = { address: `0x${'e'.repeat(40)}` }
 const chainOf = (rpc: Rpc = world.rpc) => ({ rpc, agree: agreeAlone(rpc), network: network(), payouts: ELSEWHERE })
 
-/** As most public nodes: no logs from the first block on. */
+/** A node that keeps no old logs. */
 const shortLogs = (): Rpc => ({
   ...world.rpc,
-  call: (name, ...params) =>
-    name === 'eth_getLogs' && (params[0] as { fromBlock: string }).fromBlock === '0x0'
-      ? Promise.reject(new RpcError('definite', 'block range is too wide'))
-      : world.rpc.call(name, ...params),
+  call: async (name, ...params) => {
+    const oldest = (await world.chain.blockNumber()) - 1000n
+    return name === 'eth_getLogs' && BigInt((params[0] as { fromBlock: string }).fromBlock) < oldest
+      ? Promise.reject(new RpcError('definite', 'history has been pruned for this block'))
+      : world.rpc.call(name, ...params)
+  },
 })
 
 const silent = (): Rpc => {
