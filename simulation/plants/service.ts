@@ -36,7 +36,7 @@ export const SERVICE: readonly Plant[] = [
     ],
   },
   {
-    ...{ name: 'lost-connection-ends-node', number: 0, story: 'buy', needsFaults: true, times: 300 },
+    ...{ name: 'lost-connection-ends-node', number: 0, story: 'buy', needsFaults: true, times: 900 },
     fault: 'a connection that breaks in the middle of a transaction ends the process',
     edits: one('src/db/db.ts', "client.on('error', noteLost)", ''),
   },
