@@ -336,6 +336,59 @@ test('what is frozen does not count as on its way again when its provider tells 
   }
 })
 
+test('what is sent after a person decided about frozen money and nothing was on its way counts whole, and is polled', async () => {
+  for (const frozen of [DUE, DUE / 2n]) {
+    const { apply, arrives, find, freeze, giveBack, ignoreAll, is, order, pending, reference, requote } =
+      await openBlocked()
+    await world.host.db.run(sql`update orders set status = 'EXPIRED', updated_at = now() where id = ${order.id}`)
+    await is('closed')
+    await freeze(frozen)
+    await giveBack()
+    await ignoreAll()
+    await apply(paidReport(reference, { final: 0n, providerStatus: 'EXPIRED' }))
+    assert.equal(await pending(), 0n)
+    for (const _ of [1, 2]) await arrives()
+    const { pendingUnits, nextCheckAt } = await find()
+    assert.deepEqual([pendingUnits, nextCheckAt !== null], [DUE, true])
+    await assert.rejects(requote(), /has arrived or is on its way/)
+    await apply(paidReport(reference, { final: DUE, providerStatus: 'PAID' }))
+    assert.equal((await find()).receivedUnits, DUE)
+  }
+})
+
+test('frozen money takes nothing off an amount that it is no part of, under whatever name', async () => {
+  const { apply, arrives, find, freeze, key, pending, reference } = await openBlocked()
+  const tells = (units: bigint) => apply(paidReport(reference, { final: 0n, pending: units, providerStatus: 'more' }))
+  const all = 10n ** 12n
+  await freeze(DUE)
+  for (const [told, left] of [
+    [DUE + 5n * PART, 5n * PART],
+    [20n * PART, 5n * PART],
+    [DUE, DUE - 15n * PART],
+    [DUE - 15n * PART, DUE - 15n * PART],
+    [DUE, DUE],
+  ] as const) {
+    await tells(told)
+    assert.equal(await pending(), left, `${told}: what is less was frozen, what is more came beside it`)
+  }
+  await tells(0n)
+  await freeze(3n * PART * all, '1', 'USDT')
+  await arrives()
+  await freeze(DUE, '1', 'USDC')
+  assert.equal(await pending(), DUE, 'a renamed sum is the same money')
+  await freeze(PART, '2')
+  assert.deepEqual([await pending(), (await find()).toldUnits], [DUE - PART, DUE])
+  await tells(0n)
+  await freeze(2n * PART, '2')
+  await arrives()
+  assert.equal(await pending(), DUE, 'it was frozen while nothing was on its way')
+  // a row before the column: what was told then contains all that was frozen
+  await world.host.db.run(sql`update payments set frozen_gone_units = null where id = ${key.id}`)
+  assert.equal(await pending(), 0n)
+  for (const units of [0n, PART]) await tells(units)
+  assert.equal(await pending(), PART)
+})
+
 test('what is frozen is not on its way either when an order still waits for another part', async () => {
   const { arrives, freeze, is, pending, find, giveBack, ignoreAll, requote } = await openBlocked()
   await is('confirming')

@@ -29,17 +29,34 @@ const frozenUnits = (payment: Sql): Sql => sql`coalesce((
     and m.kind = 'wrong_token' and m.source_reference like '%:frozen:%' and m.asset in ('USDC', 'USDT')
     and (m.status in ('open', 'ignored', 'refunded') or (m.is_renamed and m.renamed_to not in ('USDC', 'USDT')))), 0)`
 
-/** What is left of units that are told to be on their way to a payment, without what is frozen of them. */
-export const unfrozen = (payment: Sql, told: Sql): Sql => sql`greatest(${told} - ${frozenUnits(payment)}, 0)`
+/** How much of what is frozen the amount contains that a payment was last told to have on its way. */
+const frozenOfTold = (payment: Sql): Sql =>
+  sql`greatest(${frozenUnits(payment)} - coalesce(${payment}.frozen_gone_units, 0), 0)`
 
-/** What a payment is told to have on its way. An older node took off already what was frozen. */
+/** What a payment was last told to have on its way. A node before `told_units` took off already what was frozen. */
 export const toldUnits = (payment: Sql): Sql => sql`case
   when ${payment}.pending_units = 0 or ${payment}.pending_units = ${payment}.told_units then ${payment}.pending_units
-  else greatest(${payment}.pending_units + ${frozenUnits(payment)}, 0) end`
+  else greatest(${payment}.pending_units + ${frozenOfTold(payment)}, 0) end`
+
+/**
+ * How much of what is frozen an amount contains that a report tells. The same amount is the same money. What a larger
+ * one adds is new. What a smaller one lacks was frozen, if any was: in doubt, the rest is still on its way. So what is
+ * sent after 0 contains nothing that was frozen before. An amount of a node before `told_units` is only cut off.
+ */
+const frozenOf = (payment: Sql, told: Sql): Sql => sql`case when ${told} = ${toldUnits(payment)}
+  then ${frozenOfTold(payment)} else greatest(least(${told}, least(${frozenOfTold(payment)}, ${toldUnits(payment)})
+    - greatest(${payment}.pending_units - ${told}, 0)), 0) end`
+
+/** What is left of units that a report tells to be on their way to a payment, without what is frozen of them. */
+export const unfrozen = (payment: Sql, told: Sql): Sql => sql`greatest(${told} - ${frozenOf(payment, told)}, 0)`
+
+/** What is frozen and not contained in what a report tells. It never falls, so a sum that is renamed stays gone. */
+export const frozenGone = (payment: Sql, told: Sql): Sql =>
+  sql`greatest(${payment}.frozen_gone_units, ${frozenUnits(payment)} - ${frozenOf(payment, told)}, 0)`
 
 /** What is on its way to a payment. Whoever asks that asks this. */
-export const pendingUnits = (payment: Sql): Sql =>
-  sql`case when ${payment}.pending_units = 0 then 0 else ${unfrozen(payment, toldUnits(payment))} end`
+export const pendingUnits = (payment: Sql): Sql => sql`case when ${payment}.pending_units = 0 then 0
+  else greatest(${toldUnits(payment)} - ${frozenOfTold(payment)}, 0) end`
 
 /** A screening `s` of payment `p` by its provider, whose own screening blocks money. */
 const blockOf = (status: 'blocked' | 'returned'): Sql => sql`select 1 from screenings s

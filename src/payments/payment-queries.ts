@@ -1,6 +1,6 @@
 import { listTakers } from '../chain/deposits/reservation-queries.ts'
 import type { ChannelId, Instructions } from '../channels/channel.ts'
-import { hasMoney, pendingUnits, toldUnits } from '../companies/order-money-queries.ts'
+import { frozenGone, hasMoney, pendingUnits, toldUnits } from '../companies/order-money-queries.ts'
 import { json, type Queryable, sql, type Tx } from '../db/db.ts'
 import type { PollTopic } from '../db/polling.ts'
 import { parseDecimal } from '../kernel/money.ts'
@@ -176,10 +176,13 @@ export const pendingSince = (
 
 export async function updatePayment(tx: Tx, payment: Payment, change: PaymentChange, now: Date): Promise<void> {
   const told = change.toldUnits?.toString() ?? null
+  const isToldAnew = told !== null && change.toldUnits !== payment.toldUnits
+  const gone = isToldAnew ? frozenGone(sql`payments`, sql`${told}::numeric`) : sql`frozen_gone_units`
   await tx.run(sql`
     update payments set status = ${change.status}, last_words = ${change.providerStatus}, next_check_at = ${change.nextCheckAt},
       received_units = coalesce(${change.receivedUnits?.toString() ?? null}::numeric, received_units),
       pending_units = coalesce(${told}::numeric, pending_units), told_units = coalesce(${told}::numeric, told_units),
+      frozen_gone_units = ${gone},
       pending_at = ${pendingSince(payment, change.toldUnits ?? payment.toldUnits, now)},
       closed_at = case when ${change.status} in ('closed', 'failed', 'paid') then coalesce(closed_at, ${now}) end,
       abandoned_at = case when ${change.status} <> 'closing' then abandoned_at
