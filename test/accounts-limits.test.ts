@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
-import { after, before, test } from 'node:test'
-import { SECOND } from '../src/kernel/clock.ts'
+import { after, before, type TestContext, test } from 'node:test'
+import { MINUTE, SECOND } from '../src/kernel/clock.ts'
 import { Client, countStatuses, logIn, newEmail, PASSWORD, register, registerManager } from './harness/accounts.ts'
 import { callService, startTestService, type TestService } from './harness/service.ts'
 
@@ -117,38 +117,97 @@ test('a status read with a company’s key counts for the company; with a wrong 
   assert.equal((await read(elsewhere)).status, 404)
 })
 
-/** Counts the look-ups of API keys that a node makes from now on. */
-function countLookUps({ db }: TestService): () => number {
-  const maybe = db.maybe.bind(db)
-  let count = 0
-  db.maybe = ((query: Parameters<typeof maybe>[0]) => {
-    if (JSON.stringify(query).includes('api_keys')) count += 1
-    return maybe(query)
-  }) as typeof db.maybe
-  return () => count
+/** Counts the look-ups of API keys and sessions that a node makes from now on. */
+function countLookUps(t: TestContext, { db }: TestService): () => number {
+  const spies = [t.mock.method(db, 'many'), t.mock.method(db, 'maybe')]
+  const asked = (): string[] => spies.flatMap(({ mock }) => mock.calls.map((call) => JSON.stringify(call.arguments)))
+  return () => asked().filter((query) => /from (api_keys|sessions) /.test(query)).length
 }
 
-test('an address that used up its invalid credentials guesses without a look-up, and shuts no key out that is in use', async () => {
-  const merchant = await first.createMerchant()
-  const other = await first.createMerchant()
-  for (const path of ['status/none', '']) {
+/** Uses up an address's invalid credentials at a node, and shows that it did. */
+async function guess(node: string, address: string): Promise<void> {
+  const send = (authorization: string) =>
+    callService(node, 'GET', '', { headers: { 'x-forwarded-for': address, authorization } })
+  for (let count = 0; count < 40; count += 1) await send(`Bearer wrong${count}`)
+  const refused = await send('Bearer wrong')
+  assert.equal(refused.status, 429)
+  assert.match(refused.headers.get('ratelimit-policy') ?? '', /"refused"/)
+}
+
+/** The same call by one credential from one address. */
+const caller =
+  (address: string, headers: Record<string, string>, path = '') =>
+  async (node = first.baseUrl): Promise<number> =>
+    (await callService(node, 'GET', path, { headers: { 'x-forwarded-for': address, ...headers } })).status
+
+test('an address that used up its invalid credentials guesses at four look-ups a second, and shuts no key out', async (t) => {
+  const lookUps = countLookUps(t, first)
+  for (const [path, address] of [
+    ['status/none', '203.0.113.81'],
+    ['', '203.0.113.82'],
+  ] as const) {
     offsetMs += 61 * SECOND
-    const address = { 'x-forwarded-for': path === '' ? '203.0.113.81' : '203.0.113.82' }
-    const send = (headers: Record<string, string>) =>
-      callService(nodes()[0] ?? '', 'GET', path, { headers: { ...address, ...headers } })
-    const right = (await send(merchant.headers)).status
-    for (let count = 0; count < 45; count += 1) await send({ authorization: `Bearer sk_wrong${path}${count}` })
-    const lookUps = countLookUps(first)
-    for (let count = 0; count < 20; count += 1) {
-      const refused = await send({ authorization: `Bearer sk_more${path}${count}` })
-      assert.equal(refused.status, 429)
-      assert.match(refused.headers.get('ratelimit-policy') ?? '', /"refused"/)
-    }
-    assert.equal((await send(other.headers)).status, 429, 'a key that this node has not seen counts as a guess')
-    assert.equal(lookUps(), 0)
-    assert.equal((await send(merchant.headers)).status, right)
+    const [known, unknown] = [await first.createMerchant(), await first.createMerchant()]
+    const see = caller(address, known.headers, path)
+    const right = await see()
     assert.notEqual(right, 429)
+    await guess(first.baseUrl, address)
+    const [before, since] = [lookUps(), performance.now()]
+    const guesses = Array.from({ length: 40 }, (_, count) =>
+      caller(address, { authorization: `Bearer sk_wrong${path}${count}` }, path)(),
+    )
+    assert.deepEqual(await Promise.all(guesses), Array(40).fill(429))
+    const made = lookUps() - before
+    assert.ok(made >= 1 && made <= 1 + (performance.now() - since) / 250, `${made} look-ups`)
+    assert.equal(await see(), right, 'a key in use')
+    const others = Array.from({ length: 40 }, (_, count) =>
+      caller(address, { authorization: `Bearer sk_other${path}${count}` }, path)(),
+    )
+    assert.equal(await caller(address, unknown.headers, path)(), right, 'a key that this node has not seen')
+    assert.deepEqual(await Promise.all(others), Array(40).fill(429))
   }
+})
+
+test('a token that we did not sign costs no look-up', async (t) => {
+  const { client } = await registerManager(first.baseUrl)
+  offsetMs += 61 * SECOND
+  const address = '203.0.113.84'
+  const [header, claims] = (client.token ?? '').split('.')
+  await guess(first.baseUrl, address)
+  const lookUps = countLookUps(t, first)
+  for (const token of ['x', 'a.b.c', `${header}.${claims}.${'A'.repeat(43)}`])
+    assert.equal(await caller(address, { authorization: `Bearer ${token}` })(), 429)
+  assert.equal(lookUps(), 0)
+  assert.notEqual(await caller(address, { authorization: `Bearer ${client.token}` })(), 429)
+  assert.equal(lookUps(), 1)
+})
+
+test('behind an address that guesses, a person logs in and works, and a token is renewed', async () => {
+  const { email } = await registerManager(first.baseUrl)
+  offsetMs += 61 * SECOND
+  const address = '203.0.113.85'
+  await guess(first.baseUrl, address)
+  const client = await logIn(first.baseUrl, email)
+  const see = () => caller(address, { authorization: `Bearer ${client.token}` }, '/api/next/users/me')()
+  assert.equal(await see(), 200)
+  offsetMs += 9 * MINUTE
+  await guess(first.baseUrl, address)
+  const { data } = await client.post<{ token: string }>('auth/refresh-token', undefined, { 'x-forwarded-for': address })
+  assert.notEqual(data.token, client.token)
+  client.token = data.token
+  assert.equal(await see(), 200)
+})
+
+test('behind an address that guesses, the key of a shop is served by a node that never saw it', async () => {
+  const merchant = await first.createMerchant()
+  offsetMs += 61 * SECOND
+  const [address, node] = ['203.0.113.86', nodes()[1] ?? '']
+  const see = caller(address, merchant.headers)
+  assert.equal(await see(), 200)
+  await guess(node, address)
+  for (const at of nodes()) assert.equal(await see(at), 200)
+  const wrong = { ...merchant.headers, 'x-api-key': 'pk_another' }
+  assert.equal(await caller(address, wrong)(node), 429, 'the secret of a key with the name of another is wrong')
 })
 
 test('an account that anyone can open lifts no limit of its address', async () => {

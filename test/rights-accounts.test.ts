@@ -212,11 +212,11 @@ test('a key that is revoked while a request reads it is refused from then on', a
   const [hasRead, mayAnswer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const slow: Db = {
     ...service.db,
-    async maybe<Row>(query: Sql) {
-      const row = await service.db.maybe<Row>(query)
+    async many<Row>(query: Sql) {
+      const rows = await service.db.many<Row>(query)
       hasRead.resolve()
       await mayAnswer.promise
-      return row
+      return rows
     },
   }
   const keys = openApiKeys({ db: slow, clock })

@@ -93,10 +93,8 @@ before(async () => {
     limits: openRateLimits({ db, clock: systemClock, limits: NO_LIMITS }),
     clock: systemClock,
     metrics: new Registry(),
-    authenticate: Object.assign(
-      async ({ headers: { 'x-actor': text } }: FastifyRequest) => (typeof text === 'string' ? JSON.parse(text) : null),
-      { knows: () => true },
-    ),
+    authenticate: async ({ headers: { 'x-actor': text } }: FastifyRequest) =>
+      typeof text === 'string' ? JSON.parse(text) : null,
   })
   const audit: Audit = {
     write: async (_tx, _context, entry) => void audits.push(entry),

@@ -58,7 +58,7 @@ export function openAccounts({ config, db, vault, clock }: Omit<ServiceBase, 'lo
     audit,
     sessions,
     auth,
-    authenticate: openAuthenticate({ apiKeys, sessions, clock }),
+    authenticate: openAuthenticate({ apiKeys, sessions }),
   }
 }
 export type Accounts = ReturnType<typeof openAccounts>

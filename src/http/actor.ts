@@ -80,12 +80,12 @@ declare module 'fastify' {
   }
 }
 
-export type Authenticate = {
-  /** Reads a request's credential; null when it has none. @throws UNAUTHORIZED for an invalid one */
-  (request: FastifyRequest): Promise<Actor | null>
-  /** Whether its credential was valid within the last minutes. Asks only the memory of this node. */
-  knows(request: FastifyRequest): boolean
-}
+/**
+ * Reads a request's credential; null when it has none.
+ * @param isGuess it is most likely wrong, so that looking it up may be slow but must cost little
+ * @throws UNAUTHORIZED for an invalid one
+ */
+export type Authenticate = (request: FastifyRequest, isGuess?: boolean) => Promise<Actor | null>
 
 /**
  * Whether an actor acts for a company that may sell, or operates this service. Accounts that anyone can open do

@@ -61,10 +61,8 @@ function registerPermissions(app: FastifyInstance, { authenticate, clock, limits
   app.decorateRequest('actor', null)
   app.decorateRequest('rateLimits', null)
   const readActor = async (request: FastifyRequest, reply: FastifyReply, rule: Rule): Promise<Actor | null> => {
-    // once an address has used up its invalid credentials, it costs no look-up to refuse more of them
-    if (hasCredential(request) && !authenticate.knows(request)) await limits.checkRefusals(request, reply)
     try {
-      return await authenticate(request)
+      return await authenticate(request, limits.isGuessing(request))
     } catch (error) {
       const refused = error instanceof AppError && error.code === 'UNAUTHORIZED'
       if (refused) await limits.countRefusal(request, reply)

@@ -53,11 +53,8 @@ export type RateLimits = {
    * Credential endpoints, once the account name is known, whether or not the account exists. @throws TOO_MANY_REQUESTS
    */
   checkAccount(request: FastifyRequest, reply: FastifyReply, emailKey: string): Promise<void>
-  /**
-   * Refuses a credential before it is looked up, once this node knows that its address has used up its invalid ones.
-   * @throws TOO_MANY_REQUESTS
-   */
-  checkRefusals(request: FastifyRequest, reply: FastifyReply): Promise<void>
+  /** Whether this node knows that the address has used up its invalid credentials. A valid one is served even so. */
+  isGuessing(request: FastifyRequest): boolean
   /** Counts an invalid credential, which limits guessing. @throws TOO_MANY_REQUESTS */
   countRefusal(request: FastifyRequest, reply: FastifyReply): Promise<void>
 }
@@ -197,11 +194,9 @@ export function openRateLimits(deps: { db: Db; clock: Clock; limits: Config['lim
       const key = `account:${endpointOf(request)}:${account}`
       await check(request, reply, { name: 'account', key, limit: limits.accountPerMinute })
     },
-    async checkRefusals(request, reply) {
-      const policy = refusalsOf(request)
-      const block = blocks.get(policy.key)
-      const isUsedUp = block !== undefined && block.left + block.unclaimed === 0 && block.windowEndsAt > clock()
-      if (isUsedUp) await check(request, reply, policy)
+    isGuessing(request) {
+      const block = blocks.get(refusalsOf(request).key)
+      return block !== undefined && block.left + block.unclaimed === 0 && block.windowEndsAt > clock()
     },
     countRefusal: (request, reply) => check(request, reply, refusalsOf(request)),
   }

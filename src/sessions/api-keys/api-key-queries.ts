@@ -5,17 +5,23 @@ export type ApiKeyRow = {
   id: string
   companyId: string
   publicId: string
+  secretHash: string
   scopes: ApiScope[]
   expiresAt: Date | null
   companyApproved: boolean
 }
 
-/** A key that is not revoked, by the hash of its secret. */
-export async function findApiKeyBySecretHash(q: Queryable, secretHash: string): Promise<ApiKeyRow | undefined> {
-  return q.maybe<ApiKeyRow>(sql`
-    select k.id, k.company_id, k.public_id, k.scopes, k.expires_at, c.approved as company_approved
+/** Keys that are not revoked, by the hashes of their secrets. */
+export async function listApiKeysBySecretHash(q: Queryable, secretHashes: string[]): Promise<ApiKeyRow[]> {
+  return q.many<ApiKeyRow>(sql`
+    select k.id, k.company_id, k.public_id, k.secret_hash, k.scopes, k.expires_at, c.approved as company_approved
     from api_keys k join companies c on c.id = k.company_id
-    where k.secret_hash = ${secretHash} and k.revoked_at is null`)
+    where k.secret_hash = any(${secretHashes}::text[]) and k.revoked_at is null`)
+}
+
+export async function findApiKeyBySecretHash(q: Queryable, secretHash: string): Promise<ApiKeyRow | undefined> {
+  const [row] = await listApiKeysBySecretHash(q, [secretHash])
+  return row
 }
 
 export async function updateApiKeyLastUsed(q: Queryable, ids: readonly string[], at: Date): Promise<void> {
