@@ -7,6 +7,7 @@ import {
   findHead,
   insertBlocks,
   listBlocks,
+  listStandings,
   lockChain,
   updateGenesis,
   updateHead,
@@ -17,6 +18,7 @@ import { askLogs } from './endpoints/ask-logs.ts'
 import { type Endpoint, ForeignChain } from './endpoints/endpoint.ts'
 import { tagsOf } from './endpoints/network-check.ts'
 import { type Hex, type Rpc, RpcError } from './endpoints/rpc.ts'
+import { findHoldersOfGone } from './endpoints/shortened.ts'
 import { isSettled } from './finality.ts'
 import { dropGone } from './gone-transfers.ts'
 import type { LogCost } from './log-cost.ts'
@@ -71,7 +73,7 @@ const KEPT_BLOCKS = 256
 const LOOK_BACK = 300n
 /** Step sizes when walking back to the start of a reorganisation: block by block, a slow node would take minutes. */
 const WALKED_AT_ONCE = [1, 15, 84]
-const SHORTENED_WORDS = 'no endpoint has the newest blocks that were read any more; they count as not mined'
+const SHORTENED_WORDS = 'the newest blocks that were read are not part of the chain; they count as not mined'
 /** Closer to the head than this, blocks are read one by one. */
 const NEAR_HEAD = 64n
 
@@ -155,7 +157,7 @@ export async function begin(scan: Scan, head: Block): Promise<BlockId> {
   return start
 }
 
-/** `isShortened`: for long, all endpoints have said that the chain ends below our top. */
+/** `isShortened`: for long, the chain has ended below our top, and the endpoints show that our top is gone. */
 type Standing = { top: BlockId; genesisHash: string | null; isShortened: boolean }
 
 /**
@@ -187,24 +189,15 @@ export async function reconcile(scan: Scan, state: Standing, head: Block): Promi
   return deeper
 }
 
-/**
- * Whether all endpoints that answer, at least two, end below our top. One alone, or several for a moment, may merely
- * have fallen behind; together and for long, they say that the top was never part of the chain.
- */
-export async function endBelow({ endpoints, network }: Scan, { number }: BlockId): Promise<boolean> {
-  const proven = endpoints.all.filter((one) => ['down', 'behind', null].includes(one.fault()))
-  const asked = proven.map(async (one): Promise<boolean | null> => {
-    try {
-      await one.verify(network)
-      const [newest, there] = await one.rpc.batch<RpcBlock | null>([blockCall('latest'), blockCall(number)])
-      return !there && !!newest && BigInt(newest.number) < number
-    } catch (error) {
-      if (error instanceof RpcError || error instanceof ForeignChain) return null
-      throw error
-    }
-  })
-  const said = (await Promise.all(asked)).filter((one) => one !== null)
-  return said.length > 1 && said.every((isBelow) => isBelow)
+/** Whether the endpoints show that our top, above the end of their chain, was never part of it. */
+export async function isTopGone(scan: Scan, top: BlockId, nowMs: number): Promise<boolean> {
+  const { db, network } = scan
+  const [standing] = await listStandings(db, [network.chainId])
+  const stored = await listBlocks(db, network.chainId)
+  const ours = { top, topAt: standing?.blockAt ?? null, stored }
+  const holders = await findHoldersOfGone({ ...scan, ours, nowMs })
+  for (const holder of holders ?? []) scan.onOutvoted(holder, `block ${top.number}`)
+  return holders !== undefined
 }
 
 /** The newest of our blocks that is still on the chain. The top is queried alone, because it is usually the one. */

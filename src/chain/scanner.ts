@@ -25,9 +25,9 @@ import { Disagreement, LoneVoice, Outvoted } from './opinions.ts'
 import {
   begin,
   checkIdentity,
-  endBelow,
   finish,
   isFarBehind,
+  isTopGone,
   LeaseLost,
   readBlocks,
   readRange,
@@ -122,6 +122,7 @@ class Reader {
         last = error
       }
     }
+    this.shorterMs = null
     if (this.base.endpoints.all.every((endpoint) => endpoint.fault() === 'foreign')) await this.note('foreign')
     const [doubt] = odd.values()
     if (doubt || last instanceof RpcError) throw doubt ?? last
@@ -302,7 +303,7 @@ class Reader {
     const now = this.clock()
     this.shorterMs = head.number < top.number ? Math.min(this.shorterMs ?? now, now) : null
     const lasts = this.shorterMs !== null && now - this.shorterMs >= DOUBTED_MS
-    const isShortened = lasts && (await endBelow(scan, top))
+    const isShortened = lasts && (await isTopGone(scan, top, now))
     return reconcile(scan, { top, genesisHash: this.genesisHash, isShortened }, head)
   }
 
