@@ -31,8 +31,8 @@ type Question = {
 type Word = 'gone' | 'there' | 'unknown'
 
 /**
- * Whether our top is part of an endpoint's chain. That its chain is shorter says nothing: it may be catching up. Our top
- * is gone where it has another block in the place of one of ours, or a block below our top that was mined later.
+ * Whether our top is part of an endpoint's chain. That its chain is shorter says nothing: it may be catching up. Our
+ * top is gone where it has another block in the place of one of ours, or a block below our top that was mined later.
  */
 async function askOne(endpoint: Endpoint, { network, ours, nowMs }: Question): Promise<Word | 'silent'> {
   const { top, topAt, stored } = ours
