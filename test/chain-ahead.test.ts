@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { listTransfersTo } from '../src/chain/transfer-queries.ts'
 import { HOUR, SECOND } from '../src/kernel/clock.ts'
 import { forgeBlocks } from './harness/forged-blocks.ts'
 import { type ScannedChain, startScannedChain } from './harness/scanned-nodes.ts'
@@ -65,6 +66,42 @@ test('of two nodes the one that lags is not read, but holds money up while it an
   await nodes.lookOn(4)
   assert.deepEqual([await world.seen(address), await world.trouble()], [['78 seen'], null])
 })
+
+/* The last node has every block some seconds later than the others; all are honest. A block every two seconds. */
+for (const { count, lag, every, most } of [
+  { count: 2, lag: 4, every: 2, most: 6 },
+  { count: 2, lag: 20, every: 10, most: 22 },
+  { count: 3, lag: 4, every: 2, most: 1 },
+])
+  test(`${count} nodes, one ${lag} s late, a payment every ${every} s: each counts within ${most} s`, async (t) => {
+    const rule = { kind: 'confirmations', confirmations: 3 } as const
+    const nodes = await world.openNodes(t, count, { ...world.network, small: rule, large: rule })
+    const late = nodes.proxy(count).faults
+    const { timestamp } = await world.chain.call<{ timestamp: string }>('eth_getBlockByNumber', 'latest', false)
+    nodes.time.nowMs = Math.max(nodes.time.nowMs, Number(timestamp) * SECOND + 2 * SECOND)
+    late.knowsUpTo = await world.chain.blockNumber()
+    const heads: bigint[] = []
+    const paid: { address: string; second: number; after?: number }[] = []
+    const troubles: unknown[] = []
+    for (let second = 0; second < 90; second += 1) {
+      if (second % 2 === 0) {
+        await world.chain.call('evm_setNextBlockTimestamp', Math.floor(nodes.time.nowMs / SECOND))
+        if (second >= 20 && second < 60 && second % every === 0) paid.push({ address: await world.payNew(81n), second })
+        else await world.chain.mine()
+      }
+      heads.push(await world.chain.blockNumber())
+      late.knowsUpTo = heads.at(-1 - lag) ?? late.knowsUpTo
+      await nodes.lookOn(1)
+      troubles.push(await world.trouble())
+      for (const one of paid)
+        if (one.after === undefined && (await world.seen(one.address)).length > 0) one.after = second - one.second
+      const [first] = paid
+      if (second === 59 && first && count === 2 && every === 2)
+        assert.ok((await listTransfersTo(world.db, [first.address]))[0]?.finalAt, 'it is final before the head is read')
+    }
+    assert.deepEqual([paid.filter(({ after = 90 }) => after > most), troubles.filter(Boolean)], [[], []])
+    assert.deepEqual(nodes.alarms(), [])
+  })
 
 test('of two nodes the one that lags holds no money up once it does not answer', async (t) => {
   const nodes = await world.openNodes(t, 2)

@@ -2,12 +2,13 @@ import { suspect } from './bloom.ts'
 import { askLogs, receiversIn } from './endpoints/ask-logs.ts'
 import type { Endpoint } from './endpoints/endpoint.ts'
 import type { RpcCall } from './endpoints/rpc.ts'
-import { confirmLogs, type Panel, readAllLogs } from './opinions.ts'
+import { confirmLogs, type Halt, type Panel, readAllLogs, toDoubt } from './opinions.ts'
 import {
   type Block,
   ChainDoubt,
   type LogFilter,
   logsCalls,
+  ReaderDoubt,
   type RpcLog,
   TRANSFER_TOPIC,
   toHex,
@@ -37,19 +38,19 @@ function matches(filter: LogFilter): (log: RpcLog) => boolean {
     (receivers === null || receivers.has(topics[2]?.toLowerCase() ?? ''))
 }
 
-type Found = { block: Block; logs: readonly RpcLog[] }
+export type Found = { block: Block; logs: readonly RpcLog[] }
+
+type Doubted = Found & { strong: boolean }
+/** Blocks before the halt, with logs that fit their headers. */
+type Checked = { found: readonly Found[]; halt: Halt | undefined }
 
 /**
  * For blocks whose headers indicate transfers that the answers lack: asks another endpoint, or this one with a
  * different query. Where the header is strong evidence, the block's receipts decide. Endpoints that agree do not
- * outvote such a header: behind one provider's name, all may read the same lagging index of logs.
- * @throws ChainDoubt if no answer matches a header: the blocks are read again later
+ * outvote such a header: behind one provider's name, all may read the same lagging index of logs. At the first block
+ * for which no answer matches the header it halts: that one is read again later.
  */
-async function readAgain(
-  panel: Panel,
-  filter: LogFilter,
-  doubted: readonly (Found & { strong: boolean })[],
-): Promise<RpcLog[]> {
+async function readAgain(panel: Panel, filter: LogFilter, doubted: readonly Doubted[]): Promise<Checked> {
   const { endpoints, endpoint } = panel
   const others = endpoints.usable().filter((other) => other !== endpoint)
   if (others.length > 0) {
@@ -58,21 +59,37 @@ async function readAgain(
         return { block, logs: logs.filter(isAnswerOf(call)), call }
       }),
     )
-    await confirmLogs(panel, questions)
-    const agreed = await someAtOnce(doubted, async ({ block, logs, strong }) =>
+    const halt = await confirmLogs(panel, questions)
+    const agreed = doubted.filter(({ block }) => !halt || block.number < halt.at)
+    const checked = await readEach(agreed, ({ block, logs, strong }) =>
       strong ? fromReceipts(endpoint, filter, block, logs) : logs,
     )
-    return agreed.flat()
+    return { found: checked.found, halt: checked.halt ?? halt }
   }
   const ranges = doubted.map(({ block }) => ({ fromBlock: toHex(block.number), toBlock: toHex(block.number) }))
   const answers = await askLogs(endpoint, filter, ranges)
   const second = new Map(doubted.map(({ block }, index) => [block, answers[index] ?? []]))
-  const read = await someAtOnce(doubted, async ({ block, logs, strong }) => {
+  return readEach(doubted, ({ block, logs, strong }) => {
     const inBlock = (second.get(block) ?? []).filter((log) => log.blockHash === block.hash)
     if (inBlock.length > logs.length) return inBlock
     return strong ? fromReceipts(endpoint, filter, block, null) : logs
   })
-  return read.flat()
+}
+
+/** Reads the logs of blocks in their order, and halts at the first one in doubt. */
+async function readEach(
+  doubted: readonly Doubted[],
+  read: (one: Doubted) => Promise<readonly RpcLog[]> | readonly RpcLog[],
+): Promise<Checked> {
+  const answers = await someAtOnce(doubted, async (one): Promise<Found | Halt> => {
+    try {
+      return { block: one.block, logs: await read(one) }
+    } catch (error) {
+      return { at: one.block.number, doubt: toDoubt(error) }
+    }
+  })
+  const halt = answers.find((answer) => 'doubt' in answer)
+  return { found: answers.filter((answer) => 'block' in answer), halt }
 }
 
 /**
@@ -103,11 +120,11 @@ function isAnswerOf(call: RpcCall): (log: RpcLog) => boolean {
 
 /**
  * Checks the logs of consecutive blocks against the headers.
- * @returns all requested logs
- * @throws ChainDoubt, RpcError
+ * @returns the blocks before the halt, each with all its requested logs
+ * @throws Outvoted, RpcError; ReaderDoubt if a log is in another block than the one it was asked about
  */
-export async function checkAgainstHeaders(panel: Panel, filter: LogFilter, found: readonly Found[]): Promise<RpcLog[]> {
-  if (filter.addresses.length === 0) return []
+export async function checkAgainstHeaders(panel: Panel, filter: LogFilter, found: readonly Found[]): Promise<Checked> {
+  if (filter.addresses.length === 0) return { found, halt: undefined }
   const receivers = receiversOf(filter)
   const judged = found.map(({ block, logs }) => {
     const asked = { tokens: filter.tokens.keys(), topic: TRANSFER_TOPIC, receivers }
@@ -116,15 +133,21 @@ export async function checkAgainstHeaders(panel: Panel, filter: LogFilter, found
   const trusted = judged.filter(({ suspicion }) => suspicion === 'none')
   const doubted = judged.filter(({ suspicion }) => suspicion !== 'none')
   const again = doubted.map(({ block, logs, suspicion }) => ({ block, logs, strong: suspicion === 'strong' }))
-  return [...trusted.flatMap(({ logs }) => logs), ...(await readAgain(panel, filter, again))]
+  const { found: read, halt } = await readAgain(panel, filter, again)
+  const checked = [...trusted, ...read].filter(({ block }) => !halt || block.number < halt.at)
+  for (const { block, logs } of checked)
+    for (const log of logs)
+      if (log.blockHash !== block.hash)
+        throw new ReaderDoubt(`a log of ${log.transactionHash} is in an unexpected block`)
+  return { found: checked, halt }
 }
 
-/** Confirms every transfer with another endpoint before it is recorded. @throws ChainDoubt, RpcError */
+/** Confirms every transfer with another endpoint before it is recorded. @returns where it halts @throws Outvoted */
 export async function confirmTransfers(
   panel: Panel,
   filter: LogFilter,
   { logs, blocks, receivers }: { logs: readonly RpcLog[]; blocks: readonly Block[]; receivers: ReadonlySet<string> },
-): Promise<void> {
+): Promise<Halt | undefined> {
   const topics = new Set([...receivers].map(toTopic))
   const mine = logs.filter((log) => topics.has(log.topics[2]?.toLowerCase() ?? ''))
   const byBlock = Map.groupBy(mine, ({ blockHash }) => blockHash)
@@ -135,5 +158,12 @@ export async function confirmTransfers(
     const calls = logsCalls({ ...filter, addresses: asked }, { blockHash: block.hash }, asked.length)
     return calls.map((call) => ({ block, logs: own, call }))
   })
-  await confirmLogs(panel, questions)
+  return confirmLogs(panel, questions)
+}
+
+/** The blocks before a halt. @throws the doubt if there are none */
+export function before(blocks: readonly Block[], halt: Halt | undefined): readonly Block[] {
+  const sure = blocks.filter(({ number }) => !halt || number < halt.at)
+  if (halt && sure.length === 0) throw halt.doubt
+  return sure
 }

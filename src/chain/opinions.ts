@@ -34,9 +34,10 @@ type Opinion<Answer> = { endpoint: Endpoint; answer: Answer | undefined; key: st
 
 /**
  * It cannot know yet. `isLate`: it has had its moment, so that it is waited for only where no other one agrees.
+ * `isShort`: its chain has not come so far; it is not waited for where more than half of all endpoints agree.
  * `fault`: why it is not trusted; that it is behind does not mean that it has nothing to say.
  */
-type Waiting = { endpoint: Endpoint; isLate: boolean; fault: EndpointFault | null }
+type Waiting = { endpoint: Endpoint; isLate: boolean; isShort: boolean; fault: EndpointFault | null }
 
 type Heard<Answer> = { opinions: Opinion<Answer>[]; waiting: Waiting[] }
 
@@ -66,10 +67,16 @@ async function findInstead({ rpc }: Endpoint, { number, hash }: AskedBlock): Pro
  */
 async function judgeSilence<Answer>(endpoint: Endpoint, block: AskedBlock | undefined): Promise<Heard<Answer>> {
   const fault = endpoint.fault()
-  const waiting = (isLate: boolean) => ({ opinions: [], waiting: [{ endpoint, isLate, fault }] })
-  if (!block || !endpoint.noteLacking(blockKey(block))) return waiting(false)
-  const instead = await findInstead(endpoint, block)
-  if (instead === 'later') return waiting(true)
+  const waitFor = (how: Pick<Waiting, 'isLate' | 'isShort'>) => ({
+    opinions: [],
+    waiting: [{ endpoint, fault, ...how }],
+  })
+  if (!block) return waitFor({ isLate: false, isShort: false })
+  const isLate = endpoint.noteLacking(blockKey(block))
+  const failed = (error: unknown) => (isLate ? Promise.reject(error) : 'none')
+  const instead = await findInstead(endpoint, block).catch(failed)
+  if (instead === 'later') return waitFor({ isLate, isShort: true })
+  if (!isLate) return waitFor({ isLate: false, isShort: false })
   if (instead === 'none' && fault === 'unproven') return NOTHING
   // two that have the same other block agree; two that merely lack it do not
   const key = instead === 'none' ? `none at ${endpoint.number}` : `another: ${instead}`
@@ -177,7 +184,9 @@ async function vote<Answer>(panel: Panel, question: Question<Answer>): Promise<r
   const ownKey = question.keyOf(question.own)
   const against = opinions.filter(({ key }) => key !== ownKey)
   const isAgreed = opinions.length > against.length
-  const awaited = waiting.find(({ isLate }) => !(isAgreed && isLate))
+  const agreeing = opinions.filter(({ endpoint, key }) => key === ownKey && endpoint.fault() === null)
+  const isDecided = 2 * (1 + agreeing.length) > panel.endpoints.all.length
+  const awaited = waiting.find(({ isLate, isShort }) => !(isAgreed && isLate) && !(isDecided && isShort))
   if (awaited) throw doubtOf(awaited)
   if (question.isMoney && panel.endpoint.aheadAlone && opinions.length === 0)
     throw new LoneVoice(
@@ -314,13 +323,27 @@ function askTogether(questions: readonly LogQuestion[]): (question: LogQuestion)
   }
 }
 
+/** The first block that cannot be confirmed yet, and why; those before it are. */
+export type Halt = { at: bigint; doubt: ChainDoubt }
+
 /**
- * Confirms the logs of blocks with the other endpoints before they count.
- * @throws Disagreement, Outvoted; ChainDoubt while another endpoint is a moment behind
+ * Confirms the logs of blocks, in their order, with the other endpoints before they count.
+ * @returns where it halts; undefined if all are confirmed
+ * @throws Outvoted
  */
-export async function confirmLogs(panel: Panel, questions: readonly LogQuestion[]): Promise<void> {
+export async function confirmLogs(panel: Panel, questions: readonly LogQuestion[]): Promise<Halt | undefined> {
   const askAbout = askTogether(questions)
-  for (const question of questions) await confirmBlock(panel, question, askAbout(question))
+  for (const question of questions) {
+    const doubt = await confirmBlock(panel, question, askAbout(question)).catch(toDoubt)
+    if (doubt) return { at: question.block.number, doubt }
+  }
+  return undefined
+}
+
+/** A doubt that holds up one block, and none before it. @throws any other error */
+export function toDoubt(error: unknown): ChainDoubt {
+  if (error instanceof ChainDoubt && !(error instanceof Outvoted)) return error
+  throw error
 }
 
 async function confirmBlock(panel: Panel, { block, logs }: LogQuestion, ask: Ask<Testimony>): Promise<void> {

@@ -135,7 +135,8 @@ export async function rescan(
     const panel = panelOf(reader, endpoint)
     try {
       await dropGone(reader, panel, { addresses, from })
-      await confirmTransfers(panel, filter, asked)
+      const halt = await confirmTransfers(panel, filter, asked)
+      if (halt) throw halt.doubt
     } catch (error) {
       if (error instanceof Outvoted) continue
       if (error instanceof ChainDoubt) throw new RpcError('unknown', error.message, null, error)

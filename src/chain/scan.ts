@@ -7,16 +7,18 @@ import {
   findHead,
   insertBlocks,
   listBlocks,
+  listStandings,
   lockChain,
   updateGenesis,
   updateHead,
   updateScanned,
 } from './chain-queries.ts'
-import { checkAgainstHeaders, confirmTransfers } from './checked-logs.ts'
+import { before, checkAgainstHeaders, confirmTransfers, type Found } from './checked-logs.ts'
 import { askLogs } from './endpoints/ask-logs.ts'
 import { type Endpoint, ForeignChain } from './endpoints/endpoint.ts'
 import { tagsOf } from './endpoints/network-check.ts'
 import { type Hex, type Rpc, RpcError } from './endpoints/rpc.ts'
+import { findHoldersOfGone } from './endpoints/shortened.ts'
 import { isSettled } from './finality.ts'
 import { dropGone } from './gone-transfers.ts'
 import type { LogCost } from './log-cost.ts'
@@ -29,7 +31,6 @@ import {
   type LogFilter,
   ReaderDoubt,
   type RpcBlock,
-  type RpcLog,
   readLogFilter,
   readTransfers,
   toBlock,
@@ -67,11 +68,13 @@ export class LeaseLost extends Error {
 
 /** Blocks remembered for finding the common ancestor after a reorganisation. */
 const KEPT_BLOCKS = 256
+/** Upper limit of a block range: every header in it is read. */
+const MAX_SPAN = 5000n
 /** Start of reading on a new chain. */
 const LOOK_BACK = 300n
 /** Step sizes when walking back to the start of a reorganisation: block by block, a slow node would take minutes. */
 const WALKED_AT_ONCE = [1, 15, 84]
-const SHORTENED_WORDS = 'no endpoint has the newest blocks that were read any more; they count as not mined'
+const SHORTENED_WORDS = 'the newest blocks that were read are not part of the chain; they count as not mined'
 /** Closer to the head than this, blocks are read one by one. */
 const NEAR_HEAD = 64n
 
@@ -155,7 +158,7 @@ export async function begin(scan: Scan, head: Block): Promise<BlockId> {
   return start
 }
 
-/** `isShortened`: for long, all endpoints have said that the chain ends below our top. */
+/** `isShortened`: for long, the chain has ended below our top, and the endpoints show that our top is gone. */
 type Standing = { top: BlockId; genesisHash: string | null; isShortened: boolean }
 
 /**
@@ -187,24 +190,15 @@ export async function reconcile(scan: Scan, state: Standing, head: Block): Promi
   return deeper
 }
 
-/**
- * Whether all endpoints that answer, at least two, end below our top. One alone, or several for a moment, may merely
- * have fallen behind; together and for long, they say that the top was never part of the chain.
- */
-export async function endBelow({ endpoints, network }: Scan, { number }: BlockId): Promise<boolean> {
-  const proven = endpoints.all.filter((one) => ['down', 'behind', null].includes(one.fault()))
-  const asked = proven.map(async (one): Promise<boolean | null> => {
-    try {
-      await one.verify(network)
-      const [newest, there] = await one.rpc.batch<RpcBlock | null>([blockCall('latest'), blockCall(number)])
-      return !there && !!newest && BigInt(newest.number) < number
-    } catch (error) {
-      if (error instanceof RpcError || error instanceof ForeignChain) return null
-      throw error
-    }
-  })
-  const said = (await Promise.all(asked)).filter((one) => one !== null)
-  return said.length > 1 && said.every((isBelow) => isBelow)
+/** Whether the endpoints show that our top, above the end of their chain, was never part of it. */
+export async function isTopGone(scan: Scan, top: BlockId, nowMs: number): Promise<boolean> {
+  const { db, network } = scan
+  const [standing] = await listStandings(db, [network.chainId])
+  const stored = await listBlocks(db, network.chainId)
+  const ours = { top, topAt: standing?.blockAt ?? null, stored }
+  const holders = await findHoldersOfGone({ ...scan, ours, nowMs })
+  for (const holder of holders ?? []) scan.onOutvoted(holder, `block ${top.number}`)
+  return holders !== undefined
 }
 
 /** The newest of our blocks that is still on the chain. The top is queried alone, because it is usually the one. */
@@ -290,25 +284,22 @@ async function readUpTo(scan: Scan, top: BlockId, last: bigint): Promise<BlockId
   const [first] = blocks ?? []
   if (!blocks || !first) return undefined
   const filter = await readLogFilter(scan.db, scan.network, { at: first.at, most: scan.cost.mostOfBlock() })
-  const logs = await readLogs(scan, filter, blocks)
-  await store(scan, filter, { logs, blocks })
-  return blocks.at(-1)
+  return store(scan, filter, await readLogs(scan, filter, blocks))
 }
 
-async function readLogs(scan: Scan, filter: LogFilter, blocks: readonly Block[]): Promise<RpcLog[]> {
-  if (filter.addresses.length === 0) return []
+async function readLogs(scan: Scan, filter: LogFilter, blocks: readonly Block[]): Promise<Found[]> {
+  if (filter.addresses.length === 0) return blocks.map((block) => ({ block, logs: [] }))
   const places = blocks.map(({ hash }) => ({ blockHash: hash }))
   const answers = await askLogs(scan.endpoint, filter, places)
-  const found = blocks.map((block, index) => ({ block, logs: answers[index] ?? [] }))
   if (filter.addresses === 'all') scan.cost.note(answers.flat().length, blocks.length)
-  return checkAgainstHeaders(scan, filter, found)
+  return blocks.map((block, index) => ({ block, logs: answers[index] ?? [] }))
 }
 
 /**
  * Reads many old blocks at once, too far from the head to be reorganised. Reading every header proves that the range
  * follows our top, and lets its logs be checked.
  */
-export async function readRange(scan: Scan, top: BlockId, head: Block): Promise<BlockId | undefined> {
+async function readRange(scan: Scan, top: BlockId, head: Block): Promise<BlockId | undefined> {
   const fromNumber = top.number + 1n
   const toNumber = earlier(head.number - NEAR_HEAD / 2n, top.number + scan.endpoint.limits.blockSpan)
   const first = await fetchBlock(scan, fromNumber)
@@ -325,10 +316,23 @@ export async function readRange(scan: Scan, top: BlockId, head: Block): Promise<
   const stray = logs.find((log) => !known.has(log.blockHash))
   if (stray) throw new ReaderDoubt(`a log of ${stray.transactionHash} is in an unexpected block`)
   const found = blocks.map((block) => ({ block, logs: byHash.get(block.hash) ?? [] }))
-  const last = blocks.at(-1)
-  const checked = await checkAgainstHeaders(scan, filter, found)
-  await store(scan, filter, { logs: checked, blocks, only: last })
-  return last
+  return store(scan, filter, found, 'last')
+}
+
+/** Reads a range that the endpoint answers. */
+export async function catchUp(scan: Scan, top: BlockId, head: Block): Promise<BlockId | undefined> {
+  const { endpoint } = scan
+  const { blockSpan } = endpoint.limits
+  try {
+    const reached = await readRange(scan, top, head)
+    if (blockSpan < MAX_SPAN) endpoint.limits.blockSpan = blockSpan * 2n > MAX_SPAN ? MAX_SPAN : blockSpan * 2n
+    return reached
+  } catch (error) {
+    const smaller = error instanceof RpcError && blockSpan > 1n
+    if (smaller) endpoint.learn({ blockSpan: blockSpan / 2n })
+    if (smaller && error.kind === 'definite') return top // the node refused the range: try a smaller one
+    throw error
+  }
 }
 
 /** Consecutive blocks; undefined if the first does not follow our top. @throws ChainDoubt */
@@ -343,33 +347,46 @@ async function fetchChained(scan: Scan, top: BlockId, numbers: readonly bigint[]
   return blocks
 }
 
-/** Writes transfers and the new top in one transaction; for a range, only the last block is stored. */
+/**
+ * Writes transfers and the new top in one transaction. A block that cannot be confirmed yet holds up none before it.
+ * @param kept which blocks are remembered; of a range only the last
+ * @returns the new top
+ * @throws ChainDoubt if the first block cannot be confirmed
+ */
 async function store(
   scan: Scan,
   filter: LogFilter,
-  { logs, blocks, only }: { logs: readonly RpcLog[]; blocks: readonly Block[]; only?: Block | undefined },
-): Promise<void> {
+  found: readonly Found[],
+  kept: 'each' | 'last' = 'each',
+): Promise<BlockId | undefined> {
+  const checked = await checkAgainstHeaders(scan, filter, found)
+  const logs = checked.found.flatMap((one) => one.logs)
+  const all = found.map(({ block }) => block)
+  const blocks = before(all, checked.halt)
   const byHash = new Map(blocks.map((block) => [block.hash, block]))
   const transfers = await readTransfers(scan.db, { chainId: scan.network.chainId, filter }, logs, byHash)
-  const top = only ?? blocks.at(-1)
-  if (!top) return
   const receivers = new Set(transfers.map(({ toAddress }) => toAddress))
-  await confirmTransfers(scan, filter, { logs, blocks, receivers })
+  const sure = before(blocks, await confirmTransfers(scan, filter, { logs, blocks, receivers }))
+  const top = sure.at(-1)
+  if (!top) return undefined
+  const confirmed = transfers.filter(({ blockNumber }) => blockNumber <= top.number)
   await write(scan, async (tx, chainId) => {
-    if (transfers.length > 0) await upsertTransfers(tx, transfers)
-    await insertBlocks(tx, chainId, only ? [only] : blocks, KEPT_BLOCKS)
+    if (confirmed.length > 0) await upsertTransfers(tx, confirmed)
+    await insertBlocks(tx, chainId, kept === 'last' ? [top] : sure, KEPT_BLOCKS)
     await updateHead(tx, chainId, top)
   })
+  return top
 }
 
-/** Records that we are at the head, and announces transfers with new confirmations. */
-export async function finish(scan: Scan, view: View): Promise<void> {
+/** Records how far we are, the head or the last block before a doubt, and announces new confirmations. */
+export async function finish(scan: Scan, view: Omit<View, 'head'> & { head: BlockId }): Promise<void> {
   const { network } = scan
   for (const tagged of [view.safe, view.finalized]) {
     const ours = tagged && (await findBlock(scan.db, network.chainId, tagged.number))
     if (ours && ours.hash !== tagged.hash) throw new ReaderDoubt(`block ${tagged.number} is not the one we have`)
   }
-  const tags = { safeNumber: view.safe?.number ?? null, finalizedNumber: view.finalized?.number ?? null }
+  const upToHead = (tagged: Block | null): bigint | null => tagged && earlier(tagged.number, view.head.number)
+  const tags = { safeNumber: upToHead(view.safe), finalizedNumber: upToHead(view.finalized) }
   await write(scan, async (tx, chainId) => {
     await updateScanned(tx, chainId, tags)
     const open = await listOpenTransfers(tx, chainId)

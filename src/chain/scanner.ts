@@ -24,13 +24,13 @@ import type { Network } from './networks.ts'
 import { Disagreement, LoneVoice, Outvoted } from './opinions.ts'
 import {
   begin,
+  catchUp,
   checkIdentity,
-  endBelow,
   finish,
   isFarBehind,
+  isTopGone,
   LeaseLost,
   readBlocks,
-  readRange,
   readView,
   reconcile,
   type Scan,
@@ -64,8 +64,6 @@ export type Scanner = {
 const LEASE_MS = 10_000
 /** How often an idle scanner renews its lease and records that it is at the head. */
 const RENEW_MS = 3000
-/** Upper limit of a block range: every header in it is read. */
-const MAX_SPAN = 5000n
 /** Endpoints disagree briefly at every reorganisation; a longer disagreement raises an alarm. */
 const DISAGREED_MS = 5000
 /** Longer than an endpoint lags before it counts as behind: a doubt without progress does not pass by itself. */
@@ -75,11 +73,17 @@ type Base = Pick<Scan, 'db' | 'network' | 'log' | 'owner' | 'leaseMs' | 'endpoin
 
 const newsOf = ({ head, safe, finalized }: View): string => [head.hash, safe?.hash, finalized?.hash].join()
 
+/** An endpoint does not have a block yet; none says that what was read before it is wrong. */
+const isWaiting = (error: unknown): boolean =>
+  error instanceof ChainDoubt && ![ReaderDoubt, Outvoted, Disagreement].some((kind) => error instanceof kind)
+
 /** In-memory state of one scanner; everything that must outlive it is in the database. */
 class Reader {
   readonly base: Base
   readonly clock: Clock
   stopped = false
+  /** Where this look has come to; null while that is where it began. */
+  reached: BlockId | null = null
   private announced = ''
   private claimedMs = Number.NEGATIVE_INFINITY
   private registered = false
@@ -106,6 +110,7 @@ class Reader {
 
   /** Scans through the first trusted endpoint; if that proves wrong, or does not fit together, the next takes over. */
   async look(): Promise<boolean> {
+    this.reached = null
     await this.register()
     let last: unknown = await this.lookAtSuspects()
     await this.heads.compare()
@@ -122,6 +127,7 @@ class Reader {
         last = error
       }
     }
+    this.shorterMs = null
     if (this.base.endpoints.all.every((endpoint) => endpoint.fault() === 'foreign')) await this.note('foreign')
     const [doubt] = odd.values()
     if (doubt || last instanceof RpcError) throw doubt ?? last
@@ -258,7 +264,12 @@ class Reader {
   private async readFrom(scan: Scan, view: View, { number, hash }: Lease): Promise<boolean> {
     const known = number === null || hash === null ? undefined : { number, hash }
     const start = known ?? (await begin(scan, view.head))
-    if (!(await this.walk(scan, start, view.head))) return false
+    const isAtHead = await this.walk(scan, start, view.head).catch(async (error: unknown) => {
+      // one that lags by a few blocks holds up those, and not that earlier ones become final
+      if (this.reached && isWaiting(error)) await finish(scan, { ...view, head: this.reached })
+      throw error
+    })
+    if (!isAtHead) return false
     await finish(scan, view)
     this.forgetDoubts()
     await this.note(null)
@@ -294,6 +305,7 @@ class Reader {
         : undefined
       if (next && next.hash !== top.hash) await this.noteProgress()
       top = next ?? (await this.goBack(scan, top, head))
+      this.reached = top.hash === start.hash ? null : top
     }
     return !this.stopped
   }
@@ -302,7 +314,7 @@ class Reader {
     const now = this.clock()
     this.shorterMs = head.number < top.number ? Math.min(this.shorterMs ?? now, now) : null
     const lasts = this.shorterMs !== null && now - this.shorterMs >= DOUBTED_MS
-    const isShortened = lasts && (await endBelow(scan, top))
+    const isShortened = lasts && (await isTopGone(scan, top, now))
     return reconcile(scan, { top, genesisHash: this.genesisHash, isShortened }, head)
   }
 
@@ -333,21 +345,6 @@ class Reader {
   }
 }
 
-async function catchUp(scan: Scan, top: BlockId, head: Block): Promise<BlockId | undefined> {
-  const { endpoint } = scan
-  const { blockSpan } = endpoint.limits
-  try {
-    const reached = await readRange(scan, top, head)
-    if (blockSpan < MAX_SPAN) endpoint.limits.blockSpan = blockSpan * 2n > MAX_SPAN ? MAX_SPAN : blockSpan * 2n
-    return reached
-  } catch (error) {
-    const smaller = error instanceof RpcError && blockSpan > 1n
-    if (smaller) endpoint.learn({ blockSpan: blockSpan / 2n })
-    if (smaller && error.kind === 'definite') return top // the node refused the range: try a smaller one
-    throw error
-  }
-}
-
 /**
  * Records every transfer to a watched address in `chain_transfers`: orphaned with its block, restored when it is mined
  * again. One of several nodes scans; if it dies, another takes over within seconds. Any doubt ends the scan, and the
@@ -368,7 +365,8 @@ export function startScanner(options: ScannerOptions): Scanner {
       if (!(error instanceof ChainDoubt) && !(error instanceof LeaseLost)) throw error
       log.info({ chainId, reason: error.message }, 'the scan ended early')
       if (error instanceof ChainDoubt) await reader.noteDoubt(error)
-      return false
+      if (reader.reached) onChange()
+      return reader.reached !== null
     }
   }
 
