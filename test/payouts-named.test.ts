@@ -11,7 +11,7 @@ import { findRestoreHold } from '../src/chain/payout/state/after-restore.ts'
 import { insertPayingWallet } from '../src/chain/payout/wallet-queries.ts'
 import { sql } from '../src/db/db.ts'
 import { DAY } from '../src/kernel/clock.ts'
-import { GWEI, type PayoutWorld, request, startPayoutWorld } from './harness/payout-world.ts'
+import { GWEI, type PayoutWorld, request, startPayoutWorld, VALID_SECONDS } from './harness/payout-world.ts'
 import { restore, restoreNow } from './harness/restored.ts'
 
 /* What left before a restore and is named, or not found, while its block is not final or is undone. */
@@ -202,4 +202,56 @@ test('what is new since a restore does not wait for a silent node, and nothing d
   await assert.rejects(holdOf(old, silent(), after(DAY)), { code: 'CHANNEL_UNAVAILABLE' })
   assert.equal(await holdOf(fresh, silent(), after(DAY)), null)
   assert.equal(await holdOf(old, silent(), after(2 * DAY)), null)
+})
+
+/** It ran out before the backup, left after it, was named after the restore, and its block was undone. */
+async function undoNamed(t: TestContext) {
+  const { open, refundSigner } = await world.openWallet(30_000_000n)
+  await insertPayingWallet(world.db, world.chain.chainId, refundSigner.address)
+  const asked = request(10_000_000n)
+  await open().send(asked)
+  await world.chain.call('anvil_dropAllTransactions')
+  await world.pass(VALID_SECONDS + 100)
+  await open().resume(asked)
+  assert.deepEqual([(await world.rowOf(asked)).status, (await world.rowOf(asked)).validBefore], ['reserved', null])
+  const { first } = await world.db.one<{ first: string }>(
+    sql`select present_tx_hash as first from chain_payouts where id = ${asked.id}`,
+  )
+  await open({ validSeconds: 3600 }).send(asked)
+  const { hash } = await world.db.one<{ hash: string }>(
+    sql`select present_tx_hash as hash from chain_payouts where id = ${asked.id}`,
+  )
+  await world.chain.mine()
+  await world.db.run(sql`delete from chain_payout_transactions where payout_id = ${asked.id} and tx_hash <> ${first}`)
+  await world.db.run(sql`
+    update chain_payouts set status = 'reserved', signature = null, valid_before = null, relayer_address = null,
+      relayer_nonce = null, tx_hash = null, present_tx_hash = ${first} where id = ${asked.id}`)
+  t.after(await restoreNow(world.db))
+  assert.equal((await name(asked, hash)).outcome, 'pending')
+  await world.chain.reorg(1)
+  await world.chain.call('anvil_dropAllTransactions')
+  return { asked, hash, open }
+}
+
+for (const isWatched of [true, false])
+  test(`what ran out once, was named and undone is ended once no pool can have it (without keys: ${isWatched})`, async (t) => {
+    const { asked, hash, open } = await undoNamed(t)
+    if (isWatched) await assert.rejects(name(asked, hash), { code: 'VALIDATION_FAILED' })
+    else await open().resume(asked)
+    const { status, txHash } = await rowOf(asked)
+    assert.deepEqual([status, txHash], ['reserved', null])
+    assert.match((await holdOf(asked)) ?? '', /may still wait in the pool/)
+    assert.equal(await world.withdraw(asked), true)
+  })
+
+test('what an earlier version left as sent, undated, is ended by a person and goes on with the keys', async (t) => {
+  for (const isEnded of [true, false]) {
+    const { asked, hash, open } = await undoNamed(t)
+    await world.db.run(sql`update chain_payouts set status = 'sent' where id = ${asked.id}`)
+    assert.match((await holdOf(asked)) ?? '', /may still wait in the pool/)
+    if (isEnded) assert.equal(await world.withdraw(asked), true)
+    else await open().resume(asked)
+    const { status, txHash } = await rowOf(asked)
+    assert.deepEqual([status, txHash], [isEnded ? 'failed' : 'reserved', null], hash)
+  }
 })
