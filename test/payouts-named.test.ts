@@ -5,7 +5,7 @@ import { type Rpc, RpcError } from '../src/chain/endpoints/rpc.ts'
 import { networkFor } from '../src/chain/networks.ts'
 import { agreeAlone } from '../src/chain/payout/agreement.ts'
 import { checkManualTransfer } from '../src/chain/payout/manual-transfer.ts'
-import { openWatchPayout, type PayoutRequest } from '../src/chain/payout/payout.ts'
+import { openWatchPayout, type PayoutRequest, type Payouts } from '../src/chain/payout/payout.ts'
 import { findOtherPayout } from '../src/chain/payout/payout-recheck.ts'
 import { findRestoreHold } from '../src/chain/payout/state/after-restore.ts'
 import { insertPayingWallet } from '../src/chain/payout/wallet-queries.ts'
@@ -111,7 +111,11 @@ test('what was named in a block and undone is held for the pools, and settled by
   await comeBack()
   assert.match((await holdOf(asked)) ?? '', new RegExp(`Transaction ${hash} .* has paid exactly this`))
   assert.equal((await name(asked, hash)).outcome, 'settled')
-  assert.equal(await nextWaits(asked), null)
+  assert.match(
+    (await nextWaits(asked)) ?? '',
+    /may still wait in the pool/,
+    'for this one no longer, only for the pools',
+  )
   assert.equal(await world.chain.balanceOf(asked.to), asked.units)
 })
 
@@ -255,3 +259,44 @@ test('what an earlier version left as sent, undated, is ended by a person and go
     assert.deepEqual([status, txHash], [isEnded ? 'failed' : 'reserved', null], hash)
   }
 })
+
+/** Signed before the restore by this wallet, and in no pool that the node shows. */
+async function loseSigned(payouts: Payouts, asked: PayoutRequest) {
+  await payouts.send(asked)
+  const { raw } = await world.db.one<{ raw: string }>(
+    sql`select raw from chain_payout_transactions where payout_id = ${asked.id}`,
+  )
+  await forget(asked)
+  await world.chain.call('anvil_dropAllTransactions')
+  return raw
+}
+
+for (const isNext of [true, false])
+  test(`with the keys, what waits in a pool ${isNext ? 'under the next number' : 'from an earlier wallet'} is waited for`, async (t) => {
+    const [former, present] = [await world.openWallet(30_000_000n), await world.openWallet(30_000_000n)]
+    for (const { refundSigner } of [former, present])
+      await insertPayingWallet(world.db, world.chain.chainId, refundSigner.address)
+    const asked = request()
+    const lost = isNext ? { ...request(), to: asked.to } : asked
+    const raw = await loseSigned((isNext ? present : former).open({ validSeconds: 3600 }), lost)
+    const back = await restoreNow(world.db)
+    t.after(back)
+    const chain = { ...chainOf(), payouts: present.open() }
+    const waits = (since = new Date(0)) =>
+      findOtherPayout(
+        { db: world.db, chains: [chain], isFollowed: async () => false },
+        { network: world.chain.chainId, id: asked.id },
+        async () => ({ since, known: [asked.id], next: isNext ? [lost.id] : [] }),
+      )
+    // the clock of the chain is ahead of ours by what the tests before have passed
+    const ahead = world.aheadMs()
+    await world.db.run(sql`update installation set restored_at = restored_at + ${`${ahead} milliseconds`}::interval`)
+    t.after(() =>
+      world.db.run(sql`update installation set restored_at = restored_at - ${`${ahead} milliseconds`}::interval`),
+    )
+    assert.match((await waits()) ?? '', /may still wait in the pool/)
+    assert.equal(await waits(new Date(Date.now() + ahead + DAY)), null, 'made since')
+    await world.rpc.call('eth_sendRawTransaction', raw)
+    await world.chain.mine(20)
+    assert.match((await waits()) ?? '', /before the database was restored: transaction 0x/)
+  })
