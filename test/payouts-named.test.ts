@@ -5,13 +5,13 @@ import { type Rpc, RpcError } from '../src/chain/endpoints/rpc.ts'
 import { networkFor } from '../src/chain/networks.ts'
 import { agreeAlone } from '../src/chain/payout/agreement.ts'
 import { checkManualTransfer } from '../src/chain/payout/manual-transfer.ts'
-import { openWatchPayout, type PayoutRequest } from '../src/chain/payout/payout.ts'
+import { openWatchPayout, type PayoutRequest, type Payouts } from '../src/chain/payout/payout.ts'
 import { findOtherPayout } from '../src/chain/payout/payout-recheck.ts'
 import { findRestoreHold } from '../src/chain/payout/state/after-restore.ts'
 import { insertPayingWallet } from '../src/chain/payout/wallet-queries.ts'
 import { sql } from '../src/db/db.ts'
 import { DAY } from '../src/kernel/clock.ts'
-import { GWEI, type PayoutWorld, request, startPayoutWorld } from './harness/payout-world.ts'
+import { GWEI, type PayoutWorld, request, startPayoutWorld, VALID_SECONDS } from './harness/payout-world.ts'
 import { restore, restoreNow } from './harness/restored.ts'
 
 /* What left before a restore and is named, or not found, while its block is not final or is undone. */
@@ -111,7 +111,11 @@ test('what was named in a block and undone is held for the pools, and settled by
   await comeBack()
   assert.match((await holdOf(asked)) ?? '', new RegExp(`Transaction ${hash} .* has paid exactly this`))
   assert.equal((await name(asked, hash)).outcome, 'settled')
-  assert.equal(await nextWaits(asked), null)
+  assert.match(
+    (await nextWaits(asked)) ?? '',
+    /may still wait in the pool/,
+    'for this one no longer, only for the pools',
+  )
   assert.equal(await world.chain.balanceOf(asked.to), asked.units)
 })
 
@@ -203,3 +207,96 @@ test('what is new since a restore does not wait for a silent node, and nothing d
   assert.equal(await holdOf(fresh, silent(), after(DAY)), null)
   assert.equal(await holdOf(old, silent(), after(2 * DAY)), null)
 })
+
+/** It ran out before the backup, left after it, was named after the restore, and its block was undone. */
+async function undoNamed(t: TestContext) {
+  const { open, refundSigner } = await world.openWallet(30_000_000n)
+  await insertPayingWallet(world.db, world.chain.chainId, refundSigner.address)
+  const asked = request(10_000_000n)
+  await open().send(asked)
+  await world.chain.call('anvil_dropAllTransactions')
+  await world.pass(VALID_SECONDS + 100)
+  await open().resume(asked)
+  assert.deepEqual([(await world.rowOf(asked)).status, (await world.rowOf(asked)).validBefore], ['reserved', null])
+  const { first } = await world.db.one<{ first: string }>(
+    sql`select present_tx_hash as first from chain_payouts where id = ${asked.id}`,
+  )
+  await open({ validSeconds: 3600 }).send(asked)
+  const { hash } = await world.db.one<{ hash: string }>(
+    sql`select present_tx_hash as hash from chain_payouts where id = ${asked.id}`,
+  )
+  await world.chain.mine()
+  await world.db.run(sql`delete from chain_payout_transactions where payout_id = ${asked.id} and tx_hash <> ${first}`)
+  await world.db.run(sql`
+    update chain_payouts set status = 'reserved', signature = null, valid_before = null, relayer_address = null,
+      relayer_nonce = null, tx_hash = null, present_tx_hash = ${first} where id = ${asked.id}`)
+  t.after(await restoreNow(world.db))
+  assert.equal((await name(asked, hash)).outcome, 'pending')
+  await world.chain.reorg(1)
+  await world.chain.call('anvil_dropAllTransactions')
+  return { asked, hash, open }
+}
+
+for (const isWatched of [true, false])
+  test(`what ran out once, was named and undone is ended once no pool can have it (without keys: ${isWatched})`, async (t) => {
+    const { asked, hash, open } = await undoNamed(t)
+    if (isWatched) await assert.rejects(name(asked, hash), { code: 'VALIDATION_FAILED' })
+    else await open().resume(asked)
+    const { status, txHash } = await rowOf(asked)
+    assert.deepEqual([status, txHash], ['reserved', null])
+    assert.match((await holdOf(asked)) ?? '', /may still wait in the pool/)
+    assert.equal(await world.withdraw(asked), true)
+  })
+
+test('what an earlier version left as sent, undated, is ended by a person and goes on with the keys', async (t) => {
+  for (const isEnded of [true, false]) {
+    const { asked, hash, open } = await undoNamed(t)
+    await world.db.run(sql`update chain_payouts set status = 'sent' where id = ${asked.id}`)
+    assert.match((await holdOf(asked)) ?? '', /may still wait in the pool/)
+    if (isEnded) assert.equal(await world.withdraw(asked), true)
+    else await open().resume(asked)
+    const { status, txHash } = await rowOf(asked)
+    assert.deepEqual([status, txHash], [isEnded ? 'failed' : 'reserved', null], hash)
+  }
+})
+
+/** Signed before the restore by this wallet, and in no pool that the node shows. */
+async function loseSigned(payouts: Payouts, asked: PayoutRequest) {
+  await payouts.send(asked)
+  const { raw } = await world.db.one<{ raw: string }>(
+    sql`select raw from chain_payout_transactions where payout_id = ${asked.id}`,
+  )
+  await forget(asked)
+  await world.chain.call('anvil_dropAllTransactions')
+  return raw
+}
+
+for (const isNext of [true, false])
+  test(`with the keys, what waits in a pool ${isNext ? 'under the next number' : 'from an earlier wallet'} is waited for`, async (t) => {
+    const [former, present] = [await world.openWallet(30_000_000n), await world.openWallet(30_000_000n)]
+    for (const { refundSigner } of [former, present])
+      await insertPayingWallet(world.db, world.chain.chainId, refundSigner.address)
+    const asked = request()
+    const lost = isNext ? { ...request(), to: asked.to } : asked
+    const raw = await loseSigned((isNext ? present : former).open({ validSeconds: 3600 }), lost)
+    const back = await restoreNow(world.db)
+    t.after(back)
+    const chain = { ...chainOf(), payouts: present.open() }
+    const waits = (since = new Date(0)) =>
+      findOtherPayout(
+        { db: world.db, chains: [chain], isFollowed: async () => false },
+        { network: world.chain.chainId, id: asked.id },
+        async () => ({ since, known: [asked.id], next: isNext ? [lost.id] : [] }),
+      )
+    // the clock of the chain is ahead of ours by what the tests before have passed
+    const ahead = world.aheadMs()
+    await world.db.run(sql`update installation set restored_at = restored_at + ${`${ahead} milliseconds`}::interval`)
+    t.after(() =>
+      world.db.run(sql`update installation set restored_at = restored_at - ${`${ahead} milliseconds`}::interval`),
+    )
+    assert.match((await waits()) ?? '', /may still wait in the pool/)
+    assert.equal(await waits(new Date(Date.now() + ahead + DAY)), null, 'made since')
+    await world.rpc.call('eth_sendRawTransaction', raw)
+    await world.chain.mine(20)
+    assert.match((await waits()) ?? '', /before the database was restored: transaction 0x/)
+  })

@@ -12,6 +12,7 @@ import { findOtherPayout } from '../src/chain/payout/payout-recheck.ts'
 import { readChainView } from '../src/chain/payout/payout-view.ts'
 import { findRestoreHold } from '../src/chain/payout/state/after-restore.ts'
 import { findForeignReceipt } from '../src/chain/payout/state/authorization-use.ts'
+import { insertPayingWallet } from '../src/chain/payout/wallet-queries.ts'
 import { sql } from '../src/db/db.ts'
 import { cancelAuthorization } from './harness/authorizations.ts'
 import { type PayoutWorld, request, startPayoutWorld, VALID_SECONDS } from './harness/payout-world.ts'
@@ -194,4 +195,33 @@ test('what used an authorization thousands of blocks ago is found where nodes re
     await rpc.close()
     await proxy.stop()
   }
+})
+
+test('what an earlier wallet moved under the same nonce leaves what the present one has signed', async () => {
+  const [former, present] = [await world.openWallet(15_000_000n), await world.openWallet(15_000_000n)]
+  for (const { refundSigner } of [former, present])
+    await insertPayingWallet(world.db, world.chain.chainId, refundSigner.address)
+  const asked = request(10_000_000n)
+  await former.open().send({ ...asked, units: 5_000_000n })
+  const { hash } = await world.db.one<{ hash: string }>(
+    sql`select tx_hash as hash from chain_payout_transactions where payout_id = ${asked.id}`,
+  )
+  await world.chain.mine(20)
+  // the database is restored to a moment before that, with the key of a new wallet
+  await world.db.run(sql`delete from chain_payout_transactions where payout_id = ${asked.id}`)
+  await world.db.run(sql`delete from chain_payouts where id = ${asked.id}`)
+  await present.open().send(asked)
+  await world.chain.call('anvil_dropAllTransactions') // another node's pool has it
+  const network = networkFor({ chainId: world.chain.chainId, usdcAddress: world.chain.usdcAddress })
+  const chain = { db: world.db, clock: Date.now, rpc: world.rpc, agree: agreeAlone(world.rpc), network }
+  const deps = { ...chain, watchPayout: openWatchPayout({ ...chain, log: pino({ level: 'silent' }) }) }
+  const accepts = async () => {}
+  const refused = { code: 'OBJECT_CONFLICT', message: /is already paying this/ }
+  await assert.rejects(checkManualTransfer(deps, { ...asked, accepts }, hash), refused, 'a settlement')
+  await assert.rejects(checkManualTransfer(deps, asked, hash), { code: 'VALIDATION_FAILED' }, 'a refund')
+  const { status, signature } = await world.rowOf(asked)
+  assert.deepEqual([status, signature !== null, await world.withdraw(asked)], ['sent', true, false])
+  await present.open().send(asked)
+  await world.chain.mine(20)
+  assert.equal((await present.open().send(asked)).outcome, 'settled')
 })

@@ -3,7 +3,7 @@ import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import { ChainDoubt } from '../transfer-logs.ts'
 import { doubtWords } from './agreement.ts'
 import { type PayoutDeps, PayoutTaken } from './payout-deps.ts'
-import { findNextNonce, isRelayerNonceKept, type Payout, updatePayoutRelayer } from './payout-queries.ts'
+import { type Payout, updatePayoutRelayer } from './payout-queries.ts'
 import type { ChainView } from './payout-view.ts'
 import {
   aboveSigned,
@@ -17,7 +17,9 @@ import {
 import { readGasPrice } from './relayer/gas-price.ts'
 import { listSigned } from './relayer/signed-transactions.ts'
 import {
+  findNextNonce,
   insertPayoutTransaction,
+  isRelayerNonceKept,
   type PayoutTransaction,
   updatePayoutTransactionSent,
 } from './relayer/transaction-queries.ts'

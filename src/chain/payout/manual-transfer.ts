@@ -180,7 +180,7 @@ async function followUse(
   if (!use?.isFinal) throw notFinal(txHash)
   const left = { to: use.to, units: use.units }
   await accepts(left)
-  if (payout?.authorizationNonce === authorization.nonce) await noteSpent(deps, payout, use)
+  if (payout) await ask(deps, noteSpent(deps, payout, used, use))
   const why = leftIn(txHash, authorization)
   await keepFromSending(deps, request, why)
   const what = left.to === null ? 'nothing: it was cancelled' : `${formatDecimal(left.units, 6)} USDC to ${left.to}`
@@ -232,8 +232,10 @@ export async function checkManualTransfer(
   const asked = { txHash, to, units, notBefore, ...(authorization && { authorization }) }
   const { verdict, providerStatus } = await ask(deps, checkTransfer({ agree, network }, asked))
   if (verdict === 'wrong') {
-    if (authorization && payout?.authorizationNonce === authorization.nonce)
-      await noteSpent(deps, payout, await ask(deps, checkUsed({ agree, network }, { txHash, authorization })))
+    if (used && payout) {
+      const use = await ask(deps, checkUsed({ agree, network }, { txHash, authorization: used.key }))
+      await ask(deps, noteSpent(deps, payout, used, use))
+    }
     throw invalid('txHash', authorization ? `${providerStatus}. ${ASK_FOR_IT}` : providerStatus)
   }
   if (verdict === 'unread')

@@ -10,9 +10,10 @@ import { broadcast, hasRunOut, isUnusable, prepare, resend, SIGNABLE, UNCHECKED 
 import { type ChainView, isAuthorizationOver } from './payout-view.ts'
 import { isReceiptFinal, listFailed, type Receipt, readReceipts } from './receipt.ts'
 import { isRaiseDue, isStuck } from './relayer/fees.ts'
-import { isKept, presentOf, wasSubmitted } from './relayer/present.ts'
+import { isKept, isSignedNow, presentOf, wasSubmitted } from './relayer/present.ts'
 import { listPayoutTransactions, type PayoutTransaction } from './relayer/transaction-queries.ts'
 import { authorizationKeyOf, findReceiptOfUse, findSpent } from './state/authorization-use.ts'
+import { answersOf } from './state/states.ts'
 import { checkTransfer } from './transfer-check.ts'
 import { isAuthorizationUsed, transferOfAuthorization } from './usdc-token.ts'
 
@@ -261,11 +262,13 @@ export async function watch(deps: PayoutDeps, payout: Payout, view: ChainView): 
     return change(deps, payout, { ...(payout.kind === 'payout' ? SIGNABLE : FAILED), providerStatus: RAN_OUT })
   const tended = await tendNonce(deps, payout, view, submitted)
   if (tended) return tended
-  const before = submitted.transactions.length > 0 ? 'sent' : 'reserved'
-  const status = payout.status === 'mined' ? before : payout.status
+  // nothing is signed for one that an earlier version left as sent
+  const isUndone = payout.status === 'mined' || (payout.status === 'sent' && answersOf(payout).isUnsigned)
+  const before = isSignedNow(payout, submitted.transactions) ? 'sent' : 'reserved'
+  const status = isUndone ? before : payout.status
   const providerStatus = waitingWords(deps, payout)
   // other transactions need later nonces
-  const isBack = status === 'reserved' && payout.status === 'mined'
+  const isBack = status === 'reserved' && isUndone
   const hasGap = status === 'reserved' && payout.relayerNonce !== null
   // a write would tell the node that can send it that it is not idle
   if (status === payout.status && providerStatus === payout.providerStatus && !hasGap) return payout
@@ -305,7 +308,8 @@ export async function followSent(deps: PayoutDeps, payout: Payout, view: ChainVi
   // someone else submitted it, and that transaction left the chain
   if (!newest) {
     const providerStatus = 'the transaction left the chain'
-    return change(deps, payout, { status: 'reserved', providerStatus, ...(transactions.length === 0 && gone(payout)) })
+    const back = isSignedNow(payout, transactions) ? {} : gone(payout)
+    return change(deps, payout, { status: 'reserved', providerStatus, ...back })
   }
   const mine = transactions.filter((one, index) => receipts[index] && isKept(payout, one))
   const failed = mine.length > 0 ? await findFailure(deps, payout, mine) : null

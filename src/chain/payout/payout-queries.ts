@@ -290,16 +290,26 @@ export const updatePayoutFound = (q: Queryable, found: FoundPayout, now: Date): 
       and (${rowsWhere('isUnsigned')} or from_address = ${found.fromAddress}
         and coalesce(token_address, ${found.tokenAddress}) = ${found.tokenAddress})`)
 
+/** What a wallet's authorization moved in a token instead of paying; 0: it was cancelled. */
+export type SpentPayout = Pick<FoundPayout, 'fromAddress' | 'tokenAddress'> & { spentUnits: bigint }
+
 /**
  * Its authorization has moved something else, or was cancelled, finally: what is signed for it pays nothing any more,
- * and its account nonce is given up, also while a worker looks at it.
+ * and its account nonce is given up, also while a worker looks at it. What was signed meanwhile for another wallet or
+ * in another token stays.
  */
-export const updatePayoutSpent = (q: Queryable, id: string, spentUnits: bigint, now: Date): Promise<number> =>
+export const updatePayoutSpent = (
+  q: Queryable,
+  id: string,
+  { fromAddress, tokenAddress, spentUnits }: SpentPayout,
+  now: Date,
+): Promise<number> =>
   q.run(sql`
     update chain_payouts set status = 'reserved', signature = null, valid_before = null, relayer_address = null,
       relayer_nonce = null, used_at = coalesce(used_at, ${now}), spent_units = ${spentUnits.toString()}::numeric,
       updated_at = ${now}, lease_epoch = lease_epoch + 1
-    where id = ${id} and kind = 'payout' and ${IS_OPEN}`)
+    where id = ${id} and kind = 'payout' and ${IS_OPEN} and from_address = ${fromAddress}
+      and coalesce(token_address, ${tokenAddress}) = ${tokenAddress}`)
 
 /** An absent field stays as it is, null clears it. */
 export type PayoutChange = {
@@ -377,22 +387,4 @@ export async function updatePayoutRelayer(
     update chain_payouts set relayer_address = ${relayer.address}, relayer_nonce = ${nonce}, updated_at = ${now}
     where id = ${payout.id} and lease_epoch = ${payout.leaseEpoch} returning ${COLUMNS}`)
   return row && toPayout(row)
-}
-
-/** The account nonce that a relayer's next payout gets; 0 before its first. */
-export async function findNextNonce(q: Queryable, chainId: number, address: string): Promise<bigint> {
-  const row = await q.maybe<{ nextNonce: bigint }>(sql`
-    select next_nonce from chain_relayers where chain_id = ${chainId} and address = ${address.toLowerCase()}`)
-  return row?.nextNonce ?? 0n
-}
-
-/** Whether an unfinished payout keeps this account nonce. */
-export async function isRelayerNonceKept(
-  q: Queryable,
-  { chainId, address, nonce }: { chainId: number; address: string; nonce: bigint },
-): Promise<boolean> {
-  const row = await q.maybe(sql`
-    select 1 from chain_payouts where chain_id = ${chainId} and relayer_address = ${address} and relayer_nonce = ${nonce}
-      and ${IS_OPEN}`)
-  return row !== undefined
 }

@@ -270,7 +270,8 @@ function troubleWords({ network: { name } }: OtherChain, error: unknown): string
  * A restored database numbers refunds and settlements from where the backup ends. What left may have a later number,
  * because one was dropped before the loss, or an earlier one, which was dropped here before it was sent: asking for it
  * again under this number would pay it twice. It may have left on another chain or from an earlier wallet, where the
- * token knows it under another key. Nothing had left of an order or a company that was made after the restore.
+ * token knows it under another key. What still waits in a pool no token knows, so nothing is paid before that has run
+ * out. Nothing had left of an order or a company that was made after the restore.
  * @returns why this one waits; null: no other left unaccounted for, or this one left itself
  */
 export async function findOtherPayout(
@@ -288,20 +289,27 @@ export async function findOtherPayout(
   const ownFirst = chains.toSorted(
     (a, b) => Number(b.network.chainId === network) - Number(a.network.chainId === network),
   )
+  let isWaiting = false
   for (const chain of ownFirst) {
     try {
       const { isOwn, words } = await lookOn(deps, chain, asked)
       if (isOwn || words !== null) return words
-      // what a person sends by hand is not stopped by its own authorization
-      const isForPerson = chain.payouts === null && chain.network.chainId === network
-      if (isForPerson && !(await isPast(chain, last))) return poolWords(last)
+      isWaiting ||= (await mayPoolHold(deps, chain, asked)) && !(await isPast(chain, last))
     } catch (error) {
       return troubleWords(chain, error)
     }
   }
   const missing = (await listPayingChains(db)).find((chainId) => !isHere(chainId))
-  return missing === undefined ? null : missingWords(missing)
+  if (missing !== undefined) return missingWords(missing)
+  return isWaiting ? poolWords(last) : null
 }
+
+/**
+ * Whether something that was signed on this chain before the restore may wait in a pool: from an earlier wallet or
+ * under another number. This one's authorization does not stop that, and nothing stops what a person sends by hand.
+ */
+const mayPoolHold = async ({ db }: OtherDeps, { network, payouts }: OtherChain, asked: Asked): Promise<boolean> =>
+  network.chainId === asked.network || (await listPayingWallets(db, network.chainId, payouts?.address)).length > 0
 
 const missingWords = (chainId: number): string =>
   `the database was restored, and a wallet pays or paid on the chain ${chainId}, which is not set up: what left there ` +

@@ -40,6 +40,10 @@ export const listPresent = (
 ): readonly PayoutTransaction[] =>
   validBefore === null ? [] : transactions.filter(({ raw }) => callOf(raw)?.validBefore === validBefore)
 
+/** Whether one of them can still pay it: what ran out before cannot. */
+export const isSignedNow = (payout: Payout, transactions: readonly PayoutTransaction[]): boolean =>
+  presentOf(payout, transactions) !== undefined || listPresent(payout, transactions).length > 0
+
 /**
  * Whether a node ever took what is signed for it now. A process may have ended between handing it in and writing that
  * down, so all nodes are asked. @returns null while they do not agree: only some have it, or one errs @throws RpcError

@@ -1,5 +1,6 @@
 import { type Queryable, sql, type Tx } from '../../../db/db.ts'
 import type { Hex } from '../../endpoints/rpc.ts'
+import { rowsWhere } from '../state/states.ts'
 
 /** One signed transaction of the relayer; fees in wei. */
 export type PayoutTransaction = {
@@ -88,4 +89,22 @@ export async function findPayoutOfTransaction(
     select payout_id from chain_payout_transactions where chain_id = ${chainId} and tx_hash = ${txHash}
     union all select id from chain_payouts where chain_id = ${chainId} and tx_hash = ${txHash} limit 1`)
   return row?.payoutId
+}
+
+/** The account nonce that a relayer's next payout gets; 0 before its first. */
+export async function findNextNonce(q: Queryable, chainId: number, address: string): Promise<bigint> {
+  const row = await q.maybe<{ nextNonce: bigint }>(sql`
+    select next_nonce from chain_relayers where chain_id = ${chainId} and address = ${address.toLowerCase()}`)
+  return row?.nextNonce ?? 0n
+}
+
+/** Whether an unfinished payout keeps this account nonce. */
+export async function isRelayerNonceKept(
+  q: Queryable,
+  { chainId, address, nonce }: { chainId: number; address: string; nonce: bigint },
+): Promise<boolean> {
+  const row = await q.maybe(sql`
+    select 1 from chain_payouts where chain_id = ${chainId} and relayer_address = ${address} and relayer_nonce = ${nonce}
+      and ${rowsWhere('isOpen')}`)
+  return row !== undefined
 }

@@ -65,7 +65,7 @@ async function findUsed({ db, clock }: Deps, chain: Chain, asked: Asked): Promis
       if (!(await checkAuthorizationUsed({ agree, network }, key))) continue
       const { txHash, use } = await findUse({ rpc, agree }, { key, network, stored })
       if (txHash !== undefined && !use?.isFinal) return { how: 'unfinal' }
-      if (payout?.fromAddress === from) await noteSpent({ db, clock }, payout, use)
+      if (payout) await noteSpent({ db, clock, rpc }, payout, { key, network }, use)
       if (txHash !== undefined && use && isAsked(use, asked)) return { how: 'asked', txHash }
       if (found.how !== 'notFound') found = { how: txHash === undefined ? 'notFound' : 'otherwise' }
     }

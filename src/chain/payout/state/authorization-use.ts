@@ -1,8 +1,9 @@
 import type { Queryable } from '../../../db/db.ts'
 import { type Hex, type Rpc, RpcError } from '../../endpoints/rpc.ts'
-import type { Network } from '../../networks.ts'
+import { type Network, tokenOf } from '../../networks.ts'
 import { ChainDoubt, toHex } from '../../transfer-logs.ts'
 import { type Agree, agreeAlone } from '../agreement.ts'
+import { findOwnToken } from '../payout-deps.ts'
 import { type Payout, updatePayoutSpent } from '../payout-queries.ts'
 import { type ChainView, readChainView } from '../payout-view.ts'
 import { type Receipt, readReceipts } from '../receipt.ts'
@@ -118,13 +119,21 @@ export async function findSpent(
 
 const spentUnits = ({ to, units }: AuthorizedTransfer): bigint => (to === null ? 0n : units)
 
-/** Ends what was signed for a payout whose authorization a final transaction used otherwise. */
+/**
+ * Ends what was signed for a payout whose authorization a final transaction used otherwise. The same nonce of another
+ * wallet, or in another token, is another authorization: what is signed can still pay then. @throws RpcError
+ */
 export async function noteSpent(
-  { db, clock }: { db: Queryable; clock: () => number },
+  { db, clock, rpc }: { db: Queryable; clock: () => number; rpc: Rpc },
   payout: Payout,
+  { key, network }: UsedKey,
   use: AuthorizationUse | null,
 ): Promise<void> {
-  if (payout.kind !== 'payout' || !use?.isFinal) return
-  if (isAsked(use, { to: payout.toAddress, units: payout.units })) return
-  await updatePayoutSpent(db, payout.id, spentUnits(use), new Date(clock()))
+  const { id, kind, toAddress: to, units } = payout
+  if (kind !== 'payout' || !use?.isFinal || isAsked(use, { to, units })) return
+  if (key.from !== payout.fromAddress || key.nonce !== payout.authorizationNonce) return
+  const tokenAddress = tokenOf(network)
+  if ((await findOwnToken({ db, rpc, network }, payout)) !== tokenAddress) return
+  const spent = { fromAddress: key.from, tokenAddress, spentUnits: spentUnits(use) }
+  await updatePayoutSpent(db, id, spent, new Date(clock()))
 }

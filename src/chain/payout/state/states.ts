@@ -87,20 +87,22 @@ const OPEN = { ...NO, outcome: 'pending', isOpen: true } as const
 const ENDED = { ...NO, outcome: 'refused', ...ENDS } as const
 /** It may have moved something, so it is not owed again. */
 const USED = { canBeTakenBack: false, canBeRejected: false } as const
+const FREE = { ...OPEN, ...ENDS, isUnsigned: true, needsCheck: true, mayWaitInPool: true } as const
 const SIGNED = { isStarted: true, isAccounted: true, needsCheck: true } as const
 const HELD = { isUnsigned: true, mayHaveLeft: true, needsCheck: true } as const
+const WAITS = { canBeNamed: true, mayWaitInPool: true } as const
 const LEFT = { mayHaveLeft: true, isStarted: true } as const
 
 const STATES = {
   /** Nothing is signed, or what was signed ran out. */
   free: {
     shape: { status: 'reserved', dated: false, used: false },
-    answers: { ...OPEN, ...ENDS, isUnsigned: true, mayTakePresentToken: true, needsCheck: true, mayWaitInPool: true },
+    answers: { ...FREE, mayTakePresentToken: true },
   },
   /** Nothing is signed here, and the token says that it was paid or cancelled. */
   held: {
     shape: { status: 'reserved', dated: false, used: true, spent: false },
-    answers: { ...OPEN, ...HELD, canBeNamed: true, mayWaitInPool: true },
+    answers: { ...OPEN, ...HELD, ...WAITS },
   },
   /** Its authorization was cancelled, finally: it is never paid, and nothing left. */
   cancelled: {
@@ -129,7 +131,10 @@ const STATES = {
   },
   /** The bytes are stored, and perhaps submitted. */
   signed: { shape: { status: 'signed' }, answers: { ...OPEN, ...LEFT, isAccounted: true, needsCheck: true } },
-  submitted: { shape: { status: 'sent' }, answers: { ...OPEN, ...LEFT, isAccounted: true } },
+  submitted: { shape: { status: 'sent', dated: true }, answers: { ...OPEN, ...LEFT, isAccounted: true } },
+  /** What was found left the chain, and nothing is signed here: an earlier version stored that as sent. */
+  undone: { shape: { status: 'sent', dated: false, used: false }, answers: FREE },
+  undoneUsed: { shape: { status: 'sent', dated: false, used: true }, answers: { ...OPEN, ...HELD, ...WAITS } },
   mined: { shape: { status: 'mined', dated: true }, answers: { ...OPEN, ...LEFT, isAccounted: true } },
   /** What someone else submitted, or what left before a restore, is in a block. */
   found: { shape: { status: 'mined', dated: false }, answers: { ...OPEN, ...LEFT, mayWaitInPool: true } },
