@@ -96,17 +96,18 @@ test('a question that expires before a mail server takes it gives its link to th
   const email = newEmail('slow')
   const order = await createPaidBy(shop, email)
   await revertPlainly(shop, order.code)
-  await eventually(
-    async () =>
-      shop.host.db.run(sql`
-        update jobs set payload = jsonb_set(payload, '{expiresAt}', '"2020-01-01T00:00:00.000Z"'),
-          run_at = '2020-01-01'
-        where kind = 'mail' and payload->>'payerOf' = ${order.orderId} and attempts > 0`),
-    (changed) => changed === 1,
-  )
+  // each of the payer's mails, whenever it was tried
+  const expireMails = () =>
+    shop.host.db.run(sql`
+      update jobs set payload = jsonb_set(payload, '{expiresAt}', '"2020-01-01T00:00:00.000Z"'), run_at = '2020-01-01'
+      where kind = 'mail' and payload->>'payerOf' = ${order.orderId} and attempts > 0`)
   const { addressUrl } = await eventually(
-    () => newest(order),
+    async () => {
+      await expireMails()
+      return newest(order)
+    },
     ({ askedByMail }) => !askedByMail,
+    60_000,
   )
   assert.ok(addressUrl)
   assert.ok(!asked.includes(email))
