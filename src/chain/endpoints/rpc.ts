@@ -71,7 +71,7 @@ export class RpcError extends Error {
 
 /**
  * The one number that a contract returned, or wrote into a log.
- * @throws RpcError `unknown` if it is none: the node finds no contract there, or makes it up
+ * @throws RpcError `unknown` if it is not a number: the node finds no contract there, or invents an answer
  */
 export function toWord(data: Hex | string): bigint {
   if (/^0x[0-9a-f]{64}$/i.test(data)) return BigInt(data)
