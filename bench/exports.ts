@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { startTestServer } from '../scripts/test-server.ts'
+import { startTestServer } from '../scripts/test/server.ts'
 import { printGoals } from './goals.ts'
 import { cpuUs, databaseCpuUs } from './processor-time.ts'
 

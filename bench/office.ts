@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import type { Browser, Page } from 'playwright-core'
-import { startTestServer } from '../scripts/test-server.ts'
+import { startTestServer } from '../scripts/test/server.ts'
 
 /** Orders of the one company; `BENCH_OFFICE_ORDERS` changes it. */
 const ORDERS = Number(process.env.BENCH_OFFICE_ORDERS ?? 100_000)

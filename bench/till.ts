@@ -1,4 +1,4 @@
-import { startTestServer } from '../scripts/test-server.ts'
+import { startTestServer } from '../scripts/test/server.ts'
 import { quantile } from './service.ts'
 
 /* From the tap on "Charge" until the customer can scan the code, in a real browser. Part of: npm run bench -- pages */

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { startTestServer } from './test-server.ts'
+import { startTestServer } from './test/server.ts'
 
 const OUT = join(import.meta.dirname, '..', 'docs/pages')
 const QUALITY = 40

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { shootPages } from './screenshots-pages.ts'
-import { startTestServer } from './test-server.ts'
+import { startTestServer } from './test/server.ts'
 
 /*
  * npm run screenshots -- office     docs/office/<screen>-<phone|desk>.webp of every screen, from a service with orders

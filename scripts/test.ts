@@ -4,12 +4,12 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { checkLint, checkTypes, endChildren, printTitle, ROOT } from './steps.ts'
-import { watchCores } from './test-cores.ts'
-import { findFiles, listFiles, planJobs, SECTIONS } from './test-files.ts'
-import { endRunners, type Job, readDurations, runJob, type TestResult } from './test-jobs.ts'
-import { type Failure, killRunners } from './test-runner.ts'
-import { type Planned, runPlanned } from './test-schedule.ts'
-import { makeScratch, makeTemporary, startTestServer, type TestServer } from './test-server.ts'
+import { watchCores } from './test/cores.ts'
+import { findFiles, listFiles, planJobs, SECTIONS } from './test/files.ts'
+import { endRunners, type Job, readDurations, runJob, type TestResult } from './test/jobs.ts'
+import { type Failure, killRunners } from './test/runner.ts'
+import { type Planned, runPlanned } from './test/schedule.ts'
+import { makeScratch, makeTemporary, startTestServer, type TestServer } from './test/server.ts'
 
 /*
  * npm test                              everything
@@ -166,7 +166,7 @@ function record(finished: Finished[]): void {
       .map(({ result: { title, seconds, cpu } }) => [title, { seconds: atLeast(seconds, 1), cpu: atLeast(cpu, 0.1) }]),
   )
   const all = Object.entries({ ...readDurations(), ...measured }).sort(([left], [right]) => (left < right ? -1 : 1))
-  writeFileSync(join(ROOT, 'scripts/test-durations.json'), `${JSON.stringify(Object.fromEntries(all), null, 2)}\n`)
+  writeFileSync(join(ROOT, 'scripts/test/durations.json'), `${JSON.stringify(Object.fromEntries(all), null, 2)}\n`)
 }
 
 async function runScript(...args: string[]): Promise<number | null> {
@@ -180,8 +180,8 @@ async function runScript(...args: string[]): Promise<number | null> {
 async function warmUp(): Promise<void> {
   programs = makeScratch(join(ROOT, 'node_modules', '.cache'))
   // what it could not load, a test will say better
-  const loaded = runScript('scripts/test-warm.ts')
-  const built = await runScript('scripts/test-bundle.ts', programs)
+  const loaded = runScript('scripts/test/warm.ts')
+  const built = await runScript('scripts/test/bundle.ts', programs)
   if (built !== 0) throw new Error('The programs that tests start could not be built; the lines above say why.')
   for (const command of ['serve', 'sweep']) await runScript(join(programs, 'main.mjs'), command, '--help')
   await loaded

@@ -8,7 +8,7 @@ import {
   timingSafeEqual,
 } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { amountOf, checkOrder, type Refusal, refusal } from './binance-orders.ts'
+import { amountOf, checkOrder, type Refusal, refusal } from './binance/orders.ts'
 import { isAtLeast, sum, unitsOf } from './decimal.ts'
 import { exactNumber, type Fields, isText, NumberText, parseExact } from './exact-json.ts'
 import type { Imitation, PaymentEvent, ProviderPayment, ProviderRefund, SignedCallback } from './imitation.ts'

@@ -1,6 +1,6 @@
 import { createHash, createHmac, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { EXPONENTS, paymentObject, type RefundCounting, refundObject } from './cryptopay-objects.ts'
+import { EXPONENTS, paymentObject, type RefundCounting, refundObject } from './cryptopay/objects.ts'
 import { isAtLeast, textOf } from './decimal.ts'
 import type { Imitation, PaymentEvent, ProviderPayment, ProviderRefund, SignedCallback } from './imitation.ts'
 import type { ImitationOptions } from './imitation-options.ts'

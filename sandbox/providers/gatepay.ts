@@ -9,7 +9,7 @@ import {
   type Quirks,
   refundFields,
   unresolvedBody,
-} from './gatepay-objects.ts'
+} from './gatepay/objects.ts'
 import type { Imitation, ProviderPayment, SignedCallback } from './imitation.ts'
 import type { ImitationOptions } from './imitation-options.ts'
 

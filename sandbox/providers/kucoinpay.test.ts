@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { sealPayer } from './kucoinpay-protocol.ts'
+import { sealPayer } from './kucoinpay/protocol.ts'
 import { rsaKeyOf } from './rsa-keys.ts'
 
 test('the payer’s data are sealed as KuCoin seals them', () => {

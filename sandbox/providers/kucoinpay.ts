@@ -14,7 +14,7 @@ import {
   signedWith,
   TRADE_NAMES,
   textOf,
-} from './kucoinpay-protocol.ts'
+} from './kucoinpay/protocol.ts'
 import { rsaKeyOf } from './rsa-keys.ts'
 
 const CLOCK_MS = 60_000

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { button, escapeHtml, shell } from './payer-console-pages.ts'
+import { button, escapeHtml, shell } from './payer-console/pages.ts'
 import {
   CLEAN,
   FAULTS,
@@ -11,8 +11,8 @@ import {
   SANCTIONED,
   ScreeningList,
   SOURCES,
-} from './screening-list.ts'
-import { addressScreening, sanctionsApi, trmApi } from './screening-services.ts'
+} from './screening/list.ts'
+import { addressScreening, sanctionsApi, trmApi } from './screening/services.ts'
 
 /** The oracle contract on the sandbox chain, as the switches here need it. */
 export type Oracle = {

@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { CallbackSender, type Trouble } from './sumsub-callbacks.ts'
-import { applicantsPage, framePage, SDK_SCRIPT } from './sumsub-pages.ts'
-import { type Answer, type Applicant, isAnswer, type Review, resultOf, SumsubState } from './sumsub-state.ts'
+import { CallbackSender, type Trouble } from './sumsub/callbacks.ts'
+import { applicantsPage, framePage, SDK_SCRIPT } from './sumsub/pages.ts'
+import { type Answer, type Applicant, isAnswer, type Review, resultOf, SumsubState } from './sumsub/state.ts'
 
 export type SumsubOptions = {
   appToken: string

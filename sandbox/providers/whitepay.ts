@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { isAtLeast } from './decimal.ts'
 import type { Imitation, ProviderPayment } from './imitation.ts'
 import type { ImitationOptions } from './imitation-options.ts'
-import { COINS, chooseCoin, confirmDeposits, receiveCoin } from './whitepay-coins.ts'
+import { COINS, chooseCoin, confirmDeposits, receiveCoin } from './whitepay/coins.ts'
 import {
   ACQUIRING_SHAPES,
   type AcquiringShape,
@@ -14,8 +14,8 @@ import {
   type OverpaymentTarget,
   orderJson,
   WALLET_CURRENCIES,
-} from './whitepay-objects.ts'
-import { callbacksOf, forge, type Tokens } from './whitepay-webhooks.ts'
+} from './whitepay/objects.ts'
+import { callbacksOf, forge, type Tokens } from './whitepay/webhooks.ts'
 
 /** Slugs of the page for all payers, and of the page for external wallets only. */
 const SLUGS = ['sandbox-shop', 'sandbox-wallets'] as const

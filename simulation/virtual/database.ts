@@ -1,9 +1,9 @@
-import { EventEmitter } from 'node:events'
 import { readFileSync } from 'node:fs'
 import pg from 'pg'
 import { Backend, BEGIN, SET_TIME } from './backend.ts'
-import { currentScope, type Scheduler, type Scope } from './scheduler.ts'
-import { boundName, type Frame, splitFrames, sqlOf, WELCOME } from './wire.ts'
+import { LATENCY_MS, VirtualConnection } from './connection.ts'
+import type { Scheduler, Scope } from './scheduler.ts'
+import { boundName, type Frame, sqlOf } from './wire.ts'
 
 /** What can go wrong between the service and its database. */
 export type DatabaseFault = 'lost-before' | 'lost-after' | 'serialization' | 'stall'
@@ -21,8 +21,6 @@ export type DatabaseOptions = {
   isCounting: boolean
 }
 
-/** One-way latency through the network and the server, in milliseconds. */
-const LATENCY_MS = 0.05
 const STALL_MS = 2000
 /** How long the server waits before it looks for a deadlock, which it then resolves. */
 const DEADLOCK_MS = 1
@@ -61,79 +59,6 @@ function cpuSecondsOf(pid: number): number {
     return (Number(user) + Number(system)) / 100
   } catch {
     return 0
-  }
-}
-
-/** A connection of the service's pool: a stand-in for the socket of `pg`. */
-class VirtualConnection extends EventEmitter {
-  readonly scope = currentScope()
-  readonly #database: VirtualDatabase
-  backend: Backend | null = null
-  /** When it got its session, and its latest statement. */
-  heldAtMs = 0
-  lastFrames: readonly Frame[] = []
-  isOpen = true
-  #isWelcome = false
-  #buffer: Buffer = Buffer.alloc(0)
-  #batch: Frame[] = []
-
-  constructor(database: VirtualDatabase) {
-    super()
-    this.#database = database
-  }
-  setNoDelay(): void {}
-  setKeepAlive(): void {}
-  setTimeout(): void {}
-  cork(): void {}
-  uncork(): void {}
-  ref(): void {}
-  unref(): void {}
-  get writable(): boolean {
-    return this.isOpen
-  }
-  connect(): void {
-    this.#database.scheduler.after(LATENCY_MS, () => void this.emit('connect'))
-  }
-  write(chunk: Buffer, done?: () => void): boolean {
-    this.#buffer = this.#buffer.length === 0 ? chunk : Buffer.concat([this.#buffer, chunk])
-    if (!this.#isWelcome) {
-      this.#isWelcome = true
-      this.#buffer = Buffer.alloc(0)
-      this.#database.scheduler.after(LATENCY_MS, () => void this.emit('data', WELCOME))
-      return true
-    }
-    const { frames, rest } = splitFrames(this.#buffer)
-    this.#buffer = Buffer.from(rest)
-    for (const one of frames) {
-      if (one.type === 'X') this.close()
-      else this.#batch.push(one)
-      if (one.type !== 'S' && one.type !== 'Q') continue
-      const batch = this.#batch
-      this.#batch = []
-      this.#database.accept(this, batch)
-    }
-    done?.()
-    return true
-  }
-  end(): void {
-    this.close()
-  }
-  destroy(error?: Error): void {
-    this.close(error)
-  }
-  close(error?: Error): void {
-    if (!this.isOpen) return
-    this.isOpen = false
-    this.#database.forget(this)
-    const { scheduler } = this.#database
-    scheduler.after(
-      0,
-      () => {
-        if (error) this.emit('error', error)
-        this.emit('close')
-      },
-      this.scope,
-    )
   }
 }
 

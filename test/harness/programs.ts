@@ -16,7 +16,7 @@ export const SOURCES = {
 }
 
 /**
- * The file that starts a program. A whole run of the tests builds each once into few files (`scripts/test-bundle.ts`),
+ * The file that starts a program. A whole run of the tests builds each once into few files (`scripts/test/bundle.ts`),
  * which start three times as fast; a single test starts the sources.
  */
 export function programFile(name: keyof typeof SOURCES): string {

@@ -1,6 +1,6 @@
-import type { ProviderPayment } from './imitation.ts'
-import type { PayerConsole } from './payer-console.ts'
-import { STORIES } from './stories.ts'
+import type { ProviderPayment } from '../imitation.ts'
+import type { PayerConsole } from '../payer-console.ts'
+import { STORIES } from '../stories.ts'
 
 export const escapeHtml = (plain: string): string => plain.replace(/[&<>"']/g, (one) => `&#${one.codePointAt(0)};`)
 const text = escapeHtml

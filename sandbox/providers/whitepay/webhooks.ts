@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
-import type { PaymentEvent, ProviderPayment, SignedCallback } from './imitation.ts'
-import { coinOf, depositsOf, SETTLEMENT_ASSET } from './whitepay-coins.ts'
-import { orderJson, rollbacksOf, transactionJson } from './whitepay-objects.ts'
+import type { PaymentEvent, ProviderPayment, SignedCallback } from '../imitation.ts'
+import { coinOf, depositsOf, SETTLEMENT_ASSET } from './coins.ts'
+import { orderJson, rollbacksOf, transactionJson } from './objects.ts'
 
 /** One token per payment page, by its slug, and the merchant's general token. */
 export type Tokens = { page: Record<string, string>; merchant: string }

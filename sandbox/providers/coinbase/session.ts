@@ -1,4 +1,4 @@
-import { unitsOf } from './decimal.ts'
+import { unitsOf } from '../decimal.ts'
 
 /** The fields of a session request that passed the checks. */
 export type Session = {

@@ -1,4 +1,4 @@
-import type { Applicant } from './sumsub-state.ts'
+import type { Applicant } from './state.ts'
 
 const escapeText = (text: string): string => text.replace(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`)
 

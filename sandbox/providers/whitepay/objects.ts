@@ -1,5 +1,5 @@
-import { subtract } from './decimal.ts'
-import type { ProviderPayment } from './imitation.ts'
+import { subtract } from '../decimal.ts'
+import type { ProviderPayment } from '../imitation.ts'
 import {
   type CoinDeposit,
   coinOf,
@@ -11,7 +11,7 @@ import {
   rateOf,
   receivedTotalOf,
   SETTLEMENT_ASSET,
-} from './whitepay-coins.ts'
+} from './coins.ts'
 
 const fiat = (ticker: string, min: string) => ({
   id: `fiat-${ticker.toLowerCase()}`,

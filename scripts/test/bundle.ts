@@ -2,12 +2,12 @@ import { mkdirSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build, type Plugin } from 'vite'
-import { SOURCES } from '../test/harness/programs.ts'
-import { ROOT } from './steps.ts'
+import { SOURCES } from '../../test/harness/programs.ts'
+import { ROOT } from '../steps.ts'
 
 /*
  * The programs that tests start again and again, each in few files: reading two thousand is most of what a start takes.
- *   node scripts/test-bundle.ts <folder>     the folder lies below node_modules, where packages are found
+ *   node scripts/test/bundle.ts <folder>     the folder lies below node_modules, where packages are found
  * Tests of the launcher, of packages and of upgrades start the sources themselves.
  */
 

@@ -1,7 +1,7 @@
 import { existsSync, globSync, statSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
-import { ROOT } from './steps.ts'
-import { type Duration, type Job, readDurations, TOGETHER } from './test-jobs.ts'
+import { ROOT } from '../steps.ts'
+import { type Duration, type Job, readDurations, TOGETHER } from './jobs.ts'
 
 export type Section = {
   name: 'unit' | 'integration' | 'browser'

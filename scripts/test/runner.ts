@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { ROOT } from './steps.ts'
-import { FILE_MARK, type ReportLine, type WantedFile } from './test-report.ts'
+import { ROOT } from '../steps.ts'
+import { FILE_MARK, type ReportLine, type WantedFile } from './report.ts'
 
 export type Failure = { name: string; place: string; error: string }
 
@@ -65,9 +65,9 @@ export class TestRunner {
   #changed: () => void = () => {}
 
   constructor({ env, options }: Runner, files: readonly string[] = [], timeoutMs?: number) {
-    const args = [...ROOMY, '--test-force-exit', '--test-reporter=./scripts/test-report.ts']
+    const args = [...ROOMY, '--test-force-exit', '--test-reporter=./scripts/test/report.ts']
     if (timeoutMs !== undefined) args.push(`--test-timeout=${timeoutMs}`)
-    this.#child = spawn(process.execPath, [...args, ...options, 'scripts/test-process.ts'], {
+    this.#child = spawn(process.execPath, [...args, ...options, 'scripts/test/process.ts'], {
       ...{ cwd: ROOT, env: { ...env, TEST_FILES: files.join(',') }, detached: true },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     })

@@ -1,5 +1,5 @@
 import { constants, createCipheriv, type KeyObject, sign, verify } from 'node:crypto'
-import { type Fields, NumberText } from './exact-json.ts'
+import { type Fields, NumberText } from '../exact-json.ts'
 
 /** A refusal: KuCoin's code and message. */
 export type Refusal = { code: string; msg: string; retry?: true }

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type CheckResult, ROOT } from './steps.ts'
-import type { ReportLine } from './test-report.ts'
-import { type Failure, type FileRun, type Runner, runNamed, TestRunner } from './test-runner.ts'
+import { type CheckResult, ROOT } from '../steps.ts'
+import type { ReportLine } from './report.ts'
+import { type Failure, type FileRun, type Runner, runNamed, TestRunner } from './runner.ts'
 
 /** Files that one process runs without a break: mostly one. */
 export type Job = {
@@ -116,7 +116,7 @@ export type Duration = { seconds: number; cpu: number }
 /** What each file took when it was last recorded (`npm test -- --record`), for planning the next run. */
 export function readDurations(): Record<string, Duration> {
   try {
-    return JSON.parse(readFileSync(join(ROOT, 'scripts/test-durations.json'), 'utf8')) as Record<string, Duration>
+    return JSON.parse(readFileSync(join(ROOT, 'scripts/test/durations.json'), 'utf8')) as Record<string, Duration>
   } catch {
     return {}
   }

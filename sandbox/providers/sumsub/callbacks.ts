@@ -1,5 +1,5 @@
 import { createHmac, randomUUID } from 'node:crypto'
-import type { Applicant } from './sumsub-state.ts'
+import type { Applicant } from './state.ts'
 
 /** What goes wrong with the next callbacks: each once. */
 export type Trouble = 'twice' | 'reordered' | 'forged'

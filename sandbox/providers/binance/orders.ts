@@ -1,5 +1,5 @@
-import { unitsOf } from './decimal.ts'
-import { type Fields, isFields, isText, NumberText } from './exact-json.ts'
+import { unitsOf } from '../decimal.ts'
+import { type Fields, isFields, isText, NumberText } from '../exact-json.ts'
 
 /** A refusal of "api-common": HTTP status, code and message. */
 export type Refusal = { status: number; code: string; message: string }

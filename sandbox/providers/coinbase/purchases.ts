@@ -1,5 +1,5 @@
 import { createHmac, randomUUID } from 'node:crypto'
-import type { PaymentEvent, ProviderPayment, SignedCallback } from './imitation.ts'
+import type { PaymentEvent, ProviderPayment, SignedCallback } from '../imitation.ts'
 
 /** One purchase of the payer. `txHash` is "0x" until the USDC is sent (OnrampTransactionPayload). */
 export type Purchase = {

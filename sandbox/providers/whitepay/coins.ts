@@ -1,5 +1,5 @@
-import { textOf, unitsOf } from './decimal.ts'
-import type { Deposit, ProviderPayment } from './imitation.ts'
+import { textOf, unitsOf } from '../decimal.ts'
+import type { Deposit, ProviderPayment } from '../imitation.ts'
 
 /*
  * Meaning of the amounts (docs.whitepay.com, "docs/http-api/acquiring/crypto"): `value` and `currency` are what the

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { TestEvent } from 'node:test/reporters'
 import { inspect } from 'node:util'
 
-/** What one process of tests says about itself, a message for each event. `scripts/test-runner.ts` reads it. */
+/** What one process of tests says about itself, a message for each event. `scripts/test/runner.ts` reads it. */
 export type ReportLine =
   | { kind: 'start'; name: string }
   | { kind: 'pass' | 'skip'; name: string }

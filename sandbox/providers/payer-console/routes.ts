@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { half, unitsOf } from './decimal.ts'
-import type { Deposit, ProviderPayment } from './imitation.ts'
-import type { PayerConsole } from './payer-console.ts'
-import { listPage, paymentPage } from './payer-console-pages.ts'
-import { STORIES, type Story } from './stories.ts'
-import { LOCAL } from './wallet.ts'
+import { half, unitsOf } from '../decimal.ts'
+import type { Deposit, ProviderPayment } from '../imitation.ts'
+import type { PayerConsole } from '../payer-console.ts'
+import { STORIES, type Story } from '../stories.ts'
+import { LOCAL } from '../wallet.ts'
+import { listPage, paymentPage } from './pages.ts'
 
 type Body =
   | { amount?: unknown; currency?: unknown; returnTo?: unknown; provider?: unknown; seconds?: unknown }

@@ -1,5 +1,5 @@
-import { isAtLeast, sum, unitsOf } from './decimal.ts'
-import type { ProviderPayment, ProviderRefund } from './imitation.ts'
+import { isAtLeast, sum, unitsOf } from '../decimal.ts'
+import type { ProviderPayment, ProviderRefund } from '../imitation.ts'
 
 /**
  * Pricing currencies, and the digits of their minor unit (API reference, "payments": `amount`). The complete list of

@@ -1,6 +1,6 @@
 import { randomUUID, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Fault, LEVELS, Listing, ScreeningList, Source } from './screening-list.ts'
+import type { Fault, LEVELS, Listing, ScreeningList, Source } from './list.ts'
 
 export type ScreeningKeys = Record<Source, string>
 

@@ -1,6 +1,6 @@
 import { randomBytes, randomInt } from 'node:crypto'
-import { subtract } from './decimal.ts'
-import type { Deposit, PaymentEvent, ProviderPayment, ProviderRefund, Unresolved } from './imitation.ts'
+import { subtract } from '../decimal.ts'
+import type { Deposit, PaymentEvent, ProviderPayment, ProviderRefund, Unresolved } from '../imitation.ts'
 
 /**
  * Order statuses of the query: PENDING, PROCESS, PAID, EXPIRED (official Java SDK, address query). PAY_ERROR is

@@ -1,11 +1,11 @@
 import { on } from 'node:events'
 import { test } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { FILE_MARK, NAMED, type WantedFile } from './test-report.ts'
-import { loadTracked, trackTests } from './test-tracking.ts'
+import { FILE_MARK, NAMED, type WantedFile } from './report.ts'
+import { loadTracked, trackTests } from './tracking.ts'
 
 /*
- * Runs test files, one after another, as `scripts/test-runner.ts` asks for them: what they share is loaded once, and
+ * Runs test files, one after another, as `scripts/test/runner.ts` asks for them: what they share is loaded once, and
  * the code is warm. Each is a test, so that its own `before` and `after` begin and end with it.
  */
 const load = (file: string): Promise<void> => loadTracked(() => import(pathToFileURL(file).href))
