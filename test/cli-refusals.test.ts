@@ -11,6 +11,7 @@ import { verifyWebhook, type WebhookHeaders } from '../sdk/index.ts'
 import { bareEnv } from './harness/bare-env.ts'
 import { SECRET } from './harness/broken-receivers.ts'
 import { freePort } from './harness/free-port.ts'
+import { openDeveloper, type Runner } from './harness/installation.ts'
 import { eventually } from './harness/service.ts'
 import { openShop, type Shop } from './harness/shop.ts'
 
@@ -20,47 +21,48 @@ const BIN = join(import.meta.dirname, '../bin/comptoir.cjs')
 
 let folder: string
 let shop: Shop
+let developer: Runner
 
 before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'comptoir-refusals-'))
+  developer = openDeveloper(folder)
   shop = await openShop()
 })
 after(async () => {
-  await shop?.stop()
+  await Promise.all([developer?.close(), shop?.stop()])
   rmSync(folder, { recursive: true, force: true })
 })
 
-type Done = { code: number; out: string; err: string }
+type Done = { code: number | null; out: string; err: string }
 
-function start(args: string[], url = shop.host.baseUrl, more: Record<string, string> = {}) {
+function environment(url: string): Record<string, string> {
   const { headers } = shop.merchant
   const key = { COMPTOIR_API_KEY: headers['x-api-key'] ?? '', COMPTOIR_API_SECRET: headers['x-api-secret'] ?? '' }
-  const env = { ...bareEnv(), HOME: folder, COMPTOIR_URL: url, ...key, ...more }
-  return spawn(process.execPath, [BIN, ...args], { cwd: folder, env, stdio: ['pipe', 'pipe', 'pipe'] })
+  return { ...bareEnv(), HOME: folder, COMPTOIR_URL: url, ...key }
 }
+
+const start = (args: string[], url: string) =>
+  spawn(process.execPath, [BIN, ...args], { cwd: folder, env: environment(url), stdio: ['pipe', 'pipe', 'pipe'] })
 
 const comptoir = (...args: string[]): Promise<Done> => comptoirAt(shop.host.baseUrl, ...args)
 
-async function comptoirAt(url: string, ...args: string[]): Promise<Done> {
-  const child = start(args, url)
+const comptoirAt = (url: string, ...args: string[]): Promise<Done> =>
+  developer.run({ args, env: environment(url), cwd: folder })
+
+/** A process of its own, as a developer types it: it has to end. */
+async function typed(...args: string[]): Promise<Done> {
+  const child = start(args, shop.host.baseUrl)
   child.stdin.end()
-  const done: Done = { code: 0, out: '', err: '' }
-  child.stdout.on('data', (chunk: Buffer) => {
-    done.out += chunk.toString()
-  })
-  child.stderr.on('data', (chunk: Buffer) => {
-    done.err += chunk.toString()
-  })
-  const [code] = await once(child, 'close')
-  return { ...done, code: Number(code) }
+  const [out, err, [code]] = await Promise.all([child.stdout.toArray(), child.stderr.toArray(), once(child, 'close')])
+  return { code, out: Buffer.concat(out).toString(), err: Buffer.concat(err).toString() }
 }
 
-const tryReceiver = (url: string): Promise<Done> =>
-  comptoir('webhooks', 'test', url, '--secret', SECRET, '--timeout', '2')
+const tryReceiver = (url: string, run = comptoir): Promise<Done> =>
+  run('webhooks', 'test', url, '--secret', SECRET, '--timeout', '2')
 
 test('webhooks test praises nothing where nothing listens', async () => {
   const url = `http://127.0.0.1:${await freePort()}/`
-  const { code, out, err } = await tryReceiver(url)
+  const { code, out, err } = await tryReceiver(url, typed)
   assert.deepEqual([code, out, err], [1, '', `Nothing listens at ${url}. Start the receiver, or check the address.\n`])
   const nowhere = await tryReceiver('nowhere:4000/')
   assert.deepEqual([nowhere.code, nowhere.out], [1, ''])
@@ -123,7 +125,7 @@ test('webhooks test: closing the connection refuses a forged webhook, but takes 
 
 test('orders export says why a file cannot be written, and leaves no part of one', async () => {
   await shop.create()
-  const nowhere = await comptoir('orders', 'export', '/nonexistent/x.csv')
+  const nowhere = await typed('orders', 'export', '/nonexistent/x.csv')
   assert.deepEqual(
     [nowhere.code, nowhere.out, nowhere.err],
     [1, '', '/nonexistent/x.csv cannot be written: there is no such folder.\n'],
@@ -190,7 +192,7 @@ test('a state that does not exist is refused at once, with those that do', async
   const { code } = await shop.create()
   for (const command of [['wait', code], ['list']]) {
     const startedAt = Date.now()
-    const refused = await comptoir('orders', ...command, '--status', 'PAID,NOPE')
+    const refused = await typed('orders', ...command, '--status', 'PAID,NOPE')
     assert.deepEqual([refused.code, refused.out], [2, ''])
     assert.match(refused.err, /^"NOPE" is no state\. Choose from: INITIAL, .*WAITING_CHAIN_CONFIRMATION, PAID, /)
     assert.ok(Date.now() - startedAt < 30_000, 'it did not wait for it')
@@ -237,14 +239,9 @@ test('a damaged file of logins is named, and a login repairs it and keeps a copy
   const file = join(folder, 'login.json')
   const { 'x-api-key': apiKey = '', 'x-api-secret': apiSecret = '' } = shop.merchant.headers
   const run = async (...args: string[]) => {
-    const child = start(args, shop.host.baseUrl, {
-      COMPTOIR_LOGIN_FILE: file,
-      COMPTOIR_API_KEY: '',
-      COMPTOIR_API_SECRET: '',
-    })
-    child.stdin.end(`${apiSecret}\n`)
-    const [err, [code]] = await Promise.all([child.stderr.toArray(), once(child, 'close')])
-    return { code, err: Buffer.concat(err).toString() }
+    const login = { COMPTOIR_LOGIN_FILE: file, COMPTOIR_API_KEY: '', COMPTOIR_API_SECRET: '' }
+    const env = { ...environment(shop.host.baseUrl), ...login }
+    return await developer.run({ args, env, cwd: folder, input: `${apiSecret}\n` })
   }
   for (const damaged of ['{"current":"http', 'null']) {
     writeFileSync(file, damaged)
@@ -285,13 +282,13 @@ async function openFront() {
 }
 
 test('listen refuses a secret that cannot sign before it listens', async () => {
-  const { code, err } = await comptoir('listen', '--forward-to', 'http://127.0.0.1:1', '--secret', 'foo')
+  const { code, err } = await typed('listen', '--forward-to', 'http://127.0.0.1:1', '--secret', 'foo')
   assert.equal(code, 2)
   assert.match(err, /^--secret: /)
 })
 
 test('listen says that it listens only after the service took the cursor', async () => {
-  const { code, err } = await comptoir('listen', '--forward-to', 'http://127.0.0.1:1', '--after', 'nonsense')
+  const { code, err } = await typed('listen', '--forward-to', 'http://127.0.0.1:1', '--after', 'nonsense')
   assert.equal(code, 1)
   assert.doesNotMatch(err, /Listening/)
 })

@@ -8,7 +8,6 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { pathToFileURL } from 'node:url'
 import { DEVELOPER_COMMANDS } from '../cli/main.ts'
 import { STORIES } from '../sandbox/providers/stories.ts'
 import { EVENT_TYPES, verifyWebhook, type WebhookHeaders } from '../sdk/index.ts'
@@ -18,32 +17,37 @@ import { bareEnv } from './harness/bare-env.ts'
 import { type Behaviour, BROKEN, good, SECRET } from './harness/broken-receivers.ts'
 import { putCluster } from './harness/cluster.ts'
 import { freePort } from './harness/free-port.ts'
+import { openDeveloper, type Runner, runOperator } from './harness/installation.ts'
 import { untilQuiet, waitFor } from './harness/receiver.ts'
 import { type Served, startServed } from './harness/served.ts'
 
-/* The developer's commands as they are typed, against the service as it is started. */
+/*
+ * The developer's commands against the service as it is started. Each is typed once, a process of its own; one process
+ * runs what else it is asked.
+ */
 
 const BIN = join(import.meta.dirname, '../bin/comptoir.cjs')
-const DEVELOPER = join(import.meta.dirname, '../cli/main.ts')
 
 let folder: string
 let served: Served
+let developer: Runner
 
 before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'comptoir-cli-'))
   chmodSync(folder, 0o755)
+  developer = openDeveloper(folder)
   putCluster(join(folder, 'data'))
   served = startServed({ PORT: String(await freePort()) }, { cwd: folder })
   await served.ready()
 })
 after(async () => {
-  await served?.end('SIGTERM')
+  await Promise.all([developer?.close(), served?.end('SIGTERM')])
   rmSync(folder, { recursive: true, force: true })
 })
 
-type Done = { code: number; out: string; err: string }
+type Done = { code: number | null; out: string; err: string }
 
-const environment = (): NodeJS.ProcessEnv => ({
+const environment = (): Record<string, string> => ({
   ...bareEnv(),
   HOME: folder,
   COMPTOIR_LOGIN_FILE: join(folder, 'login.json'),
@@ -52,49 +56,18 @@ const environment = (): NodeJS.ProcessEnv => ({
 const start = (args: string[], env = environment()): ChildProcess =>
   spawn(process.execPath, [BIN, ...args], { cwd: folder, env, stdio: ['pipe', 'pipe', 'pipe'] })
 
-async function comptoir(args: string[], input = '', env = environment()): Promise<Done> {
+async function typed(args: string[], input = '', env = environment()): Promise<Done> {
   const child = start(args, env)
-  const done: Done = { code: 0, out: '', err: '' }
-  child.stdout?.on('data', (chunk: Buffer) => {
-    done.out += chunk.toString()
-  })
-  child.stderr?.on('data', (chunk: Buffer) => {
-    done.err += chunk.toString()
-  })
   child.stdin?.end(input)
-  const [code] = await once(child, 'close')
-  return { ...done, code: Number(code) }
+  const [out, err, [code]] = await Promise.all([child.stdout?.toArray(), child.stderr?.toArray(), once(child, 'close')])
+  return { code, out: Buffer.concat(out ?? []).toString(), err: Buffer.concat(err ?? []).toString() }
 }
 
-/** Commands in one process, one after the other: forty processes would show no more. */
-async function inOneProcess(commands: readonly string[][]): Promise<Done[]> {
-  const program = `
-    const { runDeveloper } = await import(${JSON.stringify(pathToFileURL(DEVELOPER).href)})
-    for (const args of ${JSON.stringify(commands)}) {
-      const code = await runDeveloper(args)
-      process.stdout.write('\\0' + code + '\\0')
-      process.stderr.write('\\0')
-    }`
-  const child = spawn(process.execPath, ['--input-type=module', '-e', program], { cwd: folder, env: environment() })
-  let [out, err] = ['', '']
-  child.stdout.on('data', (chunk: Buffer) => {
-    out += chunk.toString()
-  })
-  child.stderr.on('data', (chunk: Buffer) => {
-    err += chunk.toString()
-  })
-  const [end] = await once(child, 'close')
-  assert.equal(end, 0, err)
-  const [outs, errs] = [out.split('\0'), err.split('\0')]
-  return commands.map((_, index) => ({
-    out: outs[2 * index] ?? '',
-    code: Number(outs[2 * index + 1]),
-    err: errs[index] ?? '',
-  }))
-}
+const comptoir = (args: string[], input = '', env = environment()): Promise<Done> =>
+  developer.run({ args, input, env, cwd: folder })
 
-async function json<Shape>(args: string[]): Promise<Shape> {
-  const done = await comptoir([...args, '--json'])
+async function json<Shape>(args: string[], run = comptoir): Promise<Shape> {
+  const done = await run([...args, '--json'])
   assert.equal(done.code, 0, `${args.join(' ')}: ${done.out}${done.err}`)
   return JSON.parse(done.out) as Shape
 }
@@ -114,9 +87,8 @@ test('each level has --help with exit code 0, wrong use is 2, and what fails is 
     )
   }
   // one command and one below it as they are typed
-  for (const level of [['orders'], ['orders', 'list']]) check(level, await comptoir([...level, '--help']))
-  const helps = await inOneProcess(levels.map((level) => [...level, '--help']))
-  for (const [index, level] of levels.entries()) check(level, helps[index] ?? assert.fail(level.join(' ')))
+  for (const level of [['orders'], ['orders', 'list']]) check(level, await typed([...level, '--help']))
+  for (const level of levels) check(level, await comptoir([...level, '--help']))
   const wrong = [
     ['orders', 'nope'],
     ['orders', 'show'],
@@ -128,12 +100,12 @@ test('each level has --help with exit code 0, wrong use is 2, and what fails is 
     ['listen', '--forward-to', 'http://127.0.0.1:1', '--events', 'order.eaten'],
     ['completion', 'tcsh'],
   ]
-  for (const args of wrong) {
-    const { code, out, err } = await comptoir(args)
+  for (const [index, args] of wrong.entries()) {
+    const { code, out, err } = await (index === 0 ? typed : comptoir)(args)
     assert.deepEqual([code, out], [2, ''], args.join(' '))
     assert.match(err, /See: comptoir .+ --help\n$/)
   }
-  const failed = await comptoir(['orders', 'show', 'nope', '--json'])
+  const failed = await typed(['orders', 'show', 'nope', '--json'])
   assert.equal(failed.code, 1)
   assert.equal(JSON.parse(failed.out).error.code, 'ORDER_NOT_FOUND')
   assert.match(failed.err, /^ORDER_NOT_FOUND: .+\n {2}request \w+\n {2}http.+\/docs\/errors\/ORDER_NOT_FOUND\n$/)
@@ -148,7 +120,7 @@ test('each level has --help with exit code 0, wrong use is 2, and what fails is 
 })
 
 test('completions name every command, and bash takes them', async () => {
-  const { out } = await comptoir(['completion', 'bash'])
+  const { out } = await typed(['completion', 'bash'])
   const shell = spawn('bash', [
     '-c',
     `${out}\nCOMP_WORDS=(comptoir orders cr) COMP_CWORD=2\n_comptoir\necho "\${COMPREPLY[@]}"`,
@@ -165,27 +137,17 @@ test('completions name every command, and bash takes them', async () => {
 type OrderFacts = { code: string; status: string; alias: string | null; refundedAmount: string }
 
 test('orders are created, listed, shown, paid and refunded', async () => {
-  const made = await json<{ code: string; order: { shortCode: string } }>([
-    'orders',
-    'create',
-    '--amount',
-    '50',
-    '--currency',
-    'EUR',
-    '--till',
-    'TILL-1',
-    '--alias',
-    'CLI-1',
-  ])
+  const first = 'orders create --amount 50 --currency EUR --till TILL-1 --alias CLI-1'.split(' ')
+  const made = await json<{ code: string; order: { shortCode: string } }>(first, typed)
   const { code } = made
-  const listed = await json<OrderFacts[]>(['orders', 'list', '--status', 'INITIAL', '--limit', '5'])
+  const listed = await json<OrderFacts[]>(['orders', 'list', '--status', 'INITIAL', '--limit', '5'], typed)
   assert.ok(listed.some((order) => order.code === code && order.alias === 'CLI-1'))
   assert.deepEqual(await json(['orders', 'list', '--till', 'TILL-9']), [])
   for (const named of ['CLI-1', made.order.shortCode.toLowerCase()])
     assert.equal((await json<OrderFacts>(['orders', 'show', named])).code, code, named)
-  assert.equal((await json<OrderFacts>(['orders', 'pay', code])).status, 'PAID')
+  assert.equal((await json<OrderFacts>(['orders', 'pay', code], typed)).status, 'PAID')
   const words = 'orders refund CODE --amount 4 --reason cold-tea'.replace('CODE', code).split(' ')
-  const refund = await json<{ amount: string; reason: string }>(words)
+  const refund = await json<{ amount: string; reason: string }>(words, typed)
   assert.deepEqual([refund.amount, refund.reason], ['4.000000', 'cold-tea'])
   const bank = await json<{ code: string }>(['orders', 'create', '--amount', '20', '--currency', 'USD'])
   const part = await json<{ paid: string }>(['orders', 'pay', bank.code, '--channel', 'kucoinpay', '--amount', '5'])
@@ -235,7 +197,7 @@ test('orders are exported to a file, also over a line that breaks in the middle 
   const { baseUrl = '', apiKey = '', apiSecret = '' } = sandbox()
   const alias = 'two\r\nlines, "quoted"'
   for (const reference of [alias, 'plain']) await comptoir(['orders', 'create', ...ORDER, '--alias', reference])
-  const whole = await json<{ orders: number }>(['orders', 'export', 'whole.csv'])
+  const whole = await json<{ orders: number }>(['orders', 'export', 'whole.csv'], typed)
   const text = readFileSync(join(folder, 'whole.csv'), 'utf8')
   const wanted = text.indexOf('quoted') + 3
   assert.ok(text.includes('"two\r\nlines, ""quoted"""') && whole.orders >= 2)
@@ -272,12 +234,14 @@ test('trigger plays all 16 events and all stories, and listen brings each event,
   )
   const ends: Record<string, string> = {}
   const play = async (names: readonly string[]): Promise<void> => {
-    const done = await inOneProcess(names.map((name) => ['trigger', name, '--json']))
-    for (const [index, name] of names.entries()) {
-      const { code, out, err } = done[index] ?? assert.fail(name)
+    const lane = openDeveloper(folder)
+    for (const name of names) {
+      const args = ['trigger', name, '--json']
+      const { code, out, err } = await lane.run({ args, env: environment(), cwd: folder })
       assert.equal(code, 0, `${name}: ${out}${err}`)
       ends[name] = (JSON.parse(out) as OrderFacts).status
     }
+    await lane.close()
   }
   await Promise.all([0, 1, 2, 3].map((lane) => play(EVENT_TYPES.filter((_, index) => index % 4 === lane))))
   // stories of one provider follow each other: each is armed for the next payment there
@@ -326,7 +290,10 @@ test('trigger plays all 16 events and all stories, and listen brings each event,
 })
 
 test('fixtures give the shop a past that the books agree with, and refuse where money is real', async () => {
-  const { orders, moved } = await json<{ orders: { code: string }[]; moved: number }>(['fixtures', '--orders', '10'])
+  const { orders, moved } = await json<{ orders: { code: string }[]; moved: number }>(
+    ['fixtures', '--orders', '10'],
+    typed,
+  )
   const listed = await json<{ code: string; createdAt: string; status: string }[]>(['orders', 'list', '--limit', '100'])
   const ours = listed.filter(({ code }) => orders.some((made) => made.code === code))
   const old = ours.filter(({ createdAt }) => Date.now() - Date.parse(createdAt) > 86_400_000 / 2)
@@ -341,7 +308,7 @@ test('fixtures give the shop a past that the books agree with, and refuse where 
     ),
     [],
   )
-  const verified = await comptoir(['ledger', 'verify'], '', { ...environment(), DATA_DIR: 'data' })
+  const verified = await runOperator(['ledger', 'verify'], { DATA_DIR: 'data' }, folder)
   assert.deepEqual([verified.code, /no difference/.test(verified.out)], [0, true], verified.err)
   const live = { ...loadConfig({ DATA_DIR: join(folder, 'data') }), mode: 'live' as const }
   await assert.rejects(
@@ -367,7 +334,7 @@ test('login keeps a key in a file of its own, and environment variables win over
   const bad = await comptoir(['login', '--url', baseUrl, '--api-key', apiKey], 'sk_wrong\n')
   assert.equal(bad.code, 1)
   assert.match(bad.err, /UNAUTHORIZED/)
-  const good = await comptoir(['login', '--url', baseUrl, '--api-key', apiKey, '--json'], `${apiSecret}\n`)
+  const good = await typed(['login', '--url', baseUrl, '--api-key', apiKey, '--json'], `${apiSecret}\n`)
   assert.equal(good.code, 0, good.err)
   assert.ok(!good.out.includes(apiSecret) && !good.err.includes(apiSecret))
   const file = JSON.parse(readFileSync(join(folder, 'login.json'), 'utf8')) as { logins: { apiSecret: string }[] }
@@ -388,7 +355,7 @@ test('login keeps a key in a file of its own, and environment variables win over
   )
   assert.equal((await comptoir(['orders', 'list', '--url', baseUrl])).code, 0)
   assert.equal((await comptoir(['orders', 'list', '--url', 'http://127.0.0.1:2'])).code, 2, 'no key for that address')
-  const gone = await comptoir(['logout', '--json'])
+  const gone = await typed(['logout', '--json'])
   assert.deepEqual([gone.code, JSON.parse(gone.out)[0].revoked], [1, false], 'the service does not answer')
   assert.deepEqual(await json<{ url: string }[]>(['login', '--list']).then((all) => all.map(({ url }) => url)), [
     baseUrl,
@@ -415,7 +382,10 @@ test('logs finds a refused request by the id that its error message names', asyn
   ])
   assert.equal(refused.code, 1)
   const { requestId } = JSON.parse(refused.out).error as { requestId: string }
-  const found = await json<{ requestId: string; status: number; errorCode: string }[]>(['logs', '--request', requestId])
+  const found = await json<{ requestId: string; status: number; errorCode: string }[]>(
+    ['logs', '--request', requestId],
+    typed,
+  )
   assert.deepEqual(
     found.map((row) => [row.requestId, row.status, row.errorCode]),
     [[requestId, 400, 'ILLEGAL_AMOUNT']],
@@ -448,8 +418,9 @@ test('verify-receipt takes a genuine receipt and refuses a changed one, another 
   const strange = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' })
   const others = write('others.json', { keys: [{ ...strange, kid: '1' }] })
   const jws = signed({ alg: 'EdDSA', kid: '1' })
-  const verify = (value: unknown, by = keys) => comptoir(['verify-receipt', write('r.json', value), '--jwks', by])
-  assert.equal((await verify({ receipt, jws })).code, 0)
+  const verify = (value: unknown, by = keys, run = comptoir) =>
+    run(['verify-receipt', write('r.json', value), '--jwks', by])
+  assert.equal((await verify({ receipt, jws }, keys, typed)).code, 0)
   const refused = [
     await verify({ receipt: { ...receipt, amount: '5.00' }, jws }),
     await verify({ receipt, jws }, others),
@@ -467,7 +438,7 @@ test('verify-receipt takes a genuine receipt and refuses a changed one, another 
 
 /* ---- webhooks test: ten broken receivers and a good one ---- */
 
-async function tryReceiver(behaves: Behaviour): Promise<{ code: number; faults: string[] }> {
+async function tryReceiver(behaves: Behaviour, run = comptoir): Promise<{ code: number | null; faults: string[] }> {
   const world = { seen: new Set<string>(), paid: new Set<string>() }
   const server = createServer(async (request, response) => {
     const result = await behaves(request, Buffer.concat(await request.toArray()), world)
@@ -476,14 +447,14 @@ async function tryReceiver(behaves: Behaviour): Promise<{ code: number; faults: 
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
-  const { code, out } = await comptoir(['webhooks', 'test', url, '--secret', SECRET, '--timeout', '2', '--json'])
+  const { code, out } = await run(['webhooks', 'test', url, '--secret', SECRET, '--timeout', '2', '--json'])
   server.closeAllConnections()
   server.close()
   return { code, faults: JSON.parse(out).faults.map(({ name }: { name: string }) => name) }
 }
 
 test('webhooks test finds the fault of each of twelve broken receivers, and none in a good one', async () => {
-  assert.deepEqual(await tryReceiver(good), { code: 0, faults: [] })
+  assert.deepEqual(await tryReceiver(good, typed), { code: 0, faults: [] })
   for (const [name, { behaves, finds }] of Object.entries(BROKEN)) {
     assert.deepEqual({ name, ...(await tryReceiver(behaves)) }, { name, code: 1, faults: finds })
   }

@@ -8,13 +8,18 @@ import { parseEnv } from 'node:util'
 import { HDKey } from '@scure/bip32'
 import { printEnv, writeEnv } from '../src/commands/init/env-file.ts'
 import { freePort } from './harness/free-port.ts'
-import { newFolder, runOperator } from './harness/installation.ts'
+import { newFolder, openOperator, runOperator } from './harness/installation.ts'
 import { startServed } from './harness/served.ts'
 
 const place = newFolder()
-after(() => place.remove())
+const operator = openOperator()
+after(async () => {
+  await operator.close()
+  place.remove()
+})
 const env = join(place.path, '.env')
-const init = (...args: string[]) => runOperator(['init', ...args], {}, place.path)
+/** What it refuses; what it makes, a process of its own makes. */
+const init = (...args: string[]) => operator.run(['init', ...args], {}, place.path)
 
 /** The public test phrase (BIP-39): nothing of worth may ever come to it. */
 const PHRASE = 'test test test test test test test test test test test junk'
@@ -28,7 +33,7 @@ const FLAGS = [
 ]
 
 test('without a terminal every flag that is missing is named at once, and a wrong one says why', async () => {
-  const bare = await init()
+  const bare = await runOperator(['init'], {}, place.path)
   assert.deepEqual([bare.code, bare.out], [2, ''])
   assert.match(bare.err, /Without a terminal these are needed: --domain, --admin-email/)
   const wrong = await init('--domain', 'https://pay.example')
@@ -63,7 +68,7 @@ test('a channel is kept only when its provider takes the account', async () => {
 })
 
 test('init writes a closed file, shows the key once, makes the SuperAdmin; the service starts, and migrate runs beside', async () => {
-  const done = await init(...FLAGS)
+  const done = await runOperator(['init', ...FLAGS], {}, place.path)
   assert.equal(done.code, 0, done.err + done.out)
   const text = readFileSync(env, 'utf8')
   const key = /^MASTER_KEY=(.+)$/m.exec(text)?.[1] ?? ''
@@ -150,7 +155,7 @@ const copiesOf = (name: string): string[] => readdirSync(place.path).filter((fil
 test('--force keeps the key and the token of the file it replaces, keeps the file, and says both', async () => {
   writeFileSync(env, `${readFileSync(env, 'utf8')}REPORTS_NOTE=mine\n`)
   const before = readFileSync(env, 'utf8')
-  const again = await init(...FLAGS, '--force')
+  const again = await runOperator(['init', ...FLAGS, '--force'], {}, place.path)
   assert.equal(again.code, 0, again.err + again.out)
   for (const secretIn of [keyIn, tokenIn])
     assert.equal(secretIn(env), secretIn(join(place.path, copiesOf('.env')[0] ?? '')))

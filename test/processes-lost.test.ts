@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { request } from 'node:http'
-import { after, afterEach, before, beforeEach, test } from 'node:test'
+import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { freePort } from './harness/free-port.ts'
@@ -18,14 +18,7 @@ let served: Served
 let port: number
 
 before(async () => {
-  database = await createTestDatabase()
-})
-after(async () => {
-  await database?.drop()
-  place.remove()
-})
-beforeEach(async () => {
-  port = await freePort()
+  ;[database, port] = await Promise.all([createTestDatabase(), freePort()])
   served = startServed({
     ...{ DATABASE_URL: database.connectionString, PORT: String(port), PROCESSES: '3', DATA_DIR: place.path },
     ...{ BASE_URL: `http://127.0.0.1:${port}`, MASTER_KEY: TEST_MASTER_KEY.toString('base64') },
@@ -34,19 +27,28 @@ beforeEach(async () => {
   })
   await served.ready()
 })
-afterEach(() => served?.end('SIGTERM'))
+after(async () => {
+  await served?.end('SIGTERM')
+  await database?.drop()
+  place.remove()
+})
 
 const parentId = (): number => served.child.pid ?? 0
 
 const listProcesses = (): number[] =>
   readFileSync(`/proc/${parentId()}/task/${parentId()}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number)
 
+/** What one process knows of all, or why it was not said. */
 const scrape = (): Promise<string> =>
   new Promise((resolve) => {
     const headers = { authorization: 'Bearer scrape-me-please' }
     const place = { host: '127.0.0.1', port, path: '/metrics', headers, agent: false }
     const call = request({ ...place, timeout: 10_000 }, (answer) => {
-      answer.resume().on('end', () => resolve(String(answer.statusCode)))
+      let text = ''
+      answer.on('data', (chunk: Buffer) => {
+        text += chunk
+      })
+      answer.on('end', () => resolve(text)).on('error', (error) => resolve(error.message))
     })
     call.on('timeout', () => call.destroy()).on('error', (error) => resolve(error.message))
     call.end()
@@ -62,12 +64,22 @@ function limitFiles(more: number): void {
 const isThere = (): void =>
   assert.equal(served.child.exitCode, null, `the whole service is gone:\n${served.words().slice(-1500)}`)
 
-const untilWhole = () =>
-  eventually(
+/** Three processes, and each is ready: the next test begins with what the first had. */
+async function untilWhole(): Promise<void> {
+  await eventually(
     async () => listProcesses(),
     ({ length }) => length === 3,
     30_000,
   )
+  await eventually(
+    async () => {
+      await sleep(500) // a scrape is work for each of them
+      return new Set((await scrape()).match(/process="[a-z]+-\d"/g))
+    },
+    ({ size }) => size === 3,
+    30_000,
+  )
+}
 
 test('a process that dies while the parent writes to it is replaced, and the parent goes on', async () => {
   const [, , last = 0] = listProcesses()

@@ -12,7 +12,7 @@ const ROOT = join(import.meta.dirname, '..')
 
 let shop: Shop
 let client: Comptoir
-const folders: string[] = []
+let shopFolder: string | undefined
 
 before(async () => {
   shop = await openShop({ allEvents: true })
@@ -21,7 +21,7 @@ before(async () => {
 })
 after(async () => {
   await shop?.stop()
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+  if (shopFolder !== undefined) rmSync(shopFolder, { recursive: true, force: true })
 })
 
 test('what is generated of the SDK is what the OpenAPI document says', async () => {
@@ -124,9 +124,10 @@ function nodes(): string[] {
   return [...versions.values()]
 }
 
+/** The folder of a shop that has the package; packed and installed once. */
 function install(): string {
+  if (shopFolder !== undefined) return shopFolder
   const folder = mkdtempSync(join(tmpdir(), 'comptoir-sdk-'))
-  folders.push(folder)
   const run = (command: string, args: string[], cwd: string): void => {
     const done = spawnSync(command, args, { cwd, encoding: 'utf8' })
     assert.equal(done.status, 0, `${command} ${args.join(' ')}\n${done.stdout}\n${done.stderr}`)
@@ -139,6 +140,7 @@ function install(): string {
     readdirSync(join(folder, 'node_modules')).filter((name) => !name.startsWith('.')),
     ['@comptoir'],
   )
+  shopFolder = folder
   return folder
 }
 
@@ -228,25 +230,10 @@ export const wrong = isComptoirError(new Error(), 'ORDER_NOT_FOUNT')
 
 test('its types hold in a strict project, as ESM and as CommonJS', () => {
   const folder = install()
-  for (const [file, module] of [
-    ['use.mts', 'nodenext'],
-    ['use.cts', 'nodenext'],
-  ] as const) {
-    writeFileSync(join(folder, file), TYPED)
-    const tsc = join(ROOT, 'node_modules/typescript-compiler/bin/tsc')
-    const args = [
-      '--strict',
-      '--noEmit',
-      '--ignoreConfig',
-      '--target',
-      'es2022',
-      '--lib',
-      'es2022,dom',
-      '--module',
-      module,
-      file,
-    ]
-    const done = spawnSync(process.execPath, [tsc, ...args], { cwd: folder, encoding: 'utf8' })
-    assert.equal(done.status, 0, done.stdout)
-  }
+  const files = ['use.mts', 'use.cts']
+  for (const file of files) writeFileSync(join(folder, file), TYPED)
+  const tsc = join(ROOT, 'node_modules/typescript-compiler/bin/tsc')
+  const flags = '--strict --noEmit --ignoreConfig --target es2022 --lib es2022,dom --module nodenext'.split(' ')
+  const done = spawnSync(process.execPath, [tsc, ...flags, ...files], { cwd: folder, encoding: 'utf8' })
+  assert.equal(done.status, 0, done.stdout)
 })

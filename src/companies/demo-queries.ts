@@ -1,17 +1,21 @@
 import { type Queryable, sql } from '../db/db.ts'
 
-export type DemoRows = {
+export type DemoUsers = {
   companyId: string
   managerId: string
-  salesPointId: string
-  collectorId: string
-  apiKeyId: string
-  webhookSecretSealed: string
   managerEmail: string
   managerPasswordHash: string
   superAdminId: string
   superAdminEmail: string
   superAdminPasswordHash: string
+}
+
+export type DemoRows = {
+  companyId: string
+  salesPointId: string
+  collectorId: string
+  apiKeyId: string
+  webhookSecretSealed: string
   merchantIdentifier: string
   apiKey: string
   apiSecretHash: string
@@ -21,22 +25,12 @@ export type DemoRows = {
   baseUrl: string
 }
 
-/** The demo merchant: company, manager, till and API key. Leaves existing rows unchanged. */
+/** The demo merchant: company, till, button and API key. Leaves existing rows unchanged. */
 export async function insertDemo(q: Queryable, demo: DemoRows): Promise<void> {
   await q.run(sql`
     with company as (
       insert into companies (id, name, country, approved, webhook_secret_sealed)
       values (${demo.companyId}, 'Café de la Gare', 'FR', true, ${demo.webhookSecretSealed}) on conflict do nothing
-    ), manager as (
-      insert into users (id, email, email_key, password_hash, first_name, last_name, role, company_id, verified_at,
-        approved_at, two_factor_enabled)
-      values (${demo.managerId}, ${demo.managerEmail}, ${demo.managerEmail}, ${demo.managerPasswordHash}, 'Maud', 'Gérant',
-        'Manager', ${demo.companyId}, now(), now(), true) on conflict do nothing
-    ), operator as (
-      insert into users (id, email, email_key, password_hash, first_name, last_name, role, verified_at, approved_at,
-        two_factor_enabled)
-      values (${demo.superAdminId}, ${demo.superAdminEmail}, ${demo.superAdminEmail}, ${demo.superAdminPasswordHash},
-        'Otto', 'Betreiber', 'SuperAdmin', now(), now(), true) on conflict do nothing
     ), point as (
       insert into sales_points (id, company_id, name, city, country)
       values (${demo.salesPointId}, ${demo.companyId}, 'Café de la Gare', 'Lyon', 'FR') on conflict do nothing
@@ -50,5 +44,23 @@ export async function insertDemo(q: Queryable, demo: DemoRows): Promise<void> {
     )
     insert into api_keys (id, company_id, name, public_id, secret_hash, scopes)
     values (${demo.apiKeyId}, ${demo.companyId}, 'Demo server', ${demo.apiKey}, ${demo.apiSecretHash}, ${demo.scopes})
+    on conflict do nothing`)
+}
+
+export async function hasDemoUsers(q: Queryable, ids: readonly string[]): Promise<boolean> {
+  const { found } = await q.one<{ found: bigint }>(sql`select count(*) as found from users where id = any(${ids})`)
+  return found === BigInt(ids.length)
+}
+
+/** Whoever logs in to it. Leaves existing rows unchanged. */
+export async function insertDemoUsers(q: Queryable, demo: DemoUsers): Promise<void> {
+  await q.run(sql`
+    insert into users (id, email, email_key, password_hash, first_name, last_name, role, company_id, verified_at,
+      approved_at, two_factor_enabled)
+    values
+      (${demo.managerId}, ${demo.managerEmail}, ${demo.managerEmail}, ${demo.managerPasswordHash}, 'Maud', 'Gérant',
+        'Manager', ${demo.companyId}, now(), now(), true),
+      (${demo.superAdminId}, ${demo.superAdminEmail}, ${demo.superAdminEmail}, ${demo.superAdminPasswordHash},
+        'Otto', 'Betreiber', 'SuperAdmin', null, now(), now(), true)
     on conflict do nothing`)
 }

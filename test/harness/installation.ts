@@ -7,8 +7,8 @@ import { openDb, sql } from '../../src/db/db.ts'
 import { findEmbeddedPostgres } from '../../src/db/embedded/embedded.ts'
 import { openVault } from '../../src/kernel/vault.ts'
 import { EVENTS } from '../../src/webhooks/outbox/events.ts'
+import type { WantedCommand } from './answer-commands.ts'
 import { bareEnv } from './bare-env.ts'
-import type { WantedCommand } from './command-runner.ts'
 import { MAIN, programFile } from './programs.ts'
 import { insertMerchant, type Merchant, TEST_MASTER_KEY } from './service.ts'
 
@@ -36,15 +36,14 @@ export function runOperator(args: readonly string[], env: Record<string, string>
   return new Promise((resolve) => child.once('close', (code) => resolve({ code, out, err })))
 }
 
-export type Operator = {
-  /** Like `runOperator`, after the commands before it. */
-  run(args: readonly string[], env: Record<string, string>, cwd: string): Promise<Ended>
+/** A process that runs commands, one after another: to load the program takes most of what one costs. */
+export type Runner = {
+  run(wanted: WantedCommand): Promise<Ended>
   close(): Promise<void>
 }
 
-/** For many commands: one process runs them, one after another. To load the program takes most of what one costs. */
-export function openOperator(): Operator {
-  const child = fork(programFile('command-runner'), [], { env: operatorEnv({}), execArgv: [] })
+function openRunner(file: string, env: Record<string, string>): Runner {
+  const child = fork(file, [], { env, execArgv: [] })
   const ended = once(child, 'exit')
   let last: Promise<unknown> = Promise.resolve()
   const ask = async (wanted: WantedCommand): Promise<Ended> => {
@@ -55,8 +54,8 @@ export function openOperator(): Operator {
     throw new Error(`the process that should run ${wanted.args.join(' ')} ended with ${answer}`)
   }
   return {
-    run(args, env, cwd) {
-      const next = last.then(() => ask({ args, env: operatorEnv(env), cwd }))
+    run(wanted) {
+      const next = last.then(() => ask(wanted))
       last = next.catch(() => {})
       return next
     },
@@ -66,6 +65,22 @@ export function openOperator(): Operator {
     },
   }
 }
+
+export type Operator = {
+  /** Like `runOperator`, after the commands before it. */
+  run(args: readonly string[], env: Record<string, string>, cwd: string): Promise<Ended>
+  close(): Promise<void>
+}
+
+/** For many commands of the service's bin. */
+export function openOperator(): Operator {
+  const { run, close } = openRunner(programFile('command-runner'), operatorEnv({}))
+  return { run: (args, env, cwd) => run({ args, env: operatorEnv(env), cwd }), close }
+}
+
+/** For many of the developer's commands. That a process of one ends is not asked here: a test types it itself. */
+export const openDeveloper = (home: string): Runner =>
+  openRunner(join(import.meta.dirname, 'developer-runner.ts'), { ...bareEnv(), HOME: home })
 
 /** Short: a socket lies in it. */
 export function newFolder(): { path: string; remove(): void } {

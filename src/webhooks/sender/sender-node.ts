@@ -5,6 +5,7 @@ import { ownedBuckets } from '../outbox/buckets.ts'
 import {
   DEAD_AFTER_MS,
   deleteNode,
+  hasDeadNodes,
   insertNode,
   type KnownNode,
   takeOverDeadNodes,
@@ -111,6 +112,7 @@ export class SenderNode {
     if (this.#isBusy) return
     this.#isBusy = true
     await this.#guard(async () => {
+      if (!(await hasDeadNodes(this.#db, this.#instance, DEAD_AFTER_MS))) return
       const takeover = await this.#db.tx((tx) => takeOverDeadNodes(tx, this.#instance, DEAD_AFTER_MS))
       if (takeover.instances.length > 0) this.#events.tookOver(takeover)
     })

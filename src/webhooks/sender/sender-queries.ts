@@ -170,13 +170,22 @@ export const updateHeartbeat = (db: Db, instance: string): Promise<Heartbeat | u
 
 export type Takeover = { instances: string[]; deliveries: number }
 
+const isSilent = (instance: string, deadAfterMs: number): Sql =>
+  sql`instance <> ${instance} and seen_at < clock_timestamp() - ${deadAfterMs} * interval '1 millisecond'`
+
+/** Asked twice a second, and nearly always false: no transaction, which would be three statements. */
+export async function hasDeadNodes(db: Db, instance: string, deadAfterMs: number): Promise<boolean> {
+  const { found } = await db.one<{ found: boolean }>(
+    sql`select exists (select from sender_nodes where ${isSilent(instance, deadAfterMs)}) as found`,
+  )
+  return found
+}
+
 /** Removes nodes that have been silent for `deadAfterMs` and makes their leases due. */
 export async function takeOverDeadNodes(tx: Tx, instance: string, deadAfterMs: number): Promise<Takeover> {
   const dead = await tx.many<{ instance: string }>(sql`
     delete from sender_nodes where name in (
-      select name from sender_nodes
-      where instance <> ${instance} and seen_at < clock_timestamp() - ${deadAfterMs} * interval '1 millisecond'
-      for update skip locked)
+      select name from sender_nodes where ${isSilent(instance, deadAfterMs)} for update skip locked)
     returning instance`)
   const instances = dead.map((row) => row.instance)
   return { instances, deliveries: instances.length === 0 ? 0 : await releaseLeases(tx, instances) }
