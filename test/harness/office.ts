@@ -22,11 +22,14 @@ export async function nextCode(baseUrl: string, email: string, before: number): 
 export const countCodes = async (baseUrl: string, email: string): Promise<number> =>
   (await readMails(baseUrl, email)).filter(({ subject }) => CODE_MAIL.test(subject)).length
 
-/** Types e-mail and password, and the mailed code where one is asked for. */
+/**
+ * Types e-mail and password, and the mailed code where one is asked for. The labels are exact: while a sign-out is under
+ * way, the screen before may still show a field that searches for an email.
+ */
 export async function logInOnPage(page: Page, baseUrl: string, email: string, password = PASSWORD): Promise<void> {
   const before = await countCodes(baseUrl, email)
-  await page.getByLabel('Email').fill(email)
-  await page.getByLabel('Password').fill(password)
+  await page.getByLabel('Email', { exact: true }).fill(email)
+  await page.getByLabel('Password', { exact: true }).fill(password)
   await page.getByRole('button', { name: 'Log in' }).click()
   const code = page.getByLabel('Code from the email')
   const inside = page.locator('#content')
