@@ -45,7 +45,7 @@ const LANGUAGES = [
 const HOSTILE = `<img src=x onerror="window.hacked=1">`
 
 test('a key made on the page stands in the code of every language, and the order that the code makes shows up', async () => {
-  const { page, context } = await enter('/developer')
+  const { page, leave } = await enter('/developer')
   await page.getByRole('button', { name: 'Make a key for this code' }).click()
   await page.getByText('The code below carries the key').waitFor()
   const sample = page.locator('pre').first()
@@ -79,11 +79,11 @@ test('a key made on the page stands in the code of every language, and the order
   assert.equal(await page.getByText(/sk_/).count(), 0, 'the secret is gone when the page was left')
   const kept = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }]))
   assert.equal(/sk_/.test(kept), false)
-  await context.close()
+  await leave()
 })
 
 test('an impatient Escape does not lose a secret that is shown only now', async () => {
-  const { page, context } = await enter('/keys')
+  const { page, leave } = await enter('/keys')
   await page.getByRole('button', { name: 'New key' }).click()
   await page.getByLabel('Name').fill('till server')
   await page.getByRole('button', { name: 'Create the key' }).click()
@@ -96,19 +96,19 @@ test('an impatient Escape does not lose a secret that is shown only now', async 
   assert.equal(await dialog.innerText(), shown)
   await dialog.getByRole('button', { name: 'I have copied it' }).click()
   await dialog.waitFor({ state: 'detached' })
-  await context.close()
+  await leave()
 })
 
 test('who typed a code that no command line shows types another', async () => {
-  const { page, context } = await enter('/device?code=AAAA-AAAA')
+  const { page, leave } = await enter('/device?code=AAAA-AAAA')
   await page.getByRole('button', { name: 'Enter another code' }).click()
   await page.getByPlaceholder('XXXX-XXXX').waitFor()
-  await context.close()
+  await leave()
 })
 
 test('a test event is sent from the page, and a hostile answer shows as text', async () => {
   receiver.answer('/hook', (_request, response) => void response.writeHead(418).end(HOSTILE))
-  const { page, context } = await enter('/webhooks')
+  const { page, leave } = await enter('/webhooks')
   await page.getByLabel('Your server’s address').fill(`${receiver.url}/hook`)
   await page.getByRole('region', { name: 'Send a test event' }).getByLabel('Event').selectOption('order.refunded')
   await page.getByRole('button', { name: 'Send the test event' }).click()
@@ -117,16 +117,16 @@ test('a test event is sent from the page, and a hostile answer shows as text', a
   await page.getByText(HOSTILE).waitFor()
   assert.equal(receiver.at('/hook')[0]?.headers['service-event'], 'order.refunded')
   assert.equal(await page.evaluate('"hacked" in window'), false)
-  await context.close()
+  await leave()
 })
 
 test('a refused request is found among the refused alone', async () => {
   await manager.client.call('POST', 'confirm_conversion/request', { amount: '0.01', fromAsset: 'EUR' })
-  const { page, context } = await enter('/requests')
+  const { page, leave } = await enter('/requests')
   await page.getByLabel('Only refused and failed requests').check()
   await page.getByText('VALIDATION_FAILED').first().waitFor()
   assert.match(new URL(page.url()).search, /status=failed/)
-  await context.close()
+  await leave()
 })
 
 test('comptoir login waits, the page says who asks, and once it is confirmed the terminal has its key until logout', async () => {
@@ -146,7 +146,7 @@ test('comptoir login waits, the page says who asks, and once it is confirmed the
     async () => /confirm the code (\S+)/.exec(said)?.[1] ?? '',
     (found) => found !== '',
   )
-  const { page, context } = await enter('/device')
+  const { page, leave } = await enter('/device')
   await page.getByLabel('Code', { exact: true }).fill(code.toLowerCase())
   await page.getByRole('button', { name: 'Continue' }).click()
   await page.getByText(`comptoir on ${hostname()}`).waitFor()
@@ -173,6 +173,6 @@ test('comptoir login waits, the page says who asks, and once it is confirmed the
   await goTo(page, '/keys')
   await goTo(page, `/device?code=${code}`)
   await page.getByText('No login waits under this code').waitFor()
-  await context.close()
+  await leave()
   rmSync(folder, { recursive: true })
 })

@@ -27,7 +27,7 @@ const enter = (role: UserRole, path = '') =>
   enterOffice(browser, world.shop.host.baseUrl, { email: world.people[role].email, path })
 
 test('the operator reads doctor’s list, queues, processes, and how each endpoint of a chain answers', async () => {
-  const { page, context } = await enter('SuperAdmin', '/operator?tab=system')
+  const { page, leave } = await enter('SuperAdmin', '/operator?tab=system')
   for (const name of ['database', 'schema', 'mail']) await page.getByText(name, { exact: true }).waitFor()
   const row = page.getByRole('row', { name: /Mispayments to decide/ })
   assert.match(await row.innerText(), /\b1\b/, 'the underpaid order waits')
@@ -35,11 +35,11 @@ test('the operator reads doctor’s list, queues, processes, and how each endpoi
   assert.match(await chain.innerText(), /Up to date/)
   assert.match(await chain.getByRole('row').nth(1).innerText(), /^1\s+Answers\s+\d+/)
   assert.deepEqual(await listFaultsOfBothSchemes(page), [])
-  await context.close()
+  await leave()
 })
 
 test('wallets show what is left and what may leave, and the plan of a sweep moves nothing', async () => {
-  const { page, context } = await enter('SuperAdmin', '/operator?tab=wallets')
+  const { page, leave } = await enter('SuperAdmin', '/operator?tab=wallets')
   const wallet = page.getByRole('region', { name: /^Pays refunds and settlements/ })
   await wallet.getByText('Enough').waitFor({ timeout: 90_000 })
   assert.match(await wallet.innerText(), /USDC/)
@@ -53,11 +53,11 @@ test('wallets show what is left and what may leave, and the plan of a sweep move
   await page.getByText('its order is AWAITING').waitFor()
   assert.equal((await world.shop.host.db.many(sql`select 1 from sweeps`)).length, 0)
   assert.deepEqual(await listFaultsOfBothSchemes(page), [])
-  await context.close()
+  await leave()
 })
 
 test('a company’s limits are changed in place, and none of them changes by accident', async () => {
-  const { page, context } = await enter('SuperAdmin', '/operator')
+  const { page, leave } = await enter('SuperAdmin', '/operator')
   const { db } = world.shop.host
   const { companyId } = world.shop.merchant
   const read = async () => {
@@ -81,11 +81,11 @@ test('a company’s limits are changed in place, and none of them changes by acc
     [Number(after.max_order_amount), after.refund_limits],
     [2500, { Manager: { single: '50.000000', day: null } }],
   )
-  await context.close()
+  await leave()
 })
 
 test('what the operator announces stands above every page of every role as text, until it is taken down', async () => {
-  const { page, context } = await enter('SuperAdmin', '/operator?tab=announcements')
+  const { page, leave } = await enter('SuperAdmin', '/operator?tab=announcements')
   const words = `Pause tonight ${HOSTILE}`
   await page.getByLabel('What everybody should know').fill(words)
   await page.getByLabel('Kind').selectOption('warn')
@@ -96,15 +96,15 @@ test('what the operator announces stands above every page of every role as text,
     await other.page.locator('#content').getByText(words).waitFor()
     assert.equal(await other.page.evaluate('"hacked" in window'), false)
     assert.deepEqual(await listAxeFaults(other.page), [])
-    await other.context.close()
+    await other.leave()
   }
   await page.getByRole('button', { name: 'Take it down' }).click()
   await page.getByText('Nothing is announced.').waitFor()
-  await context.close()
+  await leave()
 })
 
 test('the audit log is found by a person’s e-mail, proves itself whole, and names the entry that was changed', async () => {
-  const { page, context } = await enter('SuperAdmin', '/audit')
+  const { page, leave } = await enter('SuperAdmin', '/audit')
   await page.getByLabel('Who').fill(world.people.Cashier.email)
   await page.locator('summary').getByText('Carl Kasse').first().waitFor()
   await page.getByRole('button', { name: 'Prove that nothing is missing' }).click()
@@ -117,7 +117,7 @@ test('the audit log is found by a person’s e-mail, proves itself whole, and na
   })
   await page.getByRole('button', { name: 'Prove that nothing is missing' }).click()
   await page.getByText(/^Broken at entry 3/).waitFor()
-  await context.close()
+  await leave()
 })
 
 /** Dialogs by the page they open on and the button that opens them. */
@@ -142,7 +142,7 @@ const DIALOGS: [string, (page: Page) => Promise<void>][] = [
 ]
 
 test('axe finds no fault on open dialogs, in both schemes', async () => {
-  const { page, context } = await enter('Manager')
+  const { page, leave } = await enter('Manager')
   const faults: string[] = []
   for (const [path, open] of DIALOGS) {
     await goTo(page, path)
@@ -152,7 +152,7 @@ test('axe finds no fault on open dialogs, in both schemes', async () => {
     await page.keyboard.press('Escape')
   }
   assert.deepEqual(faults, [])
-  await context.close()
+  await leave()
 })
 
 test('money that left its chain after it counted is decided about on the screen: who bears the loss, and why', async () => {
@@ -161,7 +161,7 @@ test('money that left its chain after it counted is decided about on the screen:
   await shop.chain.mine(10)
   const { code } = await createPaid(shop, { amount: '33.00' })
   await shop.chain.reorg(4)
-  const { page, context } = await enter('SuperAdmin', `/mispayments?status=open&company=${shop.merchant.companyId}`)
+  const { page, leave } = await enter('SuperAdmin', `/mispayments?status=open&company=${shop.merchant.companyId}`)
   const card = page.locator('article', { hasText: 'left the chain' })
   await card.waitFor()
   for (const name of ['Accept', 'Refund', 'Ignore']) assert.equal(await card.getByRole('button', { name }).count(), 0)
@@ -178,7 +178,7 @@ test('money that left its chain after it counted is decided about on the screen:
   const rows = await shop.host.db.many<{ borneBy: string; decidedBy: string }>(sql`
     select m.borne_by, m.decided_by from mispayments m join orders o on o.id = m.order_id where o.code = ${code}`)
   assert.deepEqual(rows, [{ borneBy: 'operator', decidedBy: `user:${world.people.SuperAdmin.id}` }])
-  await context.close()
+  await leave()
 })
 
 test('axe finds no fault on the pages before the login', async () => {

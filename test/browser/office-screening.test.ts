@@ -41,7 +41,7 @@ const rowOf = (page: Page, wallet: string) => page.locator('li', { has: page.loc
 test('a held sender is released, and another is returned, with evidence in sight and a reason', async () => {
   const first = await heldOrder({ risk: 'Medium' })
   const second = await heldOrder({ trm: { riskType: 'COUNTERPARTY', level: 10 } })
-  const { page, context, complaints } = await enterOffice(browser, world.host.baseUrl, { email, path: PATH })
+  const { page, leave, complaints } = await enterOffice(browser, world.host.baseUrl, { email, path: PATH })
   // the name that stands on the order and that its payer reads aloud
   const { data } = await world.host.call<{ shortCode: string }>('GET', `status/${first.order.code}`)
   const ofOrder = { name: data.shortCode }
@@ -63,7 +63,7 @@ test('a held sender is released, and another is returned, with evidence in sight
   await world.reaches(second.order.code, 'KYT_FAILED')
   await page.keyboard.press('Escape')
   assert.deepEqual(faultsOf(complaints), [])
-  await context.close()
+  await leave()
 })
 
 test('axe finds no fault in the queue and the dialog, in both schemes; a phone does not scroll sideways', async () => {
@@ -79,7 +79,7 @@ test('axe finds no fault in the queue and the dialog, in both schemes; a phone d
     from screenings where order_id = ${order.orderId}`)
   const faults: string[] = []
   for (const [device, options] of Object.entries({ desk: DESK, phone: PHONE })) {
-    const { page, context, complaints } = await enterOffice(browser, world.host.baseUrl, { email, path: PATH, options })
+    const { page, leave, complaints } = await enterOffice(browser, world.host.baseUrl, { email, path: PATH, options })
     for (const scheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' })
       await rowOf(page, wallet).waitFor()
@@ -94,7 +94,7 @@ test('axe finds no fault in the queue and the dialog, in both schemes; a phone d
     faults.push(...(await listAxeFaults(page)).map((fault) => `${device} dialog: ${fault}`))
     if (SCREENSHOTS) await page.screenshot({ path: `${SCREENSHOTS}/screening-dialog-${device}.png` })
     assert.deepEqual(faultsOf(complaints), [])
-    await context.close()
+    await leave()
   }
   assert.deepEqual(faults, [])
 })
@@ -102,9 +102,9 @@ test('axe finds no fault in the queue and the dialog, in both schemes; a phone d
 test('a manager sees his own company only', async () => {
   const { wallet } = await heldOrder({ risk: 'Medium' })
   const manager = await registerManager(world.host.baseUrl)
-  const { page, context } = await enterOffice(browser, world.host.baseUrl, { email: manager.email })
+  const { page, leave } = await enterOffice(browser, world.host.baseUrl, { email: manager.email })
   await goTo(page, PATH)
   await page.getByText('Nothing here').waitFor()
   assert.equal(await rowOf(page, wallet).count(), 0)
-  await context.close()
+  await leave()
 })

@@ -20,8 +20,8 @@ after(async () => {
   await world?.stop()
 })
 
-const enter = (role: UserRole, path = '') =>
-  enterOffice(browser, world.shop.host.baseUrl, { email: world.people[role].email, path })
+const enter = (role: UserRole, path = '', { freshLogin = false } = {}) =>
+  enterOffice(browser, world.shop.host.baseUrl, { email: world.people[role].email, path, freshLogin })
 
 const SCREENS = [
   '/',
@@ -73,7 +73,7 @@ const PLANTED: [string, ((page: Page) => Promise<unknown>)?][] = [
 ]
 
 test('axe finds no fault on any screen, in both schemes at a desk and on a phone, and every screen fits', async () => {
-  const { page, context, complaints } = await enter('Manager')
+  const { page, leave, complaints } = await enter('Manager')
   const paths = [...SCREENS, ...Object.values(world.orders).map((code) => `/orders/${code}`)]
   const faults: string[] = []
   for (const device of ['desk', 'phone'] as const) {
@@ -93,11 +93,11 @@ test('axe finds no fault on any screen, in both schemes at a desk and on a phone
     complaints.filter((text) => !/401/.test(text)),
     [],
   )
-  await context.close()
+  await leave()
 })
 
 test('names, goods, aliases, answers of webhooks and of providers show as text wherever they stand', async () => {
-  const { page, context, complaints } = await enter('Manager')
+  const { page, leave, complaints } = await enter('Manager')
   const unseen: string[] = []
   const look = async (where: string, place = '#content'): Promise<void> => {
     const isShown = await page
@@ -127,11 +127,11 @@ test('names, goods, aliases, answers of webhooks and of providers show as text w
     complaints.filter((text) => !/401/.test(text)),
     [],
   )
-  await context.close()
+  await leave()
 })
 
 test('an order and a statement print in black on white, whole, and without what is only for a screen', async () => {
-  const { page, context } = await enter('Manager')
+  const { page, leave } = await enter('Manager')
   await page.evaluate('localStorage.setItem("scheme", "dark"); document.documentElement.dataset.scheme = "dark"')
   for (const [path, words] of [
     [`/orders/${world.orders.paid}`, 'What happened'],
@@ -154,7 +154,7 @@ test('an order and a statement print in black on white, whole, and without what 
     assert.equal(cut, 0, `${path}: a table is cut`)
     await page.emulateMedia({ media: 'screen' })
   }
-  await context.close()
+  await leave()
 })
 
 const READER = [
@@ -212,7 +212,7 @@ const MAY: Partial<Record<UserRole, readonly string[]>> = { Observer: [], Cashie
 
 for (const role of Object.keys(MENUS) as UserRole[]) {
   test(`${role} comes in with a mailed code where one is asked, and is offered what the role may do`, async () => {
-    const { page, context } = await enter(role)
+    const { page, leave } = await enter(role, '', { freshLogin: true })
     const refused: string[] = []
     page.on('response', (response) => response.status() === 403 && refused.push(response.url()))
     const names = await page.locator('nav').first().getByRole('link').allInnerTexts()
@@ -246,7 +246,7 @@ for (const role of Object.keys(MENUS) as UserRole[]) {
     }
     // no screen asks for what the role is refused
     assert.deepEqual(refused, [])
-    await context.close()
+    await leave()
   })
 }
 
@@ -255,10 +255,10 @@ test('the dialog that changes a role begins at the present one, and offers those
   const { id, email } = await insertPerson(db, 'Association', world.shop.merchant.companyId, '-')
   await db.run(sql`
     update users set company_id = (select company_id from users where id = ${world.people.Association.id}) where id = ${id}`)
-  const { page, context } = await enter('Association', '/people')
+  const { page, leave } = await enter('Association', '/people')
   await page.locator('article', { hasText: email }).getByRole('button', { name: 'Change the role' }).click()
   const role = page.getByRole('dialog').getByLabel('Role')
   assert.equal(await role.inputValue(), 'Association')
   assert.deepEqual(await role.locator('option').allTextContents(), ['Cashier', 'Observer', 'Association'])
-  await context.close()
+  await leave()
 })

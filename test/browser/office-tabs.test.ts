@@ -81,7 +81,7 @@ test('a code asked again within a minute is not said to be sent: the newest one 
 })
 
 test('saving one form of the company leaves alone what was typed into the form beside it', async () => {
-  const { page, context } = await enter('/shop')
+  const { page, leave } = await enter('/shop')
   const left = page.locator('form', { has: page.locator('input[name=siret]') })
   const right = page.locator('form', { has: page.locator('input[name=displayName]') })
   const save = async (form: typeof left): Promise<void> => {
@@ -101,23 +101,23 @@ test('saving one form of the company leaves alone what was typed into the form b
   await save(right)
   assert.equal(await left.locator('input[name=name]').inputValue(), 'Half a name')
   assert.equal(await right.locator('input[name=displayName]').inputValue(), 'Typed and not saved')
-  await context.close()
+  await leave()
 })
 
 test('a field that the service refuses is explained in the language of the reader', async () => {
-  const { page, context } = await enter()
+  const { page, leave } = await enter()
   await page.goto(`${base()}/app/shop?lang=de`)
   // good enough for the browser, not for a mail
   await page.locator('input[name=supportEmail]').fill('help@shop')
   const form = page.locator('form', { has: page.locator('input[name=supportEmail]') })
   await form.locator('button[type=submit]').click()
   await form.getByRole('alert').getByText('muss eine E-Mail-Adresse sein').waitFor()
-  await context.close()
+  await leave()
 })
 
 test('a payment that is too small is not to be waited for once its order has ended', async () => {
   const { db } = world.shop.host
-  const { page, context } = await enter('/mispayments')
+  const { page, leave } = await enter('/mispayments')
   await page.getByText('wait for the rest').first().waitFor()
   for (const status of ['EXPIRED', 'CANCELLED']) {
     await db.run(sql`update orders set status = ${status} where code = ${world.orders.under}`)
@@ -125,5 +125,5 @@ test('a payment that is too small is not to be waited for once its order has end
     await page.getByText('less than the order asks for, and the order has ended').waitFor()
     assert.equal(await page.getByText('wait for the rest').count(), 0)
   }
-  await context.close()
+  await leave()
 })

@@ -52,7 +52,7 @@ test('a refund or an order whose answer got lost is not made twice when the butt
   await shop.makeFinal()
   await shop.reaches(code, 'PAID')
   const { id: orderId } = await db().one<{ id: string }>(sql`select id from orders where code = ${code}`)
-  const { page, context } = await enter('Manager', `/orders/${code}`)
+  const { page, leave } = await enter('Manager', `/orders/${code}`)
   await page.getByRole('button', { name: 'Refund', exact: true }).click()
   const dialog = page.getByRole('dialog')
   await dialog.locator('input[name=amount]').fill('10')
@@ -77,7 +77,7 @@ test('a refund or an order whose answer got lost is not made twice when the butt
   await page.getByRole('button', { name: 'Create the order' }).click()
   await page.getByRole('heading', { name: 'Ready to be paid' }).waitFor()
   assert.equal((await count()) - orders, 1)
-  await context.close()
+  await leave()
 })
 
 test('a tab reloads as the person who logged in beside it, instead of silently acting as them', async () => {
@@ -100,7 +100,7 @@ test('a tab reloads as the person who logged in beside it, instead of silently a
 
 test('events, a secret and an open dialog of one company do not outlive the switch to another', async () => {
   await db().run(sql`update companies set optional_events = '{order.expired}' where id in (${own}, ${other})`)
-  const { page, context } = await enter('SuperAdmin', `/webhooks?company=${own}`)
+  const { page, leave } = await enter('SuperAdmin', `/webhooks?company=${own}`)
   await page.locator('#content').getByRole('button', { name: 'Show the secret', exact: true }).click()
   await page.getByText(/^whsec_/).waitFor()
   const box = page.locator('input[name="order.cancelled"]')
@@ -119,7 +119,7 @@ test('events, a secret and an open dialog of one company do not outlive the swit
   await page.evaluate('history.back()')
   await page.waitForURL(new RegExp(own))
   await page.getByRole('dialog').waitFor({ state: 'detached' })
-  await context.close()
+  await leave()
 })
 
 test('an operator’s dialogs leave alone what a colleague changed meanwhile, and the next person sees nothing of it', async () => {
@@ -169,7 +169,7 @@ test('an operator’s dialogs leave alone what a colleague changed meanwhile, an
 })
 
 test('a shop’s forms send only what was changed, and a cashier whose role changes loses the tills for good', async () => {
-  const { page, context } = await enter('Manager', '/shop')
+  const { page, leave } = await enter('Manager', '/shop')
   const dialog = page.getByRole('dialog')
   const form = page.locator('form', { has: page.locator('input[name=displayName]') })
   await form.waitFor()
@@ -220,5 +220,5 @@ test('a shop’s forms send only what was changed, and a cashier whose role chan
   await dialog.locator('button[type=submit]').click()
   await dialog.waitFor({ state: 'detached' })
   assert.equal(await page.getByRole('button', { name: 'Undo' }).count(), 0, 'it could not give the tills back')
-  await context.close()
+  await leave()
 })

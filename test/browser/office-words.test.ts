@@ -33,7 +33,7 @@ async function speak(page: Page, lang: string, path: string): Promise<void> {
 const complaint = (page: Page): Promise<string> => page.getByRole('alert').last().innerText()
 
 test('an amount that is not accepted is answered in German with what is wrong, and 1.234,56 is accepted', async () => {
-  const { page, context } = await enter('Manager')
+  const { page, leave } = await enter('Manager')
   await speak(page, 'de', '/orders/new')
   const refused: Record<string, string> = {
     '0': 'Der kleinste Betrag ist 0,10\u00a0€.',
@@ -66,11 +66,11 @@ test('an amount that is not accepted is answered in German with what is wrong, a
   await page.getByRole('dialog').getByText('1.250 ist nicht eindeutig.').waitFor()
   await euros.fill('12,50')
   assert.match(await page.getByLabel(/Betrag in USDC/).inputValue(), /^13,50?/)
-  await context.close()
+  await leave()
 })
 
 test('a field that is refused has the name that the form gives it, in the reader’s language', async () => {
-  const { page, context } = await enter('Manager')
+  const { page, leave } = await enter('Manager')
   await speak(page, 'de', '/shop')
   const form = page.locator('form', { has: page.locator('input[name=vatNumber]') })
   await form.getByLabel('USt-IdNr. / MWST-Nr.').fill('DE12345')
@@ -79,11 +79,11 @@ test('a field that is refused has the name that the form gives it, in the reader
   const said = 'Ein Teil der Angaben wird nicht angenommen. (USt-IdNr. / MWST-Nr.: muss so aussehen: DE123456789)'
   assert.equal(await form.getByRole('alert').innerText(), said)
   assert.equal(await form.getByLabel('USt-IdNr. / MWST-Nr.').inputValue(), 'DE12345')
-  await context.close()
+  await leave()
 })
 
 test('a conflict is named: an identifier that is taken, a payout of nothing; no reload is advised', async () => {
-  const { page, context } = await enter('Manager', '/shop?tab=tills')
+  const { page, leave } = await enter('Manager', '/shop?tab=tills')
   const { merchantIdentifier } = world.shop.merchant
   await page.locator('#content').getByRole('button', { name: 'Add a till' }).click()
   await page.getByRole('dialog').getByLabel('Identifier').fill(merchantIdentifier)
@@ -94,11 +94,11 @@ test('a conflict is named: an identifier that is taken, a payout of nothing; no 
   await page.getByRole('button', { name: 'Préparer un versement' }).click()
   await page.getByText('L’entreprise n’a pas encore d’adresse de versement.').waitFor()
   assert.equal(await page.getByText('Rechargez la page').count(), 0)
-  await context.close()
+  await leave()
 })
 
 test('only what can pay an order can be accepted; too much and a second payment can be refunded or ignored', async () => {
-  const { page, context } = await enter('Manager', '/mispayments')
+  const { page, leave } = await enter('Manager', '/mispayments')
   const { db } = world.shop.host
   // of a payment that the service does not look at: it puts right what does not fit
   await db.run(sql`
@@ -136,15 +136,15 @@ test('only what can pay an order can be accepted; too much and a second payment 
   assert.equal(await page.getByRole('dialog').locator('textarea').getAttribute('maxlength'), '256')
   await page.keyboard.press('Escape')
   for (const kind of ['late', 'under']) assert.deepEqual(await offered(kind), ['Accept', 'Refund', 'Ignore'], kind)
-  await context.close()
+  await leave()
 })
 
 test('an order that waits for a decision about its money leads to where it is decided', async () => {
-  const { page, context } = await enter('Manager', `/orders/${world.orders.under}`)
+  const { page, leave } = await enter('Manager', `/orders/${world.orders.under}`)
   await page.getByRole('link', { name: 'waits for a decision' }).first().click()
   await page.waitForURL(/\/mispayments\?status=open/)
   await page.locator('article').first().waitFor()
-  await context.close()
+  await leave()
 })
 
 test('an order whose money is blocked says who decides about it, and where', async () => {
@@ -152,14 +152,14 @@ test('an order whose money is blocked says who decides about it, and where', asy
   const setStatus = (status: string) =>
     db.run(sql`update orders set status = ${status} where code = ${world.orders.open}`)
   await setStatus('KYT_FAILED')
-  const { page, context } = await enter('Manager', `/orders/${world.orders.open}`)
+  const { page, leave } = await enter('Manager', `/orders/${world.orders.open}`)
   await page.getByText('is decided under Identity and screening').waitFor()
   await setStatus('INITIAL')
-  await context.close()
+  await leave()
 })
 
 test('a dialog begins at its first field, and Escape gives the focus back to what opened it', async () => {
-  const { page, context } = await enter('Manager', '/people')
+  const { page, leave } = await enter('Manager', '/people')
   const focused = (): Promise<string> =>
     page.evaluate('document.activeElement.name || document.activeElement.innerText')
   const opener = page.getByRole('button', { name: 'Invite someone' })
@@ -174,11 +174,11 @@ test('a dialog begins at its first field, and Escape gives the focus back to wha
   await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click()
   await page.getByRole('dialog').waitFor({ state: 'detached' })
   assert.equal((await focused()).trim(), 'Cancel the order')
-  await context.close()
+  await leave()
 })
 
 test('who was invited and has not come is not offered for approval; who registered is', async () => {
-  const { page, context } = await enter('Manager')
+  const { page, leave } = await enter('Manager')
   const { db } = world.shop.host
   const add = (name: string, isApproved: boolean): Promise<unknown> => {
     const id = randomBytes(12).toString('hex')
@@ -195,11 +195,11 @@ test('who was invited and has not come is not offered for approval; who register
   await card('Invited').getByRole('button', { name: 'Send the invitation again' }).waitFor()
   assert.equal(await card('Invited').getByRole('button', { name: 'Approve' }).count(), 0)
   await card('Registered').getByRole('button', { name: 'Approve' }).waitFor()
-  await context.close()
+  await leave()
 })
 
 test('the search takes a decimal comma; a page after the last leads back; an unknown address keeps the menu', async () => {
-  const { page, context } = await enter('Manager', '/orders?search=49,90')
+  const { page, leave } = await enter('Manager', '/orders?search=49,90')
   await page.getByText('€49.90').first().waitFor()
   await goTo(page, '/orders?page=99')
   await page.getByText('This page is empty').waitFor()
@@ -210,14 +210,14 @@ test('the search takes a decimal comma; a page after the last leads back; an unk
   await page.getByRole('heading', { name: 'There is nothing at this address' }).waitFor()
   await page.locator('nav').first().getByRole('link', { name: 'Orders', exact: true }).click()
   await page.getByRole('heading', { level: 1, name: 'Orders' }).waitFor()
-  await context.close()
+  await leave()
 })
 
 test('a company without orders is led to First steps', async () => {
-  const { page, context } = await enter('Association')
+  const { page, leave } = await enter('Association')
   await page.locator('#content').getByRole('link', { name: 'First steps' }).click()
   await page.getByRole('heading', { level: 1, name: 'Your first order' }).waitFor()
-  await context.close()
+  await leave()
 })
 
 test('who is refused for a while is told for how long, as the service counts it', async () => {
@@ -253,7 +253,7 @@ async function payOut(): Promise<string> {
 
 test('a payout that was paid fits a phone in every language, names its network, and repeats no English', async () => {
   await payOut()
-  const { page, context } = await enter('Manager')
+  const { page, leave } = await enter('Manager')
   await page.setViewportSize({ width: 380, height: 800 })
   for (const [lang, network] of Object.entries({ en: 'Network', de: 'Netz', fr: 'Réseau', es: 'Red', it: 'Rete' })) {
     await speak(page, lang, '/money')
@@ -263,11 +263,11 @@ test('a payout that was paid fits a phone in every language, names its network, 
     const wide = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'))
     assert.ok(wide <= 0, `${lang} scrolls sideways by ${wide}`)
   }
-  await context.close()
+  await leave()
 })
 
 test('the wallets of the operator fit a phone in every language', async () => {
-  const { page, context } = await enter('SuperAdmin')
+  const { page, leave } = await enter('SuperAdmin')
   await page.setViewportSize({ width: 380, height: 800 })
   for (const lang of ['en', 'de', 'fr', 'es', 'it']) {
     await speak(page, lang, '/operator?tab=wallets')
@@ -275,7 +275,7 @@ test('the wallets of the operator fit a phone in every language', async () => {
     const wide = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'))
     assert.ok(wide <= 0, `${lang} scrolls sideways by ${wide}`)
   }
-  await context.close()
+  await leave()
 })
 
 test('what is held after a restore says who acts next: a transaction to report, or a refund to reject', async () => {
@@ -287,7 +287,7 @@ test('what is held after a restore says who acts next: a transaction to report, 
   const holdRefund = (status: string, words: string) =>
     db.run(sql`update refunds set status = ${status}, last_words = ${words}, next_check_at = null where id = ${id}`)
   await holdRefund('submitted', used)
-  const { page, context } = await enter('SuperAdmin', '/refunds')
+  const { page, leave } = await enter('SuperAdmin', '/refunds')
   const card = page.locator('article', { hasText: '20.00' })
   const offered = async (name: string): Promise<boolean> => (await card.getByRole('button', { name }).count()) > 0
   await card.getByText('Something else left under its number').waitFor()
@@ -321,5 +321,5 @@ test('what is held after a restore says who acts next: a transaction to report, 
   await page.getByRole('dialog').getByText('Only if nobody has sent it').waitFor()
   const { status } = await db.one<{ status: string }>(sql`select status from settlements where tx_hash = ${payout}`)
   assert.equal(status, 'approved', 'one click cancels nothing that may have been sent')
-  await context.close()
+  await leave()
 })

@@ -25,7 +25,7 @@ after(async () => {
 const realComplaints = (complaints: string[]): string[] => complaints.filter((text) => !/401|400/.test(text))
 
 test('a manager comes in with the mailed code and lands where the link pointed', async () => {
-  const { page, complaints, requests, context } = await enterOffice(browser, service.baseUrl, {
+  const { page, complaints, requests, leave } = await enterOffice(browser, service.baseUrl, {
     email: manager.email,
     path: '/orders?status=PAID',
   })
@@ -38,11 +38,11 @@ test('a manager comes in with the mailed code and lands where the link pointed',
   assert.equal(/eyJ|token|whsec_|sk_/.test(kept), false, kept)
   await page.reload()
   await page.getByRole('heading', { level: 1, name: 'Orders' }).waitFor()
-  await context.close()
+  await leave()
 })
 
 test('an order is created, paid attention to, and cancelled, all on the page', async () => {
-  const { page, context } = await enterOffice(browser, service.baseUrl, { email: manager.email, path: '/orders/new' })
+  const { page, leave } = await enterOffice(browser, service.baseUrl, { email: manager.email, path: '/orders/new' })
   await page.getByLabel('Amount', { exact: true }).fill('12,50')
   await page.getByRole('button', { name: 'Create the order' }).click()
   await page.getByRole('heading', { name: 'Ready to be paid' }).waitFor()
@@ -56,11 +56,11 @@ test('an order is created, paid attention to, and cancelled, all on the page', a
   const { data } = await manager.client.get<{ status: string }>(`confirm_conversion/status/${code}`)
   assert.equal(data.status, 'CANCELLED')
   assert.equal(await page.getByRole('button', { name: 'Cancel the order' }).count(), 0, 'an ended order offers no end')
-  await context.close()
+  await leave()
 })
 
 test('an order opens by what a receipt calls it; a name of several leads to the list, one of none says so', async () => {
-  const { page, context } = await enterOffice(browser, service.baseUrl, { email: manager.email })
+  const { page, leave } = await enterOffice(browser, service.baseUrl, { email: manager.email })
   const { data } = await manager.client.get<{ collectors: { identifier: string }[] }>('collectors/list')
   const body = { amount: '88.80', fromAsset: 'EUR', merchantIdentifier: data.collectors[0]?.identifier }
   type Made = { order: { code: string; shortCode: string } }
@@ -74,13 +74,13 @@ test('an order opens by what a receipt calls it; a name of several leads to the 
   await page.waitForURL('**/app/orders?search=88.80')
   await page.goto(`${service.baseUrl}/app/orders/${'z'.repeat(24)}`)
   await page.getByText('There is nothing at this address').waitFor()
-  await context.close()
+  await leave()
 })
 
 test('on a phone the chosen part of a screen is in sight in every language, also where its words come late', async () => {
   const options = { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true }
   const { email } = await registerManager(service.baseUrl)
-  const { page, context } = await enterOffice(browser, service.baseUrl, { email, options })
+  const { page, leave } = await enterOffice(browser, service.baseUrl, { email, options })
   for (const lang of ['en', 'fr', 'de', 'es', 'it']) {
     await page.goto(`${service.baseUrl}/app/shop?tab=rules&lang=${lang}`)
     const chosen = page.locator('#content fieldset [aria-pressed="true"]').first()
@@ -95,7 +95,7 @@ test('on a phone the chosen part of a screen is in sight in every language, also
     await page.evaluate(`for (const button of ${buttons}) button.style.letterSpacing = '0.3em'`)
     await eventually(findEnd, (end) => end <= 360)
   }
-  await context.close()
+  await leave()
 })
 
 test('on a small phone a long reference leaves the amount of its order in sight', async () => {
@@ -106,7 +106,7 @@ test('on a small phone a long reference leaves the amount of its order in sight'
   // the longest name of a state
   await service.db.run(sql`update orders set status = 'REFUNDING' where alias = ${alias}`)
   const options = { viewport: { width: 360, height: 740 } }
-  const { page, context } = await enterOffice(browser, service.baseUrl, { email: manager.email, options })
+  const { page, leave } = await enterOffice(browser, service.baseUrl, { email: manager.email, options })
   for (const path of ['/app', '/app/orders']) {
     await page.goto(`${service.baseUrl}${path}?lang=es`)
     const row = page.getByRole('row').filter({ hasText: alias })
@@ -114,7 +114,7 @@ test('on a small phone a long reference leaves the amount of its order in sight'
     const { x = 0, width = 999 } = (await row.getByText('Reembolso en curso').first().boundingBox()) ?? {}
     assert.ok(x + width <= 344, `${path}: the state ends at ${x + width}`)
   }
-  await context.close()
+  await leave()
 })
 
 test('who is signed out while working is told so on the login, and comes back to the same page', async () => {
@@ -131,7 +131,7 @@ test('who is signed out while working is told so on the login, and comes back to
 test('the address of a shop is corrected, and a line of it can be taken away', async () => {
   const point = { name: 'Harbor', street: 'Wrong street 1', city: 'Nice', country: 'FR' }
   assert.equal((await manager.client.post('sales-points', point)).status, 200)
-  const { page, context } = await enterOffice(browser, service.baseUrl, {
+  const { page, leave } = await enterOffice(browser, service.baseUrl, {
     email: manager.email,
     path: '/shop?tab=tills',
   })
@@ -145,7 +145,7 @@ test('the address of a shop is corrected, and a line of it can be taken away', a
   const { data } = await manager.client.get<{ salesPoints: Record<string, unknown>[] }>('sales-points')
   const harbour = data.salesPoints.find(({ name }) => name === 'Harbour')
   assert.deepEqual([harbour?.street, harbour?.city, harbour?.country], [null, 'Nice', 'FR'])
-  await context.close()
+  await leave()
 })
 
 test('a double click makes one order, without a connection none is made, over plain http one; a silent service is named', async () => {
@@ -185,7 +185,7 @@ test('a double click makes one order, without a connection none is made, over pl
 })
 
 test('a buy button changes its price and keeps its code', async () => {
-  const { page, context } = await enterOffice(browser, service.baseUrl, {
+  const { page, leave } = await enterOffice(browser, service.baseUrl, {
     email: manager.email,
     path: '/shop?tab=buttons',
   })
@@ -205,11 +205,11 @@ test('a buy button changes its price and keeps its code', async () => {
   await page.getByText('€4.80').waitFor()
   const changed = (await list()).map(({ _id, price }) => [_id, price])
   assert.deepEqual(changed, [[made?._id, '4.80']])
-  await context.close()
+  await leave()
 })
 
 test('a static link is made, its code opens to print, and it is turned off, all on the page', async () => {
-  const { page, context } = await enterOffice(browser, service.baseUrl, { email: manager.email, path: '/links' })
+  const { page, context, leave } = await enterOffice(browser, service.baseUrl, { email: manager.email, path: '/links' })
   await page.getByRole('button', { name: 'New static link' }).click()
   const dialog = page.getByRole('dialog')
   await dialog.getByLabel('What the payer reads').fill('Table 4')
@@ -237,5 +237,5 @@ test('a static link is made, its code opens to print, and it is turned off, all 
   await page.getByRole('button', { name: 'Turn off' }).click()
   await page.getByRole('button', { name: 'Turn on' }).waitFor()
   assert.equal((await fetch(data.staticLinks[0]?.url ?? '')).status, 410)
-  await context.close()
+  await leave()
 })

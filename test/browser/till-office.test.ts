@@ -18,7 +18,7 @@ after(() => world?.stop())
 test('a manager sets a PIN and a device up, the tablet scans the picture, and removing it signs everyone out', async () => {
   const { shop, browser, boss } = world
   const { baseUrl } = shop.host
-  const { page, context } = await enterOffice(browser, baseUrl, { email: boss.email, path: '/account' })
+  const { page, leave } = await enterOffice(browser, baseUrl, { email: boss.email, path: '/account' })
   await page.getByLabel('New PIN').fill('735190')
   await page.getByRole('button', { name: 'Save the PIN' }).click()
   await page.getByText('The PIN is saved.').waitFor()
@@ -64,7 +64,7 @@ test('a manager sets a PIN and a device up, the tablet scans the picture, and re
   await tablet.page.locator('#to-orders').click()
   await tablet.page.locator('#enrol').waitFor()
   await tablet.context.close()
-  await context.close()
+  await leave()
 })
 
 test('saving the cashiers of a till keeps one whom the office’s list of people does not know yet', async () => {
@@ -76,7 +76,7 @@ test('saving the cashiers of a till keeps one whom the office’s list of people
     )
     return data.collectors.find(({ _id }) => _id === collector)?.cashiers.map(({ _id }) => _id) ?? []
   }
-  const { page, context } = await enterOffice(browser, baseUrl, { email: boss.email, path: '/shop?tab=tills' })
+  const { page, leave } = await enterOffice(browser, baseUrl, { email: boss.email, path: '/shop?tab=tills' })
   const dialog = page.getByRole('dialog').last()
   await page.getByRole('button', { name: 'Cashiers' }).first().click()
   await dialog.getByRole('checkbox').first().waitFor()
@@ -101,5 +101,5 @@ test('saving the cashiers of a till keeps one whom the office’s list of people
   await dialog.getByRole('button', { name: 'Save' }).click()
   await page.getByText('Saved').waitFor()
   assert.deepEqual((await readCashiers()).sort(), [...before, hired.userId].sort())
-  await context.close()
+  await leave()
 })

@@ -81,14 +81,21 @@ export type Visit = {
 
 export async function visit(browser: Browser, url: string, options: BrowserContextOptions = {}): Promise<Visit> {
   const context = await browser.newContext({ ...PHONE, ...options })
-  const page = await context.newPage()
+  return visitOn(await context.newPage(), url)
+}
+
+const HEARD = ['request', 'response', 'requestfailed', 'requestfinished', 'pageerror', 'console', 'dialog'] as const
+
+/** A visit on a page that is there: only this visit listens to it. */
+export async function visitOn(page: Page, url: string): Promise<Visit> {
   const requests: string[] = []
   const complaints: string[] = []
+  for (const event of HEARD) await page.removeAllListeners(event)
   page.on('request', (request) => requests.push(request.url()))
   page.on('pageerror', (error) => complaints.push(error.message))
   page.on('console', (message) => {
     if (message.type() === 'error') complaints.push(message.text())
   })
   await page.goto(url)
-  return { page, context, requests, complaints }
+  return { page, context: page.context(), requests, complaints }
 }
