@@ -11,6 +11,8 @@ const ROOT = join(import.meta.dirname, '..')
 const TEMPLATES = join(import.meta.dirname, 'new-channel')
 const USAGE = 'npm run new:channel -- <id> "<Name>" [base address], for example: acme "Acme Pay" https://api.acme.test'
 const BIOME = 'node_modules/.bin/biome'
+/** Without the rule that reads the types of every package first, for seconds; it mends nothing by itself. */
+const QUICK = '--config-path=scripts/new-channel/without-types.json'
 
 class BadInput extends Error {}
 
@@ -165,7 +167,7 @@ function makeChannel(args: readonly string[]): void {
     writeFileSync(join(ROOT, file), text)
   }
   const code = [...made.keys(), ...changed.keys()].filter((file) => file.endsWith('.ts'))
-  run([BIOME, 'check', '--write', ...code])
+  run([BIOME, 'check', '--write', QUICK, ...code])
   run(['scripts/print-docs.ts'])
   const { id, name } = names
   console.log(`${name} is a channel now. Written:`)

@@ -7,7 +7,7 @@ import { VirtualDatabase } from './virtual/database.ts'
 import { installGlobals } from './virtual/globals.ts'
 import { Network } from './virtual/network.ts'
 import { Scheduler } from './virtual/scheduler.ts'
-import { describeSessions, prepareDatabase } from './virtual/server.ts'
+import { describeSessions, keepDatabase, prepareDatabase } from './virtual/server.ts'
 import { Conditions } from './world/conditions.ts'
 import { GUARDS, guardWords } from './world/guards.ts'
 import { Oracle } from './world/oracle.ts'
@@ -28,6 +28,7 @@ if (values.help) {
 }
 const { seed, orders } = values
 const START_MS = Date.parse('2030-03-01T08:00:00Z')
+const start = { atMs: START_MS, guards: GUARDS }
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
 const realNow = performance.now.bind(performance)
 const startedAt = realNow()
@@ -38,14 +39,15 @@ if (values.plants) {
 }
 say(`seed ${seed}, ${orders} orders`)
 if (values.many) {
-  const { folder } = values
-  const code = await tellWorlds({ ...values.many, seed, orders, folder, say }).catch((error: Error) => {
+  const { folder, prepared } = values
+  const keep = (place: string) => keepDatabase(place, start)
+  const code = await tellWorlds({ ...values.many, seed, orders, folder, prepared, keep, say }).catch((error: Error) => {
     console.error(error.message)
     return 2
   })
   process.exit(code)
 }
-const prepared = await prepareDatabase({ folder: values.folder ?? null, atMs: START_MS, guards: GUARDS })
+const prepared = await prepareDatabase({ folder: values.folder ?? null, prepared: values.prepared ?? null }, start)
 say(`database after ${Math.round(realNow() - startedAt)} ms`)
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => void prepared.drop().finally(() => process.exit(1)))

@@ -20,6 +20,8 @@ export const USAGE = `Runs the whole service, several nodes of it, on a clock of
   --plants       the drill
   --costs        prints the statements that took most time
   --folder PATH  keeps the database there
+  --prepared PATH
+                 keeps an empty database there, from which later runs begin
 
   Each of these makes the run one of many worlds, each with a database, a seed and a process of its own:
   --processes N  so many worlds side by side (1); auto: as many as there are cores
@@ -30,7 +32,7 @@ export const USAGE = `Runs the whole service, several nodes of it, on a clock of
 const text = { type: 'string' } as const
 const flag = { type: 'boolean' } as const
 const OPTIONS = {
-  ...{ orders: text, seed: text, nodes: text, rate: text, plant: text, story: text, folder: text },
+  ...{ orders: text, seed: text, nodes: text, rate: text, plant: text, story: text, folder: text, prepared: text },
   ...{ processes: text, world: text, journal: text },
   ...{ calm: flag, each: flag, short: flag, costs: flag, plants: flag, help: flag },
 }
@@ -67,9 +69,9 @@ function readMany(values: Values) {
 /** The parsed options. @throws Error with a sentence for an option that is unknown or not a number */
 export function readOptions(args: readonly string[]) {
   const values = parse(args)
-  const { plant, story, folder, plants = false, help = false } = values
+  const { plant, story, folder, prepared, plants = false, help = false } = values
   return {
-    ...{ plant, story, folder, plants, help },
+    ...{ plant, story, folder, prepared, plants, help },
     ...{ calm: values.calm ?? false, each: values.each ?? false },
     ...{ short: values.short ?? false, costs: values.costs ?? false },
     orders: readNumber('orders', values.orders, plants ? 1 : 200),

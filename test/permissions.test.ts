@@ -11,10 +11,11 @@ import {
   type Home,
   makeCaller,
   makeKeyCaller,
-  openSnapshot,
+  openSnapshots,
   openStock,
   openWorld,
   ROLES,
+  type Snapshots,
   type World,
 } from './harness/permission-world.ts'
 import { type Answer, eventually } from './harness/service.ts'
@@ -53,7 +54,8 @@ function readTable(): Map<string, Row> {
 const table = readTable()
 const scopes = [...new Set([...table.values()].flatMap(({ scope }) => scope ?? []))]
 let world: World
-let snapshot: () => Promise<Record<string, string>>
+let snapshot: Snapshots['snapshot']
+let closeSnapshots: Snapshots['close'] | undefined
 let operations: Operation[]
 const callers: Caller[] = []
 const stale: Caller[] = []
@@ -78,7 +80,7 @@ before(async () => {
   }
   await openStock(world)
   await world.shop.host.service.stopWorkers()
-  snapshot = await openSnapshot(world)
+  ;({ snapshot, close: closeSnapshots } = await openSnapshots(world))
   const answer = await fetch(`${world.shop.host.baseUrl}/openapi.json`)
   const { paths } = (await answer.json()) as {
     paths: Record<string, Record<string, { operationId: string; 'x-permission': string }>>
@@ -90,7 +92,10 @@ before(async () => {
     })),
   )
 })
-after(() => world?.stop())
+after(async () => {
+  await closeSnapshots?.()
+  await world?.stop()
+})
 
 const rowOf = ({ row }: Case): Row => {
   const found = table.get(row)
@@ -263,25 +268,48 @@ async function tryColleague(operation: Operation, one: Case): Promise<string[]> 
   return expectRefusals(operation, made, expected, [])
 }
 
-async function tryAllowed(operation: Operation, one: Case): Promise<string[]> {
+type Sent = { name: string; scene: Place; made: Made; answer: Answer }
+
+/** An allowed request is answered, shows what it is asked for, and nothing of the other company. */
+function wrongIn({ method }: Operation, { name, scene, made, answer }: Sent): string[] {
   const wrong: string[] = []
-  for (const caller of callers.filter((each) => isAllowed(each, rowOf(one)))) {
-    const scene = place(caller, world.own)
-    const made = await one.make(scene)
-    const start = await snapshot()
-    const answer = await send(operation, caller, made)
-    const changed = changedTables(start, await snapshot())
-    const name = `${caller.name} ${operation.id}`
-    if (answer.status !== 200) wrong.push(`${name}: ${answer.status} ${answer.text.slice(0, 300)}`)
-    if (made.shows !== undefined && operation.method === 'GET' && !answer.text.includes(made.shows))
-      wrong.push(`${name}: does not show ${made.shows}: ${answer.text.slice(0, 200)}`)
-    if (operation.method === 'GET' && changed.length > 0) wrong.push(`${name}: reading changed ${changed}`)
-    if (operation.method !== 'GET' && !one.silent && changed.length === 0) wrong.push(`${name}: no effect`)
-    const { companyId, till, button } = world.foreign
-    const leaked = [companyId, till, button].filter((text) => answer.text.includes(text))
-    if (caller.role !== 'SuperAdmin' && leaked.length > 0) wrong.push(`${name}: shows another company’s ${leaked}`)
-    await one.after?.(scene, answer)
+  if (answer.status !== 200) wrong.push(`${name}: ${answer.status} ${answer.text.slice(0, 300)}`)
+  if (made.shows !== undefined && method === 'GET' && !answer.text.includes(made.shows))
+    wrong.push(`${name}: does not show ${made.shows}: ${answer.text.slice(0, 200)}`)
+  const { companyId, till, button } = world.foreign
+  const leaked = [companyId, till, button].filter((text) => answer.text.includes(text))
+  if (scene.caller.role !== 'SuperAdmin' && leaked.length > 0) wrong.push(`${name}: shows another company’s ${leaked}`)
+  return wrong
+}
+
+async function trySome(operation: Operation, one: Case, some: readonly Caller[]): Promise<string[]> {
+  const scenes = some.map((caller) => place(caller, world.own))
+  const prepared: { scene: Place; made: Made }[] = []
+  for (const scene of scenes) prepared.push({ scene, made: await one.make(scene) })
+  const start = await snapshot()
+  const sent: Sent[] = []
+  for (const { scene, made } of prepared) {
+    const answer = await send(operation, scene.caller, made)
+    sent.push({ name: `${scene.caller.name} ${operation.id}`, scene, made, answer })
   }
+  const changed = changedTables(start, await snapshot())
+  const names = some.map(({ name }) => name).join(', ')
+  const wrong = sent.flatMap((each) => wrongIn(operation, each))
+  if (operation.method === 'GET' && changed.length > 0)
+    wrong.push(`${names} ${operation.id}: reading changed ${changed}`)
+  if (operation.method !== 'GET' && !one.silent && changed.length === 0)
+    wrong.push(`${names} ${operation.id}: no effect`)
+  for (const { scene, answer } of sent) await one.after?.(scene, answer)
+  return wrong
+}
+
+/** Whose reading changes something is looked for in all of them at once; each write has an effect of its own. */
+async function tryAllowed(operation: Operation, one: Case): Promise<string[]> {
+  const allowed = callers.filter((each) => isAllowed(each, rowOf(one)))
+  const isTogether = operation.method === 'GET' && !one.after
+  const wrong: string[] = []
+  for (const some of isTogether ? [allowed] : allowed.map((caller) => [caller]))
+    wrong.push(...(await trySome(operation, one, some)))
   return wrong
 }
 

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { Agent, Pool } from 'undici'
 import { Journal } from '../simulation/many/journal.ts'
 import { readOptions, USAGE } from '../simulation/options.ts'
@@ -17,11 +17,15 @@ import { runIn, Scheduler } from '../simulation/virtual/scheduler.ts'
  */
 const SEED = process.env.SEED ?? String(randomInt(1_000_000_000))
 
+/** The runs of this file begin with copies of one database. */
+const prepared = mkdtempSync(join(tmpdir(), 'comptoir-prepared-'))
+after(() => rmSync(prepared, { recursive: true, force: true }))
+
 type Outcome = { code: number; words: string; fingerprint: string | undefined }
 
 async function simulate(...options: string[]): Promise<Outcome> {
   const main = join(import.meta.dirname, '../simulation/main.ts')
-  const child = spawn(process.execPath, [main, '--nodes', '2', '--rate', '3', ...options])
+  const child = spawn(process.execPath, [main, '--nodes', '2', '--rate', '3', '--prepared', prepared, ...options])
   let words = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (words += String(chunk)))
   const [code] = (await once(child, 'close')) as [number]

@@ -15,6 +15,10 @@ export type ManyOptions = {
   processes: number
   journal: string | undefined
   folder: string | undefined
+  /** The folder of made databases; undefined: one is made for this run. */
+  prepared: string | undefined
+  /** Makes the database from which worlds begin. */
+  keep(prepared: string): Promise<unknown>
   /** Settings of every world besides its seed and its orders. */
   settings: readonly string[]
   say(line: string): void
@@ -34,6 +38,7 @@ class ManyWorlds {
   readonly #ended: Map<number, WorldResult>
   readonly #journal: Journal | null
   readonly #folder: string
+  readonly #prepared: string
   readonly #under = new Map<WorldProcess, number>()
   readonly #failed: WorldPlan[] = []
   readonly #startedAt = performance.now()
@@ -47,6 +52,7 @@ class ManyWorlds {
     const base = options.folder ?? (existsSync('/dev/shm') ? '/dev/shm' : tmpdir())
     this.#folder = mkdtempSync(join(base, 'comptoir-worlds-'))
     chmodSync(this.#folder, 0o711)
+    this.#prepared = options.prepared ?? join(this.#folder, 'prepared')
     try {
       this.#journal = this.#openJournal()
     } catch (error) {
@@ -88,7 +94,7 @@ class ManyWorlds {
   async #tell(plan: WorldPlan, wrapper: string[]): Promise<void> {
     const { say, settings } = this.#options
     const world: WorldProcess = new WorldProcess(plan, {
-      ...{ settings, wrapper, folder: this.#folder },
+      ...{ settings, wrapper, folder: this.#folder, prepared: this.#prepared },
       progress: (told) => this.#under.set(world, told),
     })
     this.#under.set(world, 0)
@@ -129,7 +135,7 @@ class ManyWorlds {
 
   /** @returns the exit code */
   async run(): Promise<number> {
-    const { say, processes, journal } = this.#options
+    const { say, processes, journal, keep } = this.#options
     const left = this.#plans.filter(({ number }) => !this.#ended.has(number))
     if (this.#ended.size > 0) say(`${this.#ended.size} of ${this.#plans.length} worlds have ended well before`)
     const wrapperOf = wrappersFor(processes)
@@ -139,6 +145,8 @@ class ManyWorlds {
     }
     const timer = setInterval(() => this.#sayProgress(), SAY_EVERY_MS)
     try {
+      // the worlds share it, and none of them has to wait for another
+      if (left.length > 0) await keep(this.#prepared)
       await Promise.all(Array.from({ length: processes }, (_, lane) => work(lane)))
     } finally {
       clearInterval(timer)

@@ -45,7 +45,13 @@ export const processesAtMost = (): number => Math.max(1, coresAllowed().length |
 
 export type WorldEnd = { result: WorldResult | null; words: string }
 
-type WorldOptions = { settings: readonly string[]; folder: string; wrapper: string[]; progress(orders: number): void }
+type WorldOptions = {
+  settings: readonly string[]
+  folder: string
+  prepared: string
+  wrapper: string[]
+  progress(orders: number): void
+}
 
 const tenths = (seconds = 0): number => Math.round(seconds * 10) / 10
 
@@ -80,13 +86,13 @@ export class WorldProcess {
   }
 
   async run(): Promise<WorldEnd> {
-    const { settings, wrapper, progress } = this.#options
+    const { settings, wrapper, prepared, progress } = this.#options
     const { seed, orders, number } = this.plan
     const folder = mkdtempSync(join(this.#options.folder, `world-${number}-`))
     // PostgreSQL may run under another account
     chmodSync(folder, 0o711)
     const startedAt = performance.now()
-    const own = ['--orders', String(orders), '--seed', String(seed), '--folder', folder]
+    const own = ['--orders', String(orders), '--seed', String(seed), '--folder', folder, '--prepared', prepared]
     const [program = '', ...args] = [
       ...wrapper,
       process.execPath,

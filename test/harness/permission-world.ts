@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { type Sql, sql } from '../../src/db/db.ts'
+import { openDb, type Sql, sql } from '../../src/db/db.ts'
 import { openPasswords } from '../../src/users/password.ts'
 import { EVENTS } from '../../src/webhooks/outbox/events.ts'
 import {
@@ -240,8 +240,14 @@ const BESIDE = [
 ]
 
 /** One number for each table: any change of any row changes it. */
-export async function openSnapshot({ shop }: World): Promise<() => Promise<Record<string, string>>> {
-  const { db } = shop.host
+export type Snapshots = { snapshot(): Promise<Record<string, string>>; close(): Promise<void> }
+
+/** On a connection of their own: planned once, and one round trip each. */
+export async function openSnapshots({ shop }: World): Promise<Snapshots> {
+  const address = new URL(shop.host.connectionString)
+  // starting workers costs more than reading all these rows
+  address.searchParams.set('options', '-c max_parallel_workers_per_gather=0')
+  const db = openDb({ connectionString: address.href, max: 1 })
   const tables = await db.many<{ name: string; used: boolean }>(sql`
     select c.relname as name, exists (select 1 from pg_attribute where attrelid = c.oid and attname = 'last_used_at') as used
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -254,13 +260,12 @@ export async function openSnapshot({ shop }: World): Promise<() => Promise<Recor
       return `select '${name}' as name, count(*) || '.' || coalesce(sum(${row}), 0) as mark from "${name}" x`
     })
   const statement: Sql = { text: marks.join(' union all '), values: [], name: 'snapshot' }
-  return async () => {
-    const rows = await db.tx(async (tx) => {
-      // starting workers costs more than all these rows
-      await tx.run(sql`set local max_parallel_workers_per_gather = 0`)
-      return tx.many<{ name: string; mark: string }>(statement)
-    })
-    return Object.fromEntries(rows.map(({ name, mark }) => [name, mark]))
+  return {
+    async snapshot() {
+      const rows = await db.many<{ name: string; mark: string }>(statement)
+      return Object.fromEntries(rows.map(({ name, mark }) => [name, mark]))
+    },
+    close: () => db.close(),
   }
 }
 
