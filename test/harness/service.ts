@@ -170,6 +170,10 @@ export async function callService<Data>(
   return { status: answer.status, headers: answer.headers, text, data: json.data, error: json.error }
 }
 
+/** What comes soon is seen soon, and what takes long is not asked for twenty times a second. */
+const FIRST_PAUSE_MS = 30
+const LAST_PAUSE_MS = 300
+
 /** Asks again until the answer is right; fails with the last answer. */
 export async function eventually<Result>(
   look: () => Promise<Result>,
@@ -177,13 +181,13 @@ export async function eventually<Result>(
   timeoutMs = 15_000,
 ): Promise<Result> {
   const until = Date.now() + timeoutMs
-  for (;;) {
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(LAST_PAUSE_MS, pauseMs * 1.5)) {
     const result = await look()
     if (isRight(result)) return result
     if (Date.now() > until)
       throw new Error(
         `it never came true; last seen: ${JSON.stringify(result, (_, value) => (typeof value === 'bigint' ? value.toString() : value))}`,
       )
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    await new Promise((resolve) => setTimeout(resolve, pauseMs))
   }
 }
