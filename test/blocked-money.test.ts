@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
 import { type PaymentReport, paidReport } from '../src/channels/channel.ts'
 import { reportOf } from '../src/channels/gatepay/status-map.ts'
-import { sql } from '../src/db/db.ts'
+import { raw, sql } from '../src/db/db.ts'
 import type { Alarm } from '../src/mail/operator-alarm.ts'
 import { acceptOrder } from '../src/payments/accept/accept-order.ts'
 import { applyReport } from '../src/payments/payment-report.ts'
@@ -185,17 +186,21 @@ test('an amount that is named after a person returned all is a part of that, and
   await isFree()
 })
 
-test('a larger amount that is named before a person decides is a part again', async () => {
-  const { freeze, giveBack, ignoreAll, mails, requote, says, status } = await openBlocked()
-  await freeze(PART)
-  await says('PAY_BLOCK')
-  await freeze(2n * PART)
-  assert.equal(mails(), 2)
-  await giveBack()
-  await ignoreAll()
-  await assert.rejects(requote(), /has arrived or is on its way/)
-  for (const said of ['EXPIRED', 'PAY_BLOCK']) await says(said)
-  assert.deepEqual([await status(), mails()], ['blocked', 3])
+test('an amount that is named before a person decides leaves a block of all one of all, whatever its provider says next', async () => {
+  for (const isFirst of [true, false]) {
+    const { freeze, giveBack, ignoreAll, isFree, key, mails, openOf, says, status } = await openBlocked()
+    if (isFirst) await freeze(PART)
+    await says('PAY_BLOCK')
+    await freeze(2n * PART)
+    await says('EXPIRED')
+    assert.deepEqual([(await blockNow(key.id)).isWhole, mails()], [true, isFirst ? 2 : 1])
+    await giveBack()
+    assert.equal((await openOf()).length, isFirst ? 2 : 1, 'what is named is decided about one by one')
+    await ignoreAll()
+    for (const said of ['EXPIRED', 'PAY_BLOCK']) await says(said)
+    assert.deepEqual([await status(), mails()], ['returned', isFirst ? 2 : 1])
+    await isFree()
+  }
 })
 
 test('a block that becomes one of all before a person decides tells somebody, and no decision is about less or more than was shown', async () => {
@@ -204,8 +209,6 @@ test('a block that becomes one of all before a person decides tells somebody, an
   for (const [act, isWhole] of [
     [() => freeze(PART), false],
     [() => says('PAY_BLOCK'), true],
-    [() => freeze(2n * PART), false],
-    [() => says('PAY_BLOCK'), true],
   ] as const) {
     for (const _ of [1, 2]) await act()
     const block = await blockNow(key.id)
@@ -213,11 +216,35 @@ test('a block that becomes one of all before a person decides tells somebody, an
     shown.push(block.updatedAt.toISOString())
     assert.deepEqual([block.isWhole, block.answers], [isWhole, shown.length])
   }
-  assert.equal(mails(), 3)
+  await freeze(2n * PART)
   await giveBack({ updatedAt: shown.at(-1) ?? '' })
   await ignoreAll()
   await says('PAY_BLOCK')
-  assert.deepEqual([await status(), mails()], ['returned', 3])
+  assert.deepEqual([await status(), mails()], ['returned', 2])
+})
+
+test('a migration widens the blocks of all that the last version narrowed, and no others', async () => {
+  const attempts = [await openBlocked(), await openBlocked(), await openBlocked()]
+  const narrow = (id: string) => world.host.db.run(sql`update screenings set is_whole = false where subject_id = ${id}`)
+  for (const [index, { freeze, giveBack, key, says }] of attempts.entries()) {
+    if (index < 2) await says('PAY_BLOCK')
+    await freeze(PART)
+    if (index < 1) await giveBack()
+    await narrow(key.id)
+  }
+  const blocks = () => Promise.all(attempts.map(({ key }) => blockNow(key.id)))
+  const before = await blocks()
+  const migration = new URL('../migrations/1150_screenings_whole_again.sql', import.meta.url)
+  for (const _ of [1, 2]) await world.host.db.run(raw(await readFile(migration, 'utf8')))
+  const after = await blocks()
+  assert.deepEqual(
+    after.map(({ isWhole, updatedAt }, index) => [isWhole, updatedAt > (before[index]?.updatedAt ?? updatedAt)]),
+    [
+      [false, false],
+      [true, true],
+      [false, false],
+    ],
+  )
 })
 
 test('a second part that is frozen after the first was returned tells somebody, once', async () => {

@@ -176,6 +176,22 @@ for (const pending of [true, false])
     assert.deepEqual([(await records()).length, await state(code)], [0, FREE])
   })
 
+test('a block of all of which an amount is named later, and that ends, holds the reference until a person returned all', async () => {
+  const { state, order } = await sell('NAMED-LATER')
+  const { code, says, ignore, giveBack, status } = await order()
+  for (const said of ['blocked', 'expired'] as const) await says(said)
+  await says('blocked', [{ asset: 'USDC', units: 1_000_000n, reference: 'gatepay:frozen:1', isOneSum: true }])
+  await says('expired')
+  assert.deepEqual([await status(), await state(code)], ['KYT_FAILED', HELD])
+  const { isWhole } = await world.host.db.one<{ isWhole: boolean }>(sql`
+    select s.is_whole from screenings s join orders o on o.id = s.order_id where o.code = ${code}`)
+  assert.equal(isWhole, true, 'the decision is about all')
+  await giveBack()
+  assert.deepEqual(await state(code), HELD, 'its record is open')
+  await ignore()
+  assert.deepEqual(await state(code), FREE)
+})
+
 test('money of an expired order that its provider blocks holds the reference until a person decides to return it', async () => {
   for (const pending of [true, false])
     for (const frozen of [undefined, FROZEN]) {

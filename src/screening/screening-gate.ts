@@ -75,7 +75,8 @@ const isOld = ({ status, purpose, updatedAt }: Screening, now: Date): boolean =>
 
 /**
  * What a provider's next word makes of its block. All of a payment is more than amounts of it: a person who returned
- * those decides again. An amount that is new narrows what waits; what a person returned whole stays so.
+ * those decides again. Until a person decides, a block of all stays one: an amount that is named after it is a record of
+ * its own, and nothing else would hold the rest. What a person returned whole stays so.
  * @returns what it is about then, if that changes, and whether a person must hear of it
  */
 function widen(
@@ -89,8 +90,7 @@ function widen(
     const widens = was === false || (was === null && !isReturned)
     return { isWhole: widens ? true : null, tells: was === false || (isReturned && isNew) }
   }
-  const narrows = !isReturned && (was === null || (was && isNew))
-  return { isWhole: narrows ? false : null, tells: isReturned && isNew }
+  return { isWhole: was === null && !isReturned ? false : null, tells: isReturned && isNew }
 }
 
 export function openScreeningGate({ clock, screens, wake, alarm }: GateDeps): ScreeningGate {
