@@ -1,26 +1,16 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
-import { type PaymentReport, paidReport } from '../src/channels/channel.ts'
-import { reportOf } from '../src/channels/gatepay/status-map.ts'
+import { paidReport } from '../src/channels/channel.ts'
 import { raw, sql } from '../src/db/db.ts'
-import type { Alarm } from '../src/mail/operator-alarm.ts'
 import { acceptOrder } from '../src/payments/accept/accept-order.ts'
-import { applyReport } from '../src/payments/payment-report.ts'
 import { askAboutOrder } from '../src/payments/payment-service.ts'
-import { decideScreening } from '../src/screening/screening-decisions.ts'
-import { openScreeningGate } from '../src/screening/screening-gate.ts'
-import { openAttemptIn } from './harness/attempts.ts'
+import { findBlock, gateSays, openAttemptIn, openBlockedIn, PART } from './harness/attempts.ts'
 import { DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
 
 /* What a provider blocks by its own screening waits for a person, whatever the provider says next. */
 
 let world: ModelWorld
-/** What Gate answers about an order that nothing was credited to (docs.gate.com, checkout/orderQuery). */
-const gateSays = (word: string, providerReference: string) => {
-  const data = { currency: 'USDC', orderAmount: '54', pay_currency: '', pay_amount: '0' }
-  return reportOf(word, data, { providerReference, closedStatuses: [] })
-}
 let word = 'PENDING'
 before(async () => {
   world = await startModelWorld({
@@ -34,10 +24,7 @@ const screeningsOf = (payment: string) =>
   world.host.db.many<{ status: string; by: string | null }>(
     sql`select status, decided_by as by from screenings where subject_id = ${payment}`,
   )
-const blockNow = (payment: string) =>
-  world.host.db.one<{ id: string; isWhole: boolean; updatedAt: Date; answers: number }>(sql`
-    select id, is_whole, updated_at, (select count(*)::int from screening_answers a where a.screening_id = s.id) as answers
-    from screenings s where subject_id = ${payment}`)
+const blockNow = (payment: string) => findBlock(world, payment)
 const UNDECIDED = [{ status: 'blocked', by: null }]
 
 for (const isEnded of [false, true])
@@ -74,67 +61,7 @@ test('blocked money that its provider credits later cannot be decided about befo
   await assert.rejects(ignoreFirst(), /Decide the screening of the order first/)
 })
 
-/** An attempt whose whole price is on its way, blocked in parts or whole, with the mails about that. */
-async function openBlocked() {
-  const { db } = world.host
-  const mails: Alarm[] = []
-  const screening = openScreeningGate({
-    ...{ clock: world.payments.clock, screens: false, wake: () => {} },
-    alarm: async (_tx, mail) => {
-      mails.push(mail)
-    },
-  })
-  const attempt = await openAttemptIn(world)
-  const { context, key, order, reference, find, ignoreFirst, openOf } = attempt
-  const apply = (report: PaymentReport) => {
-    world.clock.nowMs += 60_000
-    return applyReport({ ...world.payments, screening }, key, report)
-  }
-  const requote = async () => {
-    await db.run(sql`update orders set status = 'EXPIRED', updated_at = now() where id = ${order.id}`)
-    return acceptOrder(world.payments, {
-      context,
-      code: order.code,
-      body: { paymentChannel: 'binance', requote: true },
-    })
-  }
-  const arrives = () => apply(paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'money arrives' }))
-  await arrives()
-  return {
-    ...{
-      apply,
-      find,
-      key,
-      ignoreFirst,
-      openOf,
-      order,
-      arrives,
-      reference,
-      requote,
-      mails: () => mails.length,
-      lastMail: () => mails.at(-1),
-    },
-    status: async () => (await screeningsOf(key.id)).map(({ status }) => status).join(),
-    pending: async () => (await find()).pendingUnits,
-    is: (status: string) => db.run(sql`update payments set status = ${status} where id = ${key.id}`),
-    says: (said: string) => apply(gateSays(said, reference)),
-    freeze: (units: bigint, name = '1', asset = 'USDC') => {
-      const unmatched = [{ asset, units, reference: `gatepay:frozen:${name}`, isOneSum: true as const }]
-      return apply({ outcome: 'blocked', providerReference: reference, providerStatus: 'risk', unmatched })
-    },
-    giveBack: async (shown: { updatedAt?: string } = {}) => {
-      world.clock.nowMs += 60_000
-      const { id } = await blockNow(key.id)
-      const deps = { ...world.mispayments, wakeSubject: async () => {} }
-      await decideScreening(deps, context, id, { decision: 'return', reason: 'sent back', ...shown })
-    },
-    ignoreAll: async () => {
-      while ((await openOf()).length > 0) await ignoreFirst()
-    },
-    isFree: async () => assert.equal((await requote())?.status, 'AWAITING'),
-  }
-}
-const PART = 1_000_000n
+const openBlocked = () => openBlockedIn(world)
 
 test('a payment that its provider blocks again and again brings one mail', async () => {
   const { says, mails } = await openBlocked()

@@ -192,6 +192,18 @@ test('a block of all of which an amount is named later, and that ends, holds the
   assert.deepEqual(await state(code), FREE)
 })
 
+test('all that came is frozen before its provider names it as on its way: once a person decided, the reference is free', async () => {
+  const { state, order } = await sell('FROZEN-FIRST')
+  const { code, due, says, receives, giveBack, ignore } = await order()
+  await says('blocked', [{ asset: 'USDC', units: due, reference: 'gatepay:frozen:1', isOneSum: true }])
+  await receives(0n, due)
+  assert.deepEqual(await state(code), HELD)
+  await giveBack()
+  await ignore()
+  await receives(0n, due)
+  assert.deepEqual(await state(code), FREE)
+})
+
 test('money of an expired order that its provider blocks holds the reference until a person decides to return it', async () => {
   for (const pending of [true, false])
     for (const frozen of [undefined, FROZEN]) {

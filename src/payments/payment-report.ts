@@ -17,7 +17,6 @@ import {
   nextPollOfEnded,
   stopWaiting,
 } from './ended-payments.ts'
-import { findUnfrozen } from './mispayments/mispayment-queries.ts'
 import {
   bookMoney,
   bookOrderPaid,
@@ -27,6 +26,7 @@ import {
   type Surplus,
 } from './mispayments/mispayment-records.ts'
 import { bookedUnits, readStanding, type Standing, undecidedUnits, withoutRecorded } from './mispayments/standing.ts'
+import { findOnItsWay, updateTold } from './mispayments/way-queries.ts'
 import {
   findPaymentPolicy,
   type Payment,
@@ -34,7 +34,6 @@ import {
   pendingSince,
   updatePayment,
   updatePaymentNextCheck,
-  updatePaymentTold,
 } from './payment-queries.ts'
 import {
   acceptsLate,
@@ -116,15 +115,15 @@ async function recordBeside(
   const { tx, payment } = scene
   if (!unmatched.some(({ reference }) => isFrozen(reference)))
     return [scene, await recordUnmatchedTransfers(scene, unmatched)]
-  await updatePaymentTold(tx, payment)
+  await updateTold(tx, payment, payment.toldUnits)
   const news = await recordUnmatchedTransfers(scene, unmatched)
-  const pendingUnits = await findUnfrozen(tx, payment, payment.toldUnits)
+  const pendingUnits = await findOnItsWay(tx, payment, payment.toldUnits)
   return [{ ...scene, payment: { ...payment, pendingUnits } }, news]
 }
 
 /** What is on its way stays so while its provider blocks it or does not answer. */
-const stillTold = ({ payment }: ReportCase, { outcome }: Pick<PaymentReport, 'outcome'>): bigint =>
-  outcome === 'blocked' || outcome === 'unknown' ? payment.toldUnits : 0n
+const toldBy = ({ outcome }: Pick<PaymentReport, 'outcome'>): { toldUnits?: bigint } =>
+  outcome === 'blocked' || outcome === 'unknown' ? {} : { toldUnits: 0n }
 
 /** Whether the provider that blocks the payment blocks all of it: it names no amount that can be read. */
 const blocksWhole = ({ unmatched = [] }: PaymentReport): boolean => unmatched.every(({ units }) => units === 0n)
@@ -179,8 +178,7 @@ async function applyTo(given: ReportCase, report: PaymentReport): Promise<Order>
   const nextCheckAt = over
     ? await nextPollOfEnded(scene, { outcome, checks: payment.checks })
     : new Date(now.getTime() + nextCheckDelayMs(payment, payment.status))
-  const told = stillTold(scene, report)
-  await updatePayment(tx, payment, { status: payment.status, toldUnits: told, providerStatus, nextCheckAt }, now)
+  await updatePayment(tx, payment, { status: payment.status, ...toldBy(report), providerStatus, nextCheckAt }, now)
   if (!over) return limitWait(scene)
   if (outcome === 'unknown' && nextCheckAt !== null) return order
   if (outcome === 'unknown') return giveUp(scene)
@@ -199,8 +197,7 @@ async function applyEnding(
   const status = payment.status === 'failed' ? 'failed' : ending.status
   const checks = checksAfter(payment, { status })
   const nextCheckAt = await nextPollOfEnded(scene, { outcome, checks })
-  const toldUnits = stillTold(scene, report)
-  await updatePayment(tx, payment, { status, toldUnits, providerStatus, nextCheckAt, checks }, now)
+  await updatePayment(tx, payment, { status, ...toldBy(report), providerStatus, nextCheckAt, checks }, now)
   if (payment.status === 'closing' || order.paymentId !== payment.id) return order
   const actor = `channel:${payment.channel}`
   const move = (from: Order, trigger: Trigger): Promise<Order> | Order =>
@@ -253,7 +250,7 @@ async function judge(
   const counted = undecidedUnits(report.final, standing)
   const came = undecidedUnits(report.final + report.pending, standing)
   const told = came - counted
-  const pending = await findUnfrozen(tx, payment, told)
+  const pending = await findOnItsWay(tx, payment, told)
   const seen = counted + pending
   const min = payment.priceUnits ?? minAcceptedUnits(priceUnitsOf(order, payment), policy)
   const moves = movesOrder(scene, report)

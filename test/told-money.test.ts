@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { sql } from '../src/db/db.ts'
+import { openBlockedIn, PART } from './harness/attempts.ts'
+import { DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
+import { randomBelow } from './harness/random.ts'
+
+/* What a provider tells to be on its way, while it blocks some of that and a person decides. */
+
+let world: ModelWorld
+before(async () => {
+  world = await startModelWorld({ async closePayment() {} })
+})
+after(() => world?.stop())
+
+const DOLLAR = { USDC: PART, USDT: 10n ** 12n * PART }
+
+test('money that is frozen before its provider first names it is no money on its way when it does', async () => {
+  const { find, freeze, giveBack, ignoreAll, isFree, pending, says, tells } = await openBlockedIn(world, false)
+  await freeze(DUE)
+  await says('EXPIRED')
+  assert.equal(await pending(), 0n)
+  for (const _ of [1, 2]) await tells(DUE)
+  assert.deepEqual([await pending(), (await find()).toldUnits], [0n, DUE])
+  await tells(DUE + PART)
+  assert.equal(await pending(), PART, 'what is more is new')
+  await tells(DUE)
+  await giveBack()
+  await ignoreAll()
+  await tells(0n)
+  await isFree()
+})
+
+test('of a row of an older version that had taken off all that was told, the same amount is the same money', async () => {
+  for (const between of [[], ['unknown'], ['blocked', 'frozen'], ['gone']]) {
+    const { apply, freeze, key, pending, reference, tells } = await openBlockedIn(world)
+    await freeze(DUE)
+    await world.host.db.run(sql`
+      update payments set pending_units = 0, told_units = null, frozen_gone_units = null where id = ${key.id}`)
+    for (const what of between)
+      if (what === 'frozen') await freeze(DUE)
+      else if (what === 'gone') await tells(0n)
+      else
+        await apply({
+          outcome: what === 'blocked' ? 'blocked' : 'unknown',
+          providerReference: reference,
+          providerStatus: what,
+        })
+    assert.equal(await pending(), 0n)
+    await tells(DUE)
+    assert.equal(await pending(), between[0] === 'gone' ? DUE : 0n, between.join())
+  }
+})
+
+test('an amount that cannot be right, as an older version recorded it, stops no report', async () => {
+  const { freeze, key, pending, tells } = await openBlockedIn(world)
+  for (const name of ['1', '2', '3', '4']) await freeze(PART, name)
+  await world.host.db.run(sql`update mispayments set units = ${String(10n ** 38n - 1n)} where payment_id = ${key.id}`)
+  for (const units of [0n, PART]) await tells(units)
+  assert.equal(await pending(), PART)
+})
+
+test('random: what is on its way is what was told less what is frozen of it, under whatever coin', async () => {
+  const random = randomBelow(5)
+  for (let walk = 0; walk < 12; walk += 1) {
+    const { freeze, pending, tells } = await openBlockedIn(world)
+    const sums: { units: bigint; asset: 'USDC' | 'USDT' }[] = []
+    let [clean, frozen] = [54n, 0n]
+    const log: string[] = []
+    const put = (index: number) => {
+      const { units, asset } = sums[index] ?? { units: 0n, asset: 'USDC' }
+      return freeze(units * DOLLAR[asset], String(index), asset)
+    }
+    const tell = () => tells((clean + frozen) * PART)
+    const acts = {
+      arrive: () => {
+        clean += BigInt(1 + random(30))
+        return tell()
+      },
+      freeze: () => {
+        const units = (clean * BigInt(1 + random(9))) / 9n
+        if (units === 0n) return tell()
+        clean -= units
+        frozen += units
+        sums.push({ units, asset: random(2) === 0 ? 'USDC' : 'USDT' })
+        return put(sums.length - 1)
+      },
+      leave: () => {
+        frozen = 0n
+        return tell()
+      },
+      end: () => {
+        clean = frozen = 0n
+        return tell()
+      },
+      rename: () => {
+        const index = random(Math.max(sums.length, 1))
+        const sum = sums[index]
+        if (!sum) return tell()
+        sum.asset = sum.asset === 'USDC' ? 'USDT' : 'USDC'
+        return put(index)
+      },
+      tell,
+    }
+    const names = Object.keys(acts) as (keyof typeof acts)[]
+    for (let step = 0; step < 8; step += 1) {
+      const name = names[random(names.length)] ?? 'tell'
+      await acts[name]()
+      log.push(`${name} ${clean} ${frozen}`)
+      assert.equal(await pending(), clean * PART, log.join(', '))
+    }
+  }
+})
