@@ -65,8 +65,7 @@ async function sell(orderRef: string) {
     const giveBack = async () => {
       const { id: screening } = await db.one<{ id: string }>(sql`
         select id from screenings where subject_id = ${paymentId} and status = 'blocked'`)
-      const deps = { ...world.mispayments, wakeSubject: async () => {} }
-      await decideScreening(deps, context, screening, { decision: 'return', reason: 'sent back' })
+      await decideScreening(world.screenings, context, screening, { decision: 'return', reason: 'sent back' })
     }
     const status = async () =>
       (await db.one<{ status: string }>(sql`select status from orders where id = ${orderId}`)).status
@@ -202,6 +201,21 @@ test('all that came is frozen before its provider names it as on its way: once a
   await ignore()
   await receives(0n, due)
   assert.deepEqual(await state(code), FREE)
+})
+
+test('money that comes after a person returned a block of all holds the reference, blocked as well or not', async () => {
+  for (const isBlocked of [false, true]) {
+    const { state, order } = await sell(`SECOND-${isBlocked}`)
+    const { code, due, says, receives, giveBack } = await order()
+    for (const said of ['blocked', 'expired'] as const) await says(said)
+    await giveBack()
+    await receives(0n, due)
+    if (isBlocked) for (const said of ['blocked', 'expired'] as const) await says(said)
+    assert.deepEqual(await state(code), HELD)
+    if (!isBlocked) continue
+    await giveBack()
+    assert.deepEqual(await state(code), FREE)
+  }
 })
 
 test('money of an expired order that its provider blocks holds the reference until a person decides to return it', async () => {

@@ -6,6 +6,7 @@ import { sql } from '../src/db/db.ts'
 import { DAY, MINUTE } from '../src/kernel/clock.ts'
 import { acceptOrder } from '../src/payments/accept/accept-order.ts'
 import { applyReport } from '../src/payments/payment-report.ts'
+import { decideScreening } from '../src/screening/screening-decisions.ts'
 import { openAttemptIn } from './harness/attempts.ts'
 import { DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
 
@@ -159,10 +160,10 @@ test('once a person returned a block without an amount, nothing is on its way, w
     return apply({ ...blocked, ...(units.length > 0 && { unmatched }) })
   }
   const arrives = () => apply(paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'money arrives' }))
-  const giveBack = () =>
-    db.run(sql`
-      update screenings set status = 'returned', decided_by = 'user:1', updated_at = ${new Date(world.clock.nowMs)}
-      where subject_id = ${key.id}`)
+  const giveBack = async () => {
+    const { id } = await db.one<{ id: string }>(sql`select id from screenings where subject_id = ${key.id}`)
+    await decideScreening(world.screenings, context, id, { decision: 'return', reason: 'sent back' })
+  }
   await block(1_000_000n)
   await arrives()
   await giveBack()

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { goneAfter, onItsWay, type Way } from '../src/payments/mispayments/on-its-way.ts'
+import { goneAfter, goneAfterReturn, onItsWay, toldOf, type Way } from '../src/payments/mispayments/on-its-way.ts'
 import { randomBelow } from './harness/random.ts'
 
-/* Random walks through the arithmetic of what is on its way, against what came and what was frozen of it. */
+/* Random walks through the arithmetic of what is on its way, against what came and what was frozen of it or returned. */
 
-type Act = { kind: 'arrive' | 'freeze' | 'leave' | 'end' | 'older' | 'tell'; part: number }
+type Act = { kind: 'arrive' | 'freeze' | 'return' | 'leave' | 'end' | 'older' | 'tell'; part: number }
 
 /** A payment's money at its provider, and what is stored of it. */
 class Money {
@@ -46,11 +46,17 @@ class Money {
     if (!way.isExact) this.way = { ...way, notedUnits: this.told, isExact: true }
   }
 
+  return(): void {
+    const { way } = this
+    const told = toldOf(way)
+    this.way = { ...way, notedUnits: told, isExact: way.isExact || told > 0n, goneUnits: goneAfterReturn(way) }
+    this.taken += this.clean
+    this.clean = 0n
+  }
+
   do({ kind, part }: Act): void {
-    if (kind === 'freeze') {
-      this.freeze(part)
-      return
-    }
+    if (kind === 'freeze') return void this.freeze(part)
+    if (kind === 'return') return void this.return()
     if (kind === 'arrive') this.clean += BigInt(part)
     if (kind === 'leave') this.taken = 0n
     if (kind === 'end') [this.clean, this.taken] = [0n, 0n]
@@ -76,8 +82,8 @@ function findFault(acts: readonly Act[], first: { clean: bigint; frozen: number 
   return undefined
 }
 
-test('whatever comes, is frozen, leaves or ends, before the first amount is told or after it: the rest is on its way', () => {
-  const kinds = ['arrive', 'freeze', 'leave', 'end', 'older', 'tell'] as const
+test('whatever comes, is frozen, returned, leaves or ends, before the first amount is told or after it: the rest is on its way', () => {
+  const kinds = ['arrive', 'freeze', 'return', 'leave', 'end', 'older', 'tell'] as const
   const random = randomBelow(83)
   for (let walk = 0; walk < 20_000; walk += 1) {
     const first = { clean: BigInt(random(60)), frozen: random(11) }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
-import { sql } from '../src/db/db.ts'
+import { raw, sql } from '../src/db/db.ts'
 import { openBlockedIn, PART } from './harness/attempts.ts'
 import { DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
 import { randomBelow } from './harness/random.ts'
@@ -60,10 +61,84 @@ test('an amount that cannot be right, as an older version recorded it, stops no 
   assert.equal(await pending(), PART)
 })
 
-test('random: what is on its way is what was told less what is frozen of it, under whatever coin', async () => {
+test('what is sent after a person returned a block of all counts whole, and a block of that is decided about again', async () => {
+  for (const between of [['EXPIRED'], ['EXPIRED', 'PAY_BLOCK'], []]) {
+    const { find, giveBack, isFree, mails, pending, requote, says, status, tells } = await openBlockedIn(world)
+    await says('PAY_BLOCK')
+    await giveBack()
+    for (const said of between) await says(said)
+    assert.deepEqual([await pending(), await status(), mails()], [0n, 'returned', 1])
+    const [units, left] = between.length > 0 ? [DUE, DUE] : [DUE + PART, PART]
+    for (const _ of [1, 2]) await tells(units)
+    assert.deepEqual([await pending(), (await find()).nextCheckAt !== null], [left, true])
+    await assert.rejects(requote(), /has arrived or is on its way/)
+    for (const _ of [1, 2]) await says('PAY_BLOCK')
+    assert.deepEqual([await status(), mails()], ['blocked', 2])
+    await giveBack()
+    await says('PAY_BLOCK')
+    assert.deepEqual([await pending(), await status(), mails()], [0n, 'returned', 2])
+    await isFree()
+  }
+})
+
+test('what is told only after a person returned a block of all is on its way until it is blocked and returned, too', async () => {
+  const { giveBack, isFree, pending, says, status, tells } = await openBlockedIn(world, false)
+  for (const said of ['PAY_BLOCK', 'EXPIRED']) await says(said)
+  await giveBack()
+  await tells(DUE)
+  assert.equal(await pending(), DUE)
+  await says('PAY_BLOCK')
+  assert.equal(await status(), 'blocked')
+  await giveBack()
+  await isFree()
+})
+
+test('an amount that is frozen of other money, after a person returned a block of all, is taken off that', async () => {
+  const { freeze, giveBack, ignoreAll, isFree, mails, pending, says, status, tells } = await openBlockedIn(world)
+  await freeze(PART)
+  await says('PAY_BLOCK')
+  await giveBack()
+  await ignoreAll()
+  await says('EXPIRED')
+  await tells(DUE)
+  await freeze(DUE - PART, '2')
+  assert.deepEqual([await pending(), await status(), mails()], [PART, 'returned', 3])
+  await ignoreAll()
+  await tells(0n)
+  await isFree()
+})
+
+test('a migration takes what is told at a block of all that was returned before for what was returned', async () => {
+  for (const [isOlder, isPart] of [
+    [false, false],
+    [true, false],
+    [false, true],
+  ] as const) {
+    const { freeze, giveBack, key, pending, says, tells } = await openBlockedIn(world)
+    const { db } = world.host
+    await freeze(5n * PART)
+    if (!isPart) await says('PAY_BLOCK')
+    await giveBack()
+    await db.run(sql`update payments set frozen_gone_units = null where id = ${key.id}`)
+    if (isOlder)
+      await db.run(
+        sql`update payments set pending_units = pending_units - ${5n * PART}, told_units = null where id = ${key.id}`,
+      )
+    assert.equal(await pending(), DUE - 5n * PART)
+    const migration = new URL('../migrations/1151_payments_returned.sql', import.meta.url)
+    for (const _ of [1, 2]) await db.run(raw(await readFile(migration, 'utf8')))
+    assert.equal(await pending(), isPart ? DUE - 5n * PART : 0n)
+    await tells(DUE + PART)
+    assert.equal(await pending(), isPart ? DUE - 4n * PART : PART)
+    for (const units of [0n, DUE]) await tells(units)
+    assert.equal(await pending(), DUE)
+  }
+})
+
+test('random: what is on its way is what was told less what is frozen of it, or was returned, under whatever coin', async () => {
   const random = randomBelow(5)
   for (let walk = 0; walk < 12; walk += 1) {
-    const { freeze, pending, tells } = await openBlockedIn(world)
+    const { freeze, giveBack, pending, says, tells } = await openBlockedIn(world)
     const sums: { units: bigint; asset: 'USDC' | 'USDT' }[] = []
     let [clean, frozen] = [54n, 0n]
     const log: string[] = []
@@ -99,6 +174,13 @@ test('random: what is on its way is what was told less what is frozen of it, und
         if (!sum) return tell()
         sum.asset = sum.asset === 'USDC' ? 'USDT' : 'USDC'
         return put(index)
+      },
+      giveBack: async () => {
+        await says('PAY_BLOCK')
+        if (clean === 0n) return
+        await giveBack()
+        frozen += clean
+        clean = 0n
       },
       tell,
     }

@@ -32,7 +32,7 @@ export const frozenUnits = (payment: Sql): Sql => sql`coalesce((
     and m.kind = 'wrong_token' and m.source_reference like '%:frozen:%' and m.asset in ('USDC', 'USDT')
     and (m.status in ('open', 'ignored', 'refunded') or (m.is_renamed and m.renamed_to not in ('USDC', 'USDT')))), 0)`
 
-/** How much the amount contains of that, that a payment was last told to have on its way (`on-its-way.ts`). */
+/** How much of the amount that was last told is frozen or was returned (`on-its-way.ts`). */
 const takenOfTold = (payment: Sql): Sql =>
   sql`greatest(${frozenUnits(payment)} - coalesce(${payment}.frozen_gone_units, 0), 0)`
 
@@ -45,14 +45,6 @@ export const toldUnits = (payment: Sql): Sql => sql`case
 export const pendingUnits = (payment: Sql): Sql => sql`case when ${payment}.pending_units = 0 then 0
   else greatest(${toldUnits(payment)} - ${takenOfTold(payment)}, 0) end`
 
-/** A screening `s` of payment `p` by its provider, whose own screening blocks money. */
-const blockOf = (status: 'blocked' | 'returned'): Sql => sql`select 1 from screenings s
-  where s.company_id = p.company_id and s.purpose = 'payment' and s.subject_id = p.id and coalesce(s.address, '') = ''
-    and s.status = ${status}`
-
-/** A person decided to return all that is on its way: its provider blocked all. Null: noted by an older node. */
-const IS_RETURNED = sql`exists (${blockOf('returned')} and s.is_whole is not false)`
-
 /** A transfer that the last report of payment `p` could not book yet: it is recent, so this version noted its token. */
 const isOnChain = (dustUnits: bigint): Sql => sql`exists (select 1 from (${TRANSFERS}) as t
   where t.status = 'seen' and (t.final_at is null or t.final_at > p.updated_at) and t.units >= ${dustUnits}::numeric
@@ -60,12 +52,11 @@ const isOnChain = (dustUnits: bigint): Sql => sql`exists (select 1 from (${TRANS
 
 /**
  * Whether payment `p` received money, or has money on its way. What is on its way counts only while the payment
- * is polled: once polling is given up, nobody could decide about it. Nor does it count once a person decided to return
- * all that its provider blocks; of an amount that it named, only the rest is still on its way.
+ * is polled: once polling is given up, nobody could decide about it.
  */
 export const hasMoney = (dustUnits: bigint): Sql => sql`(p.status = 'confirming'
   or p.received_units - ${DECIDED_UNITS} >= ${leastUnits(dustUnits)}
-  or (${pendingUnits(sql`p`)} >= ${leastUnits(dustUnits)} and p.next_check_at is not null and not ${IS_RETURNED})
+  or (${pendingUnits(sql`p`)} >= ${leastUnits(dustUnits)} and p.next_check_at is not null)
   or ${isOnChain(dustUnits)})`
 
 /** Whether payment `p` ever received money, whatever a person decided about it since. */
@@ -101,4 +92,6 @@ export const hasOtherCoin = (dustUnits: bigint): Sql =>
   sql`exists (${waitsBeside(dustUnits)} and m.asset not like '%…%')`
 
 /** Whether a person has yet to decide about the screening of payment `p`, whose money its provider blocks. */
-export const IS_BLOCKED = sql`exists (${blockOf('blocked')})`
+export const IS_BLOCKED = sql`exists (select 1 from screenings s
+  where s.company_id = p.company_id and s.purpose = 'payment' and s.subject_id = p.id and coalesce(s.address, '') = ''
+    and s.status = 'blocked')`

@@ -166,9 +166,9 @@ async function applyTo(given: ReportCase, report: PaymentReport): Promise<Order>
   const over = payment.status === 'paid' || payment.status === 'closed' || (asked && payment.status === 'failed')
   // also when the attempt is over: its money may still come, and must pay no order
   if (outcome === 'blocked' && payment.status !== 'paid') {
-    const block = { channel, providerStatus, isWhole: blocksWhole(report), news: news.map(nameOf) }
+    const said = { channel, providerStatus, isWhole: blocksWhole(report), news: news.map(nameOf) }
     await deps.screening.noteProvider(tx, subjectOf(scene), {
-      ...block,
+      ...{ ...said, isOnItsWay: payment.pendingUnits > 0n },
       orderName: `${order.shortCode} (${order.code})`,
     })
   }

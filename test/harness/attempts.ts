@@ -136,8 +136,7 @@ export async function openBlockedIn(world: ModelWorld, isTold = true) {
     giveBack: async (shown: { updatedAt?: string } = {}) => {
       world.clock.nowMs += 60_000
       const { id } = await findBlock(world, key.id)
-      const deps = { ...world.mispayments, wakeSubject: async () => {} }
-      await decideScreening(deps, context, id, { decision: 'return', reason: 'sent back', ...shown })
+      await decideScreening(world.screenings, context, id, { decision: 'return', reason: 'sent back', ...shown })
     },
     ignoreAll: async () => {
       while ((await openOf()).length > 0) await ignoreFirst()

@@ -2,9 +2,10 @@
  * The arithmetic of what a provider tells to be on its way to a payment, again and again, while it freezes parts of it
  * and a person decides. Nothing here reads or writes.
  *
- * The amount that was told last contains a part that is not on its way any more. Only the difference to all that is
- * frozen is stored, as what is gone: so the part grows with what is frozen, whatever the coin, and a node that knows
- * less of this reads it in the same way.
+ * The amount that was told last contains a part that is not on its way any more: frozen, or returned by a person with a
+ * block of all of the payment. Only the difference to all that is frozen is stored, as what is gone: so the part grows
+ * with what is frozen, whatever the coin. Less than nothing is gone where a person returned more than was frozen. A node
+ * that does not know of that reads and writes it in the same way.
  */
 
 /** What was told of a payment, and what of that is not on its way. */
@@ -15,7 +16,10 @@ export type Way = {
   isExact: boolean
   /** What the provider froze in all, decided about or not. */
   frozenUnits: bigint
-  /** What of that is not contained in the amount that was told last. Null: told amounts never fell. */
+  /**
+   * What of that is not contained in the amount that was told last, less what that contains of returned money. Null: told
+   * amounts never fell.
+   */
   goneUnits: bigint | null
 }
 
@@ -43,6 +47,15 @@ function takenOfTold(way: Way, told: bigint): bigint {
 
 /** What is on its way once a report tells this amount. */
 export const onItsWay = (way: Way, told: bigint): bigint => positive(told - takenOfTold(way, told))
+
+/** The amount that was told last. Of an older node's 0, nothing is known. */
+export const toldOf = (way: Way): bigint => (way.notedUnits === 0n ? 0n : mostToldOf(way))
+
+/** What is gone once a person returned all that is on its way: the told amount contains nothing else. */
+export function goneAfterReturn(way: Way): bigint | null {
+  const told = toldOf(way)
+  return told > takenOf(way) ? way.frozenUnits - told : way.goneUnits
+}
 
 /** What is gone once a report tells this amount. It never falls by that, so a sum that is renamed stays gone. */
 export function goneAfter(way: Way, told: bigint): bigint | null {

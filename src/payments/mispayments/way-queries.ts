@@ -1,6 +1,6 @@
 import { frozenUnits } from '../../companies/order-money-queries.ts'
 import { type Queryable, sql, type Tx } from '../../db/db.ts'
-import { onItsWay, type Way } from './on-its-way.ts'
+import { goneAfterReturn, onItsWay, toldOf, type Way } from './on-its-way.ts'
 
 type PaymentKey = { companyId: string; id: string }
 
@@ -17,7 +17,7 @@ export async function findWay(q: Queryable, { companyId, id }: PaymentKey): Prom
   }
 }
 
-/** What of these units, that a report tells to be on their way, is not frozen. */
+/** What of these units, that a report tells to be on their way, is neither frozen nor returned. */
 export const findOnItsWay = async (q: Queryable, key: PaymentKey, told: bigint): Promise<bigint> =>
   told === 0n ? 0n : onItsWay(await findWay(q, key), told)
 
@@ -29,3 +29,14 @@ export const updateTold = (tx: Tx, { companyId, id }: PaymentKey, told: bigint):
   tx.run(sql`
     update payments set pending_units = ${told}, told_units = ${told}
     where company_id = ${companyId} and id = ${id} and pending_units <> 0`)
+
+/** A person returned all that is on its way: what was told then. Money that comes later is other money. */
+export async function returnAllOf(tx: Tx, key: PaymentKey): Promise<void> {
+  const { companyId, id } = key
+  await tx.one(sql`select id from payments where company_id = ${companyId} and id = ${id} for update`)
+  const way = await findWay(tx, key)
+  await updateTold(tx, key, toldOf(way))
+  await tx.run(sql`
+    update payments set frozen_gone_units = ${goneAfterReturn(way)?.toString() ?? null}::numeric
+    where company_id = ${companyId} and id = ${id}`)
+}
