@@ -19,3 +19,10 @@ from (
 ) told
 where p.company_id = told.company_id and p.id = told.id
   and told.units > greatest(told.frozen - coalesce(p.frozen_gone_units, 0), 0);
+
+-- What is told of frozen or returned money is asked about until it is gone. The last version stopped once it was decided.
+update payments p set next_check_at = now()
+from screenings s
+where s.purpose = 'payment' and s.address is null and p.company_id = s.company_id and p.id = s.subject_id
+  and p.pending_units > 0 and p.next_check_at is null and p.status in ('closed', 'failed')
+  and coalesce(p.abandoned_at, p.opened_at) > now() - interval '30 days';

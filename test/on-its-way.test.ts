@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { goneAfter, goneAfterReturn, onItsWay, toldOf, type Way } from '../src/payments/mispayments/on-its-way.ts'
 import { randomBelow } from './harness/random.ts'
 
-/* Random walks through the arithmetic of what is on its way, against what came and what was frozen of it or returned. */
+/* Random walks through what is on its way, against what came and what was frozen of it or returned. */
 
 type Act = { kind: 'arrive' | 'freeze' | 'return' | 'leave' | 'end' | 'older' | 'tell'; part: number }
 

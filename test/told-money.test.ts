@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
 import { raw, sql } from '../src/db/db.ts'
+import { DAY, MINUTE } from '../src/kernel/clock.ts'
 import { openBlockedIn, PART } from './harness/attempts.ts'
 import { DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
 import { randomBelow } from './harness/random.ts'
@@ -108,18 +109,50 @@ test('an amount that is frozen of other money, after a person returned a block o
   await isFree()
 })
 
+test('what is frozen or returned and decided is asked about while its provider tells it, with growing gaps, until it is gone', async () => {
+  for (const isWhole of [true, false])
+    for (const isBlockedAgain of [true, false]) {
+      const { db } = world.host
+      const { find, freeze, giveBack, ignoreAll, is, key, pending, requote, says, tells } = await openBlockedIn(world)
+      await is('closed')
+      const repeat = () => (isWhole ? says('PAY_BLOCK') : freeze(DUE))
+      await repeat()
+      await giveBack()
+      await ignoreAll()
+      for (const [checks, ageMs, gapMs] of [
+        [0, 0, 5 * MINUTE],
+        [20, DAY, DAY],
+        [20, 31 * DAY, null],
+      ] as const) {
+        const openedAt = new Date(world.clock.nowMs - ageMs)
+        await db.run(sql`
+          update payments set checks = ${checks}, next_check_at = ${openedAt}, opened_at = ${openedAt}, abandoned_at = null
+          where id = ${key.id}`)
+        await (isBlockedAgain ? repeat() : tells(DUE))
+        const { nextCheckAt } = await find()
+        assert.equal(nextCheckAt && nextCheckAt.getTime() - world.clock.nowMs, gapMs, `${isWhole} ${isBlockedAgain}`)
+      }
+      await db.run(sql`update payments set opened_at = ${new Date(world.clock.nowMs)} where id = ${key.id}`)
+      await tells(0n)
+      assert.equal((await find()).nextCheckAt, null)
+      await tells(DUE)
+      assert.equal(await pending(), DUE, 'a later transfer')
+      await assert.rejects(requote(), /has arrived or is on its way/)
+    }
+})
+
 test('a migration takes what is told at a block of all that was returned before for what was returned', async () => {
   for (const [isOlder, isPart] of [
     [false, false],
     [true, false],
     [false, true],
   ] as const) {
-    const { freeze, giveBack, key, pending, says, tells } = await openBlockedIn(world)
+    const { find, freeze, giveBack, key, pending, says, tells } = await openBlockedIn(world)
     const { db } = world.host
     await freeze(5n * PART)
     if (!isPart) await says('PAY_BLOCK')
     await giveBack()
-    await db.run(sql`update payments set frozen_gone_units = null where id = ${key.id}`)
+    await db.run(sql`update payments set frozen_gone_units = null, next_check_at = null where id = ${key.id}`)
     if (isOlder)
       await db.run(
         sql`update payments set pending_units = pending_units - ${5n * PART}, told_units = null where id = ${key.id}`,
@@ -127,7 +160,11 @@ test('a migration takes what is told at a block of all that was returned before 
     assert.equal(await pending(), DUE - 5n * PART)
     const migration = new URL('../migrations/1151_payments_returned.sql', import.meta.url)
     for (const _ of [1, 2]) await db.run(raw(await readFile(migration, 'utf8')))
-    assert.equal(await pending(), isPart ? DUE - 5n * PART : 0n)
+    assert.deepEqual(
+      [await pending(), (await find()).nextCheckAt !== null],
+      [isPart ? DUE - 5n * PART : 0n, true],
+      'and asked about',
+    )
     await tells(DUE + PART)
     assert.equal(await pending(), isPart ? DUE - 4n * PART : PART)
     for (const units of [0n, DUE]) await tells(units)

@@ -277,15 +277,15 @@ async function applyMoney(scene: ReportCase, said: SeenReport): Promise<Order> {
   const verdict = await judge(scene, report, standing, clearance)
   const status = statusAfter(scene, verdict)
   const receivedUnits = bookedUnits(report.final, standing)
-  const { counted: final, seen, told: toldUnits } = verdict
+  const { counted: final, seen, told } = verdict
   const checks = checksAfter(payment, { status, receivedUnits })
-  const nextCheckAt = nextMoneyCheck({ ...payment, checks }, { status, final, seen }, now.getTime())
+  const nextCheckAt = nextMoneyCheck({ ...payment, checks }, { status, final, seen, told }, now.getTime())
   const { providerStatus } = report
-  const change = { status, receivedUnits, toldUnits, providerStatus, nextCheckAt, checks }
+  const change = { status, receivedUnits, toldUnits: told, providerStatus, nextCheckAt, checks }
   await updatePayment(tx, payment, change, now)
   const moved = await moveOrder(scene, verdict)
   await recordMoney({ ...scene, standing, payment: { ...payment, receivedUnits } }, report, moved, verdict)
-  const after = { ...scene, order: moved, payment: { ...payment, pendingAt: pendingSince(payment, toldUnits, now) } }
+  const after = { ...scene, order: moved, payment: { ...payment, pendingAt: pendingSince(payment, told, now) } }
   if (nextCheckAt !== null) return verdict.isStale ? giveUp(after) : moved
   if (!ENDED.includes(status)) return moved
   // what the report has just recorded waits for a person too

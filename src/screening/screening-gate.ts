@@ -77,9 +77,9 @@ const isOld = ({ status, purpose, updatedAt }: Screening, now: Date): boolean =>
 
 /**
  * What a provider's next word makes of its block. All of a payment is more than amounts of it: a person who returned
- * those decides again. Until a person decides, a block of all stays one: an amount that is named after it is a record of
- * its own, and nothing else would hold the rest. What a person returned whole stays so, whatever is repeated; what is on
- * its way after that is other money.
+ * those decides again. Until a person decides, a block of all stays one: an amount that is named after it is a record
+ * of its own, and nothing else would hold the rest. What a person returned whole stays so, whatever is repeated; what
+ * is on its way after that is other money.
  * @returns what it is about then, if that changes, and whether a person must hear of it
  */
 function widen(

@@ -4,8 +4,8 @@
  *
  * The amount that was told last contains a part that is not on its way any more: frozen, or returned by a person with a
  * block of all of the payment. Only the difference to all that is frozen is stored, as what is gone: so the part grows
- * with what is frozen, whatever the coin. Less than nothing is gone where a person returned more than was frozen. A node
- * that does not know of that reads and writes it in the same way.
+ * with what is frozen, whatever the coin. Less than nothing is gone where a person returned more than was frozen. A
+ * node that does not know of that reads it in the same way.
  */
 
 /** What was told of a payment, and what of that is not on its way. */
@@ -17,8 +17,8 @@ export type Way = {
   /** What the provider froze in all, decided about or not. */
   frozenUnits: bigint
   /**
-   * What of that is not contained in the amount that was told last, less what that contains of returned money. Null: told
-   * amounts never fell.
+   * What of that is not contained in the amount that was told last, less what that contains of returned money. Null:
+   * told amounts never fell.
    */
   goneUnits: bigint | null
 }
