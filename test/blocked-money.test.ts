@@ -1,25 +1,16 @@
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
-import { type PaymentReport, paidReport } from '../src/channels/channel.ts'
-import { reportOf } from '../src/channels/gatepay/status-map.ts'
-import { sql } from '../src/db/db.ts'
-import type { Alarm } from '../src/mail/operator-alarm.ts'
+import { paidReport } from '../src/channels/channel.ts'
+import { raw, sql } from '../src/db/db.ts'
 import { acceptOrder } from '../src/payments/accept/accept-order.ts'
-import { applyReport } from '../src/payments/payment-report.ts'
 import { askAboutOrder } from '../src/payments/payment-service.ts'
-import { decideScreening } from '../src/screening/screening-decisions.ts'
-import { openScreeningGate } from '../src/screening/screening-gate.ts'
-import { openAttemptIn } from './harness/attempts.ts'
+import { findBlock, gateSays, openAttemptIn, openBlockedIn, PART } from './harness/attempts.ts'
 import { DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
 
 /* What a provider blocks by its own screening waits for a person, whatever the provider says next. */
 
 let world: ModelWorld
-/** What Gate answers about an order that nothing was credited to (docs.gate.com, checkout/orderQuery). */
-const gateSays = (word: string, providerReference: string) => {
-  const data = { currency: 'USDC', orderAmount: '54', pay_currency: '', pay_amount: '0' }
-  return reportOf(word, data, { providerReference, closedStatuses: [] })
-}
 let word = 'PENDING'
 before(async () => {
   world = await startModelWorld({
@@ -33,10 +24,7 @@ const screeningsOf = (payment: string) =>
   world.host.db.many<{ status: string; by: string | null }>(
     sql`select status, decided_by as by from screenings where subject_id = ${payment}`,
   )
-const blockNow = (payment: string) =>
-  world.host.db.one<{ id: string; isWhole: boolean; updatedAt: Date; answers: number }>(sql`
-    select id, is_whole, updated_at, (select count(*)::int from screening_answers a where a.screening_id = s.id) as answers
-    from screenings s where subject_id = ${payment}`)
+const blockNow = (payment: string) => findBlock(world, payment)
 const UNDECIDED = [{ status: 'blocked', by: null }]
 
 for (const isEnded of [false, true])
@@ -73,67 +61,7 @@ test('blocked money that its provider credits later cannot be decided about befo
   await assert.rejects(ignoreFirst(), /Decide the screening of the order first/)
 })
 
-/** An attempt whose whole price is on its way, blocked in parts or whole, with the mails about that. */
-async function openBlocked() {
-  const { db } = world.host
-  const mails: Alarm[] = []
-  const screening = openScreeningGate({
-    ...{ clock: world.payments.clock, screens: false, wake: () => {} },
-    alarm: async (_tx, mail) => {
-      mails.push(mail)
-    },
-  })
-  const attempt = await openAttemptIn(world)
-  const { context, key, order, reference, find, ignoreFirst, openOf } = attempt
-  const apply = (report: PaymentReport) => {
-    world.clock.nowMs += 60_000
-    return applyReport({ ...world.payments, screening }, key, report)
-  }
-  const requote = async () => {
-    await db.run(sql`update orders set status = 'EXPIRED', updated_at = now() where id = ${order.id}`)
-    return acceptOrder(world.payments, {
-      context,
-      code: order.code,
-      body: { paymentChannel: 'binance', requote: true },
-    })
-  }
-  const arrives = () => apply(paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'money arrives' }))
-  await arrives()
-  return {
-    ...{
-      apply,
-      find,
-      key,
-      ignoreFirst,
-      openOf,
-      order,
-      arrives,
-      reference,
-      requote,
-      mails: () => mails.length,
-      lastMail: () => mails.at(-1),
-    },
-    status: async () => (await screeningsOf(key.id)).map(({ status }) => status).join(),
-    pending: async () => (await find()).pendingUnits,
-    is: (status: string) => db.run(sql`update payments set status = ${status} where id = ${key.id}`),
-    says: (said: string) => apply(gateSays(said, reference)),
-    freeze: (units: bigint, name = '1', asset = 'USDC') => {
-      const unmatched = [{ asset, units, reference: `gatepay:frozen:${name}`, isOneSum: true as const }]
-      return apply({ outcome: 'blocked', providerReference: reference, providerStatus: 'risk', unmatched })
-    },
-    giveBack: async (shown: { updatedAt?: string } = {}) => {
-      world.clock.nowMs += 60_000
-      const { id } = await blockNow(key.id)
-      const deps = { ...world.mispayments, wakeSubject: async () => {} }
-      await decideScreening(deps, context, id, { decision: 'return', reason: 'sent back', ...shown })
-    },
-    ignoreAll: async () => {
-      while ((await openOf()).length > 0) await ignoreFirst()
-    },
-    isFree: async () => assert.equal((await requote())?.status, 'AWAITING'),
-  }
-}
-const PART = 1_000_000n
+const openBlocked = () => openBlockedIn(world)
 
 test('a payment that its provider blocks again and again brings one mail', async () => {
   const { says, mails } = await openBlocked()
@@ -185,17 +113,21 @@ test('an amount that is named after a person returned all is a part of that, and
   await isFree()
 })
 
-test('a larger amount that is named before a person decides is a part again', async () => {
-  const { freeze, giveBack, ignoreAll, mails, requote, says, status } = await openBlocked()
-  await freeze(PART)
-  await says('PAY_BLOCK')
-  await freeze(2n * PART)
-  assert.equal(mails(), 2)
-  await giveBack()
-  await ignoreAll()
-  await assert.rejects(requote(), /has arrived or is on its way/)
-  for (const said of ['EXPIRED', 'PAY_BLOCK']) await says(said)
-  assert.deepEqual([await status(), mails()], ['blocked', 3])
+test('an amount that is named before a person decides leaves a block of all one of all, whatever its provider says next', async () => {
+  for (const isFirst of [true, false]) {
+    const { freeze, giveBack, ignoreAll, isFree, key, mails, openOf, says, status } = await openBlocked()
+    if (isFirst) await freeze(PART)
+    await says('PAY_BLOCK')
+    await freeze(2n * PART)
+    await says('EXPIRED')
+    assert.deepEqual([(await blockNow(key.id)).isWhole, mails()], [true, isFirst ? 2 : 1])
+    await giveBack()
+    assert.equal((await openOf()).length, isFirst ? 2 : 1, 'what is named is decided about one by one')
+    await ignoreAll()
+    for (const said of ['EXPIRED', 'PAY_BLOCK']) await says(said)
+    assert.deepEqual([await status(), mails()], ['returned', isFirst ? 2 : 1])
+    await isFree()
+  }
 })
 
 test('a block that becomes one of all before a person decides tells somebody, and no decision is about less or more than was shown', async () => {
@@ -204,8 +136,6 @@ test('a block that becomes one of all before a person decides tells somebody, an
   for (const [act, isWhole] of [
     [() => freeze(PART), false],
     [() => says('PAY_BLOCK'), true],
-    [() => freeze(2n * PART), false],
-    [() => says('PAY_BLOCK'), true],
   ] as const) {
     for (const _ of [1, 2]) await act()
     const block = await blockNow(key.id)
@@ -213,11 +143,35 @@ test('a block that becomes one of all before a person decides tells somebody, an
     shown.push(block.updatedAt.toISOString())
     assert.deepEqual([block.isWhole, block.answers], [isWhole, shown.length])
   }
-  assert.equal(mails(), 3)
+  await freeze(2n * PART)
   await giveBack({ updatedAt: shown.at(-1) ?? '' })
   await ignoreAll()
   await says('PAY_BLOCK')
-  assert.deepEqual([await status(), mails()], ['returned', 3])
+  assert.deepEqual([await status(), mails()], ['returned', 2])
+})
+
+test('a migration widens the blocks of all that the last version narrowed, and no others', async () => {
+  const attempts = [await openBlocked(), await openBlocked(), await openBlocked()]
+  const narrow = (id: string) => world.host.db.run(sql`update screenings set is_whole = false where subject_id = ${id}`)
+  for (const [index, { freeze, giveBack, key, says }] of attempts.entries()) {
+    if (index < 2) await says('PAY_BLOCK')
+    await freeze(PART)
+    if (index < 1) await giveBack()
+    await narrow(key.id)
+  }
+  const blocks = () => Promise.all(attempts.map(({ key }) => blockNow(key.id)))
+  const before = await blocks()
+  const migration = new URL('../migrations/1150_screenings_whole_again.sql', import.meta.url)
+  for (const _ of [1, 2]) await world.host.db.run(raw(await readFile(migration, 'utf8')))
+  const after = await blocks()
+  assert.deepEqual(
+    after.map(({ isWhole, updatedAt }, index) => [isWhole, updatedAt > (before[index]?.updatedAt ?? updatedAt)]),
+    [
+      [false, false],
+      [true, true],
+      [false, false],
+    ],
+  )
 })
 
 test('a second part that is frozen after the first was returned tells somebody, once', async () => {
@@ -279,11 +233,10 @@ test('what a person returned while the payment was being closed stays returned; 
 })
 
 test('what a person returned is returned whole where an older node noted the block', async () => {
-  const { freeze, giveBack, ignoreAll, isFree, key, mails, says, status } = await openBlocked()
-  await freeze(PART)
-  await giveBack()
-  await ignoreAll()
+  const { giveBack, isFree, key, mails, says, status } = await openBlocked()
+  await says('PAY_BLOCK')
   await world.host.db.run(sql`update screenings set is_whole = null where subject_id = ${key.id}`)
+  await giveBack()
   await says('PAY_BLOCK')
   assert.deepEqual([await status(), mails()], ['returned', 1])
   await isFree()
@@ -331,7 +284,7 @@ test('what is frozen does not count as on its way again when its provider tells 
       await freeze(DUE)
     }
     const { pendingUnits, nextCheckAt } = await find()
-    assert.deepEqual([pendingUnits, isOver && nextCheckAt], [0n, isOver && null])
+    assert.deepEqual([pendingUnits, nextCheckAt !== null], [0n, true], 'its provider names it still')
     await isFree()
   }
 })

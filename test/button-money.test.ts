@@ -65,8 +65,7 @@ async function sell(orderRef: string) {
     const giveBack = async () => {
       const { id: screening } = await db.one<{ id: string }>(sql`
         select id from screenings where subject_id = ${paymentId} and status = 'blocked'`)
-      const deps = { ...world.mispayments, wakeSubject: async () => {} }
-      await decideScreening(deps, context, screening, { decision: 'return', reason: 'sent back' })
+      await decideScreening(world.screenings, context, screening, { decision: 'return', reason: 'sent back' })
     }
     const status = async () =>
       (await db.one<{ status: string }>(sql`select status from orders where id = ${orderId}`)).status
@@ -175,6 +174,49 @@ for (const pending of [true, false])
     await says('blocked')
     assert.deepEqual([(await records()).length, await state(code)], [0, FREE])
   })
+
+test('a block of all of which an amount is named later, and that ends, holds the reference until a person returned all', async () => {
+  const { state, order } = await sell('NAMED-LATER')
+  const { code, says, ignore, giveBack, status } = await order()
+  for (const said of ['blocked', 'expired'] as const) await says(said)
+  await says('blocked', [{ asset: 'USDC', units: 1_000_000n, reference: 'gatepay:frozen:1', isOneSum: true }])
+  await says('expired')
+  assert.deepEqual([await status(), await state(code)], ['KYT_FAILED', HELD])
+  const { isWhole } = await world.host.db.one<{ isWhole: boolean }>(sql`
+    select s.is_whole from screenings s join orders o on o.id = s.order_id where o.code = ${code}`)
+  assert.equal(isWhole, true, 'the decision is about all')
+  await giveBack()
+  assert.deepEqual(await state(code), HELD, 'its record is open')
+  await ignore()
+  assert.deepEqual(await state(code), FREE)
+})
+
+test('all that came is frozen before its provider names it as on its way: once a person decided, the reference is free', async () => {
+  const { state, order } = await sell('FROZEN-FIRST')
+  const { code, due, says, receives, giveBack, ignore } = await order()
+  await says('blocked', [{ asset: 'USDC', units: due, reference: 'gatepay:frozen:1', isOneSum: true }])
+  await receives(0n, due)
+  assert.deepEqual(await state(code), HELD)
+  await giveBack()
+  await ignore()
+  await receives(0n, due)
+  assert.deepEqual(await state(code), FREE)
+})
+
+test('money that comes after a person returned a block of all holds the reference, blocked as well or not', async () => {
+  for (const isBlocked of [false, true]) {
+    const { state, order } = await sell(`SECOND-${isBlocked}`)
+    const { code, due, says, receives, giveBack } = await order()
+    for (const said of ['blocked', 'expired'] as const) await says(said)
+    await giveBack()
+    await receives(0n, due)
+    if (isBlocked) for (const said of ['blocked', 'expired'] as const) await says(said)
+    assert.deepEqual(await state(code), HELD)
+    if (!isBlocked) continue
+    await giveBack()
+    assert.deepEqual(await state(code), FREE)
+  }
+})
 
 test('money of an expired order that its provider blocks holds the reference until a person decides to return it', async () => {
   for (const pending of [true, false])

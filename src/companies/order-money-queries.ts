@@ -1,6 +1,7 @@
 import { TRANSFERS } from '../chain/deposits/reservation-queries.ts'
 import { isUsdcOf } from '../chain/transfer-queries.ts'
 import { type Sql, sql } from '../db/db.ts'
+import { MOST_REAL_UNITS } from '../kernel/money.ts'
 
 /*
  * The money of an unpaid order: received, or on its way, and neither sent back nor ignored. Dust on a chain, which
@@ -21,50 +22,28 @@ const DECIDED_UNITS = sql`coalesce((select sum(m.units) from mispayments m
 
 /**
  * What the provider of a payment froze of what is on its way, in USDC units, decided about or not. A coin of unknown
- * value takes nothing off, but a sum that had a dollar coin keeps its value when it is renamed to one.
+ * value takes nothing off, but a sum that had a dollar coin keeps its value when it is renamed to one. An amount that
+ * cannot be right, as older versions recorded it, is cut off, so that no sum is too large to store.
  */
-const frozenUnits = (payment: Sql): Sql => sql`coalesce((
-  select sum(case m.asset when 'USDC' then m.units else div(m.units, ${10n ** 12n}::numeric) end) from mispayments m
+export const frozenUnits = (payment: Sql): Sql => sql`coalesce((
+  select sum(least(case m.asset when 'USDC' then m.units else div(m.units, ${10n ** 12n}::numeric) end,
+    ${MOST_REAL_UNITS}::numeric)) from mispayments m
   where m.company_id = ${payment}.company_id and m.order_id = ${payment}.order_id and m.payment_id = ${payment}.id
     and m.kind = 'wrong_token' and m.source_reference like '%:frozen:%' and m.asset in ('USDC', 'USDT')
     and (m.status in ('open', 'ignored', 'refunded') or (m.is_renamed and m.renamed_to not in ('USDC', 'USDT')))), 0)`
 
-/** How much of what is frozen the amount contains that a payment was last told to have on its way. */
-const frozenOfTold = (payment: Sql): Sql =>
+/** How much of the amount that was last told is frozen or was returned (`on-its-way.ts`). */
+const takenOfTold = (payment: Sql): Sql =>
   sql`greatest(${frozenUnits(payment)} - coalesce(${payment}.frozen_gone_units, 0), 0)`
 
 /** What a payment was last told to have on its way. A node before `told_units` took off already what was frozen. */
 export const toldUnits = (payment: Sql): Sql => sql`case
   when ${payment}.pending_units = 0 or ${payment}.pending_units = ${payment}.told_units then ${payment}.pending_units
-  else greatest(${payment}.pending_units + ${frozenOfTold(payment)}, 0) end`
-
-/**
- * How much of what is frozen an amount contains that a report tells. The same amount is the same money. What a larger
- * one adds is new. What a smaller one lacks was frozen, if any was: in doubt, the rest is still on its way. So what is
- * sent after 0 contains nothing that was frozen before. An amount of a node before `told_units` is only cut off.
- */
-const frozenOf = (payment: Sql, told: Sql): Sql => sql`case when ${told} = ${toldUnits(payment)}
-  then ${frozenOfTold(payment)} else greatest(least(${told}, least(${frozenOfTold(payment)}, ${toldUnits(payment)})
-    - greatest(${payment}.pending_units - ${told}, 0)), 0) end`
-
-/** What is left of units that a report tells to be on their way to a payment, without what is frozen of them. */
-export const unfrozen = (payment: Sql, told: Sql): Sql => sql`greatest(${told} - ${frozenOf(payment, told)}, 0)`
-
-/** What is frozen and not contained in what a report tells. It never falls, so a sum that is renamed stays gone. */
-export const frozenGone = (payment: Sql, told: Sql): Sql =>
-  sql`greatest(${payment}.frozen_gone_units, ${frozenUnits(payment)} - ${frozenOf(payment, told)}, 0)`
+  else greatest(${payment}.pending_units + ${takenOfTold(payment)}, 0) end`
 
 /** What is on its way to a payment. Whoever asks that asks this. */
 export const pendingUnits = (payment: Sql): Sql => sql`case when ${payment}.pending_units = 0 then 0
-  else greatest(${toldUnits(payment)} - ${frozenOfTold(payment)}, 0) end`
-
-/** A screening `s` of payment `p` by its provider, whose own screening blocks money. */
-const blockOf = (status: 'blocked' | 'returned'): Sql => sql`select 1 from screenings s
-  where s.company_id = p.company_id and s.purpose = 'payment' and s.subject_id = p.id and coalesce(s.address, '') = ''
-    and s.status = ${status}`
-
-/** A person decided to return all that is on its way: its provider blocked all. Null: noted by an older node. */
-const IS_RETURNED = sql`exists (${blockOf('returned')} and s.is_whole is not false)`
+  else greatest(${toldUnits(payment)} - ${takenOfTold(payment)}, 0) end`
 
 /** A transfer that the last report of payment `p` could not book yet: it is recent, so this version noted its token. */
 const isOnChain = (dustUnits: bigint): Sql => sql`exists (select 1 from (${TRANSFERS}) as t
@@ -73,12 +52,11 @@ const isOnChain = (dustUnits: bigint): Sql => sql`exists (select 1 from (${TRANS
 
 /**
  * Whether payment `p` received money, or has money on its way. What is on its way counts only while the payment
- * is polled: once polling is given up, nobody could decide about it. Nor does it count once a person decided to return
- * all that its provider blocks; of an amount that it named, only the rest is still on its way.
+ * is polled: once polling is given up, nobody could decide about it.
  */
 export const hasMoney = (dustUnits: bigint): Sql => sql`(p.status = 'confirming'
   or p.received_units - ${DECIDED_UNITS} >= ${leastUnits(dustUnits)}
-  or (${pendingUnits(sql`p`)} >= ${leastUnits(dustUnits)} and p.next_check_at is not null and not ${IS_RETURNED})
+  or (${pendingUnits(sql`p`)} >= ${leastUnits(dustUnits)} and p.next_check_at is not null)
   or ${isOnChain(dustUnits)})`
 
 /** Whether payment `p` ever received money, whatever a person decided about it since. */
@@ -114,4 +92,6 @@ export const hasOtherCoin = (dustUnits: bigint): Sql =>
   sql`exists (${waitsBeside(dustUnits)} and m.asset not like '%…%')`
 
 /** Whether a person has yet to decide about the screening of payment `p`, whose money its provider blocks. */
-export const IS_BLOCKED = sql`exists (${blockOf('blocked')})`
+export const IS_BLOCKED = sql`exists (select 1 from screenings s
+  where s.company_id = p.company_id and s.purpose = 'payment' and s.subject_id = p.id and coalesce(s.address, '') = ''
+    and s.status = 'blocked')`

@@ -70,8 +70,8 @@ export async function nextPollOfEnded(
   const { tx, order, payment, now } = scene
   if (payment.status === 'paid') return null
   const isAwaited = payment.nextCheckAt !== null || isAwaitedBy(order, payment)
-  const isBlocked = outcome === 'blocked' && payment.pendingUnits > 0n
-  const waits = (outcome === 'unknown' && isAwaited) || isBlocked || (await hasUndecided(tx, payment))
+  const isTold = outcome === 'blocked' && payment.toldUnits > 0n
+  const waits = (outcome === 'unknown' && isAwaited) || isTold || (await hasUndecided(tx, payment))
   const endedAt = waits ? nextEndedCheck({ ...payment, checks }, now.getTime()) : null
   return endedAt ?? (outcome === 'unknown' ? nextAwaited(scene, checks) : null)
 }

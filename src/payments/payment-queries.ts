@@ -1,10 +1,12 @@
 import { listTakers } from '../chain/deposits/reservation-queries.ts'
 import type { ChannelId, Instructions } from '../channels/channel.ts'
-import { frozenGone, hasMoney, pendingUnits, toldUnits } from '../companies/order-money-queries.ts'
+import { hasMoney, pendingUnits, toldUnits } from '../companies/order-money-queries.ts'
 import { json, type Queryable, sql, type Tx } from '../db/db.ts'
 import type { PollTopic } from '../db/polling.ts'
 import { parseDecimal } from '../kernel/money.ts'
 import type { Order } from '../orders/order.ts'
+import { goneAfter } from './mispayments/on-its-way.ts'
+import { findWay } from './mispayments/way-queries.ts'
 
 export type PaymentStatus = 'creating' | 'awaiting' | 'confirming' | 'paid' | 'failed' | 'closing' | 'closed'
 
@@ -175,26 +177,21 @@ export const pendingSince = (
   units === 0n || units === payment.toldUnits ? (payment.pendingAt ?? (units === 0n ? null : now)) : now
 
 export async function updatePayment(tx: Tx, payment: Payment, change: PaymentChange, now: Date): Promise<void> {
+  const { toldUnits: units = payment.toldUnits } = change
   const told = change.toldUnits?.toString() ?? null
-  const isToldAnew = told !== null && change.toldUnits !== payment.toldUnits
-  const gone = isToldAnew ? frozenGone(sql`payments`, sql`${told}::numeric`) : sql`frozen_gone_units`
+  const gone = units === payment.toldUnits ? null : goneAfter(await findWay(tx, payment), units)
   await tx.run(sql`
     update payments set status = ${change.status}, last_words = ${change.providerStatus}, next_check_at = ${change.nextCheckAt},
       received_units = coalesce(${change.receivedUnits?.toString() ?? null}::numeric, received_units),
       pending_units = coalesce(${told}::numeric, pending_units), told_units = coalesce(${told}::numeric, told_units),
-      frozen_gone_units = ${gone},
-      pending_at = ${pendingSince(payment, change.toldUnits ?? payment.toldUnits, now)},
+      frozen_gone_units = coalesce(${gone?.toString() ?? null}::numeric, frozen_gone_units),
+      pending_at = ${pendingSince(payment, units, now)},
       closed_at = case when ${change.status} in ('closed', 'failed', 'paid') then coalesce(closed_at, ${now}) end,
       abandoned_at = case when ${change.status} <> 'closing' then abandoned_at
         when closed_at is null then coalesce(abandoned_at, ${now}) else ${now} end,
       checks = coalesce(${change.checks ?? null}, checks), updated_at = ${now}
     where company_id = ${payment.companyId} and id = ${payment.id}`)
 }
-
-/** Notes what is told to be on its way in the words of this version, before more of it is recorded as frozen. */
-export const updatePaymentTold = (tx: Tx, { companyId, id, toldUnits: told }: Payment): Promise<number> =>
-  tx.run(sql`
-    update payments set pending_units = ${told}, told_units = ${told} where company_id = ${companyId} and id = ${id}`)
 
 /** Stores the booked price, with the company's fee at that time. */
 export async function updatePaymentBooked(

@@ -17,7 +17,6 @@ import {
   nextPollOfEnded,
   stopWaiting,
 } from './ended-payments.ts'
-import { findUnfrozen } from './mispayments/mispayment-queries.ts'
 import {
   bookMoney,
   bookOrderPaid,
@@ -27,6 +26,7 @@ import {
   type Surplus,
 } from './mispayments/mispayment-records.ts'
 import { bookedUnits, readStanding, type Standing, undecidedUnits, withoutRecorded } from './mispayments/standing.ts'
+import { findOnItsWay, updateTold } from './mispayments/way-queries.ts'
 import {
   findPaymentPolicy,
   type Payment,
@@ -34,7 +34,6 @@ import {
   pendingSince,
   updatePayment,
   updatePaymentNextCheck,
-  updatePaymentTold,
 } from './payment-queries.ts'
 import {
   acceptsLate,
@@ -116,15 +115,15 @@ async function recordBeside(
   const { tx, payment } = scene
   if (!unmatched.some(({ reference }) => isFrozen(reference)))
     return [scene, await recordUnmatchedTransfers(scene, unmatched)]
-  await updatePaymentTold(tx, payment)
+  await updateTold(tx, payment, payment.toldUnits)
   const news = await recordUnmatchedTransfers(scene, unmatched)
-  const pendingUnits = await findUnfrozen(tx, payment, payment.toldUnits)
+  const pendingUnits = await findOnItsWay(tx, payment, payment.toldUnits)
   return [{ ...scene, payment: { ...payment, pendingUnits } }, news]
 }
 
 /** What is on its way stays so while its provider blocks it or does not answer. */
-const stillTold = ({ payment }: ReportCase, { outcome }: Pick<PaymentReport, 'outcome'>): bigint =>
-  outcome === 'blocked' || outcome === 'unknown' ? payment.toldUnits : 0n
+const toldBy = ({ outcome }: Pick<PaymentReport, 'outcome'>): { toldUnits?: bigint } =>
+  outcome === 'blocked' || outcome === 'unknown' ? {} : { toldUnits: 0n }
 
 /** Whether the provider that blocks the payment blocks all of it: it names no amount that can be read. */
 const blocksWhole = ({ unmatched = [] }: PaymentReport): boolean => unmatched.every(({ units }) => units === 0n)
@@ -167,9 +166,9 @@ async function applyTo(given: ReportCase, report: PaymentReport): Promise<Order>
   const over = payment.status === 'paid' || payment.status === 'closed' || (asked && payment.status === 'failed')
   // also when the attempt is over: its money may still come, and must pay no order
   if (outcome === 'blocked' && payment.status !== 'paid') {
-    const block = { channel, providerStatus, isWhole: blocksWhole(report), news: news.map(nameOf) }
+    const said = { channel, providerStatus, isWhole: blocksWhole(report), news: news.map(nameOf) }
     await deps.screening.noteProvider(tx, subjectOf(scene), {
-      ...block,
+      ...{ ...said, isOnItsWay: payment.pendingUnits > 0n },
       orderName: `${order.shortCode} (${order.code})`,
     })
   }
@@ -179,8 +178,7 @@ async function applyTo(given: ReportCase, report: PaymentReport): Promise<Order>
   const nextCheckAt = over
     ? await nextPollOfEnded(scene, { outcome, checks: payment.checks })
     : new Date(now.getTime() + nextCheckDelayMs(payment, payment.status))
-  const told = stillTold(scene, report)
-  await updatePayment(tx, payment, { status: payment.status, toldUnits: told, providerStatus, nextCheckAt }, now)
+  await updatePayment(tx, payment, { status: payment.status, ...toldBy(report), providerStatus, nextCheckAt }, now)
   if (!over) return limitWait(scene)
   if (outcome === 'unknown' && nextCheckAt !== null) return order
   if (outcome === 'unknown') return giveUp(scene)
@@ -199,8 +197,7 @@ async function applyEnding(
   const status = payment.status === 'failed' ? 'failed' : ending.status
   const checks = checksAfter(payment, { status })
   const nextCheckAt = await nextPollOfEnded(scene, { outcome, checks })
-  const toldUnits = stillTold(scene, report)
-  await updatePayment(tx, payment, { status, toldUnits, providerStatus, nextCheckAt, checks }, now)
+  await updatePayment(tx, payment, { status, ...toldBy(report), providerStatus, nextCheckAt, checks }, now)
   if (payment.status === 'closing' || order.paymentId !== payment.id) return order
   const actor = `channel:${payment.channel}`
   const move = (from: Order, trigger: Trigger): Promise<Order> | Order =>
@@ -253,7 +250,7 @@ async function judge(
   const counted = undecidedUnits(report.final, standing)
   const came = undecidedUnits(report.final + report.pending, standing)
   const told = came - counted
-  const pending = await findUnfrozen(tx, payment, told)
+  const pending = await findOnItsWay(tx, payment, told)
   const seen = counted + pending
   const min = payment.priceUnits ?? minAcceptedUnits(priceUnitsOf(order, payment), policy)
   const moves = movesOrder(scene, report)
@@ -280,15 +277,15 @@ async function applyMoney(scene: ReportCase, said: SeenReport): Promise<Order> {
   const verdict = await judge(scene, report, standing, clearance)
   const status = statusAfter(scene, verdict)
   const receivedUnits = bookedUnits(report.final, standing)
-  const { counted: final, seen, told: toldUnits } = verdict
+  const { counted: final, seen, told } = verdict
   const checks = checksAfter(payment, { status, receivedUnits })
-  const nextCheckAt = nextMoneyCheck({ ...payment, checks }, { status, final, seen }, now.getTime())
+  const nextCheckAt = nextMoneyCheck({ ...payment, checks }, { status, final, seen, told }, now.getTime())
   const { providerStatus } = report
-  const change = { status, receivedUnits, toldUnits, providerStatus, nextCheckAt, checks }
+  const change = { status, receivedUnits, toldUnits: told, providerStatus, nextCheckAt, checks }
   await updatePayment(tx, payment, change, now)
   const moved = await moveOrder(scene, verdict)
   await recordMoney({ ...scene, standing, payment: { ...payment, receivedUnits } }, report, moved, verdict)
-  const after = { ...scene, order: moved, payment: { ...payment, pendingAt: pendingSince(payment, toldUnits, now) } }
+  const after = { ...scene, order: moved, payment: { ...payment, pendingAt: pendingSince(payment, told, now) } }
   if (nextCheckAt !== null) return verdict.isStale ? giveUp(after) : moved
   if (!ENDED.includes(status)) return moved
   // what the report has just recorded waits for a person too

@@ -89,17 +89,17 @@ const LAST_LOOK_MS = 30 * DAY
 export const isOld = (payment: Age, nowMs: number): boolean => ageMs(payment, nowMs) > LAST_LOOK_MS
 
 /**
- * Next poll of an attempt that has seen money.
- * @param money without what a person decided about; `final` is part of `seen`
+ * Next poll of an attempt that has seen money. Also of what is frozen or returned, only a poll shows when it is gone.
+ * @param money without what a person decided about; `final` is part of `seen`, and `told` is on its way, frozen or not
  */
 export function nextMoneyCheck(
   payment: Pick<Payment, 'id' | 'channel' | 'checks'> & Age,
-  { status, final, seen }: { status: PaymentStatus; final: bigint; seen: bigint },
+  { status, final, seen, told }: { status: PaymentStatus; final: bigint; seen: bigint; told: bigint },
   nowMs: number,
 ): Date | null {
   if (status === 'paid') return null
   const hasEnded = isOver({ status })
-  if (hasEnded && seen === final) return seen > 0n ? nextEndedCheck(payment, nowMs) : null
+  if (hasEnded && seen === final) return seen > 0n || told > 0n ? nextEndedCheck(payment, nowMs) : null
   if (hasEnded && isOld(payment, nowMs)) return null
   return new Date(nowMs + nextCheckDelayMs(payment, status))
 }

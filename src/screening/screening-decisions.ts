@@ -1,6 +1,6 @@
 import type { Audit } from '../audit/audit.ts'
 import { lockActor } from '../companies/company-scope.ts'
-import type { Db } from '../db/db.ts'
+import type { Db, Tx } from '../db/db.ts'
 import { isLeased } from '../db/poll-queries.ts'
 import { type Actor, sees } from '../http/actor.ts'
 import { nameOf, type RequestContext } from '../http/request-context.ts'
@@ -9,7 +9,14 @@ import { AppError } from '../kernel/errors.ts'
 import type { WakeSubject } from './screening-polls.ts'
 import { findScreening, lockScreening, SCREENING_POLLS, type Screening, updateScreening } from './screening-queries.ts'
 
-export type DecisionDeps = { db: Db; clock: Clock; audit: Audit; wakeSubject: WakeSubject }
+export type DecisionDeps = {
+  db: Db
+  clock: Clock
+  audit: Audit
+  wakeSubject: WakeSubject
+  /** All that is on its way to a payment is returned. Runs in the transaction of the decision. */
+  returnAll(tx: Tx, payment: { companyId: string; id: string }): Promise<void>
+}
 
 const conflict = (message: string): AppError => new AppError('OBJECT_CONFLICT', { message })
 
@@ -72,8 +79,11 @@ export async function decideScreening(
     checkDecidable(screening, decision, await isLeased(tx, SCREENING_POLLS.table, screening, now))
     const { status } = DECISIONS[decision]
     await updateScreening(tx, screening, { status, nextCheckAt: null, decidedBy: nameOf(context), reason }, now)
-    await context.remember(tx, null)
     const { companyId, purpose, subjectId, address, isWhole, status: before } = screening
+    // a block that an older node noted counts as one of all
+    if (decision === 'return' && address === null && isWhole !== false)
+      await deps.returnAll(tx, { companyId, id: subjectId })
+    await context.remember(tx, null)
     const detail = { screeningId: id, purpose, subjectId, address, isWhole, before, reason }
     await deps.audit.write(tx, context, {
       ...{ companyId, action: `screening.${decision}`, object: `screening:${id}`, detail },

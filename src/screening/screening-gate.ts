@@ -30,6 +30,8 @@ export type Subject = SubjectKey & {
 type ProviderBlock = FrozenNews & {
   /** It blocks all of the payment, not only amounts that it names. */
   isWhole: boolean
+  /** Something is on its way that is neither frozen nor returned. */
+  isOnItsWay: boolean
 }
 
 /** The gate that all money passes. It calls no source, so it may be used inside a transaction. */
@@ -75,22 +77,23 @@ const isOld = ({ status, purpose, updatedAt }: Screening, now: Date): boolean =>
 
 /**
  * What a provider's next word makes of its block. All of a payment is more than amounts of it: a person who returned
- * those decides again. An amount that is new narrows what waits; what a person returned whole stays so.
+ * those decides again. Until a person decides, a block of all stays one: an amount that is named after it is a record
+ * of its own, and nothing else would hold the rest. What a person returned whole stays so, whatever is repeated; what
+ * is on its way after that is other money.
  * @returns what it is about then, if that changes, and whether a person must hear of it
  */
 function widen(
   { status, isWhole: was }: Pick<Screening, 'status' | 'isWhole'>,
-  { isWhole, news }: ProviderBlock,
+  { isWhole, isOnItsWay, news }: ProviderBlock,
 ): { isWhole: boolean | null; tells: boolean } {
   const isReturned = status === 'returned'
   const isNew = news.length > 0
   // what an older node noted counts as all
   if (isWhole) {
-    const widens = was === false || (was === null && !isReturned)
-    return { isWhole: widens ? true : null, tells: was === false || (isReturned && isNew) }
+    const isMore = was === false || (isReturned && isOnItsWay)
+    return { isWhole: isMore || (was === null && !isReturned) ? true : null, tells: isMore || (isReturned && isNew) }
   }
-  const narrows = !isReturned && (was === null || (was && isNew))
-  return { isWhole: narrows ? false : null, tells: isReturned && isNew }
+  return { isWhole: was === null && !isReturned ? false : null, tells: isReturned && isNew }
 }
 
 export function openScreeningGate({ clock, screens, wake, alarm }: GateDeps): ScreeningGate {

@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict'
-import type { PaymentReport } from '../../src/channels/channel.ts'
+import { type PaymentReport, paidReport } from '../../src/channels/channel.ts'
+import { reportOf } from '../../src/channels/gatepay/status-map.ts'
 import { sql } from '../../src/db/db.ts'
+import type { Alarm } from '../../src/mail/operator-alarm.ts'
 import { acceptOrder } from '../../src/payments/accept/accept-order.ts'
 import { ignoreMispayment } from '../../src/payments/mispayments/mispayment-service.ts'
 import { findPayment, type Payment } from '../../src/payments/payment-queries.ts'
 import { applyReport } from '../../src/payments/payment-report.ts'
 import { pollPayment } from '../../src/payments/payment-service.ts'
-import { actorOf, contextFor, type ModelWorld } from './model-world.ts'
+import { decideScreening } from '../../src/screening/screening-decisions.ts'
+import { openScreeningGate } from '../../src/screening/screening-gate.ts'
+import { actorOf, contextFor, DUE, type ModelWorld } from './model-world.ts'
 
 /** An order that waits for its money at a provider. */
 export async function openAttemptIn(world: ModelWorld) {
@@ -69,4 +73,74 @@ export async function openRenamedIn(world: ModelWorld) {
     }
   }
   return { ...attempt, tell }
+}
+
+export const PART = 1_000_000n
+
+/** What Gate answers about an order that nothing was credited to (docs.gate.com, checkout/orderQuery). */
+export const gateSays = (word: string, providerReference: string) => {
+  const data = { currency: 'USDC', orderAmount: '54', pay_currency: '', pay_amount: '0' }
+  return reportOf(word, data, { providerReference, closedStatuses: [] })
+}
+
+/** What the provider of a payment blocks. */
+export const findBlock = (world: ModelWorld, payment: string) =>
+  world.host.db.one<{ id: string; status: string; isWhole: boolean; updatedAt: Date; answers: number }>(sql`
+    select id, status, is_whole, updated_at,
+      (select count(*)::int from screening_answers a where a.screening_id = s.id) as answers
+    from screenings s where subject_id = ${payment}`)
+
+/**
+ * An attempt whose money its provider blocks in parts or whole, with the mails about that.
+ * @param isTold whether its provider has told that the price is on its way
+ */
+export async function openBlockedIn(world: ModelWorld, isTold = true) {
+  const { db } = world.host
+  const mails: Alarm[] = []
+  const screening = openScreeningGate({
+    ...{ clock: world.payments.clock, screens: false, wake: () => {} },
+    alarm: async (_tx, mail) => {
+      mails.push(mail)
+    },
+  })
+  const attempt = await openAttemptIn(world)
+  const { context, key, order, reference, find, ignoreFirst, openOf } = attempt
+  const apply = (report: PaymentReport) => {
+    world.clock.nowMs += 60_000
+    return applyReport({ ...world.payments, screening }, key, report)
+  }
+  const requote = async () => {
+    await db.run(sql`update orders set status = 'EXPIRED', updated_at = now() where id = ${order.id}`)
+    return acceptOrder(world.payments, {
+      context,
+      code: order.code,
+      body: { paymentChannel: 'binance', requote: true },
+    })
+  }
+  const tells = (units: bigint) =>
+    apply(paidReport(reference, { final: 0n, pending: units, providerStatus: 'PROCESS' }))
+  const arrives = () => tells(DUE)
+  if (isTold) await arrives()
+  return {
+    ...{ ...attempt, apply, arrives, requote, tells },
+    mails: () => mails.length,
+    lastMail: () => mails.at(-1),
+    status: async () => (await findBlock(world, key.id)).status,
+    pending: async () => (await find()).pendingUnits,
+    is: (status: string) => db.run(sql`update payments set status = ${status} where id = ${key.id}`),
+    says: (said: string) => apply(gateSays(said, reference)),
+    freeze: (units: bigint, name = '1', asset = 'USDC') => {
+      const unmatched = [{ asset, units, reference: `gatepay:frozen:${name}`, isOneSum: true as const }]
+      return apply({ outcome: 'blocked', providerReference: reference, providerStatus: 'risk', unmatched })
+    },
+    giveBack: async (shown: { updatedAt?: string } = {}) => {
+      world.clock.nowMs += 60_000
+      const { id } = await findBlock(world, key.id)
+      await decideScreening(world.screenings, context, id, { decision: 'return', reason: 'sent back', ...shown })
+    },
+    ignoreAll: async () => {
+      while ((await openOf()).length > 0) await ignoreFirst()
+    },
+    isFree: async () => assert.equal((await requote())?.status, 'AWAITING'),
+  }
 }

@@ -12,11 +12,13 @@ import type { Order } from '../../src/orders/order.ts'
 import { insertOrders } from '../../src/orders/order-insert-queries.ts'
 import { openAnnounce, openTransition } from '../../src/orders/order-transition.ts'
 import type { MispaymentDeps } from '../../src/payments/mispayments/mispayment-service.ts'
+import { returnAllOf } from '../../src/payments/mispayments/way-queries.ts'
 import type { PaymentDeps } from '../../src/payments/payment-service.ts'
 import { noteWord } from '../../src/payments/reconcile.ts'
 import { openRates } from '../../src/rates/rate-service.ts'
 import type { MispaymentRefundDeps } from '../../src/refunds/mispayment-refund.ts'
 import { openRefundLinks } from '../../src/refunds/refund-link.ts'
+import type { DecisionDeps } from '../../src/screening/screening-decisions.ts'
 import { openScreeningGate } from '../../src/screening/screening-gate.ts'
 import { insertPerson } from './accounts.ts'
 import { openChannels } from './one-channel-set.ts'
@@ -32,6 +34,7 @@ export type ModelWorld = {
   payments: PaymentDeps
   refunds: MispaymentRefundDeps
   mispayments: MispaymentDeps
+  screenings: DecisionDeps
   settlements: SettlementDeps
   books: Books
   /** A SuperAdmin. */
@@ -116,6 +119,7 @@ export async function startModelWorld(own: Partial<Channel> = {}): Promise<Model
       onTakenBack: (...word) => noteWord(books, ...word),
     },
     refunds: { ...desk, channels, payers, books, ...payouts, askForAddress: nothing, links },
+    screenings: { ...{ db, clock, audit: NO_AUDIT }, wakeSubject: nothing, returnAll: returnAllOf },
     mispayments: { ...desk, payers, gate, dustUnits: 10_000n, onDecided: () => {} },
     settlements: {
       ...{ ...desk, books, ...payouts, chains: [CHAIN] },

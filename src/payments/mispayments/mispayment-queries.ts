@@ -1,4 +1,3 @@
-import { unfrozen } from '../../companies/order-money-queries.ts'
 import { joinSql, type Queryable, type Sql, sql, type Tx, unnamed } from '../../db/db.ts'
 import type { Fiat } from '../../kernel/money.ts'
 
@@ -174,18 +173,5 @@ export async function sumRefundedExcess(tx: Tx, companyId: string, orderId: stri
     select coalesce(sum(excess_units), 0) as units from refunds
     where company_id = ${companyId} and order_id = ${orderId} and mispayment_id is null
       and status not in ('rejected', 'refused')`)
-  return BigInt(units)
-}
-
-/** What of these units, that a report tells to be on their way, is not frozen. */
-export async function findUnfrozen(
-  q: Queryable,
-  { companyId, id }: { companyId: string; id: string },
-  told: bigint,
-): Promise<bigint> {
-  if (told === 0n) return 0n
-  const { units } = await q.one<{ units: string }>(sql`
-    select ${unfrozen(sql`p`, sql`${told}::numeric`)} as units from payments p
-    where p.company_id = ${companyId} and p.id = ${id}`)
   return BigInt(units)
 }

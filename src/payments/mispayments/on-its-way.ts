@@ -1,0 +1,65 @@
+/*
+ * The arithmetic of what a provider tells to be on its way to a payment, again and again, while it freezes parts of it
+ * and a person decides. Nothing here reads or writes.
+ *
+ * The amount that was told last contains a part that is not on its way any more: frozen, or returned by a person with a
+ * block of all of the payment. Only the difference to all that is frozen is stored, as what is gone: so the part grows
+ * with what is frozen, whatever the coin. Less than nothing is gone where a person returned more than was frozen. A
+ * node that does not know of that reads it in the same way.
+ */
+
+/** What was told of a payment, and what of that is not on its way. */
+export type Way = {
+  /** As stored. Unless it is exact, the least that was told: an older node took off what was frozen. */
+  notedUnits: bigint
+  /** This version stored an amount that it was told. Not so before the first one. */
+  isExact: boolean
+  /** What the provider froze in all, decided about or not. */
+  frozenUnits: bigint
+  /**
+   * What of that is not contained in the amount that was told last, less what that contains of returned money. Null:
+   * told amounts never fell.
+   */
+  goneUnits: bigint | null
+}
+
+const least = (one: bigint, other: bigint): bigint => (one < other ? one : other)
+const most = (one: bigint, other: bigint): bigint => (one > other ? one : other)
+const positive = (units: bigint): bigint => most(units, 0n)
+
+/** What the amount that was told last contains. */
+const takenOf = ({ frozenUnits, goneUnits }: Way): bigint => positive(frozenUnits - (goneUnits ?? 0n))
+
+/** The amount that was told last, or the most that an older node can have been told. */
+const mostToldOf = (way: Way): bigint => (way.isExact ? way.notedUnits : positive(way.notedUnits + takenOf(way)))
+
+/**
+ * What an amount contains that a report tells. The same amount is the same money. What a larger one adds is new. What a
+ * smaller one lacks was frozen, if any was: in doubt, the rest is still on its way. So what is sent after 0 contains
+ * nothing that was frozen before, unless nothing was told before that 0: then nothing fell.
+ */
+function takenOfTold(way: Way, told: bigint): bigint {
+  const before = mostToldOf(way)
+  const taken = takenOf(way)
+  if (told === before) return taken
+  return positive(least(told, least(taken, before) - positive(way.notedUnits - told)))
+}
+
+/** What is on its way once a report tells this amount. */
+export const onItsWay = (way: Way, told: bigint): bigint => positive(told - takenOfTold(way, told))
+
+/** The amount that was told last. Of an older node's 0, nothing is known. */
+export const toldOf = (way: Way): bigint => (way.notedUnits === 0n ? 0n : mostToldOf(way))
+
+/** What is gone once a person returned all that is on its way: the told amount contains nothing else. */
+export function goneAfterReturn(way: Way): bigint | null {
+  const told = toldOf(way)
+  return told > takenOf(way) ? way.frozenUnits - told : way.goneUnits
+}
+
+/** What is gone once a report tells this amount. It never falls by that, so a sum that is renamed stays gone. */
+export function goneAfter(way: Way, told: bigint): bigint | null {
+  if (told === mostToldOf(way)) return way.goneUnits
+  const gone = way.frozenUnits - takenOfTold(way, told)
+  return most(way.goneUnits ?? gone, gone)
+}

@@ -1,0 +1,42 @@
+import { frozenUnits } from '../../companies/order-money-queries.ts'
+import { type Queryable, sql, type Tx } from '../../db/db.ts'
+import { goneAfterReturn, onItsWay, toldOf, type Way } from './on-its-way.ts'
+
+type PaymentKey = { companyId: string; id: string }
+
+export async function findWay(q: Queryable, { companyId, id }: PaymentKey): Promise<Way> {
+  const row = await q.one<{ notedUnits: string; isExact: boolean; frozenUnits: string; goneUnits: string | null }>(sql`
+    select p.pending_units as noted_units, p.frozen_gone_units as gone_units, ${frozenUnits(sql`p`)} as frozen_units,
+      coalesce(p.pending_units = p.told_units and (p.pending_units > 0 or p.pending_at is not null), false) as is_exact
+    from payments p where p.company_id = ${companyId} and p.id = ${id}`)
+  return {
+    notedUnits: BigInt(row.notedUnits),
+    isExact: row.isExact,
+    frozenUnits: BigInt(row.frozenUnits),
+    goneUnits: row.goneUnits === null ? null : BigInt(row.goneUnits),
+  }
+}
+
+/** What of these units, that a report tells to be on their way, is neither frozen nor returned. */
+export const findOnItsWay = async (q: Queryable, key: PaymentKey, told: bigint): Promise<bigint> =>
+  told === 0n ? 0n : onItsWay(await findWay(q, key), told)
+
+/**
+ * Notes what is told to be on its way in the words of this version, before more of it is recorded as frozen. Where an
+ * older node noted 0, all that was told may have been frozen.
+ */
+export const updateTold = (tx: Tx, { companyId, id }: PaymentKey, told: bigint): Promise<number> =>
+  tx.run(sql`
+    update payments set pending_units = ${told}, told_units = ${told}
+    where company_id = ${companyId} and id = ${id} and pending_units <> 0`)
+
+/** A person returned all that is on its way: what was told then. Money that comes later is other money. */
+export async function returnAllOf(tx: Tx, key: PaymentKey): Promise<void> {
+  const { companyId, id } = key
+  await tx.one(sql`select id from payments where company_id = ${companyId} and id = ${id} for update`)
+  const way = await findWay(tx, key)
+  await updateTold(tx, key, toldOf(way))
+  await tx.run(sql`
+    update payments set frozen_gone_units = ${goneAfterReturn(way)?.toString() ?? null}::numeric
+    where company_id = ${companyId} and id = ${id}`)
+}

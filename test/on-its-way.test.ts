@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { goneAfter, goneAfterReturn, onItsWay, toldOf, type Way } from '../src/payments/mispayments/on-its-way.ts'
+import { randomBelow } from './harness/random.ts'
+
+/* Random walks through what is on its way, against what came and what was frozen of it or returned. */
+
+type Act = { kind: 'arrive' | 'freeze' | 'return' | 'leave' | 'end' | 'older' | 'tell'; part: number }
+
+/** A payment's money at its provider, and what is stored of it. */
+class Money {
+  way: Way = { notedUnits: 0n, isExact: false, frozenUnits: 0n, goneUnits: null }
+  /** What a person would say is on its way. */
+  clean = 0n
+  /** Not on its way any more, and contained in what the provider tells. */
+  taken = 0n
+
+  get told(): bigint {
+    return this.clean + this.taken
+  }
+
+  /** What is on its way, as it is read. */
+  get pending(): bigint {
+    const { isExact, notedUnits } = this.way
+    return isExact ? onItsWay(this.way, notedUnits) : notedUnits
+  }
+
+  tell(): void {
+    const { way, told } = this
+    const isExact = told > 0n || way.isExact || way.notedUnits > 0n
+    this.way = { ...way, goneUnits: goneAfter(way, told), notedUnits: told, isExact }
+  }
+
+  freeze(part: number): void {
+    const units = (this.clean * BigInt(part)) / 10n
+    this.clean -= units
+    this.taken += units
+    // the amount that was told is noted in the words of this version first, as a report does
+    if (this.way.notedUnits > 0n) this.note()
+    this.way = { ...this.way, frozenUnits: this.way.frozenUnits + units }
+  }
+
+  /** What an older node noted, in the words of this version. */
+  note(): void {
+    const { way } = this
+    if (!way.isExact) this.way = { ...way, notedUnits: this.told, isExact: true }
+  }
+
+  return(): void {
+    const { way } = this
+    const told = toldOf(way)
+    this.way = { ...way, notedUnits: told, isExact: way.isExact || told > 0n, goneUnits: goneAfterReturn(way) }
+    this.taken += this.clean
+    this.clean = 0n
+  }
+
+  do({ kind, part }: Act): void {
+    if (kind === 'freeze') return void this.freeze(part)
+    if (kind === 'return') return void this.return()
+    if (kind === 'arrive') this.clean += BigInt(part)
+    if (kind === 'leave') this.taken = 0n
+    if (kind === 'end') [this.clean, this.taken] = [0n, 0n]
+    this.tell()
+    // it takes off what is frozen, and what leaves at that moment is not seen
+    if (kind === 'older') this.way = { ...this.way, notedUnits: this.clean, isExact: false }
+  }
+}
+
+/** @returns what is wrong after these acts */
+function findFault(acts: readonly Act[], first: { clean: bigint; frozen: number }): string | undefined {
+  const money = new Money()
+  money.clean = first.clean
+  money.freeze(first.frozen)
+  money.tell()
+  for (const act of acts) {
+    money.do(act)
+    const state = `${money.pending} instead of ${money.clean} of ${money.told}`
+    if (money.pending !== money.clean) return state
+    money.tell()
+    if (money.pending !== money.clean) return `a repetition makes it ${money.pending}: ${state}`
+  }
+  return undefined
+}
+
+test('whatever comes, is frozen, returned, leaves or ends, before the first amount is told or after it: the rest is on its way', () => {
+  const kinds = ['arrive', 'freeze', 'return', 'leave', 'end', 'older', 'tell'] as const
+  const random = randomBelow(83)
+  for (let walk = 0; walk < 20_000; walk += 1) {
+    const first = { clean: BigInt(random(60)), frozen: random(11) }
+    const acts = Array.from(
+      { length: 2 + random(10) },
+      (): Act => ({ kind: kinds[random(kinds.length)] ?? 'tell', part: 1 + random(10) }),
+    )
+    const fault = findFault(acts, first)
+    if (fault === undefined) continue
+    assert.fail(`${JSON.stringify({ ...first, clean: Number(first.clean) })} ${JSON.stringify(acts)} => ${fault}`)
+  }
+})
+
+test('in doubt money is on its way: what a smaller amount lacks was frozen, and what a larger one adds is new', () => {
+  const way: Way = { notedUnits: 54n, isExact: true, frozenUnits: 54n, goneUnits: null }
+  for (const [told, left, gone] of [
+    [54n, 0n, null],
+    [59n, 5n, 0n],
+    [20n, 0n, 34n],
+    [0n, 0n, 54n],
+  ] as const)
+    assert.deepEqual([onItsWay(way, told), goneAfter(way, told)], [left, gone], `${told}`)
+  const fell = { ...way, notedUnits: 0n, goneUnits: 54n }
+  assert.deepEqual([onItsWay(fell, 54n), goneAfter(fell, 54n)], [54n, 54n], 'it is other money')
+  const unheard = { ...way, notedUnits: 0n, isExact: false }
+  assert.deepEqual([onItsWay(unheard, 54n), onItsWay(unheard, 60n)], [0n, 6n], 'nothing fell')
+})

@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { after, before, test } from 'node:test'
+import { raw, sql } from '../src/db/db.ts'
+import { DAY, MINUTE } from '../src/kernel/clock.ts'
+import { openBlockedIn, PART } from './harness/attempts.ts'
+import { DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
+import { randomBelow } from './harness/random.ts'
+
+/* What a provider tells to be on its way, while it blocks some of that and a person decides. */
+
+let world: ModelWorld
+before(async () => {
+  world = await startModelWorld({ async closePayment() {} })
+})
+after(() => world?.stop())
+
+const DOLLAR = { USDC: PART, USDT: 10n ** 12n * PART }
+
+test('money that is frozen before its provider first names it is no money on its way when it does', async () => {
+  const { find, freeze, giveBack, ignoreAll, isFree, pending, says, tells } = await openBlockedIn(world, false)
+  await freeze(DUE)
+  await says('EXPIRED')
+  assert.equal(await pending(), 0n)
+  for (const _ of [1, 2]) await tells(DUE)
+  assert.deepEqual([await pending(), (await find()).toldUnits], [0n, DUE])
+  await tells(DUE + PART)
+  assert.equal(await pending(), PART, 'what is more is new')
+  await tells(DUE)
+  await giveBack()
+  await ignoreAll()
+  await tells(0n)
+  await isFree()
+})
+
+test('of a row of an older version that had taken off all that was told, the same amount is the same money', async () => {
+  for (const between of [[], ['unknown'], ['blocked', 'frozen'], ['gone']]) {
+    const { apply, freeze, key, pending, reference, tells } = await openBlockedIn(world)
+    await freeze(DUE)
+    await world.host.db.run(sql`
+      update payments set pending_units = 0, told_units = null, frozen_gone_units = null where id = ${key.id}`)
+    for (const what of between)
+      if (what === 'frozen') await freeze(DUE)
+      else if (what === 'gone') await tells(0n)
+      else
+        await apply({
+          outcome: what === 'blocked' ? 'blocked' : 'unknown',
+          providerReference: reference,
+          providerStatus: what,
+        })
+    assert.equal(await pending(), 0n)
+    await tells(DUE)
+    assert.equal(await pending(), between[0] === 'gone' ? DUE : 0n, between.join())
+  }
+})
+
+test('an amount that cannot be right, as an older version recorded it, stops no report', async () => {
+  const { freeze, key, pending, tells } = await openBlockedIn(world)
+  for (const name of ['1', '2', '3', '4']) await freeze(PART, name)
+  await world.host.db.run(sql`update mispayments set units = ${String(10n ** 38n - 1n)} where payment_id = ${key.id}`)
+  for (const units of [0n, PART]) await tells(units)
+  assert.equal(await pending(), PART)
+})
+
+test('what is sent after a person returned a block of all counts whole, and a block of that is decided about again', async () => {
+  for (const between of [['EXPIRED'], ['EXPIRED', 'PAY_BLOCK'], []]) {
+    const { find, giveBack, isFree, mails, pending, requote, says, status, tells } = await openBlockedIn(world)
+    await says('PAY_BLOCK')
+    await giveBack()
+    for (const said of between) await says(said)
+    assert.deepEqual([await pending(), await status(), mails()], [0n, 'returned', 1])
+    const [units, left] = between.length > 0 ? [DUE, DUE] : [DUE + PART, PART]
+    for (const _ of [1, 2]) await tells(units)
+    assert.deepEqual([await pending(), (await find()).nextCheckAt !== null], [left, true])
+    await assert.rejects(requote(), /has arrived or is on its way/)
+    for (const _ of [1, 2]) await says('PAY_BLOCK')
+    assert.deepEqual([await status(), mails()], ['blocked', 2])
+    await giveBack()
+    await says('PAY_BLOCK')
+    assert.deepEqual([await pending(), await status(), mails()], [0n, 'returned', 2])
+    await isFree()
+  }
+})
+
+test('what is told only after a person returned a block of all is on its way until it is blocked and returned, too', async () => {
+  const { giveBack, isFree, pending, says, status, tells } = await openBlockedIn(world, false)
+  for (const said of ['PAY_BLOCK', 'EXPIRED']) await says(said)
+  await giveBack()
+  await tells(DUE)
+  assert.equal(await pending(), DUE)
+  await says('PAY_BLOCK')
+  assert.equal(await status(), 'blocked')
+  await giveBack()
+  await isFree()
+})
+
+test('an amount that is frozen of other money, after a person returned a block of all, is taken off that', async () => {
+  const { freeze, giveBack, ignoreAll, isFree, mails, pending, says, status, tells } = await openBlockedIn(world)
+  await freeze(PART)
+  await says('PAY_BLOCK')
+  await giveBack()
+  await ignoreAll()
+  await says('EXPIRED')
+  await tells(DUE)
+  await freeze(DUE - PART, '2')
+  assert.deepEqual([await pending(), await status(), mails()], [PART, 'returned', 3])
+  await ignoreAll()
+  await tells(0n)
+  await isFree()
+})
+
+test('what is frozen or returned and decided is asked about while its provider tells it, with growing gaps, until it is gone', async () => {
+  for (const isWhole of [true, false])
+    for (const isBlockedAgain of [true, false]) {
+      const { db } = world.host
+      const { find, freeze, giveBack, ignoreAll, is, key, pending, requote, says, tells } = await openBlockedIn(world)
+      await is('closed')
+      const repeat = () => (isWhole ? says('PAY_BLOCK') : freeze(DUE))
+      await repeat()
+      await giveBack()
+      await ignoreAll()
+      for (const [checks, ageMs, gapMs] of [
+        [0, 0, 5 * MINUTE],
+        [20, DAY, DAY],
+        [20, 31 * DAY, null],
+      ] as const) {
+        const openedAt = new Date(world.clock.nowMs - ageMs)
+        await db.run(sql`
+          update payments set checks = ${checks}, next_check_at = ${openedAt}, opened_at = ${openedAt}, abandoned_at = null
+          where id = ${key.id}`)
+        await (isBlockedAgain ? repeat() : tells(DUE))
+        const { nextCheckAt } = await find()
+        assert.equal(nextCheckAt && nextCheckAt.getTime() - world.clock.nowMs, gapMs, `${isWhole} ${isBlockedAgain}`)
+      }
+      await db.run(sql`update payments set opened_at = ${new Date(world.clock.nowMs)} where id = ${key.id}`)
+      await tells(0n)
+      assert.equal((await find()).nextCheckAt, null)
+      await tells(DUE)
+      assert.equal(await pending(), DUE, 'a later transfer')
+      await assert.rejects(requote(), /has arrived or is on its way/)
+    }
+})
+
+test('a migration takes what is told at a block of all that was returned before for what was returned', async () => {
+  for (const [isOlder, isPart] of [
+    [false, false],
+    [true, false],
+    [false, true],
+  ] as const) {
+    const { find, freeze, giveBack, key, pending, says, tells } = await openBlockedIn(world)
+    const { db } = world.host
+    await freeze(5n * PART)
+    if (!isPart) await says('PAY_BLOCK')
+    await giveBack()
+    await db.run(sql`update payments set frozen_gone_units = null, next_check_at = null where id = ${key.id}`)
+    if (isOlder)
+      await db.run(
+        sql`update payments set pending_units = pending_units - ${5n * PART}, told_units = null where id = ${key.id}`,
+      )
+    assert.equal(await pending(), DUE - 5n * PART)
+    const migration = new URL('../migrations/1151_payments_returned.sql', import.meta.url)
+    for (const _ of [1, 2]) await db.run(raw(await readFile(migration, 'utf8')))
+    assert.deepEqual(
+      [await pending(), (await find()).nextCheckAt !== null],
+      [isPart ? DUE - 5n * PART : 0n, true],
+      'and asked about',
+    )
+    await tells(DUE + PART)
+    assert.equal(await pending(), isPart ? DUE - 4n * PART : PART)
+    for (const units of [0n, DUE]) await tells(units)
+    assert.equal(await pending(), DUE)
+  }
+})
+
+test('random: what is on its way is what was told less what is frozen of it, or was returned, under whatever coin', async () => {
+  const random = randomBelow(5)
+  for (let walk = 0; walk < 12; walk += 1) {
+    const { freeze, giveBack, pending, says, tells } = await openBlockedIn(world)
+    const sums: { units: bigint; asset: 'USDC' | 'USDT' }[] = []
+    let [clean, frozen] = [54n, 0n]
+    const log: string[] = []
+    const put = (index: number) => {
+      const { units, asset } = sums[index] ?? { units: 0n, asset: 'USDC' }
+      return freeze(units * DOLLAR[asset], String(index), asset)
+    }
+    const tell = () => tells((clean + frozen) * PART)
+    const acts = {
+      arrive: () => {
+        clean += BigInt(1 + random(30))
+        return tell()
+      },
+      freeze: () => {
+        const units = (clean * BigInt(1 + random(9))) / 9n
+        if (units === 0n) return tell()
+        clean -= units
+        frozen += units
+        sums.push({ units, asset: random(2) === 0 ? 'USDC' : 'USDT' })
+        return put(sums.length - 1)
+      },
+      leave: () => {
+        frozen = 0n
+        return tell()
+      },
+      end: () => {
+        clean = frozen = 0n
+        return tell()
+      },
+      rename: () => {
+        const index = random(Math.max(sums.length, 1))
+        const sum = sums[index]
+        if (!sum) return tell()
+        sum.asset = sum.asset === 'USDC' ? 'USDT' : 'USDC'
+        return put(index)
+      },
+      giveBack: async () => {
+        await says('PAY_BLOCK')
+        if (clean === 0n) return
+        await giveBack()
+        frozen += clean
+        clean = 0n
+      },
+      tell,
+    }
+    const names = Object.keys(acts) as (keyof typeof acts)[]
+    for (let step = 0; step < 8; step += 1) {
+      const name = names[random(names.length)] ?? 'tell'
+      await acts[name]()
+      log.push(`${name} ${clean} ${frozen}`)
+      assert.equal(await pending(), clean * PART, log.join(', '))
+    }
+  }
+})
