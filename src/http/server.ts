@@ -97,9 +97,9 @@ function registerPermissions(app: FastifyInstance, { authenticate, clock, limits
   })
 }
 
-/** Who shares database connections when they run short: a company, a person without one, an address. */
+/** Who shares database connections when they run short: a company, an operator, the address of anyone else. */
 function sharerOf({ actor, ip }: FastifyRequest): string {
-  if (actor === null || actor.kind === 'payer') return `address:${networkOf(ip)}`
+  if (actor === null || !hasStanding(actor)) return `address:${networkOf(ip)}`
   return actor.companyId === null ? `user:${actor.id}` : `company:${actor.companyId}`
 }
 

@@ -4,6 +4,7 @@ import type { Config } from '../../config/config.ts'
 import type { Db } from '../../db/db.ts'
 import { type Clock, DAY, MINUTE, SECOND } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
+import { hasStanding } from '../actor.ts'
 import { networkOf } from '../address.ts'
 import type { Limit } from '../permissions.ts'
 import { updateCounter } from './rate-limit-queries.ts'
@@ -34,7 +35,10 @@ export type RateLimits = {
   checkAddress(request: FastifyRequest, reply: FastifyReply, limit: Limit): Promise<void>
   /** Public pages, by client address. @throws TOO_MANY_REQUESTS */
   checkPage(request: FastifyRequest, reply: FastifyReply): Promise<void>
-  /** Orders that visitors create without a credential, by address. @throws TOO_MANY_REQUESTS */
+  /**
+   * Orders that visitors create, by address. Here and in the next two, whoever has no standing is a visitor; the calls
+   * of others count for their company. @throws TOO_MANY_REQUESTS
+   */
   checkVisitor(request: FastifyRequest, reply: FastifyReply): Promise<void>
   /**
    * Orders that visitors create through a static link or a buy button, by address and in total. @throws
@@ -139,12 +143,11 @@ export function openRateLimits(deps: { db: Db; clock: Clock; limits: Config['lim
     limit: limits.publicPerMinute,
   })
   const endpointOf = (request: FastifyRequest): string => request.routeOptions.config.permission ?? ''
-  const checkVisitor: RateLimits['checkVisitor'] = (request, reply) =>
-    check(request, reply, {
-      name: 'visitor',
-      key: `visitor:${networkOf(request.ip)}`,
-      limit: limits.linkPerMinute,
-    })
+  const checkVisitor: RateLimits['checkVisitor'] = async (request, reply) => {
+    if (hasStanding(request.actor)) return
+    const key = `visitor:${networkOf(request.ip)}`
+    await check(request, reply, { name: 'visitor', key, limit: limits.linkPerMinute })
+  }
   return {
     async checkAddress(request, reply, limit) {
       const address = networkOf(request.ip)
@@ -167,12 +170,13 @@ export function openRateLimits(deps: { db: Db; clock: Clock; limits: Config['lim
       }),
     checkVisitor,
     async checkLink(request, reply, id) {
+      if (hasStanding(request.actor)) return
       await checkVisitor(request, reply)
       const limit = limits.linkPerMinute * ADDRESSES_OF_LINK
       await check(request, reply, { name: 'link', key: `link:${id}`, limit })
     },
     async checkPayer(request, reply, code) {
-      if (limits.linkPerMinute === 0) return
+      if (limits.linkPerMinute === 0 || hasStanding(request.actor)) return
       const limit = limits.linkPerMinute * STEPS_OF_VISITOR
       await check(request, reply, { name: 'payer', key: `payer:${networkOf(request.ip)}`, limit })
       await check(request, reply, { name: 'order', key: `order:${code}`, limit: STEPS_OF_ORDER })
