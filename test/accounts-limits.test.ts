@@ -156,7 +156,8 @@ test('an address that used up its invalid credentials guesses at four look-ups a
     const guesses = Array.from({ length: 40 }, (_, count) =>
       caller(address, { authorization: `Bearer sk_wrong${path}${count}` }, path)(),
     )
-    assert.deepEqual(await Promise.all(guesses), Array(40).fill(429))
+    // a public read goes on without the wrong key, and counts as one of its address
+    assert.deepEqual(await Promise.all(guesses), Array(40).fill(path === '' ? 429 : 404))
     const made = lookUps() - before
     assert.ok(made >= 1 && made <= 1 + (performance.now() - since) / 250, `${made} look-ups`)
     assert.equal(await see(), right, 'a key in use')
@@ -196,6 +197,29 @@ test('behind an address that guesses, a person logs in and works, and a token is
   assert.notEqual(data.token, client.token)
   client.token = data.token
   assert.equal(await see(), 200)
+})
+
+test('behind an address that guesses, a token that has ended gets 401, on which clients renew it; reads ignore it', async () => {
+  const [{ email }, leaving] = [await registerManager(first.baseUrl), await registerManager(first.baseUrl)]
+  offsetMs += 61 * SECOND
+  const address = '203.0.113.87'
+  const [client, left] = [await logIn(first.baseUrl, email), await logIn(first.baseUrl, leaving.email)]
+  offsetMs += 11 * MINUTE
+  assert.equal((await left.post('auth/refresh-token')).status, 200)
+  const { data } = await left.post<{ token: string }>('auth/refresh-token')
+  const [expired, ended] = [client.token, data.token]
+  await left.post('auth/sign-out')
+  for (const node of nodes()) {
+    await guess(node, address)
+    for (const [what, token] of Object.entries({ expired, ended })) {
+      const bearer = { authorization: `Bearer ${token}` }
+      assert.equal(await caller(address, bearer, '/api/next/users/me')(node), 401, what)
+      assert.equal(await caller(address, bearer, 'status/none')(node), 404, `${what}: a public read goes on`)
+    }
+    const forged = { authorization: `Bearer ${expired?.slice(0, -43)}${'A'.repeat(43)}` }
+    assert.equal(await caller(address, forged, '/api/next/users/me')(node), 429, 'not of ours')
+    assert.equal(await caller(address, forged, 'status/none')(node), 404, 'and a public read goes on even so')
+  }
 })
 
 test('behind an address that guesses, the key of a shop is served by a node that never saw it', async () => {

@@ -80,10 +80,17 @@ declare module 'fastify' {
   }
 }
 
+/** We issued this credential, and it has ended. It is refused like an unknown one, but it is no guess. */
+export class EndedCredential extends AppError {
+  constructor(message: string) {
+    super('UNAUTHORIZED', { message })
+  }
+}
+
 /**
  * Reads a request's credential; null when it has none.
  * @param isGuess it is most likely wrong, so that looking it up may be slow but must cost little
- * @throws UNAUTHORIZED for an invalid one
+ * @throws UNAUTHORIZED for an invalid one, as EndedCredential if it was valid once
  */
 export type Authenticate = (request: FastifyRequest, isGuess?: boolean) => Promise<Actor | null>
 

@@ -8,7 +8,7 @@ import type { Clock } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
 import type { Vault } from '../kernel/vault.ts'
-import { type Actor, type Authenticate, hasStanding } from './actor.ts'
+import { type Actor, type Authenticate, EndedCredential, hasStanding } from './actor.ts'
 import { networkOf } from './address.ts'
 import { BODY_LIMIT_BYTES, registerBodies } from './bodies.ts'
 import { openAnswerBroken, openAnswerUnroutable } from './broken-requests.ts'
@@ -64,9 +64,14 @@ function registerPermissions(app: FastifyInstance, { authenticate, clock, limits
     try {
       return await authenticate(request, limits.isGuessing(request))
     } catch (error) {
-      const refused = error instanceof AppError && error.code === 'UNAUTHORIZED'
-      if (refused) await limits.countRefusal(request, reply)
-      if (refused && rule.staleIsNone) return null
+      if (!(error instanceof AppError) || error.code !== 'UNAUTHORIZED') throw error
+      const isGuess = !(error instanceof EndedCredential)
+      if (rule.staleIsNone) {
+        if (isGuess) await limits.noteRefusal(request)
+        return null
+      }
+      // on a 401 clients renew their token; a 429 instead would keep everyone at this address from it
+      if (isGuess) await limits.countRefusal(request, reply)
       throw error
     }
   }

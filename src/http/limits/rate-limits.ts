@@ -61,6 +61,8 @@ export type RateLimits = {
   isGuessing(request: FastifyRequest): boolean
   /** Counts an invalid credential, which limits guessing. @throws TOO_MANY_REQUESTS */
   countRefusal(request: FastifyRequest, reply: FastifyReply): Promise<void>
+  /** Counts an invalid credential that is ignored: the request goes on as one without. */
+  noteRefusal(request: FastifyRequest): Promise<void>
 }
 
 declare module 'fastify' {
@@ -203,5 +205,9 @@ export function openRateLimits(deps: { db: Db; clock: Clock; limits: Config['lim
       return block !== undefined && block.left + block.unclaimed === 0 && block.windowEndsAt > clock()
     },
     countRefusal: (request, reply) => check(request, reply, refusalsOf(request)),
+    async noteRefusal(request) {
+      const policy = refusalsOf(request)
+      if (policy.limit > 0) await take(policy)
+    },
   }
 }
