@@ -93,7 +93,7 @@ function registerPermissions(app: FastifyInstance, { authenticate, clock, limits
     }
     // a read that is open to everyone counts for the company that its credential stands for, else for its address
     const mayBeOurs = rule.limit === 'public' && !rule.ignoreCredential && hasCredential(request)
-    if (!mayBeOurs) await limits.checkAddress(request, reply, rule.limit)
+    if (!mayBeOurs && !rule.byCookie) await limits.checkAddress(request, reply, rule.limit)
     if (!rule.ignoreCredential) request.actor = await readActor(request, reply, rule)
     const isOurs = mayBeOurs && hasStanding(request.actor)
     if (mayBeOurs && !isOurs) await limits.checkAddress(request, reply, rule.limit)

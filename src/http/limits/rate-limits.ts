@@ -33,6 +33,10 @@ type Block = { left: number; unclaimed: number; windowEndsAt: number }
 export type RateLimits = {
   /** Limits by client address, before a credential is known, or where there is none. @throws TOO_MANY_REQUESTS */
   checkAddress(request: FastifyRequest, reply: FastifyReply, limit: Limit): Promise<void>
+  /** Whether this node knows that `checkAddress` would refuse. */
+  isUsedUp(request: FastifyRequest, limit: Limit): boolean
+  /** As `checkAddress`, by the session or device whose cookie the request has. @throws TOO_MANY_REQUESTS */
+  checkOwner(request: FastifyRequest, reply: FastifyReply, limit: Limit, ownerId: string): Promise<void>
   /** Public pages, by client address. @throws TOO_MANY_REQUESTS */
   checkPage(request: FastifyRequest, reply: FastifyReply): Promise<void>
   /**
@@ -145,25 +149,35 @@ export function openRateLimits(deps: { db: Db; clock: Clock; limits: Config['lim
     limit: limits.publicPerMinute,
   })
   const endpointOf = (request: FastifyRequest): string => request.routeOptions.config.permission ?? ''
+  /** @param who an address, or the owner of a cookie */
+  const policyOf = (request: FastifyRequest, limit: Limit, who: string): Policy | undefined => {
+    const { addressPerMinute, publicPerMinute } = limits
+    if (limit === 'credentials')
+      return { name: 'address', key: `address:${endpointOf(request)}:${who}`, limit: addressPerMinute }
+    if (limit === 'session')
+      return { name: 'session', key: `session:${who}`, limit: addressPerMinute === 0 ? 0 : SESSION_PER_MINUTE }
+    return limit === 'public' ? { name: 'public', key: `public:${who}`, limit: publicPerMinute } : undefined
+  }
+  const checkFor: RateLimits['checkOwner'] = async (request, reply, limit, who) => {
+    const policy = policyOf(request, limit, who)
+    if (policy) await check(request, reply, policy)
+  }
+  const isOver = ({ key }: Policy): boolean => {
+    const block = blocks.get(key)
+    return block !== undefined && block.left + block.unclaimed === 0 && block.windowEndsAt > clock()
+  }
   const checkVisitor: RateLimits['checkVisitor'] = async (request, reply) => {
     if (hasStanding(request.actor)) return
     const key = `visitor:${networkOf(request.ip)}`
     await check(request, reply, { name: 'visitor', key, limit: limits.linkPerMinute })
   }
   return {
-    async checkAddress(request, reply, limit) {
-      const address = networkOf(request.ip)
-      const endpoint = endpointOf(request)
-      if (limit === 'credentials') {
-        const key = `address:${endpoint}:${address}`
-        await check(request, reply, { name: 'address', key, limit: limits.addressPerMinute })
-      }
-      const session = limits.addressPerMinute === 0 ? 0 : SESSION_PER_MINUTE
-      if (limit === 'session')
-        await check(request, reply, { name: 'session', key: `session:${address}`, limit: session })
-      if (limit === 'public')
-        await check(request, reply, { name: 'public', key: `public:${address}`, limit: limits.publicPerMinute })
+    checkAddress: (request, reply, limit) => checkFor(request, reply, limit, networkOf(request.ip)),
+    isUsedUp(request, limit) {
+      const policy = policyOf(request, limit, networkOf(request.ip))
+      return policy !== undefined && isOver(policy)
     },
+    checkOwner: checkFor,
     checkPage: (request, reply) =>
       check(request, reply, {
         name: 'page',
@@ -200,10 +214,7 @@ export function openRateLimits(deps: { db: Db; clock: Clock; limits: Config['lim
       const key = `account:${endpointOf(request)}:${account}`
       await check(request, reply, { name: 'account', key, limit: limits.accountPerMinute })
     },
-    isGuessing(request) {
-      const block = blocks.get(refusalsOf(request).key)
-      return block !== undefined && block.left + block.unclaimed === 0 && block.windowEndsAt > clock()
-    },
+    isGuessing: (request) => isOver(refusalsOf(request)),
     countRefusal: (request, reply) => check(request, reply, refusalsOf(request)),
     async noteRefusal(request) {
       const policy = refusalsOf(request)
