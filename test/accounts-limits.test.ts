@@ -81,6 +81,32 @@ test('who is no configured proxy cannot choose an address', async () => {
   }
 })
 
+test('an address is the same with every port that a proxy writes after it, also between two proxies', async () => {
+  for (const [write, other] of [
+    [(port: number) => `203.0.113.201:${port}`, '203.0.113.202:40000'],
+    [(port: number) => `"[2001:db8:7:1::1]:${port}", 127.0.0.1:${port}`, '[2001:db8:7:2::1]:40000'],
+  ] as const) {
+    const seen = []
+    for (let count = 0; count < 33; count += 1)
+      seen.push(await login(nodes()[count % 2] ?? '', newEmail(), write(40_000 + count)))
+    assert.deepEqual(countStatuses(seen), { 400: 30, 429: 3 })
+    assert.equal((await login(first.baseUrl, newEmail(), other)).status, 400)
+  }
+})
+
+test('whoever a proxy forwards without an address counts as one, under the proxy’s; the log says so once', async () => {
+  offsetMs += 61 * SECOND
+  const written = ['unknown', '_hidden:1', '203.0.113.300', '203.0.113.203, unknown', 'unknown, 127.0.0.1']
+  const seen = []
+  for (let count = 0; count < 33; count += 1)
+    seen.push(await login(first.baseUrl, newEmail(), written[count % written.length] ?? ''))
+  assert.deepEqual(countStatuses(seen), { 400: 30, 429: 3 })
+  assert.equal((await login(first.baseUrl, newEmail(), 'unknown, 203.0.113.203')).status, 400, 'written by a visitor')
+  const told = first.logLines.filter((line) => line.includes('into X-Forwarded-For'))
+  assert.equal(told.length, 1)
+  assert.match(told[0] ?? '', /"proxy":"127\.0\.0\.1".*writes \\"unknown\\"/)
+})
+
 test('ten logins a minute for one account, from wherever they come', async () => {
   const { email } = await registerManager(first.baseUrl)
   offsetMs += 61 * SECOND

@@ -16,6 +16,7 @@ import { registerCors, registerShopCors } from './cors.ts'
 import { type ErrorPage, registerFailures } from './failures.ts'
 import { registerIdempotency } from './idempotency/idempotency.ts'
 import { registerIgnored } from './ignored.ts'
+import { registerForwarded } from './limits/forwarded.ts'
 import { registerProxyNotice } from './limits/proxy-notice.ts'
 import type { RateLimits } from './limits/rate-limits.ts'
 import { openTurns } from './limits/turns.ts'
@@ -225,6 +226,8 @@ export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
   })
   const isVerbose = ['debug', 'trace'].includes(config.logLevel)
   registerFailures(app, { ...config, ...(deps.errorPage && { errorPage: deps.errorPage }) })
+  // before all that reads the address
+  if (config.trustProxy.length > 0) registerForwarded(app, clock)
   registerBodies(app)
   app.addHook('onResponse', (request, reply, done) => {
     if (reply.statusCode >= 500 || isVerbose) {
