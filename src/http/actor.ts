@@ -71,8 +71,8 @@ declare module 'fastify' {
     sealAnswer?: true
     /** `null` and `""` in the body reach the route instead of counting as absent. */
     keepNulls?: true
-    /** `""` in the body reaches the route, as a filter that matches nothing; `null` counts as absent. */
-    keepEmptyText?: true
+    /** Each field of the body is a filter: `""` reaches the route and matches nothing, and `null` is refused. */
+    filtersByBody?: true
     /** Without the field of this name the route takes all there is, so an empty one is refused. */
     allWithout?: string
     /** Unknown names are refused, as without them the route would do more than was meant; these are ignored. */
