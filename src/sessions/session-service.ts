@@ -61,7 +61,10 @@ export type Sessions = {
   /** Ends all sessions that PINs opened at a till. */
   endAtTill(tx: Tx, deviceId: string, reason: string): Promise<number>
   confirmSecondFactor(tx: Tx, sessionId: string, at: Date): Promise<void>
-  /** The actor of an access token, as its session and user are now. @throws UNAUTHORIZED, as EndedCredential for one of ours */
+  /**
+   * The actor of an access token, as its session and user are now.
+   * @throws UNAUTHORIZED, as EndedCredential for a token of ours
+   */
   actorOf(accessToken: string): Promise<Actor>
   /** Drops all cached sessions, after a change to users or sessions on this node. */
   forget(): void

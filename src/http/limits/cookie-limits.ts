@@ -11,9 +11,9 @@ export type CountByCookie<Owner> = (
 ) => Promise<Owner | undefined>
 
 /**
- * Counts the calls of routes with `byCookie`. A cookie of ours counts for its owner, so that nobody else at the address
- * uses up the owner's calls. A call without a cookie counts for its address, and so does an unknown cookie, which limits
- * guessing: once the address has used up its calls, its cookies share four look-ups a second.
+ * Counts the calls of routes with `byCookie`. A cookie of ours counts for its owner, so that nobody else at the
+ * address uses up the owner's calls. A call without a cookie counts for its address, and so does an unknown cookie,
+ * which limits guessing: once the address has used up its calls, its cookies share four look-ups a second.
  * @param find finds the owners of many cookies, by the hash of their token
  */
 export function openCountByCookie<Owner extends { id: string }>(

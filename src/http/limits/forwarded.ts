@@ -4,7 +4,7 @@ import { HOUR } from '../../kernel/clock.ts'
 
 const HEADER = 'x-forwarded-for'
 
-/** `203.0.113.5:40001`, `[2001:db8::1]:443`, also quoted: some proxies write the port, which is another one each time. */
+/** `203.0.113.5:40001`, `[2001:db8::1]:443`, also quoted. Some proxies write the port, another one each time. */
 const WITH_PORT = /^"?(?:(\d+\.\d+\.\d+\.\d+)(?::\d*)?|\[([^\]]*)\](?::\d*)?)"?$/
 
 const addressIn = (text: string): string => {
