@@ -81,6 +81,32 @@ test('who is no configured proxy cannot choose an address', async () => {
   }
 })
 
+test('an address is the same with every port that a proxy writes after it, also between two proxies', async () => {
+  for (const [write, other] of [
+    [(port: number) => `203.0.113.201:${port}`, '203.0.113.202:40000'],
+    [(port: number) => `"[2001:db8:7:1::1]:${port}", 127.0.0.1:${port}`, '[2001:db8:7:2::1]:40000'],
+  ] as const) {
+    const seen = []
+    for (let count = 0; count < 33; count += 1)
+      seen.push(await login(nodes()[count % 2] ?? '', newEmail(), write(40_000 + count)))
+    assert.deepEqual(countStatuses(seen), { 400: 30, 429: 3 })
+    assert.equal((await login(first.baseUrl, newEmail(), other)).status, 400)
+  }
+})
+
+test('whoever a proxy forwards without an address counts as one, under the proxy’s; the log says so once', async () => {
+  offsetMs += 61 * SECOND
+  const written = ['unknown', '_hidden:1', '203.0.113.300', '203.0.113.203, unknown', 'unknown, 127.0.0.1']
+  const seen = []
+  for (let count = 0; count < 33; count += 1)
+    seen.push(await login(first.baseUrl, newEmail(), written[count % written.length] ?? ''))
+  assert.deepEqual(countStatuses(seen), { 400: 30, 429: 3 })
+  assert.equal((await login(first.baseUrl, newEmail(), 'unknown, 203.0.113.203')).status, 400, 'written by a visitor')
+  const told = first.logLines.filter((line) => line.includes('into X-Forwarded-For'))
+  assert.equal(told.length, 1)
+  assert.match(told[0] ?? '', /"proxy":"127\.0\.0\.1".*writes \\"unknown\\"/)
+})
+
 test('ten logins a minute for one account, from wherever they come', async () => {
   const { email } = await registerManager(first.baseUrl)
   offsetMs += 61 * SECOND
@@ -156,7 +182,8 @@ test('an address that used up its invalid credentials guesses at four look-ups a
     const guesses = Array.from({ length: 40 }, (_, count) =>
       caller(address, { authorization: `Bearer sk_wrong${path}${count}` }, path)(),
     )
-    assert.deepEqual(await Promise.all(guesses), Array(40).fill(429))
+    // a public read goes on without the wrong key, and counts as one of its address
+    assert.deepEqual(await Promise.all(guesses), Array(40).fill(path === '' ? 429 : 404))
     const made = lookUps() - before
     assert.ok(made >= 1 && made <= 1 + (performance.now() - since) / 250, `${made} look-ups`)
     assert.equal(await see(), right, 'a key in use')
@@ -196,6 +223,29 @@ test('behind an address that guesses, a person logs in and works, and a token is
   assert.notEqual(data.token, client.token)
   client.token = data.token
   assert.equal(await see(), 200)
+})
+
+test('behind an address that guesses, a token that has ended gets 401, on which clients renew it; reads ignore it', async () => {
+  const [{ email }, leaving] = [await registerManager(first.baseUrl), await registerManager(first.baseUrl)]
+  offsetMs += 61 * SECOND
+  const address = '203.0.113.87'
+  const [client, left] = [await logIn(first.baseUrl, email), await logIn(first.baseUrl, leaving.email)]
+  offsetMs += 11 * MINUTE
+  assert.equal((await left.post('auth/refresh-token')).status, 200)
+  const { data } = await left.post<{ token: string }>('auth/refresh-token')
+  const [expired, ended] = [client.token, data.token]
+  await left.post('auth/sign-out')
+  for (const node of nodes()) {
+    await guess(node, address)
+    for (const [what, token] of Object.entries({ expired, ended })) {
+      const bearer = { authorization: `Bearer ${token}` }
+      assert.equal(await caller(address, bearer, '/api/next/users/me')(node), 401, what)
+      assert.equal(await caller(address, bearer, 'status/none')(node), 404, `${what}: a public read goes on`)
+    }
+    const forged = { authorization: `Bearer ${expired?.slice(0, -43)}${'A'.repeat(43)}` }
+    assert.equal(await caller(address, forged, '/api/next/users/me')(node), 429, 'not of ours')
+    assert.equal(await caller(address, forged, 'status/none')(node), 404, 'and a public read goes on even so')
+  }
 })
 
 test('behind an address that guesses, the key of a shop is served by a node that never saw it', async () => {

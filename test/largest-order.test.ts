@@ -153,6 +153,28 @@ test('a process that reads the currencies of its shops again reads EUR too, alth
   assert.ok(rates.peek('EUR'))
 })
 
+test('a price above the largest order leaves the buyer the order that was open at another price', async () => {
+  laterThat()
+  const [id, website] = ['c'.repeat(24), 'https://page.example']
+  await host.db.run(sql`
+    insert into buy_buttons (id, company_id, name, website_url, website_origin, price, currency, page_price, created_at,
+      updated_at)
+    values (${id}, ${shop.companyId}, 'C', ${website}, ${website}, '10.00', 'EUR', true, now(), now())`)
+  const click = async (price: string, more: Record<string, string> = {}) => {
+    const query = new URLSearchParams({ id, orderRef: 'replaced', price, currency: 'EUR', ...more })
+    const init = { method: 'POST', headers: { origin: host.baseUrl }, body: new URLSearchParams() }
+    await fetch(`${host.baseUrl}/buy-button/landing?${query}`, init)
+    return host.db.many<{ code: string; status: string; units: string }>(sql`
+      select o.code, o.status, o.from_units as units from orders o join button_sessions s on s.id = o.button_session_id
+      where s.button_id = ${id} order by o.id`)
+  }
+  const [first] = await click('20.00')
+  assert.equal(first?.status, 'INITIAL')
+  assert.deepEqual(await click('100000.01', { code: first.code }), [first], 'refused, so nothing else changes')
+  const [old, renewed] = await click('30.00', { code: first.code })
+  assert.deepEqual([old?.status, renewed?.status], ['CANCELLED', 'INITIAL'])
+})
+
 test('neither a session of a shop’s server nor a click at its button costs more than the largest order', async () => {
   laterThat()
   const [button, website] = ['b'.repeat(24), 'https://shop.example']
@@ -178,7 +200,9 @@ test('neither a session of a shop’s server nor a click at its button costs mor
   }
   assert.equal(await click('100000.01'), 422)
   assert.equal(await click('100000.00'), 200)
-  const rows = await host.db.many<{ price: string }>(sql`select price from button_sessions order by price`)
+  const rows = await host.db.many<{ price: string }>(
+    sql`select price from button_sessions where button_id = ${button} order by price`,
+  )
   assert.deepEqual(
     rows.map(({ price }) => price),
     ['100000.00', '95000.00'],

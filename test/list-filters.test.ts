@@ -71,6 +71,11 @@ test('bulk redelivery takes the filters of the list, in the body or in the addre
     // a program that lost the code does not send everything
     ['?code=', {}],
     ['', { code: '' }],
+    ['?status=', {}],
+    ['?status=,', {}],
+    ['', { status: '' }],
+    ['', { status: [] }],
+    ['', { status: [''] }],
   ] as [string, Record<string, unknown> | undefined][]) {
     const { status, data, text } = await redeliver(query, body)
     assert.deepEqual([status, data?.redelivered], [200, 0], `${query} ${JSON.stringify(body)} ${text}`)
@@ -83,12 +88,16 @@ test('bulk redelivery takes the filters of the list, in the body or in the addre
     ['?orderCode=nope', {}, 'orderCode'],
     ['?status=lost', {}, 'status'],
     ['', { orderCode: 'nope' }, 'orderCode'],
+    ['?status=', { status: 'failed' }, 'status'],
+    ['', { code: null }, 'code'],
+    ['?code=nope', { status: null }, 'status'],
+    ['', { code: 'nope', limit: null }, 'limit'],
   ] as const) {
     const { status, error, text } = await redeliver(query, body)
     assert.deepEqual([status, error?.details?.[0]?.path], [422, path], `${query} ${JSON.stringify(body)} ${text}`)
   }
-  // the list's paging: `limit` bounds, `page` is ignored by name; and null is absent
-  const bounded = await redeliver('?page=1&limit=100', { status: 'failed', code: paid.code, event: null, limit: 100 })
+  // the list's paging: `limit` bounds, `page` is ignored by name
+  const bounded = await redeliver('?page=1&limit=100', { status: 'failed', code: paid.code, limit: 100 })
   assert.deepEqual([bounded.status, bounded.data], [200, { redelivered: 1, limit: 100 }])
   assert.equal(bounded.headers.get('comptoir-ignored'), 'page')
 })

@@ -52,7 +52,7 @@ export async function registerApi(
   accounts: Accounts,
   trade: Commerce & { requestLog: RequestLog; examine: OperatorDeps['examine'] },
 ): Promise<void> {
-  const { auth } = accounts
+  const { auth, limits } = accounts
   const { companies } = trade
   if (config.roles.includes('api')) startReadings(app, trade.rates)
   for (const { prefix, hide } of PREFIXES) {
@@ -64,10 +64,10 @@ export async function registerApi(
           addOldState(scope)
         }
         const { transition, createOrder, exportOrders, rates } = trade
-        await scope.register(orderRoutes, { db, reads, config, transition, createOrder })
+        await scope.register(orderRoutes, { db, reads, config, transition, createOrder, limits })
         await scope.register(storyRoutes, { db })
         await scope.register(orderExportRoutes, { exportOrders })
-        await scope.register(paymentRoutes, { ...trade.payments, deposits: trade.deposits })
+        await scope.register(paymentRoutes, { ...trade.payments, deposits: trade.deposits, limits })
         await scope.register(payerRoutes, trade.payers)
         await scope.register(revertRoutes, trade.refunds)
         await scope.register(rateRoutes, { rates, fiatAssets: config.fiatAssets })
@@ -79,7 +79,7 @@ export async function registerApi(
     async (scope) => {
       await registerMoney(scope, trade)
       await scope.register(channelRoutes, trade.channelDesk)
-      await scope.register(callbackRoutes, { ...trade.callbacks, limits: accounts.limits })
+      await scope.register(callbackRoutes, { ...trade.callbacks, limits })
       await scope.register(kycRoutes, trade.kyc)
       await scope.register(kycCallbackRoutes, { ...trade.kyc, live: config.mode === 'live' })
       await scope.register(screeningRoutes, trade.screening.decisions)

@@ -103,6 +103,8 @@ export async function openLanding(deps: ButtonDeps, button: BuyButton, wish: Pag
     const orderRef = wish.orderRef ?? known?.orderRef ?? `BUTTON-${newOrderCode()}`
     const session = { ...fields, orderRef }
     const kept = await keepOrEnd(deps, tx, { button, session, own: known?.orderRef === orderRef ? known : undefined })
+    // whoever lands cancels an outdated order: not for a price at which no new one can be made
+    if (kept?.code && kept.isOutdated) checkLargest('price', cost, exceeded)
     if (kept) return kept
     // only here: an order that exists already is shown, although the maximum was lowered since
     checkLargest('price', cost, exceeded)

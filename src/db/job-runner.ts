@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
-import { type Clock, HOUR, MINUTE, SECOND } from '../kernel/clock.ts'
+import { type Clock, DAY, HOUR, MINUTE, SECOND } from '../kernel/clock.ts'
 import { newId } from '../kernel/ids.ts'
 import type { Db, Tx } from './db.ts'
 import { type ClaimedJob, claimJobs, deleteJob, insertJob, updateJobFailed } from './job-queries.ts'
@@ -12,7 +12,7 @@ export type JobHandler = {
   maxAttempts?: number
   /**
    * Instead of a number of tries: from then on the job is worth nothing. It is retried until then and run once more
-   * then, so that the handler can say so; if that fails too, it is deleted.
+   * then, so that the handler can say so. If that fails it is retried for another day, then deleted.
    */
   until?(payload: unknown): Date
 }
@@ -45,6 +45,8 @@ const BATCH = 10
  */
 const SLOW_MS = SECOND
 const DEFAULT_MAX_ATTEMPTS = 24
+/** How long a job with an end may try to say that it ended. */
+const SAYING_MS = DAY
 
 /** Backoff of 5 s, 10 s, 20 s …, at most an hour. */
 const retryDelayMs = (attempts: number): number => Math.min(HOUR, 5 * SECOND * 2 ** (attempts - 1))
@@ -74,8 +76,11 @@ export function openJobRunner(deps: {
   const retryLater = async (job: ClaimedJob, handler: JobHandler, error: unknown): Promise<void> => {
     const now = clock()
     const until = handler.until?.(job.payload)
-    const retryAt = new Date(Math.min(now + retryDelayMs(job.attempts), until?.getTime() ?? Number.POSITIVE_INFINITY))
-    const final = until ? now >= until.getTime() : job.attempts >= (handler.maxAttempts ?? DEFAULT_MAX_ATTEMPTS)
+    const nextMs = now + retryDelayMs(job.attempts)
+    const retryAt = new Date(until && now < until.getTime() ? Math.min(nextMs, until.getTime()) : nextMs)
+    const final = until
+      ? now >= until.getTime() + SAYING_MS
+      : job.attempts >= (handler.maxAttempts ?? DEFAULT_MAX_ATTEMPTS)
     const facts = { err: error, job: job.kind, jobId: job.id, attempts: job.attempts }
     if (final) log.error(facts, 'job failed permanently')
     else log.warn(facts, 'job failed and will be retried')

@@ -71,8 +71,8 @@ declare module 'fastify' {
     sealAnswer?: true
     /** `null` and `""` in the body reach the route instead of counting as absent. */
     keepNulls?: true
-    /** `""` in the body reaches the route, as a filter that matches nothing; `null` counts as absent. */
-    keepEmptyText?: true
+    /** Each field of the body is a filter: `""` reaches the route and matches nothing, and `null` is refused. */
+    filtersByBody?: true
     /** Without the field of this name the route takes all there is, so an empty one is refused. */
     allWithout?: string
     /** Unknown names are refused, as without them the route would do more than was meant; these are ignored. */
@@ -80,10 +80,17 @@ declare module 'fastify' {
   }
 }
 
+/** We issued this credential, and it has ended. It is refused like an unknown one, but it is no guess. */
+export class EndedCredential extends AppError {
+  constructor(message: string) {
+    super('UNAUTHORIZED', { message })
+  }
+}
+
 /**
  * Reads a request's credential; null when it has none.
  * @param isGuess it is most likely wrong, so that looking it up may be slow but must cost little
- * @throws UNAUTHORIZED for an invalid one
+ * @throws UNAUTHORIZED for an invalid one, as EndedCredential if it was valid once
  */
 export type Authenticate = (request: FastifyRequest, isGuess?: boolean) => Promise<Actor | null>
 

@@ -58,6 +58,12 @@ function checkNotEmpty(part: unknown, name: string): void {
     throw invalid(name, 'is empty: send a value, or leave it out to mean all there is')
 }
 
+/** @throws VALIDATION_FAILED for a filter that is `null`: whoever lost its value would send all there is */
+function checkNoNulls(body: unknown): void {
+  for (const [name, value] of Object.entries(body ?? {}))
+    if (value === null) throw invalid(name, 'is null: send a value, or leave it out to mean all there is')
+}
+
 /** A filter that was left empty in a form filters nothing. */
 function dropEmptyFilters({ method, query, routeOptions: { config } }: FastifyRequest): void {
   if (config.permission === undefined || (method !== 'GET' && method !== 'HEAD')) return
@@ -115,9 +121,10 @@ export function registerBodies(app: FastifyInstance): void {
       if (path !== undefined)
         throw invalid(path, 'contains a character that is not text (NUL or half a surrogate pair)')
     }
-    const { keepNulls, keepEmptyText, allWithout } = request.routeOptions.config
+    const { keepNulls, filtersByBody, allWithout } = request.routeOptions.config
     if (allWithout !== undefined) for (const part of [body, request.query]) checkNotEmpty(part, allWithout)
-    if (keepNulls !== true) dropEmpty(body, keepEmptyText === true)
+    if (filtersByBody) checkNoNulls(body)
+    if (keepNulls !== true) dropEmpty(body, filtersByBody === true)
     dropEmptyFilters(request)
   })
 }

@@ -21,6 +21,8 @@ export type Rule = {
   till?: true
   /** Needs a second factor not older than five minutes. */
   stepUp?: true
+  /** The route counts the call, once it has looked up its cookie (`openCountByCookie`). */
+  byCookie?: true
   /** 'public': by address; a call for an active company counts for that instead, unless its credential is ignored. */
   limit: Limit
 }
@@ -34,7 +36,7 @@ const EXPORTERS: readonly UserRole[] = [...MANAGERS, 'Service']
 export const PIN_HOLDERS: readonly UserRole[] = ['Manager', 'Association', 'Cashier']
 const EVERYBODY: readonly UserRole[] = USER_ROLES
 const LOGIN = { roles: 'anyone', ignoreCredential: true, limit: 'credentials' } as const
-const COOKIE = { roles: 'anyone', ignoreCredential: true, limit: 'session' } as const
+const COOKIE = { roles: 'anyone', ignoreCredential: true, byCookie: true, limit: 'session' } as const
 
 /**
  * Who may call what: decided only here. A route names its row; a route without one makes the start fail. Rows say what
@@ -135,7 +137,7 @@ export const PERMISSIONS = {
   'tillPins.change': { roles: PIN_HOLDERS, stepUp: true, limit: 'credentials' },
   'till.shift': { roles: ['Cashier'], till: true, limit: 'company' },
   'till.enrol': LOGIN,
-  'till.signIn': LOGIN,
+  'till.signIn': { ...LOGIN, byCookie: true },
   'till.device': COOKIE,
   'staticLinks.read': { roles: [...MANAGERS, 'Observer', 'Service'], scope: 'orders:read', limit: 'company' },
   'staticLinks.write': { roles: [...MANAGERS, 'Service'], scope: 'orders:write', limit: 'company' },

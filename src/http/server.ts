@@ -8,7 +8,7 @@ import type { Clock } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
 import type { Vault } from '../kernel/vault.ts'
-import { type Actor, type Authenticate, hasStanding } from './actor.ts'
+import { type Actor, type Authenticate, EndedCredential, hasStanding } from './actor.ts'
 import { networkOf } from './address.ts'
 import { BODY_LIMIT_BYTES, registerBodies } from './bodies.ts'
 import { openAnswerBroken, openAnswerUnroutable } from './broken-requests.ts'
@@ -16,6 +16,7 @@ import { registerCors, registerShopCors } from './cors.ts'
 import { type ErrorPage, registerFailures } from './failures.ts'
 import { registerIdempotency } from './idempotency/idempotency.ts'
 import { registerIgnored } from './ignored.ts'
+import { registerForwarded } from './limits/forwarded.ts'
 import { registerProxyNotice } from './limits/proxy-notice.ts'
 import type { RateLimits } from './limits/rate-limits.ts'
 import { openTurns } from './limits/turns.ts'
@@ -64,9 +65,14 @@ function registerPermissions(app: FastifyInstance, { authenticate, clock, limits
     try {
       return await authenticate(request, limits.isGuessing(request))
     } catch (error) {
-      const refused = error instanceof AppError && error.code === 'UNAUTHORIZED'
-      if (refused) await limits.countRefusal(request, reply)
-      if (refused && rule.staleIsNone) return null
+      if (!(error instanceof AppError) || error.code !== 'UNAUTHORIZED') throw error
+      const isGuess = !(error instanceof EndedCredential)
+      if (rule.staleIsNone) {
+        if (isGuess) await limits.noteRefusal(request)
+        return null
+      }
+      // on a 401 clients renew their token; a 429 instead would keep everyone at this address from it
+      if (isGuess) await limits.countRefusal(request, reply)
       throw error
     }
   }
@@ -88,7 +94,7 @@ function registerPermissions(app: FastifyInstance, { authenticate, clock, limits
     }
     // a read that is open to everyone counts for the company that its credential stands for, else for its address
     const mayBeOurs = rule.limit === 'public' && !rule.ignoreCredential && hasCredential(request)
-    if (!mayBeOurs) await limits.checkAddress(request, reply, rule.limit)
+    if (!mayBeOurs && !rule.byCookie) await limits.checkAddress(request, reply, rule.limit)
     if (!rule.ignoreCredential) request.actor = await readActor(request, reply, rule)
     const isOurs = mayBeOurs && hasStanding(request.actor)
     if (mayBeOurs && !isOurs) await limits.checkAddress(request, reply, rule.limit)
@@ -97,9 +103,9 @@ function registerPermissions(app: FastifyInstance, { authenticate, clock, limits
   })
 }
 
-/** Who shares database connections when they run short: a company, a person without one, an address. */
+/** Who shares database connections when they run short: a company, an operator, the address of anyone else. */
 function sharerOf({ actor, ip }: FastifyRequest): string {
-  if (actor === null || actor.kind === 'payer') return `address:${networkOf(ip)}`
+  if (actor === null || !hasStanding(actor)) return `address:${networkOf(ip)}`
   return actor.companyId === null ? `user:${actor.id}` : `company:${actor.companyId}`
 }
 
@@ -220,6 +226,8 @@ export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
   })
   const isVerbose = ['debug', 'trace'].includes(config.logLevel)
   registerFailures(app, { ...config, ...(deps.errorPage && { errorPage: deps.errorPage }) })
+  // before all that reads the address
+  if (config.trustProxy.length > 0) registerForwarded(app, clock)
   registerBodies(app)
   app.addHook('onResponse', (request, reply, done) => {
     if (reply.statusCode >= 500 || isVerbose) {

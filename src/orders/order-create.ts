@@ -1,5 +1,10 @@
 import { isSoldAlready, soldAlready } from '../companies/button-landing.ts'
-import { findButtonSession, findButtonSessionByCode, findSessionOrder } from '../companies/button-queries.ts'
+import {
+  type ButtonSession,
+  findButtonSession,
+  findButtonSessionByCode,
+  findSessionOrder,
+} from '../companies/button-queries.ts'
 import type { SaleCache } from '../companies/sale-cache.ts'
 import {
   lockSaleSession,
@@ -98,16 +103,25 @@ async function findPlace(deps: CreateDeps, request: CreateRequest, tx: Tx | null
   return { companyId: session.companyId, collector, session, websiteUrl: websiteUrl ?? session.websiteUrl }
 }
 
-/** What a SimpleUser leaves out of an order comes from its session; the body stays as sent. @throws UNKNOWN_SESSION */
-export async function fillFromSession(
+/** The session through which a SimpleUser orders; undefined: none, or an unknown one. */
+export async function findOwnSession(
   db: Queryable,
   actor: Actor | null,
+  { sessionId }: Partial<CreateOrderBody>,
+): Promise<ButtonSession | undefined> {
+  if (actor?.role !== 'SimpleUser' || typeof sessionId !== 'string') return undefined
+  return (await findButtonSession(db, sessionId)) ?? findButtonSessionByCode(db, sessionId)
+}
+
+/** What a SimpleUser leaves out of an order comes from its session; the body stays as sent. @throws UNKNOWN_SESSION */
+export function fillFromSession(
+  actor: Actor | null,
   body: Partial<CreateOrderBody>,
-): Promise<Partial<CreateOrderBody>> {
+  session: ButtonSession | undefined,
+): Partial<CreateOrderBody> {
   const { amount, fromAsset, sessionId } = body
   const isWhole = amount !== undefined && fromAsset !== undefined
   if (actor?.role !== 'SimpleUser' || typeof sessionId !== 'string' || isWhole) return body
-  const session = (await findButtonSession(db, sessionId)) ?? (await findButtonSessionByCode(db, sessionId))
   if (!session) throw new AppError('UNKNOWN_SESSION')
   return { ...body, amount: amount ?? session.price, fromAsset: fromAsset ?? session.currency }
 }

@@ -2,9 +2,10 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { actorOf } from '../http/actor.ts'
 import { Envelope, ok, refTo } from '../http/envelope.ts'
 import { replay, sendStored } from '../http/idempotency/idempotency.ts'
+import type { RateLimits } from '../http/limits/rate-limits.ts'
 import { contextOf } from '../http/request-context.ts'
 import { Type } from '../kernel/schema.ts'
-import { type CreateOrder, fillFromSession } from './order-create.ts'
+import { type CreateOrder, fillFromSession, findOwnSession } from './order-create.ts'
 import {
   CodeParams,
   CreateOrderBody,
@@ -32,7 +33,8 @@ const referencesOf = (text: string, url = ''): string[] =>
   /^[^?#]*\/(?:[?#]|$)/.test(url) ? [`${text}/`, text] : [text]
 
 /** Creates, reads, lists and ends orders. Registered under the canonical prefix and, hidden, under the older one. */
-type RouteDeps = OrderDeps & ListDeps & { createOrder: CreateOrder }
+type RouteDeps = OrderDeps &
+  ListDeps & { createOrder: CreateOrder; limits: Pick<RateLimits, 'checkVisitor' | 'checkLink'> }
 
 export const orderRoutes: FastifyPluginAsyncTypebox<RouteDeps> = async (app, deps) => {
   const findOrder = openFindOrder(deps.db)
@@ -40,12 +42,15 @@ export const orderRoutes: FastifyPluginAsyncTypebox<RouteDeps> = async (app, dep
     '/request',
     {
       config: { permission: 'orders.create', ownIdempotency: true },
-      preValidation: async (request) => {
+      preValidation: async (request, reply) => {
         const { actor, body } = request
         if (typeof body !== 'object' || body === null) return
         // an Idempotency-Key stands for what was sent, whatever the session costs by now
         request.sentBody = body
-        request.body = (await fillFromSession(deps.db, actor, body)) as typeof body
+        const session = await findOwnSession(deps.db, actor, body)
+        if (session) await deps.limits.checkLink(request, reply, session.buttonId)
+        else await deps.limits.checkVisitor(request, reply)
+        request.body = fillFromSession(actor, body, session) as typeof body
       },
       schema: {
         operationId: 'createOrder',

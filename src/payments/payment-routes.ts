@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Envelope, ok } from '../http/envelope.ts'
+import type { RateLimits } from '../http/limits/rate-limits.ts'
 import { contextOf } from '../http/request-context.ts'
 import { Type } from '../kernel/schema.ts'
 import { CodeParams } from '../orders/order-schemas.ts'
@@ -8,8 +9,10 @@ import { type DepositCheckDeps, nameTransactionOnce } from './deposit-checks.ts'
 import { AcceptBody, InstructionsSchema, NamedTransactionSchema, TransactionBody } from './payment-schemas.ts'
 import { confirmOrder } from './payment-service.ts'
 
-/** Accept and confirm: from an order to a payment through one channel. */
-export const paymentRoutes: FastifyPluginAsyncTypebox<DepositCheckDeps> = async (app, deps) => {
+export type PaymentRouteDeps = DepositCheckDeps & { limits: Pick<RateLimits, 'checkPayer'> }
+
+/** Accept and confirm: from an order to a payment through one channel. Each step asks the channel. */
+export const paymentRoutes: FastifyPluginAsyncTypebox<PaymentRouteDeps> = async (app, deps) => {
   app.post(
     '/accept/:code',
     {
@@ -24,8 +27,9 @@ export const paymentRoutes: FastifyPluginAsyncTypebox<DepositCheckDeps> = async 
         response: { 200: Envelope(InstructionsSchema) },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { body, params } = request
+      await deps.limits.checkPayer(request, reply, params.code)
       return ok(await acceptOrder(deps, { context: contextOf(request), code: params.code, body }))
     },
   )
@@ -41,7 +45,8 @@ export const paymentRoutes: FastifyPluginAsyncTypebox<DepositCheckDeps> = async 
         response: { 200: Envelope(Type.Null()) },
       },
     },
-    async (request) => {
+    async (request, reply) => {
+      await deps.limits.checkPayer(request, reply, request.params.code)
       await confirmOrder(deps, contextOf(request), request.params.code)
       return ok(null)
     },
@@ -62,8 +67,9 @@ export const paymentRoutes: FastifyPluginAsyncTypebox<DepositCheckDeps> = async 
         response: { 200: Envelope(NamedTransactionSchema) },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { txHash, network = null } = request.body
+      await deps.limits.checkPayer(request, reply, request.params.code)
       return ok(await nameTransactionOnce(deps, contextOf(request), { code: request.params.code, txHash, network }))
     },
   )

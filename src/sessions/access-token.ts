@@ -1,5 +1,5 @@
 import { createSigner, createVerifier } from 'fast-jwt'
-import { USER_ROLES, type UserRole } from '../http/actor.ts'
+import { EndedCredential, USER_ROLES, type UserRole } from '../http/actor.ts'
 import { type Clock, MINUTE, SECOND } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import { isId } from '../kernel/ids.ts'
@@ -16,16 +16,15 @@ export type AccessClaims = { userId: string; role: UserRole; companyId: string |
 export type AccessTokens = {
   /** @param claims.expMs the session's end, when that is earlier than the token's */
   issue(claims: AccessClaims): Promise<string>
-  /** @throws UNAUTHORIZED for anything but a current token of our own */
+  /** @throws UNAUTHORIZED for anything but a current token of our own, as EndedCredential if it is ours */
   verify(token: string): Promise<AccessClaims>
 }
 
 type Verify = (token: string) => Record<string, unknown>
 
-const refused = (): AppError =>
-  new AppError('UNAUTHORIZED', {
-    message: 'This access token is invalid or expired. Get a new one with POST /auth/refresh-token, or log in.',
-  })
+const REFUSED = 'This access token is invalid or expired. Get a new one with POST /auth/refresh-token, or log in.'
+const refused = (): AppError => new AppError('UNAUTHORIZED', { message: REFUSED })
+const ended = (): AppError => new EndedCredential(REFUSED)
 
 /** The key id, if the header is exactly what we write (RFC 8725: algorithm and type are pinned). */
 function readKeyId(headerPart: string): string | undefined {
@@ -40,12 +39,13 @@ function readKeyId(headerPart: string): string | undefined {
 
 const isText = (value: unknown): value is string => typeof value === 'string'
 
+/** @throws EndedCredential: the signature is verified, so the token was ours */
 function readClaims(payload: Record<string, unknown>, nowMs: number): AccessClaims {
   const { sub, userId, role, companyId, sid, exp, iat, nbf } = payload
   const known = USER_ROLES.find((candidate) => candidate === role)
-  if (!isText(sub) || sub !== userId || !known || !isText(sid)) throw refused()
-  if (typeof exp !== 'number' || typeof iat !== 'number' || exp * SECOND <= nowMs) throw refused()
-  if (iat * SECOND > nowMs + 30 * SECOND || (nbf !== undefined && !(Number(nbf) * SECOND <= nowMs))) throw refused()
+  if (!isText(sub) || sub !== userId || !known || !isText(sid)) throw ended()
+  if (typeof exp !== 'number' || typeof iat !== 'number' || exp * SECOND <= nowMs) throw ended()
+  if (iat * SECOND > nowMs + 30 * SECOND || (nbf !== undefined && !(Number(nbf) * SECOND <= nowMs))) throw ended()
   return { userId: sub, role: known, companyId: isText(companyId) ? companyId : null, sid, expMs: exp * SECOND }
 }
 

@@ -77,6 +77,12 @@ export async function insertRefreshToken(
     values (${token.hash}, ${token.sessionId}, ${token.createdAt}) on conflict (hash) do nothing`)
 }
 
+/** The sessions of refresh tokens, also ended ones, by the tokens' hashes. */
+export async function listSessionsByToken(q: Queryable, hashes: readonly string[]) {
+  return q.many<{ hash: string; id: string }>(sql`
+    select hash, session_id as id from refresh_tokens where hash = any(${hashes}::text[])`)
+}
+
 /** The session of a refresh token, locked until the transaction ends. */
 export async function lockSessionByToken(tx: Tx, hash: string): Promise<Session | undefined> {
   return tx.maybe<Session>(sql`

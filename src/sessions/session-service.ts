@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Audit } from '../audit/audit.ts'
 import type { Db, Tx } from '../db/db.ts'
-import type { Actor, UserRole } from '../http/actor.ts'
+import { type Actor, EndedCredential, type UserRole } from '../http/actor.ts'
 import type { AnyContext } from '../http/request-context.ts'
 import { type Clock, DAY, HOUR, isRecent, isYounger, SECOND } from '../kernel/clock.ts'
-import { AppError } from '../kernel/errors.ts'
+import type { AppError } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
 import { openHmac, type Vault } from '../kernel/vault.ts'
 import type { Mailer } from '../mail/mail.ts'
@@ -61,7 +61,10 @@ export type Sessions = {
   /** Ends all sessions that PINs opened at a till. */
   endAtTill(tx: Tx, deviceId: string, reason: string): Promise<number>
   confirmSecondFactor(tx: Tx, sessionId: string, at: Date): Promise<void>
-  /** The actor of an access token, as its session and user are now. @throws UNAUTHORIZED */
+  /**
+   * The actor of an access token, as its session and user are now.
+   * @throws UNAUTHORIZED, as EndedCredential for a token of ours
+   */
   actorOf(accessToken: string): Promise<Actor>
   /** Drops all cached sessions, after a change to users or sessions on this node. */
   forget(): void
@@ -82,7 +85,7 @@ function livesOf(role: UserRole, kind: SessionKind): { idleMs: number; absoluteM
   return { idleMs: kind === 'dashboard' ? 12 * HOUR : absoluteMs, absoluteMs }
 }
 
-const ended = (): AppError => new AppError('UNAUTHORIZED', { message: 'This session has ended. Log in again.' })
+const ended = (): AppError => new EndedCredential('This session has ended. Log in again.')
 
 export type SessionDeps = {
   db: Db

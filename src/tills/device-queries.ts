@@ -15,10 +15,10 @@ export type TillDevice = {
   revokedAt: Date | null
 }
 
-const DEVICE = sql`
-  select d.id, d.company_id, d.collector_id, k.identifier as collector_identifier, d.name, d.user_agent, d.created_at,
-    d.enrolment_expires_at, d.enrolled_at, d.last_seen_at, d.revoked_at
-  from till_devices d join collectors k on k.id = d.collector_id`
+const COLUMNS = sql`d.id, d.company_id, d.collector_id, k.identifier as collector_identifier, d.name, d.user_agent,
+  d.created_at, d.enrolment_expires_at, d.enrolled_at, d.last_seen_at, d.revoked_at`
+const FROM = sql`from till_devices d join collectors k on k.id = d.collector_id`
+const DEVICE = sql`select ${COLUMNS} ${FROM}`
 
 export async function insertDevice(
   tx: Tx,
@@ -54,8 +54,13 @@ export async function lockDevice(tx: Tx, id: string): Promise<TillDevice | undef
   return tx.maybe<TillDevice>(sql`${DEVICE} where d.id = ${id} for update of d`)
 }
 
-export async function findDeviceByToken(q: Queryable, tokenHash: string): Promise<TillDevice | undefined> {
-  return q.maybe<TillDevice>(sql`${DEVICE} where d.token_hash = ${tokenHash} and d.revoked_at is null`)
+export async function listDevicesByToken(
+  q: Queryable,
+  tokenHashes: readonly string[],
+): Promise<(TillDevice & { tokenHash: string })[]> {
+  return q.many<TillDevice & { tokenHash: string }>(sql`
+    select d.token_hash, ${COLUMNS} ${FROM}
+    where d.token_hash = any(${tokenHashes}::text[]) and d.revoked_at is null`)
 }
 
 /** Consumes a code: of several concurrent uses only one finds it. */

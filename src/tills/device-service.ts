@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Audit } from '../audit/audit.ts'
 import { type CompanyChoice, companiesFor, companyNamedBy, lockActor } from '../companies/company-scope.ts'
 import { findSaleCollector } from '../companies/sale-queries.ts'
 import type { Db } from '../db/db.ts'
 import { type Actor, sees } from '../http/actor.ts'
+import { openCountByCookie } from '../http/limits/cookie-limits.ts'
+import type { RateLimits } from '../http/limits/rate-limits.ts'
 import type { AnyContext, RequestContext } from '../http/request-context.ts'
 import { type Clock, MINUTE } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
@@ -12,6 +15,7 @@ import type { Static } from '../kernel/schema.ts'
 import type { Sessions } from '../sessions/session-service.ts'
 import type { TillDevice } from './device-queries.ts'
 import * as queries from './device-queries.ts'
+import type { TillCookies } from './till-cookies.ts'
 import type { DeviceSchema } from './till-schemas.ts'
 
 export type DeviceDeps = { db: Db; clock: Clock; audit: Audit; sessions: Sessions }
@@ -138,12 +142,25 @@ export async function enrolDevice(
   })
 }
 
-/** @throws UNAUTHORIZED for a device that is unknown or revoked */
-export async function findDevice({ db, clock }: Pick<DeviceDeps, 'db' | 'clock'>, token: string | null) {
-  const device = token === null ? undefined : await queries.findDeviceByToken(db, hashSecret(token))
-  if (!device) {
-    throw new AppError('UNAUTHORIZED', { message: 'This device is not enrolled. Enter the code of a manager.' })
+/**
+ * Finds the device of a request by its cookie, and counts the request for it. @throws UNAUTHORIZED for a device that is
+ * unknown or revoked, TOO_MANY_REQUESTS
+ */
+export function openFindDevice(
+  { db, clock, limits }: Pick<DeviceDeps, 'db' | 'clock'> & { limits: RateLimits },
+  cookies: TillCookies,
+) {
+  const countDevice = openCountByCookie(limits, async (hashes) => {
+    const devices = await queries.listDevicesByToken(db, hashes)
+    return new Map(devices.map(({ tokenHash, ...device }) => [tokenHash, device]))
+  })
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<TillDevice> => {
+    const token = cookies.tokenOf(request)
+    const device = await countDevice(request, reply, token === null ? null : hashSecret(token))
+    if (!device) {
+      throw new AppError('UNAUTHORIZED', { message: 'This device is not enrolled. Enter the code of a manager.' })
+    }
+    await queries.updateDeviceSeen(db, device.id, new Date(clock()))
+    return device
   }
-  await queries.updateDeviceSeen(db, device.id, new Date(clock()))
-  return device
 }

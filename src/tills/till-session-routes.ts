@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
 import { actorOf, companyOf } from '../http/actor.ts'
 import { Envelope, ok } from '../http/envelope.ts'
+import type { RateLimits } from '../http/limits/rate-limits.ts'
 import { visitorContextOf } from '../http/request-context.ts'
 import { MINUTE } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
@@ -11,13 +11,17 @@ import { EXPONENTS, type Fiat, formatDecimal, isAsset } from '../kernel/money.ts
 import { noStore } from '../sessions/auth-service.ts'
 import type { Cookies } from '../sessions/cookies.ts'
 import { findPlaceName, listTillPeople, type TillDevice } from './device-queries.ts'
-import { enrolDevice, findDevice } from './device-service.ts'
+import { enrolDevice, openFindDevice } from './device-service.ts'
 import { MOST_WRONG, type PinDeps, signIn } from './pin-service.ts'
 import * as shifts from './shift-queries.ts'
 import { openTillCookies } from './till-cookies.ts'
 import * as schemas from './till-schemas.ts'
 
-export type TillSessionDeps = PinDeps & { cookies: Cookies; config: Pick<Config, 'baseUrl' | 'fiatAssets'> }
+export type TillSessionDeps = PinDeps & {
+  cookies: Cookies
+  limits: RateLimits
+  config: Pick<Config, 'baseUrl' | 'fiatAssets'>
+}
 
 const tags = ['till']
 const USDC_DIGITS = 6
@@ -45,7 +49,7 @@ export const tillSessionRoutes: FastifyPluginAsyncTypebox<TillSessionDeps> = asy
   const { db, clock, cookies, config } = deps
   const device = openTillCookies(config)
   app.addHook('onRequest', noStore)
-  const deviceOf = (request: FastifyRequest): Promise<TillDevice> => findDevice(deps, device.tokenOf(request))
+  const deviceOf = openFindDevice(deps, device)
   const viewTill = async (till: TillDevice) => {
     const [{ company, place, country }, people] = await Promise.all([
       findPlaceName(db, till),
@@ -90,7 +94,7 @@ export const tillSessionRoutes: FastifyPluginAsyncTypebox<TillSessionDeps> = asy
       },
     },
     async (request, reply) => {
-      const till = await deviceOf(request).catch((error: unknown) => {
+      const till = await deviceOf(request, reply).catch((error: unknown) => {
         if (error instanceof AppError && error.code === 'UNAUTHORIZED') device.clear(reply)
         throw error
       })
@@ -112,7 +116,7 @@ export const tillSessionRoutes: FastifyPluginAsyncTypebox<TillSessionDeps> = asy
     },
     async (request, reply) => {
       cookies.checkSite(request)
-      const wanted = { device: await deviceOf(request), userId: request.body.user, pin: request.body.pin }
+      const wanted = { device: await deviceOf(request, reply), userId: request.body.user, pin: request.body.pin }
       const { user, started, accessToken } = await signIn(deps, visitorContextOf(request), wanted)
       cookies.setRefresh(reply, started.session, started.refreshToken)
       return ok({ token: accessToken, user: { _id: user.id, name: shortName(user) } })
@@ -156,8 +160,8 @@ export const tillSessionRoutes: FastifyPluginAsyncTypebox<TillSessionDeps> = asy
         response: { 200: Envelope(schemas.DisplaySchema) },
       },
     },
-    async (request) => {
-      const { companyId, collectorId } = await deviceOf(request)
+    async (request, reply) => {
+      const { companyId, collectorId } = await deviceOf(request, reply)
       const since = new Date(clock() - DISPLAY_MS)
       const till = { companyId, collectorId, since, firstId: firstIdAt(clock() - DISPLAY_AGE_MS) }
       const order = await shifts.findDisplayOrder(db, till)

@@ -5,10 +5,12 @@ const LOOK_MS = 2000
 
 /** The service said no. */
 export class Refused extends Error {
-  constructor(status, { code = 'INTERNAL_ERROR', message = '', details = [] } = {}) {
+  constructor(status, { code = 'INTERNAL_ERROR', message = '', details = [] } = {}, retryAfter = null) {
     super(details.map(({ path, message: text }) => `${path} ${text}`).join('; ') || message)
     this.status = status
     this.code = code
+    /** How long the service asks to wait before the next request. */
+    this.waitMs = (Number(retryAfter) || 0) * 1000
   }
   /** Nothing is decided: the same request may be sent again. */
   get isPassing() {
@@ -69,7 +71,7 @@ async function send(method, path, body, headers) {
   setOnline(true)
   const parsed = await answer.json().catch(() => null)
   if (answer.ok && parsed) return parsed.data
-  throw new Refused(answer.status, parsed?.error)
+  throw new Refused(answer.status, parsed?.error, answer.headers.get('retry-after'))
 }
 
 const USER = 'till.user'

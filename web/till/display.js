@@ -14,6 +14,8 @@ const LINGER_MS = 15_000
 let timer
 let code = null
 let endedAt = 0
+/** Before, the service refuses this device. */
+let waitUntil = 0
 
 function draw(order) {
   const state = order ? stateOf(order.status) : 'idle'
@@ -40,15 +42,23 @@ function draw(order) {
 
 async function look() {
   clearTimeout(timer)
+  let pauseMs = LOOK_MS
   try {
     draw((await ask('GET', 'till/display')).order)
   } catch (error) {
     if (error instanceof Refused && error.status === 401) location.assign('/till')
+    if (error instanceof Refused && error.waitMs > 0) {
+      pauseMs = Math.max(LOOK_MS, error.waitMs)
+      waitUntil = Date.now() + pauseMs
+    }
   }
-  timer = setTimeout(look, LOOK_MS)
+  timer = setTimeout(look, pauseMs)
 }
 
-if ('BroadcastChannel' in window) new BroadcastChannel('till').addEventListener('message', () => void look())
+if ('BroadcastChannel' in window)
+  new BroadcastChannel('till').addEventListener('message', () => {
+    if (Date.now() >= waitUntil) void look()
+  })
 on('online', (isOnline) => {
   byId('lost').hidden = isOnline
 })

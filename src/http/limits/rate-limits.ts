@@ -4,6 +4,7 @@ import type { Config } from '../../config/config.ts'
 import type { Db } from '../../db/db.ts'
 import { type Clock, DAY, MINUTE, SECOND } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
+import { hasStanding } from '../actor.ts'
 import { networkOf } from '../address.ts'
 import type { Limit } from '../permissions.ts'
 import { updateCounter } from './rate-limit-queries.ts'
@@ -32,9 +33,16 @@ type Block = { left: number; unclaimed: number; windowEndsAt: number }
 export type RateLimits = {
   /** Limits by client address, before a credential is known, or where there is none. @throws TOO_MANY_REQUESTS */
   checkAddress(request: FastifyRequest, reply: FastifyReply, limit: Limit): Promise<void>
+  /** Whether this node knows that `checkAddress` would refuse. */
+  isUsedUp(request: FastifyRequest, limit: Limit): boolean
+  /** As `checkAddress`, by the session or device whose cookie the request has. @throws TOO_MANY_REQUESTS */
+  checkOwner(request: FastifyRequest, reply: FastifyReply, limit: Limit, ownerId: string): Promise<void>
   /** Public pages, by client address. @throws TOO_MANY_REQUESTS */
   checkPage(request: FastifyRequest, reply: FastifyReply): Promise<void>
-  /** Orders that visitors create without a credential, by address. @throws TOO_MANY_REQUESTS */
+  /**
+   * Orders that visitors create, by address. Here and in the next two, whoever has no standing is a visitor; the calls
+   * of others count for their company. @throws TOO_MANY_REQUESTS
+   */
   checkVisitor(request: FastifyRequest, reply: FastifyReply): Promise<void>
   /**
    * Orders that visitors create through a static link or a buy button, by address and in total. @throws
@@ -57,6 +65,8 @@ export type RateLimits = {
   isGuessing(request: FastifyRequest): boolean
   /** Counts an invalid credential, which limits guessing. @throws TOO_MANY_REQUESTS */
   countRefusal(request: FastifyRequest, reply: FastifyReply): Promise<void>
+  /** Counts an invalid credential that is ignored: the request goes on as one without. */
+  noteRefusal(request: FastifyRequest): Promise<void>
 }
 
 declare module 'fastify' {
@@ -139,26 +149,35 @@ export function openRateLimits(deps: { db: Db; clock: Clock; limits: Config['lim
     limit: limits.publicPerMinute,
   })
   const endpointOf = (request: FastifyRequest): string => request.routeOptions.config.permission ?? ''
-  const checkVisitor: RateLimits['checkVisitor'] = (request, reply) =>
-    check(request, reply, {
-      name: 'visitor',
-      key: `visitor:${networkOf(request.ip)}`,
-      limit: limits.linkPerMinute,
-    })
+  /** @param who an address, or the owner of a cookie */
+  const policyOf = (request: FastifyRequest, limit: Limit, who: string): Policy | undefined => {
+    const { addressPerMinute, publicPerMinute } = limits
+    if (limit === 'credentials')
+      return { name: 'address', key: `address:${endpointOf(request)}:${who}`, limit: addressPerMinute }
+    if (limit === 'session')
+      return { name: 'session', key: `session:${who}`, limit: addressPerMinute === 0 ? 0 : SESSION_PER_MINUTE }
+    return limit === 'public' ? { name: 'public', key: `public:${who}`, limit: publicPerMinute } : undefined
+  }
+  const checkFor: RateLimits['checkOwner'] = async (request, reply, limit, who) => {
+    const policy = policyOf(request, limit, who)
+    if (policy) await check(request, reply, policy)
+  }
+  const isOver = ({ key }: Policy): boolean => {
+    const block = blocks.get(key)
+    return block !== undefined && block.left + block.unclaimed === 0 && block.windowEndsAt > clock()
+  }
+  const checkVisitor: RateLimits['checkVisitor'] = async (request, reply) => {
+    if (hasStanding(request.actor)) return
+    const key = `visitor:${networkOf(request.ip)}`
+    await check(request, reply, { name: 'visitor', key, limit: limits.linkPerMinute })
+  }
   return {
-    async checkAddress(request, reply, limit) {
-      const address = networkOf(request.ip)
-      const endpoint = endpointOf(request)
-      if (limit === 'credentials') {
-        const key = `address:${endpoint}:${address}`
-        await check(request, reply, { name: 'address', key, limit: limits.addressPerMinute })
-      }
-      const session = limits.addressPerMinute === 0 ? 0 : SESSION_PER_MINUTE
-      if (limit === 'session')
-        await check(request, reply, { name: 'session', key: `session:${address}`, limit: session })
-      if (limit === 'public')
-        await check(request, reply, { name: 'public', key: `public:${address}`, limit: limits.publicPerMinute })
+    checkAddress: (request, reply, limit) => checkFor(request, reply, limit, networkOf(request.ip)),
+    isUsedUp(request, limit) {
+      const policy = policyOf(request, limit, networkOf(request.ip))
+      return policy !== undefined && isOver(policy)
     },
+    checkOwner: checkFor,
     checkPage: (request, reply) =>
       check(request, reply, {
         name: 'page',
@@ -167,12 +186,13 @@ export function openRateLimits(deps: { db: Db; clock: Clock; limits: Config['lim
       }),
     checkVisitor,
     async checkLink(request, reply, id) {
+      if (hasStanding(request.actor)) return
       await checkVisitor(request, reply)
       const limit = limits.linkPerMinute * ADDRESSES_OF_LINK
       await check(request, reply, { name: 'link', key: `link:${id}`, limit })
     },
     async checkPayer(request, reply, code) {
-      if (limits.linkPerMinute === 0) return
+      if (limits.linkPerMinute === 0 || hasStanding(request.actor)) return
       const limit = limits.linkPerMinute * STEPS_OF_VISITOR
       await check(request, reply, { name: 'payer', key: `payer:${networkOf(request.ip)}`, limit })
       await check(request, reply, { name: 'order', key: `order:${code}`, limit: STEPS_OF_ORDER })
@@ -194,10 +214,11 @@ export function openRateLimits(deps: { db: Db; clock: Clock; limits: Config['lim
       const key = `account:${endpointOf(request)}:${account}`
       await check(request, reply, { name: 'account', key, limit: limits.accountPerMinute })
     },
-    isGuessing(request) {
-      const block = blocks.get(refusalsOf(request).key)
-      return block !== undefined && block.left + block.unclaimed === 0 && block.windowEndsAt > clock()
-    },
+    isGuessing: (request) => isOver(refusalsOf(request)),
     countRefusal: (request, reply) => check(request, reply, refusalsOf(request)),
+    async noteRefusal(request) {
+      const policy = refusalsOf(request)
+      if (policy.limit > 0) await take(policy)
+    },
   }
 }

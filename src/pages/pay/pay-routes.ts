@@ -261,7 +261,7 @@ export const payRoutes: FastifyPluginAsyncTypebox<PayPageDeps> = async (app, dep
     })
     const chosen = network === undefined ? {} : { network: Number(network) }
     const body = { paymentChannel, ...chosen, ...(requote && { requote: true }) }
-    await acceptOrder(deps, { context: contextAs(request, payerOf(code)), code, body, payerIp: request.ip })
+    await acceptOrder(deps, { context: contextAs(request, payerOf(code)), code, body })
     return undefined
   })
   app.post('/pay/accept', { config: OPEN, schema: { hide: true, body: AcceptForm } }, accept)

@@ -102,7 +102,7 @@ async function readRequirements(
   if (order.status !== 'WAITING_CHAIN_CONFIRMATION') {
     const context = contextAs(request, payerOf(order.code))
     const body = { paymentChannel: 'crypto', network: standing ?? relay.chainId }
-    await acceptOrder(deps, { context, code: order.code, body, payerIp: request.ip })
+    await acceptOrder(deps, { context, code: order.code, body })
   }
   const { payment } = await readPayView(viewDeps, order.code)
   const payTo = payment?.instructions?.toAddress

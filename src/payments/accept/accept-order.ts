@@ -2,6 +2,7 @@ import type { Channel, ChannelId } from '../../channels/channel.ts'
 import { checkUnsold } from '../../companies/button-landing.ts'
 import { lockActor } from '../../companies/company-scope.ts'
 import type { Tx } from '../../db/db.ts'
+import { hasStanding } from '../../http/actor.ts'
 import { nameOf, type RequestContext } from '../../http/request-context.ts'
 import { crashPoint } from '../../kernel/crash-point.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
@@ -25,9 +26,10 @@ export type AcceptRequest = {
   context: RequestContext
   code: string
   body: AcceptBody
-  /** IP address of the payer's own browser, if the browser sent the request. */
-  payerIp?: string
 }
+
+/** The address of a payer, if a payer sent the request: staff and servers of a shop have standing. */
+const payerIpOf = ({ actor, ip }: RequestContext): string | null => (hasStanding(actor) ? null : ip)
 
 function readNetwork(channel: Channel, network: number | undefined): number | null {
   if (channel.networks.length === 0) return null
@@ -178,7 +180,7 @@ export async function acceptOrder(deps: AcceptDeps, request: AcceptRequest): Pro
   if ('refused' in attempt) throw attempt.refused
   const { order, payment, channel, fresh } = attempt
   crashPoint('accept:after-choice')
-  const payer = { email: request.body.payerEmail ?? null, ip: request.payerIp ?? null }
+  const payer = { email: request.body.payerEmail ?? null, ip: payerIpOf(request.context) }
   const accepted = await createAtProvider(deps, { channel, order, payment, payer, context: request.context }, fresh)
   crashPoint('accept:after-forward')
   if (!PAYABLE.includes(accepted.status)) {

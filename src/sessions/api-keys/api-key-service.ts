@@ -1,10 +1,10 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { Db } from '../../db/db.ts'
 import type { Actor } from '../../http/actor.ts'
+import { openSharedLookUps } from '../../http/limits/shared-look-ups.ts'
 import { type Clock, isYounger } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { type ApiKeyRow, listApiKeysBySecretHash, updateApiKeyLastUsed } from './api-key-queries.ts'
-import { openSharedLookUps } from './shared-look-ups.ts'
 
 export const API_SECRET_PREFIX = 'sk_'
 

@@ -88,7 +88,7 @@ const redeliveryRoutes: FastifyPluginAsyncTypebox<service.WebhookDeps> = async (
     '/webhook-deliveries/redeliver',
     {
       // a program that lost its order's code, or misspells a filter, would send all that failed
-      config: { permission: 'webhooks.redeliver', keepEmptyText: true, refuseUnknown: { except: ['page'] } },
+      config: { permission: 'webhooks.redeliver', filtersByBody: true, refuseUnknown: { except: ['page'] } },
       schema: {
         operationId: 'redeliverWebhooks',
         summary: 'Send many deliveries again; without a status: the failed and parked ones',

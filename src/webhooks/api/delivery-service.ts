@@ -180,10 +180,12 @@ export async function redeliverMany(
   const input = mergeFilters(actor, query, body)
   const asked = toFilter(actor, input)
   const { limit = REDELIVER_LIMIT } = input
-  const statuses: queries.DeliveryStatus[] = asked.statuses.length > 0 ? [...asked.statuses] : ['failed', 'parked']
+  const statuses: readonly queries.DeliveryStatus[] = input.status === undefined ? ['failed', 'parked'] : asked.statuses
   return deps.db.tx(async (tx) => {
     const place = { limit, bucketOf, laneOf }
-    const restarted = await queries.restartDeliveries(tx, { ...asked, statuses, id: null }, place)
+    // a status that is there without a word was lost: it matches nothing
+    const filter = { ...asked, statuses, id: null }
+    const restarted = statuses.length === 0 ? [] : await queries.restartDeliveries(tx, filter, place)
     for (const [companyId, rows] of Map.groupBy(restarted, (row) => row.companyId)) {
       const detail = { filter: JSON.stringify(input), count: rows.length }
       await deps.audit.write(tx, context, { companyId, action: 'webhook.redeliver-many', detail })

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { sql } from '../src/db/db.ts'
+import { MINUTE, SECOND } from '../src/kernel/clock.ts'
+import { Client, countStatuses, logIn, type Person, register, registerManager } from './harness/accounts.ts'
+import { startTestService, type TestService } from './harness/service.ts'
+
+/* Calls whose cookie says who calls: what others at the same address, such as guests of a café, take from them. */
+
+const PIN = '402817'
+let offsetMs = 0
+const clock = (): number => Date.now() + offsetMs
+let host: TestService
+before(async () => {
+  const env = { LIMIT_ACCOUNT_PER_MINUTE: '10', LIMIT_ADDRESS_PER_MINUTE: '30', TRUST_PROXY: '127.0.0.1' }
+  host = await startTestService({ clock, env, workers: true })
+})
+after(() => host?.stop())
+
+const from = (address: string) => ({ 'x-forwarded-for': address })
+const nextMinute = (): void => {
+  offsetMs += 61 * SECOND
+}
+
+type Shop = { boss: Person; cashier: Person; collector: string }
+
+async function openShop(): Promise<Shop> {
+  nextMinute()
+  const { baseUrl, db } = host
+  const boss = await registerManager(baseUrl)
+  const cashier = await register(baseUrl, { role: 'Cashier', companyName: boss.companyId })
+  await boss.client.post(`users/${cashier.userId}/approve`)
+  await db.run(sql`update sessions set second_factor_at = ${new Date(clock())}`)
+  const set = await cashier.client.call('PUT', 'users/me/till-pin', { pin: PIN })
+  assert.equal(set.status, 200, set.text)
+  const tills = await boss.client.get<{ collectors: { _id: string }[] }>('collectors/list')
+  const collector = tills.data.collectors[0]?._id ?? ''
+  await boss.client.call('PUT', `collectors/${collector}`, { cashiers: [cashier.userId] })
+  return { boss, cashier, collector }
+}
+
+async function enrol({ boss, collector }: Shop, address: string): Promise<Client> {
+  const made = await boss.client.post<{ enrolmentCode: string }>('till-devices', { name: 'Counter', collector })
+  const device = new Client(host.baseUrl)
+  const done = await device.post('till/enrol', { enrolmentCode: made.data.enrolmentCode }, from(address))
+  assert.equal(done.status, 200, done.text)
+  return device
+}
+
+const signIn = (device: Client, { cashier }: Shop, address: string) =>
+  device.post<{ token: string }>('till/sign-in', { user: cashier.userId, pin: PIN }, from(address))
+
+const look = (device: Client, address: string) => device.call('GET', 'till/display', undefined, from(address))
+
+/** Somebody at that address who has no cookie, or a guessed one. */
+function guestAt(address: string, cookies: Record<string, string> = {}): Client {
+  const guest = new Client(host.baseUrl)
+  for (const [name, value] of Object.entries(cookies)) guest.cookies.set(name, { value, attributes: '' })
+  const { call } = guest
+  guest.call = (method, path, body, headers) =>
+    call.call(guest, method, path, body, { ...headers, ...from(address) }) as never
+  return guest
+}
+
+test('four tills and their customers’ screens behind one address work on, and a cashier’s token is renewed', async () => {
+  const address = '203.0.113.8'
+  const shop = await openShop()
+  const devices: Client[] = []
+  for (let count = 0; count < 4; count += 1) devices.push(await enrol(shop, address))
+  const [till] = devices as [Client]
+  assert.equal((await signIn(till, shop, address)).status, 200)
+  nextMinute()
+  // a minute of web/till/display.js
+  const seen: { status: number }[] = []
+  for (let count = 0; count < 40; count += 1) for (const screen of devices) seen.push(await look(screen, address))
+  assert.deepEqual(countStatuses(seen), { 200: 160 })
+  const renewed = await till.post('auth/refresh-token', undefined, {
+    ...from(address),
+    'x-user-id': shop.cashier.userId,
+  })
+  assert.equal(renewed.status, 200, renewed.text)
+})
+
+test('a device makes 120 calls a minute from however many addresses; the next ones say how long to wait', async () => {
+  const shop = await openShop()
+  const device = await enrol(shop, '203.0.113.20')
+  nextMinute()
+  const seen: { status: number }[] = []
+  for (let count = 0; count < 121; count += 1) seen.push(await look(device, `198.51.100.${count}`))
+  assert.deepEqual(countStatuses(seen), { 200: 120, 429: 1 })
+  const refused = await look(device, '203.0.113.20')
+  assert.ok(Number(refused.headers.get('retry-after')) > 0)
+  nextMinute()
+  assert.equal((await look(device, '203.0.113.20')).status, 200)
+})
+
+test('a guest without a cookie, or with guessed ones, keeps no one at the address from renewing a session', async () => {
+  const address = '203.0.113.9'
+  const { email } = await registerManager(host.baseUrl)
+  nextMinute()
+  const [client, leaving] = [await logIn(host.baseUrl, email), await logIn(host.baseUrl, email)]
+  const seen: { status: number }[] = []
+  for (let count = 0; count < 124; count += 1) {
+    const cookies: Record<string, string> =
+      count % 2 ? { refreshToken: `guess${count}`, tillDevice: `guess${count}` } : {}
+    const guest = guestAt(address, cookies)
+    const asked = ['auth/refresh-token', 'auth/sign-out', 'till/device', 'till/display'][(count >> 1) % 4] ?? ''
+    seen.push(await (asked.startsWith('till') ? guest.get(asked) : guest.post(asked)))
+  }
+  // whoever signs out without a session is told that none ended
+  const { 429: refused } = countStatuses(seen)
+  assert.deepEqual([refused, seen.findIndex(({ status }) => status === 429)], [4, 120])
+  const renewed = await client.post('auth/refresh-token', undefined, from(address))
+  assert.equal(renewed.status, 200, renewed.text)
+  const left = await leaving.post('auth/sign-out', undefined, from(address))
+  assert.deepEqual([left.status, left.data], [200, { disconnected: true }])
+})
+
+test('behind an address that guesses, a session that has ended is told so, and is forgotten', async () => {
+  const address = '203.0.113.12'
+  const { email } = await registerManager(host.baseUrl)
+  nextMinute()
+  const client = await logIn(host.baseUrl, email)
+  await host.db.run(sql`update sessions set revoked_at = now() where user_id = ${client.userId}`)
+  for (let count = 0; count < 121; count += 1) await guestAt(address).post('auth/refresh-token')
+  const ended = await client.post('auth/refresh-token', undefined, from(address))
+  assert.deepEqual([ended.status, client.cookies.has('refreshToken')], [401, false])
+})
+
+test('a guest who has no enrolled device does not keep the cashiers from signing in', async () => {
+  const address = '203.0.113.10'
+  const shop = await openShop()
+  const device = await enrol(shop, address)
+  const seen: { status: number }[] = []
+  for (let count = 0; count < 32; count += 1)
+    seen.push(await signIn(guestAt(address, count % 2 ? { tillDevice: `tld_${count}` } : {}), shop, address))
+  assert.deepEqual(countStatuses(seen), { 401: 30, 429: 2 })
+  for (let count = 0; count < 30; count += 1) assert.equal((await signIn(device, shop, address)).status, 200)
+  assert.equal((await signIn(device, shop, address)).status, 429, 'the thirty-first of one device')
+})
+
+test('cookies guessed at an address that used up its calls cost four look-ups a second', async (t) => {
+  const address = '203.0.113.11'
+  const shop = await openShop()
+  const device = await enrol(shop, address)
+  offsetMs += MINUTE
+  for (let count = 0; count < 121; count += 1) await guestAt(address).get('till/display')
+  const spy = t.mock.method(host.db, 'many')
+  const startedMs = performance.now()
+  const guesses = Array.from({ length: 40 }, (_, count) =>
+    guestAt(address, { tillDevice: `tld_guess${count}` }).get('till/display'),
+  )
+  const [own, seen] = await Promise.all([look(device, address), Promise.all(guesses)])
+  const lookUps = spy.mock.calls.filter((one) => JSON.stringify(one.arguments).includes('token_hash = any')).length
+  assert.deepEqual([own.status, countStatuses(seen)], [200, { 429: 40 }])
+  assert.ok(lookUps >= 1 && lookUps <= 1 + (performance.now() - startedMs) / 250, `${lookUps} look-ups`)
+})

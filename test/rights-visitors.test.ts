@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from '../src/db/db.ts'
+import { type Client, logIn, register, registerManager } from './harness/accounts.ts'
+import { type Market, openMarket } from './harness/market.ts'
+import { newAddress } from './harness/refunds.ts'
+
+/* What an account that anyone can open uses up of a shop, by one session of a button: as much as a visitor of it. */
+
+const SHOP = 'https://shop.example'
+let market: Market
+let manager: Client
+let companyId: string
+let till: string
+before(async () => {
+  const limits = { LIMIT_LINK_PER_MINUTE: '30', LIMIT_COMPANY_PER_MINUTE: '6000' }
+  market = await openMarket({ env: { ...limits, TRUST_PROXY: '127.0.0.1' } })
+  const person = await registerManager(market.host.baseUrl)
+  manager = await logIn(market.host.baseUrl, person.email)
+  companyId = person.companyId ?? ''
+  const { data } = await manager.get<{ collectors: { identifier: string }[] }>('collectors/list')
+  till = data.collectors[0]?.identifier ?? ''
+})
+after(() => market?.stop())
+
+async function openSession(): Promise<string> {
+  const button = crypto.randomUUID().replaceAll('-', '').slice(0, 24)
+  await market.host.db.run(sql`
+    insert into buy_buttons (id, company_id, name, website_url, website_origin, price, currency, created_at, updated_at)
+    values (${button}, ${companyId}, 'B', ${SHOP}, ${SHOP}, '12.00', 'EUR', now(), now())`)
+  const orderRef = `ref-${crypto.randomUUID()}`
+  const { data, text } = await manager.post<{ _id: string }>('buy-button/sessions', { button, orderRef })
+  assert.ok(data, text)
+  return data._id
+}
+
+/** A stranger who orders by that session, from one address. */
+async function openStranger(address: string) {
+  const sessionId = await openSession()
+  const { client } = await register(market.host.baseUrl, { role: 'SimpleUser' })
+  const post = <Data = unknown>(path: string, body?: unknown) =>
+    client.post<Data>(`confirm_conversion/${path}`, body, { 'x-forwarded-for': address })
+  return { post, order: () => post<{ code: string }>('request', { websiteUrl: SHOP, sessionId }) }
+}
+
+const countOf = (seen: readonly unknown[], value: unknown): number => seen.filter((one) => one === value).length
+
+test('orders through a button: 30 a minute for an address, however many are cancelled', async () => {
+  const { post, order } = await openStranger('203.0.113.11')
+  const seen: number[] = []
+  for (let count = 0; count < 40; count += 1) {
+    const made = await order()
+    seen.push(made.status)
+    if (made.status === 200) await post(`cancel/${made.data.code}`)
+  }
+  assert.deepEqual([countOf(seen, 200), countOf(seen, 429)], [30, 10])
+})
+
+test('orders and steps of a shop’s own people and servers count for the shop alone', async () => {
+  const body = { amount: '5.00', fromAsset: 'EUR', merchantIdentifier: till }
+  const headers = { 'x-forwarded-for': '203.0.113.11' }
+  for (let count = 0; count < 31; count += 1) {
+    const made = await manager.post('confirm_conversion/request', body, headers)
+    assert.equal(made.status, 200, made.text)
+    assert.match(made.headers.get('ratelimit-policy') ?? '', /^"company";q=6000;w=60$/)
+  }
+})
+
+test('the addresses of a shop’s pool: a quarter while they are scarce, the rest is for those who pay', async () => {
+  const addresses = Array.from({ length: 12 }, newAddress)
+  const settings = { MODE: 'pool', ADDRESSES: addresses.join(', ') }
+  assert.equal((await manager.call('PUT', 'channel-accounts/crypto', { settings })).status, 200)
+  const { post, order } = await openStranger('192.0.2.66')
+  const seen: number[] = []
+  for (let count = 0; count < 14; count += 1) {
+    const { code } = (await order()).data
+    seen.push((await post(`accept/${code}`, { paymentChannel: 'crypto', network: market.chain.chainId })).status)
+    await post(`cancel/${code}`)
+  }
+  assert.equal(countOf(seen, 200), 6, seen.join())
+  const body = { amount: 50, fromAsset: 'EUR', merchantIdentifier: till }
+  const sale = await manager.post<{ code: string }>('confirm_conversion/request', body)
+  const accepted = await manager.post(`confirm_conversion/accept/${sale.data.code}`, { paymentChannel: 'crypto' })
+  assert.equal(accepted.status, 200, accepted.text)
+})
+
+test('steps that ask the provider: 12 a minute for an order, as on its payer’s page', async () => {
+  const countCalls = async (): Promise<number> =>
+    (await market.host.db.one<{ count: number }>(sql`select count(*)::int as count from channel_exchanges`)).count
+  const { post, order } = await openStranger('192.0.2.67')
+  const { code } = (await order()).data
+  const chosen = await post(`accept/${code}`, { paymentChannel: 'gatepay' })
+  assert.equal(chosen.status, 200, chosen.text)
+  const before = await countCalls()
+  const seen: number[] = []
+  for (let count = 0; count < 40; count += 1)
+    seen.push((await post(count % 4 ? `confirm/${code}` : `accept/${code}`, { paymentChannel: 'gatepay' })).status)
+  assert.equal(countOf(seen, 429), 29)
+  const named = await post(`transaction/${code}`, { txHash: `0x${'ab'.repeat(32)}` })
+  assert.equal(named.status, 429, 'so does a transaction that it names')
+  await sleep(1500)
+  const calls = (await countCalls()) - before
+  assert.ok(calls <= 20, `${calls} calls to the provider`)
+})
