@@ -16,7 +16,7 @@ import {
   updatePayoutFound,
   type Withdrawal,
 } from './payout-queries.ts'
-import { findPayoutOfTransaction } from './relayer/transaction-queries.ts'
+import { findPayoutOfTransaction, listPayoutTransactions } from './relayer/transaction-queries.ts'
 import { askChain, findRestoreHold } from './state/after-restore.ts'
 import { findUse, isAsked, noteSpent, type UsedKey } from './state/authorization-use.ts'
 import { answersOf } from './state/states.ts'
@@ -187,11 +187,20 @@ async function followUse(
   return { outcome: 'settled', txHash, providerStatus: `${why.providerStatus}: ${what}`, left }
 }
 
-/** The person names our own transaction, which counts only once it is final: until then another may replace it. */
-async function followOwn({ watchPayout }: ManualTransferDeps, { id }: PayoutRequest): Promise<ManualTransfer> {
-  const seen = await watchPayout(id)
-  const { txHash = null, providerStatus = '' } = seen ?? {}
-  if (seen?.outcome === 'settled' && txHash !== null) return { outcome: 'settled', txHash, providerStatus }
+/**
+ * The person names our own transaction, which counts only once it is final: until then another may replace it. What was
+ * signed here is only looked at, because the service still sends it.
+ */
+async function followOwn(
+  { db, watchPayout }: ManualTransferDeps,
+  { id }: PayoutRequest,
+  txHash: string,
+): Promise<ManualTransfer> {
+  const isSignedHere = (await listPayoutTransactions(db, id)).some((one) => one.txHash === txHash)
+  const seen = await watchPayout(id, { looksOnly: isSignedHere })
+  const { providerStatus = '' } = seen ?? {}
+  if (seen?.outcome === 'settled' && seen.txHash !== null)
+    return { outcome: 'settled', txHash: seen.txHash, providerStatus }
   throw invalid(
     'txHash',
     `is the service’s own payout of this, which is not final yet (${providerStatus}). Wait for it.`,
@@ -214,7 +223,7 @@ export async function checkManualTransfer(
   const { to, units } = request
   const payout = await findPayout(deps.db, request.id)
   const owner = await findPayoutOfTransaction(deps.db, deps.network.chainId, txHash)
-  if (owner === request.id && payout && !answersOf(payout).isUnsigned) return followOwn(deps, request)
+  if (owner === request.id && payout && !answersOf(payout).isUnsigned) return followOwn(deps, request, txHash)
   if (owner !== undefined && owner !== request.id) throw invalid('txHash', 'is a payout that this service made')
   const used = await findUsed(deps, request, txHash)
   const authorization = used?.key
