@@ -57,7 +57,7 @@ const holdOf = (asked: Parameters<typeof findRestoreHold>[2] | PayoutRequest, rp
 /** Why the next refund of the same order waits. */
 const nextWaits = (first: PayoutRequest) =>
   findOtherPayout(
-    { db: world.db, chains: [chainOf()], isFollowed: async () => false },
+    { db: world.db, chains: [chainOf()], clock: Date.now, isFollowed: async () => false },
     { network: world.chain.chainId, id: request().id },
     async () => ({ since: new Date(0), known: [first.id], next: [] }),
   )
@@ -284,7 +284,7 @@ for (const isNext of [true, false])
     const chain = { ...chainOf(), payouts: present.open() }
     const waits = (since = new Date(0)) =>
       findOtherPayout(
-        { db: world.db, chains: [chain], isFollowed: async () => false },
+        { db: world.db, chains: [chain], clock: Date.now, isFollowed: async () => false },
         { network: world.chain.chainId, id: asked.id },
         async () => ({ since, known: [asked.id], next: isNext ? [lost.id] : [] }),
       )

@@ -127,7 +127,7 @@ test('after a restore, what may wait in a pool is not paid by hand before it has
   const chain = { rpc: world.rpc, agree: agreeAlone(world.rpc), network, payouts: null }
   const handOver = () =>
     findOtherPayout(
-      { db: world.db, chains: [chain], isFollowed: async () => false },
+      { db: world.db, chains: [chain], clock: Date.now, isFollowed: async () => false },
       { network: network.chainId, id: request().id },
       async () => ({ since: new Date(0), known: [], next: [] }),
     )

@@ -218,7 +218,7 @@ test('a payout that was stored before a backup and left after it is said without
   const keyless = openKeyless(t, shop)
   const find = (payouts: Payouts | null) =>
     findOtherPayout(
-      { db, chains: [{ ...keyless, payouts }], isFollowed: async () => false },
+      { db, chains: [{ ...keyless, payouts }], clock: Date.now, isFollowed: async () => false },
       { network: 31337, id: asked.id },
       async () => ({ since: new Date(0), known: [asked.id], next: [] }),
     )
