@@ -44,6 +44,13 @@ const silent = (): Rpc => {
   return { ...world.rpc, call: never, batch: never }
 }
 
+/** Refuses one question. */
+const busy = (): Rpc => {
+  let left = 1
+  const refuse = () => Promise.reject(new RpcError('unknown', 'HTTP 429: too many requests'))
+  return { ...world.rpc, call: (name, ...params) => (left-- > 0 ? refuse() : world.rpc.call(name, ...params)) }
+}
+
 const deps = (rpc: Rpc = world.rpc) => {
   const chain = { db: world.db, clock: Date.now, rpc, agree: agreeAlone(rpc), network: network() }
   return { ...chain, watchPayout: openWatchPayout({ ...chain, log: pino({ level: 'silent' }) }) }
@@ -197,7 +204,7 @@ test('what the node does not find is waited for only until nothing can be in a p
   assert.equal(await holdOf(asked, shortLogs()), null)
 })
 
-test('what is new since a restore does not wait for a silent node, and nothing does for ever', async () => {
+test('what is new since a restore does not wait for a silent node, and nothing does once that is silent for a day', async () => {
   const asked = request()
   const { restoredAt } = await world.db.one<{ restoredAt: Date }>(sql`select restored_at from installation`)
   const after = (ms: number) => () => restoredAt.getTime() + ms
@@ -205,7 +212,30 @@ test('what is new since a restore does not wait for a silent node, and nothing d
   const [old, fresh] = [of(restoredAt), of(new Date(after(DAY)()))]
   await assert.rejects(holdOf(old, silent(), after(DAY)), { code: 'CHANNEL_UNAVAILABLE' })
   assert.equal(await holdOf(fresh, silent(), after(DAY)), null)
-  assert.equal(await holdOf(old, silent(), after(2 * DAY)), null)
+  const late = after(3 * DAY)
+  await assert.rejects(holdOf(old, silent(), late), { code: 'CHANNEL_UNAVAILABLE' }, 'it was never read')
+  const answeredAt = (ms: number) =>
+    world.db.run(sql`
+      insert into chain_heads (chain_id, scanned_at) values (${world.chain.chainId}, ${new Date(ms)})
+      on conflict (chain_id) do update set scanned_at = excluded.scanned_at`)
+  await answeredAt(late() - DAY / 2)
+  await assert.rejects(holdOf(old, silent(), late), { code: 'CHANNEL_UNAVAILABLE' }, 'half a day ago it answered')
+  await answeredAt(late() - 2 * DAY)
+  await assert.rejects(holdOf(old, busy(), late), { code: 'CHANNEL_UNAVAILABLE' }, 'it answers now')
+  assert.equal(await holdOf(old, silent(), late), null)
+})
+
+test('a refund that has left exactly as asked is not rejected because a node refused one question, days later', async () => {
+  const { open, refundSigner } = await world.openWallet(30_000_000n)
+  await insertPayingWallet(world.db, world.chain.chainId, refundSigner.address)
+  const asked = request(10_000_000n)
+  await open({ validSeconds: 3600 }).send(asked)
+  await world.chain.mine(20)
+  assert.equal((await open().send(asked)).outcome, 'settled')
+  await forget(asked)
+  const late = () => Date.now() + 3 * DAY
+  assert.match((await holdOf(asked, world.rpc, late)) ?? '', /has paid exactly this/)
+  await assert.rejects(holdOf(asked, busy(), late), { code: 'CHANNEL_UNAVAILABLE', message: /Try again in a moment/ })
 })
 
 /** It ran out before the backup, left after it, was named after the restore, and its block was undone. */
