@@ -189,22 +189,26 @@ async function followUse(
 
 /**
  * The person names our own transaction, which counts only once it is final: until then another may replace it. What was
- * signed here is only looked at, because the service still sends it.
+ * signed here is only looked at, and refused meanwhile, because the service still sends it. What left before a restore
+ * is followed where it is, and so is what a reorganisation undid, which goes on by itself.
+ * @returns null: it has left the chain, and is its payout's no longer @throws VALIDATION_FAILED at `txHash`
  */
 async function followOwn(
   { db, watchPayout }: ManualTransferDeps,
-  { id }: PayoutRequest,
+  { id, reopenedAt }: Payout,
   txHash: string,
-): Promise<ManualTransfer> {
+): Promise<ManualTransfer | null> {
   const isSignedHere = (await listPayoutTransactions(db, id)).some((one) => one.txHash === txHash)
   const seen = await watchPayout(id, { looksOnly: isSignedHere })
   const { providerStatus = '' } = seen ?? {}
   if (seen?.outcome === 'settled' && seen.txHash !== null)
     return { outcome: 'settled', txHash: seen.txHash, providerStatus }
-  throw invalid(
-    'txHash',
-    `is the service’s own payout of this, which is not final yet (${providerStatus}). Wait for it.`,
-  )
+  if (seen === null || (isSignedHere && reopenedAt === null))
+    throw invalid(
+      'txHash',
+      `is the service’s own payout of this, which is not final yet (${providerStatus}). Wait for it.`,
+    )
+  return isSignedHere || seen.txHash === txHash ? { outcome: 'pending', txHash, providerStatus } : null
 }
 
 /**
@@ -217,13 +221,15 @@ async function followOwn(
  */
 export async function checkManualTransfer(
   deps: ManualTransferDeps,
-  { notBefore, accepts, ...request }: PayoutRequest & { notBefore?: Date; accepts?: AcceptLeft },
+  wanted: PayoutRequest & { notBefore?: Date; accepts?: AcceptLeft },
   txHash: string,
 ): Promise<ManualTransfer> {
+  const { notBefore, accepts, ...request } = wanted
   const { to, units } = request
   const payout = await findPayout(deps.db, request.id)
   const owner = await findPayoutOfTransaction(deps.db, deps.network.chainId, txHash)
-  if (owner === request.id && payout && !answersOf(payout).isUnsigned) return followOwn(deps, request, txHash)
+  if (owner === request.id && payout && !answersOf(payout).isUnsigned)
+    return (await followOwn(deps, payout, txHash)) ?? checkManualTransfer(deps, wanted, txHash)
   if (owner !== undefined && owner !== request.id) throw invalid('txHash', 'is a payout that this service made')
   const used = await findUsed(deps, request, txHash)
   const authorization = used?.key
