@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
 import pino from 'pino'
-import { type Rpc, RpcError } from '../src/chain/endpoints/rpc.ts'
+import { type Rpc, type RpcCall, RpcError } from '../src/chain/endpoints/rpc.ts'
 import { networkFor } from '../src/chain/networks.ts'
 import { agreeAlone } from '../src/chain/payout/agreement.ts'
 import { checkManualTransfer } from '../src/chain/payout/manual-transfer.ts'
@@ -330,3 +330,22 @@ for (const isNext of [true, false])
     await world.chain.mine(20)
     assert.match((await waits()) ?? '', /before the database was restored: transaction 0x/)
   })
+
+test('a chain whose blocks are behind is named where it holds up the payouts of another one', async () => {
+  await insertPayingWallet(world.db, 137, ELSEWHERE.address)
+  const old = <Answer>(answer: Answer): Answer =>
+    answer !== null && typeof answer === 'object' && 'timestamp' in answer ? { ...answer, timestamp: '0x1' } : answer
+  const syncing: Rpc = {
+    ...world.rpc,
+    call: async (name, ...params) => old(await world.rpc.call(name, ...params)),
+    batch: async <Result>(calls: readonly RpcCall[]) => (await world.rpc.batch<Result>(calls)).map(old),
+  }
+  const polygon = { ...chainOf(syncing), network: { ...network(), chainId: 137, name: 'Polygon' } }
+  const waits = await findOtherPayout(
+    { db: world.db, chains: [chainOf(), polygon], clock: Date.now, isFollowed: async () => false },
+    { network: world.chain.chainId, id: request().id },
+    async () => ({ since: new Date(0), known: [], next: [] }),
+  )
+  assert.match(waits ?? '', /may still wait in the pool .* Try again once Polygon has a later block\.$/)
+  await world.db.run(sql`delete from paying_wallets where chain_id = 137`)
+})

@@ -320,19 +320,19 @@ export async function findOtherPayout(
   const ownFirst = chains.toSorted(
     (a, b) => Number(b.network.chainId === network) - Number(a.network.chainId === network),
   )
-  let isWaiting = false
+  const waiting: string[] = []
   for (const chain of ownFirst) {
     try {
       const { isOwn, words } = await lookOn(deps, chain, asked)
       if (isOwn || words !== null) return words
-      isWaiting ||= (await mayPoolHold(deps, chain, asked)) && !(await isPast(chain, last))
+      if ((await mayPoolHold(deps, chain, asked)) && !(await isPast(chain, last))) waiting.push(chain.network.name)
     } catch (error) {
       return troubleWords(chain, error)
     }
   }
   const missing = (await listPayingChains(db)).find((chainId) => !isHere(chainId))
   if (missing !== undefined) return missingWords(missing)
-  return isWaiting ? poolWords(last) : null
+  return waiting.length > 0 ? poolWords(last, waiting) : null
 }
 
 /**

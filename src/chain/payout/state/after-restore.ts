@@ -79,9 +79,15 @@ const WHY =
 
 const timeOf = (ms: number): string => new Date(ms).toISOString()
 
-/** @param last when it runs out, in the chain's seconds */
-export const poolWords = (last: bigint): string =>
-  `${WHY} until ${timeOf(Number(last) * SECOND)}, by the time of the blocks.`
+/** @param last when it runs out, in the chain's seconds @param names the chains that have no later block yet */
+const untilWords = (last: bigint, names: readonly string[]): string =>
+  `until ${timeOf(Number(last) * SECOND)}, by the time of the blocks. Try again once ${names.join(' and ')} ` +
+  `${names.length > 1 ? 'have' : 'has'} a later block.`
+
+/** Why what has not left itself waits for the pools of these chains: what is in them may be of another number. */
+export const poolWords = (last: bigint, names: readonly string[]): string =>
+  'the database was restored, and a transaction that was signed after the backup, for this or under another number, may ' +
+  `still wait in the pool of a node ${untilWords(last, names)}`
 
 const NOT_FINAL =
   'Its authorization was used before the database was restored, in a transaction that is not final yet. Wait for that.'
@@ -157,5 +163,5 @@ async function findHoldOn(
   if (used.how === 'unfinal') return NOT_FINAL
   if (used.how === 'otherwise' || (await isPast(chain, last))) return null
   if (used.how === 'notFound') return notFoundWords(last)
-  return `${poolWords(last)} Try again once ${chain.network.name} has a later block.`
+  return `${WHY} ${untilWords(last, [chain.network.name])}`
 }
