@@ -115,7 +115,10 @@ async function checkNothingLeft(
     const key = { from, nonce }
     if (!(await checkAuthorizationUsed({ agree, network }, key))) return null
     const { txHash, use } = await findUse(deps, { key, network, stored })
-    if (use?.to === null) return null
+    if (use?.to === null) {
+      if (payout) await noteSpent(deps, payout, { key, network }, use)
+      return null
+    }
     if (txHash === undefined) return 'one that the node does not find'
     return `transaction ${txHash}. ${accepts || !use || isAsked(use, request) ? 'Name that one.' : ASK_FOR_IT}`
   }
