@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import fastify from 'fastify'
+import { poolWords } from '../src/chain/payout/state/after-restore.ts'
 import { toAppError } from '../src/http/failures.ts'
 import { AppError, invalid } from '../src/kernel/errors.ts'
 import { parseMoney } from '../src/kernel/money.ts'
@@ -77,6 +78,7 @@ test('the office knows why money is held by the words of the service', () => {
   const used = ['has used its authorization, and brought ', 'has cancelled its authorization']
   const words = used.map((one) => `Transaction 0xab ${sentenceOf('chain/payout/payout-follow.ts', one)}`)
   assert.deepEqual(words.map(findHold), ['otherwise', 'cancelled'], 'the second can be cancelled here, too')
+  assert.equal(findHold(`waits: ${poolWords(0n, ['Polygon'])}`), 'pool')
   assert.equal(findHold('waits: the node does not answer'), null)
 })
 

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { parseTransaction } from 'viem/utils'
 import { type Rpc, RpcError } from '../src/chain/endpoints/rpc.ts'
+import type { Agree } from '../src/chain/payout/agreement.ts'
 import type { PayoutRequest } from '../src/chain/payout/payout.ts'
 import type { Signer } from '../src/chain/payout/signer.ts'
+import { ChainDoubt } from '../src/chain/transfer-logs.ts'
 import { sql } from '../src/db/db.ts'
 import { withNodes } from './harness/payout-nodes.ts'
 import { type PayoutWorld, request, startPayoutWorld } from './harness/payout-world.ts'
@@ -81,6 +83,26 @@ test('a payout whose transactions fail in their blocks is sent less often each t
   }
   assert.equal((await world.rowOf(asked)).status, 'final', (await world.rowOf(asked)).words)
   assert.equal(await world.chain.balanceOf(asked.to), asked.units)
+})
+
+test('one that failed long ago, on which the nodes do not agree, does not end the pause after the others', async () => {
+  const { open, relayerSigner } = await world.openWallet(15_000_000n)
+  const asked = request()
+  const agree: Agree = async ({ look, keyOf }) => {
+    const own = await look(world.rpc)
+    const [first] = await world.db.many<{ txHash: string }>(sql`
+      select tx_hash from chain_payout_transactions where payout_id = ${asked.id} order by created_at`)
+    const isOld = (await gasOf(asked)).length > 1 && first !== undefined && keyOf(own, own).includes(first.txHash)
+    if (isOld) throw new ChainDoubt('a node has forgotten it')
+    return own
+  }
+  const failing = open({ agree, relayerSigner: stingy(relayerSigner), validSeconds: 3600 })
+  for (let visit = 0; visit < 24; visit += 1) {
+    await failing.send(asked)
+    await world.chain.mine()
+  }
+  assert.equal((await gasOf(asked)).length, 3)
+  assert.match((await world.rowOf(asked)).words, /^It failed in a block 2 times/)
 })
 
 test('while it waits after that, what was signed runs out, and a person can take it back', async () => {

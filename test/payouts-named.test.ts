@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
 import pino from 'pino'
-import { type Rpc, RpcError } from '../src/chain/endpoints/rpc.ts'
+import { type Rpc, type RpcCall, RpcError } from '../src/chain/endpoints/rpc.ts'
 import { networkFor } from '../src/chain/networks.ts'
 import { agreeAlone } from '../src/chain/payout/agreement.ts'
 import { checkManualTransfer } from '../src/chain/payout/manual-transfer.ts'
@@ -44,6 +44,13 @@ const silent = (): Rpc => {
   return { ...world.rpc, call: never, batch: never }
 }
 
+/** Refuses one question. */
+const busy = (): Rpc => {
+  let left = 1
+  const refuse = () => Promise.reject(new RpcError('unknown', 'HTTP 429: too many requests'))
+  return { ...world.rpc, call: (name, ...params) => (left-- > 0 ? refuse() : world.rpc.call(name, ...params)) }
+}
+
 const deps = (rpc: Rpc = world.rpc) => {
   const chain = { db: world.db, clock: Date.now, rpc, agree: agreeAlone(rpc), network: network() }
   return { ...chain, watchPayout: openWatchPayout({ ...chain, log: pino({ level: 'silent' }) }) }
@@ -57,7 +64,7 @@ const holdOf = (asked: Parameters<typeof findRestoreHold>[2] | PayoutRequest, rp
 /** Why the next refund of the same order waits. */
 const nextWaits = (first: PayoutRequest) =>
   findOtherPayout(
-    { db: world.db, chains: [chainOf()], isFollowed: async () => false },
+    { db: world.db, chains: [chainOf()], clock: Date.now, isFollowed: async () => false },
     { network: world.chain.chainId, id: request().id },
     async () => ({ since: new Date(0), known: [first.id], next: [] }),
   )
@@ -197,7 +204,7 @@ test('what the node does not find is waited for only until nothing can be in a p
   assert.equal(await holdOf(asked, shortLogs()), null)
 })
 
-test('what is new since a restore does not wait for a silent node, and nothing does for ever', async () => {
+test('what is new since a restore does not wait for a silent node, and nothing does once that is silent for a day', async () => {
   const asked = request()
   const { restoredAt } = await world.db.one<{ restoredAt: Date }>(sql`select restored_at from installation`)
   const after = (ms: number) => () => restoredAt.getTime() + ms
@@ -205,7 +212,30 @@ test('what is new since a restore does not wait for a silent node, and nothing d
   const [old, fresh] = [of(restoredAt), of(new Date(after(DAY)()))]
   await assert.rejects(holdOf(old, silent(), after(DAY)), { code: 'CHANNEL_UNAVAILABLE' })
   assert.equal(await holdOf(fresh, silent(), after(DAY)), null)
-  assert.equal(await holdOf(old, silent(), after(2 * DAY)), null)
+  const late = after(3 * DAY)
+  await assert.rejects(holdOf(old, silent(), late), { code: 'CHANNEL_UNAVAILABLE' }, 'it was never read')
+  const answeredAt = (ms: number) =>
+    world.db.run(sql`
+      insert into chain_heads (chain_id, scanned_at) values (${world.chain.chainId}, ${new Date(ms)})
+      on conflict (chain_id) do update set scanned_at = excluded.scanned_at`)
+  await answeredAt(late() - DAY / 2)
+  await assert.rejects(holdOf(old, silent(), late), { code: 'CHANNEL_UNAVAILABLE' }, 'half a day ago it answered')
+  await answeredAt(late() - 2 * DAY)
+  await assert.rejects(holdOf(old, busy(), late), { code: 'CHANNEL_UNAVAILABLE' }, 'it answers now')
+  assert.equal(await holdOf(old, silent(), late), null)
+})
+
+test('a refund that has left exactly as asked is not rejected because a node refused one question, days later', async () => {
+  const { open, refundSigner } = await world.openWallet(30_000_000n)
+  await insertPayingWallet(world.db, world.chain.chainId, refundSigner.address)
+  const asked = request(10_000_000n)
+  await open({ validSeconds: 3600 }).send(asked)
+  await world.chain.mine(20)
+  assert.equal((await open().send(asked)).outcome, 'settled')
+  await forget(asked)
+  const late = () => Date.now() + 3 * DAY
+  assert.match((await holdOf(asked, world.rpc, late)) ?? '', /has paid exactly this/)
+  await assert.rejects(holdOf(asked, busy(), late), { code: 'CHANNEL_UNAVAILABLE', message: /Try again in a moment/ })
 })
 
 /** It ran out before the backup, left after it, was named after the restore, and its block was undone. */
@@ -284,7 +314,7 @@ for (const isNext of [true, false])
     const chain = { ...chainOf(), payouts: present.open() }
     const waits = (since = new Date(0)) =>
       findOtherPayout(
-        { db: world.db, chains: [chain], isFollowed: async () => false },
+        { db: world.db, chains: [chain], clock: Date.now, isFollowed: async () => false },
         { network: world.chain.chainId, id: asked.id },
         async () => ({ since, known: [asked.id], next: isNext ? [lost.id] : [] }),
       )
@@ -300,3 +330,22 @@ for (const isNext of [true, false])
     await world.chain.mine(20)
     assert.match((await waits()) ?? '', /before the database was restored: transaction 0x/)
   })
+
+test('a chain whose blocks are behind is named where it holds up the payouts of another one', async () => {
+  await insertPayingWallet(world.db, 137, ELSEWHERE.address)
+  const old = <Answer>(answer: Answer): Answer =>
+    answer !== null && typeof answer === 'object' && 'timestamp' in answer ? { ...answer, timestamp: '0x1' } : answer
+  const syncing: Rpc = {
+    ...world.rpc,
+    call: async (name, ...params) => old(await world.rpc.call(name, ...params)),
+    batch: async <Result>(calls: readonly RpcCall[]) => (await world.rpc.batch<Result>(calls)).map(old),
+  }
+  const polygon = { ...chainOf(syncing), network: { ...network(), chainId: 137, name: 'Polygon' } }
+  const waits = await findOtherPayout(
+    { db: world.db, chains: [chainOf(), polygon], clock: Date.now, isFollowed: async () => false },
+    { network: world.chain.chainId, id: request().id },
+    async () => ({ since: new Date(0), known: [], next: [] }),
+  )
+  assert.match(waits ?? '', /may still wait in the pool .* Try again once Polygon has a later block\.$/)
+  await world.db.run(sql`delete from paying_wallets where chain_id = 137`)
+})

@@ -6,7 +6,7 @@ import { createRpc } from '../src/chain/endpoints/rpc.ts'
 import { networkFor } from '../src/chain/networks.ts'
 import { agreeAlone } from '../src/chain/payout/agreement.ts'
 import { checkManualTransfer } from '../src/chain/payout/manual-transfer.ts'
-import { openWatchPayout } from '../src/chain/payout/payout.ts'
+import { openWatchPayout, withdrawPayout } from '../src/chain/payout/payout.ts'
 import { nonceOf } from '../src/chain/payout/payout-deps.ts'
 import { findOtherPayout } from '../src/chain/payout/payout-recheck.ts'
 import { readChainView } from '../src/chain/payout/payout-view.ts'
@@ -79,6 +79,31 @@ test('a settlement is named the cancellation of its authorization before any nod
   assert.deepEqual([found.outcome, found.left], ['settled', { to: null, units: 0n }])
 })
 
+test('what was paid by hand while a cancellation was not final is rejected once that payment is gone', async () => {
+  const { open, refundSigner } = await world.openWallet(15_000_000n)
+  const asked = request()
+  await open().resume(asked)
+  await cancel(refundSigner, asked.id)
+  await world.chain.mine()
+  await open().resume(asked)
+  const { chainId, usdcAddress } = world.chain
+  const why = { by: 'canBeNamed', providerStatus: 'paid by hand' } as const
+  assert.equal(await withdrawPayout(world.db, { ...asked, chainId }, why, new Date()), true)
+  const network = networkFor({ chainId, usdcAddress })
+  const deps = { db: world.db, clock: Date.now, rpc: world.rpc, network, watchPayout: async () => null }
+  const isGone = () =>
+    assert.rejects(
+      checkManualTransfer({ ...deps, payouts: { address: refundSigner.address } }, asked, `0x${'7'.repeat(64)}`),
+      { code: 'VALIDATION_FAILED' },
+    )
+  await isGone()
+  assert.equal(await world.withdraw(asked), false, 'the cancellation is not final')
+  await world.chain.mine(20)
+  await isGone()
+  assert.equal((await factsOf(asked)).status, 'failed')
+  assert.equal(await world.withdraw(asked), true)
+})
+
 test('a payout whose authorization was cancelled holds up no other one of its relayer', async () => {
   const { open, refundSigner } = await world.openWallet(15_000_000n)
   const [asked, next] = [request(), request()]
@@ -127,7 +152,7 @@ test('after a restore, what may wait in a pool is not paid by hand before it has
   const chain = { rpc: world.rpc, agree: agreeAlone(world.rpc), network, payouts: null }
   const handOver = () =>
     findOtherPayout(
-      { db: world.db, chains: [chain], isFollowed: async () => false },
+      { db: world.db, chains: [chain], clock: Date.now, isFollowed: async () => false },
       { network: network.chainId, id: request().id },
       async () => ({ since: new Date(0), known: [], next: [] }),
     )

@@ -343,7 +343,7 @@ test('after a restore, what left in an earlier contract holds the payout in the 
   await restore(db)
   const present = { rpc, agree: agreeAlone(rpc), network: networkOf(other), payouts }
   const others = async () => ({ since: new Date(0), known: [asked.id], next: [] })
-  const deps = { db, chains: [present], isFollowed: async () => false }
+  const deps = { db, chains: [present], clock: Date.now, isFollowed: async () => false }
   const words = await findOtherPayout(deps, { network: chain.chainId, id: asked.id }, others)
   assert.match(words ?? '', new RegExp(`^this one left before .*transaction ${txHash} brought 1.500000`))
   const named = { ...asked, accepts: async () => undefined }

@@ -19,6 +19,9 @@ import type { Shop } from './harness/shop.ts'
 
 /* How refunds end that left before a restore as something else, and what does not wait for what left. */
 
+/** The token's question whether it knows an authorization. */
+const AUTHORIZATION_STATE = '0xe94a0102'
+
 let world: RestoredShop
 let shop: Shop
 let node: RpcProxy
@@ -185,6 +188,31 @@ const reserve = ({ id, to, units }: PayoutRequest): Promise<number> => {
   )
 }
 
+test('a refund that was named in a block says that it is in one while that is not final, and is named again', async (t) => {
+  t.after(() => node.heal())
+  const order = await createPaid(shop)
+  const payer = newAddress()
+  const asked = { id: idFrom('refund', shop.merchant.companyId, order.orderId, 1), to: payer, units: 10_000_000n }
+  // the service cannot see that it has left, and does not find it by itself
+  node.faults.refuses = ({ params }) => JSON.stringify(params).includes(AUTHORIZATION_STATE)
+  await revert(shop, order.code, { amount: '10', address: payer })
+  const waiting = await world.refundWaits(order.orderId, /^waits: Sandbox chain: /)
+  const lost = world.openLost()
+  await lost.send(asked)
+  await shop.chain.mine()
+  const { txHash } = await lost.send(asked)
+  node.heal()
+  for (let time = 0; time < 2; time += 1) {
+    assert.equal((await world.nameRefund(waiting, txHash)).status, 200)
+    await shop.host.db.run(sql`update refunds set next_check_at = now() where id = ${waiting._id}`)
+    await eventually(() => refundReaches(shop, order.orderId, 'submitted'), isMined)
+  }
+  const { status, error } = await admin.post(`refunds/${waiting._id}/reject`, { reason: 'it seems to be lost' })
+  assert.deepEqual([status, /was named for this and may have paid it/.test(error?.message ?? '')], [409, true])
+  await shop.chain.mine(4)
+  assert.equal((await refundReaches(shop, order.orderId, 'settled')).txHash, txHash)
+})
+
 test('a refund that had left is followed whatever holds others, and checked again once it shows as unused', async (t) => {
   const { db } = shop.host
   const [left, unused] = [await createPaid(shop), await createPaid(shop)]
@@ -218,7 +246,7 @@ test('a payout that was stored before a backup and left after it is said without
   const keyless = openKeyless(t, shop)
   const find = (payouts: Payouts | null) =>
     findOtherPayout(
-      { db, chains: [{ ...keyless, payouts }], isFollowed: async () => false },
+      { db, chains: [{ ...keyless, payouts }], clock: Date.now, isFollowed: async () => false },
       { network: 31337, id: asked.id },
       async () => ({ since: new Date(0), known: [asked.id], next: [] }),
     )

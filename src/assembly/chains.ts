@@ -116,7 +116,7 @@ export const openPayoutPorts = (ground: Ground, chains: Chains): PayoutPorts => 
       { ...asked, chainId },
     ),
   findOtherPayout: (payout, listOthers) =>
-    findOtherPayout({ db: ground.db, chains, isFollowed: isTransactionFollowed }, payout, listOthers),
+    findOtherPayout({ ...ground, chains, isFollowed: isTransactionFollowed }, payout, listOthers),
 })
 
 /** How settlements are paid on each chain. */

@@ -167,7 +167,10 @@ export function openChains(deps: ChainDeps): OpenChain[] {
     const relay = relayerSigner && openRelay({ db, rpc, agree, network, relayerSigner, minUnits, clock, log })
     const paying = { db, rpc, agree, network, clock, log }
     const opened = {
-      watchPayout: openWatchPayout({ ...paying, relayerSigner, findNamedHold }),
+      watchPayout: openWatchPayout({
+        ...{ ...paying, relayerSigner, findNamedHold },
+        ownWallet: refundSigner?.address.toLowerCase(),
+      }),
       relay,
       network,
       endpoints,

@@ -105,14 +105,14 @@ export const namedWords = (named: readonly string[]): string =>
   `Transaction ${named.join(' or ')} was named for this, so the service does not send it any more. If it is not ` +
   'settled in a minute, name that transaction again. If it is gone, a SuperAdmin can reject or cancel this.'
 
-/** Why its own payout is not signed; null: nothing is named for it, nor will be until the transaction ends. */
+/** What is named for it, and what it says then; null: nothing is, nor will be until the transaction ends. */
 export async function findNamedHold(
   tx: Tx,
   { network, causeId }: Pick<TransactionClaim, 'network' | 'causeId'>,
-): Promise<string | null> {
+): Promise<{ txHashes: string[]; words: string } | null> {
   await lockClaims(tx, causeId)
-  const named = await listClaimed(tx, { network, causeId })
-  return named.length > 0 ? namedWords(named) : null
+  const txHashes = await listClaimed(tx, { network, causeId })
+  return txHashes.length > 0 ? { txHashes, words: namedWords(txHashes) } : null
 }
 
 /** A check refuses the named transaction: it pays something else, or nothing, or no node knows it any more. */

@@ -16,7 +16,7 @@ import {
   updatePayoutFound,
   type Withdrawal,
 } from './payout-queries.ts'
-import { findPayoutOfTransaction } from './relayer/transaction-queries.ts'
+import { findPayoutOfTransaction, listPayoutTransactions } from './relayer/transaction-queries.ts'
 import { askChain, findRestoreHold } from './state/after-restore.ts'
 import { findUse, isAsked, noteSpent, type UsedKey } from './state/authorization-use.ts'
 import { answersOf } from './state/states.ts'
@@ -115,7 +115,10 @@ async function checkNothingLeft(
     const key = { from, nonce }
     if (!(await checkAuthorizationUsed({ agree, network }, key))) return null
     const { txHash, use } = await findUse(deps, { key, network, stored })
-    if (use?.to === null) return null
+    if (use?.to === null) {
+      if (payout) await noteSpent(deps, payout, { key, network }, use)
+      return null
+    }
     if (txHash === undefined) return 'one that the node does not find'
     return `transaction ${txHash}. ${accepts || !use || isAsked(use, request) ? 'Name that one.' : ASK_FOR_IT}`
   }
@@ -187,15 +190,28 @@ async function followUse(
   return { outcome: 'settled', txHash, providerStatus: `${why.providerStatus}: ${what}`, left }
 }
 
-/** The person names our own transaction, which counts only once it is final: until then another may replace it. */
-async function followOwn({ watchPayout }: ManualTransferDeps, { id }: PayoutRequest): Promise<ManualTransfer> {
-  const seen = await watchPayout(id)
-  const { txHash = null, providerStatus = '' } = seen ?? {}
-  if (seen?.outcome === 'settled' && txHash !== null) return { outcome: 'settled', txHash, providerStatus }
-  throw invalid(
-    'txHash',
-    `is the service’s own payout of this, which is not final yet (${providerStatus}). Wait for it.`,
-  )
+/**
+ * The person names our own transaction, which counts only once it is final: until then another may replace it. What was
+ * signed here is only looked at, and refused meanwhile, because the service still sends it. What left before a restore
+ * is followed where it is, and so is what a reorganisation undid, which goes on by itself.
+ * @returns null: it has left the chain, and is its payout's no longer @throws VALIDATION_FAILED at `txHash`
+ */
+async function followOwn(
+  { db, watchPayout }: ManualTransferDeps,
+  { id, reopenedAt }: Payout,
+  txHash: string,
+): Promise<ManualTransfer | null> {
+  const isSignedHere = (await listPayoutTransactions(db, id)).some((one) => one.txHash === txHash)
+  const seen = await watchPayout(id, { looksOnly: isSignedHere })
+  const { providerStatus = '' } = seen ?? {}
+  if (seen?.outcome === 'settled' && seen.txHash !== null)
+    return { outcome: 'settled', txHash: seen.txHash, providerStatus }
+  if (seen === null || (isSignedHere && reopenedAt === null))
+    throw invalid(
+      'txHash',
+      `is the service’s own payout of this, which is not final yet (${providerStatus}). Wait for it.`,
+    )
+  return isSignedHere || seen.txHash === txHash ? { outcome: 'pending', txHash, providerStatus } : null
 }
 
 /**
@@ -208,13 +224,15 @@ async function followOwn({ watchPayout }: ManualTransferDeps, { id }: PayoutRequ
  */
 export async function checkManualTransfer(
   deps: ManualTransferDeps,
-  { notBefore, accepts, ...request }: PayoutRequest & { notBefore?: Date; accepts?: AcceptLeft },
+  wanted: PayoutRequest & { notBefore?: Date; accepts?: AcceptLeft },
   txHash: string,
 ): Promise<ManualTransfer> {
+  const { notBefore, accepts, ...request } = wanted
   const { to, units } = request
   const payout = await findPayout(deps.db, request.id)
   const owner = await findPayoutOfTransaction(deps.db, deps.network.chainId, txHash)
-  if (owner === request.id && payout && !answersOf(payout).isUnsigned) return followOwn(deps, request)
+  if (owner === request.id && payout && !answersOf(payout).isUnsigned)
+    return (await followOwn(deps, payout, txHash)) ?? checkManualTransfer(deps, wanted, txHash)
   if (owner !== undefined && owner !== request.id) throw invalid('txHash', 'is a payout that this service made')
   const used = await findUsed(deps, request, txHash)
   const authorization = used?.key

@@ -36,17 +36,36 @@ export type PayoutDeps = {
   isChecked?: boolean
   /** Someone else submits it: we follow it and never send it. */
   watchOnly?: boolean
+  /** Nothing of it is changed but what the chain shows: whoever sends it goes on. */
+  looksOnly?: boolean
+  /** In lower case: the wallet whose key is set up here, also where a payout is only followed. */
+  ownWallet?: string | undefined
   /** It was started in a token that the settings no longer name. */
   isFormerToken?: boolean
   /** A transaction that has been pending for this many blocks is sent again with higher fees. */
   stuckBlocks: bigint
 }
 
+/** The transactions that a person named, or is naming, as what paid a payout, and what that one says then. */
+export type NamedHold = { txHashes: readonly string[]; words: string }
+
+/** None is named for it from then on until the transaction of the database ends. Null: none is. */
+export type FindNamedHold = (tx: Tx, payout: { chainId: number; id: string }) => Promise<NamedHold | null>
+
 /**
- * Why nothing may be signed for a payout: a person named, or is naming, the transaction that paid it. None is named
- * from then on until the transaction of the database ends. Null: it may be signed.
+ * Why nothing may be signed for a payout, nor submitted for the first time: a person named another transaction as what
+ * paid it. Its own ones are no other: the token takes one of them. Null: it may.
  */
-export type FindNamedHold = (tx: Tx, payout: { chainId: number; id: string }) => Promise<string | null>
+export async function findOtherNamed(
+  { findNamedHold }: Pick<PayoutDeps, 'findNamedHold'>,
+  tx: Tx,
+  payout: Payout,
+): Promise<string | null> {
+  const hold = (await findNamedHold?.(tx, payout)) ?? null
+  if (hold === null) return null
+  const own = [payout.txHash, ...(await listPayoutTransactions(tx, payout.id)).map(({ txHash }) => txHash)]
+  return hold.txHashes.every((one) => own.includes(one)) ? null : hold.words
+}
 
 /** The token's own nonce of a payout: it pays once. */
 export const nonceOf = (id: string): Hex => keccak256(stringToHex(id))

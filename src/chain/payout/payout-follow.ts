@@ -4,7 +4,7 @@ import type { Hex } from '../endpoints/rpc.ts'
 import { ChainDoubt } from '../transfer-logs.ts'
 import { fillGap, isOfFormerRelayer } from './account-nonces.ts'
 import { doubtWords } from './agreement.ts'
-import { change, needsCheck, type PayoutDeps } from './payout-deps.ts'
+import { change, findOtherNamed, needsCheck, type PayoutDeps } from './payout-deps.ts'
 import type { Payout } from './payout-queries.ts'
 import { broadcast, hasRunOut, isUnusable, prepare, resend, SIGNABLE, UNCHECKED } from './payout-steps.ts'
 import { type ChainView, isAuthorizationOver } from './payout-view.ts'
@@ -154,7 +154,7 @@ async function followMined(
   return own ? follow(deps, payout, view, own) : followUsed(deps, payout, view)
 }
 
-function waitingWords({ isFormerToken }: PayoutDeps, payout: Payout): string {
+function waitingWords({ isFormerToken, ownWallet }: PayoutDeps, payout: Payout): string {
   const { kind, fromAddress, tokenAddress, validBefore, reopenedAt } = payout
   if (kind !== 'payout') return 'waits until it is submitted'
   if (tokenAddress === null)
@@ -172,6 +172,7 @@ function waitingWords({ isFormerToken }: PayoutDeps, payout: Payout): string {
       `It was signed in ${tokenAddress}, which is not USDC in the settings any more. It is followed until its ` +
       'authorization runs out; unused, it is paid in the present one.'
     )
+  if (fromAddress === ownWallet) return validBefore === null ? 'Nothing is signed for it now.' : ONLY_FOLLOWED
   if (validBefore === null)
     return (
       `It is to be paid from the wallet ${fromAddress}, whose key is not set up here, and nothing is signed for it. Give ` +
@@ -182,6 +183,11 @@ function waitingWords({ isFormerToken }: PayoutDeps, payout: Payout): string {
     'authorization runs out. After that give the key back, or take it back and send it by hand.'
   )
 }
+
+/** Its key is set up here. */
+const ONLY_FOLLOWED =
+  'It is signed, and only followed now: another transaction was named for it, or something holds it. What is signed can ' +
+  'pay it until that runs out.'
 
 /** For so long, a node with the token of an undone payout may be away. */
 const LOST_DAYS = 3
@@ -225,7 +231,7 @@ const waitInDoubt = async (deps: PayoutDeps, payout: Payout): Promise<Payout> =>
 /**
  * Other transactions wait behind the account nonce of a payout for which nothing can be signed here. What a node took
  * already is submitted again where it was lost. What none took is not submitted for the first time, and what a person
- * names another transaction for not again: both give their nonce up, and it is filled. @returns null: nothing to do
+ * names a foreign transaction for not again: both give their nonce up, and it is filled. @returns null: nothing to do
  */
 async function tendNonce(
   deps: PayoutDeps,
@@ -235,8 +241,7 @@ async function tendNonce(
 ): Promise<Payout | null> {
   if (payout.relayerNonce === null || payout.status === 'reserved' || isOfFormerRelayer(deps, payout)) return null
   const present = presentOf(payout, transactions)
-  const { findNamedHold } = deps
-  const named = findNamedHold ? await deps.db.tx((tx) => findNamedHold(tx, payout)) : null
+  const named = deps.findNamedHold ? await deps.db.tx((tx) => findOtherNamed(deps, tx, payout)) : null
   const taken = present && named === null ? await findTaken(deps, payout, transactions) : 'none'
   if (taken === 'doubt') return waitInDoubt(deps, payout)
   if (!present || taken === 'none')
@@ -256,6 +261,7 @@ export async function watch(deps: PayoutDeps, payout: Payout, view: ChainView): 
   const submitted = await readSubmitted(deps, payout)
   const mined = await followMined(deps, payout, view, submitted)
   if (mined) return mined
+  if (deps.looksOnly) return payout
   if (isForsaken(deps, payout) && (await isUnusable(deps, payout, view)))
     return change(deps, payout, { ...FAILED, providerStatus: forsakenWords(payout) })
   if (await hasRunOut(deps, payout, view))

@@ -296,7 +296,7 @@ export type SpentPayout = Pick<FoundPayout, 'fromAddress' | 'tokenAddress'> & { 
 /**
  * Its authorization has moved something else, or was cancelled, finally: what is signed for it pays nothing any more,
  * and its account nonce is given up, also while a worker looks at it. What was signed meanwhile for another wallet or
- * in another token stays.
+ * in another token stays, and one that ended while that was not certain yet stays ended.
  */
 export const updatePayoutSpent = (
   q: Queryable,
@@ -305,10 +305,11 @@ export const updatePayoutSpent = (
   now: Date,
 ): Promise<number> =>
   q.run(sql`
-    update chain_payouts set status = 'reserved', signature = null, valid_before = null, relayer_address = null,
-      relayer_nonce = null, used_at = coalesce(used_at, ${now}), spent_units = ${spentUnits.toString()}::numeric,
+    update chain_payouts set status = case when status = 'failed' then status else 'reserved' end, signature = null,
+      valid_before = null, relayer_address = null, relayer_nonce = null, used_at = coalesce(used_at, ${now}), spent_units = ${spentUnits.toString()}::numeric,
       updated_at = ${now}, lease_epoch = lease_epoch + 1
-    where id = ${id} and kind = 'payout' and ${IS_OPEN} and from_address = ${fromAddress}
+    where id = ${id} and kind = 'payout' and from_address = ${fromAddress}
+      and (${IS_OPEN} or used_at is not null and spent_units is null and ${rowsWhere('isDropped')})
       and coalesce(token_address, ${tokenAddress}) = ${tokenAddress}`)
 
 /** An absent field stays as it is, null clears it. */

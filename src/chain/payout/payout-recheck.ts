@@ -1,6 +1,6 @@
 import type { Db, Queryable } from '../../db/db.ts'
 import { findRestored } from '../../db/restored-queries.ts'
-import { DAY, MINUTE } from '../../kernel/clock.ts'
+import { type Clock, DAY, MINUTE } from '../../kernel/clock.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import { inToken, type Network, tokenOf } from '../networks.ts'
@@ -20,8 +20,10 @@ import {
   updatePayoutReopened,
 } from './payout-queries.ts'
 import { lastExpiryOf, readChainView } from './payout-view.ts'
+import { readReceipts } from './receipt.ts'
 import { isMadeSince, isPast, poolWords } from './state/after-restore.ts'
 import { authorizationKeyOf, findReceiptOfUse } from './state/authorization-use.ts'
+import { isAuthorizationCancelled, isNamedUnproven, type NamedLeft, updateNamedProven } from './state/left-queries.ts'
 import { answersOf } from './state/states.ts'
 import { checkUsed } from './transfer-check.ts'
 import { type AuthorizationKey, authorizationStateCall, toAuthorizationState } from './usdc-token.ts'
@@ -155,6 +157,7 @@ export type OtherNumbers = { since: Date; known: readonly string[]; next: readon
 type OtherChain = Pick<PayoutDeps, 'rpc' | 'agree' | 'network'> & { payouts: { readonly address: string } | null }
 export type OtherDeps = {
   db: Db
+  clock: Clock
   chains: readonly OtherChain[]
   /** Whether a person named this transaction as refunds and settlements that are this amount together. */
   isFollowed(q: Queryable, transfer: { network: number; txHash: string; units: string }): Promise<boolean>
@@ -171,21 +174,48 @@ async function listUsed({ agree, network }: OtherChain, keys: readonly NumberKey
   return agree({ look, keyOf, subject: `payouts from ${keys[0]?.id} on` })
 }
 
-/** What left under an authorization and nothing here accounts for; null: nothing. @throws RpcError, ChainDoubt */
-async function findLeft({ db, isFollowed }: OtherDeps, chain: OtherChain, key: NumberKey): Promise<string | null> {
+/** Stores that a named transaction is final, once that is certain: nothing waits for it. */
+async function noteProven({ db, clock }: OtherDeps, chain: OtherChain, key: NumberKey, named: NamedLeft) {
+  if (!(await isNamedUnproven(db, named))) return
+  try {
+    const use = await checkUsed(chain, { txHash: named.txHash, authorization: key })
+    if (use?.isFinal) await updateNamedProven(db, named, new Date(clock()))
+  } catch (error) {
+    if (!(error instanceof RpcError) && !(error instanceof ChainDoubt)) throw error
+  }
+}
+
+/** `isAlone`: no other wallet used the same number in this token. */
+type UsedNumber = NumberKey & { isAlone: boolean }
+
+/** The transaction that used it. Many nodes forget old ones: then the stored one stands for it. */
+async function findUsing(chain: OtherChain, key: UsedNumber, stored: string | undefined) {
   const { rpc, network } = chain
-  const stored = await findStoredUse(db, network.chainId, key)
   const receipt = await findReceiptOfUse(chain, key, { view: await readChainView(rpc, network), stored })
-  const txHash = receipt?.transactionHash
-  if (txHash === undefined) return 'the node does not find its transaction'
-  if (await isPayoutTransaction(db, network.chainId, txHash)) return null
+  if (receipt) return { txHash: receipt.transactionHash, isSeen: true }
+  const isForgotten = stored !== undefined && key.isAlone && !(await readReceipts(rpc, [stored]))[0]
+  return { txHash: isForgotten ? stored : undefined, isSeen: false }
+}
+
+/** What left under an authorization and nothing here accounts for; null: nothing. @throws RpcError, ChainDoubt */
+async function findLeft(deps: OtherDeps, chain: OtherChain, key: UsedNumber): Promise<string | null> {
+  const { db, isFollowed } = deps
+  const { network } = chain
+  const { chainId } = network
+  if (await isAuthorizationCancelled(db, chainId, { ...key, token: tokenOf(network) })) return null
+  const { txHash, isSeen } = await findUsing(chain, key, await findStoredUse(db, chainId, key))
+  if (txHash !== undefined && (await isPayoutTransaction(db, chainId, txHash))) {
+    if (isSeen) await noteProven(deps, chain, key, { chainId, leftNonce: key.nonce, txHash })
+    return null
+  }
+  if (txHash === undefined || !isSeen) return 'the node does not find its transaction'
   const use = await checkUsed(chain, { txHash, authorization: key })
   if (use?.to === null) return null // it was cancelled
-  if (use && (await isFollowed(db, { network: network.chainId, txHash, units: String(use.units) }))) return null
+  if (use && (await isFollowed(db, { network: chainId, txHash, units: String(use.units) }))) return null
   return `transaction ${txHash} brought ${use ? `${formatDecimal(use.units, 6)} USDC to ${use.to}` : 'something'}`
 }
 
-async function otherWords(deps: OtherDeps, chain: OtherChain, key: NumberKey, asked: Asked): Promise<string | null> {
+async function otherWords(deps: OtherDeps, chain: OtherChain, key: UsedNumber, asked: Asked): Promise<string | null> {
   const left = await findLeft(deps, chain, key)
   if (left === null) return null
   const { chainId, name } = chain.network
@@ -253,7 +283,8 @@ async function lookIn(deps: OtherDeps, chain: OtherChain, asked: Asked, ownWalle
   )
   if (used.some((key) => key.id === id && key.from === ownWallet)) return { isOwn: true, words: null }
   for (const key of used) {
-    const words = await otherWords(deps, chain, key, asked)
+    const isAlone = used.every(({ nonce, from }) => nonce !== key.nonce || from === key.from)
+    const words = await otherWords(deps, chain, { ...key, isAlone }, asked)
     if (words !== null) return { isOwn: false, words }
   }
   return NOTHING
@@ -289,19 +320,19 @@ export async function findOtherPayout(
   const ownFirst = chains.toSorted(
     (a, b) => Number(b.network.chainId === network) - Number(a.network.chainId === network),
   )
-  let isWaiting = false
+  const waiting: string[] = []
   for (const chain of ownFirst) {
     try {
       const { isOwn, words } = await lookOn(deps, chain, asked)
       if (isOwn || words !== null) return words
-      isWaiting ||= (await mayPoolHold(deps, chain, asked)) && !(await isPast(chain, last))
+      if ((await mayPoolHold(deps, chain, asked)) && !(await isPast(chain, last))) waiting.push(chain.network.name)
     } catch (error) {
       return troubleWords(chain, error)
     }
   }
   const missing = (await listPayingChains(db)).find((chainId) => !isHere(chainId))
   if (missing !== undefined) return missingWords(missing)
-  return isWaiting ? poolWords(last) : null
+  return waiting.length > 0 ? poolWords(last, waiting) : null
 }
 
 /**

@@ -158,20 +158,20 @@ export async function workOn(deps: PayoutDeps, payout: Payout): Promise<PayoutRe
 }
 
 /**
- * Follows a payout that a node with the chain's keys started, to its end.
+ * Follows a payout that a node with the chain's keys started, to its end. `looksOnly`: that one goes on undisturbed.
  * @returns null if nothing was ever signed, or it failed: then a person can send it
  */
-export type WatchPayout = (id: string) => Promise<PayoutResult | null>
+export type WatchPayout = (id: string, how?: { looksOnly: boolean }) => Promise<PayoutResult | null>
 
 /** For a node without the keys of the chain, and for what is not to be sent. */
 export function openWatchPayout(options: WatchOptions): WatchPayout {
   const { db, clock } = options
   const deps = watching(options)
-  return async (id) => {
+  return async (id, how) => {
     if (!(await isPayoutSigned(db, id))) return null
     const now = clock()
     const claimed = await claimPayout(db, id, new Date(now), new Date(now + PAYOUT_LEASE_MS))
-    if (claimed) return workOn(deps, claimed)
+    if (claimed) return workOn({ ...deps, ...how }, claimed)
     const known = await findPayout(db, id)
     return known ? viewPayout(known) : null
   }
@@ -196,7 +196,10 @@ function rechecksOf(deps: PayoutDeps, work: (payout: Payout) => Promise<unknown>
   }
 }
 
-type WatchOptions = Pick<PayoutDeps, 'db' | 'rpc' | 'agree' | 'network' | 'clock' | 'log' | 'findNamedHold'> & {
+type WatchOptions = Pick<
+  PayoutDeps,
+  'db' | 'rpc' | 'agree' | 'network' | 'clock' | 'log' | 'findNamedHold' | 'ownWallet'
+> & {
   /** Its transactions go on where they were submitted already. Null, or absent: it is not set up here. */
   relayerSigner?: Signer | null
 }

@@ -56,6 +56,23 @@ export async function estimateGas(
 const FIRST_PAUSE_MS = MINUTE
 const LONGEST_PAUSE_MS = 6 * HOUR
 
+/** Any more change no pause: the longest one comes before. */
+const MOST_COUNTED = 12
+
+/** Those that failed on which the nodes agree: one of them may have forgotten an old one for good. @throws RpcError */
+async function listAgreedFailed(deps: PayoutDeps, txHashes: readonly string[]): Promise<string[]> {
+  const ask = (some: readonly string[]) =>
+    listFailed(deps, some).catch((error: unknown) => {
+      if (error instanceof ChainDoubt) return null
+      throw error
+    })
+  const all = await ask(txHashes)
+  if (all !== null) return all
+  const failed: string[] = []
+  for (const txHash of txHashes.slice(-MOST_COUNTED)) failed.push(...((await ask([txHash])) ?? []))
+  return failed
+}
+
 /**
  * Why it is not signed again yet: the second time at once, then after a pause that doubles. Null: now.
  * @throws RpcError
@@ -66,13 +83,10 @@ export async function findPause(deps: PayoutDeps, payout: Payout): Promise<strin
   // one that keeps its account nonce has not failed
   if (refusals === 0 || status !== 'reserved' || relayerNonce !== null) return null
   const signed = await listSigningTimes(db, id)
-  const hashes = await listFailed(
+  const hashes = await listAgreedFailed(
     deps,
     signed.map(({ txHash }) => txHash),
-  ).catch((error: unknown): string[] => {
-    if (error instanceof ChainDoubt) return [] // one of them has not seen all that failed
-    throw error
-  })
+  )
   const failed = signed.filter(({ txHash }) => hashes.includes(txHash.toLowerCase()))
   const last = failed.at(-1)
   if (last === undefined || failed.length < 2) return null

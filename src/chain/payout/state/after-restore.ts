@@ -2,13 +2,14 @@ import type { Db } from '../../../db/db.ts'
 import { findRestored } from '../../../db/restored-queries.ts'
 import { type Clock, DAY, HOUR, SECOND } from '../../../kernel/clock.ts'
 import { AppError } from '../../../kernel/errors.ts'
+import { findAnsweredAt } from '../../chain-queries.ts'
 import { type Rpc, RpcError } from '../../endpoints/rpc.ts'
 import type { Network } from '../../networks.ts'
 import { ChainDoubt } from '../../transfer-logs.ts'
 import { type Agree, agreeAlone, isSeenByAll } from '../agreement.ts'
 import { nonceOf } from '../payout-deps.ts'
 import { findPayout, findStoredUse } from '../payout-queries.ts'
-import { lastExpiryOf } from '../payout-view.ts'
+import { lastExpiryOf, readNewestBlock } from '../payout-view.ts'
 import { checkAuthorizationUsed } from '../transfer-check.ts'
 import { listPayingTokens, listPayingWallets } from '../wallet-queries.ts'
 import { findUse, isAsked, noteSpent } from './authorization-use.ts'
@@ -78,9 +79,15 @@ const WHY =
 
 const timeOf = (ms: number): string => new Date(ms).toISOString()
 
-/** @param last when it runs out, in the chain's seconds */
-export const poolWords = (last: bigint): string =>
-  `${WHY} until ${timeOf(Number(last) * SECOND)}, by the time of the blocks.`
+/** @param last when it runs out, in the chain's seconds @param names the chains that have no later block yet */
+const untilWords = (last: bigint, names: readonly string[]): string =>
+  `until ${timeOf(Number(last) * SECOND)}, by the time of the blocks. Try again once ${names.join(' and ')} ` +
+  `${names.length > 1 ? 'have' : 'has'} a later block.`
+
+/** Why what has not left itself waits for the pools of these chains: what is in them may be of another number. */
+export const poolWords = (last: bigint, names: readonly string[]): string =>
+  'the database was restored, and a transaction that was signed after the backup, for this or under another number, may ' +
+  `still wait in the pool of a node ${untilWords(last, names)}`
 
 const NOT_FINAL =
   'Its authorization was used before the database was restored, in a transaction that is not final yet. Wait for that.'
@@ -102,8 +109,8 @@ export type AskedHold = Asked & { chainId: number; since?: Date }
  * Why a payout for which nothing is signed here may not be taken back or paid another way: it is not known whether
  * something was signed for it after the backup and still waits in a node's pool, where it can pay until it runs out.
  * What paid it exactly settles it. What a final transaction used otherwise pays nothing more, and what left is asked
- * for by the next one. A chain that is not set up, or does not answer, cannot be asked; a day after the last expiry it
- * is not waited for any longer.
+ * for by the next one. A chain that is not set up cannot be asked; a day after the last expiry it is not waited for any
+ * longer, nor is one that has been silent for a day by then.
  * @returns null: it may @throws CHANNEL_UNAVAILABLE
  */
 export async function findRestoreHold(
@@ -124,7 +131,24 @@ export async function findRestoreHold(
   try {
     return await askChain(chain.network, findHoldOn(deps, chain, { asked, last }))
   } catch (error) {
-    if (isOver && error instanceof AppError && error.code === 'CHANNEL_UNAVAILABLE') return null
+    const isUnasked = error instanceof AppError && error.code === 'CHANNEL_UNAVAILABLE'
+    if (isUnasked && isOver && (await isSilent(deps, chain))) return null
+    throw error
+  }
+}
+
+/**
+ * Whether the nodes of a chain have not answered for a day, nor do now. One refused question is no silence, and a chain
+ * that was never read may only be set up wrong.
+ */
+async function isSilent({ db, clock }: Deps, { rpc, network }: Chain): Promise<boolean> {
+  const answeredAt = await findAnsweredAt(db, network.chainId)
+  if (answeredAt === null || clock() - answeredAt.getTime() < DAY) return false
+  try {
+    await readNewestBlock(rpc)
+    return false
+  } catch (error) {
+    if (error instanceof RpcError) return true
     throw error
   }
 }
@@ -139,5 +163,5 @@ async function findHoldOn(
   if (used.how === 'unfinal') return NOT_FINAL
   if (used.how === 'otherwise' || (await isPast(chain, last))) return null
   if (used.how === 'notFound') return notFoundWords(last)
-  return `${poolWords(last)} Try again once ${chain.network.name} has a later block.`
+  return `${WHY} ${untilWords(last, [chain.network.name])}`
 }

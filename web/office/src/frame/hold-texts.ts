@@ -12,6 +12,7 @@ export const holdTexts = defineTexts(
       'One that was rejected or cancelled here had left before the database was restored. If it brought the same amount to the same address, report its transaction for this one. Otherwise the operator rejects or cancels this one, and you ask for exactly what left.',
     unfinished:
       'Another one, which is not finished here, had left before the database was restored. Finish or reject that one first; then this one continues by itself.',
+    pool: 'What was signed before the database was restored may still leave. This waits until its chains show a later block, about an hour and a half after the restore; then it continues by itself. The chains are named below: if one of them makes no blocks, the operator looks after its nodes.',
     otherwise:
       'Something else left under its number before the database was restored, so it is not sent again. The operator rejects it once that transaction is final; then ask for exactly what left, and report the transaction there.',
     payoutOtherwise:
@@ -41,6 +42,7 @@ export const holdTexts = defineTexts(
         'Une opération rejetée ou annulée ici était partie avant la restauration. Si le montant et l’adresse sont les mêmes, signalez ici sa transaction. Sinon, l’exploitant rejette ou annule celle-ci, et vous demandez exactement ce qui est parti.',
       unfinished:
         'Une autre opération, non terminée ici, était partie avant la restauration. Terminez-la ou rejetez-la d’abord ; celle-ci reprend ensuite seule.',
+      pool: 'Ce qui a été signé avant la restauration peut encore partir. Ceci attend que ses chaînes montrent un bloc plus récent, environ une heure et demie après la restauration ; ensuite, tout reprend seul. Les chaînes sont indiquées ci-dessous : si l’une d’elles ne produit pas de bloc, l’exploitant vérifie ses nœuds.',
       otherwise:
         'Autre chose est parti sous son numéro avant la restauration : rien n’est renvoyé. L’exploitant rejette ce remboursement quand cette transaction est définitive ; demandez ensuite exactement ce qui est parti et signalez-y la transaction.',
       payoutOtherwise:
@@ -69,6 +71,7 @@ export const holdTexts = defineTexts(
         'Ein hier abgelehnter oder stornierter Vorgang war vor der Wiederherstellung schon hinausgegangen. Bei gleichem Betrag und gleicher Adresse melden Sie dessen Transaktion hier. Andernfalls lehnt der Betreiber diesen ab oder storniert ihn, und Sie fordern genau das an, was hinausging.',
       unfinished:
         'Ein anderer Vorgang, der hier nicht abgeschlossen ist, war vor der Wiederherstellung hinausgegangen. Schließen Sie zuerst jenen ab oder lassen Sie ihn ablehnen; danach geht es hier von selbst weiter.',
+      pool: 'Was vor der Wiederherstellung signiert wurde, kann noch hinausgehen. Dies wartet, bis die Chains einen späteren Block zeigen, etwa anderthalb Stunden nach der Wiederherstellung; danach geht es von selbst weiter. Die Chains sind unten genannt: Kommt auf einer kein Block, prüft der Betreiber deren Nodes.',
       otherwise:
         'Unter seiner Nummer ging vor der Wiederherstellung etwas anderes hinaus; gesendet wird nichts mehr. Der Betreiber lehnt die Erstattung ab, sobald jene Transaktion endgültig ist; fordern Sie dann genau das an, was hinausging, und melden Sie dort die Transaktion.',
       payoutOtherwise:
@@ -97,6 +100,7 @@ export const holdTexts = defineTexts(
         'Uno que aquí se rechazó o canceló había salido antes de la restauración. Si el importe y la dirección son los mismos, informe aquí de su transacción. Si no, el operador rechaza o cancela este, y usted pide exactamente lo que salió.',
       unfinished:
         'Otro, que aquí no ha terminado, había salido antes de la restauración. Termine o rechace primero aquel; después este sigue por sí solo.',
+      pool: 'Lo que se firmó antes de la restauración todavía puede salir. Esto espera hasta que sus cadenas muestren un bloque posterior, una hora y media después de la restauración, más o menos; después sigue por sí solo. Las cadenas se indican abajo: si una no produce bloques, el operador revisa sus nodos.',
       otherwise:
         'Con su número salió otra cosa antes de la restauración, así que no se envía otra vez. El operador lo rechaza cuando esa transacción sea definitiva; después pida exactamente lo que salió e informe allí de la transacción.',
       payoutOtherwise:
@@ -125,6 +129,7 @@ export const holdTexts = defineTexts(
         'Un’operazione qui respinta o annullata era partita prima del ripristino. Se importo e indirizzo sono gli stessi, segnali qui la sua transazione. Altrimenti il gestore respinge o annulla questa, e lei chiede esattamente ciò che è partito.',
       unfinished:
         'Un’altra operazione, qui non conclusa, era partita prima del ripristino. La concluda o la faccia respingere per prima; poi questa prosegue da sola.',
+      pool: 'Ciò che è stato firmato prima del ripristino può ancora partire. Si attende che le catene mostrino un blocco successivo, circa un’ora e mezza dopo il ripristino; poi si prosegue da soli. Le catene sono indicate sotto: se una non produce blocchi, il gestore controlla i suoi nodi.',
       otherwise:
         'Con il suo numero è partito altro prima del ripristino, quindi non si invia di nuovo. Il gestore respinge il rimborso quando quella transazione è definitiva; poi chieda esattamente ciò che è partito e segnali lì la transazione.',
       payoutOtherwise:

@@ -8,6 +8,7 @@ const HOLDS = {
   another: /^waits: (?:this one left on|a later one left|another one, which was then .* left on) /,
   dropped: /^waits: another one, which was then rejected or cancelled here, left before /,
   unfinished: /^waits: another one, which is not finished here, left /,
+  pool: /^waits: the database was restored, and a transaction .* may still wait in the pool /,
   otherwise: /^Transaction 0x\w+ has used its authorization/,
   cancelled: /^Transaction 0x\w+ has cancelled its authorization/,
   named: /^(?:Transaction 0x[\w ]+ was named for this|left in transaction )|If another one paid this, name that one\.$/,

@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { after, before, test } from 'node:test'
+import pino from 'pino'
+import { type Rpc, type RpcCall, RpcError } from '../src/chain/endpoints/rpc.ts'
+import { networkFor } from '../src/chain/networks.ts'
+import { agreeAlone } from '../src/chain/payout/agreement.ts'
+import { checkManualTransfer } from '../src/chain/payout/manual-transfer.ts'
+import { openWatchPayout, type PayoutRequest } from '../src/chain/payout/payout.ts'
+import { findOtherPayout } from '../src/chain/payout/payout-recheck.ts'
+import { insertPayingWallet } from '../src/chain/payout/wallet-queries.ts'
+import { sql } from '../src/db/db.ts'
+import { raw } from '../src/db/sql.ts'
+import { type PayoutWorld, request, startPayoutWorld } from './harness/payout-world.ts'
+import { restore } from './harness/restored.ts'
+
+/* What left before a restore, on nodes that have forgotten it since: most keep no old receipts and logs. */
+
+let world: PayoutWorld
+before(async () => {
+  world = await startPayoutWorld()
+  await restore(world.db)
+})
+after(() => world?.stop())
+
+const network = () => networkFor({ chainId: world.chain.chainId, usdcAddress: world.chain.usdcAddress })
+
+const pruned = (): Rpc => ({
+  ...world.rpc,
+  call: async (name, ...params) =>
+    name === 'eth_getLogs'
+      ? Promise.reject(new RpcError('definite', 'history has been pruned for this block'))
+      : world.rpc.call(name, ...params),
+  batch: async <Result>(calls: readonly RpcCall[]) =>
+    calls.every(({ method }) => method === 'eth_getTransactionReceipt')
+      ? (calls.map(() => null) as Result[])
+      : world.rpc.batch<Result>(calls),
+})
+
+const forget = async ({ id }: PayoutRequest) => {
+  await world.db.run(sql`delete from chain_payout_transactions where payout_id = ${id}`)
+  await world.db.run(sql`delete from chain_payouts where id = ${id}`)
+}
+
+/** It left after the backup, and was dropped here after the restore; its transaction was named for the next one. */
+async function nameDropped() {
+  const { open, refundSigner } = await world.openWallet(90_000_000n)
+  await insertPayingWallet(world.db, world.chain.chainId, refundSigner.address)
+  const payouts = { address: refundSigner.address }
+  const dropped = request(10_000_000n)
+  await open({ validSeconds: 3600 }).send(dropped)
+  await world.chain.mine(20)
+  const { txHash } = await open().send(dropped)
+  assert.ok(txHash)
+  await forget(dropped)
+  assert.equal(await world.withdraw(dropped), true)
+  const named = { ...request(10_000_000n), to: dropped.to }
+  const chain = { db: world.db, clock: Date.now, rpc: world.rpc, agree: agreeAlone(world.rpc), network: network() }
+  const watchPayout = openWatchPayout({ ...chain, log: pino({ level: 'silent' }) })
+  const asked = { ...named, accepts: async () => {} }
+  assert.equal((await checkManualTransfer({ ...chain, payouts, watchPayout }, asked, txHash)).outcome, 'settled')
+  return { payouts, refundSigner, dropped, named }
+}
+
+/** Why the next one waits that has these numbers before it. */
+const nextWaits = (known: readonly PayoutRequest[], payouts: { address: string }, rpc: Rpc = pruned()) =>
+  findOtherPayout(
+    {
+      ...{ db: world.db, clock: Date.now, isFollowed: async () => false },
+      chains: [{ rpc, agree: agreeAlone(rpc), network: network(), payouts }],
+    },
+    { network: world.chain.chainId, id: request().id },
+    async () => ({ since: new Date(0), known: known.map(({ id }) => id), next: [] }),
+  )
+
+/** As the upgrade leaves it: an earlier version may have taken it before it was final. */
+const unprove = ({ id }: PayoutRequest) => world.db.run(sql`update chain_payouts set used_at = null where id = ${id}`)
+
+const usedAtOf = async ({ id }: PayoutRequest) =>
+  (await world.db.one<{ usedAt: Date | null }>(sql`select used_at from chain_payouts where id = ${id}`)).usedAt
+
+test('a dropped number that an earlier version accounted for holds up nothing on nodes that forgot it', async () => {
+  const { payouts, dropped, named } = await nameDropped()
+  assert.equal(await nextWaits([dropped, named], payouts), null)
+  await unprove(named)
+  assert.equal(await nextWaits([dropped, named], payouts), null)
+  assert.equal(await usedAtOf(named), null, 'such a node proves nothing')
+  assert.equal(await nextWaits([dropped, named], payouts, world.rpc), null)
+  assert.notEqual(await usedAtOf(named), null, 'the chain is not asked again')
+})
+
+test('what another wallet moved under the same number is not accounted for by it', async () => {
+  const { payouts, dropped, named } = await nameDropped()
+  await unprove(named)
+  const other = await world.openWallet(10_000_000n)
+  await insertPayingWallet(world.db, world.chain.chainId, other.refundSigner.address)
+  await world.db.run(
+    sql`update chain_payouts set authorization_nonce = ${`0x${'8'.repeat(64)}`} where id = ${dropped.id}`,
+  )
+  await world.db.run(sql`update chain_payouts set id = ${`${dropped.id}x`} where id = ${dropped.id}`)
+  await other.open({ validSeconds: 3600 }).send(dropped)
+  await world.chain.mine(20)
+  assert.equal((await other.open().send(dropped)).outcome, 'settled')
+  await forget(dropped)
+  assert.match((await nextWaits([dropped, named], payouts)) ?? '', /the node does not find its transaction/)
+})
+
+test('what was named long before the upgrade counts as final, and what was named just now does not', async () => {
+  const text = readFileSync(new URL('../migrations/1170_payouts_named_long_ago.sql', import.meta.url), 'utf8')
+  for (const days of [1, 3]) {
+    const { named } = await nameDropped()
+    await unprove(named)
+    await world.db.run(sql`
+      update chain_payouts set updated_at = now() - ${`${days} days`}::interval where id = ${named.id}`)
+    await world.db.run(raw(text.replace(/^--.*$/gm, '').replace(/;\s*$/, '')))
+    assert.equal((await usedAtOf(named)) !== null, days === 3)
+  }
+})
+
+test('a number whose authorization was cancelled, finally, holds up nothing on nodes that forgot that', async () => {
+  const { open, refundSigner } = await world.openWallet(30_000_000n)
+  await insertPayingWallet(world.db, world.chain.chainId, refundSigner.address)
+  const asked = request(10_000_000n)
+  await open({ validSeconds: 3600 }).send(asked)
+  await world.chain.mine(20)
+  await forget(asked)
+  const waits = () => nextWaits([asked], open())
+  assert.match((await waits()) ?? '', /the node does not find its transaction/)
+  // to a node, cancelled and used are the same, as long as it does not find the transaction
+  await open().resume(asked)
+  await world.db.run(sql`
+    update chain_payouts set status = 'reserved', tx_hash = null, used_at = now(), spent_units = 0 where id = ${asked.id}`)
+  assert.equal(await waits(), null)
+  assert.equal(await world.withdraw(asked), true)
+  assert.equal(await waits(), null)
+})

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import pino from 'pino'
+import { findPayoutHold } from '../src/assembly/chains.ts'
+import { networkFor } from '../src/chain/networks.ts'
+import { agreeAlone } from '../src/chain/payout/agreement.ts'
+import { checkManualTransfer } from '../src/chain/payout/manual-transfer.ts'
+import { openWatchPayout, type PayoutRequest } from '../src/chain/payout/payout.ts'
+import { sql } from '../src/db/db.ts'
+import { claimTransaction, releaseTransaction } from '../src/ledger/claim-queries.ts'
+import { type PayoutWorld, request, startPayoutWorld } from './harness/payout-world.ts'
+
+/* A person names a transaction that the service itself has sent, while it waits. */
+
+let world: PayoutWorld
+before(async () => {
+  world = await startPayoutWorld()
+})
+after(() => world?.stop())
+
+const rowOf = ({ id }: PayoutRequest) =>
+  world.db.one<{ status: string; relayerNonce: bigint | null; presentTxHash: string; words: string }>(
+    sql`select status, relayer_nonce, present_tx_hash, words from chain_payouts where id = ${id}`,
+  )
+
+/** A service with its keys, and what it does while a person names a transaction. */
+async function openNamed() {
+  const { open, relayerSigner, refundSigner } = await world.openWallet(100_000_000n)
+  const network = networkFor({ chainId: world.chain.chainId, usdcAddress: world.chain.usdcAddress })
+  const clock = () => Date.now() + world.aheadMs()
+  const chain = { db: world.db, clock, rpc: world.rpc, agree: agreeAlone(world.rpc), network }
+  const payouts = open({ findNamedHold: findPayoutHold })
+  const watchPayout = openWatchPayout({
+    ...{ ...chain, relayerSigner, log: pino({ level: 'silent' }), findNamedHold: findPayoutHold },
+    ownWallet: refundSigner.address.toLowerCase(),
+  })
+  const claimOf = ({ id: causeId, to: toAddress }: PayoutRequest, txHash: string) => ({
+    ...{ companyId: 'c', network: network.chainId, txHash, causeId, toAddress },
+  })
+  const claim = (asked: PayoutRequest, txHash: string) =>
+    world.db.tx((tx) => claimTransaction(tx, claimOf(asked, txHash)))
+  const release = (asked: PayoutRequest, txHash: string) =>
+    world.db.tx((tx) => releaseTransaction(tx, claimOf(asked, txHash)))
+  const name = async (asked: PayoutRequest, txHash: string) => {
+    await claim(asked, txHash)
+    await assert.rejects(checkManualTransfer({ ...chain, payouts, watchPayout }, asked, txHash), {
+      code: 'VALIDATION_FAILED',
+    })
+    await release(asked, txHash)
+  }
+  const sentBy = () =>
+    world.db.many<{ txHash: string }>(
+      sql`select tx_hash from chain_payout_transactions where signer_address = ${relayerSigner.address.toLowerCase()}`,
+    )
+  return { payouts, watchPayout, claim, release, name, sentBy }
+}
+
+test('a person who names the pending transaction of the service itself changes nothing of it', async () => {
+  const { payouts, name, sentBy } = await openNamed()
+  const [asked, behind] = [request(), request()]
+  for (const one of [asked, behind]) await payouts.send(one)
+  const sent = await rowOf(asked)
+  for (let time = 0; time < 3; time += 1) {
+    await name(asked, sent.presentTxHash)
+    assert.deepEqual(await rowOf(asked), sent)
+    for (const one of [behind, asked]) await payouts.send(one)
+  }
+  assert.equal((await sentBy()).length, 2)
+  await world.chain.mine(20)
+  for (const one of [asked, behind]) assert.equal((await payouts.send(one)).outcome, 'settled')
+})
+
+test('what stayed named after a crash goes on where it is the own transaction, and not where it is a foreign one', async () => {
+  const { payouts, watchPayout, claim, release, sentBy } = await openNamed()
+  const asked = request()
+  await payouts.send(asked)
+  const { presentTxHash, relayerNonce } = await rowOf(asked)
+  await claim(asked, presentTxHash)
+  await world.chain.call('anvil_dropAllTransactions')
+  await watchPayout(asked.id)
+  const { status, relayerNonce: kept, words } = await rowOf(asked)
+  assert.deepEqual([status, kept], ['sent', relayerNonce])
+  assert.equal((await sentBy()).length, 1)
+  assert.notEqual(await world.rpc.call('eth_getTransactionByHash', presentTxHash), null, 'it is submitted again')
+  await watchPayout(asked.id)
+  assert.match((await rowOf(asked)).words, /^It is signed, and only followed now/, words)
+  const foreign = `0x${'7'.repeat(64)}`
+  await claim(asked, foreign)
+  await watchPayout(asked.id)
+  assert.deepEqual((await rowOf(asked)).relayerNonce, null)
+  for (const one of [foreign, presentTxHash]) await release(asked, one)
+  await world.chain.mine(20)
+  assert.equal((await payouts.send(asked)).outcome, 'settled')
+})
