@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { type Dispatcher, request } from 'undici'
 import { buildService, type Service } from '../../src/app.ts'
 import { type Config, loadConfig } from '../../src/config/config.ts'
 import { type Db, openDb, sql } from '../../src/db/db.ts'
@@ -160,14 +161,25 @@ export async function callService<Data>(
   const url = path.startsWith('/') ? `${baseUrl}${path}` : `${baseUrl}/api/next/confirm_conversion/${path}`
   const body = options.raw ?? (options.body === undefined ? undefined : JSON.stringify(options.body))
   const headers = {
+    'user-agent': 'node',
     ...options.as?.headers,
     ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     ...options.headers,
   }
-  const answer = await fetch(url, { method, headers, redirect: 'manual', ...(body === undefined ? {} : { body }) })
-  const text = await answer.text()
-  const json = answer.headers.get('content-type')?.includes('json') && text !== '' ? JSON.parse(text) : {}
-  return { status: answer.status, headers: answer.headers, text, data: json.data, error: json.error }
+  // half of what fetch costs, and tests call thousands of times
+  const answer = await request(url, {
+    method: method as Dispatcher.HttpMethod,
+    headers,
+    ...(body === undefined ? {} : { body }),
+  })
+  const text = await answer.body.text()
+  const answered = new Headers(
+    Object.entries(answer.headers).flatMap(([name, value = []]) =>
+      [value].flat().map((one): [string, string] => [name, one]),
+    ),
+  )
+  const json = answered.get('content-type')?.includes('json') && text !== '' ? JSON.parse(text) : {}
+  return { status: answer.statusCode, headers: answered, text, data: json.data, error: json.error }
 }
 
 /** What comes soon is seen soon, and what takes long is not asked for twenty times a second. */
