@@ -1,14 +1,14 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Db } from '../db/db.ts'
-import { confirmTransfers } from './checked-logs.ts'
 import { listBlocksAt, lockHead } from './deposits/deposit-audit-queries.ts'
 import { askLogs } from './endpoints/ask-logs.ts'
 import type { Endpoint } from './endpoints/endpoint.ts'
 import { type Endpoints, provenEndpoints } from './endpoints/endpoints.ts'
 import { type Hex, RpcError } from './endpoints/rpc.ts'
 import { dropGone } from './gone-transfers.ts'
+import { confirmTransfers } from './hearing/checked-logs.ts'
+import { Outvoted, type Panel } from './hearing/vote.ts'
 import type { Network } from './networks.ts'
-import { Outvoted, type Panel } from './opinions.ts'
 import {
   type Block,
   blockCall,
