@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { pino } from 'pino'
 import { bloomOf } from '../src/chain/bloom.ts'
+import { auditDeposits } from '../src/chain/deposits/deposit-audit.ts'
+import { recordNamedTransaction } from '../src/chain/named-transaction.ts'
 import { TRANSFER_TOPIC, toHex, toTopic } from '../src/chain/transfer-logs.ts'
 import { listTransfersTo } from '../src/chain/transfer-queries.ts'
-import { SECOND } from '../src/kernel/clock.ts'
+import { sql } from '../src/db/db.ts'
+import { MINUTE, SECOND } from '../src/kernel/clock.ts'
 import { forgeBlocks } from './harness/forged-blocks.ts'
 import type { Faults } from './harness/rpc-proxy.ts'
 import { type ScannedChain, startScannedChain } from './harness/scanned-nodes.ts'
@@ -174,3 +178,34 @@ test('where an honest node of two lacks its own newest block, as several behind 
   }
   assert.deepEqual(seen, [], `faults ${nodes.faults()}: ${nodes.alarms().join(' | ')}`)
 })
+
+for (const means of ['the hourly audit', 'the payer who names the transaction'] as const)
+  test(`what the first of three nodes hides from every question, ${means} finds`, async (t) => {
+    await world.chain.mine()
+    const nodes = await world.openNodes(t, 3)
+    const address = (await world.assign()).toLowerCase()
+    // it was read before a second node was asked about every block
+    for (const number of [2, 3]) nodes.proxy(number).faults.status = 503
+    nodes.proxy(1).faults.alter = (asked, result) => {
+      if (asked.method === 'eth_call') return `0x${'0'.repeat(64)}`
+      const isHidden = ['eth_getTransactionReceipt', 'eth_getTransactionByHash'].includes(asked.method)
+      return isHidden ? null : hides(asked, result)
+    }
+    const txHash = await world.chain.pay({ to: address, units: 69n })
+    await nodes.lookOn(2)
+    assert.deepEqual([await world.head(), await world.seen(address)], [await world.chain.blockNumber(), []])
+    for (const number of [2, 3]) nodes.proxy(number).heal()
+    nodes.time.nowMs += MINUTE
+    const { db, network } = world
+    const reader = { db, network, endpoints: nodes.endpoints, log: pino({ level: 'silent' }) }
+    if (means === 'the hourly audit') {
+      await auditDeposits(reader, [address])
+      const open = await db.many(
+        sql`select 1 from deposit_differences where address = ${address} and closed_at is null`,
+      )
+      assert.deepEqual([await world.seen(address), open], [['69 seen'], []])
+    } else {
+      const named = await recordNamedTransaction(reader, { addresses: [address], txHash })
+      assert.deepEqual([await world.seen(address), named.counted], [['69 seen'], true])
+    }
+  })
