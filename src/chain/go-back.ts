@@ -11,7 +11,7 @@ import {
 } from './chain-queries.ts'
 import type { Rpc } from './endpoints/rpc.ts'
 import { isSettled } from './finality.ts'
-import { dropGone } from './gone-transfers.ts'
+import { DEEP_WORDS, dropGone } from './gone-transfers.ts'
 import { findHoldersOfGone } from './hearing/shortened.ts'
 import { confirm } from './hearing/vote.ts'
 import { checkIdentity, earlier, fetchBlock, fetchBlocks, KEPT_BLOCKS, later, type Scan, write } from './scan.ts'
@@ -47,12 +47,17 @@ export async function reconcile(scan: Scan, state: Standing, head: Block): Promi
     throw new ChainDoubt(`the chain of ${who} ends at block ${head.number}, below ${top.number}, which was read`)
   const oldest = stored.at(-1)
   if (!oldest) throw new ChainDoubt(`no block below ${top.number} is remembered`)
-  const ancestor = common?.canonical ?? (await findRead(scan, oldest, head))
-  const disputed = reachable.findLast(({ number }) => number > ancestor.number)
+  const disputed = common ? reachable.findLast(({ number }) => number > common.block.number) : reachable.at(-1)
   await checkIdentity(scan.network, scan.endpoint, state.genesisHash)
   if (!isShortened) await confirmGone(scan, disputed ?? top)
-  await rewind(scan, ancestor, state)
-  if (!common) await dropGone(scan, scan, { addresses: 'all', from: 0n, untilStanding: true })
+  if (common) {
+    await rewind(scan, common.canonical, state)
+    return common.canonical
+  }
+  const ancestor = await findRead(scan, oldest, head)
+  const orphaned = await rewind(scan, ancestor, state)
+  if (orphaned > 0) scan.log.error({ chainId: scan.network.chainId, orphaned }, DEEP_WORDS)
+  await dropGone(scan, scan, { addresses: 'all', from: 0n, untilStanding: true })
   return ancestor
 }
 
@@ -94,9 +99,15 @@ async function findCommon(
 async function findRead(scan: Scan, oldest: BlockId, head: Block): Promise<Block> {
   const { chainId } = scan.network
   const end = earlier(oldest.number, head.number)
-  const which = { chainId, addresses: 'all', from: 0n, below: end, limit: KEPT_BLOCKS } as const
-  const common = await findCommon(scan, await listSeenBlocks(scan.db, which))
-  return common?.canonical ?? fetchBlock(scan, later(0n, end - READ_AGAIN))
+  const which = { chainId, addresses: 'all', from: 0n, limit: KEPT_BLOCKS } as const
+  for (let below = end; ; ) {
+    const seen = await listSeenBlocks(scan.db, { ...which, below })
+    const common = await findCommon(scan, seen)
+    if (common) return common.canonical
+    const last = seen.at(-1)
+    if (!last) return fetchBlock(scan, later(0n, end - READ_AGAIN))
+    below = last.number
+  }
 }
 
 /** The block at a height. @returns undefined if the node does not have it yet */
@@ -116,18 +127,21 @@ async function confirmGone(scan: Scan, { number, hash }: BlockId): Promise<void>
   })
 }
 
-async function rewind(scan: Scan, ancestor: Block, { top, isShortened }: Standing): Promise<void> {
+/** @returns how many transfers are orphaned */
+async function rewind(scan: Scan, ancestor: Block, { top, isShortened }: Standing): Promise<number> {
+  let orphaned = 0
   await write(scan, async (tx, chainId) => {
     await deleteBlocksAbove(tx, chainId, ancestor.number)
     const known = await findBlock(tx, chainId, ancestor.number)
     if (!known) await insertBlocks(tx, chainId, [ancestor], KEPT_BLOCKS)
-    const orphaned = await updateOrphaned(tx, chainId, ancestor.number)
+    orphaned = await updateOrphaned(tx, chainId, ancestor.number)
     await updateHead(tx, chainId, ancestor)
     await reopen(scan, tx, ancestor)
     const depth = (top.number - ancestor.number).toString()
     scan.log.info({ chainId, depth, orphaned }, 'the chain was reorganised')
     if (isShortened) scan.log.error({ chainId, depth, orphaned }, `ALARM: ${SHORTENED_WORDS}`)
   })
+  return orphaned
 }
 
 /** Transfers that stay but are no longer below enough blocks: announces them again until they are final again. */
