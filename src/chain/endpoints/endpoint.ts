@@ -62,6 +62,8 @@ export class Endpoint {
   aheadAlone = false
   /** Its last answer to a vote took long: where the others decide, it is not waited for. */
   slow = false
+  /** It did not have all blocks that it was last asked to confirm: another one is asked first. */
+  short = false
   /** Its token is not checked yet: until then nothing is read from it, even if no other endpoint answers. */
   unproven = false
   /** Blocks queried at once: fewer after each missing answer, one more after each answer. */

@@ -62,6 +62,7 @@ async function askSome(endpoints: readonly Endpoint[], step: Step, hasNext: bool
     const askedMs = performance.now()
     const word = await askOne(one, step)
     one.slow = performance.now() - askedMs >= PATIENCE_MS
+    one.short = word !== null && 'same' in word && word.same !== step.found.at(-1)?.block.number
     if (word) words.push(word)
   }
   const all = Promise.all(endpoints.map(askTimed))
@@ -78,9 +79,9 @@ async function askSome(endpoints: readonly Endpoint[], step: Step, hasNext: bool
   return [...words]
 }
 
-/** The others that are up: quick ones first, and last those that were wrong a moment ago. */
+/** The others that are up: quick and complete ones first, and last those that were wrong a moment ago. */
 export function listOthers({ endpoints, endpoint }: Panel): Endpoint[] {
-  const rank = (one: Endpoint): number => (one.fault() === null ? 0 : 2) + (one.slow ? 1 : 0)
+  const rank = (one: Endpoint): number => (one.fault() === null ? 0 : 2) + (one.slow || one.short ? 1 : 0)
   const others = endpoints.all.filter((one) => one !== endpoint && standingOf(one) === 'current')
   return others.toSorted((left, right) => rank(left) - rank(right))
 }
