@@ -48,14 +48,15 @@ test('two nodes of three that agree go on beside one whose blocks are ahead: a p
   assert.deepEqual([await world.seen(address), await world.trouble()], [['77 seen'], null])
 })
 
-test('of two nodes the one that lags is not read, but holds money up while it answers, with an alarm', async (t) => {
+test('of two nodes the one that lags is not read, but holds up what it lacks while it answers, with an alarm', async (t) => {
   const nodes = await world.openNodes(t, 2)
-  nodes.proxy(1).faults.knowsUpTo = await world.chain.blockNumber()
+  const both = await world.chain.blockNumber()
+  nodes.proxy(1).faults.knowsUpTo = both
   nodes.time.nowMs += 20 * SECOND
   await world.chain.call('evm_increaseTime', 20)
   await world.chain.mine()
   await nodes.lookOn(1)
-  assert.deepEqual([await world.head(), nodes.faults()], [await world.chain.blockNumber(), ['behind', null]])
+  assert.deepEqual([await world.head(), nodes.faults()], [both, ['behind', null]])
   const address = await world.payNew(78n)
   await nodes.lookOn(25)
   assert.deepEqual([await world.seen(address), nodes.alarms()], [[], []])
@@ -153,5 +154,5 @@ test('money that only a node far ahead of our clock shows waits, while the other
   nodes.time.nowMs += 3 * SECOND
   await nodes.lookOn(10)
   assert.deepEqual(await world.seen(address), [])
-  assert.match(nodes.alarms().join(), /the clock here is slow; no payment is read from it/)
+  assert.match(nodes.alarms().join(), /the clock here is slow; nothing is read from it/)
 })

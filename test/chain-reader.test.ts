@@ -87,9 +87,10 @@ test('blocks that all nodes together have no more are taken back after half a mi
   const nodes = await world.openNodes(t, 3)
   const honest = await world.chain.blockNumber()
   nodes.proxy(1).faults.forges = await forgeBlocks(world.chain, { atMs: nodes.time.nowMs - 400 * SECOND, count: 400 })
+  for (const number of [2, 3]) nodes.proxy(number).faults.status = 503
   await nodes.lookOn(2)
   assert.equal(await world.head(), honest + 400n)
-  nodes.proxy(1).heal()
+  for (const number of [1, 2, 3]) nodes.proxy(number).heal()
   const address = await world.payNew(44n)
   await nodes.lookOn(28)
   assert.deepEqual([await world.seen(address), await world.head()], [[], honest + 400n])
@@ -106,11 +107,11 @@ for (const [what, count, fault] of [
     const nodes = await world.openNodes(t, count)
     const honest = await world.chain.blockNumber()
     const forges = await forgeBlocks(world.chain, { atMs: nodes.time.nowMs })
-    nodes.proxy(1).faults.forges = forges
+    for (let number = 1; number <= count; number += 1) nodes.proxy(number).faults.forges = forges
     await nodes.lookOn(1)
     assert.equal(await world.head(), honest + 5n)
     nodes.proxy(1).heal()
-    if (fault === 'holds') nodes.proxy(2).faults.forges = forges
+    if (fault === 'none') assert.equal(count, 1)
     await nodes.lookOn(35)
     assert.deepEqual([await world.head(), await world.trouble()], [honest + 5n, 'doubt'])
   })
@@ -140,9 +141,9 @@ test('two of three nodes take back the blocks that the third one alone still sho
   await world.chain.mine()
   const nodes = await world.openNodes(t, 3)
   nodes.proxy(2).faults.forges = await forgeBlocks(world.chain, { atMs: nodes.time.nowMs - 2000 * SECOND, count: 2000 })
-  nodes.proxy(1).faults.status = 503
+  for (const number of [1, 3]) nodes.proxy(number).faults.status = 503
   await nodes.lookOn(2)
-  nodes.proxy(1).heal()
+  for (const number of [1, 3]) nodes.proxy(number).heal()
   const address = await world.payNew(48n)
   await nodes.lookOn(40)
   assert.deepEqual([await world.seen(address), await world.trouble()], [['48 seen'], null])

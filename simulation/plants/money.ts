@@ -60,13 +60,13 @@ export const MONEY: readonly Plant[] = [
   {
     ...{ name: 'empty-logs-believed', number: 4, story: 'emptyLogs' },
     fault: 'an empty answer is believed although the block’s header shows a transfer',
-    edits: one('src/chain/checked-logs.ts', 'suspicion: suspect(', "suspicion: 'none', unused: suspect("),
+    edits: one('src/chain/hearing/checked-logs.ts', 'suspicion: suspect(', "suspicion: 'none', unused: suspect("),
   },
   {
     ...{ name: 'agreement-outvotes-header', number: 4, story: 'emptyLogs' },
     fault: 'two nodes that both find nothing are believed against the block’s header',
     edits: one(
-      'src/chain/checked-logs.ts',
+      'src/chain/hearing/checked-logs.ts',
       'strong ? fromReceipts(endpoint, filter, block, logs)',
       "strong && block.hash === '' ? fromReceipts(endpoint, filter, block, logs)",
     ),

@@ -3,12 +3,13 @@ import type { Db } from '../db/db.ts'
 import { type BlockId, listBlocks } from './chain-queries.ts'
 import { lockHead } from './deposits/deposit-audit-queries.ts'
 import type { Rpc } from './endpoints/rpc.ts'
+import { confirm, type Panel } from './hearing/vote.ts'
 import type { Network } from './networks.ts'
-import { confirm, type Panel } from './opinions.ts'
 import { blockCall, ChainDoubt, type RpcBlock } from './transfer-logs.ts'
 import { listSeenBlocks, updateGone } from './transfer-queries.ts'
 
 const PAGE = 100
+export const DEEP_WORDS = 'ALARM: recorded transfers left the chain in a very deep reorganisation'
 
 type Place = { db: Db; network: Network; log: FastifyBaseLogger }
 
@@ -44,8 +45,7 @@ export async function dropGone(
     const gone = await findGone(panel, blocks)
     const known = gone.length > 0 ? await drop(db, chainId, { oldest, gone, addresses: which.addresses }) : 0
     dropped += known
-    if (known > 0)
-      log.error({ chainId, known }, 'ALARM: recorded transfers left the chain in a very deep reorganisation')
+    if (known > 0) log.error({ chainId, known }, DEEP_WORDS)
     if (untilStanding && gone.length === 0) return dropped
     below = last.number
   }

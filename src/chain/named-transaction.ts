@@ -4,10 +4,10 @@ import { noticeNative } from './deposits/native-coin.ts'
 import { readTokenNames } from './deposits/token-name.ts'
 import type { Endpoint } from './endpoints/endpoint.ts'
 import { provenEndpoints } from './endpoints/endpoints.ts'
-import type { Rpc } from './endpoints/rpc.ts'
+import { type Rpc, RpcError } from './endpoints/rpc.ts'
 import { confirmationsNeeded, confirmationsOf, isFinal } from './finality.ts'
+import { confirm } from './hearing/vote.ts'
 import { usdcOf } from './networks.ts'
-import { confirm } from './opinions.ts'
 import type { Receipt } from './payout/receipt.ts'
 import { type ChainReader, panelOf, recordMissed } from './rescan.ts'
 import type { Transfer } from './transfer.ts'
@@ -127,6 +127,31 @@ async function isConfirmed(
   }
 }
 
+type Known = { endpoint: Endpoint; receipt: Receipt | null; isWaiting: boolean }
+
+/**
+ * The first endpoint that has the transaction in a block: it is unknown only if all that answer say so.
+ * @throws RpcError when no endpoint answers
+ */
+async function findReceipt(reader: ChainReader, txHash: string): Promise<Known> {
+  let known: Known | undefined
+  let last: unknown
+  for (const endpoint of await provenEndpoints(reader)) {
+    const params = [txHash]
+    const calls = ['eth_getTransactionReceipt', 'eth_getTransactionByHash'].map((method) => ({ method, params }))
+    try {
+      const [receipt = null, sent] = await endpoint.rpc.batch<object | null>(calls)
+      if (receipt) return { endpoint, receipt: receipt as Receipt, isWaiting: false }
+      if (!known?.isWaiting) known = { endpoint, receipt: null, isWaiting: Boolean(sent) }
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error
+      last = error
+    }
+  }
+  if (!known) throw last
+  return known
+}
+
 /**
  * Looks up a transaction that a person names, and records what it pays to these addresses as the scanner would: only
  * from blocks that were read, each proven to be part of the chain.
@@ -141,15 +166,12 @@ export async function recordNamedTransaction(
   const { chainId, name } = network
   const recorded = ofTransaction(await listTransfersTo(db, addresses), chainId, txHash)
   if (recorded.some(({ status }) => status === 'seen')) return describe(reader, recorded)
-  const [endpoint] = await provenEndpoints(reader)
-  if (!endpoint) return verdict(false, false, `${name} does not answer.`)
+  const { endpoint, receipt, isWaiting } = await findReceipt(reader, txHash)
+  if (!receipt)
+    return isWaiting
+      ? waits(`It waits on ${name} for its first block.`)
+      : verdict(false, false, `${name} does not know this transaction.`)
   const { rpc } = endpoint
-  const receipt = await rpc.call<Receipt | null>('eth_getTransactionReceipt', txHash)
-  if (receipt === null) {
-    const waiting = await rpc.call<object | null>('eth_getTransactionByHash', txHash)
-    if (waiting === null) return verdict(false, false, `${name} does not know this transaction.`)
-    return waits(`It waits on ${name} for its first block.`)
-  }
   if (receipt.status !== '0x1') return verdict(true, false, `${name} refused it: it moved nothing.`)
   const head = await findHead(db, chainId)
   if (!head || BigInt(receipt.blockNumber) > head.number)

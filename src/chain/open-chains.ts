@@ -163,7 +163,7 @@ export function openChains(deps: ChainDeps): OpenChain[] {
     const { rpc } = endpoints
     const [refundSigner, relayerSigner] = [openSigner(chain, 'refund'), openSigner(chain, 'relayer')]
     const minUnits = chain.relayMinUnits ?? network.relayMinUnits
-    const agree = openAgree({ endpoints, network, log, clock })
+    const agree = openAgree({ endpoints, network, log })
     const relay = relayerSigner && openRelay({ db, rpc, agree, network, relayerSigner, minUnits, clock, log })
     const paying = { db, rpc, agree, network, clock, log }
     const opened = {

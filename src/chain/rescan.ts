@@ -1,14 +1,14 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Db } from '../db/db.ts'
-import { confirmTransfers } from './checked-logs.ts'
 import { listBlocksAt, lockHead } from './deposits/deposit-audit-queries.ts'
 import { askLogs } from './endpoints/ask-logs.ts'
 import type { Endpoint } from './endpoints/endpoint.ts'
 import { type Endpoints, provenEndpoints } from './endpoints/endpoints.ts'
 import { type Hex, RpcError } from './endpoints/rpc.ts'
 import { dropGone } from './gone-transfers.ts'
+import { confirmTransfers } from './hearing/checked-logs.ts'
+import { Outvoted, type Panel } from './hearing/vote.ts'
 import type { Network } from './networks.ts'
-import { Outvoted, type Panel } from './opinions.ts'
 import {
   type Block,
   blockCall,
@@ -125,26 +125,31 @@ export async function rescan(
   const { db, network, log } = reader
   const filter: LogFilter = { addresses, tokens: tokensOf(network), at: new Date(0) }
   let missed = 0
+  let refused: unknown
+  let read = 0
   for (const endpoint of await provenEndpoints(reader)) {
-    const logs = await readLogRange(endpoint, filter, { from, to })
-    const blocks = await fetchCanonical(endpoint, logs)
-    const standing = logs.filter((one) => blocks.has(one.blockHash))
-    const transfers = await readTransfers(db, { chainId: network.chainId, filter }, standing, blocks)
-    const receivers = new Set(transfers.map(({ toAddress }) => toAddress))
-    const asked = { logs: standing, blocks: [...blocks.values()], receivers }
     const panel = panelOf(reader, endpoint)
     try {
+      const logs = await readLogRange(endpoint, filter, { from, to })
+      const blocks = await fetchCanonical(endpoint, logs)
+      const standing = logs.filter((one) => blocks.has(one.blockHash))
+      const transfers = await readTransfers(db, { chainId: network.chainId, filter }, standing, blocks)
+      const receivers = new Set(transfers.map(({ toAddress }) => toAddress))
       await dropGone(reader, panel, { addresses, from })
-      const halt = await confirmTransfers(panel, filter, asked)
+      const halt = await confirmTransfers(panel, filter, { logs: standing, blocks: [...blocks.values()], receivers })
       if (halt) throw halt.doubt
+      const added = await recordMissed(reader, transfers)
+      if (added > 0) log.error({ chainId: network.chainId, added }, 'ALARM: missed transfers were found and recorded')
+      missed += added
+      read += 1
     } catch (error) {
       if (error instanceof Outvoted) continue
       if (error instanceof ChainDoubt) throw new RpcError('unknown', error.message, null, error)
-      throw error
+      // one that does not keep such old blocks says nothing about them
+      if (!(error instanceof RpcError) || error.kind === 'unknown') throw error
+      refused = error
     }
-    const added = await recordMissed(reader, transfers)
-    if (added > 0) log.error({ chainId: network.chainId, added }, 'ALARM: missed transfers were found and recorded')
-    missed += added
   }
+  if (read === 0 && refused !== undefined) throw refused
   return missed
 }

@@ -16,27 +16,26 @@ import {
 } from './chain-queries.ts'
 import { type Endpoint, ForeignChain } from './endpoints/endpoint.ts'
 import type { Endpoints } from './endpoints/endpoints.ts'
-import { HeadWatch } from './endpoints/head-watch.ts'
 import { NetworkMismatch, prove } from './endpoints/network-check.ts'
 import { RpcError } from './endpoints/rpc.ts'
+import { isTopGone, reconcile } from './go-back.ts'
+import { HeadWatch } from './hearing/head-watch.ts'
+import { Disagreement, LoneVoice, Outvoted } from './hearing/vote.ts'
 import { LogCost } from './log-cost.ts'
 import type { Network } from './networks.ts'
-import { Disagreement, LoneVoice, Outvoted } from './opinions.ts'
 import {
   begin,
   catchUp,
   checkIdentity,
   finish,
   isFarBehind,
-  isTopGone,
   LeaseLost,
   readBlocks,
   readView,
-  reconcile,
   type Scan,
   type View,
 } from './scan.ts'
-import { type Block, ChainDoubt, ReaderDoubt } from './transfer-logs.ts'
+import { type Block, ChainDoubt, LackingTip, ReaderDoubt } from './transfer-logs.ts'
 
 export type ScannerOptions = {
   db: Db
@@ -75,7 +74,8 @@ const newsOf = ({ head, safe, finalized }: View): string => [head.hash, safe?.ha
 
 /** An endpoint does not have a block yet; none says that what was read before it is wrong. */
 const isWaiting = (error: unknown): boolean =>
-  error instanceof ChainDoubt && ![ReaderDoubt, Outvoted, Disagreement].some((kind) => error instanceof kind)
+  error instanceof LackingTip ||
+  (error instanceof ChainDoubt && ![ReaderDoubt, Outvoted, Disagreement].some((kind) => error instanceof kind))
 
 /** In-memory state of one scanner; everything that must outlive it is in the database. */
 class Reader {
@@ -90,7 +90,8 @@ class Reader {
   private genesisHash: string | null = null
   /** As recorded at the last claim of the lease; null without it. */
   private trouble: ChainTrouble | null = null
-  private disagreedMs: number | null = null
+  /** Since when endpoints contradict each other, and about which block, if that is known. */
+  private disagreed: { sinceMs: number; at: bigint | null } | null = null
   /** Since when looks have ended in doubt and nothing was read. */
   private doubtedMs: number | null = null
   /** Since when every look has found the chain to end below our top. */
@@ -104,8 +105,7 @@ class Reader {
   constructor(base: Base, clock: Clock) {
     this.base = base
     this.clock = clock
-    const onForeign = (one: Endpoint, words: string): void => this.noteForeign(one, words)
-    this.heads = new HeadWatch({ ...base, clock, onForeign })
+    this.heads = new HeadWatch({ ...base, clock, onForeign: (one, words) => this.noteForeign(one, words) })
   }
 
   /** Scans through the first trusted endpoint; if that proves wrong, or does not fit together, the next takes over. */
@@ -135,8 +135,9 @@ class Reader {
   }
 
   /** Another endpoint reads on where these do not. For a moment they may have changed chains; then they are wrong. */
-  private setAside(odd: ReadonlyMap<Endpoint, ReaderDoubt>): void {
+  private setAside(doubted: ReadonlyMap<Endpoint, ReaderDoubt>): void {
     const now = this.clock()
+    const odd = new Map([...doubted].filter(([, doubt]) => !(doubt instanceof LackingTip)))
     this.oddMs = new Map([...odd.keys()].map((one) => [one, Math.min(this.oddMs.get(one) ?? now, now)]))
     for (const [endpoint, { message }] of odd) {
       if (now - (this.oddMs.get(endpoint) ?? now) >= DISAGREED_MS)
@@ -220,10 +221,11 @@ class Reader {
     await updateTrouble(db, { chainId, owner, trouble })
     this.trouble = trouble
     if (trouble === null) log.info({ chainId }, 'the chain is read again')
-    else if (doubt instanceof LoneVoice)
-      log.error({ chainId, trouble }, `ALARM: the chain is not read on: ${doubt.message}`)
-    else if (doubt) log.warn({ chainId, trouble }, `the chain is not read on: ${doubt.message}`)
-    else log.error({ chainId, trouble }, 'ALARM: the chain is not read; recorded transfers are kept')
+    else {
+      const why = doubt ? ` on: ${doubt.message}` : '; recorded transfers are kept'
+      const isAlarm = !doubt || doubt instanceof Disagreement || doubt instanceof LoneVoice
+      log[isAlarm ? 'error' : 'warn']({ chainId, trouble }, `${isAlarm ? 'ALARM: ' : ''}the chain is not read${why}`)
+    }
   }
 
   /** Brings the tables up to the node's newest block. @returns whether anything changed */
@@ -233,6 +235,7 @@ class Reader {
       ...base,
       endpoint,
       rpc: endpoint.rpc,
+      heads: this.heads,
       onOutvoted: (one, words) => this.exclude(one, 'outvoted', `the endpoint is contradicted about ${words}`),
     }
     const view = await readView(scan)
@@ -265,8 +268,8 @@ class Reader {
     const known = number === null || hash === null ? undefined : { number, hash }
     const start = known ?? (await begin(scan, view.head))
     const isAtHead = await this.walk(scan, start, view.head).catch(async (error: unknown) => {
-      // one that lags by a few blocks holds up those, and not that earlier ones become final
-      if (this.reached && isWaiting(error)) await finish(scan, { ...view, head: this.reached })
+      // one that lags holds up the blocks that it lacks, and not that earlier ones become final
+      if (isWaiting(error)) await finish(scan, { ...view, head: this.reached ?? start })
       throw error
     })
     if (!isAtHead) return false
@@ -303,7 +306,7 @@ class Reader {
       const next = grown
         ? await (isFarBehind(top, head) ? catchUp(scan, top, head) : readBlocks(scan, top, head))
         : undefined
-      if (next && next.hash !== top.hash) await this.noteProgress()
+      if (next && next.hash !== top.hash) await this.noteProgress(next)
       top = next ?? (await this.goBack(scan, top, head))
       this.reached = top.hash === start.hash ? null : top
     }
@@ -318,10 +321,12 @@ class Reader {
     return reconcile(scan, { top, genesisHash: this.genesisHash, isShortened }, head)
   }
 
-  /** A doubt holds until the chain is read on; that its head is not reached yet is none. */
-  private async noteProgress(): Promise<void> {
+  /** A doubt holds until the chain is read on past it; that its head is not reached yet is none. */
+  private async noteProgress({ number }: BlockId): Promise<void> {
     this.forgetHalt()
-    if (this.trouble === 'doubt') await this.note(null)
+    if (this.disagreed?.at != null && number < this.disagreed.at) return
+    this.forgetDoubts()
+    if (this.trouble === 'doubt' || this.trouble === 'disagreement') await this.note(null)
   }
 
   /** Records a doubt that only another scan, or a person, can settle. */
@@ -329,13 +334,13 @@ class Reader {
     const now = this.clock()
     this.doubtedMs = Math.min(this.doubtedMs ?? now, now)
     if (doubt instanceof Disagreement) {
-      this.disagreedMs = Math.min(this.disagreedMs ?? now, now)
-      if (now - this.disagreedMs >= DISAGREED_MS) await this.note('disagreement')
+      this.disagreed = { sinceMs: Math.min(this.disagreed?.sinceMs ?? now, now), at: doubt.at }
+      if (now - this.disagreed.sinceMs >= DISAGREED_MS) await this.note('disagreement', doubt)
     } else if (this.trouble === null && now - this.doubtedMs >= DOUBTED_MS) await this.note('doubt', doubt)
   }
 
   private forgetDoubts(): void {
-    this.disagreedMs = null
+    this.disagreed = null
     this.forgetHalt()
   }
 

@@ -18,7 +18,15 @@ export class ChainDoubt extends Error {
 
 /** What one endpoint says does not fit together, or not with the blocks we have: another one may read on. */
 export class ReaderDoubt extends ChainDoubt {
-  override readonly name = 'ReaderDoubt'
+  override readonly name: string = 'ReaderDoubt'
+}
+
+/**
+ * It does not have the newest block that it named itself, as where several nodes stand behind one address: another one
+ * may read on, and nothing is wrong with this one.
+ */
+export class LackingTip extends ReaderDoubt {
+  override readonly name = 'LackingTip'
 }
 
 export const toBlock = (block: RpcBlock): Block => ({

@@ -32,7 +32,7 @@ export async function withNodes<Result>(
   const endpoints = openEndpoints(network, rpcs, { clock })
   try {
     await checkEndpoints({ endpoints, network }, log)
-    const agree = openAgree({ endpoints, network, log, clock })
+    const agree = openAgree({ endpoints, network, log })
     return await work({ proxies, endpoints, network, options: { rpc: endpoints.rpc, agree } })
   } finally {
     await Promise.all([...rpcs.map((one) => one.close()), ...proxies.map((one) => one.stop())])

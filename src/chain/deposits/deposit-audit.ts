@@ -1,7 +1,7 @@
 import { HOUR } from '../../kernel/clock.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
 import { provenEndpoints } from '../endpoints/endpoints.ts'
-import { type Hex, type Rpc, toWord } from '../endpoints/rpc.ts'
+import { type Hex, type Rpc, RpcError, toWord } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import { balanceCall } from '../payout/usdc-token.ts'
 import { type ChainReader, listOutgoing, rescan } from '../rescan.ts'
@@ -58,26 +58,55 @@ async function readOutflows(
 
 const remainder = ({ units, outflowUnits }: RecordedDeposit): bigint => units - outflowUnits
 
+/** What two endpoints say of the balances, or one where no other answers; the first is asked for more. */
+type Balances = { endpoints: readonly Endpoint[]; of(index: number): bigint[] }
+
+/** One that answers is enough: another one may not know so old a state any more. @throws RpcError if none answers */
+async function askBalances(
+  { network }: Pick<ChainReader, 'network'>,
+  endpoints: readonly Endpoint[],
+  { blockHash, addresses }: { blockHash: string; addresses: readonly string[] },
+): Promise<Balances> {
+  const asked = await Promise.allSettled(
+    endpoints.map(({ rpc }) => readBalances(rpc, { network, blockHash }, addresses)),
+  )
+  const answers = asked.flatMap((one, index) => {
+    const endpoint = endpoints[index]
+    return one.status === 'fulfilled' && endpoint ? [{ endpoint, balances: one.value }] : []
+  })
+  const failed = asked.find((one) => one.status === 'rejected' && (answers.length === 0 || !isRpcError(one.reason)))
+  if (failed?.status === 'rejected') throw failed.reason
+  const of = (index: number): bigint[] => answers.map(({ balances }) => balances[index] ?? 0n)
+  return { endpoints: answers.map(({ endpoint }) => endpoint), of }
+}
+
+const isRpcError = (error: unknown): boolean => error instanceof RpcError
+
 /** Explains addresses whose balance differs: reads incoming and outgoing transfers again. */
 async function explain(
   reader: ChainReader,
-  endpoint: Endpoint,
+  endpoints: readonly Endpoint[],
   { deposits, head }: { deposits: readonly RecordedDeposit[]; head: { number: bigint; hash: string } },
 ): Promise<void> {
   const { db, network, log } = reader
   const { chainId, usdcAddress: token } = network
+  const [endpoint] = endpoints
+  if (!endpoint) return
   const oldest = Math.min(...deposits.map(({ createdAt }) => createdAt.getTime()))
   const from = await findBlockBefore(endpoint.rpc, new Date(oldest - CLOCK_MARGIN_MS), head.number)
   const addresses = deposits.map(({ address }) => address)
   await rescan(reader, { addresses, from, to: head.number })
   const outflows = await readOutflows(reader, endpoint, { deposits, from, to: head.number })
   const again = await readRecordedDeposits(db, { chainId, token, addresses })
-  const balances = await readBalances(endpoint.rpc, { network, blockHash: head.hash }, addresses)
+  const balances = await askBalances(reader, endpoints, { blockHash: head.hash, addresses })
   for (const [index, address] of addresses.entries()) {
     const recordedUnits = again?.deposits.find((one) => one.address === address)?.units ?? 0n
     const outflowUnits = outflows.get(address) ?? 0n
-    const balanceUnits = balances[index] ?? 0n
-    const explained = balanceUnits === recordedUnits - outflowUnits
+    const due = recordedUnits - outflowUnits
+    // what two endpoints confirmed was recorded: one that says the same of the balance explains it
+    const [first = 0n, ...more] = balances.of(index)
+    const balanceUnits = more.find((units) => units === due) ?? first
+    const explained = balanceUnits === due
     const finding: DepositFinding = {
       ...{ chainId, address, balanceUnits, recordedUnits, outflowUnits, explained },
       blockNumber: head.number,
@@ -85,6 +114,11 @@ async function explain(
     await upsertDepositFinding(db, finding)
     const known = deposits[index]?.differed
     if (!explained && !known) log.error(inText(finding), 'ALARM: a deposit balance differs from the recorded transfers')
+    else if (new Set(balances.of(index)).size > 1)
+      log.error(
+        { chainId, address, balances: balances.of(index).map(String) },
+        `ALARM: endpoints ${balances.endpoints.map(({ number }) => number).join(' and ')} show different balances`,
+      )
   }
 }
 
@@ -105,11 +139,13 @@ export async function auditDeposits(reader: ChainReader, addresses: readonly str
     const recorded = await readRecordedDeposits(db, { chainId, token, addresses: addresses.slice(start, start + PAGE) })
     if (!recorded) continue
     const { deposits, head } = recorded
-    const [endpoint] = await provenEndpoints(reader)
-    if (!endpoint) continue
+    // one alone may hide what it hid when the blocks were read
+    const asked = (await provenEndpoints(reader)).slice(0, 2)
     const list = deposits.map(({ address }) => address)
-    const balances = await readBalances(endpoint.rpc, { network, blockHash: head.hash }, list)
-    const differing = deposits.filter((deposit, index) => balances[index] !== remainder(deposit))
+    const balances = await askBalances(reader, asked, { blockHash: head.hash, addresses: list })
+    const isEven = (deposit: RecordedDeposit, index: number): boolean =>
+      balances.of(index).every((units) => units === remainder(deposit))
+    const differing = deposits.filter((deposit, index) => !isEven(deposit, index))
     const even = deposits.filter((deposit) => !differing.includes(deposit) && deposit.differed)
     if (even.length > 0)
       await updateDifferencesClosed(
@@ -117,7 +153,7 @@ export async function auditDeposits(reader: ChainReader, addresses: readonly str
         chainId,
         even.map(({ address }) => address),
       )
-    if (differing.length > 0) await explain(reader, endpoint, { deposits: differing, head })
+    if (differing.length > 0) await explain(reader, asked, { deposits: differing, head })
   }
 }
 

@@ -1,4 +1,4 @@
-import { type LogFilter, type LogRange, logsCalls, type RpcLog } from '../transfer-logs.ts'
+import { type LogFilter, type LogRange, logsCalls, type RpcLog, toHex } from '../transfer-logs.ts'
 import type { Endpoint } from './endpoint.ts'
 import { type RpcCall, RpcError } from './rpc.ts'
 
@@ -52,4 +52,36 @@ export async function askLogs(endpoint: Endpoint, filter: LogFilter, places: rea
     endpoint,
     places.flatMap((place) => logsCalls(filter, place, length)),
   )
+}
+
+/** A node that takes fewer blocks in a range is asked about each block by its hash instead. */
+const MIN_SPAN = 8n
+
+/**
+ * Logs of consecutive blocks, and the answers to more calls, all in one request where the node's limits allow it. They
+ * are in this order, so that what the later ones show is at least as new.
+ * @throws RpcError
+ */
+export async function askRange<Answer>(
+  endpoint: Endpoint,
+  { filter, from, to }: { filter: LogFilter; from: bigint; to: bigint },
+  more: readonly RpcCall[],
+): Promise<{ logs: RpcLog[]; answers: Answer[] }> {
+  const { blockSpan, topicCount } = endpoint.limits
+  const parts: LogRange[] = []
+  for (let start = from; start <= to; start += blockSpan) {
+    const end = start + blockSpan - 1n < to ? start + blockSpan - 1n : to
+    parts.push({ fromBlock: toHex(start), toBlock: toHex(end) })
+  }
+  const asked = filter.addresses.length === 0 ? [] : parts.flatMap((part) => logsCalls(filter, part, topicCount))
+  try {
+    const answers = await endpoint.rpc.batch<unknown>([...asked, ...more])
+    const logs = answers.slice(0, asked.length) as RpcLog[][]
+    return { logs: logs.flat(), answers: answers.slice(asked.length) as Answer[] }
+  } catch (error) {
+    const span = to - from + 1n < blockSpan ? to - from + 1n : blockSpan
+    if (!(error instanceof RpcError) || error.kind !== 'definite' || span <= MIN_SPAN) throw error
+    endpoint.learn({ blockSpan: span / 2n })
+    return askRange(endpoint, { filter, from, to }, more)
+  }
 }

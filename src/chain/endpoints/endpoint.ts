@@ -18,9 +18,10 @@ const FIRST_LIMITS: EndpointLimits = {
 }
 
 /**
- * Why an endpoint is not used. `down`: its last call failed. `behind`: others have newer blocks. `foreign`: it served
+ * Why an endpoint is not read. `down`: its last call failed. `behind`: others have newer blocks. `foreign`: it served
  * another chain less than a minute ago. `outvoted`: others, or its own block headers, contradict it, or its blocks are
- * from the future. `unproven`: it has not shown yet that its token is USDC.
+ * from the future. `unproven`: it has not shown yet that its token is USDC. Whether it is heard is another question:
+ * `hearing/standing.ts`.
  */
 export type EndpointFault = 'down' | 'behind' | 'foreign' | 'outvoted' | 'unproven'
 
@@ -61,6 +62,8 @@ export class Endpoint {
   aheadAlone = false
   /** Its last answer to a vote took long: where the others decide, it is not waited for. */
   slow = false
+  /** It did not have all blocks that it was last asked to confirm: another one is asked first. */
+  short = false
   /** Its token is not checked yet: until then nothing is read from it, even if no other endpoint answers. */
   unproven = false
   /** Blocks queried at once: fewer after each missing answer, one more after each answer. */
@@ -96,18 +99,33 @@ export class Endpoint {
   }
 
   fault(): EndpointFault | null {
-    const now = this.#clock()
-    if (this.#wrong) {
-      const { fault, rightSince } = this.#wrong
-      // a clock that was set back begins it again
-      if (rightSince !== null) this.#wrong.rightSince = Math.min(rightSince, now)
-      if (rightSince === null || now - rightSince < PROBATION_MS) return fault
-      this.#wrong = null
-    }
+    const wrong = this.#wrongNow()
+    if (wrong) return wrong
     if (this.early) return 'outvoted'
     if (this.unproven) return 'unproven'
-    if (isRecent(this.#paused.atMs, this.#paused.forMs, now)) return 'down'
+    if (this.paused) return 'down'
     return this.behind ? 'behind' : null
+  }
+
+  #wrongNow(): 'foreign' | 'outvoted' | null {
+    if (!this.#wrong) return null
+    const now = this.#clock()
+    const { fault, rightSince } = this.#wrong
+    // a clock that was set back begins it again
+    if (rightSince !== null) this.#wrong.rightSince = Math.min(rightSince, now)
+    if (rightSince === null || now - rightSince < PROBATION_MS) return fault
+    this.#wrong = null
+    return null
+  }
+
+  /** It served another chain less than a minute ago. */
+  get foreign(): boolean {
+    return this.#wrongNow() === 'foreign'
+  }
+
+  /** Its last call failed: it is left alone for a while. */
+  get paused(): boolean {
+    return isRecent(this.#paused.atMs, this.#paused.forMs, this.#clock())
   }
 
   /** It does not have a block that it is asked about. @returns whether it has had time enough to get it */

@@ -1,13 +1,11 @@
-import { type Clock, SECOND } from '../../kernel/clock.ts'
-import { STALE_MS } from '../endpoints/compare-heads.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
 import { provenEndpoints } from '../endpoints/endpoints.ts'
 import { isReverted, type Rpc, RpcError } from '../endpoints/rpc.ts'
+import { confirm, Outvoted } from '../hearing/vote.ts'
 import type { Network } from '../networks.ts'
-import { confirm, Outvoted } from '../opinions.ts'
 import { type ChainReader, panelOf } from '../rescan.ts'
 import { blockCall, ChainDoubt } from '../transfer-logs.ts'
-import { type ChainView, readChainView, readNewestBlock } from './payout-view.ts'
+import { type ChainView, readChainView } from './payout-view.ts'
 
 /** A block that an answer rests on. */
 export type AnsweredBlock = { number: bigint; hash: string }
@@ -44,51 +42,52 @@ async function endsBefore(endpoint: Endpoint, { number, hash }: AnsweredBlock): 
   return ['foreign', 'unproven'].includes(endpoint.fault() ?? '') || !newest || BigInt(newest.number) < number
 }
 
-const isExcluded = (endpoint: Endpoint): boolean => ['behind', 'down', 'outvoted'].includes(endpoint.fault() ?? '')
-
-export function openAgree(reader: Pick<ChainReader, 'endpoints' | 'network' | 'log'> & { clock?: Clock }): Agree {
-  const { clock = Date.now } = reader
-  // asked anew: heads are compared only where the chain is read
-  const isStale = async (rpc: Rpc) => Number((await readNewestBlock(rpc)).timestamp) * SECOND < clock() - STALE_MS
-
-  /**
-   * What another endpoint says about an answer; undefined while it cannot know. An excluded one may have been excluded
-   * because the one in use lies: we wait for it too, or the liar would be believed alone.
-   */
+export function openAgree(reader: Pick<ChainReader, 'endpoints' | 'network' | 'log'>): Agree {
+  /** What another endpoint says about an answer; undefined while it cannot know: its chain has not come so far. */
   async function hear<Answer>(question: AgreeQuestion<Answer>, own: Answer, endpoint: Endpoint) {
     const { look, keyOf, blockOf, isEarlier } = question
-    const { rpc } = endpoint
-    // before it answers, which ends a pause
-    const isOut = isExcluded(endpoint)
     const block = blockOf?.(own) ?? null
     // first, so that what it says is said of a chain with this block
     const isBehind = block !== null && (await endsBefore(endpoint, block))
-    const theirs = await look(rpc)
+    const theirs = await look(endpoint.rpc)
     const isSame = keyOf(theirs, own) === keyOf(own, own)
-    if (!isEarlier?.(theirs, own) && (isSame || !isBehind)) return theirs
-    if (isOut && !(await isStale(rpc))) throw new ChainDoubt(`endpoint ${endpoint.number} does not have the block yet`)
-    return undefined
+    return !isEarlier?.(theirs, own) && (isSame || !isBehind) ? theirs : undefined
   }
 
-  return async (question) => {
-    const { look, keyOf, subject, isHarmless } = question
+  /** @throws Outvoted, RpcError where another endpoint may say more; ChainDoubt */
+  async function askThrough<Answer>(question: AgreeQuestion<Answer>, endpoint: Endpoint, own: Answer): Promise<void> {
+    const { keyOf, subject } = question
+    await confirm(panelOf(reader, endpoint), {
+      ...{ own, subject, isMoney: true },
+      ask: (_rpc: Rpc, other: Endpoint) => hear(question, own, other),
+      keyOf: (answer) => keyOf(answer, own),
+    })
+  }
+
+  return async <Answer>(question: AgreeQuestion<Answer>) => {
+    const { look, isHarmless, isEarlier } = question
+    let harmless: { answer: Answer } | undefined
     let last: unknown
     for (const endpoint of await provenEndpoints(reader)) {
       try {
         const own = await look(endpoint.rpc)
-        if (isHarmless?.(own)) return own
-        const ask = (_rpc: Rpc, other: Endpoint) => hear(question, own, other)
-        await confirm(panelOf(reader, endpoint), {
-          ...{ own, ask, subject, isMoney: true },
-          keyOf: (answer) => keyOf(answer, own),
-        })
+        if (isHarmless?.(own)) {
+          // it may stand still: where more than half see more, that counts
+          harmless ??= { answer: own }
+          if (isEarlier) continue
+          return own
+        }
+        await askThrough(question, endpoint, own)
         return own
       } catch (error) {
         const isRefusal = error instanceof RpcError && error.kind === 'definite' && isReverted(error)
+        const isDoubt = error instanceof ChainDoubt && !(error instanceof Outvoted)
+        if (isDoubt && harmless) return harmless.answer
         if (isRefusal || !(error instanceof Outvoted || error instanceof RpcError)) throw error
         last = error
       }
     }
+    if (harmless) return harmless.answer
     throw last
   }
 }

@@ -1,5 +1,5 @@
 import { HOUR, MINUTE, SECOND } from '../../kernel/clock.ts'
-import type { Endpoint } from './endpoint.ts'
+import type { Endpoint } from '../endpoints/endpoint.ts'
 
 /** An endpoint is behind if its newest block is this much older than what others, or another and our clock, say. */
 const BEHIND_MS = 15 * SECOND
@@ -39,9 +39,12 @@ export function compareHeads(heads: readonly HeadTime[], nowMs: number): { early
   )
   const measures = proven.filter(({ endpoint }) => !early.includes(endpoint)).map(({ at }) => at)
   const measure = measureOf(measures, nowMs)
+  const isOld = (at: number): boolean => nowMs - at > STALE_MS
+  const fresh = measures.filter((at) => !isOld(at)).length
   for (const { endpoint, at } of known) {
     endpoint.behind = measure !== undefined && measure - at > BEHIND_MS
-    endpoint.stale = Number.isFinite(at) && nowMs - at > STALE_MS
+    // a chain may stand still for hours: of three or more, one that goes on alone does not silence the others
+    endpoint.stale = Number.isFinite(at) && isOld(at) && (measures.length < 3 || fresh > 1)
   }
   const news = { early: early.filter((one) => !one.early), aheadAlone: aheadAlone.filter((one) => !one.aheadAlone) }
   for (const { endpoint } of proven) {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { HOUR, MINUTE, SECOND } from '../../kernel/clock.ts'
+import { openEndpoints } from '../endpoints/endpoints.ts'
+import type { Rpc } from '../endpoints/rpc.ts'
 import { compareHeads } from './compare-heads.ts'
-import { openEndpoints } from './endpoints.ts'
-import type { Rpc } from './rpc.ts'
 
 const NOW = 1_800_000_000_000
 const silent: Rpc = { call: () => Promise.reject(), batch: () => Promise.reject(), close: async () => {} }

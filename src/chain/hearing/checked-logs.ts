@@ -1,8 +1,6 @@
-import { suspect } from './bloom.ts'
-import { askLogs, receiversIn } from './endpoints/ask-logs.ts'
-import type { Endpoint } from './endpoints/endpoint.ts'
-import type { RpcCall } from './endpoints/rpc.ts'
-import { confirmLogs, type Halt, type Panel, readAllLogs, toDoubt } from './opinions.ts'
+import { suspect } from '../bloom.ts'
+import { askLogs } from '../endpoints/ask-logs.ts'
+import type { Endpoint } from '../endpoints/endpoint.ts'
 import {
   type Block,
   ChainDoubt,
@@ -13,7 +11,11 @@ import {
   TRANSFER_TOPIC,
   toHex,
   toTopic,
-} from './transfer-logs.ts'
+} from '../transfer-logs.ts'
+import { confirmLogs, type Halt, keyOfLogs, toDoubt } from './logs-vote.ts'
+import { readAllLogs } from './receipts.ts'
+import { confirmStep, type Found, listOthers, type Step } from './second-word.ts'
+import type { Panel } from './vote.ts'
 
 /** Concurrent block queries. One at a time, a chain with full blooms grows faster than it is read. */
 const AT_ONCE = 8
@@ -38,34 +40,20 @@ function matches(filter: LogFilter): (log: RpcLog) => boolean {
     (receivers === null || receivers.has(topics[2]?.toLowerCase() ?? ''))
 }
 
-export type Found = { block: Block; logs: readonly RpcLog[] }
-
 type Doubted = Found & { strong: boolean }
 /** Blocks before the halt, with logs that fit their headers. */
 type Checked = { found: readonly Found[]; halt: Halt | undefined }
 
 /**
- * For blocks whose headers indicate transfers that the answers lack: asks another endpoint, or this one with a
- * different query. Where the header is strong evidence, the block's receipts decide. Endpoints that agree do not
- * outvote such a header: behind one provider's name, all may read the same lagging index of logs. At the first block
- * for which no answer matches the header it halts: that one is read again later.
+ * For blocks whose headers indicate transfers that the answers lack. Where the header is strong evidence, the block's
+ * receipts decide, also where several endpoints agree: behind one provider's name, all may read the same lagging index
+ * of logs. An endpoint that is alone is asked in another way before. At the first block for which no answer matches
+ * the header it halts: that one is read again later.
  */
 async function readAgain(panel: Panel, filter: LogFilter, doubted: readonly Doubted[]): Promise<Checked> {
-  const { endpoints, endpoint } = panel
-  const others = endpoints.usable().filter((other) => other !== endpoint)
-  if (others.length > 0) {
-    const questions = doubted.flatMap(({ block, logs }) =>
-      logsCalls(filter, { blockHash: block.hash }, filter.addresses.length).map((call) => {
-        return { block, logs: logs.filter(isAnswerOf(call)), call }
-      }),
-    )
-    const halt = await confirmLogs(panel, questions)
-    const agreed = doubted.filter(({ block }) => !halt || block.number < halt.at)
-    const checked = await readEach(agreed, ({ block, logs, strong }) =>
-      strong ? fromReceipts(endpoint, filter, block, logs) : logs,
-    )
-    return { found: checked.found, halt: checked.halt ?? halt }
-  }
+  const { endpoint } = panel
+  if (listOthers(panel).length > 0)
+    return readEach(doubted, ({ block, logs, strong }) => (strong ? fromReceipts(endpoint, filter, block, logs) : logs))
   const ranges = doubted.map(({ block }) => ({ fromBlock: toHex(block.number), toBlock: toHex(block.number) }))
   const answers = await askLogs(endpoint, filter, ranges)
   const second = new Map(doubted.map(({ block }, index) => [block, answers[index] ?? []]))
@@ -110,46 +98,67 @@ async function fromReceipts(
   return all.filter(matches(filter))
 }
 
-/** Whether the call's receiver filter includes a log. */
-function isAnswerOf(call: RpcCall): (log: RpcLog) => boolean {
-  const receivers = receiversIn(call)
-  if (!receivers) return () => true
-  const wanted = new Set(receivers)
-  return (log) => wanted.has(log.topics[2]?.toLowerCase() ?? '')
+/** @throws ReaderDoubt if a log is in another block than the one it was asked about */
+function checkPlaces(found: readonly Found[]): void {
+  for (const { block, logs } of found)
+    for (const log of logs)
+      if (log.blockHash !== block.hash)
+        throw new ReaderDoubt(`a log of ${log.transactionHash} is in an unexpected block`)
 }
 
+/** The first of two halts. */
+const firstOf = (one: Halt | undefined, other: Halt | undefined): Halt | undefined =>
+  one && other ? (one.at <= other.at ? one : other) : (one ?? other)
+
+const upTo = (found: readonly Found[], halt: Halt | undefined): readonly Found[] =>
+  found.filter(({ block }) => !halt || block.number < halt.at)
+
 /**
- * Checks the logs of consecutive blocks against the headers.
+ * Checks consecutive blocks and their logs with the other endpoints, and against the headers.
  * @returns the blocks before the halt, each with all its requested logs
- * @throws Outvoted, RpcError; ReaderDoubt if a log is in another block than the one it was asked about
+ * @throws Outvoted, RpcError, ReaderDoubt
  */
-export async function checkAgainstHeaders(panel: Panel, filter: LogFilter, found: readonly Found[]): Promise<Checked> {
-  if (filter.addresses.length === 0) return { found, halt: undefined }
+export async function checkStep(panel: Panel, step: Step): Promise<Checked> {
+  const { filter, found } = step
+  checkPlaces(found)
+  const unconfirmed = await confirmStep(panel, step)
+  const confirmed = upTo(found, unconfirmed)
+  if (filter.addresses.length === 0) return { found: confirmed, halt: unconfirmed }
   const receivers = receiversOf(filter)
-  const judged = found.map(({ block, logs }) => {
+  const judged = confirmed.map(({ block, logs }) => {
     const asked = { tokens: filter.tokens.keys(), topic: TRANSFER_TOPIC, receivers }
     return { block, logs, suspicion: suspect(block.logsBloom, asked, logs) }
   })
   const trusted = judged.filter(({ suspicion }) => suspicion === 'none')
-  const doubted = judged.filter(({ suspicion }) => suspicion !== 'none')
-  const again = doubted.map(({ block, logs, suspicion }) => ({ block, logs, strong: suspicion === 'strong' }))
-  const { found: read, halt } = await readAgain(panel, filter, again)
-  const checked = [...trusted, ...read].filter(({ block }) => !halt || block.number < halt.at)
-  for (const { block, logs } of checked)
-    for (const log of logs)
-      if (log.blockHash !== block.hash)
-        throw new ReaderDoubt(`a log of ${log.transactionHash} is in an unexpected block`)
-  return { found: checked, halt }
+  const doubted = judged
+    .filter(({ suspicion }) => suspicion !== 'none')
+    .map(({ block, logs, suspicion }) => ({ block, logs, strong: suspicion === 'strong' }))
+  const again = await readAgain(panel, filter, doubted)
+  checkPlaces(again.found)
+  // what only the receipts of one endpoint show, the others have not confirmed
+  const agreed = new Map(doubted.map(({ block, logs }) => [block, keyOfLogs(logs)]))
+  const more = again.found.filter(({ block, logs }) => keyOfLogs(logs) !== agreed.get(block))
+  const denied = await confirmTransfers(panel, filter, {
+    logs: more.flatMap(({ logs }) => logs),
+    blocks: more.map(({ block }) => block),
+  })
+  const halt = firstOf(unconfirmed, firstOf(again.halt, denied))
+  return { found: upTo([...trusted, ...again.found], halt), halt }
 }
 
-/** Confirms every transfer with another endpoint before it is recorded. @returns where it halts @throws Outvoted */
+/**
+ * Confirms every transfer with the other endpoints before it is recorded.
+ * @param receivers only transfers to these addresses; absent: all
+ * @returns where it halts
+ * @throws Outvoted
+ */
 export async function confirmTransfers(
   panel: Panel,
   filter: LogFilter,
-  { logs, blocks, receivers }: { logs: readonly RpcLog[]; blocks: readonly Block[]; receivers: ReadonlySet<string> },
+  { logs, blocks, receivers }: { logs: readonly RpcLog[]; blocks: readonly Block[]; receivers?: ReadonlySet<string> },
 ): Promise<Halt | undefined> {
-  const topics = new Set([...receivers].map(toTopic))
-  const mine = logs.filter((log) => topics.has(log.topics[2]?.toLowerCase() ?? ''))
+  const topics = receivers && new Set([...receivers].map(toTopic))
+  const mine = logs.filter((log) => !topics || topics.has(log.topics[2]?.toLowerCase() ?? ''))
   const byBlock = Map.groupBy(mine, ({ blockHash }) => blockHash)
   const questions = blocks.flatMap((block) => {
     const own = byBlock.get(block.hash) ?? []

@@ -1,11 +1,12 @@
 import { MINUTE } from '../../kernel/clock.ts'
 import type { BlockId } from '../chain-queries.ts'
+import { type Endpoint, ForeignChain } from '../endpoints/endpoint.ts'
+import type { Endpoints } from '../endpoints/endpoints.ts'
+import { RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import { blockCall, type RpcBlock, toBlock } from '../transfer-logs.ts'
 import { STALE_MS } from './compare-heads.ts'
-import { type Endpoint, ForeignChain } from './endpoint.ts'
-import type { Endpoints } from './endpoints.ts'
-import { RpcError } from './rpc.ts'
+import { standingOf } from './standing.ts'
 
 /** An endpoint with an older newest block may be catching up: what it lacks may still come. */
 const CURRENT_MS = MINUTE
@@ -64,7 +65,7 @@ async function askOne(endpoint: Endpoint, { network, ours, nowMs }: Question): P
  */
 export async function findHoldersOfGone(question: Question): Promise<Endpoint[] | undefined> {
   const { endpoints, endpoint } = question
-  const asked = endpoints.all.filter((one) => ['down', 'behind', null].includes(one.fault()))
+  const asked = endpoints.all.filter((one) => ['current', 'paused'].includes(standingOf(one)))
   const words = await Promise.all(asked.map(async (one) => ({ one, word: await askOne(one, question) })))
   const said = words.filter(({ word }) => word !== 'silent')
   const gone = said.filter(({ word }) => word === 'gone')

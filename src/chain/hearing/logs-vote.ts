@@ -1,0 +1,171 @@
+import { falsePositiveRate, MAX_FALSE_POSITIVE, mayContain, readBloom } from '../bloom.ts'
+import { askCalls } from '../endpoints/ask-logs.ts'
+import type { Endpoint } from '../endpoints/endpoint.ts'
+import { type RpcCall, RpcError } from '../endpoints/rpc.ts'
+import { ChainDoubt, type RpcBlock, type RpcLog } from '../transfer-logs.ts'
+import { isProven } from './header-proof.ts'
+import { type Ask, disagree, headerCall, type Opinion, Outvoted, type Panel, vote } from './vote.ts'
+
+type Testimony = { logs: readonly RpcLog[]; header: RpcBlock | null }
+type Witness = { endpoint: Endpoint; answer: Testimony }
+
+const logKey = (log: RpcLog): string =>
+  [log.transactionHash, log.logIndex, log.address, log.topics.join(), log.data].join().toLowerCase()
+
+/** The same for the same logs; a node may say one twice. */
+export const keyOfLogs = (logs: readonly RpcLog[]): string => [...new Set(logs.map(logKey))].sort().join(';')
+
+const lacking = (left: readonly RpcLog[], right: readonly RpcLog[]): RpcLog[] => {
+  const keys = new Set(right.map(logKey))
+  return left.filter((log) => !keys.has(logKey(log)))
+}
+
+/** Whether a header indicates a log; null if it proves nothing. */
+function speaksFor(text: string | undefined, log: RpcLog): boolean | null {
+  const bloom = readBloom(text)
+  if (!bloom) return null
+  if (![log.address, ...log.topics].every((item) => mayContain(bloom, item))) return false
+  return falsePositiveRate(bloom) <= MAX_FALSE_POSITIVE ? true : null
+}
+
+/**
+ * The bloom of a block that two endpoints dispute. A header is its node's word like any other: it is evidence if the
+ * block's hash is its hash, or if both show the same bloom.
+ */
+function bloomBetween(mine: Testimony, other: Testimony): string | undefined {
+  const proven = [mine, other].find(({ header }) => header !== null && isProven(header))
+  if (proven) return proven.header?.logsBloom
+  return mine.header?.logsBloom === other.header?.logsBloom ? mine.header?.logsBloom : undefined
+}
+
+/** Which endpoint invents or hides logs, judged by the header of the block. */
+function findLiar(mine: Witness, other: Witness): Endpoint | undefined {
+  const bloom = bloomBetween(mine.answer, other.answer)
+  const liars = new Set<Endpoint>()
+  const judge = (shows: Witness, denies: Witness): void => {
+    for (const log of lacking(shows.answer.logs, denies.answer.logs)) {
+      const exists = speaksFor(bloom, log)
+      if (exists !== null) liars.add(exists ? denies.endpoint : shows.endpoint)
+    }
+  }
+  judge(mine, other)
+  judge(other, mine)
+  const [liar, ...more] = liars
+  return more.length === 0 ? liar : undefined
+}
+
+/** Logs of one block, and the call that returned them; null: none was asked for, only whether the block is there. */
+export type LogQuestion = {
+  block: { number: bigint; hash: string }
+  logs: readonly RpcLog[]
+  call: RpcCall | null
+}
+
+/** An endpoint that does not know the block is not asked for its logs. */
+async function testify(endpoint: Endpoint, questions: readonly LogQuestion[]): Promise<Map<LogQuestion, Testimony>> {
+  const headers = await endpoint.rpc.batch<RpcBlock | null>(questions.map(({ block }) => headerCall(block.hash)))
+  const known = questions.flatMap((question, index) => {
+    const header = headers[index]
+    return header ? [{ question, header }] : []
+  })
+  const asked = known.flatMap(({ question: { call } }) => (call ? [call] : []))
+  const answers = (asked.length > 0 ? await askCalls(endpoint, asked) : []).values()
+  return new Map(
+    known.map(({ question, header }) => [
+      question,
+      { logs: question.call ? (answers.next().value ?? []) : [], header },
+    ]),
+  )
+}
+
+/** It responds, but not to this query, or not this often. */
+const isAnswered = (error: RpcError): boolean => error.inBatch || error.tooOften
+
+/**
+ * Asks an endpoint about all blocks in two requests: block by block, a slow node is read more slowly than its chain
+ * grows. If that fails, asks about each block alone, so that it can still answer: the more logs another endpoint
+ * invents, the larger and slower the combined request. If even a single question goes unanswered, it is not asked about
+ * the rest.
+ */
+function askTogether(questions: readonly LogQuestion[]): (question: LogQuestion) => Ask<Testimony> {
+  const asked = new Map<Endpoint, Promise<Map<LogQuestion, Testimony> | 'alone'>>()
+  const silent = new Map<Endpoint, RpcError>()
+  const askAll = (endpoint: Endpoint): Promise<Map<LogQuestion, Testimony> | 'alone'> => {
+    const answer = testify(endpoint, questions).catch((error: unknown) => {
+      if (error instanceof RpcError && questions.length > 1) return 'alone' as const
+      throw error
+    })
+    asked.set(endpoint, answer)
+    return answer
+  }
+  const askAlone = async (endpoint: Endpoint, question: LogQuestion): Promise<Testimony | undefined> => {
+    const error = silent.get(endpoint)
+    if (error) throw error
+    try {
+      return (await testify(endpoint, [question])).get(question)
+    } catch (error) {
+      if (error instanceof RpcError && !isAnswered(error)) silent.set(endpoint, error)
+      throw error
+    }
+  }
+  return (question) => async (_rpc, endpoint) => {
+    const all = await (asked.get(endpoint) ?? askAll(endpoint))
+    return all === 'alone' ? askAlone(endpoint, question) : all.get(question)
+  }
+}
+
+/** The first block that cannot be confirmed yet, and why; those before it are. */
+export type Halt = { at: bigint; doubt: ChainDoubt }
+
+/**
+ * Confirms the logs of blocks, in their order, with the other endpoints before they count.
+ * @returns where it halts; undefined if all are confirmed
+ * @throws Outvoted
+ */
+export async function confirmLogs(panel: Panel, questions: readonly LogQuestion[]): Promise<Halt | undefined> {
+  const askAbout = askTogether(questions)
+  for (const question of questions) {
+    const doubt = await confirmBlock(panel, question, askAbout(question)).catch(toDoubt)
+    if (doubt) return { at: question.block.number, doubt }
+  }
+  return undefined
+}
+
+/** A doubt that holds up one block, and none before it. @throws any other error */
+export function toDoubt(error: unknown): ChainDoubt {
+  if (error instanceof ChainDoubt && !(error instanceof Outvoted)) return error
+  throw error
+}
+
+async function confirmBlock(panel: Panel, { block, logs }: LogQuestion, ask: Ask<Testimony>): Promise<void> {
+  const subject = `the transfers in block ${block.number}`
+  const own: Testimony = { logs, header: null }
+  const keyOf = (one: Testimony): string => keyOfLogs(one.logs)
+  const against = await vote(panel, { own, ask, keyOf, subject, isMoney: logs.length > 0, block })
+  if (against.length === 0) return
+  const shown = `${subject}: ${[{ endpoint: panel.endpoint, answer: own }, ...against].map(inWords).join(', ')}`
+  const liar = await findLiarAmong(panel, { block, own }, against)
+  if (liar) panel.onOutvoted(liar, shown)
+  if (liar === panel.endpoint) throw new Outvoted(`endpoint ${liar.number} contradicts block headers about ${subject}`)
+  // one that does not have the block contradicts whatever another one's header shows
+  const open = against.find(({ answer }) => !liar || answer === undefined)
+  if (open) throw disagree(panel, open.endpoint, { subject: shown, block })
+}
+
+const inWords = ({ endpoint, answer }: { endpoint: Endpoint; answer: Testimony | undefined }): string =>
+  `endpoint ${endpoint.number} ${answer ? `shows ${answer.logs.length}` : 'does not have the block'}`
+
+async function findLiarAmong(
+  { endpoint }: Panel,
+  { block, own }: { block: { hash: string }; own: Testimony },
+  against: readonly Opinion<Testimony>[],
+): Promise<Endpoint | undefined> {
+  const denier = against.find(({ answer }) => answer)
+  if (!denier?.answer) return undefined
+  const { method, params } = headerCall(block.hash)
+  const header = await endpoint.rpc.call<RpcBlock | null>(method, ...params).catch((error: unknown) => {
+    if (error instanceof RpcError) return null
+    throw error
+  })
+  return findLiar({ endpoint, answer: { ...own, header } }, { endpoint: denier.endpoint, answer: denier.answer })
+}

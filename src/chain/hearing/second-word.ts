@@ -1,0 +1,162 @@
+import { askRange } from '../endpoints/ask-logs.ts'
+import type { Endpoint } from '../endpoints/endpoint.ts'
+import { RpcError } from '../endpoints/rpc.ts'
+import { type Block, blockCall, type LogFilter, logsCalls, type RpcBlock, type RpcLog } from '../transfer-logs.ts'
+import { confirmLogs, type Halt, keyOfLogs, type LogQuestion } from './logs-vote.ts'
+import { standingOf } from './standing.ts'
+import { doubtOf, findAwaited, PATIENCE_MS, type Panel, type Waiting } from './vote.ts'
+
+export type Found = { block: Block; logs: readonly RpcLog[] }
+
+/** Consecutive blocks, each following the one before, and what the one in use shows in them. */
+export type Step = {
+  filter: LogFilter
+  found: readonly Found[]
+  /** They are so many, and so old, that not each is asked about alone. */
+  isRange: boolean
+}
+
+/**
+ * What another endpoint says about a step: it has the same blocks with the same logs up to one of them, and its chain
+ * ends there if that is not the last; or it has others. Null: it says nothing.
+ */
+type Word = { endpoint: Endpoint } & ({ same: bigint } | { others: readonly Found[] })
+
+/** Under which an endpoint remembers since when it contradicts. */
+const STEPS = 'steps'
+
+/**
+ * One request: the parents of the last block that both have bind those before it. The header comes after the logs, so
+ * that these are of a chain that has it.
+ */
+async function askOne(endpoint: Endpoint, { filter, found }: Step): Promise<Word | null> {
+  const blocks = found.map(({ block }) => block)
+  const [first, last] = [blocks[0], blocks.at(-1)]
+  if (!first || !last) return null
+  try {
+    const range = { filter, from: first.number, to: last.number }
+    const ends = [blockCall(last.number), blockCall('latest')]
+    const { logs, answers } = await askRange<RpcBlock | null>(endpoint, range, ends)
+    const [there, newest] = answers
+    const end = there ?? newest
+    if (!end) return null
+    if (!there && BigInt(end.number) >= last.number) return { endpoint, others: [] }
+    if (BigInt(end.number) < first.number) return { endpoint, same: first.number - 1n }
+    const shared = blocks.find(({ hash }) => hash === end.hash)
+    if (!shared) return { endpoint, others: [] }
+    const byHash = Map.groupBy(logs, ({ blockHash }) => blockHash)
+    const others = found.filter(
+      (one) => one.block.number <= shared.number && keyOfLogs(byHash.get(one.block.hash) ?? []) !== keyOfLogs(one.logs),
+    )
+    return others.length > 0 ? { endpoint, others } : { endpoint, same: shared.number }
+  } catch (error) {
+    if (error instanceof RpcError) return null
+    throw error
+  }
+}
+
+/** @param hasNext another one can be asked instead: then a slow one is waited for a moment, or not at all */
+async function askSome(endpoints: readonly Endpoint[], step: Step, hasNext: boolean): Promise<Word[]> {
+  const words: Word[] = []
+  const askTimed = async (one: Endpoint): Promise<void> => {
+    const askedMs = performance.now()
+    const word = await askOne(one, step)
+    one.slow = performance.now() - askedMs >= PATIENCE_MS
+    one.short = word !== null && 'same' in word && word.same !== step.found.at(-1)?.block.number
+    if (word) words.push(word)
+  }
+  const all = Promise.all(endpoints.map(askTimed))
+  if (!hasNext) await all
+  else {
+    const { promise: late, resolve } = Promise.withResolvers<void>()
+    const timer = setTimeout(() => {
+      for (const one of endpoints) if (!words.some(({ endpoint }) => endpoint === one)) one.slow = true
+      resolve()
+    }, PATIENCE_MS)
+    await Promise.race([all, late]).finally(() => clearTimeout(timer))
+    all.catch(() => {}) // of who came too late
+  }
+  return [...words]
+}
+
+/** The others that are up: quick and complete ones first, and last those that were wrong a moment ago. */
+export function listOthers({ endpoints, endpoint }: Panel): Endpoint[] {
+  const rank = (one: Endpoint): number => (one.fault() === null ? 0 : 2) + (one.slow || one.short ? 1 : 0)
+  const others = endpoints.all.filter((one) => one !== endpoint && standingOf(one) === 'current')
+  return others.toSorted((left, right) => rank(left) - rank(right))
+}
+
+/**
+ * Confirms the blocks that one endpoint showed, empty ones too, before any is stored: so many others as make more than
+ * half of all with it must have the same blocks and the same logs. These are asked with one request for all the blocks.
+ * Only where they do not say the same is each block put to the vote.
+ * @returns where it halts; undefined if all are confirmed
+ * @throws Outvoted
+ */
+export async function confirmStep(panel: Panel, step: Step): Promise<Halt | undefined> {
+  const { all } = panel.endpoints
+  const last = step.found.at(-1)
+  if (all.length < 2 || !last) return undefined
+  const needed = Math.floor(all.length / 2)
+  const others = listOthers(panel)
+  const isWhole = (word: Word): boolean => 'same' in word && word.same === last.block.number
+  const words = await askSome(others.slice(0, needed), step, others.length > needed)
+  if (words.length === needed && words.every(isWhole)) {
+    for (const { endpoint } of words) endpoint.noteHaving(STEPS)
+    return undefined
+  }
+  words.push(...(await askSome(others.slice(needed), step, false)))
+  if (words.filter(isWhole).length >= needed) {
+    noteOdd(panel, words, last.block)
+    return undefined
+  }
+  const other = words.flatMap((word) => ('others' in word ? word.others : []))
+  if (words.length > 0 && words.every((word) => 'same' in word)) return judge(panel, step, words)
+  return voteOn(panel, step, other)
+}
+
+/** One that contradicts more than half of all each time it is asked, for longer than blocks take to come, is wrong. */
+function noteOdd(panel: Panel, words: readonly Word[], { number }: Block): void {
+  const agreeing = words.filter((word) => 'same' in word).map(({ endpoint }) => endpoint.number)
+  const subject = `the blocks up to ${number} by endpoints ${[panel.endpoint.number, ...agreeing].join(' and ')}`
+  for (const word of words) {
+    if ('same' in word) word.endpoint.noteHaving(STEPS)
+    else if (word.endpoint.noteLacking(STEPS)) panel.onOutvoted(word.endpoint, subject)
+  }
+}
+
+/** All have the same blocks, and some not yet all of them. */
+function judge(panel: Panel, { found }: Step, words: readonly Word[]): Halt | undefined {
+  for (const { block } of found) {
+    const has = (word: Word): boolean => 'same' in word && word.same >= block.number
+    const lacking = words.filter((word) => !has(word))
+    const waiting = lacking.map(({ endpoint }): Waiting => {
+      return { endpoint, isLate: endpoint.noteLacking(block.hash), isShort: true }
+    })
+    const awaited = findAwaited(panel, waiting, words.length - lacking.length)
+    if (awaited) return { at: block.number, doubt: doubtOf(awaited) }
+  }
+  return undefined
+}
+
+/**
+ * They contradict each other, or none of them answers. Of a range only the blocks are asked about in which there is
+ * something to dispute, and the last one.
+ */
+async function voteOn(
+  panel: Panel,
+  { filter, found, isRange }: Step,
+  other: readonly Found[],
+): Promise<Halt | undefined> {
+  const disputed = new Set(other)
+  const last = found.at(-1)
+  const asked = isRange ? found.filter((one) => one.logs.length > 0 || disputed.has(one) || one === last) : found
+  const questions = asked.flatMap(({ block, logs }): LogQuestion[] => {
+    const calls = logsCalls(filter, { blockHash: block.hash }, Math.max(1, filter.addresses.length))
+    return calls.length === 0 ? [{ block, logs: [], call: null }] : calls.map((call) => ({ block, logs, call }))
+  })
+  const halt = await confirmLogs(panel, questions)
+  if (!halt || !isRange) return halt
+  // no word was heard about the blocks between those that were asked about
+  return { at: found[0]?.block.number ?? halt.at, doubt: halt.doubt }
+}

@@ -1,0 +1,211 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { pino } from 'pino'
+import { bloomOf } from '../src/chain/bloom.ts'
+import { auditDeposits } from '../src/chain/deposits/deposit-audit.ts'
+import { recordNamedTransaction } from '../src/chain/named-transaction.ts'
+import { TRANSFER_TOPIC, toHex, toTopic } from '../src/chain/transfer-logs.ts'
+import { listTransfersTo } from '../src/chain/transfer-queries.ts'
+import { sql } from '../src/db/db.ts'
+import { MINUTE, SECOND } from '../src/kernel/clock.ts'
+import { forgeBlocks } from './harness/forged-blocks.ts'
+import type { Faults } from './harness/rpc-proxy.ts'
+import { type ScannedChain, startScannedChain } from './harness/scanned-nodes.ts'
+
+/* One node lies, and another is down, late or wrong for a moment: nothing counts on one word. */
+
+let world: ScannedChain
+before(async () => {
+  world = await startScannedChain()
+})
+after(() => world?.stop())
+
+/** Shows no log, and headers without any, under the true hashes. */
+const hides: Faults['alter'] = ({ method }, result) => {
+  if (method === 'eth_getLogs') return []
+  if (!method.startsWith('eth_getBlockBy') || result === null) return result
+  return { ...(result as object), logsBloom: `0x${'0'.repeat(512)}` }
+}
+const finalAt = async (address: string) => (await listTransfersTo(world.db, [address]))[0]?.finalAt ?? null
+
+/** A liar of these nodes shows 30 blocks of its own, the first of which pays a new address. */
+async function invent(nodes: Nodes, liar: number): Promise<string> {
+  await follow(nodes.time)
+  const address = await world.assign()
+  nodes.proxy(liar).faults.forges = await forgeBlocks(world.chain, { paid: address, atMs: nodes.time.nowMs, count: 30 })
+  return address
+}
+type Nodes = Awaited<ReturnType<ScannedChain['openNodes']>>
+
+/** The test's clock follows the chain. */
+async function follow(time: { nowMs: number }): Promise<void> {
+  const { timestamp } = await world.chain.call<{ timestamp: string }>('eth_getBlockByNumber', 'latest', false)
+  time.nowMs = Math.max(time.nowMs, Number(timestamp) * SECOND)
+}
+
+for (const liar of [1, 2])
+  test(`node ${liar} of two denies a payment under the true hash: its header gives it away, and what it invents counts for nothing`, async (t) => {
+    await world.chain.mine()
+    const nodes = await world.openNodes(t, 2)
+    nodes.proxy(liar).faults.alter = hides
+    const bait = await world.payNew(1n)
+    await nodes.lookOn(2)
+    assert.equal(nodes.faults()[liar - 1], 'outvoted')
+    assert.match(nodes.alarms().join(), /: endpoint \d shows [01], endpoint \d shows [01]$/)
+    const invented = await invent(nodes, liar)
+    await nodes.lookOn(4)
+    assert.deepEqual([await world.seen(bait), await world.seen(invented)], [['1 seen'], []])
+    assert.equal(await finalAt(invented), null)
+  })
+
+test('where no hash proves a header, two different blooms are a dispute: nothing counts, and no node is excluded', async (t) => {
+  await world.chain.mine()
+  const nodes = await world.openNodes(t, 2)
+  const unproven: Faults['alter'] = ({ method }, result) =>
+    method.startsWith('eth_getBlockBy') && result ? { ...(result as object), extDataHash: '0x1', nonce: null } : result
+  nodes.proxy(1).faults.alter = unproven
+  nodes.proxy(2).faults.alter = (asked, result) => unproven(asked, hides(asked, result))
+  const bait = await world.payNew(4n)
+  await nodes.lookOn(8)
+  const invented = await invent(nodes, 2)
+  await nodes.lookOn(4)
+  assert.deepEqual([await world.seen(bait), await world.seen(invented), nodes.faults()], [[], [], [null, null]])
+  assert.equal(await world.trouble(), 'disagreement')
+})
+
+test('of three nodes one lies while another is down: nothing invented counts', async (t) => {
+  await world.chain.mine()
+  const nodes = await world.openNodes(t, 3)
+  nodes.proxy(2).faults.status = 503
+  nodes.proxy(3).faults.alter = hides
+  await world.payNew(2n)
+  await nodes.lookOn(2)
+  const invented = await invent(nodes, 3)
+  await nodes.lookOn(4)
+  assert.deepEqual([await world.seen(invented), await finalAt(invented)], [[], null])
+})
+
+test('an honest node that showed no log for a moment is heard: what the other one invents meanwhile does not count', async (t) => {
+  await world.chain.mine()
+  const nodes = await world.openNodes(t, 2)
+  const paid = await world.payNew(3n)
+  nodes.proxy(1).faults.hidesLogs = true
+  await nodes.lookOn(2)
+  nodes.proxy(1).heal()
+  assert.deepEqual(nodes.faults(), ['outvoted', null])
+  const invented = await invent(nodes, 2)
+  await nodes.lookOn(4)
+  assert.deepEqual([await world.seen(paid), await world.seen(invented)], [['3 seen'], []])
+})
+
+test('the first of three nodes hides no payment under the true hashes, and the operator hears of it', async (t) => {
+  await world.chain.mine()
+  const nodes = await world.openNodes(t, 3)
+  const address = await world.payNew(68n)
+  nodes.proxy(1).faults.alter = hides
+  await nodes.lookOn(1)
+  assert.deepEqual([await world.head(), await world.seen(address)], [await world.chain.blockNumber(), ['68 seen']])
+  assert.match(nodes.alarms().join(), /^ALARM: the endpoint is contradicted about the transfers in block \d+ by/)
+})
+
+test('a second node is asked about empty blocks with one request for all of them', async (t) => {
+  const nodes = await world.openNodes(t, 3)
+  await world.chain.mine(20)
+  const asked = () => [2, 3].map((number) => nodes.proxy(number).requests())
+  const before = asked()
+  await nodes.lookOn(1)
+  assert.equal(await world.head(), await world.chain.blockNumber())
+  assert.deepEqual(
+    asked().map((count, index) => count - (before[index] ?? 0)),
+    [1, 0],
+  )
+})
+
+test('empty blocks that one of three nodes puts on top of a payment confirm nothing', async (t) => {
+  const rule = { kind: 'confirmations', confirmations: 5 } as const
+  await world.chain.mine()
+  const nodes = await world.openNodes(t, 3, { ...world.network, small: rule, large: rule })
+  const address = await world.payNew(63n)
+  await follow(nodes.time)
+  nodes.proxy(1).faults.forges = await forgeBlocks(world.chain, { atMs: nodes.time.nowMs })
+  await nodes.lookOn(2)
+  assert.deepEqual([await world.seen(address), await finalAt(address)], [['63 seen'], null])
+})
+
+test('where an honest node of two lacks its own newest block, as several behind one address, the other is not believed alone', async (t) => {
+  await world.chain.mine()
+  const nodes = await world.openNodes(t, 2)
+  await follow(nodes.time)
+  const address = await world.assign()
+  const base = await world.chain.blockNumber()
+  const forges = await forgeBlocks(world.chain, { atMs: nodes.time.nowMs, count: 40 })
+  const paidHash = `0x${(20).toString(16).padStart(64, 'f')}`
+  const log = {
+    ...{ blockNumber: toHex(base + 20n), blockHash: paidHash, address: world.chain.usdcAddress.toLowerCase() },
+    ...{
+      transactionHash: `0x${'e'.repeat(64)}`,
+      topics: [TRANSFER_TOPIC, toTopic(`0x${'5'.repeat(40)}`), toTopic(address)],
+    },
+    ...{ data: `0x${5_000_000_000n.toString(16).padStart(64, '0')}`, logIndex: '0x0', removed: false },
+  }
+  let shown = 0n
+  nodes.proxy(2).faults.forges = (asked) => {
+    const [place] = asked.params as [string | { blockHash?: string }]
+    if (asked.method === 'eth_getLogs' && (place as { blockHash?: string }).blockHash === paidHash) return [log]
+    if (
+      asked.method === 'eth_getBlockByNumber' &&
+      typeof place === 'string' &&
+      place.startsWith('0x') &&
+      BigInt(place) > base + shown
+    )
+      return null
+    const question = place === 'latest' ? { ...asked, params: [toHex(base + shown), false] } : asked
+    if (place === 'latest' && shown === 0n) return undefined
+    const block = forges(question) as { hash?: string } | undefined
+    return block?.hash === paidHash ? { ...block, logsBloom: `0x${bloomOf([log]).toString('hex')}` } : block
+  }
+  let newest = ''
+  nodes.proxy(1).faults.alter = ({ method, params }, result) =>
+    method === 'eth_getBlockByNumber' && params[0] === newest ? null : result
+  const seen: string[] = []
+  for (let second = 0; second < 40; second += 1) {
+    await world.chain.mine()
+    newest = `0x${(await world.chain.blockNumber()).toString(16)}`
+    shown += 1n
+    await nodes.lookOn(1)
+    const now = await world.seen(address)
+    if (now.length > 0 && seen.length === 0) seen.push(`second ${second}: ${now}`)
+  }
+  assert.deepEqual(seen, [], `faults ${nodes.faults()}: ${nodes.alarms().join(' | ')}`)
+})
+
+for (const means of ['the hourly audit', 'the payer who names the transaction'] as const)
+  test(`what the first of three nodes hides from every question, ${means} finds`, async (t) => {
+    await world.chain.mine()
+    const nodes = await world.openNodes(t, 3)
+    const address = (await world.assign()).toLowerCase()
+    // it was read before a second node was asked about every block
+    for (const number of [2, 3]) nodes.proxy(number).faults.status = 503
+    nodes.proxy(1).faults.alter = (asked, result) => {
+      if (asked.method === 'eth_call') return `0x${'0'.repeat(64)}`
+      const isHidden = ['eth_getTransactionReceipt', 'eth_getTransactionByHash'].includes(asked.method)
+      return isHidden ? null : hides(asked, result)
+    }
+    const txHash = await world.chain.pay({ to: address, units: 69n })
+    await nodes.lookOn(2)
+    assert.deepEqual([await world.head(), await world.seen(address)], [await world.chain.blockNumber(), []])
+    for (const number of [2, 3]) nodes.proxy(number).heal()
+    nodes.time.nowMs += MINUTE
+    const { db, network } = world
+    const reader = { db, network, endpoints: nodes.endpoints, log: pino({ level: 'silent' }) }
+    if (means === 'the hourly audit') {
+      await auditDeposits(reader, [address])
+      const open = await db.many(
+        sql`select 1 from deposit_differences where address = ${address} and closed_at is null`,
+      )
+      assert.deepEqual([await world.seen(address), open], [['69 seen'], []])
+    } else {
+      const named = await recordNamedTransaction(reader, { addresses: [address], txHash })
+      assert.deepEqual([await world.seen(address), named.counted], [['69 seen'], true])
+    }
+  })
