@@ -20,6 +20,13 @@ from (
 where p.company_id = told.company_id and p.id = told.id
   and told.units > greatest(told.frozen - coalesce(p.frozen_gone_units, 0), 0);
 
+-- Where nothing was ever told and a person returned the block, what is told from now on is other money. Each decision notes
+-- that from now on.
+update payments p set told_units = 0, pending_at = now()
+from screenings s
+where s.status = 'returned' and s.purpose = 'payment' and s.address is null and p.company_id = s.company_id
+  and p.id = s.subject_id and p.pending_units = 0 and p.pending_at is null;
+
 -- What is told of frozen or returned money is asked about until it is gone. The last version stopped once it was decided.
 update payments p set next_check_at = now()
 from screenings s

@@ -218,6 +218,22 @@ test('money that comes after a person returned a block of all holds the referenc
   }
 })
 
+test('money that comes after what was frozen of the payment is decided holds the reference, told before or not', async () => {
+  for (const isTold of [true, false]) {
+    const { state, order } = await sell(`FROZEN-${isTold}`)
+    const { code, due, says, receives, giveBack, ignore } = await order()
+    if (isTold) await receives(0n, due)
+    await says('blocked', [{ asset: 'USDC', units: due, reference: 'gatepay:frozen:1', isOneSum: true }])
+    await says('expired')
+    await giveBack()
+    await ignore()
+    await says('expired')
+    assert.deepEqual(await state(code), FREE)
+    await receives(0n, due)
+    assert.deepEqual(await state(code), HELD)
+  }
+})
+
 test('money of an expired order that its provider blocks holds the reference until a person decides to return it', async () => {
   for (const pending of [true, false])
     for (const frozen of [undefined, FROZEN]) {

@@ -15,6 +15,12 @@ before(async () => {
 })
 after(() => world?.stop())
 
+/** It may run again: nothing changes then. */
+async function migrate(): Promise<void> {
+  const migration = new URL('../migrations/1151_payments_returned.sql', import.meta.url)
+  for (const _ of [1, 2]) await world.host.db.run(raw(await readFile(migration, 'utf8')))
+}
+
 const DOLLAR = { USDC: PART, USDT: 10n ** 12n * PART }
 
 test('money that is frozen before its provider first names it is no money on its way when it does', async () => {
@@ -31,6 +37,22 @@ test('money that is frozen before its provider first names it is no money on its
   await ignoreAll()
   await tells(0n)
   await isFree()
+})
+
+test('where its provider never told an amount, what it tells after a person returned the block is on its way, blocked whole or not', async () => {
+  for (const blocks of [['named'], ['whole'], ['named', 'whole']]) {
+    const { freeze, giveBack, ignoreAll, isFree, pending, requote, says, tells } = await openBlockedIn(world, false)
+    for (const what of blocks) await (what === 'named' ? freeze(DUE) : says('PAY_BLOCK'))
+    await says('EXPIRED')
+    await giveBack()
+    await ignoreAll()
+    for (const said of ['EXPIRED', 'PAY_BLOCK', 'EXPIRED'].slice(0, blocks.includes('whole') ? 3 : 1)) await says(said)
+    for (const _ of [1, 2]) await tells(DUE)
+    assert.equal(await pending(), DUE, blocks.join())
+    await assert.rejects(requote(), /has arrived or is on its way/)
+    await tells(0n)
+    await isFree()
+  }
 })
 
 test('of a row of an older version that had taken off all that was told, the same amount is the same money', async () => {
@@ -158,8 +180,7 @@ test('a migration takes what is told at a block of all that was returned before 
         sql`update payments set pending_units = pending_units - ${5n * PART}, told_units = null where id = ${key.id}`,
       )
     assert.equal(await pending(), DUE - 5n * PART)
-    const migration = new URL('../migrations/1151_payments_returned.sql', import.meta.url)
-    for (const _ of [1, 2]) await db.run(raw(await readFile(migration, 'utf8')))
+    await migrate()
     assert.deepEqual(
       [await pending(), (await find()).nextCheckAt !== null],
       [isPart ? DUE - 5n * PART : 0n, true],
@@ -169,6 +190,25 @@ test('a migration takes what is told at a block of all that was returned before 
     assert.equal(await pending(), isPart ? DUE - 4n * PART : PART)
     for (const units of [0n, DUE]) await tells(units)
     assert.equal(await pending(), DUE)
+  }
+})
+
+test('a migration notes that nothing was told where a person returned a block before any amount, and nowhere else', async () => {
+  const { db } = world.host
+  const attempts = [await openBlockedIn(world, false), await openBlockedIn(world, false)]
+  for (const [index, { freeze, giveBack, ignoreAll, key, says }] of attempts.entries()) {
+    await freeze(DUE)
+    await says('EXPIRED')
+    if (index > 0) continue
+    await giveBack()
+    await ignoreAll()
+    // a node of the last version notes nothing
+    await db.run(sql`update payments set pending_at = null where id = ${key.id}`)
+  }
+  await migrate()
+  for (const [index, { pending, tells }] of attempts.entries()) {
+    await tells(DUE)
+    assert.equal(await pending(), index > 0 ? 0n : DUE)
   }
 })
 
