@@ -9,6 +9,7 @@ import { acceptMispayment, ignoreMispayment } from '../src/payments/mispayments/
 import { applyReport } from '../src/payments/payment-report.ts'
 import { openSoldTwiceAlarm } from '../src/payments/sold-twice-alarm.ts'
 import { decideScreening } from '../src/screening/screening-decisions.ts'
+import { findBlock } from './harness/attempts.ts'
 import { addButton, readFrame } from './harness/button-pages.ts'
 import { actorOf, contextFor, type ModelWorld, startModelWorld } from './harness/model-world.ts'
 
@@ -62,14 +63,14 @@ async function sell(orderRef: string) {
       for (const { id: record, status: now } of await records())
         if (now === 'open') await ignoreMispayment(world.mispayments, context, record, { reason: 'sent back' })
     }
-    const giveBack = async () => {
-      const { id: screening } = await db.one<{ id: string }>(sql`
-        select id from screenings where subject_id = ${paymentId} and status = 'blocked'`)
-      await decideScreening(world.screenings, context, screening, { decision: 'return', reason: 'sent back' })
+    const giveBack = async (seen: { updatedAt?: string } = {}) => {
+      const { id } = await findBlock(world, paymentId)
+      await decideScreening(world.screenings, context, id, { decision: 'return', reason: 'sent back', ...seen })
     }
+    const shown = async () => (await findBlock(world, paymentId)).updatedAt.toISOString()
     const status = async () =>
       (await db.one<{ status: string }>(sql`select status from orders where id = ${orderId}`)).status
-    return { code, context, due, accept, says, receives, expire, records, ignore, giveBack, status }
+    return { code, context, due, accept, says, receives, expire, records, ignore, giveBack, shown, status }
   }
 }
 
@@ -231,6 +232,22 @@ test('money that comes after what was frozen of the payment is decided holds the
     assert.deepEqual(await state(code), FREE)
     await receives(0n, due)
     assert.deepEqual(await state(code), HELD)
+  }
+})
+
+test('money that comes after a person looked at a block of all holds the reference', async () => {
+  for (const first of [true, false]) {
+    const { state, order } = await sell(`LOOKED-${first}`)
+    const { code, due, says, receives, giveBack, shown } = await order()
+    if (first) await receives(0n, due / 2n)
+    await says('blocked')
+    if (!first) await says('expired')
+    const updatedAt = await shown()
+    await receives(0n, due)
+    await assert.rejects(giveBack({ updatedAt }), /has changed. Read it again/)
+    assert.deepEqual(await state(code), HELD)
+    await giveBack({ updatedAt: await shown() })
+    assert.deepEqual(await state(code), FREE)
   }
 })
 

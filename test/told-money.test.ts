@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
 import { raw, sql } from '../src/db/db.ts'
 import { DAY, MINUTE } from '../src/kernel/clock.ts'
-import { openBlockedIn, PART } from './harness/attempts.ts'
+import { findBlock, openBlockedIn, PART } from './harness/attempts.ts'
 import { DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
 import { randomBelow } from './harness/random.ts'
 
@@ -52,6 +52,39 @@ test('where its provider never told an amount, what it tells after a person retu
     await assert.rejects(requote(), /has arrived or is on its way/)
     await tells(0n)
     await isFree()
+  }
+})
+
+test('what comes after a person looked at a block of all is no part of what he returns, and tells somebody, once', async () => {
+  for (const first of [0n, DUE / 2n]) {
+    const { giveBack, isFree, key, lastMail, mails, pending, requote, says, status, tells } = await openBlockedIn(
+      world,
+      false,
+    )
+    await tells(first)
+    for (const said of ['PAY_BLOCK', ...(first === 0n ? ['EXPIRED'] : [])]) await says(said)
+    const shown = (await findBlock(world, key.id)).updatedAt.toISOString()
+    for (const _ of [1, 2]) await tells(DUE)
+    assert.deepEqual([mails(), lastMail()?.paragraphs[1]], [2, 'binance: PROCESS, 54.000000 USDC on its way.'])
+    await assert.rejects(giveBack({ updatedAt: shown }), /has changed. Read it again/)
+    assert.deepEqual([await pending(), await status()], [DUE, 'blocked'])
+    await assert.rejects(requote(), /has arrived or is on its way/)
+    await tells(DUE - PART)
+    await giveBack({ updatedAt: (await findBlock(world, key.id)).updatedAt.toISOString() })
+    await says('PAY_BLOCK')
+    assert.deepEqual([await pending(), await status(), mails()], [0n, 'returned', 2], 'what is less changes nothing')
+    await isFree()
+  }
+})
+
+test('more on its way beside amounts that are named, or beside what was returned, changes no decision', async () => {
+  for (const isReturned of [true, false]) {
+    const { freeze, giveBack, key, mails, says, tells } = await openBlockedIn(world)
+    await (isReturned ? says('PAY_BLOCK') : freeze(PART))
+    if (isReturned) await giveBack()
+    const { updatedAt } = await findBlock(world, key.id)
+    await tells(2n * DUE)
+    assert.deepEqual([(await findBlock(world, key.id)).updatedAt, mails()], [updatedAt, 1])
   }
 })
 

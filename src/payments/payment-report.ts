@@ -1,5 +1,5 @@
 import { isFrozen, type PaymentReport, paidReport, type SeenReport, type UnmatchedMoney } from '../channels/channel.ts'
-import { amountText, isDust, readable } from '../channels/usdc-text.ts'
+import { isDust, readable } from '../channels/usdc-text.ts'
 import { findPaidInstead } from '../companies/button-landing.ts'
 import type { Tx } from '../db/db.ts'
 import { MOST_REAL_UNITS } from '../kernel/money.ts'
@@ -25,6 +25,7 @@ import {
   resolveUnmatched,
   type Surplus,
 } from './mispayments/mispayment-records.ts'
+import { noteBlock, noteRise } from './mispayments/provider-block.ts'
 import { bookedUnits, readStanding, type Standing, undecidedUnits, withoutRecorded } from './mispayments/standing.ts'
 import { findOnItsWay, updateTold } from './mispayments/way-queries.ts'
 import {
@@ -47,7 +48,7 @@ import {
   nextMoneyCheck,
   priceUnitsOf,
 } from './payment-rules.ts'
-import { lockCase, type PaymentPlace, type ReportCase, type ReportDeps } from './report-case.ts'
+import { lockCase, type PaymentPlace, type ReportCase, type ReportDeps, subjectOf } from './report-case.ts'
 
 /** An amount that cannot be right says nothing: its payment is asked about again, and beside it, it is unreadable. */
 function withoutAbsurd(told: PaymentReport): PaymentReport {
@@ -125,12 +126,6 @@ async function recordBeside(
 const toldBy = ({ outcome }: Pick<PaymentReport, 'outcome'>): { toldUnits?: bigint } =>
   outcome === 'blocked' || outcome === 'unknown' ? {} : { toldUnits: 0n }
 
-/** Whether the provider that blocks the payment blocks all of it: it names no amount that can be read. */
-const blocksWhole = ({ unmatched = [] }: PaymentReport): boolean => unmatched.every(({ units }) => units === 0n)
-
-const nameOf = (money: UnmatchedMoney): string =>
-  money.units === 0n ? `an unknown amount of ${money.asset}` : `${amountText(money) ?? money.units} ${money.asset}`
-
 /** Nothing changes, but a payment that is over is polled less and less, and not for ever. */
 async function passBy(scene: ReportCase): Promise<Order> {
   const { tx, order, payment } = scene
@@ -154,24 +149,17 @@ const ENDINGS = {
 type Ending = (typeof ENDINGS)[keyof typeof ENDINGS]
 
 async function applyTo(given: ReportCase, report: PaymentReport): Promise<Order> {
-  const { tx, order, now, deps } = given
+  const { tx, order, now } = given
   if (report.outcome === 'seen') return applyMoney(given, report)
   const [scene, news] = await recordBeside(given, report.unmatched ?? [])
   const { payment } = scene
-  const { channel } = payment
   if (report.outcome === 'blocked' && isFrozenBeside(scene, report.unmatched ?? [])) return passBy(scene)
   if (report.outcome === 'waiting' && isGone(scene)) return applyMoney(scene, nothingOf(report))
   const { outcome, providerStatus } = report
   const asked = outcome === 'waiting' || outcome === 'unknown'
   const over = payment.status === 'paid' || payment.status === 'closed' || (asked && payment.status === 'failed')
   // also when the attempt is over: its money may still come, and must pay no order
-  if (outcome === 'blocked' && payment.status !== 'paid') {
-    const said = { channel, providerStatus, isWhole: blocksWhole(report), news: news.map(nameOf) }
-    await deps.screening.noteProvider(tx, subjectOf(scene), {
-      ...{ ...said, isOnItsWay: payment.pendingUnits > 0n },
-      orderName: `${order.shortCode} (${order.code})`,
-    })
-  }
+  if (outcome === 'blocked' && payment.status !== 'paid') await noteBlock(scene, report, news)
   // the rest of an abandoned payment can still be paid: it is closed at its provider first
   if (outcome === 'blocked' && payment.status === 'closing' && report.unmatched !== undefined) return order
   if (outcome !== 'waiting' && outcome !== 'unknown' && !over) return applyEnding(scene, { outcome, providerStatus })
@@ -211,9 +199,6 @@ async function applyEnding(
 /** A transfer below the chain’s dust limit is booked but moves no order. */
 const movesOrder = ({ deps, payment }: ReportCase, { transfers }: SeenReport): boolean =>
   payment.channel !== 'crypto' || transfers.some(({ units }) => units >= deps.dustUnits)
-
-const subjectOf = ({ order: { companyId, id: orderId }, payment }: ReportCase) =>
-  ({ companyId, purpose: 'payment', subjectId: payment.id, orderId, isOver: payment.priceUnits !== null }) as const
 
 /** Dust from a listed address must not end another payer's order. */
 function sendersOf({ deps }: ReportCase, { transfers }: SeenReport): { network: number; address: string }[] {
@@ -283,6 +268,8 @@ async function applyMoney(scene: ReportCase, said: SeenReport): Promise<Order> {
   const { providerStatus } = report
   const change = { status, receivedUnits, toldUnits: told, providerStatus, nextCheckAt, checks }
   await updatePayment(tx, payment, change, now)
+  if (clearance === 'blocked' && seen - final > payment.pendingUnits)
+    await noteRise(scene, providerStatus, seen - final)
   const moved = await moveOrder(scene, verdict)
   await recordMoney({ ...scene, standing, payment: { ...payment, receivedUnits } }, report, moved, verdict)
   const after = { ...scene, order: moved, payment: { ...payment, pendingAt: pendingSince(payment, told, now) } }

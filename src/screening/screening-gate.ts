@@ -30,8 +30,8 @@ export type Subject = SubjectKey & {
 type ProviderBlock = FrozenNews & {
   /** It blocks all of the payment, not only amounts that it names. */
   isWhole: boolean
-  /** Something is on its way that is neither frozen nor returned. */
-  isOnItsWay: boolean
+  /** How much is on its way that is neither frozen nor returned; null: nothing. */
+  onItsWay: string | null
 }
 
 /** The gate that all money passes. It calls no source, so it may be used inside a transaction. */
@@ -43,6 +43,8 @@ export type ScreeningGate = {
   look(tx: Tx, subject: Subject, places: readonly Place[]): Promise<Standing>
   /** A payment provider's own screening holds the money. Only a person ends that. */
   noteProvider(tx: Tx, subject: Subject, report: ProviderBlock): Promise<void>
+  /** More is on its way. A person who has to decide about a block of all decides about that, too. */
+  noteRise(tx: Tx, subject: Subject, report: Omit<ProviderBlock, 'isWhole' | 'news'>): Promise<void>
   /** Screens again what was found clean too long ago. @returns whether there was any */
   renew(tx: Tx, key: SubjectKey): Promise<boolean>
   /** Whether a person has to decide first, or has decided to return the money of this subject. */
@@ -84,16 +86,22 @@ const isOld = ({ status, purpose, updatedAt }: Screening, now: Date): boolean =>
  */
 function widen(
   { status, isWhole: was }: Pick<Screening, 'status' | 'isWhole'>,
-  { isWhole, isOnItsWay, news }: ProviderBlock,
+  { isWhole, onItsWay, news }: ProviderBlock,
 ): { isWhole: boolean | null; tells: boolean } {
   const isReturned = status === 'returned'
   const isNew = news.length > 0
   // what an older node noted counts as all
   if (isWhole) {
-    const isMore = was === false || (isReturned && isOnItsWay)
+    const isMore = was === false || (isReturned && onItsWay !== null)
     return { isWhole: isMore || (was === null && !isReturned) ? true : null, tells: isMore || (isReturned && isNew) }
   }
   return { isWhole: was === null && !isReturned ? false : null, tells: isReturned && isNew }
+}
+
+/** What the block says, and how much a person who returns all of the payment returns. */
+function answerOf({ channel, providerStatus, isWhole, onItsWay }: Omit<ProviderBlock, 'news'>): Answer {
+  const reasons = isWhole && onItsWay !== null ? [providerStatus, `${onItsWay} on its way`] : [providerStatus]
+  return { verdict: 'blocked', level: null, reasons, evidence: { channel, providerStatus, isWhole, onItsWay } }
 }
 
 export function openScreeningGate({ clock, screens, wake, alarm }: GateDeps): ScreeningGate {
@@ -124,7 +132,7 @@ export function openScreeningGate({ clock, screens, wake, alarm }: GateDeps): Sc
       return worst === 'blocked' ? 'blocked' : worst === 'clean' ? 'clear' : 'waiting'
     },
     async noteProvider(tx, subject, block) {
-      const { channel, providerStatus, isWhole } = block
+      const { channel, isWhole } = block
       const now = new Date(clock())
       const fresh = {
         ...subject,
@@ -142,17 +150,22 @@ export function openScreeningGate({ clock, screens, wake, alarm }: GateDeps): Sc
       if ((!isFirst && !known) || (next.isWhole === null && !next.tells)) return
       if (known && next.isWhole !== null) await updateBlock(tx, known, next.isWhole, now)
       const row = { ...fresh, id: known?.id ?? fresh.id }
-      const answer: Answer = {
-        verdict: 'blocked',
-        level: null,
-        reasons: [providerStatus],
-        evidence: { channel, providerStatus, isWhole },
-      }
+      const answer = answerOf(block)
       await insertAnswer(tx, row, { id: newId(now.getTime()), source: 'provider', answer, at: now })
       if (!next.tells) return
       // a further record of what was returned is decided about by itself
       if (known?.status === 'returned' && next.isWhole === null) await tellFrozen(alarm, tx, row, block)
       else await tellBlocked(alarm, tx, row, [{ source: channel, answer }])
+    },
+    async noteRise(tx, subject, report) {
+      const known = await lockBlock(tx, subject)
+      // what an older node noted counts as all
+      if (known?.status !== 'blocked' || known.isWhole === false) return
+      const now = new Date(clock())
+      const answer = answerOf({ ...report, isWhole: true })
+      await updateBlock(tx, known, true, now)
+      await insertAnswer(tx, known, { id: newId(now.getTime()), source: 'provider', answer, at: now })
+      await tellBlocked(alarm, tx, { ...known, isWhole: true }, [{ source: report.channel, answer }])
     },
     async renew(tx, key) {
       if (!screens) return false
