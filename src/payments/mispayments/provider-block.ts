@@ -5,8 +5,8 @@ import { type ReportCase, subjectOf } from '../report-case.ts'
 
 /* What the provider of a payment blocks by its own screening, as the screening hears of it. */
 
-/** Whether it blocks all of the payment: it names no amount that can be read. */
-const isOfAll = ({ unmatched = [] }: PaymentReport): boolean => unmatched.every(({ units }) => units === 0n)
+/** Whether it blocks all of the payment: it names no sum, not even one whose amount cannot be read. */
+const isOfAll = ({ unmatched = [] }: PaymentReport): boolean => unmatched.length === 0
 
 const nameOf = (money: UnmatchedMoney): string =>
   money.units === 0n ? `an unknown amount of ${money.asset}` : `${amountText(money) ?? money.units} ${money.asset}`
