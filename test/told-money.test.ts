@@ -77,6 +77,28 @@ test('what comes after a person looked at a block of all is no part of what he r
   }
 })
 
+test('a block of all in another word than before the decision is decided about again, in the same word it is not', async () => {
+  const words = ['PAY_BLOCK', 'TRANSFERRED_ADDRESS_BLOCK'] as const
+  for (const said of [words.slice(0, 1), words]) {
+    const { giveBack, isFree, mails, requote, says, status } = await openBlockedIn(world)
+    for (const word of said) await says(word)
+    assert.equal(mails(), 1)
+    await giveBack()
+    for (const _ of [1, 2]) await says('EXPIRED')
+    world.clock.nowMs += 60 * MINUTE
+    for (const word of ['PAY_BLOCK', 'EXPIRED', ...said, ...said]) await says(word)
+    assert.deepEqual([await status(), mails()], ['returned', 1], 'it repeats what was returned')
+    if (said.length === 2) continue
+    for (const _ of [1, 2]) await says('TRANSFERRED_ADDRESS_BLOCK')
+    assert.deepEqual([await status(), mails()], ['blocked', 2])
+    await assert.rejects(requote(), /has arrived or is on its way/)
+    await giveBack()
+    for (const word of words) await says(word)
+    assert.deepEqual([await status(), mails()], ['returned', 2])
+    await isFree()
+  }
+})
+
 test('more on its way beside amounts that are named, or beside what was returned, changes no decision', async () => {
   for (const isReturned of [true, false]) {
     const { freeze, giveBack, key, mails, says, tells } = await openBlockedIn(world)

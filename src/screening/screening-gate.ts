@@ -5,6 +5,7 @@ import type { RaiseAlarm } from '../mail/operator-alarm.ts'
 import { type Answer, type Place, type ScreeningStatus, type Verdict, worstOf } from './screening.ts'
 import { type FrozenNews, tellBlocked, tellFrozen } from './screening-mails.ts'
 import {
+  existsReason,
   insertAnswer,
   insertScreening,
   listScreeningsOf,
@@ -81,18 +82,18 @@ const isOld = ({ status, purpose, updatedAt }: Screening, now: Date): boolean =>
  * What a provider's next word makes of its block. All of a payment is more than amounts of it: a person who returned
  * those decides again. Until a person decides, a block of all stays one: an amount that is named after it is a record
  * of its own, and nothing else would hold the rest. What a person returned whole stays so, whatever is repeated; what
- * is on its way after that is other money.
+ * is on its way after that is other money, and so is what a word is about that was never said before.
  * @returns what it is about then, if that changes, and whether a person must hear of it
  */
 function widen(
   { status, isWhole: was }: Pick<Screening, 'status' | 'isWhole'>,
-  { isWhole, onItsWay, news }: ProviderBlock,
+  { isWhole, onItsWay, news, isNewWord }: ProviderBlock & { isNewWord: boolean },
 ): { isWhole: boolean | null; tells: boolean } {
   const isReturned = status === 'returned'
   const isNew = news.length > 0
   // what an older node noted counts as all
   if (isWhole) {
-    const isMore = was === false || (isReturned && onItsWay !== null)
+    const isMore = was === false || (isReturned && (onItsWay !== null || isNewWord))
     return { isWhole: isMore || (was === null && !isReturned) ? true : null, tells: isMore || (isReturned && isNew) }
   }
   return { isWhole: was === null && !isReturned ? false : null, tells: isReturned && isNew }
@@ -132,7 +133,7 @@ export function openScreeningGate({ clock, screens, wake, alarm }: GateDeps): Sc
       return worst === 'blocked' ? 'blocked' : worst === 'clean' ? 'clear' : 'waiting'
     },
     async noteProvider(tx, subject, block) {
-      const { channel, isWhole } = block
+      const { channel, providerStatus, isWhole } = block
       const now = new Date(clock())
       const fresh = {
         ...subject,
@@ -146,8 +147,11 @@ export function openScreeningGate({ clock, screens, wake, alarm }: GateDeps): Sc
       } as const
       const isFirst = await insertScreening(tx, fresh)
       const known = isFirst ? undefined : await lockBlock(tx, subject)
-      const next = known ? widen(known, block) : { isWhole, tells: true }
-      if ((!isFirst && !known) || (next.isWhole === null && !next.tells)) return
+      if (!isFirst && !known) return
+      // a word about all is kept, so that it is no new one after the decision
+      const isNewWord = known !== undefined && isWhole && !(await existsReason(tx, known, providerStatus))
+      const next = known ? widen(known, { ...block, isNewWord }) : { isWhole, tells: true }
+      if (next.isWhole === null && !next.tells && !isNewWord) return
       if (known && next.isWhole !== null) await updateBlock(tx, known, next.isWhole, now)
       const row = { ...fresh, id: known?.id ?? fresh.id }
       const answer = answerOf(block)
