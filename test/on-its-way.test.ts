@@ -1,11 +1,23 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { goneAfter, goneAfterReturn, onItsWay, toldOf, type Way } from '../src/payments/mispayments/on-its-way.ts'
+import {
+  goneAfter,
+  goneAfterReturn,
+  onItsWay,
+  toldByEstimate,
+  toldOf,
+  type Way,
+} from '../src/payments/mispayments/on-its-way.ts'
 import { randomBelow } from './harness/random.ts'
 
 /* Random walks through what is on its way, against what came and what was frozen of it or returned. */
 
-type Act = { kind: 'arrive' | 'freeze' | 'return' | 'decide' | 'leave' | 'end' | 'older' | 'tell'; part: number }
+type Act = {
+  kind: 'arrive' | 'freeze' | 'return' | 'decide' | 'leave' | 'end' | 'older' | 'tell' | 'guess'
+  part: number
+}
+
+const PRICE = 54n
 
 /** A payment's money at its provider, and what is stored of it. */
 class Money {
@@ -57,6 +69,19 @@ class Money {
     this.taken = 0n
   }
 
+  /** The price stands in for the amount. It is all that is known where nothing was told. */
+  guess(): void {
+    const { way } = this
+    const before = toldOf(way)
+    if (before === 0n) {
+      this.taken = this.taken < PRICE ? this.taken : PRICE
+      this.clean = PRICE - this.taken
+    }
+    const told = toldByEstimate(before, PRICE)
+    this.isHeard = true
+    this.way = { ...way, goneUnits: goneAfter(way, told), notedUnits: told, isExact: true }
+  }
+
   return(): void {
     this.decide()
     const { way } = this
@@ -70,6 +95,7 @@ class Money {
     if (kind === 'freeze') return void this.freeze(part)
     if (kind === 'return') return void this.return()
     if (kind === 'decide') return void this.decide()
+    if (kind === 'guess') return void this.guess()
     if (kind === 'arrive') this.clean += BigInt(part)
     if (kind === 'leave') this.taken = 0n
     if (kind === 'end') [this.clean, this.taken] = [0n, 0n]
@@ -100,7 +126,7 @@ function findFault(acts: readonly Act[], first: First): string | undefined {
 }
 
 test('whatever comes, is frozen, returned, leaves or ends, before the first amount is told or after it: the rest is on its way', () => {
-  const kinds = ['arrive', 'freeze', 'return', 'decide', 'leave', 'end', 'older', 'tell'] as const
+  const kinds = ['arrive', 'freeze', 'return', 'decide', 'leave', 'end', 'older', 'tell', 'guess'] as const
   const random = randomBelow(83)
   for (let walk = 0; walk < 20_000; walk += 1) {
     const first = { clean: BigInt(random(60)), frozen: random(11), isTold: random(3) > 0 }

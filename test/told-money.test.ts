@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
+import { reportOf } from '../src/channels/gatepay/status-map.ts'
 import { raw, sql } from '../src/db/db.ts'
 import { DAY, MINUTE } from '../src/kernel/clock.ts'
 import { findBlock, openBlockedIn, PART } from './harness/attempts.ts'
@@ -75,6 +76,40 @@ test('what comes after a person looked at a block of all is no part of what he r
     assert.deepEqual([await pending(), await status(), mails()], [0n, 'returned', 2], 'what is less changes nothing')
     await isFree()
   }
+})
+
+/** Gate's own answer: so many coins at the order's address are not confirmed yet. */
+const gate = (word: string, providerReference: string, ...coins: string[]) => {
+  const data = {
+    ...{ currency: 'USDC', orderAmount: '54', pay_currency: 'USDC', pay_amount: '54' },
+    transaction_info: { done_amount: '0', confirming_list: coins.map((amount) => ({ amount })) },
+  }
+  return reportOf(word, data, { providerReference, closedStatuses: [] })
+}
+
+test('a word of Gate without an amount is about the amount that it showed before or shows next, and stops no order', async () => {
+  for (const [first, ...next] of [
+    [['PENDING', '30'], ['PAY_EXPIRED_IN_PROCESS', '30'], ['PROCESS'], ['EXPIRED', '30']],
+    [['PROCESS'], ['PROCESS'], ['EXPIRED', '54'], ['PAY_EXPIRED_IN_PROCESS'], ['EXPIRED', '30']],
+  ] as const) {
+    const { apply, find, giveBack, isFree, mails, pending, reference, says, status } = await openBlockedIn(world, false)
+    const say = ([word, ...coins]: readonly [string, ...string[]]) => apply(gate(word, reference, ...coins))
+    await say(first)
+    await says('PAY_BLOCK')
+    await giveBack()
+    for (const said of next) {
+      await say(said)
+      assert.equal(await pending(), 0n, said.join())
+    }
+    assert.equal((await find()).toldUnits, 30n * PART)
+    await says('PAY_BLOCK')
+    assert.deepEqual([await status(), mails()], ['returned', 1])
+    await isFree()
+  }
+  const { apply, find, reference } = await openBlockedIn(world, false)
+  await apply(gate('PENDING', reference, '30'))
+  const waiting = await apply(gate('PROCESS', reference))
+  assert.deepEqual([waiting?.status, (await find()).toldUnits], ['WAITING_CHAIN_CONFIRMATION', 30n * PART])
 })
 
 test('a block of all in another word than before the decision is decided about again, in the same word it is not', async () => {

@@ -25,6 +25,7 @@ import {
   resolveUnmatched,
   type Surplus,
 } from './mispayments/mispayment-records.ts'
+import { toldByEstimate } from './mispayments/on-its-way.ts'
 import { noteBlock, noteRise } from './mispayments/provider-block.ts'
 import { bookedUnits, readStanding, type Standing, undecidedUnits, withoutRecorded } from './mispayments/standing.ts'
 import { findOnItsWay, updateTold } from './mispayments/way-queries.ts'
@@ -215,6 +216,8 @@ type Verdict = {
   seen: bigint
   /** On its way according to the report, also what is frozen of it. */
   told: bigint
+  /** All that came according to the report, also where a price stands in for the amount. */
+  came: bigint
   min: bigint
   complete: boolean
   moves: boolean
@@ -234,7 +237,7 @@ async function judge(
   const { tx, order, payment, policy } = scene
   const counted = undecidedUnits(report.final, standing)
   const came = undecidedUnits(report.final + report.pending, standing)
-  const told = came - counted
+  const told = report.isEstimate ? toldByEstimate(payment.toldUnits, came - counted) : came - counted
   const pending = await findOnItsWay(tx, payment, told)
   const seen = counted + pending
   const min = payment.priceUnits ?? minAcceptedUnits(priceUnitsOf(order, payment), policy)
@@ -244,7 +247,7 @@ async function judge(
   const complete = moves && counted >= min && report.isPart !== true && clearance === 'clear'
   const since = pendingSince(payment, told, scene.now)
   const isStale = report.transfers.length === 0 && pending > 0n && since !== null && isPastWaiting(since, scene.now)
-  return { counted, seen, told, min, complete, moves, isStale, clearance, completedAt: at }
+  return { counted, seen, told, came, min, complete, moves, isStale, clearance, completedAt: at }
 }
 
 function statusAfter({ payment }: ReportCase, { complete, seen, moves }: Verdict): PaymentStatus {
@@ -336,15 +339,12 @@ const wasInTime = (order: Order, at: Date | null): boolean =>
  * Not complete or not final: the order shows what was seen, and moves back if that leaves the chain. It waits once for
  * the same money.
  */
-async function follow(
-  scene: ReportCase,
-  { counted, told, min, moves, isStale, completedAt: at }: Verdict,
-): Promise<Order> {
+async function follow(scene: ReportCase, { came, min, moves, isStale, completedAt: at }: Verdict): Promise<Order> {
   const { tx, order, payment, requestId, deps } = scene
   if (order.paymentId !== payment.id) return order
   const late = at !== null && at > order.expiresAt
   // without a block nothing but dust is frozen, and that stops nobody's order
-  const enough = moves && counted + told >= min
+  const enough = moves && came >= min
   const actor = `channel:${payment.channel}`
   if (enough && !late && !isStale && allows(order.status, 'seePayment'))
     return deps.transition(tx, order, { trigger: 'seePayment', actor, requestId })
