@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
+import { paidReport } from '../src/channels/channel.ts'
 import { reportOf } from '../src/channels/gatepay/status-map.ts'
 import { raw, sql } from '../src/db/db.ts'
 import { DAY, MINUTE } from '../src/kernel/clock.ts'
@@ -300,13 +301,19 @@ test('a migration notes that nothing was told where a person returned a block be
   }
 })
 
-test('random: what is on its way is what was told less what is frozen of it, or was returned, under whatever coin', async () => {
+test('random: what is on its way is what was told less what is frozen of it, or was returned as a person saw it, under whatever coin', async () => {
   const random = randomBelow(5)
   for (let walk = 0; walk < 12; walk += 1) {
-    const { freeze, giveBack, pending, says, tells } = await openBlockedIn(world)
+    const { apply, freeze, giveBack, key, pending, reference, says, tells } = await openBlockedIn(world)
     const sums: { units: bigint; asset: 'USDC' | 'USDT' }[] = []
     let [clean, frozen] = [54n, 0n]
+    /** What a person reads of a block of all, and whether more came since. */
+    let shown: { updatedAt: string; rose: boolean } | undefined
     const log: string[] = []
+    const add = (units: bigint) => {
+      clean += units
+      if (shown) shown.rose = true
+    }
     const put = (index: number) => {
       const { units, asset } = sums[index] ?? { units: 0n, asset: 'USDC' }
       return freeze(units * DOLLAR[asset], String(index), asset)
@@ -314,7 +321,7 @@ test('random: what is on its way is what was told less what is frozen of it, or 
     const tell = () => tells((clean + frozen) * PART)
     const acts = {
       arrive: () => {
-        clean += BigInt(1 + random(30))
+        add(BigInt(1 + random(30)))
         return tell()
       },
       freeze: () => {
@@ -340,17 +347,32 @@ test('random: what is on its way is what was told less what is frozen of it, or 
         sum.asset = sum.asset === 'USDC' ? 'USDT' : 'USDC'
         return put(index)
       },
-      giveBack: async () => {
+      guess: () => {
+        if (clean + frozen === 0n) add(54n)
+        return apply({
+          ...paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'PROCESS' }),
+          isEstimate: true,
+        })
+      },
+      look: async () => {
         await says('PAY_BLOCK')
-        if (clean === 0n) return
-        await giveBack()
+        const { status: now, updatedAt } = await findBlock(world, key.id)
+        shown = now === 'blocked' ? { updatedAt: updatedAt.toISOString(), rose: false } : undefined
+      },
+      giveBack: async () => {
+        if (!shown) await acts.look()
+        if (!shown) return
+        const { updatedAt, rose } = shown
+        shown = undefined
+        if (rose) return assert.rejects(giveBack({ updatedAt }), /has changed/)
+        await giveBack({ updatedAt })
         frozen += clean
         clean = 0n
       },
       tell,
     }
     const names = Object.keys(acts) as (keyof typeof acts)[]
-    for (let step = 0; step < 8; step += 1) {
+    for (let step = 0; step < 10; step += 1) {
       const name = names[random(names.length)] ?? 'tell'
       await acts[name]()
       log.push(`${name} ${clean} ${frozen}`)
