@@ -20,9 +20,21 @@ from (
 where p.company_id = told.company_id and p.id = told.id
   and told.units > greatest(told.frozen - coalesce(p.frozen_gone_units, 0), 0);
 
--- What is told of frozen or returned money is asked about until it is gone. The last version stopped once it was decided.
-update payments p set next_check_at = now()
+-- Where nothing was ever told and a person returned the block, what is told from now on is other money. Each decision notes
+-- that from now on.
+update payments p set told_units = 0, pending_at = now()
+from screenings s
+where s.status = 'returned' and s.purpose = 'payment' and s.address is null and p.company_id = s.company_id
+  and p.id = s.subject_id and p.pending_units = 0 and p.pending_at is null;
+
+-- What is told of frozen or returned money is asked about until it is gone. The last version stopped once it was decided, and
+-- its nodes would do so again while they still run: so it is asked about once they are gone.
+update payments p set next_check_at = now() + interval '6 hours'
 from screenings s
 where s.purpose = 'payment' and s.address is null and p.company_id = s.company_id and p.id = s.subject_id
   and p.pending_units > 0 and p.next_check_at is null and p.status in ('closed', 'failed')
   and coalesce(p.abandoned_at, p.opened_at) > now() - interval '30 days';
+
+-- What stays as it is, because in doubt money is on its way, until its provider tells that nothing is: what the last version
+-- took for new money because it was frozen before any amount was told (nothing tells it from a second transfer of the same
+-- amount), and what a person returns with a block of all on a node of the last version that still runs.

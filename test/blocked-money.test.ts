@@ -150,14 +150,31 @@ test('a block that becomes one of all before a person decides tells somebody, an
   assert.deepEqual([await status(), mails()], ['returned', 2])
 })
 
-test('a migration widens the blocks of all that the last version narrowed, and no others', async () => {
-  const attempts = [await openBlocked(), await openBlocked(), await openBlocked()]
-  const narrow = (id: string) => world.host.db.run(sql`update screenings set is_whole = false where subject_id = ${id}`)
+test('a block of a sum whose amount cannot be read is about that sum, also once it is named', async () => {
+  for (const isNamed of [true, false]) {
+    const { freeze, giveBack, ignoreAll, isFree, key, openOf, pending, requote, tells } = await openBlocked()
+    await freeze(0n)
+    if (isNamed) await freeze(20n * PART)
+    assert.deepEqual([(await blockNow(key.id)).isWhole, (await openOf()).length], [false, isNamed ? 2 : 1])
+    await giveBack()
+    await ignoreAll()
+    await tells(DUE)
+    assert.equal(await pending(), isNamed ? 34n * PART : DUE)
+    await assert.rejects(requote(), /has arrived or is on its way/)
+    await tells(0n)
+    await isFree()
+  }
+})
+
+test('a migration widens the blocks of all that the last version narrowed, narrows those of a sum it could not read, and no others', async () => {
+  const attempts = [await openBlocked(), await openBlocked(), await openBlocked(), await openBlocked()]
+  const write = (id: string, isWhole: boolean) =>
+    world.host.db.run(sql`update screenings set is_whole = ${isWhole} where subject_id = ${id}`)
   for (const [index, { freeze, giveBack, key, says }] of attempts.entries()) {
     if (index < 2) await says('PAY_BLOCK')
-    await freeze(PART)
+    await freeze(index === 3 ? 0n : PART)
     if (index < 1) await giveBack()
-    await narrow(key.id)
+    await write(key.id, index === 3)
   }
   const blocks = () => Promise.all(attempts.map(({ key }) => blockNow(key.id)))
   const before = await blocks()
@@ -170,6 +187,7 @@ test('a migration widens the blocks of all that the last version narrowed, and n
       [false, false],
       [true, true],
       [false, false],
+      [false, true],
     ],
   )
 })
@@ -219,15 +237,15 @@ test('whatever waits after a person decided about all tells somebody once, round
 
 test('what a person returned while the payment was being closed stays returned; less than that is decided about again', async () => {
   for (const isAll of [true, false]) {
-    const { freeze, giveBack, ignoreAll, is, mails, status } = await openBlocked()
+    const { freeze, giveBack, ignoreAll, is, mails, says, status } = await openBlocked()
     await is('closing')
     await freeze(PART)
-    if (isAll) await freeze(0n, '2')
+    if (isAll) await says('PAY_BLOCK')
     await giveBack()
     await ignoreAll()
-    if (!isAll) await freeze(0n, '2')
+    if (!isAll) await says('PAY_BLOCK')
     await is('closed')
-    await freeze(0n, '2')
+    await says('PAY_BLOCK')
     assert.deepEqual([await status(), mails()], [isAll ? 'returned' : 'blocked', 2])
   }
 })

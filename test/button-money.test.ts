@@ -9,6 +9,7 @@ import { acceptMispayment, ignoreMispayment } from '../src/payments/mispayments/
 import { applyReport } from '../src/payments/payment-report.ts'
 import { openSoldTwiceAlarm } from '../src/payments/sold-twice-alarm.ts'
 import { decideScreening } from '../src/screening/screening-decisions.ts'
+import { findBlock } from './harness/attempts.ts'
 import { addButton, readFrame } from './harness/button-pages.ts'
 import { actorOf, contextFor, type ModelWorld, startModelWorld } from './harness/model-world.ts'
 
@@ -62,14 +63,14 @@ async function sell(orderRef: string) {
       for (const { id: record, status: now } of await records())
         if (now === 'open') await ignoreMispayment(world.mispayments, context, record, { reason: 'sent back' })
     }
-    const giveBack = async () => {
-      const { id: screening } = await db.one<{ id: string }>(sql`
-        select id from screenings where subject_id = ${paymentId} and status = 'blocked'`)
-      await decideScreening(world.screenings, context, screening, { decision: 'return', reason: 'sent back' })
+    const giveBack = async (seen: { updatedAt?: string } = {}) => {
+      const { id } = await findBlock(world, paymentId)
+      await decideScreening(world.screenings, context, id, { decision: 'return', reason: 'sent back', ...seen })
     }
+    const shown = async () => (await findBlock(world, paymentId)).updatedAt.toISOString()
     const status = async () =>
       (await db.one<{ status: string }>(sql`select status from orders where id = ${orderId}`)).status
-    return { code, context, due, accept, says, receives, expire, records, ignore, giveBack, status }
+    return { code, context, due, accept, says, receives, expire, records, ignore, giveBack, shown, status }
   }
 }
 
@@ -218,6 +219,38 @@ test('money that comes after a person returned a block of all holds the referenc
   }
 })
 
+test('money that comes after what was frozen of the payment is decided holds the reference, told before or not', async () => {
+  for (const isTold of [true, false]) {
+    const { state, order } = await sell(`FROZEN-${isTold}`)
+    const { code, due, says, receives, giveBack, ignore } = await order()
+    if (isTold) await receives(0n, due)
+    await says('blocked', [{ asset: 'USDC', units: due, reference: 'gatepay:frozen:1', isOneSum: true }])
+    await says('expired')
+    await giveBack()
+    await ignore()
+    await says('expired')
+    assert.deepEqual(await state(code), FREE)
+    await receives(0n, due)
+    assert.deepEqual(await state(code), HELD)
+  }
+})
+
+test('money that comes after a person looked at a block of all holds the reference', async () => {
+  for (const first of [true, false]) {
+    const { state, order } = await sell(`LOOKED-${first}`)
+    const { code, due, says, receives, giveBack, shown } = await order()
+    if (first) await receives(0n, due / 2n)
+    await says('blocked')
+    if (!first) await says('expired')
+    const updatedAt = await shown()
+    await receives(0n, due)
+    await assert.rejects(giveBack({ updatedAt }), /has changed. Read it again/)
+    assert.deepEqual(await state(code), HELD)
+    await giveBack({ updatedAt: await shown() })
+    assert.deepEqual(await state(code), FREE)
+  }
+})
+
 test('money of an expired order that its provider blocks holds the reference until a person decides to return it', async () => {
   for (const pending of [true, false])
     for (const frozen of [undefined, FROZEN]) {
@@ -230,6 +263,10 @@ test('money of an expired order that its provider blocks holds the reference unt
       assert.deepEqual(await state(code), HELD)
       await giveBack()
       await ignore()
+      if (pending && frozen) {
+        assert.deepEqual(await state(code), HELD, 'nothing says that the amount on its way is the frozen one')
+        await receives(0n)
+      }
       assert.deepEqual(await state(code), FREE)
     }
 })

@@ -1,15 +1,29 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { goneAfter, goneAfterReturn, onItsWay, toldOf, type Way } from '../src/payments/mispayments/on-its-way.ts'
+import {
+  goneAfter,
+  goneAfterReturn,
+  onItsWay,
+  toldByEstimate,
+  toldOf,
+  type Way,
+} from '../src/payments/mispayments/on-its-way.ts'
 import { randomBelow } from './harness/random.ts'
 
 /* Random walks through what is on its way, against what came and what was frozen of it or returned. */
 
-type Act = { kind: 'arrive' | 'freeze' | 'return' | 'leave' | 'end' | 'older' | 'tell'; part: number }
+type Act = {
+  kind: 'arrive' | 'freeze' | 'return' | 'decide' | 'leave' | 'end' | 'older' | 'tell' | 'guess'
+  part: number
+}
+
+const PRICE = 54n
 
 /** A payment's money at its provider, and what is stored of it. */
 class Money {
   way: Way = { notedUnits: 0n, isExact: false, frozenUnits: 0n, goneUnits: null }
+  /** The provider told an amount, or a person returned a block before it did: 0 is an amount from then on. */
+  isHeard = false
   /** What a person would say is on its way. */
   clean = 0n
   /** Not on its way any more, and contained in what the provider tells. */
@@ -27,6 +41,7 @@ class Money {
 
   tell(): void {
     const { way, told } = this
+    this.isHeard ||= told > 0n
     const isExact = told > 0n || way.isExact || way.notedUnits > 0n
     this.way = { ...way, goneUnits: goneAfter(way, told), notedUnits: told, isExact }
   }
@@ -46,7 +61,29 @@ class Money {
     if (!way.isExact) this.way = { ...way, notedUnits: this.told, isExact: true }
   }
 
+  /** A person returned a block of the amounts that are named. What is told first after that is other money. */
+  decide(): void {
+    if (this.isHeard) return
+    this.isHeard = true
+    this.way = { ...this.way, isExact: true }
+    this.taken = 0n
+  }
+
+  /** The price stands in for the amount. It is all that is known where nothing was told. */
+  guess(): void {
+    const { way } = this
+    const before = toldOf(way)
+    if (before === 0n) {
+      this.taken = this.taken < PRICE ? this.taken : PRICE
+      this.clean = PRICE - this.taken
+    }
+    const told = toldByEstimate(before, PRICE)
+    this.isHeard = true
+    this.way = { ...way, goneUnits: goneAfter(way, told), notedUnits: told, isExact: true }
+  }
+
   return(): void {
+    this.decide()
     const { way } = this
     const told = toldOf(way)
     this.way = { ...way, notedUnits: told, isExact: way.isExact || told > 0n, goneUnits: goneAfterReturn(way) }
@@ -57,6 +94,8 @@ class Money {
   do({ kind, part }: Act): void {
     if (kind === 'freeze') return void this.freeze(part)
     if (kind === 'return') return void this.return()
+    if (kind === 'decide') return void this.decide()
+    if (kind === 'guess') return void this.guess()
     if (kind === 'arrive') this.clean += BigInt(part)
     if (kind === 'leave') this.taken = 0n
     if (kind === 'end') [this.clean, this.taken] = [0n, 0n]
@@ -66,16 +105,20 @@ class Money {
   }
 }
 
+/** `isTold`: before the first act. Unless it is, all of it is frozen: nobody can know of the rest. */
+type First = { clean: bigint; frozen: number; isTold: boolean }
+
 /** @returns what is wrong after these acts */
-function findFault(acts: readonly Act[], first: { clean: bigint; frozen: number }): string | undefined {
+function findFault(acts: readonly Act[], first: First): string | undefined {
   const money = new Money()
   money.clean = first.clean
-  money.freeze(first.frozen)
-  money.tell()
+  money.freeze(first.isTold ? first.frozen : 10)
+  if (first.isTold) money.tell()
   for (const act of acts) {
     money.do(act)
     const state = `${money.pending} instead of ${money.clean} of ${money.told}`
     if (money.pending !== money.clean) return state
+    if (!money.isHeard) continue
     money.tell()
     if (money.pending !== money.clean) return `a repetition makes it ${money.pending}: ${state}`
   }
@@ -83,10 +126,10 @@ function findFault(acts: readonly Act[], first: { clean: bigint; frozen: number 
 }
 
 test('whatever comes, is frozen, returned, leaves or ends, before the first amount is told or after it: the rest is on its way', () => {
-  const kinds = ['arrive', 'freeze', 'return', 'leave', 'end', 'older', 'tell'] as const
+  const kinds = ['arrive', 'freeze', 'return', 'decide', 'leave', 'end', 'older', 'tell', 'guess'] as const
   const random = randomBelow(83)
   for (let walk = 0; walk < 20_000; walk += 1) {
-    const first = { clean: BigInt(random(60)), frozen: random(11) }
+    const first = { clean: BigInt(random(60)), frozen: random(11), isTold: random(3) > 0 }
     const acts = Array.from(
       { length: 2 + random(10) },
       (): Act => ({ kind: kinds[random(kinds.length)] ?? 'tell', part: 1 + random(10) }),

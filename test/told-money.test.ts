@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
+import { paidReport } from '../src/channels/channel.ts'
+import { reportOf } from '../src/channels/gatepay/status-map.ts'
 import { raw, sql } from '../src/db/db.ts'
 import { DAY, MINUTE } from '../src/kernel/clock.ts'
-import { openBlockedIn, PART } from './harness/attempts.ts'
+import { findBlock, openBlockedIn, PART } from './harness/attempts.ts'
 import { DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
 import { randomBelow } from './harness/random.ts'
 
@@ -14,6 +16,12 @@ before(async () => {
   world = await startModelWorld({ async closePayment() {} })
 })
 after(() => world?.stop())
+
+/** It may run again: nothing changes then. */
+async function migrate(): Promise<void> {
+  const migration = new URL('../migrations/1151_payments_returned.sql', import.meta.url)
+  for (const _ of [1, 2]) await world.host.db.run(raw(await readFile(migration, 'utf8')))
+}
 
 const DOLLAR = { USDC: PART, USDT: 10n ** 12n * PART }
 
@@ -31,6 +39,111 @@ test('money that is frozen before its provider first names it is no money on its
   await ignoreAll()
   await tells(0n)
   await isFree()
+})
+
+test('where its provider never told an amount, what it tells after a person returned the block is on its way, blocked whole or not', async () => {
+  for (const blocks of [['named'], ['whole'], ['named', 'whole']]) {
+    const { freeze, giveBack, ignoreAll, isFree, pending, requote, says, tells } = await openBlockedIn(world, false)
+    for (const what of blocks) await (what === 'named' ? freeze(DUE) : says('PAY_BLOCK'))
+    await says('EXPIRED')
+    await giveBack()
+    await ignoreAll()
+    for (const said of ['EXPIRED', 'PAY_BLOCK', 'EXPIRED'].slice(0, blocks.includes('whole') ? 3 : 1)) await says(said)
+    for (const _ of [1, 2]) await tells(DUE)
+    assert.equal(await pending(), DUE, blocks.join())
+    await assert.rejects(requote(), /has arrived or is on its way/)
+    await tells(0n)
+    await isFree()
+  }
+})
+
+test('what comes after a person looked at a block of all is no part of what he returns, and tells somebody, once', async () => {
+  for (const first of [0n, DUE / 2n]) {
+    const { giveBack, isFree, key, lastMail, mails, pending, requote, says, status, tells } = await openBlockedIn(
+      world,
+      false,
+    )
+    await tells(first)
+    for (const said of ['PAY_BLOCK', ...(first === 0n ? ['EXPIRED'] : [])]) await says(said)
+    const shown = (await findBlock(world, key.id)).updatedAt.toISOString()
+    for (const _ of [1, 2]) await tells(DUE)
+    assert.deepEqual([mails(), lastMail()?.paragraphs[1]], [2, 'binance: PROCESS, 54.000000 USDC on its way.'])
+    await assert.rejects(giveBack({ updatedAt: shown }), /has changed. Read it again/)
+    assert.deepEqual([await pending(), await status()], [DUE, 'blocked'])
+    await assert.rejects(requote(), /has arrived or is on its way/)
+    await tells(DUE - PART)
+    await giveBack({ updatedAt: (await findBlock(world, key.id)).updatedAt.toISOString() })
+    await says('PAY_BLOCK')
+    assert.deepEqual([await pending(), await status(), mails()], [0n, 'returned', 2], 'what is less changes nothing')
+    await isFree()
+  }
+})
+
+/** Gate's own answer: so many coins at the order's address are not confirmed yet. */
+const gate = (word: string, providerReference: string, ...coins: string[]) => {
+  const data = {
+    ...{ currency: 'USDC', orderAmount: '54', pay_currency: 'USDC', pay_amount: '54' },
+    transaction_info: { done_amount: '0', confirming_list: coins.map((amount) => ({ amount })) },
+  }
+  return reportOf(word, data, { providerReference, closedStatuses: [] })
+}
+
+test('a word of Gate without an amount is about the amount that it showed before or shows next, and stops no order', async () => {
+  for (const [first, ...next] of [
+    [['PENDING', '30'], ['PAY_EXPIRED_IN_PROCESS', '30'], ['PROCESS'], ['EXPIRED', '30']],
+    [['PROCESS'], ['PROCESS'], ['EXPIRED', '54'], ['PAY_EXPIRED_IN_PROCESS'], ['EXPIRED', '30']],
+  ] as const) {
+    const { apply, find, giveBack, isFree, mails, pending, reference, says, status } = await openBlockedIn(world, false)
+    const say = ([word, ...coins]: readonly [string, ...string[]]) => apply(gate(word, reference, ...coins))
+    await say(first)
+    await says('PAY_BLOCK')
+    await giveBack()
+    for (const said of next) {
+      await say(said)
+      assert.equal(await pending(), 0n, said.join())
+    }
+    assert.equal((await find()).toldUnits, 30n * PART)
+    await says('PAY_BLOCK')
+    assert.deepEqual([await status(), mails()], ['returned', 1])
+    await isFree()
+  }
+  const { apply, find, reference } = await openBlockedIn(world, false)
+  await apply(gate('PENDING', reference, '30'))
+  const waiting = await apply(gate('PROCESS', reference))
+  assert.deepEqual([waiting?.status, (await find()).toldUnits], ['WAITING_CHAIN_CONFIRMATION', 30n * PART])
+})
+
+test('a block of all in another word than before the decision is decided about again, in the same word it is not', async () => {
+  const words = ['PAY_BLOCK', 'TRANSFERRED_ADDRESS_BLOCK'] as const
+  for (const said of [words.slice(0, 1), words]) {
+    const { giveBack, isFree, mails, requote, says, status } = await openBlockedIn(world)
+    for (const word of said) await says(word)
+    assert.equal(mails(), 1)
+    await giveBack()
+    for (const _ of [1, 2]) await says('EXPIRED')
+    world.clock.nowMs += 60 * MINUTE
+    for (const word of ['PAY_BLOCK', 'EXPIRED', ...said, ...said]) await says(word)
+    assert.deepEqual([await status(), mails()], ['returned', 1], 'it repeats what was returned')
+    if (said.length === 2) continue
+    for (const _ of [1, 2]) await says('TRANSFERRED_ADDRESS_BLOCK')
+    assert.deepEqual([await status(), mails()], ['blocked', 2])
+    await assert.rejects(requote(), /has arrived or is on its way/)
+    await giveBack()
+    for (const word of words) await says(word)
+    assert.deepEqual([await status(), mails()], ['returned', 2])
+    await isFree()
+  }
+})
+
+test('more on its way beside amounts that are named, or beside what was returned, changes no decision', async () => {
+  for (const isReturned of [true, false]) {
+    const { freeze, giveBack, key, mails, says, tells } = await openBlockedIn(world)
+    await (isReturned ? says('PAY_BLOCK') : freeze(PART))
+    if (isReturned) await giveBack()
+    const { updatedAt } = await findBlock(world, key.id)
+    await tells(2n * DUE)
+    assert.deepEqual([(await findBlock(world, key.id)).updatedAt, mails()], [updatedAt, 1])
+  }
 })
 
 test('of a row of an older version that had taken off all that was told, the same amount is the same money', async () => {
@@ -158,13 +271,10 @@ test('a migration takes what is told at a block of all that was returned before 
         sql`update payments set pending_units = pending_units - ${5n * PART}, told_units = null where id = ${key.id}`,
       )
     assert.equal(await pending(), DUE - 5n * PART)
-    const migration = new URL('../migrations/1151_payments_returned.sql', import.meta.url)
-    for (const _ of [1, 2]) await db.run(raw(await readFile(migration, 'utf8')))
-    assert.deepEqual(
-      [await pending(), (await find()).nextCheckAt !== null],
-      [isPart ? DUE - 5n * PART : 0n, true],
-      'and asked about',
-    )
+    await migrate()
+    assert.equal(await pending(), isPart ? DUE - 5n * PART : 0n)
+    const inMs = ((await find()).nextCheckAt?.getTime() ?? 0) - Date.now()
+    assert.ok(inMs > 5 * 60 * MINUTE && inMs < DAY, 'asked about, but not by a node that would stop again')
     await tells(DUE + PART)
     assert.equal(await pending(), isPart ? DUE - 4n * PART : PART)
     for (const units of [0n, DUE]) await tells(units)
@@ -172,13 +282,38 @@ test('a migration takes what is told at a block of all that was returned before 
   }
 })
 
-test('random: what is on its way is what was told less what is frozen of it, or was returned, under whatever coin', async () => {
+test('a migration notes that nothing was told where a person returned a block before any amount, and nowhere else', async () => {
+  const { db } = world.host
+  const attempts = [await openBlockedIn(world, false), await openBlockedIn(world, false)]
+  for (const [index, { freeze, giveBack, ignoreAll, key, says }] of attempts.entries()) {
+    await freeze(DUE)
+    await says('EXPIRED')
+    if (index > 0) continue
+    await giveBack()
+    await ignoreAll()
+    // a node of the last version notes nothing
+    await db.run(sql`update payments set pending_at = null where id = ${key.id}`)
+  }
+  await migrate()
+  for (const [index, { pending, tells }] of attempts.entries()) {
+    await tells(DUE)
+    assert.equal(await pending(), index > 0 ? 0n : DUE)
+  }
+})
+
+test('random: what is on its way is what was told less what is frozen of it, or was returned as a person saw it, under whatever coin', async () => {
   const random = randomBelow(5)
   for (let walk = 0; walk < 12; walk += 1) {
-    const { freeze, giveBack, pending, says, tells } = await openBlockedIn(world)
+    const { apply, freeze, giveBack, key, pending, reference, says, tells } = await openBlockedIn(world)
     const sums: { units: bigint; asset: 'USDC' | 'USDT' }[] = []
     let [clean, frozen] = [54n, 0n]
+    /** What a person reads of a block of all, and whether more came since. */
+    let shown: { updatedAt: string; rose: boolean } | undefined
     const log: string[] = []
+    const add = (units: bigint) => {
+      clean += units
+      if (shown) shown.rose = true
+    }
     const put = (index: number) => {
       const { units, asset } = sums[index] ?? { units: 0n, asset: 'USDC' }
       return freeze(units * DOLLAR[asset], String(index), asset)
@@ -186,7 +321,7 @@ test('random: what is on its way is what was told less what is frozen of it, or 
     const tell = () => tells((clean + frozen) * PART)
     const acts = {
       arrive: () => {
-        clean += BigInt(1 + random(30))
+        add(BigInt(1 + random(30)))
         return tell()
       },
       freeze: () => {
@@ -212,17 +347,32 @@ test('random: what is on its way is what was told less what is frozen of it, or 
         sum.asset = sum.asset === 'USDC' ? 'USDT' : 'USDC'
         return put(index)
       },
-      giveBack: async () => {
+      guess: () => {
+        if (clean + frozen === 0n) add(54n)
+        return apply({
+          ...paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'PROCESS' }),
+          isEstimate: true,
+        })
+      },
+      look: async () => {
         await says('PAY_BLOCK')
-        if (clean === 0n) return
-        await giveBack()
+        const { status: now, updatedAt } = await findBlock(world, key.id)
+        shown = now === 'blocked' ? { updatedAt: updatedAt.toISOString(), rose: false } : undefined
+      },
+      giveBack: async () => {
+        if (!shown) await acts.look()
+        if (!shown) return
+        const { updatedAt, rose } = shown
+        shown = undefined
+        if (rose) return assert.rejects(giveBack({ updatedAt }), /has changed/)
+        await giveBack({ updatedAt })
         frozen += clean
         clean = 0n
       },
       tell,
     }
     const names = Object.keys(acts) as (keyof typeof acts)[]
-    for (let step = 0; step < 8; step += 1) {
+    for (let step = 0; step < 10; step += 1) {
       const name = names[random(names.length)] ?? 'tell'
       await acts[name]()
       log.push(`${name} ${clean} ${frozen}`)

@@ -2,7 +2,7 @@ import { Counter, Gauge } from 'prom-client'
 import { hastenItem, wakeItem } from '../db/poll-queries.ts'
 import { SETTLEMENT_POLLS } from '../ledger/settlements/settlement-queries.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
-import { returnAllOf } from '../payments/mispayments/way-queries.ts'
+import { returnBlock } from '../payments/mispayments/way-queries.ts'
 import { PAYMENT_POLLS } from '../payments/payment-queries.ts'
 import { REFUND_POLLS } from '../refunds/refund-queries.ts'
 import { watchDenyList } from '../screening/deny-list-watch.ts'
@@ -77,7 +77,7 @@ export function openScreening(
     ...{ db, clock, log, sources: sources.all, wakeSubject, alarm },
     count: (source, verdict) => answers.inc({ source, verdict }),
   }
-  const decisions: DecisionDeps = { db, clock, audit: accounts.audit, wakeSubject, returnAll: returnAllOf }
+  const decisions: DecisionDeps = { db, clock, audit: accounts.audit, wakeSubject, returnBlock }
   return {
     gate: openScreeningGate({ clock, alarm, screens: sources.all.length > 0, wake: () => rounds.pollScreenings() }),
     polls,

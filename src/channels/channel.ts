@@ -123,6 +123,8 @@ export type SeenReport = {
   nowCounted?: readonly string[]
   /** References of unmatched money that is part of `pending`: what is recorded under them is not on its way. */
   alreadyRecorded?: readonly string[]
+  /** `pending` is the price: it stands in for an amount that the provider does not name. */
+  isEstimate?: true
   /** The provider says that more is missing: this never completes a payment, however little is missing. */
   isPart?: true
   /** The refunded total according to the provider, whether by us or from its console; absent if it does not say. */

@@ -1,5 +1,5 @@
 import { isFrozen, type PaymentReport, paidReport, type SeenReport, type UnmatchedMoney } from '../channels/channel.ts'
-import { amountText, isDust, readable } from '../channels/usdc-text.ts'
+import { isDust, readable } from '../channels/usdc-text.ts'
 import { findPaidInstead } from '../companies/button-landing.ts'
 import type { Tx } from '../db/db.ts'
 import { MOST_REAL_UNITS } from '../kernel/money.ts'
@@ -25,6 +25,8 @@ import {
   resolveUnmatched,
   type Surplus,
 } from './mispayments/mispayment-records.ts'
+import { toldByEstimate } from './mispayments/on-its-way.ts'
+import { noteBlock, noteRise } from './mispayments/provider-block.ts'
 import { bookedUnits, readStanding, type Standing, undecidedUnits, withoutRecorded } from './mispayments/standing.ts'
 import { findOnItsWay, updateTold } from './mispayments/way-queries.ts'
 import {
@@ -47,7 +49,7 @@ import {
   nextMoneyCheck,
   priceUnitsOf,
 } from './payment-rules.ts'
-import { lockCase, type PaymentPlace, type ReportCase, type ReportDeps } from './report-case.ts'
+import { lockCase, type PaymentPlace, type ReportCase, type ReportDeps, subjectOf } from './report-case.ts'
 
 /** An amount that cannot be right says nothing: its payment is asked about again, and beside it, it is unreadable. */
 function withoutAbsurd(told: PaymentReport): PaymentReport {
@@ -125,12 +127,6 @@ async function recordBeside(
 const toldBy = ({ outcome }: Pick<PaymentReport, 'outcome'>): { toldUnits?: bigint } =>
   outcome === 'blocked' || outcome === 'unknown' ? {} : { toldUnits: 0n }
 
-/** Whether the provider that blocks the payment blocks all of it: it names no amount that can be read. */
-const blocksWhole = ({ unmatched = [] }: PaymentReport): boolean => unmatched.every(({ units }) => units === 0n)
-
-const nameOf = (money: UnmatchedMoney): string =>
-  money.units === 0n ? `an unknown amount of ${money.asset}` : `${amountText(money) ?? money.units} ${money.asset}`
-
 /** Nothing changes, but a payment that is over is polled less and less, and not for ever. */
 async function passBy(scene: ReportCase): Promise<Order> {
   const { tx, order, payment } = scene
@@ -154,24 +150,17 @@ const ENDINGS = {
 type Ending = (typeof ENDINGS)[keyof typeof ENDINGS]
 
 async function applyTo(given: ReportCase, report: PaymentReport): Promise<Order> {
-  const { tx, order, now, deps } = given
+  const { tx, order, now } = given
   if (report.outcome === 'seen') return applyMoney(given, report)
   const [scene, news] = await recordBeside(given, report.unmatched ?? [])
   const { payment } = scene
-  const { channel } = payment
   if (report.outcome === 'blocked' && isFrozenBeside(scene, report.unmatched ?? [])) return passBy(scene)
   if (report.outcome === 'waiting' && isGone(scene)) return applyMoney(scene, nothingOf(report))
   const { outcome, providerStatus } = report
   const asked = outcome === 'waiting' || outcome === 'unknown'
   const over = payment.status === 'paid' || payment.status === 'closed' || (asked && payment.status === 'failed')
   // also when the attempt is over: its money may still come, and must pay no order
-  if (outcome === 'blocked' && payment.status !== 'paid') {
-    const said = { channel, providerStatus, isWhole: blocksWhole(report), news: news.map(nameOf) }
-    await deps.screening.noteProvider(tx, subjectOf(scene), {
-      ...{ ...said, isOnItsWay: payment.pendingUnits > 0n },
-      orderName: `${order.shortCode} (${order.code})`,
-    })
-  }
+  if (outcome === 'blocked' && payment.status !== 'paid') await noteBlock(scene, report, news)
   // the rest of an abandoned payment can still be paid: it is closed at its provider first
   if (outcome === 'blocked' && payment.status === 'closing' && report.unmatched !== undefined) return order
   if (outcome !== 'waiting' && outcome !== 'unknown' && !over) return applyEnding(scene, { outcome, providerStatus })
@@ -212,9 +201,6 @@ async function applyEnding(
 const movesOrder = ({ deps, payment }: ReportCase, { transfers }: SeenReport): boolean =>
   payment.channel !== 'crypto' || transfers.some(({ units }) => units >= deps.dustUnits)
 
-const subjectOf = ({ order: { companyId, id: orderId }, payment }: ReportCase) =>
-  ({ companyId, purpose: 'payment', subjectId: payment.id, orderId, isOver: payment.priceUnits !== null }) as const
-
 /** Dust from a listed address must not end another payer's order. */
 function sendersOf({ deps }: ReportCase, { transfers }: SeenReport): { network: number; address: string }[] {
   const sums = new Map<string, { network: number; address: string; units: bigint }>()
@@ -230,6 +216,8 @@ type Verdict = {
   seen: bigint
   /** On its way according to the report, also what is frozen of it. */
   told: bigint
+  /** All that came according to the report, also where a price stands in for the amount. */
+  came: bigint
   min: bigint
   complete: boolean
   moves: boolean
@@ -249,7 +237,7 @@ async function judge(
   const { tx, order, payment, policy } = scene
   const counted = undecidedUnits(report.final, standing)
   const came = undecidedUnits(report.final + report.pending, standing)
-  const told = came - counted
+  const told = report.isEstimate ? toldByEstimate(payment.toldUnits, came - counted) : came - counted
   const pending = await findOnItsWay(tx, payment, told)
   const seen = counted + pending
   const min = payment.priceUnits ?? minAcceptedUnits(priceUnitsOf(order, payment), policy)
@@ -259,7 +247,7 @@ async function judge(
   const complete = moves && counted >= min && report.isPart !== true && clearance === 'clear'
   const since = pendingSince(payment, told, scene.now)
   const isStale = report.transfers.length === 0 && pending > 0n && since !== null && isPastWaiting(since, scene.now)
-  return { counted, seen, told, min, complete, moves, isStale, clearance, completedAt: at }
+  return { counted, seen, told, came, min, complete, moves, isStale, clearance, completedAt: at }
 }
 
 function statusAfter({ payment }: ReportCase, { complete, seen, moves }: Verdict): PaymentStatus {
@@ -283,6 +271,8 @@ async function applyMoney(scene: ReportCase, said: SeenReport): Promise<Order> {
   const { providerStatus } = report
   const change = { status, receivedUnits, toldUnits: told, providerStatus, nextCheckAt, checks }
   await updatePayment(tx, payment, change, now)
+  if (clearance === 'blocked' && seen - final > payment.pendingUnits)
+    await noteRise(scene, providerStatus, seen - final)
   const moved = await moveOrder(scene, verdict)
   await recordMoney({ ...scene, standing, payment: { ...payment, receivedUnits } }, report, moved, verdict)
   const after = { ...scene, order: moved, payment: { ...payment, pendingAt: pendingSince(payment, told, now) } }
@@ -349,15 +339,12 @@ const wasInTime = (order: Order, at: Date | null): boolean =>
  * Not complete or not final: the order shows what was seen, and moves back if that leaves the chain. It waits once for
  * the same money.
  */
-async function follow(
-  scene: ReportCase,
-  { counted, told, min, moves, isStale, completedAt: at }: Verdict,
-): Promise<Order> {
+async function follow(scene: ReportCase, { came, min, moves, isStale, completedAt: at }: Verdict): Promise<Order> {
   const { tx, order, payment, requestId, deps } = scene
   if (order.paymentId !== payment.id) return order
   const late = at !== null && at > order.expiresAt
   // without a block nothing but dust is frozen, and that stops nobody's order
-  const enough = moves && counted + told >= min
+  const enough = moves && came >= min
   const actor = `channel:${payment.channel}`
   if (enough && !late && !isStale && allows(order.status, 'seePayment'))
     return deps.transition(tx, order, { trigger: 'seePayment', actor, requestId })

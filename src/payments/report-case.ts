@@ -61,3 +61,7 @@ export async function lockCase(deps: ReportDeps, tx: Tx, key: PaymentPlace): Pro
   const payment = await lockPayment(tx, key.companyId, key.id)
   return order && payment && { tx, order, payment, now: new Date(deps.clock()), deps }
 }
+
+/** The payment, as its senders and what its provider blocks are screened. */
+export const subjectOf = ({ order: { companyId, id: orderId }, payment }: Pick<ReportCase, 'order' | 'payment'>) =>
+  ({ companyId, purpose: 'payment', subjectId: payment.id, orderId, isOver: payment.priceUnits !== null }) as const

@@ -14,8 +14,8 @@ export type DecisionDeps = {
   clock: Clock
   audit: Audit
   wakeSubject: WakeSubject
-  /** All that is on its way to a payment is returned. Runs in the transaction of the decision. */
-  returnAll(tx: Tx, payment: { companyId: string; id: string }): Promise<void>
+  /** What a payment's provider blocks is returned, all or what it named. Runs in the transaction of the decision. */
+  returnBlock(tx: Tx, payment: { companyId: string; id: string }, of: { isWhole: boolean; now: Date }): Promise<void>
 }
 
 const conflict = (message: string): AppError => new AppError('OBJECT_CONFLICT', { message })
@@ -81,8 +81,8 @@ export async function decideScreening(
     await updateScreening(tx, screening, { status, nextCheckAt: null, decidedBy: nameOf(context), reason }, now)
     const { companyId, purpose, subjectId, address, isWhole, status: before } = screening
     // a block that an older node noted counts as one of all
-    if (decision === 'return' && address === null && isWhole !== false)
-      await deps.returnAll(tx, { companyId, id: subjectId })
+    if (decision === 'return' && address === null)
+      await deps.returnBlock(tx, { companyId, id: subjectId }, { isWhole: isWhole !== false, now })
     await context.remember(tx, null)
     const detail = { screeningId: id, purpose, subjectId, address, isWhole, before, reason }
     await deps.audit.write(tx, context, {

@@ -5,6 +5,7 @@ import type { RaiseAlarm } from '../mail/operator-alarm.ts'
 import { type Answer, type Place, type ScreeningStatus, type Verdict, worstOf } from './screening.ts'
 import { type FrozenNews, tellBlocked, tellFrozen } from './screening-mails.ts'
 import {
+  existsReason,
   insertAnswer,
   insertScreening,
   listScreeningsOf,
@@ -30,8 +31,8 @@ export type Subject = SubjectKey & {
 type ProviderBlock = FrozenNews & {
   /** It blocks all of the payment, not only amounts that it names. */
   isWhole: boolean
-  /** Something is on its way that is neither frozen nor returned. */
-  isOnItsWay: boolean
+  /** How much is on its way that is neither frozen nor returned; null: nothing. */
+  onItsWay: string | null
 }
 
 /** The gate that all money passes. It calls no source, so it may be used inside a transaction. */
@@ -43,6 +44,8 @@ export type ScreeningGate = {
   look(tx: Tx, subject: Subject, places: readonly Place[]): Promise<Standing>
   /** A payment provider's own screening holds the money. Only a person ends that. */
   noteProvider(tx: Tx, subject: Subject, report: ProviderBlock): Promise<void>
+  /** More is on its way. A person who has to decide about a block of all decides about that, too. */
+  noteRise(tx: Tx, subject: Subject, report: Omit<ProviderBlock, 'isWhole' | 'news'>): Promise<void>
   /** Screens again what was found clean too long ago. @returns whether there was any */
   renew(tx: Tx, key: SubjectKey): Promise<boolean>
   /** Whether a person has to decide first, or has decided to return the money of this subject. */
@@ -79,21 +82,27 @@ const isOld = ({ status, purpose, updatedAt }: Screening, now: Date): boolean =>
  * What a provider's next word makes of its block. All of a payment is more than amounts of it: a person who returned
  * those decides again. Until a person decides, a block of all stays one: an amount that is named after it is a record
  * of its own, and nothing else would hold the rest. What a person returned whole stays so, whatever is repeated; what
- * is on its way after that is other money.
+ * is on its way after that is other money, and so is what a word is about that was never said before.
  * @returns what it is about then, if that changes, and whether a person must hear of it
  */
 function widen(
   { status, isWhole: was }: Pick<Screening, 'status' | 'isWhole'>,
-  { isWhole, isOnItsWay, news }: ProviderBlock,
+  { isWhole, onItsWay, news, isNewWord }: ProviderBlock & { isNewWord: boolean },
 ): { isWhole: boolean | null; tells: boolean } {
   const isReturned = status === 'returned'
   const isNew = news.length > 0
   // what an older node noted counts as all
   if (isWhole) {
-    const isMore = was === false || (isReturned && isOnItsWay)
+    const isMore = was === false || (isReturned && (onItsWay !== null || isNewWord))
     return { isWhole: isMore || (was === null && !isReturned) ? true : null, tells: isMore || (isReturned && isNew) }
   }
   return { isWhole: was === null && !isReturned ? false : null, tells: isReturned && isNew }
+}
+
+/** What the block says, and how much a person who returns all of the payment returns. */
+function answerOf({ channel, providerStatus, isWhole, onItsWay }: Omit<ProviderBlock, 'news'>): Answer {
+  const reasons = isWhole && onItsWay !== null ? [providerStatus, `${onItsWay} on its way`] : [providerStatus]
+  return { verdict: 'blocked', level: null, reasons, evidence: { channel, providerStatus, isWhole, onItsWay } }
 }
 
 export function openScreeningGate({ clock, screens, wake, alarm }: GateDeps): ScreeningGate {
@@ -138,21 +147,29 @@ export function openScreeningGate({ clock, screens, wake, alarm }: GateDeps): Sc
       } as const
       const isFirst = await insertScreening(tx, fresh)
       const known = isFirst ? undefined : await lockBlock(tx, subject)
-      const next = known ? widen(known, block) : { isWhole, tells: true }
-      if ((!isFirst && !known) || (next.isWhole === null && !next.tells)) return
+      if (!isFirst && !known) return
+      // a word about all is kept, so that it is no new one after the decision
+      const isNewWord = known !== undefined && isWhole && !(await existsReason(tx, known, providerStatus))
+      const next = known ? widen(known, { ...block, isNewWord }) : { isWhole, tells: true }
+      if (next.isWhole === null && !next.tells && !isNewWord) return
       if (known && next.isWhole !== null) await updateBlock(tx, known, next.isWhole, now)
       const row = { ...fresh, id: known?.id ?? fresh.id }
-      const answer: Answer = {
-        verdict: 'blocked',
-        level: null,
-        reasons: [providerStatus],
-        evidence: { channel, providerStatus, isWhole },
-      }
+      const answer = answerOf(block)
       await insertAnswer(tx, row, { id: newId(now.getTime()), source: 'provider', answer, at: now })
       if (!next.tells) return
       // a further record of what was returned is decided about by itself
       if (known?.status === 'returned' && next.isWhole === null) await tellFrozen(alarm, tx, row, block)
       else await tellBlocked(alarm, tx, row, [{ source: channel, answer }])
+    },
+    async noteRise(tx, subject, report) {
+      const known = await lockBlock(tx, subject)
+      // what an older node noted counts as all
+      if (known?.status !== 'blocked' || known.isWhole === false) return
+      const now = new Date(clock())
+      const answer = answerOf({ ...report, isWhole: true })
+      await updateBlock(tx, known, true, now)
+      await insertAnswer(tx, known, { id: newId(now.getTime()), source: 'provider', answer, at: now })
+      await tellBlocked(alarm, tx, { ...known, isWhole: true }, [{ source: report.channel, answer }])
     },
     async renew(tx, key) {
       if (!screens) return false

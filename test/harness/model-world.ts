@@ -12,7 +12,7 @@ import type { Order } from '../../src/orders/order.ts'
 import { insertOrders } from '../../src/orders/order-insert-queries.ts'
 import { openAnnounce, openTransition } from '../../src/orders/order-transition.ts'
 import type { MispaymentDeps } from '../../src/payments/mispayments/mispayment-service.ts'
-import { returnAllOf } from '../../src/payments/mispayments/way-queries.ts'
+import { returnBlock } from '../../src/payments/mispayments/way-queries.ts'
 import type { PaymentDeps } from '../../src/payments/payment-service.ts'
 import { noteWord } from '../../src/payments/reconcile.ts'
 import { openRates } from '../../src/rates/rate-service.ts'
@@ -119,7 +119,7 @@ export async function startModelWorld(own: Partial<Channel> = {}): Promise<Model
       onTakenBack: (...word) => noteWord(books, ...word),
     },
     refunds: { ...desk, channels, payers, books, ...payouts, askForAddress: nothing, links },
-    screenings: { ...{ db, clock, audit: NO_AUDIT }, wakeSubject: nothing, returnAll: returnAllOf },
+    screenings: { ...{ db, clock, audit: NO_AUDIT }, wakeSubject: nothing, returnBlock },
     mispayments: { ...desk, payers, gate, dustUnits: 10_000n, onDecided: () => {} },
     settlements: {
       ...{ ...desk, books, ...payouts, chains: [CHAIN] },

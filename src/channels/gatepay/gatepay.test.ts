@@ -225,11 +225,32 @@ test('every documented word has its meaning', () => {
   })
 })
 
-test('PAID is final, PROCESS is pending, both in the amount of the order itself', () => {
+test('PAID is final, in the amount of the order itself', () => {
   const paid = report('PAID') as SeenReport
   assert.deepEqual([paid.final, paid.pending, paid.refunded], [12_340_000n, 0n, undefined])
-  const confirming = report('PROCESS') as SeenReport
-  assert.deepEqual([confirming.final, confirming.pending], [0n, 12_340_000n])
+})
+
+test('PROCESS and its like tell what is at the address; without that, or with dust, the price stands in for it', () => {
+  const told = (data: object) =>
+    ['PROCESS', 'TRANSFERRED_ADDRESS_IN_TERM', 'PAY_EXPIRED_IN_PROCESS'].map((word) => {
+      const { final, pending, isEstimate, alreadyRecorded } = report(word, data) as SeenReport
+      return [final, pending, isEstimate === true, alreadyRecorded]
+    })
+  const all = (...one: unknown[]) => [one, one, one]
+  const price = all(0n, 12_340_000n, true, undefined)
+  for (const [done_amount, amounts] of [
+    ['0', ['10', '2']],
+    ['10', ['2']],
+    ['12', []],
+  ] as const) {
+    const transaction_info = { done_amount, confirming_list: amounts.map((amount) => ({ amount })) }
+    assert.deepEqual(told({ ...ORDER, transaction_info }), all(0n, 12_000_000n, false, ['gatepay:5:late']))
+    const coin = { actualCurrency: 'BTC', pay_amount: '24.68' }
+    assert.deepEqual(told({ ...ORDER, ...coin, transaction_info })[0]?.[1], 6_000_000n, 'a share of the price')
+    assert.deepEqual(told({ ...ORDER, actualCurrency: 'BTC', transaction_info }), price, 'of an unknown share')
+  }
+  for (const transaction_info of [undefined, {}, { done_amount: '0.004', confirming_list: [{ amount: '0.005' }] }])
+    assert.deepEqual(told({ ...ORDER, transaction_info }), price)
 })
 
 test('an undocumented status is unknown and keeps its word; so is one for a closed order until it is configured', () => {

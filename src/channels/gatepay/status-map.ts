@@ -116,6 +116,19 @@ function mayStillPay(data: unknown, price: bigint, unconfirmed: bigint): boolean
   return part === undefined || all === undefined || part >= LEAST_UNITS || all >= price
 }
 
+/** Gate has its money and does not credit it yet. Where it shows no amount, but for dust, that is the price. */
+function confirmingReport(
+  word: string,
+  data: unknown,
+  { price, providerReference }: { price: bigint; providerReference: string },
+): PaymentReport {
+  const told = (pending: bigint) => paidReport(providerReference, { final: 0n, pending, providerStatus: word })
+  const share = shareOf(data, price, credited(data) + confirming(data)) ?? 0n
+  return share < LEAST_UNITS
+    ? { ...told(price), isEstimate: true }
+    : { ...told(share), alreadyRecorded: [lateReference(providerReference)] }
+}
+
 /** An order that is not paid: it waits, its money is on the way, or it has ended with what was credited. */
 function unpaidReport(
   word: string,
@@ -177,7 +190,6 @@ export function reportOf(
     const unmatched = [{ asset: 'USDC', units: over, reference: `gatepay:${providerReference}:over` }]
     return { ...report, unmatched, providerStatus: `${word}, more than was asked for` }
   }
-  if (meaning === 'confirming')
-    return paidReport(providerReference, { final: 0n, pending: price, providerStatus: word })
+  if (meaning === 'confirming') return confirmingReport(word, data, { price, providerReference })
   return unpaidReport(word, data, { price, providerReference, isOver: meaning !== 'waiting' })
 }

@@ -30,10 +30,22 @@ export const updateTold = (tx: Tx, { companyId, id }: PaymentKey, told: bigint):
     update payments set pending_units = ${told}, told_units = ${told}
     where company_id = ${companyId} and id = ${id} and pending_units <> 0`)
 
-/** A person returned all that is on its way: what was told then. Money that comes later is other money. */
-export async function returnAllOf(tx: Tx, key: PaymentKey): Promise<void> {
+/**
+ * A person returned what its provider blocks: all that is on its way, or the amounts that it named. A block of all is
+ * about what was told then: money that comes later is other money. So it is where the provider never told an amount:
+ * it is noted as having told 0, and whatever it tells next contains nothing that was frozen before.
+ */
+export async function returnBlock(
+  tx: Tx,
+  key: PaymentKey,
+  { isWhole, now }: { isWhole: boolean; now: Date },
+): Promise<void> {
   const { companyId, id } = key
   await tx.one(sql`select id from payments where company_id = ${companyId} and id = ${id} for update`)
+  await tx.run(sql`
+    update payments set told_units = 0, pending_at = ${now}
+    where company_id = ${companyId} and id = ${id} and pending_units = 0 and pending_at is null`)
+  if (!isWhole) return
   const way = await findWay(tx, key)
   await updateTold(tx, key, toldOf(way))
   await tx.run(sql`

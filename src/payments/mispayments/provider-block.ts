@@ -1,0 +1,29 @@
+import type { PaymentReport, UnmatchedMoney } from '../../channels/channel.ts'
+import { amountText } from '../../channels/usdc-text.ts'
+import { formatMoney } from '../../kernel/money.ts'
+import { type ReportCase, subjectOf } from '../report-case.ts'
+
+/* What the provider of a payment blocks by its own screening, as the screening hears of it. */
+
+/** Whether it blocks all of the payment: it names no sum, not even one whose amount cannot be read. */
+const isOfAll = ({ unmatched = [] }: PaymentReport): boolean => unmatched.length === 0
+
+const nameOf = (money: UnmatchedMoney): string =>
+  money.units === 0n ? `an unknown amount of ${money.asset}` : `${amountText(money) ?? money.units} ${money.asset}`
+
+const said = ({ order, payment }: ReportCase, providerStatus: string, onItsWay: bigint) => ({
+  ...{ channel: payment.channel, providerStatus },
+  onItsWay: onItsWay > 0n ? `${formatMoney({ asset: 'USDC', units: onItsWay })} USDC` : null,
+  orderName: `${order.shortCode} (${order.code})`,
+})
+
+/** @param news what waits beside the payment now and did not before */
+export const noteBlock = (scene: ReportCase, report: PaymentReport, news: readonly UnmatchedMoney[]): Promise<void> =>
+  scene.deps.screening.noteProvider(scene.tx, subjectOf(scene), {
+    ...said(scene, report.providerStatus, scene.payment.pendingUnits),
+    ...{ isWhole: isOfAll(report), news: news.map(nameOf) },
+  })
+
+/** More is on its way than before this report: a person who decides about a block of all must know of it. */
+export const noteRise = (scene: ReportCase, providerStatus: string, onItsWay: bigint): Promise<void> =>
+  scene.deps.screening.noteRise(scene.tx, subjectOf(scene), said(scene, providerStatus, onItsWay))
