@@ -201,7 +201,6 @@ test('a named transaction that left the chain gives the settlement back, and can
   await chain.reorg(1)
   await chain.call('anvil_dropAllTransactions')
   await chain.mine(2)
-  // until the chain's endpoint has followed the reorganisation, the transaction may still be there
   const cancelled = await eventually(cancel, ({ status }) => status === 200)
   assert.deepEqual([cancelled.data.status, cancelled.data.txHash], ['cancelled', null])
   await checkBooks(manual)

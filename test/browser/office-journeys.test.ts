@@ -482,19 +482,3 @@ test('signing out ends the session, and a page behind the login asks for it agai
   assert.equal(new URL(page.url()).searchParams.get('then'), '/money')
   await context.close()
 })
-
-test('every language has its words on the login and inside', async () => {
-  for (const [lang, title] of [
-    ['fr', 'Connexion'],
-    ['de', 'Anmelden'],
-    ['es', 'Iniciar sesión'],
-    ['it', 'Accesso'],
-  ] as const) {
-    const { page, context } = await visit(browser, `${base()}/app/login?lang=${lang}`, DESK)
-    await page.getByRole('heading', { level: 1, name: title }).waitFor()
-    assert.equal(await page.locator('html').getAttribute('lang'), lang)
-    await page.goto(`${base()}/app/login`)
-    await page.getByRole('heading', { level: 1, name: title }).waitFor()
-    await context.close()
-  }
-})

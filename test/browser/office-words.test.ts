@@ -323,3 +323,19 @@ test('what is held after a restore says who acts next: a transaction to report, 
   assert.equal(status, 'approved', 'one click cancels nothing that may have been sent')
   await leave()
 })
+
+test('every language has its words on the login and inside', async () => {
+  for (const [lang, title] of [
+    ['fr', 'Connexion'],
+    ['de', 'Anmelden'],
+    ['es', 'Iniciar sesión'],
+    ['it', 'Accesso'],
+  ] as const) {
+    const { page, context } = await visit(browser, `${base()}/app/login?lang=${lang}`, DESK)
+    await page.getByRole('heading', { level: 1, name: title }).waitFor()
+    assert.equal(await page.locator('html').getAttribute('lang'), lang)
+    await page.goto(`${base()}/app/login`)
+    await page.getByRole('heading', { level: 1, name: title }).waitFor()
+    await context.close()
+  }
+})

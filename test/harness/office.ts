@@ -23,8 +23,8 @@ export const countCodes = async (baseUrl: string, email: string): Promise<number
   (await readMails(baseUrl, email)).filter(({ subject }) => CODE_MAIL.test(subject)).length
 
 /**
- * Types e-mail and password, and the mailed code where one is asked for. The labels are exact: while a sign-out is under
- * way, the screen before may still show a field that searches for an email.
+ * Types e-mail and password, and the mailed code where one is asked for. The labels are exact: while a sign-out is
+ * under way, the screen before may still show a field that searches for an email.
  */
 export async function logInOnPage(page: Page, baseUrl: string, email: string, password = PASSWORD): Promise<void> {
   const before = await countCodes(baseUrl, email)
