@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Registry } from 'prom-client'
 import { sql } from '../src/db/db.ts'
+import { openRateLimits } from '../src/http/limits/rate-limits.ts'
+import { buildServer } from '../src/http/server.ts'
 import { MINUTE, SECOND } from '../src/kernel/clock.ts'
 import { Client, countStatuses, logIn, type Person, register, registerManager } from './harness/accounts.ts'
 import { startTestService, type TestService } from './harness/service.ts'
@@ -154,4 +158,59 @@ test('cookies guessed at an address that used up its calls cost four look-ups a 
   const lookUps = spy.mock.calls.filter((one) => JSON.stringify(one.arguments).includes('token_hash = any')).length
   assert.deepEqual([own.status, countStatuses(seen)], [200, { 429: 40 }])
   assert.ok(lookUps >= 1 && lookUps <= 1 + (performance.now() - startedMs) / 250, `${lookUps} look-ups`)
+})
+
+test('a guest who sends many guessed cookies at once holds up neither the tills nor the payers at the address', async () => {
+  const address = '203.0.113.13'
+  const shop = await openShop()
+  const device = await enrol(shop, address)
+  const merchant = await host.createMerchant()
+  const body = { amount: '5.00', fromAsset: 'EUR', merchantIdentifier: merchant.merchantIdentifier }
+  const { data } = await host.call<{ code: string }>('POST', 'request', { as: merchant, body })
+  nextMinute()
+  for (let count = 0; count < 121; count += 1) await guestAt(address).get('till/display')
+  // next to another caller, an address has two turns
+  let isOver = false
+  const other = async (): Promise<void> => {
+    while (!isOver) {
+      await host.call('GET', `status/${data.code}`, { as: merchant })
+      await sleep(200)
+    }
+  }
+  const others = other()
+  const guesses = Array.from({ length: 150 }, (_, count) =>
+    guestAt(address, { tillDevice: `tld_guess${count}` }).get('till/display'),
+  )
+  await sleep(50)
+  const own = await Promise.all([
+    look(device, address),
+    host.call('GET', `status/${data.code}`, { headers: from(address) }),
+  ])
+  isOver = true
+  await others
+  assert.deepEqual(countStatuses(own), { 200: 2 })
+  assert.deepEqual(countStatuses(await Promise.all(guesses)), { 429: 150 })
+})
+
+test('a call that is refused for where it comes from, or for how it is written, counts as well', async () => {
+  const address = '203.0.113.14'
+  nextMinute()
+  const seen: { status: number }[] = []
+  for (let count = 0; count < 121; count += 1) {
+    const headers = count % 2 ? { 'sec-fetch-site': 'cross-site' } : { 'x-user-id': 'wrong' }
+    seen.push(await new Client(host.baseUrl).post('auth/refresh-token', undefined, { ...headers, ...from(address) }))
+  }
+  assert.deepEqual(countStatuses(seen), { 403: 60, 422: 60, 429: 1 })
+})
+
+test('the server refuses a route that counts by a cookie while nothing finds the owners of cookies', async () => {
+  const app = await buildServer({
+    config: { baseUrl: 'http://localhost', corsOrigins: [], trustProxy: [], logLevel: 'silent' },
+    ...{ db: host.db, vault: host.vault, clock, metrics: new Registry() },
+    limits: openRateLimits({ db: host.db, clock, limits: host.config.limits }),
+    authenticate: async () => null,
+  })
+  const route = { config: { permission: 'till.device' } }
+  assert.throws(() => app.get('/till', route, async () => null), /GET \/till counts by a cookie/)
+  await app.close()
 })
