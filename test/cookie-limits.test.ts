@@ -214,3 +214,45 @@ test('the server refuses a route that counts by a cookie while nothing finds the
   assert.throws(() => app.get('/till', route, async () => null), /GET \/till counts by a cookie/)
   await app.close()
 })
+
+for (const what of ['a device', 'a session that has ended'])
+  test(`calls refused for want of calls are looked up no more: the cookie of ${what}`, async (t) => {
+    const address = '203.0.113.15'
+    const shop = await openShop()
+    const device = await enrol(shop, address)
+    nextMinute()
+    const cookies = new Map([...device.cookies, ...shop.boss.client.cookies].map(([name, { value }]) => [name, value]))
+    await host.db.run(sql`update sessions set revoked_at = now() where user_id = ${shop.boss.userId}`)
+    // each a new client: the answer takes the cookie away
+    const ask = () => {
+      const guest = guestAt(address, Object.fromEntries(cookies))
+      return what === 'a device' ? guest.get('till/display') : guest.post('auth/sign-out')
+    }
+    const seen: { status: number }[] = []
+    for (let count = 0; count < 120; count += 1) seen.push(await ask())
+    const spy = t.mock.method(host.db, 'many')
+    const refused = await Promise.all(Array.from({ length: 60 }, ask))
+    const lookUps = spy.mock.calls.filter((one) =>
+      / from (refresh_tokens|till_devices)/.test(JSON.stringify(one.arguments)),
+    ).length
+    assert.deepEqual([countStatuses(seen), countStatuses(refused), lookUps], [{ 200: 120 }, { 429: 60 }, 0])
+  })
+
+test('cookies of sessions that have ended use up the calls of their address, and are then looked up together', async (t) => {
+  const address = '203.0.113.16'
+  const { email } = await registerManager(host.baseUrl)
+  nextMinute()
+  const clients: Client[] = []
+  for (let count = 0; count < 4; count += 1) clients.push(await logIn(host.baseUrl, email))
+  await host.db.run(sql`update sessions set revoked_at = now() where user_id = ${clients[0]?.userId ?? ''}`)
+  const values = clients.map((client) => client.cookies.get('refreshToken')?.value ?? '')
+  const ask = (at: number) => guestAt(address, { refreshToken: values[at % 4] ?? '' }).post('auth/refresh-token')
+  for (let count = 0; count < 120; count += 1) assert.equal((await ask(count)).status, 401)
+  assert.equal((await guestAt(address).post('auth/refresh-token')).status, 429)
+  const spy = t.mock.method(host.db, 'many')
+  const startedMs = performance.now()
+  const seen = await Promise.all(Array.from({ length: 40 }, (_, count) => ask(count)))
+  const lookUps = spy.mock.calls.filter((one) => JSON.stringify(one.arguments).includes('refresh_tokens')).length
+  assert.deepEqual(countStatuses(seen), { 401: 40 })
+  assert.ok(lookUps <= 1 + (performance.now() - startedMs) / 250, `${lookUps} look-ups`)
+})

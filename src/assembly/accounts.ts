@@ -40,7 +40,7 @@ export function openAccounts({ config, db, vault, clock }: Omit<ServiceBase, 'lo
   const auth = openAuth({ ...base, passwords, refusedPasswords })
   const tillCookies = openTillCookies(config)
   const cookieOwners = {
-    session: openSessionOwners({ db, limits, cookies: auth.cookies }),
+    session: openSessionOwners({ db, clock, limits, cookies: auth.cookies }),
     device: openDeviceOwners({ db, limits }, tillCookies),
   }
   const hooks: SessionHooks = {

@@ -91,22 +91,19 @@ function livesOf(role: UserRole, kind: SessionKind): { idleMs: number; absoluteM
 const ended = (): AppError => new EndedCredential('This session has ended. Log in again.')
 
 /** Whose session a refresh cookie is, also an ended one. */
-export function openSessionOwners({
-  db,
-  cookies,
-  limits,
-}: {
+export function openSessionOwners(deps: {
   db: Db
+  clock: Clock
   cookies: Pick<Cookies, 'ownRefreshTokenOf'>
   limits: RateLimits
-}): CookieOwners<{ id: string }> {
-  return openCookieOwners(limits, {
+}): CookieOwners {
+  return openCookieOwners(deps.limits, {
     hashOf(request) {
-      const token = cookies.ownRefreshTokenOf(request)
+      const token = deps.cookies.ownRefreshTokenOf(request)
       return token === null ? null : hashToken(token)
     },
     async find(hashes) {
-      const rows = await queries.listSessionsByToken(db, hashes)
+      const rows = await queries.listSessionsByToken(deps.db, hashes, new Date(deps.clock()))
       return new Map(rows.map(({ hash, ...session }) => [hash, session]))
     },
   })

@@ -154,7 +154,7 @@ export function openDeviceOwners(
     },
     async find(hashes) {
       const devices = await queries.listDevicesByToken(db, hashes)
-      return new Map(devices.map(({ tokenHash, ...device }) => [tokenHash, device]))
+      return new Map(devices.map(({ tokenHash, ...device }) => [tokenHash, { ...device, isEnded: false }]))
     },
   })
 }
