@@ -45,9 +45,11 @@ async function openSession(): Promise<string> {
 async function openStranger(address: string) {
   const sessionId = await openSession()
   const { client } = await register(market.host.baseUrl, { role: 'SimpleUser' })
-  const post = <Data = unknown>(path: string, body?: unknown) =>
-    client.post<Data>(`confirm_conversion/${path}`, body, { 'x-forwarded-for': address })
-  return { post, order: () => post<{ code: string }>('request', { websiteUrl: SHOP, sessionId }) }
+  const post = <Data = unknown>(path: string, body?: unknown, headers?: Record<string, string>) =>
+    client.post<Data>(`confirm_conversion/${path}`, body, { 'x-forwarded-for': address, ...headers })
+  const order = (headers?: Record<string, string>) =>
+    post<{ code: string }>('request', { websiteUrl: SHOP, sessionId }, headers)
+  return { post, order }
 }
 
 const countOf = (seen: readonly unknown[], value: unknown): number => seen.filter((one) => one === value).length
@@ -61,6 +63,21 @@ test('orders through a button: 30 a minute for an address, however many are canc
     if (made.status === 200) await post(`cancel/${made.data.code}`)
   }
   assert.deepEqual([countOf(seen, 200), countOf(seen, 429)], [30, 10])
+})
+
+test('a repetition under its Idempotency-Key gets its order, although its address has used up its orders', async () => {
+  const address = '203.0.113.17'
+  const { post, order } = await openStranger(address)
+  const key = { 'idempotency-key': crypto.randomUUID() }
+  const first = await order(key)
+  assert.equal(first.status, 200, first.text)
+  for (let count = 0; count < 29; count += 1) await order()
+  assert.deepEqual((await order()).status, 429)
+  const again = await order(key)
+  assert.deepEqual([again.status, again.text], [200, first.text])
+  const other = await post('request', { websiteUrl: SHOP, sessionId: 'another' }, key)
+  assert.equal(other.error.code, 'IDEMPOTENCY_KEY_REUSED')
+  assert.equal((await order({ 'idempotency-key': 'new' })).status, 429)
 })
 
 test('orders and steps of a shop’s own people and servers count for the shop alone', async () => {

@@ -5,7 +5,7 @@ import { Envelope, ok, refTo } from '../http/envelope.ts'
 import { replay, sendStored } from '../http/idempotency/idempotency.ts'
 import { contextOf } from '../http/request-context.ts'
 import { Type } from '../kernel/schema.ts'
-import { type CreateOrder, fillFromSession, findOwnSession } from './order-create.ts'
+import { type CreateOrder, fillFromSession, findOwnSession, replayInstead } from './order-create.ts'
 import {
   CodeParams,
   CreateOrderBody,
@@ -47,9 +47,14 @@ export const orderRoutes: FastifyPluginAsyncTypebox<RouteDeps> = async (app, dep
         // an Idempotency-Key stands for what was sent, whatever the session costs by now
         request.sentBody = body
         const session = await findOwnSession(deps.db, actor, body)
-        if (session) await checkSessionOrder(deps.limits, [request, reply], session)
-        else await deps.limits.checkVisitor(request, reply)
-        request.body = fillFromSession(actor, body, session) as typeof body
+        try {
+          if (session) await checkSessionOrder(deps.limits, [request, reply], session)
+          else await deps.limits.checkVisitor(request, reply)
+          request.body = fillFromSession(actor, body, session) as typeof body
+        } catch (refusal) {
+          const stored = await replayInstead(deps.db, request.server.readClaim(request), refusal)
+          return replay(reply, stored.replay)
+        }
       },
       schema: {
         operationId: 'createOrder',
