@@ -131,6 +131,20 @@ test('behind an address that guesses, a session that has ended is told so, and i
   assert.deepEqual([ended.status, client.cookies.has('refreshToken')], [401, false])
 })
 
+test('behind an address that guesses, a till that was revoked is told so, and is forgotten', async () => {
+  const address = '203.0.113.18'
+  const shop = await openShop()
+  const [device, other] = [await enrol(shop, address), await enrol(shop, address)]
+  const { data } = await device.call<{ device: { _id: string } }>('GET', 'till/device', undefined, from(address))
+  const revoked = await shop.boss.client.call('DELETE', `till-devices/${data.device._id}`)
+  assert.equal(revoked.status, 200, revoked.text)
+  for (let count = 0; count < 121; count += 1) await guestAt(address).get('till/display')
+  assert.deepEqual([(await look(device, address)).status, (await look(other, address)).status], [401, 200])
+  assert.equal((await signIn(device, shop, address)).status, 401)
+  const asked = await device.call('GET', 'till/device', undefined, from(address))
+  assert.deepEqual([asked.status, device.cookies.has('tillDevice')], [401, false])
+})
+
 test('a guest who has no enrolled device does not keep the cashiers from signing in', async () => {
   const address = '203.0.113.10'
   const shop = await openShop()

@@ -142,7 +142,7 @@ export async function enrolDevice(
   })
 }
 
-/** Whose device a till's cookie is. */
+/** Whose device a till's cookie is, also a revoked one. */
 export function openDeviceOwners(
   { db, limits }: Pick<DeviceDeps, 'db'> & { limits: RateLimits },
   cookies: TillCookies,
@@ -154,7 +154,9 @@ export function openDeviceOwners(
     },
     async find(hashes) {
       const devices = await queries.listDevicesByToken(db, hashes)
-      return new Map(devices.map(({ tokenHash, ...device }) => [tokenHash, { ...device, isEnded: false }]))
+      return new Map(
+        devices.map(({ tokenHash, ...device }) => [tokenHash, { ...device, isEnded: device.revokedAt !== null }]),
+      )
     },
   })
 }
@@ -165,7 +167,7 @@ export async function readDevice(
   request: FastifyRequest,
 ): Promise<TillDevice> {
   const device = devices.ownerOf(request)
-  if (!device) {
+  if (!device || device.revokedAt !== null) {
     throw new AppError('UNAUTHORIZED', { message: 'This device is not enrolled. Enter the code of a manager.' })
   }
   await queries.updateDeviceSeen(db, device.id, new Date(clock()))
