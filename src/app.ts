@@ -126,7 +126,7 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
   registerDbMetrics(db, metrics, MAIL_JOB)
   if (deps.process) metrics.setDefaultLabels({ process: deps.process.name })
   const accounts = openAccounts({ config, db, vault, clock })
-  const { authenticate, limits } = accounts
+  const { authenticate, limits, cookieOwners } = accounts
   const logStream = deps.logStream ? { logStream: deps.logStream } : {}
   const isShop = openButtonOrigins(db, clock)
   const app = await buildServer({
@@ -136,6 +136,7 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
     vault,
     metrics,
     limits,
+    cookieOwners,
     authenticate,
     isShop,
     errorPage: sendErrorPage,

@@ -5,6 +5,7 @@ import { sql } from '../src/db/db.ts'
 import { type Client, logIn, register, registerManager } from './harness/accounts.ts'
 import { type Market, openMarket } from './harness/market.ts'
 import { newAddress } from './harness/refunds.ts'
+import { startTestService, type TestService } from './harness/service.ts'
 
 /* What an account that anyone can open uses up of a shop, by one session of a button: as much as a visitor of it. */
 
@@ -24,11 +25,16 @@ before(async () => {
 })
 after(() => market?.stop())
 
-async function openSession(): Promise<string> {
+async function makeButton({ db }: TestService, companyId: string | null): Promise<string> {
   const button = crypto.randomUUID().replaceAll('-', '').slice(0, 24)
-  await market.host.db.run(sql`
+  await db.run(sql`
     insert into buy_buttons (id, company_id, name, website_url, website_origin, price, currency, created_at, updated_at)
     values (${button}, ${companyId}, 'B', ${SHOP}, ${SHOP}, '12.00', 'EUR', now(), now())`)
+  return button
+}
+
+async function openSession(): Promise<string> {
+  const button = await makeButton(market.host, companyId)
   const orderRef = `ref-${crypto.randomUUID()}`
   const { data, text } = await manager.post<{ _id: string }>('buy-button/sessions', { button, orderRef })
   assert.ok(data, text)
@@ -39,9 +45,11 @@ async function openSession(): Promise<string> {
 async function openStranger(address: string) {
   const sessionId = await openSession()
   const { client } = await register(market.host.baseUrl, { role: 'SimpleUser' })
-  const post = <Data = unknown>(path: string, body?: unknown) =>
-    client.post<Data>(`confirm_conversion/${path}`, body, { 'x-forwarded-for': address })
-  return { post, order: () => post<{ code: string }>('request', { websiteUrl: SHOP, sessionId }) }
+  const post = <Data = unknown>(path: string, body?: unknown, headers?: Record<string, string>) =>
+    client.post<Data>(`confirm_conversion/${path}`, body, { 'x-forwarded-for': address, ...headers })
+  const order = (headers?: Record<string, string>) =>
+    post<{ code: string }>('request', { websiteUrl: SHOP, sessionId }, headers)
+  return { post, order }
 }
 
 const countOf = (seen: readonly unknown[], value: unknown): number => seen.filter((one) => one === value).length
@@ -55,6 +63,21 @@ test('orders through a button: 30 a minute for an address, however many are canc
     if (made.status === 200) await post(`cancel/${made.data.code}`)
   }
   assert.deepEqual([countOf(seen, 200), countOf(seen, 429)], [30, 10])
+})
+
+test('a repetition under its Idempotency-Key gets its order, although its address has used up its orders', async () => {
+  const address = '203.0.113.17'
+  const { post, order } = await openStranger(address)
+  const key = { 'idempotency-key': crypto.randomUUID() }
+  const first = await order(key)
+  assert.equal(first.status, 200, first.text)
+  for (let count = 0; count < 29; count += 1) await order()
+  assert.deepEqual((await order()).status, 429)
+  const again = await order(key)
+  assert.deepEqual([again.status, again.text], [200, first.text])
+  const other = await post('request', { websiteUrl: SHOP, sessionId: 'another' }, key)
+  assert.equal(other.error.code, 'IDEMPOTENCY_KEY_REUSED')
+  assert.equal((await order({ 'idempotency-key': 'new' })).status, 429)
 })
 
 test('orders and steps of a shop’s own people and servers count for the shop alone', async () => {
@@ -102,4 +125,43 @@ test('steps that ask the provider: 12 a minute for an order, as on its payer’s
   await sleep(1500)
   const calls = (await countCalls()) - before
   assert.ok(calls <= 20, `${calls} calls to the provider`)
+})
+
+test('sessions that the shop’s server made: all are ordered, on the page and in an app; a page’s own are limited', async (t) => {
+  // 1 a minute for an address, 10 for a button
+  const host = await startTestService({ env: { LIMIT_LINK_PER_MINUTE: '1', TRUST_PROXY: '127.0.0.1' }, workers: true })
+  t.after(() => host.stop())
+  const boss = await registerManager(host.baseUrl)
+  const shop = await logIn(host.baseUrl, boss.email)
+  const button = await makeButton(host, boss.companyId)
+  const { client } = await register(host.baseUrl, { role: 'SimpleUser' })
+  const open = async (): Promise<{ id: string; code: string }> => {
+    const made = await shop.post<{ _id: string }>('buy-button/sessions', {
+      button,
+      orderRef: `ref-${crypto.randomUUID()}`,
+    })
+    return host.db.one(sql`select id, code from button_sessions where id = ${made.data._id}`)
+  }
+  const onPage = async (address: string): Promise<number> => {
+    const [headers, body] = [{ origin: host.baseUrl, 'x-forwarded-for': address }, new URLSearchParams()]
+    const url = `${host.baseUrl}/buy-button/landing?session=${(await open()).code}`
+    return (await fetch(url, { method: 'POST', headers, body })).status
+  }
+  const inApp = async (address: string, sessionId: string): Promise<number> => {
+    const body = { websiteUrl: SHOP, sessionId }
+    return (await client.post('confirm_conversion/request', body, { 'x-forwarded-for': address })).status
+  }
+  const seen: number[] = []
+  for (let count = 0; count < 11; count += 1)
+    seen.push(await onPage(`192.0.2.${count}`), await inApp(`198.51.100.${count}`, (await open()).id))
+  assert.equal(countOf(seen, 200), 22, seen.join())
+  const again = [await onPage('192.0.2.1'), await inApp('198.51.100.1', (await open()).id)]
+  assert.deepEqual(again, [429, 429], 'the second of an address')
+  const fromPages: number[] = []
+  for (let count = 0; count < 11; count += 1) {
+    const { id } = await open()
+    await host.db.run(sql`update button_sessions set code = ${`page${count}`} where id = ${id}`)
+    fromPages.push(await inApp(`203.0.113.${count}`, id))
+  }
+  assert.deepEqual([countOf(fromPages, 200), fromPages.at(-1)], [10, 429], fromPages.join())
 })

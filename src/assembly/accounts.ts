@@ -16,7 +16,9 @@ import { openApiKeys } from '../sessions/api-keys/api-key-service.ts'
 import { openAuth } from '../sessions/auth-service.ts'
 import { openAuthenticate } from '../sessions/authenticate.ts'
 import type { DeviceLoginDeps } from '../sessions/device-login/device-login-service.ts'
-import { openSessions } from '../sessions/session-service.ts'
+import { openSessionOwners, openSessions } from '../sessions/session-service.ts'
+import { openDeviceOwners } from '../tills/device-service.ts'
+import { openTillCookies } from '../tills/till-cookies.ts'
 import { openPasswords } from '../users/password.ts'
 import { readRefusedPasswords } from '../users/refused-passwords.ts'
 import type { SessionHooks, UserDeps } from '../users/user-service.ts'
@@ -36,6 +38,11 @@ export function openAccounts({ config, db, vault, clock }: Omit<ServiceBase, 'lo
   const refusedPasswords = readRefusedPasswords(config.passwordListFile)
   const base = { db, clock, vault, config, sessions, mailer, jobs, audit, limits }
   const auth = openAuth({ ...base, passwords, refusedPasswords })
+  const tillCookies = openTillCookies(config)
+  const cookieOwners = {
+    session: openSessionOwners({ db, clock, limits, cookies: auth.cookies }),
+    device: openDeviceOwners({ db, limits }, tillCookies),
+  }
   const hooks: SessionHooks = {
     endSessions: async (tx, userId, reason) => (await sessions.endAll(tx, userId, reason)).keys,
     endDeviceLogins: sessions.endDeviceLogins,
@@ -58,6 +65,8 @@ export function openAccounts({ config, db, vault, clock }: Omit<ServiceBase, 'lo
     audit,
     sessions,
     auth,
+    tillCookies,
+    cookieOwners,
     authenticate: openAuthenticate({ apiKeys, sessions }),
   }
 }

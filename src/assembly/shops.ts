@@ -12,10 +12,11 @@ type ShopParts = { base: Pick<ServiceBase, 'config' | 'vault'>; accounts: Accoun
 
 /** Where a company sells: its tills and their devices, its buttons on websites. */
 export async function registerShops(scope: FastifyInstance, { base, accounts, trade }: ShopParts): Promise<void> {
-  const { auth } = accounts
+  const { auth, tillCookies } = accounts
+  const devices = accounts.cookieOwners.device
   await scope.register(tillRoutes, trade.companies)
   await scope.register(tillDeviceRoutes, auth)
-  await scope.register(tillSessionRoutes, { ...auth, config: base.config, prefix: '/till' })
+  await scope.register(tillSessionRoutes, { ...auth, config: base.config, tillCookies, devices, prefix: '/till' })
   await scope.register(buttonRoutes, trade.companies)
   await scope.register(staticLinkRoutes, trade.companies)
   await registerButtonSessions(scope, { base, trade })

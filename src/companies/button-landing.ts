@@ -1,4 +1,6 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { brokenConstraint, type Queryable, type Tx } from '../db/db.ts'
+import type { RateLimits } from '../http/limits/rate-limits.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { newId, newOrderCode } from '../kernel/ids.ts'
 import { type Fiat, formatMoney } from '../kernel/money.ts'
@@ -30,6 +32,19 @@ export type Landing = { session: Pick<ButtonSession, 'id'>; button: BuyButton } 
     }
   | ({ code: null } & Price)
 )
+
+export type ButtonLimits = Pick<RateLimits, 'checkVisitor' | 'checkLink'>
+
+/**
+ * Limits the orders of visitors through a session. One that the shop's server made is an order that the shop wants, so
+ * it counts for the visitor's address alone; any other one counts for its button too. @throws TOO_MANY_REQUESTS
+ */
+export const checkSessionOrder = (
+  limits: ButtonLimits,
+  [request, reply]: [FastifyRequest, FastifyReply],
+  session: Pick<ButtonSession, 'code' | 'buttonId'>,
+): Promise<void> =>
+  isServerMade(session) ? limits.checkVisitor(request, reply) : limits.checkLink(request, reply, session.buttonId)
 
 /** How long a session without an order counts as one whose order another request is creating. */
 const CREATING_MS = 10_000

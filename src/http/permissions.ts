@@ -4,6 +4,9 @@ import { type Actor, type ApiScope, USER_ROLES, type UserRole } from './actor.ts
 
 export type Limit = 'credentials' | 'session' | 'public' | 'company' | 'none'
 
+/** The cookies of ours that say who calls: a session's refresh token, a till's device token. */
+export type CookieKind = 'session' | 'device'
+
 export type Rule = {
   /** Roles that may call it; 'anyone' needs no credential (but an invalid one is refused). */
   roles: readonly UserRole[] | 'anyone'
@@ -21,8 +24,8 @@ export type Rule = {
   till?: true
   /** Needs a second factor not older than five minutes. */
   stepUp?: true
-  /** The route counts the call, once it has looked up its cookie (`openCountByCookie`). */
-  byCookie?: true
+  /** The call counts for the owner of this cookie, without one for its address. */
+  byCookie?: CookieKind
   /** 'public': by address; a call for an active company counts for that instead, unless its credential is ignored. */
   limit: Limit
 }
@@ -36,7 +39,7 @@ const EXPORTERS: readonly UserRole[] = [...MANAGERS, 'Service']
 export const PIN_HOLDERS: readonly UserRole[] = ['Manager', 'Association', 'Cashier']
 const EVERYBODY: readonly UserRole[] = USER_ROLES
 const LOGIN = { roles: 'anyone', ignoreCredential: true, limit: 'credentials' } as const
-const COOKIE = { roles: 'anyone', ignoreCredential: true, byCookie: true, limit: 'session' } as const
+const COOKIE = { roles: 'anyone', ignoreCredential: true, limit: 'session' } as const
 
 /**
  * Who may call what: decided only here. A route names its row; a route without one makes the start fail. Rows say what
@@ -106,8 +109,8 @@ export const PERMISSIONS = {
   'auth.resetSend': LOGIN,
   'auth.resetChange': { roles: 'anyone', limit: 'credentials' },
   'auth.verifyEmail': LOGIN,
-  'auth.refresh': COOKIE,
-  'auth.signOut': COOKIE,
+  'auth.refresh': { ...COOKIE, byCookie: 'session' },
+  'auth.signOut': { ...COOKIE, byCookie: 'session' },
   'auth.sendVerification': { roles: EVERYBODY, evenInvalid: true, limit: 'company' },
   'auth.sessions': { roles: EVERYBODY, evenInvalid: true, limit: 'company' },
   'auth.password': { roles: EVERYBODY, evenInvalid: true, limit: 'credentials' },
@@ -137,8 +140,8 @@ export const PERMISSIONS = {
   'tillPins.change': { roles: PIN_HOLDERS, stepUp: true, limit: 'credentials' },
   'till.shift': { roles: ['Cashier'], till: true, limit: 'company' },
   'till.enrol': LOGIN,
-  'till.signIn': { ...LOGIN, byCookie: true },
-  'till.device': COOKIE,
+  'till.signIn': { ...LOGIN, byCookie: 'device' },
+  'till.device': { ...COOKIE, byCookie: 'device' },
   'staticLinks.read': { roles: [...MANAGERS, 'Observer', 'Service'], scope: 'orders:read', limit: 'company' },
   'staticLinks.write': { roles: [...MANAGERS, 'Service'], scope: 'orders:write', limit: 'company' },
   'buttons.read': { roles: [...MANAGERS, 'Observer', 'Service'], scope: 'sessions:write', limit: 'company' },

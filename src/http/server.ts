@@ -16,11 +16,12 @@ import { registerCors, registerShopCors } from './cors.ts'
 import { type ErrorPage, registerFailures } from './failures.ts'
 import { registerIdempotency } from './idempotency/idempotency.ts'
 import { registerIgnored } from './ignored.ts'
+import type { CookieOwners } from './limits/cookie-limits.ts'
 import { registerForwarded } from './limits/forwarded.ts'
 import { registerProxyNotice } from './limits/proxy-notice.ts'
 import type { RateLimits } from './limits/rate-limits.ts'
 import { openTurns } from './limits/turns.ts'
-import { checkPermission, isPermission, type Rule, ruleOf } from './permissions.ts'
+import { type CookieKind, checkPermission, isPermission, type Rule, ruleOf } from './permissions.ts'
 import { registerOpenApi } from './reference/openapi.ts'
 
 export type ServerDeps = {
@@ -29,6 +30,8 @@ export type ServerDeps = {
   clock: Clock
   authenticate: Authenticate
   limits: RateLimits
+  /** Whose cookies the rows with `byCookie` name. */
+  cookieOwners?: Record<CookieKind, CookieOwners>
   vault: Vault
   /** Whether a buy button is registered for this website; without it, shop pages cannot call the API. */
   isShop?: (origin: string) => Promise<boolean>
@@ -58,7 +61,7 @@ function requestIdOf(headers: Record<string, string | string[] | undefined>): st
 const hasCredential = ({ headers }: FastifyRequest): boolean =>
   [headers.authorization, headers['x-api-secret'], headers['x-api-key']].some((value) => (value ?? '') !== '')
 
-function registerPermissions(app: FastifyInstance, { authenticate, clock, limits }: ServerDeps): void {
+function registerPermissions(app: FastifyInstance, { authenticate, clock, limits, cookieOwners }: ServerDeps): void {
   app.decorateRequest('actor', null)
   app.decorateRequest('rateLimits', null)
   const readActor = async (request: FastifyRequest, reply: FastifyReply, rule: Rule): Promise<Actor | null> => {
@@ -78,8 +81,12 @@ function registerPermissions(app: FastifyInstance, { authenticate, clock, limits
   }
   app.addHook('onRoute', (route) => {
     const { permission, open } = route.config ?? {}
-    if (open || route.url.startsWith('/docs') || (permission !== undefined && isPermission(permission))) return
-    throw new Error(`${String(route.method)} ${route.url} has no row in the permission table`)
+    if (open || route.url.startsWith('/docs')) return
+    const name = `${String(route.method)} ${route.url}`
+    if (permission === undefined || !isPermission(permission))
+      throw new Error(`${name} has no row in the permission table`)
+    if (ruleOf(permission).byCookie && !cookieOwners)
+      throw new Error(`${name} counts by a cookie, and nothing finds the owners of cookies`)
   })
   app.addHook('onRequest', async (request, reply) => {
     const { permission, page } = request.routeOptions.config
@@ -94,7 +101,9 @@ function registerPermissions(app: FastifyInstance, { authenticate, clock, limits
     }
     // a read that is open to everyone counts for the company that its credential stands for, else for its address
     const mayBeOurs = rule.limit === 'public' && !rule.ignoreCredential && hasCredential(request)
-    if (!mayBeOurs && !rule.byCookie) await limits.checkAddress(request, reply, rule.limit)
+    const cookies = rule.byCookie && cookieOwners?.[rule.byCookie]
+    if (cookies) await cookies.count(request, reply, rule.limit)
+    else if (!mayBeOurs) await limits.checkAddress(request, reply, rule.limit)
     if (!rule.ignoreCredential) request.actor = await readActor(request, reply, rule)
     const isOurs = mayBeOurs && hasStanding(request.actor)
     if (mayBeOurs && !isOurs) await limits.checkAddress(request, reply, rule.limit)

@@ -239,7 +239,7 @@ async function explainRefusal(
  * What a repetition gets instead of a refusal: its order exists, although it could not be made again now. The key is
  * looked up only after a refusal, so that a new order costs no read for it.
  */
-async function replayInstead({ db }: CreateDeps, { claim }: CreateRequest, refusal: unknown): Promise<CreateResult> {
+export async function replayInstead(db: Queryable, claim: Claim | null, refusal: unknown): Promise<{ replay: string }> {
   const row = claim && refusal instanceof AppError ? await findIdempotencyKey(db, claim) : undefined
   if (!row || !claim) throw refusal
   return { replay: answerOfKey(row, claim) }
@@ -334,5 +334,5 @@ export function openCreateOrder(deps: CreateDeps): CreateOrder {
       }
     }
   }
-  return (request) => createOrder(request).catch((error: unknown) => replayInstead(deps, request, error))
+  return (request) => createOrder(request).catch((error: unknown) => replayInstead(deps.db, request.claim, error))
 }

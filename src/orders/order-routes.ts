@@ -1,11 +1,11 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { type ButtonLimits, checkSessionOrder } from '../companies/button-landing.ts'
 import { actorOf } from '../http/actor.ts'
 import { Envelope, ok, refTo } from '../http/envelope.ts'
 import { replay, sendStored } from '../http/idempotency/idempotency.ts'
-import type { RateLimits } from '../http/limits/rate-limits.ts'
 import { contextOf } from '../http/request-context.ts'
 import { Type } from '../kernel/schema.ts'
-import { type CreateOrder, fillFromSession, findOwnSession } from './order-create.ts'
+import { type CreateOrder, fillFromSession, findOwnSession, replayInstead } from './order-create.ts'
 import {
   CodeParams,
   CreateOrderBody,
@@ -33,8 +33,7 @@ const referencesOf = (text: string, url = ''): string[] =>
   /^[^?#]*\/(?:[?#]|$)/.test(url) ? [`${text}/`, text] : [text]
 
 /** Creates, reads, lists and ends orders. Registered under the canonical prefix and, hidden, under the older one. */
-type RouteDeps = OrderDeps &
-  ListDeps & { createOrder: CreateOrder; limits: Pick<RateLimits, 'checkVisitor' | 'checkLink'> }
+type RouteDeps = OrderDeps & ListDeps & { createOrder: CreateOrder; limits: ButtonLimits }
 
 export const orderRoutes: FastifyPluginAsyncTypebox<RouteDeps> = async (app, deps) => {
   const findOrder = openFindOrder(deps.db)
@@ -48,9 +47,14 @@ export const orderRoutes: FastifyPluginAsyncTypebox<RouteDeps> = async (app, dep
         // an Idempotency-Key stands for what was sent, whatever the session costs by now
         request.sentBody = body
         const session = await findOwnSession(deps.db, actor, body)
-        if (session) await deps.limits.checkLink(request, reply, session.buttonId)
-        else await deps.limits.checkVisitor(request, reply)
-        request.body = fillFromSession(actor, body, session) as typeof body
+        try {
+          if (session) await checkSessionOrder(deps.limits, [request, reply], session)
+          else await deps.limits.checkVisitor(request, reply)
+          request.body = fillFromSession(actor, body, session) as typeof body
+        } catch (refusal) {
+          const stored = await replayInstead(deps.db, request.server.readClaim(request), refusal)
+          return replay(reply, stored.replay)
+        }
       },
       schema: {
         operationId: 'createOrder',

@@ -13,6 +13,8 @@ export type Cookies = {
   /** `x-user-id`, when it was sent. @throws VALIDATION_FAILED unless it is 24 hex characters */
   userIdOf(request: FastifyRequest): string | null
   refreshTokenOf(request: FastifyRequest, userId: string | null): string | null
+  /** The same by the request's own `x-user-id`; null when that is malformed. */
+  ownRefreshTokenOf(request: FastifyRequest): string | null
   challengeOf(request: FastifyRequest): string | null
   setRefresh(reply: FastifyReply, session: Session, token: string): void
   clearRefresh(reply: FastifyReply, userId: string | null): void
@@ -30,20 +32,30 @@ export function openCookies(
   const secure = config.baseUrl.startsWith('https://')
   const prefix = secure ? '__Host-' : ''
   const nameOf = (userId: string | null): string => `${prefix}refreshToken${userId === null ? '' : `_${userId}`}`
+  const refreshTokenOf: Cookies['refreshTokenOf'] = (request, userId) => request.cookies[nameOf(userId)] || null
   const common: CookieSerializeOptions = { httpOnly: true, sameSite: 'strict', secure }
   const challenge: CookieSerializeOptions = { ...common, path: '/api/next/auth' }
   const origins = new Set([
     ...[config.baseUrl, config.payUrl, config.officeUrl].map((url) => new URL(url).origin),
     ...config.corsOrigins,
   ])
+  /** Undefined: malformed. */
+  const readUserId = ({ headers }: FastifyRequest): string | null | undefined => {
+    const header = headers['x-user-id']
+    if (header === undefined || header === '') return null
+    return typeof header === 'string' && isId(header) ? header : undefined
+  }
   return {
     userIdOf(request) {
-      const header = request.headers['x-user-id']
-      if (header === undefined || header === '') return null
-      if (typeof header === 'string' && isId(header)) return header
+      const userId = readUserId(request)
+      if (userId !== undefined) return userId
       throw invalid('x-user-id', 'must be the 24 hex characters of a user’s id')
     },
-    refreshTokenOf: (request, userId) => request.cookies[nameOf(userId)] || null,
+    refreshTokenOf,
+    ownRefreshTokenOf(request) {
+      const userId = readUserId(request)
+      return userId === undefined ? null : refreshTokenOf(request, userId)
+    },
     challengeOf: (request) => request.cookies[CHALLENGE_COOKIE] || null,
     setRefresh(reply, session, token) {
       const lifeMs = Math.min(Number(session.idleMs), session.expiresAt.getTime() - clock())

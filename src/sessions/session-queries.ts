@@ -78,9 +78,10 @@ export async function insertRefreshToken(
 }
 
 /** The sessions of refresh tokens, also ended ones, by the tokens' hashes. */
-export async function listSessionsByToken(q: Queryable, hashes: readonly string[]) {
-  return q.many<{ hash: string; id: string }>(sql`
-    select hash, session_id as id from refresh_tokens where hash = any(${hashes}::text[])`)
+export async function listSessionsByToken(q: Queryable, hashes: readonly string[], now: Date) {
+  return q.many<{ hash: string; id: string; isEnded: boolean }>(sql`
+    select t.hash, s.id, s.revoked_at is not null or s.expires_at <= ${now} or s.idle_expires_at <= ${now} as is_ended
+    from refresh_tokens t join sessions s on s.id = t.session_id where t.hash = any(${hashes}::text[])`)
 }
 
 /** The session of a refresh token, locked until the transaction ends. */

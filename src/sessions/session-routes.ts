@@ -1,8 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import { actorOf } from '../http/actor.ts'
 import { Envelope, ok } from '../http/envelope.ts'
-import { openCountByCookie } from '../http/limits/cookie-limits.ts'
 import { contextOf, visitorContextOf } from '../http/request-context.ts'
 import { AppError } from '../kernel/errors.ts'
 import { Type } from '../kernel/schema.ts'
@@ -10,8 +8,8 @@ import { IdParams } from '../users/user-schemas.ts'
 import * as schemas from './auth-schemas.ts'
 import { type AuthDeps, noStore } from './auth-service.ts'
 import { bearerOf } from './authenticate.ts'
-import { listLiveSessions, listSessionsByToken, type Session } from './session-queries.ts'
-import { endedKeysOf, hashToken } from './session-service.ts'
+import { listLiveSessions, type Session } from './session-queries.ts'
+import { endedKeysOf } from './session-service.ts'
 
 const TAGS = ['authentication']
 
@@ -28,14 +26,8 @@ const viewSession = (session: Session, currentId: string | null) => ({
 
 /** Refresh, sign out, and the caller's own sessions. */
 export const sessionRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps) => {
-  const { db, sessions, cookies, audit, clock, limits } = deps
+  const { db, sessions, cookies, audit, clock } = deps
   app.addHook('onRequest', noStore)
-  const countSession = openCountByCookie(limits, async (hashes) => {
-    const rows = await listSessionsByToken(db, hashes)
-    return new Map(rows.map((row) => [row.hash, row]))
-  })
-  const countCall = (request: FastifyRequest, reply: FastifyReply, token: string | null) =>
-    countSession(request, reply, token === null ? null : hashToken(token))
 
   app.post(
     '/refresh-token',
@@ -54,7 +46,6 @@ export const sessionRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, de
       cookies.checkSite(request)
       const userId = cookies.userIdOf(request)
       const token = cookies.refreshTokenOf(request, userId)
-      await countCall(request, reply, token)
       if (token === null) {
         throw new AppError('UNAUTHORIZED', { message: 'This session has no refresh cookie. Log in again.' })
       }
@@ -86,7 +77,6 @@ export const sessionRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, de
       cookies.checkSite(request)
       const userId = cookies.userIdOf(request)
       const token = cookies.refreshTokenOf(request, userId)
-      await countCall(request, reply, token)
       const bearer = bearerOf(request)
       const actor = bearer === null ? null : await sessions.actorOf(bearer).catch(() => null)
       const disconnected = await db.tx(async (tx) => {

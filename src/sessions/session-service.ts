@@ -2,6 +2,8 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { Audit } from '../audit/audit.ts'
 import type { Db, Tx } from '../db/db.ts'
 import { type Actor, EndedCredential, type UserRole } from '../http/actor.ts'
+import { type CookieOwners, openCookieOwners } from '../http/limits/cookie-limits.ts'
+import type { RateLimits } from '../http/limits/rate-limits.ts'
 import type { AnyContext } from '../http/request-context.ts'
 import { type Clock, DAY, HOUR, isRecent, isYounger, SECOND } from '../kernel/clock.ts'
 import type { AppError } from '../kernel/errors.ts'
@@ -13,6 +15,7 @@ import { findUserById } from '../users/user-queries.ts'
 import type { AccessTokens } from './access-token.ts'
 import { updateLoginKeysRevoked } from './api-keys/api-key-queries.ts'
 import type { ApiKeys } from './api-keys/api-key-service.ts'
+import type { Cookies } from './cookies.ts'
 import { updateDeviceLoginsDenied } from './device-login/device-login-queries.ts'
 import type { Session, SessionKind, SessionState } from './session-queries.ts'
 import * as queries from './session-queries.ts'
@@ -86,6 +89,25 @@ function livesOf(role: UserRole, kind: SessionKind): { idleMs: number; absoluteM
 }
 
 const ended = (): AppError => new EndedCredential('This session has ended. Log in again.')
+
+/** Whose session a refresh cookie is, also an ended one. */
+export function openSessionOwners(deps: {
+  db: Db
+  clock: Clock
+  cookies: Pick<Cookies, 'ownRefreshTokenOf'>
+  limits: RateLimits
+}): CookieOwners {
+  return openCookieOwners(deps.limits, {
+    hashOf(request) {
+      const token = deps.cookies.ownRefreshTokenOf(request)
+      return token === null ? null : hashToken(token)
+    },
+    async find(hashes) {
+      const rows = await queries.listSessionsByToken(deps.db, hashes, new Date(deps.clock()))
+      return new Map(rows.map(({ hash, ...session }) => [hash, session]))
+    },
+  })
+}
 
 export type SessionDeps = {
   db: Db

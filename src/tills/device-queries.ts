@@ -54,13 +54,14 @@ export async function lockDevice(tx: Tx, id: string): Promise<TillDevice | undef
   return tx.maybe<TillDevice>(sql`${DEVICE} where d.id = ${id} for update of d`)
 }
 
+/** Revoked ones too, by the token that they had. */
 export async function listDevicesByToken(
   q: Queryable,
   tokenHashes: readonly string[],
 ): Promise<(TillDevice & { tokenHash: string })[]> {
   return q.many<TillDevice & { tokenHash: string }>(sql`
     select d.token_hash, ${COLUMNS} ${FROM}
-    where d.token_hash = any(${tokenHashes}::text[]) and d.revoked_at is null`)
+    where d.token_hash = any(${tokenHashes}::text[])`)
 }
 
 /** Consumes a code: of several concurrent uses only one finds it. */
@@ -77,9 +78,10 @@ export async function updateDeviceEnrolled(
   return row?.id
 }
 
+/** Its token stays, so that the device is told that it was revoked. */
 export async function updateDeviceRevoked(tx: Tx, id: string, at: Date): Promise<void> {
   await tx.run(sql`
-    update till_devices set revoked_at = coalesce(revoked_at, ${at}), token_hash = null, enrolment_hash = null
+    update till_devices set revoked_at = coalesce(revoked_at, ${at}), enrolment_hash = null
     where id = ${id}`)
 }
 

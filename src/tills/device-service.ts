@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import type { Audit } from '../audit/audit.ts'
 import { type CompanyChoice, companiesFor, companyNamedBy, lockActor } from '../companies/company-scope.ts'
 import { findSaleCollector } from '../companies/sale-queries.ts'
 import type { Db } from '../db/db.ts'
 import { type Actor, sees } from '../http/actor.ts'
-import { openCountByCookie } from '../http/limits/cookie-limits.ts'
+import { type CookieOwners, openCookieOwners } from '../http/limits/cookie-limits.ts'
 import type { RateLimits } from '../http/limits/rate-limits.ts'
 import type { AnyContext, RequestContext } from '../http/request-context.ts'
 import { type Clock, MINUTE } from '../kernel/clock.ts'
@@ -142,25 +142,34 @@ export async function enrolDevice(
   })
 }
 
-/**
- * Finds the device of a request by its cookie, and counts the request for it. @throws UNAUTHORIZED for a device that is
- * unknown or revoked, TOO_MANY_REQUESTS
- */
-export function openFindDevice(
-  { db, clock, limits }: Pick<DeviceDeps, 'db' | 'clock'> & { limits: RateLimits },
+/** Whose device a till's cookie is, also a revoked one. */
+export function openDeviceOwners(
+  { db, limits }: Pick<DeviceDeps, 'db'> & { limits: RateLimits },
   cookies: TillCookies,
-) {
-  const countDevice = openCountByCookie(limits, async (hashes) => {
-    const devices = await queries.listDevicesByToken(db, hashes)
-    return new Map(devices.map(({ tokenHash, ...device }) => [tokenHash, device]))
+): CookieOwners<TillDevice> {
+  return openCookieOwners(limits, {
+    hashOf(request) {
+      const token = cookies.tokenOf(request)
+      return token === null ? null : hashSecret(token)
+    },
+    async find(hashes) {
+      const devices = await queries.listDevicesByToken(db, hashes)
+      return new Map(
+        devices.map(({ tokenHash, ...device }) => [tokenHash, { ...device, isEnded: device.revokedAt !== null }]),
+      )
+    },
   })
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<TillDevice> => {
-    const token = cookies.tokenOf(request)
-    const device = await countDevice(request, reply, token === null ? null : hashSecret(token))
-    if (!device) {
-      throw new AppError('UNAUTHORIZED', { message: 'This device is not enrolled. Enter the code of a manager.' })
-    }
-    await queries.updateDeviceSeen(db, device.id, new Date(clock()))
-    return device
+}
+
+/** The device of a request. @throws UNAUTHORIZED for a device that is unknown or revoked */
+export async function readDevice(
+  { db, clock, devices }: Pick<DeviceDeps, 'db' | 'clock'> & { devices: CookieOwners<TillDevice> },
+  request: FastifyRequest,
+): Promise<TillDevice> {
+  const device = devices.ownerOf(request)
+  if (!device || device.revokedAt !== null) {
+    throw new AppError('UNAUTHORIZED', { message: 'This device is not enrolled. Enter the code of a manager.' })
   }
+  await queries.updateDeviceSeen(db, device.id, new Date(clock()))
+  return device
 }

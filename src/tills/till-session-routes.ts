@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Config } from '../config/config.ts'
 import { actorOf, companyOf } from '../http/actor.ts'
 import { Envelope, ok } from '../http/envelope.ts'
-import type { RateLimits } from '../http/limits/rate-limits.ts'
+import type { CookieOwners } from '../http/limits/cookie-limits.ts'
 import { visitorContextOf } from '../http/request-context.ts'
 import { MINUTE } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
@@ -11,16 +11,17 @@ import { EXPONENTS, type Fiat, formatDecimal, isAsset } from '../kernel/money.ts
 import { noStore } from '../sessions/auth-service.ts'
 import type { Cookies } from '../sessions/cookies.ts'
 import { findPlaceName, listTillPeople, type TillDevice } from './device-queries.ts'
-import { enrolDevice, openFindDevice } from './device-service.ts'
+import { enrolDevice, readDevice } from './device-service.ts'
 import { MOST_WRONG, type PinDeps, signIn } from './pin-service.ts'
 import * as shifts from './shift-queries.ts'
-import { openTillCookies } from './till-cookies.ts'
+import type { TillCookies } from './till-cookies.ts'
 import * as schemas from './till-schemas.ts'
 
 export type TillSessionDeps = PinDeps & {
   cookies: Cookies
-  limits: RateLimits
-  config: Pick<Config, 'baseUrl' | 'fiatAssets'>
+  tillCookies: TillCookies
+  devices: CookieOwners<TillDevice>
+  config: Pick<Config, 'fiatAssets'>
 }
 
 const tags = ['till']
@@ -46,10 +47,8 @@ const amountOf = (units: bigint, asset: string): string =>
 
 /** The API of a till's own page. Its device cookie identifies the till; a PIN then identifies the person. */
 export const tillSessionRoutes: FastifyPluginAsyncTypebox<TillSessionDeps> = async (app, deps) => {
-  const { db, clock, cookies, config } = deps
-  const device = openTillCookies(config)
+  const { db, clock, cookies, tillCookies, config } = deps
   app.addHook('onRequest', noStore)
-  const deviceOf = openFindDevice(deps, device)
   const viewTill = async (till: TillDevice) => {
     const [{ company, place, country }, people] = await Promise.all([
       findPlaceName(db, till),
@@ -78,7 +77,7 @@ export const tillSessionRoutes: FastifyPluginAsyncTypebox<TillSessionDeps> = asy
     async (request, reply) => {
       cookies.checkSite(request)
       const enrolled = await enrolDevice(deps, visitorContextOf(request), request.body.enrolmentCode)
-      device.set(reply, enrolled.token)
+      tillCookies.set(reply, enrolled.token)
       return ok(await viewTill(enrolled.device))
     },
   )
@@ -94,11 +93,11 @@ export const tillSessionRoutes: FastifyPluginAsyncTypebox<TillSessionDeps> = asy
       },
     },
     async (request, reply) => {
-      const till = await deviceOf(request, reply).catch((error: unknown) => {
-        if (error instanceof AppError && error.code === 'UNAUTHORIZED') device.clear(reply)
+      const till = await readDevice(deps, request).catch((error: unknown) => {
+        if (error instanceof AppError && error.code === 'UNAUTHORIZED') tillCookies.clear(reply)
         throw error
       })
-      device.set(reply, device.tokenOf(request) ?? '')
+      tillCookies.set(reply, tillCookies.tokenOf(request) ?? '')
       return ok(await viewTill(till))
     },
   )
@@ -116,7 +115,7 @@ export const tillSessionRoutes: FastifyPluginAsyncTypebox<TillSessionDeps> = asy
     },
     async (request, reply) => {
       cookies.checkSite(request)
-      const wanted = { device: await deviceOf(request, reply), userId: request.body.user, pin: request.body.pin }
+      const wanted = { device: await readDevice(deps, request), userId: request.body.user, pin: request.body.pin }
       const { user, started, accessToken } = await signIn(deps, visitorContextOf(request), wanted)
       cookies.setRefresh(reply, started.session, started.refreshToken)
       return ok({ token: accessToken, user: { _id: user.id, name: shortName(user) } })
@@ -160,8 +159,8 @@ export const tillSessionRoutes: FastifyPluginAsyncTypebox<TillSessionDeps> = asy
         response: { 200: Envelope(schemas.DisplaySchema) },
       },
     },
-    async (request, reply) => {
-      const { companyId, collectorId } = await deviceOf(request, reply)
+    async (request) => {
+      const { companyId, collectorId } = await readDevice(deps, request)
       const since = new Date(clock() - DISPLAY_MS)
       const till = { companyId, collectorId, since, firstId: firstIdAt(clock() - DISPLAY_AGE_MS) }
       const order = await shifts.findDisplayOrder(db, till)

@@ -33,6 +33,8 @@ type Block = { left: number; unclaimed: number; windowEndsAt: number }
 export type RateLimits = {
   /** Limits by client address, before a credential is known, or where there is none. @throws TOO_MANY_REQUESTS */
   checkAddress(request: FastifyRequest, reply: FastifyReply, limit: Limit): Promise<void>
+  /** Counts as `checkAddress` does, and refuses nothing. */
+  noteAddress(request: FastifyRequest, limit: Limit): Promise<void>
   /** Whether this node knows that `checkAddress` would refuse. */
   isUsedUp(request: FastifyRequest, limit: Limit): boolean
   /** As `checkAddress`, by the session or device whose cookie the request has. @throws TOO_MANY_REQUESTS */
@@ -143,6 +145,9 @@ export function openRateLimits(deps: { db: Db; clock: Clock; limits: Config['lim
     writeHeaders(reply, request.rateLimits)
     if (!standing.allowed) throw new AppError('TOO_MANY_REQUESTS', { retryAfter: standing.resetSeconds })
   }
+  const note = async (policy: Policy | undefined): Promise<void> => {
+    if (policy && policy.limit > 0) await take(policy)
+  }
   const refusalsOf = (request: FastifyRequest): Policy => ({
     name: 'refused',
     key: `refused:${networkOf(request.ip)}`,
@@ -173,6 +178,7 @@ export function openRateLimits(deps: { db: Db; clock: Clock; limits: Config['lim
   }
   return {
     checkAddress: (request, reply, limit) => checkFor(request, reply, limit, networkOf(request.ip)),
+    noteAddress: (request, limit) => note(policyOf(request, limit, networkOf(request.ip))),
     isUsedUp(request, limit) {
       const policy = policyOf(request, limit, networkOf(request.ip))
       return policy !== undefined && isOver(policy)
@@ -216,9 +222,6 @@ export function openRateLimits(deps: { db: Db; clock: Clock; limits: Config['lim
     },
     isGuessing: (request) => isOver(refusalsOf(request)),
     countRefusal: (request, reply) => check(request, reply, refusalsOf(request)),
-    async noteRefusal(request) {
-      const policy = refusalsOf(request)
-      if (policy.limit > 0) await take(policy)
-    },
+    noteRefusal: (request) => note(refusalsOf(request)),
   }
 }

@@ -2,6 +2,8 @@ import formbody from '@fastify/formbody'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import {
+  type ButtonLimits,
+  checkSessionOrder,
   findLandingButton,
   findServerSession,
   isRepriced,
@@ -14,7 +16,6 @@ import type { BuyButton } from '../../companies/button-queries.ts'
 import type { ButtonDeps } from '../../companies/button-service.ts'
 import type { Config } from '../../config/config.ts'
 import { registerPageFailures, toAppError } from '../../http/failures.ts'
-import type { RateLimits } from '../../http/limits/rate-limits.ts'
 import { contextAs } from '../../http/request-context.ts'
 import { AppError } from '../../kernel/errors.ts'
 import type { Html } from '../../kernel/html.ts'
@@ -40,7 +41,7 @@ export type LandingDeps = ButtonDeps & {
   createOrder: CreateOrder
   /** What the pay page reads and does. */
   pay: Omit<PayViewDeps, 'payerTokens'> & OrderDeps
-  limits: Pick<RateLimits, 'checkVisitor' | 'checkLink'>
+  limits: ButtonLimits
 }
 
 const Text = (maxLength: number) => Type.Optional(Type.String({ maxLength }))
@@ -199,13 +200,13 @@ export const landingRoutes: FastifyPluginAsyncTypebox<LandingDeps> = async (app,
 
   /**
    * Clicks with the same reference take turns on this node; without, many at once would overtake each other until they
-   * have no tries left. A session created by the shop's server is an order that the shop wants; other visitors of a
-   * button are rate-limited.
+   * have no tries left.
    */
   const openOrder = async (request: FastifyRequest, reply: FastifyReply): Promise<Opened> => {
     const { session, id = '', orderRef, code } = request.query as Query
     if (session !== undefined) {
-      await deps.limits.checkVisitor(request, reply)
+      const found = await findServerSession(deps, session)
+      await checkSessionOrder(deps.limits, [request, reply], found.session)
       return inTurn(session, () => orderAt(() => openServerSession(deps, session), request))
     }
     const button = await findLandingButton(deps, id)
