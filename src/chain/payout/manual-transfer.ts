@@ -9,7 +9,6 @@ import { type PayoutRequest, type Payouts, viewPayout, type WatchPayout, withdra
 import { nonceOf } from './payout-deps.ts'
 import {
   findPayout,
-  findStoredUse,
   insertPayout,
   isPayoutDropped,
   type Payout,
@@ -19,9 +18,10 @@ import {
 import { findPayoutOfTransaction, listPayoutTransactions } from './relayer/transaction-queries.ts'
 import { askChain, findRestoreHold } from './state/after-restore.ts'
 import { findUse, isAsked, noteSpent, type UsedKey } from './state/authorization-use.ts'
+import { findStoredUse } from './state/left-queries.ts'
 import { answersOf } from './state/states.ts'
 import { checkAuthorizationUsed, checkTransfer, checkUsed, readAuthorizations } from './transfer-check.ts'
-import type { AuthorizationKey, AuthorizedTransfer } from './usdc-token.ts'
+import type { AuthorizedTransfer } from './usdc-token.ts'
 import { listPayingTokens, listPayingWallets } from './wallet-queries.ts'
 
 /** `agree` is absent where `rpc` is the only node. */
@@ -37,8 +37,9 @@ export type ManualTransferDeps = {
 }
 
 const BY_HAND = { by: 'canBeNamed', providerStatus: 'paid by hand' } as const
-const leftIn = (txHash: string, { nonce: leftNonce }: AuthorizationKey): Withdrawal => ({
-  ...{ by: 'canBeNamed', providerStatus: `left in transaction ${txHash}`, txHash, leftNonce },
+const leftIn = (txHash: string, { key, network }: UsedKey): Withdrawal => ({
+  ...{ by: 'canBeNamed', providerStatus: `left in transaction ${txHash}`, txHash },
+  left: { ...key, token: tokenOf(network) },
 })
 
 /** Blocks our own payout. @throws OBJECT_CONFLICT if it is in progress, or may be since before a restore */
@@ -46,7 +47,8 @@ async function keepFromSending(deps: ManualTransferDeps, request: PayoutRequest,
   const { db, clock, network } = deps
   const { chainId } = network
   // its own authorization pays once
-  const hold = why.leftNonce === nonceOf(request.id) ? null : await findRestoreHold(deps, deps, { ...request, chainId })
+  const hold =
+    why.left?.nonce === nonceOf(request.id) ? null : await findRestoreHold(deps, deps, { ...request, chainId })
   if (hold !== null) throw new AppError('OBJECT_CONFLICT', { message: hold })
   if (await withdrawPayout(db, { ...request, chainId }, why, new Date(clock()))) return
   const payout = await findPayout(db, request.id)
@@ -110,10 +112,10 @@ async function checkNothingLeft(
   if (payout && !answersOf(payout).isUnsigned) return
   const { db, rpc, payouts, agree = agreeAlone(rpc) } = deps
   const nonce = nonceOf(request.id)
-  const stored = await findStoredUse(db, deps.network.chainId, { id: request.id, nonce })
   const find = async (from: Hex, network: Network) => {
     const key = { from, nonce }
     if (!(await checkAuthorizationUsed({ agree, network }, key))) return null
+    const stored = await findStoredUse(db, network.chainId, { id: request.id, ...key, token: tokenOf(network) })
     const { txHash, use } = await findUse(deps, { key, network, stored })
     if (use?.to === null) {
       if (payout) await noteSpent(deps, payout, { key, network }, use)
@@ -184,7 +186,7 @@ async function followUse(
   const left = { to: use.to, units: use.units }
   await accepts(left)
   if (payout) await ask(deps, noteSpent(deps, payout, used, use))
-  const why = leftIn(txHash, authorization)
+  const why = leftIn(txHash, used)
   await keepFromSending(deps, request, why)
   const what = left.to === null ? 'nothing: it was cancelled' : `${formatDecimal(left.units, 6)} USDC to ${left.to}`
   return { outcome: 'settled', txHash, providerStatus: `${why.providerStatus}: ${what}`, left }
@@ -261,6 +263,6 @@ export async function checkManualTransfer(
       message: `The ${providerStatus}, and shows what it pays only there. Name it again once it is.`,
     })
   if (authorization && verdict !== 'final') throw notFinal(txHash)
-  await keepFromSending(deps, request, authorization ? leftIn(txHash, authorization) : BY_HAND)
+  await keepFromSending(deps, request, used ? leftIn(txHash, used) : BY_HAND)
   return { outcome: verdict === 'final' ? 'settled' : 'pending', txHash, providerStatus }
 }

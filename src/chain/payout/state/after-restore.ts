@@ -4,15 +4,16 @@ import { type Clock, DAY, HOUR, SECOND } from '../../../kernel/clock.ts'
 import { AppError } from '../../../kernel/errors.ts'
 import { findAnsweredAt } from '../../chain-queries.ts'
 import { type Rpc, RpcError } from '../../endpoints/rpc.ts'
-import type { Network } from '../../networks.ts'
+import { type Network, tokenOf } from '../../networks.ts'
 import { ChainDoubt } from '../../transfer-logs.ts'
 import { type Agree, agreeAlone, isSeenByAll } from '../agreement.ts'
 import { nonceOf } from '../payout-deps.ts'
-import { findPayout, findStoredUse } from '../payout-queries.ts'
+import { findPayout } from '../payout-queries.ts'
 import { lastExpiryOf, readNewestBlock } from '../payout-view.ts'
 import { checkAuthorizationUsed } from '../transfer-check.ts'
 import { listPayingTokens, listPayingWallets } from '../wallet-queries.ts'
 import { findUse, isAsked, noteSpent } from './authorization-use.ts'
+import { findStoredUse } from './left-queries.ts'
 import { answersOf } from './states.ts'
 
 type Deps = { db: Db; clock: Clock }
@@ -57,13 +58,13 @@ async function findUsed({ db, clock }: Deps, chain: Chain, asked: Asked): Promis
   const { rpc, agree = agreeAlone(rpc) } = chain
   const payout = await findPayout(db, asked.id)
   const nonce = nonceOf(asked.id)
-  const stored = await findStoredUse(db, chain.network.chainId, { id: asked.id, nonce })
   let found: Used = { how: 'none' }
   const wallets = await listPayingWallets(db, chain.network.chainId, chain.payouts?.address)
   for (const network of await listPayingTokens(db, chain.network))
     for (const from of wallets) {
       const key = { from, nonce }
       if (!(await checkAuthorizationUsed({ agree, network }, key))) continue
+      const stored = await findStoredUse(db, network.chainId, { id: asked.id, ...key, token: tokenOf(network) })
       const { txHash, use } = await findUse({ rpc, agree }, { key, network, stored })
       if (txHash !== undefined && !use?.isFinal) return { how: 'unfinal' }
       if (payout) await noteSpent({ db, clock, rpc }, payout, { key, network }, use)
