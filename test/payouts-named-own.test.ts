@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import pino from 'pino'
+import { parseTransaction } from 'viem/utils'
 import { findPayoutHold } from '../src/assembly/chains.ts'
 import type { Rpc } from '../src/chain/endpoints/rpc.ts'
 import { networkFor } from '../src/chain/networks.ts'
@@ -42,18 +43,18 @@ async function openNamed(rpc: Rpc = world.rpc) {
     world.db.tx((tx) => claimTransaction(tx, claimOf(asked, txHash)))
   const release = (asked: PayoutRequest, txHash: string) =>
     world.db.tx((tx) => releaseTransaction(tx, claimOf(asked, txHash)))
+  const check = (asked: PayoutRequest & { isFollowed?: true }, txHash: string) =>
+    checkManualTransfer({ ...chain, payouts, watchPayout }, asked, txHash)
   const name = async (asked: PayoutRequest, txHash: string) => {
     await claim(asked, txHash)
-    await assert.rejects(checkManualTransfer({ ...chain, payouts, watchPayout }, asked, txHash), {
-      code: 'VALIDATION_FAILED',
-    })
+    await assert.rejects(check(asked, txHash), { code: 'VALIDATION_FAILED' })
     await release(asked, txHash)
   }
   const sentBy = () =>
     world.db.many<{ txHash: string }>(
       sql`select tx_hash from chain_payout_transactions where signer_address = ${relayerSigner.address.toLowerCase()}`,
     )
-  return { payouts, watchPayout, claim, release, name, sentBy }
+  return { payouts, watchPayout, claim, release, check, name, sentBy }
 }
 
 test('a person who names the pending transaction of the service itself changes nothing of it', async () => {
@@ -121,4 +122,41 @@ for (const which of ['own', 'foreign'] as const)
     }
     assert.equal(await world.chain.balanceOf(behind.to), behind.units)
     assert.equal(await world.chain.balanceOf(asked.to), which === 'own' ? asked.units : 0n)
+  })
+
+/** Someone else submits what is signed for it, and that is in a block. @returns its hash */
+async function submitElsewhere({ id }: PayoutRequest): Promise<string> {
+  const { raw } = await world.db.one<{ raw: `0x02${string}` }>(
+    sql`select raw from chain_payout_transactions where payout_id = ${id}`,
+  )
+  await world.chain.call('anvil_dropAllTransactions')
+  const from = `0x${'5'.repeat(40)}`
+  await world.chain.call('anvil_setBalance', from, '0xde0b6b3a7640000')
+  await world.chain.call('anvil_impersonateAccount', from)
+  const { to, data } = parseTransaction(raw)
+  const txHash = await world.rpc.call<string>('eth_sendTransaction', { from, to, data, gas: '0x30d40' })
+  await world.chain.mine()
+  return txHash
+}
+
+for (const isOld of [false, true])
+  test(`the own transaction settles what someone else had submitted, if that is undone; followed by an earlier version: ${isOld}`, async () => {
+    const { payouts, claim, check, name } = await openNamed()
+    const asked = request()
+    await payouts.send(asked)
+    const { presentTxHash } = await rowOf(asked)
+    const foreign = await submitElsewhere(asked)
+    await payouts.send(asked)
+    if (isOld) await claim(asked, foreign)
+    else await name(asked, foreign)
+    const poll = () => (isOld ? check({ ...asked, isFollowed: true }, foreign) : payouts.send(asked))
+    await world.chain.reorg(1)
+    await world.chain.call('anvil_dropAllTransactions')
+    for (let time = 0; time < 2; time += 1) assert.equal((await poll()).outcome, 'pending')
+    await world.chain.mine()
+    assert.equal((await poll()).outcome, 'pending')
+    await world.chain.mine(20)
+    const { outcome, txHash } = await poll()
+    assert.deepEqual([outcome, txHash], ['settled', presentTxHash])
+    assert.equal(await world.chain.balanceOf(asked.to), asked.units)
   })

@@ -193,17 +193,19 @@ async function followUse(
 }
 
 /**
- * The person names our own transaction, which counts only once it is final: until then another may replace it. What was
- * signed here is only looked at, and refused meanwhile, because the service still sends it. What left before a restore
- * is followed where it is, and so is what a reorganisation undid, which goes on by itself.
+ * The person names our own transaction, which counts only once it is final: until then another may replace it. Where
+ * something is signed here it is only looked at, and refused meanwhile, whoever submitted it: the service still sends
+ * it. What left before a restore is followed where it is, and so is what a reorganisation undid, which goes on by
+ * itself.
  * @returns null: it has left the chain, and is its payout's no longer @throws VALIDATION_FAILED at `txHash`
  */
 async function followOwn(
   { db, watchPayout }: ManualTransferDeps,
-  { id, reopenedAt }: Payout,
+  { id, validBefore, reopenedAt }: Payout,
   txHash: string,
 ): Promise<ManualTransfer | null> {
-  const isSignedHere = (await listPayoutTransactions(db, id)).some((one) => one.txHash === txHash)
+  const isSubmittedHere = (await listPayoutTransactions(db, id)).some((one) => one.txHash === txHash)
+  const isSignedHere = isSubmittedHere || validBefore !== null
   const seen = await watchPayout(id, { looksOnly: isSignedHere })
   const { providerStatus = '' } = seen ?? {}
   if (seen?.outcome === 'settled' && seen.txHash !== null)
@@ -213,7 +215,25 @@ async function followOwn(
       'txHash',
       `is the service’s own payout of this, which is not final yet (${providerStatus}). Wait for it.`,
     )
-  return isSignedHere || seen.txHash === txHash ? { outcome: 'pending', txHash, providerStatus } : null
+  return isSubmittedHere || seen.txHash === txHash ? { outcome: 'pending', txHash, providerStatus } : null
+}
+
+/**
+ * What was named is followed instead of being sent; an earlier version also took what someone else had submitted of a
+ * payout that is signed here. Its own transactions pay it as well: it goes on until one did, or it has run out.
+ * @returns null: nothing signed for it, or found, can pay it
+ */
+async function followNamed(
+  { db, watchPayout }: ManualTransferDeps,
+  payout: Payout,
+  txHash: string,
+): Promise<ManualTransfer | null> {
+  const canPay = (one: Payout) => !answersOf(one).isUnsigned && answersOf(one).outcome !== 'refused'
+  if (!canPay(payout)) return null
+  const seen = await watchPayout(payout.id)
+  if (seen?.outcome === 'settled' && seen.txHash !== null) return { ...seen, outcome: 'settled', txHash: seen.txHash }
+  const after = await findPayout(db, payout.id)
+  return seen && after && canPay(after) ? { ...seen, outcome: 'pending', txHash } : null
 }
 
 /**
@@ -221,17 +241,20 @@ async function followOwn(
  * pay it ourselves. Our own transaction counts once it is final.
  * @param notBefore an older transfer is refused
  * @param accepts absent: nothing but the amount and the address asked
+ * @param isFollowed it was accepted before, and is looked at again
  * @param txHash 0x and 64 hexadecimal digits in lower case
  * @throws VALIDATION_FAILED at `txHash`, OBJECT_CONFLICT, CHANNEL_UNAVAILABLE
  */
 export async function checkManualTransfer(
   deps: ManualTransferDeps,
-  wanted: PayoutRequest & { notBefore?: Date; accepts?: AcceptLeft },
+  { isFollowed, ...wanted }: PayoutRequest & { notBefore?: Date; accepts?: AcceptLeft; isFollowed?: boolean },
   txHash: string,
 ): Promise<ManualTransfer> {
   const { notBefore, accepts, ...request } = wanted
   const { to, units } = request
   const payout = await findPayout(deps.db, request.id)
+  if (isFollowed && payout)
+    return (await followNamed(deps, payout, txHash)) ?? checkManualTransfer(deps, wanted, txHash)
   const owner = await findPayoutOfTransaction(deps.db, deps.network.chainId, txHash)
   if (owner === request.id && payout && !answersOf(payout).isUnsigned)
     return (await followOwn(deps, payout, txHash)) ?? checkManualTransfer(deps, wanted, txHash)
