@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import pino from 'pino'
-import { type Rpc, type RpcCall, RpcError } from '../src/chain/endpoints/rpc.ts'
+import { type Hex, type Rpc, type RpcCall, RpcError } from '../src/chain/endpoints/rpc.ts'
 import { networkFor } from '../src/chain/networks.ts'
 import { agreeAlone } from '../src/chain/payout/agreement.ts'
 import { checkManualTransfer } from '../src/chain/payout/manual-transfer.ts'
 import { openWatchPayout, type PayoutRequest } from '../src/chain/payout/payout.ts'
 import { nonceOf } from '../src/chain/payout/payout-deps.ts'
 import { findOtherPayout } from '../src/chain/payout/payout-recheck.ts'
-import { insertPayingWallet } from '../src/chain/payout/wallet-queries.ts'
+import { isAuthorizationCancelled } from '../src/chain/payout/state/left-queries.ts'
+import { insertPayingToken, insertPayingWallet } from '../src/chain/payout/wallet-queries.ts'
 import { sql } from '../src/db/db.ts'
 import { type PayoutWorld, request, startPayoutWorld } from './harness/payout-world.ts'
 import { restore } from './harness/restored.ts'
@@ -131,4 +132,22 @@ test('a number whose authorization was cancelled, finally, holds up nothing on n
   assert.equal(await waits(), null)
   assert.equal(await world.withdraw(asked), true)
   assert.equal(await waits(), null)
+})
+
+test('a cancellation of an earlier version, which stored no token, counts only where there is no other one', async () => {
+  const { open, refundSigner } = await world.openWallet(30_000_000n)
+  const asked = request(10_000_000n)
+  await open().send(asked)
+  await world.db.run(sql`
+    update chain_payouts set status = 'reserved', valid_before = null, signature = null, used_at = now(), spent_units = 0,
+      token_address = null where id = ${asked.id}`)
+  const { chainId, usdcAddress } = world.chain
+  const key = { from: refundSigner.address.toLowerCase() as Hex, nonce: nonceOf(asked.id) }
+  const isCancelled = () =>
+    isAuthorizationCancelled(world.db, chainId, { ...key, token: usdcAddress.toLowerCase() as Hex })
+  assert.equal(await isCancelled(), true)
+  const other = `0x${'a'.repeat(40)}` as const
+  await insertPayingToken(world.db, chainId, other)
+  assert.equal(await isCancelled(), false)
+  await world.db.run(sql`delete from paying_tokens where token_address = ${other}`)
 })

@@ -289,6 +289,7 @@ export const updatePayoutSpent = (
   q.run(sql`
     update chain_payouts set status = case when status = 'failed' then status else 'reserved' end, signature = null,
       valid_before = null, relayer_address = null, relayer_nonce = null, used_at = coalesce(used_at, ${now}), spent_units = ${spentUnits.toString()}::numeric,
+      token_address = ${tokenAddress},
       updated_at = ${now}, lease_epoch = lease_epoch + 1
     where id = ${id} and kind = 'payout' and from_address = ${fromAddress}
       and (${IS_OPEN} or used_at is not null and spent_units is null and ${rowsWhere('isDropped')})

@@ -5,7 +5,10 @@ import { rowsWhere } from './states.ts'
 
 /* What is stored about how an authorization was used. */
 
-/** Whether it was cancelled, finally, as all nodes said: nothing left under it in this token. */
+/**
+ * Whether it was cancelled, finally, as all nodes said: nothing left under it in this token. An earlier version may not
+ * have stored in which; that is certain where the chain's wallets never paid in another one.
+ */
 export async function isAuthorizationCancelled(
   q: Queryable,
   chainId: number,
@@ -13,8 +16,9 @@ export async function isAuthorizationCancelled(
 ): Promise<boolean> {
   const row = await q.maybe(sql`
     select 1 from chain_payouts where authorization_nonce = ${nonce} and kind = 'payout' and chain_id = ${chainId}
-      and from_address = ${from} and coalesce(token_address, ${token}) = ${token} and used_at is not null
-      and spent_units = 0`)
+      and from_address = ${from} and used_at is not null and spent_units = 0
+      and (token_address = ${token} or token_address is null and not exists (
+        select 1 from paying_tokens t where t.chain_id = ${chainId} and t.token_address <> ${token}))`)
   return row !== undefined
 }
 
