@@ -109,8 +109,8 @@ export const namedWords = (named: readonly string[]): string =>
   'settled in a minute, name that transaction again. If it is gone, a SuperAdmin can reject or cancel this.'
 
 /**
- * What its payout says once a person named, or is naming, a foreign transaction for it; null: none is, nor will be until
- * the transaction of the database ends.
+ * What its payout says once a person named, or is naming, a foreign transaction for it; null: none is, nor will be
+ * until the transaction of the database ends.
  */
 export async function findNamedHold(
   tx: Tx,

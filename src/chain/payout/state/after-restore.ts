@@ -139,8 +139,9 @@ export async function findRestoreHold(
 }
 
 /**
- * Whether the nodes of a chain have not answered for a day, nor do now. Whatever one says is no silence. A chain that was
- * not read since the restore may only be set up wrong, and where reading was stopped, nothing tells when they fell silent.
+ * Whether the nodes of a chain have not answered for a day, nor do now. Whatever one says is no silence. A chain that
+ * was not read since the restore may only be set up wrong, and where reading was stopped, nothing tells when they fell
+ * silent.
  */
 async function isSilent({ db, clock }: Deps, { rpc, network }: Chain, restoredAt: Date): Promise<boolean> {
   const answeredAt = await findAnsweredAt(db, network.chainId)
