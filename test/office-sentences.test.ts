@@ -79,6 +79,8 @@ test('the office knows why money is held by the words of the service', () => {
   const words = used.map((one) => `Transaction 0xab ${sentenceOf('chain/payout/payout-follow.ts', one)}`)
   assert.deepEqual(words.map(findHold), ['otherwise', 'cancelled'], 'the second can be cancelled here, too')
   assert.equal(findHold(`waits: ${poolWords(0n, ['Polygon'])}`), 'pool')
+  const followed = sentenceOf('chain/payout/payout-follow.ts', 'It is signed, and only')
+  assert.equal(findHold(followed), 'followed')
   assert.equal(findHold('waits: the node does not answer'), null)
 })
 

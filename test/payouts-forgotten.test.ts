@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import pino from 'pino'
-import { type Rpc, type RpcCall, RpcError } from '../src/chain/endpoints/rpc.ts'
+import { type Hex, type Rpc, type RpcCall, RpcError } from '../src/chain/endpoints/rpc.ts'
 import { networkFor } from '../src/chain/networks.ts'
 import { agreeAlone } from '../src/chain/payout/agreement.ts'
 import { checkManualTransfer } from '../src/chain/payout/manual-transfer.ts'
 import { openWatchPayout, type PayoutRequest } from '../src/chain/payout/payout.ts'
+import { nonceOf } from '../src/chain/payout/payout-deps.ts'
 import { findOtherPayout } from '../src/chain/payout/payout-recheck.ts'
-import { insertPayingWallet } from '../src/chain/payout/wallet-queries.ts'
+import { isAuthorizationCancelled } from '../src/chain/payout/state/left-queries.ts'
+import { insertPayingToken, insertPayingWallet } from '../src/chain/payout/wallet-queries.ts'
 import { sql } from '../src/db/db.ts'
-import { raw } from '../src/db/sql.ts'
 import { type PayoutWorld, request, startPayoutWorld } from './harness/payout-world.ts'
 import { restore } from './harness/restored.ts'
 
@@ -73,49 +73,48 @@ const nextWaits = (known: readonly PayoutRequest[], payouts: { address: string }
     async () => ({ since: new Date(0), known: known.map(({ id }) => id), next: [] }),
   )
 
-/** As the upgrade leaves it: an earlier version may have taken it before it was final. */
-const unprove = ({ id }: PayoutRequest) => world.db.run(sql`update chain_payouts set used_at = null where id = ${id}`)
+/** As upgrades leave it: an earlier version stored its number alone, and may have taken it before it was final. */
+const unprove = ({ id }: PayoutRequest) =>
+  world.db.run(sql`update chain_payouts set used_at = null, left_from = null, left_token = null where id = ${id}`)
 
-const usedAtOf = async ({ id }: PayoutRequest) =>
-  (await world.db.one<{ usedAt: Date | null }>(sql`select used_at from chain_payouts where id = ${id}`)).usedAt
+const leftOf = ({ id }: PayoutRequest) =>
+  world.db.one<{ usedAt: Date | null; leftFrom: string | null; leftToken: string | null }>(
+    sql`select used_at, left_from, left_token from chain_payouts where id = ${id}`,
+  )
 
 test('a dropped number that an earlier version accounted for holds up nothing on nodes that forgot it', async () => {
   const { payouts, dropped, named } = await nameDropped()
+  const key = { leftFrom: payouts.address.toLowerCase(), leftToken: world.chain.usdcAddress.toLowerCase() }
   assert.equal(await nextWaits([dropped, named], payouts), null)
   await unprove(named)
   assert.equal(await nextWaits([dropped, named], payouts), null)
-  assert.equal(await usedAtOf(named), null, 'such a node proves nothing')
+  assert.equal((await leftOf(named)).usedAt, null, 'such a node proves nothing')
   assert.equal(await nextWaits([dropped, named], payouts, world.rpc), null)
-  assert.notEqual(await usedAtOf(named), null, 'the chain is not asked again')
+  const { usedAt, ...left } = await leftOf(named)
+  assert.notEqual(usedAt, null, 'the chain is not asked again')
+  assert.deepEqual(left, key)
 })
 
-test('what another wallet moved under the same number is not accounted for by it', async () => {
-  const { payouts, dropped, named } = await nameDropped()
-  await unprove(named)
-  const other = await world.openWallet(10_000_000n)
-  await insertPayingWallet(world.db, world.chain.chainId, other.refundSigner.address)
-  await world.db.run(
-    sql`update chain_payouts set authorization_nonce = ${`0x${'8'.repeat(64)}`} where id = ${dropped.id}`,
-  )
-  await world.db.run(sql`update chain_payouts set id = ${`${dropped.id}x`} where id = ${dropped.id}`)
-  await other.open({ validSeconds: 3600 }).send(dropped)
-  await world.chain.mine(20)
-  assert.equal((await other.open().send(dropped)).outcome, 'settled')
-  await forget(dropped)
-  assert.match((await nextWaits([dropped, named], payouts)) ?? '', /the node does not find its transaction/)
-})
-
-test('what was named long before the upgrade counts as final, and what was named just now does not', async () => {
-  const text = readFileSync(new URL('../migrations/1170_payouts_named_long_ago.sql', import.meta.url), 'utf8')
-  for (const days of [1, 3]) {
-    const { named } = await nameDropped()
-    await unprove(named)
+for (const isOld of [false, true])
+  test(`what another wallet moved under the same number is not accounted for by it; named before an upgrade: ${isOld}`, async () => {
+    const { payouts, dropped, named } = await nameDropped()
+    if (isOld) await unprove(named)
+    const other = await world.openWallet(10_000_000n)
+    await insertPayingWallet(world.db, world.chain.chainId, other.refundSigner.address)
+    const setAside = `${dropped.id}x`
     await world.db.run(sql`
-      update chain_payouts set updated_at = now() - ${`${days} days`}::interval where id = ${named.id}`)
-    await world.db.run(raw(text.replace(/^--.*$/gm, '').replace(/;\s*$/, '')))
-    assert.equal((await usedAtOf(named)) !== null, days === 3)
-  }
-})
+      update chain_payouts set id = ${setAside}, authorization_nonce = ${`0x${'8'.repeat(64)}`} where id = ${dropped.id}`)
+    await other.open({ validSeconds: 3600 }).send(dropped)
+    await world.chain.mine(20)
+    assert.equal((await other.open().send(dropped)).outcome, 'settled')
+    await forget(dropped)
+    // as it was: dropped here before anything was signed
+    await world.db.run(sql`
+      update chain_payouts set id = ${dropped.id}, authorization_nonce = ${nonceOf(dropped.id)} where id = ${setAside}`)
+    assert.match((await nextWaits([dropped, named], payouts)) ?? '', /the node does not find its transaction/)
+    for (let poll = 0; poll < 3; poll += 1)
+      assert.match((await nextWaits([dropped, named], payouts, world.rpc)) ?? '', /brought 10\.000000 USDC/)
+  })
 
 test('a number whose authorization was cancelled, finally, holds up nothing on nodes that forgot that', async () => {
   const { open, refundSigner } = await world.openWallet(30_000_000n)
@@ -133,4 +132,22 @@ test('a number whose authorization was cancelled, finally, holds up nothing on n
   assert.equal(await waits(), null)
   assert.equal(await world.withdraw(asked), true)
   assert.equal(await waits(), null)
+})
+
+test('a cancellation of an earlier version, which stored no token, counts only where there is no other one', async () => {
+  const { open, refundSigner } = await world.openWallet(30_000_000n)
+  const asked = request(10_000_000n)
+  await open().send(asked)
+  await world.db.run(sql`
+    update chain_payouts set status = 'reserved', valid_before = null, signature = null, used_at = now(), spent_units = 0,
+      token_address = null where id = ${asked.id}`)
+  const { chainId, usdcAddress } = world.chain
+  const key = { from: refundSigner.address.toLowerCase() as Hex, nonce: nonceOf(asked.id) }
+  const isCancelled = () =>
+    isAuthorizationCancelled(world.db, chainId, { ...key, token: usdcAddress.toLowerCase() as Hex })
+  assert.equal(await isCancelled(), true)
+  const other = `0x${'a'.repeat(40)}` as const
+  await insertPayingToken(world.db, chainId, other)
+  assert.equal(await isCancelled(), false)
+  await world.db.run(sql`delete from paying_tokens where token_address = ${other}`)
 })

@@ -40,15 +40,14 @@ const shortLogs = (): Rpc => ({
 })
 
 const silent = (): Rpc => {
-  const never = () => Promise.reject(new RpcError('unknown', 'no answer'))
+  const never = () => Promise.reject(Object.assign(new RpcError('unknown', 'no answer'), { unanswered: true }))
   return { ...world.rpc, call: never, batch: never }
 }
 
-/** Refuses one question. */
+/** Refuses whatever is asked. */
 const busy = (): Rpc => {
-  let left = 1
   const refuse = () => Promise.reject(new RpcError('unknown', 'HTTP 429: too many requests'))
-  return { ...world.rpc, call: (name, ...params) => (left-- > 0 ? refuse() : world.rpc.call(name, ...params)) }
+  return { ...world.rpc, call: refuse, batch: refuse }
 }
 
 const deps = (rpc: Rpc = world.rpc) => {
@@ -214,12 +213,17 @@ test('what is new since a restore does not wait for a silent node, and nothing d
   assert.equal(await holdOf(fresh, silent(), after(DAY)), null)
   const late = after(3 * DAY)
   await assert.rejects(holdOf(old, silent(), late), { code: 'CHANNEL_UNAVAILABLE' }, 'it was never read')
-  const answeredAt = (ms: number) =>
+  const answeredAt = (ms: number, trouble: string | null = null) =>
     world.db.run(sql`
-      insert into chain_heads (chain_id, scanned_at) values (${world.chain.chainId}, ${new Date(ms)})
-      on conflict (chain_id) do update set scanned_at = excluded.scanned_at`)
+      insert into chain_heads (chain_id, scanned_at, trouble)
+      values (${world.chain.chainId}, ${new Date(ms)}, ${trouble})
+      on conflict (chain_id) do update set scanned_at = excluded.scanned_at, trouble = excluded.trouble`)
   await answeredAt(late() - DAY / 2)
   await assert.rejects(holdOf(old, silent(), late), { code: 'CHANNEL_UNAVAILABLE' }, 'half a day ago it answered')
+  await answeredAt(restoredAt.getTime() - DAY)
+  await assert.rejects(holdOf(old, silent(), late), { code: 'CHANNEL_UNAVAILABLE' }, 'it was not read since')
+  await answeredAt(late() - 2 * DAY, 'disagreement')
+  await assert.rejects(holdOf(old, silent(), late), { code: 'CHANNEL_UNAVAILABLE' }, 'reading was stopped')
   await answeredAt(late() - 2 * DAY)
   await assert.rejects(holdOf(old, busy(), late), { code: 'CHANNEL_UNAVAILABLE' }, 'it answers now')
   assert.equal(await holdOf(old, silent(), late), null)

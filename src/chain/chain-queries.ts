@@ -107,10 +107,10 @@ export const listStandings = (q: Queryable, chainIds: readonly number[]): Promis
       extract(epoch from now() - least(advanced_at, block_at))::float8 as lag_seconds
     from chain_heads where chain_id = any(${[...chainIds]}::integer[])`)
 
-/** When its nodes last answered what reading it asks; null: they never did. */
+/** When its nodes last answered what reading it asks; null: they never did, or have contradicted each other since. */
 export async function findAnsweredAt(q: Queryable, chainId: number): Promise<Date | null> {
   const row = await q.maybe<{ at: Date | null }>(sql`
-    select greatest(scanned_at, advanced_at) as at from chain_heads where chain_id = ${chainId}`)
+    select greatest(scanned_at, advanced_at) as at from chain_heads where chain_id = ${chainId} and trouble is null`)
   return row?.at ?? null
 }
 

@@ -232,6 +232,8 @@ export type RefundRequest = {
   isChecked?: true
   /** On a chain: a person sends it, or named what paid it, so nothing is sent; what was signed before is followed. */
   followOnly?: true
+  /** On a chain: the transaction that a person named was accepted before, and is looked at again. */
+  isFollowed?: true
   network: number | null
   address: string | null
   reason: string | null

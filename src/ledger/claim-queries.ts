@@ -117,6 +117,30 @@ export async function listClaimed(
 }
 
 /**
+ * Those of them that are not its payout's own. What the service signed for it, or found it in, changes nothing of it:
+ * its token takes one of them. A payout that ended is paid by none, unless a person names it.
+ */
+export async function listClaimedForeign(
+  q: Queryable,
+  { network, causeId }: { network: number; causeId: string },
+): Promise<string[]> {
+  const rows = await q.many<{ txHash: string }>(sql`
+    with own as (
+      select p.tx_hash, p.id from chain_payouts p
+      where p.id = ${causeId} and p.chain_id = ${network} and p.status <> 'failed'
+    )
+    select tx_hash from (
+      select tx_hash from claimed_transfers where network = ${network} and cause_id = ${causeId}
+      union select tx_hash from claimed_transactions where network = ${network} and cause_id = ${causeId}
+    ) claimed
+    where not exists (select 1 from own where own.tx_hash = claimed.tx_hash)
+      and not exists (select 1 from own join chain_payout_transactions t on t.payout_id = own.id
+        where t.tx_hash = claimed.tx_hash)
+    order by tx_hash`)
+  return rows.map(({ txHash }) => txHash)
+}
+
+/**
  * Whether a person named this transaction as refunds and settlements that are this amount together, and the checks
  * passed.
  */

@@ -6,7 +6,7 @@ import { AppError, invalid } from '../kernel/errors.ts'
 import {
   claimTransaction,
   isSettlementTransaction,
-  listClaimed,
+  listClaimedForeign,
   lockClaims,
   releaseClaims,
   releaseTransaction,
@@ -93,10 +93,13 @@ export const claimedWords = (txHash: string): string =>
 /** A refund or settlement for which a person may have named transactions. `network` null: none can be named. */
 type Nameable = Named & { id: string; network: number | null }
 
-/** Every transaction that a person named for it: the one that it follows, and those whose naming was cut short. */
+/**
+ * Every transaction that a person named for it and that keeps the service from paying it: the one that it follows, and
+ * foreign ones whose naming was cut short.
+ */
 export async function listNamed(q: Queryable, { id: causeId, network, byHand, txHash }: Nameable): Promise<string[]> {
   if (network === null) return []
-  const claimed = await listClaimed(q, { network, causeId })
+  const claimed = await listClaimedForeign(q, { network, causeId })
   return byHand && txHash !== null ? [...new Set([txHash, ...claimed])] : claimed
 }
 
@@ -105,14 +108,17 @@ export const namedWords = (named: readonly string[]): string =>
   `Transaction ${named.join(' or ')} was named for this, so the service does not send it any more. If it is not ` +
   'settled in a minute, name that transaction again. If it is gone, a SuperAdmin can reject or cancel this.'
 
-/** What is named for it, and what it says then; null: nothing is, nor will be until the transaction ends. */
+/**
+ * What its payout says once a person named, or is naming, a foreign transaction for it; null: none is, nor will be
+ * until the transaction of the database ends.
+ */
 export async function findNamedHold(
   tx: Tx,
   { network, causeId }: Pick<TransactionClaim, 'network' | 'causeId'>,
-): Promise<{ txHashes: string[]; words: string } | null> {
+): Promise<string | null> {
   await lockClaims(tx, causeId)
-  const txHashes = await listClaimed(tx, { network, causeId })
-  return txHashes.length > 0 ? { txHashes, words: namedWords(txHashes) } : null
+  const named = await listClaimedForeign(tx, { network, causeId })
+  return named.length > 0 ? namedWords(named) : null
 }
 
 /** A check refuses the named transaction: it pays something else, or nothing, or no node knows it any more. */

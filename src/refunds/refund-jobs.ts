@@ -207,7 +207,7 @@ async function askChannel(
   const { byHand, txHash } = refund
   if (byHand && txHash !== null && channel?.checkRefundTransaction) {
     const { checkRefundTransaction } = channel
-    return checkNamedAgain(txHash, () => checkRefundTransaction(request, txHash))
+    return checkNamedAgain(txHash, () => checkRefundTransaction({ ...request, isFollowed: true }, txHash))
   }
   if (channel?.refundPayment && (!followOnly || channel.checkRefundTransaction)) return channel.refundPayment(request)
   return { outcome: 'manual', reference: null, txHash: null, providerStatus: 'to be sent by hand' }

@@ -97,6 +97,7 @@ export function openEndpoints(
     batch: (calls) => ask((one) => one.batch(calls), { isFinal: isRevert }),
     first: (question) => ask(question, { isFinal: isRevert }),
     nodes: async () => (await provenEndpoints({ endpoints: { all, usable }, network })).map((one) => one.rpc),
+    all: () => all.map((one) => one.rpc),
     close: async () => void (await Promise.all(rpcs.map((one) => one.close()))),
   }
   return { all, usable, candidates, rpc }

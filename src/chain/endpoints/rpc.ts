@@ -18,6 +18,8 @@ export interface Rpc {
   nodes?(): Promise<Rpc[]>
   /** Where it stands for several nodes: what the first one says that answers so that it can be read. */
   first?<Answer>(question: (node: Rpc) => Promise<Answer>): Promise<Answer>
+  /** Where it stands for several nodes: each of them, proven or not. */
+  all?(): readonly Rpc[]
   close(): Promise<void>
 }
 
@@ -46,6 +48,20 @@ export async function askNodes<Answer>(rpc: Rpc, ask: (node: Rpc) => Promise<Ans
   return answers
 }
 
+/** Whether any node answers at all, whatever it says: a refusal, an HTTP status or nonsense is an answer. */
+export async function isReached(rpc: Rpc): Promise<boolean> {
+  const ask = async (node: Rpc): Promise<boolean> => {
+    try {
+      await node.call('eth_chainId')
+      return true
+    } catch (error) {
+      if (error instanceof RpcError) return !error.unanswered
+      throw error
+    }
+  }
+  return (await Promise.all((rpc.all?.() ?? [rpc]).map(ask))).includes(true)
+}
+
 /**
  * `definite`: the node read the request and refused it. `unknown`: no usable answer (timeout, broken connection,
  * overload, internal error of the node); a submitted transaction may still have been accepted.
@@ -60,6 +76,8 @@ export class RpcError extends Error {
   inBatch = false
   /** The node refused because of its rate limit. */
   tooOften = false
+  /** Nothing came back, not even an HTTP status. */
+  unanswered = false
   /** How long the node asked us to wait. */
   retryAfterMs: number | null = null
   constructor(kind: 'unknown' | 'definite', message: string, code: number | null = null, cause?: unknown) {
@@ -117,7 +135,7 @@ export function createRpc({ url, timeoutMs = 10_000 }: RpcOptions): Rpc {
       answer = { status: response.statusCode, text: await response.body.text(), retryAfter }
     } catch (error) {
       const late = (error as Error).name === 'TimeoutError'
-      throw fail(late ? `no answer within ${timeoutMs} ms` : (whyUnreached(error) ?? 'no answer'), error)
+      throw asUnanswered(fail(late ? `no answer within ${timeoutMs} ms` : (whyUnreached(error) ?? 'no answer'), error))
     }
     if (answer.status === 413) throw asWholeBatch(fail('HTTP 413: the request is too large'))
     let parsed: unknown
@@ -162,6 +180,11 @@ export function createRpc({ url, timeoutMs = 10_000 }: RpcOptions): Rpc {
 
 function asWholeBatch(error: RpcError): RpcError {
   error.wholeBatch = true
+  return error
+}
+
+function asUnanswered(error: RpcError): RpcError {
+  error.unanswered = true
   return error
 }
 

@@ -9,7 +9,6 @@ import { type PayoutRequest, type Payouts, viewPayout, type WatchPayout, withdra
 import { nonceOf } from './payout-deps.ts'
 import {
   findPayout,
-  findStoredUse,
   insertPayout,
   isPayoutDropped,
   type Payout,
@@ -19,9 +18,10 @@ import {
 import { findPayoutOfTransaction, listPayoutTransactions } from './relayer/transaction-queries.ts'
 import { askChain, findRestoreHold } from './state/after-restore.ts'
 import { findUse, isAsked, noteSpent, type UsedKey } from './state/authorization-use.ts'
+import { findStoredUse } from './state/left-queries.ts'
 import { answersOf } from './state/states.ts'
 import { checkAuthorizationUsed, checkTransfer, checkUsed, readAuthorizations } from './transfer-check.ts'
-import type { AuthorizationKey, AuthorizedTransfer } from './usdc-token.ts'
+import type { AuthorizedTransfer } from './usdc-token.ts'
 import { listPayingTokens, listPayingWallets } from './wallet-queries.ts'
 
 /** `agree` is absent where `rpc` is the only node. */
@@ -37,8 +37,9 @@ export type ManualTransferDeps = {
 }
 
 const BY_HAND = { by: 'canBeNamed', providerStatus: 'paid by hand' } as const
-const leftIn = (txHash: string, { nonce: leftNonce }: AuthorizationKey): Withdrawal => ({
-  ...{ by: 'canBeNamed', providerStatus: `left in transaction ${txHash}`, txHash, leftNonce },
+const leftIn = (txHash: string, { key, network }: UsedKey): Withdrawal => ({
+  ...{ by: 'canBeNamed', providerStatus: `left in transaction ${txHash}`, txHash },
+  left: { ...key, token: tokenOf(network) },
 })
 
 /** Blocks our own payout. @throws OBJECT_CONFLICT if it is in progress, or may be since before a restore */
@@ -46,7 +47,8 @@ async function keepFromSending(deps: ManualTransferDeps, request: PayoutRequest,
   const { db, clock, network } = deps
   const { chainId } = network
   // its own authorization pays once
-  const hold = why.leftNonce === nonceOf(request.id) ? null : await findRestoreHold(deps, deps, { ...request, chainId })
+  const hold =
+    why.left?.nonce === nonceOf(request.id) ? null : await findRestoreHold(deps, deps, { ...request, chainId })
   if (hold !== null) throw new AppError('OBJECT_CONFLICT', { message: hold })
   if (await withdrawPayout(db, { ...request, chainId }, why, new Date(clock()))) return
   const payout = await findPayout(db, request.id)
@@ -110,10 +112,10 @@ async function checkNothingLeft(
   if (payout && !answersOf(payout).isUnsigned) return
   const { db, rpc, payouts, agree = agreeAlone(rpc) } = deps
   const nonce = nonceOf(request.id)
-  const stored = await findStoredUse(db, deps.network.chainId, { id: request.id, nonce })
   const find = async (from: Hex, network: Network) => {
     const key = { from, nonce }
     if (!(await checkAuthorizationUsed({ agree, network }, key))) return null
+    const stored = await findStoredUse(db, network.chainId, { id: request.id, ...key, token: tokenOf(network) })
     const { txHash, use } = await findUse(deps, { key, network, stored })
     if (use?.to === null) {
       if (payout) await noteSpent(deps, payout, { key, network }, use)
@@ -184,24 +186,26 @@ async function followUse(
   const left = { to: use.to, units: use.units }
   await accepts(left)
   if (payout) await ask(deps, noteSpent(deps, payout, used, use))
-  const why = leftIn(txHash, authorization)
+  const why = leftIn(txHash, used)
   await keepFromSending(deps, request, why)
   const what = left.to === null ? 'nothing: it was cancelled' : `${formatDecimal(left.units, 6)} USDC to ${left.to}`
   return { outcome: 'settled', txHash, providerStatus: `${why.providerStatus}: ${what}`, left }
 }
 
 /**
- * The person names our own transaction, which counts only once it is final: until then another may replace it. What was
- * signed here is only looked at, and refused meanwhile, because the service still sends it. What left before a restore
- * is followed where it is, and so is what a reorganisation undid, which goes on by itself.
+ * The person names our own transaction, which counts only once it is final: until then another may replace it. Where
+ * something is signed here it is only looked at, and refused meanwhile, whoever submitted it: the service still sends
+ * it. What left before a restore is followed where it is, and so is what a reorganisation undid, which goes on by
+ * itself.
  * @returns null: it has left the chain, and is its payout's no longer @throws VALIDATION_FAILED at `txHash`
  */
 async function followOwn(
   { db, watchPayout }: ManualTransferDeps,
-  { id, reopenedAt }: Payout,
+  { id, validBefore, reopenedAt }: Payout,
   txHash: string,
 ): Promise<ManualTransfer | null> {
-  const isSignedHere = (await listPayoutTransactions(db, id)).some((one) => one.txHash === txHash)
+  const isSubmittedHere = (await listPayoutTransactions(db, id)).some((one) => one.txHash === txHash)
+  const isSignedHere = isSubmittedHere || validBefore !== null
   const seen = await watchPayout(id, { looksOnly: isSignedHere })
   const { providerStatus = '' } = seen ?? {}
   if (seen?.outcome === 'settled' && seen.txHash !== null)
@@ -211,7 +215,25 @@ async function followOwn(
       'txHash',
       `is the service’s own payout of this, which is not final yet (${providerStatus}). Wait for it.`,
     )
-  return isSignedHere || seen.txHash === txHash ? { outcome: 'pending', txHash, providerStatus } : null
+  return isSubmittedHere || seen.txHash === txHash ? { outcome: 'pending', txHash, providerStatus } : null
+}
+
+/**
+ * What was named is followed instead of being sent; an earlier version also took what someone else had submitted of a
+ * payout that is signed here. Its own transactions pay it as well: it goes on until one did, or it has run out.
+ * @returns null: nothing signed for it, or found, can pay it
+ */
+async function followNamed(
+  { db, watchPayout }: ManualTransferDeps,
+  payout: Payout,
+  txHash: string,
+): Promise<ManualTransfer | null> {
+  const canPay = (one: Payout) => !answersOf(one).isUnsigned && answersOf(one).outcome !== 'refused'
+  if (!canPay(payout)) return null
+  const seen = await watchPayout(payout.id)
+  if (seen?.outcome === 'settled' && seen.txHash !== null) return { ...seen, outcome: 'settled', txHash: seen.txHash }
+  const after = await findPayout(db, payout.id)
+  return seen && after && canPay(after) ? { ...seen, outcome: 'pending', txHash } : null
 }
 
 /**
@@ -219,17 +241,20 @@ async function followOwn(
  * pay it ourselves. Our own transaction counts once it is final.
  * @param notBefore an older transfer is refused
  * @param accepts absent: nothing but the amount and the address asked
+ * @param isFollowed it was accepted before, and is looked at again
  * @param txHash 0x and 64 hexadecimal digits in lower case
  * @throws VALIDATION_FAILED at `txHash`, OBJECT_CONFLICT, CHANNEL_UNAVAILABLE
  */
 export async function checkManualTransfer(
   deps: ManualTransferDeps,
-  wanted: PayoutRequest & { notBefore?: Date; accepts?: AcceptLeft },
+  { isFollowed, ...wanted }: PayoutRequest & { notBefore?: Date; accepts?: AcceptLeft; isFollowed?: boolean },
   txHash: string,
 ): Promise<ManualTransfer> {
   const { notBefore, accepts, ...request } = wanted
   const { to, units } = request
   const payout = await findPayout(deps.db, request.id)
+  if (isFollowed && payout)
+    return (await followNamed(deps, payout, txHash)) ?? checkManualTransfer(deps, wanted, txHash)
   const owner = await findPayoutOfTransaction(deps.db, deps.network.chainId, txHash)
   if (owner === request.id && payout && !answersOf(payout).isUnsigned)
     return (await followOwn(deps, payout, txHash)) ?? checkManualTransfer(deps, wanted, txHash)
@@ -261,6 +286,6 @@ export async function checkManualTransfer(
       message: `The ${providerStatus}, and shows what it pays only there. Name it again once it is.`,
     })
   if (authorization && verdict !== 'final') throw notFinal(txHash)
-  await keepFromSending(deps, request, authorization ? leftIn(txHash, authorization) : BY_HAND)
+  await keepFromSending(deps, request, used ? leftIn(txHash, used) : BY_HAND)
   return { outcome: verdict === 'final' ? 'settled' : 'pending', txHash, providerStatus }
 }

@@ -46,26 +46,11 @@ export type PayoutDeps = {
   stuckBlocks: bigint
 }
 
-/** The transactions that a person named, or is naming, as what paid a payout, and what that one says then. */
-export type NamedHold = { txHashes: readonly string[]; words: string }
-
-/** None is named for it from then on until the transaction of the database ends. Null: none is. */
-export type FindNamedHold = (tx: Tx, payout: { chainId: number; id: string }) => Promise<NamedHold | null>
-
 /**
- * Why nothing may be signed for a payout, nor submitted for the first time: a person named another transaction as what
- * paid it. Its own ones are no other: the token takes one of them. Null: it may.
+ * Why nothing may be signed for a payout, nor submitted for the first time: a person named, or is naming, another
+ * transaction as what paid it. Null: none is named from then on until the transaction of the database ends.
  */
-export async function findOtherNamed(
-  { findNamedHold }: Pick<PayoutDeps, 'findNamedHold'>,
-  tx: Tx,
-  payout: Payout,
-): Promise<string | null> {
-  const hold = (await findNamedHold?.(tx, payout)) ?? null
-  if (hold === null) return null
-  const own = [payout.txHash, ...(await listPayoutTransactions(tx, payout.id)).map(({ txHash }) => txHash)]
-  return hold.txHashes.every((one) => own.includes(one)) ? null : hold.words
-}
+export type FindNamedHold = (tx: Tx, payout: { chainId: number; id: string }) => Promise<string | null>
 
 /** The token's own nonce of a payout: it pays once. */
 export const nonceOf = (id: string): Hex => keccak256(stringToHex(id))

@@ -4,7 +4,7 @@ import type { Hex } from '../endpoints/rpc.ts'
 import { ChainDoubt } from '../transfer-logs.ts'
 import { fillGap, isOfFormerRelayer } from './account-nonces.ts'
 import { doubtWords } from './agreement.ts'
-import { change, findOtherNamed, needsCheck, type PayoutDeps } from './payout-deps.ts'
+import { change, needsCheck, type PayoutDeps } from './payout-deps.ts'
 import type { Payout } from './payout-queries.ts'
 import { broadcast, hasRunOut, isUnusable, prepare, resend, SIGNABLE, UNCHECKED } from './payout-steps.ts'
 import { type ChainView, isAuthorizationOver } from './payout-view.ts'
@@ -118,18 +118,32 @@ async function countOf({ rpc, relayerSigner }: PayoutDeps, { relayerAddress }: P
   return BigInt(await rpc.call<Hex>('eth_getTransactionCount', relayerAddress ?? relayerSigner.address, 'latest'))
 }
 
-/** None of our transactions is mined. */
-async function waitFor(deps: PayoutDeps, payout: Payout, view: ChainView, newest: PayoutTransaction): Promise<Payout> {
-  const { rpc } = deps
+/**
+ * Has its newest transaction mined: fills the gap before it, raises its fees, or submits it again.
+ * @returns null: it waits
+ */
+async function push(
+  deps: PayoutDeps,
+  payout: Payout,
+  view: ChainView,
+  newest: PayoutTransaction,
+): Promise<Payout | null> {
   const count = await countOf(deps, payout)
   if (count > newest.relayerNonce) return change(deps, payout, NONCE_GONE)
+  const isOver = isAuthorizationOver(payout, view)
   // it is not signed again before all nodes say so, and whoever asks for it has checked it again
-  if (isAuthorizationOver(payout, view)) return prepare(deps, payout, view)
+  if (isOver && !deps.watchOnly) return prepare(deps, payout, view)
   if (count < newest.relayerNonce) await fillGap(deps, payout, view, count)
-  const isNext = count === newest.relayerNonce || isOfFormerRelayer(deps, payout)
+  const isNext = !isOver && (count === newest.relayerNonce || isOfFormerRelayer(deps, payout))
   if (isNext && (await isRaiseDue(deps, view, newest))) return resend(deps, payout, view)
-  const known = await rpc.call<object | null>('eth_getTransactionByHash', newest.txHash)
-  if (known === null) return broadcast(deps, payout, view, isNext && isStuck(deps, view, newest))
+  const known = await deps.rpc.call<object | null>('eth_getTransactionByHash', newest.txHash)
+  return known === null ? broadcast(deps, payout, view, isNext && isStuck(deps, view, newest)) : null
+}
+
+/** None of our transactions is mined. */
+async function waitFor(deps: PayoutDeps, payout: Payout, view: ChainView, newest: PayoutTransaction): Promise<Payout> {
+  const pushed = await push(deps, payout, view, newest)
+  if (pushed) return pushed
   return payout.status === 'sent'
     ? payout
     : change(deps, payout, { status: 'sent', providerStatus: 'it left the chain and waits again' })
@@ -186,8 +200,8 @@ function waitingWords({ isFormerToken, ownWallet }: PayoutDeps, payout: Payout):
 
 /** Its key is set up here. */
 const ONLY_FOLLOWED =
-  'It is signed, and only followed now: another transaction was named for it, or something holds it. What is signed can ' +
-  'pay it until that runs out.'
+  'It is signed, and only followed now: a check holds it, a person was asked to send it, or named another transaction ' +
+  'for it. What is signed can pay it until that runs out.'
 
 /** For so long, a node with the token of an undone payout may be away. */
 const LOST_DAYS = 3
@@ -230,8 +244,9 @@ const waitInDoubt = async (deps: PayoutDeps, payout: Payout): Promise<Payout> =>
 
 /**
  * Other transactions wait behind the account nonce of a payout for which nothing can be signed here. What a node took
- * already is submitted again where it was lost. What none took is not submitted for the first time, and what a person
- * names a foreign transaction for not again: both give their nonce up, and it is filled. @returns null: nothing to do
+ * already is submitted again where it was lost, and with higher fees where it waits in vain. What none took is not
+ * submitted for the first time, and what a person names a foreign transaction for not again: both give their nonce up,
+ * and it is filled. @returns null: nothing to do
  */
 async function tendNonce(
   deps: PayoutDeps,
@@ -241,16 +256,13 @@ async function tendNonce(
 ): Promise<Payout | null> {
   if (payout.relayerNonce === null || payout.status === 'reserved' || isOfFormerRelayer(deps, payout)) return null
   const present = presentOf(payout, transactions)
-  const named = deps.findNamedHold ? await deps.db.tx((tx) => findOtherNamed(deps, tx, payout)) : null
+  const { db, findNamedHold } = deps
+  const named = findNamedHold ? await db.tx((tx) => findNamedHold(tx, payout)) : null
   const taken = present && named === null ? await findTaken(deps, payout, transactions) : 'none'
   if (taken === 'doubt') return waitInDoubt(deps, payout)
   if (!present || taken === 'none')
     return change(deps, payout, { status: 'reserved', relayer: null, providerStatus: waitingWords(deps, payout) })
-  const count = await countOf(deps, payout)
-  if (count > present.relayerNonce) return change(deps, payout, NONCE_GONE)
-  if (count < present.relayerNonce) await fillGap(deps, payout, view, count)
-  const known = await deps.rpc.call<object | null>('eth_getTransactionByHash', present.txHash)
-  return known === null ? broadcast(deps, payout, view) : null
+  return push(deps, payout, view, present)
 }
 
 /** The transaction of someone else, or of before a restore, left the chain; one that was final stays named. */

@@ -120,8 +120,8 @@ export async function findPayout(q: Queryable, id: string): Promise<Payout | und
 }
 
 /**
- * Those of these ids whose payout on this chain is final, signed here, or known by the transaction in which it left:
- * none of them can have left there unknown. What left under a dropped one is known by the one that it was named for.
+ * Those of these ids whose payout on this chain is final or signed here: none of them can have left there unknown. What
+ * left before a restore is known by its authorization (`listNamedLeft`).
  */
 export async function listAccountedPayouts(
   q: Queryable,
@@ -130,26 +130,8 @@ export async function listAccountedPayouts(
 ): Promise<Set<string>> {
   const rows = await q.many<{ id: string }>(sql`
     select id from chain_payouts where id = any(${[...ids]}::text[]) and chain_id = ${chainId}
-      and ${rowsWhere('isAccounted')}
-    union all
-    select dropped.id from chain_payouts dropped
-    where dropped.id = any(${[...ids]}::text[]) and dropped.authorization_nonce in (
-      select left_nonce from chain_payouts where left_nonce is not null and chain_id = ${chainId}
-        and ${rowsWhere('hasNamed')})`)
+      and ${rowsWhere('isAccounted')}`)
   return new Set(rows.map(({ id }) => id))
-}
-
-/** The transaction stored for what used this authorization: its payout has it, or it was named for another one. */
-export async function findStoredUse(
-  q: Queryable,
-  chainId: number,
-  { id, nonce }: { id: string; nonce: Hex },
-): Promise<string | undefined> {
-  const row = await q.maybe<{ txHash: string }>(sql`
-    select tx_hash from chain_payouts where chain_id = ${chainId} and tx_hash is not null
-      and (id = ${id} or left_nonce = ${nonce})
-    order by coalesce(left_nonce, '') = ${nonce} desc limit 1`)
-  return row?.txHash
 }
 
 /** Whether a payout ended by this transaction. */
@@ -245,24 +227,24 @@ export type Withdrawal = {
   by: 'canBeTakenBack' | 'canBeRejected' | 'canBeNamed'
   providerStatus: string
   txHash?: string
-  leftNonce?: Hex
+  left?: { from: Hex; nonce: Hex; token: Hex }
 }
 
 /**
  * Ends a payout for which nothing is signed, also while a worker looks at it: whatever that would write, or announce
  * before it signs, fails by the lease's number. `txHash`: a final transaction of our own wallet paid it, which left
- * before a restore, under the authorization `leftNonce`. Without one, what was stored before says nothing any more.
+ * before a restore, under the authorization `left`. Without one, what was stored before says nothing any more.
  * @returns whether it will never be paid
  */
 export async function updatePayoutWithdrawn(
   q: Queryable,
   id: string,
-  { by, providerStatus, txHash, leftNonce }: Withdrawal,
+  { by, providerStatus, txHash, left }: Withdrawal,
   now: Date,
 ): Promise<boolean> {
   const done = await q.run(sql`
     update chain_payouts set status = 'failed', words = ${providerStatus}, tx_hash = ${txHash ?? null},
-      left_nonce = ${leftNonce ?? null}, used_at = case when ${txHash !== undefined} then coalesce(used_at, ${now})
+      left_nonce = ${left?.nonce ?? null}, left_from = ${left?.from ?? null}, left_token = ${left?.token ?? null}, used_at = case when ${txHash !== undefined} then coalesce(used_at, ${now})
         else used_at end, updated_at = ${now}, lease_epoch = lease_epoch + 1
     where id = ${id} and ${rowsWhere(by)}`)
   return done > 0
@@ -307,6 +289,7 @@ export const updatePayoutSpent = (
   q.run(sql`
     update chain_payouts set status = case when status = 'failed' then status else 'reserved' end, signature = null,
       valid_before = null, relayer_address = null, relayer_nonce = null, used_at = coalesce(used_at, ${now}), spent_units = ${spentUnits.toString()}::numeric,
+      token_address = ${tokenAddress},
       updated_at = ${now}, lease_epoch = lease_epoch + 1
     where id = ${id} and kind = 'payout' and from_address = ${fromAddress}
       and (${IS_OPEN} or used_at is not null and spent_units is null and ${rowsWhere('isDropped')})

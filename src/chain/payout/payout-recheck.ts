@@ -9,7 +9,6 @@ import { doubtWords } from './agreement.ts'
 import { findOwnToken, nonceOf, type PayoutDeps } from './payout-deps.ts'
 import {
   findPayout,
-  findStoredUse,
   isPayoutDropped,
   isPayoutTransaction,
   listAccountedPayouts,
@@ -23,7 +22,14 @@ import { lastExpiryOf, readChainView } from './payout-view.ts'
 import { readReceipts } from './receipt.ts'
 import { isMadeSince, isPast, poolWords } from './state/after-restore.ts'
 import { authorizationKeyOf, findReceiptOfUse } from './state/authorization-use.ts'
-import { isAuthorizationCancelled, isNamedUnproven, type NamedLeft, updateNamedProven } from './state/left-queries.ts'
+import {
+  findStoredUse,
+  isAuthorizationCancelled,
+  isNamedUnproven,
+  listNamedLeft,
+  type NamedLeft,
+  updateNamedProven,
+} from './state/left-queries.ts'
 import { answersOf } from './state/states.ts'
 import { checkUsed } from './transfer-check.ts'
 import { type AuthorizationKey, authorizationStateCall, toAuthorizationState } from './usdc-token.ts'
@@ -174,38 +180,48 @@ async function listUsed({ agree, network }: OtherChain, keys: readonly NumberKey
   return agree({ look, keyOf, subject: `payouts from ${keys[0]?.id} on` })
 }
 
-/** Stores that a named transaction is final, once that is certain: nothing waits for it. */
-async function noteProven({ db, clock }: OtherDeps, chain: OtherChain, key: NumberKey, named: NamedLeft) {
+/** Stores that a named transaction is final, and whose, once that is certain: nothing waits for it. */
+async function noteProven({ db, clock }: OtherDeps, chain: OtherChain, named: NamedLeft) {
   if (!(await isNamedUnproven(db, named))) return
   try {
-    const use = await checkUsed(chain, { txHash: named.txHash, authorization: key })
+    const use = await checkUsed(chain, { txHash: named.txHash, authorization: named })
     if (use?.isFinal) await updateNamedProven(db, named, new Date(clock()))
   } catch (error) {
     if (!(error instanceof RpcError) && !(error instanceof ChainDoubt)) throw error
   }
 }
 
-/** `isAlone`: no other wallet used the same number in this token. */
-type UsedNumber = NumberKey & { isAlone: boolean }
+/** Whether no other wallet used the same number, nor any in another token. */
+async function isAlone({ db }: OtherDeps, chain: OtherChain, key: NumberKey): Promise<boolean> {
+  const wallets = await listPayingWallets(db, chain.network.chainId, chain.payouts?.address)
+  const keys = wallets.map((from) => ({ ...key, from }))
+  let uses = 0
+  for (const network of await listPayingTokens(db, chain.network))
+    uses += (await listUsed({ ...chain, network }, keys)).length
+  return uses === 1
+}
 
 /** The transaction that used it. Many nodes forget old ones: then the stored one stands for it. */
-async function findUsing(chain: OtherChain, key: UsedNumber, stored: string | undefined) {
+async function findUsing(deps: OtherDeps, chain: OtherChain, key: NumberKey) {
   const { rpc, network } = chain
+  const stored = await findStoredUse(deps.db, network.chainId, { ...key, token: tokenOf(network) })
   const receipt = await findReceiptOfUse(chain, key, { view: await readChainView(rpc, network), stored })
   if (receipt) return { txHash: receipt.transactionHash, isSeen: true }
-  const isForgotten = stored !== undefined && key.isAlone && !(await readReceipts(rpc, [stored]))[0]
-  return { txHash: isForgotten ? stored : undefined, isSeen: false }
+  const isGone = stored !== undefined && !(await readReceipts(rpc, [stored]))[0]
+  return { txHash: isGone && (await isAlone(deps, chain, key)) ? stored : undefined, isSeen: false }
 }
 
 /** What left under an authorization and nothing here accounts for; null: nothing. @throws RpcError, ChainDoubt */
-async function findLeft(deps: OtherDeps, chain: OtherChain, key: UsedNumber): Promise<string | null> {
+async function findLeft(deps: OtherDeps, chain: OtherChain, key: NumberKey): Promise<string | null> {
   const { db, isFollowed } = deps
   const { network } = chain
   const { chainId } = network
-  if (await isAuthorizationCancelled(db, chainId, { ...key, token: tokenOf(network) })) return null
-  const { txHash, isSeen } = await findUsing(chain, key, await findStoredUse(db, chainId, key))
+  const { from, nonce } = key
+  const left = { from, nonce, token: tokenOf(network) }
+  if (await isAuthorizationCancelled(db, chainId, left)) return null
+  const { txHash, isSeen } = await findUsing(deps, chain, key)
   if (txHash !== undefined && (await isPayoutTransaction(db, chainId, txHash))) {
-    if (isSeen) await noteProven(deps, chain, key, { chainId, leftNonce: key.nonce, txHash })
+    if (isSeen) await noteProven(deps, chain, { ...left, chainId, txHash })
     return null
   }
   if (txHash === undefined || !isSeen) return 'the node does not find its transaction'
@@ -215,7 +231,7 @@ async function findLeft(deps: OtherDeps, chain: OtherChain, key: UsedNumber): Pr
   return `transaction ${txHash} brought ${use ? `${formatDecimal(use.units, 6)} USDC to ${use.to}` : 'something'}`
 }
 
-async function otherWords(deps: OtherDeps, chain: OtherChain, key: UsedNumber, asked: Asked): Promise<string | null> {
+async function otherWords(deps: OtherDeps, chain: OtherChain, key: NumberKey, asked: Asked): Promise<string | null> {
   const left = await findLeft(deps, chain, key)
   if (left === null) return null
   const { chainId, name } = chain.network
@@ -277,14 +293,17 @@ async function lookIn(deps: OtherDeps, chain: OtherChain, asked: Asked, ownWalle
   const numbers = [id, ...others.known, ...others.next].filter((one, index) => index === 0 || !accounted.has(one))
   const nonces = [...new Set(numbers)].map((one) => ({ id: one, nonce: nonceOf(one) }))
   const wallets = await listPayingWallets(db, chainId, chain.payouts?.address)
+  const token = tokenOf(chain.network)
+  const named = await listNamedLeft(db, { chainId, token, nonces: nonces.map(({ nonce }) => nonce) })
+  const isNamed = (key: NumberKey) => named.some(({ from, nonce }) => from === key.from && nonce === key.nonce)
+  const keys = wallets.flatMap((from) => nonces.map((one) => ({ ...one, from })))
   const used = await listUsed(
     chain,
-    wallets.flatMap((from) => nonces.map((one) => ({ ...one, from }))),
+    keys.filter((key) => key.id === id || !isNamed(key)),
   )
   if (used.some((key) => key.id === id && key.from === ownWallet)) return { isOwn: true, words: null }
   for (const key of used) {
-    const isAlone = used.every(({ nonce, from }) => nonce !== key.nonce || from === key.from)
-    const words = await otherWords(deps, chain, { ...key, isAlone }, asked)
+    const words = await otherWords(deps, chain, key, asked)
     if (words !== null) return { isOwn: false, words }
   }
   return NOTHING

@@ -5,7 +5,7 @@ import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import { tokenOf } from '../networks.ts'
 import { fillNonce, isOfFormerRelayer, keepNonce, submit } from './account-nonces.ts'
 import { isSeenByAll } from './agreement.ts'
-import { change, findOtherNamed, needsCheck, type PayoutDeps, PayoutTaken } from './payout-deps.ts'
+import { change, needsCheck, type PayoutDeps, PayoutTaken } from './payout-deps.ts'
 import { type Payout, updatePayout } from './payout-queries.ts'
 import { type ChainView, findClockFault, isAuthorizationOver, isSigned, readChainView } from './payout-view.ts'
 import { estimateGas, findPause, PAYOUT_GAS } from './relayer/attempts.ts'
@@ -207,8 +207,8 @@ export async function prepare(deps: PayoutDeps, given: Payout, view: ChainView):
 /** Stores the expiry and the token before the signature exists, unless a person named what paid it. */
 const announce = (deps: PayoutDeps, payout: Payout, validBefore: bigint) =>
   deps.db.tx(async (tx): Promise<Payout | Obstacle> => {
-    const providerStatus = await findOtherNamed(deps, tx, payout)
-    if (providerStatus !== null) return { providerStatus, never: false }
+    const providerStatus = await deps.findNamedHold?.(tx, payout)
+    if (providerStatus) return { providerStatus, never: false }
     return change({ db: tx, clock: deps.clock }, payout, {
       authorization: { signature: UNSIGNED, validBefore },
       tokenAddress: tokenOf(deps.network),

@@ -4,6 +4,7 @@ import type { Network } from '../networks.ts'
 import type { Agree, AnsweredBlock } from './agreement.ts'
 import { readChainView } from './payout-view.ts'
 import { isReceiptFinal, placeOf, type Receipt, readReceipts } from './receipt.ts'
+import { checkKept } from './state/use-search.ts'
 import {
   type AuthorizationKey,
   type AuthorizedTransfer,
@@ -65,11 +66,12 @@ async function findOlder(rpc: Rpc, { blockHash }: Receipt, notBefore: Date): Pro
 
 /** What one node reports about a transfer. @throws RpcError */
 async function lookAt(rpc: Rpc, network: Network, asked: Asked): Promise<Seen> {
-  const { txHash, to, units, notBefore } = asked
+  const { txHash, to, units, notBefore, authorization } = asked
   const view = await readChainView(rpc, network)
   const [receipt] = await readReceipts(rpc, [txHash])
   if (!receipt) {
     const waiting = await rpc.call<{ to?: string | null; input?: Hex } | null>('eth_getTransactionByHash', txHash)
+    if (waiting === null && authorization) await checkKept({ rpc, network }, authorization, { view, txHash })
     if (waiting === null) return wrong(`is not known on ${network.name} (chain ${network.chainId})`)
     return lookAtWaiting(network, waiting, asked)
   }
@@ -118,6 +120,7 @@ async function lookAtUse(
 ): Promise<AuthorizationUse | null> {
   const view = await readChainView(rpc, network)
   const [receipt] = await readReceipts(rpc, [txHash])
+  if (!receipt) await checkKept({ rpc, network }, authorization, { view, txHash })
   if (receipt?.status !== '0x1') return null
   const left = transferOfAuthorization(receipt.logs, network, authorization)
   if (!left || !(await isAuthorizationUsed(rpc, network, authorization))) return null
@@ -127,7 +130,7 @@ async function lookAtUse(
 
 /**
  * What a transaction moved under an authorization, whatever was asked; null if it did not use it. The nodes agree on
- * all of it.
+ * all of it; one that has forgotten it is not heard.
  * @throws RpcError when the node does not answer; ChainDoubt while the nodes do not agree
  */
 export const checkUsed = (

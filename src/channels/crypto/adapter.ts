@@ -244,7 +244,8 @@ export function openCryptoChannel(deps: WalletDeps): Channel {
     },
     async checkRefundTransaction(refund, txHash) {
       const { chain, payout } = readPlace(payable, refund)
-      const asked = { ...payout, ...(refund.openedAt && { notBefore: refund.openedAt }) }
+      const { openedAt: notBefore, isFollowed = false } = refund
+      const asked = { ...payout, isFollowed, ...(notBefore && { notBefore }) }
       return { reference: null, ...(await checkManualTransfer({ db, clock, ...chain }, asked, txHash)) }
     },
   }

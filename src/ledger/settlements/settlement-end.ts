@@ -149,7 +149,9 @@ export async function reportSettlementPaid(
   }
   const isWithdrawn = (q: Queryable) => deps.isPayoutOver(q, id)
   const report = await followClaimed(deps.db, wanted, { actor, isWithdrawn, begin, check, follow })
-  if (report.outcome === 'settled') await settlePaid(deps, key, { ...report, txHash })
+  // another one of its own payout may have paid it
+  const paid = { ...report, txHash: report.txHash ?? txHash }
+  if (report.outcome === 'settled') await settlePaid(deps, { ...key, byHand: true, txHash }, paid)
 }
 
 /** It was accepted when it was named. */

@@ -64,7 +64,7 @@ async function askChain(deps: SettlementDeps, settlement: Settlement): Promise<A
   }
   const { id, byHand, txHash, handedOverAt } = settlement
   if (byHand && txHash !== null)
-    return checkNamedAgain(txHash, () => chain.check(requestOf(settlement), txHash, acceptAny))
+    return checkNamedAgain(txHash, () => chain.check({ ...requestOf(settlement), isFollowed: true }, txHash, acceptAny))
   const pay = handedOverAt === null ? chain.pay : null
   if (pay && named.length === 0) return send(deps, { chain, pay }, settlement)
   const watched = await chain.watch(id)

@@ -56,7 +56,12 @@ export type SettlementChain = {
    * Checks a transaction that a person names. @throws VALIDATION_FAILED at `txHash`
    * @param accepts may refuse, by throwing, that something else left than was asked
    */
-  check(request: SettlementRequest, txHash: string, accepts: (left: Left) => Promise<void>): Promise<SettlementReport>
+  check(
+    /** `isFollowed`: it was accepted before, and is looked at again. */
+    request: SettlementRequest & { isFollowed?: boolean },
+    txHash: string,
+    accepts: (left: Left) => Promise<void>,
+  ): Promise<SettlementReport>
 }
 
 export type SettlementLimits = {

@@ -3,16 +3,17 @@ import { findRestored } from '../../../db/restored-queries.ts'
 import { type Clock, DAY, HOUR, SECOND } from '../../../kernel/clock.ts'
 import { AppError } from '../../../kernel/errors.ts'
 import { findAnsweredAt } from '../../chain-queries.ts'
-import { type Rpc, RpcError } from '../../endpoints/rpc.ts'
-import type { Network } from '../../networks.ts'
+import { isReached, type Rpc, RpcError } from '../../endpoints/rpc.ts'
+import { type Network, tokenOf } from '../../networks.ts'
 import { ChainDoubt } from '../../transfer-logs.ts'
 import { type Agree, agreeAlone, isSeenByAll } from '../agreement.ts'
 import { nonceOf } from '../payout-deps.ts'
-import { findPayout, findStoredUse } from '../payout-queries.ts'
-import { lastExpiryOf, readNewestBlock } from '../payout-view.ts'
+import { findPayout } from '../payout-queries.ts'
+import { lastExpiryOf } from '../payout-view.ts'
 import { checkAuthorizationUsed } from '../transfer-check.ts'
 import { listPayingTokens, listPayingWallets } from '../wallet-queries.ts'
 import { findUse, isAsked, noteSpent } from './authorization-use.ts'
+import { findStoredUse } from './left-queries.ts'
 import { answersOf } from './states.ts'
 
 type Deps = { db: Db; clock: Clock }
@@ -57,13 +58,13 @@ async function findUsed({ db, clock }: Deps, chain: Chain, asked: Asked): Promis
   const { rpc, agree = agreeAlone(rpc) } = chain
   const payout = await findPayout(db, asked.id)
   const nonce = nonceOf(asked.id)
-  const stored = await findStoredUse(db, chain.network.chainId, { id: asked.id, nonce })
   let found: Used = { how: 'none' }
   const wallets = await listPayingWallets(db, chain.network.chainId, chain.payouts?.address)
   for (const network of await listPayingTokens(db, chain.network))
     for (const from of wallets) {
       const key = { from, nonce }
       if (!(await checkAuthorizationUsed({ agree, network }, key))) continue
+      const stored = await findStoredUse(db, network.chainId, { id: asked.id, ...key, token: tokenOf(network) })
       const { txHash, use } = await findUse({ rpc, agree }, { key, network, stored })
       if (txHash !== undefined && !use?.isFinal) return { how: 'unfinal' }
       if (payout) await noteSpent({ db, clock, rpc }, payout, { key, network }, use)
@@ -110,7 +111,7 @@ export type AskedHold = Asked & { chainId: number; since?: Date }
  * something was signed for it after the backup and still waits in a node's pool, where it can pay until it runs out.
  * What paid it exactly settles it. What a final transaction used otherwise pays nothing more, and what left is asked
  * for by the next one. A chain that is not set up cannot be asked; a day after the last expiry it is not waited for any
- * longer, nor is one that has been silent for a day by then.
+ * longer, nor is one that was read since the restore and has been silent for a day by then.
  * @returns null: it may @throws CHANNEL_UNAVAILABLE
  */
 export async function findRestoreHold(
@@ -132,25 +133,20 @@ export async function findRestoreHold(
     return await askChain(chain.network, findHoldOn(deps, chain, { asked, last }))
   } catch (error) {
     const isUnasked = error instanceof AppError && error.code === 'CHANNEL_UNAVAILABLE'
-    if (isUnasked && isOver && (await isSilent(deps, chain))) return null
+    if (isUnasked && isOver && (await isSilent(deps, chain, restored.restoredAt))) return null
     throw error
   }
 }
 
 /**
- * Whether the nodes of a chain have not answered for a day, nor do now. One refused question is no silence, and a chain
- * that was never read may only be set up wrong.
+ * Whether the nodes of a chain have not answered for a day, nor do now. Whatever one says is no silence. A chain that
+ * was not read since the restore may only be set up wrong, and where reading was stopped, nothing tells when they fell
+ * silent.
  */
-async function isSilent({ db, clock }: Deps, { rpc, network }: Chain): Promise<boolean> {
+async function isSilent({ db, clock }: Deps, { rpc, network }: Chain, restoredAt: Date): Promise<boolean> {
   const answeredAt = await findAnsweredAt(db, network.chainId)
-  if (answeredAt === null || clock() - answeredAt.getTime() < DAY) return false
-  try {
-    await readNewestBlock(rpc)
-    return false
-  } catch (error) {
-    if (error instanceof RpcError) return true
-    throw error
-  }
+  if (answeredAt === null || answeredAt <= restoredAt || clock() - answeredAt.getTime() < DAY) return false
+  return !(await isReached(rpc))
 }
 
 async function findHoldOn(

@@ -1,19 +1,15 @@
 import type { Queryable } from '../../../db/db.ts'
-import { type Hex, type Rpc, RpcError } from '../../endpoints/rpc.ts'
+import type { Rpc } from '../../endpoints/rpc.ts'
 import { type Network, tokenOf } from '../../networks.ts'
-import { ChainDoubt, toHex } from '../../transfer-logs.ts'
+import { ChainDoubt } from '../../transfer-logs.ts'
 import { type Agree, agreeAlone } from '../agreement.ts'
 import { findOwnToken } from '../payout-deps.ts'
 import { type Payout, updatePayoutSpent } from '../payout-queries.ts'
 import { type ChainView, readChainView } from '../payout-view.ts'
 import { type Receipt, readReceipts } from '../receipt.ts'
 import { type AuthorizationUse, checkUsed } from '../transfer-check.ts'
-import {
-  type AuthorizationKey,
-  type AuthorizedTransfer,
-  findAuthorizationUse,
-  transferOfAuthorization,
-} from '../usdc-token.ts'
+import { type AuthorizationKey, type AuthorizedTransfer, transferOfAuthorization } from '../usdc-token.ts'
+import { findUseTransaction } from './use-search.ts'
 
 /** An authorization, and the chain in its token: of the settings, or of earlier ones. */
 export type UsedKey = { key: AuthorizationKey; network: Network }
@@ -22,44 +18,6 @@ export const authorizationKeyOf = ({ fromAddress, authorizationNonce }: Payout):
   from: fromAddress,
   nonce: authorizationNonce,
 })
-
-const RECENT_BLOCKS = 1000n
-/** Where a node refuses more blocks at once. An authorization is valid for an hour: 15 parts on Arbitrum. */
-const MOST_PARTS = 100
-
-/** Null: no node searches so many blocks at once. @throws RpcError */
-async function findIn(
-  { rpc, network }: { rpc: Rpc; network: Network },
-  key: AuthorizationKey,
-  range: { fromBlock: Hex; toBlock: Hex | 'latest' },
-): Promise<string | undefined | null> {
-  try {
-    return await findAuthorizationUse(rpc, network, key, range)
-  } catch (error) {
-    if (error instanceof RpcError && error.kind === 'definite') return null
-    throw error
-  }
-}
-
-/** The transaction that used an authorization, newest blocks first: in parts where nodes refuse long ranges. */
-async function findUseTransaction(
-  chain: { rpc: Rpc; network: Network },
-  key: AuthorizationKey,
-  { number: newest }: ChainView,
-): Promise<string | undefined> {
-  const startOf = (last: bigint) => (last >= RECENT_BLOCKS ? last - RECENT_BLOCKS + 1n : 0n)
-  const start = startOf(newest)
-  const recent = await findIn(chain, key, { fromBlock: toHex(start), toBlock: 'latest' })
-  if (recent || start === 0n) return recent ?? undefined
-  const ever = await findIn(chain, key, { fromBlock: '0x0', toBlock: 'latest' })
-  if (ever !== null) return ever
-  for (let last = start - 1n, part = 0; last >= 0n && part < MOST_PARTS; last = startOf(last) - 1n, part += 1) {
-    const found = await findIn(chain, key, { fromBlock: toHex(startOf(last)), toBlock: toHex(last) })
-    if (found === null) return undefined
-    if (found !== undefined) return found
-  }
-  return undefined
-}
 
 /** The receipt of what used an authorization, whoever submitted it. @throws RpcError */
 export async function findForeignReceipt(

@@ -160,7 +160,7 @@ const STATES = {
   /** Something left before a restore, in a transaction that was named for it, and that is final. */
   leftBefore: {
     shape: { status: 'failed', dated: false, left: true, used: true },
-    answers: { ...ENDED, ...USED, isUnsigned: true, isAccounted: true, hasNamed: true },
+    answers: { ...ENDED, ...USED, isUnsigned: true, hasNamed: true },
   },
   /** Refused, run out or given up after something was signed, also one that a reorganisation undid. */
   givenUp: { shape: { status: 'failed', dated: true, moved: false }, answers: { ...ENDED, isAccounted: true } },

@@ -21,6 +21,8 @@ export const holdTexts = defineTexts(
       'Its signature was cancelled on the chain, so nothing left and it is not sent again. Once that transaction is final, the operator rejects it (a refund) or cancels it (a payout), and you ask for it again.',
     named:
       'A transaction was reported for it, so the service does not send it. If it is not settled in a minute, report that transaction again. If it is gone, report the one that paid instead, or the operator rejects or cancels this one.',
+    followed:
+      'What was signed for it can still pay it, and the service only follows that now. It is decided within the hour: do not send it by hand until then.',
     screened:
       'Its destination did not pass the screening, so it is not sent. The operator rejects the refund, and a new one may go to another address; a payout is cancelled, and the company sets another address.',
     screening:
@@ -51,6 +53,8 @@ export const holdTexts = defineTexts(
         'Sa signature a été annulée sur la chaîne : rien n’est parti, et rien n’est renvoyé. Quand cette transaction est définitive, l’exploitant rejette le remboursement ou annule le versement, et vous le demandez de nouveau.',
       named:
         'Une transaction a été signalée : le service n’envoie donc rien. Si rien ne change en une minute, signalez-la de nouveau. Si elle a disparu, signalez celle qui a payé à sa place, ou l’exploitant rejette ou annule l’opération.',
+      followed:
+        'Ce qui a été signé peut encore la payer, et le service ne fait plus que le suivre. C’est décidé dans l’heure : n’envoyez rien à la main d’ici là.',
       screened:
         'La destination n’a pas passé le contrôle : rien n’est envoyé. L’exploitant rejette le remboursement, et un nouveau peut aller à une autre adresse ; un versement est annulé, et la société indique une autre adresse.',
       screening:
@@ -80,6 +84,8 @@ export const holdTexts = defineTexts(
         'Die Signatur wurde auf der Chain widerrufen; nichts ging hinaus, und gesendet wird nichts mehr. Sobald jene Transaktion endgültig ist, lehnt der Betreiber die Erstattung ab oder storniert die Auszahlung, und Sie fordern sie neu an.',
       named:
         'Dafür wurde eine Transaktion gemeldet, deshalb sendet der Dienst nichts. Ändert sich in einer Minute nichts, melden Sie sie noch einmal. Ist sie verschwunden, melden Sie die, die stattdessen gezahlt hat, oder der Betreiber lehnt den Vorgang ab oder storniert ihn.',
+      followed:
+        'Was dafür signiert wurde, kann es noch zahlen, und der Dienst verfolgt es nur noch. Binnen einer Stunde ist es entschieden: Senden Sie bis dahin nichts von Hand.',
       screened:
         'Das Ziel hat die Prüfung nicht bestanden; gesendet wird nichts. Der Betreiber lehnt die Erstattung ab, und eine neue kann an eine andere Adresse gehen; eine Auszahlung wird storniert, und die Firma trägt eine andere Adresse ein.',
       screening:
@@ -109,6 +115,8 @@ export const holdTexts = defineTexts(
         'Su firma se anuló en la cadena: no salió nada, y no se envía otra vez. Cuando esa transacción sea definitiva, el operador rechaza el reembolso o cancela la liquidación, y usted lo pide de nuevo.',
       named:
         'Se informó de una transacción, así que el servicio no envía nada. Si en un minuto no se resuelve, informe de ella otra vez. Si ha desaparecido, informe de la que pagó en su lugar, o el operador lo rechaza o lo cancela.',
+      followed:
+        'Lo que se firmó todavía puede pagarlo, y el servicio ya solo lo sigue. Se decide en una hora: no envíe nada a mano hasta entonces.',
       screened:
         'El destino no superó el control, así que no se envía. El operador rechaza el reembolso, y uno nuevo puede ir a otra dirección; una liquidación se cancela, y la empresa indica otra dirección.',
       screening:
@@ -138,6 +146,8 @@ export const holdTexts = defineTexts(
         'La sua firma è stata annullata sulla catena: non è partito nulla, e non si invia di nuovo. Quando quella transazione è definitiva, il gestore respinge il rimborso o annulla l’accredito, e lei lo chiede di nuovo.',
       named:
         'È stata segnalata una transazione, quindi il servizio non invia nulla. Se entro un minuto non cambia, la segnali di nuovo. Se è sparita, segnali quella che ha pagato al suo posto, oppure il gestore respinge o annulla.',
+      followed:
+        'Quanto è stato firmato può ancora pagarlo, e il servizio ormai lo segue soltanto. Si decide entro un’ora: fino ad allora non invii nulla a mano.',
       screened:
         'La destinazione non ha superato il controllo, quindi non si invia. Il gestore respinge il rimborso, e uno nuovo può andare a un altro indirizzo; un accredito si annulla, e l’azienda indica un altro indirizzo.',
       screening:

@@ -12,6 +12,7 @@ const HOLDS = {
   otherwise: /^Transaction 0x\w+ has used its authorization/,
   cancelled: /^Transaction 0x\w+ has cancelled its authorization/,
   named: /^(?:Transaction 0x[\w ]+ was named for this|left in transaction )|If another one paid this, name that one\.$/,
+  followed: /^It is signed, and only followed now: /,
   screened: /^waits: .* did not pass the screening\./,
   screening: /^waits: the screening of /,
   books: /^waits: the books differ: /,

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Hex } from '../src/chain/endpoints/rpc.ts'
+import type { PayoutRequest } from '../src/chain/payout/payout.ts'
+import { nonceOf } from '../src/chain/payout/payout-deps.ts'
+import { findRestoreHold } from '../src/chain/payout/state/after-restore.ts'
+import { checkUsed } from '../src/chain/payout/transfer-check.ts'
+import { insertPayingWallet } from '../src/chain/payout/wallet-queries.ts'
+import { ChainDoubt } from '../src/chain/transfer-logs.ts'
+import { sql } from '../src/db/db.ts'
+import { DAY } from '../src/kernel/clock.ts'
+import { withNodes } from './harness/payout-nodes.ts'
+import { type PayoutWorld, request, startPayoutWorld } from './harness/payout-world.ts'
+import { restore } from './harness/restored.ts'
+import type { RpcProxy } from './harness/rpc-proxy.ts'
+
+/* Two nodes, of which one keeps no old receipts and logs, and what left before a restore. */
+
+let world: PayoutWorld
+before(async () => {
+  world = await startPayoutWorld()
+  await restore(world.db)
+})
+after(() => world?.stop())
+
+const forget = async ({ id }: PayoutRequest) => {
+  await world.db.run(sql`delete from chain_payout_transactions where payout_id = ${id}`)
+  await world.db.run(sql`delete from chain_payouts where id = ${id}`)
+}
+
+function prune(node: RpcProxy | undefined): void {
+  assert.ok(node)
+  node.faults.alter = ({ method }, result) => (method === 'eth_getTransactionReceipt' ? null : result)
+  node.faults.refuses = ({ method }) => method === 'eth_getLogs'
+}
+
+async function leave(units: bigint) {
+  const { open, refundSigner } = await world.openWallet(30_000_000n)
+  await insertPayingWallet(world.db, world.chain.chainId, refundSigner.address)
+  const left = request(units)
+  await open({ validSeconds: 3600 }).send(left)
+  await world.chain.mine(20)
+  const { outcome, txHash } = await open().send(left)
+  assert.equal(outcome, 'settled')
+  await forget(left)
+  return { left, txHash: txHash ?? '', payouts: { address: refundSigner.address } }
+}
+
+for (const pruned of [0, 1])
+  test(`a refund that left otherwise can be rejected where node ${pruned} of two keeps no old receipts`, async () => {
+    const { left, payouts } = await leave(12_000_000n)
+    const asked = { ...left, units: 10_000_000n, chainId: world.chain.chainId }
+    await withNodes(world, 2, async ({ proxies, network, options }) => {
+      prune(proxies[pruned])
+      const clock = () => Date.now() + 3 * DAY
+      assert.equal(await findRestoreHold({ db: world.db, clock }, { ...options, network, payouts }, asked), null)
+    })
+  })
+
+test('a node that has the logs contradicts one that invents the transaction that used an authorization', async () => {
+  const { left, payouts, txHash } = await leave(12_000_000n)
+  const authorization = { from: payouts.address.toLowerCase() as Hex, nonce: nonceOf(left.id) }
+  const invented = `0x${'9'.repeat(64)}`
+  const truth = await world.rpc.call<object>('eth_getTransactionReceipt', txHash)
+  await withNodes(world, 2, async ({ proxies: [liar], network, options }) => {
+    assert.ok(liar)
+    liar.faults.alter = ({ method }, result) =>
+      method === 'eth_getTransactionReceipt' ? { ...truth, transactionHash: invented } : result
+    await assert.rejects(checkUsed({ ...options, network }, { txHash: invented, authorization }), ChainDoubt)
+  })
+})
