@@ -5,7 +5,7 @@ import { formatDecimal } from '../kernel/money.ts'
 import { findSettleable, lockCompanyBalance, sumOpenFees } from '../ledger/payable-queries.ts'
 import { listMispaymentsOfOrder } from '../payments/mispayments/mispayment-queries.ts'
 import { openLossUnits } from '../payments/mispayments/standing.ts'
-import { checkFreshFactor } from './refund-limits.ts'
+import { checkFreshFactor } from './limits/refund-limits.ts'
 import type { Refund } from './refund-queries.ts'
 import type { Returned } from './refund-records.ts'
 

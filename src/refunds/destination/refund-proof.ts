@@ -4,7 +4,7 @@ import { AppError, invalid } from '../../kernel/errors.ts'
 import { findMessageSigner } from '../../kernel/signed-message.ts'
 import { listPayingAddresses } from '../../payments/paying-addresses.ts'
 import type { Payment } from '../../payments/payment-queries.ts'
-import { checkFreshFactor } from '../refund-limits.ts'
+import { checkFreshFactor } from '../limits/refund-limits.ts'
 import { type AddressProof, addressMessage, type GivenProof, type RefundFacts, sameAddress } from './address-proof.ts'
 
 type ProofRequest = { facts: RefundFacts; payment: Payment; address: string; actor: Actor; now: Date }

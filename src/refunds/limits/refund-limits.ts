@@ -1,11 +1,11 @@
-import type { Tx } from '../db/db.ts'
-import type { Actor } from '../http/actor.ts'
-import { hasFreshFactor } from '../http/permissions.ts'
-import { DAY } from '../kernel/clock.ts'
-import { AppError } from '../kernel/errors.ts'
-import { formatDecimal, parseMoney } from '../kernel/money.ts'
-import type { RefundApproval } from './refund-queries.ts'
-import { findRefundPolicy, lockRefundDay, type RoleLimit, sumRefundsOfDay } from './refund-queries.ts'
+import type { Tx } from '../../db/db.ts'
+import type { Actor } from '../../http/actor.ts'
+import { hasFreshFactor } from '../../http/permissions.ts'
+import { DAY } from '../../kernel/clock.ts'
+import { AppError } from '../../kernel/errors.ts'
+import { formatDecimal, parseMoney } from '../../kernel/money.ts'
+import type { RefundApproval } from '../refund-queries.ts'
+import { findRefundPolicy, lockRefundDay, type RoleLimit, sumRefundsOfDay } from './limit-queries.ts'
 
 const text = (units: bigint): string => `${formatDecimal(units, 6)} USDC`
 const read = (limit: string | null | undefined): bigint | null =>
