@@ -105,7 +105,7 @@ export async function isSettlementTransaction(
 }
 
 /** The transactions that a person has named, or is naming, as the one that paid this refund or settlement. */
-export async function listClaimed(
+async function listClaimed(
   q: Queryable,
   { network, causeId }: { network: number; causeId: string },
 ): Promise<string[]> {
