@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { toEventSelector } from 'viem/utils'
 import type { Hex } from '../src/chain/endpoints/rpc.ts'
 import type { PayoutRequest } from '../src/chain/payout/payout.ts'
 import { nonceOf } from '../src/chain/payout/payout-deps.ts'
@@ -67,5 +68,30 @@ test('a node that has the logs contradicts one that invents the transaction that
     liar.faults.alter = ({ method }, result) =>
       method === 'eth_getTransactionReceipt' ? { ...truth, transactionHash: invented } : result
     await assert.rejects(checkUsed({ ...options, network }, { txHash: invented, authorization }), ChainDoubt)
+  })
+})
+
+const [USED, CANCELED] = ['Used', 'Canceled'].map((how) => toEventSelector(`Authorization${how}(address,bytes32)`))
+
+test('a node with all receipts that refuses long ranges of logs contradicts one that invents a cancellation', async () => {
+  const { left, payouts, txHash } = await leave(10_000_000n)
+  const invented = `0x${'9'.repeat(64)}`
+  type Log = { topics: string[]; transactionHash: string }
+  const truth = await world.rpc.call<{ logs: Log[] }>('eth_getTransactionReceipt', txHash)
+  const logs = truth.logs
+    .filter(({ topics }) => topics[0] === USED)
+    .map((log) => ({ ...log, transactionHash: invented, topics: [CANCELED, ...log.topics.slice(1)] }))
+  await withNodes(world, 2, async ({ proxies: [liar, honest], network, options }) => {
+    assert.ok(liar && honest)
+    honest.faults.refuses = ({ method }) => method === 'eth_getLogs'
+    liar.faults.alter = ({ method, params }, result) => {
+      if (method === 'eth_getTransactionReceipt')
+        return params[0] === invented ? { ...truth, transactionHash: invented, logs } : result
+      return method === 'eth_getLogs' ? logs : result
+    }
+    const clock = () => Date.now() + 3 * DAY
+    const asked = { ...left, chainId: world.chain.chainId }
+    const hold = findRestoreHold({ db: world.db, clock }, { ...options, network, payouts }, asked)
+    await assert.rejects(hold, { code: 'CHANNEL_UNAVAILABLE' }, 'it was paid, and one liar may not have it paid again')
   })
 })

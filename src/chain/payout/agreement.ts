@@ -12,8 +12,11 @@ export type AnsweredBlock = { number: bigint; hash: string }
 
 /** Each endpoint is asked the same, and says what it sees itself. */
 export type AgreeQuestion<Answer> = {
-  /** What one endpoint says. @throws RpcError; ChainDoubt where its word alone makes us wait */
-  look(rpc: Rpc): Promise<Answer>
+  /**
+   * What one endpoint says; `own`: it is asked about what another one said. @throws RpcError; ChainDoubt where its word
+   * alone makes us wait
+   */
+  look(rpc: Rpc, own?: Answer): Promise<Answer>
   /** Equal for answers that are the same; `own`: the one that the others are compared with. */
   keyOf(answer: Answer, own: Answer): string
   subject: string
@@ -49,7 +52,7 @@ export function openAgree(reader: Pick<ChainReader, 'endpoints' | 'network' | 'l
     const block = blockOf?.(own) ?? null
     // first, so that what it says is said of a chain with this block
     const isBehind = block !== null && (await endsBefore(endpoint, block))
-    const theirs = await look(endpoint.rpc)
+    const theirs = await look(endpoint.rpc, own)
     const isSame = keyOf(theirs, own) === keyOf(own, own)
     return !isEarlier?.(theirs, own) && (isSame || !isBehind) ? theirs : undefined
   }

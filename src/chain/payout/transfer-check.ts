@@ -65,13 +65,14 @@ async function findOlder(rpc: Rpc, { blockHash }: Receipt, notBefore: Date): Pro
 }
 
 /** What one node reports about a transfer. @throws RpcError */
-async function lookAt(rpc: Rpc, network: Network, asked: Asked): Promise<Seen> {
+async function lookAt(rpc: Rpc, network: Network, asked: Asked, shown?: Seen): Promise<Seen> {
   const { txHash, to, units, notBefore, authorization } = asked
   const view = await readChainView(rpc, network)
   const [receipt] = await readReceipts(rpc, [txHash])
   if (!receipt) {
     const waiting = await rpc.call<{ to?: string | null; input?: Hex } | null>('eth_getTransactionByHash', txHash)
-    if (waiting === null && authorization) await checkKept({ rpc, network }, authorization, { view, txHash })
+    if (waiting === null && authorization)
+      await checkKept({ rpc, network }, authorization, { txHash, shown: shown?.block })
     if (waiting === null) return wrong(`is not known on ${network.name} (chain ${network.chainId})`)
     return lookAtWaiting(network, waiting, asked)
   }
@@ -99,7 +100,7 @@ export async function checkTransfer(
   asked: Asked,
 ): Promise<TransferVerdict> {
   const { verdict, providerStatus } = await agree<Seen>({
-    look: (rpc) => lookAt(rpc, network, asked),
+    look: (rpc, own) => lookAt(rpc, network, asked, own),
     keyOf: (seen) => seen.verdict,
     isHarmless: isOpen,
     isEarlier: isOpen,
@@ -117,10 +118,11 @@ async function lookAtUse(
   rpc: Rpc,
   network: Network,
   { txHash, authorization }: AskedUse,
+  shown?: AuthorizationUse | null,
 ): Promise<AuthorizationUse | null> {
   const view = await readChainView(rpc, network)
   const [receipt] = await readReceipts(rpc, [txHash])
-  if (!receipt) await checkKept({ rpc, network }, authorization, { view, txHash })
+  if (!receipt) await checkKept({ rpc, network }, authorization, { txHash, shown: shown?.block })
   if (receipt?.status !== '0x1') return null
   const left = transferOfAuthorization(receipt.logs, network, authorization)
   if (!left || !(await isAuthorizationUsed(rpc, network, authorization))) return null
@@ -138,7 +140,7 @@ export const checkUsed = (
   asked: AskedUse,
 ): Promise<AuthorizationUse | null> =>
   agree<AuthorizationUse | null>({
-    look: (rpc) => lookAtUse(rpc, network, asked),
+    look: (rpc, own) => lookAtUse(rpc, network, asked, own),
     keyOf: (use) => JSON.stringify(use && [use.to, String(use.units), use.block.hash]),
     isEarlier: (theirs, own) => own?.isFinal === true && theirs?.isFinal === false,
     blockOf: (use) => (use?.isFinal ? use.block : null),

@@ -43,29 +43,31 @@ export async function findUseTransaction(
 }
 
 /**
- * For a node without the receipt of a transaction that may have used an authorization. One that cannot say whether its
- * token knows that contradicts whoever shows such a transaction, as one whose token does not.
- * @throws RpcError if its token knows the authorization, and it finds no other transaction: it keeps no old receipts
- * and logs, so its silence contradicts nobody
+ * For a node without the receipt of a transaction that may have used an authorization. One whose token does not know
+ * that, or cannot say, contradicts whoever shows such a transaction; so does one whose block does not list it.
+ * @param shown the block in which another node shows it; absent: no other was asked yet
+ * @throws RpcError if its token knows the authorization, and its block lists the transaction: it keeps no old receipts,
+ * so its silence contradicts nobody
  */
 export async function checkKept(
   chain: { rpc: Rpc; network: Network },
   key: AuthorizationKey,
-  { view, txHash }: { view: ChainView; txHash: string },
+  { txHash, shown }: { txHash: string; shown: { hash: string } | null | undefined },
 ): Promise<void> {
-  if (await hasForgotten(chain, key, { view, txHash }))
+  if (await hasForgotten(chain, key, { txHash, shown }))
     throw new RpcError('unknown', `the node does not keep the receipt of transaction ${txHash}`)
 }
 
 async function hasForgotten(
-  chain: { rpc: Rpc; network: Network },
+  { rpc, network }: { rpc: Rpc; network: Network },
   key: AuthorizationKey,
-  { view, txHash }: { view: ChainView; txHash: string },
+  { txHash, shown }: { txHash: string; shown: { hash: string } | null | undefined },
 ): Promise<boolean> {
   try {
-    if (!(await isAuthorizationUsed(chain.rpc, chain.network, key))) return false
-    const found = await findUseTransaction(chain, key, view)
-    return found === undefined || found === txHash
+    if (!(await isAuthorizationUsed(rpc, network, key))) return false
+    if (!shown) return shown === undefined
+    const block = await rpc.call<{ transactions: string[] } | null>('eth_getBlockByHash', shown.hash, false)
+    return block?.transactions.includes(txHash) ?? false
   } catch (error) {
     if (error instanceof RpcError) return false
     throw error
