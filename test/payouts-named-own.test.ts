@@ -124,6 +124,24 @@ for (const which of ['own', 'foreign'] as const)
     assert.equal(await world.chain.balanceOf(asked.to), which === 'own' ? asked.units : 0n)
   })
 
+test('a refund in the minute after its authorization is not told to plan a sweep', async () => {
+  const { rpc, kept } = keepsAll()
+  const { payouts, watchPayout } = await openNamed(rpc)
+  await world.mineAt(GWEI)
+  const asked = request()
+  await payouts.send(asked)
+  kept.add((await rowOf(asked)).presentTxHash)
+  const { validBefore } = await world.db.one<{ validBefore: bigint }>(
+    sql`select valid_before from chain_payouts where id = ${asked.id}`,
+  )
+  for (let time = 0; time < 12; time += 1) await world.mineAt(40n * GWEI)
+  await world.chain.call('evm_setNextBlockTimestamp', Number(validBefore) + 10)
+  await world.mineAt(40n * GWEI)
+  await watchPayout(asked.id)
+  const { words } = await world.db.one<{ words: string }>(sql`select words from chain_payouts where id = ${asked.id}`)
+  assert.doesNotMatch(words, /sweep/)
+})
+
 /** Someone else submits what is signed for it, and that is in a block. @returns its hash */
 async function submitElsewhere({ id }: PayoutRequest): Promise<string> {
   const { raw } = await world.db.one<{ raw: `0x02${string}` }>(

@@ -7,7 +7,7 @@ import { doubtWords } from './agreement.ts'
 import { change, needsCheck, type PayoutDeps } from './payout-deps.ts'
 import type { Payout } from './payout-queries.ts'
 import { broadcast, hasRunOut, isUnusable, prepare, resend, SIGNABLE, UNCHECKED } from './payout-steps.ts'
-import { type ChainView, isAuthorizationOver } from './payout-view.ts'
+import { type ChainView, isAuthorizationOver, isSigned } from './payout-view.ts'
 import { isReceiptFinal, listFailed, type Receipt, readReceipts } from './receipt.ts'
 import { isRaiseDue, isStuck } from './relayer/fees.ts'
 import { isKept, isSignedNow, presentOf, wasSubmitted } from './relayer/present.ts'
@@ -134,7 +134,9 @@ async function push(
   // it is not signed again before all nodes say so, and whoever asks for it has checked it again
   if (isOver && !deps.watchOnly) return prepare(deps, payout, view)
   if (count < newest.relayerNonce) await fillGap(deps, payout, view, count)
-  const isNext = !isOver && (count === newest.relayerNonce || isOfFormerRelayer(deps, payout))
+  // by its blocks it has run out, for less than the minute that all nodes are given: whoever only follows waits
+  const isLast = deps.watchOnly && !isSigned(payout, view)
+  const isNext = !isOver && !isLast && (count === newest.relayerNonce || isOfFormerRelayer(deps, payout))
   if (isNext && (await isRaiseDue(deps, view, newest))) return resend(deps, payout, view)
   const known = await deps.rpc.call<object | null>('eth_getTransactionByHash', newest.txHash)
   return known === null ? broadcast(deps, payout, view, isNext && isStuck(deps, view, newest)) : null
