@@ -83,6 +83,21 @@ test('a node of two that lacks new blocks holds up payments in them, and not tha
   assert.notEqual(await finalAt(early), null)
 })
 
+for (const number of [1, 2])
+  test(`node ${number} of two, which knows no finalized block, keeps no payment from becoming final`, async (t) => {
+    await world.chain.mine(70)
+    const nodes = await world.openNodes(t, 2, byTag())
+    nodes.proxy(number).faults.alter = (asked, result) => (isAt(asked, 'finalized') ? null : result)
+    const address = await world.payNew(66n)
+    for (let times = 0; times < 8; times += 1) {
+      await world.chain.mine(20)
+      await follow(nodes.time)
+      await nodes.lookOn(4)
+    }
+    assert.deepEqual([await world.seen(address), nodes.alarms()], [['66 seen'], []])
+    assert.notEqual(await finalAt(address), null)
+  })
+
 test('a node of two whose finalized block stands still makes nothing final, and the operator hears which', async (t) => {
   await world.chain.mine(70)
   const nodes = await world.openNodes(t, 2, byTag())

@@ -76,8 +76,8 @@ export class HeadWatch {
   }
 
   /**
-   * The highest block that two endpoints have come to name so, of two the lower one. Where no other one is heard, the
-   * word of the one in use stands; before the others were asked, none does.
+   * The highest block that two endpoints have come to name so, of two the lower one. Who names none has no voice about
+   * it; a single voice stands. Before the others were asked, none does.
    * @param isOurs whether a block is the one that was read at its height: else its word does not count
    */
   async agreedTag(
@@ -86,24 +86,22 @@ export class HeadWatch {
   ): Promise<bigint | null> {
     const { all } = this.#watched.endpoints
     if (all.some((one) => one !== endpoint && standingOf(one) === 'current' && !this.#asked.has(one))) return null
-    const others = this.#othersOf(endpoint)
-    if (others.length === 0) return own?.number ?? null
-    const numbers = own ? [own.number] : []
-    for (const view of others) {
-      const block = view[tag]
-      if (block && (await isOurs(block))) numbers.push(block.number)
-    }
-    const [, second = null] = numbers.toSorted((left, right) => (left > right ? -1 : 1))
-    return second
+    const named = [own, ...this.#othersOf(endpoint).map((view) => view[tag])].filter((block) => block !== null)
+    const numbers: bigint[] = []
+    for (const block of named) if (await isOurs(block)) numbers.push(block.number)
+    const [first = null, second = null] = numbers.toSorted((left, right) => (left > right ? -1 : 1))
+    return named.length === 1 ? first : second
   }
 
   #othersOf(endpoint: Endpoint): View[] {
-    const { endpoints, clock } = this.#watched
-    return endpoints.all.flatMap((one) => {
-      const view = this.#views.get(one)
-      const isHeard = ['current', 'paused'].includes(standingOf(one))
-      return one !== endpoint && view && isHeard && isYounger(view.atMs, REMEMBERED_MS, clock()) ? [view] : []
-    })
+    return this.#watched.endpoints.all.flatMap((one) => (one === endpoint ? [] : (this.#viewOf(one) ?? [])))
+  }
+
+  /** What it said, if that still counts. */
+  #viewOf(endpoint: Endpoint): View | undefined {
+    const view = this.#views.get(endpoint)
+    const isHeard = ['current', 'paused'].includes(standingOf(endpoint))
+    return view && isHeard && isYounger(view.atMs, REMEMBERED_MS, this.#watched.clock()) ? view : undefined
   }
 
   async #compareNow(): Promise<void> {
