@@ -98,6 +98,22 @@ for (const number of [1, 2])
     assert.notEqual(await finalAt(address), null)
   })
 
+for (const count of [2, 3])
+  test(`that one of ${count} nodes is down for 15 minutes does not make it one that stands still`, async (t) => {
+    await world.chain.mine(70)
+    const nodes = await world.openNodes(t, count)
+    await follow(nodes.time)
+    await nodes.lookOn(4)
+    nodes.proxy(2).faults.status = 503
+    for (let minute = 0; minute < 15; minute += 1) {
+      await world.chain.call('evm_increaseTime', 60)
+      await world.chain.mine(2)
+      await follow(nodes.time)
+      await nodes.lookOn(4)
+    }
+    assert.deepEqual(nodes.alarms(), [])
+  })
+
 test('a node of two whose finalized block stands still makes nothing final, and the operator hears which', async (t) => {
   await world.chain.mine(70)
   const nodes = await world.openNodes(t, 2, byTag())

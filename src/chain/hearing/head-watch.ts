@@ -148,9 +148,8 @@ export class HeadWatch {
   /** Either it stands still, or the other one names what is not there: the operator hears of both. */
   #judgeStill(endpoint: Endpoint): void {
     const now = this.#watched.clock()
-    const view = this.#views.get(endpoint)
-    const isHeard = ['current', 'paused'].includes(standingOf(endpoint))
-    const words = view && isHeard ? this.#findStill(endpoint, view) : null
+    const view = this.#viewOf(endpoint)
+    const words = view ? this.#findStill(endpoint, view) : null
     const known = this.#still.get(endpoint)
     if (words === null) this.#still.delete(endpoint)
     else if (!known) this.#still.set(endpoint, { sinceMs: now, isSaid: false })
@@ -161,8 +160,9 @@ export class HeadWatch {
   }
 
   #findStill(endpoint: Endpoint, mine: View): string | null {
-    for (const [other, view] of this.#views) {
-      if (other === endpoint || other.early || other.foreign || other.unproven) continue
+    for (const other of this.#watched.endpoints.all) {
+      const view = this.#viewOf(other)
+      if (!view || other === endpoint || other.early) continue
       for (const what of ['head', 'safe', 'finalized'] as const) {
         const [own, its] = [mine[what], view[what]]
         if (own && its && its.at.getTime() - own.at.getTime() > STILL_MS)
