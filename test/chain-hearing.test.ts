@@ -178,6 +178,23 @@ test('empty blocks that one of three nodes puts on top of a payment confirm noth
   assert.deepEqual([await world.seen(address), await finalAt(address)], [['63 seen'], null])
 })
 
+test('of three nodes, a second one that lacks its own newest block, as several behind one address, is not wrong', async (t) => {
+  await world.chain.mine()
+  const nodes = await world.openNodes(t, 3)
+  let tip = ''
+  nodes.proxy(2).faults.alter = ({ method, params }, result) =>
+    method === 'eth_getBlockByNumber' && params[0] === tip ? null : result
+  for (let block = 0; block < 4; block += 1) {
+    await world.chain.call('evm_increaseTime', 12)
+    await world.chain.mine()
+    tip = toHex(await world.chain.blockNumber())
+    await follow(nodes.time)
+    await nodes.lookOn(1)
+    nodes.time.nowMs += 11 * SECOND
+  }
+  assert.deepEqual([nodes.alarms(), await world.head()], [[], await world.chain.blockNumber()])
+})
+
 test('where an honest node of two lacks its own newest block, as several behind one address, the other is not believed alone', async (t) => {
   await world.chain.mine()
   const nodes = await world.openNodes(t, 2)

@@ -18,16 +18,17 @@ export type Step = {
 
 /**
  * What another endpoint says about a step: it has the same blocks with the same logs up to one of them, and its chain
- * ends there if that is not the last; or it has others. Null: it says nothing.
+ * ends there if that is not the last; or it has others; or it lacks the last one, though its chain is as long, as where
+ * several nodes stand behind one address. Null: it says nothing.
  */
-type Word = { endpoint: Endpoint } & ({ same: bigint } | { others: readonly Found[] })
+type Word = { endpoint: Endpoint } & ({ same: bigint } | { others: readonly Found[] } | { lacks: Block })
 
 /** Under which an endpoint remembers since when it contradicts. */
 const STEPS = 'steps'
 
 /**
  * One request: the parents of the last block that both have bind those before it. The header comes after the logs, so
- * that these are of a chain that has it.
+ * that these are of a chain that has it, and after the newest block, so that what comes in between is no gap.
  */
 async function askOne(endpoint: Endpoint, { filter, found }: Step): Promise<Word | null> {
   const blocks = found.map(({ block }) => block)
@@ -35,12 +36,12 @@ async function askOne(endpoint: Endpoint, { filter, found }: Step): Promise<Word
   if (!first || !last) return null
   try {
     const range = { filter, from: first.number, to: last.number }
-    const ends = [blockCall(last.number), blockCall('latest')]
+    const ends = [blockCall('latest'), blockCall(last.number)]
     const { logs, answers } = await askRange<RpcBlock | null>(endpoint, range, ends)
-    const [there, newest] = answers
+    const [newest, there] = answers
     const end = there ?? newest
     if (!end) return null
-    if (!there && BigInt(end.number) >= last.number) return { endpoint, others: [] }
+    if (!there && BigInt(end.number) >= last.number) return { endpoint, lacks: last }
     if (BigInt(end.number) < first.number) return { endpoint, same: first.number - 1n }
     const shared = blocks.find(({ hash }) => hash === end.hash)
     if (!shared) return { endpoint, others: [] }
@@ -62,7 +63,7 @@ async function askSome(endpoints: readonly Endpoint[], step: Step, hasNext: bool
     const askedMs = performance.now()
     const word = await askOne(one, step)
     one.slow = performance.now() - askedMs >= PATIENCE_MS
-    one.short = word !== null && 'same' in word && word.same !== step.found.at(-1)?.block.number
+    one.short = word !== null && ('lacks' in word || ('same' in word && word.same !== step.found.at(-1)?.block.number))
     if (word) words.push(word)
   }
   const all = Promise.all(endpoints.map(askTimed))
@@ -120,7 +121,7 @@ function noteOdd(panel: Panel, words: readonly Word[], { number }: Block): void 
   const agreeing = words.filter((word) => 'same' in word).map(({ endpoint }) => endpoint.number)
   const subject = `the blocks up to ${number} by endpoints ${[panel.endpoint.number, ...agreeing].join(' and ')}`
   for (const word of words) {
-    if ('same' in word) word.endpoint.noteHaving(STEPS)
+    if (!('others' in word)) word.endpoint.noteHaving(STEPS)
     else if (word.endpoint.noteLacking(STEPS)) panel.onOutvoted(word.endpoint, subject)
   }
 }
