@@ -58,8 +58,6 @@ export class LeaseLost extends Error {
 
 /** Blocks remembered for finding the common ancestor after a reorganisation. */
 export const KEPT_BLOCKS = 256
-/** Upper limit of a block range: every header in it is read. */
-const MAX_SPAN = 5000n
 /** Start of reading on a new chain. */
 const LOOK_BACK = 300n
 /** Closer to the head than this, blocks are read one by one. */
@@ -211,7 +209,7 @@ export async function catchUp(scan: Scan, top: BlockId, head: Block): Promise<Bl
   const { blockSpan } = endpoint.limits
   try {
     const reached = await readRange(scan, top, head)
-    if (blockSpan < MAX_SPAN) endpoint.limits.blockSpan = blockSpan * 2n > MAX_SPAN ? MAX_SPAN : blockSpan * 2n
+    endpoint.growSpan()
     return reached
   } catch (error) {
     const smaller = error instanceof RpcError && blockSpan > 1n
