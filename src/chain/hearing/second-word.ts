@@ -1,8 +1,16 @@
 import { askRange } from '../endpoints/ask-logs.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
 import { RpcError } from '../endpoints/rpc.ts'
-import { type Block, blockCall, type LogFilter, logsCalls, type RpcBlock, type RpcLog } from '../transfer-logs.ts'
-import { confirmLogs, type Halt, keyOfLogs, type LogQuestion } from './logs-vote.ts'
+import {
+  type Block,
+  blockCall,
+  type LogFilter,
+  logsCalls,
+  type RpcBlock,
+  type RpcLog,
+  toBlock,
+} from '../transfer-logs.ts'
+import { confirmLogs, type Halt, keyOfLogs, type LogQuestion, placeOf } from './logs-vote.ts'
 import { standingOf } from './standing.ts'
 import { doubtOf, findAwaited, PATIENCE_MS, type Panel, type Waiting } from './vote.ts'
 
@@ -14,6 +22,8 @@ export type Step = {
   found: readonly Found[]
   /** They are so many, and so old, that not each is asked about alone. */
   isRange: boolean
+  /** The first is older than the block before it is said to be. */
+  isOlder: boolean
 }
 
 /**
@@ -46,8 +56,11 @@ async function askOne(endpoint: Endpoint, { filter, found }: Step): Promise<Word
     const shared = blocks.find(({ hash }) => hash === end.hash)
     if (!shared) return { endpoint, others: [] }
     const byHash = Map.groupBy(logs, ({ blockHash }) => blockHash)
+    const isElsewhere = placeOf(toBlock(end)) !== placeOf(shared)
     const others = found.filter(
-      (one) => one.block.number <= shared.number && keyOfLogs(byHash.get(one.block.hash) ?? []) !== keyOfLogs(one.logs),
+      ({ block, logs: own }) =>
+        (isElsewhere && block === shared) ||
+        (block.number <= shared.number && keyOfLogs(byHash.get(block.hash) ?? []) !== keyOfLogs(own)),
     )
     return others.length > 0 ? { endpoint, others } : { endpoint, same: shared.number }
   } catch (error) {
@@ -95,6 +108,13 @@ export function listOthers({ endpoints, endpoint }: Panel): Endpoint[] {
  * @throws Outvoted
  */
 export async function confirmStep(panel: Panel, step: Step): Promise<Halt | undefined> {
+  const halt = await confirmWords(panel, step)
+  const [first] = step.found
+  if (halt || !first || !step.isOlder) return halt
+  return confirmLogs(panel, questionsOf(step, [first]))
+}
+
+async function confirmWords(panel: Panel, step: Step): Promise<Halt | undefined> {
   const { all } = panel.endpoints
   const last = step.found.at(-1)
   if (all.length < 2 || !last) return undefined
@@ -144,20 +164,19 @@ function judge(panel: Panel, { found }: Step, words: readonly Word[]): Halt | un
  * They contradict each other, or none of them answers. Of a range only the blocks are asked about in which there is
  * something to dispute, and the last one.
  */
-async function voteOn(
-  panel: Panel,
-  { filter, found, isRange }: Step,
-  other: readonly Found[],
-): Promise<Halt | undefined> {
+async function voteOn(panel: Panel, step: Step, other: readonly Found[]): Promise<Halt | undefined> {
+  const { found, isRange } = step
   const disputed = new Set(other)
   const last = found.at(-1)
   const asked = isRange ? found.filter((one) => one.logs.length > 0 || disputed.has(one) || one === last) : found
-  const questions = asked.flatMap(({ block, logs }): LogQuestion[] => {
-    const calls = logsCalls(filter, { blockHash: block.hash }, Math.max(1, filter.addresses.length))
-    return calls.length === 0 ? [{ block, logs: [], call: null }] : calls.map((call) => ({ block, logs, call }))
-  })
-  const halt = await confirmLogs(panel, questions)
+  const halt = await confirmLogs(panel, questionsOf(step, asked))
   if (!halt || !isRange) return halt
   // no word was heard about the blocks between those that were asked about
   return { at: found[0]?.block.number ?? halt.at, doubt: halt.doubt }
 }
+
+const questionsOf = ({ filter }: Step, asked: readonly Found[]): LogQuestion[] =>
+  asked.flatMap(({ block, logs }): LogQuestion[] => {
+    const calls = logsCalls(filter, { blockHash: block.hash }, Math.max(1, filter.addresses.length))
+    return calls.length === 0 ? [{ block, logs: [], call: null }] : calls.map((call) => ({ block, logs, call }))
+  })
