@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { SECOND } from '../src/kernel/clock.ts'
 import { type ScannedChain, startScannedChain } from './harness/scanned-nodes.ts'
 
 /* How many blocks, and how many receivers, a second node is asked about at once. */
@@ -70,4 +71,40 @@ test('a range that a second node refused for a while is as long again after a fe
   }
   assert.ok((limitsOf(nodes)?.blockSpan ?? 0n) >= 32n)
   assert.equal(await world.head(), await world.chain.blockNumber())
+})
+
+/** Shows no log, and headers without any, under the true hashes. */
+const hides = ({ method }: Question, result: unknown): unknown => {
+  if (method === 'eth_getLogs') return []
+  if (!method.startsWith('eth_getBlockBy') || result === null) return result
+  return { ...(result as object), logsBloom: `0x${'0'.repeat(512)}` }
+}
+
+for (const how of ['results', 'status'] as const)
+  test(`a second node that answers no long range (${how}) is asked for shorter ones: nothing is hidden in it`, async (t) => {
+    const address = await world.assign()
+    await world.chain.mine(50)
+    const nodes = await world.openNodes(t, 2)
+    await world.chain.mine(100)
+    await world.chain.pay({ to: address, units: 9_000n })
+    await world.chain.mine(1000)
+    nodes.time.nowMs += 5 * SECOND
+    nodes.proxy(2).faults.breaksAbove = { span: 200n, how }
+    nodes.proxy(1).faults.alter = hides
+    await nodes.lookOn(5)
+    assert.deepEqual(await world.seen(address), ['9000 seen'])
+    for (const number of [1, 2]) nodes.proxy(number).heal()
+    await nodes.lookOn(5)
+    assert.equal(await world.head(), await world.chain.blockNumber())
+  })
+
+test('a second node that is down keeps no range from being read', async (t) => {
+  const address = await world.assign()
+  await world.chain.mine(50)
+  const nodes = await world.openNodes(t, 2)
+  await world.chain.pay({ to: address, units: 9_001n })
+  await world.chain.mine(500)
+  nodes.proxy(2).faults.status = 503
+  await nodes.lookOn(2)
+  assert.deepEqual([await world.seen(address), await world.head()], [['9001 seen'], await world.chain.blockNumber()])
 })

@@ -16,7 +16,7 @@ import { type Hex, type Rpc, RpcError } from './endpoints/rpc.ts'
 import { isSettled } from './finality.ts'
 import { before, checkStep } from './hearing/checked-logs.ts'
 import type { HeadWatch, Tag } from './hearing/head-watch.ts'
-import type { Found } from './hearing/second-word.ts'
+import { type Found, RangeUnheard } from './hearing/second-word.ts'
 import { confirm, type Panel } from './hearing/vote.ts'
 import type { LogCost } from './log-cost.ts'
 import type { Network } from './networks.ts'
@@ -221,6 +221,10 @@ export async function catchUp(scan: Scan, top: Top, head: Block): Promise<Top | 
     endpoint.growSpan()
     return reached
   } catch (error) {
+    if (error instanceof RangeUnheard) {
+      endpoint.limits.blockSpan = BigInt(error.blocks) / 2n // not its own limit, so that it is not stored
+      return top
+    }
     const smaller = error instanceof RpcError && blockSpan > 1n
     if (smaller) endpoint.learn({ blockSpan: blockSpan / 2n })
     if (smaller && error.kind === 'definite') return top // the node refused the range: try a smaller one

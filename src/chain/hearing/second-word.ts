@@ -4,6 +4,7 @@ import { RpcError } from '../endpoints/rpc.ts'
 import {
   type Block,
   blockCall,
+  ChainDoubt,
   type LogFilter,
   logsCalls,
   type RpcBlock,
@@ -12,7 +13,7 @@ import {
 } from '../transfer-logs.ts'
 import { confirmLogs, type Halt, keyOfLogs, type LogQuestion, placeOf } from './logs-vote.ts'
 import { standingOf } from './standing.ts'
-import { doubtOf, findAwaited, PATIENCE_MS, type Panel, type Waiting } from './vote.ts'
+import { doubtOf, findAwaited, headerCall, PATIENCE_MS, type Panel, type Waiting } from './vote.ts'
 
 export type Found = { block: Block; logs: readonly RpcLog[] }
 
@@ -32,6 +33,19 @@ export type Step = {
  * several nodes stand behind one address. Null: it says nothing.
  */
 type Word = { endpoint: Endpoint } & ({ same: bigint } | { others: readonly Found[] } | { lacks: Block })
+
+/** Of no more blocks, each can be put to the vote. */
+const FEW = 32
+
+/** The others answer, but not about so long a range: it is no more confirmed than by one alone. */
+export class RangeUnheard extends ChainDoubt {
+  override readonly name = 'RangeUnheard'
+  readonly blocks: number
+  constructor(blocks: number) {
+    super(`no other endpoint says what is in a range of ${blocks} blocks`)
+    this.blocks = blocks
+  }
+}
 
 /** Under which an endpoint remembers since when it contradicts. */
 const STEPS = 'steps'
@@ -103,9 +117,10 @@ export function listOthers({ endpoints, endpoint }: Panel): Endpoint[] {
 /**
  * Confirms the blocks that one endpoint showed, empty ones too, before any is stored: so many others as make more than
  * half of all with it must have the same blocks and the same logs. These are asked with one request for all the blocks.
- * Only where they do not say the same is each block put to the vote.
+ * Only where they do not say the same is each block put to the vote. A long range that none of them answers, though
+ * they answer other questions, is read again in shorter ones.
  * @returns where it halts; undefined if all are confirmed
- * @throws Outvoted
+ * @throws Outvoted, RangeUnheard
  */
 export async function confirmStep(panel: Panel, step: Step): Promise<Halt | undefined> {
   const halt = await confirmWords(panel, step)
@@ -133,7 +148,18 @@ async function confirmWords(panel: Panel, step: Step): Promise<Halt | undefined>
   }
   const other = words.flatMap((word) => ('others' in word ? word.others : []))
   if (words.length > 0 && words.every((word) => 'same' in word)) return judge(panel, step, words)
-  return voteOn(panel, step, other)
+  const isLong = step.isRange && step.found.length > FEW
+  if (isLong && other.length === 0 && (await doesAnyAnswer(panel, last.block)))
+    throw new RangeUnheard(step.found.length)
+  return voteOn(panel, { ...step, isRange: isLong }, other)
+}
+
+/** Whether another one is there at all. Also one whose last call failed: that may have been the one about the range. */
+async function doesAnyAnswer({ endpoints, endpoint }: Panel, { hash }: Block): Promise<boolean> {
+  const others = endpoints.all.filter((one) => one !== endpoint && ['current', 'paused'].includes(standingOf(one)))
+  const { method, params } = headerCall(hash)
+  const answers = await Promise.allSettled(others.map(({ rpc }) => rpc.call(method, ...params)))
+  return answers.some(({ status }) => status === 'fulfilled')
 }
 
 /** One that contradicts more than half of all each time it is asked, for longer than blocks take to come, is wrong. */
