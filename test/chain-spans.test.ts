@@ -105,6 +105,9 @@ test('a second node that is down keeps no range from being read', async (t) => {
   await world.chain.pay({ to: address, units: 9_001n })
   await world.chain.mine(500)
   nodes.proxy(2).faults.status = 503
+  const asked = nodes.proxy(1).requests()
   await nodes.lookOn(2)
   assert.deepEqual([await world.seen(address), await world.head()], [['9001 seen'], await world.chain.blockNumber()])
+  const requests = nodes.proxy(1).requests() - asked
+  assert.ok(requests < 150, `${requests} requests for 500 blocks`)
 })

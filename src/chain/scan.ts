@@ -216,6 +216,9 @@ async function readRange(scan: Scan, top: Top, head: Block): Promise<Block | und
 export async function catchUp(scan: Scan, top: Top, head: Block): Promise<Top | undefined> {
   const { endpoint } = scan
   const { blockSpan } = endpoint.limits
+  const beside = scan.heads.highestBeside(endpoint)
+  // no other one is known to have more: those who have are asked about the next few
+  if (beside !== null && beside <= top.number) return readBlocks(scan, top, head)
   try {
     const reached = await readRange(scan, top, head)
     endpoint.growSpan()

@@ -138,7 +138,7 @@ async function confirmWords(panel: Panel, step: Step): Promise<Halt | undefined>
   const isWhole = (word: Word): boolean => 'same' in word && word.same === last.block.number
   const words = await askSome(others.slice(0, needed), step, others.length > needed)
   if (words.length === needed && words.every(isWhole)) {
-    for (const { endpoint } of words) endpoint.noteHaving(STEPS)
+    for (const one of all) one.noteHaving(STEPS)
     return undefined
   }
   words.push(...(await askSome(others.slice(needed), step, false)))
