@@ -83,6 +83,37 @@ test('a node of two that lacks new blocks holds up payments in them, and not tha
   assert.notEqual(await finalAt(early), null)
 })
 
+for (const number of [1, 2])
+  test(`node ${number} of two, which knows no finalized block, keeps no payment from becoming final`, async (t) => {
+    await world.chain.mine(70)
+    const nodes = await world.openNodes(t, 2, byTag())
+    nodes.proxy(number).faults.alter = (asked, result) => (isAt(asked, 'finalized') ? null : result)
+    const address = await world.payNew(66n)
+    for (let times = 0; times < 8; times += 1) {
+      await world.chain.mine(20)
+      await follow(nodes.time)
+      await nodes.lookOn(4)
+    }
+    assert.deepEqual([await world.seen(address), nodes.alarms()], [['66 seen'], []])
+    assert.notEqual(await finalAt(address), null)
+  })
+
+for (const count of [2, 3])
+  test(`that one of ${count} nodes is down for 15 minutes does not make it one that stands still`, async (t) => {
+    await world.chain.mine(70)
+    const nodes = await world.openNodes(t, count)
+    await follow(nodes.time)
+    await nodes.lookOn(4)
+    nodes.proxy(2).faults.status = 503
+    for (let minute = 0; minute < 15; minute += 1) {
+      await world.chain.call('evm_increaseTime', 60)
+      await world.chain.mine(2)
+      await follow(nodes.time)
+      await nodes.lookOn(4)
+    }
+    assert.deepEqual(nodes.alarms(), [])
+  })
+
 test('a node of two whose finalized block stands still makes nothing final, and the operator hears which', async (t) => {
   await world.chain.mine(70)
   const nodes = await world.openNodes(t, 2, byTag())

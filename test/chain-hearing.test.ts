@@ -58,6 +58,52 @@ for (const liar of [1, 2])
     assert.equal(await finalAt(invented), null)
   })
 
+type Header = { hash: string; number: string; timestamp: string; logsBloom: string }
+const newest = () => world.chain.call<Header>('eth_getBlockByNumber', 'latest', false)
+
+test('the true header of another block proves nothing: a node of two that shows it invents no payment', async (t) => {
+  await world.chain.mine()
+  const nodes = await world.openNodes(t, 2)
+  const address = await world.payNew(1n)
+  await nodes.lookOn(2)
+  const bait = await newest()
+  const [log] = await world.chain.call<object[]>('eth_getLogs', { blockHash: bait.hash })
+  await world.chain.mine()
+  const empty = await newest()
+  const place = { blockHash: empty.hash, blockNumber: empty.number, transactionHash: `0x${'e'.repeat(64)}` }
+  const invented = { ...log, ...place, data: `0x${5_000_000_000n.toString(16).padStart(64, '0')}` }
+  nodes.proxy(1).faults.alter = ({ method, params: [what] }, result) => {
+    if (method === 'eth_getBlockByHash' && what === empty.hash) return bait
+    if (method !== 'eth_getLogs') return result
+    const { blockHash, toBlock } = what as { blockHash?: string; toBlock?: string }
+    return blockHash === empty.hash || toBlock === empty.number ? [...(result as object[]), invented] : result
+  }
+  await nodes.lookOn(3)
+  assert.deepEqual(await world.seen(address), ['1 seen'])
+  assert.notEqual(nodes.faults()[1], 'outvoted')
+})
+
+test('nor does it hide one, or have the honest node excluded', async (t) => {
+  await world.chain.mine()
+  const nodes = await world.openNodes(t, 2)
+  await world.chain.mine()
+  await nodes.lookOn(1)
+  const empty = await newest()
+  const address = await world.payNew(7_000n)
+  const paid = await newest()
+  nodes.proxy(1).faults.alter = (asked, result) => {
+    if (asked.method === 'eth_getBlockByHash' && asked.params[0] === paid.hash) return empty
+    return (result as Header | null)?.hash === paid.hash || asked.method === 'eth_getLogs'
+      ? hides(asked, result)
+      : result
+  }
+  await nodes.lookOn(3)
+  assert.notEqual(nodes.faults()[1], 'outvoted')
+  nodes.proxy(1).heal()
+  await nodes.lookOn(2)
+  assert.deepEqual(await world.seen(address), ['7000 seen'])
+})
+
 test('where no hash proves a header, two different blooms are a dispute: nothing counts, and no node is excluded', async (t) => {
   await world.chain.mine()
   const nodes = await world.openNodes(t, 2)
@@ -130,6 +176,23 @@ test('empty blocks that one of three nodes puts on top of a payment confirm noth
   nodes.proxy(1).faults.forges = await forgeBlocks(world.chain, { atMs: nodes.time.nowMs })
   await nodes.lookOn(2)
   assert.deepEqual([await world.seen(address), await finalAt(address)], [['63 seen'], null])
+})
+
+test('of three nodes, a second one that lacks its own newest block, as several behind one address, is not wrong', async (t) => {
+  await world.chain.mine()
+  const nodes = await world.openNodes(t, 3)
+  let tip = ''
+  nodes.proxy(2).faults.alter = ({ method, params }, result) =>
+    method === 'eth_getBlockByNumber' && params[0] === tip ? null : result
+  for (let block = 0; block < 4; block += 1) {
+    await world.chain.call('evm_increaseTime', 12)
+    await world.chain.mine()
+    tip = toHex(await world.chain.blockNumber())
+    await follow(nodes.time)
+    await nodes.lookOn(1)
+    nodes.time.nowMs += 11 * SECOND
+  }
+  assert.deepEqual([nodes.alarms(), await world.head()], [[], await world.chain.blockNumber()])
 })
 
 test('where an honest node of two lacks its own newest block, as several behind one address, the other is not believed alone', async (t) => {

@@ -9,12 +9,14 @@ export type Lease = {
   genesisHash: string | null
   number: bigint | null
   hash: string | null
+  /** When the newest block read was mined; null if it was read before this was stored. */
+  blockAt: Date | null
   scannedAt: Date | null
   leaseOwner: string | null
   trouble: ChainTrouble | null
 }
 
-const LEASE_COLUMNS = sql`chain_id, genesis_hash, number, hash, scanned_at, lease_owner, trouble`
+const LEASE_COLUMNS = sql`chain_id, genesis_hash, number, hash, block_at, scanned_at, lease_owner, trouble`
 
 export const insertChain = (q: Queryable, chainId: number): Promise<number> =>
   q.run(sql`insert into chain_heads (chain_id) values (${chainId}) on conflict do nothing`)

@@ -34,7 +34,7 @@ type Standing = { top: BlockId; genesisHash: string | null; isShortened: boolean
  * @throws ForeignChain; Disagreement when another endpoint still has our block; ChainDoubt while the node is merely
  * behind us; ReaderDoubt if it has our top, but what it shows above does not follow
  */
-export async function reconcile(scan: Scan, state: Standing, head: Block): Promise<BlockId> {
+export async function reconcile(scan: Scan, state: Standing, head: Block): Promise<Block> {
   const { top, isShortened } = state
   const who = `endpoint ${scan.endpoint.number}`
   const stored = await listBlocks(scan.db, scan.network.chainId)

@@ -16,7 +16,7 @@ import { type Hex, type Rpc, RpcError } from './endpoints/rpc.ts'
 import { isSettled } from './finality.ts'
 import { before, checkStep } from './hearing/checked-logs.ts'
 import type { HeadWatch, Tag } from './hearing/head-watch.ts'
-import type { Found } from './hearing/second-word.ts'
+import { type Found, RangeUnheard } from './hearing/second-word.ts'
 import { confirm, type Panel } from './hearing/vote.ts'
 import type { LogCost } from './log-cost.ts'
 import type { Network } from './networks.ts'
@@ -48,6 +48,9 @@ export type Scan = Panel & {
 /** The node's view at one moment; tags that the network's rules do not use are null. */
 export type View = { head: Block; safe: Block | null; finalized: Block | null }
 
+/** The newest block that was read. Its time is null if it was read before this was stored. */
+export type Top = BlockId & { at: Date | null }
+
 /** Another node holds the lease; nothing was written. */
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost'
@@ -58,8 +61,6 @@ export class LeaseLost extends Error {
 
 /** Blocks remembered for finding the common ancestor after a reorganisation. */
 export const KEPT_BLOCKS = 256
-/** Upper limit of a block range: every header in it is read. */
-const MAX_SPAN = 5000n
 /** Start of reading on a new chain. */
 const LOOK_BACK = 300n
 /** Closer to the head than this, blocks are read one by one. */
@@ -127,7 +128,7 @@ export async function checkIdentity(
 }
 
 /** Starts reading a new chain. All endpoints must agree on its first block. */
-export async function begin(scan: Scan, head: Block): Promise<BlockId> {
+export async function begin(scan: Scan, head: Block): Promise<Block> {
   const genesis = await fetchBlock(scan, 0n)
   await confirm(scan, {
     own: genesis.hash,
@@ -149,7 +150,7 @@ export async function begin(scan: Scan, head: Block): Promise<BlockId> {
  * Reads the next blocks by hash, each only if it follows ours.
  * @returns the new top; undefined if the first block does not follow ours
  */
-export async function readBlocks(scan: Scan, top: BlockId, head: Block): Promise<BlockId | undefined> {
+export async function readBlocks(scan: Scan, top: Top, head: Block): Promise<Block | undefined> {
   const { endpoint } = scan
   const last = earlier(head.number, top.number + BigInt(endpoint.blocksAtOnce))
   try {
@@ -162,14 +163,20 @@ export async function readBlocks(scan: Scan, top: BlockId, head: Block): Promise
   }
 }
 
-async function readUpTo(scan: Scan, top: BlockId, last: bigint): Promise<BlockId | undefined> {
+async function readUpTo(scan: Scan, top: Top, last: bigint): Promise<Block | undefined> {
   const numbers = Array.from({ length: Number(last - top.number) }, (_, index) => top.number + 1n + BigInt(index))
   const blocks = await fetchChained(scan, top, numbers)
   const [first] = blocks ?? []
   if (!blocks || !first) return undefined
-  const filter = await readLogFilter(scan.db, scan.network, { at: first.at, most: scan.cost.mostOfBlock() })
-  return store(scan, filter, await readLogs(scan, filter, blocks))
+  const filter = await readLogFilter(scan.db, scan.network, { at: startOf(top, first), most: scan.cost.mostOfBlock() })
+  return store(scan, { filter, top, found: await readLogs(scan, filter, blocks), isRange: false })
 }
+
+/**
+ * From when an address must be watched to count. The time of a block that is not confirmed yet would be one node's
+ * word: too late, it hides the addresses from all.
+ */
+const startOf = ({ at }: Top, first: Block): Date => (at && at < first.at ? at : first.at)
 
 async function readLogs(scan: Scan, filter: LogFilter, blocks: readonly Block[]): Promise<Found[]> {
   if (filter.addresses.length === 0) return blocks.map((block) => ({ block, logs: [] }))
@@ -183,7 +190,7 @@ async function readLogs(scan: Scan, filter: LogFilter, blocks: readonly Block[])
  * Reads many old blocks at once, too far from the head to be reorganised. Reading every header proves that the range
  * follows our top, and lets its logs be checked.
  */
-async function readRange(scan: Scan, top: BlockId, head: Block): Promise<BlockId | undefined> {
+async function readRange(scan: Scan, top: Top, head: Block): Promise<Block | undefined> {
   const fromNumber = top.number + 1n
   const known = later(fromNumber, scan.heads.highestBeside(scan.endpoint) ?? head.number)
   const most = earlier(head.number - NEAR_HEAD / 2n, top.number + scan.endpoint.limits.blockSpan)
@@ -191,7 +198,7 @@ async function readRange(scan: Scan, top: BlockId, head: Block): Promise<BlockId
   const first = await fetchBlock(scan, fromNumber)
   if (first.parentHash !== top.hash) return undefined
   const mostAsked = scan.cost.mostOfRange(Number(toNumber - top.number))
-  const filter = await readLogFilter(scan.db, scan.network, { at: first.at, most: mostAsked })
+  const filter = await readLogFilter(scan.db, scan.network, { at: startOf(top, first), most: mostAsked })
   const range = { fromBlock: toHex(fromNumber), toBlock: toHex(toNumber) }
   const [logs = []] = filter.addresses.length > 0 ? await askLogs(scan.endpoint, filter, [range]) : []
   const numbers = Array.from({ length: Number(toNumber - top.number) }, (_, index) => fromNumber + BigInt(index))
@@ -202,18 +209,25 @@ async function readRange(scan: Scan, top: BlockId, head: Block): Promise<BlockId
   const stray = logs.find((log) => !hashes.has(log.blockHash))
   if (stray) throw new ReaderDoubt(`a log of ${stray.transactionHash} is in an unexpected block`)
   const found = blocks.map((block) => ({ block, logs: byHash.get(block.hash) ?? [] }))
-  return store(scan, filter, found, 'last')
+  return store(scan, { filter, top, found, isRange: true })
 }
 
 /** Reads a range that the endpoint answers. */
-export async function catchUp(scan: Scan, top: BlockId, head: Block): Promise<BlockId | undefined> {
+export async function catchUp(scan: Scan, top: Top, head: Block): Promise<Top | undefined> {
   const { endpoint } = scan
   const { blockSpan } = endpoint.limits
+  const beside = scan.heads.highestBeside(endpoint)
+  // no other one is known to have more: those who have are asked about the next few
+  if (beside !== null && beside <= top.number) return readBlocks(scan, top, head)
   try {
     const reached = await readRange(scan, top, head)
-    if (blockSpan < MAX_SPAN) endpoint.limits.blockSpan = blockSpan * 2n > MAX_SPAN ? MAX_SPAN : blockSpan * 2n
+    endpoint.growSpan()
     return reached
   } catch (error) {
+    if (error instanceof RangeUnheard) {
+      endpoint.limits.blockSpan = BigInt(error.blocks) / 2n // not its own limit, so that it is not stored
+      return top
+    }
     const smaller = error instanceof RpcError && blockSpan > 1n
     if (smaller) endpoint.learn({ blockSpan: blockSpan / 2n })
     if (smaller && error.kind === 'definite') return top // the node refused the range: try a smaller one
@@ -232,26 +246,28 @@ async function fetchChained(scan: Scan, top: BlockId, numbers: readonly bigint[]
   const blocks = numbers.slice(0, isTip ? tip : undefined).map((number, index) => present(answers[index], number))
   if (blocks[0]?.parentHash !== top.hash) return undefined
   for (const [index, block] of blocks.entries()) {
-    const parent = blocks[index - 1] ?? top
-    if (block.parentHash !== parent.hash)
+    const parent = blocks[index - 1]
+    if (block.parentHash !== (parent ?? top).hash)
       throw new ReaderDoubt(`block ${block.number} does not follow the previous one`)
+    if (parent && block.at < parent.at) throw new ReaderDoubt(`block ${block.number} is older than the previous one`)
   }
   return blocks
 }
 
 /**
- * Writes transfers and the new top in one transaction. A block that cannot be confirmed yet holds up none before it.
- * @param kept which blocks are remembered; of a range only the last
+ * Writes transfers and the new top in one transaction. A block that cannot be confirmed yet holds up none before it. Of
+ * a range only the last block is remembered.
  * @returns the new top
  * @throws ChainDoubt if the first block cannot be confirmed
  */
 async function store(
   scan: Scan,
-  filter: LogFilter,
-  found: readonly Found[],
-  kept: 'each' | 'last' = 'each',
-): Promise<BlockId | undefined> {
-  const checked = await checkStep(scan, { filter, found, isRange: kept === 'last' })
+  { filter, top: parent, found, isRange }: { filter: LogFilter; top: Top; found: readonly Found[]; isRange: boolean },
+): Promise<Block | undefined> {
+  const [first] = found
+  // either its time is wrong, or the one that is stored, which may be of a version that believed one node
+  const isOlder = parent.at !== null && first !== undefined && first.block.at < parent.at
+  const checked = await checkStep(scan, { filter, found, isRange, isOlder })
   const logs = checked.found.flatMap((one) => one.logs)
   const all = found.map(({ block }) => block)
   const sure = before(all, checked.halt)
@@ -261,7 +277,7 @@ async function store(
   if (!top) return undefined
   await write(scan, async (tx, chainId) => {
     if (transfers.length > 0) await upsertTransfers(tx, transfers)
-    await insertBlocks(tx, chainId, kept === 'last' ? [top] : sure, KEPT_BLOCKS)
+    await insertBlocks(tx, chainId, isRange ? [top] : sure, KEPT_BLOCKS)
     await updateHead(tx, chainId, top)
   })
   return top

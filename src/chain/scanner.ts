@@ -33,6 +33,7 @@ import {
   readBlocks,
   readView,
   type Scan,
+  type Top,
   type View,
 } from './scan.ts'
 import { type Block, ChainDoubt, LackingTip, ReaderDoubt } from './transfer-logs.ts'
@@ -264,8 +265,8 @@ class Reader {
   }
 
   /** @returns whether anything changed */
-  private async readFrom(scan: Scan, view: View, { number, hash }: Lease): Promise<boolean> {
-    const known = number === null || hash === null ? undefined : { number, hash }
+  private async readFrom(scan: Scan, view: View, { number, hash, blockAt }: Lease): Promise<boolean> {
+    const known = number === null || hash === null ? undefined : { number, hash, at: blockAt }
     const start = known ?? (await begin(scan, view.head))
     const isAtHead = await this.walk(scan, start, view.head).catch(async (error: unknown) => {
       // one that lags holds up the blocks that it lacks, and not that earlier ones become final
@@ -273,7 +274,7 @@ class Reader {
       throw error
     })
     if (!isAtHead) return false
-    await finish(scan, view)
+    await finish(scan, { ...view, head: this.reached ?? start })
     this.forgetDoubts()
     await this.note(null)
     const news = newsOf(view)
@@ -298,7 +299,7 @@ class Reader {
   }
 
   /** Goes back to the common ancestor if needed, then forward. @returns whether the head was reached */
-  private async walk(scan: Scan, start: BlockId, head: Block): Promise<boolean> {
+  private async walk(scan: Scan, start: Top, head: Block): Promise<boolean> {
     let top = start
     if (head.number >= start.number) this.shorterMs = null
     while (!this.stopped && top.hash !== head.hash) {
@@ -313,7 +314,7 @@ class Reader {
     return !this.stopped
   }
 
-  private async goBack(scan: Scan, top: BlockId, head: Block): Promise<BlockId> {
+  private async goBack(scan: Scan, top: BlockId, head: Block): Promise<Block> {
     const now = this.clock()
     this.shorterMs = head.number < top.number ? Math.min(this.shorterMs ?? now, now) : null
     const lasts = this.shorterMs !== null && now - this.shorterMs >= DOUBTED_MS

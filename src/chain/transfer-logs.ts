@@ -67,7 +67,7 @@ export type LogFilter = {
 }
 
 /**
- * @param at when the first block was mined: every address watched then is included
+ * @param at no later than the first block was mined: every address watched then is included
  * @param most maximum number of addresses to name (`LogCost`)
  */
 export async function readLogFilter(

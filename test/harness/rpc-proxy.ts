@@ -36,6 +36,8 @@ export type Faults = {
   maxTopics: number
   /** Refuses eth_getLogs that names no contract, as some providers do. */
   wantsContract: boolean
+  /** Breaks on ranges of more blocks: with 502 for the whole request, or because they hold too many logs. */
+  breaksAbove: { span: bigint; how: 'status' | 'results' } | null
   /** Does not know this method. */
   lacks: string | null
   /** Refuses these questions, also in a batch. */
@@ -81,6 +83,7 @@ const HONEST: Faults = {
   // geth's and Erigon's own limit, which the local chain does not have
   maxTopics: 1000,
   wantsContract: false,
+  breaksAbove: null,
   lacks: null,
   refuses: null,
   maxPerSecond: null,
@@ -89,6 +92,14 @@ const HONEST: Faults = {
 }
 
 const refusalOf = (id: unknown, message: string): object => ({ jsonrpc: '2.0', id, error: { code: -32602, message } })
+
+/** How many blocks an eth_getLogs asks for; 0: it names no range. */
+function spanOf({ method, params }: Question): bigint {
+  if (method !== 'eth_getLogs') return 0n
+  const { fromBlock, toBlock } = params[0] as Filter
+  const isRange = fromBlock?.startsWith('0x') && toBlock?.startsWith('0x')
+  return isRange ? BigInt(toBlock as string) - BigInt(fromBlock as string) + 1n : 0n
+}
 
 /** A node's HTTP side with faults to switch, in front of a local chain. */
 export async function startRpcProxy(targetUrl: string): Promise<RpcProxy> {
@@ -119,12 +130,15 @@ export async function startRpcProxy(targetUrl: string): Promise<RpcProxy> {
     if (faults.refuses?.(question)) return refusal(id, 'not this one')
     if (method === faults.lacks) return refusal(id, `the method ${method} does not exist`)
     if (method !== 'eth_getLogs') return undefined
-    const { address, topics = [], fromBlock, toBlock } = params[0] as Filter
+    const { address, topics = [] } = params[0] as Filter
     if (faults.wantsContract && address === undefined) return refusal(id, 'name a contract')
     if (topics.some((values) => Array.isArray(values) && values.length > faults.maxTopics))
       return refusal(id, `at most ${faults.maxTopics} topics`)
-    const isRange = fromBlock?.startsWith('0x') && toBlock?.startsWith('0x')
-    const span = isRange ? BigInt(toBlock as string) - BigInt(fromBlock as string) + 1n : 0n
+    const span = spanOf(question)
+    if (faults.breaksAbove && span > faults.breaksAbove.span) {
+      refusals += 1
+      return { jsonrpc: '2.0', id, error: { code: -32005, message: 'query returned more than 10000 results' } }
+    }
     if (faults.maxSpan !== null && span > faults.maxSpan) return refusal(id, 'block range is too wide')
     return undefined
   }
@@ -223,6 +237,10 @@ export async function startRpcProxy(targetUrl: string): Promise<RpcProxy> {
       try {
         const parsed: unknown = JSON.parse(body)
         if (faults.hangsAbove !== null && Array.isArray(parsed) && parsed.length > faults.hangsAbove) return
+        const most = (Array.isArray(parsed) ? parsed : [parsed]).map(spanOf)
+        const { breaksAbove } = faults
+        if (breaksAbove?.how === 'status' && most.some((span) => span > breaksAbove.span))
+          return refuseWith(response, 502)
         if (isTooOften(Array.isArray(parsed) ? parsed.length : 1))
           return void response.writeHead(429).end(JSON.stringify(refusal(null, 'too many requests')))
         const text = await answer(body)

@@ -1,6 +1,6 @@
 /*
  * Valid shapes of a node's answer per method (Ethereum execution API, ethereum.github.io/execution-apis). An answer of
- * another shape counts as no answer: the next endpoint is asked.
+ * another shape, or about another block, counts as no answer: the next endpoint is asked.
  */
 type Fits = (result: unknown) => boolean
 type Call = { method: string; params: readonly unknown[] }
@@ -85,6 +85,18 @@ export const isOptional = ({ method }: Pick<Call, 'method'>): boolean => OPTIONA
 const asksNewestBlock = ({ method, params }: Call): boolean =>
   method === 'eth_getBlockByNumber' && params[0] === 'latest'
 
+/**
+ * Whether a block is the one that was asked for. Whoever reads it relies on that: the true header of another block
+ * would prove what is not in this one.
+ */
+function isAsked({ method, params: [which] }: Call, result: unknown): boolean {
+  if (result === null || result === undefined || typeof which !== 'string') return true
+  const { hash: itsHash, number: itsNumber } = result as { hash: string; number: string }
+  if (method === 'eth_getBlockByHash') return itsHash.toLowerCase() === which.toLowerCase()
+  if (method !== 'eth_getBlockByNumber' || !NUMBER.test(which)) return true
+  return BigInt(itsNumber) === BigInt(which)
+}
+
 /** Whether the result is valid for this call; a method that is not listed may answer anything. */
 export const canAnswer = (call: Call, result: unknown): boolean =>
-  (SHAPES[call.method]?.(result) ?? true) && !(result === null && asksNewestBlock(call))
+  (SHAPES[call.method]?.(result) ?? true) && !(result === null && asksNewestBlock(call)) && isAsked(call, result)

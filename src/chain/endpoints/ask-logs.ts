@@ -1,4 +1,12 @@
-import { type LogFilter, type LogRange, logsCalls, type RpcLog, toHex } from '../transfer-logs.ts'
+import {
+  blockCall,
+  type LogFilter,
+  type LogRange,
+  logsCalls,
+  type RpcBlock,
+  type RpcLog,
+  toHex,
+} from '../transfer-logs.ts'
 import type { Endpoint } from './endpoint.ts'
 import { type RpcCall, RpcError } from './rpc.ts'
 
@@ -57,16 +65,20 @@ export async function askLogs(endpoint: Endpoint, filter: LogFilter, places: rea
 /** A node that takes fewer blocks in a range is asked about each block by its hash instead. */
 const MIN_SPAN = 8n
 
+/** `isAgain`: it has just refused more. */
+type Range = { filter: LogFilter; from: bigint; to: bigint; isAgain?: boolean }
+
 /**
- * Logs of consecutive blocks, and the answers to more calls, all in one request where the node's limits allow it. They
- * are in this order, so that what the later ones show is at least as new.
+ * Logs of consecutive blocks, as far as the node has them, and the answers to more calls, all in one request where the
+ * node's limits allow it. They are in this order, so that what the later ones show is at least as new.
  * @throws RpcError
  */
 export async function askRange<Answer>(
   endpoint: Endpoint,
-  { filter, from, to }: { filter: LogFilter; from: bigint; to: bigint },
+  range: Range,
   more: readonly RpcCall[],
 ): Promise<{ logs: RpcLog[]; answers: Answer[] }> {
+  const { filter, from, to } = range
   const { blockSpan, topicCount } = endpoint.limits
   const parts: LogRange[] = []
   for (let start = from; start <= to; start += blockSpan) {
@@ -76,12 +88,53 @@ export async function askRange<Answer>(
   const asked = filter.addresses.length === 0 ? [] : parts.flatMap((part) => logsCalls(filter, part, topicCount))
   try {
     const answers = await endpoint.rpc.batch<unknown>([...asked, ...more])
+    if (parts.length > 1 && !range.isAgain) endpoint.growSpan()
     const logs = answers.slice(0, asked.length) as RpcLog[][]
     return { logs: logs.flat(), answers: answers.slice(asked.length) as Answer[] }
   } catch (error) {
-    const span = to - from + 1n < blockSpan ? to - from + 1n : blockSpan
-    if (!(error instanceof RpcError) || error.kind !== 'definite' || span <= MIN_SPAN) throw error
-    endpoint.learn({ blockSpan: span / 2n })
-    return askRange(endpoint, { filter, from, to }, more)
+    if (!(error instanceof RpcError) || !isRefusal(error) || asked.length === 0) throw error
+    const end = await findEnd(endpoint, to)
+    if (end === to && !(await learnFromRefusal(endpoint, range))) throw error
+    return askRange(endpoint, { ...range, to: end, isAgain: true }, more)
+  }
+}
+
+/** It answered, and will not answer this: "query returned more than 10000 results" has a code of its own. */
+const isRefusal = ({ kind, inBatch, tooOften }: RpcError): boolean => kind === 'definite' || (inBatch && !tooOften)
+
+/** The highest block up to `to` that the node has: many refuse a range beyond their chain. @throws RpcError */
+async function findEnd({ rpc }: Endpoint, to: bigint): Promise<bigint> {
+  const [newest, there] = await rpc.batch<RpcBlock | null>([blockCall('latest'), blockCall(to)])
+  if (there) return to
+  const end = BigInt(newest?.number ?? 0)
+  return end < to ? end : to - 1n
+}
+
+/**
+ * Whether the node refuses so many receivers, also in a single block, or so many blocks.
+ * @returns false if it may be asked for no less @throws RpcError
+ */
+async function learnFromRefusal(endpoint: Endpoint, { filter, from, to }: Range): Promise<boolean> {
+  const { blockSpan, topicCount } = endpoint.limits
+  const span = to - from + 1n < blockSpan ? to - from + 1n : blockSpan
+  const here = { fromBlock: toHex(to), toBlock: toHex(to) }
+  const [call] = logsCalls(filter, here, topicCount)
+  const receivers = call ? (receiversIn(call)?.length ?? 0) : 0
+  if (call && receivers > MIN_TOPICS && (span === 1n || (await isRefused(endpoint, call)))) {
+    endpoint.learn({ topicCount: Math.ceil(receivers / 2) })
+    return true
+  }
+  if (span <= MIN_SPAN) return false
+  endpoint.learn({ blockSpan: span / 2n })
+  return true
+}
+
+async function isRefused({ rpc }: Endpoint, { method, params }: RpcCall): Promise<boolean> {
+  try {
+    await rpc.call(method, ...params)
+    return false
+  } catch (error) {
+    if (error instanceof RpcError && error.kind === 'definite') return true
+    throw error
   }
 }

@@ -30,6 +30,8 @@ export class ForeignChain extends Error {
   override readonly name = 'ForeignChain'
 }
 
+/** Upper limit of a block range: every header in it is read. */
+const MAX_SPAN = 5000n
 const MAX_BLOCKS_AT_ONCE = 32
 /** How long an endpoint that was wrong must give right answers before it is used again. */
 const PROBATION_MS = MINUTE
@@ -177,6 +179,12 @@ export class Endpoint {
   learn(change: Partial<EndpointLimits>): void {
     this.limits = { ...this.limits, ...change }
     this.#events.onLearned(this.number, this.limits)
+  }
+
+  /** It answered ranges as long as it is asked for: longer ones may do again. */
+  growSpan(): void {
+    const { blockSpan } = this.limits
+    if (blockSpan < MAX_SPAN) this.limits.blockSpan = 2n * blockSpan > MAX_SPAN ? MAX_SPAN : 2n * blockSpan
   }
 
   async #watch<Result>(calls: number, ask: () => Promise<Result>, mayFail = false): Promise<Result> {

@@ -121,6 +121,18 @@ it('a result of another shape than the method’s is no usable answer, so that a
   for (const odd of ['0x', '0x1', 'x']) assert.throws(() => toWord(odd), { kind: 'unknown' })
 })
 
+it('a block with another hash or number than the one asked for is no usable answer', async () => {
+  const hash = `0x${'a1'.repeat(32)}`
+  const block = { number: '0x10', hash, parentHash: hash, timestamp: '0x66' }
+  const node = await answering({ id: 1, result: block })
+  const right = { eth_getBlockByHash: [hash.toUpperCase().replace('X', 'x')], eth_getBlockByNumber: ['0x10', 'latest'] }
+  const wrong = { eth_getBlockByHash: [`0x${'b2'.repeat(32)}`], eth_getBlockByNumber: ['0xf', '0x100'] }
+  for (const [method, which] of Object.entries(right))
+    for (const one of which) assert.deepEqual(await node.call(method, one, false), block)
+  for (const [method, which] of Object.entries(wrong))
+    for (const one of which) await assert.rejects(node.call(method, one, false), { kind: 'unknown' })
+})
+
 describe('a batch', () => {
   it('gives the answers in the order of the questions, however the node orders them', async () => {
     const rpc = await answering([

@@ -223,7 +223,7 @@ function readAnswer<Result>(answer: unknown, call: RpcCall): Result {
     }
     if ('result' in answer) {
       if (canAnswer(call, answer.result)) return answer.result as Result
-      throw new RpcError('unknown', `${method}: the node's answer has another shape than the method's`)
+      throw new RpcError('unknown', `${method}: the node's answer does not fit the question`)
     }
   }
   throw new RpcError('unknown', `${method}: the node's answer has neither result nor error`)

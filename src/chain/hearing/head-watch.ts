@@ -76,8 +76,8 @@ export class HeadWatch {
   }
 
   /**
-   * The highest block that two endpoints have come to name so, of two the lower one. Where no other one is heard, the
-   * word of the one in use stands; before the others were asked, none does.
+   * The highest block that two endpoints have come to name so, of two the lower one. Who names none has no voice about
+   * it; a single voice stands. Before the others were asked, none does.
    * @param isOurs whether a block is the one that was read at its height: else its word does not count
    */
   async agreedTag(
@@ -86,24 +86,22 @@ export class HeadWatch {
   ): Promise<bigint | null> {
     const { all } = this.#watched.endpoints
     if (all.some((one) => one !== endpoint && standingOf(one) === 'current' && !this.#asked.has(one))) return null
-    const others = this.#othersOf(endpoint)
-    if (others.length === 0) return own?.number ?? null
-    const numbers = own ? [own.number] : []
-    for (const view of others) {
-      const block = view[tag]
-      if (block && (await isOurs(block))) numbers.push(block.number)
-    }
-    const [, second = null] = numbers.toSorted((left, right) => (left > right ? -1 : 1))
-    return second
+    const named = [own, ...this.#othersOf(endpoint).map((view) => view[tag])].filter((block) => block !== null)
+    const numbers: bigint[] = []
+    for (const block of named) if (await isOurs(block)) numbers.push(block.number)
+    const [first = null, second = null] = numbers.toSorted((left, right) => (left > right ? -1 : 1))
+    return named.length === 1 ? first : second
   }
 
   #othersOf(endpoint: Endpoint): View[] {
-    const { endpoints, clock } = this.#watched
-    return endpoints.all.flatMap((one) => {
-      const view = this.#views.get(one)
-      const isHeard = ['current', 'paused'].includes(standingOf(one))
-      return one !== endpoint && view && isHeard && isYounger(view.atMs, REMEMBERED_MS, clock()) ? [view] : []
-    })
+    return this.#watched.endpoints.all.flatMap((one) => (one === endpoint ? [] : (this.#viewOf(one) ?? [])))
+  }
+
+  /** What it said, if that still counts. */
+  #viewOf(endpoint: Endpoint): View | undefined {
+    const view = this.#views.get(endpoint)
+    const isHeard = ['current', 'paused'].includes(standingOf(endpoint))
+    return view && isHeard && isYounger(view.atMs, REMEMBERED_MS, this.#watched.clock()) ? view : undefined
   }
 
   async #compareNow(): Promise<void> {
@@ -150,9 +148,8 @@ export class HeadWatch {
   /** Either it stands still, or the other one names what is not there: the operator hears of both. */
   #judgeStill(endpoint: Endpoint): void {
     const now = this.#watched.clock()
-    const view = this.#views.get(endpoint)
-    const isHeard = ['current', 'paused'].includes(standingOf(endpoint))
-    const words = view && isHeard ? this.#findStill(endpoint, view) : null
+    const view = this.#viewOf(endpoint)
+    const words = view ? this.#findStill(endpoint, view) : null
     const known = this.#still.get(endpoint)
     if (words === null) this.#still.delete(endpoint)
     else if (!known) this.#still.set(endpoint, { sinceMs: now, isSaid: false })
@@ -163,8 +160,9 @@ export class HeadWatch {
   }
 
   #findStill(endpoint: Endpoint, mine: View): string | null {
-    for (const [other, view] of this.#views) {
-      if (other === endpoint || other.early || other.foreign || other.unproven) continue
+    for (const other of this.#watched.endpoints.all) {
+      const view = this.#viewOf(other)
+      if (!view || other === endpoint || other.early) continue
       for (const what of ['head', 'safe', 'finalized'] as const) {
         const [own, its] = [mine[what], view[what]]
         if (own && its && its.at.getTime() - own.at.getTime() > STILL_MS)

@@ -2,11 +2,11 @@ import { falsePositiveRate, MAX_FALSE_POSITIVE, mayContain, readBloom } from '..
 import { askCalls } from '../endpoints/ask-logs.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
 import { type RpcCall, RpcError } from '../endpoints/rpc.ts'
-import { ChainDoubt, type RpcBlock, type RpcLog } from '../transfer-logs.ts'
+import { type Block, ChainDoubt, type RpcBlock, type RpcLog, toBlock } from '../transfer-logs.ts'
 import { isProven } from './header-proof.ts'
 import { type Ask, disagree, headerCall, type Opinion, Outvoted, type Panel, vote } from './vote.ts'
 
-type Testimony = { logs: readonly RpcLog[]; header: RpcBlock | null }
+type Testimony = { logs: readonly RpcLog[]; header: RpcBlock | null; place: string }
 type Witness = { endpoint: Endpoint; answer: Testimony }
 
 const logKey = (log: RpcLog): string =>
@@ -14,6 +14,10 @@ const logKey = (log: RpcLog): string =>
 
 /** The same for the same logs; a node may say one twice. */
 export const keyOfLogs = (logs: readonly RpcLog[]): string => [...new Set(logs.map(logKey))].sort().join(';')
+
+/** A hash alone does not tell the number and the time of its block; a node says these. */
+export const placeOf = ({ number, at }: Pick<Block, 'number' | 'at'>): string =>
+  `block ${number} of ${at.toISOString()}`
 
 const lacking = (left: readonly RpcLog[], right: readonly RpcLog[]): RpcLog[] => {
   const keys = new Set(right.map(logKey))
@@ -32,16 +36,19 @@ function speaksFor(text: string | undefined, log: RpcLog): boolean | null {
  * The bloom of a block that two endpoints dispute. A header is its node's word like any other: it is evidence if the
  * block's hash is its hash, or if both show the same bloom.
  */
-function bloomBetween(mine: Testimony, other: Testimony): string | undefined {
-  const proven = [mine, other].find(({ header }) => header !== null && isProven(header))
-  if (proven) return proven.header?.logsBloom
+function bloomBetween(mine: Testimony, other: Testimony, proven: RpcBlock | undefined): string | undefined {
+  if (proven) return proven.logsBloom
   return mine.header?.logsBloom === other.header?.logsBloom ? mine.header?.logsBloom : undefined
 }
 
-/** Which endpoint invents or hides logs, judged by the header of the block. */
+/** Which endpoint invents or hides logs, or moves the block to another time, judged by the header of the block. */
 function findLiar(mine: Witness, other: Witness): Endpoint | undefined {
-  const bloom = bloomBetween(mine.answer, other.answer)
+  const headers = [mine, other].flatMap(({ answer }) => answer.header ?? [])
+  const proven = headers.find(isProven)
+  const bloom = bloomBetween(mine.answer, other.answer, proven)
   const liars = new Set<Endpoint>()
+  for (const { endpoint, answer } of [mine, other])
+    if (proven && answer.place !== placeOf(toBlock(proven))) liars.add(endpoint)
   const judge = (shows: Witness, denies: Witness): void => {
     for (const log of lacking(shows.answer.logs, denies.answer.logs)) {
       const exists = speaksFor(bloom, log)
@@ -56,7 +63,7 @@ function findLiar(mine: Witness, other: Witness): Endpoint | undefined {
 
 /** Logs of one block, and the call that returned them; null: none was asked for, only whether the block is there. */
 export type LogQuestion = {
-  block: { number: bigint; hash: string }
+  block: Pick<Block, 'number' | 'hash' | 'at'>
   logs: readonly RpcLog[]
   call: RpcCall | null
 }
@@ -73,7 +80,7 @@ async function testify(endpoint: Endpoint, questions: readonly LogQuestion[]): P
   return new Map(
     known.map(({ question, header }) => [
       question,
-      { logs: question.call ? (answers.next().value ?? []) : [], header },
+      { logs: question.call ? (answers.next().value ?? []) : [], header, place: placeOf(toBlock(header)) },
     ]),
   )
 }
@@ -139,11 +146,13 @@ export function toDoubt(error: unknown): ChainDoubt {
 
 async function confirmBlock(panel: Panel, { block, logs }: LogQuestion, ask: Ask<Testimony>): Promise<void> {
   const subject = `the transfers in block ${block.number}`
-  const own: Testimony = { logs, header: null }
-  const keyOf = (one: Testimony): string => keyOfLogs(one.logs)
+  const own: Testimony = { logs, header: null, place: placeOf(block) }
+  const keyOf = (one: Testimony): string => `${one.place}: ${keyOfLogs(one.logs)}`
   const against = await vote(panel, { own, ask, keyOf, subject, isMoney: logs.length > 0, block })
   if (against.length === 0) return
-  const shown = `${subject}: ${[{ endpoint: panel.endpoint, answer: own }, ...against].map(inWords).join(', ')}`
+  const isMoved = against.some(({ answer }) => answer && answer.place !== own.place)
+  const words = [{ endpoint: panel.endpoint, answer: own }, ...against].map((one) => inWords(one, isMoved))
+  const shown = `${subject}: ${words.join(', ')}`
   const liar = await findLiarAmong(panel, { block, own }, against)
   if (liar) panel.onOutvoted(liar, shown)
   if (liar === panel.endpoint) throw new Outvoted(`endpoint ${liar.number} contradicts block headers about ${subject}`)
@@ -152,8 +161,10 @@ async function confirmBlock(panel: Panel, { block, logs }: LogQuestion, ask: Ask
   if (open) throw disagree(panel, open.endpoint, { subject: shown, block })
 }
 
-const inWords = ({ endpoint, answer }: { endpoint: Endpoint; answer: Testimony | undefined }): string =>
-  `endpoint ${endpoint.number} ${answer ? `shows ${answer.logs.length}` : 'does not have the block'}`
+const inWords = ({ endpoint, answer }: Pick<Opinion<Testimony>, 'endpoint' | 'answer'>, isMoved: boolean): string => {
+  const its = answer ? `shows ${answer.logs.length}${isMoved ? ` in ${answer.place}` : ''}` : 'does not have the block'
+  return `endpoint ${endpoint.number} ${its}`
+}
 
 async function findLiarAmong(
   { endpoint }: Panel,

@@ -1,10 +1,19 @@
 import { askRange } from '../endpoints/ask-logs.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
 import { RpcError } from '../endpoints/rpc.ts'
-import { type Block, blockCall, type LogFilter, logsCalls, type RpcBlock, type RpcLog } from '../transfer-logs.ts'
-import { confirmLogs, type Halt, keyOfLogs, type LogQuestion } from './logs-vote.ts'
+import {
+  type Block,
+  blockCall,
+  ChainDoubt,
+  type LogFilter,
+  logsCalls,
+  type RpcBlock,
+  type RpcLog,
+  toBlock,
+} from '../transfer-logs.ts'
+import { confirmLogs, type Halt, keyOfLogs, type LogQuestion, placeOf } from './logs-vote.ts'
 import { standingOf } from './standing.ts'
-import { doubtOf, findAwaited, PATIENCE_MS, type Panel, type Waiting } from './vote.ts'
+import { doubtOf, findAwaited, headerCall, PATIENCE_MS, type Panel, type Waiting } from './vote.ts'
 
 export type Found = { block: Block; logs: readonly RpcLog[] }
 
@@ -14,20 +23,36 @@ export type Step = {
   found: readonly Found[]
   /** They are so many, and so old, that not each is asked about alone. */
   isRange: boolean
+  /** The first is older than the block before it is said to be. */
+  isOlder: boolean
 }
 
 /**
  * What another endpoint says about a step: it has the same blocks with the same logs up to one of them, and its chain
- * ends there if that is not the last; or it has others. Null: it says nothing.
+ * ends there if that is not the last; or it has others; or it lacks the last one, though its chain is as long, as where
+ * several nodes stand behind one address. Null: it says nothing.
  */
-type Word = { endpoint: Endpoint } & ({ same: bigint } | { others: readonly Found[] })
+type Word = { endpoint: Endpoint } & ({ same: bigint } | { others: readonly Found[] } | { lacks: Block })
+
+/** Of no more blocks, each can be put to the vote. */
+const FEW = 32
+
+/** The others answer, but not about so long a range: it is no more confirmed than by one alone. */
+export class RangeUnheard extends ChainDoubt {
+  override readonly name = 'RangeUnheard'
+  readonly blocks: number
+  constructor(blocks: number) {
+    super(`no other endpoint says what is in a range of ${blocks} blocks`)
+    this.blocks = blocks
+  }
+}
 
 /** Under which an endpoint remembers since when it contradicts. */
 const STEPS = 'steps'
 
 /**
  * One request: the parents of the last block that both have bind those before it. The header comes after the logs, so
- * that these are of a chain that has it.
+ * that these are of a chain that has it, and after the newest block, so that what comes in between is no gap.
  */
 async function askOne(endpoint: Endpoint, { filter, found }: Step): Promise<Word | null> {
   const blocks = found.map(({ block }) => block)
@@ -35,18 +60,21 @@ async function askOne(endpoint: Endpoint, { filter, found }: Step): Promise<Word
   if (!first || !last) return null
   try {
     const range = { filter, from: first.number, to: last.number }
-    const ends = [blockCall(last.number), blockCall('latest')]
+    const ends = [blockCall('latest'), blockCall(last.number)]
     const { logs, answers } = await askRange<RpcBlock | null>(endpoint, range, ends)
-    const [there, newest] = answers
+    const [newest, there] = answers
     const end = there ?? newest
     if (!end) return null
-    if (!there && BigInt(end.number) >= last.number) return { endpoint, others: [] }
+    if (!there && BigInt(end.number) >= last.number) return { endpoint, lacks: last }
     if (BigInt(end.number) < first.number) return { endpoint, same: first.number - 1n }
     const shared = blocks.find(({ hash }) => hash === end.hash)
     if (!shared) return { endpoint, others: [] }
     const byHash = Map.groupBy(logs, ({ blockHash }) => blockHash)
+    const isElsewhere = placeOf(toBlock(end)) !== placeOf(shared)
     const others = found.filter(
-      (one) => one.block.number <= shared.number && keyOfLogs(byHash.get(one.block.hash) ?? []) !== keyOfLogs(one.logs),
+      ({ block, logs: own }) =>
+        (isElsewhere && block === shared) ||
+        (block.number <= shared.number && keyOfLogs(byHash.get(block.hash) ?? []) !== keyOfLogs(own)),
     )
     return others.length > 0 ? { endpoint, others } : { endpoint, same: shared.number }
   } catch (error) {
@@ -62,7 +90,7 @@ async function askSome(endpoints: readonly Endpoint[], step: Step, hasNext: bool
     const askedMs = performance.now()
     const word = await askOne(one, step)
     one.slow = performance.now() - askedMs >= PATIENCE_MS
-    one.short = word !== null && 'same' in word && word.same !== step.found.at(-1)?.block.number
+    one.short = word !== null && ('lacks' in word || ('same' in word && word.same !== step.found.at(-1)?.block.number))
     if (word) words.push(word)
   }
   const all = Promise.all(endpoints.map(askTimed))
@@ -89,11 +117,19 @@ export function listOthers({ endpoints, endpoint }: Panel): Endpoint[] {
 /**
  * Confirms the blocks that one endpoint showed, empty ones too, before any is stored: so many others as make more than
  * half of all with it must have the same blocks and the same logs. These are asked with one request for all the blocks.
- * Only where they do not say the same is each block put to the vote.
+ * Only where they do not say the same is each block put to the vote. A long range that none of them answers, though
+ * they answer other questions, is read again in shorter ones.
  * @returns where it halts; undefined if all are confirmed
- * @throws Outvoted
+ * @throws Outvoted, RangeUnheard
  */
 export async function confirmStep(panel: Panel, step: Step): Promise<Halt | undefined> {
+  const halt = await confirmWords(panel, step)
+  const [first] = step.found
+  if (halt || !first || !step.isOlder) return halt
+  return confirmLogs(panel, questionsOf(step, [first]))
+}
+
+async function confirmWords(panel: Panel, step: Step): Promise<Halt | undefined> {
   const { all } = panel.endpoints
   const last = step.found.at(-1)
   if (all.length < 2 || !last) return undefined
@@ -102,7 +138,7 @@ export async function confirmStep(panel: Panel, step: Step): Promise<Halt | unde
   const isWhole = (word: Word): boolean => 'same' in word && word.same === last.block.number
   const words = await askSome(others.slice(0, needed), step, others.length > needed)
   if (words.length === needed && words.every(isWhole)) {
-    for (const { endpoint } of words) endpoint.noteHaving(STEPS)
+    for (const one of all) one.noteHaving(STEPS)
     return undefined
   }
   words.push(...(await askSome(others.slice(needed), step, false)))
@@ -112,7 +148,18 @@ export async function confirmStep(panel: Panel, step: Step): Promise<Halt | unde
   }
   const other = words.flatMap((word) => ('others' in word ? word.others : []))
   if (words.length > 0 && words.every((word) => 'same' in word)) return judge(panel, step, words)
-  return voteOn(panel, step, other)
+  const isLong = step.isRange && step.found.length > FEW
+  if (isLong && other.length === 0 && (await doesAnyAnswer(panel, last.block)))
+    throw new RangeUnheard(step.found.length)
+  return voteOn(panel, { ...step, isRange: isLong }, other)
+}
+
+/** Whether another one is there at all. Also one whose last call failed: that may have been the one about the range. */
+async function doesAnyAnswer({ endpoints, endpoint }: Panel, { hash }: Block): Promise<boolean> {
+  const others = endpoints.all.filter((one) => one !== endpoint && ['current', 'paused'].includes(standingOf(one)))
+  const { method, params } = headerCall(hash)
+  const answers = await Promise.allSettled(others.map(({ rpc }) => rpc.call(method, ...params)))
+  return answers.some(({ status }) => status === 'fulfilled')
 }
 
 /** One that contradicts more than half of all each time it is asked, for longer than blocks take to come, is wrong. */
@@ -120,7 +167,7 @@ function noteOdd(panel: Panel, words: readonly Word[], { number }: Block): void 
   const agreeing = words.filter((word) => 'same' in word).map(({ endpoint }) => endpoint.number)
   const subject = `the blocks up to ${number} by endpoints ${[panel.endpoint.number, ...agreeing].join(' and ')}`
   for (const word of words) {
-    if ('same' in word) word.endpoint.noteHaving(STEPS)
+    if (!('others' in word)) word.endpoint.noteHaving(STEPS)
     else if (word.endpoint.noteLacking(STEPS)) panel.onOutvoted(word.endpoint, subject)
   }
 }
@@ -143,20 +190,19 @@ function judge(panel: Panel, { found }: Step, words: readonly Word[]): Halt | un
  * They contradict each other, or none of them answers. Of a range only the blocks are asked about in which there is
  * something to dispute, and the last one.
  */
-async function voteOn(
-  panel: Panel,
-  { filter, found, isRange }: Step,
-  other: readonly Found[],
-): Promise<Halt | undefined> {
+async function voteOn(panel: Panel, step: Step, other: readonly Found[]): Promise<Halt | undefined> {
+  const { found, isRange } = step
   const disputed = new Set(other)
   const last = found.at(-1)
   const asked = isRange ? found.filter((one) => one.logs.length > 0 || disputed.has(one) || one === last) : found
-  const questions = asked.flatMap(({ block, logs }): LogQuestion[] => {
-    const calls = logsCalls(filter, { blockHash: block.hash }, Math.max(1, filter.addresses.length))
-    return calls.length === 0 ? [{ block, logs: [], call: null }] : calls.map((call) => ({ block, logs, call }))
-  })
-  const halt = await confirmLogs(panel, questions)
+  const halt = await confirmLogs(panel, questionsOf(step, asked))
   if (!halt || !isRange) return halt
   // no word was heard about the blocks between those that were asked about
   return { at: found[0]?.block.number ?? halt.at, doubt: halt.doubt }
 }
+
+const questionsOf = ({ filter }: Step, asked: readonly Found[]): LogQuestion[] =>
+  asked.flatMap(({ block, logs }): LogQuestion[] => {
+    const calls = logsCalls(filter, { blockHash: block.hash }, Math.max(1, filter.addresses.length))
+    return calls.length === 0 ? [{ block, logs: [], call: null }] : calls.map((call) => ({ block, logs, call }))
+  })

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { SECOND } from '../src/kernel/clock.ts'
+import { type ScannedChain, startScannedChain } from './harness/scanned-nodes.ts'
+
+/* How many blocks, and how many receivers, a second node is asked about at once. */
+
+let world: ScannedChain
+before(async () => {
+  world = await startScannedChain()
+})
+after(() => world?.stop())
+
+type Nodes = Awaited<ReturnType<ScannedChain['openNodes']>>
+type Question = { method: string; params: unknown[] }
+
+const limitsOf = ({ endpoints }: Nodes) => endpoints.all[1]?.limits
+
+/** It knows no block above this one, and refuses a range that ends there, as geth, reth, Nethermind and Besu do. */
+function endAt(nodes: Nodes, last: bigint): void {
+  const { faults } = nodes.proxy(2)
+  faults.knowsUpTo = last
+  faults.refuses = ({ method, params }: Question) =>
+    method === 'eth_getLogs' && BigInt((params[0] as { toBlock?: string }).toBlock ?? 0) > last
+}
+
+test('a second node that is a block behind, and refuses ranges beyond its chain, is asked for as many blocks as before', async (t) => {
+  await world.assign()
+  await world.chain.mine(40)
+  const nodes = await world.openNodes(t, 2)
+  await nodes.lookOn(3)
+  const { blockSpan } = limitsOf(nodes) ?? {}
+  const top = await world.chain.blockNumber()
+  await world.chain.mine(32)
+  endAt(nodes, top + 31n)
+  await nodes.lookOn(1)
+  assert.deepEqual([limitsOf(nodes)?.blockSpan, await world.head()], [blockSpan, top + 31n])
+  endAt(nodes, top + 31n - 32n)
+  await world.chain.mine()
+  await nodes.lookOn(1)
+  nodes.proxy(2).heal()
+  await nodes.lookOn(2)
+  assert.deepEqual([limitsOf(nodes)?.blockSpan, await world.head()], [blockSpan, await world.chain.blockNumber()])
+})
+
+test('a second node that takes fewer receivers is asked for fewer, over as many blocks', async (t) => {
+  for (let count = 0; count < 45; count += 1) await world.assign()
+  await world.chain.mine(40)
+  const nodes = await world.openNodes(t, 2)
+  await nodes.lookOn(1)
+  const { blockSpan } = limitsOf(nodes) ?? {}
+  nodes.proxy(2).faults.maxTopics = 30
+  await world.chain.mine(20)
+  await nodes.lookOn(1)
+  assert.deepEqual([limitsOf(nodes)?.blockSpan, limitsOf(nodes)?.topicCount], [blockSpan, 23])
+  assert.equal(await world.head(), await world.chain.blockNumber())
+})
+
+test('a range that a second node refused for a while is as long again after a few that it answers', async (t) => {
+  await world.assign()
+  await world.chain.mine(40)
+  const nodes = await world.openNodes(t, 2)
+  nodes.proxy(2).faults.maxSpan = 8n
+  await world.chain.mine(32)
+  await nodes.lookOn(1)
+  assert.equal(limitsOf(nodes)?.blockSpan, 8n)
+  nodes.proxy(2).heal()
+  for (let times = 0; times < 3; times += 1) {
+    await world.chain.mine(32)
+    await nodes.lookOn(1)
+  }
+  assert.ok((limitsOf(nodes)?.blockSpan ?? 0n) >= 32n)
+  assert.equal(await world.head(), await world.chain.blockNumber())
+})
+
+/** Shows no log, and headers without any, under the true hashes. */
+const hides = ({ method }: Question, result: unknown): unknown => {
+  if (method === 'eth_getLogs') return []
+  if (!method.startsWith('eth_getBlockBy') || result === null) return result
+  return { ...(result as object), logsBloom: `0x${'0'.repeat(512)}` }
+}
+
+for (const how of ['results', 'status'] as const)
+  test(`a second node that answers no long range (${how}) is asked for shorter ones: nothing is hidden in it`, async (t) => {
+    const address = await world.assign()
+    await world.chain.mine(50)
+    const nodes = await world.openNodes(t, 2)
+    await world.chain.mine(100)
+    await world.chain.pay({ to: address, units: 9_000n })
+    await world.chain.mine(1000)
+    nodes.time.nowMs += 5 * SECOND
+    nodes.proxy(2).faults.breaksAbove = { span: 200n, how }
+    nodes.proxy(1).faults.alter = hides
+    await nodes.lookOn(5)
+    assert.deepEqual(await world.seen(address), ['9000 seen'])
+    for (const number of [1, 2]) nodes.proxy(number).heal()
+    await nodes.lookOn(5)
+    assert.equal(await world.head(), await world.chain.blockNumber())
+  })
+
+test('a second node that is down keeps no range from being read', async (t) => {
+  const address = await world.assign()
+  await world.chain.mine(50)
+  const nodes = await world.openNodes(t, 2)
+  await world.chain.pay({ to: address, units: 9_001n })
+  await world.chain.mine(500)
+  nodes.proxy(2).faults.status = 503
+  const asked = nodes.proxy(1).requests()
+  await nodes.lookOn(2)
+  assert.deepEqual([await world.seen(address), await world.head()], [['9001 seen'], await world.chain.blockNumber()])
+  const requests = nodes.proxy(1).requests() - asked
+  assert.ok(requests < 150, `${requests} requests for 500 blocks`)
+})
