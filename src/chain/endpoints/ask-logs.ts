@@ -16,7 +16,7 @@ const MIN_TOPICS = 20
 type LogsParams = { topics: (string | null | readonly string[])[] }
 
 /** The receivers that an eth_getLogs call filters by; null: all. */
-export function receiversIn(call: RpcCall): readonly string[] | null {
+function receiversIn(call: RpcCall): readonly string[] | null {
   const receivers = (call.params[0] as LogsParams).topics[2]
   return Array.isArray(receivers) ? receivers : null
 }

@@ -83,7 +83,7 @@ async function judgeSilence<Answer>(endpoint: Endpoint, block: AskedBlock | unde
   return { opinions: [{ endpoint, answer: undefined, key }], waiting: [] }
 }
 
-export const blockKey = ({ number, hash }: AskedBlock): string => hash ?? String(number)
+const blockKey = ({ number, hash }: AskedBlock): string => hash ?? String(number)
 
 export const headerCall = (hash: string): RpcCall => ({ method: 'eth_getBlockByHash', params: [hash, false] })
 
@@ -156,7 +156,7 @@ async function askOthers<Answer>({ endpoints, endpoint }: Panel, question: Quest
 }
 
 /** Whether more than half of all endpoints say the same. */
-export const isMost = ({ endpoints }: Panel, agreeing: number): boolean => 2 * agreeing > endpoints.all.length
+const isMost = ({ endpoints }: Panel, agreeing: number): boolean => 2 * agreeing > endpoints.all.length
 
 /** The one to wait for, if any may still decide it. @param agreeing how many others say the same as the one in use */
 export function findAwaited(panel: Panel, waiting: readonly Waiting[], agreeing: number): Waiting | undefined {
@@ -196,7 +196,7 @@ const numbersOf = (some: readonly { endpoint: Endpoint }[]): string =>
   some.map(({ endpoint }) => endpoint.number).join(' and ')
 
 /** @throws LoneVoice where one endpoint alone cannot be right, or our clock is not */
-export function checkAlone({ endpoint }: Panel): void {
+function checkAlone({ endpoint }: Panel): void {
   if (!endpoint.aheadAlone) return
   throw new LoneVoice(`endpoint ${endpoint.number} shows a block far ahead of our clock, and no other one answers`)
 }
