@@ -5,6 +5,7 @@ import { paidReport } from '../src/channels/channel.ts'
 import { reportOf } from '../src/channels/gatepay/status-map.ts'
 import { raw, sql } from '../src/db/db.ts'
 import { DAY, MINUTE } from '../src/kernel/clock.ts'
+import { acceptOrder } from '../src/payments/accept/accept-order.ts'
 import { findBlock, openBlockedIn, PART } from './harness/attempts.ts'
 import { DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
 import { randomBelow } from './harness/random.ts'
@@ -79,14 +80,39 @@ test('what comes after a person looked at a block of all is no part of what he r
   }
 })
 
-/** Gate's own answer: so many coins at the order's address are not confirmed yet. */
-const gate = (word: string, providerReference: string, ...coins: string[]) => {
+/** Gate's own answer: so many coins at the order's address are credited, and so many are not confirmed yet. */
+const gateOf = (word: string, providerReference: string, done_amount: string, ...coins: string[]) => {
   const data = {
     ...{ currency: 'USDC', orderAmount: '54', pay_currency: 'USDC', pay_amount: '54' },
-    transaction_info: { done_amount: '0', confirming_list: coins.map((amount) => ({ amount })) },
+    transaction_info: { done_amount, confirming_list: coins.map((amount) => ({ amount })) },
   }
   return reportOf(word, data, { providerReference, closedStatuses: [] })
 }
+const gate = (word: string, providerReference: string, ...coins: string[]) =>
+  gateOf(word, providerReference, '0', ...coins)
+
+test('an order whose price Gate processes waits, also after Gate called it expired, until a person decides', async () => {
+  for (const isDecided of [false, true]) {
+    const { apply, context, find, ignoreAll, openOf, order, reference } = await openBlockedIn(world, false)
+    const say = async (word: string) => (await apply(gateOf(word, reference, '54')))?.status
+    await apply(gate('PROCESS', reference, '54'))
+    assert.equal(await say('EXPIRED'), 'AWAITING')
+    assert.equal((await openOf()).length, 1)
+    for (const _ of [1, 2]) assert.equal(await say('PAY_EXPIRED_IN_PROCESS'), 'WAITING_CHAIN_CONFIRMATION')
+    const { nextCheckAt, pendingUnits } = await find()
+    assert.equal(pendingUnits, 0n, 'the record holds it already')
+    assert.ok(nextCheckAt && nextCheckAt.getTime() - world.clock.nowMs < 5 * MINUTE, 'it is asked about soon')
+    await assert.rejects(
+      acceptOrder(world.payments, { context, code: order.code, body: { paymentChannel: 'binance' } }),
+      { code: 'ORDER_STATE_CONFLICT' },
+    )
+    if (isDecided) {
+      await ignoreAll()
+      assert.equal(await say('PAY_EXPIRED_IN_PROCESS'), 'AWAITING')
+    } else assert.equal(await say('PAID'), 'PAID')
+    assert.deepEqual(await openOf(), [])
+  }
+})
 
 test('a word of Gate without an amount is about the amount that it showed before or shows next, and stops no order', async () => {
   for (const [first, ...next] of [
