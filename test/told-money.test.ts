@@ -114,29 +114,53 @@ test('an order whose price Gate processes waits, also after Gate called it expir
   }
 })
 
-test('a word of Gate without an amount is about the amount that it showed before or shows next, and stops no order', async () => {
-  for (const [first, ...next] of [
-    [['PENDING', '30'], ['PAY_EXPIRED_IN_PROCESS', '30'], ['PROCESS'], ['EXPIRED', '30']],
-    [['PROCESS'], ['PROCESS'], ['EXPIRED', '54'], ['PAY_EXPIRED_IN_PROCESS'], ['EXPIRED', '30']],
+test('a word of Gate without an amount is about all of the price that it told before or tells next', async () => {
+  const { apply, find, giveBack, isFree, mails, pending, reference, says, status } = await openBlockedIn(world, false)
+  const say = (word: string, ...coins: string[]) => apply(gate(word, reference, ...coins))
+  await say('PROCESS')
+  await says('PAY_BLOCK')
+  await giveBack()
+  for (const [word, ...coins] of [['PROCESS'], ['EXPIRED', '54'], ['PAY_EXPIRED_IN_PROCESS'], ['EXPIRED', '30']]) {
+    await say(word ?? '', ...coins)
+    assert.equal(await pending(), 0n, word)
+  }
+  assert.equal((await find()).toldUnits, 30n * PART)
+  await says('PAY_BLOCK')
+  assert.deepEqual([await status(), mails()], ['returned', 1])
+  await isFree()
+})
+
+test('a word of Gate without an amount adds the rest of the price to a part that it told before', async () => {
+  for (const [part, rest, doubtful] of [
+    ['0.02', 53_980_000n, 20_000n],
+    ['30', 24n * PART, 24n * PART],
   ] as const) {
-    const { apply, find, giveBack, isFree, mails, pending, reference, says, status } = await openBlockedIn(world, false)
-    const say = ([word, ...coins]: readonly [string, ...string[]]) => apply(gate(word, reference, ...coins))
-    await say(first)
+    const attempt = await openBlockedIn(world, false)
+    const { apply, giveBack, isFree, mails, pending, reference, requote, says, status } = attempt
+    const say = (word: string, ...coins: string[]) => apply(gate(word, reference, ...coins))
+    await say('PENDING', part)
     await says('PAY_BLOCK')
     await giveBack()
-    for (const said of next) {
-      await say(said)
-      assert.equal(await pending(), 0n, said.join())
+    for (const _ of [1, 2]) {
+      await say('PAY_EXPIRED_IN_PROCESS')
+      assert.equal(await pending(), rest)
     }
-    assert.equal((await find()).toldUnits, 30n * PART)
+    await assert.rejects(requote(), /has arrived or is on its way/)
+    await say('EXPIRED', part)
+    assert.equal(await pending(), doubtful, 'in doubt, what the part lacks of the price was returned')
     await says('PAY_BLOCK')
-    assert.deepEqual([await status(), mails()], ['returned', 1])
+    assert.deepEqual([await status(), mails()], ['blocked', 2])
+    await giveBack()
+    assert.equal(await pending(), 0n)
     await isFree()
   }
-  const { apply, find, reference } = await openBlockedIn(world, false)
+  const { apply, find, giveBack, key, reference, says } = await openBlockedIn(world, false)
   await apply(gate('PENDING', reference, '30'))
-  const waiting = await apply(gate('PROCESS', reference))
-  assert.deepEqual([waiting?.status, (await find()).toldUnits], ['WAITING_CHAIN_CONFIRMATION', 30n * PART])
+  await says('PAY_BLOCK')
+  const updatedAt = (await findBlock(world, key.id)).updatedAt.toISOString()
+  await apply(gate('PROCESS', reference))
+  await assert.rejects(giveBack({ updatedAt }), /has changed. Read it again/)
+  assert.equal((await find()).toldUnits, DUE)
 })
 
 test('a block of all in another word than before the decision is decided about again, in the same word it is not', async () => {
@@ -374,7 +398,7 @@ test('random: what is on its way is what was told less what is frozen of it, or 
         return put(index)
       },
       guess: () => {
-        if (clean + frozen === 0n) add(54n)
+        if (clean + frozen < 54n) add(54n - clean - frozen)
         return apply({
           ...paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'PROCESS' }),
           isEstimate: true,
