@@ -6,6 +6,7 @@ import { reportOf } from '../src/channels/gatepay/status-map.ts'
 import { raw, sql } from '../src/db/db.ts'
 import { DAY, MINUTE } from '../src/kernel/clock.ts'
 import { acceptOrder } from '../src/payments/accept/accept-order.ts'
+import { applyReport } from '../src/payments/payment-report.ts'
 import { findBlock, openBlockedIn, PART } from './harness/attempts.ts'
 import { DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
 import { randomBelow } from './harness/random.ts'
@@ -163,26 +164,49 @@ test('a word of Gate without an amount adds the rest of the price to a part that
   assert.equal((await find()).toldUnits, DUE)
 })
 
-test('a block of all in another word than before the decision is decided about again, in the same word it is not', async () => {
+test('a block of all in whatever word repeats what a person returned, unless more was told after that', async () => {
   const words = ['PAY_BLOCK', 'TRANSFERRED_ADDRESS_BLOCK'] as const
-  for (const said of [words.slice(0, 1), words]) {
-    const { giveBack, isFree, mails, requote, says, status } = await openBlockedIn(world)
-    for (const word of said) await says(word)
-    assert.equal(mails(), 1)
+  for (const ends of ['EXPIRED', 'PAID']) {
+    const { apply, giveBack, isFree, key, mails, pending, reference, requote, says, status } =
+      await openBlockedIn(world)
+    await says('PAY_BLOCK')
+    if (ends === 'PAID') await apply(gateOf('PAID', reference, '54'))
     await giveBack()
-    for (const _ of [1, 2]) await says('EXPIRED')
+    for (const _ of [1, 2]) if (ends === 'EXPIRED') await says(ends)
     world.clock.nowMs += 60 * MINUTE
-    for (const word of ['PAY_BLOCK', 'EXPIRED', ...said, ...said]) await says(word)
+    const { answers } = await findBlock(world, key.id)
+    for (const word of [...words, ...words]) await says(word)
     assert.deepEqual([await status(), mails()], ['returned', 1], 'it repeats what was returned')
-    if (said.length === 2) continue
-    for (const _ of [1, 2]) await says('TRANSFERRED_ADDRESS_BLOCK')
+    assert.equal((await findBlock(world, key.id)).answers, answers)
+    if (ends === 'PAID') continue
+    // a second transfer, which the query calls expired before the callback says that it is blocked
+    await apply(gate('PROCESS', reference, '20'))
+    await says('EXPIRED')
+    assert.equal(await pending(), 0n)
+    for (const word of words) await says(word)
     assert.deepEqual([await status(), mails()], ['blocked', 2])
     await assert.rejects(requote(), /has arrived or is on its way/)
     await giveBack()
-    for (const word of words) await says(word)
+    for (const word of [...words, 'EXPIRED', ...words]) await says(word)
     assert.deepEqual([await status(), mails()], ['returned', 2])
     await isFree()
   }
+})
+
+test('a late word about a block that was returned stops no fresh attempt', async () => {
+  const { arrives, find, giveBack, mails, order, requote, says, status } = await openBlockedIn(world, false)
+  await arrives()
+  await says('PAY_BLOCK')
+  await giveBack()
+  await says('EXPIRED')
+  await requote()
+  assert.equal((await says('TRANSFERRED_ADDRESS_BLOCK'))?.status, 'AWAITING')
+  assert.deepEqual([await status(), mails()], ['returned', 1])
+  const { companyId } = await find()
+  const fresh = await world.host.db.one<{ id: string; reference: string }>(sql`
+    select id, provider_reference as reference from payments where order_id = ${order.id} order by number desc limit 1`)
+  const paid = paidReport(fresh.reference, { final: 2n * DUE, providerStatus: 'PAID' })
+  assert.equal((await applyReport(world.payments, { companyId, id: fresh.id }, paid))?.status, 'PAID')
 })
 
 test('more on its way beside amounts that are named, or beside what was returned, changes no decision', async () => {
