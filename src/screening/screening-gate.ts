@@ -7,6 +7,7 @@ import { type FrozenNews, tellBlocked, tellFrozen } from './screening-mails.ts'
 import {
   insertAnswer,
   insertScreening,
+  listLatestAnswers,
   listScreeningsOf,
   lockBlock,
   type Release,
@@ -165,7 +166,10 @@ export function openScreeningGate({ clock, screens, wake, alarm }: GateDeps): Sc
       // what an older node noted counts as all
       if (known?.status !== 'blocked' || known.isWhole === false) return
       const now = new Date(clock())
-      const answer = answerOf({ ...report, isWhole: true })
+      const told = answerOf({ ...report, isWhole: true })
+      // the word that blocks comes first, also after several rises
+      const [word] = (await listLatestAnswers(tx, known)).find(({ source }) => source === 'provider')?.reasons ?? []
+      const answer = { ...told, reasons: word === undefined ? told.reasons : [word, ...told.reasons] }
       await updateBlock(tx, known, true, now)
       await insertAnswer(tx, known, { id: newId(now.getTime()), source: 'provider', answer, at: now })
       await tellBlocked(alarm, tx, { ...known, isWhole: true }, [{ source: report.channel, answer }])
