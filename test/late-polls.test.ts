@@ -159,19 +159,29 @@ test('late money that a person decided about pays no order, even if its provider
   }
 })
 
-test('an order does not wait for late money that is recorded for a person, or decided', async () => {
+test('an order waits again for late money that its provider takes up, but not for what a person decided', async () => {
   for (const isDecided of [false, true]) {
-    const { reference, recordsOf, ignoreFirst, apply } = await openAttempt()
+    const { reference, recordsOf, ignoreFirst, find, apply } = await openAttempt()
     const unmatched = [{ asset: 'USDC', units: DUE, reference: 'p:late' }]
-    await apply({ outcome: 'expired', providerReference: reference, unmatched, providerStatus: 'EXPIRED' })
+    const expired = { outcome: 'expired', providerReference: reference, unmatched, providerStatus: 'EXPIRED' } as const
+    await apply(expired)
     if (isDecided) await ignoreFirst()
     const more = (pending: bigint) => ({
       ...paidReport(reference, { final: 0n, pending, providerStatus: 'EXPIRED, money arrives' }),
       alreadyRecorded: ['p:late'],
     })
-    assert.equal((await apply(more(DUE + 1n)))?.status, 'AWAITING')
+    for (const [units, waits] of [
+      [DUE / 2n, false],
+      [DUE, !isDecided],
+      [DUE + 1n, !isDecided],
+      [DUE + DUE, true],
+    ] as const) {
+      const { status } = (await apply(more(units))) ?? {}
+      assert.equal(status, waits ? 'WAITING_CHAIN_CONFIRMATION' : 'AWAITING', `${units}`)
+      assert.equal((await find()).pendingUnits, units > DUE ? units - DUE : 0n, 'the record is not on its way')
+    }
+    assert.equal((await apply(expired))?.status, 'AWAITING')
     assert.equal((await recordsOf()).length, 1)
-    assert.equal((await apply(more(DUE + DUE)))?.status, 'WAITING_CHAIN_CONFIRMATION')
   }
 })
 

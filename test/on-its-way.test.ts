@@ -69,11 +69,11 @@ class Money {
     this.taken = 0n
   }
 
-  /** The price stands in for the amount. It is all that is known where nothing was told. */
+  /** The price stands in for the amount: all of it came, where less was told. */
   guess(): void {
     const { way } = this
     const before = toldOf(way)
-    if (before === 0n) {
+    if (before < PRICE) {
       this.taken = this.taken < PRICE ? this.taken : PRICE
       this.clean = PRICE - this.taken
     }

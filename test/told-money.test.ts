@@ -5,6 +5,8 @@ import { paidReport } from '../src/channels/channel.ts'
 import { reportOf } from '../src/channels/gatepay/status-map.ts'
 import { raw, sql } from '../src/db/db.ts'
 import { DAY, MINUTE } from '../src/kernel/clock.ts'
+import { acceptOrder } from '../src/payments/accept/accept-order.ts'
+import { applyReport } from '../src/payments/payment-report.ts'
 import { findBlock, openBlockedIn, PART } from './harness/attempts.ts'
 import { DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
 import { randomBelow } from './harness/random.ts'
@@ -66,73 +68,148 @@ test('what comes after a person looked at a block of all is no part of what he r
     await tells(first)
     for (const said of ['PAY_BLOCK', ...(first === 0n ? ['EXPIRED'] : [])]) await says(said)
     const shown = (await findBlock(world, key.id)).updatedAt.toISOString()
-    for (const _ of [1, 2]) await tells(DUE)
-    assert.deepEqual([mails(), lastMail()?.paragraphs[1]], [2, 'binance: PROCESS, 54.000000 USDC on its way.'])
+    for (const units of [DUE - PART, DUE, DUE]) {
+      await tells(units)
+      assert.match(lastMail()?.paragraphs[1] ?? '', /^binance: PAY_BLOCK, PROCESS, 5[34]\.000000 USDC on its way\.$/)
+    }
+    assert.equal(mails(), 3)
     await assert.rejects(giveBack({ updatedAt: shown }), /has changed. Read it again/)
     assert.deepEqual([await pending(), await status()], [DUE, 'blocked'])
     await assert.rejects(requote(), /has arrived or is on its way/)
     await tells(DUE - PART)
     await giveBack({ updatedAt: (await findBlock(world, key.id)).updatedAt.toISOString() })
     await says('PAY_BLOCK')
-    assert.deepEqual([await pending(), await status(), mails()], [0n, 'returned', 2], 'what is less changes nothing')
+    assert.deepEqual([await pending(), await status(), mails()], [0n, 'returned', 3], 'what is less changes nothing')
     await isFree()
   }
 })
 
-/** Gate's own answer: so many coins at the order's address are not confirmed yet. */
-const gate = (word: string, providerReference: string, ...coins: string[]) => {
+/** Gate's own answer: so many coins at the order's address are credited, and so many are not confirmed yet. */
+const gateOf = (word: string, providerReference: string, done_amount: string, ...coins: string[]) => {
   const data = {
     ...{ currency: 'USDC', orderAmount: '54', pay_currency: 'USDC', pay_amount: '54' },
-    transaction_info: { done_amount: '0', confirming_list: coins.map((amount) => ({ amount })) },
+    transaction_info: { done_amount, confirming_list: coins.map((amount) => ({ amount })) },
   }
   return reportOf(word, data, { providerReference, closedStatuses: [] })
 }
+const gate = (word: string, providerReference: string, ...coins: string[]) =>
+  gateOf(word, providerReference, '0', ...coins)
 
-test('a word of Gate without an amount is about the amount that it showed before or shows next, and stops no order', async () => {
-  for (const [first, ...next] of [
-    [['PENDING', '30'], ['PAY_EXPIRED_IN_PROCESS', '30'], ['PROCESS'], ['EXPIRED', '30']],
-    [['PROCESS'], ['PROCESS'], ['EXPIRED', '54'], ['PAY_EXPIRED_IN_PROCESS'], ['EXPIRED', '30']],
-  ] as const) {
-    const { apply, find, giveBack, isFree, mails, pending, reference, says, status } = await openBlockedIn(world, false)
-    const say = ([word, ...coins]: readonly [string, ...string[]]) => apply(gate(word, reference, ...coins))
-    await say(first)
-    await says('PAY_BLOCK')
-    await giveBack()
-    for (const said of next) {
-      await say(said)
-      assert.equal(await pending(), 0n, said.join())
-    }
-    assert.equal((await find()).toldUnits, 30n * PART)
-    await says('PAY_BLOCK')
-    assert.deepEqual([await status(), mails()], ['returned', 1])
-    await isFree()
+test('an order whose price Gate processes waits, also after Gate called it expired, until a person decides', async () => {
+  for (const isDecided of [false, true]) {
+    const { apply, context, find, ignoreAll, openOf, order, reference } = await openBlockedIn(world, false)
+    const say = async (word: string) => (await apply(gateOf(word, reference, '54')))?.status
+    await apply(gate('PROCESS', reference, '54'))
+    assert.equal(await say('EXPIRED'), 'AWAITING')
+    assert.equal((await openOf()).length, 1)
+    for (const _ of [1, 2]) assert.equal(await say('PAY_EXPIRED_IN_PROCESS'), 'WAITING_CHAIN_CONFIRMATION')
+    const { nextCheckAt, pendingUnits } = await find()
+    assert.equal(pendingUnits, 0n, 'the record holds it already')
+    assert.ok(nextCheckAt && nextCheckAt.getTime() - world.clock.nowMs < 5 * MINUTE, 'it is asked about soon')
+    await assert.rejects(
+      acceptOrder(world.payments, { context, code: order.code, body: { paymentChannel: 'binance' } }),
+      { code: 'ORDER_STATE_CONFLICT' },
+    )
+    if (isDecided) {
+      await ignoreAll()
+      assert.equal(await say('PAY_EXPIRED_IN_PROCESS'), 'AWAITING')
+    } else assert.equal(await say('PAID'), 'PAID')
+    assert.deepEqual(await openOf(), [])
   }
-  const { apply, find, reference } = await openBlockedIn(world, false)
-  await apply(gate('PENDING', reference, '30'))
-  const waiting = await apply(gate('PROCESS', reference))
-  assert.deepEqual([waiting?.status, (await find()).toldUnits], ['WAITING_CHAIN_CONFIRMATION', 30n * PART])
 })
 
-test('a block of all in another word than before the decision is decided about again, in the same word it is not', async () => {
-  const words = ['PAY_BLOCK', 'TRANSFERRED_ADDRESS_BLOCK'] as const
-  for (const said of [words.slice(0, 1), words]) {
-    const { giveBack, isFree, mails, requote, says, status } = await openBlockedIn(world)
-    for (const word of said) await says(word)
-    assert.equal(mails(), 1)
+test('a word of Gate without an amount is about all of the price that it told before or tells next', async () => {
+  const { apply, find, giveBack, isFree, mails, pending, reference, says, status } = await openBlockedIn(world, false)
+  const say = (word: string, ...coins: string[]) => apply(gate(word, reference, ...coins))
+  await say('PROCESS')
+  await says('PAY_BLOCK')
+  await giveBack()
+  for (const [word, ...coins] of [['PROCESS'], ['EXPIRED', '54'], ['PAY_EXPIRED_IN_PROCESS'], ['EXPIRED', '30']]) {
+    await say(word ?? '', ...coins)
+    assert.equal(await pending(), 0n, word)
+  }
+  assert.equal((await find()).toldUnits, 30n * PART)
+  await says('PAY_BLOCK')
+  assert.deepEqual([await status(), mails()], ['returned', 1])
+  await isFree()
+})
+
+test('a word of Gate without an amount adds the rest of the price to a part that it told before', async () => {
+  for (const [part, rest, doubtful] of [
+    ['0.02', 53_980_000n, 20_000n],
+    ['30', 24n * PART, 24n * PART],
+  ] as const) {
+    const attempt = await openBlockedIn(world, false)
+    const { apply, giveBack, isFree, mails, pending, reference, requote, says, status } = attempt
+    const say = (word: string, ...coins: string[]) => apply(gate(word, reference, ...coins))
+    await say('PENDING', part)
+    await says('PAY_BLOCK')
     await giveBack()
-    for (const _ of [1, 2]) await says('EXPIRED')
+    for (const _ of [1, 2]) {
+      await say('PAY_EXPIRED_IN_PROCESS')
+      assert.equal(await pending(), rest)
+    }
+    await assert.rejects(requote(), /has arrived or is on its way/)
+    await say('EXPIRED', part)
+    assert.equal(await pending(), doubtful, 'in doubt, what the part lacks of the price was returned')
+    await says('PAY_BLOCK')
+    assert.deepEqual([await status(), mails()], ['blocked', 2])
+    await giveBack()
+    assert.equal(await pending(), 0n)
+    await isFree()
+  }
+  const { apply, find, giveBack, key, reference, says } = await openBlockedIn(world, false)
+  await apply(gate('PENDING', reference, '30'))
+  await says('PAY_BLOCK')
+  const updatedAt = (await findBlock(world, key.id)).updatedAt.toISOString()
+  await apply(gate('PROCESS', reference))
+  await assert.rejects(giveBack({ updatedAt }), /has changed. Read it again/)
+  assert.equal((await find()).toldUnits, DUE)
+})
+
+test('a block of all in whatever word repeats what a person returned, unless more was told after that', async () => {
+  const words = ['PAY_BLOCK', 'TRANSFERRED_ADDRESS_BLOCK'] as const
+  for (const ends of ['EXPIRED', 'PAID']) {
+    const { apply, giveBack, isFree, key, mails, pending, reference, requote, says, status } =
+      await openBlockedIn(world)
+    await says('PAY_BLOCK')
+    if (ends === 'PAID') await apply(gateOf('PAID', reference, '54'))
+    await giveBack()
+    for (const _ of [1, 2]) if (ends === 'EXPIRED') await says(ends)
     world.clock.nowMs += 60 * MINUTE
-    for (const word of ['PAY_BLOCK', 'EXPIRED', ...said, ...said]) await says(word)
+    const { answers } = await findBlock(world, key.id)
+    for (const word of [...words, ...words]) await says(word)
     assert.deepEqual([await status(), mails()], ['returned', 1], 'it repeats what was returned')
-    if (said.length === 2) continue
-    for (const _ of [1, 2]) await says('TRANSFERRED_ADDRESS_BLOCK')
+    assert.equal((await findBlock(world, key.id)).answers, answers)
+    if (ends === 'PAID') continue
+    // a second transfer, which the query calls expired before the callback says that it is blocked
+    await apply(gate('PROCESS', reference, '20'))
+    await says('EXPIRED')
+    assert.equal(await pending(), 0n)
+    for (const word of words) await says(word)
     assert.deepEqual([await status(), mails()], ['blocked', 2])
     await assert.rejects(requote(), /has arrived or is on its way/)
     await giveBack()
-    for (const word of words) await says(word)
+    for (const word of [...words, 'EXPIRED', ...words]) await says(word)
     assert.deepEqual([await status(), mails()], ['returned', 2])
     await isFree()
   }
+})
+
+test('a late word about a block that was returned stops no fresh attempt', async () => {
+  const { arrives, find, giveBack, mails, order, requote, says, status } = await openBlockedIn(world, false)
+  await arrives()
+  await says('PAY_BLOCK')
+  await giveBack()
+  await says('EXPIRED')
+  await requote()
+  assert.equal((await says('TRANSFERRED_ADDRESS_BLOCK'))?.status, 'AWAITING')
+  assert.deepEqual([await status(), mails()], ['returned', 1])
+  const { companyId } = await find()
+  const fresh = await world.host.db.one<{ id: string; reference: string }>(sql`
+    select id, provider_reference as reference from payments where order_id = ${order.id} order by number desc limit 1`)
+  const paid = paidReport(fresh.reference, { final: 2n * DUE, providerStatus: 'PAID' })
+  assert.equal((await applyReport(world.payments, { companyId, id: fresh.id }, paid))?.status, 'PAID')
 })
 
 test('more on its way beside amounts that are named, or beside what was returned, changes no decision', async () => {
@@ -348,7 +425,7 @@ test('random: what is on its way is what was told less what is frozen of it, or 
         return put(index)
       },
       guess: () => {
-        if (clean + frozen === 0n) add(54n)
+        if (clean + frozen < 54n) add(54n - clean - frozen)
         return apply({
           ...paidReport(reference, { final: 0n, pending: DUE, providerStatus: 'PROCESS' }),
           isEstimate: true,

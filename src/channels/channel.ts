@@ -121,7 +121,10 @@ export type SeenReport = {
    * about does not count.
    */
   nowCounted?: readonly string[]
-  /** References of unmatched money that is part of `pending`: what is recorded under them is not on its way. */
+  /**
+   * References of unmatched money that is part of `pending`: what is recorded under them is not on its way. The order
+   * waits for it all the same until a person decides.
+   */
   alreadyRecorded?: readonly string[]
   /** `pending` is the price: it stands in for an amount that the provider does not name. */
   isEstimate?: true

@@ -27,7 +27,14 @@ import {
 } from './mispayments/mispayment-records.ts'
 import { toldByEstimate } from './mispayments/on-its-way.ts'
 import { noteBlock, noteRise } from './mispayments/provider-block.ts'
-import { bookedUnits, readStanding, type Standing, undecidedUnits, withoutRecorded } from './mispayments/standing.ts'
+import {
+  bookedUnits,
+  type RestReport,
+  readStanding,
+  type Standing,
+  undecidedUnits,
+  withoutRecorded,
+} from './mispayments/standing.ts'
 import { findOnItsWay, updateTold } from './mispayments/way-queries.ts'
 import {
   findPaymentPolicy,
@@ -216,7 +223,7 @@ type Verdict = {
   seen: bigint
   /** On its way according to the report, also what is frozen of it. */
   told: bigint
-  /** All that came according to the report, also where a price stands in for the amount. */
+  /** All that came according to the report, also what waits for a person, or a price that stands in for the amount. */
   came: bigint
   min: bigint
   complete: boolean
@@ -230,19 +237,20 @@ type Verdict = {
 
 async function judge(
   scene: ReportCase,
-  report: SeenReport,
+  report: RestReport,
   standing: Standing,
   clearance: Clearance,
 ): Promise<Verdict> {
   const { tx, order, payment, policy } = scene
   const counted = undecidedUnits(report.final, standing)
-  const came = undecidedUnits(report.final + report.pending, standing)
-  const told = report.isEstimate ? toldByEstimate(payment.toldUnits, came - counted) : came - counted
+  const came = undecidedUnits(report.cameUnits, standing)
+  const rest = undecidedUnits(report.final + report.pending, standing) - counted
+  const told = report.isEstimate ? toldByEstimate(payment.toldUnits, rest) : rest
   const pending = await findOnItsWay(tx, payment, told)
   const seen = counted + pending
   const min = payment.priceUnits ?? minAcceptedUnits(priceUnitsOf(order, payment), policy)
   const moves = movesOrder(scene, report)
-  const decided = report.final + report.pending - came
+  const decided = report.cameUnits - came
   const at = completedAt(report.transfers, min + decided)
   const complete = moves && counted >= min && report.isPart !== true && clearance === 'clear'
   const since = pendingSince(payment, told, scene.now)
@@ -280,7 +288,7 @@ async function applyMoney(scene: ReportCase, said: SeenReport): Promise<Order> {
   if (!ENDED.includes(status)) return moved
   // what the report has just recorded waits for a person too
   const endedAt = (await hasUndecided(tx, payment)) ? nextEndedCheck({ ...payment, checks }, now.getTime()) : null
-  const laterAt = endedAt ?? nextAwaited(after, checks)
+  const laterAt = nextAwaited(after, checks) ?? endedAt
   if (laterAt === null) return giveUp(after)
   await updatePaymentNextCheck(tx, payment, laterAt)
   return moved

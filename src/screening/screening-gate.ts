@@ -5,9 +5,9 @@ import type { RaiseAlarm } from '../mail/operator-alarm.ts'
 import { type Answer, type Place, type ScreeningStatus, type Verdict, worstOf } from './screening.ts'
 import { type FrozenNews, tellBlocked, tellFrozen } from './screening-mails.ts'
 import {
-  existsReason,
   insertAnswer,
   insertScreening,
+  listLatestAnswers,
   listScreeningsOf,
   lockBlock,
   type Release,
@@ -33,6 +33,8 @@ type ProviderBlock = FrozenNews & {
   isWhole: boolean
   /** How much is on its way that is neither frozen nor returned; null: nothing. */
   onItsWay: string | null
+  /** Since when an amount was told that has fallen to 0 again; null: none was, or something is still told. */
+  fellAfter: Date | null
 }
 
 /** The gate that all money passes. It calls no source, so it may be used inside a transaction. */
@@ -45,7 +47,7 @@ export type ScreeningGate = {
   /** A payment provider's own screening holds the money. Only a person ends that. */
   noteProvider(tx: Tx, subject: Subject, report: ProviderBlock): Promise<void>
   /** More is on its way. A person who has to decide about a block of all decides about that, too. */
-  noteRise(tx: Tx, subject: Subject, report: Omit<ProviderBlock, 'isWhole' | 'news'>): Promise<void>
+  noteRise(tx: Tx, subject: Subject, report: Omit<ProviderBlock, 'isWhole' | 'news' | 'fellAfter'>): Promise<void>
   /** Screens again what was found clean too long ago. @returns whether there was any */
   renew(tx: Tx, key: SubjectKey): Promise<boolean>
   /** Whether a person has to decide first, or has decided to return the money of this subject. */
@@ -81,26 +83,27 @@ const isOld = ({ status, purpose, updatedAt }: Screening, now: Date): boolean =>
 /**
  * What a provider's next word makes of its block. All of a payment is more than amounts of it: a person who returned
  * those decides again. Until a person decides, a block of all stays one: an amount that is named after it is a record
- * of its own, and nothing else would hold the rest. What a person returned whole stays so, whatever is repeated; what
- * is on its way after that is other money, and so is what a word is about that was never said before.
+ * of its own, and nothing else would hold the rest. What a person returned whole stays so, whatever is repeated, in
+ * whatever word; what is told after that is other money, also if its provider has called the payment expired since.
  * @returns what it is about then, if that changes, and whether a person must hear of it
  */
 function widen(
-  { status, isWhole: was }: Pick<Screening, 'status' | 'isWhole'>,
-  { isWhole, onItsWay, news, isNewWord }: ProviderBlock & { isNewWord: boolean },
+  { status, isWhole: was, updatedAt }: Pick<Screening, 'status' | 'isWhole' | 'updatedAt'>,
+  { isWhole, onItsWay, fellAfter, news }: ProviderBlock,
 ): { isWhole: boolean | null; tells: boolean } {
   const isReturned = status === 'returned'
   const isNew = news.length > 0
   // what an older node noted counts as all
   if (isWhole) {
-    const isMore = was === false || (isReturned && (onItsWay !== null || isNewWord))
+    const isOther = onItsWay !== null || (fellAfter !== null && fellAfter > updatedAt)
+    const isMore = was === false || (isReturned && isOther)
     return { isWhole: isMore || (was === null && !isReturned) ? true : null, tells: isMore || (isReturned && isNew) }
   }
   return { isWhole: was === null && !isReturned ? false : null, tells: isReturned && isNew }
 }
 
 /** What the block says, and how much a person who returns all of the payment returns. */
-function answerOf({ channel, providerStatus, isWhole, onItsWay }: Omit<ProviderBlock, 'news'>): Answer {
+function answerOf({ channel, providerStatus, isWhole, onItsWay }: Omit<ProviderBlock, 'news' | 'fellAfter'>): Answer {
   const reasons = isWhole && onItsWay !== null ? [providerStatus, `${onItsWay} on its way`] : [providerStatus]
   return { verdict: 'blocked', level: null, reasons, evidence: { channel, providerStatus, isWhole, onItsWay } }
 }
@@ -133,7 +136,7 @@ export function openScreeningGate({ clock, screens, wake, alarm }: GateDeps): Sc
       return worst === 'blocked' ? 'blocked' : worst === 'clean' ? 'clear' : 'waiting'
     },
     async noteProvider(tx, subject, block) {
-      const { channel, providerStatus, isWhole } = block
+      const { channel, isWhole } = block
       const now = new Date(clock())
       const fresh = {
         ...subject,
@@ -147,11 +150,8 @@ export function openScreeningGate({ clock, screens, wake, alarm }: GateDeps): Sc
       } as const
       const isFirst = await insertScreening(tx, fresh)
       const known = isFirst ? undefined : await lockBlock(tx, subject)
-      if (!isFirst && !known) return
-      // a word about all is kept, so that it is no new one after the decision
-      const isNewWord = known !== undefined && isWhole && !(await existsReason(tx, known, providerStatus))
-      const next = known ? widen(known, { ...block, isNewWord }) : { isWhole, tells: true }
-      if (next.isWhole === null && !next.tells && !isNewWord) return
+      const next = known ? widen(known, block) : { isWhole, tells: true }
+      if ((!isFirst && !known) || (next.isWhole === null && !next.tells)) return
       if (known && next.isWhole !== null) await updateBlock(tx, known, next.isWhole, now)
       const row = { ...fresh, id: known?.id ?? fresh.id }
       const answer = answerOf(block)
@@ -166,7 +166,10 @@ export function openScreeningGate({ clock, screens, wake, alarm }: GateDeps): Sc
       // what an older node noted counts as all
       if (known?.status !== 'blocked' || known.isWhole === false) return
       const now = new Date(clock())
-      const answer = answerOf({ ...report, isWhole: true })
+      const told = answerOf({ ...report, isWhole: true })
+      // the word that blocks comes first, also after several rises
+      const [word] = (await listLatestAnswers(tx, known)).find(({ source }) => source === 'provider')?.reasons ?? []
+      const answer = { ...told, reasons: word === undefined ? told.reasons : [word, ...told.reasons] }
       await updateBlock(tx, known, true, now)
       await insertAnswer(tx, known, { id: newId(now.getTime()), source: 'provider', answer, at: now })
       await tellBlocked(alarm, tx, { ...known, isWhole: true }, [{ source: report.channel, answer }])

@@ -222,16 +222,6 @@ export async function wasToldOfHold(q: Queryable, { companyId, id, openedAt, tol
   return known !== undefined
 }
 
-/** Whether any answer gave this reason. */
-export const existsReason = async (
-  q: Queryable,
-  { companyId, id }: Pick<Screening, 'companyId' | 'id'>,
-  reason: string,
-): Promise<boolean> =>
-  (await q.maybe(sql`
-    select from screening_answers where company_id = ${companyId} and screening_id = ${id} and ${reason} = any(reasons)
-    limit 1`)) !== undefined
-
 /** How many wait. */
 export const countHeld = async (q: Queryable): Promise<number> =>
   Number((await q.one<{ total: bigint }>(sql`select count(*) as total from screenings where status = 'held'`)).total)

@@ -18,11 +18,13 @@ const said = ({ order, payment }: ReportCase, providerStatus: string, onItsWay: 
 })
 
 /** @param news what waits beside the payment now and did not before */
-export const noteBlock = (scene: ReportCase, report: PaymentReport, news: readonly UnmatchedMoney[]): Promise<void> =>
-  scene.deps.screening.noteProvider(scene.tx, subjectOf(scene), {
-    ...said(scene, report.providerStatus, scene.payment.pendingUnits),
-    ...{ isWhole: isOfAll(report), news: news.map(nameOf) },
+export function noteBlock(scene: ReportCase, report: PaymentReport, news: readonly UnmatchedMoney[]): Promise<void> {
+  const { pendingUnits, toldUnits, pendingAt } = scene.payment
+  return scene.deps.screening.noteProvider(scene.tx, subjectOf(scene), {
+    ...said(scene, report.providerStatus, pendingUnits),
+    ...{ isWhole: isOfAll(report), news: news.map(nameOf), fellAfter: toldUnits === 0n ? pendingAt : null },
   })
+}
 
 /** More is on its way than before this report: a person who decides about a block of all must know of it. */
 export const noteRise = (scene: ReportCase, providerStatus: string, onItsWay: bigint): Promise<void> =>

@@ -100,19 +100,26 @@ export function dollarsOf(sums: readonly Pick<UnmatchedMoney, 'asset' | 'units'>
   return values.length < sums.length ? undefined : values.reduce((total, value) => total + value, 0n)
 }
 
-/**
- * The report without money that is recorded beside the payment, and so was never booked: what a person decided about
- * never counts, and what is recorded is not on its way any more.
- */
-export function withoutRecorded(report: SeenReport, records: readonly Mispayment[]): SeenReport {
+/** A report without money that is recorded beside its payment, and so was never booked. */
+export type RestReport = SeenReport & {
+  /** With what is recorded for a person who has not decided: its provider may still count that for the order. */
+  cameUnits: bigint
+}
+
+/** What a person decided about never counts, and what is recorded is not on its way any more. */
+export function withoutRecorded(report: SeenReport, records: readonly Mispayment[]): RestReport {
   const beside = (references: readonly string[] = []): Mispayment[] =>
     records.filter((one) => one.kind === 'wrong_token' && references.some((reference) => isUnder(one, reference)))
+  const pendingWithout = (sums: readonly Mispayment[]): bigint =>
+    undecidedUnits(report.pending, { decided: dollarsOf(sums) ?? report.pending })
   const decided = dollarsOf(beside(report.nowCounted).filter(isDecided))
-  const recorded = dollarsOf(beside(report.alreadyRecorded).filter((one) => one.status === 'open' || isDecided(one)))
+  const recorded = beside(report.alreadyRecorded)
+  const final = undecidedUnits(report.final, { decided: decided ?? 0n })
   return {
     ...report,
-    final: undecidedUnits(report.final, { decided: decided ?? 0n }),
-    pending: undecidedUnits(report.pending, { decided: recorded ?? report.pending }),
+    final,
+    pending: pendingWithout(recorded.filter((one) => one.status === 'open' || isDecided(one))),
+    cameUnits: final + pendingWithout(recorded.filter(isDecided)),
     // a person must see how much is left
     ...(decided === undefined ? { isPart: true } : {}),
   }
