@@ -297,7 +297,7 @@ export async function watch(deps: PayoutDeps, payout: Payout, view: ChainView): 
 
 /**
  * One of its transactions is in a block and did not pay it. It is signed again with another account nonce, once the
- * nodes agree; what the token refuses is counted anew from here on. Null: none of them failed.
+ * nodes agree; the count of what the token refused starts again. Null: none of them failed.
  */
 async function findFailure(
   deps: PayoutDeps,
