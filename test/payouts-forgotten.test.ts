@@ -12,7 +12,7 @@ import { isAuthorizationCancelled } from '../src/chain/payout/state/left-queries
 import { insertPayingToken, insertPayingWallet } from '../src/chain/payout/wallet-queries.ts'
 import { sql } from '../src/db/db.ts'
 import { type PayoutWorld, request, startPayoutWorld } from './harness/payout-world.ts'
-import { restore } from './harness/restored.ts'
+import { forgetPayout, restore } from './harness/restored.ts'
 
 /* What left before a restore, on nodes that have forgotten it since: most keep no old receipts and logs. */
 
@@ -37,11 +37,6 @@ const pruned = (): Rpc => ({
       : world.rpc.batch<Result>(calls),
 })
 
-const forget = async ({ id }: PayoutRequest) => {
-  await world.db.run(sql`delete from chain_payout_transactions where payout_id = ${id}`)
-  await world.db.run(sql`delete from chain_payouts where id = ${id}`)
-}
-
 /** It left after the backup, and was dropped here after the restore; its transaction was named for the next one. */
 async function nameDropped() {
   const { open, refundSigner } = await world.openWallet(90_000_000n)
@@ -52,7 +47,7 @@ async function nameDropped() {
   await world.chain.mine(20)
   const { txHash } = await open().send(dropped)
   assert.ok(txHash)
-  await forget(dropped)
+  await forgetPayout(world.db, dropped)
   assert.equal(await world.withdraw(dropped), true)
   const named = { ...request(10_000_000n), to: dropped.to }
   const chain = { db: world.db, clock: Date.now, rpc: world.rpc, agree: agreeAlone(world.rpc), network: network() }
@@ -107,7 +102,7 @@ for (const isOld of [false, true])
     await other.open({ validSeconds: 3600 }).send(dropped)
     await world.chain.mine(20)
     assert.equal((await other.open().send(dropped)).outcome, 'settled')
-    await forget(dropped)
+    await forgetPayout(world.db, dropped)
     // as it was: dropped here before anything was signed
     await world.db.run(sql`
       update chain_payouts set id = ${dropped.id}, authorization_nonce = ${nonceOf(dropped.id)} where id = ${setAside}`)
@@ -122,7 +117,7 @@ test('a number whose authorization was cancelled, finally, holds up nothing on n
   const asked = request(10_000_000n)
   await open({ validSeconds: 3600 }).send(asked)
   await world.chain.mine(20)
-  await forget(asked)
+  await forgetPayout(world.db, asked)
   const waits = () => nextWaits([asked], open())
   assert.match((await waits()) ?? '', /the node does not find its transaction/)
   // to a node, cancelled and used are the same, as long as it does not find the transaction

@@ -12,7 +12,7 @@ import { insertPayingWallet } from '../src/chain/payout/wallet-queries.ts'
 import { sql } from '../src/db/db.ts'
 import { DAY } from '../src/kernel/clock.ts'
 import { GWEI, type PayoutWorld, request, startPayoutWorld, VALID_SECONDS } from './harness/payout-world.ts'
-import { restore, restoreNow } from './harness/restored.ts'
+import { forgetPayout, restore, restoreNow } from './harness/restored.ts'
 
 /* What left before a restore and is named, or not found, while its block is not final or is undone. */
 
@@ -73,11 +73,6 @@ const rowOf = ({ id }: PayoutRequest) =>
     sql`select status, tx_hash, used_at from chain_payouts where id = ${id}`,
   )
 
-const forget = async ({ id }: PayoutRequest) => {
-  await world.db.run(sql`delete from chain_payout_transactions where payout_id = ${id}`)
-  await world.db.run(sql`delete from chain_payouts where id = ${id}`)
-}
-
 /** Signed in an earlier database and in a block, which the restored one knows nothing about. */
 async function leaveUnfinal(t: TestContext) {
   const { open, refundSigner } = await world.openWallet(30_000_000n)
@@ -87,7 +82,7 @@ async function leaveUnfinal(t: TestContext) {
     sql`select raw, tx_hash as hash from chain_payout_transactions where payout_id = ${asked.id}`,
   )
   await world.chain.mine()
-  await forget(asked)
+  await forgetPayout(world.db, asked)
   await insertPayingWallet(world.db, world.chain.chainId, refundSigner.address)
   const back = await restoreNow(world.db)
   t.after(back)
@@ -195,7 +190,7 @@ test('what the node does not find is waited for only until nothing can be in a p
   const asked = request()
   await open().send(asked)
   await world.chain.mine(1100)
-  await forget(asked)
+  await forgetPayout(world.db, asked)
   await insertPayingWallet(world.db, world.chain.chainId, refundSigner.address)
   const back = await restoreNow(world.db)
   assert.match((await holdOf(asked, shortLogs())) ?? '', /the node does not find\. Look .* up in an explorer, and name/)
@@ -236,7 +231,7 @@ test('a refund that has left exactly as asked is not rejected because a node ref
   await open({ validSeconds: 3600 }).send(asked)
   await world.chain.mine(20)
   assert.equal((await open().send(asked)).outcome, 'settled')
-  await forget(asked)
+  await forgetPayout(world.db, asked)
   const late = () => Date.now() + 3 * DAY
   assert.match((await holdOf(asked, world.rpc, late)) ?? '', /has paid exactly this/)
   await assert.rejects(holdOf(asked, busy(), late), { code: 'CHANNEL_UNAVAILABLE', message: /Try again in a moment/ })
@@ -300,7 +295,7 @@ async function loseSigned(payouts: Payouts, asked: PayoutRequest) {
   const { raw } = await world.db.one<{ raw: string }>(
     sql`select raw from chain_payout_transactions where payout_id = ${asked.id}`,
   )
-  await forget(asked)
+  await forgetPayout(world.db, asked)
   await world.chain.call('anvil_dropAllTransactions')
   return raw
 }

@@ -2,17 +2,15 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { toEventSelector } from 'viem/utils'
 import type { Hex } from '../src/chain/endpoints/rpc.ts'
-import type { PayoutRequest } from '../src/chain/payout/payout.ts'
 import { nonceOf } from '../src/chain/payout/payout-deps.ts'
 import { findRestoreHold } from '../src/chain/payout/state/after-restore.ts'
 import { checkUsed } from '../src/chain/payout/transfer-check.ts'
 import { insertPayingWallet } from '../src/chain/payout/wallet-queries.ts'
 import { ChainDoubt } from '../src/chain/transfer-logs.ts'
-import { sql } from '../src/db/db.ts'
 import { DAY } from '../src/kernel/clock.ts'
 import { withNodes } from './harness/payout-nodes.ts'
 import { type PayoutWorld, request, startPayoutWorld } from './harness/payout-world.ts'
-import { restore } from './harness/restored.ts'
+import { forgetPayout, restore } from './harness/restored.ts'
 import type { RpcProxy } from './harness/rpc-proxy.ts'
 
 /* Two nodes, of which one keeps no old receipts and logs, and what left before a restore. */
@@ -23,11 +21,6 @@ before(async () => {
   await restore(world.db)
 })
 after(() => world?.stop())
-
-const forget = async ({ id }: PayoutRequest) => {
-  await world.db.run(sql`delete from chain_payout_transactions where payout_id = ${id}`)
-  await world.db.run(sql`delete from chain_payouts where id = ${id}`)
-}
 
 function prune(node: RpcProxy | undefined): void {
   assert.ok(node)
@@ -43,7 +36,7 @@ async function leave(units: bigint) {
   await world.chain.mine(20)
   const { outcome, txHash } = await open().send(left)
   assert.equal(outcome, 'settled')
-  await forget(left)
+  await forgetPayout(world.db, left)
   return { left, txHash: txHash ?? '', payouts: { address: refundSigner.address } }
 }
 

@@ -21,6 +21,12 @@ import { openShop, type Shop } from './shop.ts'
 /** So long ago that nothing signed before waits in a pool, and shortly enough that what is made now is asked about. */
 const POOLS_ARE_EMPTY_MS = 95 * MINUTE
 
+/** A restored database knows nothing of what was signed after its backup. */
+export async function forgetPayout(db: Db, { id }: Pick<PayoutRequest, 'id'>): Promise<void> {
+  await db.run(sql`delete from chain_payout_transactions where payout_id = ${id}`)
+  await db.run(sql`delete from chain_payouts where id = ${id}`)
+}
+
 /** The database is a restored one, and `reconcile` has run. */
 export async function restore(db: Db): Promise<void> {
   await db.run(sql`insert into installation (mode, key_mark) values ('sandbox', 'x')`)
