@@ -2,12 +2,11 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
 import { paidReport } from '../src/channels/channel.ts'
-import { reportOf } from '../src/channels/gatepay/status-map.ts'
 import { raw, sql } from '../src/db/db.ts'
 import { DAY, MINUTE } from '../src/kernel/clock.ts'
 import { acceptOrder } from '../src/payments/accept/accept-order.ts'
 import { applyReport } from '../src/payments/payment-report.ts'
-import { findBlock, openBlockedIn, PART } from './harness/attempts.ts'
+import { findBlock, gateTells, openBlockedIn, PART } from './harness/attempts.ts'
 import { DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
 import { randomBelow } from './harness/random.ts'
 
@@ -84,21 +83,13 @@ test('what comes after a person looked at a block of all is no part of what he r
   }
 })
 
-/** Gate's own answer: so many coins at the order's address are credited, and so many are not confirmed yet. */
-const gateOf = (word: string, providerReference: string, done_amount: string, ...coins: string[]) => {
-  const data = {
-    ...{ currency: 'USDC', orderAmount: '54', pay_currency: 'USDC', pay_amount: '54' },
-    transaction_info: { done_amount, confirming_list: coins.map((amount) => ({ amount })) },
-  }
-  return reportOf(word, data, { providerReference, closedStatuses: [] })
-}
 const gate = (word: string, providerReference: string, ...coins: string[]) =>
-  gateOf(word, providerReference, '0', ...coins)
+  gateTells(word, providerReference, '0', ...coins)
 
 test('an order whose price Gate processes waits, also after Gate called it expired, until a person decides', async () => {
   for (const isDecided of [false, true]) {
     const { apply, context, find, ignoreAll, openOf, order, reference } = await openBlockedIn(world, false)
-    const say = async (word: string) => (await apply(gateOf(word, reference, '54')))?.status
+    const say = async (word: string) => (await apply(gateTells(word, reference, '54')))?.status
     await apply(gate('PROCESS', reference, '54'))
     assert.equal(await say('EXPIRED'), 'AWAITING')
     assert.equal((await openOf()).length, 1)
@@ -173,7 +164,7 @@ test('a block of all in whatever word repeats what a person returned, unless mor
     const { apply, giveBack, isFree, key, mails, pending, reference, requote, says, status } =
       await openBlockedIn(world)
     await says('PAY_BLOCK')
-    if (ends === 'PAID') await apply(gateOf('PAID', reference, '54'))
+    if (ends === 'PAID') await apply(gateTells('PAID', reference, '54'))
     await giveBack()
     for (const _ of [1, 2]) if (ends === 'EXPIRED') await says(ends)
     world.clock.nowMs += 60 * MINUTE

@@ -118,7 +118,7 @@ export type SeenReport = {
   unmatched: UnmatchedMoney[]
   /**
    * References of unmatched money that is part of `final` now: its open records are resolved, and what a person decided
-   * about does not count.
+   * about does not count. What of that is more than `final` is part of `unmatched`, in USDC: it is above the price.
    */
   nowCounted?: readonly string[]
   /**

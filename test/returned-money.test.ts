@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { openBlockedIn } from './harness/attempts.ts'
+import { type ModelWorld, startModelWorld } from './harness/model-world.ts'
+
+/* Money that a person returned or decided about, and what its provider says of it after that. */
+
+let world: ModelWorld
+before(async () => {
+  world = await startModelWorld({ async closePayment() {} })
+})
+after(() => world?.stop())
+
+test('late money above the price that a person ignored is not recorded again as too much; what comes after it is', async () => {
+  for (const [late, paid, ...records] of [
+    ['84', '84'],
+    ['84', '94', 'wrong_token 10000000'],
+    ['54', '84', 'wrong_token 30000000'],
+    ['30', '54', 'under 24000000'],
+    ['30', '84', 'under 24000000', 'wrong_token 30000000'],
+  ] as const) {
+    const { gate, ignoreAll, openOf } = await openBlockedIn(world, false)
+    await gate('EXPIRED', late)
+    await ignoreAll()
+    for (const _ of [1, 2]) assert.equal(await gate('PAID', paid), 'AWAITING')
+    const open = (await openOf()).map((record) => record.replace(/ USDC open .*/, ''))
+    assert.deepEqual(open.toSorted(), records, `${late} ${paid}`)
+  }
+})
