@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { openBlockedIn } from './harness/attempts.ts'
+import { openBlockedIn, PART } from './harness/attempts.ts'
 import { type ModelWorld, startModelWorld } from './harness/model-world.ts'
 
 /* Money that a person returned or decided about, and what its provider says of it after that. */
@@ -25,5 +25,27 @@ test('late money above the price that a person ignored is not recorded again as 
     for (const _ of [1, 2]) assert.equal(await gate('PAID', paid), 'AWAITING')
     const open = (await openOf()).map((record) => record.replace(/ USDC open .*/, ''))
     assert.deepEqual(open.toSorted(), records, `${late} ${paid}`)
+  }
+})
+
+test('a word of Gate without an amount tells nothing of what is recorded to be on its way, decided about or not', async () => {
+  const WAITS = 'WAITING_CHAIN_CONFIRMATION'
+  for (const [isDecided, late, status, units] of [
+    [true, '30', 'AWAITING', 24n],
+    [true, '54', 'AWAITING', 0n],
+    [false, '30', WAITS, 24n],
+    [false, '54', WAITS, 0n],
+  ] as const) {
+    const { gate, ignoreAll, lastMail, pending, says } = await openBlockedIn(world, false)
+    await gate('EXPIRED', late)
+    if (isDecided) await ignoreAll()
+    for (const word of ['PROCESS', 'PAY_EXPIRED_IN_PROCESS']) {
+      if (late === '30') assert.equal(await gate('EXPIRED', late, '24'), status)
+      assert.equal(await gate(word), status, `${isDecided} ${late}`)
+      assert.equal(await pending(), units * PART)
+    }
+    await says('PAY_BLOCK')
+    const told = units > 0n ? ', 24.000000 USDC on its way' : ''
+    assert.equal(lastMail()?.paragraphs[1], `binance: PAY_BLOCK${told}.`)
   }
 })

@@ -126,7 +126,7 @@ export type SeenReport = {
    * waits for it all the same until a person decides.
    */
   alreadyRecorded?: readonly string[]
-  /** `pending` is the price: it stands in for an amount that the provider does not name. */
+  /** `pending` is the price: it stands in for an amount that the provider does not name, recorded money included. */
   isEstimate?: true
   /** The provider says that more is missing: this never completes a payment, however little is missing. */
   isPart?: true

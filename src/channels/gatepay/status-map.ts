@@ -122,11 +122,13 @@ function confirmingReport(
   data: unknown,
   { price, providerReference }: { price: bigint; providerReference: string },
 ): PaymentReport {
-  const told = (pending: bigint) => paidReport(providerReference, { final: 0n, pending, providerStatus: word })
   const share = shareOf(data, price, credited(data) + confirming(data)) ?? 0n
-  return share < LEAST_UNITS
-    ? { ...told(price), isEstimate: true }
-    : { ...told(share), alreadyRecorded: [lateReference(providerReference)] }
+  const isEstimate = share < LEAST_UNITS
+  return {
+    ...paidReport(providerReference, { final: 0n, pending: isEstimate ? price : share, providerStatus: word }),
+    ...(isEstimate ? { isEstimate } : {}),
+    alreadyRecorded: [lateReference(providerReference)],
+  }
 }
 
 /** An order that is not paid: it waits, its money is on the way, or it has ended with what was credited. */
