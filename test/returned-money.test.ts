@@ -49,3 +49,20 @@ test('a word of Gate without an amount tells nothing of what is recorded to be o
     assert.equal(lastMail()?.paragraphs[1], `binance: PAY_BLOCK${told}.`)
   }
 })
+
+test('a word of Gate without an amount adds nothing to an amount that counts as paid, and the rest to one that does not', async () => {
+  for (const [part, rest] of [
+    ['53.73', 0n],
+    ['53.729999', 270_001n],
+  ] as const) {
+    const { gate, giveBack, isFree, mails, pending, says, status } = await openBlockedIn(world, false)
+    await gate('PROCESS', '0', part)
+    await says('PAY_BLOCK')
+    await giveBack()
+    for (const _ of [1, 2]) await gate('PAY_EXPIRED_IN_PROCESS')
+    assert.equal(await pending(), rest, part)
+    for (const word of ['EXPIRED', 'PAY_BLOCK', 'TRANSFERRED_ADDRESS_BLOCK']) await says(word)
+    assert.deepEqual([await status(), mails()], rest > 0n ? ['blocked', 2] : ['returned', 1], part)
+    if (rest === 0n) await isFree()
+  }
+})

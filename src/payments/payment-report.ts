@@ -245,10 +245,12 @@ async function judge(
   const counted = undecidedUnits(report.final, standing)
   const came = undecidedUnits(report.cameUnits, standing)
   const rest = undecidedUnits(report.final + report.pending, standing) - counted
-  const told = report.isEstimate ? toldByEstimate(payment.toldUnits, rest) : rest
+  const price = priceUnitsOf(order, payment)
+  const least = minAcceptedUnits(price, policy)
+  const told = report.isEstimate ? toldByEstimate(payment.toldUnits, { price: rest, tolerance: price - least }) : rest
   const pending = await findOnItsWay(tx, payment, told)
   const seen = counted + pending
-  const min = payment.priceUnits ?? minAcceptedUnits(priceUnitsOf(order, payment), policy)
+  const min = payment.priceUnits ?? least
   const moves = movesOrder(scene, report)
   const decided = report.cameUnits - came
   const at = completedAt(report.transfers, min + decided)
