@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { acceptOrder } from '../src/payments/accept/accept-order.ts'
 import { openBlockedIn, PART } from './harness/attempts.ts'
 import { type ModelWorld, startModelWorld } from './harness/model-world.ts'
 
@@ -65,4 +66,12 @@ test('a word of Gate without an amount adds nothing to an amount that counts as 
     assert.deepEqual([await status(), mails()], rest > 0n ? ['blocked', 2] : ['returned', 1], part)
     if (rest === 0n) await isFree()
   }
+})
+
+test('dust on its way beside a record of the whole price moves no order, and another way to pay may be chosen', async () => {
+  const { context, gate, openOf, order } = await openBlockedIn(world, false)
+  for (const dust of [[], ['0.000001'], ['0.009999']]) assert.equal(await gate('EXPIRED', '54', ...dust), 'AWAITING')
+  assert.equal((await openOf()).length, 1)
+  const body = { paymentChannel: 'binance' }
+  assert.equal((await acceptOrder(world.payments, { context, code: order.code, body }))?.status, 'AWAITING')
 })

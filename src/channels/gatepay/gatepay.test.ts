@@ -341,8 +341,8 @@ test('dust that is still confirming does not keep an ended order open, unless it
   }
   assert.deepEqual([told('0', '0.009999').outcome, told('0', '0.009999').unmatched], ['expired', []])
   assert.deepEqual([told('2', '0.001').outcome, told('2', '0.001').unmatched[0]?.units], ['expired', 2_000_000n])
-  assert.equal(told('0', '0.01').outcome, 'seen')
-  assert.equal(told('12.335', '0.005').outcome, 'seen')
+  assert.deepEqual([told('0', '0.01').outcome, told('12.335', '0.005').outcome], ['seen', 'seen'])
+  assert.deepEqual([told('12.34', '0.001').outcome, told('12.34', '0.01').outcome], ['expired', 'seen'])
 })
 
 test('digits after the eighteenth are cut, and an amount that cannot be read is unknown, never 0', () => {
