@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { sql } from '../src/db/db.ts'
+import { MINUTE } from '../src/kernel/clock.ts'
 import { acceptOrder } from '../src/payments/accept/accept-order.ts'
 import { openBlockedIn, PART } from './harness/attempts.ts'
 import { type ModelWorld, startModelWorld } from './harness/model-world.ts'
@@ -74,4 +76,92 @@ test('dust on its way beside a record of the whole price moves no order, and ano
   assert.equal((await openOf()).length, 1)
   const body = { paymentChannel: 'binance' }
   assert.equal((await acceptOrder(world.payments, { context, code: order.code, body }))?.status, 'AWAITING')
+})
+
+test('a block that was returned is repeated once what came after it was received or recorded, and is none of that', async () => {
+  for (const isRecorded of [true, false]) {
+    const { gate, giveBack, ignoreAll, isFree, mails, recordsOf, says, status } = await openBlockedIn(world)
+    await says('PAY_BLOCK')
+    await giveBack()
+    await says('EXPIRED')
+    if (isRecorded) {
+      await gate('EXPIRED', '0', '20')
+      await gate('EXPIRED', '20')
+      await says('PAY_BLOCK')
+    } else {
+      await gate('PROCESS', '0', '54')
+      await gate('PAID', '54')
+    }
+    for (const word of ['PAY_BLOCK', 'TRANSFERRED_ADDRESS_BLOCK']) await says(word)
+    assert.deepEqual([await status(), mails()], ['returned', 1])
+    await ignoreAll()
+    for (const word of ['PAY_BLOCK', 'TRANSFERRED_ADDRESS_BLOCK']) await says(word)
+    assert.deepEqual([await status(), mails(), (await recordsOf()).length], ['returned', 1, 1])
+    if (isRecorded) await isFree()
+  }
+})
+
+test('what is left of later money, once a part of it was recorded, may be what a block is about, however late it is said', async () => {
+  for (const [credited, isRest] of [
+    ['20', true],
+    ['54', false],
+    ['60', false],
+  ] as const) {
+    const { gate, giveBack, mails, says, status } = await openBlockedIn(world)
+    for (const said of ['PAY_BLOCK', 'EXPIRED']) await says(said)
+    await giveBack()
+    await gate('PROCESS', '0', '54')
+    for (const _ of [1, 2]) await says('EXPIRED')
+    await gate('EXPIRED', credited)
+    await says('PAY_BLOCK')
+    assert.deepEqual([await status(), mails()], isRest ? ['blocked', 2] : ['returned', 1], credited)
+    if (!isRest) continue
+    await giveBack()
+    for (const said of ['PAY_BLOCK', 'EXPIRED', 'PAY_BLOCK']) await says(said)
+    assert.deepEqual([await status(), mails()], ['returned', 2])
+  }
+})
+
+test('an amount that changes and ends, without anything on its way, is nothing that a block is about', async () => {
+  const { gate, giveBack, isFree, mails, says, status } = await openBlockedIn(world)
+  await says('PAY_BLOCK')
+  await giveBack()
+  for (const told of ['30', '20']) await gate('EXPIRED', '0', told)
+  for (const said of ['EXPIRED', 'PAY_BLOCK']) await says(said)
+  assert.deepEqual([await status(), mails()], ['returned', 1])
+  await isFree()
+})
+
+test('whichever node a person decided on, what was on its way after that, and what was not, is told by no clock', async () => {
+  for (const aheadMs of [10 * MINUTE, -10 * MINUTE]) {
+    const { gate, giveBack, mails, says, status } = await openBlockedIn(world)
+    await says('PAY_BLOCK')
+    for (const [isMore, expected] of [
+      [false, ['returned', 1]],
+      [true, ['blocked', 2]],
+    ] as const) {
+      world.clock.nowMs += aheadMs
+      if (!isMore) await giveBack()
+      world.clock.nowMs -= aheadMs
+      if (isMore) await gate('PROCESS', '0', '20')
+      for (const said of ['EXPIRED', 'PAY_BLOCK']) await says(said)
+      assert.deepEqual([await status(), mails()], expected, `${aheadMs}`)
+    }
+  }
+})
+
+test('of a block that an older node noted and returned, only what is still on its way is other money', async () => {
+  const { gate, giveBack, isFree, key, mails, says, status } = await openBlockedIn(world)
+  const forget = () => world.host.db.run(sql`update payments set known_units = null where id = ${key.id}`)
+  await says('PAY_BLOCK')
+  await giveBack()
+  await forget()
+  for (const said of ['PAY_BLOCK', 'EXPIRED', 'PAY_BLOCK']) await says(said)
+  assert.deepEqual([await status(), mails()], ['returned', 1])
+  await gate('PROCESS', '0', '20')
+  await forget()
+  await says('PAY_BLOCK')
+  assert.deepEqual([await status(), mails()], ['blocked', 2])
+  await giveBack()
+  await isFree()
 })

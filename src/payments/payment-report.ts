@@ -35,7 +35,7 @@ import {
   undecidedUnits,
   withoutRecorded,
 } from './mispayments/standing.ts'
-import { findOnItsWay, updateTold } from './mispayments/way-queries.ts'
+import { findOnItsWay, noteKnown, updateTold } from './mispayments/way-queries.ts'
 import {
   findPaymentPolicy,
   type Payment,
@@ -285,6 +285,7 @@ async function applyMoney(scene: ReportCase, said: SeenReport): Promise<Order> {
     await noteRise(scene, providerStatus, seen - final)
   const moved = await moveOrder(scene, verdict)
   await recordMoney({ ...scene, standing, payment: { ...payment, receivedUnits } }, report, moved, verdict)
+  if (clearance === 'blocked') await noteKnown(tx, payment)
   const after = { ...scene, order: moved, payment: { ...payment, pendingAt: pendingSince(payment, told, now) } }
   if (nextCheckAt !== null) return verdict.isStale ? giveUp(after) : moved
   if (!ENDED.includes(status)) return moved

@@ -2,6 +2,7 @@ import type { PaymentReport, UnmatchedMoney } from '../../channels/channel.ts'
 import { amountText } from '../../channels/usdc-text.ts'
 import { formatMoney } from '../../kernel/money.ts'
 import { type ReportCase, subjectOf } from '../report-case.ts'
+import { hasOther } from './way-queries.ts'
 
 /* What the provider of a payment blocks by its own screening, as the screening hears of it. */
 
@@ -18,11 +19,15 @@ const said = ({ order, payment }: ReportCase, providerStatus: string, onItsWay: 
 })
 
 /** @param news what waits beside the payment now and did not before */
-export function noteBlock(scene: ReportCase, report: PaymentReport, news: readonly UnmatchedMoney[]): Promise<void> {
-  const { pendingUnits, toldUnits, pendingAt } = scene.payment
-  return scene.deps.screening.noteProvider(scene.tx, subjectOf(scene), {
-    ...said(scene, report.providerStatus, pendingUnits),
-    ...{ isWhole: isOfAll(report), news: news.map(nameOf), fellAfter: toldUnits === 0n ? pendingAt : null },
+export async function noteBlock(
+  scene: ReportCase,
+  report: PaymentReport,
+  news: readonly UnmatchedMoney[],
+): Promise<void> {
+  const { tx, payment } = scene
+  await scene.deps.screening.noteProvider(tx, subjectOf(scene), {
+    ...said(scene, report.providerStatus, payment.pendingUnits),
+    ...{ isWhole: isOfAll(report), news: news.map(nameOf), isOther: await hasOther(tx, payment) },
   })
 }
 
