@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
 import { MINUTE } from '../src/kernel/clock.ts'
 import { acceptOrder } from '../src/payments/accept/accept-order.ts'
-import { openBlockedIn, PART } from './harness/attempts.ts'
+import { findBlock, openBlockedIn, PART } from './harness/attempts.ts'
 import { type ModelWorld, startModelWorld } from './harness/model-world.ts'
 
 /* Money that a person returned or decided about, and what its provider says of it after that. */
@@ -164,4 +164,27 @@ test('of a block that an older node noted and returned, only what is still on it
   assert.deepEqual([await status(), mails()], ['blocked', 2])
   await giveBack()
   await isFree()
+})
+
+test('a part and no amount that are told in turns tell a person once of what is more, and let a decision about that stand', async () => {
+  const { gate, giveBack, key, lastMail, mails, pending, says } = await openBlockedIn(world, false)
+  await gate('PENDING', '0', '30')
+  await says('PAY_BLOCK')
+  await gate('PROCESS')
+  const { updatedAt } = await findBlock(world, key.id)
+  for (const _ of [1, 2, 3]) {
+    await gate('PENDING', '0', '30')
+    await says('TRANSFERRED_ADDRESS_BLOCK')
+    await gate('PROCESS')
+  }
+  assert.equal(mails(), 2)
+  assert.equal(lastMail()?.paragraphs[1], 'binance: PAY_BLOCK, PROCESS, 54.000000 USDC on its way.')
+  // credited, and as much again
+  await gate('EXPIRED', '54')
+  await gate('PENDING', '54', '20')
+  assert.equal(lastMail()?.paragraphs[1], 'binance: PAY_BLOCK, PENDING, money arrives, 20.000000 USDC on its way.')
+  await assert.rejects(giveBack({ updatedAt: updatedAt.toISOString() }), /has changed. Read it again/)
+  await gate('PENDING', '54', '10')
+  await giveBack({ updatedAt: (await findBlock(world, key.id)).updatedAt.toISOString() })
+  assert.deepEqual([await pending(), mails()], [0n, 3])
 })

@@ -378,9 +378,15 @@ test('random: what is on its way is what was told less what is frozen of it, or 
     /** What a person reads of a block of all, and whether more came since. */
     let shown: { updatedAt: string; rose: boolean } | undefined
     const log: string[] = []
+    /** What was on its way or frozen at one time, since the block was told or returned. */
+    let most = 0n
+    let isReturned = false
+    const recorded = () => sums.reduce((sum, { units }) => sum + units, 0n)
+    const known = () => clean + recorded()
     const add = (units: bigint) => {
       clean += units
-      if (shown) shown.rose = true
+      if (shown && known() > most) shown.rose = true
+      if (known() > most) most = known()
     }
     const put = (index: number) => {
       const { units, asset } = sums[index] ?? { units: 0n, asset: 'USDC' }
@@ -425,6 +431,9 @@ test('random: what is on its way is what was told less what is frozen of it, or 
       look: async () => {
         await says('PAY_BLOCK')
         const { status: now, updatedAt } = await findBlock(world, key.id)
+        if (isReturned) assert.equal(now, most > recorded() ? 'blocked' : 'returned', log.join(', '))
+        if (now === 'blocked' && !shown) most = known()
+        isReturned = now === 'returned'
         shown = now === 'blocked' ? { updatedAt: updatedAt.toISOString(), rose: false } : undefined
       },
       giveBack: async () => {
@@ -434,8 +443,10 @@ test('random: what is on its way is what was told less what is frozen of it, or 
         shown = undefined
         if (rose) return assert.rejects(giveBack({ updatedAt }), /has changed/)
         await giveBack({ updatedAt })
+        isReturned = true
         frozen += clean
         clean = 0n
+        most = known()
       },
       tell,
     }

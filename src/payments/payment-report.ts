@@ -281,11 +281,10 @@ async function applyMoney(scene: ReportCase, said: SeenReport): Promise<Order> {
   const { providerStatus } = report
   const change = { status, receivedUnits, toldUnits: told, providerStatus, nextCheckAt, checks }
   await updatePayment(tx, payment, change, now)
-  if (clearance === 'blocked' && seen - final > payment.pendingUnits)
-    await noteRise(scene, providerStatus, seen - final)
   const moved = await moveOrder(scene, verdict)
   await recordMoney({ ...scene, standing, payment: { ...payment, receivedUnits } }, report, moved, verdict)
-  if (clearance === 'blocked') await noteKnown(tx, payment)
+  const isMore = clearance === 'blocked' && (await noteKnown(tx, payment))
+  if (isMore && seen - final > payment.pendingUnits) await noteRise(scene, providerStatus, seen - final)
   const after = { ...scene, order: moved, payment: { ...payment, pendingAt: pendingSince(payment, told, now) } }
   if (nextCheckAt !== null) return verdict.isStale ? giveUp(after) : moved
   if (!ENDED.includes(status)) return moved

@@ -44,8 +44,11 @@ export type ScreeningGate = {
    * commit.
    */
   look(tx: Tx, subject: Subject, places: readonly Place[]): Promise<Standing>
-  /** A payment provider's own screening holds the money. Only a person ends that. */
-  noteProvider(tx: Tx, subject: Subject, report: ProviderBlock): Promise<void>
+  /**
+   * A payment provider's own screening holds the money. Only a person ends that.
+   * @returns whether a person is told what it blocks, and how much is on its way
+   */
+  noteProvider(tx: Tx, subject: Subject, report: ProviderBlock): Promise<boolean>
   /** More is on its way. A person who has to decide about a block of all decides about that, too. */
   noteRise(tx: Tx, subject: Subject, report: Omit<ProviderBlock, 'isWhole' | 'news' | 'isOther'>): Promise<void>
   /** Screens again what was found clean too long ago. @returns whether there was any */
@@ -159,9 +162,9 @@ export function openScreeningGate({ clock, screens, wake, alarm }: GateDeps): Sc
       } as const
       const isFirst = await insertScreening(tx, fresh)
       const known = isFirst ? undefined : await lockBlock(tx, subject)
-      if (!isFirst && !known) return
+      if (!isFirst && !known) return false
       const step = known && stepOf(known, block)
-      if (step === 'none') return
+      if (step === 'none') return false
       if (known && step === 'blocksAll') await updateBlock(tx, known, true, now)
       const row = { ...fresh, id: known?.id ?? fresh.id }
       const answer = answerOf(block)
@@ -169,6 +172,7 @@ export function openScreeningGate({ clock, screens, wake, alarm }: GateDeps): Sc
       // a further record of what was returned is decided about by itself
       if (step === 'tells') await tellFrozen(alarm, tx, row, block)
       else await tellBlocked(alarm, tx, row, [{ source: channel, answer }])
+      return step !== 'tells'
     },
     async noteRise(tx, subject, report) {
       const known = await lockBlock(tx, subject)

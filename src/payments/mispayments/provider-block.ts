@@ -2,7 +2,7 @@ import type { PaymentReport, UnmatchedMoney } from '../../channels/channel.ts'
 import { amountText } from '../../channels/usdc-text.ts'
 import { formatMoney } from '../../kernel/money.ts'
 import { type ReportCase, subjectOf } from '../report-case.ts'
-import { hasOther } from './way-queries.ts'
+import { hasOther, resetKnown } from './way-queries.ts'
 
 /* What the provider of a payment blocks by its own screening, as the screening hears of it. */
 
@@ -25,12 +25,13 @@ export async function noteBlock(
   news: readonly UnmatchedMoney[],
 ): Promise<void> {
   const { tx, payment } = scene
-  await scene.deps.screening.noteProvider(tx, subjectOf(scene), {
+  const isTold = await scene.deps.screening.noteProvider(tx, subjectOf(scene), {
     ...said(scene, report.providerStatus, payment.pendingUnits),
     ...{ isWhole: isOfAll(report), news: news.map(nameOf), isOther: await hasOther(tx, payment) },
   })
+  if (isTold) await resetKnown(tx, payment)
 }
 
-/** More is on its way than before this report: a person who decides about a block of all must know of it. */
+/** More is on its way than a person was told of or returned: a person who decides about a block of all must know of it. */
 export const noteRise = (scene: ReportCase, providerStatus: string, onItsWay: bigint): Promise<void> =>
   scene.deps.screening.noteRise(scene.tx, subjectOf(scene), said(scene, providerStatus, onItsWay))
