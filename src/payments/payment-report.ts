@@ -26,7 +26,7 @@ import {
   type Surplus,
 } from './mispayments/mispayment-records.ts'
 import { toldByEstimate } from './mispayments/on-its-way.ts'
-import { noteBlock, noteRise } from './mispayments/provider-block.ts'
+import { noteBlock, noteReceived, noteRise } from './mispayments/provider-block.ts'
 import {
   bookedUnits,
   type RestReport,
@@ -285,6 +285,8 @@ async function applyMoney(scene: ReportCase, said: SeenReport): Promise<Order> {
   await recordMoney({ ...scene, standing, payment: { ...payment, receivedUnits } }, report, moved, verdict)
   const isMore = clearance === 'blocked' && (await noteKnown(tx, payment))
   if (isMore && seen - final > payment.pendingUnits) await noteRise(scene, providerStatus, seen - final)
+  const newUnits = receivedUnits - payment.receivedUnits
+  if (clearance === 'blocked' && newUnits > 0n) await noteReceived(scene, providerStatus, newUnits)
   const after = { ...scene, order: moved, payment: { ...payment, pendingAt: pendingSince(payment, told, now) } }
   if (nextCheckAt !== null) return verdict.isStale ? giveUp(after) : moved
   if (!ENDED.includes(status)) return moved

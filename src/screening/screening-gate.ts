@@ -3,7 +3,7 @@ import { type Clock, DAY } from '../kernel/clock.ts'
 import { newId } from '../kernel/ids.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
 import { type Answer, type Place, type ScreeningStatus, type Verdict, worstOf } from './screening.ts'
-import { type FrozenNews, tellBlocked, tellFrozen } from './screening-mails.ts'
+import { type FrozenNews, type ReceivedNews, tellBlocked, tellFrozen, tellReceived } from './screening-mails.ts'
 import {
   insertAnswer,
   insertScreening,
@@ -51,6 +51,8 @@ export type ScreeningGate = {
   noteProvider(tx: Tx, subject: Subject, report: ProviderBlock): Promise<boolean>
   /** More is on its way. A person who has to decide about a block of all decides about that, too. */
   noteRise(tx: Tx, subject: Subject, report: Omit<ProviderBlock, 'isWhole' | 'news' | 'isOther'>): Promise<void>
+  /** Money was received. Where a person returned what was blocked, it pays no order, and somebody must hear of it. */
+  noteReceived(tx: Tx, subject: Subject, news: ReceivedNews): Promise<void>
   /** Screens again what was found clean too long ago. @returns whether there was any */
   renew(tx: Tx, key: SubjectKey): Promise<boolean>
   /** Whether a person has to decide first, or has decided to return the money of this subject. */
@@ -186,6 +188,10 @@ export function openScreeningGate({ clock, screens, wake, alarm }: GateDeps): Sc
       await updateBlock(tx, known, true, now)
       await insertAnswer(tx, known, { id: newId(now.getTime()), source: 'provider', answer, at: now })
       await tellBlocked(alarm, tx, { ...known, isWhole: true }, [{ source: report.channel, answer }])
+    },
+    async noteReceived(tx, subject, news) {
+      const known = await lockBlock(tx, subject)
+      if (known?.status === 'returned') await tellReceived(alarm, tx, known, news)
     },
     async renew(tx, key) {
       if (!screens) return false

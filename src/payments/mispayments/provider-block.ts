@@ -12,11 +12,14 @@ const isOfAll = ({ unmatched = [] }: PaymentReport): boolean => unmatched.length
 const nameOf = (money: UnmatchedMoney): string =>
   money.units === 0n ? `an unknown amount of ${money.asset}` : `${amountText(money) ?? money.units} ${money.asset}`
 
-const said = ({ order, payment }: ReportCase, providerStatus: string, onItsWay: bigint) => ({
+const usdc = (units: bigint): string => `${formatMoney({ asset: 'USDC', units })} USDC`
+
+const said = ({ order, payment }: ReportCase, providerStatus: string) => ({
   ...{ channel: payment.channel, providerStatus },
-  onItsWay: onItsWay > 0n ? `${formatMoney({ asset: 'USDC', units: onItsWay })} USDC` : null,
   orderName: `${order.shortCode} (${order.code})`,
 })
+
+const onItsWay = (units: bigint) => ({ onItsWay: units > 0n ? usdc(units) : null })
 
 /** @param news what waits beside the payment now and did not before */
 export async function noteBlock(
@@ -26,12 +29,17 @@ export async function noteBlock(
 ): Promise<void> {
   const { tx, payment } = scene
   const isTold = await scene.deps.screening.noteProvider(tx, subjectOf(scene), {
-    ...said(scene, report.providerStatus, payment.pendingUnits),
+    ...said(scene, report.providerStatus),
+    ...onItsWay(payment.pendingUnits),
     ...{ isWhole: isOfAll(report), news: news.map(nameOf), isOther: await hasOther(tx, payment) },
   })
   if (isTold) await resetKnown(tx, payment)
 }
 
-/** More is on its way than a person was told of or returned: a person who decides about a block of all must know of it. */
-export const noteRise = (scene: ReportCase, providerStatus: string, onItsWay: bigint): Promise<void> =>
-  scene.deps.screening.noteRise(scene.tx, subjectOf(scene), said(scene, providerStatus, onItsWay))
+/** More is on its way than before: a person who decides about a block of all must know of it. */
+export const noteRise = (scene: ReportCase, providerStatus: string, units: bigint): Promise<void> =>
+  scene.deps.screening.noteRise(scene.tx, subjectOf(scene), { ...said(scene, providerStatus), ...onItsWay(units) })
+
+/** So much more was received than before. */
+export const noteReceived = (scene: ReportCase, providerStatus: string, units: bigint): Promise<void> =>
+  scene.deps.screening.noteReceived(scene.tx, subjectOf(scene), { ...said(scene, providerStatus), amount: usdc(units) })
