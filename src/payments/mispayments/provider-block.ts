@@ -27,11 +27,12 @@ export async function noteBlock(
   report: PaymentReport,
   news: readonly UnmatchedMoney[],
 ): Promise<void> {
-  const { tx, payment } = scene
-  const isTold = await scene.deps.screening.noteProvider(tx, subjectOf(scene), {
+  const { tx, payment, deps } = scene
+  const isTold = await deps.screening.noteProvider(tx, subjectOf(scene), {
     ...said(scene, report.providerStatus),
     ...onItsWay(payment.pendingUnits),
-    ...{ isWhole: isOfAll(report), news: news.map(nameOf), isOther: await hasOther(tx, payment) },
+    ...{ isWhole: isOfAll(report), news: news.map(nameOf) },
+    isOther: await hasOther(tx, payment, deps.dustUnits),
   })
   if (isTold) await resetKnown(tx, payment)
 }

@@ -43,10 +43,13 @@ export const noteKnown = async (tx: Tx, { companyId, id }: PaymentKey): Promise<
     update payments p set known_units = ${KNOWN}
     where p.company_id = ${companyId} and p.id = ${id} and ${KNOWN} > coalesce(p.known_units, 0)`)) > 0
 
-/** Whether anything was on its way since that was neither received nor recorded: its provider may block that. */
-export async function hasOther(q: Queryable, { companyId, id }: PaymentKey): Promise<boolean> {
+/**
+ * Whether anything was on its way since that was neither received nor recorded: its provider may block that. Dust is
+ * none: less than a provider records is the rounding of a coin.
+ */
+export async function hasOther(q: Queryable, { companyId, id }: PaymentKey, dustUnits: bigint): Promise<boolean> {
   const { other } = await q.one<{ other: boolean }>(sql`
-    select greatest(coalesce(p.known_units, 0), ${KNOWN}) > ${arrivedUnits(sql`p`)} as other
+    select greatest(p.known_units, ${KNOWN}) - ${arrivedUnits(sql`p`)} >= greatest(${dustUnits}::numeric, 1) as other
     from payments p where p.company_id = ${companyId} and p.id = ${id}`)
   return other
 }
