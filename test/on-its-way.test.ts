@@ -18,6 +18,7 @@ type Act = {
 }
 
 const PRICE = 54n
+const TOLERANCE = 2n
 
 /** A payment's money at its provider, and what is stored of it. */
 class Money {
@@ -69,15 +70,15 @@ class Money {
     this.taken = 0n
   }
 
-  /** The price stands in for the amount: all of it came, where less was told. */
+  /** The price stands in for the amount: all of it came, where less was told than counts as paid. */
   guess(): void {
     const { way } = this
     const before = toldOf(way)
-    if (before < PRICE) {
+    if (before < PRICE - TOLERANCE) {
       this.taken = this.taken < PRICE ? this.taken : PRICE
       this.clean = PRICE - this.taken
     }
-    const told = toldByEstimate(before, PRICE)
+    const told = toldByEstimate(before, { price: PRICE, tolerance: TOLERANCE })
     this.isHeard = true
     this.way = { ...way, goneUnits: goneAfter(way, told), notedUnits: told, isExact: true }
   }

@@ -2,12 +2,11 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
 import { paidReport } from '../src/channels/channel.ts'
-import { reportOf } from '../src/channels/gatepay/status-map.ts'
 import { raw, sql } from '../src/db/db.ts'
 import { DAY, MINUTE } from '../src/kernel/clock.ts'
 import { acceptOrder } from '../src/payments/accept/accept-order.ts'
 import { applyReport } from '../src/payments/payment-report.ts'
-import { findBlock, openBlockedIn, PART } from './harness/attempts.ts'
+import { findBlock, gateTells, openBlockedIn, PART } from './harness/attempts.ts'
 import { DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
 import { randomBelow } from './harness/random.ts'
 
@@ -84,21 +83,13 @@ test('what comes after a person looked at a block of all is no part of what he r
   }
 })
 
-/** Gate's own answer: so many coins at the order's address are credited, and so many are not confirmed yet. */
-const gateOf = (word: string, providerReference: string, done_amount: string, ...coins: string[]) => {
-  const data = {
-    ...{ currency: 'USDC', orderAmount: '54', pay_currency: 'USDC', pay_amount: '54' },
-    transaction_info: { done_amount, confirming_list: coins.map((amount) => ({ amount })) },
-  }
-  return reportOf(word, data, { providerReference, closedStatuses: [] })
-}
 const gate = (word: string, providerReference: string, ...coins: string[]) =>
-  gateOf(word, providerReference, '0', ...coins)
+  gateTells(word, providerReference, '0', ...coins)
 
 test('an order whose price Gate processes waits, also after Gate called it expired, until a person decides', async () => {
   for (const isDecided of [false, true]) {
     const { apply, context, find, ignoreAll, openOf, order, reference } = await openBlockedIn(world, false)
-    const say = async (word: string) => (await apply(gateOf(word, reference, '54')))?.status
+    const say = async (word: string) => (await apply(gateTells(word, reference, '54')))?.status
     await apply(gate('PROCESS', reference, '54'))
     assert.equal(await say('EXPIRED'), 'AWAITING')
     assert.equal((await openOf()).length, 1)
@@ -173,7 +164,7 @@ test('a block of all in whatever word repeats what a person returned, unless mor
     const { apply, giveBack, isFree, key, mails, pending, reference, requote, says, status } =
       await openBlockedIn(world)
     await says('PAY_BLOCK')
-    if (ends === 'PAID') await apply(gateOf('PAID', reference, '54'))
+    if (ends === 'PAID') await apply(gateTells('PAID', reference, '54'))
     await giveBack()
     for (const _ of [1, 2]) if (ends === 'EXPIRED') await says(ends)
     world.clock.nowMs += 60 * MINUTE
@@ -387,9 +378,15 @@ test('random: what is on its way is what was told less what is frozen of it, or 
     /** What a person reads of a block of all, and whether more came since. */
     let shown: { updatedAt: string; rose: boolean } | undefined
     const log: string[] = []
+    /** What was on its way or frozen at one time, since the block was told or returned. */
+    let most = 0n
+    let isReturned = false
+    const recorded = () => sums.reduce((sum, { units }) => sum + units, 0n)
+    const known = () => clean + recorded()
     const add = (units: bigint) => {
       clean += units
-      if (shown) shown.rose = true
+      if (shown && known() > most) shown.rose = true
+      if (known() > most) most = known()
     }
     const put = (index: number) => {
       const { units, asset } = sums[index] ?? { units: 0n, asset: 'USDC' }
@@ -434,6 +431,9 @@ test('random: what is on its way is what was told less what is frozen of it, or 
       look: async () => {
         await says('PAY_BLOCK')
         const { status: now, updatedAt } = await findBlock(world, key.id)
+        if (isReturned) assert.equal(now, most > recorded() ? 'blocked' : 'returned', log.join(', '))
+        if (now === 'blocked' && !shown) most = known()
+        isReturned = now === 'returned'
         shown = now === 'blocked' ? { updatedAt: updatedAt.toISOString(), rose: false } : undefined
       },
       giveBack: async () => {
@@ -443,8 +443,10 @@ test('random: what is on its way is what was told less what is frozen of it, or 
         shown = undefined
         if (rose) return assert.rejects(giveBack({ updatedAt }), /has changed/)
         await giveBack({ updatedAt })
+        isReturned = true
         frozen += clean
         clean = 0n
+        most = known()
       },
       tell,
     }

@@ -118,7 +118,7 @@ export type SeenReport = {
   unmatched: UnmatchedMoney[]
   /**
    * References of unmatched money that is part of `final` now: its open records are resolved, and what a person decided
-   * about does not count.
+   * about does not count. What of that is more than `final` is part of `unmatched`, in USDC: it is above the price.
    */
   nowCounted?: readonly string[]
   /**
@@ -126,7 +126,7 @@ export type SeenReport = {
    * waits for it all the same until a person decides.
    */
   alreadyRecorded?: readonly string[]
-  /** `pending` is the price: it stands in for an amount that the provider does not name. */
+  /** `pending` is the price: it stands in for an amount that the provider does not name, recorded money included. */
   isEstimate?: true
   /** The provider says that more is missing: this never completes a payment, however little is missing. */
   isPart?: true

@@ -21,16 +21,22 @@ const DECIDED_UNITS = sql`coalesce((select sum(m.units) from mispayments m
     and ${IS_DECIDED}), 0)`
 
 /**
- * What the provider of a payment froze of what is on its way, in USDC units, decided about or not. A coin of unknown
- * value takes nothing off, but a sum that had a dollar coin keeps its value when it is renamed to one. An amount that
- * cannot be right, as older versions recorded it, is cut off, so that no sum is too large to store.
+ * What is recorded beside a payment, in USDC units, decided about or not. A coin of unknown value counts nothing, but a
+ * sum that had a dollar coin keeps its value when it is renamed to one. An amount that cannot be right, as older
+ * versions recorded it, is cut off, so that no sum is too large to store.
  */
-export const frozenUnits = (payment: Sql): Sql => sql`coalesce((
+const besideUnits = (payment: Sql, isMeant: Sql): Sql => sql`coalesce((
   select sum(least(case m.asset when 'USDC' then m.units else div(m.units, ${10n ** 12n}::numeric) end,
     ${MOST_REAL_UNITS}::numeric)) from mispayments m
   where m.company_id = ${payment}.company_id and m.order_id = ${payment}.order_id and m.payment_id = ${payment}.id
-    and m.kind = 'wrong_token' and m.source_reference like '%:frozen:%' and m.asset in ('USDC', 'USDT')
+    and m.kind = 'wrong_token' and ${isMeant} and m.asset in ('USDC', 'USDT')
     and (m.status in ('open', 'ignored', 'refunded') or (m.is_renamed and m.renamed_to not in ('USDC', 'USDT')))), 0)`
+
+/** What the provider of a payment froze of what is on its way. */
+export const frozenUnits = (payment: Sql): Sql => besideUnits(payment, sql`m.source_reference like '%:frozen:%'`)
+
+/** What is not on its way any more: received, or recorded beside the payment. */
+export const arrivedUnits = (payment: Sql): Sql => sql`(${payment}.received_units + ${besideUnits(payment, sql`true`)})`
 
 /** How much of the amount that was last told is frozen or was returned (`on-its-way.ts`). */
 const takenOfTold = (payment: Sql): Sql =>

@@ -26,7 +26,7 @@ import {
   type Surplus,
 } from './mispayments/mispayment-records.ts'
 import { toldByEstimate } from './mispayments/on-its-way.ts'
-import { noteBlock, noteRise } from './mispayments/provider-block.ts'
+import { noteBlock, noteReceived, noteRise } from './mispayments/provider-block.ts'
 import {
   bookedUnits,
   type RestReport,
@@ -35,7 +35,7 @@ import {
   undecidedUnits,
   withoutRecorded,
 } from './mispayments/standing.ts'
-import { findOnItsWay, updateTold } from './mispayments/way-queries.ts'
+import { findOnItsWay, noteKnown, updateTold } from './mispayments/way-queries.ts'
 import {
   findPaymentPolicy,
   type Payment,
@@ -245,10 +245,12 @@ async function judge(
   const counted = undecidedUnits(report.final, standing)
   const came = undecidedUnits(report.cameUnits, standing)
   const rest = undecidedUnits(report.final + report.pending, standing) - counted
-  const told = report.isEstimate ? toldByEstimate(payment.toldUnits, rest) : rest
+  const price = priceUnitsOf(order, payment)
+  const least = minAcceptedUnits(price, policy)
+  const told = report.isEstimate ? toldByEstimate(payment.toldUnits, { price: rest, tolerance: price - least }) : rest
   const pending = await findOnItsWay(tx, payment, told)
   const seen = counted + pending
-  const min = payment.priceUnits ?? minAcceptedUnits(priceUnitsOf(order, payment), policy)
+  const min = payment.priceUnits ?? least
   const moves = movesOrder(scene, report)
   const decided = report.cameUnits - came
   const at = completedAt(report.transfers, min + decided)
@@ -279,10 +281,12 @@ async function applyMoney(scene: ReportCase, said: SeenReport): Promise<Order> {
   const { providerStatus } = report
   const change = { status, receivedUnits, toldUnits: told, providerStatus, nextCheckAt, checks }
   await updatePayment(tx, payment, change, now)
-  if (clearance === 'blocked' && seen - final > payment.pendingUnits)
-    await noteRise(scene, providerStatus, seen - final)
   const moved = await moveOrder(scene, verdict)
   await recordMoney({ ...scene, standing, payment: { ...payment, receivedUnits } }, report, moved, verdict)
+  const isMore = clearance === 'blocked' && (await noteKnown(tx, payment))
+  if (isMore && seen - final > payment.pendingUnits) await noteRise(scene, providerStatus, seen - final)
+  const newUnits = receivedUnits - payment.receivedUnits
+  if (clearance === 'blocked' && newUnits > 0n) await noteReceived(scene, providerStatus, newUnits)
   const after = { ...scene, order: moved, payment: { ...payment, pendingAt: pendingSince(payment, told, now) } }
   if (nextCheckAt !== null) return verdict.isStale ? giveUp(after) : moved
   if (!ENDED.includes(status)) return moved

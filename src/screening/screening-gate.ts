@@ -3,7 +3,7 @@ import { type Clock, DAY } from '../kernel/clock.ts'
 import { newId } from '../kernel/ids.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
 import { type Answer, type Place, type ScreeningStatus, type Verdict, worstOf } from './screening.ts'
-import { type FrozenNews, tellBlocked, tellFrozen } from './screening-mails.ts'
+import { type FrozenNews, type ReceivedNews, tellBlocked, tellFrozen, tellReceived } from './screening-mails.ts'
 import {
   insertAnswer,
   insertScreening,
@@ -33,8 +33,8 @@ type ProviderBlock = FrozenNews & {
   isWhole: boolean
   /** How much is on its way that is neither frozen nor returned; null: nothing. */
   onItsWay: string | null
-  /** Since when an amount was told that has fallen to 0 again; null: none was, or something is still told. */
-  fellAfter: Date | null
+  /** Since a person decided, money was on its way, and may still be, that was neither received nor recorded. */
+  isOther: boolean
 }
 
 /** The gate that all money passes. It calls no source, so it may be used inside a transaction. */
@@ -44,10 +44,15 @@ export type ScreeningGate = {
    * commit.
    */
   look(tx: Tx, subject: Subject, places: readonly Place[]): Promise<Standing>
-  /** A payment provider's own screening holds the money. Only a person ends that. */
-  noteProvider(tx: Tx, subject: Subject, report: ProviderBlock): Promise<void>
+  /**
+   * A payment provider's own screening holds the money. Only a person ends that.
+   * @returns whether a person is told what it blocks, and how much is on its way
+   */
+  noteProvider(tx: Tx, subject: Subject, report: ProviderBlock): Promise<boolean>
   /** More is on its way. A person who has to decide about a block of all decides about that, too. */
-  noteRise(tx: Tx, subject: Subject, report: Omit<ProviderBlock, 'isWhole' | 'news' | 'fellAfter'>): Promise<void>
+  noteRise(tx: Tx, subject: Subject, report: Omit<ProviderBlock, 'isWhole' | 'news' | 'isOther'>): Promise<void>
+  /** Money was received. Where a person returned what was blocked, it pays no order, and somebody must hear of it. */
+  noteReceived(tx: Tx, subject: Subject, news: ReceivedNews): Promise<void>
   /** Screens again what was found clean too long ago. @returns whether there was any */
   renew(tx: Tx, key: SubjectKey): Promise<boolean>
   /** Whether a person has to decide first, or has decided to return the money of this subject. */
@@ -80,30 +85,39 @@ const isOld = ({ status, purpose, updatedAt }: Screening, now: Date): boolean =>
   (status === 'clean' || (status === 'released' && purpose === 'sweep')) &&
   now.getTime() - updatedAt.getTime() > CLEAN_MS
 
+/** What a word of a provider does: nothing, it tells a person what waits beside the payment, or it blocks all of it. */
+type Step = 'none' | 'tells' | 'blocksAll'
+/** It names amounts, or blocks all of the payment, in which there is other money since a person decided, or not. */
+type Word = 'amounts' | 'all' | 'other'
+
 /**
- * What a provider's next word makes of its block. All of a payment is more than amounts of it: a person who returned
- * those decides again. Until a person decides, a block of all stays one: an amount that is named after it is a record
- * of its own, and nothing else would hold the rest. What a person returned whole stays so, whatever is repeated, in
- * whatever word; what is told after that is other money, also if its provider has called the payment expired since.
- * @returns what it is about then, if that changes, and whether a person must hear of it
+ * What the next word makes of a block, by what it is about and whether a person returned that: the table of
+ * docs/screening.md. Until a person decides, a block of all stays one: an amount that is named after it is a record of
+ * its own, and nothing else would hold the rest.
  */
-function widen(
-  { status, isWhole: was, updatedAt }: Pick<Screening, 'status' | 'isWhole' | 'updatedAt'>,
-  { isWhole, onItsWay, fellAfter, news }: ProviderBlock,
-): { isWhole: boolean | null; tells: boolean } {
-  const isReturned = status === 'returned'
-  const isNew = news.length > 0
+const STEPS: Readonly<Record<'undecided' | 'returned', Record<'amounts' | 'all', Record<Word, Step>>>> = {
+  undecided: {
+    amounts: { amounts: 'none', all: 'blocksAll', other: 'blocksAll' },
+    all: { amounts: 'none', all: 'none', other: 'none' },
+  },
+  returned: {
+    amounts: { amounts: 'tells', all: 'blocksAll', other: 'blocksAll' },
+    all: { amounts: 'tells', all: 'none', other: 'blocksAll' },
+  },
+}
+
+function stepOf(
+  { status, isWhole: was }: Pick<Screening, 'status' | 'isWhole'>,
+  { isWhole, isOther, news }: ProviderBlock,
+): Step {
+  const of = STEPS[status === 'returned' ? 'returned' : 'undecided']
   // what an older node noted counts as all
-  if (isWhole) {
-    const isOther = onItsWay !== null || (fellAfter !== null && fellAfter > updatedAt)
-    const isMore = was === false || (isReturned && isOther)
-    return { isWhole: isMore || (was === null && !isReturned) ? true : null, tells: isMore || (isReturned && isNew) }
-  }
-  return { isWhole: was === null && !isReturned ? false : null, tells: isReturned && isNew }
+  const step = of[was === false ? 'amounts' : 'all'][!isWhole ? 'amounts' : isOther ? 'other' : 'all']
+  return step === 'tells' && news.length === 0 ? 'none' : step
 }
 
 /** What the block says, and how much a person who returns all of the payment returns. */
-function answerOf({ channel, providerStatus, isWhole, onItsWay }: Omit<ProviderBlock, 'news' | 'fellAfter'>): Answer {
+function answerOf({ channel, providerStatus, isWhole, onItsWay }: Omit<ProviderBlock, 'news' | 'isOther'>): Answer {
   const reasons = isWhole && onItsWay !== null ? [providerStatus, `${onItsWay} on its way`] : [providerStatus]
   return { verdict: 'blocked', level: null, reasons, evidence: { channel, providerStatus, isWhole, onItsWay } }
 }
@@ -150,16 +164,17 @@ export function openScreeningGate({ clock, screens, wake, alarm }: GateDeps): Sc
       } as const
       const isFirst = await insertScreening(tx, fresh)
       const known = isFirst ? undefined : await lockBlock(tx, subject)
-      const next = known ? widen(known, block) : { isWhole, tells: true }
-      if ((!isFirst && !known) || (next.isWhole === null && !next.tells)) return
-      if (known && next.isWhole !== null) await updateBlock(tx, known, next.isWhole, now)
+      if (!isFirst && !known) return false
+      const step = known && stepOf(known, block)
+      if (step === 'none') return false
+      if (known && step === 'blocksAll') await updateBlock(tx, known, true, now)
       const row = { ...fresh, id: known?.id ?? fresh.id }
       const answer = answerOf(block)
       await insertAnswer(tx, row, { id: newId(now.getTime()), source: 'provider', answer, at: now })
-      if (!next.tells) return
       // a further record of what was returned is decided about by itself
-      if (known?.status === 'returned' && next.isWhole === null) await tellFrozen(alarm, tx, row, block)
+      if (step === 'tells') await tellFrozen(alarm, tx, row, block)
       else await tellBlocked(alarm, tx, row, [{ source: channel, answer }])
+      return step !== 'tells'
     },
     async noteRise(tx, subject, report) {
       const known = await lockBlock(tx, subject)
@@ -173,6 +188,10 @@ export function openScreeningGate({ clock, screens, wake, alarm }: GateDeps): Sc
       await updateBlock(tx, known, true, now)
       await insertAnswer(tx, known, { id: newId(now.getTime()), source: 'provider', answer, at: now })
       await tellBlocked(alarm, tx, { ...known, isWhole: true }, [{ source: report.channel, answer }])
+    },
+    async noteReceived(tx, subject, news) {
+      const known = await lockBlock(tx, subject)
+      if (known?.status === 'returned') await tellReceived(alarm, tx, known, news)
     },
     async renew(tx, key) {
       if (!screens) return false

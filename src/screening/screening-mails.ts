@@ -67,6 +67,27 @@ export type FrozenNews = {
   orderName: string
 }
 
+/** Money that a payment's provider credited. */
+export type ReceivedNews = Pick<FrozenNews, 'channel' | 'providerStatus' | 'orderName'> & { amount: string }
+
+/** Money that its provider credits although a person returned the payment: it waits, and pays no order. */
+export async function tellReceived(
+  alarm: RaiseAlarm,
+  tx: Tx,
+  { companyId }: Pick<Screening, 'companyId'>,
+  { channel, providerStatus, amount, orderName }: ReceivedNews,
+): Promise<void> {
+  await alarm(tx, {
+    subject: `${amount} arrived for a payment that was returned`,
+    paragraphs: [
+      `${channel} credited ${amount} for order ${orderName} of company ${companyId}: ${providerStatus}.`,
+      'A person has returned what its provider blocked of that payment, so this money pays no order. It waits by itself: ' +
+        'decide in the back office under Mispayments.',
+    ],
+    path: officePathsOf(companyId).mispayments,
+  })
+}
+
 /** More than a person returned: a record that waits, although the screening is decided. */
 export async function tellFrozen(
   alarm: RaiseAlarm,

@@ -83,6 +83,15 @@ export const gateSays = (word: string, providerReference: string) => {
   return reportOf(word, data, { providerReference, closedStatuses: [] })
 }
 
+/** Gate's own answer: so many coins at the order's address are credited, and so many are not confirmed yet. */
+export const gateTells = (word: string, providerReference: string, done_amount: string, ...coins: string[]) => {
+  const data = {
+    ...{ currency: 'USDC', orderAmount: '54', pay_currency: 'USDC', pay_amount: '54' },
+    transaction_info: { done_amount, confirming_list: coins.map((amount) => ({ amount })) },
+  }
+  return reportOf(word, data, { providerReference, closedStatuses: [] })
+}
+
 /** What the provider of a payment blocks. */
 export const findBlock = (world: ModelWorld, payment: string) =>
   world.host.db.one<{ id: string; status: string; isWhole: boolean; updatedAt: Date; answers: number }>(sql`
@@ -129,6 +138,9 @@ export async function openBlockedIn(world: ModelWorld, isTold = true) {
     pending: async () => (await find()).pendingUnits,
     is: (status: string) => db.run(sql`update payments set status = ${status} where id = ${key.id}`),
     says: (said: string) => apply(gateSays(said, reference)),
+    /** @param done what is credited; `coins` are not confirmed yet. @returns the status of the order */
+    gate: async (said: string, done = '0', ...coins: string[]) =>
+      (await apply(gateTells(said, reference, done, ...coins)))?.status,
     freeze: (units: bigint, name = '1', asset = 'USDC') => {
       const unmatched = [{ asset, units, reference: `gatepay:frozen:${name}`, isOneSum: true as const }]
       return apply({ outcome: 'blocked', providerReference: reference, providerStatus: 'risk', unmatched })

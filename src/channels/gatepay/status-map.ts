@@ -109,11 +109,13 @@ const lateReference = (providerReference: string): string => `gatepay:${provider
 const lateMoney = (providerReference: string, units: bigint, asset = 'USDC'): UnmatchedMoney[] =>
   units === 0n ? [] : [{ asset, units, reference: lateReference(providerReference), isOneSum: true }]
 
-/** Whether money on its way may still pay an order that has ended: it is no dust, or it completes the price. */
+/** Whether money on its way may still pay an order that has ended: it is no dust, or completes the price. */
 function mayStillPay(data: unknown, price: bigint, unconfirmed: bigint): boolean {
   if (unconfirmed === 0n) return false
-  const [part, all] = [unconfirmed, credited(data) + unconfirmed].map((came) => shareOf(data, price, came))
-  return part === undefined || all === undefined || part >= LEAST_UNITS || all >= price
+  const here = credited(data)
+  const [part, before, all] = [unconfirmed, here, here + unconfirmed].map((came) => shareOf(data, price, came))
+  if (part === undefined || before === undefined || all === undefined) return true
+  return part >= LEAST_UNITS || (before < price && all >= price)
 }
 
 /** Gate has its money and does not credit it yet. Where it shows no amount, but for dust, that is the price. */
@@ -122,11 +124,13 @@ function confirmingReport(
   data: unknown,
   { price, providerReference }: { price: bigint; providerReference: string },
 ): PaymentReport {
-  const told = (pending: bigint) => paidReport(providerReference, { final: 0n, pending, providerStatus: word })
   const share = shareOf(data, price, credited(data) + confirming(data)) ?? 0n
-  return share < LEAST_UNITS
-    ? { ...told(price), isEstimate: true }
-    : { ...told(share), alreadyRecorded: [lateReference(providerReference)] }
+  const isEstimate = share < LEAST_UNITS
+  return {
+    ...paidReport(providerReference, { final: 0n, pending: isEstimate ? price : share, providerStatus: word }),
+    ...(isEstimate ? { isEstimate } : {}),
+    alreadyRecorded: [lateReference(providerReference)],
+  }
 }
 
 /** An order that is not paid: it waits, its money is on the way, or it has ended with what was credited. */

@@ -49,10 +49,11 @@ function takenOfTold(way: Way, told: bigint): bigint {
 export const onItsWay = (way: Way, told: bigint): bigint => positive(told - takenOfTold(way, told))
 
 /**
- * What a price says that stands in for an amount. It repeats what was told if that was the price or more, also as an
- * estimate. A part that was told before hides nothing: the rest may have come.
+ * What a price says that stands in for an amount. It repeats what was told if that counts as paid, also as an estimate.
+ * A part that was told before hides nothing: the rest may have come.
  */
-export const toldByEstimate = (before: bigint, price: bigint): bigint => most(before, price)
+export const toldByEstimate = (before: bigint, { price, tolerance }: { price: bigint; tolerance: bigint }): bigint =>
+  before + tolerance >= price ? before : price
 
 /** The amount that was told last. Of an older node's 0, nothing is known. */
 export const toldOf = (way: Way): bigint => (way.notedUnits === 0n ? 0n : mostToldOf(way))

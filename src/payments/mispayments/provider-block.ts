@@ -2,6 +2,7 @@ import type { PaymentReport, UnmatchedMoney } from '../../channels/channel.ts'
 import { amountText } from '../../channels/usdc-text.ts'
 import { formatMoney } from '../../kernel/money.ts'
 import { type ReportCase, subjectOf } from '../report-case.ts'
+import { hasOther, resetKnown } from './way-queries.ts'
 
 /* What the provider of a payment blocks by its own screening, as the screening hears of it. */
 
@@ -11,21 +12,35 @@ const isOfAll = ({ unmatched = [] }: PaymentReport): boolean => unmatched.length
 const nameOf = (money: UnmatchedMoney): string =>
   money.units === 0n ? `an unknown amount of ${money.asset}` : `${amountText(money) ?? money.units} ${money.asset}`
 
-const said = ({ order, payment }: ReportCase, providerStatus: string, onItsWay: bigint) => ({
+const usdc = (units: bigint): string => `${formatMoney({ asset: 'USDC', units })} USDC`
+
+const said = ({ order, payment }: ReportCase, providerStatus: string) => ({
   ...{ channel: payment.channel, providerStatus },
-  onItsWay: onItsWay > 0n ? `${formatMoney({ asset: 'USDC', units: onItsWay })} USDC` : null,
   orderName: `${order.shortCode} (${order.code})`,
 })
 
+const onItsWay = (units: bigint) => ({ onItsWay: units > 0n ? usdc(units) : null })
+
 /** @param news what waits beside the payment now and did not before */
-export function noteBlock(scene: ReportCase, report: PaymentReport, news: readonly UnmatchedMoney[]): Promise<void> {
-  const { pendingUnits, toldUnits, pendingAt } = scene.payment
-  return scene.deps.screening.noteProvider(scene.tx, subjectOf(scene), {
-    ...said(scene, report.providerStatus, pendingUnits),
-    ...{ isWhole: isOfAll(report), news: news.map(nameOf), fellAfter: toldUnits === 0n ? pendingAt : null },
+export async function noteBlock(
+  scene: ReportCase,
+  report: PaymentReport,
+  news: readonly UnmatchedMoney[],
+): Promise<void> {
+  const { tx, payment, deps } = scene
+  const isTold = await deps.screening.noteProvider(tx, subjectOf(scene), {
+    ...said(scene, report.providerStatus),
+    ...onItsWay(payment.pendingUnits),
+    ...{ isWhole: isOfAll(report), news: news.map(nameOf) },
+    isOther: await hasOther(tx, payment, deps.dustUnits),
   })
+  if (isTold) await resetKnown(tx, payment)
 }
 
-/** More is on its way than before this report: a person who decides about a block of all must know of it. */
-export const noteRise = (scene: ReportCase, providerStatus: string, onItsWay: bigint): Promise<void> =>
-  scene.deps.screening.noteRise(scene.tx, subjectOf(scene), said(scene, providerStatus, onItsWay))
+/** More is on its way than before: a person who decides about a block of all must know of it. */
+export const noteRise = (scene: ReportCase, providerStatus: string, units: bigint): Promise<void> =>
+  scene.deps.screening.noteRise(scene.tx, subjectOf(scene), { ...said(scene, providerStatus), ...onItsWay(units) })
+
+/** So much more was received than before. */
+export const noteReceived = (scene: ReportCase, providerStatus: string, units: bigint): Promise<void> =>
+  scene.deps.screening.noteReceived(scene.tx, subjectOf(scene), { ...said(scene, providerStatus), amount: usdc(units) })

@@ -106,6 +106,10 @@ export type RestReport = SeenReport & {
   cameUnits: bigint
 }
 
+/** What a report tells to have come above the price, less that part of it that a person decided about. */
+const aboveWithout = (sums: readonly UnmatchedMoney[], decided: bigint): UnmatchedMoney[] =>
+  sums.map((sum) => ({ ...sum, units: undecidedUnits(sum.units, { decided }) })).filter(({ units }) => units > 0n)
+
 /** What a person decided about never counts, and what is recorded is not on its way any more. */
 export function withoutRecorded(report: SeenReport, records: readonly Mispayment[]): RestReport {
   const beside = (references: readonly string[] = []): Mispayment[] =>
@@ -115,9 +119,12 @@ export function withoutRecorded(report: SeenReport, records: readonly Mispayment
   const decided = dollarsOf(beside(report.nowCounted).filter(isDecided))
   const recorded = beside(report.alreadyRecorded)
   const final = undecidedUnits(report.final, { decided: decided ?? 0n })
+  const above = (decided ?? 0n) - (report.final - final)
   return {
     ...report,
     final,
+    // `nowCounted` names what came in all, and so do `final` and what is told beside it
+    unmatched: above > 0n ? aboveWithout(report.unmatched, above) : report.unmatched,
     pending: pendingWithout(recorded.filter((one) => one.status === 'open' || isDecided(one))),
     cameUnits: final + pendingWithout(recorded.filter(isDecided)),
     // a person must see how much is left

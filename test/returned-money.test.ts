@@ -1,0 +1,211 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { sql } from '../src/db/db.ts'
+import { MINUTE } from '../src/kernel/clock.ts'
+import { acceptOrder } from '../src/payments/accept/accept-order.ts'
+import { findBlock, openBlockedIn, PART } from './harness/attempts.ts'
+import { type ModelWorld, startModelWorld } from './harness/model-world.ts'
+
+/* Money that a person returned or decided about, and what its provider says of it after that. */
+
+let world: ModelWorld
+before(async () => {
+  world = await startModelWorld({ async closePayment() {} })
+})
+after(() => world?.stop())
+
+test('late money above the price that a person ignored is not recorded again as too much; what comes after it is', async () => {
+  for (const [late, paid, ...records] of [
+    ['84', '84'],
+    ['84', '94', 'wrong_token 10000000'],
+    ['54', '84', 'wrong_token 30000000'],
+    ['30', '54', 'under 24000000'],
+    ['30', '84', 'under 24000000', 'wrong_token 30000000'],
+  ] as const) {
+    const { gate, ignoreAll, openOf } = await openBlockedIn(world, false)
+    await gate('EXPIRED', late)
+    await ignoreAll()
+    for (const _ of [1, 2]) assert.equal(await gate('PAID', paid), 'AWAITING')
+    const open = (await openOf()).map((record) => record.replace(/ USDC open .*/, ''))
+    assert.deepEqual(open.toSorted(), records, `${late} ${paid}`)
+  }
+})
+
+test('a word of Gate without an amount tells nothing of what is recorded to be on its way, decided about or not', async () => {
+  const WAITS = 'WAITING_CHAIN_CONFIRMATION'
+  for (const [isDecided, late, status, units] of [
+    [true, '30', 'AWAITING', 24n],
+    [true, '54', 'AWAITING', 0n],
+    [false, '30', WAITS, 24n],
+    [false, '54', WAITS, 0n],
+  ] as const) {
+    const { gate, ignoreAll, lastMail, pending, says } = await openBlockedIn(world, false)
+    await gate('EXPIRED', late)
+    if (isDecided) await ignoreAll()
+    for (const word of ['PROCESS', 'PAY_EXPIRED_IN_PROCESS']) {
+      if (late === '30') assert.equal(await gate('EXPIRED', late, '24'), status)
+      assert.equal(await gate(word), status, `${isDecided} ${late}`)
+      assert.equal(await pending(), units * PART)
+    }
+    await says('PAY_BLOCK')
+    const told = units > 0n ? ', 24.000000 USDC on its way' : ''
+    assert.equal(lastMail()?.paragraphs[1], `binance: PAY_BLOCK${told}.`)
+  }
+})
+
+test('a word of Gate without an amount adds nothing to an amount that counts as paid, and the rest to one that does not', async () => {
+  for (const [part, rest] of [
+    ['53.73', 0n],
+    ['53.729999', 270_001n],
+  ] as const) {
+    const { gate, giveBack, isFree, mails, pending, says, status } = await openBlockedIn(world, false)
+    await gate('PROCESS', '0', part)
+    await says('PAY_BLOCK')
+    await giveBack()
+    for (const _ of [1, 2]) await gate('PAY_EXPIRED_IN_PROCESS')
+    assert.equal(await pending(), rest, part)
+    for (const word of ['EXPIRED', 'PAY_BLOCK', 'TRANSFERRED_ADDRESS_BLOCK']) await says(word)
+    assert.deepEqual([await status(), mails()], rest > 0n ? ['blocked', 2] : ['returned', 1], part)
+    if (rest === 0n) await isFree()
+  }
+})
+
+test('dust on its way beside a record of the whole price moves no order, and another way to pay may be chosen', async () => {
+  const { context, gate, openOf, order } = await openBlockedIn(world, false)
+  for (const dust of [[], ['0.000001'], ['0.009999']]) assert.equal(await gate('EXPIRED', '54', ...dust), 'AWAITING')
+  assert.equal((await openOf()).length, 1)
+  const body = { paymentChannel: 'binance' }
+  assert.equal((await acceptOrder(world.payments, { context, code: order.code, body }))?.status, 'AWAITING')
+})
+
+test('a block that was returned is repeated once what came after it was received or recorded, and is none of that', async () => {
+  for (const isRecorded of [true, false]) {
+    const { gate, giveBack, ignoreAll, isFree, mails, recordsOf, says, status } = await openBlockedIn(world)
+    await says('PAY_BLOCK')
+    await giveBack()
+    await says('EXPIRED')
+    if (isRecorded) {
+      await gate('EXPIRED', '0', '20')
+      await gate('EXPIRED', '20')
+    } else {
+      await gate('PROCESS', '0', '54')
+      await gate('PAID', '54')
+    }
+    const before = mails()
+    for (const word of ['PAY_BLOCK', 'TRANSFERRED_ADDRESS_BLOCK']) await says(word)
+    assert.equal(await status(), 'returned')
+    await ignoreAll()
+    for (const word of ['PAY_BLOCK', 'TRANSFERRED_ADDRESS_BLOCK']) await says(word)
+    assert.deepEqual([await status(), mails(), (await recordsOf()).length], ['returned', before, 1])
+    if (isRecorded) await isFree()
+  }
+})
+
+test('money that is credited after a person returned the block is held, and a mail says so, once', async () => {
+  const { gate, giveBack, lastMail, mails, openOf, order, says } = await openBlockedIn(world)
+  await says('PAY_BLOCK')
+  await giveBack()
+  await says('EXPIRED')
+  await gate('PROCESS', '0', '54')
+  for (const _ of [1, 2]) assert.equal(await gate('PAID', '54'), 'KYT_FAILED')
+  assert.match((await openOf()).join(), /^held 54000000 USDC open/)
+  assert.equal(mails(), 2)
+  const { subject, paragraphs, path } = lastMail() ?? {}
+  assert.equal(subject, '54.000000 USDC arrived for a payment that was returned')
+  assert.equal(path, `/mispayments?company=${order.companyId}&status=open`)
+  assert.match(paragraphs?.[0] ?? '', new RegExp(`for order \\w+ \\(${order.code}\\) .+: PAID\\.$`))
+})
+
+test('what is left of later money, once a part of it was recorded, may be what a block is about, unless it is dust', async () => {
+  for (const [said, told, credited, isRest] of [
+    ['EXPIRED', '54', '20', true],
+    ['EXPIRED', '54', '54', false],
+    ['EXPIRED', '54', '60', false],
+    ['EXPIRED', '54', '53.99', true],
+    ['EXPIRED', '54', '53.990001', false],
+    // less than 0.01 above the price is the rounding of a coin
+    ['PAID', '54.009999', '54.009999', false],
+  ] as const) {
+    const { gate, giveBack, mails, says, status } = await openBlockedIn(world)
+    for (const word of ['PAY_BLOCK', 'EXPIRED']) await says(word)
+    await giveBack()
+    await gate('PROCESS', '0', told)
+    for (const _ of [1, 2]) await says('EXPIRED')
+    await gate(said, credited)
+    const before = mails()
+    await says('PAY_BLOCK')
+    const expected = isRest ? ['blocked', before + 1] : ['returned', before]
+    assert.deepEqual([await status(), mails()], expected, `${said} ${credited}`)
+    if (!isRest) continue
+    await giveBack()
+    for (const word of ['PAY_BLOCK', 'EXPIRED', 'PAY_BLOCK']) await says(word)
+    assert.deepEqual([await status(), mails()], ['returned', before + 1])
+  }
+})
+
+test('an amount that changes and ends, without anything on its way, is nothing that a block is about', async () => {
+  const { gate, giveBack, isFree, mails, says, status } = await openBlockedIn(world)
+  await says('PAY_BLOCK')
+  await giveBack()
+  for (const told of ['30', '20']) await gate('EXPIRED', '0', told)
+  for (const said of ['EXPIRED', 'PAY_BLOCK']) await says(said)
+  assert.deepEqual([await status(), mails()], ['returned', 1])
+  await isFree()
+})
+
+test('whichever node a person decided on, what was on its way after that, and what was not, is told by no clock', async () => {
+  for (const aheadMs of [10 * MINUTE, -10 * MINUTE]) {
+    const { gate, giveBack, mails, says, status } = await openBlockedIn(world)
+    await says('PAY_BLOCK')
+    for (const [isMore, expected] of [
+      [false, ['returned', 1]],
+      [true, ['blocked', 2]],
+    ] as const) {
+      world.clock.nowMs += aheadMs
+      if (!isMore) await giveBack()
+      world.clock.nowMs -= aheadMs
+      if (isMore) await gate('PROCESS', '0', '20')
+      for (const said of ['EXPIRED', 'PAY_BLOCK']) await says(said)
+      assert.deepEqual([await status(), mails()], expected, `${aheadMs}`)
+    }
+  }
+})
+
+test('of a block that an older node noted and returned, only what is still on its way is other money', async () => {
+  const { gate, giveBack, isFree, key, mails, says, status } = await openBlockedIn(world)
+  const forget = () => world.host.db.run(sql`update payments set known_units = null where id = ${key.id}`)
+  await says('PAY_BLOCK')
+  await giveBack()
+  await forget()
+  for (const said of ['PAY_BLOCK', 'EXPIRED', 'PAY_BLOCK']) await says(said)
+  assert.deepEqual([await status(), mails()], ['returned', 1])
+  await gate('PROCESS', '0', '20')
+  await forget()
+  await says('PAY_BLOCK')
+  assert.deepEqual([await status(), mails()], ['blocked', 2])
+  await giveBack()
+  await isFree()
+})
+
+test('a part and no amount that are told in turns tell a person once of what is more, and let a decision about that stand', async () => {
+  const { gate, giveBack, key, lastMail, mails, pending, says } = await openBlockedIn(world, false)
+  await gate('PENDING', '0', '30')
+  await says('PAY_BLOCK')
+  await gate('PROCESS')
+  const { updatedAt } = await findBlock(world, key.id)
+  for (const _ of [1, 2, 3]) {
+    await gate('PENDING', '0', '30')
+    await says('TRANSFERRED_ADDRESS_BLOCK')
+    await gate('PROCESS')
+  }
+  assert.equal(mails(), 2)
+  assert.equal(lastMail()?.paragraphs[1], 'binance: PAY_BLOCK, PROCESS, 54.000000 USDC on its way.')
+  // credited, and as much again
+  await gate('EXPIRED', '54')
+  await gate('PENDING', '54', '20')
+  assert.equal(lastMail()?.paragraphs[1], 'binance: PAY_BLOCK, PENDING, money arrives, 20.000000 USDC on its way.')
+  await assert.rejects(giveBack({ updatedAt: updatedAt.toISOString() }), /has changed. Read it again/)
+  await gate('PENDING', '54', '10')
+  await giveBack({ updatedAt: (await findBlock(world, key.id)).updatedAt.toISOString() })
+  assert.deepEqual([await pending(), mails()], [0n, 3])
+})
