@@ -67,13 +67,39 @@ export class Closers {
   }
 }
 
+const takenPort = ({ host, port }: Config, error: unknown): unknown =>
+  (error as { code?: string }).code === 'EADDRINUSE'
+    ? new Error(`Another program listens on ${host}:${port} already. End it, or set PORT to a free one.`, {
+        cause: error,
+      })
+    : error
+
+/**
+ * Tried before any work, and after the folder's lock: an earlier process that is about to end has left the port then.
+ * @throws Error with a sentence for the operator
+ */
+async function refuseTakenPort(config: Config): Promise<void> {
+  const { roles, host, port } = config
+  if (!roles.includes('api')) return
+  const probe = createServer().listen(port, host)
+  await once(probe, 'listening').catch((error: unknown) => {
+    throw takenPort(config, error)
+  })
+  probe.close()
+  await once(probe, 'close')
+}
+
 async function openDatabase(config: Config, say: Say, closers: Closers): Promise<string> {
   if (config.databaseUrl !== null) {
     const lock = await lockDataDir(config.dataDir)
     closers.add(async () => lock.release())
+    await refuseTakenPort(config)
     return config.databaseUrl
   }
-  const server = await startEmbeddedPostgres({ dataDir: config.dataDir, log: say })
+  const server = await startEmbeddedPostgres({
+    ...{ dataDir: config.dataDir, log: say },
+    onLocked: () => refuseTakenPort(config),
+  })
   closers.add(() => server.stop())
   if (await finishRestore(server.connectionString, config.dataDir)) say('The database was restored from a backup.')
   return server.connectionString
@@ -227,14 +253,11 @@ async function start(owned: Owned, { say, closers, shared }: StartContext): Prom
   return { app: service.app, metrics: service.metrics, config, facts, stop }
 }
 
-async function listen(app: FastifyInstance, { host, port }: Config): Promise<void> {
-  try {
-    await app.listen({ host, port })
-  } catch (error) {
-    if ((error as { code?: string }).code !== 'EADDRINUSE') throw error
-    const message = `Another program listens on ${host}:${port} already. End it, or set PORT to a free one.`
-    throw new Error(message, { cause: error })
-  }
+async function listen(app: FastifyInstance, config: Config): Promise<void> {
+  const { host, port } = config
+  await app.listen({ host, port }).catch((error: unknown) => {
+    throw takenPort(config, error)
+  })
 }
 
 /** Long enough for clients with keep-alive connections to send one more request. */

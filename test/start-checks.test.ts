@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import {
   existsSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -17,6 +20,7 @@ import { oneOfEach, runChecks } from '../src/checks/check.ts'
 import { claimOf, outsideChecks, runDatabaseChecks, schemaCheck } from '../src/checks/installation-checks.ts'
 import { loadConfig } from '../src/config/config.ts'
 import { openDb, sql } from '../src/db/db.ts'
+import { lockDataDir } from '../src/db/embedded/data-dir-lock.ts'
 import { readInstallation, writeInstallation } from '../src/db/installation.ts'
 import { logInSuperAdmin, registerManager } from './harness/accounts.ts'
 import { makeCertificate } from './harness/certificates.ts'
@@ -459,4 +463,21 @@ test('a check that throws or hangs ends with its own cure, and of two looks at o
   ])
   const look = (ok: boolean, message: string) => ({ name: 'chain 1', ok, message, fix: null })
   assert.deepEqual(oneOfEach([look(true, 'a'), look(false, 'b'), look(false, 'c')]), [look(false, 'b')])
+})
+
+test('a taken port and a folder in use are found before anything is made', async () => {
+  const other = createServer().listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  const { port } = other.address() as AddressInfo
+  const fresh = join(folder, 'fresh')
+  const start = () => run(['serve'], { DATA_DIR: fresh, PORT: String(port) })
+  const refused = await start()
+  assert.equal(refused.code, 1)
+  assert.match(refused.text, new RegExp(`Another program listens on 127.0.0.1:${port} already.*set PORT`))
+  const lock = await lockDataDir(fresh)
+  const locked = await start()
+  lock.release()
+  other.close()
+  assert.match(locked.text, new RegExp(`Comptoir already runs on .*fresh as process ${process.pid}`))
+  assert.deepEqual(readdirSync(fresh), [], 'no database, no key')
 })
