@@ -34,6 +34,17 @@ test('money in another coin has the amount that the service says, and the way ba
   assert.match(told(onChain), / 7\.00 USDT came in another token .*: send it back by hand, then ignore it\.$/)
 })
 
+test('what a payment and a transfer became stands beside their time as what came later', () => {
+  const told = (kind: string, facts: Record<string, unknown>): string =>
+    explain(ORDER, [{ at: '2026-11-22T11:41:24.000Z', kind, facts } as unknown as Entry])[2] ?? ''
+  const paid = { number: 1, channel: 'binance', status: 'paid', dueUnits: '12500000', dueAsset: 'USDC' }
+  const said = told('payment', { ...paid, receivedUnits: '12500000', message: 'REFUNDED' })
+  assert.match(said, /It is paid\. Received so far: 12\.50 USDC\. The provider’s latest word is “REFUNDED”\.$/)
+  const transfer = { symbol: 'USDC', units: '12500000', fromAddress: '0xa', block: 1, txHash: '0xb', status: 'final' }
+  assert.match(told('transfer', { ...transfer, finalAt: '2026-11-22T11:41:30.000Z' }), /; it became final later\.$/)
+  assert.match(told('transfer', { ...transfer, finalAt: null }), /; it is not final yet\.$/)
+})
+
 test('a payment that is not final says whether money is on its way, a part is here, or the whole', () => {
   const told = (receivedUnits: string): string => {
     const facts = {

@@ -77,7 +77,7 @@ function tellPayment(facts: Facts): string {
   const known = providerReference && !isAddress ? `; the provider calls it ${text(providerReference)}` : ''
   const got = text(receivedUnits) === '0' ? '' : ` Received so far: ${money(receivedUnits, dueAsset)}.`
   const counted = /^(\d+) transfers$/.exec(text(message))?.[1]
-  const said = message && counted === undefined ? ` The provider said: “${text(message)}”.` : ''
+  const said = message && counted === undefined ? ` The provider’s latest word is “${text(message)}”.` : ''
   return `Payment ${text(number)} through ${text(channel)} asks for ${money(dueUnits, dueAsset)}${where}${known}. It ${stateOf(facts)}.${got}${said}`
 }
 
@@ -100,7 +100,8 @@ function tellProvider({ channel, step, status, durationMs }: Facts): string {
 function tellTransfer({ symbol, units, fromAddress, status, txHash, finalAt, block }: Facts): string {
   const seen = `${money(units, symbol)} came from ${text(fromAddress)} in block ${text(block)} (${text(txHash)})`
   if (status === 'orphaned') return `${seen}, and left the chain again: it does not count.`
-  return `${seen}; it is ${finalAt ? 'final' : 'not final yet'}.`
+  // the line stands at the time of the block, before what follows from it
+  return `${seen}; it ${finalAt ? 'became final later' : 'is not final yet'}.`
 }
 
 const MISPAYMENT: Record<string, string> = {

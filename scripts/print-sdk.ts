@@ -141,6 +141,10 @@ function printOperations(document: OpenApi): string {
   )
 }
 
+/** What `verifyWebhook` makes of a body with `"test": true`: none of the types that a shop acts on. */
+const TEST_CASE =
+  "  | { id: string; type: 'test'; createdAt: string; data: (OrderWebhook | KycWebhook) & { event: EventType; test: true } }\n"
+
 function printEvents(document: OpenApi): string {
   const events = Object.keys(document.webhooks ?? {})
   const cases = events.map((event) => {
@@ -151,7 +155,7 @@ function printEvents(document: OpenApi): string {
     `${HEAD}import type { KycWebhook, OrderWebhook } from './schemas.ts'\n\n` +
     `/** Every event that is sent. */\nexport const EVENT_TYPES = [\n${events.map((event) => `  '${event}',\n`).join('')}] as const\n` +
     `export type EventType = (typeof EVENT_TYPES)[number]\n\n` +
-    `/** A verified webhook; \`type\` tells what \`data\` is. */\nexport type ComptoirEvent =\n${cases.join('')}`
+    `/** A verified webhook; \`type\` tells what \`data\` is. */\nexport type ComptoirEvent =\n${cases.join('')}${TEST_CASE}`
   )
 }
 

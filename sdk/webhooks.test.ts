@@ -53,6 +53,17 @@ test('what is signed is what the libraries of Stripe and of Standard Webhooks ve
   assert.deepEqual(new StandardWebhook(SECRET).verify(body, headers), PAYLOAD)
 })
 
+test('a test event is verified, but has the type that no shop acts on, unless the caller asks for what it plays', async () => {
+  const { body, headers } = await signTestWebhook({ ...PAYLOAD, test: true }, SECRET)
+  const event = await verifyWebhook(body, headers, SECRET)
+  assert.deepEqual([event.type, event.data.event, event.data.test], ['test', 'order.paid', true])
+  assert.equal((await verifyWebhook(body, headers, SECRET, { testEvents: true })).type, 'order.paid')
+  for (const given of [false, 'true', 1, null]) {
+    const other = await signTestWebhook({ ...PAYLOAD, test: given }, SECRET)
+    assert.equal((await verifyWebhook(other.body, other.headers, SECRET)).type, 'order.paid', JSON.stringify(given))
+  }
+})
+
 const BASE64 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
 
 /** The text with one letter changed, at each position: once in the last bit that it carries in base64, once in more. */

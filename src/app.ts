@@ -8,7 +8,7 @@ import type { ServiceBase } from './assembly/service-base.ts'
 import { startUpkeep } from './assembly/upkeep/upkeep.ts'
 import { openAnchor } from './audit/anchor.ts'
 import { checkEndpoints } from './chain/endpoints/start-check.ts'
-import { runChecks } from './checks/check.ts'
+import { oneOfEach, runChecks } from './checks/check.ts'
 import { outsideChecks } from './checks/installation-checks.ts'
 import { checkReady, listChainChecks } from './checks/ready-checks.ts'
 import { openButtonOrigins } from './companies/button-origins.ts'
@@ -168,11 +168,12 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
     listChecks: () => listChainChecks(trade.chainHealth),
     ...{ metricsToken: config.metricsToken, showMetrics: config.metricsPort === null },
   })
-  const examine = async () => [
-    ...(await checkReady(db, newest)),
-    ...(await listChainChecks(trade.chainHealth)),
-    ...(await runChecks(outsideChecks(config))),
-  ]
+  const examine = async () =>
+    oneOfEach([
+      ...(await checkReady(db, newest)),
+      ...(await listChainChecks(trade.chainHealth)),
+      ...(await runChecks(outsideChecks(config))),
+    ])
   await registerApi(app, ground, accounts, { ...trade, requestLog, examine })
   await registerPages(app, ground, accounts, trade)
   let workers: Workers | undefined

@@ -8,15 +8,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Registry } from 'prom-client'
 import { buildService } from './app.ts'
-import { sandboxKeys, sandboxXpub } from './assembly/sandbox-wallets.ts'
+import { hasOwnSandbox, sandboxKeys, withSandbox } from './assembly/sandbox-settings.ts'
 import { localSigner } from './chain/payout/signer.ts'
 import type { CheckResult } from './checks/check.ts'
 import { claimOf, runDatabaseChecks } from './checks/installation-checks.ts'
 import { startProgress } from './commands/progress.ts'
 import type { Handover } from './commands/serve/messages.ts'
 import { type DemoCredentials, demoButtonId, makeDemo } from './companies/demo.ts'
-import { type Config, ConfigError, NO_CHAIN } from './config/config.ts'
-import { readKyc } from './config/kyc-config.ts'
+import { type Config, ConfigError } from './config/config.ts'
 import { chooseMasterKey } from './config/master-key.ts'
 import { finishRestore } from './db/backup/restore-backup.ts'
 import { type Db, openDb } from './db/db.ts'
@@ -68,23 +67,47 @@ export class Closers {
   }
 }
 
+const takenPort = ({ host, port }: Config, error: unknown): unknown =>
+  (error as { code?: string }).code === 'EADDRINUSE'
+    ? new Error(`Another program listens on ${host}:${port} already. End it, or set PORT to a free one.`, {
+        cause: error,
+      })
+    : error
+
+/**
+ * Tried before any work, and after the folder's lock: an earlier process that is about to end has left the port then.
+ * @throws Error with a sentence for the operator
+ */
+async function refuseTakenPort(config: Config): Promise<void> {
+  const { roles, host, port } = config
+  if (!roles.includes('api')) return
+  const probe = createServer().listen(port, host)
+  await once(probe, 'listening').catch((error: unknown) => {
+    throw takenPort(config, error)
+  })
+  probe.close()
+  await once(probe, 'close')
+}
+
 async function openDatabase(config: Config, say: Say, closers: Closers): Promise<string> {
   if (config.databaseUrl !== null) {
     const lock = await lockDataDir(config.dataDir)
     closers.add(async () => lock.release())
+    await refuseTakenPort(config)
     return config.databaseUrl
   }
-  const server = await startEmbeddedPostgres({ dataDir: config.dataDir, log: say })
+  const server = await startEmbeddedPostgres({
+    ...{ dataDir: config.dataDir, log: say },
+    onLocked: () => refuseTakenPort(config),
+  })
   closers.add(() => server.stop())
   if (await finishRestore(server.connectionString, config.dataDir)) say('The database was restored from a backup.')
   return server.connectionString
 }
 
-const startsSandbox = ({ mode, chains }: Config): boolean => mode === 'sandbox' && chains.length === 0
-
 /** Started unless in live mode, or if another process runs the sandbox (a second node, a test). */
 async function openSandbox(config: Config, vault: Vault, say: Say, closers: Closers): Promise<SandboxProcess | null> {
-  if (!startsSandbox(config)) return null
+  if (!hasOwnSandbox(config)) return null
   const { port, chainPort } = config.sandbox
   const { refundKey, relayerKey } = sandboxKeys(vault)
   const funded = { refundWallet: localSigner(refundKey).address, relayer: localSigner(relayerKey).address }
@@ -93,34 +116,6 @@ async function openSandbox(config: Config, vault: Vault, say: Say, closers: Clos
   closers.add(() => sandbox.stop())
   return sandbox
 }
-
-/** The imitated providers are configured like real ones; the operator's own settings take precedence. */
-async function withProviders(config: Config, sandbox: SandboxProcess | null): Promise<Config> {
-  const { providersUrl } = config.sandbox
-  if (config.mode === 'live' || (!sandbox && providersUrl === null)) return config
-  const credentials = sandbox?.credentials ?? ((await (await fetch(`${providersUrl}/credentials`)).json()) as object)
-  const provider = { ...(credentials as Record<string, string>), ...config.provider }
-  return { ...config, provider, kyc: readKyc(provider, false, []) }
-}
-
-/** Adds the sandbox's chain to the configured ones, with deposit addresses of a wallet derived from the master key. */
-function withSandbox(config: Config, sandbox: SandboxProcess | null, vault: Vault): Config {
-  if (!sandbox || config.chains.some((chain) => chain.chainId === sandbox.chainId))
-    return withSandboxXpub(config, vault)
-  const { chainId, rpcUrl, usdcAddress, providersUrl } = sandbox
-  const keys = { xpub: sandboxXpub(vault), ...sandboxKeys(vault) }
-  return {
-    ...config,
-    sandbox: { ...config.sandbox, providersUrl },
-    chains: [...config.chains, { ...NO_CHAIN, chainId, rpcUrls: [rpcUrl], usdcAddress, ...keys }],
-  }
-}
-
-/** A test chain that runs elsewhere gets deposit addresses too. */
-const withSandboxXpub = (config: Config, vault: Vault): Config => ({
-  ...config,
-  chains: config.chains.map((chain) => ({ ...chain, xpub: chain.xpub ?? sandboxXpub(vault) })),
-})
 
 /** Writes everything that a user of the sandbox needs, for programs to read. */
 function writeSandboxFile(
@@ -204,7 +199,7 @@ export async function openOwned(
   { closers, shared }: { closers: Closers; shared?: Shared | undefined },
 ): Promise<Owned> {
   const config = await withPort(given)
-  if (!shared && startsSandbox(config)) assertSandboxInstalled()
+  if (!shared && hasOwnSandbox(config)) assertSandboxInstalled()
   if (!shared && config.databaseUrl === null) checkStateDirectory(config.dataDir, process.env.STATE_DIRECTORY)
   makeFolder(config.dataDir)
   const own = shared ? null : await openDatabase(config, say, closers)
@@ -220,7 +215,7 @@ export async function openOwned(
     await migrate(config.databaseDirectUrl ?? connectionString, { onApplied, onWaiting: say })
     await writeInstallation(connectionString, claimed)
   }
-  const whole = await withProviders(withSandbox(config, sandbox, vault), sandbox)
+  const whole = await withSandbox(config, sandbox, vault)
   const { stop: _, ...facts } = sandbox ?? { stop: null }
   const handover = { connectionString, sandbox: sandbox ? (facts as Handover['sandbox']) : null }
   return { config: whole, connectionString, sandbox, vault, handover }
@@ -258,14 +253,11 @@ async function start(owned: Owned, { say, closers, shared }: StartContext): Prom
   return { app: service.app, metrics: service.metrics, config, facts, stop }
 }
 
-async function listen(app: FastifyInstance, { host, port }: Config): Promise<void> {
-  try {
-    await app.listen({ host, port })
-  } catch (error) {
-    if ((error as { code?: string }).code !== 'EADDRINUSE') throw error
-    const message = `Another program listens on ${host}:${port} already. End it, or set PORT to a free one.`
-    throw new Error(message, { cause: error })
-  }
+async function listen(app: FastifyInstance, config: Config): Promise<void> {
+  const { host, port } = config
+  await app.listen({ host, port }).catch((error: unknown) => {
+    throw takenPort(config, error)
+  })
 }
 
 /** Long enough for clients with keep-alive connections to send one more request. */

@@ -137,6 +137,7 @@ test('of payments of one company and channel that are given up, one mail a day t
   await giveUp()
   await giveUp()
   assert.equal(subjects.length, 1)
+  assert.match(texts[0] ?? '', /Order \w+ \(\w+\) of company Test & Söhne \([0-9a-f]{24}\)/)
   assert.match(texts[0] ?? '', /Payments of this company through \w+ that are still to be closed: 1\./)
   world.clock.nowMs += DAY
   await giveUp()

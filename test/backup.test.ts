@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { copyFileSync, readdirSync, readFileSync, statSync, truncateSync } from 'node:fs'
+import { copyFileSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { type Providers, startProviders } from '../sandbox/providers/server.ts'
 import { startTestChain, type TestChain } from './harness/chain.ts'
 import { putCluster } from './harness/cluster.ts'
 import { freePort } from './harness/free-port.ts'
@@ -24,6 +25,9 @@ type Report = {
   ledger: string
 }
 
+/** What a sandbox of its own keeps besides its database; this one's chain and providers run in the test. */
+const SANDBOX_FILES = ['chain.json', 'providers.json', 'screening.json']
+
 const places = newFolder()
 const [before_, after_, backups] = ['old', 'new', 'backups'].map((name) => join(places.path, name)) as [
   string,
@@ -33,6 +37,7 @@ const [before_, after_, backups] = ['old', 'new', 'backups'].map((name) => join(
 let chain: TestChain
 let receiver: Receiver
 let store: S3StandIn
+let providers: Providers
 let served: Served
 let merchant: Merchant
 let env: Record<string, string>
@@ -42,20 +47,25 @@ before(async () => {
   const port = await freePort()
   ;[chain, receiver, store] = await Promise.all([startTestChain(), startReceiver(), startS3Store()])
   baseUrl = `http://127.0.0.1:${port}`
+  const { chainId, usdcAddress, payer: payerAddress } = chain
+  const wallet = { chainId, usdcAddress, payerAddress, pay: () => Promise.reject(new Error('no wallet here')) }
+  providers = await startProviders({ port: 0, chain: wallet, callbackBase: baseUrl })
   env = {
+    SANDBOX_PROVIDERS_URL: providers.url,
     ...s3Env(store),
     ...{ ...chainEnv(chain), ...(await payoutEnv(chain)) },
     ...{ PORT: String(port), BASE_URL: baseUrl, MASTER_KEY: TEST_MASTER_KEY.toString('base64') },
     ...{ LIMIT_COMPANY_PER_MINUTE: '0', LIMIT_PUBLIC_PER_MINUTE: '0', ORDER_CHAIN_EXPIRY_MINUTES: '60' },
   }
   putCluster(before_)
+  for (const name of SANDBOX_FILES) writeFileSync(join(before_, name), `${name} of the old place`)
   served = startServed({ ...env, DATA_DIR: before_ })
   await served.ready()
   merchant = await insertMerchantAt(before_)
 })
 after(async () => {
   await served?.end()
-  await Promise.all([chain?.stop(), receiver?.close(), store?.close()])
+  await Promise.all([chain?.stop(), receiver?.close(), store?.close(), providers?.stop()])
   places.remove()
 })
 
@@ -112,6 +122,16 @@ const webhookIds = (code: string, event: string): Set<string | undefined> =>
 
 type Made = { code: string; atMs: number }[]
 
+/** An order that its provider has called paid. */
+async function sellAtProvider(): Promise<string> {
+  const { code } = await create()
+  const accepted = await call<{ providerReference: string }>(`accept/${code}`, { paymentChannel: 'gatepay' })
+  assert.equal(accepted.status, 200, accepted.text)
+  await fetch(`${providers.url}/payments/${accepted.data.providerReference}/pay`, { method: 'POST' })
+  await reaches(code, 'PAID')
+  return code
+}
+
 /** Shops that order all the time. `made`: when each order was acknowledged */
 function startLoad(): { made: Made; stop(): Promise<Made> } {
   const made: Made = []
@@ -138,8 +158,11 @@ const restore = (from: string, to: string, key = TEST_MASTER_KEY) =>
   runOperator(['restore', '--from', from, '--data-dir', to], { ...s3Env(store), MASTER_KEY: key.toString('base64') })
 
 const reconcile = async (): Promise<{ code: number | null; report: Report }> => {
+  // a sandbox's chain and providers are in no environment: the service that runs has recorded where they are
+  const own = Object.entries(env).filter(([name]) => !/^(CHAIN_31337|SANDBOX_PROVIDERS)_/.test(name))
+  const operatorEnv = { ...Object.fromEntries(own), DATA_DIR: after_ }
   const mining = setInterval(() => void chain.mine().catch(() => {}), 300)
-  const { code, out, err } = await runOperator(['reconcile', '--json'], { ...env, DATA_DIR: after_ })
+  const { code, out, err } = await runOperator(['reconcile', '--json'], operatorEnv)
   clearInterval(mining)
   assert.match(out, /^\{/, err)
   return { code, report: JSON.parse(out) as Report }
@@ -149,6 +172,7 @@ let old: { paid: Sale; returning: Sale; returned: Sale; open: Sale; lost: Sale }
 let acknowledged: string[]
 
 test('a backup under load holds every order that was acknowledged before it began, and tells nothing without the key', async () => {
+  await sellAtProvider()
   const [paid, returning, returned, open] = [await sell(), await sell(), await sell(), await sell()]
   for (const sale of [paid, returning, returned]) await pay(sale)
   for (const { code } of [paid, returning, returned]) await reaches(code, 'PAID')
@@ -234,6 +258,9 @@ test('a wrong key, a backup that was cut off and a place in use are refused with
 test('restored from a bucket into a new place nothing acknowledged is missing, and no money leaves before it was reconciled', async () => {
   const done = await restore(BUCKET, after_)
   assert.equal(done.code, 0, done.err)
+  for (const name of SANDBOX_FILES)
+    assert.equal(readFileSync(join(after_, name), 'utf8'), `${name} of the old place`, name)
+  assert.equal(readdirSync(join(after_, 'postgres')).includes('comptoir.sandbox'), false)
   served = startServed({ ...env, DATA_DIR: after_ })
   await served.ready()
   const missing: string[] = []

@@ -121,7 +121,7 @@ test('late money pays its order while another order only waits; two that are pai
   assert.equal(await late.status(), 'PAID')
   const subjects: string[] = []
   const onSoldTwice = openSoldTwiceAlarm({
-    alarm: async (_, { subject }) => void subjects.push(subject),
+    alarm: async (_, { subject, paragraphs }) => void subjects.push(`${subject}: ${paragraphs[0]}`),
     ...{ log: world.host.service.app.log, clock: world.payments.clock },
   })
   const before = world
@@ -134,7 +134,10 @@ test('late money pays its order while another order only waits; two that are pai
   if (order) await db.tx((tx) => onSoldTwice(tx, { order, other: open.code }))
   world = before
   assert.equal(subjects.length, 1)
-  assert.match(subjects[0] ?? '', /^Two orders of one purchase were paid/)
+  assert.match(
+    subjects[0] ?? '',
+    /^Two orders of one purchase were paid.* of company Shop \w+ \([0-9a-f]{24}\) is paid/,
+  )
 })
 
 const HELD = [409, true, 409]

@@ -5,6 +5,7 @@ import { chmodSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, syml
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { signTestWebhook } from '../sdk/webhooks.ts'
 import { CATALOGUE } from '../src/kernel/errors.ts'
 import { ERROR_WORDS } from '../src/pages/docs/error-words.ts'
 import { searchPages } from '../src/pages/docs/search.ts'
@@ -248,6 +249,11 @@ test('the quickstart of a server ships after a verified webhook', async () => {
   await waitFor('the pay page', () => /redirect to \S+code=\w+/.test(output))
   await runShell(`npx comptoir orders pay ${/code=(\w+)/.exec(output)?.[1]}`)
   await waitFor('the shipment', () => output.includes('ship CART-118'))
+  const { webhookSigningSecret } = JSON.parse(readFileSync(join(shop, 'data/sandbox.json'), 'utf8'))
+  const made = { event: 'order.paid', code: 'TEST-ORDER', alias: 'TEST-1001', test: true }
+  const sent = await signTestWebhook(made, webhookSigningSecret)
+  const taken = await fetch(`http://127.0.0.1:${port}/`, { ...sent, method: 'POST' })
   child.kill()
   await once(child, 'close')
+  assert.deepEqual([taken.status, output.includes('TEST-1001')], [204, false], 'nothing is shipped for a test event')
 })

@@ -25,7 +25,7 @@ after(async () => {
   await chain?.stop()
 })
 
-type Ready = { checks: { name: string; ok: boolean; message?: string }[] }
+type Ready = { checks: { name: string; ok: boolean; message?: string; fix?: string | null }[] }
 
 test('an endpoint that serves another chain does not stop the start: only its chain is not offered', async () => {
   const base = { CHAIN_8453_RPC_URL: chain.rpcUrl, CHAIN_8453_USDC: chain.usdcAddress, CHAIN_8453_XPUB: TEST_XPUB }
@@ -42,6 +42,8 @@ test('an endpoint that serves another chain does not stop the start: only its ch
     all.some(({ message }) => /served as another chain/.test(message ?? '')),
   )
   assert.equal(checks.find(({ name }) => name === 'chain 31337')?.ok, true)
+  const fix = checks.find(({ name }) => name === 'chain 8453')?.fix
+  assert.equal(fix, 'Let CHAIN_8453_RPC_URL name nodes of this chain, and CHAIN_8453_USDC its USDC.', 'no test chain')
   assert.equal(
     service.logLines.filter((line) => /ALARM: .*endpoint 1 serves chain 31337, not 8453/.test(line)).length,
     1,

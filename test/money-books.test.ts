@@ -69,7 +69,8 @@ test('a row that was changed by hand stops the company’s settlement and refund
   )
   assert.equal(started, 0n)
   const { email } = await shop.host.db.one<{ email: string }>(sql`select email from users where role = 'SuperAdmin'`)
-  await waitForMail(shop.host.baseUrl, email, new RegExp(tampered.code))
+  const mail = await waitForMail(shop.host.baseUrl, email, new RegExp(tampered.code))
+  assert.match(mail.text, /The books of company Test & Söhne \([0-9a-f]{24}\) differ/)
   assert.ok(shop.host.logLines.some((line) => line.includes('the books differ') && line.includes(tampered.code)))
   await eventually(
     () => figure('ledger_differences'),

@@ -79,6 +79,8 @@ withPhp(
     const hook = await php.hookOf('order.paid', code)
     const forged = await askPresta<number>({ do: 'webhook', ...hook, body: hook.body.replace('PAID', 'PAIX') })
     assert.deepEqual([forged.answer, forged.orders[1]?.state], [400, STATES.waiting])
+    const made = await askPresta<number>({ do: 'webhook', ...(await php.asTest(hook)) })
+    assert.deepEqual([made.answer, made.orders[1]?.state], [200, STATES.waiting], 'a test event pays nothing')
     await askPresta({ do: 'webhook', ...hook })
     const twice = await askPresta<number>({ do: 'webhook', ...hook })
     assert.deepEqual([twice.answer, twice.orders[1]?.states], [200, [STATES.waiting, STATES.paid]], 'paid once')

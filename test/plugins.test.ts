@@ -88,6 +88,8 @@ withPhp('an order is paid by a real webhook once, a forged one changes nothing, 
   const hook = await php.hookOf('order.paid', code)
   const forged = await tell({ do: 'webhook', body: hook.body.replace('PAID', 'PAIX'), headers: hook.headers })
   assert.deepEqual([forged.answer, forged.status], ['refused', 'pending'])
+  const made = await tell({ do: 'webhook', ...(await php.asTest(hook)) })
+  assert.equal(made.status, 'pending', 'a test event pays nothing')
   const paid = await tell({ do: 'webhook', body: hook.body, headers: hook.headers })
   assert.deepEqual([paid.answer, paid.status], ['paid', 'processing'])
   const twice = await tell({ do: 'webhook', body: hook.body, headers: hook.headers })

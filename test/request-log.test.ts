@@ -164,7 +164,7 @@ test('a test event is signed with the company’s secret, marked as a test, and 
   )
   const [sent] = receiver.at('/hook')
   const event = await verifyWebhook(sent?.body ?? '', sent?.headers ?? {}, merchant.webhookSecret)
-  assert.equal(event.type, 'order.refunded')
+  assert.deepEqual([event.type, event.data.event], ['test', 'order.refunded'])
   const { test: isTest, code, status } = JSON.parse(sent?.body ?? '{}')
   assert.deepEqual([isTest, code, status], [true, 'TEST-ORDER', 'REFUNDED'])
 })

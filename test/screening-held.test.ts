@@ -113,6 +113,7 @@ test('a person is told after 15 minutes, in one mail for all that wait, and may 
   await world.askNow()
   const [mail] = await eventually(mails, (list) => list.length > 0)
   assert.match(mail?.text ?? '', /chainalysis_risk/)
+  assert.match(mail?.text ?? '', /of a payment for order \w{8} of company Test & Söhne \([0-9a-f]{24}\)/)
   await world.askNow()
   const [first, second] = orders as [Payable, Payable]
   const screening = await world.screened(first, 'held')

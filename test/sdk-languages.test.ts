@@ -281,6 +281,8 @@ for (const { name, command, args, story, verify, calls } of present) {
       [run(body, headers), run(body, only('service-')), run(body, only('webhook-'))],
       ['order.paid', 'order.paid', 'order.paid'],
     )
+    const made = await signTestWebhook({ event: 'order.paid', test: true }, SECRET)
+    assert.equal(run(made.body, made.headers), 'test', 'a test event is none that a shop acts on')
     const old = await signTestWebhook({ event: 'order.paid' }, SECRET, { atSeconds: 1_700_000_000 })
     const other = await signTestWebhook({ event: 'order.paid' }, SECRET.replace('F', 'G'))
     const forged = body.replace('paid', 'paix')

@@ -1,12 +1,26 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { openAnchor, readAnchors } from '../src/audit/anchor.ts'
-import { claimOf, runDatabaseChecks } from '../src/checks/installation-checks.ts'
+import { oneOfEach, runChecks } from '../src/checks/check.ts'
+import { claimOf, outsideChecks, runDatabaseChecks, schemaCheck } from '../src/checks/installation-checks.ts'
+import { loadConfig } from '../src/config/config.ts'
 import { openDb, sql } from '../src/db/db.ts'
+import { lockDataDir } from '../src/db/embedded/data-dir-lock.ts'
 import { readInstallation, writeInstallation } from '../src/db/installation.ts'
 import { logInSuperAdmin, registerManager } from './harness/accounts.ts'
 import { makeCertificate } from './harness/certificates.ts'
@@ -14,6 +28,7 @@ import { createEmptyDatabase, createTestDatabase, type TestDatabase } from './ha
 import { freePort } from './harness/free-port.ts'
 import { type Operator, openOperator, runOperator } from './harness/installation.ts'
 import { startTestService, TEST_MASTER_KEY, type TestService } from './harness/service.ts'
+import { TEST_XPUB } from './harness/shop.ts'
 import { startTlsDatabase } from './harness/tls-database.ts'
 
 let host: TestService
@@ -404,4 +419,65 @@ test('a tail of the audit log that was cut or rewritten by the database’s owne
   assert.deepEqual([changed.code, /differs from its anchor/.test(changed.text)], [1, true])
   writeFileSync(file, '')
   assert.equal((await run(['audit', 'verify', '--anchor', file], env)).code, 1, 'an emptied anchor proves nothing')
+})
+
+/** Nothing listens there. */
+const NOWHERE = 'http://127.0.0.1:9'
+
+test('every check that fails says what to do, and names it once', async () => {
+  const file = join(folder, 'a-file')
+  writeFileSync(file, '')
+  const config = loadConfig({
+    ...{ DATA_DIR: folder, BACKUP_TO: join(file, 'backups'), SMTP_URL: 'smtp://127.0.0.1:9' },
+    ...{
+      CHAIN_8453_RPC_URL: NOWHERE,
+      CHAIN_8453_XPUB: TEST_XPUB,
+      CHAIN_8453_RELAYER_KEY: '22'.repeat(32),
+      RATE_ECB_BASE_URL: NOWHERE,
+    },
+    ...{ CHANNEL_GATEPAY_BASE_URL: NOWHERE, CHANNEL_GATEPAY_CLIENT_ID: 'client', CHANNEL_GATEPAY_SECRET: 'secret' },
+    ...{ KYT_CHAINALYSIS_BASE_URL: NOWHERE, KYT_CHAINALYSIS_API_KEY: 'key', KYT_ORACLE_8453: `0x${'1'.repeat(40)}` },
+  })
+  const connectionString = 'postgres://nobody@127.0.0.1:9/none'
+  const place = { connectionString, prepared: true }
+  const outside = await runChecks(outsideChecks(config))
+  const database = await runDatabaseChecks(place, claimOf(config, Buffer.alloc(32, 1)))
+  const schema = await runChecks([schemaCheck(connectionString)])
+  const failed = [...outside, ...database, ...schema].filter(({ ok }) => !ok)
+  const names = failed.map(({ name }) => name)
+  for (const name of ['backups', 'chain 8453', 'credentials gatepay', 'database', 'gas 8453', 'mail', 'schema'])
+    assert.ok(names.includes(name), `${name}: ${names.join(', ')}`)
+  assert.equal(new Set(names).size, names.length, names.join(', '))
+  for (const { name, fix } of failed) {
+    assert.match(fix ?? '', /[A-Z_]{4}|address|comptoir/, name)
+    assert.doesNotMatch(fix ?? '', /See the message/, name)
+  }
+})
+
+test('a check that throws or hangs ends with its own cure, and of two looks at one thing the failed one counts', async () => {
+  const broken = { name: 'one', cure: 'Mend it.', run: () => Promise.reject(new Error('It broke.')) }
+  const hanging = { name: 'two', cure: 'Wake it.', run: () => new Promise<never>(() => {}) }
+  assert.deepEqual(await runChecks([broken, hanging], 20), [
+    { name: 'one', ok: false, message: 'It broke.', fix: 'Mend it.' },
+    { name: 'two', ok: false, message: 'No answer within 0.02 s.', fix: 'Wake it.' },
+  ])
+  const look = (ok: boolean, message: string) => ({ name: 'chain 1', ok, message, fix: null })
+  assert.deepEqual(oneOfEach([look(true, 'a'), look(false, 'b'), look(false, 'c')]), [look(false, 'b')])
+})
+
+test('a taken port and a folder in use are found before anything is made', async () => {
+  const other = createServer().listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  const { port } = other.address() as AddressInfo
+  const fresh = join(folder, 'fresh')
+  const start = () => run(['serve'], { DATA_DIR: fresh, PORT: String(port) })
+  const refused = await start()
+  assert.equal(refused.code, 1)
+  assert.match(refused.text, new RegExp(`Another program listens on 127.0.0.1:${port} already.*set PORT`))
+  const lock = await lockDataDir(fresh)
+  const locked = await start()
+  lock.release()
+  other.close()
+  assert.match(locked.text, new RegExp(`Comptoir already runs on .*fresh as process ${process.pid}`))
+  assert.deepEqual(readdirSync(fresh), [], 'no database, no key')
 })

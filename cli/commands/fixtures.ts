@@ -47,6 +47,8 @@ const FATES: readonly Fate[] = [
   { name: 'underpaid', act: underpay },
 ]
 const PAID = event('order.paid')
+/** Only what has ended gets a past. What is open keeps today's date, so it is made last: lists go by id. */
+const OPEN: ReadonlySet<string> = new Set(['order.awaiting', 'order.initial'])
 const AMOUNTS = ['4.50', '12.90', '29.00', '49.90', '75.00', '120.00', '249.00', '19.95']
 const CURRENCIES = ['EUR', 'EUR', 'EUR', 'CHF', 'USD', 'GBP']
 
@@ -75,11 +77,12 @@ type Made = { code: string; fate: string; seconds: number }
 async function playAll(run: Run, client: Comptoir, sandbox: SandboxFile, count: number): Promise<Made[]> {
   const made: Made[] = []
   const ages = agesOf(count, new Date())
-  let next = 0
+  const all = Array.from({ length: count }, (_, index) => ({ index, fate: FATES[index % 20] ?? PAID }))
+  const isOpen = ({ fate }: { fate: Fate }): boolean => OPEN.has(fate.name)
+  const left = [...all.filter((one) => !isOpen(one)), ...all.filter(isOpen)]
   const work = async (): Promise<void> => {
-    while (next < count) {
-      const index = next++
-      const fate = FATES[index % 20] ?? PAID
+    for (let one = left.shift(); one; one = left.shift()) {
+      const { index, fate } = one
       const options = {
         amount: AMOUNTS[index % AMOUNTS.length] ?? '10.00',
         currency: CURRENCIES[index % CURRENCIES.length] ?? 'EUR',

@@ -41,3 +41,4 @@ export type ComptoirEvent =
   | { id: string; type: 'kyc.approved'; createdAt: string; data: KycWebhook & { event: 'kyc.approved' } }
   | { id: string; type: 'kyc.refused'; createdAt: string; data: KycWebhook & { event: 'kyc.refused' } }
   | { id: string; type: 'kyc.edd_completed'; createdAt: string; data: KycWebhook & { event: 'kyc.edd_completed' } }
+  | { id: string; type: 'test'; createdAt: string; data: (OrderWebhook | KycWebhook) & { event: EventType; test: true } }

@@ -579,6 +579,8 @@ export type ChannelRule = {
 export type OrderWebhook = Order & {
   /** What happened. */
   event: "order.initial" | "order.pending" | "order.awaiting" | "order.waiting_chain_confirmation" | "order.paid" | "order.cancelled" | "order.error" | "order.expired" | "order.kyt_failed" | "order.refunding" | "order.refunded" | "order.full_refunded"
+  /** Only in test events, which are made up: the payment, the order and the code do not exist. Ship nothing. */
+  test?: true
 }
 
 /** News of an identity check. Never says who the payer is. */
@@ -601,6 +603,8 @@ export type KycWebhook = {
   eddStatus?: string
   /** Only with `kyc.edd_completed`: what the enhanced check found. */
   eddOutcome?: "approved" | "refused"
+  /** Only in test events, which are made up: the payment, the order and the code do not exist. Ship nothing. */
+  test?: true
   /** Only with `kyc.edd_completed`: EUR that the payer may spend in 30 days. */
   spendingLimit?: string
 }

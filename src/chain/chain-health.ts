@@ -14,7 +14,7 @@ export type ChainHealth = {
 const CACHE_MS = SECOND
 
 function judge(
-  { chainId, name }: Network,
+  { chainId, name, testnet }: Network,
   standing: ChainStanding | undefined,
   { maxLagSeconds, upSeconds }: { maxLagSeconds: number; upSeconds: number },
 ): ChainCheck {
@@ -27,7 +27,8 @@ function judge(
   })
   const variable = `CHAIN_${chainId}_RPC_URL`
   if (standing?.trouble === 'foreign') {
-    const fix = `Check ${variable}. If a test chain was reset: comptoir rescan --chain ${chainId} --from 0 --new-chain`
+    const reset = testnet ? ` If it was reset: comptoir rescan --chain ${chainId} --from 0 --new-chain` : ''
+    const fix = `Let ${variable} name nodes of this chain, and CHAIN_${chainId}_USDC its USDC.${reset}`
     return bad('is served as another chain, or its token is not USDC; nothing of it is believed', fix)
   }
   if (standing?.trouble === 'disagreement')

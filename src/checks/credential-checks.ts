@@ -16,6 +16,7 @@ const resultOf = (kind: ChannelKind, { outcome, reason }: AccountVerdict): Omit<
 
 const credentialCheck = (kind: ChannelKind, values: Readonly<Record<string, string>>, live: boolean): Check => ({
   name: `credentials ${kind.id}`,
+  cure: `Check the CHANNEL_${kind.env}_ variables.`,
   run: async () => resultOf(kind, await probeAccount(kind, values, { clock: systemClock, live })),
 })
 

@@ -5,13 +5,14 @@ import { signerKind } from '../chain/payout/chain-signers.ts'
 import { readGasPrice } from '../chain/payout/relayer/gas-price.ts'
 import type { ChainConfig } from '../config/config.ts'
 import { formatDecimal } from '../kernel/money.ts'
-import { bad, type Check, good } from './check.ts'
+import { bad, type Check, good, nodeFix } from './check.ts'
 
 const gwei = (wei: bigint): string => `${formatDecimal(wei, 9)} gwei`
 
 /** Payouts wait while gas costs more than the ceiling, which may be a default that the operator never set. */
 const gasCheck = (chain: ChainConfig): Check => ({
   name: `gas ${chain.chainId}`,
+  cure: nodeFix(chain.chainId),
   async run() {
     const network = networkFor(chain)
     const rpcs = chain.rpcUrls.map((url) => createRpc({ url }))

@@ -21,7 +21,7 @@ import { findHistoryFault, listMigrations } from '../db/migrate.ts'
 import type { Connecting } from '../db/wire/connection.ts'
 import { openVault } from '../kernel/vault.ts'
 import { MAIL_DAYS } from '../mail/mail.ts'
-import { bad, type Check, type CheckResult, good, runChecks } from './check.ts'
+import { bad, type Check, type CheckResult, good, nodeFix, runChecks } from './check.ts'
 import { credentialChecks } from './credential-checks.ts'
 import { explainDatabaseFault, isConnectionFix } from './database-words.ts'
 import { gasChecks } from './gas-checks.ts'
@@ -42,6 +42,8 @@ export const claimOf = (config: Pick<Config, 'mode' | 'previousMasterKeys'>, mas
 })
 
 const UNREACHED_FIX = 'Check DATABASE_URL, and that PostgreSQL runs there.'
+/** It was reached: what else is known about it is still reported. */
+const DATABASE_FIX = 'Correct the database that DATABASE_URL names, or look at its log.'
 
 /** As the service reaches it. */
 export type DatabasePlace = Pick<Connecting, 'connectionString' | 'prepared'>
@@ -79,6 +81,7 @@ function databaseChecks(place: DatabasePlace, claimed: Claimed): Check[] {
   const { connectionString } = place
   const fits = (check: 'mode' | 'master-key', message: (known?: Installation) => string): Check => ({
     name: check,
+    cure: UNREACHED_FIX,
     async run() {
       const known = await readInstallation(connectionString)
       const fault = findInstallationFaults(known, claimed).find((found) => found.check === check)
@@ -88,6 +91,7 @@ function databaseChecks(place: DatabasePlace, claimed: Claimed): Check[] {
   return [
     {
       name: 'database',
+      cure: DATABASE_FIX,
       async run() {
         try {
           const advice = await assertDurable(connectionString, place)
@@ -106,6 +110,7 @@ function databaseChecks(place: DatabasePlace, claimed: Claimed): Check[] {
     fits('master-key', (known) => keyWords(claimed, known)),
     {
       name: 'clock',
+      cure: UNREACHED_FIX,
       async run() {
         const { seconds, doubtSeconds } = await readClockSkew(connectionString)
         if (Math.abs(seconds) <= MAX_SKEW_SECONDS + doubtSeconds) return good('Our clock and the database’s agree.')
@@ -118,6 +123,7 @@ function databaseChecks(place: DatabasePlace, claimed: Claimed): Check[] {
 
 export const schemaCheck = (connectionString: string): Check => ({
   name: 'schema',
+  cure: UNREACHED_FIX,
   async run() {
     const known = listMigrations()
     const newest = known.at(-1)?.id
@@ -139,14 +145,16 @@ function skewOf(answer: Response): number {
   return Number.isNaN(date) ? 0 : (date - Date.now()) / 1000
 }
 
+const ADDRESS_FIX = 'Check the address, and that this machine may reach it.'
+
 const providerCheck = (name: string, url: string): Check => ({
   name: `provider ${name.replace(/_BASE_URL$/, '').toLowerCase()}`,
+  cure: ADDRESS_FIX,
   async run() {
     const answer = await fetch(url, { signal: AbortSignal.timeout(PROBE_MS), redirect: 'manual' }).catch(
       (error: unknown) => whyUnreached(error) ?? 'no answer',
     )
-    if (typeof answer === 'string')
-      return bad(`${name}: ${answer}.`, 'Check the address, and that this machine may reach it.')
+    if (typeof answer === 'string') return bad(`${name}: ${answer}.`, ADDRESS_FIX)
     const skew = skewOf(answer)
     // Date has whole seconds
     if (Math.abs(skew) <= MAX_SKEW_SECONDS + 1) return good('It answers, and its clock agrees with ours.')
@@ -156,6 +164,7 @@ const providerCheck = (name: string, url: string): Check => ({
 
 const chainCheck = (chain: ChainConfig): Check => ({
   name: `chain ${chain.chainId}`,
+  cure: nodeFix(chain.chainId),
   async run() {
     for (const url of chain.rpcUrls) await checkNetwork({ rpc: createRpc({ url }) }, networkFor(chain))
     return good('Every node serves this chain, and its token is USDC.')
@@ -178,7 +187,9 @@ function backupChecks(config: Config): Check[] {
     const fix = databaseUrl === null ? OLD_BACKUP_FIX : OLD_DUMP_FIX
     return bad(`${message} One is due every ${backupEveryMinutes} minutes.`, fix)
   }
-  return [{ name: 'backups', run }]
+  const place = databaseUrl === null ? 'BACKUP_TO' : 'BACKUP_WATCH'
+  const cure = `Check ${place}, and that this user reaches the place and may use it.`
+  return [{ name: 'backups', cure, run }]
 }
 
 const FUTURE_FIX =
@@ -191,6 +202,7 @@ const OLD_DUMP_FIX =
 /** @param readRoom free space of the disk that holds a folder */
 export const diskCheck = (dataDir: string, readRoom = readDiskRoom): Check => ({
   name: 'disk',
+  cure: `Check DATA_DIR: the disk of ${dataDir} cannot be measured.`,
   async run() {
     const room = await readRoom(dataDir)
     const message = `${describeRoom(room)} on the disk of the database.`
@@ -198,6 +210,8 @@ export const diskCheck = (dataDir: string, readRoom = readDiskRoom): Check => ({
     return bad(message, `Make room on the disk that holds ${dataDir}: when it is full, no order can be recorded.`)
   },
 })
+
+const MAIL_FIX = 'Check SMTP_URL: host, port, user and password. Until then: comptoir admin login-code'
 
 /** Live mode with the accepted risk `no-mail`. */
 export const NO_LOGIN_YET = 'Until SMTP_URL is set, codes for logging in come from `comptoir admin login-code` only.'
@@ -211,6 +225,7 @@ export function outsideChecks(config: Config): Check[] {
       : `${NO_LOGIN_YET} Mails wait here for ${MAIL_DAYS} days.`
   const mail: Check = {
     name: 'mail',
+    cure: MAIL_FIX,
     async run() {
       if (smtpUrl === null) return good(withoutMail)
       const { createTransport } = await import('nodemailer')
@@ -220,10 +235,7 @@ export function outsideChecks(config: Config): Check[] {
         return good('The mail server accepts our mails.')
       } catch (error) {
         const { code = 'no answer' } = error as { code?: string }
-        return bad(
-          `The mail server refuses us (${whyUnreached(error) ?? code}).`,
-          'Check SMTP_URL: host, port, user and password. Until then: comptoir admin login-code',
-        )
+        return bad(`The mail server refuses us (${whyUnreached(error) ?? code}).`, MAIL_FIX)
       } finally {
         transport.close()
       }

@@ -38,6 +38,7 @@ export function screeningChecks({ kyt, chains }: Pick<Config, 'kyt' | 'chains'>)
   }
   return partsOf(kyt).map(({ name, only, fix, network = null }) => ({
     name: `screening ${name}`,
+    cure: `Check ${fix}.`,
     async run() {
       // in the sandbox the chain starts together with the service
       if (network === 31337 && readContract(network) === undefined) return good('Checked once the sandbox runs.')

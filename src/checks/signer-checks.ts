@@ -45,6 +45,7 @@ function inAccount({ chainId, xpub }: ChainConfig, address: string): string {
 
 const signerCheck = (chain: ChainConfig, role: SignerRole, kind: SignerKind): Check => ({
   name: `signer ${chain.chainId} ${role}`,
+  cure: `Check the CHAIN_${chain.chainId}_ variables.`,
   async run() {
     const prefix = `CHAIN_${chain.chainId}_`
     try {

@@ -2,7 +2,6 @@ import { createInterface } from 'node:readline/promises'
 import { parseArgs } from 'node:util'
 import { getAddress } from 'viem/utils'
 import { openAccounts } from '../assembly/accounts.ts'
-import { sandboxXpub } from '../assembly/sandbox-wallets.ts'
 import {
   findKeyUse,
   listCompanyKeys,
@@ -48,9 +47,9 @@ const print = (line: string): void => void process.stdout.write(`${line}\n`)
 
 /** @throws UsageError when the chain is not configured */
 function chainOf({ config, options, vault }: Work): { chainId: number; xpub: string } {
-  const chain = listOperatorChains(config).find(({ chainId }) => String(chainId) === options.chain)
+  const chain = listOperatorChains(config, vault).find(({ chainId }) => String(chainId) === options.chain)
   if (!chain) throw new UsageError(`Name a configured chain: --chain ID. "${options.chain ?? ''}" is not.`)
-  const xpub = chain.xpub ?? (config.mode === 'sandbox' ? sandboxXpub(vault) : null)
+  const { xpub } = chain
   if (xpub === null) throw new UsageError(`CHAIN_${chain.chainId}_XPUB is missing.`)
   return { chainId: chain.chainId, xpub }
 }

@@ -10,6 +10,7 @@ import { systemClock } from '../kernel/clock.ts'
 import { emailKeyOf } from '../kernel/people/emails.ts'
 import type { Vault } from '../kernel/vault.ts'
 import { describeVerdict, verifyLedger } from '../ledger/ledger-verify.ts'
+import { nameCompany } from '../mail/alarm-words.ts'
 import { updateResetsVoid } from '../sessions/reset-queries.ts'
 import { endedKeysOf } from '../sessions/session-service.ts'
 import { checkPassword } from '../users/password-rules.ts'
@@ -263,7 +264,9 @@ export const runAudit: OperatorCommand = async (config, args, say) => {
 
 async function verifyBooks(work: Work): Promise<boolean> {
   const verdict = await verifyLedger(work.db)
-  return tell(work, !verdict.difference, describeVerdict(verdict), {})
+  const { difference } = verdict
+  const company = difference ? await nameCompany(work.db, difference.companyId) : undefined
+  return tell(work, !difference, describeVerdict(verdict, company), {})
 }
 
 /** `ledger verify`: false at the first difference between the books and the facts. */

@@ -1,11 +1,20 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type ChainConfig, type Config, NO_CHAIN } from '../config/config.ts'
+import { hasOwnSandbox, type SandboxPlace, withSandbox, withSandboxChain } from '../assembly/sandbox-settings.ts'
+import type { ChainConfig, Config } from '../config/config.ts'
+import type { Vault } from '../kernel/vault.ts'
 
-/** @throws Error when the file is damaged */
-function readSandbox(file: string): { rpcUrl: string; usdcAddress: string } {
+const CHAIN_ID = 31337
+
+const fileOf = ({ dataDir }: Config): string => join(dataDir, 'sandbox.json')
+
+/** What the running sandbox records for programs; null where there is none. @throws Error when the file is damaged */
+function findSandbox(config: Config): SandboxPlace | null {
+  const file = fileOf(config)
+  if (!hasOwnSandbox(config) || !existsSync(file)) return null
   try {
-    return JSON.parse(readFileSync(file, 'utf8')) as { rpcUrl: string; usdcAddress: string }
+    const { rpcUrl, usdcAddress, providersUrl } = JSON.parse(readFileSync(file, 'utf8')) as SandboxPlace
+    return { chainId: CHAIN_ID, rpcUrl, usdcAddress, providersUrl }
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
     throw new Error(`${file} is damaged. Start the sandbox with "npm start": it writes the file again.`, {
@@ -14,11 +23,20 @@ function readSandbox(file: string): { rpcUrl: string; usdcAddress: string } {
   }
 }
 
-/** The configured chains. The sandbox's own is not in the environment: the running sandbox records its URL. */
-export function listOperatorChains(config: Config): ChainConfig[] {
-  const file = join(config.dataDir, 'sandbox.json')
-  if (config.mode === 'live' || config.chains.some(({ chainId }) => chainId === 31337) || !existsSync(file))
-    return config.chains
-  const { rpcUrl, usdcAddress } = readSandbox(file)
-  return [...config.chains, { ...NO_CHAIN, chainId: 31337, rpcUrls: [rpcUrl], usdcAddress }]
+/**
+ * The service's chains and wallets. The sandbox's own are not in the environment: the running sandbox records its URL,
+ * and its wallets follow from the master key.
+ */
+export const listOperatorChains = (config: Config, vault: Vault): ChainConfig[] =>
+  withSandboxChain(config, findSandbox(config), vault).chains
+
+/**
+ * The settings of the service that runs: in the sandbox its chain, wallets and providers are not in the environment.
+ * @throws Error with a sentence for the operator when the sandbox does not run yet
+ */
+export function withServiceSettings(config: Config, vault: Vault): Promise<Config> {
+  const sandbox = findSandbox(config)
+  if (sandbox === null && hasOwnSandbox(config))
+    throw new Error(`The sandbox is not ready: ${fileOf(config)} is missing. Wait until "comptoir serve" says so.`)
+  return withSandbox(config, sandbox, vault)
 }

@@ -9,6 +9,7 @@ import { type ChainReader, rescan } from '../chain/rescan.ts'
 import type { ChainConfig, Config } from '../config/config.ts'
 import type { Db } from '../db/db.ts'
 import { systemClock } from '../kernel/clock.ts'
+import type { Vault } from '../kernel/vault.ts'
 import { UsageError } from './command.ts'
 import { withDatabase } from './database.ts'
 import { startOver } from './new-chain.ts'
@@ -26,8 +27,8 @@ export const RESCAN_USAGE = `comptoir rescan --chain <id> --from <block>   read 
 
 const PAGE = 1000
 
-function findChain(config: Config, chainId: number): ChainConfig {
-  const chain = listOperatorChains(config).find((one) => one.chainId === chainId)
+function findChain(config: Config, vault: Vault, chainId: number): ChainConfig {
+  const chain = listOperatorChains(config, vault).find((one) => one.chainId === chainId)
   if (chain) return chain
   throw new UsageError(`Chain ${chainId} is not set up: CHAIN_${chainId}_RPC_URL is missing.`)
 }
@@ -83,10 +84,10 @@ export async function runRescan(config: Config, args: string[], say: Say): Promi
   const chainId = Number(options.chain)
   if (!/^\d+$/.test(options.from ?? '') || !Number.isInteger(chainId) || chainId < 1)
     throw new UsageError('Name a chain and a block.')
-  const chain = findChain(config, chainId)
   refuseNoData(config)
   const log = pino({ level: 'silent' })
   await withDatabase(config, say, async (db, vault) => {
+    const chain = findChain(config, vault, chainId)
     if (options['new-chain']) {
       const orphaned = await startOver({ config, chain, db, vault, yes: options.yes })
       const sentence = `Forgotten: ${orphaned} transfers are gone. A running service reads the chain again within a minute.`

@@ -4,7 +4,7 @@ import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { getAddress } from 'viem/utils'
 import { openAccounts } from '../assembly/accounts.ts'
-import { sandboxAccount, sandboxKeys, sandboxXpub } from '../assembly/sandbox-wallets.ts'
+import { sandboxAccount } from '../assembly/sandbox-settings.ts'
 import { bookSweepDone } from '../assembly/sweeps.ts'
 import { KNOWN_ADDRESS_WORDS, openKnownAddresses } from '../chain/known-addresses.ts'
 import { type OpenChain, openChains } from '../chain/open-chains.ts'
@@ -303,15 +303,8 @@ async function sweep(work: Work): Promise<boolean | undefined> {
   print(JSON.stringify(viewPlan(await planAll(work)), null, 2))
 }
 
-/** The sandbox's own chain has wallets derived from the master key. */
-function withSandboxWallets(config: Config, vault: Vault, chain: ChainConfig): ChainConfig {
-  if (config.mode === 'live' || chain.xpub !== null) return chain
-  const isOwn = !config.chains.includes(chain)
-  return { ...chain, xpub: sandboxXpub(vault), ...(isOwn ? sandboxKeys(vault) : {}) }
-}
-
 function chooseChains(config: Config, vault: Vault, { chain }: Options): ChainConfig[] {
-  const all = listOperatorChains(config).map((one) => withSandboxWallets(config, vault, one))
+  const all = listOperatorChains(config, vault)
   if (all.length === 0) throw new Error('No chain is set up here. In the sandbox, start the service first.')
   const chosen = chain === undefined ? all : all.filter(({ chainId }) => String(chainId) === chain)
   if (chosen.length === 0) throw new UsageError(`Chain ${chain} is not set up: CHAIN_${chain}_RPC_URL is missing.`)

@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import { InstallationFault } from '../kernel/errors.ts'
 import { connectionConfig, withClient } from './wire/connection.ts'
 
 const OLDEST = 140_000
@@ -25,8 +26,9 @@ export async function refuseOtherEncoding(client: pg.Client): Promise<string | n
   const encoding = await readSetting(client, 'server_encoding')
   if (encoding === 'UTF8') return null
   if (encoding === UNCHECKED && (await hasSchema(client))) return UNCHECKED_ADVICE
-  throw new Error(
-    `The database is encoded in ${encoding}, and Comptoir needs UTF8. Nothing was written. Make one that is: ` +
+  throw new InstallationFault(
+    `The database is encoded in ${encoding}, and Comptoir needs UTF8. Nothing was written.`,
+    'Make one that is: ' +
       `create database comptoir owner comptoir template template0 encoding 'UTF8' locale 'C.UTF-8'`,
   )
 }
@@ -44,17 +46,20 @@ export const assertDurable = (connectionString: string, { prepared } = { prepare
 async function refuseUnsafe(client: pg.Client): Promise<string | null> {
   const version = await readSetting(client, 'server_version_num')
   if (Number(version) < OLDEST) {
-    throw new Error(
+    throw new InstallationFault(
       `The database is PostgreSQL ${await readSetting(client, 'server_version')}; Comptoir needs 14 or newer.`,
+      'Upgrade the server, or let DATABASE_URL name a newer one.',
     )
   }
-  if ((await readSetting(client, 'transaction_read_only')) === 'on') throw new Error(`${READ_ONLY} ${READ_ONLY_FIX}`)
+  if ((await readSetting(client, 'transaction_read_only')) === 'on')
+    throw new InstallationFault(READ_ONLY, READ_ONLY_FIX)
   const advice = await refuseOtherEncoding(client)
   const off: string[] = []
   for (const name of SETTINGS) if ((await readSetting(client, name)) === 'off') off.push(name)
   if (off.length > 0) {
-    throw new Error(
-      `The database may lose paid orders in a crash: ${off.join(', ')} is off. Turn it on (also for this role and database) and start again.`,
+    throw new InstallationFault(
+      `The database may lose paid orders in a crash: ${off.join(', ')} is off.`,
+      `Turn it on (also for this role and database) and start again.`,
     )
   }
   await refuseDivided(client)
@@ -77,8 +82,9 @@ async function refuseDivided(client: pg.Client): Promise<void> {
   const [first, ...others] = divided.rows.map(({ name }) => name)
   if (first === undefined) return
   const which = others.length === 0 ? first : `${first} and ${others.length} others`
-  throw new Error(
-    `Citus ${rows[0].version} spreads tables of this database over machines (${which}). Comptoir does not work there: statements fail, the event feed could leave out events, and a crash could keep half of a payment. Set DATABASE_URL to a database whose tables Citus does not spread (docs/scaling.md).`,
+  throw new InstallationFault(
+    `Citus ${rows[0].version} spreads tables of this database over machines (${which}). Comptoir does not work there: statements fail, the event feed could leave out events, and a crash could keep half of a payment.`,
+    `Set DATABASE_URL to a database whose tables Citus does not spread (docs/scaling.md).`,
   )
 }
 

@@ -214,3 +214,15 @@ export class AppError extends Error {
 /** One field is wrong: 422 with the field's path. */
 export const invalid = (path: string, message: string): AppError =>
   new AppError('VALIDATION_FAILED', { details: [{ path, message }] })
+
+/** What is wrong with an installation, and what its operator does about it. */
+export class InstallationFault extends Error {
+  override readonly name = 'InstallationFault'
+  readonly what: string
+  readonly fix: string
+  constructor(what: string, fix: string) {
+    super(`${what} ${fix}`)
+    this.what = what
+    this.fix = fix
+  }
+}

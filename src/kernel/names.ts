@@ -7,6 +7,11 @@ const FILLERS = '\\u034f\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200c\\u200
 /** At least one visible character: a blank reference or name cannot be found on a screen. */
 export const VISIBLE_PATTERN = `[^\\s${UNSEEN}${FILLERS}]`
 
+const ALL_UNSEEN = new RegExp(`[${UNSEEN}]`, 'g')
+
+/** Older rows may hold a name that the rules below would refuse: what is not seen becomes a space. */
+export const withoutUnseen = (text: string): string => text.replace(ALL_UNSEEN, ' ')
+
 export const VISIBLE_RULE = 'must have at least one character that people see'
 
 /**

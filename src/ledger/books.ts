@@ -6,6 +6,7 @@ import { findUnreconciled } from '../db/restored-queries.ts'
 import { type Clock, isYounger } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
+import { nameCompany } from '../mail/alarm-words.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
 import {
   type DifferenceSource,
@@ -78,13 +79,13 @@ const SHARE = 20
 type Running = { verdict: Promise<KnownDifference | undefined>; knownAtMs: number | null; keptMs: number }
 
 /** A few lines for the operator. */
-const mailOf = (companyId: string, differences: readonly KnownDifference[]) => ({
+const mailOf = (companyId: string, company: string, differences: readonly KnownDifference[]) => ({
   subject: 'The books differ from what happened',
   paragraphs: [
     companyId === ''
       ? 'A wallet of yours does not hold what it should. Refunds and settlements of all companies wait.'
-      : `The books of company ${companyId} differ from what happened. Its refunds and settlements wait.`,
-    ...differences.slice(0, 10).map(describeDifference),
+      : `The books of company ${company} differ from what happened. Its refunds and settlements wait.`,
+    ...differences.slice(0, 10).map((one) => describeDifference(one, company)),
     'Find the cause first. What turns out to be right after all is explained there, or with POST /api/next/ledger/differences/{id}/explain.',
   ],
   path: companyId === '' ? OFFICE_PATHS.wallets : officePathsOf(companyId).money,
@@ -114,7 +115,7 @@ export function openBooks(deps: BooksDeps): Books {
       at,
     })
     if (fresh.length === 0) return
-    await deps.alarm(tx, mailOf(companyId, fresh))
+    await deps.alarm(tx, mailOf(companyId, await nameCompany(tx, companyId), fresh))
     tx.afterCommit(() => {
       for (const one of fresh) log.error({ companyId, source, difference: one }, 'the books differ from what happened')
     })
@@ -192,7 +193,9 @@ export function openBooks(deps: BooksDeps): Books {
     }
     // a verdict is shared for a while; providers and balances may have reported something since
     const difference = (await verifyOnce(companyId)) ?? (await findOpenDifference(db, companyId))
-    return difference ? `the books differ: ${describeDifference(difference)}` : null
+    if (!difference) return null
+    const company = await nameCompany(db, difference.companyId)
+    return `the books differ: ${describeDifference(difference, company)}`
   }
 
   return {

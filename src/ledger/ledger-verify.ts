@@ -16,11 +16,16 @@ export async function verifyLedger(db: Db): Promise<Verdict> {
 const amount = (text: string): string =>
   /^-?\d+$/.test(text) ? `${formatDecimal(BigInt(text), 6)} USDC (${text})` : text
 
-export const describeDifference = ({ companyId, subject, what, booked, expected }: Difference): string =>
-  `Difference at ${subject} of company ${companyId}: ${what} is ${amount(booked)}, but ${amount(expected)} is right.`
+/** @param company as a person names it */
+export const describeDifference = (difference: Difference, company = difference.companyId): string => {
+  const { subject, what, booked, expected } = difference
+  // a wallet belongs to no company
+  const place = company === '' ? subject : `${subject} of company ${company}`
+  return `Difference at ${place}: ${what} is ${amount(booked)}, but ${amount(expected)} is right.`
+}
 
 /** The verdict as text for the operator. */
-export const describeVerdict = ({ orders, journals, difference }: Verdict): string =>
+export const describeVerdict = ({ orders, journals, difference }: Verdict, company?: string): string =>
   difference
-    ? describeDifference(difference)
+    ? describeDifference(difference, company)
     : `The books are right: ${journals} journals, ${orders} orders, no difference.`

@@ -1,6 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { officePathsOf } from '../config/office-paths.ts'
 import type { Clock } from '../kernel/clock.ts'
+import { nameCompany } from '../mail/alarm-words.ts'
 import { insertNotice } from '../mail/daily-mail-queries.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
 import type { Order } from '../orders/order.ts'
@@ -9,17 +10,20 @@ import { isAwaitedBy } from './ended-payments.ts'
 import type { Payment } from './payment-queries.ts'
 import type { NoticeGivenUp } from './report-case.ts'
 
-function describe(order: Order, payment: Payment, isClosing: boolean): { subject: string; story: string } {
-  const { companyId, code, shortCode } = order
-  const name = `Order ${shortCode} (${code}) of company ${companyId}`
+type Words = { subject: string; tell(company: string): string }
+
+function describe({ code, shortCode }: Order, payment: Payment, isClosing: boolean): Words {
+  const nameOf = (company: string): string => `Order ${shortCode} (${code}) of company ${company}`
   return isClosing
     ? {
         subject: `A payment of order ${shortCode} could not be closed`,
-        story: `${name} ended, or its payer chose another way to pay, and its payment through ${payment.channel} was to be closed. In 30 days the provider has refused to, or has not answered, so it is not asked any more.`,
+        tell: (company) =>
+          `${nameOf(company)} ended, or its payer chose another way to pay, and its payment through ${payment.channel} was to be closed. In 30 days the provider has refused to, or has not answered, so it is not asked any more.`,
       }
     : {
         subject: `Order ${shortCode} no longer waits for its payment`,
-        story: `${name} waited for money on its way through ${payment.channel}. In 30 days the provider has not said whether it arrived, so the order waits no longer and expires.`,
+        tell: (company) =>
+          `${nameOf(company)} waited for money on its way through ${payment.channel}. In 30 days the provider has not said whether it arrived, so the order waits no longer and expires.`,
       }
 }
 
@@ -36,7 +40,7 @@ export const openGivenUpAlarm =
     const { companyId, code } = order
     const { channel, providerReference, merchantReference } = payment
     const isClosing = !isAwaitedBy(order, payment)
-    const { subject, story } = describe(order, payment, isClosing)
+    const { subject, tell } = describe(order, payment, isClosing)
     tx.afterCommit(() => log.error({ companyId, code, channel, providerReference, merchantReference }, subject))
     const now = new Date(clock())
     const notice = `payments.unclosed:${companyId}:${channel}:${now.toISOString().slice(0, 10)}`
@@ -45,7 +49,7 @@ export const openGivenUpAlarm =
     await alarm(tx, {
       subject,
       paragraphs: [
-        story,
+        tell(await nameCompany(tx, companyId)),
         `Look up the payment ${providerReference ?? merchantReference} at the provider. If its money arrived there and the order does not show it, return it from the provider’s console.`,
         ...(others > 0 ? [moreOf(others, channel)] : []),
       ],

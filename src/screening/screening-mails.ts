@@ -1,10 +1,11 @@
 import { officePathsOf } from '../config/office-paths.ts'
 import type { Tx } from '../db/db.ts'
+import { nameCompany, nameOrigin } from '../mail/alarm-words.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
 import type { Answer } from './screening.ts'
 import { countHeld, type Screening } from './screening-queries.ts'
 
-type Subject = Pick<Screening, 'companyId' | 'id' | 'purpose' | 'address'>
+type Subject = Pick<Screening, 'companyId' | 'id' | 'orderId' | 'purpose' | 'address'>
 /** `source`: who said it. */
 type Said = { source: string; answer: Answer }
 
@@ -15,10 +16,11 @@ export async function tellHeld(alarm: RaiseAlarm, tx: Tx, row: Subject, said: re
     ({ source, answer }) => `${source}: ${[answer.level, ...answer.reasons].filter(Boolean).join(', ')}`,
   )
   const held = await countHeld(tx)
+  const origin = await nameOrigin(tx, row)
   await alarm(tx, {
     subject: held > 1 ? `${held} transfers wait for their screening` : `A ${purpose} waits for its screening`,
     paragraphs: [
-      `The address ${address} of a ${purpose} of company ${companyId} (screening ${id}) is not cleared, so nothing moves.`,
+      `The address ${address} of a ${purpose} for ${origin} (screening ${id}) is not cleared, so nothing moves.`,
       lines.length > 0 ? `${lines.join('; ')}.` : 'No screening source is set up any more.',
       'Sources that do not answer are asked again at least every 30 seconds, and it goes on by itself once all are clean. ' +
         'Otherwise decide in the back office under Identity, with a reason: release it, or return the money.',
@@ -43,11 +45,12 @@ export async function tellBlocked(
   const { purpose, address, companyId, id, isWhole } = row
   const blocking = said.filter(({ answer }) => answer.verdict === 'blocked')
   const lines = blocking.map(({ source, answer }) => `${source}: ${answer.reasons.join(', ')}`)
+  const origin = await nameOrigin(tx, row)
   const who = address === null ? `A ${purpose}` : `The address ${address} of a ${purpose}`
   await alarm(tx, {
     subject: address === null ? `A provider blocks a ${purpose}` : `An address of a ${purpose} is listed`,
     paragraphs: [
-      `${who} of company ${companyId} (screening ${id}) did not pass the screening. Nothing moves.`,
+      `${who} for ${origin} (screening ${id}) did not pass the screening. Nothing moves.`,
       `${lines.join('; ')}.`,
       ...(isWhole === null ? [] : [extentOf(isWhole)]),
       'Decide in the back office under Identity, and do not tell the payer why. Money of a listed person may have to be ' +
@@ -96,10 +99,11 @@ export async function tellFrozen(
   { channel, providerStatus, news, orderName }: FrozenNews,
 ): Promise<void> {
   const amounts = news.join(', ')
+  const company = await nameCompany(tx, companyId)
   await alarm(tx, {
     subject: `A provider froze ${amounts} more`,
     paragraphs: [
-      `${channel} froze ${amounts} for order ${orderName} of company ${companyId}: ${providerStatus}.`,
+      `${channel} froze ${amounts} for order ${orderName} of company ${company}: ${providerStatus}.`,
       'The screening of that payment is decided already, and stays so. This money waits by itself: decide in the back office ' +
         'under Mispayments, and do not tell the payer why. Money of a listed person may have to be frozen and reported ' +
         'instead of returned: ask your counsel.',

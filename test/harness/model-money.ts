@@ -343,7 +343,10 @@ async function take(walk: Walk, step: MoneyStep): Promise<void> {
 async function checkMoney({ world, merchant, deposits, sent }: Walk): Promise<void> {
   const { db } = world.host
   const found = await db.tx((tx) => listDifferences(tx, merchant.companyId, 3))
-  assert.deepEqual(found.map(describeDifference), [])
+  assert.deepEqual(
+    found.map((one) => describeDifference(one)),
+    [],
+  )
   const { units } = await db.one<{ units: string }>(sql`
     select coalesce(sum(units), 0) as units from ledger_entries
     where company_id = ${merchant.companyId} and account in ('payer_clearing', 'wallet')`)

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { packPlugins } from '../../scripts/plugins.ts'
+import { signTestWebhook } from '../../sdk/webhooks.ts'
 import { sql } from '../../src/db/db.ts'
 import { waitFor } from './receiver.ts'
 import { payoutEnv } from './refunds.ts'
@@ -23,6 +24,8 @@ export type PhpShop = {
   tell<Known>(command: Record<string, unknown>): Promise<Known>
   /** The newest real webhook of this event at the shop's address, for one order. */
   hookOf(event: string, code: string): Promise<Hook>
+  /** The same content as a test event, genuinely signed. */
+  asTest(hook: Hook): Promise<Hook>
   /** The customer chooses a wallet. @returns how to pay, also after the order has ended */
   choose(code: string): Promise<(units?: bigint) => Promise<void>>
   payUntilPaid(code: string): Promise<void>
@@ -81,6 +84,7 @@ export async function openPhpShop(
       })
       return found ?? { body: '', headers: {} }
     },
+    asTest: ({ body }) => signTestWebhook({ ...JSON.parse(body), test: true }, shop.merchant.webhookSecret),
     async payUntilPaid(code) {
       await (await choose(code))()
       await shop.reaches(code, 'PAID')

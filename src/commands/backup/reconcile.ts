@@ -18,7 +18,7 @@ import { reconcileEveryPayment } from '../../payments/reconcile.ts'
 import { countRefundsUnderWay, wakeRefundsUnderWay } from '../../refunds/refund-queries.ts'
 import type { OperatorCommand } from '../admin.ts'
 import { refuseForeignDatabase } from '../database.ts'
-import { listOperatorChains } from '../operator-chains.ts'
+import { withServiceSettings } from '../operator-chains.ts'
 import { refuseNoData, withDatabaseServer } from '../operator-database.ts'
 import { type ChainReport, reconcileChain } from './reconcile-chain.ts'
 
@@ -61,7 +61,10 @@ async function askProviders(trade: Commerce): Promise<string[]> {
   const unanswered = await reconcileEveryPayment(payments, settlements.books)
   return [...unanswered].map(([channel, count]) => {
     const env = CHANNEL_KINDS.find(({ id }) => id === channel && !payments.channels.operator.find(id))?.env
-    const missing = env === undefined ? '' : `; the operator has no account there: set CHANNEL_${env}_…`
+    const missing =
+      env === undefined
+        ? ''
+        : `; this command has no account of the operator there: give it the service’s CHANNEL_${env}_…`
     return `${channel}: asked in vain about ${count} paid payments${missing}`
   })
 }
@@ -143,19 +146,19 @@ const toJson = (done: Reconciled): string =>
 export const runReconcile: OperatorCommand = async (given: Config, args, say) => {
   const { json } = parseArgs({ args, options: { json: { type: 'boolean', default: false } } }).values
   refuseNoData(given)
-  const config = { ...given, chains: listOperatorChains(given) }
-  return withDatabaseServer(config, say, async (connectionString, serviceRuns) => {
+  return withDatabaseServer(given, say, async (connectionString, serviceRuns) => {
     if (!serviceRuns) throw new Error('Start the service first; this command runs next to it.')
     const db = openDb({
-      ...{ connectionString, max: 4, prepared: config.databasePrepared, applicationName: 'comptoir-reconcile' },
+      ...{ connectionString, max: 4, prepared: given.databasePrepared, applicationName: 'comptoir-reconcile' },
     })
     try {
       const restored = await findRestored(db)
       if (!restored) throw new Error('This database was not restored from a backup; there is nothing to reconcile.')
-      const key = findMasterKey(config)
+      const key = findMasterKey(given)
       if (!key) throw new Error('There is no master key. Set the MASTER_KEY that the service uses.')
-      await refuseForeignDatabase(connectionString, config, key)
-      const vault = openVault(key, config.previousMasterKeys)
+      await refuseForeignDatabase(connectionString, given, key)
+      const vault = openVault(key, given.previousMasterKeys)
+      const config = await withServiceSettings(given, vault)
       const log = pino({ level: 'silent' })
       const base: ServiceBase = { config, db, vault, clock: systemClock, log, metrics: new Registry() }
       const accounts = openAccounts(base)

@@ -2,6 +2,7 @@ import type { Config } from '../../config/config.ts'
 import { findMasterKey } from '../../config/master-key.ts'
 import { diskFault } from '../../db/backup/folder-store.ts'
 import { finishRestore, restoreFiles } from '../../db/backup/restore-backup.ts'
+import { lacksChain } from '../../db/backup/sandbox-files.ts'
 import { lockDataDir } from '../../db/embedded/data-dir-lock.ts'
 import { startEmbeddedPostgres } from '../../db/embedded/embedded.ts'
 import { markRestored } from '../../db/restored-queries.ts'
@@ -32,6 +33,14 @@ function makeDataDir(dataDir: string): void {
   }
 }
 
+/** A chain begun from nothing would stay below the blocks that the database knows. Older backups hold no chain. */
+const needsChain = ({ chains }: Config, mode: string, dataDir: string): boolean =>
+  mode === 'sandbox' && chains.length === 0 && lacksChain(dataDir)
+
+const copyFiles = (dataDir: string): string =>
+  'This backup holds no sandbox chain: if the sandbox ran its own, first copy chain.json, providers.json and ' +
+  `screening.json from its data directory to ${dataDir}.`
+
 /** @throws UsageError, BackupFault, Error with a sentence for the operator */
 export const runRestore: OperatorCommand = async (config, args, say) => {
   const read = await readRestoreArgs(config, args)
@@ -56,7 +65,8 @@ export const runRestore: OperatorCommand = async (config, args, say) => {
     await server.stop()
   }
   const sameKey = config.masterKey ? ' and the same MASTER_KEY' : ''
-  const next = `Start the service with DATA_DIR=${dataDir}${sameKey}, then run: comptoir reconcile`
+  const files = needsChain(config, facts.mode, dataDir) ? `${copyFiles(dataDir)}\n` : ''
+  const next = `${files}Start the service with DATA_DIR=${dataDir}${sameKey}, then run with the same settings: comptoir reconcile`
   const text = `Restored into ${dataDir}: the state of ${facts.madeAt} (${facts.mode}).\n${next}\nUntil then no refund and no settlement leaves.`
   process.stdout.write(`${json ? JSON.stringify({ dataDir, ...facts, next }) : text}\n`)
 }

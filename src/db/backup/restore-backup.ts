@@ -10,6 +10,7 @@ import { markRestored } from '../restored-queries.ts'
 import { sql } from '../sql.ts'
 import { unpackFiles } from './archive.ts'
 import { diskFault } from './folder-store.ts'
+import { placeSandboxFiles } from './sandbox-files.ts'
 import { type BackupFacts, BackupFault, unseal } from './sealed.ts'
 import { backupNameAt, type Content, isBackupName } from './store.ts'
 import { decompressed } from './take-backup.ts'
@@ -66,6 +67,7 @@ export async function restoreFiles(request: {
   try {
     await unpackFiles(decompressed(content), draft, () => {})
     await prepareRecovery(draft, { backupMadeAt: facts.madeAt, restoredAt: request.restoredAt.toISOString() })
+    await placeSandboxFiles(draft, dataDir)
     giveTo(chooseAccount(dataDir, cluster), draft)
     await rename(draft, cluster)
   } catch (error) {

@@ -1,16 +1,18 @@
+import { dirname } from 'node:path'
 import { Readable, type Transform } from 'node:stream'
 import { createZstdCompress, createZstdDecompress } from 'node:zlib'
 import pg from 'pg'
 import type { Vault } from '../../kernel/vault.ts'
-import { packFiles } from './archive.ts'
+import { type ArchiveItem, packFiles } from './archive.ts'
 import { backupItems, measureCluster } from './cluster-files.ts'
+import { sandboxItems } from './sandbox-files.ts'
 import { type BackupFacts, BackupFault, seal, unseal } from './sealed.ts'
 import { type BackupStore, backupNameAt, backupTimeOf, type Content, isAhead } from './store.ts'
 
 export type BackupRequest = {
   /** Of `withBackupConnection`. */
   client: pg.Client
-  /** The cluster's folder. */
+  /** The cluster's folder, in the data directory. */
   cluster: string
   to: BackupStore
   vault: Vault
@@ -107,16 +109,21 @@ export async function lockBackups(client: pg.Client): Promise<boolean> {
   return rows[0]?.locked === true
 }
 
+async function* allItems({ client, cluster, facts }: BackupRequest): AsyncGenerator<ArchiveItem> {
+  yield* backupItems(client, cluster)
+  if (facts.mode === 'sandbox') yield* sandboxItems(dirname(cluster))
+}
+
 /**
  * A consistent, encrypted copy of the embedded database while it runs. It is sealed before it leaves this machine, and
  * kept only if it is complete and was read back once.
  * @throws Error with a sentence for the operator
  */
 export async function takeBackup(request: BackupRequest): Promise<Backup> {
-  const { client, to, cluster, vault, facts, onProgress } = request
+  const { to, cluster, vault, facts, onProgress } = request
   const name = backupNameAt(facts.madeAt)
   const total = measureCluster(cluster)
-  const plain = counted(packFiles(backupItems(client, cluster)), (done) => onProgress(Math.min(done, total), total))
+  const plain = counted(packFiles(allItems(request)), (done) => onProgress(Math.min(done, total), total))
   const bytes = await to.put(name, seal(compressed(plain), { vault, facts }), {
     expectedBytes: total,
     verify: (stored) => verifyBackup(stored, vault, facts.madeAt),

@@ -21,12 +21,18 @@ export type EmbeddedPostgres = {
  * `<dataDir>/postgres.log`; the first start creates the database. The server ends with this process, even after kill -9
  * (on Linux; elsewhere the next start ends it). If it ends on its own, it is restarted.
  * @param options.log gets a line when something unusual happens
+ * @param options.onLocked called once this process owns the directory, before anything is made; it may refuse
  * @throws Error with a sentence for the user: another start owns the directory, or why PostgreSQL does not run here
  */
-export async function startEmbeddedPostgres(options: { dataDir: string; log: Log }): Promise<EmbeddedPostgres> {
+export async function startEmbeddedPostgres(options: {
+  dataDir: string
+  log: Log
+  onLocked?(): Promise<void>
+}): Promise<EmbeddedPostgres> {
   const dataDir = openDataDir(options.dataDir)
   const lock = await lockDataDir(dataDir)
   try {
+    await options.onLocked?.()
     const place = preparePlace(dataDir)
     await endOrphan(place, options.log)
     if (!existsSync(place.clusterDir)) options.log(`First start: making the database in ${place.clusterDir}.`)

@@ -29,6 +29,14 @@ const word = (values: string[], description: string): Schema => ({
   examples: [values[0]],
 })
 
+const test: Schema = {
+  type: 'boolean',
+  const: true,
+  description:
+    'Only in test events, which are made up: the payment, the order and the code do not exist. Ship nothing.',
+  examples: [true],
+}
+
 const kycSchema: Schema = {
   type: 'object',
   description: 'News of an identity check. Never says who the payer is.',
@@ -46,6 +54,7 @@ const kycSchema: Schema = {
     updatedAt: { ...text('When it last changed.', '2026-07-03T09:30:00.000Z'), format: 'date-time' },
     eddStatus: text('Only with `kyc.edd_completed`: where the enhanced check stands.', 'completed'),
     eddOutcome: word(['approved', 'refused'], 'Only with `kyc.edd_completed`: what the enhanced check found.'),
+    test,
     spendingLimit: text('Only with `kyc.edd_completed`: EUR that the payer may spend in 30 days.', '15000.00'),
   },
 }
@@ -119,6 +128,7 @@ export function addWebhooks(document: OpenApi): void {
             Object.keys(EVENT_WORDS).filter((event) => event.startsWith('order.')),
             'What happened.',
           ),
+          test,
         },
       },
     ],
