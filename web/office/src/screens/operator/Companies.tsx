@@ -24,7 +24,7 @@ export function Companies() {
     page,
     limit: LIMIT,
     ...(search ? { search } : {}),
-    ...(status === 'waiting' ? { approved: false } : {}),
+    ...(status === 'waiting' ? { waiting: true } : {}),
   } as Query<'listCompanies'>
   const companies = useApi('GET /api/next/companies', { query }, { liveMs: SLOW_MS })
   return (
@@ -52,6 +52,12 @@ export function Companies() {
   )
 }
 
+function Standing({ company }: { company: Schemas['Company'] }) {
+  const t = useTexts(texts)
+  if (company.approved) return <Badge tone="good">{t.approved}</Badge>
+  return company.managerVerified ? <Badge tone="warn">{t.waiting}</Badge> : <Badge>{t.unconfirmed}</Badge>
+}
+
 function Card({ company }: { company: Schemas['Company'] }) {
   const t = useTexts(texts)
   const can = useCan()
@@ -65,7 +71,7 @@ function Card({ company }: { company: Schemas['Company'] }) {
     <article className="panel h-full p-4">
       <div className="mb-2 flex flex-wrap items-center gap-2">
         <h2 className="min-w-0 font-semibold break-words">{company.name}</h2>
-        <Badge tone={company.approved ? 'good' : 'warn'}>{company.approved ? t.approved : t.waiting}</Badge>
+        <Standing company={company} />
         <span className="text-sm text-soft">{wordFor(t.kind, company.kind)}</span>
       </div>
       <Facts
@@ -75,6 +81,7 @@ function Card({ company }: { company: Schemas['Company'] }) {
           [t.fee, `${company.feeBps / 100} %`],
         ]}
       />
+      {!company.approved && !company.managerVerified && <p className="mt-3 text-sm text-soft">{t.unconfirmedText}</p>}
       <Refusal error={approve.error} />
       <div className="mt-3 flex flex-wrap gap-2">
         {!company.approved && can('companies.approve') && (

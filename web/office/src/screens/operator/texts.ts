@@ -11,6 +11,8 @@ export const texts = defineTexts(
     lead: 'All companies of this installation, and the state it is in.',
     search: 'Search by name',
     waiting: 'Waits for approval',
+    unconfirmed: 'Address not confirmed',
+    unconfirmedText: 'Its manager has not confirmed the email address yet. You get an email once that is done.',
     approved: 'Approved',
     approve: 'Approve',
     approvedDone: 'The company is approved and can sell.',
@@ -33,6 +35,9 @@ export const texts = defineTexts(
       lead: 'Toutes les sociétés de cette installation et son état.',
       search: 'Chercher par nom',
       waiting: 'Attend une approbation',
+      unconfirmed: 'Adresse non confirmée',
+      unconfirmedText:
+        'Son responsable n’a pas encore confirmé son adresse e-mail. Vous recevrez un e-mail quand ce sera fait.',
       approved: 'Approuvée',
       approve: 'Approuver',
       approvedDone: 'La société est approuvée et peut vendre.',
@@ -54,6 +59,9 @@ export const texts = defineTexts(
       lead: 'Alle Firmen dieser Installation und ihr Zustand.',
       search: 'Nach Name suchen',
       waiting: 'Wartet auf Freigabe',
+      unconfirmed: 'Adresse nicht bestätigt',
+      unconfirmedText:
+        'Die Leitung dieser Firma hat ihre E-Mail-Adresse noch nicht bestätigt. Sobald das geschehen ist, erhalten Sie eine E-Mail.',
       approved: 'Freigegeben',
       approve: 'Freigeben',
       approvedDone: 'Die Firma ist freigegeben und kann verkaufen.',
@@ -75,6 +83,9 @@ export const texts = defineTexts(
       lead: 'Todas las empresas de esta instalación y su estado.',
       search: 'Buscar por nombre',
       waiting: 'Espera aprobación',
+      unconfirmed: 'Dirección sin confirmar',
+      unconfirmedText:
+        'Su responsable aún no ha confirmado su correo electrónico. Cuando lo haga, usted recibirá un correo.',
       approved: 'Aprobada',
       approve: 'Aprobar',
       approvedDone: 'La empresa está aprobada y puede vender.',
@@ -96,6 +107,9 @@ export const texts = defineTexts(
       lead: 'Tutte le aziende di questa installazione e il suo stato.',
       search: 'Cerca per nome',
       waiting: 'Attende l’approvazione',
+      unconfirmed: 'Indirizzo non confermato',
+      unconfirmedText:
+        'Il suo responsabile non ha ancora confermato l’indirizzo email. Quando lo farà, lei riceverà un’email.',
       approved: 'Approvata',
       approve: 'Approva',
       approvedDone: 'L’azienda è approvata e può vendere.',
