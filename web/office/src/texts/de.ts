@@ -45,6 +45,11 @@ export const de: Core = {
   company: 'Firma',
   chooseCompany: 'Firma wählen',
   chooseCompanyText: 'Diese Seite zeigt jeweils eine Firma.',
+  noCompany: 'Noch keine Firma',
+  noCompanyText:
+    'Händler registrieren sich unter der folgenden Adresse. Sie erhalten dann eine E-Mail und geben die Firma unter „Firmen“ frei.',
+  noneAssigned: 'Ihnen ist noch keine Firma zugeordnet',
+  noneAssignedText: 'Der Betreiber dieses Dienstes ordnet Ihnen Ihre Firmen zu.',
   allCompanies: 'Alle Firmen',
   signOut: 'Abmelden',
   help: 'Tastenkürzel',

@@ -43,6 +43,11 @@ export const en = {
   company: 'Company',
   chooseCompany: 'Choose a company',
   chooseCompanyText: 'This page shows one company at a time.',
+  noCompany: 'No company yet',
+  noCompanyText:
+    'Merchants register at the address below. You get an email then, and approve the company under “Companies”.',
+  noneAssigned: 'You manage no company yet',
+  noneAssignedText: 'The operator of this service assigns you the companies that you manage.',
   allCompanies: 'All companies',
   signOut: 'Sign out',
   help: 'Keyboard shortcuts',

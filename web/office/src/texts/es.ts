@@ -45,6 +45,11 @@ export const es: Core = {
   company: 'Empresa',
   chooseCompany: 'Elija una empresa',
   chooseCompanyText: 'Esta página muestra una sola empresa.',
+  noCompany: 'Todavía no hay ninguna empresa',
+  noCompanyText:
+    'Los comercios se registran en esta dirección. Usted recibe entonces un correo y aprueba la empresa en «Empresas».',
+  noneAssigned: 'Todavía no tiene ninguna empresa asignada',
+  noneAssignedText: 'El operador de este servicio le asigna las empresas que gestiona.',
   allCompanies: 'Todas las empresas',
   signOut: 'Cerrar sesión',
   help: 'Atajos de teclado',

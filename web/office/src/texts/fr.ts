@@ -45,6 +45,11 @@ export const fr: Core = {
   company: 'Société',
   chooseCompany: 'Choisissez une société',
   chooseCompanyText: 'Cette page présente une société à la fois.',
+  noCompany: 'Aucune société pour l’instant',
+  noCompanyText:
+    'Les marchands s’inscrivent à l’adresse ci-dessous. Vous en êtes averti par e-mail et approuvez la société sous « Sociétés ».',
+  noneAssigned: 'Aucune société ne vous est confiée',
+  noneAssignedText: 'L’exploitant de ce service vous attribue les sociétés que vous gérez.',
   allCompanies: 'Toutes les sociétés',
   signOut: 'Se déconnecter',
   help: 'Raccourcis clavier',

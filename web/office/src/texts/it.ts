@@ -45,6 +45,11 @@ export const it: Core = {
   company: 'Azienda',
   chooseCompany: 'Scelga un’azienda',
   chooseCompanyText: 'Questa pagina mostra un’azienda alla volta.',
+  noCompany: 'Ancora nessuna azienda',
+  noCompanyText:
+    'I commercianti si registrano a questo indirizzo. Lei riceve allora un’email e approva l’azienda in «Aziende».',
+  noneAssigned: 'Non le è ancora affidata nessuna azienda',
+  noneAssignedText: 'Il gestore di questo servizio le assegna le aziende che gestisce.',
   allCompanies: 'Tutte le aziende',
   signOut: 'Esci',
   help: 'Scorciatoie da tastiera',

@@ -4,6 +4,7 @@ import { call, type Query, type Schemas } from '../../api/call.ts'
 import { useAction, useApi } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
 import { useAddress } from '../../frame/address.ts'
+import { NoCompany } from '../../frame/NoCompany.tsx'
 import { Check } from '../../kit/fields.tsx'
 import { FilterRow, PagedList } from '../../kit/lists.tsx'
 import { SLOW_MS } from '../../kit/live.ts'
@@ -44,12 +45,20 @@ export function Companies() {
         total={(data) => data.total}
         limit={LIMIT}
         look="grid"
-        empty={<Empty icon="shop" title={t.empty} />}
+        empty={<Nothing />}
       >
         {(company) => <Card company={company} />}
       </PagedList>
     </>
   )
+}
+
+/** A search that finds nothing is no empty installation. */
+function Nothing() {
+  const t = useTexts(texts)
+  const [{ search, status }] = useAddress()
+  if (search) return <Empty icon="shop" title={t.empty} />
+  return status === 'waiting' ? <Empty icon="shop" title={t.noneWaits} /> : <NoCompany />
 }
 
 function Standing({ company }: { company: Schemas['Company'] }) {
