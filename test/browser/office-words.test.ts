@@ -6,6 +6,7 @@ import { sql } from '../../src/db/db.ts'
 import type { UserRole } from '../../src/http/actor.ts'
 import { listFaultsOfBothSchemes } from '../harness/axe.ts'
 import { startBrowser, visit } from '../harness/browser.ts'
+import { freePort } from '../harness/free-port.ts'
 import { DESK, enterOffice, goTo } from '../harness/office.ts'
 import { type OfficeWorld, openOffice } from '../harness/office-world.ts'
 
@@ -172,6 +173,19 @@ test('only what can pay an order can be accepted; too much and a second payment 
   assert.equal(await page.getByRole('dialog').locator('textarea').getAttribute('maxlength'), '256')
   await page.keyboard.press('Escape')
   for (const kind of ['late', 'under']) assert.deepEqual(await offered(kind), ['Accept', 'Refund', 'Ignore'], kind)
+  await leave()
+})
+
+test('a test event that fails says why in a sentence, with the code behind it; so does each failed attempt', async () => {
+  const { page, leave } = await enter('Manager')
+  await speak(page, 'de', '/webhooks')
+  const panel = page.getByRole('region', { name: 'Testereignis senden' })
+  await panel.getByLabel('Adresse Ihres Servers').fill(`http://127.0.0.1:${await freePort()}/hooks`)
+  await panel.getByRole('button', { name: 'Testereignis senden' }).click()
+  const outcome = panel.getByRole('status')
+  await outcome.getByText('Prüfen Sie, ob Ihr Server läuft').waitFor()
+  assert.match(await outcome.innerText(), /antwortet kein Programm.*connection_refused/s)
+  assert.deepEqual(await listFaultsOfBothSchemes(page), [])
   await leave()
 })
 
