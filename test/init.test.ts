@@ -77,6 +77,7 @@ test('init writes a closed file, shows the key once, makes the SuperAdmin; the s
   assert.equal(done.out.includes(key), false)
   assert.match(done.out, /SuperAdmin boss@pay\.example was made[\s\S]*Password, shown only now: \S{12,}/)
   assert.match(done.out, /ok +settings/)
+  assert.match(done.err, /Merchants register at https:\/\/pay\.example\/app\/register, and sell once you/)
   for (const words of [
     /was made\. Until SMTP_URL is set, codes .* `comptoir admin login-code`/,
     /ok +mail +Until SMTP_URL is set/,

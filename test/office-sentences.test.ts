@@ -8,6 +8,7 @@ import { AppError, invalid } from '../src/kernel/errors.ts'
 import { parseMoney } from '../src/kernel/money.ts'
 import { readAmount as readOrderAmount } from '../src/orders/order-rules.ts'
 import { missingOf } from '../src/users/user.ts'
+import { FAILURES } from '../src/webhooks/sender/failures.ts'
 import { NEEDS_APPROVAL, REFUSALS, recognize, recognizeDetail } from '../web/office/src/api/sentences.ts'
 import { findHold } from '../web/office/src/frame/holds.ts'
 import { browserName } from '../web/office/src/kit/browser-name.ts'
@@ -186,4 +187,10 @@ test('a browser is named as people call it, and what is not known stays as it wa
     'curl/8.7.1': 'curl/8.7.1',
   }
   assert.deepEqual(Object.fromEntries(Object.keys(names).map((text) => [text, browserName(text)])), names)
+})
+
+test('every failure of a webhook has a sentence in every language, and no sentence outlives its failure', () => {
+  const source = readFileSync(new URL('../web/office/src/screens/webhooks/failure-texts.ts', import.meta.url), 'utf8')
+  const keys = [...source.matchAll(/^ +(\w+_\w+|timeout):/gm)].map(([, key = '']) => key)
+  assert.deepEqual(keys.toSorted(), FAILURES.flatMap((code) => Array(5).fill(code)).toSorted())
 })

@@ -2335,6 +2335,8 @@ export interface Operations {
         screenings: number
         /** Settlements that wait for approval. */
         settlements: number
+        /** Companies that wait for approval; 0 for those who approve none. */
+        companies: number
       }
     }
   }
@@ -4246,6 +4248,8 @@ export interface Operations {
       search?: string
       /** Whether the operator approved the company. */
       approved?: boolean
+      /** Whether it waits for approval: its manager has confirmed the e-mail address. */
+      waiting?: boolean
       /** Number of the page, from 1. */
       page?: number
       /** How many at most. */
@@ -5153,7 +5157,7 @@ export const OPERATIONS = {
   listRequests: { method: 'GET', path: '/api/next/request-log', query: ['requestId', 'failed', 'method', 'before', 'limit', 'companyId'], keyed: false, json: true },
   setCompanyLogo: { method: 'PUT', path: '/api/next/companies/{id}/logo', query: [], keyed: false, json: true },
   removeCompanyLogo: { method: 'DELETE', path: '/api/next/companies/{id}/logo', query: [], keyed: false, json: true },
-  listCompanies: { method: 'GET', path: '/api/next/companies', query: ['search', 'approved', 'page', 'limit'], keyed: false, json: true },
+  listCompanies: { method: 'GET', path: '/api/next/companies', query: ['search', 'approved', 'waiting', 'page', 'limit'], keyed: false, json: true },
   getCompany: { method: 'GET', path: '/api/next/companies/{id}', query: [], keyed: false, json: true },
   changeCompany: { method: 'PUT', path: '/api/next/companies/{id}', query: [], keyed: false, json: true },
   approveCompany: { method: 'POST', path: '/api/next/companies/{id}/approve', query: [], keyed: true, json: true },

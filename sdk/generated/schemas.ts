@@ -170,6 +170,8 @@ export type Company = {
   vatNumber: string | null
   /** Whether the operator approved the company. */
   approved: boolean
+  /** Whether one of its managers has confirmed the e-mail address. */
+  managerVerified: boolean
   /** Where the company’s USDC is sent. */
   settlementAddress: string | null
   /** Chain id of the settlement. */

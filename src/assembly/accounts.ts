@@ -9,6 +9,7 @@ import { startTicker, type Ticker } from '../kernel/ticker.ts'
 import { resealPlaces } from '../keys/reseal.ts'
 import { auditKeysOf, openServerKeys } from '../keys/server-key-service.ts'
 import { openMailer } from '../mail/mail.ts'
+import { openOperatorAlarm } from '../mail/operator-alarm.ts'
 import { type PayerDeps, resealPayers } from '../payers/payer-service.ts'
 import { openAccessTokens } from '../sessions/access-token.ts'
 import type { ApiKeyDeps } from '../sessions/api-keys/api-key-routes.ts'
@@ -30,13 +31,14 @@ export function openAccounts({ config, db, vault, clock }: Omit<ServiceBase, 'lo
   const limits = openRateLimits({ db, clock, limits: config.limits })
   const jobs = openJobQueue({ clock })
   const mailer = openMailer({ jobs, vault, clock })
+  const alarm = openOperatorAlarm({ mailer, config })
   const keys = openServerKeys({ db, vault, clock })
   const audit = openAudit({ db, clock, keys: auditKeysOf(keys) })
   const tokens = openAccessTokens({ keys, clock, issuer: config.baseUrl })
   const sessions = openSessions({ db, clock, vault, tokens, apiKeys, audit, mailer })
   const passwords = openPasswords()
   const refusedPasswords = readRefusedPasswords(config.passwordListFile)
-  const base = { db, clock, vault, config, sessions, mailer, jobs, audit, limits }
+  const base = { db, clock, vault, config, sessions, mailer, alarm, jobs, audit, limits }
   const auth = openAuth({ ...base, passwords, refusedPasswords })
   const tillCookies = openTillCookies(config)
   const cookieOwners = {
@@ -62,6 +64,7 @@ export function openAccounts({ config, db, vault, clock }: Omit<ServiceBase, 'lo
     limits,
     jobs,
     mailer,
+    alarm,
     audit,
     sessions,
     auth,

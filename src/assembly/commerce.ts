@@ -79,7 +79,7 @@ function openForget({ vault, clock }: ServiceBase): NonNullable<PayerDeps['forge
 /** Rates, orders, payments, refunds, and the messages about them. */
 export function openCommerce(ground: ServiceBase, accounts: Accounts) {
   const { config, db, vault, clock, log, metrics } = ground
-  const { audit, mailer } = accounts
+  const { audit, mailer, alarm } = accounts
   const seat: SenderHandle = { sender: undefined }
   const wake = (companyId?: string): void => seat.sender?.wake(companyId)
   const rounds: PollWakes = { pollPayments: () => {}, pollRefunds: () => {}, pollScreenings: () => {} }
@@ -108,7 +108,7 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
   const kyc = openCompliance(ground, accounts, payers, wake)
   const links = openRefundLinks({ vault, payUrl: config.payUrl })
   const networkName = nameNetworks(chains)
-  const { alarm, books } = openWatch(ground, accounts, usdcOf(payable.map(({ network }) => network)))
+  const books = openWatch(ground, accounts, usdcOf(payable.map(({ network }) => network)))
   const screening = openScreening(ground, { accounts, chains, alarm, rounds })
   const askForAddress = openAskForAddress({ mailer, clock, links, networkName })
   const refunds: MispaymentRefundDeps = {

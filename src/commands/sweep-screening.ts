@@ -12,7 +12,6 @@ import { hastenItem } from '../db/poll-queries.ts'
 import { pollNow } from '../db/polling.ts'
 import { SECOND, systemClock } from '../kernel/clock.ts'
 import type { Vault } from '../kernel/vault.ts'
-import { openOperatorAlarm } from '../mail/operator-alarm.ts'
 import { CLEAN_MS, type Subject } from '../screening/screening-gate.ts'
 import { screeningPolls } from '../screening/screening-polls.ts'
 import { listLatestAnswers, listScreeningsOf, SCREENING_POLLS, type Screening } from '../screening/screening-queries.ts'
@@ -35,9 +34,8 @@ type Desk = ReturnType<typeof openScreening>
 function openDesk({ config, db, vault, chains }: ScreeningWork): Desk {
   const accounts = openAccounts({ config, db, vault, clock: systemClock })
   const base = { config, db, vault, clock: systemClock, log: pino({ level: 'silent' }), metrics: new Registry() }
-  const alarm = openOperatorAlarm({ mailer: accounts.mailer, config })
   const rounds = { pollPayments() {}, pollRefunds() {}, pollScreenings() {} }
-  return openScreening(base, { accounts, alarm, rounds, chains: chains.map(({ open }) => open) })
+  return openScreening(base, { accounts, alarm: accounts.alarm, rounds, chains: chains.map(({ open }) => open) })
 }
 
 /** Asks the sources now; if the running service is already asking, waits for its answer. */

@@ -13,6 +13,8 @@ export type Company = {
   /** With its prefix, as `readVatNumber` gives it. */
   vatNumber: string | null
   approved: boolean
+  /** A manager who can log in has proven the address. */
+  managerVerified: boolean
   settlementAddress: string | null
   settlementNetwork: number | null
   maxOrderAmount: string
@@ -47,7 +49,11 @@ export type Company = {
   updatedAt: Date
 }
 
-const COLUMNS = sql`id, name, kind, country, siret, vat_number, approved, settlement_address, settlement_network, max_order_amount,
+/** Anyone may register a company, with whatever address: nobody is asked about it before its manager has proven his. */
+const MANAGER_VERIFIED = sql`exists (select from users u where u.company_id = companies.id
+  and u.role in ('Manager', 'Association') and u.verified_at is not null and u.disabled_at is null)`
+
+const COLUMNS = sql`id, name, kind, country, siret, vat_number, approved, ${MANAGER_VERIFIED} as manager_verified, settlement_address, settlement_network, max_order_amount,
   identity_threshold_amount, tolerance_bps, tolerance_max_units, late_accept_hours, late_after_cancel,
   requote_hours, link_quote_minutes, (reserve_units / 1000000)::numeric(38, 6)::text as settlement_reserve, refund_approval,
   refund_limits, fee_bps, kyc_threshold_amount as kyc_threshold, kyc_limit_amount as kyc_limit,
@@ -71,13 +77,22 @@ export async function findCompanyOfManager(q: Queryable, idOrEmail: string): Pro
   return row?.companyId
 }
 
-export type CompanyFilter = { companyIds: readonly string[] | null; search: string | null; approved: boolean | null }
+export type CompanyFilter = {
+  companyIds: readonly string[] | null
+  search: string | null
+  approved: boolean | null
+  /** Whether the operator is asked to approve it. */
+  waiting: boolean | null
+}
 
-function conditionOf({ companyIds, search, approved }: CompanyFilter): Sql {
+const WAITING = sql`not approved and ${MANAGER_VERIFIED}`
+
+function conditionOf({ companyIds, search, approved, waiting }: CompanyFilter): Sql {
   const pattern = search === null ? null : `%${search.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`
   return sql`(${companyIds}::text[] is null or id = any(${companyIds}))
     and (${pattern}::text is null or lower(name) like ${pattern})
-    and (${approved}::boolean is null or approved = ${approved})`
+    and (${approved}::boolean is null or approved = ${approved})
+    and ${waiting === null ? sql`true` : waiting ? WAITING : sql`not (${WAITING})`}`
 }
 
 export async function listCompanies(

@@ -69,6 +69,7 @@ export const CompanySchema = Type.Object(
     siret: Nullable(Type.String()),
     vatNumber: Nullable(Type.String({ description: 'Of the EU, the United Kingdom or Switzerland.' })),
     approved: Type.Boolean(),
+    managerVerified: Type.Boolean({ description: 'Whether one of its managers has confirmed the e-mail address.' }),
     settlementAddress: Nullable(Type.String()),
     settlementNetwork: Nullable(Type.Integer()),
     maxOrderAmount: Type.String({ description: 'EUR; orders in other currencies are compared at their rate.' }),
@@ -150,6 +151,9 @@ export const CompanyChangeBody = Type.Object({
 export const CompanyQuery = Type.Object({
   search: Type.Optional(Type.String({ maxLength: 100 })),
   approved: Type.Optional(Type.Boolean()),
+  waiting: Type.Optional(
+    Type.Boolean({ description: 'Whether it waits for approval: its manager has confirmed the e-mail address.' }),
+  ),
   ...PageQuery,
 })
 

@@ -47,6 +47,7 @@ export const viewCompany = (
   siret: company.siret,
   vatNumber: company.vatNumber,
   approved: company.approved,
+  managerVerified: company.managerVerified,
   settlementAddress: company.settlementAddress,
   settlementNetwork: company.settlementNetwork,
   maxOrderAmount: company.maxOrderAmount,
@@ -130,7 +131,7 @@ const OPERATOR_FIELDS: readonly (keyof OperatorChange)[] = [
 const AMOUNT_DIGITS = 6
 
 export type CompanyPage = { companies: Company[]; total: number; page: number; limit: number }
-export type CompanyListQuery = { search?: string; approved?: boolean; page: number; limit: number }
+export type CompanyListQuery = { search?: string; approved?: boolean; waiting?: boolean; page: number; limit: number }
 
 export async function listCompanies({ db }: CompanyDeps, actor: Actor, query: CompanyListQuery): Promise<CompanyPage> {
   const { page, limit } = query
@@ -139,6 +140,7 @@ export async function listCompanies({ db }: CompanyDeps, actor: Actor, query: Co
     companyIds: actor.role === 'SuperAdmin' ? null : own,
     search: filterText(query.search),
     approved: query.approved ?? null,
+    waiting: query.waiting ?? null,
   }
   const [companies, total] = await Promise.all([
     queries.listCompanies(db, filter, { limit, offset: (page - 1) * limit }),

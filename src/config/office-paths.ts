@@ -6,6 +6,7 @@ export const OFFICE_PATHS = {
   account: '/account',
   keys: '/keys',
   people: '/people',
+  waitingCompanies: '/operator?status=waiting',
   failedWebhooks: '/webhooks?status=failed',
   system: '/operator?tab=system',
   wallets: '/operator?tab=wallets',

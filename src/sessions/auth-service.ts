@@ -7,6 +7,7 @@ import type { RateLimits } from '../http/limits/rate-limits.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Vault } from '../kernel/vault.ts'
 import type { Mailer } from '../mail/mail.ts'
+import type { RaiseAlarm } from '../mail/operator-alarm.ts'
 import type { Passwords } from '../users/password.ts'
 import { openRegistration, type Registration } from '../users/registration.ts'
 import { type UserView, viewSelf } from '../users/user.ts'
@@ -29,6 +30,7 @@ export type AuthBase = {
   refusedPasswords: ReadonlySet<string>
   sessions: Sessions
   mailer: Mailer
+  alarm: RaiseAlarm
   jobs: JobQueue
   audit: Audit
   limits: RateLimits

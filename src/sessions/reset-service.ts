@@ -11,10 +11,12 @@ import type { Lang } from '../kernel/lang.ts'
 import { emailKeyOf } from '../kernel/people/emails.ts'
 import type { Vault } from '../kernel/vault.ts'
 import type { Mailer } from '../mail/mail.ts'
+import type { RaiseAlarm } from '../mail/operator-alarm.ts'
 import type { Passwords } from '../users/password.ts'
 import { checkPassword } from '../users/password-rules.ts'
 import { companyIdOf, type User } from '../users/user.ts'
-import { findUserByEmailKey, lockUserById, updateUserPassword, updateUserVerified } from '../users/user-queries.ts'
+import { findUserByEmailKey, lockUserById, updateUserPassword } from '../users/user-queries.ts'
+import { confirmAddress } from '../users/verification-service.ts'
 import { updateChallengesEnded } from './factors/challenge-queries.ts'
 import { hasUnprovenFactor } from './factors/factor-queries.ts'
 import { openCodeHash } from './factors/totp.ts'
@@ -58,6 +60,7 @@ export type ResetDeps = {
   sessions: Sessions
   lockOuts: LockOuts
   mailer: Mailer
+  alarm: RaiseAlarm
   jobs: JobQueue
   audit: Audit
   twoFactor: Pick<TwoFactor, 'removeAll'>
@@ -148,7 +151,7 @@ export function openResets(deps: ResetDeps): Resets {
     if (byOwner) {
       // a stranger who registered this address may have enrolled a factor
       if (await hasUnprovenFactor(tx, user.id)) await deps.twoFactor.removeAll(tx, user, context)
-      await updateUserVerified(tx, user.id, at)
+      await confirmAddress(deps.alarm, tx, user, at)
     }
     if (reset.kind !== 'invitation') {
       await mailer.send(tx, {

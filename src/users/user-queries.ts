@@ -100,9 +100,10 @@ export async function updateUserLastConnection(tx: Tx, id: string, at: Date): Pr
   await tx.run(sql`update users set last_connection_at = ${at} where id = ${id}`)
 }
 
-export async function updateUserVerified(tx: Tx, id: string, at: Date): Promise<void> {
-  await tx.run(sql`update users set verified_at = coalesce(verified_at, ${at}), updated_at = ${at} where id = ${id}`)
-}
+/** @returns false when the address was confirmed before */
+export const updateUserVerified = async (tx: Tx, id: string, at: Date): Promise<boolean> =>
+  (await tx.run(sql`
+    update users set verified_at = ${at}, updated_at = ${at} where id = ${id} and verified_at is null`)) === 1
 
 export async function updateUserApproved(tx: Tx, id: string, at: Date): Promise<void> {
   await tx.run(sql`update users set approved_at = coalesce(approved_at, ${at}), updated_at = ${at} where id = ${id}`)

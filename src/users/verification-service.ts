@@ -1,27 +1,68 @@
 import type { Audit } from '../audit/audit.ts'
-import type { Db } from '../db/db.ts'
+import { countCompanies } from '../companies/company-queries.ts'
+import { OFFICE_PATHS } from '../config/office-paths.ts'
+import type { Db, Tx } from '../db/db.ts'
+import { countMail } from '../http/limits/mail-limits.ts'
 import type { AnyContext } from '../http/request-context.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
+import type { RaiseAlarm } from '../mail/operator-alarm.ts'
 import { hashLinkToken } from './registration.ts'
 import { updateVerificationUsed } from './registration-queries.ts'
+import type { User } from './user.ts'
 import { findUserById, updateUserVerified } from './user-queries.ts'
 
-export type VerificationDeps = { db: Db; clock: Clock; audit: Audit; sessions: { forget(): void } }
+export type VerificationDeps = {
+  db: Db
+  clock: Clock
+  audit: Audit
+  sessions: { forget(): void }
+  alarm: RaiseAlarm
+}
+
+const isManager = ({ role }: User): boolean => role === 'Manager' || role === 'Association'
+
+/** Asks the operator to approve the company. Strangers cause these mails, so they are limited; the office lists all. */
+async function askForApproval(alarm: RaiseAlarm, tx: Tx, user: User, at: Date): Promise<void> {
+  const { company, disabledAt } = user
+  if (!company || company.approved || disabledAt !== null || !isManager(user)) return
+  if (!(await countMail(tx, 'companyWaits', 'operator', at.getTime()))) return
+  const count = await countCompanies(tx, { companyIds: null, search: null, approved: null, waiting: true })
+  const founder = `${user.firstName} ${user.lastName} (${user.email})`
+  await alarm(tx, {
+    subject: 'A company waits for your approval',
+    paragraphs: [
+      `${founder} registered “${company.name}” and confirmed the e-mail address.`,
+      'The company cannot sell until you approve it.',
+      ...(count > 1 ? [`${count} companies wait for you in all.`] : []),
+    ],
+    path: OFFICE_PATHS.waitingCompanies,
+  })
+}
+
+/**
+ * Notes that the address is proven to be the user's. From here on the company of a manager waits for the operator, who
+ * is told now and not at registration: strangers register with addresses that are not theirs.
+ * @returns false when the address was proven before
+ */
+export async function confirmAddress(alarm: RaiseAlarm, tx: Tx, user: User, at: Date): Promise<boolean> {
+  if (!(await updateUserVerified(tx, user.id, at))) return false
+  await askForApproval(alarm, tx, user, at)
+  return true
+}
 
 /**
  * The mailed link proves that the address is the user's. Opening it twice does no harm.
  * @throws INVALID_RESET_TOKEN when the link is unknown or older than 48 hours
  */
 export async function verifyEmail(deps: VerificationDeps, token: string, context: AnyContext): Promise<void> {
-  const { db, clock, audit, sessions } = deps
+  const { db, clock, audit, sessions, alarm } = deps
   const at = new Date(clock())
   const verified = await db.tx(async (tx) => {
     const found = await updateVerificationUsed(tx, hashLinkToken(token), at)
     const user = found && (await findUserById(tx, found.userId))
     if (!user) return false
-    if (user.verifiedAt !== null) return true
-    await updateUserVerified(tx, user.id, at)
+    if (!(await confirmAddress(alarm, tx, user, at))) return true
     tx.afterCommit(() => sessions.forget())
     const facts = { companyId: user.company?.id ?? null, object: `user:${user.id}` }
     await audit.write(tx, context, { actor: `user:${user.id}`, action: 'user.verify-email', ...facts })

@@ -145,6 +145,7 @@ const LANDS: Record<'Manager' | 'SuperAdmin', Record<string, [heading: string | 
     [OFFICE_PATHS.failedWebhooks]: ['Webhooks', 'Failed'],
   },
   SuperAdmin: {
+    [OFFICE_PATHS.waitingCompanies]: ['Companies', 'Companies'],
     [OFFICE_PATHS.system]: ['Health', 'Health'],
     [OFFICE_PATHS.wallets]: ['Wallets', 'Wallets'],
     money: ['Balance and payouts'],
@@ -158,7 +159,11 @@ test('every link of a mail lands on its screen after the login, and shows nothin
   const text = globSync('**/*.ts', { cwd: root }).map((file) => readFileSync(join(root, file), 'utf8'))
   const written = text.flatMap((source) => [...source.matchAll(/officeUrl\}(\/[^`]*)`/g)].map(([, path = '']) => path))
   const byHand = [...new Set(written.map((path) => path.replace(/\$\{\w+\}/, 'x')))].sort()
-  assert.deepEqual(byHand, ['/device', '/invitation?token=x'], 'a new link belongs in src/config/office-paths.ts')
+  assert.deepEqual(
+    byHand,
+    ['/device', '/invitation?token=x', '/register'],
+    'a new link belongs in src/config/office-paths.ts',
+  )
   const { companyId } = shop.merchant
   const known = [...Object.values(OFFICE_PATHS), ...Object.keys(officePathsOf(companyId)), '/device'].sort()
   const listed = Object.values(LANDS).flatMap((paths) => Object.keys(paths))
@@ -191,5 +196,7 @@ test('every link of a mail lands on its screen after the login, and shows nothin
   }
   const { page, context } = await visit(browser, `${base()}/app/invitation?token=x`, DESK)
   await page.getByRole('heading', { level: 1, name: 'Welcome. Choose your password' }).waitFor()
+  await page.goto(`${base()}/app/register`)
+  await page.getByRole('heading', { level: 1, name: 'Create an account' }).waitFor()
   await context.close()
 })

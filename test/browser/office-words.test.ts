@@ -4,7 +4,9 @@ import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { sql } from '../../src/db/db.ts'
 import type { UserRole } from '../../src/http/actor.ts'
+import { listFaultsOfBothSchemes } from '../harness/axe.ts'
 import { startBrowser, visit } from '../harness/browser.ts'
+import { freePort } from '../harness/free-port.ts'
 import { DESK, enterOffice, goTo } from '../harness/office.ts'
 import { type OfficeWorld, openOffice } from '../harness/office-world.ts'
 
@@ -82,6 +84,41 @@ test('a field that is refused has the name that the form gives it, in the reader
   await leave()
 })
 
+test('what a field does not take is said under it in the reader’s language, by kind, until it is put right', async () => {
+  const { page, leave } = await enter('Manager')
+  const KINDS = [
+    ['/shop', 'settlementAddress', '0xabc', 'Indiquez une adresse de portefeuille : 0x suivi de 40 caractères'],
+    ['/shop', 'siret', '123', 'Indiquez les 14 chiffres du numéro SIRET'],
+    ['/shop', 'brandColor', 'red', 'Indiquez une couleur : # suivi de six chiffres'],
+    ['/shop', 'supportPhone', 'ask', 'Indiquez un numéro de téléphone'],
+    ['/shop', 'supportEmail', 'ask', 'E-mail d’assistance: doit être une adresse e-mail'],
+    ['/shop', 'name', '', 'Remplissez ce champ.'],
+    ['/shop?tab=rules', 'lateAcceptHours', 'two', 'Indiquez un nombre entier'],
+  ] as const
+  for (const [path, name, typed, said] of KINDS) {
+    await speak(page, 'fr', path)
+    const form = page.locator('form', { has: page.locator(`input[name=${name}]`) })
+    const input = form.locator(`input[name=${name}]`)
+    const before = await input.inputValue()
+    await input.fill(typed)
+    await form.getByRole('button', { name: 'Enregistrer' }).click()
+    // an address without a network is the second fault of its form
+    const alert = form.getByRole('alert').first()
+    await alert.waitFor()
+    const id = (await alert.getAttribute('id')) ?? ''
+    assert.ok((await alert.innerText()).startsWith(said), `${name}: ${await alert.innerText()}`)
+    const described = (await input.getAttribute('aria-describedby')) ?? ''
+    assert.ok(described.split(' ').includes(id), name)
+    assert.equal(await input.getAttribute('aria-invalid'), 'true')
+    assert.equal(await page.evaluate('document.activeElement?.name'), name, 'has the focus')
+    await input.fill(before || (name === 'settlementAddress' ? `0x${'a'.repeat(40)}` : before))
+    await page.locator(`[id="${id}"]`).waitFor({ state: 'detached' })
+    assert.equal(await input.getAttribute('aria-invalid'), null)
+  }
+  assert.deepEqual(await listFaultsOfBothSchemes(page), [])
+  await leave()
+})
+
 test('a conflict is named: an identifier that is taken, a payout of nothing; no reload is advised', async () => {
   const { page, leave } = await enter('Manager', '/shop?tab=tills')
   const { merchantIdentifier } = world.shop.merchant
@@ -136,6 +173,19 @@ test('only what can pay an order can be accepted; too much and a second payment 
   assert.equal(await page.getByRole('dialog').locator('textarea').getAttribute('maxlength'), '256')
   await page.keyboard.press('Escape')
   for (const kind of ['late', 'under']) assert.deepEqual(await offered(kind), ['Accept', 'Refund', 'Ignore'], kind)
+  await leave()
+})
+
+test('a test event that fails says why in a sentence, with the code behind it; so does each failed attempt', async () => {
+  const { page, leave } = await enter('Manager')
+  await speak(page, 'de', '/webhooks')
+  const panel = page.getByRole('region', { name: 'Testereignis senden' })
+  await panel.getByLabel('Adresse Ihres Servers').fill(`http://127.0.0.1:${await freePort()}/hooks`)
+  await panel.getByRole('button', { name: 'Testereignis senden' }).click()
+  const outcome = panel.getByRole('status')
+  await outcome.getByText('Prüfen Sie, ob Ihr Server läuft').waitFor()
+  assert.match(await outcome.innerText(), /antwortet kein Programm.*connection_refused/s)
+  assert.deepEqual(await listFaultsOfBothSchemes(page), [])
   await leave()
 })
 

@@ -224,6 +224,8 @@ export async function runInit(args: string[], environment: Env, say: Say): Promi
     say('')
     const ready = await runDoctor(env, { json: false, file: resolve(out) })
     say(ready ? '\nReady: comptoir serve' : '\nPut right what failed, then: comptoir doctor, comptoir serve')
+    const register = `${config.officeUrl}/register`
+    say(`Merchants register at ${register}, and sell once you have approved them in the back office.`)
     return ready
   } finally {
     asker.close()

@@ -1,9 +1,11 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { countCompanies } from '../../companies/company-queries.ts'
 import type { Db } from '../../db/db.ts'
 import type { StaleReads } from '../../db/stale-reads.ts'
 import { type Actor, actorOf, sees } from '../../http/actor.ts'
 import { daysBefore, TimeZone } from '../../http/calendar.ts'
 import { Envelope, ok } from '../../http/envelope.ts'
+import { listPermissions } from '../../http/permissions.ts'
 import { type Clock, DAY } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { firstIdAt } from '../../kernel/ids.ts'
@@ -42,6 +44,7 @@ const SummarySchema = Type.Object({
       identity: Type.Integer(),
       screenings: Type.Integer(),
       settlements: Type.Integer(),
+      companies: Type.Integer(),
     },
     { description: 'How many of each wait for a person.' },
   ),
@@ -62,6 +65,12 @@ const NOTHING = {
   settlements: 0n,
 }
 
+/** Companies that wait for this person's approval. */
+const countWaiting = async (db: Db, actor: Actor, companyIds: readonly string[] | null): Promise<number> =>
+  listPermissions(actor).includes('companies.approve')
+    ? countCompanies(db, { companyIds, search: null, approved: null, waiting: true })
+    : 0
+
 type Deps = { db: Db; reads: StaleReads; clock: Clock }
 
 async function readSummary(
@@ -77,13 +86,14 @@ async function readSummary(
   const starts = days.map(({ start }) => start)
   const oldestMs = now - count * DAY - OLDEST_MS
   const firstId = firstIdAt(oldestMs)
-  const [sold, needs] = await Promise.all([
+  const [sold, needs, companies] = await Promise.all([
     reads.read(async (q) => ({
       sales: await listSales(q, scope, { firstId, starts }),
       refunds: await listRefunded(q, scope, starts),
     })),
     // a cashier cannot decide any of these
     actor.role === 'Cashier' ? NOTHING : countNeeds(db, scope.companyIds, new Date(now)),
+    countWaiting(db, actor, scope.companyIds),
   ])
   return {
     days: sumDays(sold, days).map(({ paidUnits, refundedUnits, sales, ...day }) => ({
@@ -106,6 +116,7 @@ async function readSummary(
       identity: Number(needs.identity),
       screenings: Number(needs.screenings),
       settlements: Number(needs.settlements),
+      companies,
     },
   }
 }

@@ -60,6 +60,7 @@ export const OVERVIEW: Record<string, Word> = {
   'getSummary.identity': ['Identity checks that wait for a decision.', 0],
   'getSummary.screenings': ['Addresses that were held or blocked and wait for a decision.', 0],
   'getSummary.settlements': ['Settlements that wait for approval.', 1],
+  'getSummary.companies': ['Companies that wait for approval; 0 for those who approve none.', 0],
   'getOrderStory.rate': ['USDC for one unit of the order’s currency.', '1.08'],
   'listRequests.requests': ['The requests, newest first.'],
   'listRequests.path': ['The called path, without its query.', '/api/next/confirm_conversion/request'],

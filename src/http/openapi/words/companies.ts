@@ -65,6 +65,8 @@ export const COMPANIES: Record<string, Word> = {
   Service: ['Limits of API keys.'],
   SuperAdmin: ['Limits of the role SuperAdmin.'],
   approved: ['Whether the operator approved the company.', true],
+  managerVerified: ['Whether one of its managers has confirmed the e-mail address.', true],
+  waiting: ['Only those that wait for approval, or only the others.', true],
   siret: ['14 digits, France only; null when not given.', '73282932000074'],
   vatNumber: ['With its prefix, EU, XI, GB or CHE; null when not given.', 'DE123456789'],
   feeBps: ['The operator’s fee, in hundredths of a percent.', 50],

@@ -12,9 +12,7 @@ export function CodeField({ label, isRecovery }: { label: string; isRecovery?: b
         name="code"
         required
         autoComplete="one-time-code"
-        {...(isRecovery
-          ? { maxLength: 20, className: 'font-mono' }
-          : { inputMode: 'numeric' as const, pattern: '[0-9]{6}', maxLength: 6 })}
+        {...(isRecovery ? { maxLength: 20, className: 'font-mono' } : { kind: 'sixDigits' as const })}
       />
     </div>
   )

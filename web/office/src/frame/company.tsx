@@ -6,6 +6,7 @@ import { Select } from '../kit/fields.tsx'
 import { Empty } from '../kit/parts.tsx'
 import { useCore } from '../texts/lang.ts'
 import { useAddress } from './address.ts'
+import { NoCompany } from './NoCompany.tsx'
 
 /** Whether a role works for several companies, and chooses one above the menu. */
 export const isOperator = (role: string): boolean => role === 'SuperAdmin' || role === 'SuperManager'
@@ -79,7 +80,10 @@ function Picker() {
 export function OneCompany({ children }: { children(companyId: string): ReactNode }) {
   const core = useCore()
   const companyId = useCompanyId()
+  const { user } = useSession()
+  const { data } = useWhole('GET /api/next/companies', {}, { enabled: isOperator(user.role) })
   if (companyId !== null) return <>{children(companyId)}</>
+  if (data?.companies.length === 0) return <NoCompany />
   return (
     <Empty icon="shop" title={core.chooseCompany}>
       <p className="mb-3">{core.chooseCompanyText}</p>

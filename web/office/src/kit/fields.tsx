@@ -1,28 +1,54 @@
 import { type ComponentProps, type FormEvent, type ReactNode, useId, useRef } from 'react'
 import { useCore, useLang } from '../texts/lang.ts'
 import { type AmountForm, isAmbiguous, readAmount } from './decimal.ts'
+import { type FieldKind, KINDS, useFault } from './field-faults.ts'
 import { Refusal } from './parts.tsx'
 
-type FieldProps = { label: string; hint?: ReactNode } & ComponentProps<'input'>
+type FrameProps = {
+  label: string
+  hint?: ReactNode
+  className?: string | undefined
+  isBare?: boolean | undefined
+  kind?: FieldKind | undefined
+  children(input: Framed): ReactNode
+}
+type Framed = { id: string; 'aria-describedby': string | undefined; 'aria-invalid': true | undefined } & ReturnType<
+  typeof useFault
+>['watch']
 
-/** An input with label and hint, associated for screen readers. */
-export function Field({ label, hint, className, ...input }: FieldProps) {
+/** The label, the hint and what is wrong, associated with the input for screen readers. */
+function Frame({ label, hint, className = '', isBare, kind, children }: FrameProps) {
   const id = useId()
-  const hintId = `${id}-hint`
+  const { fault, watch } = useFault(label, kind)
+  const said = [hint && `${id}-hint`, fault && `${id}-fault`].filter(Boolean).join(' ')
   return (
-    <div className={`mb-4 ${className ?? ''}`}>
-      <label htmlFor={id} className="mb-1 block text-sm font-medium">
+    <div className={`${isBare ? '' : 'mb-4'} ${className}`}>
+      <label htmlFor={id} className={isBare ? 'sr-only' : 'mb-1 block text-sm font-medium'}>
         {label}
       </label>
-      <input id={id} className="input" aria-describedby={hint ? hintId : undefined} {...input} />
+      {children({ id, 'aria-describedby': said || undefined, 'aria-invalid': fault ? true : undefined, ...watch })}
+      {fault && (
+        <p id={`${id}-fault`} role="alert" className="mt-1 text-[13px] text-bad">
+          {fault}
+        </p>
+      )}
       {hint && (
-        <p id={hintId} className="mt-1 text-[13px] text-soft">
+        <p id={`${id}-hint`} className="mt-1 text-[13px] text-soft">
           {hint}
         </p>
       )}
     </div>
   )
 }
+
+/** `kind` instead of a pattern: a pattern has no words for what it refuses. */
+type FieldProps = { label: string; hint?: ReactNode; kind?: FieldKind } & Omit<ComponentProps<'input'>, 'pattern'>
+
+export const Field = ({ label, hint, kind, className, ...input }: FieldProps) => (
+  <Frame label={label} hint={hint} kind={kind} className={className}>
+    {(framed) => <input className="input" {...framed} {...(kind && KINDS[kind])} {...input} />}
+  </Frame>
+)
 
 /**
  * Parses typed text as an amount. The browser's own validation message would give no example.
@@ -50,57 +76,45 @@ type SelectProps = {
   isBare?: boolean
 } & Omit<ComponentProps<'select'>, 'children'>
 
-export function Select({ label, options, hint, isBare, className, ...select }: SelectProps) {
-  const id = useId()
-  const hintId = `${id}-hint`
-  return (
-    <div className={`${isBare ? '' : 'mb-4'} ${className ?? ''}`}>
-      <label htmlFor={id} className={isBare ? 'sr-only' : 'mb-1 block text-sm font-medium'}>
-        {label}
-      </label>
-      <select id={id} className="input" aria-describedby={hint ? hintId : undefined} {...select}>
+export const Select = ({ label, options, hint, isBare, className, ...select }: SelectProps) => (
+  <Frame label={label} hint={hint} isBare={isBare} className={className}>
+    {(framed) => (
+      <select className="input" {...framed} {...select}>
         {options.map(([value, word]) => (
           <option key={value} value={value}>
             {word}
           </option>
         ))}
       </select>
-      {hint && (
-        <p id={hintId} className="mt-1 text-[13px] text-soft">
-          {hint}
-        </p>
-      )}
-    </div>
-  )
-}
+    )}
+  </Frame>
+)
 
-export function Area({ label, hint, ...area }: { label: string; hint?: string } & ComponentProps<'textarea'>) {
-  const id = useId()
-  const hintId = `${id}-hint`
-  return (
-    <div className="mb-4">
-      <label htmlFor={id} className="mb-1 block text-sm font-medium">
-        {label}
-      </label>
-      <textarea id={id} className="input min-h-24" aria-describedby={hint ? hintId : undefined} {...area} />
-      {hint && (
-        <p id={hintId} className="mt-1 text-[13px] text-soft">
-          {hint}
-        </p>
-      )}
-    </div>
-  )
-}
+export const Area = ({ label, hint, ...area }: { label: string; hint?: string } & ComponentProps<'textarea'>) => (
+  <Frame label={label} hint={hint}>
+    {(framed) => <textarea className="input min-h-24" {...framed} {...area} />}
+  </Frame>
+)
 
 export function Check({ label, hint, ...input }: { label: ReactNode; hint?: string } & ComponentProps<'input'>) {
+  const id = useId()
+  const { fault, watch } = useFault('')
+  const wrong = fault === null ? {} : ({ 'aria-invalid': true, 'aria-describedby': id } as const)
   return (
-    <label className="mb-3 flex items-start gap-3">
-      <input type="checkbox" className="mt-1 size-4 accent-fill" {...input} />
-      <span>
-        {label}
-        {hint && <span className="block text-[13px] text-soft">{hint}</span>}
-      </span>
-    </label>
+    <div className="mb-3">
+      <label className="flex items-start gap-3">
+        <input type="checkbox" className="mt-1 size-4 accent-fill" {...watch} {...wrong} {...input} />
+        <span>
+          {label}
+          {hint && <span className="block text-[13px] text-soft">{hint}</span>}
+        </span>
+      </label>
+      {fault && (
+        <p id={id} role="alert" className="mt-1 text-[13px] text-bad">
+          {fault}
+        </p>
+      )}
+    </div>
   )
 }
 

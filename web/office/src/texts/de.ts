@@ -45,6 +45,11 @@ export const de: Core = {
   company: 'Firma',
   chooseCompany: 'Firma wählen',
   chooseCompanyText: 'Diese Seite zeigt jeweils eine Firma.',
+  noCompany: 'Noch keine Firma',
+  noCompanyText:
+    'Händler registrieren sich unter der folgenden Adresse. Sie erhalten dann eine E-Mail und geben die Firma unter „Firmen“ frei.',
+  noneAssigned: 'Ihnen ist noch keine Firma zugeordnet',
+  noneAssignedText: 'Der Betreiber dieses Dienstes ordnet Ihnen Ihre Firmen zu.',
   allCompanies: 'Alle Firmen',
   signOut: 'Abmelden',
   help: 'Tastenkürzel',
@@ -169,6 +174,20 @@ export const de: Core = {
     payoutUnderWay: (amount) => `Eine Auszahlung über ${amount} ist noch nicht beendet. Schließen Sie diese zuerst ab.`,
     accountInUse: (payments, refunds) =>
       `Dieses Konto wird noch gebraucht (offene Zahlungen: ${payments}, nicht abgeschlossene Erstattungen: ${refunds}). Warten Sie, bis sie beendet sind. Ohne das Konto wählen diese Zahlenden neu; was dort schon bezahlt ist und Erstattungen, die der Anbieter schon hat, warten, bis Sie dieses Konto wieder speichern.`,
+  },
+  fields: {
+    missing: 'Füllen Sie dieses Feld aus.',
+    unticked: 'Setzen Sie dieses Häkchen.',
+    wallet: 'Geben Sie eine Wallet-Adresse an: 0x und 40 weitere Zeichen, nur Ziffern und die Buchstaben a bis f.',
+    transaction:
+      'Geben Sie den Hash einer Transaktion an: 0x und 64 weitere Zeichen, nur Ziffern und die Buchstaben a bis f.',
+    siret: 'Geben Sie die 14 Ziffern der SIRET-Nummer ohne Leerzeichen an.',
+    color: 'Geben Sie eine Farbe an: # und sechs Ziffern oder Buchstaben von a bis f, zum Beispiel #7a1f3d.',
+    phone: 'Geben Sie eine Telefonnummer in Ziffern an, zum Beispiel +33 1 23 45 67 89.',
+    whole: 'Geben Sie eine ganze Zahl an, zum Beispiel 24.',
+    money: 'Geben Sie eine Zahl mit höchstens zwei Nachkommastellen an, zum Beispiel 12,50.',
+    usdc: 'Geben Sie eine Zahl mit höchstens sechs Nachkommastellen an, zum Beispiel 12,50.',
+    sixDigits: 'Geben Sie sechs Ziffern an.',
   },
   details: {
     required: 'fehlt',

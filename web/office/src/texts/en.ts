@@ -43,6 +43,11 @@ export const en = {
   company: 'Company',
   chooseCompany: 'Choose a company',
   chooseCompanyText: 'This page shows one company at a time.',
+  noCompany: 'No company yet',
+  noCompanyText:
+    'Merchants register at the address below. You get an email then, and approve the company under “Companies”.',
+  noneAssigned: 'You manage no company yet',
+  noneAssignedText: 'The operator of this service assigns you the companies that you manage.',
   allCompanies: 'All companies',
   signOut: 'Sign out',
   help: 'Keyboard shortcuts',
@@ -156,6 +161,20 @@ export const en = {
     payoutUnderWay: (amount: string) => `A payout of ${amount} is not finished yet. Finish it first.`,
     accountInUse: (payments: string, refunds: string) =>
       `This account is still needed (open payments: ${payments}, unfinished refunds: ${refunds}). Wait until they have ended. Without it those payers choose again how to pay; what they paid there already, and refunds that the provider has, wait until you save this account again.`,
+  },
+  /** What to type into a field instead of what stands there. */
+  fields: {
+    missing: 'Fill in this field.',
+    unticked: 'Tick this box.',
+    wallet: 'Write a wallet address: 0x and 40 more characters, only digits and the letters a to f.',
+    transaction: 'Write the hash of a transaction: 0x and 64 more characters, only digits and the letters a to f.',
+    siret: 'Write the 14 digits of the SIRET number, without spaces.',
+    color: 'Write a colour as # and six digits or letters from a to f, such as #7a1f3d.',
+    phone: 'Write a telephone number in digits, such as +33 1 23 45 67 89.',
+    whole: 'Write a whole number, such as 24.',
+    money: 'Write a number with at most two decimals, such as 12.50.',
+    usdc: 'Write a number with at most six decimals, such as 12.50.',
+    sixDigits: 'Write six digits.',
   },
   /** What is wrong with a field, after its name. */
   details: {

@@ -45,6 +45,11 @@ export const es: Core = {
   company: 'Empresa',
   chooseCompany: 'Elija una empresa',
   chooseCompanyText: 'Esta página muestra una sola empresa.',
+  noCompany: 'Todavía no hay ninguna empresa',
+  noCompanyText:
+    'Los comercios se registran en esta dirección. Usted recibe entonces un correo y aprueba la empresa en «Empresas».',
+  noneAssigned: 'Todavía no tiene ninguna empresa asignada',
+  noneAssignedText: 'El operador de este servicio le asigna las empresas que gestiona.',
   allCompanies: 'Todas las empresas',
   signOut: 'Cerrar sesión',
   help: 'Atajos de teclado',
@@ -163,6 +168,20 @@ export const es: Core = {
     payoutUnderWay: (amount) => `Hay una liquidación de ${amount} sin terminar. Termínela primero.`,
     accountInUse: (payments, refunds) =>
       `Esta cuenta aún hace falta (pagos abiertos: ${payments}, reembolsos sin terminar: ${refunds}). Espere a que terminen. Sin ella, esos pagadores vuelven a elegir cómo pagar; lo que ya pagaron allí y los reembolsos que ya tiene el proveedor esperan hasta que vuelva a guardar esta cuenta.`,
+  },
+  fields: {
+    missing: 'Rellene este campo.',
+    unticked: 'Marque esta casilla.',
+    wallet: 'Indique una dirección de monedero: 0x y otros 40 caracteres, solo cifras y las letras de la a a la f.',
+    transaction:
+      'Indique el hash de una transacción: 0x y otros 64 caracteres, solo cifras y las letras de la a a la f.',
+    siret: 'Indique las 14 cifras del número SIRET, sin espacios.',
+    color: 'Indique un color: # y seis cifras o letras de la a a la f, por ejemplo #7a1f3d.',
+    phone: 'Indique un número de teléfono con cifras, por ejemplo +33 1 23 45 67 89.',
+    whole: 'Indique un número entero, por ejemplo 24.',
+    money: 'Indique un número con dos decimales como máximo, por ejemplo 12,50.',
+    usdc: 'Indique un número con seis decimales como máximo, por ejemplo 12,50.',
+    sixDigits: 'Indique seis cifras.',
   },
   details: {
     required: 'es obligatorio',

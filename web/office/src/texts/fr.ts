@@ -45,6 +45,11 @@ export const fr: Core = {
   company: 'Société',
   chooseCompany: 'Choisissez une société',
   chooseCompanyText: 'Cette page présente une société à la fois.',
+  noCompany: 'Aucune société pour l’instant',
+  noCompanyText:
+    'Les marchands s’inscrivent à l’adresse ci-dessous. Vous en êtes averti par e-mail et approuvez la société sous « Sociétés ».',
+  noneAssigned: 'Aucune société ne vous est confiée',
+  noneAssignedText: 'L’exploitant de ce service vous attribue les sociétés que vous gérez.',
   allCompanies: 'Toutes les sociétés',
   signOut: 'Se déconnecter',
   help: 'Raccourcis clavier',
@@ -165,6 +170,21 @@ export const fr: Core = {
     payoutUnderWay: (amount) => `Un versement de ${amount} n’est pas terminé. Terminez-le d’abord.`,
     accountInUse: (payments, refunds) =>
       `Ce compte sert encore (paiements en cours : ${payments}, remboursements non terminés : ${refunds}). Attendez qu’ils soient terminés. Sans lui, ces payeurs choisissent à nouveau comment payer ; ce qu’ils y ont déjà payé et les remboursements déjà confiés au prestataire attendent que vous enregistriez de nouveau ce compte.`,
+  },
+  fields: {
+    missing: 'Remplissez ce champ.',
+    unticked: 'Cochez cette case.',
+    wallet:
+      'Indiquez une adresse de portefeuille : 0x suivi de 40 caractères, uniquement des chiffres et les lettres de a à f.',
+    transaction:
+      'Indiquez l’identifiant d’une transaction : 0x suivi de 64 caractères, uniquement des chiffres et les lettres de a à f.',
+    siret: 'Indiquez les 14 chiffres du numéro SIRET, sans espaces.',
+    color: 'Indiquez une couleur : # suivi de six chiffres ou lettres de a à f, par exemple #7a1f3d.',
+    phone: 'Indiquez un numéro de téléphone en chiffres, par exemple +33 1 23 45 67 89.',
+    whole: 'Indiquez un nombre entier, par exemple 24.',
+    money: 'Indiquez un nombre avec deux décimales au plus, par exemple 12,50.',
+    usdc: 'Indiquez un nombre avec six décimales au plus, par exemple 12,50.',
+    sixDigits: 'Indiquez six chiffres.',
   },
   details: {
     required: 'est obligatoire',

@@ -45,6 +45,11 @@ export const it: Core = {
   company: 'Azienda',
   chooseCompany: 'Scelga un’azienda',
   chooseCompanyText: 'Questa pagina mostra un’azienda alla volta.',
+  noCompany: 'Ancora nessuna azienda',
+  noCompanyText:
+    'I commercianti si registrano a questo indirizzo. Lei riceve allora un’email e approva l’azienda in «Aziende».',
+  noneAssigned: 'Non le è ancora affidata nessuna azienda',
+  noneAssignedText: 'Il gestore di questo servizio le assegna le aziende che gestisce.',
   allCompanies: 'Tutte le aziende',
   signOut: 'Esci',
   help: 'Scorciatoie da tastiera',
@@ -163,6 +168,19 @@ export const it: Core = {
     payoutUnderWay: (amount) => `Un accredito di ${amount} non è ancora concluso. Lo concluda prima.`,
     accountInUse: (payments, refunds) =>
       `Questo conto serve ancora (pagamenti aperti: ${payments}, rimborsi non conclusi: ${refunds}). Attenda che finiscano. Senza, chi sta pagando sceglie di nuovo come pagare; ciò che vi è già stato pagato e i rimborsi già affidati al fornitore attendono finché non salva di nuovo questo conto.`,
+  },
+  fields: {
+    missing: 'Compili questo campo.',
+    unticked: 'Spunti questa casella.',
+    wallet: 'Indichi l’indirizzo di un portafoglio: 0x e altri 40 caratteri, solo cifre e lettere dalla a alla f.',
+    transaction: 'Indichi l’hash di una transazione: 0x e altri 64 caratteri, solo cifre e lettere dalla a alla f.',
+    siret: 'Indichi le 14 cifre del numero SIRET, senza spazi.',
+    color: 'Indichi un colore: # e sei cifre o lettere dalla a alla f, per esempio #7a1f3d.',
+    phone: 'Indichi un numero di telefono in cifre, per esempio +33 1 23 45 67 89.',
+    whole: 'Indichi un numero intero, per esempio 24.',
+    money: 'Indichi un numero con al massimo due decimali, per esempio 12,50.',
+    usdc: 'Indichi un numero con al massimo sei decimali, per esempio 12,50.',
+    sixDigits: 'Indichi sei cifre.',
   },
   details: {
     required: 'è obbligatorio',

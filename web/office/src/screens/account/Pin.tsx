@@ -39,17 +39,7 @@ export function Pin() {
         error={action.error}
         onSend={({ pin = '' }, form) => action.mutate(pin, { onSuccess: () => form.reset() })}
       >
-        <Field
-          label={t.pin}
-          name="pin"
-          type="password"
-          inputMode="numeric"
-          autoComplete="off"
-          required
-          pattern="[0-9]{6}"
-          maxLength={6}
-          hint={t.hint}
-        />
+        <Field label={t.pin} name="pin" type="password" autoComplete="off" required kind="sixDigits" hint={t.hint} />
       </Form>
     </Panel>
   )

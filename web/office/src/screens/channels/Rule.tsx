@@ -13,7 +13,6 @@ type Change = Body<'changeChannelRule'>
 
 /** What differs from the rule as it was shown; a language whose texts were cleared is null. */
 function changeOf(rule: Rule, values: Record<string, string>): Change {
-  const amount = (text: string | undefined): string | null => text?.replace(',', '.') ?? null
   const textsOf = (lang: (typeof LANGS)[number]) => {
     const [label = null, hint = null] = [values[`${lang}.label`], values[`${lang}.hint`]]
     const before = rule.texts[lang]
@@ -39,7 +38,6 @@ export function RuleDialog({ rule: current, name, onClose }: { rule: Rule; name:
     done: core.saved,
     onDone: onClose,
   })
-  const amount = { inputMode: 'decimal', pattern: '[0-9]{1,9}([.,][0-9]{1,2})?' } as const
   return (
     <Dialog title={name} onClose={onClose}>
       <Form
@@ -49,8 +47,8 @@ export function RuleDialog({ rule: current, name, onClose }: { rule: Rule; name:
         onSend={(values) => action.mutate(changeOf(rule, values))}
       >
         <div className="grid grid-cols-2 gap-x-4">
-          <Field label={t.min} name="minAmount" defaultValue={rule.minAmount ?? ''} {...amount} />
-          <Field label={t.max} name="maxAmount" defaultValue={rule.maxAmount ?? ''} {...amount} />
+          <Field label={t.min} name="minAmount" defaultValue={rule.minAmount ?? ''} kind="money" maxLength={12} />
+          <Field label={t.max} name="maxAmount" defaultValue={rule.maxAmount ?? ''} kind="money" maxLength={12} />
         </div>
         <p className="mb-4 text-[13px] text-soft">{t.limitHint}</p>
         <Select

@@ -86,6 +86,7 @@ const TARGETS = [
   ['identity', '/identity', 'kyc.read'],
   ['screenings', '/identity', 'screenings.read'],
   ['settlements', '/money', 'settlements.read'],
+  ['companies', '/operator', 'companies.approve'],
 ] as const satisfies readonly (readonly [keyof Summary['needs'], string, Permission])[]
 
 /** Filters for the linked list. */
@@ -93,6 +94,7 @@ const SEARCHES: Record<string, Record<string, string>> = {
   unmatched: { tab: 'unmatched', status: 'open' },
   deliveries: { status: 'failed' },
   screenings: { tab: 'screening', status: 'open' },
+  companies: { status: 'waiting' },
 }
 
 function Needs({ needs }: { needs: Summary['needs'] }) {

@@ -17,6 +17,8 @@ export const texts = defineTexts(
     screenings: (count: number) =>
       count === 1 ? '1 address waits for a decision' : `${count} addresses wait for a decision`,
     settlements: (count: number) => (count === 1 ? '1 payout is under way' : `${count} payouts are under way`),
+    companies: (count: number) =>
+      count === 1 ? '1 company waits for approval' : `${count} companies wait for approval`,
     byDay: 'Received by day',
     byChannel: 'By channel, 30 days',
     day: 'Day',
@@ -47,6 +49,8 @@ export const texts = defineTexts(
       screenings: (count) =>
         count === 1 ? '1 adresse attend une décision' : `${count} adresses attendent une décision`,
       settlements: (count) => (count === 1 ? '1 versement en cours' : `${count} versements en cours`),
+      companies: (count) =>
+        count === 1 ? '1 société attend votre approbation' : `${count} sociétés attendent votre approbation`,
       byDay: 'Reçu par jour',
       byChannel: 'Par canal, 30 jours',
       day: 'Jour',
@@ -74,6 +78,8 @@ export const texts = defineTexts(
       screenings: (count) =>
         count === 1 ? 'Über 1 Adresse ist zu entscheiden' : `Über ${count} Adressen ist zu entscheiden`,
       settlements: (count) => (count === 1 ? '1 Auszahlung läuft' : `${count} Auszahlungen laufen`),
+      companies: (count) =>
+        count === 1 ? '1 Firma wartet auf Ihre Freigabe' : `${count} Firmen warten auf Ihre Freigabe`,
       byDay: 'Eingang nach Tag',
       byChannel: 'Nach Zahlungsweg, 30 Tage',
       day: 'Tag',
@@ -103,6 +109,8 @@ export const texts = defineTexts(
       screenings: (count) =>
         count === 1 ? '1 dirección espera una decisión' : `${count} direcciones esperan una decisión`,
       settlements: (count) => (count === 1 ? '1 liquidación en curso' : `${count} liquidaciones en curso`),
+      companies: (count) =>
+        count === 1 ? '1 empresa espera su aprobación' : `${count} empresas esperan su aprobación`,
       byDay: 'Recibido por día',
       byChannel: 'Por canal, 30 días',
       day: 'Día',
@@ -131,6 +139,8 @@ export const texts = defineTexts(
       screenings: (count) =>
         count === 1 ? '1 indirizzo attende una decisione' : `${count} indirizzi attendono una decisione`,
       settlements: (count) => (count === 1 ? '1 accredito in corso' : `${count} accrediti in corso`),
+      companies: (count) =>
+        count === 1 ? '1 azienda attende la sua approvazione' : `${count} aziende attendono la sua approvazione`,
       byDay: 'Ricevuto per giorno',
       byChannel: 'Per canale, 30 giorni',
       day: 'Giorno',

@@ -172,14 +172,7 @@ function Decide({ mispayment: listed, way, onClose }: { mispayment: Mispayment; 
           </span>
         </p>
         <p className="mb-4">{text}</p>
-        {way === 'refund' && (
-          <Field
-            label={`${t.address} (${core.optional})`}
-            name="address"
-            pattern="0x[0-9a-fA-F]{40}"
-            spellCheck={false}
-          />
-        )}
+        {way === 'refund' && <Field label={`${t.address} (${core.optional})`} name="address" kind="wallet" />}
         {way === 'bear' && (
           <Select label={t.by} name="by" options={bearers.map((one) => [one, t.bearers[one]] as const)} />
         )}

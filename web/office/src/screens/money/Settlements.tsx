@@ -213,8 +213,7 @@ function Pay({ settlement, onClose }: { settlement: Settlement; onClose(): void 
           label={t.hash}
           name="txHash"
           required
-          pattern="0x[0-9a-fA-F]{64}"
-          spellCheck={false}
+          kind="transaction"
           defaultValue={transactionIn(settlement.message)}
         />
       </Form>

@@ -4,6 +4,7 @@ import { call, type Query, type Schemas } from '../../api/call.ts'
 import { useAction, useApi } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
 import { useAddress } from '../../frame/address.ts'
+import { NoCompany } from '../../frame/NoCompany.tsx'
 import { Check } from '../../kit/fields.tsx'
 import { FilterRow, PagedList } from '../../kit/lists.tsx'
 import { SLOW_MS } from '../../kit/live.ts'
@@ -24,7 +25,7 @@ export function Companies() {
     page,
     limit: LIMIT,
     ...(search ? { search } : {}),
-    ...(status === 'waiting' ? { approved: false } : {}),
+    ...(status === 'waiting' ? { waiting: true } : {}),
   } as Query<'listCompanies'>
   const companies = useApi('GET /api/next/companies', { query }, { liveMs: SLOW_MS })
   return (
@@ -44,12 +45,26 @@ export function Companies() {
         total={(data) => data.total}
         limit={LIMIT}
         look="grid"
-        empty={<Empty icon="shop" title={t.empty} />}
+        empty={<Nothing />}
       >
         {(company) => <Card company={company} />}
       </PagedList>
     </>
   )
+}
+
+/** A search that finds nothing is no empty installation. */
+function Nothing() {
+  const t = useTexts(texts)
+  const [{ search, status }] = useAddress()
+  if (search) return <Empty icon="shop" title={t.empty} />
+  return status === 'waiting' ? <Empty icon="shop" title={t.noneWaits} /> : <NoCompany />
+}
+
+function Standing({ company }: { company: Schemas['Company'] }) {
+  const t = useTexts(texts)
+  if (company.approved) return <Badge tone="good">{t.approved}</Badge>
+  return company.managerVerified ? <Badge tone="warn">{t.waiting}</Badge> : <Badge>{t.unconfirmed}</Badge>
 }
 
 function Card({ company }: { company: Schemas['Company'] }) {
@@ -65,7 +80,7 @@ function Card({ company }: { company: Schemas['Company'] }) {
     <article className="panel h-full p-4">
       <div className="mb-2 flex flex-wrap items-center gap-2">
         <h2 className="min-w-0 font-semibold break-words">{company.name}</h2>
-        <Badge tone={company.approved ? 'good' : 'warn'}>{company.approved ? t.approved : t.waiting}</Badge>
+        <Standing company={company} />
         <span className="text-sm text-soft">{wordFor(t.kind, company.kind)}</span>
       </div>
       <Facts
@@ -75,6 +90,7 @@ function Card({ company }: { company: Schemas['Company'] }) {
           [t.fee, `${company.feeBps / 100} %`],
         ]}
       />
+      {!company.approved && !company.managerVerified && <p className="mt-3 text-sm text-soft">{t.unconfirmedText}</p>}
       <Refusal error={approve.error} />
       <div className="mt-3 flex flex-wrap gap-2">
         {!company.approved && can('companies.approve') && (

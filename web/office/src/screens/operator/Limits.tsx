@@ -11,7 +11,6 @@ import { limitTexts } from './limit-texts.ts'
 /** Basis points in a percent. */
 const BPS = 100
 const ROLES = ['SuperManager', 'Manager', 'Association', 'Service'] as const
-const MONEY = '[0-9]+([.,][0-9]{1,2})?'
 type Company = Schemas['Company']
 type Change = Body<'changeCompany'>
 type Values = Record<string, string>
@@ -87,37 +86,21 @@ function OperatorFields({ company }: { company: Company }) {
   return (
     <>
       <div className="grid gap-x-4 sm:grid-cols-2">
-        <Field
-          label={t.max}
-          name="maxOrderAmount"
-          required
-          inputMode="decimal"
-          pattern={MONEY}
-          defaultValue={company.maxOrderAmount}
-        />
-        <Field
-          label={t.fee}
-          name="fee"
-          required
-          inputMode="decimal"
-          pattern={MONEY}
-          defaultValue={percent(company.feeBps)}
-        />
+        <Field label={t.max} name="maxOrderAmount" required kind="money" defaultValue={company.maxOrderAmount} />
+        <Field label={t.fee} name="fee" required kind="money" defaultValue={percent(company.feeBps)} />
       </div>
       <Field
         label={t.tolerance}
         name="tolerance"
         required
-        inputMode="decimal"
-        pattern={MONEY}
+        kind="money"
         hint={t.toleranceHint}
         defaultValue={percent(company.toleranceBps)}
       />
       <Field
         label={t.reserve}
         name="settlementReserve"
-        inputMode="decimal"
-        pattern="[0-9]+([.,][0-9]{1,6})?"
+        kind="usdc"
         hint={t.reserveHint}
         defaultValue={company.settlementReserve}
       />
@@ -136,8 +119,7 @@ function CheckFields({ company }: { company: Company }) {
         label={t.identity}
         name="identityThresholdAmount"
         required
-        inputMode="decimal"
-        pattern={MONEY}
+        kind="money"
         hint={t.identityHint}
         defaultValue={company.identityThresholdAmount}
       />
@@ -145,16 +127,14 @@ function CheckFields({ company }: { company: Company }) {
         <Field
           label={optional(t.kyc)}
           name="kycThreshold"
-          inputMode="decimal"
-          pattern={MONEY}
+          kind="money"
           hint={t.kycHint}
           defaultValue={company.kycThreshold ?? ''}
         />
         <Field
           label={optional(t.kycLimit)}
           name="kycLimit"
-          inputMode="decimal"
-          pattern={MONEY}
+          kind="money"
           hint={t.kycLimitHint}
           defaultValue={company.kycLimit ?? ''}
         />
@@ -182,8 +162,7 @@ function RefundLimits({ company, isAdmin }: { company: Company; isAdmin: boolean
                 key={way}
                 label={`${wordFor(core.roles, role)}: ${t[way]}`}
                 name={`${role}-${way}`}
-                inputMode="decimal"
-                pattern="[0-9]+([.,][0-9]{1,6})?"
+                kind="usdc"
                 readOnly={isOwn}
                 defaultValue={limits?.[way] ?? ''}
                 placeholder={t.none}

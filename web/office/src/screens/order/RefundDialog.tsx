@@ -46,9 +46,8 @@ export function RefundDialog({ order, onClose }: { order: Order; onClose(): void
                 <Field
                   label={`${t.refundAddress} (${core.optional})`}
                   name="address"
-                  pattern="0x[0-9a-fA-F]{40}"
+                  kind="wallet"
                   className="font-mono"
-                  spellCheck={false}
                   hint={t.refundAddressHint}
                 />
               )}

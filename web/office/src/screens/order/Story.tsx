@@ -8,6 +8,7 @@ import { Code, OrderStatus, Panel, Time, type Tone } from '../../kit/parts.tsx'
 import { useCore, useLang, useTexts, wordFor } from '../../texts/lang.ts'
 import { type Account, isCredit, useAccountWords } from '../money/accounts.ts'
 import { texts as moneyTexts } from '../money/texts.ts'
+import { failureTexts } from '../webhooks/failure-texts.ts'
 import { decimalOf, type Facts, type Group, groupEntries, type StoryData, toneOf, word } from './story-steps.ts'
 import { storyTexts } from './story-texts.ts'
 import { texts } from './texts.ts'
@@ -103,6 +104,7 @@ function useOwnWords(): Partial<Record<Group['kind'], (facts: Facts) => [ReactNo
 /** Webhooks, provider calls, bookings and checks: the internals. */
 function useOtherWords(): Partial<Record<Group['kind'], (group: Group) => [ReactNode, ReactNode?]>> {
   const accounts = useAccountWords()
+  const failures = useTexts(failureTexts)
   const { kinds } = useTexts(moneyTexts)
   const t = useTexts(texts)
   const s = useTexts(storyTexts)
@@ -116,7 +118,10 @@ function useOtherWords(): Partial<Record<Group['kind'], (group: Group) => [React
       <Soft key="attempts">
         {more
           .map(({ facts }) =>
-            s.attemptLine(word(facts.number), word(facts.statusCode) || word(facts.errorCode) || s.noAnswer),
+            s.attemptLine(
+              word(facts.number),
+              word(facts.statusCode) || wordFor(failures, word(facts.errorCode)) || s.noAnswer,
+            ),
           )
           .join(' · ')}
       </Soft>,

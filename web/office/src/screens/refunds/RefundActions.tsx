@@ -162,7 +162,7 @@ function Fields({ ask, refund }: AskProps) {
       return (
         <>
           <p className="mb-4 text-soft">{t.addressText}</p>
-          <Field label={t.addressLabel} name="address" required pattern="0x[0-9a-fA-F]{40}" spellCheck={false} />
+          <Field label={t.addressLabel} name="address" required kind="wallet" />
         </>
       )
     case 'transaction':
@@ -173,8 +173,7 @@ function Fields({ ask, refund }: AskProps) {
             label={t.transactionLabel}
             name="txHash"
             required
-            pattern="0x[0-9a-fA-F]{64}"
-            spellCheck={false}
+            kind="transaction"
             defaultValue={transactionIn(refund.message)}
           />
         </>

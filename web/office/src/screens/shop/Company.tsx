@@ -48,7 +48,7 @@ function Identity({ company }: { company: Schemas['Company'] }) {
           defaultValue={company.country ?? ''}
           options={[['', '–'], ...listCountries(lang)]}
         />
-        <Field label={t.siret} name="siret" pattern="[0-9]{14}" maxLength={14} defaultValue={company.siret ?? ''} />
+        <Field label={t.siret} name="siret" kind="siret" defaultValue={company.siret ?? ''} />
         <Field
           label={t.vatNumber}
           name="vatNumber"
@@ -61,8 +61,7 @@ function Identity({ company }: { company: Schemas['Company'] }) {
       <Field
         label={t.address}
         name="settlementAddress"
-        pattern="0x[0-9a-fA-F]{40}"
-        spellCheck={false}
+        kind="wallet"
         value={address}
         onChange={(event) => setAddress(event.target.value)}
         hint={t.addressHint}

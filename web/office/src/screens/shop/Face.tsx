@@ -55,23 +55,10 @@ function Words({ company }: { company: Schemas['Company'] }) {
         defaultValue={given('displayName')}
       />
       <Field label={t.legalName} name="legalName" maxLength={120} defaultValue={given('legalName')} />
-      <Field
-        label={t.color}
-        name="brandColor"
-        pattern="#[0-9a-fA-F]{6}"
-        spellCheck={false}
-        hint={t.colorHint}
-        defaultValue={given('brandColor')}
-      />
+      <Field label={t.color} name="brandColor" kind="color" hint={t.colorHint} defaultValue={given('brandColor')} />
       <div className="grid gap-x-4 sm:grid-cols-2">
         <Field label={t.email} name="supportEmail" type="email" maxLength={254} defaultValue={given('supportEmail')} />
-        <Field
-          label={t.phone}
-          name="supportPhone"
-          type="tel"
-          pattern="\+?[0-9][0-9 \(\)\.\/\-]{4,29}"
-          defaultValue={given('supportPhone')}
-        />
+        <Field label={t.phone} name="supportPhone" kind="phone" defaultValue={given('supportPhone')} />
       </div>
       <Field label={t.terms} name="termsUrl" type="url" maxLength={2048} defaultValue={given('termsUrl')} />
       <Select

@@ -48,8 +48,7 @@ function Own({ company }: { company: Company }) {
       <Field
         label={t.late}
         name="lateAcceptHours"
-        inputMode="numeric"
-        pattern="[0-9]+"
+        kind="whole"
         required
         hint={t.lateHint}
         defaultValue={company.lateAcceptHours}
@@ -66,8 +65,7 @@ function Own({ company }: { company: Company }) {
       <Field
         label={t.requote}
         name="requoteHours"
-        inputMode="numeric"
-        pattern="[0-9]+"
+        kind="whole"
         required
         hint={t.requoteHint}
         defaultValue={company.requoteHours}
@@ -75,8 +73,7 @@ function Own({ company }: { company: Company }) {
       <Field
         label={`${t.quote} (${core.optional})`}
         name="linkQuoteMinutes"
-        inputMode="numeric"
-        pattern="[0-9]+"
+        kind="whole"
         hint={t.quoteHint}
         defaultValue={company.linkQuoteMinutes ?? ''}
       />

@@ -7,6 +7,7 @@ import { Table } from '../../kit/lists.tsx'
 import { Badge, Empty, Loaded, Panel, Time } from '../../kit/parts.tsx'
 import { useLang, useTexts } from '../../texts/lang.ts'
 import { texts } from './address-texts.ts'
+import { Failure } from './Failure.tsx'
 
 /** It aggregates a month of deliveries, so it refetches less often than the list below. */
 const SUMMARY_MS = 60_000
@@ -62,7 +63,7 @@ function Rows({ addresses }: { addresses: readonly WebhookAddress[] }) {
               <Choice url={url} />
               {lastFailure && (
                 <span className="mt-1 block sm:hidden">
-                  <Failure failure={lastFailure} />
+                  <LastFailure failure={lastFailure} />
                 </span>
               )}
             </>
@@ -79,7 +80,7 @@ function Rows({ addresses }: { addresses: readonly WebhookAddress[] }) {
         {
           head: t.lastFailure,
           width: 'hidden sm:table-cell',
-          cell: ({ lastFailure }) => <Failure failure={lastFailure} />,
+          cell: ({ lastFailure }) => <LastFailure failure={lastFailure} />,
         },
       ]}
     />
@@ -103,12 +104,17 @@ function Choice({ url }: { url: string }) {
   )
 }
 
-function Failure({ failure }: { failure: WebhookAddress['lastFailure'] }) {
+function LastFailure({ failure }: { failure: WebhookAddress['lastFailure'] }) {
   const t = useTexts(texts)
   if (failure === null) return <span className="text-soft">{t.none}</span>
   return (
     <>
-      <Badge tone="bad">{failure.statusCode ?? failure.errorCode ?? t.unknown}</Badge>
+      <Badge tone="bad">{failure.statusCode ?? t.unknown}</Badge>
+      {failure.errorCode !== null && (
+        <span className="mt-1 block min-w-40 text-[13px]">
+          <Failure code={failure.errorCode} />
+        </span>
+      )}
       <span className="block text-[13px] text-soft">
         <Time at={failure.at} ago />
       </span>

@@ -5,6 +5,7 @@ import { LIVE_MS } from '../../kit/live.ts'
 import { Badge, Copy, Dialog, Loaded, Refusal, Time } from '../../kit/parts.tsx'
 import { useTexts } from '../../texts/lang.ts'
 import { DeliveryStatus } from './DeliveryStatus.tsx'
+import { Failure } from './Failure.tsx'
 import { texts } from './texts.ts'
 
 type Delivery = Data<'getWebhookDelivery'>
@@ -74,11 +75,16 @@ function Attempts({ attempts }: { attempts: Delivery['attempts'] }) {
           >
             <p className="flex flex-wrap items-center gap-2 text-sm">
               <Badge tone={attempt.statusCode !== null && attempt.statusCode < 300 ? 'good' : 'bad'}>
-                {attempt.statusCode ?? attempt.errorCode ?? t.noAnswer}
+                {attempt.statusCode ?? t.noAnswer}
               </Badge>
               <Time at={attempt.startedAt} long />
               {attempt.durationMs !== null && <span className="text-soft">{`${attempt.durationMs} ms`}</span>}
             </p>
+            {attempt.errorCode !== null && (
+              <p className="mt-1 text-sm">
+                <Failure code={attempt.errorCode} />
+              </p>
+            )}
             {attempt.responseBody && (
               <pre className="code mt-2 max-h-40 overflow-auto p-2 whitespace-pre-wrap">{attempt.responseBody}</pre>
             )}

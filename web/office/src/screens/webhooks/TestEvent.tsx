@@ -5,6 +5,7 @@ import { useCompanyQuery } from '../../frame/company.tsx'
 import { Field, Form, Select } from '../../kit/fields.tsx'
 import { Badge, Panel } from '../../kit/parts.tsx'
 import { useTexts } from '../../texts/lang.ts'
+import { Failure } from './Failure.tsx'
 import { texts } from './test-texts.ts'
 
 const EVENTS = [
@@ -52,9 +53,14 @@ function Outcome({ result }: { result: Result }) {
     <div role="status" className="mt-4">
       <p className="mb-2 flex flex-wrap items-center gap-2 text-sm">
         <Badge tone={result.delivered ? 'good' : 'bad'}>{result.delivered ? t.delivered : t.failed}</Badge>
-        <span>{result.statusCode ?? result.errorCode}</span>
+        {result.statusCode !== null && <span>{result.statusCode}</span>}
         <span className="text-soft">{`${result.durationMs} ms`}</span>
       </p>
+      {result.errorCode !== null && (
+        <p className="mb-2 text-sm">
+          <Failure code={result.errorCode} />
+        </p>
+      )}
       {result.responseBody && (
         <pre className="code mb-2 max-h-40 overflow-auto p-2 whitespace-pre-wrap">{result.responseBody}</pre>
       )}

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Browser } from 'playwright-core'
+import { openPasswords } from '../../src/users/password.ts'
+import { insertSuperAdmin, PASSWORD, register, waitForMail } from '../harness/accounts.ts'
+import { listFaultsOfBothSchemes } from '../harness/axe.ts'
+import { startBrowser, visit } from '../harness/browser.ts'
+import { DESK, enterOffice, goTo } from '../harness/office.ts'
+import { startTestService, type TestService } from '../harness/service.ts'
+
+/* A new installation: no company yet, an operator, and the first merchant. */
+
+let service: TestService
+let browser: Browser
+let email: string
+
+before(async () => {
+  service = await startTestService({ env: { AUTO_APPROVE: 'false' }, workers: true })
+  email = await insertSuperAdmin(service.db, await openPasswords().hash(PASSWORD))
+  browser = await startBrowser()
+})
+after(async () => {
+  await browser?.close()
+  await service?.stop()
+})
+
+const enter = (path: string) => enterOffice(browser, service.baseUrl, { email, path })
+
+test('without a company the operator reads where merchants register, and not that a search found nothing', async () => {
+  const { page, leave } = await enter('/operator')
+  const address = `${service.baseUrl}/app/register`
+  for (const path of ['/operator', '/money', '/orders/new']) {
+    await goTo(page, path)
+    await page.getByText('No company yet').waitFor()
+    await page.locator('#content').getByText(address, { exact: true }).waitFor()
+    await page.locator('#content').getByRole('button', { name: 'Copy' }).waitFor()
+    assert.equal(await page.getByText('Choose a company').count(), 0, path)
+    assert.deepEqual(await listFaultsOfBothSchemes(page), [], path)
+  }
+  await goTo(page, '/operator?search=tea')
+  await page.getByText('No company matches').waitFor()
+  await goTo(page, '/operator?status=waiting')
+  await page.getByText('No company waits for approval').waitFor()
+  await leave()
+})
+
+test('the first merchant registers, and is found on the home page, approved, and told', async () => {
+  const shop = await register(service.baseUrl, { role: 'Manager', companyName: 'Tea & Söhne' })
+  const { page, leave } = await enter('/operator')
+  const card = page.getByRole('article').filter({ hasText: 'Tea & Söhne' })
+  await card.getByText('Address not confirmed').waitFor()
+  await card.getByText('Its manager has not confirmed the email address yet.').waitFor()
+  await goTo(page, '/')
+  await page.getByText('Nothing waits for you.').waitFor()
+  const mail = await waitForMail(service.baseUrl, shop.email, /verify-email/)
+  const link = /http\S+verify-email\?token=\S+/.exec(mail.text)?.[0] ?? ''
+  const { page: theirs, context } = await visit(browser, link, DESK)
+  await theirs.getByRole('button').last().click()
+  await theirs.getByText('Your address is confirmed').first().waitFor()
+  await context.close()
+  await goTo(page, '/operator')
+  await goTo(page, '/')
+  await page.getByRole('link', { name: '1 company waits for approval' }).click()
+  await page.waitForURL(/\/operator\?status=waiting$/)
+  await card.getByText('Waits for approval', { exact: true }).waitFor()
+  await card.getByRole('button', { name: 'Approve' }).click()
+  await page.getByText('No company waits for approval').waitFor()
+  await waitForMail(service.baseUrl, shop.email, /approved/)
+  await leave()
+})
