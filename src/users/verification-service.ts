@@ -6,6 +6,7 @@ import { countMail } from '../http/limits/mail-limits.ts'
 import type { AnyContext } from '../http/request-context.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
+import { plainName } from '../mail/alarm-words.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
 import { hashLinkToken } from './registration.ts'
 import { updateVerificationUsed } from './registration-queries.ts'
@@ -28,11 +29,11 @@ async function askForApproval(alarm: RaiseAlarm, tx: Tx, user: User, at: Date): 
   if (!company || company.approved || disabledAt !== null || !isManager(user)) return
   if (!(await countMail(tx, 'companyWaits', 'operator', at.getTime()))) return
   const count = await countCompanies(tx, { companyIds: null, search: null, approved: null, waiting: true })
-  const founder = `${user.firstName} ${user.lastName} (${user.email})`
+  const founder = `${plainName(`${user.firstName} ${user.lastName}`)} (${user.email})`
   await alarm(tx, {
     subject: 'A company waits for your approval',
     paragraphs: [
-      `${founder} registered “${company.name}” and confirmed the e-mail address.`,
+      `${founder} registered “${plainName(company.name)}” and confirmed the e-mail address.`,
       'The company cannot sell until you approve it.',
       ...(count > 1 ? [`${count} companies wait for you in all.`] : []),
     ],
