@@ -69,15 +69,19 @@ const MIN_SPAN = 8n
 type Range = { filter: LogFilter; from: bigint; to: bigint; isAgain?: boolean }
 
 /**
- * Logs of consecutive blocks, as far as the node has them, and the answers to more calls, all in one request where the
- * node's limits allow it. They are in this order, so that what the later ones show is at least as new.
- * @throws RpcError
+ * Logs of consecutive blocks, as far as the node has them, and in this order: its newest block and the last of them,
+ * before it was asked for logs, and that one after. Only a block that it shows both times was there all the time.
  */
-export async function askRange<Answer>(
-  endpoint: Endpoint,
-  range: Range,
-  more: readonly RpcCall[],
-): Promise<{ logs: RpcLog[]; answers: Answer[] }> {
+export type RangeAnswer = {
+  logs: readonly RpcLog[]
+  to: bigint
+  newest: RpcBlock | null
+  before: RpcBlock | null
+  after: RpcBlock | null
+}
+
+/** All in one request where the node's limits allow it. @throws RpcError */
+export async function askRange(endpoint: Endpoint, range: Range): Promise<RangeAnswer> {
   const { filter, from, to } = range
   const { blockSpan, topicCount } = endpoint.limits
   const parts: LogRange[] = []
@@ -86,16 +90,18 @@ export async function askRange<Answer>(
     parts.push({ fromBlock: toHex(start), toBlock: toHex(end) })
   }
   const asked = filter.addresses.length === 0 ? [] : parts.flatMap((part) => logsCalls(filter, part, topicCount))
+  const last = blockCall(to)
   try {
-    const answers = await endpoint.rpc.batch<unknown>([...asked, ...more])
+    const answers = await endpoint.rpc.batch<unknown>([blockCall('latest'), last, ...asked, last])
     if (parts.length > 1 && !range.isAgain) endpoint.growSpan()
-    const logs = answers.slice(0, asked.length) as RpcLog[][]
-    return { logs: logs.flat(), answers: answers.slice(asked.length) as Answer[] }
+    const logs = (answers.slice(2, -1) as RpcLog[][]).flat()
+    const [newest, before, after] = [answers[0], answers[1], answers.at(-1)] as (RpcBlock | null)[]
+    return { logs, to, newest: newest ?? null, before: before ?? null, after: after ?? null }
   } catch (error) {
     if (!(error instanceof RpcError) || !isRefusal(error) || asked.length === 0) throw error
     const end = await findEnd(endpoint, to)
     if (end === to && !(await learnFromRefusal(endpoint, range))) throw error
-    return askRange(endpoint, { ...range, to: end, isAgain: true }, more)
+    return askRange(endpoint, { ...range, to: end, isAgain: true })
   }
 }
 
