@@ -111,3 +111,30 @@ test('a second node that is down keeps no range from being read', async (t) => {
   const requests = nodes.proxy(1).requests() - asked
   assert.ok(requests < 150, `${requests} requests for 500 blocks`)
 })
+
+for (const count of [2, 3])
+  test(`one of ${count} nodes that has no old blocks is asked few times about them`, async (t) => {
+    const address = await world.assign()
+    await world.chain.mine(10)
+    const nodes = await world.openNodes(t, count)
+    await world.chain.pay({ to: address, units: 9_002n })
+    await world.chain.mine(1000)
+    nodes.time.nowMs += 5 * SECOND
+    const oldest = (await world.chain.blockNumber()) - 100n
+    const isOld = (number: unknown) => number !== '0x0' && /^0x/.test(String(number)) && BigInt(String(number)) < oldest
+    const { faults } = nodes.proxy(2)
+    faults.alter = ({ method }, result) =>
+      method.startsWith('eth_getBlockBy') && isOld((result as { number?: string } | null)?.number) ? null : result
+    faults.refuses = ({ method, params: [what] }) => {
+      const { fromBlock, blockHash } = what as { fromBlock?: string; blockHash?: string }
+      return method === 'eth_getLogs' && (blockHash !== undefined || isOld(fromBlock))
+    }
+    const before = nodes.proxy(2).requests()
+    const asked = () => nodes.proxy(2).requests() - before
+    await nodes.lookOn(1)
+    assert.ok(asked() <= 40, `${asked()} requests in the first look`)
+    await nodes.lookOn(20)
+    assert.ok(asked() <= 200, `${asked()} requests`)
+    if (count === 3) assert.equal(await world.head(), await world.chain.blockNumber())
+    else assert.equal(await world.trouble(), 'disagreement')
+  })

@@ -225,7 +225,7 @@ export async function catchUp(scan: Scan, top: Top, head: Block): Promise<Top | 
     return reached
   } catch (error) {
     if (error instanceof RangeUnheard) {
-      endpoint.limits.blockSpan = BigInt(error.blocks) / 2n // not its own limit, so that it is not stored
+      endpoint.limits.blockSpan = BigInt(error.most) // not its own limit, so that it is not stored
       return top
     }
     const smaller = error instanceof RpcError && blockSpan > 1n

@@ -65,8 +65,11 @@ export async function askLogs(endpoint: Endpoint, filter: LogFilter, places: rea
 /** A node that takes fewer blocks in a range is asked about each block by its hash instead. */
 const MIN_SPAN = 8n
 
-/** `isAgain`: it has just refused more. */
-type Range = { filter: LogFilter; from: bigint; to: bigint; isAgain?: boolean }
+/** `isAgain`: it has just refused more. `cuts`: how often it was found to be longer than the node's chain. */
+type Range = { filter: LogFilter; from: bigint; to: bigint; isAgain?: boolean; cuts?: number }
+
+/** A chain grows while it is asked about: its end is not the same in two requests. */
+const MOST_CUTS = 2
 
 /**
  * Logs of consecutive blocks, as far as the node has them, and in this order: its newest block and the last of them,
@@ -99,22 +102,21 @@ export async function askRange(endpoint: Endpoint, range: Range): Promise<RangeA
     return { logs, to, newest: newest ?? null, before: before ?? null, after: after ?? null }
   } catch (error) {
     if (!(error instanceof RpcError) || !isRefusal(error) || asked.length === 0) throw error
-    const end = await findEnd(endpoint, to)
-    if (end === to && !(await learnFromRefusal(endpoint, range))) throw error
-    return askRange(endpoint, { ...range, to: end, isAgain: true })
+    // many refuse a range beyond their chain
+    const [newest, there] = await endpoint.rpc.batch<RpcBlock | null>([blockCall('latest'), last])
+    if (newest && !there) {
+      const end = BigInt(newest.number)
+      if (end >= to) return { logs: [], to, newest, before: null, after: null }
+      const { cuts = 0 } = range
+      if (cuts < MOST_CUTS) return askRange(endpoint, { ...range, to: end, isAgain: true, cuts: cuts + 1 })
+    }
+    if (!there || !(await learnFromRefusal(endpoint, range))) throw error
+    return askRange(endpoint, { ...range, isAgain: true })
   }
 }
 
 /** It answered, and will not answer this: "query returned more than 10000 results" has a code of its own. */
 const isRefusal = ({ kind, inBatch, tooOften }: RpcError): boolean => kind === 'definite' || (inBatch && !tooOften)
-
-/** The highest block up to `to` that the node has: many refuse a range beyond their chain. @throws RpcError */
-async function findEnd({ rpc }: Endpoint, to: bigint): Promise<bigint> {
-  const [newest, there] = await rpc.batch<RpcBlock | null>([blockCall('latest'), blockCall(to)])
-  if (there) return to
-  const end = BigInt(newest?.number ?? 0)
-  return end < to ? end : to - 1n
-}
 
 /**
  * Whether the node refuses so many receivers, also in a single block, or so many blocks.

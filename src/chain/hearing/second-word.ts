@@ -33,10 +33,11 @@ const FEW = 32
 /** The others answer, but not about so long a range: it is no more confirmed than by one alone. */
 export class RangeUnheard extends ChainDoubt {
   override readonly name = 'RangeUnheard'
-  readonly blocks: number
-  constructor(blocks: number) {
+  /** How many blocks to read instead: fewer, or so few, where one lacks them, that each can be put to the vote. */
+  readonly most: number
+  constructor(blocks: number, isLacked: boolean) {
     super(`no other endpoint says what is in a range of ${blocks} blocks`)
-    this.blocks = blocks
+    this.most = isLacked ? FEW : Math.floor(blocks / 2)
   }
 }
 
@@ -155,8 +156,8 @@ async function confirmWords(panel: Panel, step: Step): Promise<Halt | undefined>
   const other = words.flatMap((word) => ('others' in word ? word.others : []))
   if (words.length > 0 && words.every((word) => 'same' in word)) return judge(panel, step, words)
   const isLong = step.isRange && step.found.length > FEW
-  if (isLong && other.length === 0 && (await doesAnyAnswer(panel, last.block)))
-    throw new RangeUnheard(step.found.length)
+  if (isLong && other.length === 0 && (words.length > 0 || (await doesAnyAnswer(panel, last.block))))
+    throw new RangeUnheard(step.found.length, words.length > 0)
   return voteOn(panel, { ...step, isRange: isLong }, other)
 }
 
