@@ -132,9 +132,74 @@ for (const count of [2, 3])
     const before = nodes.proxy(2).requests()
     const asked = () => nodes.proxy(2).requests() - before
     await nodes.lookOn(1)
-    assert.ok(asked() <= 40, `${asked()} requests in the first look`)
+    assert.ok(asked() <= 25, `${asked()} requests in the first look`)
     await nodes.lookOn(20)
     assert.ok(asked() <= 200, `${asked()} requests`)
     if (count === 3) assert.equal(await world.head(), await world.chain.blockNumber())
     else assert.equal(await world.trouble(), 'disagreement')
+  })
+
+/** More receivers than these nodes take in one filter. */
+async function assignMany(): Promise<void> {
+  for (let count = 0; count < 45; count += 1) await world.assign()
+}
+
+for (const count of [1, 2])
+  test(`${count} nodes that take few receivers are read on from far behind, and for so many blocks as before`, async (t) => {
+    await assignMany()
+    await world.chain.mine(10)
+    const nodes = await world.openNodes(t, count)
+    for (let number = 1; number <= count; number += 1) nodes.proxy(number).faults.maxTopics = 30
+    await world.chain.mine(300)
+    nodes.time.nowMs += 5 * SECOND
+    await nodes.lookOn(2)
+    assert.equal(await world.head(), await world.chain.blockNumber())
+    for (const { limits } of nodes.endpoints.all) assert.ok(limits.blockSpan >= 2000n && limits.topicCount <= 30)
+  })
+
+test('a node that refuses all ranges is read block by block, and keeps no short range', async (t) => {
+  const address = await world.assign()
+  await world.chain.mine(10)
+  const nodes = await world.openNodes(t, 1)
+  await world.chain.pay({ to: address, units: 9_003n })
+  await world.chain.mine(200)
+  nodes.proxy(1).faults.refuses = ({ method, params }: Question) =>
+    method === 'eth_getLogs' && (params[0] as { blockHash?: string }).blockHash === undefined
+  await nodes.lookOn(2)
+  assert.deepEqual([await world.head(), await world.seen(address)], [await world.chain.blockNumber(), ['9003 seen']])
+  assert.ok((nodes.endpoints.all[0]?.limits.blockSpan ?? 0n) >= 2000n)
+})
+
+test('a chain whose only node refuses its logs is in trouble, with a warning that quotes it, until it answers', async (t) => {
+  const address = await world.assign()
+  await world.chain.mine(10)
+  const nodes = await world.openNodes(t, 1)
+  nodes.proxy(1).faults.refuses = ({ method }: Question) => method === 'eth_getLogs'
+  await world.chain.pay({ to: address, units: 9_004n })
+  await world.chain.mine(100)
+  await nodes.lookOn(29)
+  assert.deepEqual([await world.trouble(), nodes.warnings()], [null, []])
+  await nodes.lookOn(5)
+  assert.deepEqual([await world.trouble(), nodes.warnings().length, nodes.alarms()], ['doubt', 1, []])
+  assert.match(nodes.warnings().join(), /the chain is not read on: eth_getLogs: not this one/)
+  nodes.proxy(1).heal()
+  await nodes.lookOn(2)
+  assert.deepEqual([await world.trouble(), await world.seen(address)], [null, ['9004 seen']])
+})
+
+for (const reader of [true, false])
+  test(`a node that refuses all logs for a moment takes as many receivers afterwards (the first of two: ${reader})`, async (t) => {
+    await assignMany()
+    await world.chain.mine(40)
+    const nodes = await world.openNodes(t, 2)
+    const number = reader ? 1 : 2
+    await nodes.lookOn(2)
+    nodes.proxy(number).faults.refuses = ({ method }: Question) => method === 'eth_getLogs'
+    await world.chain.mine()
+    await nodes.lookOn(2)
+    nodes.proxy(number).heal()
+    await world.chain.mine()
+    await nodes.lookOn(1)
+    assert.equal(nodes.endpoints.all[number - 1]?.limits.topicCount, 1000)
+    assert.equal(await world.head(), await world.chain.blockNumber())
   })
