@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { SECOND } from '../src/kernel/clock.ts'
+import { sql } from '../src/db/db.ts'
+import { MINUTE, SECOND } from '../src/kernel/clock.ts'
 import { type ScannedChain, startScannedChain } from './harness/scanned-nodes.ts'
 
 /* How many blocks, and how many receivers, a second node is asked about at once. */
@@ -202,4 +203,35 @@ for (const reader of [true, false])
     await nodes.lookOn(1)
     assert.equal(nodes.endpoints.all[number - 1]?.limits.topicCount, 1000)
     assert.equal(await world.head(), await world.chain.blockNumber())
+  })
+
+for (const number of [1, 2])
+  test(`node ${number} of two, which took few receivers for a while, is asked for more again after ten minutes`, async (t) => {
+    await assignMany()
+    await world.chain.mine(40)
+    const nodes = await world.openNodes(t, 2)
+    const taken = () => nodes.endpoints.all[number - 1]?.limits.topicCount ?? 0
+    const readOn = async () => {
+      await world.chain.mine()
+      await nodes.lookOn(1)
+      assert.equal(await world.head(), await world.chain.blockNumber())
+    }
+    nodes.proxy(number).faults.maxTopics = 30
+    await readOn()
+    const few = taken()
+    assert.ok(few <= 30)
+    nodes.time.nowMs += 9 * MINUTE
+    await readOn()
+    assert.equal(taken(), few)
+    nodes.time.nowMs += 2 * MINUTE
+    for (let times = 0; times < 3; times += 1) await readOn()
+    assert.ok(taken() <= 30 && taken() >= few, 'it refused more, and keeps its limit')
+    const refused = nodes.proxy(number).refused()
+    for (let times = 0; times < 3; times += 1) await readOn()
+    assert.equal(nodes.proxy(number).refused(), refused, 'it is not asked for more all the time')
+    nodes.proxy(number).heal()
+    nodes.time.nowMs += 11 * MINUTE
+    for (let times = 0; times < 7; times += 1) await readOn()
+    const { length } = await world.db.many(sql`select 1 from deposit_addresses`)
+    assert.ok(taken() >= Math.min(length, 1000), `${taken()} of ${length}`)
   })

@@ -42,6 +42,7 @@ export async function askCalls(endpoint: Endpoint, calls: readonly RpcCall[]): P
   const sent = parts.flat()
   try {
     const answers = (await endpoint.rpc.batch<RpcLog[]>(sent)).values()
+    if (sent.length > calls.length) endpoint.growReceivers()
     return parts.map((part) => part.flatMap(() => answers.next().value ?? []))
   } catch (error) {
     const isReceivers =
@@ -96,6 +97,7 @@ export async function askRange(endpoint: Endpoint, range: Range): Promise<RangeA
   try {
     const answers = await endpoint.rpc.batch<unknown>([blockCall('latest'), last, ...asked, last])
     if (parts.length > 1 && !range.isAgain) endpoint.growSpan()
+    if (asked.length > parts.length) endpoint.growReceivers()
     const logs = (answers.slice(2, -1) as RpcLog[][]).flat()
     const [newest, before, after] = [answers[0], answers[1], answers.at(-1)] as (RpcBlock | null)[]
     return { logs, to, newest: newest ?? null, before: before ?? null, after: after ?? null }
