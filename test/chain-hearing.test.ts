@@ -20,11 +20,12 @@ before(async () => {
 })
 after(() => world?.stop())
 
+const NO_BLOOM = { logsBloom: `0x${'0'.repeat(512)}` }
 /** Shows no log, and headers without any, under the true hashes. */
 const hides: Faults['alter'] = ({ method }, result) => {
   if (method === 'eth_getLogs') return []
   if (!method.startsWith('eth_getBlockBy') || result === null) return result
-  return { ...(result as object), logsBloom: `0x${'0'.repeat(512)}` }
+  return { ...(result as object), ...NO_BLOOM }
 }
 const finalAt = async (address: string) => (await listTransfersTo(world.db, [address]))[0]?.finalAt ?? null
 
@@ -153,6 +154,70 @@ test('the first of three nodes hides no payment under the true hashes, and the o
   assert.deepEqual([await world.head(), await world.seen(address)], [await world.chain.blockNumber(), ['68 seen']])
   assert.match(nodes.alarms().join(), /^ALARM: the endpoint is contradicted about the transfers in block \d+ by/)
 })
+
+for (const count of [2, 3])
+  test(`the first of ${count} nodes hides no payment whose block comes to the second one while it answers`, async (t) => {
+    await world.chain.mine()
+    const nodes = await world.openNodes(t, count)
+    const before = await world.chain.blockNumber()
+    nodes.proxy(1).faults.alter = hides
+    const address = await world.payNew(778n)
+    let isFirst = true
+    nodes.proxy(2).faults.alter = ({ method }, result) => {
+      if (method !== 'eth_getLogs' || !isFirst) return result
+      isFirst = false
+      return (result as { blockNumber: string }[]).filter(({ blockNumber }) => BigInt(blockNumber) <= before)
+    }
+    await nodes.lookOn(5)
+    assert.deepEqual([await world.head(), await world.seen(address)], [await world.chain.blockNumber(), ['778 seen']])
+  })
+
+test('nor where headers have no bloom: logs from before the block came are no word about it', async (t) => {
+  await world.chain.mine()
+  const nodes = await world.openNodes(t, 2)
+  const before = await world.chain.blockNumber()
+  const address = await world.payNew(779n)
+  nodes.proxy(1).faults.alter = hides
+  let isFirst = true
+  nodes.proxy(2).faults.alter = ({ method, params: [what] }, result) => {
+    const isHeader = method.startsWith('eth_getBlockBy') && result !== null
+    const shown = isHeader ? { ...(result as Header), logsBloom: undefined } : result
+    if (!isFirst) return shown
+    if (method === 'eth_getLogs') {
+      isFirst = false
+      return []
+    }
+    return isHeader && BigInt((result as Header).number) > before ? (what === 'latest' ? older : null) : shown
+  }
+  const older = await world.chain.call<Header>('eth_getBlockByNumber', toHex(before), false)
+  await nodes.lookOn(3)
+  assert.deepEqual([await world.head(), await world.seen(address), nodes.faults()], [before, [], [null, null]])
+  nodes.proxy(1).heal()
+  await nodes.lookOn(2)
+  assert.deepEqual(await world.seen(address), ['779 seen'])
+})
+
+for (const count of [2, 3])
+  test(`the first of ${count} nodes hides nothing that the logs of the second one, behind its headers, lack`, async (t) => {
+    await world.chain.mine()
+    const nodes = await world.openNodes(t, count)
+    nodes.proxy(1).faults.alter = hides
+    // several nodes behind one address: the one with the logs is a block behind the one with the headers
+    nodes.proxy(2).faults.alter = ({ method }, result) =>
+      method === 'eth_getLogs'
+        ? (result as { blockNumber: string }[]).filter(({ blockNumber }) => BigInt(blockNumber) < newestNumber)
+        : result
+    let newestNumber = 0n
+    const paid: string[] = []
+    for (let block = 0; block < 5; block += 1) {
+      paid.push(await world.payNew(780n))
+      newestNumber = await world.chain.blockNumber()
+      await nodes.lookOn(1)
+    }
+    await nodes.lookOn(1)
+    assert.deepEqual(await Promise.all(paid.map(world.seen)), new Array(5).fill(['780 seen']))
+    assert.equal(await world.head(), await world.chain.blockNumber())
+  })
 
 test('a second node is asked about empty blocks with one request for all of them', async (t) => {
   const nodes = await world.openNodes(t, 3)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { SECOND } from '../src/kernel/clock.ts'
+import { sql } from '../src/db/db.ts'
+import { MINUTE, SECOND } from '../src/kernel/clock.ts'
 import { type ScannedChain, startScannedChain } from './harness/scanned-nodes.ts'
 
 /* How many blocks, and how many receivers, a second node is asked about at once. */
@@ -111,3 +112,126 @@ test('a second node that is down keeps no range from being read', async (t) => {
   const requests = nodes.proxy(1).requests() - asked
   assert.ok(requests < 150, `${requests} requests for 500 blocks`)
 })
+
+for (const count of [2, 3])
+  test(`one of ${count} nodes that has no old blocks is asked few times about them`, async (t) => {
+    const address = await world.assign()
+    await world.chain.mine(10)
+    const nodes = await world.openNodes(t, count)
+    await world.chain.pay({ to: address, units: 9_002n })
+    await world.chain.mine(1000)
+    nodes.time.nowMs += 5 * SECOND
+    const oldest = (await world.chain.blockNumber()) - 100n
+    const isOld = (number: unknown) => number !== '0x0' && /^0x/.test(String(number)) && BigInt(String(number)) < oldest
+    const { faults } = nodes.proxy(2)
+    faults.alter = ({ method }, result) =>
+      method.startsWith('eth_getBlockBy') && isOld((result as { number?: string } | null)?.number) ? null : result
+    faults.refuses = ({ method, params: [what] }) => {
+      const { fromBlock, blockHash } = what as { fromBlock?: string; blockHash?: string }
+      return method === 'eth_getLogs' && (blockHash !== undefined || isOld(fromBlock))
+    }
+    const before = nodes.proxy(2).requests()
+    const asked = () => nodes.proxy(2).requests() - before
+    await nodes.lookOn(1)
+    assert.ok(asked() <= 25, `${asked()} requests in the first look`)
+    await nodes.lookOn(20)
+    assert.ok(asked() <= 200, `${asked()} requests`)
+    if (count === 3) assert.equal(await world.head(), await world.chain.blockNumber())
+    else assert.equal(await world.trouble(), 'disagreement')
+  })
+
+/** More receivers than these nodes take in one filter. */
+async function assignMany(): Promise<void> {
+  for (let count = 0; count < 45; count += 1) await world.assign()
+}
+
+for (const count of [1, 2])
+  test(`${count} nodes that take few receivers are read on from far behind, and for so many blocks as before`, async (t) => {
+    await assignMany()
+    await world.chain.mine(10)
+    const nodes = await world.openNodes(t, count)
+    for (let number = 1; number <= count; number += 1) nodes.proxy(number).faults.maxTopics = 30
+    await world.chain.mine(300)
+    nodes.time.nowMs += 5 * SECOND
+    await nodes.lookOn(2)
+    assert.equal(await world.head(), await world.chain.blockNumber())
+    for (const { limits } of nodes.endpoints.all) assert.ok(limits.blockSpan >= 2000n && limits.topicCount <= 30)
+  })
+
+test('a node that refuses all ranges is read block by block, and keeps no short range', async (t) => {
+  const address = await world.assign()
+  await world.chain.mine(10)
+  const nodes = await world.openNodes(t, 1)
+  await world.chain.pay({ to: address, units: 9_003n })
+  await world.chain.mine(200)
+  nodes.proxy(1).faults.refuses = ({ method, params }: Question) =>
+    method === 'eth_getLogs' && (params[0] as { blockHash?: string }).blockHash === undefined
+  await nodes.lookOn(2)
+  assert.deepEqual([await world.head(), await world.seen(address)], [await world.chain.blockNumber(), ['9003 seen']])
+  assert.ok((nodes.endpoints.all[0]?.limits.blockSpan ?? 0n) >= 2000n)
+})
+
+test('a chain whose only node refuses its logs is in trouble, with a warning that quotes it, until it answers', async (t) => {
+  const address = await world.assign()
+  await world.chain.mine(10)
+  const nodes = await world.openNodes(t, 1)
+  nodes.proxy(1).faults.refuses = ({ method }: Question) => method === 'eth_getLogs'
+  await world.chain.pay({ to: address, units: 9_004n })
+  await world.chain.mine(100)
+  await nodes.lookOn(29)
+  assert.deepEqual([await world.trouble(), nodes.warnings()], [null, []])
+  await nodes.lookOn(5)
+  assert.deepEqual([await world.trouble(), nodes.warnings().length, nodes.alarms()], ['doubt', 1, []])
+  assert.match(nodes.warnings().join(), /the chain is not read on: eth_getLogs: not this one/)
+  nodes.proxy(1).heal()
+  await nodes.lookOn(2)
+  assert.deepEqual([await world.trouble(), await world.seen(address)], [null, ['9004 seen']])
+})
+
+for (const reader of [true, false])
+  test(`a node that refuses all logs for a moment takes as many receivers afterwards (the first of two: ${reader})`, async (t) => {
+    await assignMany()
+    await world.chain.mine(40)
+    const nodes = await world.openNodes(t, 2)
+    const number = reader ? 1 : 2
+    await nodes.lookOn(2)
+    nodes.proxy(number).faults.refuses = ({ method }: Question) => method === 'eth_getLogs'
+    await world.chain.mine()
+    await nodes.lookOn(2)
+    nodes.proxy(number).heal()
+    await world.chain.mine()
+    await nodes.lookOn(1)
+    assert.equal(nodes.endpoints.all[number - 1]?.limits.topicCount, 1000)
+    assert.equal(await world.head(), await world.chain.blockNumber())
+  })
+
+for (const number of [1, 2])
+  test(`node ${number} of two, which took few receivers for a while, is asked for more again after ten minutes`, async (t) => {
+    await assignMany()
+    await world.chain.mine(40)
+    const nodes = await world.openNodes(t, 2)
+    const taken = () => nodes.endpoints.all[number - 1]?.limits.topicCount ?? 0
+    const readOn = async () => {
+      await world.chain.mine()
+      await nodes.lookOn(1)
+      assert.equal(await world.head(), await world.chain.blockNumber())
+    }
+    nodes.proxy(number).faults.maxTopics = 30
+    await readOn()
+    const few = taken()
+    assert.ok(few <= 30)
+    nodes.time.nowMs += 9 * MINUTE
+    await readOn()
+    assert.equal(taken(), few)
+    nodes.time.nowMs += 2 * MINUTE
+    for (let times = 0; times < 3; times += 1) await readOn()
+    assert.ok(taken() <= 30 && taken() >= few, 'it refused more, and keeps its limit')
+    const refused = nodes.proxy(number).refused()
+    for (let times = 0; times < 3; times += 1) await readOn()
+    assert.equal(nodes.proxy(number).refused(), refused, 'it is not asked for more all the time')
+    nodes.proxy(number).heal()
+    nodes.time.nowMs += 11 * MINUTE
+    for (let times = 0; times < 7; times += 1) await readOn()
+    const { length } = await world.db.many(sql`select 1 from deposit_addresses`)
+    assert.ok(taken() >= Math.min(length, 1000), `${taken()} of ${length}`)
+  })

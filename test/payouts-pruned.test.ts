@@ -4,7 +4,7 @@ import { toEventSelector } from 'viem/utils'
 import type { Hex } from '../src/chain/endpoints/rpc.ts'
 import { nonceOf } from '../src/chain/payout/payout-deps.ts'
 import { findRestoreHold } from '../src/chain/payout/state/after-restore.ts'
-import { checkUsed } from '../src/chain/payout/transfer-check.ts'
+import { checkTransfer, checkUsed } from '../src/chain/payout/transfer-check.ts'
 import { insertPayingWallet } from '../src/chain/payout/wallet-queries.ts'
 import { ChainDoubt } from '../src/chain/transfer-logs.ts'
 import { DAY } from '../src/kernel/clock.ts'
@@ -88,3 +88,26 @@ test('a node with all receipts that refuses long ranges of logs contradicts one 
     await assert.rejects(hold, { code: 'CHANNEL_UNAVAILABLE' }, 'it was paid, and one liar may not have it paid again')
   })
 })
+
+const HIDDEN = ['eth_getTransactionReceipt', 'eth_getTransactionByHash']
+
+for (const order of ['liar, pruned, whole', 'pruned, liar, whole', 'whole, liar, pruned'])
+  test(`of three nodes, one that lies and one that keeps no receipts do not outvote the third (${order})`, async () => {
+    const { left, payouts, txHash } = await leave(12_000_000n)
+    const authorization = { from: payouts.address.toLowerCase() as Hex, nonce: nonceOf(left.id) }
+    await withNodes(world, 3, async ({ proxies, network, options, endpoints }) => {
+      const names = order.split(', ')
+      const [liar, pruned] = ['liar', 'pruned'].map((name) => proxies[names.indexOf(name)])
+      assert.ok(liar && pruned)
+      for (const { faults } of [liar, pruned])
+        faults.alter = ({ method }, result) => (HIDDEN.includes(method) ? null : result)
+      liar.faults.forges = ({ method, params }) => {
+        const isAboutUse = method === 'eth_call' && JSON.stringify(params).includes(authorization.nonce.slice(2))
+        return isAboutUse ? `0x${'0'.repeat(64)}` : undefined
+      }
+      const asked = { txHash, to: left.to, units: left.units, authorization }
+      await assert.rejects(checkTransfer({ ...options, network }, asked), ChainDoubt)
+      await assert.rejects(checkUsed({ ...options, network }, { txHash, authorization }), ChainDoubt)
+      assert.equal(endpoints.all[names.indexOf('whole')]?.fault(), null)
+    })
+  })

@@ -60,16 +60,27 @@ export const MONEY: readonly Plant[] = [
   {
     ...{ name: 'empty-logs-believed', number: 4, story: 'emptyLogs' },
     fault: 'an empty answer is believed although the block’s header shows a transfer',
-    edits: one('src/chain/hearing/checked-logs.ts', 'suspicion: suspect(', "suspicion: 'none', unused: suspect("),
+    edits: one(
+      'src/chain/hearing/receipts.ts',
+      '=> suspect(logsBloom, asked, logs)',
+      "=> (logs ? 'none' : suspect(logsBloom, asked, logs))",
+    ),
   },
   {
     ...{ name: 'agreement-outvotes-header', number: 4, story: 'emptyLogs' },
     fault: 'two nodes that both find nothing are believed against the block’s header',
-    edits: one(
-      'src/chain/hearing/checked-logs.ts',
-      'strong ? fromReceipts(endpoint, filter, block, logs)',
-      "strong && block.hash === '' ? fromReceipts(endpoint, filter, block, logs)",
-    ),
+    edits: [
+      {
+        file: 'src/chain/hearing/checked-logs.ts',
+        find: 'strong ? fromReceipts(endpoint, filter, block, logs)',
+        replace: "strong && block.hash === '' ? fromReceipts(endpoint, filter, block, logs)",
+      },
+      {
+        file: 'src/chain/hearing/receipts.ts',
+        find: "!== 'strong') return logs",
+        replace: "!== 'strong' || block.hash !== '') return logs",
+      },
+    ],
   },
   {
     ...{ name: 'late-by-our-clock', number: 5, story: 'lastMinute' },

@@ -16,6 +16,12 @@ export function readBloom(text: string | undefined): Bloom | null {
   return Buffer.from(text.slice(2), 'hex')
 }
 
+/** Whether two headers say the same. Where a chain has no blooms, some nodes leave it out, and others send it empty. */
+export function isSameBloom(left: string | undefined, right: string | undefined): boolean {
+  const [one, other] = [left, right].map((text) => readBloom(text) ?? Buffer.alloc(BLOOM_BYTES))
+  return one !== undefined && other !== undefined && one.equals(other)
+}
+
 const positions = new Map<string, readonly number[]>()
 
 /** @param item an address, or a topic: hex */

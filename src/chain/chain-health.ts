@@ -35,8 +35,8 @@ function judge(
     return bad('has endpoints that contradict each other', `Find out which endpoint of ${variable} is wrong.`)
   if (standing?.trouble === 'doubt')
     return bad(
-      'is not read on: the answers of its endpoints do not fit together',
-      `The log says what is missing. Find out which endpoint of ${variable} lags, or lacks blocks.`,
+      'is not read on: the answers of its endpoints do not fit together, or are refused',
+      `The log says what is missing. Find out which endpoint of ${variable} lags, lacks blocks or refuses questions.`,
     )
   // for a chain that was never read, count from our start
   const lag = Math.round(standing?.lagSeconds ?? upSeconds)

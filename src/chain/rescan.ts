@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Db } from '../db/db.ts'
 import { listBlocksAt, lockHead } from './deposits/deposit-audit-queries.ts'
-import { askLogs } from './endpoints/ask-logs.ts'
+import { askCalls, askLogs, MIN_SPAN } from './endpoints/ask-logs.ts'
 import type { Endpoint } from './endpoints/endpoint.ts'
 import { type Endpoints, provenEndpoints } from './endpoints/endpoints.ts'
 import { type Hex, RpcError } from './endpoints/rpc.ts'
@@ -35,15 +35,17 @@ async function inParts<Item>(
 ): Promise<Item[]> {
   const items: Item[] = []
   let start = from
+  let span = endpoint.limits.blockSpan
   while (start <= to) {
-    const { blockSpan } = endpoint.limits
-    const end = start + blockSpan - 1n < to ? start + blockSpan - 1n : to
+    const end = start + span - 1n < to ? start + span - 1n : to
     try {
       items.push(...(await ask({ fromBlock: toHex(start), toBlock: toHex(end) })))
       start = end + 1n
     } catch (error) {
-      if (!(error instanceof RpcError) || error.kind === 'unknown' || blockSpan === 1n) throw error
-      endpoint.learn({ blockSpan: blockSpan / 2n })
+      const { blockSpan } = endpoint.limits
+      const isSmall = span <= MIN_SPAN && span > 1n // of fewer, nothing is kept
+      if (!(error instanceof RpcError) || !error.refused || (blockSpan >= span && !isSmall)) throw error
+      span = blockSpan < span ? blockSpan : span / 2n
     }
   }
   return items
@@ -67,7 +69,9 @@ export const listOutgoing = (
   { senders, ...range }: { senders: readonly string[]; from: bigint; to: bigint },
 ): Promise<RpcLog[]> => {
   const filter = { address: usdcAddress, topics: [TRANSFER_TOPIC, senders.map(toTopic)] }
-  return inParts(endpoint, range, (part) => endpoint.rpc.call<RpcLog[]>('eth_getLogs', { ...filter, ...part }))
+  return inParts(endpoint, range, async (part) =>
+    (await askCalls(endpoint, [{ method: 'eth_getLogs', params: [{ ...filter, ...part }] }])).flat(),
+  )
 }
 
 /** The blocks that contain the logs, if they are part of the chain. */

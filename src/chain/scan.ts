@@ -9,7 +9,7 @@ import {
   updateHead,
   updateScanned,
 } from './chain-queries.ts'
-import { askLogs } from './endpoints/ask-logs.ts'
+import { askLogs, MIN_SPAN } from './endpoints/ask-logs.ts'
 import { type Endpoint, ForeignChain } from './endpoints/endpoint.ts'
 import { tagsOf } from './endpoints/network-check.ts'
 import { type Hex, type Rpc, RpcError } from './endpoints/rpc.ts'
@@ -212,7 +212,7 @@ async function readRange(scan: Scan, top: Top, head: Block): Promise<Block | und
   return store(scan, { filter, top, found, isRange: true })
 }
 
-/** Reads a range that the endpoint answers. */
+/** Reads a range that the endpoint answers; each block by its hash, where it answers none. */
 export async function catchUp(scan: Scan, top: Top, head: Block): Promise<Top | undefined> {
   const { endpoint } = scan
   const { blockSpan } = endpoint.limits
@@ -225,12 +225,13 @@ export async function catchUp(scan: Scan, top: Top, head: Block): Promise<Top | 
     return reached
   } catch (error) {
     if (error instanceof RangeUnheard) {
-      endpoint.limits.blockSpan = BigInt(error.blocks) / 2n // not its own limit, so that it is not stored
+      endpoint.limits.blockSpan = BigInt(error.most) // not its own limit, so that it is not stored
       return top
     }
-    const smaller = error instanceof RpcError && blockSpan > 1n
-    if (smaller) endpoint.learn({ blockSpan: blockSpan / 2n })
-    if (smaller && error.kind === 'definite') return top // the node refused the range: try a smaller one
+    if (!(error instanceof RpcError)) throw error
+    if (endpoint.limits.blockSpan < blockSpan) return top // it refused so many blocks, and was asked what it takes
+    if (error.refused) return readBlocks(scan, top, head)
+    if (blockSpan > MIN_SPAN) endpoint.learn({ blockSpan: blockSpan / 2n })
     throw error
   }
 }

@@ -211,7 +211,7 @@ class Reader {
   }
 
   /** Logs once when reading stops and once when it resumes, even if it was another node that had stopped. */
-  private async note(trouble: ChainTrouble | null, doubt?: ChainDoubt): Promise<void> {
+  private async note(trouble: ChainTrouble | null, doubt?: ChainDoubt | RpcError): Promise<void> {
     const { db, network, owner, log, leaseMs } = this.base
     // after twice the lease, another node may have taken over and written something else
     const isKnown = isYounger(this.claimedMs, 2 * leaseMs, this.clock())
@@ -330,8 +330,8 @@ class Reader {
     if (this.trouble === 'doubt' || this.trouble === 'disagreement') await this.note(null)
   }
 
-  /** Records a doubt that only another scan, or a person, can settle. */
-  async noteDoubt(doubt: ChainDoubt): Promise<void> {
+  /** Records a doubt, or a refusal, that only another scan, or a person, can settle. */
+  async noteDoubt(doubt: ChainDoubt | RpcError): Promise<void> {
     const now = this.clock()
     this.doubtedMs = Math.min(this.doubtedMs ?? now, now)
     if (doubt instanceof Disagreement) {
@@ -368,9 +368,9 @@ export function startScanner(options: ScannerOptions): Scanner {
       if (changed) onChange()
       return changed
     } catch (error) {
+      if (error instanceof ChainDoubt || (error instanceof RpcError && error.refused)) await reader.noteDoubt(error)
       if (!(error instanceof ChainDoubt) && !(error instanceof LeaseLost)) throw error
       log.info({ chainId, reason: error.message }, 'the scan ended early')
-      if (error instanceof ChainDoubt) await reader.noteDoubt(error)
       if (reader.reached) onChange()
       return reader.reached !== null
     }

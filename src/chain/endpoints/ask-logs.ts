@@ -8,7 +8,7 @@ import {
   toHex,
 } from '../transfer-logs.ts'
 import type { Endpoint } from './endpoint.ts'
-import { type RpcCall, RpcError } from './rpc.ts'
+import { type Hex, type RpcCall, RpcError } from './rpc.ts'
 
 /** No node refuses a filter with this few receivers. */
 const MIN_TOPICS = 20
@@ -33,24 +33,24 @@ function split(call: RpcCall, topicCount: number): RpcCall[] {
   })
 }
 
-/** Answers to eth_getLogs calls, in order; if the node refuses the number of receivers, it is asked for fewer. */
+/**
+ * Answers to eth_getLogs calls, in order; if the node refuses the number of receivers, it is asked for fewer.
+ * @throws RpcError; if it refused so many blocks, its `blockSpan` is smaller then
+ */
 export async function askCalls(endpoint: Endpoint, calls: readonly RpcCall[]): Promise<RpcLog[][]> {
-  const { topicCount } = endpoint.limits
-  const parts = calls.map((call) => split(call, topicCount))
+  const parts = calls.map((call) => split(call, endpoint.limits.topicCount))
+  const sent = parts.flat()
   try {
-    const answers = (await endpoint.rpc.batch<RpcLog[]>(parts.flat())).values()
+    const answers = (await endpoint.rpc.batch<RpcLog[]>(sent)).values()
+    if (sent.length > calls.length) endpoint.growReceivers()
     return parts.map((part) => part.flatMap(() => answers.next().value ?? []))
   } catch (error) {
-    const tooMany = error instanceof RpcError && error.kind === 'definite' && !isOfRange(calls)
-    const asked = parts.flat().reduce((most, call) => Math.max(most, receiversIn(call)?.length ?? 0), 0)
-    if (!tooMany || asked <= MIN_TOPICS) throw error
-    endpoint.learn({ topicCount: Math.ceil(asked / 2) })
+    const isReceivers =
+      error instanceof RpcError && error.refused && (await learnFromRefusal(endpoint, sent)) === 'receivers'
+    if (!isReceivers) throw error
     return askCalls(endpoint, calls)
   }
 }
-
-/** A range may have been refused for its length rather than its receivers. */
-const isOfRange = ([call]: readonly RpcCall[]): boolean => 'fromBlock' in ((call?.params[0] as object) ?? {})
 
 /** Logs of several blocks or ranges, in order. */
 export async function askLogs(endpoint: Endpoint, filter: LogFilter, places: readonly LogRange[]): Promise<RpcLog[][]> {
@@ -63,21 +63,28 @@ export async function askLogs(endpoint: Endpoint, filter: LogFilter, places: rea
 }
 
 /** A node that takes fewer blocks in a range is asked about each block by its hash instead. */
-const MIN_SPAN = 8n
+export const MIN_SPAN = 8n
 
-/** `isAgain`: it has just refused more. */
-type Range = { filter: LogFilter; from: bigint; to: bigint; isAgain?: boolean }
+/** `isAgain`: it has just refused more. `cuts`: how often it was found to be longer than the node's chain. */
+type Range = { filter: LogFilter; from: bigint; to: bigint; isAgain?: boolean; cuts?: number }
+
+/** A chain grows while it is asked about: its end is not the same in two requests. */
+const MOST_CUTS = 2
 
 /**
- * Logs of consecutive blocks, as far as the node has them, and the answers to more calls, all in one request where the
- * node's limits allow it. They are in this order, so that what the later ones show is at least as new.
- * @throws RpcError
+ * Logs of consecutive blocks, as far as the node has them, and in this order: its newest block and the last of them,
+ * before it was asked for logs, and that one after. Only a block that it shows both times was there all the time.
  */
-export async function askRange<Answer>(
-  endpoint: Endpoint,
-  range: Range,
-  more: readonly RpcCall[],
-): Promise<{ logs: RpcLog[]; answers: Answer[] }> {
+export type RangeAnswer = {
+  logs: readonly RpcLog[]
+  to: bigint
+  newest: RpcBlock | null
+  before: RpcBlock | null
+  after: RpcBlock | null
+}
+
+/** All in one request where the node's limits allow it. @throws RpcError */
+export async function askRange(endpoint: Endpoint, range: Range): Promise<RangeAnswer> {
   const { filter, from, to } = range
   const { blockSpan, topicCount } = endpoint.limits
   const parts: LogRange[] = []
@@ -86,55 +93,86 @@ export async function askRange<Answer>(
     parts.push({ fromBlock: toHex(start), toBlock: toHex(end) })
   }
   const asked = filter.addresses.length === 0 ? [] : parts.flatMap((part) => logsCalls(filter, part, topicCount))
+  const last = blockCall(to)
   try {
-    const answers = await endpoint.rpc.batch<unknown>([...asked, ...more])
+    const answers = await endpoint.rpc.batch<unknown>([blockCall('latest'), last, ...asked, last])
     if (parts.length > 1 && !range.isAgain) endpoint.growSpan()
-    const logs = answers.slice(0, asked.length) as RpcLog[][]
-    return { logs: logs.flat(), answers: answers.slice(asked.length) as Answer[] }
+    if (asked.length > parts.length) endpoint.growReceivers()
+    const logs = (answers.slice(2, -1) as RpcLog[][]).flat()
+    const [newest, before, after] = [answers[0], answers[1], answers.at(-1)] as (RpcBlock | null)[]
+    return { logs, to, newest: newest ?? null, before: before ?? null, after: after ?? null }
   } catch (error) {
-    if (!(error instanceof RpcError) || !isRefusal(error) || asked.length === 0) throw error
-    const end = await findEnd(endpoint, to)
-    if (end === to && !(await learnFromRefusal(endpoint, range))) throw error
-    return askRange(endpoint, { ...range, to: end, isAgain: true }, more)
+    if (!(error instanceof RpcError) || !error.refused || asked.length === 0) throw error
+    // many refuse a range beyond their chain
+    const [newest, there] = await endpoint.rpc.batch<RpcBlock | null>([blockCall('latest'), last])
+    if (newest && !there) {
+      const end = BigInt(newest.number)
+      if (end >= to) return { logs: [], to, newest, before: null, after: null }
+      const { cuts = 0 } = range
+      if (cuts < MOST_CUTS) return askRange(endpoint, { ...range, to: end, isAgain: true, cuts: cuts + 1 })
+    }
+    if (!there || !(await learnFromRefusal(endpoint, asked))) throw error
+    return askRange(endpoint, { ...range, isAgain: true })
   }
 }
 
-/** It answered, and will not answer this: "query returned more than 10000 results" has a code of its own. */
-const isRefusal = ({ kind, inBatch, tooOften }: RpcError): boolean => kind === 'definite' || (inBatch && !tooOften)
+type Place = { fromBlock?: Hex | undefined; toBlock?: Hex | undefined; blockHash?: string }
 
-/** The highest block up to `to` that the node has: many refuse a range beyond their chain. @throws RpcError */
-async function findEnd({ rpc }: Endpoint, to: bigint): Promise<bigint> {
-  const [newest, there] = await rpc.batch<RpcBlock | null>([blockCall('latest'), blockCall(to)])
-  if (there) return to
-  const end = BigInt(newest?.number ?? 0)
-  return end < to ? end : to - 1n
+const placeIn = (call: RpcCall): Place => call.params[0] as Place
+
+/** How many blocks a call asks for. */
+function spanOf(call: RpcCall): bigint {
+  const { fromBlock, toBlock } = placeIn(call)
+  return fromBlock === undefined || toBlock === undefined ? 1n : BigInt(toBlock) - BigInt(fromBlock) + 1n
+}
+
+/** The first and the last block of each call, each alone: a node may lack one of them. */
+function endsOf(calls: readonly RpcCall[]): Place[] {
+  const ends = calls.map(placeIn).flatMap(({ fromBlock, toBlock, blockHash }): Place[] => {
+    if (blockHash !== undefined) return [{ blockHash }]
+    return [fromBlock, toBlock].map((end) => ({ fromBlock: end, toBlock: end }))
+  })
+  return [...new Map(ends.map((end) => [JSON.stringify(end), end])).values()]
 }
 
 /**
- * Whether the node refuses so many receivers, also in a single block, or so many blocks.
- * @returns false if it may be asked for no less @throws RpcError
+ * Which of its limits a refusal of eth_getLogs calls shows. So many blocks: it takes the same receivers in the ends of
+ * each call. So many receivers: it refuses them there too, and takes a few. Otherwise it is neither, as where it
+ * refuses everything for a moment, or keeps no old logs, and nothing is learned.
+ * @throws RpcError
  */
-async function learnFromRefusal(endpoint: Endpoint, { filter, from, to }: Range): Promise<boolean> {
-  const { blockSpan, topicCount } = endpoint.limits
-  const span = to - from + 1n < blockSpan ? to - from + 1n : blockSpan
-  const here = { fromBlock: toHex(to), toBlock: toHex(to) }
-  const [call] = logsCalls(filter, here, topicCount)
-  const receivers = call ? (receiversIn(call)?.length ?? 0) : 0
-  if (call && receivers > MIN_TOPICS && (span === 1n || (await isRefused(endpoint, call)))) {
-    endpoint.learn({ topicCount: Math.ceil(receivers / 2) })
-    return true
+async function learnFromRefusal(endpoint: Endpoint, calls: readonly RpcCall[]): Promise<'receivers' | 'blocks' | null> {
+  const countOf = (call: RpcCall): number => receiversIn(call)?.length ?? 0
+  const widest = calls.reduce((most, call) => (countOf(call) > countOf(most) ? call : most))
+  const receivers = countOf(widest)
+  const span = calls.map(spanOf).reduce((most, one) => (one > most ? one : most))
+  const atEnd = (end: Place, count: number): RpcCall => {
+    const [call = widest] = split(widest, Math.max(1, count))
+    const [{ fromBlock: _from, toBlock: _to, blockHash: _hash, ...filter }, ...more] = call.params as [Place]
+    return { ...call, params: [{ ...filter, ...end }, ...more] }
   }
-  if (span <= MIN_SPAN) return false
-  endpoint.learn({ blockSpan: span / 2n })
-  return true
+  const takes = (count: number): Promise<boolean> =>
+    isAnswered(
+      endpoint,
+      endsOf(calls).map((end) => atEnd(end, count)),
+    )
+  if (span === 1n && receivers <= MIN_TOPICS) return null
+  if (await takes(receivers)) {
+    if (span <= MIN_SPAN) return null
+    endpoint.learn({ blockSpan: span / 2n > MIN_SPAN ? span / 2n : MIN_SPAN })
+    return 'blocks'
+  }
+  if (receivers <= MIN_TOPICS || !(await takes(MIN_TOPICS))) return null
+  endpoint.learn({ topicCount: Math.ceil(receivers / 2) })
+  return 'receivers'
 }
 
-async function isRefused({ rpc }: Endpoint, { method, params }: RpcCall): Promise<boolean> {
+async function isAnswered({ rpc }: Endpoint, calls: readonly RpcCall[]): Promise<boolean> {
   try {
-    await rpc.call(method, ...params)
-    return false
+    await rpc.batch(calls)
+    return true
   } catch (error) {
-    if (error instanceof RpcError && error.kind === 'definite') return true
+    if (error instanceof RpcError && error.refused) return false
     throw error
   }
 }

@@ -38,6 +38,8 @@ const PROBATION_MS = MINUTE
 const FIRST_PAUSE_MS = SECOND
 const MAX_PAUSE_MS = 30 * SECOND
 const VERIFIED_MS = 30 * SECOND
+/** How long after it refused so many receivers it is asked for more again: each trial costs a few requests. */
+const RECEIVERS_MS = 10 * MINUTE
 /** Nodes hear of a block one after another: without it for longer, an endpoint is not only a moment behind. */
 const LATE_MS = 5 * SECOND
 /** Blocks that it lacks, of which we remember since when. */
@@ -77,6 +79,8 @@ export class Endpoint {
   #paused = { atMs: 0, forMs: 0 }
   #wrong: { fault: 'foreign' | 'outvoted'; rightSince: number | null } | null = null
   #verifiedAt = Number.NEGATIVE_INFINITY
+  /** Since when its limit of receivers holds; null: that is not known, as after a start. */
+  #receiversMs: number | null = null
   /** By block: when it was first asked about it in vain. */
   readonly #lacked = new Map<string, number>()
   readonly #pace = new Pace()
@@ -178,6 +182,7 @@ export class Endpoint {
 
   learn(change: Partial<EndpointLimits>): void {
     this.limits = { ...this.limits, ...change }
+    if (change.topicCount !== undefined) this.#receiversMs = this.#clock()
     this.#events.onLearned(this.number, this.limits)
   }
 
@@ -185,6 +190,14 @@ export class Endpoint {
   growSpan(): void {
     const { blockSpan } = this.limits
     if (blockSpan < MAX_SPAN) this.limits.blockSpan = 2n * blockSpan > MAX_SPAN ? MAX_SPAN : 2n * blockSpan
+  }
+
+  /** It answered filters with as many receivers as it is asked for: some time after its refusal, more may do again. */
+  growReceivers(): void {
+    const now = this.#clock()
+    this.#receiversMs ??= now
+    if (isYounger(this.#receiversMs, RECEIVERS_MS, now)) return
+    this.limits.topicCount = Math.min(MAX_FILTER_VALUES, 2 * this.limits.topicCount)
   }
 
   async #watch<Result>(calls: number, ask: () => Promise<Result>, mayFail = false): Promise<Result> {

@@ -85,6 +85,11 @@ export class RpcError extends Error {
     this.kind = kind
     this.code = code
   }
+
+  /** It answered, and will not answer this: "query returned more than 10000 results" has a code of its own. */
+  get refused(): boolean {
+    return this.kind === 'definite' || (this.inBatch && !this.tooOften)
+  }
 }
 
 /**

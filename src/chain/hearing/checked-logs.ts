@@ -1,19 +1,8 @@
-import { suspect } from '../bloom.ts'
 import { askLogs } from '../endpoints/ask-logs.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
-import {
-  type Block,
-  ChainDoubt,
-  type LogFilter,
-  logsCalls,
-  ReaderDoubt,
-  type RpcLog,
-  TRANSFER_TOPIC,
-  toHex,
-  toTopic,
-} from '../transfer-logs.ts'
+import { type Block, ChainDoubt, type LogFilter, ReaderDoubt, type RpcLog, toHex, toTopic } from '../transfer-logs.ts'
 import { confirmLogs, type Halt, keyOfLogs, toDoubt } from './logs-vote.ts'
-import { readAllLogs } from './receipts.ts'
+import { matches, readAllLogs, suspicionOf } from './receipts.ts'
 import { confirmStep, type Found, listOthers, type Step } from './second-word.ts'
 import type { Panel } from './vote.ts'
 
@@ -28,16 +17,6 @@ async function someAtOnce<Item, Result>(
   for (let start = 0; start < items.length; start += AT_ONCE)
     results.push(...(await Promise.all(items.slice(start, start + AT_ONCE).map(work))))
   return results
-}
-
-const receiversOf = ({ addresses }: LogFilter): readonly string[] => (addresses === 'all' ? [] : addresses.map(toTopic))
-
-function matches(filter: LogFilter): (log: RpcLog) => boolean {
-  const receivers = filter.addresses === 'all' ? null : new Set(receiversOf(filter))
-  return ({ address, topics }) =>
-    filter.tokens.has(address.toLowerCase()) &&
-    topics[0] === TRANSFER_TOPIC &&
-    (receivers === null || receivers.has(topics[2]?.toLowerCase() ?? ''))
 }
 
 type Doubted = Found & { strong: boolean }
@@ -124,11 +103,8 @@ export async function checkStep(panel: Panel, step: Step): Promise<Checked> {
   const unconfirmed = await confirmStep(panel, step)
   const confirmed = upTo(found, unconfirmed)
   if (filter.addresses.length === 0) return { found: confirmed, halt: unconfirmed }
-  const receivers = receiversOf(filter)
-  const judged = confirmed.map(({ block, logs }) => {
-    const asked = { tokens: filter.tokens.keys(), topic: TRANSFER_TOPIC, receivers }
-    return { block, logs, suspicion: suspect(block.logsBloom, asked, logs) }
-  })
+  const suspect = suspicionOf(filter)
+  const judged = confirmed.map(({ block, logs }) => ({ block, logs, suspicion: suspect(block, logs) }))
   const trusted = judged.filter(({ suspicion }) => suspicion === 'none')
   const doubted = judged
     .filter(({ suspicion }) => suspicion !== 'none')
@@ -164,8 +140,7 @@ export async function confirmTransfers(
     const own = byBlock.get(block.hash) ?? []
     if (own.length === 0) return []
     const asked = [...new Set(own.map((log) => `0x${log.topics[2]?.slice(26)}`))]
-    const calls = logsCalls({ ...filter, addresses: asked }, { blockHash: block.hash }, asked.length)
-    return calls.map((call) => ({ block, logs: own, call }))
+    return [{ block, logs: own, filter: { ...filter, addresses: asked } }]
   })
   return confirmLogs(panel, questions)
 }

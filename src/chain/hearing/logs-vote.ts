@@ -2,8 +2,17 @@ import { falsePositiveRate, MAX_FALSE_POSITIVE, mayContain, readBloom } from '..
 import { askCalls } from '../endpoints/ask-logs.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
 import { type RpcCall, RpcError } from '../endpoints/rpc.ts'
-import { type Block, ChainDoubt, type RpcBlock, type RpcLog, toBlock } from '../transfer-logs.ts'
+import {
+  type Block,
+  ChainDoubt,
+  type LogFilter,
+  logsCalls,
+  type RpcBlock,
+  type RpcLog,
+  toBlock,
+} from '../transfer-logs.ts'
 import { isProven } from './header-proof.ts'
+import { readWhole } from './receipts.ts'
 import { type Ask, disagree, headerCall, type Opinion, Outvoted, type Panel, vote } from './vote.ts'
 
 type Testimony = { logs: readonly RpcLog[]; header: RpcBlock | null; place: string }
@@ -61,29 +70,45 @@ function findLiar(mine: Witness, other: Witness): Endpoint | undefined {
   return more.length === 0 ? liar : undefined
 }
 
-/** Logs of one block, and the call that returned them; null: none was asked for, only whether the block is there. */
+/** Logs of one block, and the filter that they pass. Without an address, it only asks whether the block is there. */
 export type LogQuestion = {
   block: Pick<Block, 'number' | 'hash' | 'at'>
   logs: readonly RpcLog[]
-  call: RpcCall | null
+  filter: LogFilter
 }
 
-/** An endpoint that does not know the block is not asked for its logs. */
+const callsOf = ({ block, filter }: LogQuestion): RpcCall[] =>
+  logsCalls(filter, { blockHash: block.hash }, Math.max(1, filter.addresses.length))
+
+/** An endpoint that does not know the block is not asked for its logs. Nothing is said while its logs lag behind it. */
 async function testify(endpoint: Endpoint, questions: readonly LogQuestion[]): Promise<Map<LogQuestion, Testimony>> {
   const headers = await endpoint.rpc.batch<RpcBlock | null>(questions.map(({ block }) => headerCall(block.hash)))
   const known = questions.flatMap((question, index) => {
     const header = headers[index]
     return header ? [{ question, header }] : []
   })
-  const asked = known.flatMap(({ question: { call } }) => (call ? [call] : []))
+  const asked = known.flatMap(({ question }) => callsOf(question))
   const answers = (asked.length > 0 ? await askCalls(endpoint, asked) : []).values()
-  return new Map(
-    known.map(({ question, header }) => [
-      question,
-      { logs: question.call ? (answers.next().value ?? []) : [], header, place: placeOf(toBlock(header)) },
-    ]),
+  const shown = known.map(({ question, header }) => {
+    const logs = callsOf(question).flatMap(() => answers.next().value ?? [])
+    return { question, header, block: toBlock(header), logs }
+  })
+  const words = await Promise.all(
+    shown.map(async ({ question, header, block, logs }): Promise<[LogQuestion, Testimony] | null> => {
+      const whole = await readWhole(endpoint.rpc, question.filter, { block, logs })
+      if (!whole && isLag(endpoint, question, logs)) return null
+      return [question, { logs: whole ?? logs, header, place: placeOf(block) }]
+    }),
   )
+  return new Map(words.filter((word) => word !== null))
 }
+
+/**
+ * Logs that lack what their own node's header indicates bear nobody out for the moment that an index may lag. Where
+ * they contradict, that header is evidence against them.
+ */
+const isLag = (endpoint: Endpoint, { block, logs }: LogQuestion, theirs: readonly RpcLog[]): boolean =>
+  keyOfLogs(theirs) === keyOfLogs(logs) && !endpoint.noteLacking(`logs of ${block.hash}`)
 
 /** It responds, but not to this query, or not this often. */
 const isAnswered = (error: RpcError): boolean => error.inBatch || error.tooOften

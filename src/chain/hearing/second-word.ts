@@ -1,17 +1,10 @@
-import { askRange } from '../endpoints/ask-logs.ts'
+import { isSameBloom } from '../bloom.ts'
+import { askRange, type RangeAnswer } from '../endpoints/ask-logs.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
 import { RpcError } from '../endpoints/rpc.ts'
-import {
-  type Block,
-  blockCall,
-  ChainDoubt,
-  type LogFilter,
-  logsCalls,
-  type RpcBlock,
-  type RpcLog,
-  toBlock,
-} from '../transfer-logs.ts'
+import { type Block, ChainDoubt, type LogFilter, type RpcBlock, type RpcLog, toBlock } from '../transfer-logs.ts'
 import { confirmLogs, type Halt, keyOfLogs, type LogQuestion, placeOf } from './logs-vote.ts'
+import { suspicionOf } from './receipts.ts'
 import { standingOf } from './standing.ts'
 import { doubtOf, findAwaited, headerCall, PATIENCE_MS, type Panel, type Waiting } from './vote.ts'
 
@@ -40,10 +33,11 @@ const FEW = 32
 /** The others answer, but not about so long a range: it is no more confirmed than by one alone. */
 export class RangeUnheard extends ChainDoubt {
   override readonly name = 'RangeUnheard'
-  readonly blocks: number
-  constructor(blocks: number) {
+  /** How many blocks to read instead: fewer, or so few, where one lacks them, that each can be put to the vote. */
+  readonly most: number
+  constructor(blocks: number, isLacked: boolean) {
     super(`no other endpoint says what is in a range of ${blocks} blocks`)
-    this.blocks = blocks
+    this.most = isLacked ? FEW : Math.floor(blocks / 2)
   }
 }
 
@@ -51,8 +45,17 @@ export class RangeUnheard extends ChainDoubt {
 const STEPS = 'steps'
 
 /**
- * One request: the parents of the last block that both have bind those before it. The header comes after the logs, so
- * that these are of a chain that has it, and after the newest block, so that what comes in between is no gap.
+ * The block that its logs reach: the last one, if it shows that before and after them, or the newest one before them;
+ * undefined if they reach none for certain. What comes in between is no gap.
+ */
+function endOf({ to, newest, before, after }: RangeAnswer): RpcBlock | undefined {
+  if (before) return after && after.hash === before.hash ? after : undefined
+  return newest && BigInt(newest.number) < to ? newest : undefined
+}
+
+/**
+ * One request: the parents of the last block that both have bind those before it. Of that block the header must be the
+ * same too, and its logs be all that its header indicates, or it is put to the vote, where receipts are read.
  */
 async function askOne(endpoint: Endpoint, { filter, found }: Step): Promise<Word | null> {
   const blocks = found.map(({ block }) => block)
@@ -60,20 +63,24 @@ async function askOne(endpoint: Endpoint, { filter, found }: Step): Promise<Word
   if (!first || !last) return null
   try {
     const range = { filter, from: first.number, to: last.number }
-    const ends = [blockCall('latest'), blockCall(last.number)]
-    const { logs, answers } = await askRange<RpcBlock | null>(endpoint, range, ends)
-    const [newest, there] = answers
-    const end = there ?? newest
-    if (!end) return null
-    if (!there && BigInt(end.number) >= last.number) return { endpoint, lacks: last }
+    const early = await askRange(endpoint, range)
+    const answer = !early.before && early.after ? await askRange(endpoint, range) : early // it has just come
+    if (!answer.newest && !answer.before) return null
+    const end = endOf(answer)
+    if (!end) return { endpoint, lacks: last }
     if (BigInt(end.number) < first.number) return { endpoint, same: first.number - 1n }
     const shared = blocks.find(({ hash }) => hash === end.hash)
-    if (!shared) return { endpoint, others: [] }
-    const byHash = Map.groupBy(logs, ({ blockHash }) => blockHash)
-    const isElsewhere = placeOf(toBlock(end)) !== placeOf(shared)
+    const ours = blocks.find(({ number }) => number === answer.to)
+    if (!shared || (answer.after && answer.after.hash !== ours?.hash)) return { endpoint, others: [] }
+    const byHash = Map.groupBy(answer.logs, ({ blockHash }) => blockHash)
+    const theirs = toBlock(end)
+    const isDisputed =
+      placeOf(theirs) !== placeOf(shared) ||
+      !isSameBloom(theirs.logsBloom, shared.logsBloom) ||
+      suspicionOf(filter)(theirs, byHash.get(end.hash) ?? []) === 'strong'
     const others = found.filter(
       ({ block, logs: own }) =>
-        (isElsewhere && block === shared) ||
+        (isDisputed && block === shared) ||
         (block.number <= shared.number && keyOfLogs(byHash.get(block.hash) ?? []) !== keyOfLogs(own)),
     )
     return others.length > 0 ? { endpoint, others } : { endpoint, same: shared.number }
@@ -149,8 +156,8 @@ async function confirmWords(panel: Panel, step: Step): Promise<Halt | undefined>
   const other = words.flatMap((word) => ('others' in word ? word.others : []))
   if (words.length > 0 && words.every((word) => 'same' in word)) return judge(panel, step, words)
   const isLong = step.isRange && step.found.length > FEW
-  if (isLong && other.length === 0 && (await doesAnyAnswer(panel, last.block)))
-    throw new RangeUnheard(step.found.length)
+  if (isLong && other.length === 0 && (words.length > 0 || (await doesAnyAnswer(panel, last.block))))
+    throw new RangeUnheard(step.found.length, words.length > 0)
   return voteOn(panel, { ...step, isRange: isLong }, other)
 }
 
@@ -202,7 +209,4 @@ async function voteOn(panel: Panel, step: Step, other: readonly Found[]): Promis
 }
 
 const questionsOf = ({ filter }: Step, asked: readonly Found[]): LogQuestion[] =>
-  asked.flatMap(({ block, logs }): LogQuestion[] => {
-    const calls = logsCalls(filter, { blockHash: block.hash }, Math.max(1, filter.addresses.length))
-    return calls.length === 0 ? [{ block, logs: [], call: null }] : calls.map((call) => ({ block, logs, call }))
-  })
+  asked.map((one) => ({ ...one, filter }))

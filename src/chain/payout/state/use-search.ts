@@ -42,30 +42,32 @@ export async function findUseTransaction(
   return undefined
 }
 
+/** `shown`: the block in which another node shows the transaction; none does: absent, or null. */
+type Searched = { txHash: string; shown?: { hash: string } | null | undefined }
+
 /**
  * For a node without the receipt of a transaction that may have used an authorization. One whose token does not know
  * that, or cannot say, contradicts whoever shows such a transaction; so does one whose block does not list it.
- * @param shown the block in which another node shows it; absent: no other was asked yet
- * @throws RpcError if its token knows the authorization, and its block lists the transaction: it keeps no old receipts,
- * so its silence contradicts nobody
+ * @throws RpcError if its token knows the authorization, and its block lists the transaction, or no other node shows it
+ * in one: it may keep no old receipts, so its silence contradicts nobody, and bears out nobody who does not know it
  */
 export async function checkKept(
   chain: { rpc: Rpc; network: Network },
   key: AuthorizationKey,
-  { txHash, shown }: { txHash: string; shown: { hash: string } | null | undefined },
+  searched: Searched,
 ): Promise<void> {
-  if (await hasForgotten(chain, key, { txHash, shown }))
-    throw new RpcError('unknown', `the node does not keep the receipt of transaction ${txHash}`)
+  if (await mayHaveForgotten(chain, key, searched))
+    throw new RpcError('unknown', `the node does not keep the receipt of transaction ${searched.txHash}`)
 }
 
-async function hasForgotten(
+async function mayHaveForgotten(
   { rpc, network }: { rpc: Rpc; network: Network },
   key: AuthorizationKey,
-  { txHash, shown }: { txHash: string; shown: { hash: string } | null | undefined },
+  { txHash, shown }: Searched,
 ): Promise<boolean> {
   try {
     if (!(await isAuthorizationUsed(rpc, network, key))) return false
-    if (!shown) return shown === undefined
+    if (!shown) return true
     const block = await rpc.call<{ transactions: string[] } | null>('eth_getBlockByHash', shown.hash, false)
     return block?.transactions.includes(txHash) ?? false
   } catch (error) {
