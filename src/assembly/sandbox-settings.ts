@@ -7,7 +7,7 @@ import type { Vault } from '../kernel/vault.ts'
 export const sandboxAccount = (vault: Vault): HDKey =>
   HDKey.fromMasterSeed(vault.derive('sandbox-deposits')).derive("m/44'/60'/0'")
 
-export const sandboxXpub = (vault: Vault): string => sandboxAccount(vault).publicExtendedKey
+const sandboxXpub = (vault: Vault): string => sandboxAccount(vault).publicExtendedKey
 
 /** THROW-AWAY KEYS of the sandbox's own chain, from the master key, so that every node has the same. */
 export const sandboxKeys = (vault: Vault): { refundKey: string; relayerKey: string } => ({
