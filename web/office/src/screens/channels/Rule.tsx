@@ -13,6 +13,7 @@ type Change = Body<'changeChannelRule'>
 
 /** What differs from the rule as it was shown; a language whose texts were cleared is null. */
 function changeOf(rule: Rule, values: Record<string, string>): Change {
+  const amount = (text: string | undefined): string | null => text?.replace(',', '.') ?? null
   const textsOf = (lang: (typeof LANGS)[number]) => {
     const [label = null, hint = null] = [values[`${lang}.label`], values[`${lang}.hint`]]
     const before = rule.texts[lang]
