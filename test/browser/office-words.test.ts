@@ -374,6 +374,21 @@ test('what is held after a restore says who acts next: a transaction to report, 
   await leave()
 })
 
+test('the limits of a channel are saved as they were typed, and one that is no amount is refused in words', async () => {
+  const { page, leave } = await enter('Manager', '/shop?tab=channels')
+  await page.getByRole('button', { name: 'Words and limits' }).first().click()
+  const dialog = page.getByRole('dialog')
+  const largest = dialog.getByLabel('Largest order (EUR)')
+  await largest.fill('12,345')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await dialog.getByRole('alert').getByText('12.50').waitFor()
+  await largest.fill('250,50')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  await page.getByText('Up to 250.50 EUR').waitFor()
+  await leave()
+})
+
 test('every language has its words on the login and inside', async () => {
   for (const [lang, title] of [
     ['fr', 'Connexion'],
