@@ -8,7 +8,7 @@ import { createRpc, type Rpc } from '../src/chain/endpoints/rpc.ts'
 import { networkFor } from '../src/chain/networks.ts'
 import { type Db, type Queryable, type Sql, sql } from '../src/db/db.ts'
 import { AppError } from '../src/kernel/errors.ts'
-import { openBooks } from '../src/ledger/books.ts'
+import { type Books, openBooks } from '../src/ledger/books.ts'
 import { describeDifference, verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { findMoneyFigures } from '../src/ledger/money-metrics-queries.ts'
 import { waitForMail } from './harness/accounts.ts'
@@ -316,6 +316,39 @@ async function takeFrom(address: string, units: bigint): Promise<string> {
   return shop.chain.pay({ from: address, to: newAddress(), units })
 }
 
+test('a chain that could not be compared is tried again soon, and one that was only after an hour', async () => {
+  const { chain, host } = shop
+  const proxy = await startRpcProxy(chain.rpcUrl)
+  const network = networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress })
+  const rpc = createRpc({ url: proxy.url })
+  const chains = [{ network, endpoints: openEndpoints(network, [rpc]) }]
+  const lines: number[] = []
+  const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line).level) })
+  let noted = 0
+  const noteBalances = async (): Promise<void> => {
+    noted += 1
+  }
+  const books = { isBalanceExplained: async () => true, noteBalances } as unknown as Books
+  let nowMs = Date.now()
+  const rounds = new Map()
+  const audit = () => auditBalances({ db: host.db, log, clock: () => nowMs, chains, books }, rounds)
+  // what a node answers that keeps no state of that block
+  proxy.faults.refuses = ({ method }) => method === 'eth_call'
+  await audit()
+  await audit()
+  assert.deepEqual([noted, lines], [0, [40, 50]], 'once is a warning: it happens after a longer stop')
+  proxy.heal()
+  await audit()
+  assert.equal(noted, 1)
+  nowMs += 59 * 60_000
+  await audit()
+  assert.equal(noted, 1)
+  nowMs += 60_000
+  await audit()
+  assert.equal(noted, 2)
+  await Promise.all([rpc.close(), proxy.stop()])
+})
+
 test('a node that takes short ranges, a chain that is down and an explained transfer hide no later theft', async () => {
   const { chain, host } = shop
   const { db } = host
@@ -339,7 +372,7 @@ test('a node that takes short ranges, a chain that is down and an explained tran
     const newest = await chain.blockNumber()
     const readUpTo = () => db.one<{ number: bigint }>(sql`select number from chain_heads where chain_id = 31337`)
     await eventually(readUpTo, ({ number }) => number >= newest)
-    await auditBalances({ db, log, chains, books })
+    await auditBalances({ db, log, clock: Date.now, chains, books }, new Map())
     const open = await differences()
     assert.ok(open.every(({ subject }) => subject !== `address ${order.toAddress.toLowerCase()}`))
     return open.filter(({ subject }) => subject.startsWith('wallet ')).map(({ _id }) => _id)

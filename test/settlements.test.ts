@@ -393,14 +393,13 @@ test('a booking under way while a settlement is made belongs to the next, whatev
       { received: units, due: units, feeBps: 0, holder: 'payer_clearing' },
     )
   const settle = async (at: Date): Promise<string> => {
-    const before = firstIdAt(at.getTime() - 60_000)
+    const [before, id, set] = [firstIdAt(at.getTime() - 60_000), newId(), { at: null, by: null }]
     const { journals, ...basis } = await findPayableWith(db, companyId, before)
-    const id = newId()
     const covers = { before, last: journals }
     const rest = { address: newAddress(), network: 31337, createdBy: 'user:1', createdAt: at }
     const units = settleableOf(basis)
     await db.tx(async (tx) => {
-      await insertSettlement(tx, { companyId, id, units, basis: { ...basis, kept: 0n }, covers, ...rest })
+      await insertSettlement(tx, { companyId, id, units, basis: { ...basis, kept: 0n }, covers, set, ...rest })
       await bookSettlement(tx, { companyId, causeId: id, orderId: null, at }, units)
       await tx.run(sql`update settlements set status = 'paid' where id = ${id}`)
     })

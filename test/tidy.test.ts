@@ -55,7 +55,8 @@ const MAY_IMPORT: Record<string, string[]> = {
   chain: [],
   channels: [],
   'channels/crypto': ['chain', 'channels'],
-  audit: HTTP,
+  // mails about a change to where money goes, beside its entry
+  audit: [...HTTP, 'mail', 'texts'],
   // whether a purchase has money: of the chain only what its scanner wrote down, and whose a transfer is
   companies: [...HTTP, 'audit', 'chain/deposits/reservation-queries', 'chain/transfer-queries', 'mail'],
   keys: HTTP,

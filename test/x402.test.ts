@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { promisify } from 'node:util'
 import { x402Client } from '@x402/core/client'
 import { decodePaymentResponseHeader } from '@x402/core/http'
 import { ExactEvmScheme } from '@x402/evm/exact/client'
@@ -15,6 +20,8 @@ import { sql } from '../src/db/db.ts'
 import { payoutEnv } from './harness/refunds.ts'
 import { eventually } from './harness/service.ts'
 import { openShop, type Shop } from './harness/shop.ts'
+
+const ROOT = join(import.meta.dirname, '..')
 
 type Required = {
   x402Version: number
@@ -94,6 +101,41 @@ test('a foreign client pays an order priced in euros with one signature, and it 
   assert.equal(((await again.json()) as { data: { status: string } }).data.status, 'PAID')
   assert.equal(await shop.chain.balanceOf(account.address), 46_000_000n)
   assert.equal(await countRelayed(account), 1n)
+})
+
+/** The programs that the documentation prints. */
+const printed = (): string[] =>
+  [...readFileSync(join(ROOT, 'docs/x402.md'), 'utf8').matchAll(/```ts\n(.*?)```/gs)].map(([, code = '']) => code)
+
+test('the program that the documentation prints pays an order of the sandbox', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'comptoir-x402-'))
+  const key = `0x${randomBytes(32).toString('hex')}` as const
+  await mint(shop.chain.call, privateKeyToAccount(key).address, 100_000_000n)
+  const { usdcAddress } = shop.chain
+  const facts = { payUrl: shop.host.baseUrl, payerPrivateKey: key, usdcAddress }
+  mkdirSync(join(folder, 'data'))
+  writeFileSync(join(folder, 'data/sandbox.json'), JSON.stringify(facts))
+  writeFileSync(join(folder, 'pay.mts'), printed()[0] ?? '')
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
+  const order = await shop.create()
+  const { stdout } = await promisify(execFile)(process.execPath, ['pay.mts', order.code], { cwd: folder })
+  assert.match(stdout, /^200 /)
+  await shop.reaches(order.code, 'PAID')
+  rmSync(folder, { recursive: true, force: true })
+})
+
+test('the client that it prints for Base signs for 54 USDC, and for no more than it says', async () => {
+  const account = privateKeyToAccount(`0x${randomBytes(32).toString('hex')}`)
+  const open = new Function('x402Client', 'ExactEvmScheme', 'account', `${printed()[1]}; return client`)
+  const client = open(x402Client, ExactEvmScheme, account) as x402Client
+  const { usdcAddress: asset } = networkFor({ chainId: 8453 })
+  const ask = (amount: string) => {
+    const terms = { scheme: 'exact', network: 'eip155:8453' as const, amount, asset, payTo: account.address }
+    const accepts = [{ ...terms, maxTimeoutSeconds: 300, extra: { name: 'USD Coin', version: '2' } }]
+    return client.createPaymentPayload({ x402Version: 2, resource: { url: 'https://pay.example' }, accepts })
+  }
+  assert.equal((await ask('54000000')).accepted.amount, '54000000')
+  await assert.rejects(ask('101000000'), /rejected by spendControls/)
 })
 
 test('without a payment it says what it asks for: version 2, the exact amount, the order’s own address', async () => {

@@ -3357,6 +3357,17 @@ export interface Operations {
       address: string
       /** Chain id. */
       network: number
+      /** Before it is paid, if the last payout went to another address or network, or this is the first: who wrote the address, and when. Ask the company by a way that you know before you approve it. Otherwise null. */
+      addressChange: {
+        /** Null: an earlier version did not record it. */
+        at: string | null
+        /** Name of the person who wrote the address. */
+        by: string | null
+        /** Where the last payout went; null: this is the first. */
+        lastTo: string | null
+        /** Chain id of the last payout. */
+        lastNetwork: number | null
+      } | null
       /** Hash of the transaction. */
       txHash: string | null
       /** Its current state, for people. */
@@ -3400,6 +3411,17 @@ export interface Operations {
       address: string
       /** Chain id. */
       network: number
+      /** Before it is paid, if the last payout went to another address or network, or this is the first: who wrote the address, and when. Ask the company by a way that you know before you approve it. Otherwise null. */
+      addressChange: {
+        /** Null: an earlier version did not record it. */
+        at: string | null
+        /** Name of the person who wrote the address. */
+        by: string | null
+        /** Where the last payout went; null: this is the first. */
+        lastTo: string | null
+        /** Chain id of the last payout. */
+        lastNetwork: number | null
+      } | null
       /** Hash of the transaction. */
       txHash: string | null
       /** Its current state, for people. */
@@ -3441,6 +3463,17 @@ export interface Operations {
       address: string
       /** Chain id. */
       network: number
+      /** Before it is paid, if the last payout went to another address or network, or this is the first: who wrote the address, and when. Ask the company by a way that you know before you approve it. Otherwise null. */
+      addressChange: {
+        /** Null: an earlier version did not record it. */
+        at: string | null
+        /** Name of the person who wrote the address. */
+        by: string | null
+        /** Where the last payout went; null: this is the first. */
+        lastTo: string | null
+        /** Chain id of the last payout. */
+        lastNetwork: number | null
+      } | null
       /** Hash of the transaction. */
       txHash: string | null
       /** Its current state, for people. */
@@ -3490,6 +3523,17 @@ export interface Operations {
         address: string
         /** Chain id. */
         network: number
+        /** Before it is paid, if the last payout went to another address or network, or this is the first: who wrote the address, and when. Ask the company by a way that you know before you approve it. Otherwise null. */
+        addressChange: {
+          /** Null: an earlier version did not record it. */
+          at: string | null
+          /** Name of the person who wrote the address. */
+          by: string | null
+          /** Where the last payout went; null: this is the first. */
+          lastTo: string | null
+          /** Chain id of the last payout. */
+          lastNetwork: number | null
+        } | null
         /** Hash of the transaction. */
         txHash: string | null
         /** Its current state, for people. */
@@ -3605,6 +3649,17 @@ export interface Operations {
       address: string
       /** Chain id. */
       network: number
+      /** Before it is paid, if the last payout went to another address or network, or this is the first: who wrote the address, and when. Ask the company by a way that you know before you approve it. Otherwise null. */
+      addressChange: {
+        /** Null: an earlier version did not record it. */
+        at: string | null
+        /** Name of the person who wrote the address. */
+        by: string | null
+        /** Where the last payout went; null: this is the first. */
+        lastTo: string | null
+        /** Chain id of the last payout. */
+        lastNetwork: number | null
+      } | null
       /** Hash of the transaction. */
       txHash: string | null
       /** Its current state, for people. */
@@ -3650,6 +3705,17 @@ export interface Operations {
       address: string
       /** Chain id. */
       network: number
+      /** Before it is paid, if the last payout went to another address or network, or this is the first: who wrote the address, and when. Ask the company by a way that you know before you approve it. Otherwise null. */
+      addressChange: {
+        /** Null: an earlier version did not record it. */
+        at: string | null
+        /** Name of the person who wrote the address. */
+        by: string | null
+        /** Where the last payout went; null: this is the first. */
+        lastTo: string | null
+        /** Chain id of the last payout. */
+        lastNetwork: number | null
+      } | null
       /** Hash of the transaction. */
       txHash: string | null
       /** Its current state, for people. */
@@ -3691,6 +3757,17 @@ export interface Operations {
       address: string
       /** Chain id. */
       network: number
+      /** Before it is paid, if the last payout went to another address or network, or this is the first: who wrote the address, and when. Ask the company by a way that you know before you approve it. Otherwise null. */
+      addressChange: {
+        /** Null: an earlier version did not record it. */
+        at: string | null
+        /** Name of the person who wrote the address. */
+        by: string | null
+        /** Where the last payout went; null: this is the first. */
+        lastTo: string | null
+        /** Chain id of the last payout. */
+        lastNetwork: number | null
+      } | null
       /** Hash of the transaction. */
       txHash: string | null
       /** Its current state, for people. */

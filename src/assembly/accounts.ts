@@ -1,4 +1,6 @@
 import { openAudit } from '../audit/audit.ts'
+import { openMoneyChangeMails } from '../audit/money-change-mails.ts'
+import { networkName } from '../chain/networks.ts'
 import { resealAccounts } from '../channels/accounts.ts'
 import type { KycDeps } from '../compliance/kyc-service.ts'
 import { resealKycs } from '../compliance/payer-erasure.ts'
@@ -33,7 +35,9 @@ export function openAccounts({ config, db, vault, clock }: Omit<ServiceBase, 'lo
   const mailer = openMailer({ jobs, vault, clock })
   const alarm = openOperatorAlarm({ mailer, config })
   const keys = openServerKeys({ db, vault, clock })
-  const audit = openAudit({ db, clock, keys: auditKeysOf(keys) })
+  const { officeUrl } = config
+  const tell = openMoneyChangeMails({ clock, mailer, alarm, officeUrl, networkName })
+  const audit = openAudit({ db, clock, keys: auditKeysOf(keys), tell })
   const tokens = openAccessTokens({ keys, clock, issuer: config.baseUrl })
   const sessions = openSessions({ db, clock, vault, tokens, apiKeys, audit, mailer })
   const passwords = openPasswords()

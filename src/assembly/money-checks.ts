@@ -6,7 +6,7 @@ import type { PayoutRechecks } from '../chain/payout/payout.ts'
 import { type WalletWatchDeps, type WatchedChain, watchWallets } from '../chain/payout/wallet-watch.ts'
 import type { Db } from '../db/db.ts'
 import { findUnreconciled } from '../db/restored-queries.ts'
-import { HOUR, MINUTE } from '../kernel/clock.ts'
+import { type Clock, HOUR, MINUTE } from '../kernel/clock.ts'
 import { startTicker, type Ticker } from '../kernel/ticker.ts'
 import type { Books } from '../ledger/books.ts'
 import { isTransactionFollowed } from '../ledger/claim-queries.ts'
@@ -19,7 +19,14 @@ type BalanceDeps = {
   log: FastifyBaseLogger
   chains: readonly { network: Network; endpoints: Endpoints }[]
   books: Books
+  clock: Clock
 }
+
+/** By chain: when it is compared next, and how often in a row it could not be. */
+type Rounds = Map<number, { dueMs: number; failures: number }>
+
+/** How soon a chain is tried again that could not be compared. */
+const BALANCES_EVERY_MS = 5 * MINUTE
 
 type Watched = WatchedChain & { endpoints: Endpoints; rechecks: PayoutRechecks }
 
@@ -27,28 +34,42 @@ type ChainCheckDeps = Omit<WalletWatchDeps, 'chains'> & { chains: readonly Watch
 type CheckDeps = { log: FastifyBaseLogger; payments: PaymentDeps; settlements: SettlementDeps }
 
 /**
- * Audits the balances of deposit addresses and payout wallets on every chain. A chain that does not answer does not
- * stop the others.
+ * Audits the balances of deposit addresses and payout wallets on every chain, each once an hour. A chain that cannot be
+ * compared does not stop the others, and is tried again with the next call: after a longer stop, a node without an
+ * archive has no state of the block up to which the chain was read.
+ * @param rounds kept between the calls
  */
-export async function auditBalances({ db, log, chains, books }: BalanceDeps): Promise<undefined> {
+export async function auditBalances(
+  { db, log, clock, chains, books }: BalanceDeps,
+  rounds: Rounds,
+): Promise<undefined> {
   // outflows after the backup are unknown until `comptoir reconcile` has checked them
   if (await findUnreconciled(db)) return
   const isAnsweredFor: IsAnsweredFor = async (fault, { chainId, txHash }) =>
     (await books.isBalanceExplained(fault)) ||
     (await isTransactionFollowed(db, { network: chainId, txHash, units: fault.expected }))
+  const nowMs = clock()
+  const due = chains.filter(({ network }) => (rounds.get(network.chainId)?.dueMs ?? 0) <= nowMs)
   const faults: BalanceFault[] = []
   const audited: number[] = []
-  for (const { network, endpoints } of chains) {
+  for (const { network, endpoints } of due) {
     const { chainId } = network
     const chain = { db, network, endpoints }
     try {
       faults.push(...(await auditDeposits(chain)), ...(await auditWallets(chain, isAnsweredFor)))
       audited.push(chainId)
     } catch (error) {
-      log.error({ err: error, chainId }, 'the balances on this chain could not be compared')
+      const failures = (rounds.get(chainId)?.failures ?? 0) + 1
+      rounds.set(chainId, { dueMs: nowMs, failures })
+      log[failures === 1 ? 'warn' : 'error'](
+        { err: error, chainId },
+        'the balances on this chain could not be compared',
+      )
     }
   }
+  if (audited.length === 0) return
   await books.noteBalances(faults, audited)
+  for (const chainId of audited) rounds.set(chainId, { dueMs: nowMs + HOUR, failures: 0 })
 }
 
 /** Sends payouts again that a deep reorganisation undid, and follows them. */
@@ -75,8 +96,10 @@ export function startMoneyChecks(deps: CheckDeps): Ticker[] {
 /** What is compared with the chains, once their tokens were looked at: balances, final payouts, paying wallets. */
 export function startChainChecks(deps: ChainCheckDeps): Ticker[] {
   const { log, settlements } = deps
+  const { books, clock } = settlements
+  const rounds: Rounds = new Map()
   return [
-    startTicker('ledger.balances', HOUR, log, () => auditBalances({ ...deps, books: settlements.books })),
+    startTicker('ledger.balances', BALANCES_EVERY_MS, log, () => auditBalances({ ...deps, books, clock }, rounds)),
     startTicker('payouts.recheck', HOUR, log, () => recheckPayouts(deps, 'recheck')),
     startTicker('payouts.reopened', MINUTE, log, () => recheckPayouts(deps, 'followReopened')),
     startTicker('wallets.watch', MINUTE, log, () => watchWallets(deps)),

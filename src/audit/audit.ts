@@ -52,7 +52,15 @@ function hashOf(row: Omit<AuditRow, 'hash'>, before: string, key: Buffer): strin
 
 const PAGE = 1000
 
-export function openAudit({ db, clock, keys }: { db: Db; clock: Clock; keys: AuditKeys }): Audit {
+export type AuditDeps = {
+  db: Db
+  clock: Clock
+  keys: AuditKeys
+  /** Mails those whom an action concerns, in its transaction. */
+  tell?: (tx: Tx, context: AnyContext, entry: AuditEntry) => Promise<void>
+}
+
+export function openAudit({ db, clock, keys, tell }: AuditDeps): Audit {
   const checkRow = async (row: AuditRow, expectedSeq: bigint, before: string): Promise<string | null> => {
     if (row.seq !== expectedSeq) return `entry ${expectedSeq} is missing`
     const key = await keys.find(row.keyId)
@@ -61,6 +69,8 @@ export function openAudit({ db, clock, keys }: { db: Db; clock: Clock; keys: Aud
   }
   return {
     async write(tx, context, entry) {
+      // before the log is locked
+      await tell?.(tx, context, entry)
       const { id: keyId, key } = await keys.current(tx)
       const head = await lockAuditHead(tx)
       const row = {

@@ -232,6 +232,10 @@ export const KNOWN_NETWORKS: ReadonlyMap<number, Network> = new Map(
 /** The local chain of the sandbox; its token's address is given. */
 export const SANDBOX_CHAIN_ID = 31337
 
+/** A network's name, also where it is not set up here. */
+export const networkName = (chainId: number): string =>
+  KNOWN_NETWORKS.get(chainId)?.name ?? (chainId === SANDBOX_CHAIN_ID ? 'Sandbox chain' : `Chain ${chainId}`)
+
 /**
  * A network's properties, with the operator's overrides.
  * @param confirmations overrides the rule for all amounts, even where it uses a block tag
@@ -251,10 +255,8 @@ export function networkFor(options: {
     throw new Error(`Chain ${chainId} is not known here: set CHAIN_${chainId}_USDC to the address of USDC on it.`)
   }
   const sandbox = chainId === SANDBOX_CHAIN_ID
-  const base = known ?? {
-    ...toNetwork({ chainId, name: `Chain ${chainId}`, usdc: '', rules: sandbox ? 'sandbox' : 'unknown' }, true),
-    ...(sandbox ? { name: 'Sandbox chain' } : {}),
-  }
+  const rulesName = sandbox ? 'sandbox' : 'unknown'
+  const base = known ?? toNetwork({ chainId, name: networkName(chainId), usdc: '', rules: rulesName }, true)
   const rules = confirmations ? { small: after(confirmations), large: after(confirmations) } : {}
   return {
     ...base,

@@ -142,6 +142,10 @@ export async function updateCompany(tx: Tx, company: Company, at: Date): Promise
       updated_at = ${at} where id = ${company.id}`)
 }
 
+/** Notes who wrote the payout address or network. */
+export const updateSettlementSet = (tx: Tx, id: string, { by, at }: { by: string; at: Date }): Promise<number> =>
+  tx.run(sql`update companies set settlement_set_at = ${at}, settlement_set_by = ${by} where id = ${id}`)
+
 /** Invalidates cached copies after a change to one of the company's objects. */
 export async function updateCompanyVersion(tx: Tx, id: string): Promise<void> {
   await tx.run(sql`update companies set version = version + 1 where id = ${id}`)

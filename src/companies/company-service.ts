@@ -3,7 +3,7 @@ import type { Audit } from '../audit/audit.ts'
 import type { Db, Queryable, Tx } from '../db/db.ts'
 import { type Actor, sees } from '../http/actor.ts'
 import { hasFreshFactor } from '../http/permissions.ts'
-import type { RequestContext } from '../http/request-context.ts'
+import { nameOf, type RequestContext } from '../http/request-context.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { webLink } from '../kernel/html.ts'
@@ -190,6 +190,13 @@ const touchesSettlement = (company: Company, change: CompanyChange): boolean =>
   (change.settlementAddress !== undefined && change.settlementAddress !== company.settlementAddress) ||
   (change.settlementNetwork !== undefined && change.settlementNetwork !== company.settlementNetwork)
 
+/** For the audit log, and for the mails about it. */
+const payoutDetail = (before: Company, after: Company) => ({
+  settlementNetwork: after.settlementNetwork,
+  addressBefore: before.settlementAddress,
+  networkBefore: before.settlementNetwork,
+})
+
 /** As it counts: `10` and `10.00` are one amount. */
 const asCounted = (value: unknown): unknown =>
   typeof value === 'string' ? (parseDecimal(value, AMOUNT_DIGITS) ?? value) : value
@@ -239,14 +246,16 @@ export async function changeCompany(
     const { approved } = company
     await queries.updateCompany(tx, { ...company, ...given, id, approved, refundLimits }, new Date(clock()))
     tx.afterCommit(() => cache.forget(id))
+    if (settlement) await queries.updateSettlementSet(tx, id, { by: nameOf(context), at: new Date(clock()) })
     const changed = await queries.findCompany(tx, id)
     const limits = wanted && {
       before: JSON.stringify(company.refundLimits),
       refundLimits: JSON.stringify(refundLimits),
     }
     const fields = [...Object.keys(given), ...(wanted ? ['refundLimits'] : [])]
+    const target = settlement && payoutDetail(company, changed ?? company)
     const settlementAddress = changed?.settlementAddress ?? null
-    const detail = { fields, settlement, settlementAddress, ...limits, ...(isOperators && { operators }) }
+    const detail = { fields, settlement, settlementAddress, ...target, ...limits, ...(isOperators && { operators }) }
     const entry = { action: 'company.change', companyId: id, object: `company:${id}` }
     await audit.write(tx, context, { ...entry, detail })
     return changed ?? company

@@ -7,6 +7,7 @@ export const OFFICE_PATHS = {
   keys: '/keys',
   people: '/people',
   waitingCompanies: '/operator?status=waiting',
+  audit: '/audit',
   failedWebhooks: '/webhooks?status=failed',
   system: '/operator?tab=system',
   wallets: '/operator?tab=wallets',
@@ -15,6 +16,7 @@ export const OFFICE_PATHS = {
 /** The same for an operator, who sees one company at a time. */
 export const officePathsOf = (companyId: string) => ({
   money: `/money?company=${companyId}`,
+  audit: `/audit?company=${companyId}`,
   mispayments: `/mispayments?company=${companyId}&status=open`,
   screening: `/identity?company=${companyId}&tab=screening`,
 })

@@ -14,6 +14,9 @@ export const USER_ROLES = [
 ] as const
 export type UserRole = (typeof USER_ROLES)[number]
 
+/** Roles other than these two may refund, settle, or change where money goes. */
+export const decidesAboutMoney = (role: string): boolean => role !== 'Cashier' && role !== 'Observer'
+
 export const API_SCOPES = [
   'orders:read',
   'orders:write',

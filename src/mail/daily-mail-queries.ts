@@ -5,8 +5,8 @@ import { ALARM_PREFIX } from './mailbox-queries.ts'
 export type Manager = { companyId: string; companyName: string; email: string; firstName: string; lang: string }
 
 /** The active managers of these companies, who are told what happens to them. */
-export const listManagers = (db: Db, companyIds: readonly string[]): Promise<Manager[]> =>
-  db.many<Manager>(sql`
+export const listManagers = (q: Queryable, companyIds: readonly string[]): Promise<Manager[]> =>
+  q.many<Manager>(sql`
     select u.company_id, c.name as company_name, u.email, u.first_name, u.lang
     from users u join companies c on c.id = u.company_id
     where u.company_id = any (${[...companyIds]}::text[]) and u.role in ('Manager', 'Association')
@@ -15,6 +15,19 @@ export const listManagers = (db: Db, companyIds: readonly string[]): Promise<Man
 /** @returns false when this was already sent */
 export const insertNotice = async (q: Queryable, key: string, now: Date): Promise<boolean> =>
   (await q.run(sql`insert into notices_sent (key, sent_at) values (${key}, ${now}) on conflict do nothing`)) === 1
+
+/** How many such notices there were since then, by keys of `noticeKey`. */
+export async function countNotices(q: Queryable, prefix: string, since: Date): Promise<number> {
+  const { count } = await q.one<{ count: number }>(sql`
+    select count(*)::int as count from notices_sent
+    where key between ${noticeKey(prefix, since, '')} and ${`${ALARM_PREFIX + prefix}:9999`}
+      and starts_with(key, ${ALARM_PREFIX + prefix})`)
+  return count
+}
+
+/** Of a notice that may repeat: each has a key of its own, in the order of time. */
+export const noticeKey = (prefix: string, at: Date, id: string): string =>
+  `${ALARM_PREFIX + prefix}:${at.toISOString()}:${id}`
 
 /** Clocks of nodes differ; a time further ahead was written by a wrong one. */
 const AHEAD_MS = 5 * MINUTE

@@ -56,6 +56,34 @@ export type RefundFacts = { merchant: string; amount: string; network: string; s
 export type ReceiptFacts = { merchant: string; amount: string; shortCode: string }
 export type FailureFacts = { day: string; companyName: string; firstName: string; failed: number; parked: number }
 
+/** `person` with the e-mail address. */
+type OfPerson = { company: string; person: string }
+
+/** About a change to where money goes, or to what protects it. */
+export type MoneyChangeTexts = {
+  /** `text` says what changed, in one paragraph. */
+  kinds: {
+    /** An address with the name of its network; null: none. */
+    payout: Told<{ company: string; before: string | null; after: string | null }>
+    refundRules: Told<{ company: string }>
+    /** `channel`: its name in the API. */
+    account: Told<{ company: string; channel: string; isRemoved: boolean }>
+    apiKey: Told<{ company: string; key: string; scopes: string }>
+    webhookSecret: Told<{ company: string }>
+    access: Told<OfPerson & { role: string; isDisabled: boolean }>
+    attached: Told<OfPerson>
+    secondFactor: Told<OfPerson>
+  }
+  /** `at` with its time zone; `from`: an IP address, null where there is none. */
+  by(facts: { by: string; at: string; from: string | null }): string
+  /** For who did not expect it. */
+  toDo: string
+  /** In the last mail of an hour. */
+  last: string
+  button: string
+}
+type Told<Facts> = (facts: Facts) => { subject: string; text: string }
+
 export type WaitingFacts = {
   day: string
   companyName: string
@@ -89,4 +117,5 @@ export type MailTexts = {
   emailChanged: NoticeText<EmailChangeFacts>
   webhookFailures: NoticeText<FailureFacts>
   waiting: NoticeText<WaitingFacts>
+  moneyChange: MoneyChangeTexts
 }

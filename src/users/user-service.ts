@@ -2,7 +2,7 @@ import type { Audit } from '../audit/audit.ts'
 import { lockActor } from '../companies/company-scope.ts'
 import type { Config } from '../config/config.ts'
 import { brokenConstraint, type Db, type Tx } from '../db/db.ts'
-import { type Actor, companiesSeen, sees, type UserRole } from '../http/actor.ts'
+import { type Actor, companiesSeen, decidesAboutMoney, sees, type UserRole } from '../http/actor.ts'
 import { hasFreshFactor } from '../http/permissions.ts'
 import type { AnyContext, RequestContext } from '../http/request-context.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -250,8 +250,6 @@ export async function inviteUser(deps: UserDeps, context: RequestContext, body: 
   })
 }
 
-const decidesAboutMoney = (role: UserRole): boolean => role !== 'Cashier' && role !== 'Observer'
-
 /** Who decides about money changes only after a fresh second factor, whichever way. @throws STEP_UP_REQUIRED */
 function checkFreshForMoney(actor: Actor, roles: readonly UserRole[], nowMs: number): void {
   if (roles.some(decidesAboutMoney) && !hasFreshFactor(actor, nowMs)) throw new AppError('STEP_UP_REQUIRED')
@@ -336,7 +334,12 @@ export async function changeUser(
     await applyChange(tx, actor, user, { ...changeOf(user), firstName, lastName, role, disabledAt }, at)
     const endedKeys = touchesAccess ? await hooks.endSessions(tx, id, 'role or access changed') : []
     const changed = await readAgain(tx, id)
-    const detail = { role, disabled: disabledAt !== null, ...(endedKeys.length > 0 && { endedKeys }) }
+    const disabled = disabledAt !== null
+    const before = {
+      ...(role !== user.role && { roleBefore: user.role }),
+      ...(disabled !== isDisabled && { disabledBefore: isDisabled }),
+    }
+    const detail = { role, disabled, ...before, ...(endedKeys.length > 0 && { endedKeys }) }
     await deps.audit.write(tx, context, { ...entryOf(user, 'user.change'), detail })
     return changed
   })
@@ -360,7 +363,8 @@ export async function attachCompanies(
     }
     const known = new Set(await queries.listSuperManagerCompanies(tx, id))
     // an accomplice would want one more company; taking one away need not wait for a code
-    if (wanted.some((companyId) => !known.has(companyId))) checkFreshForMoney(actor, [user.role], deps.clock())
+    const added = wanted.filter((companyId) => !known.has(companyId))
+    if (added.length > 0) checkFreshForMoney(actor, [user.role], deps.clock())
     await queries.deleteSuperManagerCompanies(tx, id)
     const count = await queries.insertSuperManagerCompanies(tx, id, wanted)
     if (count !== wanted.length) throw invalid('companies', 'contains the id of a company that does not exist')
@@ -368,7 +372,7 @@ export async function attachCompanies(
     tx.afterCommit(() => deps.hooks.forgetSessions())
     await deps.audit.write(tx, context, {
       ...entryOf(user, 'user.attach-companies'),
-      detail: { companies: wanted, ...(endedKeys.length > 0 && { endedKeys }) },
+      detail: { companies: wanted, added, ...(endedKeys.length > 0 && { endedKeys }) },
     })
     return wanted
   })

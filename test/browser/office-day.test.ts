@@ -142,6 +142,7 @@ const LANDS: Record<'Manager' | 'SuperAdmin', Record<string, [heading: string | 
     [OFFICE_PATHS.home]: [/^Hello, /],
     [OFFICE_PATHS.account]: ['Your account'],
     [OFFICE_PATHS.keys]: ['API keys'],
+    [OFFICE_PATHS.audit]: ['Audit log'],
     [OFFICE_PATHS.failedWebhooks]: ['Webhooks', 'Failed'],
   },
   SuperAdmin: {
@@ -149,6 +150,7 @@ const LANDS: Record<'Manager' | 'SuperAdmin', Record<string, [heading: string | 
     [OFFICE_PATHS.system]: ['Health', 'Health'],
     [OFFICE_PATHS.wallets]: ['Wallets', 'Wallets'],
     money: ['Balance and payouts'],
+    audit: ['Audit log'],
     mispayments: ['Mispayments', 'To decide'],
     screening: ['Screening of addresses', 'Addresses'],
   },

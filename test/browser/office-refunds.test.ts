@@ -118,6 +118,8 @@ test('what the payer named through the link is confirmed by two people, one afte
   assert.equal((await answerRefundPage(addressUrl ?? '', address)).status, 303)
   await first.reload()
   await first.getByText('Two of you must confirm it').waitFor()
+  await first.getByText('invite a colleague under People, or ask the operator of this service').waitFor()
+  await first.getByText('Only the operator of this service can reject it').waitFor()
   await confirm(first, address, 'Another person must confirm it too')
   await first.getByText('You named or confirmed this address').waitFor()
   assert.equal(await confirmButton(first).count(), 0, 'the same person is not asked twice')

@@ -316,6 +316,33 @@ test('a payout that was paid fits a phone in every language, names its network, 
   await leave()
 })
 
+test('before a payout to another address, the approver reads who wrote it and where the last one went, in every language', async () => {
+  const { db } = world.shop.host
+  const { companyId } = world.shop.merchant
+  await payOut()
+  const id = randomBytes(12).toString('hex')
+  await db.run(sql`
+    insert into settlements (id, company_id, units, network, address, status, created_by, created_at, updated_at,
+      address_set_at, address_set_by)
+    select ${id}, ${companyId}, 18000000, ${world.shop.chain.chainId}, ${`0x${'b'.repeat(40)}`}, 'open', 'user:test',
+      now(), now(), now(), 'user:' || min(id) from users where company_id = ${companyId} and role = 'Manager'`)
+  const { page, leave } = await enter('Manager')
+  const words = {
+    en: 'was changed on',
+    de: 'geändert, nach',
+    fr: 'a été modifiée',
+    es: 'cambió',
+    it: 'è stato cambiato',
+  }
+  for (const [lang, word] of Object.entries(words)) {
+    await speak(page, lang, '/money')
+    const notice = page.locator('li', { hasText: `0x${'b'.repeat(40)}` }).getByText(word)
+    assert.match((await notice.textContent()) ?? '', new RegExp(`0x${'a'.repeat(40)}`), lang)
+  }
+  await db.run(sql`delete from settlements where id = ${id}`)
+  await leave()
+})
+
 test('the wallets of the operator fit a phone in every language', async () => {
   const { page, leave } = await enter('SuperAdmin')
   await page.setViewportSize({ width: 380, height: 800 })

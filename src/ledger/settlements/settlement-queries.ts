@@ -1,4 +1,4 @@
-import { type Queryable, sql, type Tx } from '../../db/db.ts'
+import { type Queryable, type Sql, sql, type Tx } from '../../db/db.ts'
 import type { PollTopic } from '../../db/polling.ts'
 
 export const SETTLEMENT_STATUSES = ['open', 'approved', 'paid', 'cancelled'] as const
@@ -34,6 +34,13 @@ export type Settlement = {
   leftUnits: bigint | null
   /** And where it went, if not to `address`. */
   leftTo: string | null
+  /** Of the company's address, when the settlement was made; null: an earlier version wrote it. */
+  addressSetAt: Date | null
+  /** The name of the person who wrote it, if this one is not finished. */
+  addressSetBy: string | null
+  /** Of the last payout that left before this one, if this one is not finished. */
+  lastTo: string | null
+  lastNetwork: number | null
 }
 
 type Row = Omit<Settlement, 'units' | 'leftUnits'> & { units: string; leftUnits: string | null }
@@ -44,8 +51,17 @@ export const SETTLEMENT_POLLS: PollTopic = {
   table: { table: sql`settlements`, lane: sql`t.network::text` },
 }
 
+/** Of an unfinished one, of which a company has at most one. */
+const lastPayout = (column: Sql): Sql => sql`case when status in ('open', 'approved') then (
+    select ${column} from settlements p
+    where p.company_id = settlements.company_id and p.status = 'paid' and p.left_units is distinct from 0
+    order by p.created_at desc, p.id desc limit 1) end`
+
 const COLUMNS = sql`company_id, id, status, units, address, network, tx_hash, by_hand, last_words as provider_status, checks, next_check_at,
-  released_at, handed_over_at, created_by, approved_by, first_approved_by, created_at, updated_at, paid_at, left_units, left_to`
+  released_at, handed_over_at, created_by, approved_by, first_approved_by, created_at, updated_at, paid_at, left_units, left_to, address_set_at,
+  case when status in ('open', 'approved') then (
+    select first_name || ' ' || last_name from users where id = substr(address_set_by, 6)) end as address_set_by,
+  ${lastPayout(sql`coalesce(p.left_to, p.address)`)} as last_to, ${lastPayout(sql`p.network`)} as last_network`
 
 const toSettlement = (row: Row): Settlement => ({
   ...row,
@@ -53,11 +69,18 @@ const toSettlement = (row: Row): Settlement => ({
   leftUnits: row.leftUnits === null ? null : BigInt(row.leftUnits),
 })
 
-export type SettlementTarget = { settlementAddress: string | null; settlementNetwork: number | null }
+export type SettlementTarget = {
+  settlementAddress: string | null
+  settlementNetwork: number | null
+  settlementSetAt: Date | null
+  settlementSetBy: string | null
+}
 
 /** The company's address; locks it, so that two settlements cannot spend the same balance. */
 export const lockSettlementTarget = (tx: Tx, companyId: string): Promise<SettlementTarget | undefined> =>
-  tx.maybe(sql`select settlement_address, settlement_network from companies where id = ${companyId} for update`)
+  tx.maybe(sql`
+    select settlement_address, settlement_network, settlement_set_at, settlement_set_by
+    from companies where id = ${companyId} for update`)
 
 export const existsCompany = async (q: Queryable, companyId: string): Promise<boolean> =>
   (await q.maybe(sql`select 1 from companies where id = ${companyId}`)) !== undefined
@@ -73,19 +96,23 @@ export type SettlementBasis = { owed: bigint; own: bigint; undecided: bigint; ke
 /** The bookings that a balance contains: all before an id, and of the later ones those listed. */
 export type Coverage = { before: string; last: readonly string[] }
 
+/** Who wrote the company's address, and when. */
+export type AddressSet = { at: Date | null; by: string | null }
+
 export type NewSettlement = Pick<
   Settlement,
   'companyId' | 'id' | 'units' | 'address' | 'network' | 'createdBy' | 'createdAt'
-> & { basis: SettlementBasis; covers: Coverage }
+> & { basis: SettlementBasis; covers: Coverage; set: AddressSet }
 
 export async function insertSettlement(tx: Tx, settlement: NewSettlement): Promise<void> {
-  const { basis, covers } = settlement
+  const { basis, covers, set } = settlement
   await tx.run(sql`
     insert into settlements (company_id, id, status, units, address, network, created_by, created_at, updated_at,
-      covers_before, covers_last, owed_units, own_units, undecided_units, kept_units)
+      covers_before, covers_last, owed_units, own_units, undecided_units, kept_units, address_set_at, address_set_by)
     values (${settlement.companyId}, ${settlement.id}, 'open', ${settlement.units}, ${settlement.address},
       ${settlement.network}, ${settlement.createdBy}, ${settlement.createdAt}, ${settlement.createdAt},
-      ${covers.before}, ${covers.last}::text[], ${basis.owed}, ${basis.own}, ${basis.undecided}, ${basis.kept})`)
+      ${covers.before}, ${covers.last}::text[], ${basis.owed}, ${basis.own}, ${basis.undecided}, ${basis.kept},
+      ${set.at}, ${set.by})`)
 }
 
 /** Number of settlements ever made, whatever became of them. */

@@ -28,6 +28,28 @@ export const SettlementSchema = Type.Object({
   ),
   address: Type.String(),
   network: Type.Integer({ description: 'Chain id.' }),
+  addressChange: Nullable(
+    Type.Object(
+      {
+        at: Nullable(Type.String({ format: 'date-time', description: 'Null: an earlier version did not record it.' })),
+        by: Nullable(
+          Type.String({ description: 'Name of the person who wrote the address.', examples: ['Ada Beispiel'] }),
+        ),
+        lastTo: Nullable(
+          Type.String({
+            description: 'Where the last payout went; null: this is the first.',
+            examples: ['0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'],
+          }),
+        ),
+        lastNetwork: Nullable(Type.Integer({ description: 'Chain id of the last payout.', examples: [8453] })),
+      },
+      {
+        description:
+          'Before it is paid, if the last payout went to another address or network, or this is the first: who wrote ' +
+          'the address, and when. Ask the company by a way that you know before you approve it. Otherwise null.',
+      },
+    ),
+  ),
   txHash: Nullable(Type.String()),
   message: Nullable(Type.String({ description: 'Its current state, for people.' })),
   createdBy: Type.String(),

@@ -16,6 +16,7 @@ import { bookSettlement } from '../ledger-service.ts'
 import { findPayableWith, findReserve, findSettleable, settleableOf } from '../payable-queries.ts'
 import type { PayoutPorts } from '../payout-ports.ts'
 import {
+  type AddressSet,
   countSettlements,
   existsCompany,
   findCompanyCreatedAt,
@@ -87,6 +88,14 @@ export type SettlementDeps = PayoutPorts & {
 const paidTo = ({ status, leftUnits, leftTo, address }: Settlement): string | null =>
   status === 'paid' && leftUnits !== 0n ? (leftTo ?? address) : null
 
+/** What an approver should know: the last payout went elsewhere, or there was none. */
+function addressChangeOf(settlement: Settlement) {
+  const { status, address, network, addressSetAt, addressSetBy, lastTo, lastNetwork } = settlement
+  if (status !== 'open' && status !== 'approved') return null
+  if (lastTo?.toLowerCase() === address.toLowerCase() && lastNetwork === network) return null
+  return { at: addressSetAt?.toISOString() ?? null, by: addressSetBy, lastTo, lastNetwork }
+}
+
 export const viewSettlement = (settlement: Settlement) => ({
   _id: settlement.id,
   companyId: settlement.companyId,
@@ -96,6 +105,7 @@ export const viewSettlement = (settlement: Settlement) => ({
   paidTo: paidTo(settlement),
   address: settlement.address,
   network: settlement.network,
+  addressChange: addressChangeOf(settlement),
   txHash: settlement.txHash,
   message: settlement.providerStatus,
   createdBy: settlement.createdBy,
@@ -130,7 +140,7 @@ async function readTarget(
   deps: SettlementDeps,
   tx: Tx,
   companyId: string,
-): Promise<{ address: string; network: number }> {
+): Promise<{ address: string; network: number; set: AddressSet }> {
   const target = await lockSettlementTarget(tx, companyId)
   if (!target) throw new AppError('OBJECT_NOT_FOUND')
   const { settlementAddress: address, settlementNetwork: network } = target
@@ -139,7 +149,7 @@ async function readTarget(
   if (network === null) throw conflict('The company has no settlement network yet. Set settlementNetwork first.')
   if (!deps.chains.some((chain) => chain.network === network))
     throw conflict(`The chain ${network} is not set up here. Choose another settlementNetwork.`)
-  return { address, network }
+  return { address, network, set: { at: target.settlementSetAt, by: target.settlementSetBy } }
 }
 
 const NOTHING_OWED =

@@ -167,4 +167,48 @@ export const de: MailTexts = {
     ],
     button: 'Ansehen, was wartet',
   },
+  moneyChange: {
+    kinds: {
+      payout: ({ company, before, after }) => ({
+        subject: `Die Auszahlungsadresse von ${company} wurde geändert`,
+        text: `Auszahlungen an ${company} gehen ab jetzt an eine andere Adresse. Bisher: ${before ?? 'keine'}. Neu: ${after ?? 'keine'}.`,
+      }),
+      refundRules: ({ company }) => ({
+        subject: `Die Regeln für Erstattungen von ${company} wurden geändert`,
+        text: 'Geändert wurde, wie viel jede Rolle erstatten darf oder wer Erstattungen freigeben muss. Das Prüfprotokoll zeigt die alten und die neuen Regeln.',
+      }),
+      account: ({ company, channel, isRemoved }) => ({
+        subject: `Das Konto für Zahlungen an ${company} wurde geändert`,
+        text: isRemoved
+          ? `Ihr eigenes Konto oder Wallet für „${channel}“ wurde entfernt: Ihre Kunden zahlen stattdessen auf das Konto des Betreibers.`
+          : `Ihr eigenes Konto oder Wallet für „${channel}“ wurde neu gespeichert: Dorthin zahlen Ihre Kunden ab jetzt.`,
+      }),
+      apiKey: ({ company, key, scopes }) => ({
+        subject: `Ein neuer API-Schlüssel von ${company} kann Geld bewegen`,
+        text: `Der API-Schlüssel „${key}“ wurde angelegt. Er darf: ${scopes}.`,
+      }),
+      webhookSecret: ({ company }) => ({
+        subject: `Das Webhook-Geheimnis von ${company} wurde ersetzt`,
+        text: 'Ihr Server muss unsere Webhooks mit dem neuen Geheimnis prüfen. Wer es kennt, kann Webhooks schreiben, die wie unsere aussehen.',
+      }),
+      access: ({ company, person, role, isDisabled }) => ({
+        subject: `Der Zugang zu ${company} wurde geändert`,
+        text: isDisabled ? `${person} kann sich nicht mehr anmelden.` : `${person} hat Zugang in der Rolle ${role}.`,
+      }),
+      attached: ({ company, person }) => ({
+        subject: `${person} kann jetzt für ${company} handeln`,
+        text: `Der Betreiber hat ${person} als SuperManager Zugang zu ${company} gegeben.`,
+      }),
+      secondFactor: ({ person }) => ({
+        subject: `Der zweite Faktor von ${person} wurde entfernt`,
+        text: `${person} braucht keine Authentifizierungs-App und keinen Passkey mehr: Die Codes kommen per E-Mail.`,
+      }),
+    },
+    by: ({ by, at, from }) => `Geändert von ${by}, am ${at}${from === null ? '' : `, von der Adresse ${from}`}.`,
+    toDo:
+      'Wollte das niemand von Ihnen, machen Sie es im Backoffice rückgängig, sperren Sie unter „Team“ das Konto, das ' +
+      'es getan hat, und verständigen Sie sofort den Betreiber dieses Dienstes: Er kann Auszahlungen anhalten.',
+    last: 'Das geschah zehnmal in einer Stunde. Zu den nächsten Änderungen kommt vorerst keine Mail: Sehen Sie im Prüfprotokoll nach.',
+    button: 'Prüfprotokoll öffnen',
+  },
 }

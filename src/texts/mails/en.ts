@@ -157,4 +157,48 @@ export const en: MailTexts = {
     ],
     button: 'See what waits',
   },
+  moneyChange: {
+    kinds: {
+      payout: ({ company, before, after }) => ({
+        subject: `The payout address of ${company} was changed`,
+        text: `Payouts to ${company} go to another address from now on. Before: ${before ?? 'none'}. Now: ${after ?? 'none'}.`,
+      }),
+      refundRules: ({ company }) => ({
+        subject: `The rules for refunds of ${company} were changed`,
+        text: 'How much each role may refund, or who must approve a refund, was changed. The audit log shows the old and the new rules.',
+      }),
+      account: ({ company, channel, isRemoved }) => ({
+        subject: `The account that receives payments to ${company} was changed`,
+        text: isRemoved
+          ? `Your own account or wallet for “${channel}” was removed: payers pay to the operator’s account instead.`
+          : `Your own account or wallet for “${channel}” was saved anew: this is where payers’ money goes from now on.`,
+      }),
+      apiKey: ({ company, key, scopes }) => ({
+        subject: `A new API key of ${company} can move money`,
+        text: `The API key “${key}” was created. It may: ${scopes}.`,
+      }),
+      webhookSecret: ({ company }) => ({
+        subject: `The webhook secret of ${company} was replaced`,
+        text: 'Your server must check our webhooks with the new secret. Whoever knows it can write webhooks that look like ours.',
+      }),
+      access: ({ company, person, role, isDisabled }) => ({
+        subject: `Access to ${company} was changed`,
+        text: isDisabled ? `${person} can no longer log in.` : `${person} has access in the role ${role}.`,
+      }),
+      attached: ({ company, person }) => ({
+        subject: `${person} can now act for ${company}`,
+        text: `The operator gave ${person} access to ${company} as a SuperManager.`,
+      }),
+      secondFactor: ({ person }) => ({
+        subject: `The second factor of ${person} was removed`,
+        text: `${person} no longer needs an authenticator app or a passkey: login codes come by email.`,
+      }),
+    },
+    by: ({ by, at, from }) => `Done by ${by}, on ${at}${from === null ? '' : `, from the address ${from}`}.`,
+    toDo:
+      'If none of you meant this: undo it in the back office, disable the account that did it under People, and tell the ' +
+      'operator of this service at once, who can stop payouts.',
+    last: 'This happened ten times within an hour. The next changes are not mailed for a while: watch the audit log.',
+    button: 'Open the audit log',
+  },
 }

@@ -161,4 +161,48 @@ export const es: MailTexts = {
     ],
     button: 'Ver qué espera',
   },
+  moneyChange: {
+    kinds: {
+      payout: ({ company, before, after }) => ({
+        subject: `Se ha cambiado la dirección de liquidación de ${company}`,
+        text: `Las liquidaciones a ${company} van desde ahora a otra dirección. Antes: ${before ?? 'ninguna'}. Ahora: ${after ?? 'ninguna'}.`,
+      }),
+      refundRules: ({ company }) => ({
+        subject: `Se han cambiado las reglas de reembolso de ${company}`,
+        text: 'Ha cambiado cuánto puede reembolsar cada rol, o quién debe aprobar un reembolso. El registro muestra las reglas anteriores y las nuevas.',
+      }),
+      account: ({ company, channel, isRemoved }) => ({
+        subject: `Se ha cambiado la cuenta que recibe los pagos a ${company}`,
+        text: isRemoved
+          ? `Se ha quitado su propia cuenta o monedero para «${channel}»: sus clientes pagan ahora a la cuenta del operador.`
+          : `Se ha guardado de nuevo su propia cuenta o monedero para «${channel}»: ahí llega desde ahora el dinero de sus clientes.`,
+      }),
+      apiKey: ({ company, key, scopes }) => ({
+        subject: `Una nueva clave de API de ${company} puede mover dinero`,
+        text: `Se ha creado la clave de API «${key}». Permite: ${scopes}.`,
+      }),
+      webhookSecret: ({ company }) => ({
+        subject: `Se ha sustituido el secreto de los webhooks de ${company}`,
+        text: 'Su servidor debe comprobar nuestros webhooks con el nuevo secreto. Quien lo conozca puede escribir webhooks que parecen nuestros.',
+      }),
+      access: ({ company, person, role, isDisabled }) => ({
+        subject: `Ha cambiado un acceso a ${company}`,
+        text: isDisabled ? `${person} ya no puede iniciar sesión.` : `${person} tiene acceso con el rol ${role}.`,
+      }),
+      attached: ({ company, person }) => ({
+        subject: `${person} puede actuar ahora por ${company}`,
+        text: `El operador ha dado a ${person} acceso a ${company} como SuperManager.`,
+      }),
+      secondFactor: ({ person }) => ({
+        subject: `Se ha quitado el segundo factor de ${person}`,
+        text: `${person} ya no necesita una aplicación de autenticación ni una llave de acceso: los códigos llegan por correo.`,
+      }),
+    },
+    by: ({ by, at, from }) => `Lo hizo ${by}, el ${at}${from === null ? '' : `, desde la dirección ${from}`}.`,
+    toDo:
+      'Si nadie de ustedes lo quería: deshágalo en el panel, desactive en «Equipo» la cuenta que lo hizo y avise ' +
+      'enseguida al operador de este servicio, que puede detener las liquidaciones.',
+    last: 'Ha ocurrido diez veces en una hora. De los próximos cambios no llega correo por un tiempo: vigile el registro.',
+    button: 'Abrir el registro',
+  },
 }

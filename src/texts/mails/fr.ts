@@ -169,4 +169,48 @@ export const fr: MailTexts = {
     ],
     button: 'Voir ce qui attend',
   },
+  moneyChange: {
+    kinds: {
+      payout: ({ company, before, after }) => ({
+        subject: `L’adresse de versement de ${company} a été modifiée`,
+        text: `Les versements à ${company} partent désormais vers une autre adresse. Avant : ${before ?? 'aucune'}. Maintenant : ${after ?? 'aucune'}.`,
+      }),
+      refundRules: ({ company }) => ({
+        subject: `Les règles de remboursement de ${company} ont été modifiées`,
+        text: 'Ce que chaque rôle peut rembourser, ou qui doit approuver un remboursement, a changé. Le journal montre les anciennes règles et les nouvelles.',
+      }),
+      account: ({ company, channel, isRemoved }) => ({
+        subject: `Le compte qui reçoit les paiements à ${company} a été modifié`,
+        text: isRemoved
+          ? `Votre propre compte ou portefeuille pour « ${channel} » a été retiré : vos clients paient désormais sur le compte de l’opérateur.`
+          : `Votre propre compte ou portefeuille pour « ${channel} » a été réenregistré : c’est là qu’arrive désormais l’argent de vos clients.`,
+      }),
+      apiKey: ({ company, key, scopes }) => ({
+        subject: `Une nouvelle clé API de ${company} peut déplacer de l’argent`,
+        text: `La clé API « ${key} » a été créée. Elle permet : ${scopes}.`,
+      }),
+      webhookSecret: ({ company }) => ({
+        subject: `Le secret des webhooks de ${company} a été remplacé`,
+        text: 'Votre serveur doit vérifier nos webhooks avec le nouveau secret. Qui le connaît peut écrire des webhooks qui ressemblent aux nôtres.',
+      }),
+      access: ({ company, person, role, isDisabled }) => ({
+        subject: `Un accès à ${company} a été modifié`,
+        text: isDisabled ? `${person} ne peut plus se connecter.` : `${person} a accès avec le rôle ${role}.`,
+      }),
+      attached: ({ company, person }) => ({
+        subject: `${person} peut désormais agir pour ${company}`,
+        text: `L’opérateur a donné à ${person} l’accès à ${company} comme SuperManager.`,
+      }),
+      secondFactor: ({ person }) => ({
+        subject: `Le second facteur de ${person} a été retiré`,
+        text: `${person} n’a plus besoin d’application d’authentification ni de clé d’accès : les codes arrivent par e-mail.`,
+      }),
+    },
+    by: ({ by, at, from }) => `Fait par ${by}, le ${at}${from === null ? '' : `, depuis l’adresse ${from}`}.`,
+    toDo:
+      'Si personne chez vous ne l’a voulu : annulez-le dans le back-office, désactivez sous « Équipe » le compte qui l’a ' +
+      'fait, et prévenez aussitôt l’opérateur de ce service, qui peut arrêter les versements.',
+    last: 'Cela s’est produit dix fois en une heure. Les prochains changements ne sont plus annoncés pour un moment : suivez le journal.',
+    button: 'Ouvrir le journal',
+  },
 }

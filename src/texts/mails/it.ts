@@ -165,4 +165,48 @@ export const it: MailTexts = {
     ],
     button: 'Vedere che cosa attende',
   },
+  moneyChange: {
+    kinds: {
+      payout: ({ company, before, after }) => ({
+        subject: `L’indirizzo di accredito di ${company} è stato cambiato`,
+        text: `Da ora gli accrediti a ${company} vanno a un altro indirizzo. Prima: ${before ?? 'nessuno'}. Ora: ${after ?? 'nessuno'}.`,
+      }),
+      refundRules: ({ company }) => ({
+        subject: `Le regole per i rimborsi di ${company} sono state cambiate`,
+        text: 'È cambiato quanto ogni ruolo può rimborsare, o chi deve approvare un rimborso. Il registro mostra le regole precedenti e quelle nuove.',
+      }),
+      account: ({ company, channel, isRemoved }) => ({
+        subject: `Il conto che riceve i pagamenti a ${company} è stato cambiato`,
+        text: isRemoved
+          ? `Il Suo conto o portafoglio per «${channel}» è stato rimosso: i clienti pagano ora sul conto del gestore.`
+          : `Il Suo conto o portafoglio per «${channel}» è stato salvato di nuovo: da ora il denaro dei clienti arriva lì.`,
+      }),
+      apiKey: ({ company, key, scopes }) => ({
+        subject: `Una nuova chiave API di ${company} può muovere denaro`,
+        text: `È stata creata la chiave API «${key}». Permette: ${scopes}.`,
+      }),
+      webhookSecret: ({ company }) => ({
+        subject: `Il segreto dei webhook di ${company} è stato sostituito`,
+        text: 'Il Suo server deve verificare i nostri webhook con il nuovo segreto. Chi lo conosce può scrivere webhook che sembrano nostri.',
+      }),
+      access: ({ company, person, role, isDisabled }) => ({
+        subject: `Un accesso a ${company} è stato cambiato`,
+        text: isDisabled ? `${person} non può più accedere.` : `${person} ha accesso con il ruolo ${role}.`,
+      }),
+      attached: ({ company, person }) => ({
+        subject: `${person} può ora agire per ${company}`,
+        text: `Il gestore ha dato a ${person} accesso a ${company} come SuperManager.`,
+      }),
+      secondFactor: ({ person }) => ({
+        subject: `Il secondo fattore di ${person} è stato rimosso`,
+        text: `${person} non ha più bisogno di un’app di autenticazione né di una passkey: i codici arrivano per e-mail.`,
+      }),
+    },
+    by: ({ by, at, from }) => `Fatto da ${by}, il ${at}${from === null ? '' : `, dall’indirizzo ${from}`}.`,
+    toDo:
+      'Se nessuno di voi lo voleva: lo annulli nel back office, disattivi sotto «Persone» l’account che l’ha fatto e ' +
+      'avvisi subito il gestore di questo servizio, che può fermare gli accrediti.',
+    last: 'È successo dieci volte in un’ora. Per un po’ le prossime modifiche non arrivano per e-mail: segua il registro.',
+    button: 'Apri il registro',
+  },
 }

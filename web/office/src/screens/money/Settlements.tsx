@@ -8,9 +8,11 @@ import { holdTexts } from '../../frame/hold-texts.ts'
 import { findHold, type Hold, transactionIn } from '../../frame/holds.ts'
 import { useNetworkName } from '../../frame/networks.ts'
 import { Field, Form } from '../../kit/fields.tsx'
+import { formatTime } from '../../kit/format.ts'
 import { Turn } from '../../kit/lists.tsx'
-import { Badge, Code, Dialog, Empty, Facts, Loaded, Money, Panel, Refusal, Time } from '../../kit/parts.tsx'
-import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
+import { Badge, Code, Dialog, Empty, Facts, Loaded, Money, Notice, Panel, Refusal, Time } from '../../kit/parts.tsx'
+import { useCore, useLang, useTexts, wordFor } from '../../texts/lang.ts'
+import { addressTexts } from './address-texts.ts'
 import { statementTexts } from './statement-texts.ts'
 import { STATUS_TONES, texts } from './texts.ts'
 
@@ -100,6 +102,7 @@ function Row({ settlement }: { settlement: Settlement }) {
         </span>
       </div>
       <Destination settlement={settlement} />
+      <AddressChange change={settlement.addressChange} />
       {status !== 'paid' && <Message text={message} hold={hold} />}
       <Refusal error={approve.error ?? cancel.error} />
       <div className="no-print mt-3 flex flex-wrap gap-2">
@@ -174,6 +177,23 @@ function Destination({ settlement }: { settlement: Settlement }) {
         ...(txHash ? ([[t.hash, <Code key="tx" text={txHash} />]] as [string, React.ReactNode][]) : []),
       ]}
     />
+  )
+}
+
+/** What an approver should know: the last payout went elsewhere, or there was none. */
+function AddressChange({ change }: { change: Settlement['addressChange'] }) {
+  const t = useTexts(addressTexts)
+  const lang = useLang()
+  const networkName = useNetworkName()
+  if (change === null) return null
+  const { at, by, lastTo, lastNetwork } = change
+  const last = lastTo === null || lastNetwork === null ? null : `${lastTo} (${networkName(lastNetwork)})`
+  return (
+    <div className="mt-3 wrap-anywhere">
+      <Notice tone="warn">
+        {at && by ? t.addressSet({ at: formatTime(lang, at, 'long'), by, last }) : t.addressOther(last)} {t.addressAsk}
+      </Notice>
+    </div>
   )
 }
 

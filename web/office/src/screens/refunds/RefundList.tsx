@@ -1,7 +1,7 @@
 import { Link, useSearch } from '@tanstack/react-router'
 import type { Query } from '../../api/call.ts'
 import { useApi } from '../../api/hooks.ts'
-import { useSession } from '../../api/session.ts'
+import { useCan, useSession } from '../../api/session.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { holdTexts } from '../../frame/hold-texts.ts'
 import { findHold } from '../../frame/holds.ts'
@@ -52,12 +52,17 @@ const isSaid = ({ status, message }: Refund): boolean => status === 'settled' &&
 /** Only in these states does the last message explain a problem; otherwise it is news, or a person's text. */
 const isStuck = ({ status }: Refund): boolean => ['ready', 'refused', 'rejected'].includes(status)
 
+/** What the refund waits for, and who else can act where this person cannot. */
 function useMeaning(refund: Refund): string {
   const t = useTexts(texts)
+  const can = useCan()
   const { user } = useSession()
+  const { status, askedByMail } = refund
   const by = namedBy(refund, user._id)
-  if (by === null) return wordFor(t.means, refund.status)
-  return by === 'payer' ? t.named.payer : t.named[by](refund.askedByMail)
+  const waits = by === 'payer' ? t.named.payer : by ? t.named[by](askedByMail) : wordFor(t.means, status)
+  const isDecided = status !== 'needs_address' && status !== 'needs_approval'
+  const second = by === 'payer' || by === 'mine' ? ` ${t.second}` : ''
+  return `${waits}${second}${isDecided || can('refunds.decide') ? '' : ` ${t.onlyOperator}`}`
 }
 
 function Card({ refund }: { refund: Refund }) {

@@ -52,6 +52,9 @@ export const texts = defineTexts(
       other: (mailed: boolean) =>
         `Someone else named or confirmed this address. Confirm it if you know that it is the payer’s${mailed ? '; the payer can do so through the link in our mail' : ''}.`,
     },
+    second:
+      'If you manage the shop alone, invite a colleague under People, or ask the operator of this service: they may be the second person.',
+    onlyOperator: 'Only the operator of this service can reject it. Ask them if nothing should be sent.',
     link: 'Copy the payer’s link',
     proposed: 'Proposed address',
     replaced: 'Named by the payer before',
@@ -125,6 +128,9 @@ export const texts = defineTexts(
         other: (mailed) =>
           `Quelqu’un d’autre a indiqué ou confirmé cette adresse. Confirmez-la si vous savez qu’elle est au payeur${mailed ? ' ; il peut le faire par le lien de notre e-mail' : ''}.`,
       },
+      second:
+        'Si vous gérez seul le commerce, invitez un collègue sous Équipe, ou demandez à l’opérateur de ce service : il peut être la seconde personne.',
+      onlyOperator: 'Seul l’opérateur de ce service peut le rejeter. Demandez-le-lui si rien ne doit partir.',
       link: 'Copier le lien du payeur',
       proposed: 'Adresse proposée',
       replaced: 'Indiquée avant par le payeur',
@@ -197,6 +203,10 @@ export const texts = defineTexts(
         other: (mailed) =>
           `Jemand anderes hat diese Adresse genannt oder bestätigt. Bestätigen Sie sie, wenn Sie wissen, dass sie der zahlenden Person gehört${mailed ? '; sie kann es auch selbst über den Link in unserer E-Mail' : ''}.`,
       },
+      second:
+        'Führen Sie das Geschäft allein, laden Sie unter Team jemanden ein, oder fragen Sie den Betreiber dieses Dienstes: Er darf die zweite Person sein.',
+      onlyOperator:
+        'Ablehnen kann sie nur der Betreiber dieses Dienstes. Bitten Sie ihn darum, wenn nichts gesendet werden soll.',
       link: 'Link für die zahlende Person kopieren',
       proposed: 'Vorgeschlagene Adresse',
       replaced: 'Zuvor vom Zahler genannt',
@@ -268,6 +278,9 @@ export const texts = defineTexts(
         other: (mailed) =>
           `Otra persona indicó o confirmó esta dirección. Confírmela si sabe que es del pagador${mailed ? '; él puede hacerlo con el enlace de nuestro correo' : ''}.`,
       },
+      second:
+        'Si lleva la tienda en solitario, invite a alguien en Equipo, o pida ayuda al operador de este servicio: puede ser la segunda persona.',
+      onlyOperator: 'Solo el operador de este servicio puede rechazarlo. Pídaselo si no debe enviarse nada.',
       link: 'Copiar el enlace del pagador',
       proposed: 'Dirección propuesta',
       replaced: 'Indicada antes por el pagador',
@@ -337,6 +350,9 @@ export const texts = defineTexts(
         other: (mailed) =>
           `Un’altra persona ha indicato o confermato questo indirizzo. Lo confermi se sa che è di chi ha pagato${mailed ? '; questi può farlo con il link nella nostra e-mail' : ''}.`,
       },
+      second:
+        'Se gestisce il negozio da solo, inviti qualcuno sotto Persone, o chieda al gestore di questo servizio: può essere lui la seconda persona.',
+      onlyOperator: 'Solo il gestore di questo servizio può respingerlo. Glielo chieda se non deve partire nulla.',
       link: 'Copia il link per chi ha pagato',
       proposed: 'Indirizzo proposto',
       replaced: 'Indicato prima dal pagante',

@@ -1,0 +1,15 @@
+-- Who wrote a company's payout address or network last, and when; a settlement keeps what held when it was made. Null: an earlier
+-- version wrote it, and its audit log does not say who.
+alter table companies add column settlement_set_at timestamptz, add column settlement_set_by text;
+alter table settlements add column address_set_at timestamptz, add column address_set_by text;
+
+update companies c set settlement_set_at = l.at, settlement_set_by = l.actor
+from (
+  select distinct on (company_id) company_id, at, actor from audit_log
+  where action = 'company.change' and result = 'ok' and detail like '%"settlement":true%'
+  order by company_id, seq desc) l
+where c.id = l.company_id;
+
+update settlements s set address_set_at = c.settlement_set_at, address_set_by = c.settlement_set_by
+from companies c
+where c.id = s.company_id and s.status in ('open', 'approved') and c.settlement_set_at <= s.created_at;

@@ -1,0 +1,22 @@
+import { type Queryable, sql } from '../db/db.ts'
+
+export type ToldCompany = { id: string; name: string }
+
+export const listToldCompanies = (q: Queryable, ids: readonly string[]): Promise<ToldCompany[]> =>
+  q.many<ToldCompany>(sql`select id, name from companies where id = any (${[...ids]}::text[]) order by id`)
+
+export type Person = { name: string; email: string; lang: string }
+
+export const findPerson = (q: Queryable, userId: string): Promise<Person | undefined> =>
+  q.maybe<Person>(sql`select first_name || ' ' || last_name as name, email, lang from users where id = ${userId}`)
+
+/** A person or a key of the audit log (`user:…`, `apiKey:…`); others have only that word. */
+export async function findActorName(q: Queryable, actor: string): Promise<string> {
+  const [kind = '', id = ''] = actor.split(':')
+  const row = await (kind === 'user'
+    ? q.maybe<{ name: string }>(sql`
+        select first_name || ' ' || last_name || ' (' || role || ')' as name from users where id = ${id}`)
+    : q.maybe<{ name: string }>(sql`
+        select name || ' (API)' as name from api_keys where ${kind} = 'apiKey' and id = ${id}`))
+  return row?.name ?? actor
+}

@@ -1,0 +1,137 @@
+import { decidesAboutMoney } from '../http/actor.ts'
+import type { AnyContext } from '../http/request-context.ts'
+import type { MoneyChangeTexts } from '../texts/mail-texts.ts'
+import type { AuditEntry } from './audit.ts'
+
+/** A change to where money goes, or to what protects it, as its mail needs it. */
+export type MoneyChange = {
+  kind: keyof MoneyChangeTexts['kinds']
+  companyIds: readonly string[]
+  /** The operator gets it too. */
+  tellsOperator: boolean
+  /** The user whose access changed, who gets it too. */
+  userId?: string
+  write(kinds: MoneyChangeTexts['kinds'], names: Names): { subject: string; text: string }
+}
+
+/** What only the database or the configuration knows. */
+export type Names = { company: string; person: string; network(chainId: number): string }
+
+type Detail = NonNullable<AuditEntry['detail']>
+type Reader = (facts: { entry: AuditEntry; detail: Detail; own: readonly string[]; by: AnyContext }) => MoneyChange[]
+
+const textOf = (value: Detail[string] | undefined): string | null => (typeof value === 'string' ? value : null)
+const userIdOf = ({ object }: AuditEntry): string => object?.replace(/^user:/, '') ?? ''
+
+const targetOf = (address: string | null, network: Detail[string] | undefined, names: Names): string | null =>
+  address && (typeof network === 'number' ? `${address} (${names.network(network)})` : address)
+
+const company: Reader = ({ detail, own }) => {
+  const changes: MoneyChange[] = []
+  const base = { companyIds: own, tellsOperator: true }
+  if (detail.settlement === true)
+    changes.push({
+      ...base,
+      kind: 'payout',
+      write: (kinds, names) =>
+        kinds.payout({
+          ...names,
+          before: targetOf(textOf(detail.addressBefore), detail.networkBefore, names),
+          after: targetOf(textOf(detail.settlementAddress), detail.settlementNetwork, names),
+        }),
+    })
+  const operators = Array.isArray(detail.operators) ? (detail.operators as readonly string[]) : []
+  if (detail.refundLimits !== undefined || operators.some((line) => line.startsWith('refundApproval:')))
+    changes.push({ ...base, kind: 'refundRules', write: (kinds, names) => kinds.refundRules(names) })
+  return changes
+}
+
+const account =
+  (isRemoved: boolean): Reader =>
+  ({ detail, own }) => [
+    {
+      ...{ kind: 'account', companyIds: own, tellsOperator: true },
+      write: (kinds, names) => kinds.account({ ...names, channel: textOf(detail.channel) ?? '', isRemoved }),
+    },
+  ]
+
+/** Scopes with which a key moves money, or opens the account of a person who may. */
+const MONEY_SCOPES: readonly string[] = ['refunds:write', 'passwords:write']
+
+const apiKey: Reader = ({ detail, own }) => {
+  const scopes = Array.isArray(detail.scopes) ? (detail.scopes as readonly string[]) : []
+  if (!scopes.some((scope) => MONEY_SCOPES.includes(scope))) return []
+  const facts = { key: textOf(detail.name) ?? '', scopes: scopes.join(', ') }
+  return [
+    {
+      ...{ kind: 'apiKey', companyIds: own, tellsOperator: false },
+      write: (kinds, names) => kinds.apiKey({ ...names, ...facts }),
+    },
+  ]
+}
+
+const webhookSecret: Reader = ({ own }) => [
+  {
+    ...{ kind: 'webhookSecret', companyIds: own, tellsOperator: false },
+    write: (kinds, names) => kinds.webhookSecret(names),
+  },
+]
+
+const access: Reader = ({ entry, detail, own }) => {
+  const [role, roleBefore] = [textOf(detail.role) ?? '', textOf(detail.roleBefore)]
+  const isOperators = ['SuperAdmin', 'SuperManager'].includes(role)
+  // whoever registers on their own leads a company that is new too
+  const isNew = entry.action === 'user.invite' || (entry.action === 'user.register' && isOperators)
+  const isChanged = isNew || roleBefore !== null || detail.disabledBefore !== undefined
+  if (!isChanged || ![role, roleBefore ?? role].some(decidesAboutMoney)) return []
+  const isDisabled = detail.disabled === true
+  return [
+    {
+      ...{ kind: 'access', companyIds: own, tellsOperator: isOperators },
+      userId: userIdOf(entry),
+      write: (kinds, names) => kinds.access({ ...names, role, isDisabled }),
+    },
+  ]
+}
+
+const attached: Reader = ({ entry, detail }) => [
+  {
+    ...{ kind: 'attached', companyIds: (detail.added ?? []) as readonly string[], tellsOperator: true },
+    userId: userIdOf(entry),
+    write: (kinds, names) => kinds.attached(names),
+  },
+]
+
+/** Of another person: who removes the own one gets a mail about it anyway. */
+const secondFactor: Reader = ({ entry, own, by: { actor } }) => {
+  const userId = userIdOf(entry)
+  if (actor === null || (actor.kind === 'user' && actor.id === userId)) return []
+  return [
+    {
+      ...{ kind: 'secondFactor', companyIds: own, tellsOperator: true, userId },
+      write: (kinds, names) => kinds.secondFactor(names),
+    },
+  ]
+}
+
+/** By action: whoever adds an action that directs money, or weakens what protects it, adds a line here. */
+const READERS: Readonly<Record<string, Reader>> = {
+  'company.change': company,
+  'channel.account_saved': account(false),
+  'channel.account_removed': account(true),
+  'api-key.create': apiKey,
+  'webhook.regenerate-secret': webhookSecret,
+  'webhook.activate-secret': webhookSecret,
+  'user.register': access,
+  'user.invite': access,
+  'user.change': access,
+  'user.attach-companies': attached,
+  'two-factor.remove': secondFactor,
+}
+
+/** What an entry of the audit log changed about money; most change nothing. */
+export function moneyChangesOf(by: AnyContext, entry: AuditEntry): MoneyChange[] {
+  const read = entry.result === 'refused' || !Object.hasOwn(READERS, entry.action) ? undefined : READERS[entry.action]
+  const own = entry.companyId ? [entry.companyId] : []
+  return read?.({ entry, detail: entry.detail ?? {}, own, by }) ?? []
+}

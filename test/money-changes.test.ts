@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { sql } from '../src/db/db.ts'
+import {
+  type Client,
+  type KeptMail,
+  logIn,
+  logInSuperAdmin,
+  newEmail,
+  type Person,
+  readMails,
+  registerManager,
+  waitForMail,
+} from './harness/accounts.ts'
+import { createPaid, newAddress, payoutEnv } from './harness/refunds.ts'
+import { eventually, startTestService, type TestService } from './harness/service.ts'
+import { openShop } from './harness/shop.ts'
+
+const OPERATOR = 'operator@comptoir.example'
+const [FIRST, SECOND] = ['0x52908400098527886E0F7030069857D2E4169EE7', '0x8617E340B3D01FA5F11F306F4090FD50E238070D']
+
+let service: TestService
+let admin: Client
+
+before(async () => {
+  service = await startTestService({ workers: true, env: { OPERATOR_EMAIL: OPERATOR } })
+  admin = await logInSuperAdmin(service)
+})
+after(() => service.stop())
+
+type Company = { manager: Person; boss: Client; companyId: string }
+
+async function openCompany(): Promise<Company> {
+  const manager = await registerManager(service.baseUrl)
+  await service.db.run(sql`update users set verified_at = now() where id = ${manager.userId}`)
+  return { manager, boss: await logIn(service.baseUrl, manager.email), companyId: manager.companyId ?? '' }
+}
+
+/** Someone who used the invitation. */
+async function addManager({ boss }: Company, lang = 'en'): Promise<{ email: string; id: string }> {
+  const email = newEmail('second')
+  const person = { email, firstName: 'Bea', lastName: 'Zweit', role: 'Manager', lang }
+  const { data, text } = await boss.post<{ _id: string }>('users', person)
+  assert.ok(data?._id, text)
+  await service.db.run(sql`update users set verified_at = now() where id = ${data._id}`)
+  return { email, id: data._id }
+}
+
+const waitFor = (to: string, words: RegExp, count = 1) => waitForMail(service.baseUrl, to, words, count)
+const mailsTo = async (to: string, words: RegExp): Promise<KeptMail[]> =>
+  (await readMails(service.baseUrl, to)).filter(({ subject }) => words.test(subject))
+const isSent = async (): Promise<boolean> => {
+  const { waiting } = await service.db.one<{ waiting: number }>(
+    sql`select count(*)::int as waiting from jobs where kind = 'mail'`,
+  )
+  return waiting === 0
+}
+/** Every mail that was asked for has arrived. */
+async function settle(): Promise<void> {
+  while (!(await isSent())) await new Promise((done) => setTimeout(done, 50))
+}
+
+test('a changed payout address is mailed to every manager and to the operator: both addresses, who, from where', async () => {
+  const shop = await openCompany()
+  const { boss, manager, companyId } = shop
+  const colleague = await addManager(shop, 'de')
+  const path = `companies/${companyId}`
+  await boss.call('PUT', path, { settlementAddress: FIRST, settlementNetwork: 8453 })
+  await waitFor(colleague.email, /Auszahlungsadresse/)
+  const change = await boss.call('PUT', path, { settlementAddress: SECOND })
+  assert.equal(change.status, 200, change.text)
+  const [own, german, operators] = [
+    await waitFor(manager.email, /payout address of .* was changed/, 2),
+    await waitFor(colleague.email, /Die Auszahlungsadresse von .* wurde geändert/, 2),
+    await waitFor(OPERATOR, /payout address of .* was changed/, 2),
+  ]
+  for (const { text } of [own, german, operators]) {
+    assert.match(text, new RegExp(`${FIRST} \\(Base\\).*${SECOND} \\(Base\\)`))
+    assert.match(text, /Ada Beispiel \(Manager\).*\d{4}-\d\d-\d\d \d\d:\d\d UTC.*127\.0\.0\.1/)
+  }
+  assert.match(own.text, /If none of you meant this: undo it.*Open the audit log: http\S+\/audit$/ms)
+  assert.match(german.text, /Wollte das niemand von Ihnen/)
+  assert.match(operators.text, /by a way that you know already/)
+  assert.match(operators.text, new RegExp(`/audit\\?company=${companyId}`))
+  const log = await boss.get<{ entries: { action: string; detail: Record<string, unknown> }[] }>('audit-log')
+  const { detail } = log.data.entries.find(({ action }) => action === 'company.change') ?? {}
+  assert.deepEqual([detail?.addressBefore, detail?.settlementAddress], [FIRST, SECOND])
+
+  await boss.call('PUT', path, { settlementAddress: SECOND, settlementNetwork: 8453, displayName: 'Shop' })
+  assert.equal((await boss.call('PUT', path, { settlementAddress: '0x12' })).status, 422)
+  await boss.call('PUT', path, { settlementNetwork: 137 })
+  const other = await waitFor(manager.email, /payout address of .* was changed/, 3)
+  assert.match(other.text, new RegExp(`${SECOND} \\(Base\\).*${SECOND} \\(Polygon\\)`))
+  await settle()
+  assert.equal((await mailsTo(manager.email, /payout address/)).length, 3, 'none for what changed nothing')
+})
+
+test('ten such mails within an hour, and the last one says that the next changes are not mailed', async () => {
+  const { boss, manager, companyId } = await openCompany()
+  for (let time = 0; time < 13; time += 1) {
+    const settlementAddress = time % 2 === 0 ? FIRST : SECOND
+    assert.equal((await boss.call('PUT', `companies/${companyId}`, { settlementAddress })).status, 200)
+  }
+  await waitFor(manager.email, /payout address/, 10)
+  await settle()
+  const mails = await mailsTo(manager.email, /payout address/)
+  assert.equal(mails.length, 10)
+  assert.equal(mails.filter(({ text }) => /ten times within an hour/.test(text)).length, 1)
+  // changes of another kind have their own ten
+  assert.equal((await boss.post('api-keys', { name: 'refunds', scopes: ['refunds:write'] })).status, 200)
+  await waitFor(manager.email, /API key of .* can move money/)
+})
+
+test('so is every other change to where money goes, or to what protects it', async () => {
+  const shop = await openCompany()
+  const { boss, manager, companyId } = shop
+  const { email } = manager
+  const colleague = await addManager(shop)
+  await waitFor(email, /Access to .* was changed/)
+
+  await boss.post('api-keys', { name: 'reader', scopes: ['orders:read', 'orders:write'] })
+  await boss.post('api-keys', { name: 'backend', scopes: ['orders:write', 'refunds:write'] })
+  assert.match((await waitFor(email, /API key of .* can move money/)).text, /“backend”.*orders:write, refunds:write/)
+  assert.equal((await boss.post('/api/users/webhook-secret/regenerate')).status, 200)
+  await waitFor(email, /webhook secret of .* was replaced/)
+  assert.equal((await admin.call('PUT', `companies/${companyId}`, { refundApproval: true })).status, 200)
+  await waitFor(email, /rules for refunds of .* were changed/)
+  await waitFor(OPERATOR, /rules for refunds of .* were changed/)
+
+  assert.equal((await admin.post(`users/${colleague.id}/reset-2fa`)).status, 200)
+  await waitFor(email, /second factor of Bea Zweit/)
+  const before = (await mailsTo(colleague.email, /Access to/)).length
+  assert.equal((await boss.call('PUT', `users/${colleague.id}`, { disabled: true })).status, 200)
+  await waitFor(colleague.email, /Access to .* was changed/, before + 1)
+  assert.match((await waitFor(email, /can no longer log in/)).text, /Bea Zweit \(second-.*@shop\.example\)/)
+
+  const { data } = await admin.post<{ _id: string }>('users', {
+    ...{ email: newEmail('super'), firstName: 'Sue', lastName: 'Super', role: 'SuperManager' },
+  })
+  const attach = { companies: [companyId] }
+  assert.equal((await admin.call('PUT', `users/${data._id}/companies`, attach)).status, 200)
+  await waitFor(email, /Sue Super .* can now act for/)
+  assert.equal((await admin.call('PUT', `users/${data._id}/companies`, attach)).status, 200)
+
+  const cashier = { email: newEmail('till'), firstName: 'Till', lastName: 'Kasse', role: 'Cashier' }
+  assert.equal((await boss.post('users', cashier)).status, 200)
+  await settle()
+  assert.equal((await mailsTo(email, /can now act for/)).length, 1, 'it had access already')
+  assert.equal((await mailsTo(email, /API key/)).length, 1, 'a key that only reads and sells moves no money')
+  assert.equal((await readMails(service.baseUrl, email)).filter(({ text }) => /Till Kasse/.test(text)).length, 0)
+})
+
+type Payout = {
+  _id: string
+  status: string
+  address: string
+  createdAt: string
+  addressChange: { at: string | null; by: string | null; lastTo: string | null; lastNetwork: number | null } | null
+}
+
+test('before a payout to another address than the last, the approver sees who wrote it, when, and where the last went', async () => {
+  const shop = await openShop({ env: payoutEnv })
+  const { companyId } = shop.merchant
+  const operator = await logInSuperAdmin(shop.host)
+  const write = async (settlementAddress: string): Promise<void> => {
+    const answer = await operator.call('PUT', `companies/${companyId}`, { settlementAddress, settlementNetwork: 31337 })
+    assert.equal(answer.status, 200, answer.text)
+  }
+  const read = async ({ _id }: Pick<Payout, '_id'>) => (await operator.get<Payout>(`settlements/${_id}`)).data
+  const prepare = async (): Promise<Payout> => {
+    await createPaid(shop)
+    const { data, text } = await operator.post<Payout>('settlements', { companyId })
+    assert.ok(data, text)
+    assert.deepEqual(data, await read(data))
+    return data
+  }
+  const payOut = async (made: Payout): Promise<Payout> => {
+    await operator.post(`settlements/${made._id}/approve`)
+    const isPaid = async (): Promise<Payout> => {
+      await shop.chain.mine()
+      return read(made)
+    }
+    return eventually(isPaid, ({ status }) => status === 'paid')
+  }
+  const [home, other] = [newAddress(), newAddress()]
+  await write(home)
+  const first = await prepare()
+  assert.deepEqual([first.addressChange?.by, first.addressChange?.lastTo], ['Otto Op', null], 'the first payout')
+  assert.equal((await payOut(first)).addressChange, null, 'it is over')
+  const second = await prepare()
+  assert.equal(second.addressChange, null, 'it goes where the last one went')
+  const startedMs = Date.now()
+  await write(other)
+  await payOut(second)
+  const third = await prepare()
+  await write(home)
+  const { addressChange } = await read(third)
+  assert.deepEqual([addressChange?.by, addressChange?.lastTo, addressChange?.lastNetwork], ['Otto Op', home, 31337])
+  const atMs = Date.parse(addressChange?.at ?? '')
+  assert.ok(atMs >= startedMs && atMs <= Date.parse(third.createdAt), 'as it was when the payout was made')
+  await operator.post(`settlements/${third._id}/cancel`)
+  assert.equal((await prepare()).addressChange, null, 'the address was put back')
+  await shop.stop()
+})

@@ -1,0 +1,54 @@
+import { defineTexts } from '../../texts/lang.ts'
+
+/** About the address of a payout that no payout has gone to yet. */
+export const addressTexts = defineTexts(
+  {
+    addressSet: ({ at, by, last }: { at: string; by: string; last: string | null }) =>
+      last === null
+        ? `This is the first payout. The address was set on ${at} by ${by}.`
+        : `The address was changed on ${at} by ${by}, after the last payout, which went to ${last}.`,
+    addressOther: (last: string | null) =>
+      last === null ? 'This is the first payout.' : `The last payout went elsewhere: to ${last}.`,
+    addressAsk: 'Before it is paid, ask the company by a way that you know already whether this address is theirs.',
+  },
+  {
+    fr: {
+      addressSet: ({ at, by, last }) =>
+        last === null
+          ? `C’est le premier versement. L’adresse a été saisie le ${at} par ${by}.`
+          : `L’adresse a été modifiée le ${at} par ${by}, après le dernier versement, qui est parti vers ${last}.`,
+      addressOther: (last) =>
+        last === null ? 'C’est le premier versement.' : `Le dernier versement est parti ailleurs : vers ${last}.`,
+      addressAsk:
+        'Avant de payer, demandez à l’entreprise, par un moyen que vous connaissez déjà, si cette adresse est la sienne.',
+    },
+    de: {
+      addressSet: ({ at, by, last }) =>
+        last === null
+          ? `Das ist die erste Auszahlung. Die Adresse wurde am ${at} von ${by} eingetragen.`
+          : `Die Adresse wurde am ${at} von ${by} geändert, nach der letzten Auszahlung; diese ging an ${last}.`,
+      addressOther: (last) =>
+        last === null ? 'Das ist die erste Auszahlung.' : `Die letzte Auszahlung ging anderswohin: an ${last}.`,
+      addressAsk:
+        'Fragen Sie vor der Zahlung beim Unternehmen nach, auf einem Weg, den Sie schon kennen, ob diese Adresse ihm gehört.',
+    },
+    es: {
+      addressSet: ({ at, by, last }) =>
+        last === null
+          ? `Es la primera liquidación. ${by} indicó la dirección el ${at}.`
+          : `${by} cambió la dirección el ${at}, después de la última liquidación, que fue a ${last}.`,
+      addressOther: (last) =>
+        last === null ? 'Es la primera liquidación.' : `La última liquidación fue a otra dirección: ${last}.`,
+      addressAsk: 'Antes de pagar, pregunte a la empresa, por un medio que ya conozca, si esta dirección es suya.',
+    },
+    it: {
+      addressSet: ({ at, by, last }) =>
+        last === null
+          ? `È il primo accredito. L’indirizzo è stato inserito il ${at} da ${by}.`
+          : `L’indirizzo è stato cambiato il ${at} da ${by}, dopo l’ultimo accredito, che è andato a ${last}.`,
+      addressOther: (last) =>
+        last === null ? 'È il primo accredito.' : `L’ultimo accredito è andato altrove: a ${last}.`,
+      addressAsk: 'Prima di pagare, chieda all’azienda, per una via che conosce già, se questo indirizzo è suo.',
+    },
+  },
+)
