@@ -22,7 +22,7 @@ import { finishRestore } from './db/backup/restore-backup.ts'
 import { type Db, openDb } from './db/db.ts'
 import { lockDataDir } from './db/embedded/data-dir-lock.ts'
 import { startEmbeddedPostgres } from './db/embedded/embedded.ts'
-import { checkStateDirectory } from './db/embedded/state-directory.ts'
+import { checkStateDirectory, noteElsewhere, refuseElsewhere } from './db/embedded/state-directory.ts'
 import { writeInstallation } from './db/installation.ts'
 import { migrate } from './db/migrate.ts'
 import { API_SCOPES } from './http/actor.ts'
@@ -74,6 +74,7 @@ async function openDatabase(config: Config, say: Say, closers: Closers): Promise
     closers.add(async () => lock.release())
     return config.databaseUrl
   }
+  refuseElsewhere(config.dataDir)
   const server = await startEmbeddedPostgres({ dataDir: config.dataDir, log: say })
   closers.add(() => server.stop())
   if (await finishRestore(server.connectionString, config.dataDir)) say('The database was restored from a backup.')
@@ -219,6 +220,7 @@ export async function openOwned(
     const onApplied = startProgress(say, 'Migrations', 'applied')
     await migrate(config.databaseDirectUrl ?? connectionString, { onApplied, onWaiting: say })
     await writeInstallation(connectionString, claimed)
+    if (config.databaseUrl !== null) noteElsewhere(config.dataDir)
   }
   const whole = await withProviders(withSandbox(config, sandbox, vault), sandbox)
   const { stop: _, ...facts } = sandbox ?? { stop: null }

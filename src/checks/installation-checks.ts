@@ -9,6 +9,7 @@ import { isBackupOverdue, openKnownBackups, readBackupAge } from '../db/backup/n
 import { isBucket } from '../db/backup/places.ts'
 import { assertDurable } from '../db/durable.ts'
 import { describeRoom, isShortOfRoom, readDiskRoom } from '../db/embedded/disk-room.ts'
+import { findLeftDatabase } from '../db/embedded/state-directory.ts'
 import {
   type Claimed,
   findInstallationFaults,
@@ -34,11 +35,15 @@ const PROBE_MS = 5000
 const markOf = (key: Buffer): string => openVault(key).derive('installation-mark').toString('hex').slice(0, 32)
 
 /** @param masterKey as read: in the sandbox it may come from the data directory */
-export const claimOf = (config: Pick<Config, 'mode' | 'previousMasterKeys'>, masterKey: Buffer): Claimed => ({
+export const claimOf = (
+  config: Pick<Config, 'mode' | 'previousMasterKeys' | 'dataDir' | 'databaseUrl'>,
+  masterKey: Buffer,
+): Claimed => ({
   mode: config.mode,
   keyMark: markOf(masterKey),
   previousMarks: config.previousMasterKeys.map(markOf),
   sealPrefixes: [masterKey, ...config.previousMasterKeys].map((key) => openVault(key).sealPrefix),
+  leftDatabase: findLeftDatabase(config.dataDir, config.databaseUrl),
 })
 
 const UNREACHED_FIX = 'Check DATABASE_URL, and that PostgreSQL runs there.'
