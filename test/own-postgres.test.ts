@@ -48,10 +48,14 @@ test('an installation moves to another PostgreSQL with its orders, keys, books a
     }
     await withClient({ connectionString: server.connectionString }, (client) => client.query('create database empty'))
     const empty = { DATABASE_URL: server.connectionString.replace('/comptoir?', '/empty?') }
-    const refused = run(['serve'], empty)
-    assert.equal(refused.status, 1, refused.text)
-    assert.match(refused.text, /database of DATABASE_URL is empty, and .*data\/postgres holds one with your orders/)
+    for (const command of ['serve', 'doctor']) {
+      const refused = run([command], empty)
+      assert.equal(refused.status, 1, `${command}: ${refused.text}`)
+      assert.match(refused.text, /database of DATABASE_URL is empty, and .*data\/postgres holds one with your orders/)
+      assert.doesNotMatch(refused.text, /belongs to this|comptoir migrate/)
+    }
     renameSync(join(folder, 'data/postgres'), join(folder, 'kept'))
+    assert.match(run(['doctor'], empty).text, /is empty: it belongs to no installation yet/)
     const env = { PORT, DATABASE_URL: server.connectionString }
     const second = startServed(env, { cwd: folder })
     try {

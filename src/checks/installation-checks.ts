@@ -62,14 +62,17 @@ export async function runDatabaseChecks(
   const results = await runChecks([...databaseChecks(place, claimed), ...more])
   const isUnreached = (fix: string | null): boolean => fix === UNREACHED_FIX || isConnectionFix(fix)
   const unreached = results.find(({ name, ok, fix }) => name === 'database' && !ok && isUnreached(fix))
-  return unreached ? [unreached] : results
+  if (unreached) return [unreached]
+  // to bring its schema up to date would be the wrong advice
+  const isAnother = results.some(({ name, ok }) => name === 'mode' && !ok)
+  return isAnother ? results.filter(({ name }) => name !== 'schema') : results
 }
 
-function keyWords({ sealPrefixes: [present, ...previous], previousMarks }: Claimed, known?: Installation): string {
+function keyWords({ sealPrefixes: [present, ...previous], previousMarks }: Claimed, known: Installation): string {
   const fine = 'The master key is the one of this database.'
   if (previous.length === 0) return fine
-  if (known?.keyMark && previousMarks.includes(known.keyMark)) return `${fine} ${NOT_STARTED}`
-  const isUsed = known?.sealPrefixes.some((prefix) => prefix !== present)
+  if (known.keyMark && previousMarks.includes(known.keyMark)) return `${fine} ${NOT_STARTED}`
+  const isUsed = known.sealPrefixes.some((prefix) => prefix !== present)
   return `${fine} ${isUsed ? 'MASTER_KEY_PREVIOUS is still needed: the service seals its values again.' : NOT_NEEDED}`
 }
 
@@ -107,8 +110,14 @@ function databaseChecks(place: DatabasePlace, claimed: Claimed): Check[] {
         }
       },
     },
-    fits('mode', () => `The database belongs to this ${claimed.mode} installation.`),
-    fits('master-key', (known) => keyWords(claimed, known)),
+    fits('mode', (known) =>
+      known
+        ? `The database belongs to this ${claimed.mode} installation.`
+        : 'The database is empty: it belongs to no installation yet.',
+    ),
+    fits('master-key', (known) =>
+      known ? keyWords(claimed, known) : 'The database is empty: no key belongs to it yet.',
+    ),
     {
       name: 'clock',
       async run() {
