@@ -21,7 +21,7 @@ import { finishRestore } from './db/backup/restore-backup.ts'
 import { type Db, openDb } from './db/db.ts'
 import { lockDataDir } from './db/embedded/data-dir-lock.ts'
 import { startEmbeddedPostgres } from './db/embedded/embedded.ts'
-import { checkStateDirectory } from './db/embedded/state-directory.ts'
+import { checkStateDirectory, noteElsewhere, refuseElsewhere } from './db/embedded/state-directory.ts'
 import { writeInstallation } from './db/installation.ts'
 import { migrate } from './db/migrate.ts'
 import { API_SCOPES } from './http/actor.ts'
@@ -96,6 +96,7 @@ async function openDatabase(config: Config, say: Say, closers: Closers): Promise
     await refuseTakenPort(config)
     return config.databaseUrl
   }
+  refuseElsewhere(config.dataDir)
   const server = await startEmbeddedPostgres({
     ...{ dataDir: config.dataDir, log: say },
     onLocked: () => refuseTakenPort(config),
@@ -214,6 +215,7 @@ export async function openOwned(
     const onApplied = startProgress(say, 'Migrations', 'applied')
     await migrate(config.databaseDirectUrl ?? connectionString, { onApplied, onWaiting: say })
     await writeInstallation(connectionString, claimed)
+    if (config.databaseUrl !== null) noteElsewhere(config.dataDir)
   }
   const whole = await withSandbox(config, sandbox, vault)
   const { stop: _, ...facts } = sandbox ?? { stop: null }

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { startEmbeddedPostgres } from '../src/db/embedded/embedded.ts'
+import { withClient } from '../src/db/wire/connection.ts'
 import { bareEnv } from './harness/bare-env.ts'
 import { putCluster } from './harness/cluster.ts'
 import { freePort } from './harness/free-port.ts'
@@ -40,8 +41,21 @@ test('an installation moves to another PostgreSQL with its orders, keys, books a
     mkdirSync(join(folder, 'own'), { mode: 0o755 })
     const copied = spawnSync('cp', ['-a', join(folder, 'data/postgres'), join(folder, 'own/postgres')])
     assert.equal(copied.status, 0, copied.stderr.toString())
-    renameSync(join(folder, 'data/postgres'), join(folder, 'kept'))
     server = await startEmbeddedPostgres({ dataDir: join(folder, 'own'), log: () => {} })
+    const run = (args: string[], given: Record<string, string>) => {
+      const ran = spawnSync(process.execPath, [BIN, ...args], { cwd: folder, env: { ...bareEnv(), PORT, ...given } })
+      return { status: ran.status, text: `${ran.stdout}${ran.stderr}` }
+    }
+    await withClient({ connectionString: server.connectionString }, (client) => client.query('create database empty'))
+    const empty = { DATABASE_URL: server.connectionString.replace('/comptoir?', '/empty?') }
+    for (const command of ['serve', 'doctor']) {
+      const refused = run([command], empty)
+      assert.equal(refused.status, 1, `${command}: ${refused.text}`)
+      assert.match(refused.text, /database of DATABASE_URL is empty, and .*data\/postgres holds one with your orders/)
+      assert.doesNotMatch(refused.text, /belongs to this|comptoir migrate/)
+    }
+    renameSync(join(folder, 'data/postgres'), join(folder, 'kept'))
+    assert.match(run(['doctor'], empty).text, /is empty: it belongs to no installation yet/)
     const env = { PORT, DATABASE_URL: server.connectionString }
     const second = startServed(env, { cwd: folder })
     try {
@@ -61,6 +75,12 @@ test('an installation moves to another PostgreSQL with its orders, keys, books a
     } finally {
       await second.end('SIGTERM')
     }
+    for (const command of ['serve', 'migrate']) {
+      const lost = run([command], {})
+      assert.notEqual(lost.status, 0, lost.text)
+      assert.match(lost.text, /DATABASE_URL is not set.*Set DATABASE_URL again/)
+    }
+    assert.equal(existsSync(join(folder, 'data/postgres')), false, 'no other database begins here')
   } finally {
     await first.end()
     await server?.stop()

@@ -220,7 +220,7 @@ test('a reload takes a new master key and a new token of METRICS_PORT: the old t
       40_000,
     )
     assert.deepEqual([await scrape('leaked'), await scrape('fresh')], [401, 200])
-    const { keyMark } = claimOf({ mode: 'sandbox', previousMasterKeys: [] }, next)
+    const { keyMark } = claimOf({ mode: 'sandbox', previousMasterKeys: [], dataDir: '', databaseUrl: null }, next)
     assert.equal((await readInstallation(database.connectionString))?.keyMark, keyMark)
   } finally {
     await other.end('SIGTERM')

@@ -77,7 +77,10 @@ const operator = () => ({
 async function restore(): Promise<void> {
   // what the first start of a service writes
   const { connectionString } = database
-  await writeInstallation(connectionString, claimOf({ mode: 'sandbox', previousMasterKeys: [] }, TEST_MASTER_KEY))
+  await writeInstallation(
+    connectionString,
+    claimOf({ mode: 'sandbox', previousMasterKeys: [], dataDir: '', databaseUrl: null }, TEST_MASTER_KEY),
+  )
   await host.stop()
   const at = new Date(Date.now() - 60_000).toISOString().replace(/\.\d+/, '')
   const wrongKey = { ...operator(), MASTER_KEY: randomBytes(32).toString('base64') }
@@ -139,7 +142,10 @@ test('a restore that is marked again before it is reconciled forgets nothing of 
     return [backupMadeAt?.getUTCDate(), heads.map(({ number }) => number), skipped.map(({ from, to }) => [from, to])]
   }
   try {
-    await writeInstallation(own.connectionString, claimOf({ mode: 'sandbox', previousMasterKeys: [] }, TEST_MASTER_KEY))
+    await writeInstallation(
+      own.connectionString,
+      claimOf({ mode: 'sandbox', previousMasterKeys: [], dataDir: '', databaseUrl: null }, TEST_MASTER_KEY),
+    )
     await db.run(sql`insert into deposit_keys (id, xpub, next_index) values ('key', 'xpub', 5)`)
     await readUpTo(100)
     await mark('10')

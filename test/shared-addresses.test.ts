@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { after, before, type TestContext, test } from 'node:test'
 import pg from 'pg'
+import { pino } from 'pino'
 import { listTakers, TRANSFERS } from '../src/chain/deposits/reservation-queries.ts'
 import { listUsdcAmong } from '../src/chain/transfer-queries.ts'
 import { type Db, openDb, type Queryable, type Sql, sql, unnamed } from '../src/db/db.ts'
@@ -245,7 +246,7 @@ test('transfers that cannot be recorded in time do not hold back those before th
   ])
   const listed = async (): Promise<number> =>
     (await host.db.many(sql`select 1 from unmatched_transfers where transfer_id = any(${ids}::text[])`)).length
-  const rules = { dustUnits: 0n, usdc: {} }
+  const rules = { dustUnits: 0n, usdc: {}, log: pino({ level: 'silent' }) }
   await assert.rejects(followUnmatched({ db: hasty, ...rules }, chainId), { code: 'BUSY' })
   assert.equal(await listed(), 2)
   await holder.query('rollback')

@@ -154,7 +154,7 @@ test('the other mode, and another key, are refused before anything is written; a
   const database = await createTestDatabase()
   try {
     const key = Buffer.from(KEY, 'base64')
-    const claimed = claimOf({ mode: 'sandbox', previousMasterKeys: [] }, key)
+    const claimed = claimOf({ mode: 'sandbox', previousMasterKeys: [], dataDir: '', databaseUrl: null }, key)
     await writeInstallation(database.connectionString, claimed)
     const before = await fingerprint(database)
     const live = await run(['serve'], { ...LIVE, DATABASE_URL: database.connectionString, ACCEPT_RISK: ALL.join(',') })
@@ -182,7 +182,7 @@ test('the other mode, and another key, are refused before anything is written; a
     )
     assert.deepEqual(await fingerprint(database), before)
     const next = randomBytes(32)
-    const rotated = claimOf({ mode: 'sandbox', previousMasterKeys: [key] }, next)
+    const rotated = claimOf({ mode: 'sandbox', previousMasterKeys: [key], dataDir: '', databaseUrl: null }, next)
     const keyWords = async (): Promise<string | undefined> =>
       (await runDatabaseChecks({ connectionString: database.connectionString, prepared: true }, rotated)).find(
         ({ name }) => name === 'master-key',

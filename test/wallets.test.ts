@@ -329,8 +329,10 @@ test('an operator compares three addresses; live gives out none before', async (
   })
   const [fault] = (await channel.findNetworkFaults?.()) ?? []
   assert.match(fault?.reason ?? '', /admin confirm-addresses/)
+  await shop.chain.pay({ to: deriveAddress(xpub, 1), units: 54_000_000n })
   const asked = await run(['confirm-addresses', '--chain', '31337'])
   assert.equal(asked.code, 1)
+  assert.match(asked.text, /\n0\/1 holds 54(\.0+)? USDC, and no order here had it: another installation/)
   for (const index of [0, 1, 2]) assert.ok(asked.text.includes(deriveAddress(xpub, index)))
   assert.match(asked.text, /Nothing was confirmed/)
   assert.match(asked.text, /No other installation may use this key/)

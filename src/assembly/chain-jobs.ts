@@ -36,7 +36,7 @@ export function startChain(
   const followers = [
     startTicker(`payments.follow.${chainId}`, 1000, log, () => followChain(payments, chainId)),
     // of its own, because anyone can send worthless tokens: they never delay a payment
-    startTicker(`payments.unmatched.${chainId}`, 1000, log, () => followUnmatched({ ...payments, usdc }, chainId)),
+    startTicker(`payments.unmatched.${chainId}`, 1000, log, () => followUnmatched({ ...payments, log, usdc }, chainId)),
   ]
   const onChange = (): void => {
     for (const follower of followers) follower.wake()

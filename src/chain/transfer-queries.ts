@@ -5,6 +5,20 @@ import type { Head, Transfer } from './transfer.ts'
 /** The chain's facts about a transfer; the rest of the row is ours. */
 export type FoundTransfer = Omit<Transfer, 'id' | 'status' | 'firstSeenAt' | 'finalAt' | 'change'>
 
+/** A block's time may be 15 seconds earlier than our clock. */
+export const SINCE = sql`interval '15 seconds'`
+
+/**
+ * Transfer `t` came to an address of a key before a payment had it: another installation or program uses that key. It
+ * counts for no payment here. Its block was read by then, so a clock of ours that is ahead takes no payment for an
+ * earlier one; that its time was over also, so that no block which takes its place later is meant. `offset 0`: looked
+ * up per row, by the address.
+ */
+export const IS_EARLIER = sql`exists (select 1 from deposit_addresses e
+  where e.address = t.to_address and e.key_id is not null and e.created_at > t.block_at + ${SINCE}
+    and t.block_number <= case when e.read_until ? t.chain_id::text then (e.read_until ->> t.chain_id::text)::bigint
+      when e.read_until is not null then t.block_number end offset 0)`
+
 const COLUMNS = sql`id, chain_id, tx_hash, nth, log_index, block_number, block_hash, block_at, token, symbol,
   from_address, to_address, units, status, first_seen_at, final_at, change`
 
@@ -119,14 +133,21 @@ export const listChangedTransfers = (
       order by change limit ${limit}`,
   )
 
-/** All transfers to these addresses (any spelling) on all chains, also orphaned ones, oldest first. */
-export const listTransfersTo = (q: Queryable, addresses: readonly string[]): Promise<Transfer[]> =>
+const listTo = (q: Queryable, addresses: readonly string[], which: Sql): Promise<Transfer[]> =>
   list(
     q,
-    sql`select ${COLUMNS} from chain_transfers
-      where to_address = any(${addresses.map((address) => address.toLowerCase())}::text[])
+    sql`select ${COLUMNS} from chain_transfers t
+      where to_address = any(${addresses.map((address) => address.toLowerCase())}::text[]) and ${which}
       order by first_seen_at, chain_id, block_number, log_index`,
   )
+
+/** All transfers to these addresses (any spelling) on all chains, also orphaned ones, oldest first. */
+export const listTransfersTo = (q: Queryable, addresses: readonly string[]): Promise<Transfer[]> =>
+  listTo(q, addresses, sql`true`)
+
+/** Those that came once a payment had the address. */
+export const listTransfersSince = (q: Queryable, addresses: readonly string[]): Promise<Transfer[]> =>
+  listTo(q, addresses, sql`not ${IS_EARLIER}`)
 
 /** USDC's contract on each chain, in lower case. */
 export type UsdcContracts = Readonly<Record<number, string>>
@@ -160,7 +181,8 @@ export const isUsdcThere = (usdc: UsdcContracts): Sql => sql`(
 export type Asked = { network: number | null; tokenAddress: string | null; usdc: UsdcContracts }
 
 /**
- * Transfers to these addresses (any spelling), each with the head of its chain, from one snapshot. Judge finality on
+ * Transfers to these addresses of keys (any spelling) since payments had them, each with the head of its chain, from
+ * one snapshot. Judge finality on
  * these pairs: with two separate reads, a reorganisation in between could make a lost transfer look final.
  */
 export const listPlacedTransfers = (
@@ -168,7 +190,11 @@ export const listPlacedTransfers = (
   addresses: readonly string[],
   asked: Asked,
 ): Promise<PlacedTransfer[]> =>
-  listPlaced(q, sql`t.to_address = any(${addresses.map((address) => address.toLowerCase())}::text[])`, asked)
+  listPlaced(
+    q,
+    sql`t.to_address = any(${addresses.map((address) => address.toLowerCase())}::text[]) and not ${IS_EARLIER}`,
+    asked,
+  )
 
 /** The same for transfers by id. */
 export const listPlacedById = (q: Queryable, ids: readonly string[], asked: Asked): Promise<PlacedTransfer[]> =>

@@ -9,6 +9,7 @@ import { isBackupOverdue, openKnownBackups, readBackupAge } from '../db/backup/n
 import { isBucket } from '../db/backup/places.ts'
 import { assertDurable } from '../db/durable.ts'
 import { describeRoom, isShortOfRoom, readDiskRoom } from '../db/embedded/disk-room.ts'
+import { findLeftDatabase } from '../db/embedded/state-directory.ts'
 import {
   type Claimed,
   findInstallationFaults,
@@ -34,11 +35,15 @@ const PROBE_MS = 5000
 const markOf = (key: Buffer): string => openVault(key).derive('installation-mark').toString('hex').slice(0, 32)
 
 /** @param masterKey as read: in the sandbox it may come from the data directory */
-export const claimOf = (config: Pick<Config, 'mode' | 'previousMasterKeys'>, masterKey: Buffer): Claimed => ({
+export const claimOf = (
+  config: Pick<Config, 'mode' | 'previousMasterKeys' | 'dataDir' | 'databaseUrl'>,
+  masterKey: Buffer,
+): Claimed => ({
   mode: config.mode,
   keyMark: markOf(masterKey),
   previousMarks: config.previousMasterKeys.map(markOf),
   sealPrefixes: [masterKey, ...config.previousMasterKeys].map((key) => openVault(key).sealPrefix),
+  leftDatabase: findLeftDatabase(config.dataDir, config.databaseUrl),
 })
 
 const UNREACHED_FIX = 'Check DATABASE_URL, and that PostgreSQL runs there.'
@@ -59,14 +64,17 @@ export async function runDatabaseChecks(
   const results = await runChecks([...databaseChecks(place, claimed), ...more])
   const isUnreached = (fix: string | null): boolean => fix === UNREACHED_FIX || isConnectionFix(fix)
   const unreached = results.find(({ name, ok, fix }) => name === 'database' && !ok && isUnreached(fix))
-  return unreached ? [unreached] : results
+  if (unreached) return [unreached]
+  // to bring its schema up to date would be the wrong advice
+  const isAnother = results.some(({ name, ok }) => name === 'mode' && !ok)
+  return isAnother ? results.filter(({ name }) => name !== 'schema') : results
 }
 
-function keyWords({ sealPrefixes: [present, ...previous], previousMarks }: Claimed, known?: Installation): string {
+function keyWords({ sealPrefixes: [present, ...previous], previousMarks }: Claimed, known: Installation): string {
   const fine = 'The master key is the one of this database.'
   if (previous.length === 0) return fine
-  if (known?.keyMark && previousMarks.includes(known.keyMark)) return `${fine} ${NOT_STARTED}`
-  const isUsed = known?.sealPrefixes.some((prefix) => prefix !== present)
+  if (known.keyMark && previousMarks.includes(known.keyMark)) return `${fine} ${NOT_STARTED}`
+  const isUsed = known.sealPrefixes.some((prefix) => prefix !== present)
   return `${fine} ${isUsed ? 'MASTER_KEY_PREVIOUS is still needed: the service seals its values again.' : NOT_NEEDED}`
 }
 
@@ -106,8 +114,14 @@ function databaseChecks(place: DatabasePlace, claimed: Claimed): Check[] {
         }
       },
     },
-    fits('mode', () => `The database belongs to this ${claimed.mode} installation.`),
-    fits('master-key', (known) => keyWords(claimed, known)),
+    fits('mode', (known) =>
+      known
+        ? `The database belongs to this ${claimed.mode} installation.`
+        : 'The database is empty: it belongs to no installation yet.',
+    ),
+    fits('master-key', (known) =>
+      known ? keyWords(claimed, known) : 'The database is empty: no key belongs to it yet.',
+    ),
     {
       name: 'clock',
       cure: UNREACHED_FIX,

@@ -8,11 +8,16 @@ import {
   listKeyAddresses,
   upsertKeyConfirmed,
 } from '../chain/deposits/deposit-key-queries.ts'
+import { isDepositAddress } from '../chain/deposits/deposit-queries.ts'
+import { createRpc, RpcError } from '../chain/endpoints/rpc.ts'
+import { networkFor } from '../chain/networks.ts'
+import { readBalance } from '../chain/payout/usdc-token.ts'
 import { upsertFeeOverride } from '../chain/payout/wallet-queries.ts'
-import type { Config } from '../config/config.ts'
+import type { ChainConfig, Config } from '../config/config.ts'
 import type { Db } from '../db/db.ts'
 import { systemContext } from '../http/request-context.ts'
 import { HOUR, systemClock } from '../kernel/clock.ts'
+import { formatMoney } from '../kernel/money.ts'
 import type { Vault } from '../kernel/vault.ts'
 import { deriveAddress, ONE_INSTALLATION, parseXpub, type Xpub } from '../kernel/xpub.ts'
 import { UsageError } from './command.ts'
@@ -46,12 +51,12 @@ type Work = { config: Config; db: Db; vault: Vault; options: ReturnType<typeof r
 const print = (line: string): void => void process.stdout.write(`${line}\n`)
 
 /** @throws UsageError when the chain is not configured */
-function chainOf({ config, options, vault }: Work): { chainId: number; xpub: string } {
+function chainOf({ config, options, vault }: Work): { chain: ChainConfig; chainId: number; xpub: string } {
   const chain = listOperatorChains(config, vault).find(({ chainId }) => String(chainId) === options.chain)
   if (!chain) throw new UsageError(`Name a configured chain: --chain ID. "${options.chain ?? ''}" is not.`)
   const { xpub } = chain
   if (xpub === null) throw new UsageError(`CHAIN_${chain.chainId}_XPUB is missing.`)
-  return { chainId: chain.chainId, xpub }
+  return { chain, chainId: chain.chainId, xpub }
 }
 
 const note = (
@@ -65,17 +70,52 @@ const note = (
 }
 
 const SHOWN = 3
+const PATIENCE_MS = 5000
+
+/** The USDC at each address, as the first node that answers says; undefined: none does. */
+async function readBalances(chain: ChainConfig, addresses: readonly string[]): Promise<bigint[] | undefined> {
+  for (const url of chain.rpcUrls) {
+    const rpc = createRpc({ url, timeoutMs: PATIENCE_MS })
+    const asked = addresses.map((address) => readBalance(rpc, networkFor(chain), address))
+    const balances = await Promise.all(asked).catch((error: unknown) => {
+      if (error instanceof RpcError) return undefined
+      throw error
+    })
+    await rpc.close()
+    if (balances) return balances
+  }
+  return undefined
+}
+
+/** What to know of the money at the addresses; empty: there is none that our own orders did not bring. */
+async function describeMoney({ db }: Work, chain: ChainConfig, addresses: readonly string[]): Promise<string> {
+  const balances = await readBalances(chain, addresses)
+  if (!balances) return 'No node answers now, so whether they already hold money is not known.\n'
+  const held: string[] = []
+  for (const [index, address] of addresses.entries()) {
+    const units = balances[index] ?? 0n
+    if (units > 0n && !(await isDepositAddress(db, address.toLowerCase())))
+      held.push(`0/${index} holds ${formatMoney({ asset: 'USDC', units })} USDC`)
+  }
+  if (held.length === 0) return ''
+  return (
+    `${held.join(', ')}, and no order here had it: another installation or program uses this key. Give this ` +
+    'installation an account of its own.\n'
+  )
+}
 
 /** Only the operator can tell which wallet is the right one. */
 async function confirmAddresses(work: Work): Promise<undefined> {
   const { options, db } = work
-  const { chainId, xpub } = chainOf(work)
+  const { chain, chainId, xpub } = chainOf(work)
   const key = parseXpub(xpub)
   const addresses = Array.from({ length: SHOWN }, (_, index) => deriveAddress(key.text, index))
   const lines = addresses.map((address, index) => `  0/${index}  ${address}`)
+  const money = await describeMoney(work, chain, addresses)
+  if (options.yes) process.stderr.write(money)
   if (!options.yes) {
     process.stderr.write(
-      `Deposit addresses on chain ${chainId} begin with\n\n${lines.join('\n')}\n\n${ONE_INSTALLATION}\n`,
+      `Deposit addresses on chain ${chainId} begin with\n\n${lines.join('\n')}\n\n${ONE_INSTALLATION}\n${money}`,
     )
     if (!process.stdin.isTTY)
       throw new Error('Nothing was confirmed: compare them with the first addresses in your wallet, then add --yes.')

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Config } from '../config/config.ts'
 import { findEmbeddedPostgres, startEmbeddedPostgres } from '../db/embedded/embedded.ts'
+import { refuseElsewhere } from '../db/embedded/state-directory.ts'
 
 /** Without this, a command that only reads would create a new database. @throws Error with a sentence */
 export function refuseNoData({ databaseUrl, dataDir }: Pick<Config, 'databaseUrl' | 'dataDir'>): void {
@@ -13,7 +14,7 @@ type Say = (line: string) => void
 
 /**
  * The database of this installation, even while the service runs. If it is embedded and not running, it is started for
- * the duration of the task.
+ * the duration of the task. @throws Error when the orders are in another one
  */
 export async function withDatabaseServer<Result>(
   config: Pick<Config, 'databaseUrl' | 'dataDir'>,
@@ -21,6 +22,7 @@ export async function withDatabaseServer<Result>(
   work: (connectionString: string, serviceRuns: boolean) => Promise<Result>,
 ): Promise<Result> {
   const running = config.databaseUrl ?? (await findEmbeddedPostgres(config.dataDir))
+  if (running === null) refuseElsewhere(config.dataDir)
   const own = running === null ? await startEmbeddedPostgres({ dataDir: config.dataDir, log: say }) : null
   try {
     return await work(running ?? own?.connectionString ?? '', running !== null)

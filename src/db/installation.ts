@@ -14,8 +14,15 @@ export type Installation = {
   sealPrefixes: readonly string[]
 }
 
-/** How an installation is started: its mode, its key's fingerprint, and the fingerprints of earlier keys. */
-export type Claimed = { mode: Mode; keyMark: string; previousMarks: readonly string[]; sealPrefixes: readonly string[] }
+/** How an installation is started: its mode, its key's fingerprint, those of earlier keys, and what it would leave. */
+export type Claimed = {
+  mode: Mode
+  keyMark: string
+  previousMarks: readonly string[]
+  sealPrefixes: readonly string[]
+  /** An embedded database that this start would leave for another one. */
+  leftDatabase: string | null
+}
 
 export type InstallationFault = { check: 'mode' | 'master-key'; message: string; fix: string }
 
@@ -63,9 +70,16 @@ export const readInstalledAt = (connectionString: string): Promise<Date | undefi
     return rows[0]?.at
   })
 
+/** An empty database would give the deposit addresses of those orders to new ones. */
+const leavesOrders = (folder: string): InstallationFault => ({
+  check: 'mode',
+  message: `The database of DATABASE_URL is empty, and ${folder} holds one with your orders. Nothing was written.`,
+  fix: `Load it into the database of DATABASE_URL first (docs/guides/own-postgresql.md), or move ${folder} away.`,
+})
+
 /** Mismatches between the database and this start; no accepted risk covers them. */
 export function findInstallationFaults(known: Installation | undefined, claimed: Claimed): InstallationFault[] {
-  if (!known) return []
+  if (!known) return claimed.leftDatabase === null ? [] : [leavesOrders(claimed.leftDatabase)]
   const faults: InstallationFault[] = []
   if (known.mode !== null && known.mode !== claimed.mode) {
     faults.push({

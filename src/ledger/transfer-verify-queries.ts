@@ -1,5 +1,5 @@
 import { IS_SHARED, SHARED_TRANSFERS } from '../chain/deposits/reservation-queries.ts'
-import { isUsdcOf, type UsdcContracts } from '../chain/transfer-queries.ts'
+import { IS_EARLIER, isUsdcOf, type UsdcContracts } from '../chain/transfer-queries.ts'
 import { type Queryable, sql } from '../db/db.ts'
 import type { Difference } from './ledger-verify-queries.ts'
 
@@ -27,7 +27,7 @@ export const listTransferDifferences = (
       from payments p where p.company_id = ${companyId} and p.deposit_address is not null
     ), arrived as (
       select p.id as payment_id, t.*, ${isUsdcOf(usdc)} as counts from counted p join chain_transfers t on t.to_address = p.deposit_address
-      where not p.is_shared
+      where not p.is_shared and not ${IS_EARLIER}
       union all
       select p.id, t.*, ${isUsdcOf(usdc)} from counted p cross join lateral (${SHARED_TRANSFERS}) as t where p.is_shared
     ), compared as (

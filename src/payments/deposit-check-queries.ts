@@ -1,3 +1,4 @@
+import { IS_SHARED, TRANSFERS } from '../chain/deposits/reservation-queries.ts'
 import { type Queryable, sql } from '../db/db.ts'
 
 export type OrderDeposit = { companyId: string; id: string; orderId: string; depositAddress: string; network: number }
@@ -14,6 +15,18 @@ export const listDepositsOfOrders = (
     join unnest(${orders.map(({ companyId }) => companyId)}::text[], ${orders.map(({ id }) => id)}::text[])
       as o (company_id, id) on o.company_id = p.company_id and o.id = p.order_id
     where p.deposit_address is not null and p.network is not null`)
+
+/** Whether the transaction pays this order: to an address of its own, or at a shared one what is its own there. */
+export const findOwnTransaction = (
+  q: Queryable,
+  { companyId, id }: { companyId: string; id: string },
+  txHash: string,
+): Promise<{ isOwn: boolean; isShared: boolean }> =>
+  q.one(sql`
+    select coalesce(bool_or(exists (select 1 from (${TRANSFERS}) as t
+        where t.tx_hash = ${txHash} and t.status = 'seen')), false) as is_own,
+      coalesce(bool_or(${IS_SHARED}), false) as is_shared
+    from payments p where p.company_id = ${companyId} and p.order_id = ${id} and p.deposit_address is not null`)
 
 export type EndedDeposit = OrderDeposit & { closedAt: Date }
 

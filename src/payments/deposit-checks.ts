@@ -3,12 +3,11 @@ import type { Actor } from '../http/actor.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { DAY } from '../kernel/clock.ts'
 import { invalid } from '../kernel/errors.ts'
-import type { Order } from '../orders/order.ts'
 import type { OrderKey } from '../orders/order-jobs.ts'
 import { findReachableOrder } from '../orders/order-service.ts'
-import { keyOf } from './accept/start-payment.ts'
 import {
   type EndedDeposit,
+  findOwnTransaction,
   listDepositsOfOrders,
   listUnauditedDeposits,
   type OrderDeposit,
@@ -16,7 +15,6 @@ import {
   updateDepositsPostponed,
 } from './deposit-check-queries.ts'
 import { pollDepositAddresses } from './payment-jobs.ts'
-import { listPaymentsOfOrder } from './payment-queries.ts'
 import type { PaymentDeps } from './payment-service.ts'
 
 export type DepositCheckDeps = PaymentDeps & { deposits: DepositChecks }
@@ -46,27 +44,16 @@ export async function nameTransaction(
     return named
   }
   await pollDepositAddresses(deps, named.addresses)
-  return (await isOfOrder(deps, order, hash)) ? named : { ...named, counted: false, reason: NOT_THIS_ORDER }
+  const { isOwn, isShared } = await findOwnTransaction(deps.db, order, hash)
+  return isOwn ? named : { ...named, counted: false, reason: isShared ? NOT_THIS_ORDER : EARLIER }
 }
+
+const EARLIER =
+  'It came before this order had the address, so it is not for this order. The operator sees it and decides.'
 
 const NOT_THIS_ORDER =
   'It paid an address that several orders share, but not the exact amount of this one, or on a network on which the ' +
   'shop does not take it. The shop sees it and decides.'
-
-/** At an address shared by several orders, only transfers that the channel assigns to this order are its money. */
-async function isOfOrder(deps: PaymentDeps, order: Order, txHash: string): Promise<boolean> {
-  for (const payment of await listPaymentsOfOrder(deps.db, order.companyId, order.id)) {
-    if (payment.channel !== 'crypto' || !payment.ownAccount) {
-      if (payment.instructions?.toAddress) return true
-      continue
-    }
-    const channel = await deps.channels.forPayment(payment)
-    const { providerReference } = payment
-    const report = providerReference && (await channel?.fetchPayment({ ...keyOf(order, payment), providerReference }))
-    if (report && report.outcome === 'seen' && report.transfers.some((one) => one.txHash === txHash)) return true
-  }
-  return false
-}
 
 /** Idempotent version of `nameTransaction`, for a client that may repeat the request under an idempotency key. */
 export async function nameTransactionOnce(

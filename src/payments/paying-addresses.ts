@@ -1,4 +1,4 @@
-import { listTransfersTo } from '../chain/transfer-queries.ts'
+import { listTransfersSince } from '../chain/transfer-queries.ts'
 import type { Queryable } from '../db/db.ts'
 import { isSharedDeposit, type Payment } from './payment-queries.ts'
 
@@ -9,7 +9,7 @@ export async function listPayingAddresses(q: Queryable, payment: Payment, leastU
   // strangers pay to a shared address too
   if (payment.ownAccount && (await isSharedDeposit(q, payment))) return []
   const sums = new Map<string, bigint>()
-  for (const { chainId, token, status, fromAddress, units } of await listTransfersTo(q, [toAddress])) {
+  for (const { chainId, token, status, fromAddress, units } of await listTransfersSince(q, [toAddress])) {
     const counts = chainId === payment.network && token === tokenAddress.toLowerCase()
     if (counts && status === 'seen') sums.set(fromAddress, (sums.get(fromAddress) ?? 0n) + units)
   }

@@ -6,6 +6,7 @@ export type RecordedDeposit = {
   address: string
   createdAt: Date
   units: bigint
+  /** What left it, less what it held before our records of it begin. */
   outflowUnits: bigint
   outflowTo: bigint
   /** A difference is already open for it. */
@@ -42,6 +43,19 @@ export async function readRecordedDeposits(
       outflowUnits: BigInt(outflowUnits),
     })),
   }
+}
+
+/** Recorded USDC of these addresses up to a block, that one included. */
+export async function readRecordedUntil(
+  q: Queryable,
+  { chainId, token, addresses, block }: { chainId: number; token: string; addresses: readonly string[]; block: bigint },
+): Promise<Map<string, bigint>> {
+  const rows = await q.many<{ address: string; units: string }>(sql`
+    select to_address as address, sum(units)::text as units from chain_transfers
+    where chain_id = ${chainId} and token = ${token.toLowerCase()} and status = 'seen' and block_number <= ${block}
+      and to_address = any(${[...addresses]}::text[])
+    group by to_address`)
+  return new Map(rows.map(({ address, units }) => [address, BigInt(units)]))
 }
 
 export type DepositFinding = {

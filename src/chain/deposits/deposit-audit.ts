@@ -5,6 +5,7 @@ import { type Hex, type Rpc, RpcError, toWord } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import { balanceCall } from '../payout/usdc-token.ts'
 import { type ChainReader, listOutgoing, rescan } from '../rescan.ts'
+import { blockCall, type RpcBlock } from '../transfer-logs.ts'
 import { findBlockBefore } from './block-before.ts'
 import {
   claimAuditPage,
@@ -12,6 +13,7 @@ import {
   listAuditPage,
   type RecordedDeposit,
   readRecordedDeposits,
+  readRecordedUntil,
   updateAuditCursor,
   updateDifferencesClosed,
   upsertDepositFinding,
@@ -54,6 +56,40 @@ async function readOutflows(
     sums.set(sender, (sums.get(sender) ?? 0n) + toWord(log.data))
   }
   return sums
+}
+
+/**
+ * Outflows of each address, counted anew: at block `from` it held what the chain says, whatever was recorded until
+ * then. Less than 0 where money came before the address was given out. None of an address if endpoints are not of one
+ * mind about that block, or keep no state as old.
+ * @throws RpcError
+ */
+async function readOutflowsAnew(
+  reader: ChainReader,
+  endpoints: readonly Endpoint[],
+  { deposits, from, to }: { deposits: readonly RecordedDeposit[]; from: bigint; to: bigint },
+): Promise<Map<string, bigint>> {
+  const { db, network } = reader
+  const { chainId, usdcAddress: token } = network
+  const [endpoint] = endpoints
+  const addresses = deposits.map(({ address }) => address)
+  const { method, params } = blockCall(from)
+  const block = deposits.length > 0 && (await endpoint?.rpc.call<RpcBlock | null>(method, ...params))
+  if (!block || !endpoint) return new Map()
+  const held = await askBalances({ network }, endpoints, { blockHash: block.hash, addresses }).catch(
+    (error: unknown) => {
+      if (isRpcError(error)) return undefined
+      throw error
+    },
+  )
+  if (!held) return new Map()
+  const recorded = await readRecordedUntil(db, { chainId, token, addresses, block: from })
+  const anew = deposits.flatMap((deposit, index) => {
+    const [units = 0n, ...others] = held.of(index)
+    if (others.some((other) => other !== units)) return []
+    return { ...deposit, outflowUnits: (recorded.get(deposit.address) ?? 0n) - units, outflowTo: from }
+  })
+  return readOutflows(reader, endpoint, { deposits: anew, from, to })
 }
 
 const remainder = ({ units, outflowUnits }: RecordedDeposit): bigint => units - outflowUnits
@@ -99,8 +135,18 @@ async function explain(
   const outflows = await readOutflows(reader, endpoint, { deposits, from, to: head.number })
   const again = await readRecordedDeposits(db, { chainId, token, addresses })
   const balances = await askBalances(reader, endpoints, { blockHash: head.hash, addresses })
+  const recordedOf = (address: string): bigint => again?.deposits.find((one) => one.address === address)?.units ?? 0n
+  const fits = (index: number, address: string, outflow = 0n): boolean =>
+    balances.of(index).includes(recordedOf(address) - outflow)
+  const open = deposits.filter(({ address }, index) => !fits(index, address, outflows.get(address)))
+  const anew = await readOutflowsAnew(reader, endpoints, { deposits: open, from, to: head.number })
   for (const [index, address] of addresses.entries()) {
-    const recordedUnits = again?.deposits.find((one) => one.address === address)?.units ?? 0n
+    const counted = anew.get(address)
+    if (counted !== undefined && fits(index, address, counted)) {
+      if (counted < 0n) log.error({ chainId, address, units: `${-counted}` }, HELD_MONEY)
+      outflows.set(address, counted)
+    }
+    const recordedUnits = recordedOf(address)
     const outflowUnits = outflows.get(address) ?? 0n
     const due = recordedUnits - outflowUnits
     // what two endpoints confirmed was recorded: one that says the same of the balance explains it
@@ -121,6 +167,10 @@ async function explain(
       )
   }
 }
+
+const HELD_MONEY =
+  'ALARM: an address held money over an hour before it was given to an order: another installation or program uses its ' +
+  'key; `comptoir rescan` with an earlier block lists what came'
 
 const inText = (finding: DepositFinding): Record<string, unknown> =>
   Object.fromEntries(

@@ -22,12 +22,13 @@ export async function lockDepositKey(tx: Tx, key: { id: string; text: string }):
   return row.nextIndex
 }
 
-/** Also marks the key's index as used. */
+/** Also marks the key's index as used, and notes up to where each chain was read. */
 export async function insertDepositAddress(tx: Tx, row: Omit<DepositAddress, 'createdAt'>): Promise<void> {
   await tx.run(sql`
     with used as (update deposit_keys set next_index = ${row.keyIndex}::bigint + 1 where id = ${row.keyId})
-    insert into deposit_addresses (address, company_id, reference, key_id, key_index, watched_until)
-    values (${row.address}, ${row.companyId}, ${row.reference}, ${row.keyId}, ${row.keyIndex}, ${row.watchedUntil})`)
+    insert into deposit_addresses (address, company_id, reference, key_id, key_index, watched_until, read_until)
+    select ${row.address}, ${row.companyId}, ${row.reference}, ${row.keyId}, ${row.keyIndex}, ${row.watchedUntil},
+      coalesce(jsonb_object_agg(chain_id, number) filter (where number is not null), '{}') from chain_heads`)
 }
 
 export const findDepositByReference = (

@@ -1,5 +1,5 @@
 import { type Queryable, type Sql, sql, type Tx } from '../../db/db.ts'
-import { isUsdcOf, type UsdcContracts } from '../transfer-queries.ts'
+import { IS_EARLIER, isUsdcOf, SINCE, type UsdcContracts } from '../transfer-queries.ts'
 
 /** Which payment a shared address serves. @see migrations/0280_own_wallets.sql */
 export type Reservation = {
@@ -102,9 +102,6 @@ export async function findFreeUnits(
     order by coalesce(used.last > now() - interval '30 days', false), s.units limit 1`)
   return row && BigInt(row.units)
 }
-
-/** A block's time may be 15 seconds earlier than our clock. */
-const SINCE = sql`interval '15 seconds'`
 
 /** A Safe exists only where it was deployed; on other chains its address may be anyone's. */
 const IS_WHERE_NAMED = sql`(r.networks is null or r.networks = '{}' or t.chain_id = any(r.networks))`
@@ -227,9 +224,9 @@ export const SHARED_TRANSFERS = sql`
     where u.company_id = p.company_id and u.reference = p.merchant_reference) as t
   where p.own_account`
 
-/** The transfers of payment `p`: all to its address, or at a shared address only its own. */
+/** The transfers of payment `p`: all to its address since a payment had it, or at a shared address only its own. */
 export const TRANSFERS = sql`
-  select t.* from chain_transfers t where t.to_address = p.deposit_address and not ${IS_SHARED}
+  select t.* from chain_transfers t where t.to_address = p.deposit_address and not ${IS_SHARED} and not ${IS_EARLIER}
   union all ${SHARED_TRANSFERS}`
 
 const IS_PAYMENT_OF = ({ companyId, reference }: ReservationKey): Sql =>

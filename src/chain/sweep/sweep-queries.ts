@@ -1,6 +1,7 @@
 import { type Queryable, sql, type Tx } from '../../db/db.ts'
 import type { PollTopic } from '../../db/polling.ts'
 import type { Hex } from '../endpoints/rpc.ts'
+import { IS_EARLIER } from '../transfer-queries.ts'
 
 /** `failed`: it moved nothing and never will. */
 export type SweepStatus = 'sending' | 'done' | 'failed'
@@ -61,7 +62,8 @@ export type Sweepable = {
 
 /**
  * Deposit addresses with final money that has not been swept. Money stays while its order is open, and after a failed
- * screening: funds from a sanctioned address must not be mixed with ours.
+ * screening: funds from a sanctioned address must not be mixed with ours. So does what came before a payment had the
+ * address: it is not in our books.
  */
 export async function listSweepable(
   q: Queryable,
@@ -69,8 +71,9 @@ export async function listSweepable(
 ): Promise<Sweepable[]> {
   const rows = await q.many<Omit<Sweepable, 'units'> & { units: string }>(sql`
     with arrived as (
-      select to_address as address, sum(units) as units from chain_transfers
+      select to_address as address, sum(units) as units from chain_transfers t
       where chain_id = ${chainId} and token = ${token.toLowerCase()} and status = 'seen' and final_at is not null
+        and not ${IS_EARLIER}
       group by to_address
     ), moved as (
       select address, coalesce(sum(units) filter (where status = 'done'), 0) as units, max(number) as number,

@@ -1,5 +1,5 @@
 import { IS_NETWORK_ACCEPTED, IS_RESERVED } from '../../chain/deposits/reservation-queries.ts'
-import { isUsdcOf, isUsdcThere, type UsdcContracts } from '../../chain/transfer-queries.ts'
+import { IS_EARLIER, isUsdcOf, isUsdcThere, SINCE, type UsdcContracts } from '../../chain/transfer-queries.ts'
 import { joinSql, type Queryable, type Sql, sql, type Tx, unnamed } from '../../db/db.ts'
 
 export const UNMATCHED_STATUSES = ['open', 'matched', 'ignored', 'gone'] as const
@@ -28,6 +28,8 @@ export type UnmatchedTransfer = {
   onChain: boolean
   /** False: orders at this address take no money on its chain, where the address may not be the company's. */
   isNetworkAccepted: boolean
+  /** It came to an address of a key before a payment had it. */
+  isEarlier: boolean
   orderCode: string | null
   orderShortCode: string | null
   orderStatus: string | null
@@ -41,7 +43,7 @@ const columns = (usdc: UsdcContracts): Sql => sql`u.company_id, u.transfer_id, u
   case when u.status = 'open' and t.status = 'orphaned' then 'gone' else u.status end as status,
   t.chain_id, t.tx_hash, t.from_address, t.to_address, t.symbol, t.units::text, t.block_at,
   ${isUsdcThere(usdc)} as is_usdc, t.final_at is not null as is_final, t.status = 'seen' as on_chain,
-  ${IS_NETWORK_ACCEPTED} as is_network_accepted,
+  ${IS_NETWORK_ACCEPTED} as is_network_accepted, ${IS_EARLIER} as is_earlier,
   o.code as order_code, o.short_code as order_short_code, o.status as order_status`
 
 const TABLES = sql`unmatched_transfers u join chain_transfers t on t.id = u.transfer_id
@@ -127,7 +129,7 @@ export async function listCandidates(
       join payments p on p.company_id = r.company_id and p.deposit_address = r.address
         and p.merchant_reference = r.reference
       join orders o on o.company_id = p.company_id and o.id = p.order_id and o.paid_at is null
-      where r.address = t.to_address and r.from_at <= t.block_at + interval '15 seconds' and r.until_at >= t.block_at
+      where r.address = t.to_address and r.from_at <= t.block_at + ${SINCE} and r.until_at >= t.block_at
         and (r.units is null or r.units between t.units * 0.8 and t.units * 1.25) and ${isUsdcOf(usdc)}
       order by abs(coalesce(r.units, p.due_units) - t.units), r.from_at desc limit 3) as near
     where t.id = any(${[...transferIds]}::text[])`)
@@ -170,7 +172,7 @@ export const updateUnmatchedDecided = (
 
 /**
  * Records the transfers that no payment takes: at a shared address as its reservations say, at any other because no
- * payment shows it.
+ * payment shows it, or because they came before one had it.
  */
 export const insertUnmatched = (
   q: Queryable,
@@ -186,8 +188,20 @@ export const insertUnmatched = (
     left join deposit_keys k on k.id = d.key_id
     where t.id = any(${[...transferIds]}::text[]) and t.status = 'seen' and case when d.key_id is null
       then not ${IS_RESERVED}
-      else not exists (select 1 from payments p where p.deposit_address = t.to_address) end
+      else ${IS_EARLIER} or not exists (select 1 from payments p where p.deposit_address = t.to_address) end
     on conflict do nothing`)
+
+/** Those that came to an address before a payment had it, and are not recorded as such yet. */
+export const listNewEarlier = (
+  q: Queryable,
+  transferIds: readonly string[],
+): Promise<{ txHash: string; toAddress: string }[]> =>
+  q.many(sql`
+    select t.tx_hash, t.to_address from chain_transfers t
+    join deposit_addresses d on d.address = t.to_address
+    join deposit_keys k on k.id = d.key_id
+    where t.id = any(${[...transferIds]}::text[]) and t.status = 'seen' and ${IS_EARLIER} and not exists (
+      select 1 from unmatched_transfers u where u.company_id = coalesce(k.company_id, '') and u.transfer_id = t.id)`)
 
 /** The last change of a chain's transfers that was processed. */
 export async function findUnmatchedCursor(q: Queryable, chainId: number): Promise<bigint> {

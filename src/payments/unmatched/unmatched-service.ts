@@ -37,16 +37,22 @@ export type UnmatchedDeps = PaymentDeps & {
 const USDC_DIGITS = 6
 const amountOf = (units: bigint): string => formatDecimal(units, USDC_DIGITS)
 
+const EARLIER =
+  'It came before its address was given to an order, so it pays none: another installation or program uses the same ' +
+  'key. Find out there what it paid, then set it aside.'
+
 const UNACCEPTED = 'Your orders take no money on this network, where the address may not be yours.'
 
 function nextOf(transfer: UnmatchedTransfer): string {
-  const { companyId, status, isUsdc, isFinal, onChain, isNetworkAccepted, orderShortCode } = transfer
+  const { companyId, status, isUsdc, isFinal, onChain, isNetworkAccepted, isEarlier, orderShortCode } = transfer
   if (status === 'gone') return 'It left the chain, so there is nothing to decide. If it comes back, it is open again.'
-  if (status === 'ignored') return 'It was set aside and counts for no order. It can still be matched to one.'
+  if (status === 'ignored')
+    return `It was set aside and counts for no order.${isEarlier ? '' : ' It can still be matched to one.'}`
   if (status === 'matched') {
     const back = onChain ? '' : ' It left the chain; the order shows what follows from that.'
     return `It counts for order ${orderShortCode}.${back}`
   }
+  if (isEarlier) return EARLIER
   if (companyId === '')
     return 'It is in the operator’s wallet, at an address that no payer was shown. Return it by hand, then set it aside.'
   if (!isUsdc) {
@@ -165,7 +171,7 @@ async function keepDecision(
  * A person says which order a transfer was for. From then on it counts for that order's payment as if it had matched:
  * through the same report, after the same screening, in the same books.
  * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT, ORDER_NOT_FOUND; ORDER_STATE_CONFLICT when the order never showed that
- * address
+ * address, or when it came before any did
  */
 export async function matchTransfer(
   deps: UnmatchedDeps,
@@ -176,6 +182,7 @@ export async function matchTransfer(
   const { actor } = context
   const matched = await deps.db.tx(async (tx) => {
     const row = await lockDecidable(deps, tx, { actor, id })
+    if (row.isEarlier) throw new AppError('ORDER_STATE_CONFLICT', { message: EARLIER })
     const there = await findOrderThere(tx, { ...row, code: body.code })
     if (!there) throw new AppError('ORDER_NOT_FOUND')
     const { orderId, reference, paymentId } = there
