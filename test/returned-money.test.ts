@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { reportOf } from '../src/channels/gatepay/status-map.ts'
 import { sql } from '../src/db/db.ts'
 import { MINUTE } from '../src/kernel/clock.ts'
 import { acceptOrder } from '../src/payments/accept/accept-order.ts'
@@ -7,6 +8,9 @@ import { findBlock, openBlockedIn, PART } from './harness/attempts.ts'
 import { type ModelWorld, startModelWorld } from './harness/model-world.ts'
 
 /* Money that a person returned or decided about, and what its provider says of it after that. */
+
+const WAITS = 'WAITING_CHAIN_CONFIRMATION'
+const BTC = { actualCurrency: 'BTC', pay_amount: '0' }
 
 let world: ModelWorld
 before(async () => {
@@ -32,9 +36,12 @@ test('late money above the price that a person ignored is not recorded again as 
 })
 
 test('a word of Gate without an amount tells nothing of what is recorded to be on its way, decided about or not', async () => {
-  const WAITS = 'WAITING_CHAIN_CONFIRMATION'
   for (const [isDecided, late, status, units] of [
-    [true, '30', 'AWAITING', 24n],
+    // in doubt nobody pays twice: it may be the whole price
+    [true, '10', WAITS, 44n],
+    [true, '30', WAITS, 24n],
+    // what counts as paid
+    [true, '53.8', 'AWAITING', 0n],
     [true, '54', 'AWAITING', 0n],
     [false, '30', WAITS, 24n],
     [false, '54', WAITS, 0n],
@@ -43,14 +50,59 @@ test('a word of Gate without an amount tells nothing of what is recorded to be o
     await gate('EXPIRED', late)
     if (isDecided) await ignoreAll()
     for (const word of ['PROCESS', 'PAY_EXPIRED_IN_PROCESS']) {
-      if (late === '30') assert.equal(await gate('EXPIRED', late, '24'), status)
+      if (late === '30') assert.equal(await gate('EXPIRED', late, '24'), isDecided ? 'AWAITING' : WAITS)
       assert.equal(await gate(word), status, `${isDecided} ${late}`)
       assert.equal(await pending(), units * PART)
     }
     await says('PAY_BLOCK')
-    const told = units > 0n ? ', 24.000000 USDC on its way' : ''
+    const told = units > 0n ? `, ${units}.000000 USDC on its way` : ''
     assert.equal(lastMail()?.paragraphs[1], `binance: PAY_BLOCK${told}.`)
   }
+})
+
+test('a part that waits beside one that was sent back makes a word of Gate without an amount no less than the price', async () => {
+  const { gate, ignoreAll, pending } = await openBlockedIn(world, false)
+  await gate('EXPIRED', '30')
+  await ignoreAll()
+  await gate('EXPIRED', '54')
+  assert.deepEqual([await gate('PROCESS'), await pending()], [WAITS, 0n])
+  await ignoreAll()
+  assert.equal(await gate('PROCESS'), 'AWAITING')
+})
+
+test('a coin of unknown value, decided about or not, takes nothing off the price where Gate names no amount', async () => {
+  for (const [isDecided, coins] of [
+    [true, { pay_amount: '0' }],
+    [true, { ...BTC, transaction_info: { done_amount: '0.00001', confirming_list: [{ amount: '0.001' }] } }],
+    [false, { pay_amount: '0' }],
+  ] as const) {
+    const { apply, context, find, ignoreAll, order, pending, reference } = await openBlockedIn(world, false)
+    const say = async (word: string, data: object) => {
+      const told = { currency: 'USDC', orderAmount: '54', ...data }
+      return (await apply(reportOf(word, told, { providerReference: reference, closedStatuses: [] })))?.status
+    }
+    await say('EXPIRED', { ...BTC, transaction_info: { done_amount: '0.00001', confirming_list: [] } })
+    if (isDecided) await ignoreAll()
+    for (const word of ['PROCESS', 'PAY_EXPIRED_IN_PROCESS']) {
+      assert.equal(await say(word, coins), WAITS)
+      assert.deepEqual([await pending(), (await find()).nextCheckAt !== null], [54n * PART, true])
+    }
+    const body = { paymentChannel: 'binance' }
+    await assert.rejects(acceptOrder(world.payments, { context, code: order.code, body }), {
+      code: 'ORDER_STATE_CONFLICT',
+    })
+  }
+})
+
+test('a word of Gate without an amount tells of no loss of what was paid, also where it is recorded again as late', async () => {
+  const { gate, recordsOf } = await openBlockedIn(world, false)
+  assert.equal(await gate('PAID', '54'), 'PAID')
+  await gate('EXPIRED', '54')
+  for (const word of ['PROCESS', 'PAY_EXPIRED_IN_PROCESS']) assert.equal(await gate(word), 'PAID')
+  assert.deepEqual(
+    (await recordsOf()).map((record) => record.replace(/ \S+$/, '')),
+    ['wrong_token 54000000 USDC open'],
+  )
 })
 
 test('a word of Gate without an amount adds nothing to an amount that counts as paid, and the rest to one that does not', async () => {

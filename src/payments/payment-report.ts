@@ -25,7 +25,7 @@ import {
   resolveUnmatched,
   type Surplus,
 } from './mispayments/mispayment-records.ts'
-import { toldByEstimate } from './mispayments/on-its-way.ts'
+import { cameByEstimate, toldByEstimate } from './mispayments/on-its-way.ts'
 import { noteBlock, noteReceived, noteRise } from './mispayments/provider-block.ts'
 import {
   bookedUnits,
@@ -243,16 +243,18 @@ async function judge(
 ): Promise<Verdict> {
   const { tx, order, payment, policy } = scene
   const counted = undecidedUnits(report.final, standing)
-  const came = undecidedUnits(report.cameUnits, standing)
+  const left = undecidedUnits(report.cameUnits, standing)
   const rest = undecidedUnits(report.final + report.pending, standing) - counted
   const price = priceUnitsOf(order, payment)
   const least = minAcceptedUnits(price, policy)
-  const told = report.isEstimate ? toldByEstimate(payment.toldUnits, { price: rest, tolerance: price - least }) : rest
+  const tolerance = price - least
+  const told = report.isEstimate ? toldByEstimate(payment.toldUnits, { price: rest, tolerance }) : rest
+  const came = report.isEstimate ? cameByEstimate(left, { price: report.wholeUnits, tolerance }) : left
   const pending = await findOnItsWay(tx, payment, told)
   const seen = counted + pending
   const min = payment.priceUnits ?? least
   const moves = movesOrder(scene, report)
-  const decided = report.cameUnits - came
+  const decided = report.cameUnits - left
   const at = completedAt(report.transfers, min + decided)
   const complete = moves && counted >= min && report.isPart !== true && clearance === 'clear'
   const since = pendingSince(payment, told, scene.now)
@@ -380,7 +382,10 @@ async function recordMoney(
   if (order.paidAt === null && moved.paidAt !== null)
     return bookOrderPaid(context, { received: counted, due: priceUnitsOf(order, payment), feeBps: policy.feeBps })
   const kind = surplusOf(payment, moved, verdict)
-  const lost = await bookMoney(context, { final: report.final, seen: report.final + report.pending, kind })
+  const seen = report.final + report.pending
+  // without an amount, nothing tells that money is gone
+  const least = report.isEstimate && seen < standing.committed ? standing.committed : seen
+  const lost = await bookMoney(context, { final: report.final, seen: least, kind })
   if (payment.priceUnits !== null)
     await updateOrderPaidUnits(tx, moved, undecidedUnits(payment.receivedUnits, standing))
   if (lost > 0n) await scene.deps.onLoss(tx, { order: moved, payment, units: lost })

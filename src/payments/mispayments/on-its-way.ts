@@ -55,6 +55,14 @@ export const onItsWay = (way: Way, told: bigint): bigint => positive(told - take
 export const toldByEstimate = (before: bigint, { price, tolerance }: { price: bigint; tolerance: bigint }): bigint =>
   before + tolerance >= price ? before : price
 
+/**
+ * What a price that stands in for an amount says to have come. It may be all of it, and in doubt nobody pays twice,
+ * unless a person decided about as much as counts as paid: that is not waited for again.
+ * @param left of the price, without what a person decided about
+ */
+export const cameByEstimate = (left: bigint, { price, tolerance }: { price: bigint; tolerance: bigint }): bigint =>
+  left > tolerance ? price : left
+
 /** The amount that was told last. Of an older node's 0, nothing is known. */
 export const toldOf = (way: Way): bigint => (way.notedUnits === 0n ? 0n : mostToldOf(way))
 
