@@ -1,6 +1,7 @@
-import { isFrozen, type SeenReport, type UnmatchedMoney } from '../../channels/channel.ts'
-import { dollarUnits } from '../../channels/usdc-text.ts'
+import { isFrozen, type PaymentReport, type SeenReport, type UnmatchedMoney } from '../../channels/channel.ts'
+import { dollarUnits, readable } from '../../channels/usdc-text.ts'
 import type { Tx } from '../../db/db.ts'
+import { MOST_REAL_UNITS } from '../../kernel/money.ts'
 import type { Payment } from '../payment-queries.ts'
 import { lockMispayments, type Mispayment, type MispaymentKind, sumRefundedExcess } from './mispayment-queries.ts'
 
@@ -141,4 +142,12 @@ export function withoutRecorded(report: SeenReport, records: readonly Mispayment
     // a person must see how much is left
     ...(decided === undefined ? { isPart: true } : {}),
   }
+}
+
+/** An amount that cannot be right says nothing: its payment is asked about again, and beside it, it is unreadable. */
+export function withoutAbsurd(told: PaymentReport): PaymentReport {
+  const report = told.unmatched === undefined ? told : { ...told, unmatched: told.unmatched.map(readable) }
+  if (report.outcome !== 'seen' || report.final + report.pending <= MOST_REAL_UNITS) return report
+  const { providerReference, unmatched, providerStatus } = report
+  return { outcome: 'unknown', providerReference, unmatched, providerStatus: `${providerStatus}: an impossible amount` }
 }
