@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { reportOf } from '../src/channels/gatepay/status-map.ts'
 import { sql } from '../src/db/db.ts'
 import { MINUTE } from '../src/kernel/clock.ts'
 import { acceptOrder } from '../src/payments/accept/accept-order.ts'
+import { recordUnmatched } from '../src/payments/payment-report.ts'
 import { findBlock, openBlockedIn, PART } from './harness/attempts.ts'
 import { type ModelWorld, startModelWorld } from './harness/model-world.ts'
 
 /* Money that a person returned or decided about, and what its provider says of it after that. */
+
+const WAITS = 'WAITING_CHAIN_CONFIRMATION'
+const BTC = { actualCurrency: 'BTC', pay_amount: '0' }
 
 let world: ModelWorld
 before(async () => {
@@ -32,9 +37,12 @@ test('late money above the price that a person ignored is not recorded again as 
 })
 
 test('a word of Gate without an amount tells nothing of what is recorded to be on its way, decided about or not', async () => {
-  const WAITS = 'WAITING_CHAIN_CONFIRMATION'
   for (const [isDecided, late, status, units] of [
-    [true, '30', 'AWAITING', 24n],
+    // in doubt nobody pays twice: it may be the whole price
+    [true, '10', WAITS, 44n],
+    [true, '30', WAITS, 24n],
+    // what counts as paid
+    [true, '53.8', 'AWAITING', 0n],
     [true, '54', 'AWAITING', 0n],
     [false, '30', WAITS, 24n],
     [false, '54', WAITS, 0n],
@@ -43,14 +51,59 @@ test('a word of Gate without an amount tells nothing of what is recorded to be o
     await gate('EXPIRED', late)
     if (isDecided) await ignoreAll()
     for (const word of ['PROCESS', 'PAY_EXPIRED_IN_PROCESS']) {
-      if (late === '30') assert.equal(await gate('EXPIRED', late, '24'), status)
+      if (late === '30') assert.equal(await gate('EXPIRED', late, '24'), isDecided ? 'AWAITING' : WAITS)
       assert.equal(await gate(word), status, `${isDecided} ${late}`)
       assert.equal(await pending(), units * PART)
     }
     await says('PAY_BLOCK')
-    const told = units > 0n ? ', 24.000000 USDC on its way' : ''
+    const told = units > 0n ? `, ${units}.000000 USDC on its way` : ''
     assert.equal(lastMail()?.paragraphs[1], `binance: PAY_BLOCK${told}.`)
   }
+})
+
+test('a part that waits beside one that was sent back makes a word of Gate without an amount no less than the price', async () => {
+  const { gate, ignoreAll, pending } = await openBlockedIn(world, false)
+  await gate('EXPIRED', '30')
+  await ignoreAll()
+  await gate('EXPIRED', '54')
+  assert.deepEqual([await gate('PROCESS'), await pending()], [WAITS, 0n])
+  await ignoreAll()
+  assert.equal(await gate('PROCESS'), 'AWAITING')
+})
+
+test('a coin of unknown value, decided about or not, takes nothing off the price where Gate names no amount', async () => {
+  for (const [isDecided, coins] of [
+    [true, { pay_amount: '0' }],
+    [true, { ...BTC, transaction_info: { done_amount: '0.00001', confirming_list: [{ amount: '0.001' }] } }],
+    [false, { pay_amount: '0' }],
+  ] as const) {
+    const { apply, context, find, ignoreAll, order, pending, reference } = await openBlockedIn(world, false)
+    const say = async (word: string, data: object) => {
+      const told = { currency: 'USDC', orderAmount: '54', ...data }
+      return (await apply(reportOf(word, told, { providerReference: reference, closedStatuses: [] })))?.status
+    }
+    await say('EXPIRED', { ...BTC, transaction_info: { done_amount: '0.00001', confirming_list: [] } })
+    if (isDecided) await ignoreAll()
+    for (const word of ['PROCESS', 'PAY_EXPIRED_IN_PROCESS']) {
+      assert.equal(await say(word, coins), WAITS)
+      assert.deepEqual([await pending(), (await find()).nextCheckAt !== null], [54n * PART, true])
+    }
+    const body = { paymentChannel: 'binance' }
+    await assert.rejects(acceptOrder(world.payments, { context, code: order.code, body }), {
+      code: 'ORDER_STATE_CONFLICT',
+    })
+  }
+})
+
+test('a word of Gate without an amount tells of no loss of what was paid, also where it is recorded again as late', async () => {
+  const { gate, recordsOf } = await openBlockedIn(world, false)
+  assert.equal(await gate('PAID', '54'), 'PAID')
+  await gate('EXPIRED', '54')
+  for (const word of ['PROCESS', 'PAY_EXPIRED_IN_PROCESS']) assert.equal(await gate(word), 'PAID')
+  assert.deepEqual(
+    (await recordsOf()).map((record) => record.replace(/ \S+$/, '')),
+    ['wrong_token 54000000 USDC open'],
+  )
 })
 
 test('a word of Gate without an amount adds nothing to an amount that counts as paid, and the rest to one that does not', async () => {
@@ -117,12 +170,16 @@ test('money that is credited after a person returned the block is held, and a ma
 })
 
 test('what is left of later money, once a part of it was recorded, may be what a block is about, unless it is dust', async () => {
-  for (const [said, told, credited, isRest] of [
+  for (const [said, told, credited, isRest, between = []] of [
     ['EXPIRED', '54', '20', true],
     ['EXPIRED', '54', '54', false],
-    ['EXPIRED', '54', '60', false],
     ['EXPIRED', '54', '53.99', true],
     ['EXPIRED', '54', '53.990001', false],
+    ['EXPIRED', '54', '54.01', false],
+    // more than was told: something else arrived
+    ['EXPIRED', '54', '54.010001', true],
+    // as much as was told, but it went before: in doubt it was blocked, and something else arrived
+    ['EXPIRED', '54', '54', true, ['EXPIRED', 'EXPIRED']],
     // less than 0.01 above the price is the rounding of a coin
     ['PAID', '54.009999', '54.009999', false],
   ] as const) {
@@ -130,7 +187,7 @@ test('what is left of later money, once a part of it was recorded, may be what a
     for (const word of ['PAY_BLOCK', 'EXPIRED']) await says(word)
     await giveBack()
     await gate('PROCESS', '0', told)
-    for (const _ of [1, 2]) await says('EXPIRED')
+    for (const word of between) await says(word)
     await gate(said, credited)
     const before = mails()
     await says('PAY_BLOCK')
@@ -140,6 +197,78 @@ test('what is left of later money, once a part of it was recorded, may be what a
     await giveBack()
     for (const word of ['PAY_BLOCK', 'EXPIRED', 'PAY_BLOCK']) await says(word)
     assert.deepEqual([await status(), mails()], ['returned', before + 1])
+  }
+})
+
+test('money that is told after a return is blocked, whatever else is credited or kept apart meanwhile', async () => {
+  type Attempt = Awaited<ReturnType<typeof openBlockedIn>>
+  const stories: Record<string, (attempt: Attempt) => Promise<unknown>> = {
+    'another sum, which nothing told': async ({ gate, says }) => {
+      await says('EXPIRED')
+      for (const coins of [['20'], []]) await gate('EXPIRED', '0', ...coins)
+      await gate('EXPIRED', '30')
+    },
+    'what was returned': async ({ gate }) => {
+      await gate('PROCESS', '0', '54', '20')
+      await gate('EXPIRED', '54')
+    },
+    'as much again, late': async ({ gate, says }) => {
+      await says('EXPIRED')
+      for (const coins of [['54'], [], ['54']]) await gate('EXPIRED', '0', ...coins)
+      await gate('EXPIRED', '54')
+    },
+    'as much again, in time': async ({ gate, says }) => {
+      await says('EXPIRED')
+      for (const coins of [['54'], [], ['54']]) await gate('EXPIRED', '0', ...coins)
+      await gate('PAID', '54')
+    },
+    'a coin that is kept apart': async ({ gate, key, says }) => {
+      await says('EXPIRED')
+      await gate('PROCESS', '0', '54')
+      const units = 54n * 10n ** 18n
+      await recordUnmatched(world.payments, key, [
+        { asset: 'USDT', units, reference: 'gatepay:unresolved:77', isOneSum: true },
+      ])
+      await says('EXPIRED')
+    },
+    'a part that is frozen': async ({ freeze, gate, says }) => {
+      await says('EXPIRED')
+      await gate('PROCESS', '0', '54')
+      await freeze(34n * PART)
+    },
+  }
+  for (const [name, happens] of Object.entries(stories)) {
+    const attempt = await openBlockedIn(world)
+    await attempt.says('PAY_BLOCK')
+    await attempt.giveBack()
+    await happens(attempt)
+    const before = attempt.mails()
+    for (const word of ['PAY_BLOCK', 'TRANSFERRED_ADDRESS_BLOCK']) await attempt.says(word)
+    assert.deepEqual([await attempt.status(), attempt.mails()], ['blocked', before + 1], name)
+  }
+})
+
+test('as much again after a fall is news of a block that nobody has decided about, if nothing was on its way or less was told', async () => {
+  for (const [before, ...after] of [
+    [['54'], [], ['54'], [], ['54']],
+    [['54', '30'], ['54']],
+  ] as const) {
+    const { gate, giveBack, isFree, key, lastMail, mails, pending, says, status } = await openBlockedIn(world, false)
+    for (const told of before) await gate('PROCESS', '0', told)
+    await says('PAY_BLOCK')
+    for (const coins of after) {
+      const { updatedAt } = await findBlock(world, key.id)
+      const told = mails()
+      await gate('EXPIRED', '0', ...coins)
+      assert.equal(mails(), coins.length > 0 ? told + 1 : told)
+      if (coins.length === 0) continue
+      assert.match(lastMail()?.paragraphs[1] ?? '', / 54\.000000 USDC on its way\.$/)
+      await assert.rejects(giveBack({ updatedAt: updatedAt.toISOString() }), /has changed. Read it again/)
+    }
+    await giveBack()
+    await says('PAY_BLOCK')
+    assert.deepEqual([await pending(), await status()], [0n, 'returned'])
+    await isFree()
   }
 })
 
@@ -173,7 +302,8 @@ test('whichever node a person decided on, what was on its way after that, and wh
 
 test('of a block that an older node noted and returned, only what is still on its way is other money', async () => {
   const { gate, giveBack, isFree, key, mails, says, status } = await openBlockedIn(world)
-  const forget = () => world.host.db.run(sql`update payments set known_units = null where id = ${key.id}`)
+  const forget = () =>
+    world.host.db.run(sql`update payments set pending_peak_units = null, unexplained_units = null where id = ${key.id}`)
   await says('PAY_BLOCK')
   await giveBack()
   await forget()

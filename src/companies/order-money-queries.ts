@@ -35,8 +35,15 @@ const besideUnits = (payment: Sql, isMeant: Sql): Sql => sql`coalesce((
 /** What the provider of a payment froze of what is on its way. */
 export const frozenUnits = (payment: Sql): Sql => besideUnits(payment, sql`m.source_reference like '%:frozen:%'`)
 
-/** What is not on its way any more: received, or recorded beside the payment. */
-export const arrivedUnits = (payment: Sql): Sql => sql`(${payment}.received_units + ${besideUnits(payment, sql`true`)})`
+/**
+ * What came that was on its way: received, frozen or recorded as late. No told amount contains what a provider keeps
+ * apart from its payment, or what came above the price.
+ */
+export const arrivedUnits = (payment: Sql): Sql =>
+  sql`(${payment}.received_units + ${besideUnits(
+    payment,
+    sql`(m.source_reference like '%:frozen:%' or m.source_reference ~ ':late([.][0-9]+)?$')`,
+  )})`
 
 /** How much of the amount that was last told is frozen or was returned (`on-its-way.ts`). */
 const takenOfTold = (payment: Sql): Sql =>

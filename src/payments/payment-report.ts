@@ -2,7 +2,6 @@ import { isFrozen, type PaymentReport, paidReport, type SeenReport, type Unmatch
 import { isDust, readable } from '../channels/usdc-text.ts'
 import { findPaidInstead } from '../companies/button-landing.ts'
 import type { Tx } from '../db/db.ts'
-import { MOST_REAL_UNITS } from '../kernel/money.ts'
 import type { Order } from '../orders/order.ts'
 import { updateOrderPaidUnits } from '../orders/order-queries.ts'
 import { allows, type Trigger } from '../orders/order-states.ts'
@@ -25,17 +24,18 @@ import {
   resolveUnmatched,
   type Surplus,
 } from './mispayments/mispayment-records.ts'
-import { toldByEstimate } from './mispayments/on-its-way.ts'
-import { noteBlock, noteReceived, noteRise } from './mispayments/provider-block.ts'
+import { cameByEstimate, toldByEstimate } from './mispayments/on-its-way.ts'
+import { noteBlock, noteReceived, noteWay } from './mispayments/provider-block.ts'
 import {
   bookedUnits,
   type RestReport,
   readStanding,
   type Standing,
   undecidedUnits,
+  withoutAbsurd,
   withoutRecorded,
 } from './mispayments/standing.ts'
-import { findOnItsWay, noteKnown, updateTold } from './mispayments/way-queries.ts'
+import { findOnItsWay, findWayMoney, updateTold } from './mispayments/way-queries.ts'
 import {
   findPaymentPolicy,
   type Payment,
@@ -58,14 +58,6 @@ import {
 } from './payment-rules.ts'
 import { lockCase, type PaymentPlace, type ReportCase, type ReportDeps, subjectOf } from './report-case.ts'
 
-/** An amount that cannot be right says nothing: its payment is asked about again, and beside it, it is unreadable. */
-function withoutAbsurd(told: PaymentReport): PaymentReport {
-  const report = told.unmatched === undefined ? told : { ...told, unmatched: told.unmatched.map(readable) }
-  if (report.outcome !== 'seen' || report.final + report.pending <= MOST_REAL_UNITS) return report
-  const { providerReference, unmatched, providerStatus } = report
-  return { outcome: 'unknown', providerReference, unmatched, providerStatus: `${providerStatus}: an impossible amount` }
-}
-
 /**
  * The only way that a provider's or a chain's report changes an order. Repeated and late reports are harmless: a paid
  * order never moves back, and an old payment never touches an order that another one paid.
@@ -82,7 +74,10 @@ export async function applyReport(
     const locked = await lockCase(deps, tx, key)
     if (!locked) return undefined
     const policy = await findPaymentPolicy(tx, key.companyId)
-    const after = await applyTo({ ...locked, policy, requestId }, withoutAbsurd(report))
+    const scene = { ...locked, policy, requestId, before: await findWayMoney(tx, locked.payment) }
+    const after = await applyTo(scene, withoutAbsurd(report))
+    // a block changes nothing of that after it was recorded
+    if (report.outcome !== 'blocked') await noteWay(scene, report)
     await also?.(tx, after)
     return after
   })
@@ -161,13 +156,14 @@ async function applyTo(given: ReportCase, report: PaymentReport): Promise<Order>
   if (report.outcome === 'seen') return applyMoney(given, report)
   const [scene, news] = await recordBeside(given, report.unmatched ?? [])
   const { payment } = scene
+  const isOther = report.outcome === 'blocked' && (await noteWay(scene, report))
   if (report.outcome === 'blocked' && isFrozenBeside(scene, report.unmatched ?? [])) return passBy(scene)
   if (report.outcome === 'waiting' && isGone(scene)) return applyMoney(scene, nothingOf(report))
   const { outcome, providerStatus } = report
   const asked = outcome === 'waiting' || outcome === 'unknown'
   const over = payment.status === 'paid' || payment.status === 'closed' || (asked && payment.status === 'failed')
   // also when the attempt is over: its money may still come, and must pay no order
-  if (outcome === 'blocked' && payment.status !== 'paid') await noteBlock(scene, report, news)
+  if (outcome === 'blocked' && payment.status !== 'paid') await noteBlock(scene, report, { news, isOther })
   // the rest of an abandoned payment can still be paid: it is closed at its provider first
   if (outcome === 'blocked' && payment.status === 'closing' && report.unmatched !== undefined) return order
   if (outcome !== 'waiting' && outcome !== 'unknown' && !over) return applyEnding(scene, { outcome, providerStatus })
@@ -243,16 +239,18 @@ async function judge(
 ): Promise<Verdict> {
   const { tx, order, payment, policy } = scene
   const counted = undecidedUnits(report.final, standing)
-  const came = undecidedUnits(report.cameUnits, standing)
+  const left = undecidedUnits(report.cameUnits, standing)
   const rest = undecidedUnits(report.final + report.pending, standing) - counted
   const price = priceUnitsOf(order, payment)
   const least = minAcceptedUnits(price, policy)
-  const told = report.isEstimate ? toldByEstimate(payment.toldUnits, { price: rest, tolerance: price - least }) : rest
+  const tolerance = price - least
+  const told = report.isEstimate ? toldByEstimate(payment.toldUnits, { price: rest, tolerance }) : rest
+  const came = report.isEstimate ? cameByEstimate(left, { price: report.wholeUnits, tolerance }) : left
   const pending = await findOnItsWay(tx, payment, told)
   const seen = counted + pending
   const min = payment.priceUnits ?? least
   const moves = movesOrder(scene, report)
-  const decided = report.cameUnits - came
+  const decided = report.cameUnits - left
   const at = completedAt(report.transfers, min + decided)
   const complete = moves && counted >= min && report.isPart !== true && clearance === 'clear'
   const since = pendingSince(payment, told, scene.now)
@@ -283,8 +281,6 @@ async function applyMoney(scene: ReportCase, said: SeenReport): Promise<Order> {
   await updatePayment(tx, payment, change, now)
   const moved = await moveOrder(scene, verdict)
   await recordMoney({ ...scene, standing, payment: { ...payment, receivedUnits } }, report, moved, verdict)
-  const isMore = clearance === 'blocked' && (await noteKnown(tx, payment))
-  if (isMore && seen - final > payment.pendingUnits) await noteRise(scene, providerStatus, seen - final)
   const newUnits = receivedUnits - payment.receivedUnits
   if (clearance === 'blocked' && newUnits > 0n) await noteReceived(scene, providerStatus, newUnits)
   const after = { ...scene, order: moved, payment: { ...payment, pendingAt: pendingSince(payment, told, now) } }
@@ -380,7 +376,10 @@ async function recordMoney(
   if (order.paidAt === null && moved.paidAt !== null)
     return bookOrderPaid(context, { received: counted, due: priceUnitsOf(order, payment), feeBps: policy.feeBps })
   const kind = surplusOf(payment, moved, verdict)
-  const lost = await bookMoney(context, { final: report.final, seen: report.final + report.pending, kind })
+  const seen = report.final + report.pending
+  // without an amount, nothing tells that money is gone
+  const least = report.isEstimate && seen < standing.committed ? standing.committed : seen
+  const lost = await bookMoney(context, { final: report.final, seen: least, kind })
   if (payment.priceUnits !== null)
     await updateOrderPaidUnits(tx, moved, undecidedUnits(payment.receivedUnits, standing))
   if (lost > 0n) await scene.deps.onLoss(tx, { order: moved, payment, units: lost })

@@ -5,6 +5,7 @@ import type { Order } from '../orders/order.ts'
 import { lockOrderById } from '../orders/order-queries.ts'
 import type { TransitionOrder } from '../orders/order-transition.ts'
 import type { ScreeningGate } from '../screening/screening-gate.ts'
+import type { WayMoney } from './mispayments/way-queries.ts'
 import { findPayment, lockPayment, type Payment, type PaymentPolicy } from './payment-queries.ts'
 
 /* What a report about a payment is applied to. */
@@ -41,15 +42,17 @@ export type ReportCase = {
   order: Order
   payment: Payment
   policy: PaymentPolicy
+  /** What was on its way before the report, and what of that had come. */
+  before: WayMoney
   now: Date
   requestId: string | null
   deps: ReportDeps
 }
 
 /** An order that may wait for a payment's money. */
-export type Waiting = Omit<ReportCase, 'policy' | 'now'>
+export type Waiting = Omit<ReportCase, 'policy' | 'before' | 'now'>
 
-export type LockedCase = Omit<ReportCase, 'policy' | 'requestId'>
+export type LockedCase = Omit<ReportCase, 'policy' | 'before' | 'requestId'>
 
 export type PaymentPlace = { companyId: string; id: string }
 

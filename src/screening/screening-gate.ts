@@ -49,8 +49,11 @@ export type ScreeningGate = {
    * @returns whether a person is told what it blocks, and how much is on its way
    */
   noteProvider(tx: Tx, subject: Subject, report: ProviderBlock): Promise<boolean>
-  /** More is on its way. A person who has to decide about a block of all decides about that, too. */
-  noteRise(tx: Tx, subject: Subject, report: Omit<ProviderBlock, 'isWhole' | 'news' | 'isOther'>): Promise<void>
+  /**
+   * More is on its way. A person who has to decide about a block of all decides about that, too.
+   * @returns whether a person is told
+   */
+  noteRise(tx: Tx, subject: Subject, report: Omit<ProviderBlock, 'isWhole' | 'news' | 'isOther'>): Promise<boolean>
   /** Money was received. Where a person returned what was blocked, it pays no order, and somebody must hear of it. */
   noteReceived(tx: Tx, subject: Subject, news: ReceivedNews): Promise<void>
   /** Screens again what was found clean too long ago. @returns whether there was any */
@@ -179,7 +182,7 @@ export function openScreeningGate({ clock, screens, wake, alarm }: GateDeps): Sc
     async noteRise(tx, subject, report) {
       const known = await lockBlock(tx, subject)
       // what an older node noted counts as all
-      if (known?.status !== 'blocked' || known.isWhole === false) return
+      if (known?.status !== 'blocked' || known.isWhole === false) return false
       const now = new Date(clock())
       const told = answerOf({ ...report, isWhole: true })
       // the word that blocks comes first, also after several rises
@@ -188,6 +191,7 @@ export function openScreeningGate({ clock, screens, wake, alarm }: GateDeps): Sc
       await updateBlock(tx, known, true, now)
       await insertAnswer(tx, known, { id: newId(now.getTime()), source: 'provider', answer, at: now })
       await tellBlocked(alarm, tx, { ...known, isWhole: true }, [{ source: report.channel, answer }])
+      return true
     },
     async noteReceived(tx, subject, news) {
       const known = await lockBlock(tx, subject)

@@ -55,6 +55,14 @@ export const onItsWay = (way: Way, told: bigint): bigint => positive(told - take
 export const toldByEstimate = (before: bigint, { price, tolerance }: { price: bigint; tolerance: bigint }): bigint =>
   before + tolerance >= price ? before : price
 
+/**
+ * What a price that stands in for an amount says to have come. It may be all of it, and in doubt nobody pays twice,
+ * unless a person decided about as much as counts as paid: that is not waited for again.
+ * @param left of the price, without what a person decided about
+ */
+export const cameByEstimate = (left: bigint, { price, tolerance }: { price: bigint; tolerance: bigint }): bigint =>
+  left > tolerance ? price : left
+
 /** The amount that was told last. Of an older node's 0, nothing is known. */
 export const toldOf = (way: Way): bigint => (way.notedUnits === 0n ? 0n : mostToldOf(way))
 
@@ -69,4 +77,36 @@ export function goneAfter(way: Way, told: bigint): bigint | null {
   if (told === mostToldOf(way)) return way.goneUnits
   const gone = way.frozenUnits - takenOfTold(way, told)
   return most(way.goneUnits ?? gone, gone)
+}
+
+/** What came on its way since a person last looked. */
+export type Unexplained = {
+  /** The most that was on its way since, or since nothing was: up to that it is the same money, told again. */
+  peakUnits: bigint
+  /** What of all that came on its way was neither received nor recorded, and seen by no person. */
+  openUnits: bigint
+}
+
+/** What is on its way before a report and after it, and how much it shows as received or recorded. */
+export type WayChange = { before: bigint; after: bigint; arrived: bigint }
+
+/** What exceeds the peak is other money. */
+const withPending = ({ peakUnits, openUnits }: Unexplained, pending: bigint): Unexplained => ({
+  peakUnits: most(peakUnits, pending),
+  openUnits: openUnits + positive(pending - peakUnits),
+})
+
+/**
+ * What is unexplained once a report changes this. What it shows to have left and to have arrived is the same money if
+ * the arrival fits into what left. Else something arrived that was not told, and nothing is explained. Either way, as
+ * much of what is still on its way may be new. What leaves without arriving stays unexplained.
+ */
+export function afterReport(state: Unexplained, { before, after, arrived }: WayChange, dust: bigint): Unexplained {
+  const left = positive(before - after)
+  const explained = arrived <= left + dust ? least(arrived, left) : 0n
+  // an older node may have raised it
+  const { peakUnits, openUnits } = withPending(state, before)
+  const lowered = { peakUnits: peakUnits - least(arrived, before), openUnits: positive(openUnits - explained) }
+  const next = withPending(lowered, after)
+  return after === 0n ? { ...next, peakUnits: 0n } : next
 }

@@ -2,7 +2,7 @@ import type { PaymentReport, UnmatchedMoney } from '../../channels/channel.ts'
 import { amountText } from '../../channels/usdc-text.ts'
 import { formatMoney } from '../../kernel/money.ts'
 import { type ReportCase, subjectOf } from '../report-case.ts'
-import { hasOther, resetKnown } from './way-queries.ts'
+import { noteUnexplained, resetUnexplained } from './way-queries.ts'
 
 /* What the provider of a payment blocks by its own screening, as the screening hears of it. */
 
@@ -21,25 +21,40 @@ const said = ({ order, payment }: ReportCase, providerStatus: string) => ({
 
 const onItsWay = (units: bigint) => ({ onItsWay: units > 0n ? usdc(units) : null })
 
-/** @param news what waits beside the payment now and did not before */
+/**
+ * @param news what waits beside the payment now and did not before
+ * @param isOther whether other money was on its way since a person returned the block
+ */
 export async function noteBlock(
   scene: ReportCase,
   report: PaymentReport,
-  news: readonly UnmatchedMoney[],
+  { news, isOther }: { news: readonly UnmatchedMoney[]; isOther: boolean },
 ): Promise<void> {
   const { tx, payment, deps } = scene
   const isTold = await deps.screening.noteProvider(tx, subjectOf(scene), {
     ...said(scene, report.providerStatus),
     ...onItsWay(payment.pendingUnits),
     ...{ isWhole: isOfAll(report), news: news.map(nameOf) },
-    isOther: await hasOther(tx, payment, deps.dustUnits),
+    isOther,
   })
-  if (isTold) await resetKnown(tx, payment)
+  if (isTold) await resetUnexplained(tx, payment)
 }
 
-/** More is on its way than before: a person who decides about a block of all must know of it. */
-export const noteRise = (scene: ReportCase, providerStatus: string, units: bigint): Promise<void> =>
-  scene.deps.screening.noteRise(scene.tx, subjectOf(scene), { ...said(scene, providerStatus), ...onItsWay(units) })
+/**
+ * Notes once for each report what it made of what is on its way. A person who has to decide about a block of all must
+ * know of more.
+ * @returns whether other money was on its way since a person returned the block
+ */
+export async function noteWay(scene: ReportCase, report: PaymentReport): Promise<boolean> {
+  const { tx, payment, before, deps } = scene
+  const { outcome, providerStatus } = report
+  const isTold = outcome === 'blocked' || (outcome === 'seen' && report.pending > 0n)
+  if (before.pendingUnits === 0n && !isTold) return false
+  const { isOther, isMore, pendingUnits } = await noteUnexplained(tx, payment, before, deps.dustUnits)
+  const told = { ...said(scene, providerStatus), ...onItsWay(pendingUnits) }
+  if (isMore && (await deps.screening.noteRise(tx, subjectOf(scene), told))) await resetUnexplained(tx, payment)
+  return isOther
+}
 
 /** So much more was received than before. */
 export const noteReceived = (scene: ReportCase, providerStatus: string, units: bigint): Promise<void> =>

@@ -1,6 +1,6 @@
 import { arrivedUnits, frozenUnits, pendingUnits } from '../../companies/order-money-queries.ts'
 import { type Queryable, sql, type Tx } from '../../db/db.ts'
-import { goneAfterReturn, onItsWay, toldOf, type Way } from './on-its-way.ts'
+import { afterReport, goneAfterReturn, onItsWay, toldOf, type Way } from './on-its-way.ts'
 
 type PaymentKey = { companyId: string; id: string }
 
@@ -30,29 +30,58 @@ export const updateTold = (tx: Tx, { companyId, id }: PaymentKey, told: bigint):
     update payments set pending_units = ${told}, told_units = ${told}
     where company_id = ${companyId} and id = ${id} and pending_units <> 0`)
 
-/** What is known of payment `p`. */
-const KNOWN = sql`(${arrivedUnits(sql`p`)} + ${pendingUnits(sql`p`)})`
+/** What is on its way to a payment, and what came that its provider may have told before. */
+export type WayMoney = { pendingUnits: bigint; arrivedUnits: bigint }
 
-/** What is known now is what a person was told of, or returned: only more than that is other money. */
-export const resetKnown = (tx: Tx, { companyId, id }: PaymentKey): Promise<number> =>
-  tx.run(sql`update payments p set known_units = ${KNOWN} where p.company_id = ${companyId} and p.id = ${id}`)
+/** Null: not since this version. */
+type Noted = WayMoney & { peakUnits: bigint | null; openUnits: bigint | null }
 
-/** @returns whether more is known than at any time since */
-export const noteKnown = async (tx: Tx, { companyId, id }: PaymentKey): Promise<boolean> =>
-  (await tx.run(sql`
-    update payments p set known_units = ${KNOWN}
-    where p.company_id = ${companyId} and p.id = ${id} and ${KNOWN} > coalesce(p.known_units, 0)`)) > 0
+async function findNoted(q: Queryable, { companyId, id }: PaymentKey): Promise<Noted> {
+  const row = await q.one<{ pending: string; arrived: string; peak: string | null; open: string | null }>(sql`
+    select ${pendingUnits(sql`p`)} as pending, ${arrivedUnits(sql`p`)} as arrived, p.pending_peak_units as peak,
+      p.unexplained_units as open
+    from payments p where p.company_id = ${companyId} and p.id = ${id}`)
+  return {
+    ...{ pendingUnits: BigInt(row.pending), arrivedUnits: BigInt(row.arrived) },
+    peakUnits: row.peak === null ? null : BigInt(row.peak),
+    openUnits: row.open === null ? null : BigInt(row.open),
+  }
+}
+
+/** Before a report. Where nothing is on its way, nothing of that can arrive. */
+export const findWayMoney = async (q: Queryable, payment: PaymentKey & { pendingUnits: bigint }): Promise<WayMoney> =>
+  payment.pendingUnits === 0n ? { pendingUnits: 0n, arrivedUnits: 0n } : findNoted(q, payment)
 
 /**
- * Whether anything was on its way since that was neither received nor recorded: its provider may block that. Dust is
- * none: less than a provider records is the rounding of a coin.
+ * Notes what is unexplained once all that a report says is stored.
+ * @returns whether that is more than dust, and more than before: dust is the rounding of a coin
  */
-export async function hasOther(q: Queryable, { companyId, id }: PaymentKey, dustUnits: bigint): Promise<boolean> {
-  const { other } = await q.one<{ other: boolean }>(sql`
-    select greatest(p.known_units, ${KNOWN}) - ${arrivedUnits(sql`p`)} >= greatest(${dustUnits}::numeric, 1) as other
-    from payments p where p.company_id = ${companyId} and p.id = ${id}`)
-  return other
+export async function noteUnexplained(
+  tx: Tx,
+  key: PaymentKey,
+  before: WayMoney,
+  dustUnits: bigint,
+): Promise<{ isOther: boolean; isMore: boolean; pendingUnits: bigint }> {
+  const { pendingUnits: after, arrivedUnits: arrived, ...noted } = await findNoted(tx, key)
+  const state = {
+    peakUnits: noted.peakUnits ?? before.pendingUnits,
+    openUnits: noted.openUnits ?? before.pendingUnits,
+  }
+  const came = before.pendingUnits > 0n && arrived > before.arrivedUnits ? arrived - before.arrivedUnits : 0n
+  const next = afterReport(state, { before: before.pendingUnits, after, arrived: came }, dustUnits)
+  if (next.peakUnits !== noted.peakUnits || next.openUnits !== noted.openUnits)
+    await tx.run(sql`
+      update payments set pending_peak_units = ${next.peakUnits}, unexplained_units = ${next.openUnits}
+      where company_id = ${key.companyId} and id = ${key.id}`)
+  const isOther = next.openUnits > 0n && next.openUnits >= dustUnits
+  return { isOther, isMore: isOther && next.openUnits > state.openUnits, pendingUnits: after }
 }
+
+/** A person is told of all that is on its way, or returned it: only what comes after that is other money. */
+export const resetUnexplained = (tx: Tx, { companyId, id }: PaymentKey): Promise<number> =>
+  tx.run(sql`
+    update payments p set pending_peak_units = ${pendingUnits(sql`p`)}, unexplained_units = 0
+    where p.company_id = ${companyId} and p.id = ${id}`)
 
 /**
  * A person returned what its provider blocks: all that is on its way, or the amounts that it named. A block of all is
@@ -76,5 +105,5 @@ export async function returnBlock(
       update payments set frozen_gone_units = ${goneAfterReturn(way)?.toString() ?? null}::numeric
       where company_id = ${companyId} and id = ${id}`)
   }
-  await resetKnown(tx, key)
+  await resetUnexplained(tx, key)
 }
