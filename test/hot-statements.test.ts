@@ -39,6 +39,10 @@ const EXCEPTIONS: [part: RegExp, reason: string][] = [
   ],
   [/from payments where deposit_address (= any|in \()/, 'a transfer names an address; its payment names the company'],
   [/^insert into unmatched_transfers .* from chain_transfers/, 'transfers that match no payment, once a scan'],
+  [
+    /^select t\.tx_hash, t\.to_address from chain_transfers t .* unmatched_transfers/,
+    'transfers that came before their order had the address, once a scan',
+  ],
   // workers, not requests: an index on the time finds what is due, whosever it is
   [/where t\.next_check_at <= \$\d+/, 'the poll of what had no final answer'],
   [/from orders where status in \('INITIAL', 'PENDING', 'AWAITING'\) and expires_at <= \$1/, 'the poll of expiries'],
