@@ -1,14 +1,22 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import { type Providers, startProviders } from '../sandbox/providers/server.ts'
+import { withSandbox } from '../src/assembly/sandbox-settings.ts'
+import { findUnknownPayouts } from '../src/chain/after-backup.ts'
 import { openEndpoints } from '../src/chain/endpoints/endpoints.ts'
 import { createRpc, RpcError } from '../src/chain/endpoints/rpc.ts'
+import { networkFor } from '../src/chain/networks.ts'
 import { claimOf } from '../src/checks/installation-checks.ts'
 import { awaitComparable } from '../src/commands/backup/await-chain.ts'
+import { loadConfig } from '../src/config/config.ts'
 import { openDb, sql } from '../src/db/db.ts'
 import { writeInstallation } from '../src/db/installation.ts'
 import { findRestored, findUnreconciled, markRestored, updateReconciledRestore } from '../src/db/restored-queries.ts'
+import { openVault } from '../src/kernel/vault.ts'
 import { startTestChain, type TestChain } from './harness/chain.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { freePort } from './harness/free-port.ts'
@@ -181,6 +189,50 @@ test('a chain is compared once the service and each node have a block of after t
     await assert.rejects(awaitOn([proxy.url]), RpcError)
   } finally {
     await proxy.stop()
+  }
+})
+
+test('what left after the backup is found where any endpoint shows it', async () => {
+  const { chainId, usdcAddress, payer: wallet, rpcUrl } = chain
+  const proxy = await startRpcProxy(rpcUrl)
+  proxy.faults.hidesLogs = true
+  const from = await chain.blockNumber()
+  const txHash = await chain.pay({ to: `0x${'7'.repeat(40)}`, units: 5n })
+  const range = { from, to: await chain.blockNumber() }
+  const listOn = async (...urls: string[]) => {
+    const rpcs = urls.map((url) => createRpc({ url }))
+    const network = networkFor({ chainId, usdcAddress })
+    const reader = { db: host.db, log: host.service.app.log, network, endpoints: openEndpoints({ chainId }, rpcs) }
+    return (await findUnknownPayouts(reader, range, wallet)).map((one) => [one.txHash, one.units])
+  }
+  try {
+    for (const urls of [[rpcUrl], [proxy.url, rpcUrl], [rpcUrl, proxy.url]])
+      assert.deepEqual(await listOn(...urls), [[txHash, 5n]])
+    // one that keeps no such old blocks says nothing, unless it is alone
+    proxy.faults.refuses = ({ method }) => method === 'eth_getLogs'
+    assert.deepEqual(await listOn(proxy.url, rpcUrl), [[txHash, 5n]])
+    await assert.rejects(listOn(proxy.url), RpcError)
+  } finally {
+    await proxy.stop()
+  }
+})
+
+test('providers that answer with a fault, or not at all, bring no settings', async () => {
+  const server = createServer((_, response) => response.writeHead(503).end('{"error":"starting"}')).listen(
+    0,
+    '127.0.0.1',
+  )
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const sandbox = { ...loadConfig(operator()).sandbox, providersUrl: `http://127.0.0.1:${port}` }
+  const ask = () => withSandbox({ ...loadConfig(operator()), sandbox }, null, openVault(TEST_MASTER_KEY))
+  try {
+    await assert.rejects(ask(), /The sandbox does not answer at .* Start it first/)
+    server.removeAllListeners('request').on('request', () => {})
+    await assert.rejects(ask(), /The sandbox does not answer at .* Start it first/)
+  } finally {
+    server.closeAllConnections()
+    server.close()
   }
 })
 
