@@ -16,6 +16,7 @@ const { values } = parseArgs({
     'data-dir': { type: 'string', default: './data' },
     port: { type: 'string', default: '0' },
     'chain-port': { type: 'string', default: '0' },
+    'known-block': { type: 'string', default: '0' },
     'refund-wallet': { type: 'string', default: '' },
     relayer: { type: 'string', default: '' },
     'callback-base': { type: 'string', default: '' },
@@ -26,6 +27,7 @@ mkdirSync(values['data-dir'], { recursive: true })
 const log = (line: string): void => void process.stderr.write(`${line}\n`)
 const chain = await startSandboxChain({
   stateFile: join(values['data-dir'], 'chain.json'),
+  known: BigInt(values['known-block']),
   port: Number(values['chain-port']),
   refundWallet: values['refund-wallet'],
   relayer: values.relayer,

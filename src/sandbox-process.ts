@@ -51,6 +51,8 @@ export function startSandboxProcess(options: {
   dataDir: string
   port: number
   chainPort: number
+  /** The last block of its chain that the database knows. */
+  knownBlock: bigint
   /** Receives test money to pay refunds with. */
   refundWallet: string
   /** Receives native coin to pay gas with. */
@@ -70,6 +72,8 @@ export function startSandboxProcess(options: {
     String(options.port),
     '--chain-port',
     String(options.chainPort),
+    '--known-block',
+    String(options.knownBlock),
     '--refund-wallet',
     options.refundWallet,
     '--relayer',

@@ -9,6 +9,8 @@ import type { FastifyInstance } from 'fastify'
 import type { Registry } from 'prom-client'
 import { buildService } from './app.ts'
 import { hasOwnSandbox, sandboxKeys, withSandbox } from './assembly/sandbox-settings.ts'
+import { findHead } from './chain/chain-queries.ts'
+import { SANDBOX_CHAIN_ID } from './chain/networks.ts'
 import { localSigner } from './chain/payout/signer.ts'
 import type { CheckResult } from './checks/check.ts'
 import { claimOf, runDatabaseChecks } from './checks/installation-checks.ts'
@@ -106,13 +108,24 @@ async function openDatabase(config: Config, say: Say, closers: Closers): Promise
   return server.connectionString
 }
 
+async function readKnownBlock({ databasePrepared: prepared }: Config, connectionString: string): Promise<bigint> {
+  const db = openDb({ connectionString, prepared, max: 1, applicationName: 'comptoir-sandbox' })
+  return findHead(db, SANDBOX_CHAIN_ID)
+    .then((head) => head?.number ?? 0n)
+    .finally(() => db.close())
+}
+
 /** Started unless in live mode, or if another process runs the sandbox (a second node, a test). */
-async function openSandbox(config: Config, vault: Vault, say: Say, closers: Closers): Promise<SandboxProcess | null> {
+async function openSandbox(
+  config: Config,
+  { connectionString, vault, say, closers }: { connectionString: string; vault: Vault; say: Say; closers: Closers },
+): Promise<SandboxProcess | null> {
   if (!hasOwnSandbox(config)) return null
   const { port, chainPort } = config.sandbox
   const { refundKey, relayerKey } = sandboxKeys(vault)
   const funded = { refundWallet: localSigner(refundKey).address, relayer: localSigner(relayerKey).address }
-  const places = { dataDir: config.dataDir, port, chainPort, callbackBase: config.baseUrl }
+  const knownBlock = await readKnownBlock(config, connectionString)
+  const places = { dataDir: config.dataDir, port, chainPort, knownBlock, callbackBase: config.baseUrl }
   const sandbox = await startSandboxProcess({ ...places, ...funded, log: say })
   closers.add(() => sandbox.stop())
   return sandbox
@@ -210,13 +223,14 @@ export async function openOwned(
   const claimed = claimOf(config, chosen.key)
   refuseUnfit(await runDatabaseChecks({ connectionString, prepared: config.databasePrepared }, claimed))
   chosen.keep()
-  const sandbox = shared ? handedSandbox(shared) : await openSandbox(config, vault, say, closers)
   if (!shared) {
     const onApplied = startProgress(say, 'Migrations', 'applied')
     await migrate(config.databaseDirectUrl ?? connectionString, { onApplied, onWaiting: say })
     await writeInstallation(connectionString, claimed)
     if (config.databaseUrl !== null) noteElsewhere(config.dataDir)
   }
+  const opened = { connectionString, vault, say, closers }
+  const sandbox = shared ? handedSandbox(shared) : await openSandbox(config, opened)
   const whole = await withSandbox(config, sandbox, vault)
   const { stop: _, ...facts } = sandbox ?? { stop: null }
   const handover = { connectionString, sandbox: sandbox ? (facts as Handover['sandbox']) : null }

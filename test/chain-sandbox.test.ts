@@ -92,6 +92,24 @@ describe('the sandbox chain', () => {
     }
   })
 
+  it('has all blocks that the database knows, also those that a kill took away, unless it is another chain', async () => {
+    const stateFile = join(folder, 'known.bin')
+    const lines: string[] = []
+    const startUpTo = async (known: bigint): Promise<bigint> => {
+      const anvil = await startAnvil({ stateFile, known, mining: 'manual', log: (line) => void lines.push(line) })
+      const number = BigInt(await anvil.call<string>('eth_blockNumber'))
+      await anvil.call('evm_mine')
+      await anvil.stop()
+      return number
+    }
+    assert.equal(await startUpTo(40n), 0n, 'a new chain begins at its beginning')
+    assert.equal(await startUpTo(40n), 40n)
+    assert.equal(await startUpTo(7n), 41n)
+    assert.deepEqual(lines, [])
+    assert.equal(await startUpTo(1_000_000n), 42n)
+    assert.match(lines.join(), /^chain: the database knows block 1000000, 999958 above the saved chain$/)
+  })
+
   it('forgets no payment that it has confirmed when its process is killed, and leaves nothing running', async () => {
     const stateFile = join(folder, 'killed.bin')
     const holder = spawn(process.execPath, [join(import.meta.dirname, 'harness/chain-holder.ts'), stateFile])

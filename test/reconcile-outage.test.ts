@@ -1,16 +1,28 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import { type Providers, startProviders } from '../sandbox/providers/server.ts'
+import { withSandbox } from '../src/assembly/sandbox-settings.ts'
+import { findUnknownPayouts } from '../src/chain/after-backup.ts'
+import { openEndpoints } from '../src/chain/endpoints/endpoints.ts'
+import { createRpc, RpcError } from '../src/chain/endpoints/rpc.ts'
+import { networkFor } from '../src/chain/networks.ts'
 import { claimOf } from '../src/checks/installation-checks.ts'
+import { awaitComparable } from '../src/commands/backup/await-chain.ts'
+import { loadConfig } from '../src/config/config.ts'
 import { openDb, sql } from '../src/db/db.ts'
 import { writeInstallation } from '../src/db/installation.ts'
 import { findRestored, findUnreconciled, markRestored, updateReconciledRestore } from '../src/db/restored-queries.ts'
+import { openVault } from '../src/kernel/vault.ts'
 import { startTestChain, type TestChain } from './harness/chain.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { freePort } from './harness/free-port.ts'
 import { runOperator } from './harness/installation.ts'
 import { payoutEnv } from './harness/refunds.ts'
+import { startRpcProxy } from './harness/rpc-proxy.ts'
 import { eventually, type Merchant, startTestService, TEST_MASTER_KEY, type TestService } from './harness/service.ts'
 import { chainEnv, type OrderData } from './harness/shop.ts'
 
@@ -95,7 +107,7 @@ async function restore(): Promise<void> {
   host = await startTestService({ env, workers: true, connectionString })
 }
 
-async function reconcile(settings = operator()) {
+async function reconcile(settings: Record<string, string> = operator()) {
   const mining = setInterval(() => void chain.mine().catch(() => {}), 300)
   const { code, out, err } = await runOperator(['reconcile', '--json'], settings)
   clearInterval(mining)
@@ -116,13 +128,112 @@ test('after a restore nothing leaves before each provider was asked: one that is
   })
   assert.equal((await refundOne(code)).error.code, 'BOOKS_DIFFER')
   const withoutBinance = Object.fromEntries(Object.entries(operator()).filter(([name]) => !name.includes('BINANCE')))
-  assert.deepEqual(await reconcile(withoutBinance as ReturnType<typeof operator>), {
+  assert.deepEqual(await reconcile(withoutBinance), {
     code: 1,
-    faults: ['binance: asked in vain about 1 paid payments; the operator has no account there: set CHANNEL_BINANCE_…'],
+    faults: [
+      'binance: asked in vain about 1 paid payments; this command has no account of the operator there: give it the service’s CHANNEL_BINANCE_…',
+    ],
     released: false,
   })
   await tell('/stories/outage', { provider: 'binance', seconds: 0.001 })
   assert.deepEqual(await reconcile(), { code: 0, faults: [], released: true })
+})
+
+test('a node that lags behind the backup is not compared with: nothing goes, and it is named', async () => {
+  const code = await createPaid()
+  await chain.mine(5)
+  await restore()
+  const proxy = await startRpcProxy(chain.rpcUrl)
+  proxy.faults.knowsUpTo = 1n
+  try {
+    for (const urls of [proxy.url, `${chain.rpcUrl},${proxy.url}`]) {
+      const { faults, ...done } = await reconcile({ ...operator(), CHAIN_31337_RPC_URL: urls })
+      assert.deepEqual(done, { code: 1, released: false })
+      assert.match(
+        faults.join(),
+        /^chain 31337: Endpoint \d .* is at block 1, and the backup knows block \d+ already: .*/,
+      )
+    }
+    assert.equal((await refundOne(code)).error.code, 'BOOKS_DIFFER')
+  } finally {
+    await proxy.stop()
+  }
+  assert.deepEqual(await reconcile(), { code: 0, faults: [], released: true })
+  assert.equal((await refundOne(code)).status, 200)
+})
+
+test('a chain is compared once the service and each node have a block of after the restore', async () => {
+  const { db } = host
+  const { chainId, rpcUrl } = chain
+  const proxy = await startRpcProxy(rpcUrl)
+  await chain.mine()
+  const known = await chain.blockNumber()
+  await new Promise((resolve) => setTimeout(resolve, 1000))
+  const restoredAt = new Date()
+  const awaitOn = (urls: readonly string[], silentMs = 1000) => {
+    const rpcs = urls.map((url) => createRpc({ url }))
+    const asked = { network: { chainId }, endpoints: openEndpoints({ chainId }, rpcs) }
+    return awaitComparable({ db }, asked, { known, restoredAt, say: () => {}, silentMs })
+  }
+  try {
+    await assert.rejects(awaitOn([rpcUrl]), /read up to block \d+ of 2.* what happened in between is not known/)
+    await new Promise((resolve) => setTimeout(resolve, 1000))
+    await chain.mine()
+    const { to, endpoints } = await awaitOn([rpcUrl], 10_000)
+    assert.deepEqual([to, endpoints.length], [known + 1n, 1])
+    proxy.faults.knowsUpTo = known
+    await assert.rejects(awaitOn([rpcUrl, proxy.url]), /Endpoint 2 .* at block \d+, and the service has read up to/)
+    // who does not answer is not waited for
+    proxy.faults.status = 503
+    assert.equal((await awaitOn([rpcUrl, proxy.url])).endpoints.length, 1)
+    await assert.rejects(awaitOn([proxy.url]), RpcError)
+  } finally {
+    await proxy.stop()
+  }
+})
+
+test('what left after the backup is found where any endpoint shows it', async () => {
+  const { chainId, usdcAddress, payer: wallet, rpcUrl } = chain
+  const proxy = await startRpcProxy(rpcUrl)
+  proxy.faults.hidesLogs = true
+  const from = await chain.blockNumber()
+  const txHash = await chain.pay({ to: `0x${'7'.repeat(40)}`, units: 5n })
+  const range = { from, to: await chain.blockNumber() }
+  const listOn = async (...urls: string[]) => {
+    const rpcs = urls.map((url) => createRpc({ url }))
+    const network = networkFor({ chainId, usdcAddress })
+    const reader = { db: host.db, log: host.service.app.log, network, endpoints: openEndpoints({ chainId }, rpcs) }
+    return (await findUnknownPayouts(reader, range, wallet)).map((one) => [one.txHash, one.units])
+  }
+  try {
+    for (const urls of [[rpcUrl], [proxy.url, rpcUrl], [rpcUrl, proxy.url]])
+      assert.deepEqual(await listOn(...urls), [[txHash, 5n]])
+    // one that keeps no such old blocks says nothing, unless it is alone
+    proxy.faults.refuses = ({ method }) => method === 'eth_getLogs'
+    assert.deepEqual(await listOn(proxy.url, rpcUrl), [[txHash, 5n]])
+    await assert.rejects(listOn(proxy.url), RpcError)
+  } finally {
+    await proxy.stop()
+  }
+})
+
+test('providers that answer with a fault, or not at all, bring no settings', async () => {
+  const server = createServer((_, response) => response.writeHead(503).end('{"error":"starting"}')).listen(
+    0,
+    '127.0.0.1',
+  )
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const sandbox = { ...loadConfig(operator()).sandbox, providersUrl: `http://127.0.0.1:${port}` }
+  const ask = () => withSandbox({ ...loadConfig(operator()), sandbox }, null, openVault(TEST_MASTER_KEY))
+  try {
+    await assert.rejects(ask(), /The sandbox does not answer at .* Start it first/)
+    server.removeAllListeners('request').on('request', () => {})
+    await assert.rejects(ask(), /The sandbox does not answer at .* Start it first/)
+  } finally {
+    server.closeAllConnections()
+    server.close()
+  }
 })
 
 test('a restore that is marked again before it is reconciled forgets nothing of the first mark', async () => {

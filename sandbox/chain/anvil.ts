@@ -6,7 +6,7 @@ import { delimiter, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Miner, startMiner } from './miner.ts'
 import { openRpcClient, type RpcCall } from './rpc.ts'
-import { loadState, saveState } from './state.ts'
+import { loadState, mineUpTo, saveState } from './state.ts'
 
 export const CHAIN_ID = 31337
 
@@ -20,6 +20,8 @@ export type AnvilOptions = {
   blockTimeSeconds?: number
   /** Keeps blocks, receipts, logs and balances across restarts. */
   stateFile?: string
+  /** A saved chain comes at least this far before it is used. */
+  known?: bigint
   log?: Log
 }
 
@@ -49,8 +51,8 @@ export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
   const kill = () => void child.kill('SIGKILL')
   process.once('exit', kill)
   let stopping: Promise<void> | undefined
-  const { stateFile, log = () => {} } = options
-  if (stateFile !== undefined) await loadState(call, stateFile, log)
+  const { stateFile, known = 0n, log = () => {} } = options
+  if (stateFile !== undefined && (await loadState(call, stateFile, log))) await mineUpTo(call, known, log)
   const persist = async () => {
     if (stateFile !== undefined) await saveState(call, stateFile)
   }

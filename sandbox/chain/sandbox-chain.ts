@@ -29,6 +29,8 @@ async function fillPurse(call: RpcCall, account: string): Promise<void> {
 /** A local chain with one block a second, the test token, and a wallet with 1,000,000 of it, refilled at each start. */
 export async function startSandboxChain(options: {
   stateFile: string
+  /** The last block that the service has read. */
+  known?: bigint
   port?: number
   /** A service's wallet for refunds, and the account that pays its gas: also refilled at each start. */
   refundWallet?: string

@@ -16,23 +16,38 @@ export async function saveState(call: RpcCall, file: string): Promise<void> {
 
 /**
  * Loads the saved state into a fresh node. An unreadable file is kept under another name, and the chain starts from
- * scratch.
+ * scratch. @returns whether the saved chain goes on
  */
-export async function loadState(call: RpcCall, file: string, log: (message: string) => void): Promise<void> {
+export async function loadState(call: RpcCall, file: string, log: (message: string) => void): Promise<boolean> {
   const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined
     throw error
   })
-  if (bytes === undefined) return
+  if (bytes === undefined) return false
   try {
     await call('anvil_loadState', `0x${bytes.toString('hex')}`)
   } catch {
     const aside = `${file}.unreadable`
     await rename(file, aside)
     log(`chain: the saved state could not be read; it is now ${aside}, and a new chain begins`)
-    return
+    return false
   }
   await keepFirstBlock(call)
+  return true
+}
+
+/** More blocks than this are no loss of a moment: the database knows another chain. Mined in a few seconds. */
+const MOST_LOST = 10_000n
+
+/**
+ * Mines the empty blocks that were not saved before a kill or a backup, and that the service has read: a chain that
+ * ends below them would look like a node that lags.
+ */
+export async function mineUpTo(call: RpcCall, known: bigint, log: (message: string) => void): Promise<void> {
+  const missing = known - BigInt(await call<string>('eth_blockNumber'))
+  if (missing <= 0n) return
+  if (missing > MOST_LOST) log(`chain: the database knows block ${known}, ${missing} above the saved chain`)
+  else await call('anvil_mine', `0x${missing.toString(16)}`)
 }
 
 type Block = { hash: string; parentHash: string; number: string }

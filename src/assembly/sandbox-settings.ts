@@ -1,6 +1,7 @@
 import { HDKey } from '@scure/bip32'
 import { type Config, NO_CHAIN } from '../config/config.ts'
 import { readKyc } from '../config/kyc-config.ts'
+import { SECOND } from '../kernel/clock.ts'
 import type { Vault } from '../kernel/vault.ts'
 
 /** The wallet of the sandbox's deposit addresses, derived from the master key. Never in live mode. */
@@ -48,10 +49,14 @@ const withSandboxXpub = (config: Config, vault: Vault): Config => ({
   chains: config.chains.map((chain) => ({ ...chain, xpub: chain.xpub ?? sandboxXpub(vault) })),
 })
 
+/** It runs on this machine, or next to it. */
+const CREDENTIALS_MS = 10 * SECOND
+
 /** @throws Error with a sentence for the operator */
 async function fetchCredentials(providersUrl: string): Promise<Record<string, string>> {
   try {
-    const answer = await fetch(`${providersUrl}/credentials`)
+    const answer = await fetch(`${providersUrl}/credentials`, { signal: AbortSignal.timeout(CREDENTIALS_MS) })
+    if (!answer.ok) throw new Error(`It answers ${answer.status}.`)
     return (await answer.json()) as Record<string, string>
   } catch (error) {
     throw new Error(`The sandbox does not answer at ${providersUrl}. Start it first.`, { cause: error })

@@ -1,8 +1,9 @@
 import type { Db } from '../db/db.ts'
 import { deriveAddress, parseXpub } from '../kernel/xpub.ts'
 import { listOwnTransactions } from './deposits/balance-audit-queries.ts'
+import type { Endpoint } from './endpoints/endpoint.ts'
 import { provenEndpoints } from './endpoints/endpoints.ts'
-import { toWord } from './endpoints/rpc.ts'
+import { RpcError, toWord } from './endpoints/rpc.ts'
 import { listPayingTokens } from './payout/wallet-queries.ts'
 import { type ChainReader, listOutgoing, readLogRange } from './rescan.ts'
 import { type RpcLog, tokensOf } from './transfer-logs.ts'
@@ -23,6 +24,30 @@ const isUsdc = ({ network }: ChainReader, log: RpcLog): boolean =>
 const addressIn = (topic: string | undefined): string => `0x${(topic ?? '').slice(26)}`.toLowerCase()
 
 /**
+ * The logs that any endpoint shows: a person looks at each, and one that hides some does not decide. One that keeps no
+ * such old blocks says nothing. @throws RpcError
+ */
+async function readEverywhere(
+  reader: ChainReader,
+  read: (endpoint: Endpoint) => Promise<readonly RpcLog[]>,
+): Promise<RpcLog[]> {
+  const logs = new Map<string, RpcLog>()
+  let answers = 0
+  let refused: unknown
+  for (const endpoint of await provenEndpoints(reader)) {
+    try {
+      for (const log of await read(endpoint)) logs.set(`${log.blockHash} ${log.transactionHash} ${log.logIndex}`, log)
+      answers += 1
+    } catch (error) {
+      if (!(error instanceof RpcError) || error.kind === 'unknown') throw error
+      refused = error
+    }
+  }
+  if (answers === 0) throw refused
+  return [...logs.values()]
+}
+
+/**
  * Transfers to addresses that were assigned after the backup: their orders are lost, their money is not.
  * @param skipped indexes below the xpub: from (included) to (excluded)
  * @throws RpcError
@@ -33,8 +58,6 @@ export async function findSkippedDeposits(
   skipped: { xpub: string; from: string; to: string },
 ): Promise<UnknownTransfer[]> {
   const { text } = parseXpub(skipped.xpub)
-  const [endpoint] = await provenEndpoints(reader)
-  if (!endpoint) return []
   const found: UnknownTransfer[] = []
   let lastHit = Number(skipped.from)
   for (let start = lastHit; start < Number(skipped.to) && start - lastHit < GAP; start += WINDOW) {
@@ -43,7 +66,7 @@ export async function findSkippedDeposits(
       Array.from({ length: count }, (_, offset) => [deriveAddress(text, start + offset).toLowerCase(), start + offset]),
     )
     const filter = { addresses: [...indexes.keys()], tokens: tokensOf(reader.network), at: new Date(0) }
-    for (const log of await readLogRange(endpoint, filter, range)) {
+    for (const log of await readEverywhere(reader, (endpoint) => readLogRange(endpoint, filter, range))) {
       const address = addressIn(log.topics[2])
       const index = indexes.get(address)
       if (index === undefined || !isUsdc(reader, log)) continue
@@ -66,11 +89,11 @@ export async function findUnknownPayouts(
   wallet: string,
 ): Promise<UnknownTransfer[]> {
   const { chainId } = reader.network
-  const [endpoint] = await provenEndpoints(reader)
-  if (!endpoint) return []
   const logs: RpcLog[] = []
-  for (const network of await listPayingTokens(reader.db, reader.network))
-    logs.push(...(await listOutgoing(network, endpoint, { senders: [wallet], ...range })))
+  for (const network of await listPayingTokens(reader.db, reader.network)) {
+    const asked = { senders: [wallet], ...range }
+    logs.push(...(await readEverywhere(reader, (endpoint) => listOutgoing(network, endpoint, asked))))
+  }
   const own = await listOwn(reader.db, chainId, logs)
   return logs
     .filter(({ transactionHash }) => !own.has(transactionHash))

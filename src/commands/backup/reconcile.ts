@@ -83,29 +83,30 @@ async function reconcileAll(
       faults.push(`${what}: ${messageOf(error)}`)
       return undefined
     })
-  const facts = restored.facts
   const first: ChainReport[] = []
   for (const chain of trade.chains) {
-    const report = await look(`chain ${chain.network.chainId}`, () => reconcileChain(base, chain, { facts, say }))
+    const report = await look(`chain ${chain.network.chainId}`, () => reconcileChain(base, chain, { restored, say }))
     if (report) first.push(report)
   }
   faults.push(...((await look('providers', () => askProviders(trade))) ?? []))
-  if (faults.length === 0) await updateReconciledRestore(db, new Date(clock()))
-  const refundsUnderWay = faults.length === 0 ? await finishRefunds(base) : await countRefundsUnderWay(db)
+  // what fails afterwards holds nothing any more
+  const released = faults.length === 0
+  if (released) await updateReconciledRestore(db, new Date(clock()))
+  const refundsUnderWay = released ? await finishRefunds(base) : await countRefundsUnderWay(db)
   const chains: ChainReport[] = []
   for (const report of first) {
     const chain = trade.chains.find(({ network }) => network.chainId === report.chainId)
     // a refund that found its transaction explains a previously unknown transfer
     const again = chain && report.unknownPayouts.length > 0
     const second = again
-      ? await look(`chain ${report.chainId}`, () => reconcileChain(base, chain, { facts, say }))
+      ? await look(`chain ${report.chainId}`, () => reconcileChain(base, chain, { restored, say }))
       : undefined
     chains.push(second ?? report)
   }
   const { difference } = await verifyLedger(db)
   const ledger = difference ? `${difference.subject}: ${difference.what}` : 'right'
   const backupMadeAt = restored.backupMadeAt.toISOString()
-  return { backupMadeAt, chains, faults, refundsUnderWay, ledger, released: faults.length === 0 }
+  return { backupMadeAt, chains, faults, refundsUnderWay, ledger, released }
 }
 
 const usdc = (units: bigint): string => `${formatDecimal(units, 6)} USDC`

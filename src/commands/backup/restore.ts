@@ -2,7 +2,7 @@ import type { Config } from '../../config/config.ts'
 import { findMasterKey } from '../../config/master-key.ts'
 import { diskFault } from '../../db/backup/folder-store.ts'
 import { finishRestore, restoreFiles } from '../../db/backup/restore-backup.ts'
-import { lacksChain } from '../../db/backup/sandbox-files.ts'
+import { lacksChain, type PlacedFiles } from '../../db/backup/sandbox-files.ts'
 import { lockDataDir } from '../../db/embedded/data-dir-lock.ts'
 import { startEmbeddedPostgres } from '../../db/embedded/embedded.ts'
 import { markRestored } from '../../db/restored-queries.ts'
@@ -41,6 +41,17 @@ const copyFiles = (dataDir: string): string =>
   'This backup holds no sandbox chain: if the sandbox ran its own, first copy chain.json, providers.json and ' +
   `screening.json from its data directory to ${dataDir}.`
 
+/** Which of the sandbox's files count from now on, in words; empty: there are none. */
+function filesWords({ kept, aside }: PlacedFiles, dataDir: string): string {
+  if (kept === 'there')
+    return `The sandbox’s chain in ${dataDir} goes on from the backup’s: it stays, with its providers.json and screening.json.`
+  if (aside.length === 0) return ''
+  return (
+    'The sandbox’s chain is the one of the backup. What was there did not go on from it, and was set aside: ' +
+    `${aside.join(', ')}.`
+  )
+}
+
 /** @throws UsageError, BackupFault, Error with a sentence for the operator */
 export const runRestore: OperatorCommand = async (config, args, say) => {
   const read = await readRestoreArgs(config, args)
@@ -52,7 +63,7 @@ export const runRestore: OperatorCommand = async (config, args, say) => {
   makeDataDir(dataDir)
   const progress = startProgress(say, 'Restore', 'MB')
   const lock = await lockDataDir(dataDir)
-  const facts = await restoreFiles({
+  const { facts, sandbox } = await restoreFiles({
     ...{ dataDir, vaults, restoredAt: new Date() },
     backup: { name: backup.name, ...(await backup.store.get(backup.name)) },
     onProgress: (done, of) => progress(megabytes(done), megabytes(of)),
@@ -65,8 +76,8 @@ export const runRestore: OperatorCommand = async (config, args, say) => {
     await server.stop()
   }
   const sameKey = config.masterKey ? ' and the same MASTER_KEY' : ''
-  const files = needsChain(config, facts.mode, dataDir) ? `${copyFiles(dataDir)}\n` : ''
-  const next = `${files}Start the service with DATA_DIR=${dataDir}${sameKey}, then run with the same settings: comptoir reconcile`
+  const files = needsChain(config, facts.mode, dataDir) ? copyFiles(dataDir) : filesWords(sandbox, dataDir)
+  const next = `${files === '' ? '' : `${files}\n`}Start the service with DATA_DIR=${dataDir}${sameKey}, then run with the same settings: comptoir reconcile`
   const text = `Restored into ${dataDir}: the state of ${facts.madeAt} (${facts.mode}).\n${next}\nUntil then no refund and no settlement leaves.`
   process.stdout.write(`${json ? JSON.stringify({ dataDir, ...facts, next }) : text}\n`)
 }

@@ -14,7 +14,7 @@ const EMPTIED = [
 const LEFT_OUT = new RegExp(
   [
     ...[/^postmaster\.(pid|opts)$/, /^backup_label/, /^tablespace_map/, /^pg_internal\.init/, /^current_logfiles$/],
-    ...[/^\.s\.PGSQL\./, /^(recovery|standby)\.(signal|done)$/, /^comptoir\.(restored|sandbox)$/, /^pgsql_tmp/],
+    ...[/^\.s\.PGSQL\./, /^(recovery|standby)\.(signal|done)$/, /^comptoir\.(restored|sandbox)/, /^pgsql_tmp/],
   ]
     .map(({ source }) => source)
     .join('|'),

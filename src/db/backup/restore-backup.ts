@@ -10,7 +10,7 @@ import { markRestored } from '../restored-queries.ts'
 import { sql } from '../sql.ts'
 import { unpackFiles } from './archive.ts'
 import { diskFault } from './folder-store.ts'
-import { placeSandboxFiles } from './sandbox-files.ts'
+import { type PlacedFiles, placeSandboxFiles } from './sandbox-files.ts'
 import { type BackupFacts, BackupFault, unseal } from './sealed.ts'
 import { backupNameAt, type Content, isBackupName } from './store.ts'
 import { decompressed } from './take-backup.ts'
@@ -40,7 +40,7 @@ export async function restoreFiles(request: {
   vaults: readonly Vault[]
   restoredAt: Date
   onProgress(done: number, of: number): void
-}): Promise<BackupFacts> {
+}): Promise<{ facts: BackupFacts; sandbox: PlacedFiles }> {
   const { backup, dataDir, onProgress } = request
   const cluster = join(dataDir, 'postgres')
   if (existsSync(cluster))
@@ -67,14 +67,14 @@ export async function restoreFiles(request: {
   try {
     await unpackFiles(decompressed(content), draft, () => {})
     await prepareRecovery(draft, { backupMadeAt: facts.madeAt, restoredAt: request.restoredAt.toISOString() })
-    await placeSandboxFiles(draft, dataDir)
     giveTo(chooseAccount(dataDir, cluster), draft)
     await rename(draft, cluster)
   } catch (error) {
     await rm(draft, { recursive: true, force: true })
     throw diskFault(error, dataDir, 'Nothing was restored.')
   }
-  return facts
+  // with the cluster, never without it: a restore that is killed here is finished by the next start
+  return { facts, sandbox: await placeSandboxFiles(cluster, dataDir) }
 }
 
 /** @throws Error when recovery takes longer than ten minutes */
@@ -95,6 +95,7 @@ async function awaitRecovery(db: Db): Promise<void> {
 export async function finishRestore(connectionString: string, dataDir: string): Promise<boolean> {
   const file = join(dataDir, 'postgres', MARK)
   if (!existsSync(file)) return false
+  await placeSandboxFiles(join(dataDir, 'postgres'), dataDir)
   const db = openDb({ connectionString, max: 2, applicationName: 'comptoir-restore' })
   try {
     await awaitRecovery(db)

@@ -1,30 +1,96 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { packFiles, unpackFiles } from './archive.ts'
 import { lacksChain, placeSandboxFiles, SANDBOX_FOLDER, sandboxItems } from './sandbox-files.ts'
 
-test('what a sandbox keeps beside its database is restored, and what is there already stays', async (t) => {
-  const [from, draft, to] = [0, 1, 2].map(() => mkdtempSync(join(tmpdir(), 'comptoir-files-'))) as [
+/** As anvil saves it: the blocks in no order. */
+function chainOf(seed: string, length: number): Buffer {
+  const blocks = Array.from({ length: length + 1 }, (_, number) => ({
+    header: { parentHash: `${seed} ${number - 1}`, number: `0x${number.toString(16)}` },
+  }))
+  return gzipSync(JSON.stringify({ best_block_number: length, blocks: blocks.reverse() }))
+}
+
+/** The data directory of a backup with ten blocks, its files unpacked in a cluster, and where they shall go. */
+async function openPlaces(t: TestContext) {
+  const [from, cluster, to] = [0, 1, 2].map(() => mkdtempSync(join(tmpdir(), 'comptoir-files-'))) as [
     string,
     string,
     string,
   ]
   t.after(() => {
-    for (const folder of [from, draft, to]) rmSync(folder, { recursive: true, force: true })
+    for (const folder of [from, cluster, to]) rmSync(folder, { recursive: true, force: true })
   })
-  writeFileSync(join(from, 'chain.json'), 'blocks')
+  const backup = chainOf('one', 10)
+  writeFileSync(join(from, 'chain.json'), backup)
   writeFileSync(join(from, 'providers.json'), 'payments')
   writeFileSync(join(from, 'master.key'), 'never in a backup')
-  writeFileSync(join(to, 'providers.json'), 'newer payments')
-  await unpackFiles(packFiles(sandboxItems(from)), draft, () => {})
-  assert.deepEqual(readdirSync(join(draft, SANDBOX_FOLDER)).sort(), ['chain.json', 'providers.json'])
+  await unpackFiles(packFiles(sandboxItems(from)), cluster, () => {})
+  const read = (name: string): string => readFileSync(join(to, name), 'latin1')
+  return { backup: backup.toString('latin1'), cluster, to, read }
+}
+
+const putThere = (to: string, chain: Buffer): void => {
+  writeFileSync(join(to, 'chain.json'), chain)
+  writeFileSync(join(to, 'providers.json'), 'payments there')
+  writeFileSync(join(to, 'screening.json'), 'answers there')
+}
+
+test('what a sandbox keeps beside its database is restored with it', async (t) => {
+  const { backup, cluster, to, read } = await openPlaces(t)
+  assert.deepEqual(readdirSync(join(cluster, SANDBOX_FOLDER)).sort(), ['chain.json', 'providers.json'])
   assert.equal(lacksChain(to), true)
-  await placeSandboxFiles(draft, to)
+  assert.deepEqual(await placeSandboxFiles(cluster, to), { kept: 'backup', aside: [] })
   assert.equal(lacksChain(to), false)
-  const read = (name: string): string => readFileSync(join(to, name), 'utf8')
-  assert.deepEqual([read('chain.json'), read('providers.json')], ['blocks', 'newer payments'])
-  assert.deepEqual([readdirSync(draft), readdirSync(to).sort()], [[], ['chain.json', 'providers.json']])
+  assert.deepEqual([read('chain.json'), read('providers.json')], [backup, 'payments'])
+  assert.deepEqual([readdirSync(cluster), readdirSync(to).sort()], [[], ['chain.json', 'providers.json']])
+  assert.deepEqual(await placeSandboxFiles(cluster, to), { kept: 'none', aside: [] })
+})
+
+test('a chain that goes on from the backup’s stays, and its other files with it', async (t) => {
+  const { cluster, to, read } = await openPlaces(t)
+  putThere(to, chainOf('one', 12))
+  assert.deepEqual(await placeSandboxFiles(cluster, to), { kept: 'there', aside: [] })
+  assert.deepEqual(
+    [read('chain.json'), read('providers.json')],
+    [chainOf('one', 12).toString('latin1'), 'payments there'],
+  )
+  assert.deepEqual([readdirSync(cluster), readdirSync(to).length], [[], 3])
+})
+
+for (const [what, chain] of [
+  ['an older chain', chainOf('one', 9)],
+  ['another chain, however long', chainOf('two', 99)],
+  ['what is no chain', Buffer.from('no chain')],
+] as const)
+  test(`${what} is set aside with the other files: the database knows more than it`, async (t) => {
+    const { backup, cluster, to, read } = await openPlaces(t)
+    putThere(to, chain)
+    const names = ['chain.json', 'providers.json', 'screening.json'].map((name) => `${name}.before-restore`)
+    const aside = names.map((name) => join(to, name))
+    assert.deepEqual(await placeSandboxFiles(cluster, to), { kept: 'backup', aside })
+    assert.deepEqual([read('chain.json'), read('providers.json')], [backup, 'payments'])
+    assert.deepEqual(read('chain.json.before-restore'), chain.toString('latin1'))
+    assert.equal(existsSync(join(to, 'screening.json')), false)
+  })
+
+test('killed anywhere it goes on as it was decided', async (t) => {
+  const { backup, cluster, to, read } = await openPlaces(t)
+  putThere(to, chainOf('one', 9))
+  // killed while those that are there are set aside
+  renameSync(join(to, 'chain.json'), join(to, 'chain.json.before-restore'))
+  // … and while the others are put in their place
+  const chosen = join(cluster, `${SANDBOX_FOLDER}.chosen`)
+  await placeSandboxFiles(cluster, to)
+  await unpackFiles(packFiles(sandboxItems(to)), cluster, () => {})
+  renameSync(join(cluster, SANDBOX_FOLDER), chosen)
+  renameSync(join(chosen, 'chain.json'), join(to, 'chain.json'))
+  rmSync(join(to, 'providers.json'))
+  assert.deepEqual(await placeSandboxFiles(cluster, to), { kept: 'backup', aside: [] })
+  assert.deepEqual([read('chain.json'), read('providers.json')], [backup, 'payments'])
+  assert.deepEqual(readdirSync(cluster), [])
 })
