@@ -192,7 +192,10 @@ export class Endpoint {
     if (blockSpan < MAX_SPAN) this.limits.blockSpan = 2n * blockSpan > MAX_SPAN ? MAX_SPAN : 2n * blockSpan
   }
 
-  /** It answered filters with as many receivers as it is asked for: some time after its refusal, more may do again. */
+  /**
+   * It was asked in parts for as many receivers as it takes. Some time after its refusal, more may do again, also where
+   * it answers none of the parts: the more they are, the more often one of them fails.
+   */
   growReceivers(): void {
     const now = this.#clock()
     this.#receiversMs ??= now
