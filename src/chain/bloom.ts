@@ -38,6 +38,10 @@ function positionsOf(item: string): readonly number[] {
 export const mayContain = (bloom: Bloom, item: string): boolean =>
   positionsOf(item).every((bit) => ((bloom[BLOOM_BYTES - 1 - (bit >> 3)] ?? 0) >> (bit & 7)) & 1)
 
+/** Whether a bloom indicates a log. */
+export const mayHold = (bloom: Bloom, { address, topics }: { address: string; topics: readonly string[] }): boolean =>
+  [address, ...topics].every((item) => mayContain(bloom, item))
+
 /** The chance that a bloom indicates an item that the block does not contain. */
 export function falsePositiveRate(bloom: Bloom): number {
   let bits = 0
@@ -45,7 +49,11 @@ export function falsePositiveRate(bloom: Bloom): number {
   return (bits / (BLOOM_BYTES * 8)) ** 3
 }
 
-/** The bloom of these logs alone: if it equals the header's, they are all logs of the block. */
+/** Whether the first bloom indicates everything that the second one does. */
+export const isWithin = (whole: Bloom, part: Bloom): boolean =>
+  part.every((byte, index) => (byte & ~(whole[index] ?? 0)) === 0)
+
+/** The bloom of these logs alone: if the header's is within it, they are all logs that the header indicates. */
 export function bloomOf(logs: readonly { address: string; topics: readonly string[] }[]): Bloom {
   const bloom = Buffer.alloc(BLOOM_BYTES)
   for (const { address, topics } of logs) {

@@ -1,4 +1,4 @@
-import { falsePositiveRate, MAX_FALSE_POSITIVE, mayContain, readBloom } from '../bloom.ts'
+import { falsePositiveRate, MAX_FALSE_POSITIVE, mayHold, readBloom } from '../bloom.ts'
 import { askCalls } from '../endpoints/ask-logs.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
 import { type RpcCall, RpcError } from '../endpoints/rpc.ts'
@@ -6,20 +6,18 @@ import {
   type Block,
   ChainDoubt,
   type LogFilter,
+  logKey,
   logsCalls,
   type RpcBlock,
   type RpcLog,
   toBlock,
 } from '../transfer-logs.ts'
 import { isProven } from './header-proof.ts'
-import { readWhole } from './receipts.ts'
+import { readWhole, someAtOnce } from './receipts.ts'
 import { type Ask, disagree, headerCall, type Opinion, Outvoted, type Panel, vote } from './vote.ts'
 
 type Testimony = { logs: readonly RpcLog[]; header: RpcBlock | null; place: string }
 type Witness = { endpoint: Endpoint; answer: Testimony }
-
-const logKey = (log: RpcLog): string =>
-  [log.transactionHash, log.logIndex, log.address, log.topics.join(), log.data].join().toLowerCase()
 
 /** The same for the same logs; a node may say one twice. */
 export const keyOfLogs = (logs: readonly RpcLog[]): string => [...new Set(logs.map(logKey))].sort().join(';')
@@ -37,7 +35,7 @@ const lacking = (left: readonly RpcLog[], right: readonly RpcLog[]): RpcLog[] =>
 function speaksFor(text: string | undefined, log: RpcLog): boolean | null {
   const bloom = readBloom(text)
   if (!bloom) return null
-  if (![log.address, ...log.topics].every((item) => mayContain(bloom, item))) return false
+  if (!mayHold(bloom, log)) return false
   return falsePositiveRate(bloom) <= MAX_FALSE_POSITIVE ? true : null
 }
 
@@ -93,13 +91,11 @@ async function testify(endpoint: Endpoint, questions: readonly LogQuestion[]): P
     const logs = callsOf(question).flatMap(() => answers.next().value ?? [])
     return { question, header, block: toBlock(header), logs }
   })
-  const words = await Promise.all(
-    shown.map(async ({ question, header, block, logs }): Promise<[LogQuestion, Testimony] | null> => {
-      const whole = await readWhole(endpoint.rpc, question.filter, { block, logs })
-      if (!whole && isLag(endpoint, question, logs)) return null
-      return [question, { logs: whole ?? logs, header, place: placeOf(block) }]
-    }),
-  )
+  const words = await someAtOnce(shown, async ({ question, header, block, logs }) => {
+    const whole = await readWhole(endpoint.rpc, question.filter, { block, logs })
+    if (!whole && isLag(endpoint, question, logs)) return null
+    return [question, { logs: whole ?? logs, header, place: placeOf(block) }] as const
+  })
   return new Map(words.filter((word) => word !== null))
 }
 
