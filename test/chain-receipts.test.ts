@@ -18,6 +18,10 @@ type Nodes = Awaited<ReturnType<ScannedChain['openNodes']>>
 async function sweepOne(nodes: Nodes): Promise<void> {
   const address = await world.payNew(800n)
   await nodes.lookOn(1)
+  await sweep(address)
+}
+
+async function sweep(address: string): Promise<void> {
   await world.chain.call('anvil_impersonateAccount', address)
   await world.chain.call('anvil_setBalance', address, '0xde0b6b3a7640000')
   await world.chain.pay({ to: world.chain.payer, units: 800n, from: address })
@@ -42,6 +46,22 @@ const stateSync = {
 function spoil(nodes: Nodes, count: number, alter: Faults['alter']): void {
   for (let number = 1; number <= count; number += 1) nodes.proxy(number).faults.alter = alter
 }
+
+test('of three honest nodes, the headers of the second one indicate more than its logs for seconds: it is not called wrong', async (t) => {
+  await world.chain.mine()
+  const nodes = await world.openNodes(t, 3)
+  const paid: string[] = []
+  for (let count = 0; count < 8; count += 1) paid.push(await world.payNew(800n))
+  await nodes.lookOn(1)
+  nodes.proxy(2).faults.alter = holdNothing
+  for (const address of paid) {
+    await sweep(address)
+    await nodes.lookOn(1)
+  }
+  assert.ok((nodes.proxy(3).counts.get('eth_getLogs') ?? 0) >= paid.length, 'the third one is asked instead')
+  assert.equal(await world.head(), await world.chain.blockNumber())
+  assert.deepEqual([nodes.faults(), nodes.alarms()], [[null, null, null], []])
+})
 
 for (const count of [1, 2])
   test(`receipts of ${count} nodes that hold a log more than the header's bloom hold nothing up`, async (t) => {
@@ -99,3 +119,32 @@ for (const [words, { alter, seconds }] of Object.entries({
     assert.match(nodes.warnings().join(), /; the chain is read on without them$/)
   })
 }
+
+const noBloom: Faults['alter'] = ({ method }, result) =>
+  method.startsWith('eth_getBlockBy') && result !== null
+    ? { ...(result as object), logsBloom: `0x${'0'.repeat(512)}` }
+    : result
+
+for (const count of [2, 3])
+  for (const odd of [1, 2])
+    test(`of ${count} honest nodes, node ${odd} leaves the bloom empty: all are asked as few times as before`, async (t) => {
+      await world.chain.mine()
+      const nodes = await world.openNodes(t, count)
+      const numbers = [1, 2, 3].slice(0, count)
+      const asked = () => numbers.map((number) => nodes.proxy(number).requests())
+      const readOn = async () => {
+        const before = asked()
+        for (let look = 0; look < 12; look += 1) {
+          if (look % 3 === 0) await world.payNew(804n)
+          else await world.chain.pay({ to: `0x${'77'.repeat(20)}`, units: 5n })
+          await nodes.lookOn(1)
+        }
+        return asked().map((after, index) => after - (before[index] ?? 0))
+      }
+      const usual = await readOn()
+      nodes.proxy(odd).faults.alter = noBloom
+      for (const [index, times] of (await readOn()).entries())
+        assert.ok(times <= (usual[index] ?? 0) + 1, `node ${index + 1}: ${times} requests instead of ${usual[index]}`)
+      assert.deepEqual([nodes.faults(), nodes.alarms()], [new Array(count).fill(null), []])
+      assert.equal(await world.head(), await world.chain.blockNumber())
+    })

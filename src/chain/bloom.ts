@@ -16,10 +16,15 @@ export function readBloom(text: string | undefined): Bloom | null {
   return Buffer.from(text.slice(2), 'hex')
 }
 
-/** Whether two headers say the same. Where a chain has no blooms, some nodes leave it out, and others send it empty. */
-export function isSameBloom(left: string | undefined, right: string | undefined): boolean {
-  const [one, other] = [left, right].map((text) => readBloom(text) ?? Buffer.alloc(BLOOM_BYTES))
-  return one !== undefined && other !== undefined && one.equals(other)
+const isEmpty = (bloom: Bloom): boolean => bloom.every((byte) => byte === 0)
+
+/**
+ * Whether the headers of one block contradict each other. An empty bloom, which some nodes send and others leave out, is
+ * no evidence against another one: whoever hides logs can as well show the true one.
+ */
+export function areAtOdds(left: string | undefined, right: string | undefined): boolean {
+  const [one, other] = [left, right].map(readBloom)
+  return !!one && !!other && !isEmpty(one) && !isEmpty(other) && !one.equals(other)
 }
 
 const positions = new Map<string, readonly number[]>()
@@ -96,7 +101,7 @@ export function suspect(
 ): Suspicion {
   const bloom = readBloom(logsBloom)
   // the chain's headers carry no bloom
-  if (!bloom || (logs.length > 0 && bloom.every((byte) => byte === 0))) return 'weak'
+  if (!bloom || (logs.length > 0 && isEmpty(bloom))) return 'weak'
   const tokens = [...asked.tokens].filter((token) => mayContain(bloom, token))
   if (tokens.length === 0 || !mayContain(bloom, asked.topic)) return 'none'
   const rate = falsePositiveRate(bloom)
