@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { toHex } from '../src/chain/transfer-logs.ts'
 import { sql } from '../src/db/db.ts'
 import { MINUTE, SECOND } from '../src/kernel/clock.ts'
 import type { Faults } from './harness/rpc-proxy.ts'
@@ -280,4 +281,42 @@ test('a node that answers no request for so few receivers at once is asked for m
   assert.notEqual(await world.head(), await world.chain.blockNumber())
   await nodes.lookOn(2 * 60)
   assert.equal(await world.head(), await world.chain.blockNumber())
+})
+
+for (const few of [true, false])
+  test(`a second node with old headers and no old logs is asked few times about them (few receivers: ${few})`, async (t) => {
+    if (!few) await assignMany()
+    const address = await world.assign()
+    await world.chain.mine(10)
+    const nodes = await world.openNodes(t, 2)
+    await world.chain.pay({ to: address, units: 9_005n })
+    await world.chain.mine(300)
+    nodes.time.nowMs += 5 * SECOND
+    nodes.proxy(2).faults.refuses = ({ method }: Question) => method === 'eth_getLogs'
+    const before = nodes.proxy(2).requests()
+    await nodes.lookOn(1)
+    const asked = nodes.proxy(2).requests() - before
+    assert.ok(asked <= 300, `${asked} requests for 300 blocks`)
+    assert.deepEqual([await world.head(), await world.seen(address)], [await world.chain.blockNumber(), ['9005 seen']])
+  })
+
+test('where a second node has the logs of the last blocks of a step only, these are its word', async (t) => {
+  await world.assign()
+  await world.chain.mine(10)
+  const nodes = await world.openNodes(t, 2)
+  const oldest = (await world.chain.blockNumber()) + 9n
+  await world.chain.mine(8)
+  const address = await world.payNew(9_006n)
+  await world.chain.mine(3)
+  const known = new Set<string>()
+  for (let number = oldest; number <= oldest + 3n; number += 1n)
+    known.add((await world.chain.call<{ hash: string }>('eth_getBlockByNumber', toHex(number), false)).hash)
+  nodes.proxy(1).faults.alter = hides
+  nodes.proxy(2).faults.refuses = ({ method, params: [what] }: Question) =>
+    method === 'eth_getLogs' && !known.has((what as { blockHash?: string }).blockHash ?? '')
+  await nodes.lookOn(3)
+  assert.deepEqual([await world.seen(address), nodes.faults()[0]], [[], 'outvoted'])
+  for (const number of [1, 2]) nodes.proxy(number).heal()
+  await nodes.lookOn(2)
+  assert.deepEqual(await world.seen(address), ['9006 seen'])
 })

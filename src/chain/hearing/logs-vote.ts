@@ -106,6 +106,9 @@ async function testify(endpoint: Endpoint, questions: readonly LogQuestion[]): P
 const isLag = (endpoint: Endpoint, { block, logs }: LogQuestion, theirs: readonly RpcLog[]): boolean =>
   keyOfLogs(theirs) === keyOfLogs(logs) && !endpoint.noteLacking(`logs of ${block.hash}`)
 
+/** So many questions in a row that it refuses are enough. */
+const MOST_REFUSED = 2
+
 /** It responds, but not to this query, or not this often. */
 const isAnswered = (error: RpcError): boolean => error.inBatch || error.tooOften
 
@@ -113,7 +116,7 @@ const isAnswered = (error: RpcError): boolean => error.inBatch || error.tooOften
  * Asks an endpoint about all blocks in two requests: block by block, a slow node is read more slowly than its chain
  * grows. If that fails, asks about each block alone, so that it can still answer: the more logs another endpoint
  * invents, the larger and slower the combined request. If even a single question goes unanswered, it is not asked about
- * the rest.
+ * the rest, nor if it refuses several in a row, and the last one too: it keeps no old logs, and what it has begins above.
  */
 function askTogether(questions: readonly LogQuestion[]): (question: LogQuestion) => Ask<Testimony> {
   const asked = new Map<Endpoint, Promise<Map<LogQuestion, Testimony> | 'alone'>>()
@@ -126,13 +129,28 @@ function askTogether(questions: readonly LogQuestion[]): (question: LogQuestion)
     asked.set(endpoint, answer)
     return answer
   }
+  const refused = new Map<Endpoint, number>()
+  /** Whether it will not answer the rest, as this error shows. */
+  const isSilent = async (endpoint: Endpoint, error: RpcError): Promise<boolean> => {
+    if (!isAnswered(error)) return true
+    const inRow = error.kind === 'definite' ? (refused.get(endpoint) ?? 0) + 1 : 0
+    refused.set(endpoint, inRow)
+    const last = questions.at(-1)
+    if (inRow !== MOST_REFUSED || !last) return false
+    return testify(endpoint, [last]).then(
+      () => false,
+      (cause: unknown) => cause instanceof RpcError && cause.kind === 'definite',
+    )
+  }
   const askAlone = async (endpoint: Endpoint, question: LogQuestion): Promise<Testimony | undefined> => {
     const error = silent.get(endpoint)
     if (error) throw error
     try {
-      return (await testify(endpoint, [question])).get(question)
+      const answer = (await testify(endpoint, [question])).get(question)
+      refused.delete(endpoint)
+      return answer
     } catch (error) {
-      if (error instanceof RpcError && !isAnswered(error)) silent.set(endpoint, error)
+      if (error instanceof RpcError && (await isSilent(endpoint, error))) silent.set(endpoint, error)
       throw error
     }
   }
