@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { toHex } from '../src/chain/transfer-logs.ts'
 import { sql } from '../src/db/db.ts'
 import { MINUTE, SECOND } from '../src/kernel/clock.ts'
+import type { Faults } from './harness/rpc-proxy.ts'
 import { type ScannedChain, startScannedChain } from './harness/scanned-nodes.ts'
 
 /* How many blocks, and how many receivers, a second node is asked about at once. */
@@ -142,7 +144,8 @@ for (const count of [2, 3])
 
 /** More receivers than these nodes take in one filter. */
 async function assignMany(): Promise<void> {
-  for (let count = 0; count < 45; count += 1) await world.assign()
+  const { length } = await world.db.many(sql`select 1 from deposit_addresses`)
+  for (let count = length; count < 45; count += 1) await world.assign()
 }
 
 for (const count of [1, 2])
@@ -235,3 +238,85 @@ for (const number of [1, 2])
     const { length } = await world.db.many(sql`select 1 from deposit_addresses`)
     assert.ok(taken() >= Math.min(length, 1000), `${taken()} of ${length}`)
   })
+
+/** Answers and failures of eth_getLogs in turn: 0 fails. What is no list of logs counts like an internal error. */
+function inTurn(pattern: string, how: 'fails' | 'refuses'): Partial<Faults> {
+  let asked = 0
+  const isBad = ({ method }: Question) => method === 'eth_getLogs' && pattern[asked++ % pattern.length] === '0'
+  return how === 'refuses' ? { refuses: isBad } : { alter: (one, result) => (isBad(one) ? 'internal error' : result) }
+}
+
+for (const [count, number] of [
+  [1, 1],
+  [2, 2],
+] as const)
+  for (const { how, pattern } of [
+    { how: 'fails', pattern: '001' },
+    { how: 'refuses', pattern: '0011' },
+  ] as const)
+    test(`node ${number} of ${count} that ${how} now and then (${pattern}) is asked for as many receivers as before`, async (t) => {
+      await assignMany()
+      await world.chain.mine(10)
+      const nodes = await world.openNodes(t, count)
+      Object.assign(nodes.proxy(number).faults, inTurn(pattern, how))
+      for (let times = 0; times < 12; times += 1) {
+        await world.chain.mine()
+        await nodes.lookOn(2)
+      }
+      assert.equal(nodes.endpoints.all[number - 1]?.limits.topicCount, 1000)
+      nodes.proxy(number).heal()
+      await nodes.lookOn(40)
+      assert.equal(await world.head(), await world.chain.blockNumber())
+    })
+
+test('a node that answers no request for so few receivers at once is asked for more after ten minutes', async (t) => {
+  await assignMany()
+  await world.chain.mine(10)
+  const nodes = await world.openNodes(t, 1)
+  nodes.endpoints.all[0]?.learn({ topicCount: 15 }) // as an earlier version stored it
+  nodes.proxy(1).faults.alter = ({ id, method }: Question & { id?: unknown }, result) =>
+    method === 'eth_getLogs' && Number(id) > 0 ? 'internal error' : result
+  await world.chain.mine()
+  await nodes.lookOn(9 * 60)
+  assert.notEqual(await world.head(), await world.chain.blockNumber())
+  await nodes.lookOn(2 * 60)
+  assert.equal(await world.head(), await world.chain.blockNumber())
+})
+
+for (const few of [true, false])
+  test(`a second node with old headers and no old logs is asked few times about them (few receivers: ${few})`, async (t) => {
+    if (!few) await assignMany()
+    const address = await world.assign()
+    await world.chain.mine(10)
+    const nodes = await world.openNodes(t, 2)
+    await world.chain.pay({ to: address, units: 9_005n })
+    await world.chain.mine(300)
+    nodes.time.nowMs += 5 * SECOND
+    nodes.proxy(2).faults.refuses = ({ method }: Question) => method === 'eth_getLogs'
+    const before = nodes.proxy(2).requests()
+    await nodes.lookOn(1)
+    const asked = nodes.proxy(2).requests() - before
+    assert.ok(asked <= 300, `${asked} requests for 300 blocks`)
+    assert.deepEqual([await world.head(), await world.seen(address)], [await world.chain.blockNumber(), ['9005 seen']])
+  })
+
+test('where a second node has the logs of the last blocks of a step only, these are its word', async (t) => {
+  await world.assign()
+  await world.chain.mine(10)
+  const nodes = await world.openNodes(t, 2)
+  const oldest = (await world.chain.blockNumber()) + 9n
+  await world.chain.mine(8)
+  const address = await world.payNew(9_006n)
+  await world.chain.mine(3)
+  const known = new Set<string>()
+  for (let number = oldest; number <= oldest + 3n; number += 1n)
+    known.add((await world.chain.call<{ hash: string }>('eth_getBlockByNumber', toHex(number), false)).hash)
+  nodes.proxy(1).faults.alter = hides
+  nodes.proxy(2).faults.refuses = ({ method, params: [what] }: Question) =>
+    method === 'eth_getLogs' && !known.has((what as { blockHash?: string }).blockHash ?? '')
+  await nodes.lookOn(3)
+  assert.deepEqual([await world.seen(address), nodes.faults()[0]], [[], 'outvoted'])
+  for (const number of [1, 2]) nodes.proxy(number).heal()
+  await nodes.lookOn(2)
+  assert.deepEqual(await world.seen(address), ['9006 seen'])
+})

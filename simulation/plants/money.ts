@@ -72,8 +72,8 @@ export const MONEY: readonly Plant[] = [
     edits: [
       {
         file: 'src/chain/hearing/checked-logs.ts',
-        find: 'strong ? fromReceipts(endpoint, filter, block, logs)',
-        replace: "strong && block.hash === '' ? fromReceipts(endpoint, filter, block, logs)",
+        find: 'one.strong ? fromReceipts(reading, filter, one, AGREED_MS)',
+        replace: "one.strong && one.block.hash === '' ? fromReceipts(reading, filter, one, AGREED_MS)",
       },
       {
         file: 'src/chain/hearing/receipts.ts',

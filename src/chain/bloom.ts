@@ -16,10 +16,15 @@ export function readBloom(text: string | undefined): Bloom | null {
   return Buffer.from(text.slice(2), 'hex')
 }
 
-/** Whether two headers say the same. Where a chain has no blooms, some nodes leave it out, and others send it empty. */
-export function isSameBloom(left: string | undefined, right: string | undefined): boolean {
-  const [one, other] = [left, right].map((text) => readBloom(text) ?? Buffer.alloc(BLOOM_BYTES))
-  return one !== undefined && other !== undefined && one.equals(other)
+const isEmpty = (bloom: Bloom): boolean => bloom.every((byte) => byte === 0)
+
+/**
+ * Whether the headers of one block contradict each other. An empty bloom, which some nodes send and others leave out, is
+ * no evidence against another one: whoever hides logs can as well show the true one.
+ */
+export function areAtOdds(left: string | undefined, right: string | undefined): boolean {
+  const [one, other] = [left, right].map(readBloom)
+  return !!one && !!other && !isEmpty(one) && !isEmpty(other) && !one.equals(other)
 }
 
 const positions = new Map<string, readonly number[]>()
@@ -38,6 +43,10 @@ function positionsOf(item: string): readonly number[] {
 export const mayContain = (bloom: Bloom, item: string): boolean =>
   positionsOf(item).every((bit) => ((bloom[BLOOM_BYTES - 1 - (bit >> 3)] ?? 0) >> (bit & 7)) & 1)
 
+/** Whether a bloom indicates a log. */
+export const mayHold = (bloom: Bloom, { address, topics }: { address: string; topics: readonly string[] }): boolean =>
+  [address, ...topics].every((item) => mayContain(bloom, item))
+
 /** The chance that a bloom indicates an item that the block does not contain. */
 export function falsePositiveRate(bloom: Bloom): number {
   let bits = 0
@@ -45,7 +54,11 @@ export function falsePositiveRate(bloom: Bloom): number {
   return (bits / (BLOOM_BYTES * 8)) ** 3
 }
 
-/** The bloom of these logs alone: if it equals the header's, they are all logs of the block. */
+/** Whether the first bloom indicates everything that the second one does. */
+export const isWithin = (whole: Bloom, part: Bloom): boolean =>
+  part.every((byte, index) => (byte & ~(whole[index] ?? 0)) === 0)
+
+/** The bloom of these logs alone: if the header's is within it, they are all logs that the header indicates. */
 export function bloomOf(logs: readonly { address: string; topics: readonly string[] }[]): Bloom {
   const bloom = Buffer.alloc(BLOOM_BYTES)
   for (const { address, topics } of logs) {
@@ -88,7 +101,7 @@ export function suspect(
 ): Suspicion {
   const bloom = readBloom(logsBloom)
   // the chain's headers carry no bloom
-  if (!bloom || (logs.length > 0 && bloom.every((byte) => byte === 0))) return 'weak'
+  if (!bloom || (logs.length > 0 && isEmpty(bloom))) return 'weak'
   const tokens = [...asked.tokens].filter((token) => mayContain(bloom, token))
   if (tokens.length === 0 || !mayContain(bloom, asked.topic)) return 'none'
   const rate = falsePositiveRate(bloom)

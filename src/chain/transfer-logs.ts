@@ -55,6 +55,10 @@ export type RpcLog = {
   removed?: boolean
 }
 
+/** The same for the same log. */
+export const logKey = (log: RpcLog): string =>
+  [log.transactionHash, log.logIndex, log.address, log.topics.join(), log.data].join().toLowerCase()
+
 /**
  * Which logs to query: those of the watched addresses, or all transfers of the tokens, which are then matched against
  * the table. Build it after the blocks exist: an address assigned later cannot have been paid in them.

@@ -45,9 +45,9 @@ export async function askCalls(endpoint: Endpoint, calls: readonly RpcCall[]): P
     if (sent.length > calls.length) endpoint.growReceivers()
     return parts.map((part) => part.flatMap(() => answers.next().value ?? []))
   } catch (error) {
-    const isReceivers =
-      error instanceof RpcError && error.refused && (await learnFromRefusal(endpoint, sent)) === 'receivers'
-    if (!isReceivers) throw error
+    if (!(error instanceof RpcError) || !error.refused) throw error
+    if (sent.length > calls.length) endpoint.growReceivers()
+    if ((await learnFromRefusal(endpoint, sent, error)) !== 'receivers') throw error
     return askCalls(endpoint, calls)
   }
 }
@@ -103,6 +103,7 @@ export async function askRange(endpoint: Endpoint, range: Range): Promise<RangeA
     return { logs, to, newest: newest ?? null, before: before ?? null, after: after ?? null }
   } catch (error) {
     if (!(error instanceof RpcError) || !error.refused || asked.length === 0) throw error
+    if (asked.length > parts.length) endpoint.growReceivers()
     // many refuse a range beyond their chain
     const [newest, there] = await endpoint.rpc.batch<RpcBlock | null>([blockCall('latest'), last])
     if (newest && !there) {
@@ -111,7 +112,7 @@ export async function askRange(endpoint: Endpoint, range: Range): Promise<RangeA
       const { cuts = 0 } = range
       if (cuts < MOST_CUTS) return askRange(endpoint, { ...range, to: end, isAgain: true, cuts: cuts + 1 })
     }
-    if (!there || !(await learnFromRefusal(endpoint, asked))) throw error
+    if (!there || !(await learnFromRefusal(endpoint, asked, error))) throw error
     return askRange(endpoint, { ...range, isAgain: true })
   }
 }
@@ -137,11 +138,16 @@ function endsOf(calls: readonly RpcCall[]): Place[] {
 
 /**
  * Which of its limits a refusal of eth_getLogs calls shows. So many blocks: it takes the same receivers in the ends of
- * each call. So many receivers: it refuses them there too, and takes a few. Otherwise it is neither, as where it
- * refuses everything for a moment, or keeps no old logs, and nothing is learned.
+ * each call. So many receivers: it refuses them there too, takes a few, and refuses them again, each time in so many
+ * words: a failure that may pass says nothing about receivers. Otherwise it is neither, as where it refuses everything
+ * for a moment, or keeps no old logs, and nothing is learned.
  * @throws RpcError
  */
-async function learnFromRefusal(endpoint: Endpoint, calls: readonly RpcCall[]): Promise<'receivers' | 'blocks' | null> {
+async function learnFromRefusal(
+  endpoint: Endpoint,
+  calls: readonly RpcCall[],
+  { kind }: RpcError,
+): Promise<'receivers' | 'blocks' | null> {
   const countOf = (call: RpcCall): number => receiversIn(call)?.length ?? 0
   const widest = calls.reduce((most, call) => (countOf(call) > countOf(most) ? call : most))
   const receivers = countOf(widest)
@@ -151,28 +157,31 @@ async function learnFromRefusal(endpoint: Endpoint, calls: readonly RpcCall[]): 
     const [{ fromBlock: _from, toBlock: _to, blockHash: _hash, ...filter }, ...more] = call.params as [Place]
     return { ...call, params: [{ ...filter, ...end }, ...more] }
   }
-  const takes = (count: number): Promise<boolean> =>
-    isAnswered(
+  const takes = (count: number): Promise<boolean | null> =>
+    isTaken(
       endpoint,
       endsOf(calls).map((end) => atEnd(end, count)),
     )
-  if (span === 1n && receivers <= MIN_TOPICS) return null
-  if (await takes(receivers)) {
+  if (span === 1n && (receivers <= MIN_TOPICS || kind !== 'definite')) return null
+  const takesAll = await takes(receivers)
+  if (takesAll) {
     if (span <= MIN_SPAN) return null
     endpoint.learn({ blockSpan: span / 2n > MIN_SPAN ? span / 2n : MIN_SPAN })
     return 'blocks'
   }
-  if (receivers <= MIN_TOPICS || !(await takes(MIN_TOPICS))) return null
-  endpoint.learn({ topicCount: Math.ceil(receivers / 2) })
+  if (takesAll === null || receivers <= MIN_TOPICS) return null
+  if (!(await takes(MIN_TOPICS)) || (await takes(receivers)) !== false) return null
+  endpoint.learn({ topicCount: Math.max(MIN_TOPICS, Math.ceil(receivers / 2)) })
   return 'receivers'
 }
 
-async function isAnswered({ rpc }: Endpoint, calls: readonly RpcCall[]): Promise<boolean> {
+/** Null: it failed in a way that may pass. */
+async function isTaken({ rpc }: Endpoint, calls: readonly RpcCall[]): Promise<boolean | null> {
   try {
     await rpc.batch(calls)
     return true
   } catch (error) {
-    if (error instanceof RpcError && error.refused) return false
-    throw error
+    if (!(error instanceof RpcError) || !error.refused) throw error
+    return error.kind === 'definite' ? false : null
   }
 }

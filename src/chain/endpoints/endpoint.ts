@@ -135,7 +135,7 @@ export class Endpoint {
   }
 
   /** It does not have a block that it is asked about. @returns whether it has had time enough to get it */
-  noteLacking(block: string): boolean {
+  noteLacking(block: string, enoughMs = LATE_MS): boolean {
     const now = this.#clock()
     // a clock that was set back begins it again
     const sinceMs = Math.min(this.#lacked.get(block) ?? now, now)
@@ -143,7 +143,7 @@ export class Endpoint {
     this.#lacked.set(block, sinceMs)
     const [oldest] = this.#lacked.keys()
     if (this.#lacked.size > LACKED && oldest !== undefined) this.#lacked.delete(oldest)
-    return now - sinceMs >= LATE_MS
+    return now - sinceMs >= enoughMs
   }
 
   noteHaving(block: string): void {
@@ -192,7 +192,10 @@ export class Endpoint {
     if (blockSpan < MAX_SPAN) this.limits.blockSpan = 2n * blockSpan > MAX_SPAN ? MAX_SPAN : 2n * blockSpan
   }
 
-  /** It answered filters with as many receivers as it is asked for: some time after its refusal, more may do again. */
+  /**
+   * It was asked in parts for as many receivers as it takes. Some time after its refusal, more may do again, also where
+   * it answers none of the parts: the more they are, the more often one of them fails.
+   */
   growReceivers(): void {
     const now = this.#clock()
     this.#receiversMs ??= now

@@ -1,23 +1,23 @@
+import type { FastifyBaseLogger } from 'fastify'
+import { MINUTE, SECOND } from '../../kernel/clock.ts'
 import { askLogs } from '../endpoints/ask-logs.ts'
-import type { Endpoint } from '../endpoints/endpoint.ts'
+import { RpcError } from '../endpoints/rpc.ts'
+import type { Network } from '../networks.ts'
 import { type Block, ChainDoubt, type LogFilter, ReaderDoubt, type RpcLog, toHex, toTopic } from '../transfer-logs.ts'
 import { confirmLogs, type Halt, keyOfLogs, toDoubt } from './logs-vote.ts'
-import { matches, readAllLogs, suspicionOf } from './receipts.ts'
+import { readProven, someAtOnce, suspicionOf } from './receipts.ts'
 import { confirmStep, type Found, listOthers, type Step } from './second-word.ts'
 import type { Panel } from './vote.ts'
 
-/** Concurrent block queries. One at a time, a chain with full blooms grows faster than it is read. */
-const AT_ONCE = 8
+/** Checks steps, and says where it gave way. */
+type Reading = Panel & { network: Pick<Network, 'chainId'>; log: Pick<FastifyBaseLogger, 'warn'> }
 
-async function someAtOnce<Item, Result>(
-  items: readonly Item[],
-  work: (item: Item) => Promise<Result>,
-): Promise<Result[]> {
-  const results: Result[] = []
-  for (let start = 0; start < items.length; start += AT_ONCE)
-    results.push(...(await Promise.all(items.slice(start, start + AT_ONCE).map(work))))
-  return results
-}
+/**
+ * How long nothing is read past a block whose logs and receipts lack what its header indicates. Several endpoints may
+ * read the same index, which lags for seconds. One that is alone is trouble of the chain before.
+ */
+const AGREED_MS = 20 * SECOND
+const ALONE_MS = MINUTE
 
 type Doubted = Found & { strong: boolean }
 /** Blocks before the halt, with logs that fit their headers. */
@@ -27,19 +27,19 @@ type Checked = { found: readonly Found[]; halt: Halt | undefined }
  * For blocks whose headers indicate transfers that the answers lack. Where the header is strong evidence, the block's
  * receipts decide, also where several endpoints agree: behind one provider's name, all may read the same lagging index
  * of logs. An endpoint that is alone is asked in another way before. At the first block for which no answer matches
- * the header it halts: that one is read again later.
+ * the header it halts: that one is read again later, but not for ever.
  */
-async function readAgain(panel: Panel, filter: LogFilter, doubted: readonly Doubted[]): Promise<Checked> {
-  const { endpoint } = panel
-  if (listOthers(panel).length > 0)
-    return readEach(doubted, ({ block, logs, strong }) => (strong ? fromReceipts(endpoint, filter, block, logs) : logs))
+async function readAgain(reading: Reading, filter: LogFilter, doubted: readonly Doubted[]): Promise<Checked> {
+  const { endpoint } = reading
+  if (listOthers(reading).length > 0)
+    return readEach(doubted, (one) => (one.strong ? fromReceipts(reading, filter, one, AGREED_MS) : one.logs))
   const ranges = doubted.map(({ block }) => ({ fromBlock: toHex(block.number), toBlock: toHex(block.number) }))
   const answers = await askLogs(endpoint, filter, ranges)
   const second = new Map(doubted.map(({ block }, index) => [block, answers[index] ?? []]))
-  return readEach(doubted, ({ block, logs, strong }) => {
-    const inBlock = (second.get(block) ?? []).filter((log) => log.blockHash === block.hash)
-    if (inBlock.length > logs.length) return inBlock
-    return strong ? fromReceipts(endpoint, filter, block, null) : logs
+  return readEach(doubted, (one) => {
+    const inBlock = (second.get(one.block) ?? []).filter((log) => log.blockHash === one.block.hash)
+    if (inBlock.length > one.logs.length) return inBlock
+    return one.strong ? fromReceipts(reading, filter, one, ALONE_MS) : one.logs
   })
 }
 
@@ -60,21 +60,32 @@ async function readEach(
 }
 
 /**
- * The block's requested logs, proven by its receipts.
- * @param agreed what several endpoints agree on, used if the node has no block receipts. Null: no agreement
- * @throws ChainDoubt
+ * The block's requested logs, proven by its receipts. Those of a node may never fit its headers: after a while, what
+ * its logs show stands, so that no chain stands still for ever.
+ * @param patienceMs longer where no other endpoint may have said the same
+ * @throws ChainDoubt, RpcError
  */
 async function fromReceipts(
-  { rpc }: Endpoint,
+  { endpoint, network: { chainId }, log }: Reading,
   filter: LogFilter,
-  block: Block,
-  agreed: readonly RpcLog[] | null,
+  { block, logs }: Found,
+  patienceMs: number,
 ): Promise<readonly RpcLog[]> {
-  const all = await readAllLogs(rpc, block)
-  if (all === 'unsupported' && agreed) return agreed
-  if (!all || all === 'unsupported')
-    throw new ChainDoubt(`the header of block ${block.number} indicates transfers that no answer contains`)
-  return all.filter(matches(filter))
+  const key = `receipts of ${block.hash}`
+  const isOver = (): boolean => endpoint.noteLacking(key, patienceMs)
+  const proven = await readProven(endpoint.rpc, filter, { block, logs }).catch((error: unknown) => {
+    if (error instanceof RpcError && isOver()) return undefined
+    throw error
+  })
+  if (proven === 'unsupported' && patienceMs !== ALONE_MS) return logs
+  if (proven && proven !== 'unsupported') {
+    endpoint.noteHaving(key)
+    return proven
+  }
+  const words = `the header of block ${block.number} indicates transfers that no answer contains`
+  if (!isOver()) throw new ChainDoubt(words)
+  log.warn({ chainId, endpoint: endpoint.number }, `${words}; the chain is read on without them`)
+  return logs
 }
 
 /** @throws ReaderDoubt if a log is in another block than the one it was asked about */
@@ -97,7 +108,7 @@ const upTo = (found: readonly Found[], halt: Halt | undefined): readonly Found[]
  * @returns the blocks before the halt, each with all its requested logs
  * @throws Outvoted, RpcError, ReaderDoubt
  */
-export async function checkStep(panel: Panel, step: Step): Promise<Checked> {
+export async function checkStep(panel: Reading, step: Step): Promise<Checked> {
   const { filter, found } = step
   checkPlaces(found)
   const unconfirmed = await confirmStep(panel, step)

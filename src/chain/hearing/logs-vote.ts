@@ -1,4 +1,4 @@
-import { falsePositiveRate, MAX_FALSE_POSITIVE, mayContain, readBloom } from '../bloom.ts'
+import { falsePositiveRate, MAX_FALSE_POSITIVE, mayHold, readBloom } from '../bloom.ts'
 import { askCalls } from '../endpoints/ask-logs.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
 import { type RpcCall, RpcError } from '../endpoints/rpc.ts'
@@ -6,20 +6,18 @@ import {
   type Block,
   ChainDoubt,
   type LogFilter,
+  logKey,
   logsCalls,
   type RpcBlock,
   type RpcLog,
   toBlock,
 } from '../transfer-logs.ts'
 import { isProven } from './header-proof.ts'
-import { readWhole } from './receipts.ts'
+import { readWhole, someAtOnce } from './receipts.ts'
 import { type Ask, disagree, headerCall, type Opinion, Outvoted, type Panel, vote } from './vote.ts'
 
 type Testimony = { logs: readonly RpcLog[]; header: RpcBlock | null; place: string }
 type Witness = { endpoint: Endpoint; answer: Testimony }
-
-const logKey = (log: RpcLog): string =>
-  [log.transactionHash, log.logIndex, log.address, log.topics.join(), log.data].join().toLowerCase()
 
 /** The same for the same logs; a node may say one twice. */
 export const keyOfLogs = (logs: readonly RpcLog[]): string => [...new Set(logs.map(logKey))].sort().join(';')
@@ -37,7 +35,7 @@ const lacking = (left: readonly RpcLog[], right: readonly RpcLog[]): RpcLog[] =>
 function speaksFor(text: string | undefined, log: RpcLog): boolean | null {
   const bloom = readBloom(text)
   if (!bloom) return null
-  if (![log.address, ...log.topics].every((item) => mayContain(bloom, item))) return false
+  if (!mayHold(bloom, log)) return false
   return falsePositiveRate(bloom) <= MAX_FALSE_POSITIVE ? true : null
 }
 
@@ -93,13 +91,11 @@ async function testify(endpoint: Endpoint, questions: readonly LogQuestion[]): P
     const logs = callsOf(question).flatMap(() => answers.next().value ?? [])
     return { question, header, block: toBlock(header), logs }
   })
-  const words = await Promise.all(
-    shown.map(async ({ question, header, block, logs }): Promise<[LogQuestion, Testimony] | null> => {
-      const whole = await readWhole(endpoint.rpc, question.filter, { block, logs })
-      if (!whole && isLag(endpoint, question, logs)) return null
-      return [question, { logs: whole ?? logs, header, place: placeOf(block) }]
-    }),
-  )
+  const words = await someAtOnce(shown, async ({ question, header, block, logs }) => {
+    const whole = await readWhole(endpoint.rpc, question.filter, { block, logs })
+    if (!whole && isLag(endpoint, question, logs)) return null
+    return [question, { logs: whole ?? logs, header, place: placeOf(block) }] as const
+  })
   return new Map(words.filter((word) => word !== null))
 }
 
@@ -110,6 +106,9 @@ async function testify(endpoint: Endpoint, questions: readonly LogQuestion[]): P
 const isLag = (endpoint: Endpoint, { block, logs }: LogQuestion, theirs: readonly RpcLog[]): boolean =>
   keyOfLogs(theirs) === keyOfLogs(logs) && !endpoint.noteLacking(`logs of ${block.hash}`)
 
+/** So many questions in a row that it refuses are enough. */
+const MOST_REFUSED = 2
+
 /** It responds, but not to this query, or not this often. */
 const isAnswered = (error: RpcError): boolean => error.inBatch || error.tooOften
 
@@ -117,7 +116,7 @@ const isAnswered = (error: RpcError): boolean => error.inBatch || error.tooOften
  * Asks an endpoint about all blocks in two requests: block by block, a slow node is read more slowly than its chain
  * grows. If that fails, asks about each block alone, so that it can still answer: the more logs another endpoint
  * invents, the larger and slower the combined request. If even a single question goes unanswered, it is not asked about
- * the rest.
+ * the rest, nor if it refuses several in a row, and the last one too: it keeps no old logs, and what it has begins above.
  */
 function askTogether(questions: readonly LogQuestion[]): (question: LogQuestion) => Ask<Testimony> {
   const asked = new Map<Endpoint, Promise<Map<LogQuestion, Testimony> | 'alone'>>()
@@ -130,13 +129,28 @@ function askTogether(questions: readonly LogQuestion[]): (question: LogQuestion)
     asked.set(endpoint, answer)
     return answer
   }
+  const refused = new Map<Endpoint, number>()
+  /** Whether it will not answer the rest, as this error shows. */
+  const isSilent = async (endpoint: Endpoint, error: RpcError): Promise<boolean> => {
+    if (!isAnswered(error)) return true
+    const inRow = error.kind === 'definite' ? (refused.get(endpoint) ?? 0) + 1 : 0
+    refused.set(endpoint, inRow)
+    const last = questions.at(-1)
+    if (inRow !== MOST_REFUSED || !last) return false
+    return testify(endpoint, [last]).then(
+      () => false,
+      (cause: unknown) => cause instanceof RpcError && cause.kind === 'definite',
+    )
+  }
   const askAlone = async (endpoint: Endpoint, question: LogQuestion): Promise<Testimony | undefined> => {
     const error = silent.get(endpoint)
     if (error) throw error
     try {
-      return (await testify(endpoint, [question])).get(question)
+      const answer = (await testify(endpoint, [question])).get(question)
+      refused.delete(endpoint)
+      return answer
     } catch (error) {
-      if (error instanceof RpcError && !isAnswered(error)) silent.set(endpoint, error)
+      if (error instanceof RpcError && (await isSilent(endpoint, error))) silent.set(endpoint, error)
       throw error
     }
   }

@@ -1,4 +1,4 @@
-import { isSameBloom } from '../bloom.ts'
+import { areAtOdds } from '../bloom.ts'
 import { askRange, type RangeAnswer } from '../endpoints/ask-logs.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
 import { RpcError } from '../endpoints/rpc.ts'
@@ -22,10 +22,16 @@ export type Step = {
 
 /**
  * What another endpoint says about a step: it has the same blocks with the same logs up to one of them, and its chain
- * ends there if that is not the last; or it has others; or it lacks the last one, though its chain is as long, as where
- * several nodes stand behind one address. Null: it says nothing.
+ * ends there if that is not the last; or it has others; or the same, but its header of one of them indicates something
+ * else, which contradicts nobody: a vote may find who is wrong; or it lacks the last one, though its chain is as long, as
+ * where several nodes stand behind one address. Null: it says nothing.
  */
-type Word = { endpoint: Endpoint } & ({ same: bigint } | { others: readonly Found[] } | { lacks: Block })
+type Word = { endpoint: Endpoint } & (
+  | { same: bigint }
+  | { others: readonly Found[] }
+  | { unlike: Found }
+  | { lacks: Block }
+)
 
 /** Of no more blocks, each can be put to the vote. */
 const FEW = 32
@@ -55,7 +61,8 @@ function endOf({ to, newest, before, after }: RangeAnswer): RpcBlock | undefined
 
 /**
  * One request: the parents of the last block that both have bind those before it. Of that block the header must be the
- * same too, and its logs be all that its header indicates, or it is put to the vote, where receipts are read.
+ * same too, if its bloom is not empty, and its logs be all that its header indicates, or it is put to the vote, where
+ * receipts are read.
  */
 async function askOne(endpoint: Endpoint, { filter, found }: Step): Promise<Word | null> {
   const blocks = found.map(({ block }) => block)
@@ -69,21 +76,21 @@ async function askOne(endpoint: Endpoint, { filter, found }: Step): Promise<Word
     const end = endOf(answer)
     if (!end) return { endpoint, lacks: last }
     if (BigInt(end.number) < first.number) return { endpoint, same: first.number - 1n }
-    const shared = blocks.find(({ hash }) => hash === end.hash)
+    const shared = found.find(({ block }) => block.hash === end.hash)
     const ours = blocks.find(({ number }) => number === answer.to)
     if (!shared || (answer.after && answer.after.hash !== ours?.hash)) return { endpoint, others: [] }
     const byHash = Map.groupBy(answer.logs, ({ blockHash }) => blockHash)
     const theirs = toBlock(end)
-    const isDisputed =
-      placeOf(theirs) !== placeOf(shared) ||
-      !isSameBloom(theirs.logsBloom, shared.logsBloom) ||
-      suspicionOf(filter)(theirs, byHash.get(end.hash) ?? []) === 'strong'
+    const { block: top } = shared
     const others = found.filter(
       ({ block, logs: own }) =>
-        (isDisputed && block === shared) ||
-        (block.number <= shared.number && keyOfLogs(byHash.get(block.hash) ?? []) !== keyOfLogs(own)),
+        (block === top && placeOf(theirs) !== placeOf(top)) ||
+        (block.number <= top.number && keyOfLogs(byHash.get(block.hash) ?? []) !== keyOfLogs(own)),
     )
-    return others.length > 0 ? { endpoint, others } : { endpoint, same: shared.number }
+    if (others.length > 0) return { endpoint, others }
+    const isUnlike =
+      areAtOdds(theirs.logsBloom, top.logsBloom) || suspicionOf(filter)(theirs, byHash.get(top.hash) ?? []) === 'strong'
+    return isUnlike ? { endpoint, unlike: shared } : { endpoint, same: top.number }
   } catch (error) {
     if (error instanceof RpcError) return null
     throw error
@@ -153,7 +160,7 @@ async function confirmWords(panel: Panel, step: Step): Promise<Halt | undefined>
     noteOdd(panel, words, last.block)
     return undefined
   }
-  const other = words.flatMap((word) => ('others' in word ? word.others : []))
+  const other = words.flatMap((word) => ('others' in word ? word.others : 'unlike' in word ? [word.unlike] : []))
   if (words.length > 0 && words.every((word) => 'same' in word)) return judge(panel, step, words)
   const isLong = step.isRange && step.found.length > FEW
   if (isLong && other.length === 0 && (words.length > 0 || (await doesAnyAnswer(panel, last.block))))

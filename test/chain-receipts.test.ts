@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { TRANSFER_TOPIC, toTopic } from '../src/chain/transfer-logs.ts'
+import type { Faults } from './harness/rpc-proxy.ts'
+import { type ScannedChain, startScannedChain } from './harness/scanned-nodes.ts'
+
+/* What receipts and blooms of honest nodes hold, and headers of others lack. */
+
+let world: ScannedChain
+before(async () => {
+  world = await startScannedChain()
+})
+after(() => world?.stop())
+
+type Nodes = Awaited<ReturnType<ScannedChain['openNodes']>>
+
+/** A deposit leaves its address: the header indicates that address, and no log has it as its receiver. */
+async function sweepOne(nodes: Nodes): Promise<void> {
+  const address = await world.payNew(800n)
+  await nodes.lookOn(1)
+  await sweep(address)
+}
+
+async function sweep(address: string): Promise<void> {
+  await world.chain.call('anvil_impersonateAccount', address)
+  await world.chain.call('anvil_setBalance', address, '0xde0b6b3a7640000')
+  await world.chain.pay({ to: world.chain.payer, units: 800n, from: address })
+}
+
+type Log = { address: string; topics: string[]; data: string; logIndex: string }
+
+/** Receipts hold one log more than the header's bloom, as those of Polygon's state syncs. */
+const holdMore =
+  (more: Partial<Log>): Faults['alter'] =>
+  ({ method }, result) => {
+    if (method !== 'eth_getBlockReceipts' || !result) return result
+    const [first, ...rest] = result as { logs: Log[] }[]
+    return first ? [first, ...rest, { ...first, logs: [{ ...first.logs[0], logIndex: '0x7f', ...more }] }] : result
+  }
+const holdNothing: Faults['alter'] = ({ method }, result) => (method === 'eth_getBlockReceipts' ? null : result)
+const answerBadly: Faults['alter'] = ({ method }, result) => (method === 'eth_getBlockReceipts' ? 'none' : result)
+const stateSync = {
+  ...{ address: `0x${'0'.repeat(36)}1001`, topics: [`0x${'5a'.repeat(32)}`, `0x${'6b'.repeat(32)}`], data: '0x' },
+}
+
+function spoil(nodes: Nodes, count: number, alter: Faults['alter']): void {
+  for (let number = 1; number <= count; number += 1) nodes.proxy(number).faults.alter = alter
+}
+
+test('of three honest nodes, the headers of the second one indicate more than its logs for seconds: it is not called wrong', async (t) => {
+  await world.chain.mine()
+  const nodes = await world.openNodes(t, 3)
+  const paid: string[] = []
+  for (let count = 0; count < 8; count += 1) paid.push(await world.payNew(800n))
+  await nodes.lookOn(1)
+  nodes.proxy(2).faults.alter = holdNothing
+  for (const address of paid) {
+    await sweep(address)
+    await nodes.lookOn(1)
+  }
+  assert.ok((nodes.proxy(3).counts.get('eth_getLogs') ?? 0) >= paid.length, 'the third one is asked instead')
+  assert.equal(await world.head(), await world.chain.blockNumber())
+  assert.deepEqual([nodes.faults(), nodes.alarms()], [[null, null, null], []])
+})
+
+for (const count of [1, 2])
+  test(`receipts of ${count} nodes that hold a log more than the header's bloom hold nothing up`, async (t) => {
+    await world.chain.mine()
+    const nodes = await world.openNodes(t, count)
+    spoil(nodes, count, holdMore(stateSync))
+    await sweepOne(nodes)
+    const paid = await world.payNew(801n)
+    await nodes.lookOn(1)
+    assert.deepEqual([await world.seen(paid), await world.trouble(), nodes.warnings()], [['801 seen'], null, []])
+  })
+
+for (const count of [1, 2])
+  test(`a transfer that is in the receipts of ${count} nodes and not in the header's bloom does not count`, async (t) => {
+    await world.chain.mine()
+    const nodes = await world.openNodes(t, count)
+    const address = await world.assign()
+    const topics = [TRANSFER_TOPIC, toTopic(`0x${'5'.repeat(40)}`), toTopic(address)]
+    spoil(nodes, count, holdMore({ topics, data: `0x${5_000n.toString(16).padStart(64, '0')}` }))
+    await sweepOne(nodes)
+    await nodes.lookOn(2)
+    assert.deepEqual([await world.seen(address), await world.head()], [[], await world.chain.blockNumber()])
+  })
+
+// one that cannot be read pauses, for longer each time
+for (const [words, { alter, seconds }] of Object.entries({
+  null: { alter: holdNothing, seconds: 25 },
+  unreadable: { alter: answerBadly, seconds: 120 },
+})) {
+  test(`where two nodes agree, receipts that are ${words} hold the chain up for a while, with one warning`, async (t) => {
+    await world.chain.mine()
+    const nodes = await world.openNodes(t, 2)
+    spoil(nodes, 2, alter)
+    await sweepOne(nodes)
+    const paid = await world.payNew(802n)
+    await nodes.lookOn(12)
+    assert.deepEqual([await world.seen(paid), nodes.warnings()], [[], []])
+    await nodes.lookOn(seconds)
+    assert.deepEqual([await world.seen(paid), await world.trouble(), nodes.alarms()], [['802 seen'], null, []])
+    const [warning, ...more] = nodes.warnings().filter((one) => /^the header of block \d+ indicates /.test(one))
+    assert.match(warning ?? '', /; the chain is read on without them$/)
+    assert.deepEqual(more, [])
+  })
+
+  test(`receipts of the only node that are ${words} are trouble, and hold the chain up for minutes at most`, async (t) => {
+    await world.chain.mine()
+    const nodes = await world.openNodes(t, 1)
+    spoil(nodes, 1, alter)
+    await sweepOne(nodes)
+    const paid = await world.payNew(803n)
+    await nodes.lookOn(45)
+    assert.deepEqual([await world.seen(paid), await world.trouble()], [[], words === 'null' ? 'doubt' : null])
+    await nodes.lookOn(60)
+    assert.deepEqual([await world.seen(paid), await world.trouble(), nodes.alarms()], [['803 seen'], null, []])
+    assert.match(nodes.warnings().join(), /; the chain is read on without them$/)
+  })
+}
+
+const noBloom: Faults['alter'] = ({ method }, result) =>
+  method.startsWith('eth_getBlockBy') && result !== null
+    ? { ...(result as object), logsBloom: `0x${'0'.repeat(512)}` }
+    : result
+
+for (const count of [2, 3])
+  for (const odd of [1, 2])
+    test(`of ${count} honest nodes, node ${odd} leaves the bloom empty: all are asked as few times as before`, async (t) => {
+      await world.chain.mine()
+      const nodes = await world.openNodes(t, count)
+      const numbers = [1, 2, 3].slice(0, count)
+      const asked = () => numbers.map((number) => nodes.proxy(number).requests())
+      const readOn = async () => {
+        const before = asked()
+        for (let look = 0; look < 12; look += 1) {
+          if (look % 3 === 0) await world.payNew(804n)
+          else await world.chain.pay({ to: `0x${'77'.repeat(20)}`, units: 5n })
+          await nodes.lookOn(1)
+        }
+        return asked().map((after, index) => after - (before[index] ?? 0))
+      }
+      const usual = await readOn()
+      nodes.proxy(odd).faults.alter = noBloom
+      for (const [index, times] of (await readOn()).entries())
+        assert.ok(times <= (usual[index] ?? 0) + 1, `node ${index + 1}: ${times} requests instead of ${usual[index]}`)
+      assert.deepEqual([nodes.faults(), nodes.alarms()], [new Array(count).fill(null), []])
+      assert.equal(await world.head(), await world.chain.blockNumber())
+    })
