@@ -67,7 +67,7 @@ export const texts = defineTexts(
       waiting: 'Wartet auf Freigabe',
       unconfirmed: 'Leitung nicht bestätigt',
       unconfirmedText:
-        'Kein aktives Konto der Leitung hat bisher seine E-Mail-Adresse bestätigt. Danach erhalten Sie eine E-Mail.',
+        'Bisher hat keine aktive Leitung ihre E-Mail-Adresse bestätigt. Sobald das geschieht, erhalten Sie eine E-Mail.',
       refuseText:
         'Sie wollen diese Firma nicht aufnehmen? Sperren Sie die Konten ihrer Leitung; dann wartet sie nicht mehr.',
       people: 'Team ansehen',
