@@ -101,6 +101,45 @@ test('a new password by mail confirms the address too, and only the founder of a
   assert.equal(await waiting(), 0, 'nobody is left who would sell')
 })
 
+async function inviteManager({ companyId }: Person): Promise<Pick<Person, 'email'>> {
+  const email = `invited-${Math.random().toString(36).slice(2)}@shop.example`
+  const invited = await admin.post('users', { email, firstName: 'Sam', lastName: 'Ond', role: 'Manager', companyId })
+  assert.equal(invited.status, 200, invited.text)
+  return { email }
+}
+
+async function accept({ email }: Pick<Person, 'email'>): Promise<void> {
+  const mail = await waitForMail(live.baseUrl, email, /invitation\?token=/)
+  const token = /invitation\?token=(\S+)/.exec(mail.text)?.[1] ?? ''
+  const body = { token, newPassword: `${PASSWORD}-2` }
+  const changed = await live.call('POST', '/api/next/auth/reset-password/change', { body })
+  assert.equal(changed.status, 200, changed.text)
+}
+
+test('a company is announced once, for the first manager to confirm; an invited one is not its founder', async () => {
+  const before = (await asked()).length
+  const founded = await registerManager(live.baseUrl)
+  await confirm(founded)
+  await accept(await inviteManager(founded))
+  const other = await registerManager(live.baseUrl)
+  const second = await inviteManager(other)
+  await accept(second)
+  const mail = await waitForMail(live.baseUrl, adminEmail, ASKED, before + 2)
+  assert.match(mail.text, new RegExp(`Sam Ond \\(${second.email}\\) was invited to manage “[^”]+” and confirmed`))
+  assert.doesNotMatch(mail.text, /registered/)
+  await confirm(other)
+  assert.equal((await asked()).length, before + 2, 'one mail for each company')
+})
+
+test('two managers who confirm at the same moment make one announcement', async () => {
+  const before = (await asked()).length
+  const founder = await registerManager(live.baseUrl)
+  const people = [await inviteManager(founder), await inviteManager(founder), await inviteManager(founder)]
+  await Promise.all(people.map(accept))
+  await waitForMail(live.baseUrl, adminEmail, ASKED, before + 1)
+  assert.equal((await asked()).length, before + 1)
+})
+
 test('whoever may not approve companies has none to approve, whatever else the role decides', async () => {
   const shop = await registerManager(live.baseUrl)
   await confirm(shop)
@@ -125,7 +164,9 @@ test('a flood of founders reaches the operator as ten mails an hour; the list ha
   await waitForMail(live.baseUrl, adminEmail, ASKED, 10)
   const mails = await asked()
   assert.equal(mails.length, 10)
-  assert.match(mails.map(({ text }) => text).join('\n'), /\d+ companies wait/)
+  const said = mails.map(({ text }) => text).join('\n')
+  assert.match(said, /\d+ companies wait/)
+  assert.equal(said.match(/No more of these mails follow within this hour/g)?.length, 1, 'the last one says so')
   const all = await list('waiting=true&limit=100')
   assert.ok(people.every(({ companyId }) => all.companies.some(({ _id }) => _id === companyId)))
   assert.equal(await waiting(), all.total)

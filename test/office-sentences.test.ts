@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import fastify from 'fastify'
 import { poolWords } from '../src/chain/payout/state/after-restore.ts'
@@ -13,7 +13,9 @@ import { NEEDS_APPROVAL, REFUSALS, recognize, recognizeDetail } from '../web/off
 import { findHold } from '../web/office/src/frame/holds.ts'
 import { browserName } from '../web/office/src/kit/browser-name.ts'
 import { isAmbiguous, readAmount } from '../web/office/src/kit/decimal.ts'
+import { type FieldKind, readKind } from '../web/office/src/kit/field-kinds.ts'
 import { tokenFor } from '../web/office/src/screens/order/refund-worth.ts'
+import { de } from '../web/office/src/texts/de.ts'
 
 /* The office reads some sentences of the service back, and amounts as people type them. */
 
@@ -162,6 +164,54 @@ test('an amount that may mean a thousand times more is asked about, not taken', 
   assert.equal(isAmbiguous('1.250', { point: ',', digits: 6 }), true)
   assert.equal(isAmbiguous('1.250', { point: '.', digits: 6 }), false)
   assert.equal(isAmbiguous('1,250', { point: '.', digits: 6 }), true)
+})
+
+/** What a German field sends, or what it says instead. */
+function typed(kind: FieldKind, text: string, lang: 'de' | 'en' = 'de'): string {
+  const read = readKind(kind, text, lang)
+  return 'value' in read ? read.value : read.fault(de, '')
+}
+
+test('a field of money sends no thousandth of what was typed: it asks, or takes what has one meaning', () => {
+  for (const kind of ['money', 'usdc', 'amount'] as const) {
+    assert.deepEqual([typed(kind, '1.234,50'), typed(kind, '1,234.50', 'en')], ['1234.50', '1234.50'], kind)
+    assert.deepEqual([typed(kind, ' 10000 '), typed(kind, '12,5')], ['10000', '12.5'], kind)
+    assert.match(typed(kind, '10.000'), /^10\.000 ist nicht eindeutig\. Schreiben Sie 10000, /, kind)
+    assert.match(typed(kind, '10,000', 'en'), /^10,000 ist nicht eindeutig/, kind)
+    assert.equal(typed(kind, 'abc'), de.fields[kind])
+  }
+  assert.deepEqual([typed('usdc', '10,000'), typed('usdc', '0,000001')], ['10.000', '0.000001'])
+  assert.deepEqual([typed('usdc', '0,0000001'), typed('money', '12,3456')], [de.fields.usdc, de.fields.money])
+  assert.equal(typed('amount', '12,3456'), '12.3456', 'the service knows the decimals of a currency')
+})
+
+test('every field of money has a kind, and nothing else in the office reads a decimal comma', () => {
+  const SRC = new URL('../web/office/src/', import.meta.url)
+  const files = globSync('**/*.{ts,tsx}', { cwd: SRC.pathname }).filter((file) => !file.startsWith('kit/'))
+  const read = (file: string): string => readFileSync(new URL(file, SRC), 'utf8')
+  const OWN = /inputMode="decimal"|readAmount|replace\(['"/],['"/]/
+  assert.deepEqual(
+    files.filter((file) => OWN.test(read(file))),
+    [],
+  )
+})
+
+test('blanks that a copied address, code or number brings along are no part of it', () => {
+  const [address, hash] = [`0x${'aB'.repeat(20)}`, `0x${'1f'.repeat(32)}`]
+  const read: [FieldKind, string, string][] = [
+    ['wallet', ` ${address.slice(0, 9)} ${address.slice(9)}\n`, address],
+    ['wallet', `${address}\u200b`, address],
+    ['transaction', `\t${hash}\u00a0`, hash],
+    ['siret', '732 829 320 00074', '73282932000074'],
+    ['sixDigits', '123 456 ', '123456'],
+    ['code', ' ABCD - EFGH', 'ABCD-EFGH'],
+    ['color', ' #aabbcc', '#aabbcc'],
+    ['whole', '1 000', '1000'],
+    ['phone', ' +41 22 123 45 67 ', '+41 22 123 45 67'],
+  ]
+  for (const [kind, text, value] of read) assert.equal(typed(kind, text), value, text)
+  assert.equal(typed('sixDigits', '123 4567'), de.fields.sixDigits)
+  assert.equal(typed('wallet', address.slice(0, 41)), de.fields.wallet)
 })
 
 test('a refund in the currency of the order is worth that amount to the cent, and the last one takes the rest', () => {

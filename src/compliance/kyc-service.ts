@@ -155,7 +155,7 @@ export async function askCheck(
       await announce(deps, tx, kyc, { event: 'kyc.pending', orders: [order], requestId })
     }
     // anyone may type this e-mail on a pay page; the page and the merchant have the link too
-    const isAsked = isOpenCheck(kyc) && (await countMail(tx, 'kyc', { email }, now.getTime()))
+    const isAsked = isOpenCheck(kyc) && (await countMail(tx, 'kyc', { email }, now.getTime())) !== null
     if (isAsked) await deps.askPayer(tx, order, kyc, email)
   }
   if (!known) await deps.audit.write(tx, cause.by, auditEntry(kyc, 'kyc.ask', cause))

@@ -19,7 +19,8 @@ const SELECT = sql`
   select u.id, u.email, u.email_key, u.password_hash, u.first_name, u.last_name, u.role, u.phone_number,
     u.phone_number_country, u.lang, u.verified_at, u.approved_at, u.disabled_at, u.two_factor_enabled,
     u.totp_enabled_at is not null as totp_enabled,
-    exists (select from passkeys p where p.user_id = u.id) as passkey_enabled, u.last_connection_at, u.created_at, u.company_id,
+    exists (select from passkeys p where p.user_id = u.id) as passkey_enabled,
+    u.last_connection_at, u.created_at, u.made_by, u.company_id,
     (select k.public_id from api_keys k where k.created_by = u.id and k.revoked_at is null and not k.of_login
         and (k.expires_at is null or k.expires_at > now())
       order by k.created_at desc limit 1) as api_key,
@@ -100,10 +101,9 @@ export async function updateUserLastConnection(tx: Tx, id: string, at: Date): Pr
   await tx.run(sql`update users set last_connection_at = ${at} where id = ${id}`)
 }
 
-/** @returns false when the address was confirmed before */
-export const updateUserVerified = async (tx: Tx, id: string, at: Date): Promise<boolean> =>
-  (await tx.run(sql`
-    update users set verified_at = ${at}, updated_at = ${at} where id = ${id} and verified_at is null`)) === 1
+export async function updateUserVerified(tx: Tx, id: string, at: Date): Promise<void> {
+  await tx.run(sql`update users set verified_at = ${at}, updated_at = ${at} where id = ${id}`)
+}
 
 export async function updateUserApproved(tx: Tx, id: string, at: Date): Promise<void> {
   await tx.run(sql`update users set approved_at = coalesce(approved_at, ${at}), updated_at = ${at} where id = ${id}`)

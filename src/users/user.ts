@@ -33,6 +33,8 @@ export type User = {
   passkeyEnabled: boolean
   lastConnectionAt: Date | null
   createdAt: Date
+  /** Who registered, invited or approved the account; null: it registered itself, and a manager so its company. */
+  madeBy: string | null
   /** Public id of this user's newest working API key. */
   apiKey: string | null
   company: UserCompany | null

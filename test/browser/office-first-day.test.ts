@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser } from 'playwright-core'
+import { sql } from '../../src/db/db.ts'
 import { openPasswords } from '../../src/users/password.ts'
 import { insertSuperAdmin, PASSWORD, register, waitForMail } from '../harness/accounts.ts'
 import { listFaultsOfBothSchemes } from '../harness/axe.ts'
@@ -48,8 +49,8 @@ test('the first merchant registers, and is found on the home page, approved, and
   const shop = await register(service.baseUrl, { role: 'Manager', companyName: 'Tea & Söhne' })
   const { page, leave } = await enter('/operator')
   const card = page.getByRole('article').filter({ hasText: 'Tea & Söhne' })
-  await card.getByText('Address not confirmed').waitFor()
-  await card.getByText('Its manager has not confirmed the email address yet.').waitFor()
+  await card.getByText('No confirmed manager').waitFor()
+  await card.getByText('No active manager has confirmed an email address yet.').waitFor()
   await goTo(page, '/')
   await page.getByText('Nothing waits for you.').waitFor()
   const mail = await waitForMail(service.baseUrl, shop.email, /verify-email/)
@@ -66,5 +67,24 @@ test('the first merchant registers, and is found on the home page, approved, and
   await card.getByRole('button', { name: 'Approve' }).click()
   await page.getByText('No company waits for approval').waitFor()
   await waitForMail(service.baseUrl, shop.email, /approved/)
+  await leave()
+})
+
+test('an unwanted company waits until its manager is disabled, and its card leads there', async () => {
+  const shop = await register(service.baseUrl, { role: 'Manager', companyName: 'Cheap Pills' })
+  await service.db.run(sql`update users set verified_at = now() where id = ${shop.userId}`)
+  const { page, leave } = await enter('/operator?status=waiting')
+  const card = page.getByRole('article').filter({ hasText: 'Cheap Pills' })
+  await card.getByText('Do you not want this company?').waitFor()
+  assert.deepEqual(await listFaultsOfBothSchemes(page), [])
+  await card.getByRole('link', { name: 'Show its people' }).click()
+  const person = page.getByRole('article').filter({ hasText: shop.email })
+  await person.getByRole('button', { name: 'Disable' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Disable' }).click()
+  await person.getByText('Disabled', { exact: true }).waitFor()
+  await goTo(page, '/operator?status=waiting')
+  await page.getByText('No company waits for approval').waitFor()
+  await goTo(page, '/operator')
+  await card.getByText('No confirmed manager').waitFor()
   await leave()
 })

@@ -84,6 +84,45 @@ test('a company’s limits are changed in place, and none of them changes by acc
   await leave()
 })
 
+test('a thousands separator in a limit is asked about and never read as a decimal point', async () => {
+  const { page, leave } = await enter('SuperAdmin', '/operator?lang=de')
+  const { db } = world.shop.host
+  const { companyId } = world.shop.merchant
+  const read = () =>
+    db.one<{ reserve: string; most: string; fee: number }>(sql`
+      select reserve_units::text as reserve, max_order_amount::text as most, fee_bps as fee
+      from companies where id = ${companyId}`)
+  await page.getByRole('article').filter({ hasText: 'Söhne' }).getByRole('button', { name: 'Grenzen' }).click()
+  const dialog = page.getByRole('dialog')
+  const field = (name: string) => dialog.locator(`input[name=${name}]`)
+  const before = await read()
+  await field('settlementReserve').fill('10.000')
+  await field('maxOrderAmount').fill('10.000')
+  await dialog.getByRole('button', { name: 'Speichern' }).click()
+  const asked = dialog.getByRole('alert').filter({ hasText: '10.000 ist nicht eindeutig. Schreiben Sie 10000,' })
+  await asked.nth(1).waitFor()
+  assert.equal(await page.evaluate('document.activeElement?.name'), 'maxOrderAmount', 'the first fault has the focus')
+  assert.deepEqual(await read(), before)
+  await field('settlementReserve').fill('1.234,50')
+  await field('maxOrderAmount').fill('10 000,50')
+  await field('fee').fill('1,25')
+  assert.equal(await asked.count(), 0)
+  await dialog.getByRole('button', { name: 'Speichern' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  const after = await read()
+  assert.deepEqual([after.reserve, Number(after.most), after.fee], ['1234500000', 10_000.5, 125])
+  // it shows what it takes, as the reader writes it
+  await page.getByRole('article').filter({ hasText: 'Söhne' }).getByRole('button', { name: 'Grenzen' }).click()
+  assert.deepEqual(
+    [await field('settlementReserve').inputValue(), await field('fee').inputValue()],
+    ['1234,500000', '1,25'],
+  )
+  await dialog.getByRole('button', { name: 'Speichern' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  assert.deepEqual(await read(), after)
+  await leave()
+})
+
 test('what the operator announces stands above every page of every role as text, until it is taken down', async () => {
   const { page, leave } = await enter('SuperAdmin', '/operator?tab=announcements')
   const words = `Pause tonight ${HOSTILE}`

@@ -13,16 +13,16 @@ const mailboxOf = (email: string): string => emailKeyOf(email).replace(/\+[^@]*(
 /**
  * Counts a mail to a mailbox, about a company, or to the operator, that a stranger caused.
  * @param about whom, with a topic, so that one kind of mail does not use up another's limit
- * @returns false when the hourly limit is reached and this mail must not be sent
+ * @returns whether it is the last of the hour; null: the limit is reached, and this mail must not be sent
  */
 export async function countMail(
   tx: Tx,
   topic: string,
   about: { email: string } | { company: string } | 'operator',
   nowMs: number,
-): Promise<boolean> {
+): Promise<{ isLast: boolean } | null> {
   const whom = about === 'operator' ? about : 'email' in about ? mailboxOf(about.email) : about.company
   const key = `mail:${topic}:${createHash('sha256').update(whom).digest('base64url')}`
   const { used } = await updateCounter(tx, key, { count: 1, now: new Date(nowMs), endsAt: new Date(nowMs + HOUR) })
-  return Number(used) <= MOST_MAILS_AN_HOUR
+  return Number(used) > MOST_MAILS_AN_HOUR ? null : { isLast: Number(used) === MOST_MAILS_AN_HOUR }
 }

@@ -12,7 +12,8 @@ export function CodeField({ label, isRecovery }: { label: string; isRecovery?: b
         name="code"
         required
         autoComplete="one-time-code"
-        {...(isRecovery ? { maxLength: 20, className: 'font-mono' } : { kind: 'sixDigits' as const })}
+        kind={isRecovery ? 'code' : 'sixDigits'}
+        {...(isRecovery && { className: 'font-mono' })}
       />
     </div>
   )

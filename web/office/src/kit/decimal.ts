@@ -26,6 +26,8 @@ const TYPED = [
 /** One separator and three digits: "1.250" is more than a thousand in Berlin, and one and a quarter in London. */
 const GROUP_OR_POINT = /^[1-9]\d{0,2}([.,])\d{3}$/
 
+export const pointOf = (lang: string): '.' | ',' => (lang === 'en' ? '.' : ',')
+
 /** The reader's decimal separator, and the currency's decimals. */
 export type AmountForm = { point: '.' | ','; digits: number }
 

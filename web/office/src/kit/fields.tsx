@@ -1,7 +1,8 @@
-import { type ComponentProps, type FormEvent, type ReactNode, useId, useRef } from 'react'
-import { useCore, useLang } from '../texts/lang.ts'
-import { type AmountForm, isAmbiguous, readAmount } from './decimal.ts'
-import { type FieldKind, KINDS, useFault } from './field-faults.ts'
+import { type ComponentProps, type FormEvent, type ReactNode, useId, useRef, useState } from 'react'
+import { useLang } from '../texts/lang.ts'
+import { checkForm, readForm, useFault } from './field-faults.ts'
+import { type FieldKind, isMoney, KINDS } from './field-kinds.ts'
+import { writeAmount } from './format.ts'
 import { Refusal } from './parts.tsx'
 
 type FrameProps = {
@@ -9,7 +10,6 @@ type FrameProps = {
   hint?: ReactNode
   className?: string | undefined
   isBare?: boolean | undefined
-  kind?: FieldKind | undefined
   children(input: Framed): ReactNode
 }
 type Framed = { id: string; 'aria-describedby': string | undefined; 'aria-invalid': true | undefined } & ReturnType<
@@ -17,9 +17,9 @@ type Framed = { id: string; 'aria-describedby': string | undefined; 'aria-invali
 >['watch']
 
 /** The label, the hint and what is wrong, associated with the input for screen readers. */
-function Frame({ label, hint, className = '', isBare, kind, children }: FrameProps) {
+function Frame({ label, hint, className = '', isBare, children }: FrameProps) {
   const id = useId()
-  const { fault, watch } = useFault(label, kind)
+  const { fault, watch } = useFault(label)
   const said = [hint && `${id}-hint`, fault && `${id}-fault`].filter(Boolean).join(' ')
   return (
     <div className={`${isBare ? '' : 'mb-4'} ${className}`}>
@@ -41,32 +41,28 @@ function Frame({ label, hint, className = '', isBare, kind, children }: FramePro
   )
 }
 
-/** `kind` instead of a pattern: a pattern has no words for what it refuses. */
+/** `kind` instead of a pattern: a pattern has no words for what it refuses. Its form reads and checks what is typed. */
 type FieldProps = { label: string; hint?: ReactNode; kind?: FieldKind } & Omit<ComponentProps<'input'>, 'pattern'>
 
-export const Field = ({ label, hint, kind, className, ...input }: FieldProps) => (
-  <Frame label={label} hint={hint} kind={kind} className={className}>
-    {(framed) => <input className="input" {...framed} {...(kind && KINDS[kind])} {...input} />}
-  </Frame>
-)
-
-/**
- * Parses typed text as an amount. The browser's own validation message would give no example.
- * @param digits decimals of the currency
- * @throws Error, with an example
- */
-export function useAmount(digits = 2): (text: string) => string {
-  const core = useCore()
-  const point: AmountForm['point'] = useLang() === 'en' ? '.' : ','
-  return (text) => {
-    const amount = readAmount(text)
-    if (amount === null) throw new Error(core.refusals.unreadable(`12${point}50`))
-    if (isAmbiguous(text, { point, digits })) {
-      const plain = text.trim().replace(/[.,]/, '')
-      throw new Error(core.refusals.ambiguous(text.trim(), plain, `12${point}50`))
-    }
-    return amount
-  }
+/** A field of money takes its first value as the API gives it, and shows it as the reader would type it. */
+export function Field({ label, hint, kind, className, defaultValue, ...input }: FieldProps) {
+  const lang = useLang()
+  const isWritten = isMoney(kind) && typeof defaultValue === 'string'
+  const first = isWritten ? writeAmount(lang, defaultValue) : defaultValue
+  return (
+    <Frame label={label} hint={hint} className={className}>
+      {(framed) => (
+        <input
+          className="input"
+          {...framed}
+          data-kind={kind}
+          defaultValue={first}
+          {...(kind && KINDS[kind].input)}
+          {...input}
+        />
+      )}
+    </Frame>
+  )
 }
 
 type SelectProps = {
@@ -118,15 +114,6 @@ export function Check({ label, hint, ...input }: { label: ReactNode; hint?: stri
   )
 }
 
-/** Texts of a form by name, trimmed; empty ones are left out. */
-export function readForm(form: HTMLFormElement): Record<string, string> {
-  const values: Record<string, string> = {}
-  for (const [name, value] of new FormData(form)) {
-    if (typeof value === 'string' && value.trim() !== '') values[name] = value.trim()
-  }
-  return values
-}
-
 type FormProps = {
   /** Called with the person's input, and with the form, which may be cleared. */
   onSend(values: Record<string, string>, form: HTMLFormElement): void
@@ -152,14 +139,21 @@ function labelIn(form: HTMLFormElement | null, path: string): string | null {
 /** A form that sends once, shows a refusal above its button, and keeps the input. */
 export function Form({ onSend, error, isBusy, isBlocked, button, tone = 'fill', beside, children }: FormProps) {
   const form = useRef<HTMLFormElement>(null)
+  const lang = useLang()
+  // what was refused earlier is not what is written now
+  const [isHeld, setHeld] = useState(false)
   const onSubmit = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault()
-    if (!isBusy && !isBlocked) onSend(readForm(event.currentTarget), event.currentTarget)
+    const { currentTarget } = event
+    if (isBusy || isBlocked) return
+    const isGood = checkForm(currentTarget, lang)
+    setHeld(!isGood)
+    if (isGood) onSend(readForm(currentTarget, lang), currentTarget)
   }
   return (
-    <form ref={form} onSubmit={onSubmit} className="min-w-0">
+    <form ref={form} noValidate onSubmit={onSubmit} className="min-w-0">
       {children}
-      <Refusal error={error} labelOf={(path) => labelIn(form.current, path)} />
+      <Refusal error={isHeld ? null : error} labelOf={(path) => labelIn(form.current, path)} />
       <div className="mt-2 flex flex-wrap items-center gap-2">
         <button type="submit" className={`btn btn-${tone}`} aria-busy={isBusy} disabled={isBusy || isBlocked}>
           {button}

@@ -1,4 +1,5 @@
 import { type Lang, useCore, useLang } from '../texts/lang.ts'
+import { pointOf } from './decimal.ts'
 
 const numbers = new Map<string, Intl.NumberFormat>()
 const dates = new Map<string, Intl.DateTimeFormat>()
@@ -53,7 +54,7 @@ export const formatMonth = (lang: Lang, month: string): string =>
 
 /** An amount of the API in the form that people type into a field. */
 export const writeAmount = (lang: Lang, amount: string | null | undefined): string | undefined =>
-  lang === 'en' ? (amount ?? undefined) : amount?.replace('.', ',')
+  amount?.replace('.', pointOf(lang))
 
 /** A rate or a share: every digit, with the reader's separator. */
 export const formatNumber = (lang: Lang, number: string): string => {

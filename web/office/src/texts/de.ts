@@ -154,7 +154,6 @@ export const de: Core = {
     PAYER_IDENTITY_REQUIRED: 'Für diesen Betrag brauchen wir zuerst Name und E-Mail der zahlenden Person.',
   },
   refusals: {
-    unreadable: (example) => `Das ist kein Betrag. Schreiben Sie ihn zum Beispiel so: ${example}.`,
     ambiguous: (typed, plain, example) =>
       `${typed} ist nicht eindeutig. Schreiben Sie ${plain}, wenn Sie das meinen, und Nachkommastellen so: ${example}.`,
     least: (amount) => `Der kleinste Betrag ist ${amount}.`,
@@ -181,13 +180,15 @@ export const de: Core = {
     wallet: 'Geben Sie eine Wallet-Adresse an: 0x und 40 weitere Zeichen, nur Ziffern und die Buchstaben a bis f.',
     transaction:
       'Geben Sie den Hash einer Transaktion an: 0x und 64 weitere Zeichen, nur Ziffern und die Buchstaben a bis f.',
-    siret: 'Geben Sie die 14 Ziffern der SIRET-Nummer ohne Leerzeichen an.',
+    siret: 'Geben Sie die 14 Ziffern der SIRET-Nummer an.',
     color: 'Geben Sie eine Farbe an: # und sechs Ziffern oder Buchstaben von a bis f, zum Beispiel #7a1f3d.',
     phone: 'Geben Sie eine Telefonnummer in Ziffern an, zum Beispiel +33 1 23 45 67 89.',
     whole: 'Geben Sie eine ganze Zahl an, zum Beispiel 24.',
+    amount: 'Das ist kein Betrag. Schreiben Sie ihn zum Beispiel so: 12,50.',
     money: 'Geben Sie eine Zahl mit höchstens zwei Nachkommastellen an, zum Beispiel 12,50.',
     usdc: 'Geben Sie eine Zahl mit höchstens sechs Nachkommastellen an, zum Beispiel 12,50.',
     sixDigits: 'Geben Sie sechs Ziffern an.',
+    code: 'Geben Sie den Code an, höchstens 20 Zeichen.',
   },
   details: {
     required: 'fehlt',

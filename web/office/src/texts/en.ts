@@ -142,7 +142,6 @@ export const en = {
   } as Record<string, string>,
   /** Refusals that are more specific than their code. */
   refusals: {
-    unreadable: (example: string) => `This is not an amount. Write it like ${example}.`,
     ambiguous: (typed: string, plain: string, example: string) =>
       `${typed} can be read in two ways. Write ${plain} if you mean that; decimals like ${example}.`,
     least: (amount: string) => `The smallest amount is ${amount}.`,
@@ -168,13 +167,15 @@ export const en = {
     unticked: 'Tick this box.',
     wallet: 'Write a wallet address: 0x and 40 more characters, only digits and the letters a to f.',
     transaction: 'Write the hash of a transaction: 0x and 64 more characters, only digits and the letters a to f.',
-    siret: 'Write the 14 digits of the SIRET number, without spaces.',
+    siret: 'Write the 14 digits of the SIRET number.',
     color: 'Write a colour as # and six digits or letters from a to f, such as #7a1f3d.',
     phone: 'Write a telephone number in digits, such as +33 1 23 45 67 89.',
     whole: 'Write a whole number, such as 24.',
+    amount: 'This is not an amount. Write it like 12.50.',
     money: 'Write a number with at most two decimals, such as 12.50.',
     usdc: 'Write a number with at most six decimals, such as 12.50.',
     sixDigits: 'Write six digits.',
+    code: 'Write the code, at most 20 characters.',
   },
   /** What is wrong with a field, after its name. */
   details: {

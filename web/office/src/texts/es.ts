@@ -149,7 +149,6 @@ export const es: Core = {
     PAYER_IDENTITY_REQUIRED: 'Para este importe hacen falta antes el nombre y el correo del pagador.',
   },
   refusals: {
-    unreadable: (example) => `Esto no es un importe. Escríbalo así: ${example}.`,
     ambiguous: (typed, plain, example) =>
       `${typed} puede leerse de dos maneras. Escriba ${plain} si es ese importe, y los decimales así: ${example}.`,
     least: (amount) => `El importe mínimo es ${amount}.`,
@@ -175,13 +174,15 @@ export const es: Core = {
     wallet: 'Indique una dirección de monedero: 0x y otros 40 caracteres, solo cifras y las letras de la a a la f.',
     transaction:
       'Indique el hash de una transacción: 0x y otros 64 caracteres, solo cifras y las letras de la a a la f.',
-    siret: 'Indique las 14 cifras del número SIRET, sin espacios.',
+    siret: 'Indique las 14 cifras del número SIRET.',
     color: 'Indique un color: # y seis cifras o letras de la a a la f, por ejemplo #7a1f3d.',
     phone: 'Indique un número de teléfono con cifras, por ejemplo +33 1 23 45 67 89.',
     whole: 'Indique un número entero, por ejemplo 24.',
+    amount: 'Esto no es un importe. Escríbalo así: 12,50.',
     money: 'Indique un número con dos decimales como máximo, por ejemplo 12,50.',
     usdc: 'Indique un número con seis decimales como máximo, por ejemplo 12,50.',
     sixDigits: 'Indique seis cifras.',
+    code: 'Indique el código, de 20 caracteres como máximo.',
   },
   details: {
     required: 'es obligatorio',

@@ -151,7 +151,6 @@ export const fr: Core = {
     PAYER_IDENTITY_REQUIRED: 'Ce montant exige d’abord le nom et l’e-mail du payeur.',
   },
   refusals: {
-    unreadable: (example) => `Ce n’est pas un montant. Écrivez-le ainsi : ${example}.`,
     ambiguous: (typed, plain, example) =>
       `${typed} peut se lire de deux façons. Écrivez ${plain} si c’est ce montant, et les décimales ainsi : ${example}.`,
     least: (amount) => `Le montant minimum est de ${amount}.`,
@@ -178,13 +177,15 @@ export const fr: Core = {
       'Indiquez une adresse de portefeuille : 0x suivi de 40 caractères, uniquement des chiffres et les lettres de a à f.',
     transaction:
       'Indiquez l’identifiant d’une transaction : 0x suivi de 64 caractères, uniquement des chiffres et les lettres de a à f.',
-    siret: 'Indiquez les 14 chiffres du numéro SIRET, sans espaces.',
+    siret: 'Indiquez les 14 chiffres du numéro SIRET.',
     color: 'Indiquez une couleur : # suivi de six chiffres ou lettres de a à f, par exemple #7a1f3d.',
     phone: 'Indiquez un numéro de téléphone en chiffres, par exemple +33 1 23 45 67 89.',
     whole: 'Indiquez un nombre entier, par exemple 24.',
+    amount: 'Ce n’est pas un montant. Écrivez-le ainsi : 12,50.',
     money: 'Indiquez un nombre avec deux décimales au plus, par exemple 12,50.',
     usdc: 'Indiquez un nombre avec six décimales au plus, par exemple 12,50.',
     sixDigits: 'Indiquez six chiffres.',
+    code: 'Indiquez le code, 20 caractères au plus.',
   },
   details: {
     required: 'est obligatoire',

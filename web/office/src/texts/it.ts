@@ -149,7 +149,6 @@ export const it: Core = {
     PAYER_IDENTITY_REQUIRED: 'Per questo importo servono prima il nome e l’e-mail di chi paga.',
   },
   refusals: {
-    unreadable: (example) => `Questo non è un importo. Lo scriva così: ${example}.`,
     ambiguous: (typed, plain, example) =>
       `${typed} si può leggere in due modi. Scriva ${plain} se è questo l’importo, e i decimali così: ${example}.`,
     least: (amount) => `L’importo minimo è ${amount}.`,
@@ -174,13 +173,15 @@ export const it: Core = {
     unticked: 'Spunti questa casella.',
     wallet: 'Indichi l’indirizzo di un portafoglio: 0x e altri 40 caratteri, solo cifre e lettere dalla a alla f.',
     transaction: 'Indichi l’hash di una transazione: 0x e altri 64 caratteri, solo cifre e lettere dalla a alla f.',
-    siret: 'Indichi le 14 cifre del numero SIRET, senza spazi.',
+    siret: 'Indichi le 14 cifre del numero SIRET.',
     color: 'Indichi un colore: # e sei cifre o lettere dalla a alla f, per esempio #7a1f3d.',
     phone: 'Indichi un numero di telefono in cifre, per esempio +33 1 23 45 67 89.',
     whole: 'Indichi un numero intero, per esempio 24.',
+    amount: 'Questo non è un importo. Lo scriva così: 12,50.',
     money: 'Indichi un numero con al massimo due decimali, per esempio 12,50.',
     usdc: 'Indichi un numero con al massimo sei decimali, per esempio 12,50.',
     sixDigits: 'Indichi sei cifre.',
+    code: 'Indichi il codice, al massimo 20 caratteri.',
   },
   details: {
     required: 'è obbligatorio',

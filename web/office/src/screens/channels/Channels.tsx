@@ -5,12 +5,12 @@ import { useCan } from '../../api/session.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { moved } from '../../kit/changed.ts'
 import { toUnits } from '../../kit/decimal.ts'
+import { readKind } from '../../kit/field-kinds.ts'
 import { Field } from '../../kit/fields.tsx'
 import { Icon } from '../../kit/icons.tsx'
 import { Badge, Loaded, Notice, Panel, Refusal } from '../../kit/parts.tsx'
-import { useCore, useLang, useTexts, wordFor } from '../../texts/lang.ts'
+import { type Lang, useCore, useLang, useTexts, wordFor } from '../../texts/lang.ts'
 import { OwnAccount, SMALL } from './Account.tsx'
-import { decimalOf } from './decimal.ts'
 import type { Rule } from './kinds.ts'
 import { RuleDialog } from './Rule.tsx'
 import { texts } from './texts.ts'
@@ -18,14 +18,22 @@ import { texts } from './texts.ts'
 type Offer = Data<'listChannels'>[number]
 
 const USUAL_AMOUNT = '50'
+/** As many digits as the service takes. */
+const ASKABLE = /^\d{1,9}(\.|$)/
+
+function exampleOf(typed: string, lang: Lang): string {
+  const read = readKind('money', typed, lang)
+  return 'value' in read && ASKABLE.test(read.value) ? read.value : USUAL_AMOUNT
+}
 
 /** What payers are offered: the order, texts and limits of channels, and the account of each. */
 export function Channels() {
   const t = useTexts(texts)
   const can = useCan()
   const company = useCompanyQuery()
+  const lang = useLang()
   const [typed, setTyped] = useState(USUAL_AMOUNT)
-  const amount = useDeferredValue(decimalOf(typed) ?? USUAL_AMOUNT)
+  const amount = useDeferredValue(exampleOf(typed, lang))
   const rules = useApi('GET /api/next/channel-rules', { query: company }, { enabled: can('channels.rules') })
   const offers = useApi('GET /api/next/channels', { query: { ...company, amount } })
   const accounts = useApi('GET /api/next/channel-accounts', { query: company }, { enabled: can('channels.accounts') })
@@ -36,7 +44,7 @@ export function Channels() {
       <Field
         className="max-w-48"
         label={t.example}
-        inputMode="decimal"
+        kind="money"
         value={typed}
         onChange={({ target }) => setTyped(target.value)}
       />

@@ -13,7 +13,6 @@ type Change = Body<'changeChannelRule'>
 
 /** What differs from the rule as it was shown; a language whose texts were cleared is null. */
 function changeOf(rule: Rule, values: Record<string, string>): Change {
-  const amount = (text: string | undefined): string | null => text?.replace(',', '.') ?? null
   const textsOf = (lang: (typeof LANGS)[number]) => {
     const [label = null, hint = null] = [values[`${lang}.label`], values[`${lang}.hint`]]
     const before = rule.texts[lang]
@@ -21,7 +20,7 @@ function changeOf(rule: Rule, values: Record<string, string>): Change {
     return [[lang, label === null && hint === null ? null : { label, hint }] as const]
   }
   const texts = Object.fromEntries(LANGS.flatMap(textsOf)) as NonNullable<Change['texts']>
-  const limits = { minAmount: amount(values.minAmount), maxAmount: amount(values.maxAmount) }
+  const limits = { minAmount: values.minAmount ?? null, maxAmount: values.maxAmount ?? null }
   return { ...changed(rule, limits), ...(Object.keys(texts).length > 0 && { texts }) }
 }
 
@@ -48,8 +47,8 @@ export function RuleDialog({ rule: current, name, onClose }: { rule: Rule; name:
         onSend={(values) => action.mutate(changeOf(rule, values))}
       >
         <div className="grid grid-cols-2 gap-x-4">
-          <Field label={t.min} name="minAmount" defaultValue={rule.minAmount ?? ''} kind="money" maxLength={12} />
-          <Field label={t.max} name="maxAmount" defaultValue={rule.maxAmount ?? ''} kind="money" maxLength={12} />
+          <Field label={t.min} name="minAmount" defaultValue={rule.minAmount ?? ''} kind="money" />
+          <Field label={t.max} name="maxAmount" defaultValue={rule.maxAmount ?? ''} kind="money" />
         </div>
         <p className="mb-4 text-[13px] text-soft">{t.limitHint}</p>
         <Select

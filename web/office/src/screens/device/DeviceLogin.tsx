@@ -32,10 +32,9 @@ export function DeviceLogin() {
                 label={t.code}
                 name="code"
                 required
-                maxLength={20}
+                kind="code"
                 autoComplete="off"
                 autoCapitalize="characters"
-                spellCheck={false}
                 placeholder="XXXX-XXXX"
                 hint={t.codeHint}
               />

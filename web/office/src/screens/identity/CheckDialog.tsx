@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { type Body, call, type Data } from '../../api/call.ts'
 import { useAction, useApi } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
-import { Area, Field, Form, Select, useAmount } from '../../kit/fields.tsx'
+import { Area, Field, Form, Select } from '../../kit/fields.tsx'
 import { Dialog, Facts, Loaded, Money, Time } from '../../kit/parts.tsx'
 import { useCore, useTexts } from '../../texts/lang.ts'
 import { CheckStatus } from './CheckStatus.tsx'
@@ -93,10 +93,8 @@ function decide(id: string, way: Way, body: Record<string, string>): Promise<unk
 function Decide({ id, way, onDone }: { id: string; way: Way; onDone(): void }) {
   const t = useTexts(texts)
   const core = useCore()
-  const readAmount = useAmount()
   const action = useAction({
-    run: async ({ spendingLimit, ...values }: Record<string, string>) =>
-      decide(id, way, spendingLimit === undefined ? values : { ...values, spendingLimit: readAmount(spendingLimit) }),
+    run: (values: Record<string, string>) => decide(id, way, values),
     done: t.done,
     onDone,
   })
@@ -122,7 +120,7 @@ function Decide({ id, way, onDone }: { id: string; way: Way; onDone(): void }) {
             ]}
           />
         )}
-        {takesLimit && <Field label={`${t.limitLabel} (${core.optional})`} name="spendingLimit" inputMode="decimal" />}
+        {takesLimit && <Field label={`${t.limitLabel} (${core.optional})`} name="spendingLimit" kind="money" />}
         <Area
           label={way === 'refuse' ? core.reason : `${core.reason} (${core.optional})`}
           name="reason"

@@ -4,10 +4,9 @@ import { useAction, useWhole } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { changed } from '../../kit/changed.ts'
-import { Field, Form, Select, useAmount } from '../../kit/fields.tsx'
-import { writeAmount } from '../../kit/format.ts'
+import { Field, Form, Select } from '../../kit/fields.tsx'
 import { Badge, Copy, Dialog, Loaded, Money, Panel } from '../../kit/parts.tsx'
-import { useCore, useLang, useTexts } from '../../texts/lang.ts'
+import { useCore, useTexts } from '../../texts/lang.ts'
 import { texts } from './static-texts.ts'
 
 type StaticLink = Schemas['StaticLink']
@@ -88,29 +87,15 @@ function Row({ link }: { link: StaticLink }) {
   )
 }
 
-/** An empty field is left out. */
-function bodyOf({ amount, minAmount, maxAmount, ...rest }: Record<string, string>, read: (text: string) => string) {
-  const given = Object.entries({ amount, minAmount, maxAmount }).filter(([, text]) => text)
-  const amounts = Object.fromEntries(given.map(([key, text = '']) => [key, read(text)]))
-  return { ...rest, ...amounts } as Body<'createStaticLink'>
-}
-
 /** The printed code stays valid: the URL gets another name or amount. */
 function ChangeStaticLink({ link: current, onClose }: { link: StaticLink; onClose(): void }) {
   const [link] = useState(current)
-  const lang = useLang()
   const t = useTexts(texts)
   const core = useCore()
-  const readAmount = useAmount()
   const action = useAction({
-    run: async ({ name, ...typed }: Record<string, string>) => {
-      const read = (which: 'amount' | 'minAmount' | 'maxAmount'): string | null => {
-        const text = typed[which] ?? ''
-        if (text === writeAmount(lang, link[which])) return link[which]
-        return text ? readAmount(text) : null
-      }
-      const amounts = { amount: read('amount'), minAmount: read('minAmount'), maxAmount: read('maxAmount') }
-      const body = changed(link, { name, ...amounts }) as Body<'changeStaticLink'>
+    run: (values: Record<string, string>) => {
+      const none = { amount: null, minAmount: null, maxAmount: null }
+      const body = changed(link, { ...none, ...values }) as Body<'changeStaticLink'>
       return call('PUT /api/next/static-links/{id}', { path: { id: link._id }, body })
     },
     done: core.saved,
@@ -134,7 +119,6 @@ function ChangeStaticLink({ link: current, onClose }: { link: StaticLink; onClos
 /** @param props.link with the current amounts */
 function Amounts({ link }: { link?: StaticLink }) {
   const t = useTexts(texts)
-  const lang = useLang()
   return (
     <>
       <div className="grid grid-cols-[1fr_7rem] gap-x-3">
@@ -142,8 +126,8 @@ function Amounts({ link }: { link?: StaticLink }) {
           label={t.amount}
           name="amount"
           hint={t.amountHint}
-          inputMode="decimal"
-          defaultValue={writeAmount(lang, link?.amount)}
+          kind="amount"
+          defaultValue={link?.amount ?? undefined}
         />
         <Select
           label={t.currency}
@@ -154,8 +138,8 @@ function Amounts({ link }: { link?: StaticLink }) {
         />
       </div>
       <div className="grid grid-cols-2 gap-x-3">
-        <Field label={t.least} name="minAmount" inputMode="decimal" defaultValue={writeAmount(lang, link?.minAmount)} />
-        <Field label={t.most} name="maxAmount" inputMode="decimal" defaultValue={writeAmount(lang, link?.maxAmount)} />
+        <Field label={t.least} name="minAmount" kind="amount" defaultValue={link?.minAmount ?? undefined} />
+        <Field label={t.most} name="maxAmount" kind="amount" defaultValue={link?.maxAmount ?? undefined} />
       </div>
     </>
   )
@@ -172,11 +156,10 @@ export function NewStaticLink({ till, onClose, onDone = onClose }: NewProps) {
   const t = useTexts(texts)
   const core = useCore()
   const query = useCompanyQuery()
-  const readAmount = useAmount()
   const tills = useWhole('GET /api/next/collectors/list', { ...query, active: true }, { enabled: till === undefined })
   const action = useAction({
-    run: async (values: Record<string, string>) =>
-      call('POST /api/next/static-links', { body: bodyOf(values, readAmount), query }),
+    run: (values: Record<string, string>) =>
+      call('POST /api/next/static-links', { body: values as unknown as Body<'createStaticLink'>, query }),
     done: core.saved,
     onDone,
   })

@@ -3,7 +3,7 @@ import { type Body, call, type Data } from '../../api/call.ts'
 import { useAction, useWhole } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
 import { OneCompany, useCompanyQuery } from '../../frame/company.tsx'
-import { Check, Field, Form, Select, useAmount } from '../../kit/fields.tsx'
+import { Check, Field, Form, Select } from '../../kit/fields.tsx'
 import { Loaded, Notice, Page } from '../../kit/parts.tsx'
 import { useCore, useTexts } from '../../texts/lang.ts'
 import { Created } from './Created.tsx'
@@ -67,12 +67,9 @@ function Fields({ kind, tills, onCreated }: FieldsProps) {
   const t = useTexts(texts)
   const core = useCore()
   const query = useCompanyQuery()
-  const readAmount = useAmount()
   const action = useAction({
-    run: async (values: Record<string, string>) => {
-      const body = bodyOf(kind, { ...values, amount: readAmount(values.amount ?? '') })
-      return call('POST /api/next/confirm_conversion/request', { body, query })
-    },
+    run: (values: Record<string, string>) =>
+      call('POST /api/next/confirm_conversion/request', { body: bodyOf(kind, values), query }),
     onDone: onCreated,
   })
   return (
@@ -83,7 +80,7 @@ function Fields({ kind, tills, onCreated }: FieldsProps) {
       onSend={(values) => action.mutate(values)}
     >
       <div className="grid grid-cols-[1fr_7rem] gap-x-3">
-        <Field label={t.amount} name="amount" required inputMode="decimal" autoComplete="off" />
+        <Field label={t.amount} name="amount" required kind="amount" autoComplete="off" />
         <Select label={t.currency} name="fromAsset" options={CURRENCIES.map((one) => [one, one] as const)} />
       </div>
       <Field

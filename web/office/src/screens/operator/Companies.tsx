@@ -67,6 +67,23 @@ function Standing({ company }: { company: Schemas['Company'] }) {
   return company.managerVerified ? <Badge tone="warn">{t.waiting}</Badge> : <Badge>{t.unconfirmed}</Badge>
 }
 
+/** What a company that is not approved waits for. It is refused by disabling those who wait for it. */
+function Missing({ company }: { company: Schemas['Company'] }) {
+  const t = useTexts(texts)
+  const can = useCan()
+  if (company.approved) return null
+  if (!company.managerVerified) return <p className="mt-3 text-sm text-soft">{t.unconfirmedText}</p>
+  if (!can('companies.approve')) return null
+  return (
+    <p className="mt-3 text-sm text-soft">
+      {t.refuseText}{' '}
+      <Link to="/people" search={{ company: company._id }} className="link">
+        {t.people}
+      </Link>
+    </p>
+  )
+}
+
 function Card({ company }: { company: Schemas['Company'] }) {
   const t = useTexts(texts)
   const can = useCan()
@@ -90,7 +107,7 @@ function Card({ company }: { company: Schemas['Company'] }) {
           [t.fee, `${company.feeBps / 100} %`],
         ]}
       />
-      {!company.approved && !company.managerVerified && <p className="mt-3 text-sm text-soft">{t.unconfirmedText}</p>}
+      <Missing company={company} />
       <Refusal error={approve.error} />
       <div className="mt-3 flex flex-wrap gap-2">
         {!company.approved && can('companies.approve') && (

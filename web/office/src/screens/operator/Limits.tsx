@@ -15,15 +15,14 @@ type Company = Schemas['Company']
 type Change = Body<'changeCompany'>
 type Values = Record<string, string>
 
-const decimal = (text: string | undefined): string | undefined => text?.replace(',', '.')
 const percent = (bps: number): string => String(bps / BPS)
 
 /** Only the roles whose limits were changed, because changing limits requires a fresh code. */
 function refundLimitsOf(company: Company, values: Values): Pick<Change, 'refundLimits'> {
   const changed = ROLES.flatMap((role) => {
     const now = company.refundLimits[role]
-    const single = decimal(values[`${role}-single`]) ?? null
-    const day = decimal(values[`${role}-day`]) ?? null
+    const single = values[`${role}-single`] ?? null
+    const day = values[`${role}-day`] ?? null
     if (single === (now?.single ?? null) && day === (now?.day ?? null)) return []
     return [[role, single === null && day === null ? null : { single, day }] as const]
   })
@@ -32,13 +31,13 @@ function refundLimitsOf(company: Company, values: Values): Pick<Change, 'refundL
 
 /** Fields that only a SuperAdmin sets; others send none of them. */
 const operatorFields = (values: Values): Change => ({
-  maxOrderAmount: decimal(values.maxOrderAmount),
-  feeBps: Math.round(Number(decimal(values.fee) ?? 0) * BPS),
-  settlementReserve: decimal(values.settlementReserve) ?? '0',
-  identityThresholdAmount: decimal(values.identityThresholdAmount),
-  kycThreshold: decimal(values.kycThreshold) ?? null,
-  kycLimit: decimal(values.kycLimit) ?? null,
-  toleranceBps: Math.round(Number(decimal(values.tolerance) ?? 0) * BPS),
+  maxOrderAmount: values.maxOrderAmount,
+  feeBps: Math.round(Number(values.fee ?? 0) * BPS),
+  settlementReserve: values.settlementReserve ?? '0',
+  identityThresholdAmount: values.identityThresholdAmount,
+  kycThreshold: values.kycThreshold ?? null,
+  kycLimit: values.kycLimit ?? null,
+  toleranceBps: Math.round(Number(values.tolerance ?? 0) * BPS),
   refundApproval: values.refundApproval === 'yes',
 })
 

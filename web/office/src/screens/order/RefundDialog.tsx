@@ -1,30 +1,22 @@
 import { useState } from 'react'
 import { type Body, call, type Order } from '../../api/call.ts'
 import { useAction, useApi } from '../../api/hooks.ts'
-import { isAmbiguous, readAmount } from '../../kit/decimal.ts'
-import { Area, Field, Form, useAmount } from '../../kit/fields.tsx'
-import { formatMoney, formatRate } from '../../kit/format.ts'
+import { readKind } from '../../kit/field-kinds.ts'
+import { Area, Field, Form } from '../../kit/fields.tsx'
+import { formatMoney, formatRate, writeAmount } from '../../kit/format.ts'
 import { Dialog, Loaded } from '../../kit/parts.tsx'
 import { useCore, useLang, useTexts } from '../../texts/lang.ts'
 import { tokenFor } from './refund-worth.ts'
 import { texts } from './texts.ts'
-
-const DIGITS = 6
 
 /** Shows in advance what will happen: how much can be refunded, and to which address. */
 export function RefundDialog({ order, onClose }: { order: Order; onClose(): void }) {
   const t = useTexts(texts)
   const core = useCore()
   const lang = useLang()
-  const readToken = useAmount(DIGITS)
-  const readFiat = useAmount()
   const action = useAction({
-    run: async ({ amount, fiat, ...rest }: Body<'revertOrder'> & { fiat?: string }) => {
-      // an unreadable amount must not be treated as "everything"
-      if (amount === undefined && fiat !== undefined) readFiat(fiat)
-      const body = amount === undefined ? rest : { ...rest, amount: readToken(amount) }
-      return call('POST /api/next/confirm_conversion/revert/{code}', { path: { code: order.code }, body })
-    },
+    run: ({ fiat: _, ...body }: Body<'revertOrder'> & { fiat?: string }) =>
+      call('POST /api/next/confirm_conversion/revert/{code}', { path: { code: order.code }, body }),
     done: t.refundStarted,
     onDone: onClose,
   })
@@ -69,10 +61,8 @@ function Amounts({ order, refundable }: { order: Order; refundable: string }) {
   const [token, setToken] = useState('')
   const onFiat = (text: string): void => {
     setFiat(text)
-    const amount = readAmount(text)
-    const isClear = amount !== null && !isAmbiguous(text, { point: lang === 'en' ? '.' : ',', digits: 2 })
-    const units = isClear ? tokenFor(order, amount, refundable) : ''
-    setToken(lang === 'en' ? units : units.replace('.', ','))
+    const read = readKind('amount', text, lang)
+    setToken('value' in read ? (writeAmount(lang, tokenFor(order, read.value, refundable)) ?? '') : '')
   }
   const onToken = (text: string): void => {
     setToken(text)
@@ -84,7 +74,7 @@ function Amounts({ order, refundable }: { order: Order; refundable: string }) {
         <Field
           label={`${t.refundAmount} (${core.optional})`}
           name="amount"
-          inputMode="decimal"
+          kind="usdc"
           autoComplete="off"
           value={token}
           onChange={(event) => onToken(event.target.value)}
@@ -92,7 +82,7 @@ function Amounts({ order, refundable }: { order: Order; refundable: string }) {
         <Field
           label={t.refundFiat(order.fromAsset)}
           name="fiat"
-          inputMode="decimal"
+          kind="amount"
           autoComplete="off"
           value={fiat}
           onChange={(event) => onFiat(event.target.value)}

@@ -3,7 +3,7 @@ import { type Body, call, request } from '../../api/call.ts'
 import { useAction } from '../../api/hooks.ts'
 import { useCan, useSession } from '../../api/session.ts'
 import { findHold, type Hold, transactionIn } from '../../frame/holds.ts'
-import { Area, Field, Form, readForm } from '../../kit/fields.tsx'
+import { Area, Field, Form } from '../../kit/fields.tsx'
 import { readBase64, saveAs } from '../../kit/files.ts'
 import { Icon } from '../../kit/icons.tsx'
 import { Offers } from '../../kit/lists.tsx'
@@ -122,10 +122,9 @@ function AskDialog({ ask, refund, present, onClose }: AskProps & { present: Refu
   const t = useTexts(texts)
   const isChanged = ask === 'confirm' && present.proposedAddress !== refund.proposedAddress
   const action = useAction({
-    run: async (form: HTMLFormElement) => {
-      const file = fileOf(form)
+    run: async ({ values, file }: { values: Record<string, string>; file: File | undefined }) => {
       if (file && file.size > MAX_PROOF_BYTES) throw new Error(t.tooLarge)
-      return send(ask, refund._id, { values: readForm(form), file: file && (await readBase64(file)) })
+      return send(ask, refund._id, { values, file: file && (await readBase64(file)) })
     },
     onDone: (sent) => {
       const isOnce = ask === 'confirm' && (sent as Refund).status === 'needs_address'
@@ -141,7 +140,7 @@ function AskDialog({ ask, refund, present, onClose }: AskProps & { present: Refu
         isBusy={action.isPending}
         isBlocked={isChanged}
         error={isChanged ? null : action.error}
-        onSend={(_values, form) => action.mutate(form)}
+        onSend={(values, form) => action.mutate({ values, file: fileOf(form) })}
       >
         <Fields ask={ask} refund={refund} />
         {isChanged && <Notice tone="bad">{t.changedMeanwhile}</Notice>}

@@ -4,10 +4,9 @@ import { useAction, useWhole } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { changed } from '../../kit/changed.ts'
-import { Check, Field, Form, Select, useAmount } from '../../kit/fields.tsx'
-import { writeAmount } from '../../kit/format.ts'
+import { Check, Field, Form, Select } from '../../kit/fields.tsx'
 import { Copy, Dialog, Loaded, Money, Panel } from '../../kit/parts.tsx'
-import { useCore, useLang, useTexts } from '../../texts/lang.ts'
+import { useCore, useTexts } from '../../texts/lang.ts'
 import { texts } from './texts.ts'
 
 type Button = Schemas['BuyButton']
@@ -115,13 +114,9 @@ function ButtonDialog({ button: current, onClose, onDone }: { button?: Button; o
   const t = useTexts(texts)
   const core = useCore()
   const query = useCompanyQuery()
-  const lang = useLang()
-  const readAmount = useAmount()
   const action = useAction({
-    run: async ({ price = '', pagePrice, ...values }: Record<string, string>): Promise<unknown> => {
-      const isSame = button !== undefined && price === writeAmount(lang, button.price)
-      const read = isSame ? button.price : readAmount(price)
-      const given = { ...values, price: read, pagePrice: pagePrice !== undefined }
+    run: async ({ pagePrice, ...values }: Record<string, string>): Promise<unknown> => {
+      const given = { ...values, pagePrice: pagePrice !== undefined }
       const body = given as unknown as Body<'createBuyButton'>
       return button
         ? call('PUT /api/next/buy-buttons/{id}', { path: { id: button._id }, body: changed(button, body) })
@@ -149,13 +144,7 @@ function ButtonDialog({ button: current, onClose, onDone }: { button?: Button; o
           defaultValue={button?.websiteUrl}
         />
         <div className="grid grid-cols-[1fr_7rem] gap-x-3">
-          <Field
-            label={t.price}
-            name="price"
-            required
-            inputMode="decimal"
-            defaultValue={writeAmount(lang, button?.price)}
-          />
+          <Field label={t.price} name="price" required kind="amount" defaultValue={button?.price} />
           <Select
             label={t.currency}
             name="currency"
