@@ -7,6 +7,7 @@ import {
   logIn,
   logInSuperAdmin,
   newEmail,
+  PASSWORD,
   type Person,
   readMails,
   registerManager,
@@ -148,6 +149,16 @@ test('so is every other change to where money goes, or to what protects it', asy
   assert.equal((await mailsTo(email, /can now act for/)).length, 1, 'it had access already')
   assert.equal((await mailsTo(email, /API key/)).length, 1, 'a key that only reads and sells moves no money')
   assert.equal((await readMails(service.baseUrl, email)).filter(({ text }) => /Till Kasse/.test(text)).length, 0)
+})
+
+test('a Service account that joins a company is mailed to its managers and to the operator', async () => {
+  const { manager, companyId } = await openCompany()
+  const email = newEmail('machine')
+  const machine = { email, password: PASSWORD, firstName: 'Machine', lastName: 'Eins', role: 'Service' }
+  const made = await admin.post('auth/register', { ...machine, companyName: companyId })
+  assert.equal(made.status, 200, made.text)
+  const [own, operators] = [await waitFor(manager.email, /Access to/), await waitFor(OPERATOR, /Access to/)]
+  for (const { text } of [own, operators]) assert.match(text, /Machine Eins .* has access in the role Service/)
 })
 
 type Payout = {

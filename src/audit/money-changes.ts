@@ -77,11 +77,15 @@ const webhookSecret: Reader = ({ own }) => [
   },
 ]
 
+/** Accounts that the operator opens for itself, or for a machine. */
+const OPERATORS_ROLES: readonly string[] = ['SuperAdmin', 'SuperManager', 'Service']
+
 const access: Reader = ({ entry, detail, own }) => {
   const [role, roleBefore] = [textOf(detail.role) ?? '', textOf(detail.roleBefore)]
-  const isOperators = ['SuperAdmin', 'SuperManager'].includes(role)
-  // whoever registers on their own leads a company that is new too
-  const isNew = entry.action === 'user.invite' || (entry.action === 'user.register' && isOperators)
+  const isOperators = [role, roleBefore ?? ''].some((one) => OPERATORS_ROLES.includes(one))
+  // whoever founds a company has nobody there to tell
+  const isJoining = entry.action === 'user.register' && (detail.joins === true || isOperators)
+  const isNew = entry.action === 'user.invite' || isJoining
   const isChanged = isNew || roleBefore !== null || detail.disabledBefore !== undefined
   if (!isChanged || ![role, roleBefore ?? role].some(decidesAboutMoney)) return []
   const isDisabled = detail.disabled === true
