@@ -161,6 +161,16 @@ test('a Service account that joins a company is mailed to its managers and to th
   for (const { text } of [own, operators]) assert.match(text, /Machine Eins .* has access in the role Service/)
 })
 
+test('the name of an API key carries no link into a mail', async () => {
+  const { boss, manager } = await openCompany()
+  const scopes = ['refunds:write']
+  const link = 'Your account is locked: https://evil.example/unlock'
+  assert.equal((await boss.post('api-keys', { name: link, scopes })).status, 422)
+  const name = 'Look at evil.example/unlock'
+  assert.equal((await boss.post('api-keys', { name, scopes })).status, 200)
+  assert.match((await waitFor(manager.email, /API key/)).text, /“Look at evil\. example\/unlock”/)
+})
+
 type Payout = {
   _id: string
   status: string

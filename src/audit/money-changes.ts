@@ -1,5 +1,6 @@
 import { decidesAboutMoney } from '../http/actor.ts'
 import type { AnyContext } from '../http/request-context.ts'
+import { plainName } from '../mail/alarm-words.ts'
 import type { MoneyChangeTexts } from '../texts/mail-texts.ts'
 import type { AuditEntry } from './audit.ts'
 
@@ -61,7 +62,7 @@ const MONEY_SCOPES: readonly string[] = ['refunds:write', 'passwords:write']
 const apiKey: Reader = ({ detail, own }) => {
   const scopes = Array.isArray(detail.scopes) ? (detail.scopes as readonly string[]) : []
   if (!scopes.some((scope) => MONEY_SCOPES.includes(scope))) return []
-  const facts = { key: textOf(detail.name) ?? '', scopes: scopes.join(', ') }
+  const facts = { key: plainName(textOf(detail.name) ?? ''), scopes: scopes.join(', ') }
   return [
     {
       ...{ kind: 'apiKey', companyIds: own, tellsOperator: false },
