@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
+import { newId } from '../src/kernel/ids.ts'
 import {
   type Client,
   type KeptMail,
@@ -222,4 +223,35 @@ test('before a payout to another address than the last, the approver sees who wr
   await operator.post(`settlements/${third._id}/cancel`)
   assert.equal((await prepare()).addressChange, null, 'the address was put back')
   await shop.stop()
+})
+
+test('who changes the network, or the spelling, is not named as who wrote the address', async (t) => {
+  const shop = await openShop({ env: payoutEnv })
+  t.after(() => shop.stop())
+  const { baseUrl, db } = shop.host
+  const { companyId } = shop.merchant
+  const operator = await logInSuperAdmin(shop.host)
+  const eve = await registerManager(baseUrl)
+  await db.run(sql`
+    update users set verified_at = now(), company_id = ${companyId}, first_name = 'Eve', last_name = 'Thief'
+    where id = ${eve.userId}`)
+  const put = async (by: Client, body: object): Promise<void> => {
+    const answer = await by.call('PUT', `companies/${companyId}`, body)
+    assert.equal(answer.status, 200, answer.text)
+  }
+  const settlementAddress = newAddress()
+  await put(await logIn(baseUrl, eve.email), { settlementAddress, settlementNetwork: 8453 })
+  await put(operator, { settlementNetwork: 31337 })
+  await put(operator, { settlementAddress: settlementAddress.toLowerCase() })
+  await createPaid(shop)
+  const { data, text } = await operator.post<Payout>('settlements', { companyId })
+  assert.ok(data, text)
+  assert.deepEqual([data.address.toLowerCase(), data.addressChange?.by], [settlementAddress.toLowerCase(), 'Eve Thief'])
+  // the last payout went there, on another chain
+  await db.run(sql`
+    insert into settlements select (jsonb_populate_record(s, jsonb_build_object('id', ${newId(Date.now() - 60_000)}::text,
+      'status', 'paid', 'network', 8453, 'created_at', s.created_at - interval '1 hour', 'paid_at', now()))).*
+    from settlements s where s.id = ${data._id}`)
+  const { addressChange } = (await operator.get<Payout>(`settlements/${data._id}`)).data
+  assert.deepEqual([addressChange?.at, addressChange?.by, addressChange?.lastNetwork], [null, null, 8453])
 })
