@@ -152,7 +152,7 @@ test('so is every other change to where money goes, or to what protects it', asy
   assert.equal((await readMails(service.baseUrl, email)).filter(({ text }) => /Till Kasse/.test(text)).length, 0)
 })
 
-test('a Service account that joins a company is mailed to its managers and to the operator', async () => {
+test('a Service account that joins a company is mailed to its managers and to the operator, not to the machine', async () => {
   const { manager, companyId } = await openCompany()
   const email = newEmail('machine')
   const machine = { email, password: PASSWORD, firstName: 'Machine', lastName: 'Eins', role: 'Service' }
@@ -160,6 +160,23 @@ test('a Service account that joins a company is mailed to its managers and to th
   assert.equal(made.status, 200, made.text)
   const [own, operators] = [await waitFor(manager.email, /Access to/), await waitFor(OPERATOR, /Access to/)]
   for (const { text } of [own, operators]) assert.match(text, /Machine Eins .* has access in the role Service/)
+  await settle()
+  assert.equal((await readMails(service.baseUrl, email)).length, 0)
+})
+
+test('the person whose access changed does not learn from where, and one who was only invited gets the invitation alone', async () => {
+  const shop = await openCompany()
+  const email = newEmail('stranger')
+  const invited = { email, firstName: 'Bea', lastName: 'Fremd', role: 'Manager' }
+  assert.equal((await shop.boss.post('users', invited)).status, 200)
+  assert.match((await waitFor(shop.manager.email, /Access to/)).text, /Bea Fremd.*from the address 127\.0\.0\.1/s)
+  await settle()
+  const mails = await readMails(service.baseUrl, email)
+  assert.equal(mails.length, 1, 'the invitation')
+
+  const colleague = await addManager(shop)
+  assert.equal((await shop.boss.call('PUT', `users/${colleague.id}`, { disabled: true })).status, 200)
+  assert.doesNotMatch((await waitFor(colleague.email, /Access to/)).text, /from the address/)
 })
 
 test('the name of an API key carries no link into a mail', async () => {
@@ -170,6 +187,25 @@ test('the name of an API key carries no link into a mail', async () => {
   const name = 'Look at evil.example/unlock'
   assert.equal((await boss.post('api-keys', { name, scopes })).status, 200)
   assert.match((await waitFor(manager.email, /API key/)).text, /“Look at evil\. example\/unlock”/)
+})
+
+test('whoever gets many companies at once gets one mail, which names some of them', async () => {
+  const { companyId } = await openCompany()
+  const ids = Array.from({ length: 40 }, (_, index) => newId(Date.now() + index))
+  await service.db.run(sql`
+    insert into companies select (jsonb_populate_record(c, jsonb_build_object('id', n.id, 'name', 'Many ' || n.id))).*
+    from companies c, unnest(${ids}::text[]) as n(id) where c.id = ${companyId}`)
+  const email = newEmail('super')
+  const sue = { email, firstName: 'Sue', lastName: 'Many', role: 'SuperManager' }
+  const { data } = await admin.post<{ _id: string }>('users', sue)
+  await service.db.run(sql`update users set verified_at = now() where id = ${data._id}`)
+  const attached = await admin.call('PUT', `users/${data._id}/companies`, { companies: ids })
+  assert.equal(attached.status, 200, attached.text)
+  const words = /^Sue Many \(\S+\) can now act for Many \w+, Many \w+ and 38 more$/
+  await waitFor(email, words)
+  await waitFor(OPERATOR, words)
+  await settle()
+  assert.equal((await mailsTo(email, /can now act for/)).length, 1)
 })
 
 type Payout = {
