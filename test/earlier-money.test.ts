@@ -4,7 +4,7 @@ import { pino } from 'pino'
 import { auditDeposits as compareBalances } from '../src/chain/deposits/balance-audit.ts'
 import { auditDeposits } from '../src/chain/deposits/deposit-audit.ts'
 import { openEndpoints } from '../src/chain/endpoints/endpoints.ts'
-import { createRpc } from '../src/chain/endpoints/rpc.ts'
+import { createRpc, type Rpc, RpcError } from '../src/chain/endpoints/rpc.ts'
 import { networkFor } from '../src/chain/networks.ts'
 import { sql } from '../src/db/db.ts'
 import { deriveAddress } from '../src/kernel/xpub.ts'
@@ -138,6 +138,33 @@ test('a chain that stood still and was read all the time pays with a block whose
   const order = await orderMinutesLater(address, 20)
   await pay(order)
   await shop.reaches(order.code, 'PAID')
+})
+
+test('one of two nodes alone explains nothing: it could hide what is missing', async (t) => {
+  const { toAddress } = await orderAfterMoney(1)
+  const address = toAddress.toLowerCase()
+  const { db } = shop.host
+  const network = networkFor({ chainId: shop.chain.chainId, usdcAddress: shop.chain.usdcAddress })
+  const rpc = createRpc({ url: shop.chain.rpcUrl })
+  t.after(() => rpc.close())
+  const asked: string[] = []
+  const pruned: Rpc = {
+    call: (method, ...params) => rpc.call(method, ...params),
+    async batch(calls) {
+      if (calls.some(({ params }) => JSON.stringify(params).includes('blockHash'))) asked.push(calls[0]?.method ?? '')
+      // the state at the head is asked for twice, then the one when the address was given out
+      if (asked.filter((method) => method === 'eth_call').length > 2)
+        throw new RpcError('definite', 'missing trie node')
+      return rpc.batch(calls)
+    },
+    close: async () => {},
+  }
+  const log = pino({ level: 'silent' })
+  const open = () => db.many(sql`select from deposit_differences where address = ${address} and closed_at is null`)
+  await auditDeposits({ db, network, endpoints: openEndpoints(network, [rpc, pruned]), log }, [address])
+  assert.equal((await open()).length, 1)
+  await auditDeposits({ db, network, endpoints: openEndpoints(network, [rpc, rpc]), log }, [address])
+  assert.equal((await open()).length, 0, 'two agree')
 })
 
 test('money that was there over an hour before is explained once, and a transfer that is missed later is not', async (t) => {
