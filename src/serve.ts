@@ -226,8 +226,8 @@ export async function openOwned(
   if (!shared) {
     const onApplied = startProgress(say, 'Migrations', 'applied')
     await migrate(config.databaseDirectUrl ?? connectionString, { onApplied, onWaiting: say })
-    await writeInstallation(connectionString, claimed)
-    if (config.databaseUrl !== null) noteElsewhere(config.dataDir)
+    const installedAt = await writeInstallation(connectionString, claimed)
+    if (config.databaseUrl !== null) noteElsewhere(config.dataDir, installedAt)
   }
   const opened = { connectionString, vault, say, closers }
   const sandbox = shared ? handedSandbox(shared) : await openSandbox(config, opened)
@@ -238,7 +238,7 @@ export async function openOwned(
 }
 
 /** After a reload: these settings may have brought a new master key, and the processes have proved that it fits. */
-export const noteInstallation = (config: Config, connectionString: string): Promise<void> =>
+export const noteInstallation = (config: Config, connectionString: string): Promise<Date> =>
   writeInstallation(connectionString, claimOf(config, chooseMasterKey(config).key))
 
 const handedSandbox = ({ sandbox }: Shared): SandboxProcess | null => sandbox && { ...sandbox, stop: async () => {} }

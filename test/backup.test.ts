@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { copyFileSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { type Providers, startProviders } from '../sandbox/providers/server.ts'
@@ -256,6 +256,9 @@ test('a wrong key, a backup that was cut off and a place in use are refused with
 })
 
 test('restored from a bucket into a new place nothing acknowledged is missing, and no money leaves before it was reconciled', async () => {
+  // DATABASE_URL was used there: to restore is to leave it
+  mkdirSync(after_, { mode: 0o700 })
+  writeFileSync(join(after_, 'database-elsewhere'), 'the orders are in the database of DATABASE_URL')
   const done = await restore(BUCKET, after_)
   assert.equal(done.code, 0, done.err)
   for (const name of SANDBOX_FILES)

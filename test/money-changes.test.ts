@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
+import { newId } from '../src/kernel/ids.ts'
 import {
   type Client,
   type KeptMail,
   logIn,
   logInSuperAdmin,
   newEmail,
+  PASSWORD,
   type Person,
   readMails,
   registerManager,
@@ -150,6 +152,62 @@ test('so is every other change to where money goes, or to what protects it', asy
   assert.equal((await readMails(service.baseUrl, email)).filter(({ text }) => /Till Kasse/.test(text)).length, 0)
 })
 
+test('a Service account that joins a company is mailed to its managers and to the operator, not to the machine', async () => {
+  const { manager, companyId } = await openCompany()
+  const email = newEmail('machine')
+  const machine = { email, password: PASSWORD, firstName: 'Machine', lastName: 'Eins', role: 'Service' }
+  const made = await admin.post('auth/register', { ...machine, companyName: companyId })
+  assert.equal(made.status, 200, made.text)
+  const [own, operators] = [await waitFor(manager.email, /Access to/), await waitFor(OPERATOR, /Access to/)]
+  for (const { text } of [own, operators]) assert.match(text, /Machine Eins .* has access in the role Service/)
+  await settle()
+  assert.equal((await readMails(service.baseUrl, email)).length, 0)
+})
+
+test('the person whose access changed does not learn from where, and one who was only invited gets the invitation alone', async () => {
+  const shop = await openCompany()
+  const email = newEmail('stranger')
+  const invited = { email, firstName: 'Bea', lastName: 'Fremd', role: 'Manager' }
+  assert.equal((await shop.boss.post('users', invited)).status, 200)
+  assert.match((await waitFor(shop.manager.email, /Access to/)).text, /Bea Fremd.*from the address 127\.0\.0\.1/s)
+  await settle()
+  const mails = await readMails(service.baseUrl, email)
+  assert.equal(mails.length, 1, 'the invitation')
+
+  const colleague = await addManager(shop)
+  assert.equal((await shop.boss.call('PUT', `users/${colleague.id}`, { disabled: true })).status, 200)
+  assert.doesNotMatch((await waitFor(colleague.email, /Access to/)).text, /from the address/)
+})
+
+test('the name of an API key carries no link into a mail', async () => {
+  const { boss, manager } = await openCompany()
+  const scopes = ['refunds:write']
+  const link = 'Your account is locked: https://evil.example/unlock'
+  assert.equal((await boss.post('api-keys', { name: link, scopes })).status, 422)
+  const name = 'Look at evil.example/unlock'
+  assert.equal((await boss.post('api-keys', { name, scopes })).status, 200)
+  assert.match((await waitFor(manager.email, /API key/)).text, /“Look at evil\. example\/unlock”/)
+})
+
+test('whoever gets many companies at once gets one mail, which names some of them', async () => {
+  const { companyId } = await openCompany()
+  const ids = Array.from({ length: 40 }, (_, index) => newId(Date.now() + index))
+  await service.db.run(sql`
+    insert into companies select (jsonb_populate_record(c, jsonb_build_object('id', n.id, 'name', 'Many ' || n.id))).*
+    from companies c, unnest(${ids}::text[]) as n(id) where c.id = ${companyId}`)
+  const email = newEmail('super')
+  const sue = { email, firstName: 'Sue', lastName: 'Many', role: 'SuperManager' }
+  const { data } = await admin.post<{ _id: string }>('users', sue)
+  await service.db.run(sql`update users set verified_at = now() where id = ${data._id}`)
+  const attached = await admin.call('PUT', `users/${data._id}/companies`, { companies: ids })
+  assert.equal(attached.status, 200, attached.text)
+  const words = /^Sue Many \(\S+\) can now act for Many \w+, Many \w+ and 38 more$/
+  await waitFor(email, words)
+  await waitFor(OPERATOR, words)
+  await settle()
+  assert.equal((await mailsTo(email, /can now act for/)).length, 1)
+})
+
 type Payout = {
   _id: string
   status: string
@@ -201,4 +259,35 @@ test('before a payout to another address than the last, the approver sees who wr
   await operator.post(`settlements/${third._id}/cancel`)
   assert.equal((await prepare()).addressChange, null, 'the address was put back')
   await shop.stop()
+})
+
+test('who changes the network, or the spelling, is not named as who wrote the address', async (t) => {
+  const shop = await openShop({ env: payoutEnv })
+  t.after(() => shop.stop())
+  const { baseUrl, db } = shop.host
+  const { companyId } = shop.merchant
+  const operator = await logInSuperAdmin(shop.host)
+  const eve = await registerManager(baseUrl)
+  await db.run(sql`
+    update users set verified_at = now(), company_id = ${companyId}, first_name = 'Eve', last_name = 'Thief'
+    where id = ${eve.userId}`)
+  const put = async (by: Client, body: object): Promise<void> => {
+    const answer = await by.call('PUT', `companies/${companyId}`, body)
+    assert.equal(answer.status, 200, answer.text)
+  }
+  const settlementAddress = newAddress()
+  await put(await logIn(baseUrl, eve.email), { settlementAddress, settlementNetwork: 8453 })
+  await put(operator, { settlementNetwork: 31337 })
+  await put(operator, { settlementAddress: settlementAddress.toLowerCase() })
+  await createPaid(shop)
+  const { data, text } = await operator.post<Payout>('settlements', { companyId })
+  assert.ok(data, text)
+  assert.deepEqual([data.address.toLowerCase(), data.addressChange?.by], [settlementAddress.toLowerCase(), 'Eve Thief'])
+  // the last payout went there, on another chain
+  await db.run(sql`
+    insert into settlements select (jsonb_populate_record(s, jsonb_build_object('id', ${newId(Date.now() - 60_000)}::text,
+      'status', 'paid', 'network', 8453, 'created_at', s.created_at - interval '1 hour', 'paid_at', now()))).*
+    from settlements s where s.id = ${data._id}`)
+  const { addressChange } = (await operator.get<Payout>(`settlements/${data._id}`)).data
+  assert.deepEqual([addressChange?.at, addressChange?.by, addressChange?.lastNetwork], [null, null, 8453])
 })

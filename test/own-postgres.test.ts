@@ -81,6 +81,17 @@ test('an installation moves to another PostgreSQL with its orders, keys, books a
       assert.match(lost.text, /DATABASE_URL is not set.*Set DATABASE_URL again/)
     }
     assert.equal(existsSync(join(folder, 'data/postgres')), false, 'no other database begins here')
+    for (const command of ['serve', 'doctor']) {
+      const mistyped = run([command], empty)
+      assert.equal(mistyped.status, 1, `${command}: ${mistyped.text}`)
+      assert.match(mistyped.text, /database of DATABASE_URL is empty, and .*database-elsewhere says/)
+    }
+    await withClient({ connectionString: server.connectionString }, (client) =>
+      client.query("update installation set created_at = created_at - interval '1 second'"),
+    )
+    const another = run(['serve'], { DATABASE_URL: server.connectionString })
+    assert.equal(another.status, 1, another.text)
+    assert.match(another.text, /belongs to another installation, and .*database-elsewhere says/)
   } finally {
     await first.end()
     await server?.stop()

@@ -3359,7 +3359,7 @@ export interface Operations {
       network: number
       /** Before it is paid, if the last payout went to another address or network, or this is the first: who wrote the address, and when. Ask the company by a way that you know before you approve it. Otherwise null. */
       addressChange: {
-        /** Null: an earlier version did not record it. */
+        /** Null: an earlier version did not record it, or only the network is another. */
         at: string | null
         /** Name of the person who wrote the address. */
         by: string | null
@@ -3413,7 +3413,7 @@ export interface Operations {
       network: number
       /** Before it is paid, if the last payout went to another address or network, or this is the first: who wrote the address, and when. Ask the company by a way that you know before you approve it. Otherwise null. */
       addressChange: {
-        /** Null: an earlier version did not record it. */
+        /** Null: an earlier version did not record it, or only the network is another. */
         at: string | null
         /** Name of the person who wrote the address. */
         by: string | null
@@ -3465,7 +3465,7 @@ export interface Operations {
       network: number
       /** Before it is paid, if the last payout went to another address or network, or this is the first: who wrote the address, and when. Ask the company by a way that you know before you approve it. Otherwise null. */
       addressChange: {
-        /** Null: an earlier version did not record it. */
+        /** Null: an earlier version did not record it, or only the network is another. */
         at: string | null
         /** Name of the person who wrote the address. */
         by: string | null
@@ -3525,7 +3525,7 @@ export interface Operations {
         network: number
         /** Before it is paid, if the last payout went to another address or network, or this is the first: who wrote the address, and when. Ask the company by a way that you know before you approve it. Otherwise null. */
         addressChange: {
-          /** Null: an earlier version did not record it. */
+          /** Null: an earlier version did not record it, or only the network is another. */
           at: string | null
           /** Name of the person who wrote the address. */
           by: string | null
@@ -3651,7 +3651,7 @@ export interface Operations {
       network: number
       /** Before it is paid, if the last payout went to another address or network, or this is the first: who wrote the address, and when. Ask the company by a way that you know before you approve it. Otherwise null. */
       addressChange: {
-        /** Null: an earlier version did not record it. */
+        /** Null: an earlier version did not record it, or only the network is another. */
         at: string | null
         /** Name of the person who wrote the address. */
         by: string | null
@@ -3707,7 +3707,7 @@ export interface Operations {
       network: number
       /** Before it is paid, if the last payout went to another address or network, or this is the first: who wrote the address, and when. Ask the company by a way that you know before you approve it. Otherwise null. */
       addressChange: {
-        /** Null: an earlier version did not record it. */
+        /** Null: an earlier version did not record it, or only the network is another. */
         at: string | null
         /** Name of the person who wrote the address. */
         by: string | null
@@ -3759,7 +3759,7 @@ export interface Operations {
       network: number
       /** Before it is paid, if the last payout went to another address or network, or this is the first: who wrote the address, and when. Ask the company by a way that you know before you approve it. Otherwise null. */
       addressChange: {
-        /** Null: an earlier version did not record it. */
+        /** Null: an earlier version did not record it, or only the network is another. */
         at: string | null
         /** Name of the person who wrote the address. */
         by: string | null

@@ -20,7 +20,9 @@ export type MoneyChangeMailDeps = {
   networkName(chainId: number): string
 }
 
-/** Mails about changes of one kind at one company within an hour; the last one says that no more follow. */
+type Recipient = { email: string; lang: string }
+
+/** Mails about changes of one kind at one company, or to one person, within an hour; the last one says so. */
 const MOST_AN_HOUR = 10
 
 /** @returns the number of this mail within the hour; null: enough were sent */
@@ -33,11 +35,22 @@ async function claim(tx: Tx, topic: string, nowMs: number): Promise<number | nul
 }
 
 type Facts = { change: MoneyChange; person: Person | undefined; by: string; at: string; from: string | null }
-type Mail = Facts & { company: string; lang: Lang; toDo: string | null; isLast: boolean }
+type Mail = Facts & { companies: readonly ToldCompany[]; lang: Lang; toDo: string | null; isLast: boolean }
+
+/** More than so many companies are not all named: subjects stay short. */
+const MOST_NAMED = 3
+
+function nameCompanies(companies: readonly ToldCompany[], lang: Lang): string {
+  const names = companies.map(({ name }) => name)
+  if (names.length <= MOST_NAMED) return names.join(', ') || 'Comptoir'
+  const first = names.slice(0, MOST_NAMED - 1)
+  return TEXTS[lang].mails.moneyChange.more({ names: first.join(', '), count: names.length - first.length })
+}
 
 function write({ networkName: network }: MoneyChangeMailDeps, mail: Mail): Pick<Notice, 'subject' | 'paragraphs'> {
   const { moneyChange: texts } = TEXTS[mail.lang].mails
-  const { change, person, company, isLast } = mail
+  const { change, person, companies, isLast } = mail
+  const company = nameCompanies(companies, mail.lang)
   const names = { company, person: person ? `${person.name} (${person.email})` : '–', network }
   const { subject, text } = change.write(texts.kinds, names)
   const last = isLast ? [texts.last] : []
@@ -51,31 +64,39 @@ const ASK_THEM =
 /**
  * Mails the managers of the companies, the person whose access changed, and the operator about a change to where money
  * goes, or to what protects it. Whoever is told is read after the change: a manager who was disabled gets the mail
- * about that, and none about what follows.
+ * about that, and none about what follows. The person gets one mail, whatever the number of companies, without the
+ * address of whoever did it; who was only invited gets none but the invitation.
  */
 export function openMoneyChangeMails(deps: MoneyChangeMailDeps): NonNullable<AuditDeps['tell']> {
   const { clock, mailer, alarm, officeUrl } = deps
 
-  const tellManagers = async (tx: Tx, company: ToldCompany, facts: Facts): Promise<void> => {
+  const send = async (tx: Tx, to: Recipient, mail: Omit<Mail, 'lang' | 'toDo'>): Promise<void> => {
+    const lang = isLang(to.lang) ? to.lang : 'en'
+    const words = write(deps, { ...mail, lang, toDo: null })
+    const button = { label: TEXTS[lang].mails.moneyChange.button, url: `${officeUrl}${OFFICE_PATHS.audit}` }
+    await mailer.send(tx, { to: to.email, lang, kind: 'notice', data: { ...words, button } })
+  }
+
+  const tellManagers = async (tx: Tx, company: ToldCompany, to: readonly Recipient[], facts: Facts): Promise<void> => {
     const count = await claim(tx, `${facts.change.kind}:${company.id}`, clock())
     if (count === null) return
-    const managers = await listManagers(tx, [company.id])
-    const { person } = facts
-    const more = person && !managers.some(({ email }) => email === person.email) ? [person] : []
-    for (const { email: to, lang: wanted } of [...managers, ...more]) {
-      const lang = isLang(wanted) ? wanted : 'en'
-      const words = write(deps, { ...facts, company: company.name, lang, toDo: null, isLast: count === MOST_AN_HOUR })
-      const button = { label: TEXTS[lang].mails.moneyChange.button, url: `${officeUrl}${OFFICE_PATHS.audit}` }
-      await mailer.send(tx, { to, lang, kind: 'notice', data: { ...words, button } })
-    }
+    for (const manager of to)
+      await send(tx, manager, { ...facts, companies: [company], isLast: count === MOST_AN_HOUR })
+  }
+
+  const tellPerson = async (tx: Tx, companies: readonly ToldCompany[], facts: Facts): Promise<void> => {
+    const { person, change } = facts
+    if (!person?.isReached) return
+    const count = await claim(tx, `${change.kind}:user:${change.userId}`, clock())
+    if (count === null) return
+    await send(tx, person, { ...facts, from: null, companies, isLast: count === MOST_AN_HOUR })
   }
 
   const tellOperator = async (tx: Tx, companies: readonly ToldCompany[], facts: Facts): Promise<void> => {
     const only = companies.length === 1 ? companies[0] : undefined
     const count = await claim(tx, `${facts.change.kind}:operator:${only?.id ?? ''}`, clock())
     if (count === null) return
-    const company = companies.map(({ name }) => name).join(', ') || 'Comptoir'
-    const words = write(deps, { ...facts, company, lang: 'en', toDo: ASK_THEM, isLast: count === MOST_AN_HOUR })
+    const words = write(deps, { ...facts, companies, lang: 'en', toDo: ASK_THEM, isLast: count === MOST_AN_HOUR })
     await alarm(tx, { ...words, path: only ? officePathsOf(only.id).audit : OFFICE_PATHS.audit })
   }
 
@@ -88,7 +109,12 @@ export function openMoneyChangeMails(deps: MoneyChangeMailDeps): NonNullable<Aud
       at: `${new Date(clock()).toISOString().slice(0, 16).replace('T', ' ')} UTC`,
       from: context.ip,
     }
-    for (const company of companies) await tellManagers(tx, company, facts)
+    const managers = (await listManagers(tx, change.companyIds)).filter(({ email }) => email !== facts.person?.email)
+    for (const company of companies) {
+      const own = managers.filter(({ companyId }) => companyId === company.id)
+      await tellManagers(tx, company, own, facts)
+    }
+    await tellPerson(tx, companies, facts)
     if (change.tellsOperator) await tellOperator(tx, companies, facts)
   }
 

@@ -1,5 +1,6 @@
 import { decidesAboutMoney } from '../http/actor.ts'
 import type { AnyContext } from '../http/request-context.ts'
+import { plainName } from '../mail/alarm-words.ts'
 import type { MoneyChangeTexts } from '../texts/mail-texts.ts'
 import type { AuditEntry } from './audit.ts'
 
@@ -61,7 +62,7 @@ const MONEY_SCOPES: readonly string[] = ['refunds:write', 'passwords:write']
 const apiKey: Reader = ({ detail, own }) => {
   const scopes = Array.isArray(detail.scopes) ? (detail.scopes as readonly string[]) : []
   if (!scopes.some((scope) => MONEY_SCOPES.includes(scope))) return []
-  const facts = { key: textOf(detail.name) ?? '', scopes: scopes.join(', ') }
+  const facts = { key: plainName(textOf(detail.name) ?? ''), scopes: scopes.join(', ') }
   return [
     {
       ...{ kind: 'apiKey', companyIds: own, tellsOperator: false },
@@ -77,11 +78,15 @@ const webhookSecret: Reader = ({ own }) => [
   },
 ]
 
+/** Accounts that the operator opens for itself, or for a machine. */
+const OPERATORS_ROLES: readonly string[] = ['SuperAdmin', 'SuperManager', 'Service']
+
 const access: Reader = ({ entry, detail, own }) => {
   const [role, roleBefore] = [textOf(detail.role) ?? '', textOf(detail.roleBefore)]
-  const isOperators = ['SuperAdmin', 'SuperManager'].includes(role)
-  // whoever registers on their own leads a company that is new too
-  const isNew = entry.action === 'user.invite' || (entry.action === 'user.register' && isOperators)
+  const isOperators = [role, roleBefore ?? ''].some((one) => OPERATORS_ROLES.includes(one))
+  // whoever founds a company has nobody there to tell
+  const isJoining = entry.action === 'user.register' && (detail.joins === true || isOperators)
+  const isNew = entry.action === 'user.invite' || isJoining
   const isChanged = isNew || roleBefore !== null || detail.disabledBefore !== undefined
   if (!isChanged || ![role, roleBefore ?? role].some(decidesAboutMoney)) return []
   const isDisabled = detail.disabled === true

@@ -9,15 +9,31 @@ export type FoundTransfer = Omit<Transfer, 'id' | 'status' | 'firstSeenAt' | 'fi
 export const SINCE = sql`interval '15 seconds'`
 
 /**
- * Transfer `t` came to an address of a key before a payment had it: another installation or program uses that key. It
- * counts for no payment here. Its block was read by then, so a clock of ours that is ahead takes no payment for an
- * earlier one; that its time was over also, so that no block which takes its place later is meant. `offset 0`: looked
- * up per row, by the address.
+ * No honest payment is in a block whose time is so much older than its address, unless the chain made up for a
+ * standstill: its blocks may then have old times. So the reader must not have stood at its newest block since.
  */
-export const IS_EARLIER = sql`exists (select 1 from deposit_addresses e
-  where e.address = t.to_address and e.key_id is not null and e.created_at > t.block_at + ${SINCE}
-    and t.block_number <= case when e.read_until ? t.chain_id::text then (e.read_until ->> t.chain_id::text)::bigint
-      when e.read_until is not null then t.block_number end offset 0)`
+const LONG_BEFORE = sql`interval '10 minutes'`
+
+/**
+ * Up to where each chain was read, in a row of `chain_heads`: not of chains whose reader is so far behind that what it
+ * has not read yet may be long before.
+ */
+export const READ_UNTIL = sql`coalesce(jsonb_object_agg(chain_id, number)
+  filter (where number is not null and greatest(scanned_at, block_at) > now() - ${LONG_BEFORE}), '{}')`
+
+/**
+ * Transfer `t` came to address `e` of a key before a payment had it: another installation or program uses that key. It
+ * counts for no payment here. Where its chain was read, its block was read by then, so a clock of ours that is ahead
+ * takes no payment for an earlier one, and its time was over also, so that no block which takes its place later is
+ * meant. Where the reader was behind, its time was long over.
+ */
+export const CAME_BEFORE = sql`coalesce(e.key_id is not null and case when e.read_until ? t.chain_id::text
+  then e.created_at > t.block_at + ${SINCE} and t.block_number <= (e.read_until ->> t.chain_id::text)::bigint
+  when e.read_until is not null then e.created_at > t.block_at + ${LONG_BEFORE} end, false)`
+
+/** The same of the transfer's own address. `offset 0`: looked up per row, by the address. */
+export const IS_EARLIER = sql`exists (
+  select 1 from deposit_addresses e where e.address = t.to_address and ${CAME_BEFORE} offset 0)`
 
 const COLUMNS = sql`id, chain_id, tx_hash, nth, log_index, block_number, block_hash, block_at, token, symbol,
   from_address, to_address, units, status, first_seen_at, final_at, change`

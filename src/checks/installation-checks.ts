@@ -9,7 +9,7 @@ import { isBackupOverdue, openKnownBackups, readBackupAge } from '../db/backup/n
 import { isBucket } from '../db/backup/places.ts'
 import { assertDurable } from '../db/durable.ts'
 import { describeRoom, isShortOfRoom, readDiskRoom } from '../db/embedded/disk-room.ts'
-import { findLeftDatabase } from '../db/embedded/state-directory.ts'
+import { findLeftDatabase, readElsewhere } from '../db/embedded/state-directory.ts'
 import {
   type Claimed,
   findInstallationFaults,
@@ -44,6 +44,7 @@ export const claimOf = (
   previousMarks: config.previousMasterKeys.map(markOf),
   sealPrefixes: [masterKey, ...config.previousMasterKeys].map((key) => openVault(key).sealPrefix),
   leftDatabase: findLeftDatabase(config.dataDir, config.databaseUrl),
+  elsewhere: readElsewhere(config.dataDir, config.databaseUrl),
 })
 
 const UNREACHED_FIX = 'Check DATABASE_URL, and that PostgreSQL runs there.'

@@ -142,7 +142,7 @@ export async function updateCompany(tx: Tx, company: Company, at: Date): Promise
       updated_at = ${at} where id = ${company.id}`)
 }
 
-/** Notes who wrote the payout address or network. */
+/** Notes who wrote the payout address. */
 export const updateSettlementSet = (tx: Tx, id: string, { by, at }: { by: string; at: Date }): Promise<number> =>
   tx.run(sql`update companies set settlement_set_at = ${at}, settlement_set_by = ${by} where id = ${id}`)
 

@@ -190,6 +190,10 @@ const touchesSettlement = (company: Company, change: CompanyChange): boolean =>
   (change.settlementAddress !== undefined && change.settlementAddress !== company.settlementAddress) ||
   (change.settlementNetwork !== undefined && change.settlementNetwork !== company.settlementNetwork)
 
+/** Payouts go to another address; another network, or another spelling, is not one. */
+const isRedirected = (before: Company, { settlementAddress: after }: CompanyChange): boolean =>
+  after !== undefined && after?.toLowerCase() !== before.settlementAddress?.toLowerCase()
+
 /** For the audit log, and for the mails about it. */
 const payoutDetail = (before: Company, after: Company) => ({
   settlementNetwork: after.settlementNetwork,
@@ -246,7 +250,8 @@ export async function changeCompany(
     const { approved } = company
     await queries.updateCompany(tx, { ...company, ...given, id, approved, refundLimits }, new Date(clock()))
     tx.afterCommit(() => cache.forget(id))
-    if (settlement) await queries.updateSettlementSet(tx, id, { by: nameOf(context), at: new Date(clock()) })
+    if (isRedirected(company, change))
+      await queries.updateSettlementSet(tx, id, { by: nameOf(context), at: new Date(clock()) })
     const changed = await queries.findCompany(tx, id)
     const limits = wanted && {
       before: JSON.stringify(company.refundLimits),

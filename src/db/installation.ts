@@ -9,6 +9,8 @@ export type Mode = 'sandbox' | 'live'
 export type Installation = {
   mode: Mode | null
   keyMark: string | null
+  /** When it first started; a copy of the database keeps it. Null in an older one. */
+  installedAt: Date | null
   sealed: string | null
   /** The prefixes of sealed values, one for each key that sealed something. */
   sealPrefixes: readonly string[]
@@ -22,6 +24,8 @@ export type Claimed = {
   sealPrefixes: readonly string[]
   /** An embedded database that this start would leave for another one. */
   leftDatabase: string | null
+  /** A note in our folder about the installation whose database this must be. */
+  elsewhere: { file: string; installedAt: Date | null } | null
 }
 
 export type InstallationFault = { check: 'mode' | 'master-key'; message: string; fix: string }
@@ -51,14 +55,18 @@ export const readInstallation = (connectionString: string): Promise<Installation
       return rows[0]?.found === true
     }
     const written = (await hasTable('installation'))
-      ? await client.query<{ mode: Mode; key_mark: string }>('select mode, key_mark from installation')
+      ? await client.query<{ mode: Mode; key_mark: string; created_at: Date }>(
+          'select mode, key_mark, created_at from installation',
+        )
       : { rows: [] }
     const [row] = written.rows
-    if (row)
-      return { mode: row.mode, keyMark: row.key_mark, sealed: null, sealPrefixes: await readSealPrefixes(client) }
+    if (row) {
+      const { mode, key_mark: keyMark, created_at: installedAt } = row
+      return { mode, keyMark, installedAt, sealed: null, sealPrefixes: await readSealPrefixes(client) }
+    }
     if (!(await hasTable('server_keys'))) return undefined
     const { rows } = await client.query<{ sealed: string }>('select sealed from server_keys order by id desc limit 1')
-    return rows[0] && { mode: null, keyMark: null, sealed: rows[0].sealed, sealPrefixes: [] }
+    return rows[0] && { mode: null, keyMark: null, installedAt: null, sealed: rows[0].sealed, sealPrefixes: [] }
   })
 
 /** When this installation's database was created; undefined before its first start. */
@@ -77,10 +85,28 @@ const leavesOrders = (folder: string): InstallationFault => ({
   fix: `Load it into the database of DATABASE_URL first (docs/guides/own-postgresql.md), or move ${folder} away.`,
 })
 
+/** A start with the right database wrote the note: a mistyped name, or a server that lost its data, is not it. */
+const notNoted = (file: string, what: string): InstallationFault => ({
+  check: 'mode',
+  message: `The database of DATABASE_URL ${what}, and ${file} says that the orders are in another one. Nothing was written.`,
+  fix: `Correct DATABASE_URL. If this database is to be used from now on, and has all orders, remove ${file}.`,
+})
+
+/** Why the database may not take the place of the one that this folder belongs to. */
+function findLeavingFaults(known: Installation | undefined, claimed: Claimed): InstallationFault[] {
+  const { leftDatabase, elsewhere } = claimed
+  if (!known && leftDatabase !== null) return [leavesOrders(leftDatabase)]
+  if (elsewhere === null) return []
+  const { file, installedAt } = elsewhere
+  if (!known) return [notNoted(file, 'is empty')]
+  const isAnother = installedAt !== null && known.installedAt?.getTime() !== installedAt.getTime()
+  return isAnother ? [notNoted(file, 'belongs to another installation')] : []
+}
+
 /** Mismatches between the database and this start; no accepted risk covers them. */
 export function findInstallationFaults(known: Installation | undefined, claimed: Claimed): InstallationFault[] {
-  if (!known) return claimed.leftDatabase === null ? [] : [leavesOrders(claimed.leftDatabase)]
-  const faults: InstallationFault[] = []
+  const faults = findLeavingFaults(known, claimed)
+  if (!known) return faults
   if (known.mode !== null && known.mode !== claimed.mode) {
     faults.push({
       check: 'mode',
@@ -108,8 +134,8 @@ export function findInstallationFaults(known: Installation | undefined, claimed:
   return faults
 }
 
-/** Records the installation once the schema exists; a new key replaces the previous one. */
-export const writeInstallation = (connectionString: string, { mode, keyMark }: Claimed): Promise<void> =>
+/** Records the installation once the schema exists; a new key replaces the previous one. @returns when it began */
+export const writeInstallation = (connectionString: string, { mode, keyMark }: Claimed): Promise<Date> =>
   withClient(checking(connectionString), async (client) => {
     await client.query(
       `insert into installation (mode, key_mark) values ($1, $2)
@@ -117,6 +143,9 @@ export const writeInstallation = (connectionString: string, { mode, keyMark }: C
        where installation.key_mark <> excluded.key_mark`,
       [mode, keyMark],
     )
+    const { rows } = await client.query<{ at: Date }>('select created_at as at from installation')
+    if (!rows[0]) throw new Error('the installation cannot be read back')
+    return rows[0].at
   })
 
 /** How far the database's clock is ahead of ours, and by how much that may be wrong: half the round trip. */

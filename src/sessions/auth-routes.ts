@@ -55,7 +55,8 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps)
         const kind = kindOf(body.origin)
         const started = await sessions.start(tx, { user, kind, namedCookie: false, secondFactorAt: null, context })
         const companyId = user.company?.id ?? null
-        const facts = { companyId, object: `user:${user.id}`, detail: { role: user.role } }
+        const detail = { role: user.role, joins: prepared.joins !== null }
+        const facts = { companyId, object: `user:${user.id}`, detail }
         await audit.write(tx, context, { action: 'user.register', ...facts })
         return { user, started }
       })

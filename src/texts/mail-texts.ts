@@ -78,6 +78,8 @@ export type MoneyChangeTexts = {
   by(facts: { by: string; at: string; from: string | null }): string
   /** For who did not expect it. */
   toDo: string
+  /** Of a long list of companies: its first names, and how many follow (two or more). */
+  more(facts: { names: string; count: number }): string
   /** In the last mail of an hour. */
   last: string
   button: string

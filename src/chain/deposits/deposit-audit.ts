@@ -82,7 +82,8 @@ async function readOutflowsAnew(
       throw error
     },
   )
-  if (!held) return new Map()
+  // one alone could explain away what is missing: where a second one was asked, it must have the state too
+  if (!held || held.endpoints.length < endpoints.length) return new Map()
   const recorded = await readRecordedUntil(db, { chainId, token, addresses, block: from })
   const anew = deposits.flatMap((deposit, index) => {
     const [units = 0n, ...others] = held.of(index)

@@ -1,4 +1,5 @@
 import { type Queryable, sql, type Tx } from '../../db/db.ts'
+import { READ_UNTIL } from '../transfer-queries.ts'
 
 /** Derived from a key; an address that several payments share is not. */
 export type DepositAddress = {
@@ -28,7 +29,7 @@ export async function insertDepositAddress(tx: Tx, row: Omit<DepositAddress, 'cr
     with used as (update deposit_keys set next_index = ${row.keyIndex}::bigint + 1 where id = ${row.keyId})
     insert into deposit_addresses (address, company_id, reference, key_id, key_index, watched_until, read_until)
     select ${row.address}, ${row.companyId}, ${row.reference}, ${row.keyId}, ${row.keyIndex}, ${row.watchedUntil},
-      coalesce(jsonb_object_agg(chain_id, number) filter (where number is not null), '{}') from chain_heads`)
+      ${READ_UNTIL} from chain_heads`)
 }
 
 export const findDepositByReference = (

@@ -1,7 +1,7 @@
-import { type Queryable, sql, type Tx } from '../../db/db.ts'
+import { type Queryable, type Sql, sql, type Tx } from '../../db/db.ts'
 import type { PollTopic } from '../../db/polling.ts'
 import type { Hex } from '../endpoints/rpc.ts'
-import { IS_EARLIER } from '../transfer-queries.ts'
+import { CAME_BEFORE } from '../transfer-queries.ts'
 
 /** `failed`: it moved nothing and never will. */
 export type SweepStatus = 'sending' | 'done' | 'failed'
@@ -41,7 +41,8 @@ const toSweep = (row: Row): Sweep => ({
 })
 
 /** Excludes money in companies' own wallets: it is not the operator's to move. */
-const IS_OPERATORS = sql`exists (select 1 from deposit_keys k where k.id = d.key_id and k.company_id is null)`
+const isOperators = (key: Sql): Sql =>
+  sql`exists (select 1 from deposit_keys k where k.id = ${key} and k.company_id is null)`
 
 /** A deposit address that holds final money, according to our tables. */
 export type Sweepable = {
@@ -71,16 +72,17 @@ export async function listSweepable(
 ): Promise<Sweepable[]> {
   const rows = await q.many<Omit<Sweepable, 'units'> & { units: string }>(sql`
     with arrived as (
-      select to_address as address, sum(units) as units from chain_transfers t
-      where chain_id = ${chainId} and token = ${token.toLowerCase()} and status = 'seen' and final_at is not null
-        and not ${IS_EARLIER}
-      group by to_address
+      select e.address, e.company_id, e.key_id, e.key_index, sum(t.units) as units
+      from chain_transfers t join deposit_addresses e on e.address = t.to_address
+      where t.chain_id = ${chainId} and t.token = ${token.toLowerCase()} and t.status = 'seen'
+        and t.final_at is not null and not ${CAME_BEFORE}
+      group by e.address
     ), moved as (
       select address, coalesce(sum(units) filter (where status = 'done'), 0) as units, max(number) as number,
         bool_or(status = 'sending') as under_way
       from sweeps where chain_id = ${chainId} group by address
     )
-    select a.address, d.company_id, d.key_id, d.key_index, (a.units - coalesce(m.units, 0))::text as units,
+    select a.address, a.company_id, a.key_id, a.key_index, (a.units - coalesce(m.units, 0))::text as units,
       coalesce(m.number, 0) + 1 as number, coalesce(m.under_way, false) as under_way,
       (select o.status from payments p join orders o on o.company_id = p.company_id and o.id = p.order_id
         where p.deposit_address = a.address and (o.status = 'KYT_FAILED'
@@ -89,13 +91,12 @@ export async function listSweepable(
         from (select from_address from chain_transfers
           where chain_id = ${chainId} and to_address = a.address and token = ${token.toLowerCase()} and status = 'seen'
           group by from_address having sum(units) >= ${screenFromUnits}) t
-        join screenings s on s.company_id = d.company_id and s.address = t.from_address
+        join screenings s on s.company_id = a.company_id and s.address = t.from_address
         where s.status = 'blocked' or s.status in ('checking', 'held') and s.purpose <> 'sweep') as doubt
     from arrived a
-    join deposit_addresses d on d.address = a.address and ${IS_OPERATORS}
     left join moved m on m.address = a.address
-    where a.units > coalesce(m.units, 0)
-    order by d.key_id, d.key_index`)
+    where a.units > coalesce(m.units, 0) and ${isOperators(sql`a.key_id`)}
+    order by a.key_id, a.key_index`)
   return rows.map((row) => ({ ...row, units: BigInt(row.units) }))
 }
 
@@ -143,7 +144,9 @@ export const findDepositOwner = (
   q: Queryable,
   address: string,
 ): Promise<{ companyId: string; keyIndex: bigint } | undefined> =>
-  q.maybe(sql`select company_id, key_index from deposit_addresses d where address = ${address} and ${IS_OPERATORS}`)
+  q.maybe(
+    sql`select company_id, key_index from deposit_addresses where address = ${address} and ${isOperators(sql`key_id`)}`,
+  )
 
 export type NewSweep = Pick<
   Sweep,

@@ -5,6 +5,7 @@ import { finishRestore, restoreFiles } from '../../db/backup/restore-backup.ts'
 import { lacksChain, type PlacedFiles } from '../../db/backup/sandbox-files.ts'
 import { lockDataDir } from '../../db/embedded/data-dir-lock.ts'
 import { startEmbeddedPostgres } from '../../db/embedded/embedded.ts'
+import { forgetElsewhere } from '../../db/embedded/state-directory.ts'
 import { markRestored } from '../../db/restored-queries.ts'
 import { makeFolder } from '../../kernel/process/make-folder.ts'
 import { openVault } from '../../kernel/vault.ts'
@@ -72,6 +73,7 @@ export const runRestore: OperatorCommand = async (config, args, say) => {
   const server = await startEmbeddedPostgres({ dataDir, log: say })
   try {
     await finishRestore(server.connectionString, dataDir)
+    forgetElsewhere(dataDir)
   } finally {
     await server.stop()
   }

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
 const holdsDatabase = (folder: string): boolean => existsSync(join(folder, 'postgres', 'PG_VERSION'))
@@ -9,18 +9,36 @@ export const findLeftDatabase = (dataDir: string, databaseUrl: string | null): s
 
 const noteOf = (dataDir: string): string => join(dataDir, 'database-elsewhere')
 
-/** The service has started with the database of DATABASE_URL: without that setting, another one would begin here. */
-export function noteElsewhere(dataDir: string): void {
+/** The note of `noteElsewhere`; when the installation began is null in the note of an earlier version. */
+export type Elsewhere = { file: string; installedAt: Date | null }
+
+const MARK = /^It was installed on (\S+Z)\.$/m
+
+/** What the folder says of the database that DATABASE_URL must name; null: nothing, or DATABASE_URL is not set. */
+export function readElsewhere(dataDir: string, databaseUrl: string | null): Elsewhere | null {
   const file = noteOf(dataDir)
-  if (existsSync(file)) return
-  writeFileSync(file, `Since ${new Date().toISOString()} the orders are in the database of DATABASE_URL.\n`)
+  if (databaseUrl === null || !existsSync(file)) return null
+  const [, at] = MARK.exec(readFileSync(file, 'utf8')) ?? []
+  return { file, installedAt: at === undefined ? null : new Date(at) }
 }
+
+/** The service has started with the database of DATABASE_URL: with another one, or none named, another would begin. */
+export function noteElsewhere(dataDir: string, installedAt: Date): void {
+  const file = noteOf(dataDir)
+  const words = existsSync(file)
+    ? readFileSync(file, 'utf8').trim()
+    : `Since ${new Date().toISOString()} the orders are in the database of DATABASE_URL.`
+  if (!MARK.test(words)) writeFileSync(file, `${words}\nIt was installed on ${installedAt.toISOString()}.\n`)
+}
+
+/** Whoever restores a backup into this folder wants its database to be the one from now on. */
+export const forgetElsewhere = (dataDir: string): void => rmSync(noteOf(dataDir), { force: true })
 
 /** Why the embedded database of this folder may not start: the orders are in another one; null: they are not. */
 export function findElsewhere(dataDir: string): string | null {
   const file = noteOf(dataDir)
   if (!existsSync(file)) return null
-  const words = readFileSync(file, 'utf8').trim()
+  const words = readFileSync(file, 'utf8').trim().replaceAll('\n', ' ')
   return (
     `DATABASE_URL is not set, and ${file} says: "${words}" Nothing was written. Set DATABASE_URL again. If the ` +
     'database in this folder is to be used from now on, and has all orders, remove that file.'

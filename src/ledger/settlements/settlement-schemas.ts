@@ -31,7 +31,12 @@ export const SettlementSchema = Type.Object({
   addressChange: Nullable(
     Type.Object(
       {
-        at: Nullable(Type.String({ format: 'date-time', description: 'Null: an earlier version did not record it.' })),
+        at: Nullable(
+          Type.String({
+            format: 'date-time',
+            description: 'Null: an earlier version did not record it, or only the network is another.',
+          }),
+        ),
         by: Nullable(
           Type.String({ description: 'Name of the person who wrote the address.', examples: ['Ada Beispiel'] }),
         ),

@@ -92,7 +92,10 @@ const paidTo = ({ status, leftUnits, leftTo, address }: Settlement): string | nu
 function addressChangeOf(settlement: Settlement) {
   const { status, address, network, addressSetAt, addressSetBy, lastTo, lastNetwork } = settlement
   if (status !== 'open' && status !== 'approved') return null
-  if (lastTo?.toLowerCase() === address.toLowerCase() && lastNetwork === network) return null
+  const isSameAddress = lastTo?.toLowerCase() === address.toLowerCase()
+  if (isSameAddress && lastNetwork === network) return null
+  // who wrote the address did not choose the network
+  if (isSameAddress) return { at: null, by: null, lastTo, lastNetwork }
   return { at: addressSetAt?.toISOString() ?? null, by: addressSetBy, lastTo, lastNetwork }
 }
 

@@ -10,7 +10,7 @@ import { contextOf, visitorContextOf } from '../../http/request-context.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
 import { newId, newSecret } from '../../kernel/ids.ts'
-import { VISIBLE_PATTERN } from '../../kernel/names.ts'
+import { NAME_PATTERN } from '../../kernel/names.ts'
 import { Type } from '../../kernel/schema.ts'
 import {
   type ApiKey,
@@ -45,7 +45,7 @@ const OwnKeyBody = Type.Object({
   apiSecret: Type.String({ minLength: 1, maxLength: 100 }),
 })
 const KeyBody = Type.Object({
-  name: Type.String({ minLength: 1, maxLength: 100, pattern: VISIBLE_PATTERN }),
+  name: Type.String({ minLength: 1, maxLength: 100, pattern: NAME_PATTERN }),
   scopes: Type.Array(Scope, { minItems: 1, uniqueItems: true }),
   expiresAt: Type.Optional(Type.String({ format: 'date-time' })),
 })
