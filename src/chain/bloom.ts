@@ -19,8 +19,8 @@ export function readBloom(text: string | undefined): Bloom | null {
 const isEmpty = (bloom: Bloom): boolean => bloom.every((byte) => byte === 0)
 
 /**
- * Whether the headers of one block contradict each other. An empty bloom, which some nodes send and others leave out, is
- * no evidence against another one: whoever hides logs can as well show the true one.
+ * Whether the headers of one block contradict each other. An empty bloom, which some nodes send, is no evidence against
+ * another one: whoever hides logs can as well show the true one.
  */
 export function areAtOdds(left: string | undefined, right: string | undefined): boolean {
   const [one, other] = [left, right].map(readBloom)

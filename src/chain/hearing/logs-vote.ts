@@ -116,7 +116,8 @@ const isAnswered = (error: RpcError): boolean => error.inBatch || error.tooOften
  * Asks an endpoint about all blocks in two requests: block by block, a slow node is read more slowly than its chain
  * grows. If that fails, asks about each block alone, so that it can still answer: the more logs another endpoint
  * invents, the larger and slower the combined request. If even a single question goes unanswered, it is not asked about
- * the rest, nor if it refuses several in a row, and the last one too: it keeps no old logs, and what it has begins above.
+ * the rest, nor if it refuses several in a row and the last one too: it keeps no old logs, and what it has begins
+ * above.
  */
 function askTogether(questions: readonly LogQuestion[]): (question: LogQuestion) => Ask<Testimony> {
   const asked = new Map<Endpoint, Promise<Map<LogQuestion, Testimony> | 'alone'>>()

@@ -23,8 +23,8 @@ export type Step = {
 /**
  * What another endpoint says about a step: it has the same blocks with the same logs up to one of them, and its chain
  * ends there if that is not the last; or it has others; or the same, but its header of one of them indicates something
- * else, which contradicts nobody: a vote may find who is wrong; or it lacks the last one, though its chain is as long, as
- * where several nodes stand behind one address. Null: it says nothing.
+ * else, which contradicts nobody: a vote may find who is wrong; or it lacks the last one, though its chain is as long,
+ * as where several nodes stand behind one address. Null: it says nothing.
  */
 type Word = { endpoint: Endpoint } & (
   | { same: bigint }
