@@ -40,7 +40,7 @@ function positionsOf(item: string): readonly number[] {
   return made
 }
 
-export const mayContain = (bloom: Bloom, item: string): boolean =>
+const mayContain = (bloom: Bloom, item: string): boolean =>
   positionsOf(item).every((bit) => ((bloom[BLOOM_BYTES - 1 - (bit >> 3)] ?? 0) >> (bit & 7)) & 1)
 
 /** Whether a bloom indicates a log. */
