@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { HDKey } from '@scure/bip32'
 import { ConfigError, loadConfig } from '../src/config/config.ts'
 import { sql } from '../src/db/db.ts'
-import { bareEnv } from './harness/bare-env.ts'
+import { bareEnv, NO_DATA_DIR } from './harness/bare-env.ts'
 import { MAIN } from './harness/programs.ts'
 import { type RpcProxy, startRpcProxy } from './harness/rpc-proxy.ts'
 import { eventually, TEST_MASTER_KEY } from './harness/service.ts'
@@ -244,7 +244,7 @@ test('rescan finds what was missed and counts it by the same path, beside the ru
   // from the service, which would ask again before a slow process has started; the command asks the chain itself
   await payHidden(order)
   const env = {
-    ...{ ...bareEnv(), DATABASE_URL: shop.host.db.connectionString },
+    ...{ ...bareEnv(), DATABASE_URL: shop.host.db.connectionString, DATA_DIR: NO_DATA_DIR },
     ...{ CHAIN_31337_RPC_URL: shop.chain.rpcUrl, CHAIN_31337_USDC: shop.chain.usdcAddress },
     ...{ CHAIN_31337_XPUB: TEST_XPUB, MASTER_KEY: TEST_MASTER_KEY.toString('base64') },
   }

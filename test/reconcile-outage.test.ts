@@ -17,6 +17,7 @@ import { openDb, sql } from '../src/db/db.ts'
 import { writeInstallation } from '../src/db/installation.ts'
 import { findRestored, findUnreconciled, markRestored, updateReconciledRestore } from '../src/db/restored-queries.ts'
 import { openVault } from '../src/kernel/vault.ts'
+import { NO_DATA_DIR } from './harness/bare-env.ts'
 import { startTestChain, type TestChain } from './harness/chain.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { freePort } from './harness/free-port.ts'
@@ -81,6 +82,7 @@ async function createPaid(): Promise<string> {
 const operator = () => ({
   ...env,
   DATABASE_URL: database.connectionString,
+  DATA_DIR: NO_DATA_DIR,
   MASTER_KEY: TEST_MASTER_KEY.toString('base64'),
   BASE_URL: host.baseUrl,
 })
