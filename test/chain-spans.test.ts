@@ -277,9 +277,12 @@ test('a node that answers no request for so few receivers at once is asked for m
   nodes.proxy(1).faults.alter = ({ id, method }: Question & { id?: unknown }, result) =>
     method === 'eth_getLogs' && Number(id) > 0 ? 'internal error' : result
   await world.chain.mine()
-  await nodes.lookOn(9 * 60)
+  await nodes.lookOn(5)
+  nodes.time.nowMs += 9 * MINUTE
+  await nodes.lookOn(5)
   assert.notEqual(await world.head(), await world.chain.blockNumber())
-  await nodes.lookOn(2 * 60)
+  nodes.time.nowMs += 2 * MINUTE
+  await nodes.lookOn(5)
   assert.equal(await world.head(), await world.chain.blockNumber())
 })
 
