@@ -10,7 +10,7 @@ import { findElsewhere } from '../db/embedded/state-directory.ts'
 async function checkDatabase(config: Config): Promise<CheckResult[]> {
   const connectionString = config.databaseUrl ?? (await findEmbeddedPostgres(config.dataDir))
   const elsewhere = config.databaseUrl === null ? findElsewhere(config.dataDir) : null
-  if (elsewhere !== null) return [{ name: 'database', ok: false, message: elsewhere, fix: null }]
+  if (elsewhere !== null) return [{ name: 'database', ok: false, message: elsewhere.what, fix: elsewhere.fix }]
   if (connectionString === null) {
     const message = 'The embedded database is not running; it starts with the service.'
     return [{ name: 'database', ok: true, message, fix: null }]

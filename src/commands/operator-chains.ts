@@ -1,10 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { hasOwnSandbox, type SandboxPlace, withSandbox, withSandboxChain } from '../assembly/sandbox-settings.ts'
+import { SANDBOX_CHAIN_ID } from '../chain/networks.ts'
 import type { ChainConfig, Config } from '../config/config.ts'
 import type { Vault } from '../kernel/vault.ts'
-
-const CHAIN_ID = 31337
 
 const fileOf = ({ dataDir }: Config): string => join(dataDir, 'sandbox.json')
 
@@ -14,7 +13,7 @@ function findSandbox(config: Config): SandboxPlace | null {
   if (!hasOwnSandbox(config) || !existsSync(file)) return null
   try {
     const { rpcUrl, usdcAddress, providersUrl } = JSON.parse(readFileSync(file, 'utf8')) as SandboxPlace
-    return { chainId: CHAIN_ID, rpcUrl, usdcAddress, providersUrl }
+    return { chainId: SANDBOX_CHAIN_ID, rpcUrl, usdcAddress, providersUrl }
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
     throw new Error(`${file} is damaged. Start the sandbox with "npm start": it writes the file again.`, {

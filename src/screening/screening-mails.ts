@@ -80,10 +80,11 @@ export async function tellReceived(
   { companyId }: Pick<Screening, 'companyId'>,
   { channel, providerStatus, amount, orderName }: ReceivedNews,
 ): Promise<void> {
+  const company = await nameCompany(tx, companyId)
   await alarm(tx, {
     subject: `${amount} arrived for a payment that was returned`,
     paragraphs: [
-      `${channel} credited ${amount} for order ${orderName} of company ${companyId}: ${providerStatus}.`,
+      `${channel} credited ${amount} for order ${orderName} of company ${company}: ${providerStatus}.`,
       'A person has returned what its provider blocked of that payment, so this money pays no order. It waits by itself: ' +
         'decide in the back office under Mispayments.',
     ],

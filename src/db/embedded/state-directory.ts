@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { InstallationFault } from '../../kernel/errors.ts'
 
 const holdsDatabase = (folder: string): boolean => existsSync(join(folder, 'postgres', 'PG_VERSION'))
 
@@ -35,20 +36,20 @@ export function noteElsewhere(dataDir: string, installedAt: Date): void {
 export const forgetElsewhere = (dataDir: string): void => rmSync(noteOf(dataDir), { force: true })
 
 /** Why the embedded database of this folder may not start: the orders are in another one; null: they are not. */
-export function findElsewhere(dataDir: string): string | null {
+export function findElsewhere(dataDir: string): InstallationFault | null {
   const file = noteOf(dataDir)
   if (!existsSync(file)) return null
   const words = readFileSync(file, 'utf8').trim().replaceAll('\n', ' ')
-  return (
-    `DATABASE_URL is not set, and ${file} says: "${words}" Nothing was written. Set DATABASE_URL again. If the ` +
-    'database in this folder is to be used from now on, and has all orders, remove that file.'
+  return new InstallationFault(
+    `DATABASE_URL is not set, and ${file} says: "${words}" Nothing was written.`,
+    'Set DATABASE_URL again. If the database in this folder is to be used from now on, and has all orders, remove that file.',
   )
 }
 
-/** @throws Error with a sentence when the orders are not in this folder's database */
+/** @throws InstallationFault when the orders are not in this folder's database */
 export function refuseElsewhere(dataDir: string): void {
   const elsewhere = findElsewhere(dataDir)
-  if (elsewhere !== null) throw new Error(elsewhere)
+  if (elsewhere !== null) throw elsewhere
 }
 
 /**
