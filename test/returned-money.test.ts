@@ -166,7 +166,10 @@ test('money that is credited after a person returned the block is held, and a ma
   const { subject, paragraphs, path } = lastMail() ?? {}
   assert.equal(subject, '54.000000 USDC arrived for a payment that was returned')
   assert.equal(path, `/mispayments?company=${order.companyId}&status=open`)
-  assert.match(paragraphs?.[0] ?? '', new RegExp(`for order \\w+ \\(${order.code}\\) .+: PAID\\.$`))
+  assert.match(
+    paragraphs?.[0] ?? '',
+    new RegExp(`\\(${order.code}\\) of company .+ \\(${order.companyId}\\): PAID\\.$`),
+  )
 })
 
 test('what is left of later money, once a part of it was recorded, may be what a block is about, unless it is dust', async () => {
