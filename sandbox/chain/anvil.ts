@@ -39,6 +39,12 @@ export type Anvil = {
  */
 const KEPT_STATES = 64
 
+/**
+ * From Prague on each block stores the hash of its parent in a contract (EIP-2935), and the node copies all of them for
+ * each new block: at block 8000 a block takes 10 ms instead of 0.05.
+ */
+const HARDFORK = 'cancun'
+
 const FINAL_WAIT_MS = 3000
 
 /**
@@ -139,7 +145,8 @@ async function launchOn(
   manual: boolean,
 ): Promise<{ child: ChildProcess; rpcUrl: string; call: RpcCall }> {
   const args = ['--silent', '--host', '127.0.0.1', '--port', `${port}`, '--chain-id', `${CHAIN_ID}`]
-  args.push('--prune-history', `${KEPT_STATES}`, '--no-request-size-limit', ...(manual ? ['--no-mining'] : []))
+  args.push('--hardfork', HARDFORK, '--prune-history', `${KEPT_STATES}`, '--no-request-size-limit')
+  if (manual) args.push('--no-mining')
   const setpriv = findSetpriv()
   const command = setpriv === undefined ? [binaryPath()] : [setpriv, '--pdeathsig', 'KILL', binaryPath()]
   // detached: Ctrl-C in a terminal must reach us first, so that the state is saved before the chain ends

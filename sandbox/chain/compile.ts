@@ -9,7 +9,7 @@ const require = createRequire(import.meta.url)
 const ROOT = join(import.meta.dirname, '../..')
 const SETTINGS = {
   optimizer: { enabled: true, runs: 200 },
-  evmVersion: 'prague',
+  evmVersion: 'cancun',
   outputSelection: { '*': { '*': ['evm.bytecode.object'] } },
 }
 
