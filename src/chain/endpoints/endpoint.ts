@@ -40,6 +40,8 @@ const MAX_PAUSE_MS = 30 * SECOND
 const VERIFIED_MS = 30 * SECOND
 /** How long after it refused so many receivers it is asked for more again: each trial costs a few requests. */
 const RECEIVERS_MS = 10 * MINUTE
+/** How long it refuses so many receivers before that is its limit, though it calls that a failure. */
+const REFUSED_MS = 10 * SECOND
 /** Nodes hear of a block one after another: without it for longer, an endpoint is not only a moment behind. */
 const LATE_MS = 5 * SECOND
 /** Blocks that it lacks, of which we remember since when. */
@@ -81,6 +83,8 @@ export class Endpoint {
   #verifiedAt = Number.NEGATIVE_INFINITY
   /** Since when its limit of receivers holds; null: that is not known, as after a start. */
   #receiversMs: number | null = null
+  /** The fewest receivers that it refused, and since when it has not taken as many. */
+  #refused: { receivers: number; sinceMs: number } | null = null
   /** By block: when it was first asked about it in vain. */
   readonly #lacked = new Map<string, number>()
   readonly #pace = new Pace()
@@ -190,6 +194,21 @@ export class Endpoint {
   growSpan(): void {
     const { blockSpan } = this.limits
     if (blockSpan < MAX_SPAN) this.limits.blockSpan = 2n * blockSpan > MAX_SPAN ? MAX_SPAN : 2n * blockSpan
+  }
+
+  /** It refuses so many receivers, and takes few. @returns whether that has lasted */
+  noteRefused(receivers: number): boolean {
+    const now = this.#clock()
+    const known = this.#refused ?? { receivers, sinceMs: now }
+    // a clock that was set back begins it again
+    const sinceMs = Math.min(known.sinceMs, now)
+    this.#refused = { receivers: Math.min(known.receivers, receivers), sinceMs }
+    return now - sinceMs >= REFUSED_MS
+  }
+
+  /** It answered a question about so many receivers. */
+  noteTaken(receivers: number): void {
+    if (this.#refused && receivers >= this.#refused.receivers) this.#refused = null
   }
 
   /**
