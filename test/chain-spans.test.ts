@@ -331,6 +331,31 @@ for (const code of PASSING)
     assert.deepEqual([await world.seen(address), await world.head()], [['9011 seen'], await world.chain.blockNumber()])
   })
 
+for (const code of [-32602, -32603])
+  test(`a second node that refuses all logs (${code}) look after look confirms nothing, with one warning`, async (t) => {
+    await assignMany()
+    await world.chain.mine(10)
+    const nodes = await world.openNodes(t, 2)
+    Object.assign(nodes.proxy(2).faults, {
+      refusalCode: code,
+      refuses: ({ method }: Question) => method === 'eth_getLogs',
+    })
+    const address = await world.assign()
+    await world.chain.pay({ to: address, units: 9_012n })
+    const readOn = async (looks: number) => {
+      for (let look = 0; look < looks; look += 1) {
+        await world.chain.mine()
+        await nodes.lookOn(1)
+      }
+    }
+    await readOn(20)
+    assert.deepEqual([await world.seen(address), nodes.warnings()], [['9012 seen'], []])
+    await readOn(60)
+    const [warning, ...more] = nodes.warnings()
+    assert.match(warning ?? '', /it confirms nothing/)
+    assert.deepEqual([more, nodes.alarms(), await world.trouble()], [[], [], null])
+  })
+
 test('a node that answers no request for so few receivers at once is asked for more after ten minutes', async (t) => {
   await assignMany()
   await world.chain.mine(10)

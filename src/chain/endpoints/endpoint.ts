@@ -42,6 +42,8 @@ const VERIFIED_MS = 30 * SECOND
 const RECEIVERS_MS = 10 * MINUTE
 /** How long it refuses so many receivers before that is its limit, though it calls that a failure. */
 const REFUSED_MS = 10 * SECOND
+/** How long it refuses to say what is in blocks before someone is told. */
+const MUTE_MS = 30 * SECOND
 /** Nodes hear of a block one after another: without it for longer, an endpoint is not only a moment behind. */
 const LATE_MS = 5 * SECOND
 /** Blocks that it lacks, of which we remember since when. */
@@ -85,6 +87,8 @@ export class Endpoint {
   #receiversMs: number | null = null
   /** The fewest receivers that it refused, and since when it has not taken as many. */
   #refused: { receivers: number; sinceMs: number } | null = null
+  /** Its first and its last refusal in a row to say what is in blocks, and whether that was told. */
+  #mute: { sinceMs: number; lastMs: number; isTold: boolean } | null = null
   /** By block: when it was first asked about it in vain. */
   readonly #lacked = new Map<string, number>()
   readonly #pace = new Pace()
@@ -152,6 +156,20 @@ export class Endpoint {
 
   noteHaving(block: string): void {
     this.#lacked.delete(block)
+  }
+
+  /** It said what is in blocks, or refused to. */
+  noteWord(isGiven: boolean): void {
+    const now = this.#clock()
+    this.#mute = isGiven ? null : { sinceMs: now, isTold: false, ...this.#mute, lastMs: now }
+  }
+
+  /** Whether it has refused for long to say what is in blocks; told once. */
+  tellMute(): boolean {
+    const mute = this.#mute
+    if (!mute || mute.isTold || mute.lastMs - mute.sinceMs < MUTE_MS) return false
+    mute.isTold = true
+    return true
   }
 
   /** It contradicts the chain we know, or all other endpoints. @returns whether that is new */

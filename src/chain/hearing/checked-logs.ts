@@ -98,6 +98,12 @@ function checkPlaces(found: readonly Found[]): void {
         throw new ReaderDoubt(`a log of ${log.transactionHash} is in an unexpected block`)
 }
 
+/** Where no other one says what is in the blocks, the one in use is believed alone. */
+function warnOfMute({ endpoints, network: { chainId }, log }: Reading): void {
+  const words = 'the endpoint refuses to say what is in the blocks: it confirms nothing'
+  for (const one of endpoints.all) if (one.tellMute()) log.warn({ chainId, endpoint: one.number }, words)
+}
+
 /** The first of two halts. */
 const firstOf = (one: Halt | undefined, other: Halt | undefined): Halt | undefined =>
   one && other ? (one.at <= other.at ? one : other) : (one ?? other)
@@ -114,6 +120,7 @@ export async function checkStep(panel: Reading, step: Step): Promise<Checked> {
   const { filter, found } = step
   checkPlaces(found)
   const unconfirmed = await confirmStep(panel, step)
+  warnOfMute(panel)
   const confirmed = upTo(found, unconfirmed)
   if (filter.addresses.length === 0) return { found: confirmed, halt: unconfirmed }
   const suspect = suspicionOf(filter)
