@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { openChainHealth } from '../src/chain/chain-health.ts'
 import { toHex } from '../src/chain/transfer-logs.ts'
+import { listTransfersSince } from '../src/chain/transfer-queries.ts'
+import { sql } from '../src/db/db.ts'
 import { HOUR, SECOND } from '../src/kernel/clock.ts'
 import type { Faults } from './harness/rpc-proxy.ts'
 import { type ScannedChain, startScannedChain } from './harness/scanned-nodes.ts'
@@ -169,4 +171,52 @@ test('doubts between which the chain is read on are no trouble, though its head 
   }
   assert.equal(await world.head(), (await world.chain.blockNumber()) - 1n)
   assert.deepEqual([await world.trouble(), nodes.warnings()], [null, []])
+})
+
+/** As if so much time had passed in the database. */
+const age = (hours: number) =>
+  world.db.run(sql`
+    update chain_heads set scanned_at = scanned_at - make_interval(hours => ${hours}),
+      block_at = block_at - make_interval(hours => ${hours})`)
+
+for (const held of [true, false])
+  test(`an hour in which a second node ${held ? 'holds the chain up does not count as read' : 'agrees and no block comes counts as read'}`, async (t) => {
+    await world.chain.mine()
+    const nodes = await world.openNodes(t, 2)
+    await nodes.lookOn(2)
+    const top = await world.chain.blockNumber()
+    if (held) {
+      nodes.proxy(2).faults.knowsUpTo = top
+      await world.chain.mine(5)
+    }
+    await nodes.lookOn(20)
+    await age(1)
+    await nodes.lookOn(5)
+    assert.equal(await world.head(), top)
+    const address = (await world.assign()).toLowerCase()
+    const { readUntil } = await world.db.one<{ readUntil: Record<string, number> }>(
+      sql`select read_until from deposit_addresses where address = ${address}`,
+    )
+    assert.deepEqual(readUntil, held ? {} : { [world.chain.chainId]: Number(top) })
+  })
+
+test('what came to an address while a second node held the chain up for an hour pays no later order', async (t) => {
+  await world.chain.mine()
+  const nodes = await world.openNodes(t, 2)
+  await nodes.lookOn(2)
+  const address = (await world.assign()).toLowerCase()
+  await world.db.run(sql`delete from deposit_addresses where address = ${address}`)
+  await world.db.run(sql`update deposit_keys set next_index = next_index - 1`)
+  nodes.proxy(2).faults.knowsUpTo = await world.chain.blockNumber()
+  await world.chain.pay({ to: address, units: 77n })
+  await world.chain.mine(5)
+  await nodes.lookOn(20)
+  await age(1)
+  await nodes.lookOn(5)
+  assert.equal((await world.assign()).toLowerCase(), address, 'an order has it now')
+  await world.db.run(sql`
+    update deposit_addresses set created_at = created_at + interval '1 hour' where address = ${address}`)
+  nodes.proxy(2).heal()
+  await nodes.lookOn(5)
+  assert.deepEqual([await world.seen(address), await listTransfersSince(world.db, [address])], [['77 seen'], []])
 })

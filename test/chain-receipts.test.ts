@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { TRANSFER_TOPIC, toTopic } from '../src/chain/transfer-logs.ts'
+import { bloomOf } from '../src/chain/bloom.ts'
+import { TRANSFER_TOPIC, toHex, toTopic } from '../src/chain/transfer-logs.ts'
 import type { Faults } from './harness/rpc-proxy.ts'
 import { type ScannedChain, startScannedChain } from './harness/scanned-nodes.ts'
 
@@ -119,6 +120,83 @@ for (const [words, { alter, seconds }] of Object.entries({
     assert.match(nodes.warnings().join(), /; the chain is read on without them$/)
   })
 }
+
+/** One block in which a deposit leaves its address, and another address is paid. */
+async function sweepAndPay(nodes: Nodes): Promise<{ paid: string; number: bigint }> {
+  const swept = await world.payNew(800n)
+  await nodes.lookOn(1)
+  await world.chain.call('anvil_impersonateAccount', swept)
+  await world.chain.call('anvil_setBalance', swept, '0xde0b6b3a7640000')
+  const paid = await world.assign()
+  await world.chain.send({ to: world.chain.payer, units: 800n, from: swept })
+  await world.chain.send({ to: paid, units: 901n })
+  await world.chain.mine()
+  return { paid, number: await world.chain.blockNumber() }
+}
+
+type Receipt = { logs: Log[] }
+
+/** Receipts that say something else about each log. */
+const inReceipts =
+  (change: (log: Log) => Log[]): Faults['alter'] =>
+  ({ method }, result) => {
+    if (method !== 'eth_getBlockReceipts' || !result) return result
+    return (result as Receipt[]).map((receipt) => ({ ...receipt, logs: receipt.logs.flatMap(change) }))
+  }
+
+async function assertRead(nodes: Nodes, paid: string): Promise<void> {
+  assert.deepEqual([await world.seen(paid), await world.head()], [['901 seen'], await world.chain.blockNumber()])
+  assert.deepEqual([await world.trouble(), nodes.faults().filter(Boolean)], [null, []])
+  assert.deepEqual([nodes.alarms(), nodes.warnings()], [[], []])
+}
+
+for (const count of [1, 2, 3])
+  test(`the first of ${count} nodes hides a payment in receipts alone, under another log with its bits: its logs stand`, async (t) => {
+    await world.chain.mine()
+    const nodes = await world.openNodes(t, count)
+    const { paid } = await sweepAndPay(nodes)
+    const isPaid = (log: Log) => log.topics[2] === toTopic(paid)
+    spoil(
+      nodes,
+      1,
+      inReceipts((log) => [isPaid(log) ? { ...log, address: `0x${'12'.repeat(20)}` } : log]),
+    )
+    await nodes.lookOn(3)
+    await assertRead(nodes, paid)
+  })
+
+for (const count of [1, 2, 3])
+  test(`a transfer in the logs of ${count} honest nodes, and in neither their receipts nor headers, counts beside a sweep`, async (t) => {
+    await world.chain.mine()
+    const nodes = await world.openNodes(t, count)
+    const { paid, number } = await sweepAndPay(nodes)
+    const isOther = (log: Log) => log.topics[2] !== toTopic(paid)
+    const receipts = await world.chain.call<Receipt[]>('eth_getBlockReceipts', toHex(number))
+    const bloom = bloomOf(receipts.flatMap(({ logs }) => logs).filter(isOther))
+    const lack = inReceipts((log) => (isOther(log) ? [log] : []))
+    spoil(nodes, count, (question, result) => {
+      const block = result as { number?: string } | null
+      if (question.method.startsWith('eth_getBlockBy') && block?.number === toHex(number))
+        return { ...block, logsBloom: `0x${bloom.toString('hex')}` }
+      return lack?.(question, result)
+    })
+    await nodes.lookOn(3)
+    await assertRead(nodes, paid)
+  })
+
+for (const count of [1, 2])
+  test(`a transfer that ${count} nodes place elsewhere in their receipts counts once`, async (t) => {
+    await world.chain.mine()
+    const nodes = await world.openNodes(t, count)
+    const { paid } = await sweepAndPay(nodes)
+    spoil(
+      nodes,
+      count,
+      inReceipts((log) => [{ ...log, logIndex: '0x7f' }]),
+    )
+    await nodes.lookOn(3)
+    await assertRead(nodes, paid)
+  })
 
 const noBloom: Faults['alter'] = ({ method }, result) =>
   method.startsWith('eth_getBlockBy') && result !== null

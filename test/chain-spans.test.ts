@@ -269,6 +269,93 @@ for (const [count, number] of [
       assert.equal(await world.head(), await world.chain.blockNumber())
     })
 
+/** With codes that other nodes send for a failure that passes. */
+const PASSING = [-32603, 'TOO_MANY'] as const
+
+for (const code of PASSING)
+  for (const count of [1, 2])
+    test(`${count} nodes that refuse so many receivers as a failure (${code}) are read on at once, and asked for fewer if it lasts`, async (t) => {
+      await assignMany()
+      const address = await world.assign()
+      await world.chain.mine(10)
+      const nodes = await world.openNodes(t, count)
+      await nodes.lookOn(2)
+      const numbers = [1, 2].slice(0, count)
+      for (const number of numbers) Object.assign(nodes.proxy(number).faults, { maxTopics: 30, refusalCode: code })
+      const readOn = async (looks: number) => {
+        for (let look = 0; look < looks; look += 1) {
+          await world.chain.mine()
+          await nodes.lookOn(1)
+          assert.equal(await world.head(), await world.chain.blockNumber())
+        }
+      }
+      const limits = () => nodes.endpoints.all.map(({ limits: { topicCount } }) => topicCount)
+      await world.chain.pay({ to: address, units: 9_010n })
+      await readOn(8)
+      assert.deepEqual([await world.seen(address), limits()], [['9010 seen'], numbers.map(() => 1000)])
+      await readOn(5)
+      assert.ok(
+        limits().every((most) => most <= 30),
+        String(limits()),
+      )
+      const refused = () => numbers.map((number) => nodes.proxy(number).refused())
+      const before = refused()
+      await readOn(5)
+      assert.deepEqual(refused(), before)
+      nodes.time.nowMs += 11 * MINUTE // it is asked for more then, and known to refuse them
+      await readOn(2)
+      const again = refused()
+      await readOn(5)
+      assert.deepEqual(refused(), again)
+      for (const number of numbers) nodes.proxy(number).heal()
+      nodes.time.nowMs += 11 * MINUTE
+      await readOn(7)
+      assert.ok(
+        limits().every((most) => most > 30),
+        String(limits()),
+      )
+      assert.deepEqual([await world.trouble(), nodes.alarms(), nodes.warnings()], [null, [], []])
+    })
+
+for (const code of PASSING)
+  test(`a second node that refuses so many receivers as a failure (${code}) keeps the first one from hiding`, async (t) => {
+    await assignMany()
+    const address = await world.assign()
+    await world.chain.mine(10)
+    const nodes = await world.openNodes(t, 2)
+    await nodes.lookOn(2)
+    Object.assign(nodes.proxy(2).faults, { maxTopics: 30, refusalCode: code })
+    nodes.proxy(1).faults.alter = hides
+    await world.chain.pay({ to: address, units: 9_011n })
+    await nodes.lookOn(60)
+    assert.deepEqual([await world.seen(address), await world.head()], [['9011 seen'], await world.chain.blockNumber()])
+  })
+
+for (const code of [-32602, -32603])
+  test(`a second node that refuses all logs (${code}) look after look confirms nothing, with one warning`, async (t) => {
+    await assignMany()
+    await world.chain.mine(10)
+    const nodes = await world.openNodes(t, 2)
+    Object.assign(nodes.proxy(2).faults, {
+      refusalCode: code,
+      refuses: ({ method }: Question) => method === 'eth_getLogs',
+    })
+    const address = await world.assign()
+    await world.chain.pay({ to: address, units: 9_012n })
+    const readOn = async (looks: number) => {
+      for (let look = 0; look < looks; look += 1) {
+        await world.chain.mine()
+        await nodes.lookOn(1)
+      }
+    }
+    await readOn(20)
+    assert.deepEqual([await world.seen(address), nodes.warnings()], [['9012 seen'], []])
+    await readOn(60)
+    const [warning, ...more] = nodes.warnings()
+    assert.match(warning ?? '', /it confirms nothing/)
+    assert.deepEqual([more, nodes.alarms(), await world.trouble()], [[], [], null])
+  })
+
 test('a node that answers no request for so few receivers at once is asked for more after ten minutes', async (t) => {
   await assignMany()
   await world.chain.mine(10)

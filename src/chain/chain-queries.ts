@@ -65,14 +65,17 @@ export const updateGenesis = (tx: Tx, chainId: number, genesisHash: string): Pro
     update chain_heads set genesis_hash = ${genesisHash}, safe_number = null, finalized_number = null
     where chain_id = ${chainId}`)
 
-/** Records that the reader is at the newest block, and which blocks the node reports as safe and finalized. */
+/**
+ * Records which blocks the nodes report as safe and finalized, and whether the reader is at the newest block: where it
+ * is held up, nothing tells what is in the blocks above.
+ */
 export const updateScanned = (
   tx: Tx,
   chainId: number,
-  tags: { safeNumber: bigint | null; finalizedNumber: bigint | null },
+  { isAtHead, ...tags }: { isAtHead: boolean; safeNumber: bigint | null; finalizedNumber: bigint | null },
 ): Promise<number> =>
   tx.run(sql`
-    update chain_heads set scanned_at = now(),
+    update chain_heads set scanned_at = case when ${isAtHead}::boolean then now() else scanned_at end,
       safe_number = case when ${tags.safeNumber}::bigint is null then safe_number
         else least(number, greatest(safe_number, ${tags.safeNumber}::bigint)) end,
       finalized_number = case when ${tags.finalizedNumber}::bigint is null then finalized_number

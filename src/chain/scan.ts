@@ -288,7 +288,7 @@ async function store(
  * Records how far we are, the head or the last block before a doubt, and announces new confirmations. A block counts
  * as safe or finalized where two endpoints have named it, or a higher one.
  */
-export async function finish(scan: Scan, view: Omit<View, 'head'> & { head: BlockId }): Promise<void> {
+export async function finish(scan: Scan, view: View, top: BlockId): Promise<void> {
   const { network, db, heads } = scan
   const isOurs = async ({ number, hash }: BlockId): Promise<boolean> => {
     const ours = await findBlock(db, network.chainId, number)
@@ -300,14 +300,14 @@ export async function finish(scan: Scan, view: Omit<View, 'head'> & { head: Bloc
   const reachedBy = async (tag: Tag): Promise<bigint | null> => {
     if (!tagsOf(network).includes(tag)) return null
     const agreed = await heads.agreedTag(scan.endpoint, { tag, own: view[tag], isOurs })
-    return agreed === null ? null : earlier(agreed, view.head.number)
+    return agreed === null ? null : earlier(agreed, top.number)
   }
   const tags = { safeNumber: await reachedBy('safe'), finalizedNumber: await reachedBy('finalized') }
   await write(scan, async (tx, chainId) => {
-    await updateScanned(tx, chainId, tags)
+    await updateScanned(tx, chainId, { isAtHead: top.hash === view.head.hash, ...tags })
     const open = await listOpenTransfers(tx, chainId)
     if (open.length === 0) return
-    const head = { number: view.head.number, ...tags }
+    const head = { number: top.number, ...tags }
     const settled = open.filter((transfer) => isSettled(network, transfer, head))
     await updateConfirmed(tx, { ids: open.map(({ id }) => id), finalIds: settled.map(({ id }) => id) })
   })

@@ -270,11 +270,11 @@ class Reader {
     const start = known ?? (await begin(scan, view.head))
     const isAtHead = await this.walk(scan, start, view.head).catch(async (error: unknown) => {
       // one that lags holds up the blocks that it lacks, and not that earlier ones become final
-      if (isWaiting(error)) await finish(scan, { ...view, head: this.reached ?? start })
+      if (isWaiting(error)) await finish(scan, view, this.reached ?? start)
       throw error
     })
     if (!isAtHead) return false
-    await finish(scan, { ...view, head: this.reached ?? start })
+    await finish(scan, view, this.reached ?? start)
     this.forgetDoubts()
     await this.note(null)
     const news = newsOf(view)

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { type Clock, SECOND, systemClock } from '../kernel/clock.ts'
+import { type Clock, HOUR, SECOND, systemClock } from '../kernel/clock.ts'
 import { type AppliedMigration, readApplied } from './migrate.ts'
 import { connectionConfig, withClient } from './wire/connection.ts'
 
@@ -25,7 +25,7 @@ export type Claimed = {
   /** An embedded database that this start would leave for another one. */
   leftDatabase: string | null
   /** A note in our folder about the installation whose database this must be. */
-  elsewhere: { file: string; installedAt: Date | null } | null
+  elsewhere: { file: string; notedAt: Date | null; installedAt: Date | null } | null
 }
 
 export type InstallationFault = { check: 'mode' | 'master-key'; message: string; fix: string }
@@ -86,21 +86,32 @@ const leavesOrders = (folder: string): InstallationFault => ({
 })
 
 /** A start with the right database wrote the note: a mistyped name, or a server that lost its data, is not it. */
-const notNoted = (file: string, what: string): InstallationFault => ({
+const notNoted = (file: string, what: string, says = 'are in another one'): InstallationFault => ({
   check: 'mode',
-  message: `The database of DATABASE_URL ${what}, and ${file} says that the orders are in another one. Nothing was written.`,
+  message: `The database of DATABASE_URL ${what}, and ${file} says that the orders ${says}. Nothing was written.`,
   fix: `Correct DATABASE_URL. If this database is to be used from now on, and has all orders, remove ${file}.`,
 })
+
+/** The database's clock says when it was installed, and ours wrote the note, at the first start perhaps. */
+const CLOCKS_MS = HOUR
 
 /** Why the database may not take the place of the one that this folder belongs to. */
 function findLeavingFaults(known: Installation | undefined, claimed: Claimed): InstallationFault[] {
   const { leftDatabase, elsewhere } = claimed
   if (!known && leftDatabase !== null) return [leavesOrders(leftDatabase)]
   if (elsewhere === null) return []
-  const { file, installedAt } = elsewhere
+  const { file, notedAt, installedAt } = elsewhere
   if (!known) return [notNoted(file, 'is empty')]
-  const isAnother = installedAt !== null && known.installedAt?.getTime() !== installedAt.getTime()
-  return isAnother ? [notNoted(file, 'belongs to another installation')] : []
+  if (installedAt !== null) {
+    const isAnother = known.installedAt?.getTime() !== installedAt.getTime()
+    return isAnother ? [notNoted(file, 'belongs to another installation')] : []
+  }
+  // of an earlier version, which noted only since when: the database was there already
+  const began = known.installedAt
+  const isLater = began !== null && notedAt !== null && began.getTime() - notedAt.getTime() > CLOCKS_MS
+  if (!isLater) return []
+  const says = `have been in another one since ${notedAt.toISOString()}`
+  return [notNoted(file, `was installed on ${began.toISOString()}`, says)]
 }
 
 /** Mismatches between the database and this start; no accepted risk covers them. */

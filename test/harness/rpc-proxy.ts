@@ -34,6 +34,8 @@ export type Faults = {
   maxSpan: bigint | null
   maxBatch: number | null
   maxTopics: number
+  /** The code of its refusals. */
+  refusalCode: number | string
   /** Refuses eth_getLogs that names no contract, as some providers do. */
   wantsContract: boolean
   /** Breaks on ranges of more blocks: with 502 for the whole request, or because they hold too many logs. */
@@ -82,6 +84,7 @@ const HONEST: Faults = {
   maxBatch: null,
   // geth's and Erigon's own limit, which the local chain does not have
   maxTopics: 1000,
+  refusalCode: -32602,
   wantsContract: false,
   breaksAbove: null,
   lacks: null,
@@ -90,8 +93,6 @@ const HONEST: Faults = {
   forges: null,
   alter: null,
 }
-
-const refusalOf = (id: unknown, message: string): object => ({ jsonrpc: '2.0', id, error: { code: -32602, message } })
 
 /** How many blocks an eth_getLogs asks for; 0: it names no range. */
 function spanOf({ method, params }: Question): bigint {
@@ -113,7 +114,7 @@ export async function startRpcProxy(targetUrl: string): Promise<RpcProxy> {
   let refusals = 0
   const refusal = (id: unknown, message: string): object => {
     refusals += 1
-    return refusalOf(id, message)
+    return { jsonrpc: '2.0', id, error: { code: faults.refusalCode, message } }
   }
   const asked: number[] = []
   const isTooOften = (calls: number): boolean => {

@@ -21,6 +21,11 @@ function receiversIn(call: RpcCall): readonly string[] | null {
   return Array.isArray(receivers) ? receivers : null
 }
 
+const countOf = (call: RpcCall): number => receiversIn(call)?.length ?? 0
+
+/** The most receivers of any of these calls. */
+const mostIn = (calls: readonly RpcCall[]): number => calls.reduce((most, call) => Math.max(most, countOf(call)), 0)
+
 /** Splits a query into calls with at most this many receivers. */
 function split(call: RpcCall, topicCount: number): RpcCall[] {
   const receivers = receiversIn(call)
@@ -35,20 +40,30 @@ function split(call: RpcCall, topicCount: number): RpcCall[] {
 
 /**
  * Answers to eth_getLogs calls, in order; if the node refuses the number of receivers, it is asked for fewer.
+ * @param most receivers of a call; fewer than its limit where it refused more just now
  * @throws RpcError; if it refused so many blocks, its `blockSpan` is smaller then
  */
-export async function askCalls(endpoint: Endpoint, calls: readonly RpcCall[]): Promise<RpcLog[][]> {
-  const parts = calls.map((call) => split(call, endpoint.limits.topicCount))
+export async function askCalls(
+  endpoint: Endpoint,
+  calls: readonly RpcCall[],
+  most = endpoint.limits.topicCount,
+): Promise<RpcLog[][]> {
+  const parts = calls.map((call) => split(call, most))
   const sent = parts.flat()
+  const grow = (): void => {
+    if (sent.length > calls.length && most === endpoint.limits.topicCount) endpoint.growReceivers()
+  }
   try {
     const answers = (await endpoint.rpc.batch<RpcLog[]>(sent)).values()
-    if (sent.length > calls.length) endpoint.growReceivers()
+    endpoint.noteTaken(mostIn(sent))
+    grow()
     return parts.map((part) => part.flatMap(() => answers.next().value ?? []))
   } catch (error) {
     if (!(error instanceof RpcError) || !error.refused) throw error
-    if (sent.length > calls.length) endpoint.growReceivers()
-    if ((await learnFromRefusal(endpoint, sent, error)) !== 'receivers') throw error
-    return askCalls(endpoint, calls)
+    grow()
+    const learned = await learnFromRefusal(endpoint, sent, error)
+    if (learned?.receivers === undefined) throw error
+    return askCalls(endpoint, calls, learned.receivers)
   }
 }
 
@@ -65,8 +80,11 @@ export async function askLogs(endpoint: Endpoint, filter: LogFilter, places: rea
 /** A node that takes fewer blocks in a range is asked about each block by its hash instead. */
 export const MIN_SPAN = 8n
 
-/** `isAgain`: it has just refused more. `cuts`: how often it was found to be longer than the node's chain. */
-type Range = { filter: LogFilter; from: bigint; to: bigint; isAgain?: boolean; cuts?: number }
+/**
+ * `isAgain`: it has just refused more. `receivers`: no more in a call. `cuts`: how often it was found to be longer than
+ * the node's chain.
+ */
+type Range = { filter: LogFilter; from: bigint; to: bigint; isAgain?: boolean; receivers?: number; cuts?: number }
 
 /** A chain grows while it is asked about: its end is not the same in two requests. */
 const MOST_CUTS = 2
@@ -87,23 +105,28 @@ export type RangeAnswer = {
 export async function askRange(endpoint: Endpoint, range: Range): Promise<RangeAnswer> {
   const { filter, from, to } = range
   const { blockSpan, topicCount } = endpoint.limits
+  const most = range.receivers ?? topicCount
   const parts: LogRange[] = []
   for (let start = from; start <= to; start += blockSpan) {
     const end = start + blockSpan - 1n < to ? start + blockSpan - 1n : to
     parts.push({ fromBlock: toHex(start), toBlock: toHex(end) })
   }
-  const asked = filter.addresses.length === 0 ? [] : parts.flatMap((part) => logsCalls(filter, part, topicCount))
+  const asked = filter.addresses.length === 0 ? [] : parts.flatMap((part) => logsCalls(filter, part, most))
   const last = blockCall(to)
+  const grow = (): void => {
+    if (asked.length > parts.length && most === endpoint.limits.topicCount) endpoint.growReceivers()
+  }
   try {
     const answers = await endpoint.rpc.batch<unknown>([blockCall('latest'), last, ...asked, last])
     if (parts.length > 1 && !range.isAgain) endpoint.growSpan()
-    if (asked.length > parts.length) endpoint.growReceivers()
+    endpoint.noteTaken(mostIn(asked))
+    grow()
     const logs = (answers.slice(2, -1) as RpcLog[][]).flat()
     const [newest, before, after] = [answers[0], answers[1], answers.at(-1)] as (RpcBlock | null)[]
     return { logs, to, newest: newest ?? null, before: before ?? null, after: after ?? null }
   } catch (error) {
     if (!(error instanceof RpcError) || !error.refused || asked.length === 0) throw error
-    if (asked.length > parts.length) endpoint.growReceivers()
+    grow()
     // many refuse a range beyond their chain
     const [newest, there] = await endpoint.rpc.batch<RpcBlock | null>([blockCall('latest'), last])
     if (newest && !there) {
@@ -112,8 +135,9 @@ export async function askRange(endpoint: Endpoint, range: Range): Promise<RangeA
       const { cuts = 0 } = range
       if (cuts < MOST_CUTS) return askRange(endpoint, { ...range, to: end, isAgain: true, cuts: cuts + 1 })
     }
-    if (!there || !(await learnFromRefusal(endpoint, asked, error))) throw error
-    return askRange(endpoint, { ...range, isAgain: true })
+    const learned = there ? await learnFromRefusal(endpoint, asked, error) : null
+    if (learned === null) throw error
+    return askRange(endpoint, { ...range, ...learned, isAgain: true })
   }
 }
 
@@ -136,19 +160,22 @@ function endsOf(calls: readonly RpcCall[]): Place[] {
   return [...new Map(ends.map((end) => [JSON.stringify(end), end])).values()]
 }
 
+/** How the same is asked after a refusal: within smaller limits, and now with no more receivers in a call. */
+type Learned = { receivers?: number }
+
 /**
  * Which of its limits a refusal of eth_getLogs calls shows. So many blocks: it takes the same receivers in the ends of
- * each call. So many receivers: it refuses them there too, takes a few, and refuses them again, each time in so many
- * words: a failure that may pass says nothing about receivers. Otherwise it is neither, as where it refuses everything
- * for a moment, or keeps no old logs, and nothing is learned.
+ * each call. So many receivers: it refuses them there too, takes a few, and refuses them again. Each time in so many
+ * words, that is its limit. If it calls any of them a failure, which may pass, it is asked for fewer now, and it is its
+ * limit only if it lasts. Otherwise it is neither, as where it refuses everything for a moment, or keeps no old logs,
+ * and nothing is learned.
  * @throws RpcError
  */
 async function learnFromRefusal(
   endpoint: Endpoint,
   calls: readonly RpcCall[],
   { kind }: RpcError,
-): Promise<'receivers' | 'blocks' | null> {
-  const countOf = (call: RpcCall): number => receiversIn(call)?.length ?? 0
+): Promise<Learned | null> {
   const widest = calls.reduce((most, call) => (countOf(call) > countOf(most) ? call : most))
   const receivers = countOf(widest)
   const span = calls.map(spanOf).reduce((most, one) => (one > most ? one : most))
@@ -157,31 +184,34 @@ async function learnFromRefusal(
     const [{ fromBlock: _from, toBlock: _to, blockHash: _hash, ...filter }, ...more] = call.params as [Place]
     return { ...call, params: [{ ...filter, ...end }, ...more] }
   }
-  const takes = (count: number): Promise<boolean | null> =>
-    isTaken(
-      endpoint,
-      endsOf(calls).map((end) => atEnd(end, count)),
-    )
-  if (span === 1n && (receivers <= MIN_TOPICS || kind !== 'definite')) return null
-  const takesAll = await takes(receivers)
-  if (takesAll) {
+  let isCertain = kind === 'definite'
+  const takes = async (count: number): Promise<boolean> => {
+    const ends = endsOf(calls).map((end) => atEnd(end, count))
+    const refusal = await findRefusal(endpoint, ends)
+    if (refusal === null) endpoint.noteTaken(count)
+    else isCertain &&= refusal.kind === 'definite'
+    return refusal === null
+  }
+  if (span === 1n && receivers <= MIN_TOPICS) return null
+  if (await takes(receivers)) {
     if (span <= MIN_SPAN) return null
     endpoint.learn({ blockSpan: span / 2n > MIN_SPAN ? span / 2n : MIN_SPAN })
-    return 'blocks'
+    return {}
   }
-  if (takesAll === null || receivers <= MIN_TOPICS) return null
-  if (!(await takes(MIN_TOPICS)) || (await takes(receivers)) !== false) return null
-  endpoint.learn({ topicCount: Math.max(MIN_TOPICS, Math.ceil(receivers / 2)) })
-  return 'receivers'
+  if (receivers <= MIN_TOPICS || !(await takes(MIN_TOPICS)) || (await takes(receivers))) return null
+  const fewer = Math.max(MIN_TOPICS, Math.ceil(receivers / 2))
+  const isLasting = endpoint.noteRefused(receivers)
+  if (isCertain || isLasting) endpoint.learn({ topicCount: fewer })
+  return { receivers: fewer }
 }
 
-/** Null: it failed in a way that may pass. */
-async function isTaken({ rpc }: Endpoint, calls: readonly RpcCall[]): Promise<boolean | null> {
+/** @throws RpcError which is no refusal */
+async function findRefusal({ rpc }: Endpoint, calls: readonly RpcCall[]): Promise<RpcError | null> {
   try {
     await rpc.batch(calls)
-    return true
+    return null
   } catch (error) {
     if (!(error instanceof RpcError) || !error.refused) throw error
-    return error.kind === 'definite' ? false : null
+    return error
   }
 }

@@ -40,6 +40,10 @@ const MAX_PAUSE_MS = 30 * SECOND
 const VERIFIED_MS = 30 * SECOND
 /** How long after it refused so many receivers it is asked for more again: each trial costs a few requests. */
 const RECEIVERS_MS = 10 * MINUTE
+/** How long it refuses so many receivers before that is its limit, though it calls that a failure. */
+const REFUSED_MS = 10 * SECOND
+/** How long it refuses to say what is in blocks before someone is told. */
+const MUTE_MS = 30 * SECOND
 /** Nodes hear of a block one after another: without it for longer, an endpoint is not only a moment behind. */
 const LATE_MS = 5 * SECOND
 /** Blocks that it lacks, of which we remember since when. */
@@ -81,6 +85,10 @@ export class Endpoint {
   #verifiedAt = Number.NEGATIVE_INFINITY
   /** Since when its limit of receivers holds; null: that is not known, as after a start. */
   #receiversMs: number | null = null
+  /** The fewest receivers that it refused, and since when it has not taken as many. */
+  #refused: { receivers: number; sinceMs: number } | null = null
+  /** Its first and its last refusal in a row to say what is in blocks, and whether that was told. */
+  #mute: { sinceMs: number; lastMs: number; isTold: boolean } | null = null
   /** By block: when it was first asked about it in vain. */
   readonly #lacked = new Map<string, number>()
   readonly #pace = new Pace()
@@ -150,6 +158,20 @@ export class Endpoint {
     this.#lacked.delete(block)
   }
 
+  /** It said what is in blocks, or refused to. */
+  noteWord(isGiven: boolean): void {
+    const now = this.#clock()
+    this.#mute = isGiven ? null : { sinceMs: now, isTold: false, ...this.#mute, lastMs: now }
+  }
+
+  /** Whether it has refused for long to say what is in blocks; told once. */
+  tellMute(): boolean {
+    const mute = this.#mute
+    if (!mute || mute.isTold || mute.lastMs - mute.sinceMs < MUTE_MS) return false
+    mute.isTold = true
+    return true
+  }
+
   /** It contradicts the chain we know, or all other endpoints. @returns whether that is new */
   noteWrong(fault: 'foreign' | 'outvoted'): boolean {
     const news = this.fault() !== fault
@@ -190,6 +212,21 @@ export class Endpoint {
   growSpan(): void {
     const { blockSpan } = this.limits
     if (blockSpan < MAX_SPAN) this.limits.blockSpan = 2n * blockSpan > MAX_SPAN ? MAX_SPAN : 2n * blockSpan
+  }
+
+  /** It refuses so many receivers, and takes few. @returns whether that has lasted */
+  noteRefused(receivers: number): boolean {
+    const now = this.#clock()
+    const known = this.#refused ?? { receivers, sinceMs: now }
+    // a clock that was set back begins it again
+    const sinceMs = Math.min(known.sinceMs, now)
+    this.#refused = { receivers: Math.min(known.receivers, receivers), sinceMs }
+    return now - sinceMs >= REFUSED_MS
+  }
+
+  /** It answered a question about so many receivers. */
+  noteTaken(receivers: number): void {
+    if (this.#refused && receivers >= this.#refused.receivers) this.#refused = null
   }
 
   /**

@@ -5,7 +5,7 @@ import { RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import { type Block, ChainDoubt, type LogFilter, ReaderDoubt, type RpcLog, toHex, toTopic } from '../transfer-logs.ts'
 import { confirmLogs, type Halt, keyOfLogs, toDoubt } from './logs-vote.ts'
-import { readProven, someAtOnce, suspicionOf } from './receipts.ts'
+import { readProven, someAtOnce, suspicionOf, withMore } from './receipts.ts'
 import { confirmStep, type Found, listOthers, type Step } from './second-word.ts'
 import type { Panel } from './vote.ts'
 
@@ -25,9 +25,10 @@ type Checked = { found: readonly Found[]; halt: Halt | undefined }
 
 /**
  * For blocks whose headers indicate transfers that the answers lack. Where the header is strong evidence, the block's
- * receipts decide, also where several endpoints agree: behind one provider's name, all may read the same lagging index
- * of logs. An endpoint that is alone is asked in another way before. At the first block for which no answer matches
- * the header it halts: that one is read again later, but not for ever.
+ * receipts are read, also where several endpoints agree: behind one provider's name, all may read the same lagging
+ * index of logs. What they add is confirmed like all else, and they take nothing back. An endpoint that is alone is
+ * asked in another way before. At the first block for which no answer matches the header it halts: that one is read
+ * again later, but not for ever.
  */
 async function readAgain(reading: Reading, filter: LogFilter, doubted: readonly Doubted[]): Promise<Checked> {
   const { endpoint } = reading
@@ -38,7 +39,8 @@ async function readAgain(reading: Reading, filter: LogFilter, doubted: readonly 
   const second = new Map(doubted.map(({ block }, index) => [block, answers[index] ?? []]))
   return readEach(doubted, (one) => {
     const inBlock = (second.get(one.block) ?? []).filter((log) => log.blockHash === one.block.hash)
-    if (inBlock.length > one.logs.length) return inBlock
+    const both = withMore(one.logs, inBlock)
+    if (both.length > one.logs.length) return both
     return one.strong ? fromReceipts(reading, filter, one, ALONE_MS) : one.logs
   })
 }
@@ -60,7 +62,7 @@ async function readEach(
 }
 
 /**
- * The block's requested logs, proven by its receipts. Those of a node may never fit its headers: after a while, what
+ * The block's requested logs, completed by its receipts. Those of a node may never fit its headers: after a while, what
  * its logs show stands, so that no chain stands still for ever.
  * @param patienceMs longer where no other endpoint may have said the same
  * @throws ChainDoubt, RpcError
@@ -96,6 +98,12 @@ function checkPlaces(found: readonly Found[]): void {
         throw new ReaderDoubt(`a log of ${log.transactionHash} is in an unexpected block`)
 }
 
+/** Where no other one says what is in the blocks, the one in use is believed alone. */
+function warnOfMute({ endpoints, network: { chainId }, log }: Reading): void {
+  const words = 'the endpoint refuses to say what is in the blocks: it confirms nothing'
+  for (const one of endpoints.all) if (one.tellMute()) log.warn({ chainId, endpoint: one.number }, words)
+}
+
 /** The first of two halts. */
 const firstOf = (one: Halt | undefined, other: Halt | undefined): Halt | undefined =>
   one && other ? (one.at <= other.at ? one : other) : (one ?? other)
@@ -112,6 +120,7 @@ export async function checkStep(panel: Reading, step: Step): Promise<Checked> {
   const { filter, found } = step
   checkPlaces(found)
   const unconfirmed = await confirmStep(panel, step)
+  warnOfMute(panel)
   const confirmed = upTo(found, unconfirmed)
   if (filter.addresses.length === 0) return { found: confirmed, halt: unconfirmed }
   const suspect = suspicionOf(filter)

@@ -156,8 +156,15 @@ function askTogether(questions: readonly LogQuestion[]): (question: LogQuestion)
     }
   }
   return (question) => async (_rpc, endpoint) => {
-    const all = await (asked.get(endpoint) ?? askAll(endpoint))
-    return all === 'alone' ? askAlone(endpoint, question) : all.get(question)
+    try {
+      const all = await (asked.get(endpoint) ?? askAll(endpoint))
+      const word = all === 'alone' ? await askAlone(endpoint, question) : all.get(question)
+      endpoint.noteWord(true)
+      return word
+    } catch (error) {
+      if (error instanceof RpcError && error.refused) endpoint.noteWord(false)
+      throw error
+    }
   }
 }
 

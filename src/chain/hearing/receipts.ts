@@ -31,11 +31,32 @@ async function readReceipts(rpc: Rpc, hash: string): Promise<readonly (Receipt |
   return rpc.batch(block.transactions.map((one) => ({ method: 'eth_getTransactionReceipt', params: [one] })))
 }
 
+/** The same for the same event, wherever in its block a node places it. */
+const eventOf = ({ transactionHash, address, topics, data }: RpcLog): string =>
+  [transactionHash, address, topics.join(), data].join().toLowerCase()
+
 /**
- * The requested logs of a block, proven by its receipts: these hold all that the header indicates. They may hold more,
- * as the logs of Polygon's state syncs; of such, only what the node's logs show too counts as before.
+ * A node's logs, and those that another answer shows beyond them. A log that is only in another place there, as with
+ * nodes whose receipts count from 0 in each transaction, is no further one: counted twice, half of an amount would pay.
+ */
+export function withMore(logs: readonly RpcLog[], others: readonly RpcLog[]): readonly RpcLog[] {
+  const shown = new Map(logs.map((log) => [logKey(log), log]))
+  const counts = Map.groupBy(shown.values(), eventOf)
+  const theirs = new Map(others.map((log) => [logKey(log), log]))
+  const more = [...Map.groupBy(theirs.values(), eventOf)].flatMap(([event, same]) => {
+    const missing = Math.max(0, same.length - (counts.get(event)?.length ?? 0))
+    return same.filter((log) => !shown.has(logKey(log))).slice(0, missing)
+  })
+  return [...logs, ...more]
+}
+
+/**
+ * The requested logs of a block: all that the node's logs show, and what its receipts show beyond them, if the two hold
+ * all that the header indicates. Receipts take nothing back: logs may have been confirmed by others, and a log of
+ * another contract covers the bits of any. Nor do they add what the header does not indicate, as the logs of Polygon's
+ * state syncs.
  * @param logs what the node's logs show
- * @returns undefined if the receipts lack something that the header indicates, `unsupported` if it has no receipts
+ * @returns undefined if both lack something that the header indicates, `unsupported` if it has no receipts
  * @throws RpcError
  */
 export async function readProven(
@@ -51,9 +72,12 @@ export async function readProven(
   })
   if (receipts === 'unsupported') return receipts
   const all = receipts.flatMap((receipt) => receipt?.logs ?? [])
-  if (!isWithin(bloomOf(all), header)) return undefined
-  const shown = new Set(logs.map(logKey))
-  return all.filter(matches(filter)).filter((log) => mayHold(header, log) || shown.has(logKey(log)))
+  if (!isWithin(bloomOf([...all, ...logs]), header)) return undefined
+  const isAsked = matches(filter)
+  return withMore(
+    logs,
+    all.filter((log) => isAsked(log) && mayHold(header, log)),
+  )
 }
 
 const receiversOf = ({ addresses }: LogFilter): readonly string[] => (addresses === 'all' ? [] : addresses.map(toTopic))
@@ -75,7 +99,7 @@ export function suspicionOf(filter: LogFilter): (header: Header, logs: readonly 
 
 /**
  * What an endpoint's logs say about a block, by its own header. Where that is strong evidence of more, its receipts
- * say it: behind one address, the index of logs may lag behind the headers.
+ * add it: behind one address, the index of logs may lag behind the headers.
  * @returns undefined if the receipts lack something that the header indicates, too
  */
 export async function readWhole(

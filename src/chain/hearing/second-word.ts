@@ -92,8 +92,9 @@ async function askOne(endpoint: Endpoint, { filter, found }: Step): Promise<Word
       areAtOdds(theirs.logsBloom, top.logsBloom) || suspicionOf(filter)(theirs, byHash.get(top.hash) ?? []) === 'strong'
     return isUnlike ? { endpoint, unlike: shared } : { endpoint, same: top.number }
   } catch (error) {
-    if (error instanceof RpcError) return null
-    throw error
+    if (!(error instanceof RpcError)) throw error
+    if (error.refused) endpoint.noteWord(false)
+    return null
   }
 }
 
@@ -103,6 +104,7 @@ async function askSome(endpoints: readonly Endpoint[], step: Step, hasNext: bool
   const askTimed = async (one: Endpoint): Promise<void> => {
     const askedMs = performance.now()
     const word = await askOne(one, step)
+    if (word) one.noteWord(true)
     one.slow = performance.now() - askedMs >= PATIENCE_MS
     one.short = word !== null && ('lacks' in word || ('same' in word && word.same !== step.found.at(-1)?.block.number))
     if (word) words.push(word)

@@ -10,17 +10,25 @@ export const findLeftDatabase = (dataDir: string, databaseUrl: string | null): s
 
 const noteOf = (dataDir: string): string => join(dataDir, 'database-elsewhere')
 
-/** The note of `noteElsewhere`; when the installation began is null in the note of an earlier version. */
-export type Elsewhere = { file: string; installedAt: Date | null }
+/**
+ * The note of `noteElsewhere`: when it was written, and when the installation began. The note of an earlier version
+ * does not say the latter. Null: it does not say it.
+ */
+export type Elsewhere = { file: string; notedAt: Date | null; installedAt: Date | null }
 
+const SINCE = /^Since (\S+Z) the orders are /m
 const MARK = /^It was installed on (\S+Z)\.$/m
 
 /** What the folder says of the database that DATABASE_URL must name; null: nothing, or DATABASE_URL is not set. */
 export function readElsewhere(dataDir: string, databaseUrl: string | null): Elsewhere | null {
   const file = noteOf(dataDir)
   if (databaseUrl === null || !existsSync(file)) return null
-  const [, at] = MARK.exec(readFileSync(file, 'utf8')) ?? []
-  return { file, installedAt: at === undefined ? null : new Date(at) }
+  const words = readFileSync(file, 'utf8')
+  const [notedAt = null, installedAt = null] = [SINCE, MARK].map((pattern) => {
+    const [, at] = pattern.exec(words) ?? []
+    return at === undefined ? null : new Date(at)
+  })
+  return { file, notedAt, installedAt }
 }
 
 /** The service has started with the database of DATABASE_URL: with another one, or none named, another would begin. */
