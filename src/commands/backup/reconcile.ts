@@ -20,7 +20,7 @@ import type { OperatorCommand } from '../admin.ts'
 import { refuseForeignDatabase } from '../database.ts'
 import { withServiceSettings } from '../operator-chains.ts'
 import { refuseNoData, withDatabaseServer } from '../operator-database.ts'
-import { type ChainReport, reconcileChain } from './reconcile-chain.ts'
+import { type ChainReport, type ReconciledChain, reconcileChain } from './reconcile-chain.ts'
 
 export const RECONCILE_USAGE = `comptoir reconcile [--json]
 
@@ -83,10 +83,10 @@ async function reconcileAll(
       faults.push(`${what}: ${messageOf(error)}`)
       return undefined
     })
-  const first: ChainReport[] = []
+  const compared: ReconciledChain[] = []
   for (const chain of trade.chains) {
-    const report = await look(`chain ${chain.network.chainId}`, () => reconcileChain(base, chain, { restored, say }))
-    if (report) first.push(report)
+    const done = await look(`chain ${chain.network.chainId}`, () => reconcileChain(base, chain, { restored, say }))
+    if (done) compared.push(done)
   }
   faults.push(...((await look('providers', () => askProviders(trade))) ?? []))
   // what fails afterwards holds nothing any more
@@ -94,14 +94,11 @@ async function reconcileAll(
   if (released) await updateReconciledRestore(db, new Date(clock()))
   const refundsUnderWay = released ? await finishRefunds(base) : await countRefundsUnderWay(db)
   const chains: ChainReport[] = []
-  for (const report of first) {
-    const chain = trade.chains.find(({ network }) => network.chainId === report.chainId)
+  for (const { report, listUnknownPayouts } of compared) {
     // a refund that found its transaction explains a previously unknown transfer
-    const again = chain && report.unknownPayouts.length > 0
-    const second = again
-      ? await look(`chain ${report.chainId}`, () => reconcileChain(base, chain, { restored, say }))
-      : undefined
-    chains.push(second ?? report)
+    const again = report.unknownPayouts.length > 0
+    const unknownPayouts = again ? await look(`chain ${report.chainId}`, listUnknownPayouts) : undefined
+    chains.push(unknownPayouts ? { ...report, unknownPayouts } : report)
   }
   const { difference } = await verifyLedger(db)
   const ledger = difference ? `${difference.subject}: ${difference.what}` : 'right'
