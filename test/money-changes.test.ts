@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
 import { newId } from '../src/kernel/ids.ts'
 import {
-  type Client,
+  Client,
   type KeptMail,
   logIn,
   logInSuperAdmin,
@@ -177,6 +177,18 @@ test('the person whose access changed does not learn from where, and one who was
   const colleague = await addManager(shop)
   assert.equal((await shop.boss.call('PUT', `users/${colleague.id}`, { disabled: true })).status, 200)
   assert.doesNotMatch((await waitFor(colleague.email, /Access to/)).text, /from the address/)
+})
+
+test('the mail about a key of a command line names who confirmed it, as the audit log does', async () => {
+  const shop = await openCompany()
+  const colleague = await addManager(shop)
+  const scopes = ['refunds:write']
+  const program = new Client(service.baseUrl)
+  type Started = { deviceCode: string; userCode: string }
+  const { deviceCode, userCode } = (await program.post<Started>('auth/device', { clientName: 'laptop', scopes })).data
+  assert.equal((await shop.boss.post(`auth/device/${userCode}/approve`, { scopes, days: 7 })).status, 200)
+  assert.equal((await program.post('auth/device/token', { deviceCode })).status, 200)
+  assert.match((await waitFor(colleague.email, /API key/)).text, /“laptop”.*Done by Ada Beispiel \(Manager\)/s)
 })
 
 test('the name of an API key carries no link into a mail', async () => {

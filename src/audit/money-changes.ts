@@ -1,8 +1,7 @@
 import { decidesAboutMoney } from '../http/actor.ts'
-import type { AnyContext } from '../http/request-context.ts'
 import { plainName } from '../mail/alarm-words.ts'
 import type { MoneyChangeTexts } from '../texts/mail-texts.ts'
-import type { AuditEntry } from './audit.ts'
+import type { ActorsEntry } from './audit.ts'
 
 /** A change to where money goes, or to what protects it, as its mail needs it. */
 export type MoneyChange = {
@@ -18,11 +17,11 @@ export type MoneyChange = {
 /** What only the database or the configuration knows. */
 export type Names = { company: string; person: string; network(chainId: number): string }
 
-type Detail = NonNullable<AuditEntry['detail']>
-type Reader = (facts: { entry: AuditEntry; detail: Detail; own: readonly string[]; by: AnyContext }) => MoneyChange[]
+type Detail = NonNullable<ActorsEntry['detail']>
+type Reader = (facts: { entry: ActorsEntry; detail: Detail; own: readonly string[] }) => MoneyChange[]
 
 const textOf = (value: Detail[string] | undefined): string | null => (typeof value === 'string' ? value : null)
-const userIdOf = ({ object }: AuditEntry): string => object?.replace(/^user:/, '') ?? ''
+const userIdOf = ({ object }: ActorsEntry): string => object?.replace(/^user:/, '') ?? ''
 
 const targetOf = (address: string | null, network: Detail[string] | undefined, names: Names): string | null =>
   address && (typeof network === 'number' ? `${address} (${names.network(network)})` : address)
@@ -107,10 +106,10 @@ const attached: Reader = ({ entry, detail }) => [
   },
 ]
 
-/** Of another person: who removes the own one gets a mail about it anyway. */
-const secondFactor: Reader = ({ entry, own, by: { actor } }) => {
+/** Of another person: who removes the own one, or proved the mailbox, gets a mail about it anyway. */
+const secondFactor: Reader = ({ entry, own }) => {
   const userId = userIdOf(entry)
-  if (actor === null || (actor.kind === 'user' && actor.id === userId)) return []
+  if (entry.actor === 'anyone' || entry.actor === entry.object) return []
   return [
     {
       ...{ kind: 'secondFactor', companyIds: own, tellsOperator: true, userId },
@@ -135,8 +134,8 @@ const READERS: Readonly<Record<string, Reader>> = {
 }
 
 /** What an entry of the audit log changed about money; most change nothing. */
-export function moneyChangesOf(by: AnyContext, entry: AuditEntry): MoneyChange[] {
+export function moneyChangesOf(entry: ActorsEntry): MoneyChange[] {
   const read = entry.result === 'refused' || !Object.hasOwn(READERS, entry.action) ? undefined : READERS[entry.action]
   const own = entry.companyId ? [entry.companyId] : []
-  return read?.({ entry, detail: entry.detail ?? {}, own, by }) ?? []
+  return read?.({ entry, detail: entry.detail ?? {}, own }) ?? []
 }
