@@ -152,6 +152,33 @@ test('so is every other change to where money goes, or to what protects it', asy
   assert.equal((await readMails(service.baseUrl, email)).filter(({ text }) => /Till Kasse/.test(text)).length, 0)
 })
 
+test('what happens to the account of a SuperManager is mailed to the managers of all its companies', async () => {
+  const [one, two, other] = [await openCompany(), await openCompany(), await openCompany()]
+  const sue = { email: newEmail('super'), firstName: 'Sue', lastName: 'Super', role: 'SuperManager' }
+  const path = `users/${(await admin.post<{ _id: string }>('users', sue)).data._id}`
+  const companies = [one.companyId, two.companyId]
+  assert.equal((await admin.call('PUT', `${path}/companies`, { companies })).status, 200)
+  const tell = async (words: RegExp, change: () => Promise<{ status: number; text: string }>): Promise<void> => {
+    const answer = await change()
+    assert.equal(answer.status, 200, answer.text)
+    await settle()
+    for (const { manager } of [one, two]) {
+      const texts = (await readMails(service.baseUrl, manager.email)).map(({ text }) => text)
+      assert.equal(texts.filter((text) => words.test(text)).length, 1, `${words}: ${texts.join('\n\n')}`)
+    }
+  }
+  await tell(/Sue Super .* can no longer log in/, () => admin.call('PUT', path, { disabled: true }))
+  await tell(/Sue Super .* has access in the role SuperManager/, () => admin.call('PUT', path, { disabled: false }))
+  await tell(/Sue Super .* no longer needs an authenticator/, () => admin.post(`${path}/reset-2fa`))
+  // the companies go with the role
+  await tell(/Sue Super .* has access in the role SuperAdmin/, () => admin.call('PUT', path, { role: 'SuperAdmin' }))
+  const { detail } = await service.db.one<{ detail: string }>(
+    sql`select detail from audit_log where action = 'user.change' order by seq desc limit 1`,
+  )
+  assert.deepEqual(JSON.parse(detail).lostCompanies, companies.sort())
+  assert.equal((await mailsTo(other.manager.email, /Sue|Access/)).length, 0)
+})
+
 test('a Service account that joins a company is mailed to its managers and to the operator, not to the machine', async () => {
   const { manager, companyId } = await openCompany()
   const email = newEmail('machine')

@@ -102,15 +102,17 @@ export function openMoneyChangeMails(deps: MoneyChangeMailDeps): NonNullable<Aud
 
   type Done = { context: AnyContext; entry: ActorsEntry }
   const tell = async (tx: Tx, { context, entry }: Done, change: MoneyChange): Promise<void> => {
-    const companies = await listToldCompanies(tx, change.companyIds)
+    const { companyIds, isOfAccount, userId = null } = change
+    const companies = await listToldCompanies(tx, companyIds, isOfAccount ? userId : null)
     const facts = {
       change,
-      person: change.userId === undefined ? undefined : await findPerson(tx, change.userId),
+      person: userId === null ? undefined : await findPerson(tx, userId),
       by: await findActorName(tx, entry.actor),
       at: `${new Date(clock()).toISOString().slice(0, 16).replace('T', ' ')} UTC`,
       from: context.ip,
     }
-    const managers = (await listManagers(tx, change.companyIds)).filter(({ email }) => email !== facts.person?.email)
+    const ids = companies.map(({ id }) => id)
+    const managers = (await listManagers(tx, ids)).filter(({ email }) => email !== facts.person?.email)
     for (const company of companies) {
       const own = managers.filter(({ companyId }) => companyId === company.id)
       await tellManagers(tx, company, own, facts)

@@ -3,8 +3,17 @@ import { plainName } from '../mail/alarm-words.ts'
 
 export type ToldCompany = { id: string; name: string }
 
-export const listToldCompanies = (q: Queryable, ids: readonly string[]): Promise<ToldCompany[]> =>
-  q.many<ToldCompany>(sql`select id, name from companies where id = any (${[...ids]}::text[]) order by id`)
+/** @param accountId with the companies that this user is attached to; null: without */
+export const listToldCompanies = (
+  q: Queryable,
+  ids: readonly string[],
+  accountId: string | null,
+): Promise<ToldCompany[]> =>
+  q.many<ToldCompany>(sql`
+    select id, name from companies
+    where id in (select unnest(${[...ids]}::text[])
+      union select company_id from super_manager_companies where user_id = ${accountId})
+    order by id`)
 
 /** `isReached`: an account that reads mail, and whose owner has shown that the mailbox is theirs. */
 export type Person = { name: string; email: string; lang: string; isReached: boolean }

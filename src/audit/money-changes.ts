@@ -11,6 +11,8 @@ export type MoneyChange = {
   tellsOperator: boolean
   /** The user whose access changed, who gets it too. */
   userId?: string
+  /** Concerns all companies that this user may act for, beside those named. */
+  isOfAccount?: boolean
   write(kinds: MoneyChangeTexts['kinds'], names: Names): { subject: string; text: string }
 }
 
@@ -89,10 +91,11 @@ const access: Reader = ({ entry, detail, own }) => {
   const isChanged = isNew || roleBefore !== null || detail.disabledBefore !== undefined
   if (!isChanged || ![role, roleBefore ?? role].some(decidesAboutMoney)) return []
   const isDisabled = detail.disabled === true
+  const lost = (detail.lostCompanies ?? []) as readonly string[]
   return [
     {
-      ...{ kind: 'access', companyIds: own, tellsOperator: isOperators },
-      userId: userIdOf(entry),
+      ...{ kind: 'access', companyIds: [...own, ...lost], tellsOperator: isOperators },
+      ...{ userId: userIdOf(entry), isOfAccount: true },
       write: (kinds, names) => kinds.access({ ...names, role, isDisabled }),
     },
   ]
@@ -112,7 +115,7 @@ const secondFactor: Reader = ({ entry, own }) => {
   if (entry.actor === 'anyone' || entry.actor === entry.object) return []
   return [
     {
-      ...{ kind: 'secondFactor', companyIds: own, tellsOperator: true, userId },
+      ...{ kind: 'secondFactor', companyIds: own, tellsOperator: true, userId, isOfAccount: true },
       write: (kinds, names) => kinds.secondFactor(names),
     },
   ]
