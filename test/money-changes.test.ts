@@ -228,6 +228,31 @@ test('the name of an API key carries no link into a mail', async () => {
   assert.match((await waitFor(manager.email, /API key/)).text, /“Look at evil\. example\/unlock”/)
 })
 
+test('nor do the names of companies and people', async () => {
+  const { boss, manager, companyId } = await openCompany()
+  const names = { name: 'Comptoir, confirm at evil.example/ok' }
+  assert.equal((await boss.call('PUT', `companies/${companyId}`, names)).status, 200)
+  const self = { firstName: 'Open', lastName: 'evil.example/me' }
+  assert.equal((await boss.call('PUT', 'users/me', self)).status, 200)
+  const change = { settlementAddress: FIRST, settlementNetwork: 8453 }
+  assert.equal((await boss.call('PUT', `companies/${companyId}`, change)).status, 200)
+  for (const to of [manager.email, OPERATOR]) {
+    const { subject, text } = await waitFor(to, /payout address of Comptoir, confirm/)
+    assert.doesNotMatch(subject + text, /evil\.example/)
+    assert.match(
+      text,
+      /Payouts to Comptoir, confirm at evil\. example\/ok go .*Done by Open evil\. example\/me \(Manager\)/s,
+    )
+  }
+  const colleague = await addManager({ boss, manager, companyId })
+  assert.equal((await boss.call('PUT', `users/${colleague.id}`, self)).status, 200)
+  assert.equal((await boss.call('PUT', `users/${colleague.id}`, { disabled: true })).status, 200)
+  assert.match(
+    (await waitFor(manager.email, /Access to/, 2)).text,
+    /Open evil\. example\/me \(second-\S+\) can no longer/,
+  )
+})
+
 test('whoever gets many companies at once gets one mail, which names some of them', async () => {
   const { companyId } = await openCompany()
   const ids = Array.from({ length: 40 }, (_, index) => newId(Date.now() + index))
