@@ -62,7 +62,21 @@ test('a chain that goes on from the backup’s stays, and its other files with i
   assert.deepEqual([readdirSync(cluster), readdirSync(to).length], [[], 3])
 })
 
+test('chains longer than any string are compared all the same', async (t) => {
+  const { cluster, to, read } = await openPlaces(t)
+  // more than 512 MiB of text before the last header
+  const part = gzipSync('{}, '.repeat(1 << 18))
+  const end = gzipSync('{"header":{"parentHash":"long","number":"0x3d0900"}}]}')
+  const chain = Buffer.concat([gzipSync('{"blocks":['), ...Array.from({ length: 515 }, () => part), end])
+  writeFileSync(join(cluster, SANDBOX_FOLDER, 'chain.json'), chain)
+  writeFileSync(join(to, 'chain.json'), chain)
+  writeFileSync(join(to, 'providers.json'), 'payments there')
+  assert.deepEqual(await placeSandboxFiles(cluster, to), { kept: 'there', aside: [] })
+  assert.equal(read('providers.json'), 'payments there')
+})
+
 for (const [what, chain] of [
+  ['a chain that is cut short', chainOf('one', 99).subarray(0, -8)],
   ['an older chain', chainOf('one', 9)],
   ['another chain, however long', chainOf('two', 99)],
   ['what is no chain', Buffer.from('no chain')],
