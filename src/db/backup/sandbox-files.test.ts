@@ -92,6 +92,24 @@ for (const [what, chain] of [
     assert.equal(existsSync(join(to, 'screening.json')), false)
   })
 
+test('what an earlier restore set aside stays: a later one gives other names', async (t) => {
+  const { cluster, to, read } = await openPlaces(t)
+  putThere(to, chainOf('two', 99))
+  await placeSandboxFiles(cluster, to)
+  for (const end of ['-2', '-3']) {
+    const next = await openPlaces(t)
+    writeFileSync(join(to, 'chain.json'), chainOf(`three${end}`, 5))
+    const { aside } = await placeSandboxFiles(next.cluster, to)
+    assert.deepEqual(
+      aside,
+      ['chain.json', 'providers.json'].map((name) => join(to, `${name}.before-restore${end}`)),
+    )
+    assert.equal(read(`chain.json.before-restore${end}`), chainOf(`three${end}`, 5).toString('latin1'))
+  }
+  const kept = ['chain.json', 'providers.json'].map((name) => read(`${name}.before-restore`))
+  assert.deepEqual(kept, [chainOf('two', 99).toString('latin1'), 'payments there'])
+})
+
 test('killed anywhere it goes on as it was decided', async (t) => {
   const { backup, cluster, to, read } = await openPlaces(t)
   putThere(to, chainOf('one', 9))

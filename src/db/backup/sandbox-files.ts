@@ -15,7 +15,7 @@ const FILES = ['chain.json', 'providers.json', 'screening.json'] as const
 export const SANDBOX_FOLDER = 'comptoir.sandbox'
 /** The same folder once it is decided that they take the place of those that were there. */
 const CHOSEN_FOLDER = 'comptoir.sandbox.chosen'
-const ASIDE = 'before-restore'
+const ASIDE = '.before-restore'
 
 async function* once(content: Buffer): AsyncGenerator<Buffer> {
   yield content
@@ -95,6 +95,14 @@ async function goesOn(there: string, backup: string): Promise<boolean> {
   }
 }
 
+/** The same for all of them, and none that an earlier restore has given: what it set aside stays. */
+function freeEnding(files: readonly string[]): string {
+  for (let count = 1; ; count += 1) {
+    const end = count === 1 ? ASIDE : `${ASIDE}-${count}`
+    if (!files.some((file) => existsSync(`${file}${end}`))) return end
+  }
+}
+
 /** `aside`: those that were there, and have another name now. */
 export type PlacedFiles = { kept: 'backup' | 'there' | 'none'; aside: readonly string[] }
 
@@ -113,9 +121,11 @@ export async function placeSandboxFiles(cluster: string, dataDir: string): Promi
       await rm(given, { recursive: true })
       return { kept: 'there', aside }
     }
-    for (const file of FILES.map((name) => join(dataDir, name)).filter((path) => existsSync(path))) {
-      await rename(file, `${file}.${ASIDE}`)
-      aside.push(`${file}.${ASIDE}`)
+    const there = FILES.map((name) => join(dataDir, name)).filter((path) => existsSync(path))
+    const end = freeEnding(there)
+    for (const file of there) {
+      await rename(file, `${file}${end}`)
+      aside.push(`${file}${end}`)
     }
     await rename(given, chosen)
   }
