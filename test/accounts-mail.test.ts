@@ -227,6 +227,20 @@ test('every mail exists in five languages, with a subject, both forms, a way int
   }
 })
 
+test('no name brings a link into a mail: neither its reader’s, nor the inviter’s, nor the company’s', () => {
+  const asked = ['url', 'code', 'address', 'applicantEmail']
+  const names = { ...DATA, computer: '', passkey: '', address: '2001:db8::1' }
+  const data = Object.fromEntries(
+    Object.entries(names).map(([fact, text]) => [fact, asked.includes(fact) ? text : 'now at evil.example/ok']),
+  )
+  for (const kind of Object.keys(TEXTS.en.mails.kinds) as MailKind[]) {
+    const { subject, text, html } = writeMail({ to: '', lang: 'en', kind, data } as unknown as MailOrder, OFFICE)
+    assert.doesNotMatch(subject + text + html, /evil\.example/, kind)
+    assert.match(text, /evil\. example\/ok/)
+    if (kind === 'deviceLogin') assert.match(text, /2001:db8::1/)
+  }
+})
+
 test('a recipient for whom the mail server hangs delays the mails of no one else', async () => {
   const write = async (name: string): Promise<string> => {
     const email = newEmail(name)

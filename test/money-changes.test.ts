@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
 import { newId } from '../src/kernel/ids.ts'
 import {
-  type Client,
+  Client,
   type KeptMail,
   logIn,
   logInSuperAdmin,
@@ -152,6 +152,33 @@ test('so is every other change to where money goes, or to what protects it', asy
   assert.equal((await readMails(service.baseUrl, email)).filter(({ text }) => /Till Kasse/.test(text)).length, 0)
 })
 
+test('what happens to the account of a SuperManager is mailed to the managers of all its companies', async () => {
+  const [one, two, other] = [await openCompany(), await openCompany(), await openCompany()]
+  const sue = { email: newEmail('super'), firstName: 'Sue', lastName: 'Super', role: 'SuperManager' }
+  const path = `users/${(await admin.post<{ _id: string }>('users', sue)).data._id}`
+  const companies = [one.companyId, two.companyId]
+  assert.equal((await admin.call('PUT', `${path}/companies`, { companies })).status, 200)
+  const tell = async (words: RegExp, change: () => Promise<{ status: number; text: string }>): Promise<void> => {
+    const answer = await change()
+    assert.equal(answer.status, 200, answer.text)
+    await settle()
+    for (const { manager } of [one, two]) {
+      const texts = (await readMails(service.baseUrl, manager.email)).map(({ text }) => text)
+      assert.equal(texts.filter((text) => words.test(text)).length, 1, `${words}: ${texts.join('\n\n')}`)
+    }
+  }
+  await tell(/Sue Super .* can no longer log in/, () => admin.call('PUT', path, { disabled: true }))
+  await tell(/Sue Super .* has access in the role SuperManager/, () => admin.call('PUT', path, { disabled: false }))
+  await tell(/Sue Super .* no longer needs an authenticator/, () => admin.post(`${path}/reset-2fa`))
+  // the companies go with the role
+  await tell(/Sue Super .* has access in the role SuperAdmin/, () => admin.call('PUT', path, { role: 'SuperAdmin' }))
+  const { detail } = await service.db.one<{ detail: string }>(
+    sql`select detail from audit_log where action = 'user.change' order by seq desc limit 1`,
+  )
+  assert.deepEqual(JSON.parse(detail).lostCompanies, companies.sort())
+  assert.equal((await mailsTo(other.manager.email, /Sue|Access/)).length, 0)
+})
+
 test('a Service account that joins a company is mailed to its managers and to the operator, not to the machine', async () => {
   const { manager, companyId } = await openCompany()
   const email = newEmail('machine')
@@ -179,6 +206,18 @@ test('the person whose access changed does not learn from where, and one who was
   assert.doesNotMatch((await waitFor(colleague.email, /Access to/)).text, /from the address/)
 })
 
+test('the mail about a key of a command line names who confirmed it, as the audit log does', async () => {
+  const shop = await openCompany()
+  const colleague = await addManager(shop)
+  const scopes = ['refunds:write']
+  const program = new Client(service.baseUrl)
+  type Started = { deviceCode: string; userCode: string }
+  const { deviceCode, userCode } = (await program.post<Started>('auth/device', { clientName: 'laptop', scopes })).data
+  assert.equal((await shop.boss.post(`auth/device/${userCode}/approve`, { scopes, days: 7 })).status, 200)
+  assert.equal((await program.post('auth/device/token', { deviceCode })).status, 200)
+  assert.match((await waitFor(colleague.email, /API key/)).text, /“laptop”.*Done by Ada Beispiel \(Manager\)/s)
+})
+
 test('the name of an API key carries no link into a mail', async () => {
   const { boss, manager } = await openCompany()
   const scopes = ['refunds:write']
@@ -187,6 +226,31 @@ test('the name of an API key carries no link into a mail', async () => {
   const name = 'Look at evil.example/unlock'
   assert.equal((await boss.post('api-keys', { name, scopes })).status, 200)
   assert.match((await waitFor(manager.email, /API key/)).text, /“Look at evil\. example\/unlock”/)
+})
+
+test('nor do the names of companies and people', async () => {
+  const { boss, manager, companyId } = await openCompany()
+  const names = { name: 'Comptoir, confirm at evil.example/ok' }
+  assert.equal((await boss.call('PUT', `companies/${companyId}`, names)).status, 200)
+  const self = { firstName: 'Open', lastName: 'evil.example/me' }
+  assert.equal((await boss.call('PUT', 'users/me', self)).status, 200)
+  const change = { settlementAddress: FIRST, settlementNetwork: 8453 }
+  assert.equal((await boss.call('PUT', `companies/${companyId}`, change)).status, 200)
+  for (const to of [manager.email, OPERATOR]) {
+    const { subject, text } = await waitFor(to, /payout address of Comptoir, confirm/)
+    assert.doesNotMatch(subject + text, /evil\.example/)
+    assert.match(
+      text,
+      /Payouts to Comptoir, confirm at evil\. example\/ok go .*Done by Open evil\. example\/me \(Manager\)/s,
+    )
+  }
+  const colleague = await addManager({ boss, manager, companyId })
+  assert.equal((await boss.call('PUT', `users/${colleague.id}`, self)).status, 200)
+  assert.equal((await boss.call('PUT', `users/${colleague.id}`, { disabled: true })).status, 200)
+  assert.match(
+    (await waitFor(manager.email, /Access to/, 2)).text,
+    /Open evil\. example\/me \(second-\S+\) can no longer/,
+  )
 })
 
 test('whoever gets many companies at once gets one mail, which names some of them', async () => {

@@ -109,9 +109,9 @@ async function restore(): Promise<void> {
   host = await startTestService({ env, workers: true, connectionString })
 }
 
-async function reconcile(settings: Record<string, string> = operator()) {
+async function reconcile(settings: Record<string, string> = operator(), ...args: string[]) {
   const mining = setInterval(() => void chain.mine().catch(() => {}), 300)
-  const { code, out, err } = await runOperator(['reconcile', '--json'], settings)
+  const { code, out, err } = await runOperator(['reconcile', '--json', ...args], settings)
   clearInterval(mining)
   assert.notEqual(out, '', err)
   const { faults, released } = JSON.parse(out) as { faults: string[]; released: boolean }
@@ -162,6 +162,26 @@ test('a node that lags behind the backup is not compared with: nothing goes, and
   }
   assert.deepEqual(await reconcile(), { code: 0, faults: [], released: true })
   assert.equal((await refundOne(code)).status, 200)
+})
+
+test('a chain of the backup whose settings are missing holds all, until the operator says that it is gone', async () => {
+  await host.db.run(sql`insert into chain_heads (chain_id, number) values (8453, 1000)`)
+  await restore()
+  const { faults, ...held } = await reconcile()
+  assert.deepEqual(held, { code: 1, released: false })
+  assert.match(faults.join(), /^chain 8453: .* block 1000, .* CHAIN_8453_RPC_URL, .* --without-chain 8453$/)
+  for (const chainId of ['31337', '10', 'base']) {
+    const { code, err } = await runOperator(['reconcile', '--without-chain', chainId], operator())
+    assert.deepEqual([code, new RegExp(`--without-chain ${chainId}: this is for`).test(err)], [2, true], err)
+  }
+  assert.notEqual(await findUnreconciled(host.db), undefined)
+  const mining = setInterval(() => void chain.mine().catch(() => {}), 300)
+  const { code, out } = await runOperator(['reconcile', '--without-chain', '8453'], operator())
+  clearInterval(mining)
+  assert.equal(code, 0, out)
+  assert.match(out, /Chain 31337: blocks .* were compared.*Chain 8453: not compared, as you asked/s)
+  assert.equal(await findUnreconciled(host.db), undefined)
+  await host.db.run(sql`delete from chain_heads where chain_id = 8453`)
 })
 
 test('a chain is compared once the service and each node have a block of after the restore', async () => {

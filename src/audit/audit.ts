@@ -27,6 +27,9 @@ export type AuditEntry = {
 export type AuditKey = { id: string; key: Buffer }
 export type AuditKeys = { current(tx: Tx): Promise<AuditKey>; find(id: string): Promise<AuditKey | undefined> }
 
+/** An entry with its actor, as its row has it: who did it is never read from the context again. */
+export type ActorsEntry = AuditEntry & { actor: string }
+
 export type AuditVerdict = { entries: number; fault: null | { seq: bigint; reason: string } }
 
 export type Audit = {
@@ -57,7 +60,7 @@ export type AuditDeps = {
   clock: Clock
   keys: AuditKeys
   /** Mails those whom an action concerns, in its transaction. */
-  tell?: (tx: Tx, context: AnyContext, entry: AuditEntry) => Promise<void>
+  tell?: (tx: Tx, context: AnyContext, entry: ActorsEntry) => Promise<void>
 }
 
 export function openAudit({ db, clock, keys, tell }: AuditDeps): Audit {
@@ -68,7 +71,8 @@ export function openAudit({ db, clock, keys, tell }: AuditDeps): Audit {
     return hashOf(row, before, key.key) === row.hash ? null : 'it was changed, or the entry before it'
   }
   return {
-    async write(tx, context, entry) {
+    async write(tx, context, given) {
+      const entry = { ...given, actor: given.actor ?? nameOf(context) }
       // before the log is locked
       await tell?.(tx, context, entry)
       const { id: keyId, key } = await keys.current(tx)
@@ -76,7 +80,7 @@ export function openAudit({ db, clock, keys, tell }: AuditDeps): Audit {
       const row = {
         seq: head.seq + 1n,
         at: new Date(clock()),
-        actor: entry.actor ?? nameOf(context),
+        actor: entry.actor,
         action: entry.action,
         result: entry.result ?? 'ok',
         companyId: entry.companyId ?? null,

@@ -1,6 +1,6 @@
 import { OFFICE_PATHS, officePathsOf } from '../config/office-paths.ts'
 import type { Tx } from '../db/db.ts'
-import { type AnyContext, nameOf } from '../http/request-context.ts'
+import type { AnyContext } from '../http/request-context.ts'
 import { type Clock, HOUR } from '../kernel/clock.ts'
 import { newId } from '../kernel/ids.ts'
 import { isLang, type Lang } from '../kernel/lang.ts'
@@ -8,7 +8,7 @@ import { countNotices, insertNotice, listManagers, noticeKey } from '../mail/dai
 import type { Mailer, Notice } from '../mail/mail.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
 import { TEXTS } from '../texts/languages.ts'
-import type { AuditDeps } from './audit.ts'
+import type { ActorsEntry, AuditDeps } from './audit.ts'
 import { findActorName, findPerson, listToldCompanies, type Person, type ToldCompany } from './money-change-queries.ts'
 import { type MoneyChange, moneyChangesOf } from './money-changes.ts'
 
@@ -100,16 +100,19 @@ export function openMoneyChangeMails(deps: MoneyChangeMailDeps): NonNullable<Aud
     await alarm(tx, { ...words, path: only ? officePathsOf(only.id).audit : OFFICE_PATHS.audit })
   }
 
-  const tell = async (tx: Tx, context: AnyContext, change: MoneyChange): Promise<void> => {
-    const companies = await listToldCompanies(tx, change.companyIds)
+  type Done = { context: AnyContext; entry: ActorsEntry }
+  const tell = async (tx: Tx, { context, entry }: Done, change: MoneyChange): Promise<void> => {
+    const { companyIds, isOfAccount, userId = null } = change
+    const companies = await listToldCompanies(tx, companyIds, isOfAccount ? userId : null)
     const facts = {
       change,
-      person: change.userId === undefined ? undefined : await findPerson(tx, change.userId),
-      by: await findActorName(tx, nameOf(context)),
+      person: userId === null ? undefined : await findPerson(tx, userId),
+      by: await findActorName(tx, entry.actor),
       at: `${new Date(clock()).toISOString().slice(0, 16).replace('T', ' ')} UTC`,
       from: context.ip,
     }
-    const managers = (await listManagers(tx, change.companyIds)).filter(({ email }) => email !== facts.person?.email)
+    const ids = companies.map(({ id }) => id)
+    const managers = (await listManagers(tx, ids)).filter(({ email }) => email !== facts.person?.email)
     for (const company of companies) {
       const own = managers.filter(({ companyId }) => companyId === company.id)
       await tellManagers(tx, company, own, facts)
@@ -119,6 +122,6 @@ export function openMoneyChangeMails(deps: MoneyChangeMailDeps): NonNullable<Aud
   }
 
   return async (tx, context, entry) => {
-    for (const change of moneyChangesOf(context, entry)) await tell(tx, context, change)
+    for (const change of moneyChangesOf(entry)) await tell(tx, { context, entry }, change)
   }
 }

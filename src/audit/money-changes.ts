@@ -1,8 +1,7 @@
 import { decidesAboutMoney } from '../http/actor.ts'
-import type { AnyContext } from '../http/request-context.ts'
 import { plainName } from '../mail/alarm-words.ts'
 import type { MoneyChangeTexts } from '../texts/mail-texts.ts'
-import type { AuditEntry } from './audit.ts'
+import type { ActorsEntry } from './audit.ts'
 
 /** A change to where money goes, or to what protects it, as its mail needs it. */
 export type MoneyChange = {
@@ -12,17 +11,19 @@ export type MoneyChange = {
   tellsOperator: boolean
   /** The user whose access changed, who gets it too. */
   userId?: string
+  /** Concerns all companies that this user may act for, beside those named. */
+  isOfAccount?: boolean
   write(kinds: MoneyChangeTexts['kinds'], names: Names): { subject: string; text: string }
 }
 
 /** What only the database or the configuration knows. */
 export type Names = { company: string; person: string; network(chainId: number): string }
 
-type Detail = NonNullable<AuditEntry['detail']>
-type Reader = (facts: { entry: AuditEntry; detail: Detail; own: readonly string[]; by: AnyContext }) => MoneyChange[]
+type Detail = NonNullable<ActorsEntry['detail']>
+type Reader = (facts: { entry: ActorsEntry; detail: Detail; own: readonly string[] }) => MoneyChange[]
 
 const textOf = (value: Detail[string] | undefined): string | null => (typeof value === 'string' ? value : null)
-const userIdOf = ({ object }: AuditEntry): string => object?.replace(/^user:/, '') ?? ''
+const userIdOf = ({ object }: ActorsEntry): string => object?.replace(/^user:/, '') ?? ''
 
 const targetOf = (address: string | null, network: Detail[string] | undefined, names: Names): string | null =>
   address && (typeof network === 'number' ? `${address} (${names.network(network)})` : address)
@@ -90,10 +91,11 @@ const access: Reader = ({ entry, detail, own }) => {
   const isChanged = isNew || roleBefore !== null || detail.disabledBefore !== undefined
   if (!isChanged || ![role, roleBefore ?? role].some(decidesAboutMoney)) return []
   const isDisabled = detail.disabled === true
+  const lost = (detail.lostCompanies ?? []) as readonly string[]
   return [
     {
-      ...{ kind: 'access', companyIds: own, tellsOperator: isOperators },
-      userId: userIdOf(entry),
+      ...{ kind: 'access', companyIds: [...own, ...lost], tellsOperator: isOperators },
+      ...{ userId: userIdOf(entry), isOfAccount: true },
       write: (kinds, names) => kinds.access({ ...names, role, isDisabled }),
     },
   ]
@@ -107,13 +109,13 @@ const attached: Reader = ({ entry, detail }) => [
   },
 ]
 
-/** Of another person: who removes the own one gets a mail about it anyway. */
-const secondFactor: Reader = ({ entry, own, by: { actor } }) => {
+/** Of another person: who removes the own one, or proved the mailbox, gets a mail about it anyway. */
+const secondFactor: Reader = ({ entry, own }) => {
   const userId = userIdOf(entry)
-  if (actor === null || (actor.kind === 'user' && actor.id === userId)) return []
+  if (entry.actor === 'anyone' || entry.actor === entry.object) return []
   return [
     {
-      ...{ kind: 'secondFactor', companyIds: own, tellsOperator: true, userId },
+      ...{ kind: 'secondFactor', companyIds: own, tellsOperator: true, userId, isOfAccount: true },
       write: (kinds, names) => kinds.secondFactor(names),
     },
   ]
@@ -135,8 +137,8 @@ const READERS: Readonly<Record<string, Reader>> = {
 }
 
 /** What an entry of the audit log changed about money; most change nothing. */
-export function moneyChangesOf(by: AnyContext, entry: AuditEntry): MoneyChange[] {
+export function moneyChangesOf(entry: ActorsEntry): MoneyChange[] {
   const read = entry.result === 'refused' || !Object.hasOwn(READERS, entry.action) ? undefined : READERS[entry.action]
   const own = entry.companyId ? [entry.companyId] : []
-  return read?.({ entry, detail: entry.detail ?? {}, own, by }) ?? []
+  return read?.({ entry, detail: entry.detail ?? {}, own }) ?? []
 }

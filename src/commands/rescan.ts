@@ -33,14 +33,12 @@ function findChain(config: Config, vault: Vault, chainId: number): ChainConfig {
   throw new UsageError(`Chain ${chainId} is not set up: CHAIN_${chainId}_RPC_URL is missing.`)
 }
 
-/** Includes every address ever assigned, expired ones too. */
+/** Includes every address ever assigned, expired ones too. @param range blocks that were read already */
 export async function rescanAll(
   reader: ChainReader,
-  from: bigint,
+  range: { from: bigint; to: bigint },
   progress: (done: number, of: number) => void,
 ): Promise<{ checked: number; missed: number }> {
-  const head = await findHead(reader.db, reader.network.chainId)
-  if (!head) throw new Error('This chain was never read. Start the service first.')
   const total = await countDeposits(reader.db)
   let checked = 0
   let missed = 0
@@ -48,7 +46,7 @@ export async function rescanAll(
     const addresses = await listDepositPage(reader.db, after, PAGE)
     const last = addresses.at(-1)
     if (last === undefined) return { checked, missed }
-    missed += await rescan(reader, { addresses, from, to: head.number })
+    missed += await rescan(reader, { addresses, ...range })
     await auditDeposits(reader, addresses)
     checked += addresses.length
     progress(checked, total)
@@ -56,11 +54,12 @@ export async function rescanAll(
   }
 }
 
-/** Nothing would be read, which must not look like a success. */
-async function refuseUnread(db: Db, chainId: number, from: bigint): Promise<void> {
+/** From a block on up to the last one read. @throws Error where that is nothing: it must not look like a success */
+async function rangeFrom(db: Db, chainId: number, from: bigint): Promise<{ from: bigint; to: bigint }> {
   const head = await findHead(db, chainId)
-  if (head && from > head.number)
-    throw new Error(`Chain ${chainId} has been read up to block ${head.number}, not to ${from}. Name an earlier block.`)
+  if (!head) throw new Error('This chain was never read. Start the service first.')
+  if (from <= head.number) return { from, to: head.number }
+  throw new Error(`Chain ${chainId} has been read up to block ${head.number}, not to ${from}. Name an earlier block.`)
 }
 
 function readArgs(args: string[]) {
@@ -97,9 +96,8 @@ export async function runRescan(config: Config, args: string[], say: Say): Promi
     const [opened] = openChains(deps)
     if (!opened) throw new Error(`Chain ${chainId} cannot be opened.`)
     try {
-      const from = BigInt(options.from ?? '0')
-      await refuseUnread(db, chainId, from)
-      const result = await rescanAll({ db, log, ...opened }, from, startProgress(say, `Chain ${chainId}`, 'addresses'))
+      const range = await rangeFrom(db, chainId, BigInt(options.from ?? '0'))
+      const result = await rescanAll({ db, log, ...opened }, range, startProgress(say, `Chain ${chainId}`, 'addresses'))
       const differences = await countDifferences(db, chainId)
       const facts = { chainId, ...result, differences }
       const sentence = `Chain ${chainId}: ${result.checked} addresses, ${result.missed} missed transfers recorded, ${differences} balances differ.`

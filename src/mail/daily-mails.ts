@@ -1,5 +1,6 @@
 import type { Db, Tx } from '../db/db.ts'
 import { DAY } from '../kernel/clock.ts'
+import { plainName } from './alarm-words.ts'
 import { findLastNotice, insertNotice, listManagers } from './daily-mail-queries.ts'
 
 /** A mail to one manager about a day of a company. */
@@ -48,10 +49,11 @@ async function mailDay<Facts>(
   for (const { companyId, companyName, email, firstName, lang } of await listManagers(db, [...happened.keys()])) {
     const facts = happened.get(companyId)
     if (!facts) continue
+    const names = { companyName: plainName(companyName), firstName: plainName(firstName) }
     const key = `${topic.name}:${companyId}:${day}:${email.toLowerCase()}`
     asked += await db.tx(async (tx) => {
       if (!(await insertNotice(tx, key, now))) return 0
-      await send(tx, { to: email, lang, facts: { ...facts, day, companyName, firstName } })
+      await send(tx, { to: email, lang, facts: { ...facts, day, ...names } })
       return 1
     })
   }

@@ -3,6 +3,7 @@ import { escapeHtml, withoutTurns } from '../kernel/html.ts'
 import type { Lang } from '../kernel/lang.ts'
 import { TEXTS } from '../texts/languages.ts'
 import type { MailKind, MailKinds, MailText, OfficeScreen } from '../texts/mail-texts.ts'
+import { plainName } from './alarm-words.ts'
 import type { MailOrder } from './mail.ts'
 
 export type WrittenMail = { subject: string; text: string; html: string }
@@ -50,13 +51,23 @@ const SCREENS: Partial<Record<MailKind, OfficeScreen>> = {
   deviceLogin: 'keys',
 }
 
+/** Facts of `MailKinds` that we made, or that are there to be used. All others are words of a person. */
+const AS_IS: readonly string[] = ['url', 'code', 'address', 'applicantEmail']
+
+/** Nobody writes a link into a mail of ours by the choice of a name. */
+const withPlainNames = <Facts extends object>(facts: Facts): Facts =>
+  Object.fromEntries(
+    Object.entries(facts).map(([fact, text]) => [fact, AS_IS.includes(fact) ? text : plainName(text)]),
+  ) as Facts
+
 function textOf(order: MailOrder, officeUrl: string): { greeting: string | null; mail: MailText } {
   if (order.kind === 'notice') return { greeting: null, mail: order.data }
   const texts = TEXTS[order.lang].mails
   const write = texts.kinds[order.kind] as (data: MailKinds[MailKind]) => MailText
   const screen = SCREENS[order.kind]
   const button = screen && { label: texts.screens[screen], url: `${officeUrl}${OFFICE_PATHS[screen]}` }
-  return { greeting: texts.greeting(order.data.name), mail: { ...(button && { button }), ...write(order.data) } }
+  const data = withPlainNames(order.data)
+  return { greeting: texts.greeting(data.name), mail: { ...(button && { button }), ...write(data) } }
 }
 
 /** A mail as text and as HTML without pictures or remote parts; user-given words are escaped. */

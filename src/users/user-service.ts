@@ -331,6 +331,8 @@ export async function changeUser(
     const disabledAt =
       change.disabled === undefined ? user.disabledAt : change.disabled ? (user.disabledAt ?? at) : null
     const { firstName = user.firstName, lastName = user.lastName } = change
+    // those of a SuperManager go with the role
+    const lostCompanies = role === user.role ? [] : await queries.listSuperManagerCompanies(tx, id)
     await applyChange(tx, actor, user, { ...changeOf(user), firstName, lastName, role, disabledAt }, at)
     const endedKeys = touchesAccess ? await hooks.endSessions(tx, id, 'role or access changed') : []
     const changed = await readAgain(tx, id)
@@ -339,7 +341,8 @@ export async function changeUser(
       ...(role !== user.role && { roleBefore: user.role }),
       ...(disabled !== isDisabled && { disabledBefore: isDisabled }),
     }
-    const detail = { role, disabled, ...before, ...(endedKeys.length > 0 && { endedKeys }) }
+    const lists = { ...(lostCompanies.length > 0 && { lostCompanies }), ...(endedKeys.length > 0 && { endedKeys }) }
+    const detail = { role, disabled, ...before, ...lists }
     await deps.audit.write(tx, context, { ...entryOf(user, 'user.change'), detail })
     return changed
   })

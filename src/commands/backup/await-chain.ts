@@ -6,22 +6,24 @@ import { type Endpoints, provenEndpoints } from '../../chain/endpoints/endpoints
 import { RpcError } from '../../chain/endpoints/rpc.ts'
 import type { Network } from '../../chain/networks.ts'
 import { readNewestBlock } from '../../chain/payout/payout-view.ts'
-import { MINUTE, SECOND } from '../../kernel/clock.ts'
+import { HOUR, MINUTE, SECOND } from '../../kernel/clock.ts'
 import { startProgress } from '../progress.ts'
 
-/** Not waited for longer without a step of the service or of a node. Slow chains have a block by then. */
+/** Not waited for longer without a step of what is awaited. Slow chains have a block by then. */
 const SILENT_MS = MINUTE
+/** Not waited for longer in all: a step does not always lead there, for example on a chain whose clock is behind. */
+const MOST_MS = HOUR
 const LOOK_MS = SECOND
 
 /** `known`: the last block that the backup has read. */
-type Wanted = { known: bigint; restoredAt: Date; say(line: string): void; silentMs?: number }
+type Wanted = { known: bigint; restoredAt: Date; say(line: string): void; silentMs?: number; mostMs?: number }
 
 type Asked = { network: Pick<Network, 'chainId'>; endpoints: Pick<Endpoints, 'all' | 'usable'> }
 
 /** An endpoint that answers, and its newest block. */
 type Top = { endpoint: Endpoint; number: bigint }
 
-/** How far the service has read; each of these endpoints has the block `to`. */
+/** The service has read up to `to`, beyond the restore; each of these endpoints has that block. */
 export type ComparableChain = { to: bigint; endpoints: readonly Endpoint[] }
 
 /** Each one that answers counts: one that lags shows nothing of what happened since. @throws RpcError if none does */
@@ -56,61 +58,88 @@ function refuseOlder({ endpoint, number }: Top, chainId: number, known: bigint):
   )
 }
 
+/** Where what is awaited stands. `why` it is not there yet, for the operator; `isStill`: it made no step. */
+type Under = { place: bigint; of: bigint; why(isStill: boolean): string }
+type Limits = { silentMs: number; mostMs: number; progress(done: number, of: number): void }
+
 /**
- * Why the chain cannot be compared yet; null: the service has read all that happened before the restore, and every
- * endpoint has it. A chain without a block since the restore tells nothing of the moments before it.
+ * Looks each second until there is a result. A place counts as a step only beyond every one before: what goes back and
+ * forth comes no further. @throws Error with a sentence for the operator
  */
-function whyNot(
-  standing: ChainStanding,
-  { lowest, goal, restoredAt }: { lowest: Top; goal: bigint; restoredAt: Date },
-): string | null {
-  const { chainId, number, blockAt } = standing
-  if (number === null || number < goal)
-    return `Chain ${chainId} is at block ${number ?? 0n} of ${goal} and does not move. Start the service (a worker) first.`
-  if (blockAt === null || blockAt < restoredAt)
+async function awaitStep<Result>(
+  { silentMs, mostMs, progress }: Limits,
+  look: () => Promise<Under | { result: Result }>,
+): Promise<Result> {
+  const startedAtMs = Date.now()
+  let movedAtMs = startedAtMs
+  let farthest: bigint | undefined
+  for (;;) {
+    const seen = await look()
+    if ('result' in seen) return seen.result
+    const { place, of, why } = seen
+    const nowMs = Date.now()
+    if (farthest === undefined || place > farthest) {
+      farthest = place
+      movedAtMs = nowMs
+    }
+    progress(Number(place), Number(of))
+    const isStill = nowMs - movedAtMs > silentMs
+    if (isStill || nowMs - startedAtMs > mostMs) throw new Error(why(isStill))
+    await sleep(LOOK_MS)
+  }
+}
+
+/** Why the service has not read enough yet, where a node has the block `top`. */
+function whyUnread({ chainId, number, blockAt }: ChainStanding, { goal, top, restoredAt }: UnreadFacts): Under['why'] {
+  const place = number ?? 0n
+  return (isStill) => {
+    if (isStill && place < top)
+      return `Chain ${chainId} is at block ${place} of ${top} and does not move. Start the service (a worker) first.`
+    if (place < goal) return `Chain ${chainId} is at block ${place} of ${goal}. Run this again once it has caught up.`
     return (
-      `Chain ${chainId} has been read up to block ${number} of ${blockAt?.toISOString() ?? 'an unknown time'}, and the ` +
+      `Chain ${chainId} has been read up to block ${place} of ${blockAt?.toISOString() ?? 'an unknown time'}, and the ` +
       `restore was at ${restoredAt.toISOString()}: what happened in between is not known. Run this again once the ` +
       `chain has a later block; if it has, the nodes of CHAIN_${chainId}_RPC_URL lag.`
     )
-  if (lowest.number >= number) return null
-  const { endpoint } = lowest
-  return (
-    `Endpoint ${endpoint.number} of chain ${chainId} is at block ${lowest.number}, and the service has read up to ${number}. ` +
-    adviceFor(chainId)
-  )
+  }
 }
 
+type UnreadFacts = { goal: bigint; top: bigint; restoredAt: Date }
+
 /**
- * Waits until the service has read the chain beyond the restore, and every endpoint that answers has come as far.
+ * Waits until the service has read the chain beyond the restore, and every endpoint that answers has come as far. Both
+ * goals are fixed when they are first known: a chain goes on, and a node that is always some blocks behind is waited
+ * for only until it has those. A chain without a block since the restore tells nothing of the moments before it.
  * @throws RpcError where none answers; Error with a sentence for the operator when it comes no further
  */
 export async function awaitComparable(
   { db }: Pick<ServiceBase, 'db'>,
   chain: Asked,
-  { known, restoredAt, say, silentMs = SILENT_MS }: Wanted,
+  { known, restoredAt, say, silentMs = SILENT_MS, mostMs = MOST_MS }: Wanted,
 ): Promise<ComparableChain> {
   const { chainId } = chain.network
-  const progress = startProgress(say, `Chain ${chainId}`, 'blocks')
-  let goal: bigint | undefined
-  let movedAtMs = Date.now()
-  let last = ''
-  for (;;) {
-    const [standing] = await listStandings(db, [chainId])
-    // after the standing, so that an endpoint is not behind because it was asked earlier
+  const limits = { silentMs, mostMs, progress: startProgress(say, `Chain ${chainId}`, 'blocks') }
+  const readLowest = async (): Promise<{ tops: Top[]; lowest: Top }> => {
     const tops = await readTops(chain)
     const lowest = lowestOf(tops)
     refuseOlder(lowest, chainId, known)
-    goal ??= lowest.number
-    const unread = { chainId, number: null, genesisHash: null, blockAt: null, trouble: null, lagSeconds: null }
-    const { number } = standing ?? unread
-    const why = whyNot(standing ?? unread, { lowest, goal, restoredAt })
-    if (why === null && number !== null) return { to: number, endpoints: tops.map(({ endpoint }) => endpoint) }
-    const place = `${number} ${lowest.number}`
-    if (place !== last) movedAtMs = Date.now()
-    last = place
-    progress(Number(number ?? 0n), Number(goal))
-    if (Date.now() - movedAtMs > silentMs) throw new Error(why ?? '')
-    await sleep(LOOK_MS)
+    return { tops, lowest }
   }
+  const unread = { chainId, number: null, genesisHash: null, blockAt: null, trouble: null, lagSeconds: null }
+  const goal = (await readLowest()).lowest.number
+  const to = await awaitStep(limits, async () => {
+    const [standing = unread] = await listStandings(db, [chainId])
+    const { number, blockAt } = standing
+    if (number !== null && number >= goal && blockAt !== null && blockAt >= restoredAt) return { result: number }
+    const top = (await readLowest()).lowest.number
+    return { place: number ?? 0n, of: goal, why: whyUnread(standing, { goal, top, restoredAt }) }
+  })
+  const endpoints = await awaitStep(limits, async () => {
+    const { tops, lowest } = await readLowest()
+    if (lowest.number >= to) return { result: tops.map(({ endpoint }) => endpoint) }
+    const { endpoint, number } = lowest
+    const words = `Endpoint ${endpoint.number} of chain ${chainId} is at block ${number}, and the service has read up to ${to}. `
+    return { place: number, of: to, why: () => words + adviceFor(chainId) }
+  })
+  return { to, endpoints }
 }

@@ -19,6 +19,9 @@ export type ChainReport = {
 
 type Say = (line: string) => void
 
+/** `listUnknownPayouts`: compares those once more, over the same blocks by the same endpoints. */
+export type ReconciledChain = { report: ChainReport; listUnknownPayouts(): Promise<UnknownTransfer[]> }
+
 /**
  * What happened on a chain since the backup, by every endpoint that answers.
  * @throws RpcError, Error with a sentence for the operator: also where a node or the service lags
@@ -27,7 +30,7 @@ export async function reconcileChain(
   base: ServiceBase,
   chain: OpenChain,
   { restored, say }: { restored: Restored; say: Say },
-): Promise<ChainReport> {
+): Promise<ReconciledChain> {
   const { db, log } = base
   const { network, payouts } = chain
   const { chainId } = network
@@ -35,17 +38,21 @@ export async function reconcileChain(
   const head = facts.heads.find((one) => one.chainId === chainId)
   const known = head && BigInt(head.number)
   const { to, endpoints } = await awaitComparable(base, chain, { known: known ?? 0n, restoredAt, say })
-  const from = known ?? to
+  const range = { from: known ?? to, to }
   // one that answers only now may lag
   const heard = { ...chain.endpoints, all: endpoints, usable: () => endpoints.filter((one) => one.fault() === null) }
   const reader = { db, log, ...chain, endpoints: heard }
-  const range = { from, to }
-  const { missed } = await rescanAll(reader, from, startProgress(say, `Chain ${chainId}`, 'addresses'))
+  const { missed } = await rescanAll(reader, range, startProgress(say, `Chain ${chainId}`, 'addresses'))
   const skippedDeposits: UnknownTransfer[] = []
   for (const key of facts.skipped) skippedDeposits.push(...(await findSkippedDeposits(reader, range, key)))
-  const wallets = new Set(await listWallets(db, chainId))
-  if (payouts) wallets.add(payouts.address.toLowerCase())
-  const unknownPayouts: UnknownTransfer[] = []
-  for (const wallet of wallets) unknownPayouts.push(...(await findUnknownPayouts(reader, range, wallet)))
-  return { chainId, from: from.toString(), to: to.toString(), missed, skippedDeposits, unknownPayouts }
+  const listUnknownPayouts = async (): Promise<UnknownTransfer[]> => {
+    const wallets = new Set(await listWallets(db, chainId))
+    if (payouts) wallets.add(payouts.address.toLowerCase())
+    const found: UnknownTransfer[] = []
+    for (const wallet of wallets) found.push(...(await findUnknownPayouts(reader, range, wallet)))
+    return found
+  }
+  const blocks = { from: `${range.from}`, to: `${to}` }
+  const report = { chainId, ...blocks, missed, skippedDeposits, unknownPayouts: await listUnknownPayouts() }
+  return { report, listUnknownPayouts }
 }

@@ -17,24 +17,28 @@ import { verifyLedger } from '../../ledger/ledger-verify.ts'
 import { reconcileEveryPayment } from '../../payments/reconcile.ts'
 import { countRefundsUnderWay, wakeRefundsUnderWay } from '../../refunds/refund-queries.ts'
 import type { OperatorCommand } from '../admin.ts'
+import { UsageError } from '../command.ts'
 import { refuseForeignDatabase } from '../database.ts'
 import { withServiceSettings } from '../operator-chains.ts'
 import { refuseNoData, withDatabaseServer } from '../operator-database.ts'
-import { type ChainReport, reconcileChain } from './reconcile-chain.ts'
+import { type ChainReport, type ReconciledChain, reconcileChain } from './reconcile-chain.ts'
 
-export const RECONCILE_USAGE = `comptoir reconcile [--json]
+export const RECONCILE_USAGE = `comptoir reconcile [--without-chain <id>] [--json]
 
 After a restore, while the service runs: compares what the backup knows with the chains and the providers, finishes the
 refunds that left meanwhile, lists money that can no longer be assigned, and lets refunds and settlements go again.
 Exit code 1 while something needs a person. Doing it again changes nothing.
 
-  --json   for programs`
+  --without-chain <id>   do not compare this chain, which is gone for good, as its settings are; may be repeated
+  --json                 for programs`
 
 type Say = (line: string) => void
 
 export type Reconciled = {
   backupMadeAt: string
   chains: ChainReport[]
+  /** By the operator's word; none of them has settings. */
+  withoutChains: number[]
   /** What could not be checked; refunds and settlements stay blocked. */
   faults: string[]
   refundsUnderWay: number
@@ -71,22 +75,41 @@ async function askProviders(trade: Commerce): Promise<string[]> {
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
+/** Chains of the backup for which this command has no settings: nothing of them can be compared. */
+const listUnset = ({ facts }: Restored, { chains }: Pick<Commerce, 'chains'>): Restored['facts']['heads'] =>
+  facts.heads.filter(({ chainId }) => !chains.some(({ network }) => network.chainId === chainId))
+
+/** @throws UsageError for a chain that is set up, or that the backup does not know: it would change nothing */
+function readWithout(given: readonly string[], unset: readonly { chainId: number }[]): number[] {
+  const unfit = given.find((one) => !unset.some(({ chainId }) => `${chainId}` === one))
+  if (unfit === undefined) return [...new Set(given.map(Number))]
+  throw new UsageError(
+    `--without-chain ${unfit}: this is for a chain that the backup knows and that has no settings (CHAIN_${unfit}_…) here.`,
+  )
+}
+
+const unsetFault = ({ chainId, number }: { chainId: number; number: string }): string =>
+  `chain ${chainId}: the backup has read it up to block ${number}, and this command has no settings of it: give it the ` +
+  `service’s CHAIN_${chainId}_RPC_URL, or, if the chain is gone for good, --without-chain ${chainId}`
+
 async function reconcileAll(
   base: ServiceBase,
   trade: Commerce,
-  { restored, say }: { restored: Restored; say: Say },
+  { restored, without, say }: { restored: Restored; without: readonly string[]; say: Say },
 ): Promise<Reconciled> {
   const { db, clock } = base
-  const faults: string[] = []
+  const unset = listUnset(restored, trade)
+  const withoutChains = readWithout(without, unset)
+  const faults = unset.filter(({ chainId }) => !withoutChains.includes(chainId)).map(unsetFault)
   const look = async <Result>(what: string, work: () => Promise<Result>): Promise<Result | undefined> =>
     work().catch((error: unknown) => {
       faults.push(`${what}: ${messageOf(error)}`)
       return undefined
     })
-  const first: ChainReport[] = []
+  const compared: ReconciledChain[] = []
   for (const chain of trade.chains) {
-    const report = await look(`chain ${chain.network.chainId}`, () => reconcileChain(base, chain, { restored, say }))
-    if (report) first.push(report)
+    const done = await look(`chain ${chain.network.chainId}`, () => reconcileChain(base, chain, { restored, say }))
+    if (done) compared.push(done)
   }
   faults.push(...((await look('providers', () => askProviders(trade))) ?? []))
   // what fails afterwards holds nothing any more
@@ -94,19 +117,16 @@ async function reconcileAll(
   if (released) await updateReconciledRestore(db, new Date(clock()))
   const refundsUnderWay = released ? await finishRefunds(base) : await countRefundsUnderWay(db)
   const chains: ChainReport[] = []
-  for (const report of first) {
-    const chain = trade.chains.find(({ network }) => network.chainId === report.chainId)
+  for (const { report, listUnknownPayouts } of compared) {
     // a refund that found its transaction explains a previously unknown transfer
-    const again = chain && report.unknownPayouts.length > 0
-    const second = again
-      ? await look(`chain ${report.chainId}`, () => reconcileChain(base, chain, { restored, say }))
-      : undefined
-    chains.push(second ?? report)
+    const again = report.unknownPayouts.length > 0
+    const unknownPayouts = again ? await look(`chain ${report.chainId}`, listUnknownPayouts) : undefined
+    chains.push(unknownPayouts ? { ...report, unknownPayouts } : report)
   }
   const { difference } = await verifyLedger(db)
   const ledger = difference ? `${difference.subject}: ${difference.what}` : 'right'
   const backupMadeAt = restored.backupMadeAt.toISOString()
-  return { backupMadeAt, chains, faults, refundsUnderWay, ledger, released }
+  return { backupMadeAt, chains, withoutChains, faults, refundsUnderWay, ledger, released }
 }
 
 const usdc = (units: bigint): string => `${formatDecimal(units, 6)} USDC`
@@ -122,6 +142,8 @@ function describe(done: Reconciled): string[] {
     for (const { units, address, txHash } of unknownPayouts)
       lines.push(`  Left the wallet after the backup: ${usdc(units)} to ${address}, transaction ${txHash}.`)
   }
+  for (const chainId of done.withoutChains)
+    lines.push(`Chain ${chainId}: not compared, as you asked. What happened there since the backup is not known.`)
   lines.push(...done.faults.map((fault) => `Not looked at: ${fault}`))
   const { refundsUnderWay: count } = done
   const refunds = count === 1 ? '1 refund is' : `${count} refunds are`
@@ -145,7 +167,11 @@ const toJson = (done: Reconciled): string =>
 
 /** `reconcile`: false while a person has to act. @throws Error with a sentence for the operator */
 export const runReconcile: OperatorCommand = async (given: Config, args, say) => {
-  const { json } = parseArgs({ args, options: { json: { type: 'boolean', default: false } } }).values
+  const options = {
+    json: { type: 'boolean', default: false },
+    'without-chain': { type: 'string', multiple: true, default: [] as string[] },
+  } as const
+  const { json, 'without-chain': without } = parseArgs({ args, options }).values
   refuseNoData(given)
   return withDatabaseServer(given, say, async (connectionString, serviceRuns) => {
     if (!serviceRuns) throw new Error('Start the service first; this command runs next to it.')
@@ -164,7 +190,7 @@ export const runReconcile: OperatorCommand = async (given: Config, args, say) =>
       const base: ServiceBase = { config, db, vault, clock: systemClock, log, metrics: new Registry() }
       const accounts = openAccounts(base)
       await accounts.keys.prepare()
-      const done = await reconcileAll(base, openCommerce(base, accounts), { restored, say })
+      const done = await reconcileAll(base, openCommerce(base, accounts), { restored, without, say })
       process.stdout.write(`${json ? toJson(done) : describe(done).join('\n')}\n`)
       return isClean(done)
     } finally {

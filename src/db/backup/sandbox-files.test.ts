@@ -62,7 +62,21 @@ test('a chain that goes on from the backup’s stays, and its other files with i
   assert.deepEqual([readdirSync(cluster), readdirSync(to).length], [[], 3])
 })
 
+test('chains longer than any string are compared all the same', async (t) => {
+  const { cluster, to, read } = await openPlaces(t)
+  // more than 512 MiB of text before the last header
+  const part = gzipSync('{}, '.repeat(1 << 18))
+  const end = gzipSync('{"header":{"parentHash":"long","number":"0x3d0900"}}]}')
+  const chain = Buffer.concat([gzipSync('{"blocks":['), ...Array.from({ length: 515 }, () => part), end])
+  writeFileSync(join(cluster, SANDBOX_FOLDER, 'chain.json'), chain)
+  writeFileSync(join(to, 'chain.json'), chain)
+  writeFileSync(join(to, 'providers.json'), 'payments there')
+  assert.deepEqual(await placeSandboxFiles(cluster, to), { kept: 'there', aside: [] })
+  assert.equal(read('providers.json'), 'payments there')
+})
+
 for (const [what, chain] of [
+  ['a chain that is cut short', chainOf('one', 99).subarray(0, -8)],
   ['an older chain', chainOf('one', 9)],
   ['another chain, however long', chainOf('two', 99)],
   ['what is no chain', Buffer.from('no chain')],
@@ -77,6 +91,24 @@ for (const [what, chain] of [
     assert.deepEqual(read('chain.json.before-restore'), chain.toString('latin1'))
     assert.equal(existsSync(join(to, 'screening.json')), false)
   })
+
+test('what an earlier restore set aside stays: a later one gives other names', async (t) => {
+  const { cluster, to, read } = await openPlaces(t)
+  putThere(to, chainOf('two', 99))
+  await placeSandboxFiles(cluster, to)
+  for (const end of ['-2', '-3']) {
+    const next = await openPlaces(t)
+    writeFileSync(join(to, 'chain.json'), chainOf(`three${end}`, 5))
+    const { aside } = await placeSandboxFiles(next.cluster, to)
+    assert.deepEqual(
+      aside,
+      ['chain.json', 'providers.json'].map((name) => join(to, `${name}.before-restore${end}`)),
+    )
+    assert.equal(read(`chain.json.before-restore${end}`), chainOf(`three${end}`, 5).toString('latin1'))
+  }
+  const kept = ['chain.json', 'providers.json'].map((name) => read(`${name}.before-restore`))
+  assert.deepEqual(kept, [chainOf('two', 99).toString('latin1'), 'payments there'])
+})
 
 test('killed anywhere it goes on as it was decided', async (t) => {
   const { backup, cluster, to, read } = await openPlaces(t)

@@ -1,8 +1,7 @@
-import { existsSync } from 'node:fs'
+import { createReadStream, existsSync } from 'node:fs'
 import { readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
-import { gunzip } from 'node:zlib'
+import { createGunzip } from 'node:zlib'
 import type { ArchiveItem } from './archive.ts'
 
 /**
@@ -16,7 +15,7 @@ const FILES = ['chain.json', 'providers.json', 'screening.json'] as const
 export const SANDBOX_FOLDER = 'comptoir.sandbox'
 /** The same folder once it is decided that they take the place of those that were there. */
 const CHOSEN_FOLDER = 'comptoir.sandbox.chosen'
-const ASIDE = 'before-restore'
+const ASIDE = '.before-restore'
 
 async function* once(content: Buffer): AsyncGenerator<Buffer> {
   yield content
@@ -37,32 +36,71 @@ export async function* sandboxItems(dataDir: string): AsyncGenerator<ArchiveItem
   }
 }
 
-type Header = { number: string }
-/** What anvil saves of a chain; read here as far as it is needed. */
-type SavedChain = { best_block_number: number; blocks: { header: Header }[] }
+const KEY = '"header":'
+const HEADERS = /"header":(\{[^{}]*\})/g
 
-const unzip = promisify(gunzip)
-
-/** Undefined: it is no chain that can be read. */
-async function readChain(file: string): Promise<SavedChain | undefined> {
+/**
+ * The headers of the blocks that anvil saved, as it wrote them, in no order. Piece by piece, because a chain of some
+ * days is longer than a string can be.
+ */
+async function* readHeaders(file: string): AsyncGenerator<string> {
+  const source = createReadStream(file)
+  const text = createGunzip({ chunkSize: 1 << 18 })
+  source.on('error', (error) => text.destroy(error)).pipe(text)
+  let rest = ''
   try {
-    return JSON.parse((await unzip(await readFile(file))).toString('utf8')) as SavedChain
-  } catch {
-    return undefined
+    for await (const piece of text) {
+      rest += (piece as Buffer).toString('latin1')
+      let end = 0
+      for (const { 0: whole, 1: header = '', index } of rest.matchAll(HEADERS)) {
+        yield header
+        end = index + whole.length
+      }
+      // what the next piece completes
+      const open = rest.lastIndexOf(KEY)
+      rest = rest.slice(open < end ? Math.max(end, rest.length - KEY.length) : open)
+    }
+  } finally {
+    source.destroy()
   }
 }
 
-const headerAt = (chain: SavedChain, number: number): string | undefined =>
-  JSON.stringify(chain.blocks.find(({ header }) => Number(header.number) === number)?.header)
+async function findNewest(file: string): Promise<string | undefined> {
+  let newest: { number: number; header: string } | undefined
+  for await (const header of readHeaders(file)) {
+    const number = Number(header.match(/"number":"(0x[0-9a-f]+)"/)?.[1] ?? -1)
+    if (number > (newest?.number ?? -1)) newest = { number, header }
+  }
+  return newest?.header
+}
+
+/** Reads to the end: what is cut short is no chain. */
+async function hasHeader(file: string, wanted: string): Promise<boolean> {
+  let has = false
+  for await (const header of readHeaders(file)) if (header === wanted) has = true
+  return has
+}
 
 /** Whether the chain that is there has the backup's newest block, and so all that the backup knows. */
 async function goesOn(there: string, backup: string): Promise<boolean> {
   if (!existsSync(there)) return false
   if (!existsSync(backup)) return true
-  const [own, saved] = [await readChain(there), await readChain(backup)]
-  if (!own || !saved) return false
-  const newest = headerAt(saved, Number(saved.best_block_number))
-  return newest !== undefined && headerAt(own, Number(saved.best_block_number)) === newest
+  try {
+    const newest = await findNewest(backup)
+    return newest !== undefined && (await hasHeader(there, newest))
+  } catch (error) {
+    // what is no chain, or a damaged one; a disk that cannot be read says nothing of it
+    if ((error as NodeJS.ErrnoException).code?.startsWith('Z_')) return false
+    throw error
+  }
+}
+
+/** The same for all of them, and none that an earlier restore has given: what it set aside stays. */
+function freeEnding(files: readonly string[]): string {
+  for (let count = 1; ; count += 1) {
+    const end = count === 1 ? ASIDE : `${ASIDE}-${count}`
+    if (!files.some((file) => existsSync(`${file}${end}`))) return end
+  }
 }
 
 /** `aside`: those that were there, and have another name now. */
@@ -83,9 +121,11 @@ export async function placeSandboxFiles(cluster: string, dataDir: string): Promi
       await rm(given, { recursive: true })
       return { kept: 'there', aside }
     }
-    for (const file of FILES.map((name) => join(dataDir, name)).filter((path) => existsSync(path))) {
-      await rename(file, `${file}.${ASIDE}`)
-      aside.push(`${file}.${ASIDE}`)
+    const there = FILES.map((name) => join(dataDir, name)).filter((path) => existsSync(path))
+    const end = freeEnding(there)
+    for (const file of there) {
+      await rename(file, `${file}${end}`)
+      aside.push(`${file}${end}`)
     }
     await rename(given, chosen)
   }
