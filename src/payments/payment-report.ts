@@ -26,15 +26,8 @@ import {
 } from './mispayments/mispayment-records.ts'
 import { cameByEstimate, toldByEstimate } from './mispayments/on-its-way.ts'
 import { noteBlock, noteReceived, noteWay } from './mispayments/provider-block.ts'
-import {
-  bookedUnits,
-  type RestReport,
-  readStanding,
-  type Standing,
-  undecidedUnits,
-  withoutAbsurd,
-  withoutRecorded,
-} from './mispayments/standing.ts'
+import { bookedUnits, readStanding, type Standing, undecidedUnits } from './mispayments/standing.ts'
+import { type RestReport, withoutAbsurd, withoutRecorded } from './mispayments/told-report.ts'
 import { findOnItsWay, findWayMoney, updateTold } from './mispayments/way-queries.ts'
 import {
   findPaymentPolicy,
