@@ -95,17 +95,6 @@ test('a coin of unknown value, decided about or not, takes nothing off the price
   }
 })
 
-test('a word of Gate without an amount tells of no loss of what was paid, also where it is recorded again as late', async () => {
-  const { gate, recordsOf } = await openBlockedIn(world, false)
-  assert.equal(await gate('PAID', '54'), 'PAID')
-  await gate('EXPIRED', '54')
-  for (const word of ['PROCESS', 'PAY_EXPIRED_IN_PROCESS']) assert.equal(await gate(word), 'PAID')
-  assert.deepEqual(
-    (await recordsOf()).map((record) => record.replace(/ \S+$/, '')),
-    ['wrong_token 54000000 USDC open'],
-  )
-})
-
 test('a word of Gate without an amount adds nothing to an amount that counts as paid, and the rest to one that does not', async () => {
   for (const [part, rest] of [
     ['53.73', 0n],

@@ -26,8 +26,8 @@ import {
 } from './mispayments/mispayment-records.ts'
 import { cameByEstimate, toldByEstimate } from './mispayments/on-its-way.ts'
 import { noteBlock, noteReceived, noteWay } from './mispayments/provider-block.ts'
-import { bookedUnits, readStanding, type Standing, undecidedUnits } from './mispayments/standing.ts'
-import { type RestReport, withoutAbsurd, withoutRecorded } from './mispayments/told-report.ts'
+import { bookedUnits, presentUnits, readStanding, type Standing, undecidedUnits } from './mispayments/standing.ts'
+import { type RestReport, withoutAbsurd, withoutCounted, withoutRecorded } from './mispayments/told-report.ts'
 import { findOnItsWay, findWayMoney, updateTold } from './mispayments/way-queries.ts'
 import {
   findPaymentPolicy,
@@ -105,11 +105,12 @@ function isFrozenBeside({ payment: { status }, deps }: ReportCase, frozen: reado
 }
 
 /** Money beside the payment. What of it is frozen is not on its way any more. */
-async function recordBeside(
-  scene: ReportCase,
-  unmatched: readonly UnmatchedMoney[],
-): Promise<[ReportCase, UnmatchedMoney[]]> {
-  const { tx, payment } = scene
+async function recordBeside(scene: ReportCase, report: PaymentReport): Promise<[ReportCase, UnmatchedMoney[]]> {
+  const { tx, payment, deps } = scene
+  if (report.unmatched === undefined || report.unmatched.length === 0) return [scene, []]
+  const standing = await readStanding(tx, payment)
+  const counted = { ...standing, present: presentUnits(payment, standing), dustUnits: deps.dustUnits }
+  const unmatched = withoutCounted(report, counted)
   if (!unmatched.some(({ reference }) => isFrozen(reference)))
     return [scene, await recordUnmatchedTransfers(scene, unmatched)]
   await updateTold(tx, payment, payment.toldUnits)
@@ -147,7 +148,7 @@ type Ending = (typeof ENDINGS)[keyof typeof ENDINGS]
 async function applyTo(given: ReportCase, report: PaymentReport): Promise<Order> {
   const { tx, order, now } = given
   if (report.outcome === 'seen') return applyMoney(given, report)
-  const [scene, news] = await recordBeside(given, report.unmatched ?? [])
+  const [scene, news] = await recordBeside(given, report)
   const { payment } = scene
   const isOther = report.outcome === 'blocked' && (await noteWay(scene, report))
   if (report.outcome === 'blocked' && isFrozenBeside(scene, report.unmatched ?? [])) return passBy(scene)
@@ -357,7 +358,7 @@ async function follow(scene: ReportCase, { came, min, moves, isStale, completedA
 /** Brings books and records in line with what has arrived: the price, what waits for a person, what is lost. */
 async function recordMoney(
   scene: ReportCase & { standing: Standing },
-  report: SeenReport,
+  report: RestReport,
   moved: Order,
   verdict: Verdict,
 ): Promise<void> {
@@ -369,7 +370,7 @@ async function recordMoney(
   if (order.paidAt === null && moved.paidAt !== null)
     return bookOrderPaid(context, { received: counted, due: priceUnitsOf(order, payment), feeBps: policy.feeBps })
   const kind = surplusOf(payment, moved, verdict)
-  const seen = report.final + report.pending
+  const seen = report.thereUnits
   // without an amount, nothing tells that money is gone
   const least = report.isEstimate && seen < standing.committed ? standing.committed : seen
   const lost = await bookMoney(context, { final: report.final, seen: least, kind })

@@ -69,6 +69,10 @@ export const undecidedUnits = (units: bigint, { decided }: Pick<Standing, 'decid
 /** The amount that the books show as arrived: a loss of committed money is a separate booking. */
 export const bookedUnits = (final: bigint, { committed }: Standing): bigint => (final > committed ? final : committed)
 
+/** What of the received money is there, by what is booked. */
+export const presentUnits = ({ receivedUnits }: Pick<Payment, 'receivedUnits'>, { lost }: Standing): bigint =>
+  receivedUnits > lost ? receivedUnits - lost : 0n
+
 /**
  * How much of the committed money is lost now. Money that dropped below the required confirmations is not lost, and a
  * loss ends only when the money is final again.

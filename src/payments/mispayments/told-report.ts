@@ -1,5 +1,5 @@
 import type { PaymentReport, SeenReport, UnmatchedMoney } from '../../channels/channel.ts'
-import { dollarUnits, readable } from '../../channels/usdc-text.ts'
+import { dollarScale, dollarUnits, isDust, readable } from '../../channels/usdc-text.ts'
 import { MOST_REAL_UNITS } from '../../kernel/money.ts'
 import type { Mispayment } from './mispayment-queries.ts'
 import { isDecided, isUnder, type Standing, undecidedUnits } from './standing.ts'
@@ -21,7 +21,14 @@ export type RestReport = SeenReport & {
   cameUnits: bigint
   /** As told, with all that is recorded. */
   wholeUnits: bigint
+  /** What is there, final or not: all but what a person decided about beside the payment. */
+  thereUnits: bigint
 }
+
+/** The records of money beside a payment under any of these references. */
+const besideOf = (records: readonly Mispayment[], references: readonly string[] = []): Mispayment[] =>
+  records.filter((one) => one.kind === 'wrong_token' && references.some((reference) => isUnder(one, reference)))
+const isLive = (record: Mispayment): boolean => record.status === 'open' || isDecided(record)
 
 /** What a report tells to have come above the price, less that part of it that a person decided about. */
 const aboveWithout = (sums: readonly UnmatchedMoney[], decided: bigint): UnmatchedMoney[] =>
@@ -32,14 +39,12 @@ const aboveWithout = (sums: readonly UnmatchedMoney[], decided: bigint): Unmatch
  * may be all of an amount that is named. Of a price that stands in for an amount it says nothing.
  */
 export function withoutRecorded(report: SeenReport, records: readonly Mispayment[]): RestReport {
-  const beside = (references: readonly string[] = []): Mispayment[] =>
-    records.filter((one) => one.kind === 'wrong_token' && references.some((reference) => isUnder(one, reference)))
   const pendingWithout = (sums: readonly Mispayment[]): bigint =>
     undecidedUnits(report.pending, {
       decided: dollarsOf(sums) ?? (report.isEstimate ? knownDollars(sums) : report.pending),
     })
-  const decided = dollarsOf(beside(report.nowCounted).filter(isDecided))
-  const recorded = beside(report.alreadyRecorded)
+  const decided = dollarsOf(besideOf(records, report.nowCounted).filter(isDecided))
+  const recorded = besideOf(records, report.alreadyRecorded)
   const final = undecidedUnits(report.final, { decided: decided ?? 0n })
   const above = (decided ?? 0n) - (report.final - final)
   return {
@@ -47,12 +52,37 @@ export function withoutRecorded(report: SeenReport, records: readonly Mispayment
     final,
     // `nowCounted` names what came in all, and so do `final` and what is told beside it
     unmatched: above > 0n ? aboveWithout(report.unmatched, above) : report.unmatched,
-    pending: pendingWithout(recorded.filter((one) => one.status === 'open' || isDecided(one))),
+    pending: pendingWithout(recorded.filter(isLive)),
     cameUnits: final + pendingWithout(recorded.filter(isDecided)),
     wholeUnits: report.final + report.pending,
+    thereUnits: final + undecidedUnits(report.pending, { decided: knownDollars(recorded.filter(isDecided)) }),
     // a person must see how much is left
     ...(decided === undefined ? { isPart: true } : {}),
   }
+}
+
+/**
+ * The mirror of `nowCounted`: of a sum that names all that came through a payment, only that is beside it which the
+ * payment does not count, and which no other reference records. What is resolved under its own reference was counted
+ * after it was recorded: it is part of what is told and of what the payment counts.
+ * @param present what the payment counts: its price, and what waits for a person or was decided about
+ */
+export function withoutCounted(
+  { unmatched = [], alreadyRecorded }: Pick<PaymentReport, 'unmatched' | 'alreadyRecorded'>,
+  { records, present, dustUnits }: { records: readonly Mispayment[]; present: bigint; dustUnits: bigint },
+): UnmatchedMoney[] {
+  return unmatched.flatMap((sum) => {
+    const scale = dollarScale(sum.asset)
+    // of a coin of unknown value, nothing tells which part is counted
+    if (sum.isTotal !== true || scale === undefined) return [sum]
+    const own = besideOf(records, [sum.reference])
+    const elsewhere = besideOf(records, alreadyRecorded).filter((one) => !own.includes(one) && isLive(one))
+    const resolved = own.filter(({ status, isRenamed }) => status === 'resolved' && !isRenamed)
+    const counted = present + knownDollars(elsewhere) - knownDollars(resolved)
+    const units = sum.units - (counted * (dollarScale('USDC') ?? scale)) / scale
+    const rest = { ...sum, units }
+    return units <= 0n || (counted > 0n && isDust(rest, dustUnits)) ? [] : [rest]
+  })
 }
 
 /** An amount that cannot be right says nothing: its payment is asked about again, and beside it, it is unreadable. */
