@@ -4,6 +4,7 @@ import { reportOf } from '../src/channels/gatepay/status-map.ts'
 import { sql } from '../src/db/db.ts'
 import { newId } from '../src/kernel/ids.ts'
 import { insertMispayment } from '../src/payments/mispayments/mispayment-queries.ts'
+import { acceptMispayment } from '../src/payments/mispayments/mispayment-service.ts'
 import { refundMispayment } from '../src/refunds/mispayment-refund.ts'
 import { openBlockedIn } from './harness/attempts.ts'
 import { DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
@@ -20,6 +21,12 @@ async function openCounted() {
   const attempt = await openBlockedIn(world, false)
   const { apply, context, openOf, order, recordsOf, reference } = attempt
   const short = (records: readonly string[]) => records.map((record) => record.replace(/ \S+$/, ''))
+  const firstOpen = async () =>
+    (
+      await world.host.db.one<{ id: string }>(
+        sql`select id from mispayments where order_id = ${order.id} and status = 'open'`,
+      )
+    ).id
   return {
     ...attempt,
     records: async () => short(await recordsOf()),
@@ -29,12 +36,14 @@ async function openCounted() {
       const data = { currency: 'USDC', orderAmount: '54', pay_amount: '54', pay_currency: 'USDC', underpaidAmount }
       return apply(reportOf('PAID', data, { providerReference: reference, closedStatuses: [] }))
     },
-    refundFirst: async () => {
-      const { id } = await world.host.db.one<{ id: string }>(
-        sql`select id from mispayments where order_id = ${order.id} and status = 'open'`,
-      )
-      return refundMispayment(world.refunds, context, id, {})
-    },
+    refundFirst: async () => refundMispayment(world.refunds, context, await firstOpen(), {}),
+    accept: async () => acceptMispayment(world.mispayments, context, await firstOpen(), {}),
+    bookings: async () =>
+      (
+        await world.host.db.one<{ count: number }>(
+          sql`select count(*)::int as count from ledger_entries where company_id = ${order.companyId}`,
+        )
+      ).count,
   }
 }
 
@@ -125,4 +134,63 @@ test('what was paid and is recorded beside the payment, too, as older versions d
       await gate(word, '50')
       assert.deepEqual((await records()).slice(1), ['orphaned 4000000 USDC open'], 'what is not there any more is lost')
     }
+})
+
+test('a word without an amount takes nothing back of what was credited, and settles nothing', async () => {
+  type Attempt = Awaited<ReturnType<typeof openCounted>>
+  const stories: readonly (readonly [string, (attempt: Attempt) => Promise<unknown>, string, ...string[]])[] = [
+    [
+      'held after a return',
+      async ({ gate, giveBack, says }) => {
+        await says('PAY_BLOCK')
+        await giveBack()
+        await gate('PROCESS', '0', '54')
+        await gate('PAID', '54')
+      },
+      '54',
+      'held 54000000 USDC open',
+    ],
+    [
+      'late',
+      async ({ gate, order }) => {
+        await world.host.db.run(sql`update orders set status = 'CANCELLED' where id = ${order.id}`)
+        await gate('PAID', '54')
+      },
+      '54',
+      'late 54000000 USDC open',
+    ],
+    ['a part', ({ paysPart }) => paysPart('24'), '', 'under 30000000 USDC open'],
+    [
+      'more than was accepted',
+      async ({ accept, gate, paysPart }) => {
+        await paysPart('24')
+        await accept()
+        await gate('PAID', '54')
+      },
+      '54',
+      'over 24000000 USDC open',
+    ],
+  ]
+  for (const [name, happens, again, expected] of stories) {
+    const attempt = await openCounted()
+    await happens(attempt)
+    const before = [await attempt.records(), attempt.mails(), await attempt.bookings()]
+    assert.deepEqual(await attempt.open(), [expected], name)
+    const { status } = await attempt.find()
+    for (const word of ['PROCESS', 'PAY_EXPIRED_IN_PROCESS']) {
+      await attempt.gate(word, '')
+      assert.equal((await attempt.find()).status, status, name)
+      if (again !== '') await attempt.gate('PAID', again)
+      assert.deepEqual([await attempt.records(), attempt.mails(), await attempt.bookings()], before, name)
+    }
+  }
+})
+
+test('money that its provider names no amount of is no more of the price than what is missing, and is settled by an amount only', async () => {
+  const { gate, paysPart, pending, records } = await openCounted()
+  await paysPart('24')
+  assert.equal(await gate('PROCESS'), 'WAITING_CHAIN_CONFIRMATION')
+  assert.equal(await pending(), 24_000_000n)
+  assert.equal(await gate('PAID', '54'), 'PAID')
+  assert.deepEqual(await records(), [])
 })

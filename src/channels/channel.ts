@@ -130,7 +130,8 @@ export type SeenReport = {
   alreadyRecorded?: readonly string[]
   /**
    * `pending` is the price: it stands in for an amount that the provider does not name, recorded money included. An
-   * estimate says nothing about what came: it tells of no loss, and more may come than what is missing of the price.
+   * estimate says nothing about what came: what was credited before still is, and more may come than what is missing of
+   * the price.
    */
   isEstimate?: true
   /** The provider says that more is missing: this never completes a payment, however little is missing. */

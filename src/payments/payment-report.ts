@@ -217,6 +217,8 @@ type Verdict = {
   came: bigint
   min: bigint
   complete: boolean
+  /** The provider names no amount. */
+  isEstimate: boolean
   moves: boolean
   /** A provider has said for too long that it is on its way; what a chain shows is there. */
   isStale: boolean
@@ -246,10 +248,13 @@ async function judge(
   const moves = movesOrder(scene, report)
   const decided = report.cameUnits - left
   const at = completedAt(report.transfers, min + decided)
-  const complete = moves && counted >= min && report.isPart !== true && clearance === 'clear'
+  const isCleared = moves && report.isPart !== true && clearance === 'clear'
+  // without an amount, only what was complete before is
+  const complete = isCleared && counted >= min && (report.isEstimate !== true || payment.status === 'paid')
   const since = pendingSince(payment, told, scene.now)
   const isStale = report.transfers.length === 0 && pending > 0n && since !== null && isPastWaiting(since, scene.now)
-  return { counted, seen, told, came, min, complete, moves, isStale, clearance, completedAt: at }
+  const isEstimate = report.isEstimate === true
+  return { counted, seen, told, came, min, complete, isEstimate, moves, isStale, clearance, completedAt: at }
 }
 
 function statusAfter({ payment }: ReportCase, { complete, seen, moves }: Verdict): PaymentStatus {
@@ -262,7 +267,7 @@ function statusAfter({ payment }: ReportCase, { complete, seen, moves }: Verdict
 async function applyMoney(scene: ReportCase, said: SeenReport): Promise<Order> {
   const { tx, payment, now } = scene
   const standing = await readStanding(tx, payment)
-  const report = withoutRecorded(said, standing.records)
+  const report = withoutRecorded(said, standing.records, presentUnits(payment, standing))
   const clearance = await scene.deps.screening.look(tx, subjectOf(scene), sendersOf(scene, report))
   const verdict = await judge(scene, report, standing, clearance)
   const status = statusAfter(scene, verdict)
@@ -293,7 +298,7 @@ async function moveOrder(scene: ReportCase, verdict: Verdict): Promise<Order> {
   const { order, payment } = scene
   if (payment.priceUnits !== null) return order
   if (verdict.clearance === 'blocked') return holdBack(scene)
-  return verdict.complete ? settle(scene, verdict) : follow(scene, verdict)
+  return verdict.complete && !verdict.isEstimate ? settle(scene, verdict) : follow(scene, verdict)
 }
 
 /** The sender failed the screening, ours or the provider's. No money moves. */
@@ -370,10 +375,7 @@ async function recordMoney(
   if (order.paidAt === null && moved.paidAt !== null)
     return bookOrderPaid(context, { received: counted, due: priceUnitsOf(order, payment), feeBps: policy.feeBps })
   const kind = surplusOf(payment, moved, verdict)
-  const seen = report.thereUnits
-  // without an amount, nothing tells that money is gone
-  const least = report.isEstimate && seen < standing.committed ? standing.committed : seen
-  const lost = await bookMoney(context, { final: report.final, seen: least, kind })
+  const lost = await bookMoney(context, { final: report.final, seen: report.thereUnits, kind })
   if (payment.priceUnits !== null)
     await updateOrderPaidUnits(tx, moved, undecidedUnits(payment.receivedUnits, standing))
   if (lost > 0n) await scene.deps.onLoss(tx, { order: moved, payment, units: lost })

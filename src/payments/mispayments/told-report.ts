@@ -34,11 +34,19 @@ const isLive = (record: Mispayment): boolean => record.status === 'open' || isDe
 const aboveWithout = (sums: readonly UnmatchedMoney[], decided: bigint): UnmatchedMoney[] =>
   sums.map((sum) => ({ ...sum, units: undecidedUnits(sum.units, { decided }) })).filter(({ units }) => units > 0n)
 
+/** Without an amount, what was credited before still is, and what is missing of the price is on its way. */
+const withCredited = (report: SeenReport, present: bigint): SeenReport =>
+  report.isEstimate
+    ? { ...report, final: present, pending: undecidedUnits(report.pending, { decided: present }) }
+    : report
+
 /**
  * What a person decided about never counts, and what is recorded is not on its way any more. A coin of unknown value
  * may be all of an amount that is named. Of a price that stands in for an amount it says nothing.
+ * @param present what the payment counts, by the books
  */
-export function withoutRecorded(report: SeenReport, records: readonly Mispayment[]): RestReport {
+export function withoutRecorded(told: SeenReport, records: readonly Mispayment[], present: bigint): RestReport {
+  const report = withCredited(told, present)
   const pendingWithout = (sums: readonly Mispayment[]): bigint =>
     undecidedUnits(report.pending, {
       decided: dollarsOf(sums) ?? (report.isEstimate ? knownDollars(sums) : report.pending),
@@ -108,6 +116,6 @@ export function priceWordOf(told: PaymentReport, { records, committed, lost }: S
   const report = withoutAbsurd(told)
   if (takesBack(report)) return 'takesBack'
   if (report.outcome !== 'seen' || report.isEstimate) return 'neither'
-  return withoutRecorded(report, records).final >= committed - lost ? 'confirms' : 'neither'
+  return withoutRecorded(report, records, 0n).final >= committed - lost ? 'confirms' : 'neither'
 }
 export type PriceWord = 'confirms' | 'takesBack' | 'neither'
