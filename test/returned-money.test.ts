@@ -172,6 +172,9 @@ test('what is left of later money, once a part of it was recorded, may be what a
     ['EXPIRED', '54', '54.010001', true],
     // as much as was told, but it went before: in doubt it was blocked, and something else arrived
     ['EXPIRED', '54', '54', true, ['EXPIRED', 'EXPIRED']],
+    ['PAID', '84', '84', false],
+    // what came above the price was told by nobody
+    ['PAID', '54', '84', true],
     // less than 0.01 above the price is the rounding of a coin
     ['PAID', '54.009999', '54.009999', false],
   ] as const) {

@@ -67,7 +67,12 @@ export async function applyReport(
     const locked = await lockCase(deps, tx, key)
     if (!locked) return undefined
     const policy = await findPaymentPolicy(tx, key.companyId)
-    const scene = { ...locked, policy, requestId, before: await findWayMoney(tx, locked.payment) }
+    const scene = {
+      ...locked,
+      policy,
+      requestId,
+      before: await findWayMoney(tx, locked.payment, report.alreadyRecorded ?? []),
+    }
     const after = await applyTo(scene, withoutAbsurd(report))
     // a block changes nothing of that after it was recorded
     if (report.outcome !== 'blocked') await noteWay(scene, report)

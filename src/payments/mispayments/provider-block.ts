@@ -50,7 +50,10 @@ export async function noteWay(scene: ReportCase, report: PaymentReport): Promise
   const { outcome, providerStatus } = report
   const isTold = outcome === 'blocked' || (outcome === 'seen' && report.pending > 0n)
   if (before.pendingUnits === 0n && !isTold) return false
-  const { isOther, isMore, pendingUnits } = await noteUnexplained(tx, payment, before, deps.dustUnits)
+  const { isOther, isMore, pendingUnits } = await noteUnexplained(tx, payment, before, {
+    told: report.alreadyRecorded ?? [],
+    dustUnits: deps.dustUnits,
+  })
   const told = { ...said(scene, providerStatus), ...onItsWay(pendingUnits) }
   if (isMore && (await deps.screening.noteRise(tx, subjectOf(scene), told))) await resetUnexplained(tx, payment)
   return isOther

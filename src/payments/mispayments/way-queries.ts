@@ -36,9 +36,9 @@ export type WayMoney = { pendingUnits: bigint; arrivedUnits: bigint }
 /** Null: not since this version. */
 type Noted = WayMoney & { peakUnits: bigint | null; openUnits: bigint | null }
 
-async function findNoted(q: Queryable, { companyId, id }: PaymentKey): Promise<Noted> {
+async function findNoted(q: Queryable, { companyId, id }: PaymentKey, told: readonly string[]): Promise<Noted> {
   const row = await q.one<{ pending: string; arrived: string; peak: string | null; open: string | null }>(sql`
-    select ${pendingUnits(sql`p`)} as pending, ${arrivedUnits(sql`p`)} as arrived, p.pending_peak_units as peak,
+    select ${pendingUnits(sql`p`)} as pending, ${arrivedUnits(sql`p`, told)} as arrived, p.pending_peak_units as peak,
       p.unexplained_units as open
     from payments p where p.company_id = ${companyId} and p.id = ${id}`)
   return {
@@ -48,9 +48,16 @@ async function findNoted(q: Queryable, { companyId, id }: PaymentKey): Promise<N
   }
 }
 
-/** Before a report. Where nothing is on its way, nothing of that can arrive. */
-export const findWayMoney = async (q: Queryable, payment: PaymentKey & { pendingUnits: bigint }): Promise<WayMoney> =>
-  payment.pendingUnits === 0n ? { pendingUnits: 0n, arrivedUnits: 0n } : findNoted(q, payment)
+/**
+ * Before a report. Where nothing is on its way, nothing of that can arrive.
+ * @param told references of money that the amounts of the report contain
+ */
+export const findWayMoney = async (
+  q: Queryable,
+  payment: PaymentKey & { pendingUnits: bigint },
+  told: readonly string[],
+): Promise<WayMoney> =>
+  payment.pendingUnits === 0n ? { pendingUnits: 0n, arrivedUnits: 0n } : findNoted(q, payment, told)
 
 /**
  * Notes what is unexplained once all that a report says is stored.
@@ -60,9 +67,9 @@ export async function noteUnexplained(
   tx: Tx,
   key: PaymentKey,
   before: WayMoney,
-  dustUnits: bigint,
+  { told, dustUnits }: { told: readonly string[]; dustUnits: bigint },
 ): Promise<{ isOther: boolean; isMore: boolean; pendingUnits: bigint }> {
-  const { pendingUnits: after, arrivedUnits: arrived, ...noted } = await findNoted(tx, key)
+  const { pendingUnits: after, arrivedUnits: arrived, ...noted } = await findNoted(tx, key, told)
   const state = {
     peakUnits: noted.peakUnits ?? before.pendingUnits,
     openUnits: noted.openUnits ?? before.pendingUnits,
