@@ -334,3 +334,26 @@ test('a part and no amount that are told in turns tell a person once of what is 
   await giveBack({ updatedAt: (await findBlock(world, key.id)).updatedAt.toISOString() })
   assert.deepEqual([await pending(), mails()], [0n, 3])
 })
+
+test('a second block says that it is no repetition, and how much other money it is about, also where that has gone', async () => {
+  for (const [isGone, told] of [
+    [true, '54.000000 USDC came after this payment was returned'],
+    [false, '54.000000 USDC on its way, 54.000000 USDC came after this payment was returned'],
+  ] as const) {
+    const { gate, giveBack, key, lastMail, says } = await openBlockedIn(world, false)
+    await says('PAY_BLOCK')
+    const first = lastMail()?.paragraphs
+    await giveBack()
+    await gate('PROCESS', '0', '54')
+    if (isGone) await says('EXPIRED')
+    await says('PAY_BLOCK')
+    const second = lastMail()?.paragraphs
+    assert.equal(first?.[1], 'binance: PAY_BLOCK.')
+    assert.equal(second?.[1], `binance: PAY_BLOCK, ${told}.`)
+    assert.match(second?.[2] ?? '', /no repetition/)
+    const { evidence } = await world.host.db.one<{ evidence: { other: string } }>(sql`
+      select a.evidence from screening_answers a join screenings s on s.id = a.screening_id
+      where s.subject_id = ${key.id} order by a.id desc limit 1`)
+    assert.equal(evidence.other, '54.000000 USDC')
+  }
+})

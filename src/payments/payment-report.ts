@@ -155,14 +155,14 @@ async function applyTo(given: ReportCase, report: PaymentReport): Promise<Order>
   if (report.outcome === 'seen') return applyMoney(given, report)
   const [scene, news] = await recordBeside(given, report)
   const { payment } = scene
-  const isOther = report.outcome === 'blocked' && (await noteWay(scene, report))
+  const otherUnits = report.outcome === 'blocked' ? await noteWay(scene, report) : 0n
   if (report.outcome === 'blocked' && isFrozenBeside(scene, report.unmatched ?? [])) return passBy(scene)
   if (report.outcome === 'waiting' && isGone(scene)) return applyMoney(scene, nothingOf(report))
   const { outcome, providerStatus } = report
   const asked = outcome === 'waiting' || outcome === 'unknown'
   const over = payment.status === 'paid' || payment.status === 'closed' || (asked && payment.status === 'failed')
   // also when the attempt is over: its money may still come, and must pay no order
-  if (outcome === 'blocked' && payment.status !== 'paid') await noteBlock(scene, report, { news, isOther })
+  if (outcome === 'blocked' && payment.status !== 'paid') await noteBlock(scene, report, { news, otherUnits })
   // the rest of an abandoned payment can still be paid: it is closed at its provider first
   if (outcome === 'blocked' && payment.status === 'closing' && report.unmatched !== undefined) return order
   if (outcome !== 'waiting' && outcome !== 'unknown' && !over) return applyEnding(scene, { outcome, providerStatus })

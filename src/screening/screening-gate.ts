@@ -33,8 +33,11 @@ type ProviderBlock = FrozenNews & {
   isWhole: boolean
   /** How much is on its way that is neither frozen nor returned; null: nothing. */
   onItsWay: string | null
-  /** Since a person decided, money was on its way, and may still be, that was neither received nor recorded. */
-  isOther: boolean
+  /**
+   * How much was on its way since a person decided, and may still be, that was neither received nor recorded; null:
+   * nothing.
+   */
+  other: string | null
 }
 
 /** The gate that all money passes. It calls no source, so it may be used inside a transaction. */
@@ -53,7 +56,7 @@ export type ScreeningGate = {
    * More is on its way. A person who has to decide about a block of all decides about that, too.
    * @returns whether a person is told
    */
-  noteRise(tx: Tx, subject: Subject, report: Omit<ProviderBlock, 'isWhole' | 'news' | 'isOther'>): Promise<boolean>
+  noteRise(tx: Tx, subject: Subject, report: Omit<ProviderBlock, 'isWhole' | 'news' | 'other'>): Promise<boolean>
   /** Money was received. Where a person returned what was blocked, it pays no order, and somebody must hear of it. */
   noteReceived(tx: Tx, subject: Subject, news: ReceivedNews): Promise<void>
   /** Screens again what was found clean too long ago. @returns whether there was any */
@@ -111,18 +114,29 @@ const STEPS: Readonly<Record<'undecided' | 'returned', Record<'amounts' | 'all',
 
 function stepOf(
   { status, isWhole: was }: Pick<Screening, 'status' | 'isWhole'>,
-  { isWhole, isOther, news }: ProviderBlock,
+  { isWhole, other, news }: ProviderBlock,
 ): Step {
   const of = STEPS[status === 'returned' ? 'returned' : 'undecided']
   // what an older node noted counts as all
-  const step = of[was === false ? 'amounts' : 'all'][!isWhole ? 'amounts' : isOther ? 'other' : 'all']
+  const step = of[was === false ? 'amounts' : 'all'][!isWhole ? 'amounts' : other !== null ? 'other' : 'all']
   return step === 'tells' && news.length === 0 ? 'none' : step
 }
 
-/** What the block says, and how much a person who returns all of the payment returns. */
-function answerOf({ channel, providerStatus, isWhole, onItsWay }: Omit<ProviderBlock, 'news' | 'isOther'>): Answer {
-  const reasons = isWhole && onItsWay !== null ? [providerStatus, `${onItsWay} on its way`] : [providerStatus]
-  return { verdict: 'blocked', level: null, reasons, evidence: { channel, providerStatus, isWhole, onItsWay } }
+/**
+ * What the block says, and how much a person who returns all of the payment returns.
+ * @param other came on its way since a person returned the block before, and may be gone from what is told
+ */
+function answerOf(
+  { channel, providerStatus, isWhole, onItsWay }: Omit<ProviderBlock, 'news' | 'other'>,
+  other: string | null,
+): Answer {
+  const reasons = [
+    providerStatus,
+    ...(isWhole && onItsWay !== null ? [`${onItsWay} on its way`] : []),
+    ...(other === null ? [] : [`${other} came after this payment was returned`]),
+  ]
+  const evidence = { channel, providerStatus, isWhole, onItsWay, ...(other === null ? {} : { other }) }
+  return { verdict: 'blocked', level: null, reasons, evidence }
 }
 
 export function openScreeningGate({ clock, screens, wake, alarm }: GateDeps): ScreeningGate {
@@ -172,11 +186,12 @@ export function openScreeningGate({ clock, screens, wake, alarm }: GateDeps): Sc
       if (step === 'none') return false
       if (known && step === 'blocksAll') await updateBlock(tx, known, true, now)
       const row = { ...fresh, id: known?.id ?? fresh.id }
-      const answer = answerOf(block)
+      const wasReturned = known?.status === 'returned' && step === 'blocksAll'
+      const answer = answerOf(block, wasReturned ? block.other : null)
       await insertAnswer(tx, row, { id: newId(now.getTime()), source: 'provider', answer, at: now })
       // a further record of what was returned is decided about by itself
       if (step === 'tells') await tellFrozen(alarm, tx, row, block)
-      else await tellBlocked(alarm, tx, row, [{ source: channel, answer }])
+      else await tellBlocked(alarm, tx, row, [{ source: channel, answer }], { wasReturned })
       return step !== 'tells'
     },
     async noteRise(tx, subject, report) {
@@ -184,7 +199,7 @@ export function openScreeningGate({ clock, screens, wake, alarm }: GateDeps): Sc
       // what an older node noted counts as all
       if (known?.status !== 'blocked' || known.isWhole === false) return false
       const now = new Date(clock())
-      const told = answerOf({ ...report, isWhole: true })
+      const told = answerOf({ ...report, isWhole: true }, null)
       // the word that blocks comes first, also after several rises
       const [word] = (await listLatestAnswers(tx, known)).find(({ source }) => source === 'provider')?.reasons ?? []
       const answer = { ...told, reasons: word === undefined ? told.reasons : [word, ...told.reasons] }

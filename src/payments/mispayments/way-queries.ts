@@ -61,14 +61,14 @@ export const findWayMoney = async (
 
 /**
  * Notes what is unexplained once all that a report says is stored.
- * @returns whether that is more than dust, and more than before: dust is the rounding of a coin
+ * @returns how much that is, 0 for dust, which is the rounding of a coin, and whether it is more than before
  */
 export async function noteUnexplained(
   tx: Tx,
   key: PaymentKey,
   before: WayMoney,
   { told, dustUnits }: { told: readonly string[]; dustUnits: bigint },
-): Promise<{ isOther: boolean; isMore: boolean; pendingUnits: bigint }> {
+): Promise<{ otherUnits: bigint; isMore: boolean; pendingUnits: bigint }> {
   const { pendingUnits: after, arrivedUnits: arrived, ...noted } = await findNoted(tx, key, told)
   const state = {
     peakUnits: noted.peakUnits ?? before.pendingUnits,
@@ -80,8 +80,8 @@ export async function noteUnexplained(
     await tx.run(sql`
       update payments set pending_peak_units = ${next.peakUnits}, unexplained_units = ${next.openUnits}
       where company_id = ${key.companyId} and id = ${key.id}`)
-  const isOther = next.openUnits > 0n && next.openUnits >= dustUnits
-  return { isOther, isMore: isOther && next.openUnits > state.openUnits, pendingUnits: after }
+  const otherUnits = next.openUnits >= dustUnits ? next.openUnits : 0n
+  return { otherUnits, isMore: otherUnits > state.openUnits, pendingUnits: after }
 }
 
 /** A person is told of all that is on its way, or returned it: only what comes after that is other money. */
