@@ -15,6 +15,7 @@ import {
   nextAwaited,
   nextPollOfEnded,
   stopWaiting,
+  tellOtherAtEnd,
 } from './ended-payments.ts'
 import {
   bookMoney,
@@ -173,6 +174,7 @@ async function applyTo(given: ReportCase, report: PaymentReport): Promise<Order>
   if (!over) return limitWait(scene)
   if (outcome === 'unknown' && nextCheckAt !== null) return order
   if (outcome === 'unknown') return giveUp(scene)
+  await tellOtherAtEnd(scene, nextCheckAt)
   if (outcome !== 'blocked') return stopWaiting(scene)
   return (await isPaidOtherwise(scene, report.unmatched)) ? order : holdBack(scene)
 }
@@ -189,6 +191,7 @@ async function applyEnding(
   const checks = checksAfter(payment, { status })
   const nextCheckAt = await nextPollOfEnded(scene, { outcome, checks })
   await updatePayment(tx, payment, { status, ...toldBy(report), providerStatus, nextCheckAt, checks }, now)
+  await tellOtherAtEnd(scene, nextCheckAt)
   if (payment.status === 'closing' || order.paymentId !== payment.id) return order
   const actor = `channel:${payment.channel}`
   const move = (from: Order, trigger: Trigger): Promise<Order> | Order =>

@@ -84,6 +84,14 @@ export async function noteUnexplained(
   return { otherUnits, isMore: otherUnits > state.openUnits, pendingUnits: after }
 }
 
+/** How much came on its way since a person last looked, or is on its way, and nobody was told of. */
+export async function findUntold(q: Queryable, { companyId, id }: PaymentKey): Promise<bigint> {
+  const { units } = await q.one<{ units: string }>(sql`
+    select greatest(${pendingUnits(sql`p`)}, coalesce(p.unexplained_units, 0)) as units
+    from payments p where p.company_id = ${companyId} and p.id = ${id}`)
+  return BigInt(units)
+}
+
 /** A person is told of all that is on its way, or returned it: only what comes after that is other money. */
 export const resetUnexplained = (tx: Tx, { companyId, id }: PaymentKey): Promise<number> =>
   tx.run(sql`
