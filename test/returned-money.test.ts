@@ -254,6 +254,7 @@ test('as much again after a fall is news of a block that nobody has decided abou
     for (const coins of after) {
       const { updatedAt } = await findBlock(world, key.id)
       const told = mails()
+      world.clock.nowMs += 15 * MINUTE
       await gate('EXPIRED', '0', ...coins)
       assert.equal(mails(), coins.length > 0 ? told + 1 : told)
       if (coins.length === 0) continue
@@ -326,6 +327,7 @@ test('a part and no amount that are told in turns tell a person once of what is 
   assert.equal(mails(), 2)
   assert.equal(lastMail()?.paragraphs[1], 'binance: PAY_BLOCK, PROCESS, 54.000000 USDC on its way.')
   // credited, and as much again
+  world.clock.nowMs += 15 * MINUTE
   await gate('EXPIRED', '54')
   await gate('PENDING', '54', '20')
   assert.equal(lastMail()?.paragraphs[1], 'binance: PAY_BLOCK, PENDING, money arrives, 20.000000 USDC on its way.')
@@ -356,4 +358,30 @@ test('a second block says that it is no repetition, and how much other money it 
       where s.subject_id = ${key.id} order by a.id desc limit 1`)
     assert.equal(evidence.other, '54.000000 USDC')
   }
+})
+
+test('cents on their way to a blocked payment void no decision and bring no mail, what adds up does, and one mail in a quarter of an hour', async () => {
+  const { gate, giveBack, key, lastMail, mails, says } = await openBlockedIn(world, false)
+  await gate('PROCESS', '0', '54')
+  await says('PAY_BLOCK')
+  const { updatedAt } = await findBlock(world, key.id)
+  // half a percent of 54, and dust
+  for (const cents of ['0.1', '0.2', '0.27']) await gate('PROCESS', '0', '54', cents)
+  assert.deepEqual([(await findBlock(world, key.id)).updatedAt, mails()], [updatedAt, 1])
+  for (const [told, count] of [
+    ['0.28', 2],
+    ['0.6', 2],
+    ['0.9', 2],
+  ] as const) {
+    const before = await findBlock(world, key.id)
+    await gate('PROCESS', '0', '54', told)
+    const after = await findBlock(world, key.id)
+    assert.deepEqual([after.updatedAt > before.updatedAt, mails()], [true, count], told)
+    await assert.rejects(giveBack({ updatedAt: before.updatedAt.toISOString() }), /has changed. Read it again/)
+  }
+  world.clock.nowMs += 15 * MINUTE
+  // what no mail told comes with the next word, whatever that says
+  for (const _ of [1, 2]) await says('EXPIRED')
+  assert.deepEqual([mails(), lastMail()?.paragraphs[1]], [3, 'binance: PAY_BLOCK, PROCESS, 54.900000 USDC on its way.'])
+  await giveBack({ updatedAt: (await findBlock(world, key.id)).updatedAt.toISOString() })
 })

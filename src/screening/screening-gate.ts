@@ -1,6 +1,7 @@
 import type { Tx } from '../db/db.ts'
-import { type Clock, DAY } from '../kernel/clock.ts'
+import { type Clock, DAY, MINUTE } from '../kernel/clock.ts'
 import { newId } from '../kernel/ids.ts'
+import { claimNotice } from '../mail/daily-mail-queries.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
 import { type Answer, type Place, type ScreeningStatus, type Verdict, worstOf } from './screening.ts'
 import { type FrozenNews, type ReceivedNews, tellBlocked, tellFrozen, tellReceived } from './screening-mails.ts'
@@ -40,6 +41,9 @@ type ProviderBlock = FrozenNews & {
   other: string | null
 }
 
+/** @see ProviderBlock; `isMore`: a decision that was read before this report is about too little */
+type Rise = Omit<ProviderBlock, 'isWhole' | 'news' | 'other'> & { isMore: boolean }
+
 /** The gate that all money passes. It calls no source, so it may be used inside a transaction. */
 export type ScreeningGate = {
   /**
@@ -53,10 +57,11 @@ export type ScreeningGate = {
    */
   noteProvider(tx: Tx, subject: Subject, report: ProviderBlock): Promise<boolean>
   /**
-   * More is on its way. A person who has to decide about a block of all decides about that, too.
+   * More is on its way. A person who has to decide about a block of all decides about that, too, and one mail in a
+   * quarter of an hour says so.
    * @returns whether a person is told
    */
-  noteRise(tx: Tx, subject: Subject, report: Omit<ProviderBlock, 'isWhole' | 'news' | 'other'>): Promise<boolean>
+  noteRise(tx: Tx, subject: Subject, report: Rise): Promise<boolean>
   /** Money was received. Where a person returned what was blocked, it pays no order, and somebody must hear of it. */
   noteReceived(tx: Tx, subject: Subject, news: ReceivedNews): Promise<void>
   /** Screens again what was found clean too long ago. @returns whether there was any */
@@ -76,6 +81,9 @@ type GateDeps = {
 
 /** Validity of a clean answer; a payment that is completed later is screened again. */
 export const CLEAN_MS = DAY
+
+/** How often a mail says that more is on its way to one blocked payment. */
+const RISES_MS = 15 * MINUTE
 
 const STANDING_OF: Readonly<Record<ScreeningStatus, Standing>> = {
   checking: 'waiting',
@@ -127,7 +135,7 @@ function stepOf(
  * @param other came on its way since a person returned the block before, and may be gone from what is told
  */
 function answerOf(
-  { channel, providerStatus, isWhole, onItsWay }: Omit<ProviderBlock, 'news' | 'other'>,
+  { channel, providerStatus, isWhole, onItsWay }: Omit<ProviderBlock, 'news' | 'other' | 'orderName'>,
   other: string | null,
 ): Answer {
   const reasons = [
@@ -194,18 +202,22 @@ export function openScreeningGate({ clock, screens, wake, alarm }: GateDeps): Sc
       else await tellBlocked(alarm, tx, row, [{ source: channel, answer }], { wasReturned })
       return step !== 'tells'
     },
-    async noteRise(tx, subject, report) {
+    async noteRise(tx, subject, { channel, providerStatus, onItsWay, isMore }) {
       const known = await lockBlock(tx, subject)
       // what an older node noted counts as all
       if (known?.status !== 'blocked' || known.isWhole === false) return false
       const now = new Date(clock())
-      const told = answerOf({ ...report, isWhole: true }, null)
+      const told = answerOf({ channel, providerStatus, onItsWay, isWhole: true }, null)
+      const noted = (await listLatestAnswers(tx, known)).find(({ source }) => source === 'provider')?.reasons ?? []
       // the word that blocks comes first, also after several rises
-      const [word] = (await listLatestAnswers(tx, known)).find(({ source }) => source === 'provider')?.reasons ?? []
-      const answer = { ...told, reasons: word === undefined ? told.reasons : [word, ...told.reasons] }
-      await updateBlock(tx, known, true, now)
-      await insertAnswer(tx, known, { id: newId(now.getTime()), source: 'provider', answer, at: now })
-      await tellBlocked(alarm, tx, { ...known, isWhole: true }, [{ source: report.channel, answer }])
+      const answer = { ...told, reasons: isMore ? [...noted.slice(0, 1), ...told.reasons] : noted }
+      if (isMore) {
+        await updateBlock(tx, known, true, now)
+        await insertAnswer(tx, known, { id: newId(now.getTime()), source: 'provider', answer, at: now })
+      }
+      // the mail that is left out comes with a later report
+      if (!(await claimNotice(tx, `screening.rise:${known.id}`, now.getTime(), RISES_MS))) return false
+      await tellBlocked(alarm, tx, { ...known, isWhole: true }, [{ source: channel, answer }])
       return true
     },
     async noteReceived(tx, subject, news) {

@@ -2,7 +2,7 @@ import type { PaymentReport, UnmatchedMoney } from '../../channels/channel.ts'
 import { amountText } from '../../channels/usdc-text.ts'
 import { formatMoney } from '../../kernel/money.ts'
 import { type ReportCase, subjectOf } from '../report-case.ts'
-import { noteUnexplained, resetUnexplained } from './way-queries.ts'
+import { noteTold, noteUnexplained, resetUnexplained } from './way-queries.ts'
 
 /* What the provider of a payment blocks by its own screening, as the screening hears of it. */
 
@@ -50,12 +50,12 @@ export async function noteWay(scene: ReportCase, report: PaymentReport): Promise
   const { outcome, providerStatus } = report
   const isTold = outcome === 'blocked' || (outcome === 'seen' && report.pending > 0n)
   if (before.pendingUnits === 0n && !isTold) return 0n
-  const { otherUnits, isMore, pendingUnits } = await noteUnexplained(tx, payment, before, {
+  const { otherUnits, isUntold, isMore, pendingUnits } = await noteUnexplained(tx, payment, before, {
     told: report.alreadyRecorded ?? [],
     dustUnits: deps.dustUnits,
   })
-  const told = { ...said(scene, providerStatus), ...onItsWay(pendingUnits) }
-  if (isMore && (await deps.screening.noteRise(tx, subjectOf(scene), told))) await resetUnexplained(tx, payment)
+  const told = { ...said(scene, providerStatus), ...onItsWay(pendingUnits), isMore }
+  if (isUntold && (await deps.screening.noteRise(tx, subjectOf(scene), told))) await noteTold(tx, payment)
   return otherUnits
 }
 

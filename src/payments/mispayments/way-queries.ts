@@ -1,6 +1,6 @@
 import { arrivedUnits, frozenUnits, pendingUnits } from '../../companies/order-money-queries.ts'
 import { type Queryable, sql, type Tx } from '../../db/db.ts'
-import { afterReport, goneAfterReturn, onItsWay, toldOf, type Way } from './on-its-way.ts'
+import { afterReport, goneAfterReturn, onItsWay, toldOf, untold, type Way } from './on-its-way.ts'
 
 type PaymentKey = { companyId: string; id: string }
 
@@ -61,14 +61,14 @@ export const findWayMoney = async (
 
 /**
  * Notes what is unexplained once all that a report says is stored.
- * @returns how much that is, 0 for dust, which is the rounding of a coin, and whether it is more than before
+ * @returns how much that is, 0 for dust, which is the rounding of a coin, and whether a person must know of it
  */
 export async function noteUnexplained(
   tx: Tx,
   key: PaymentKey,
   before: WayMoney,
   { told, dustUnits }: { told: readonly string[]; dustUnits: bigint },
-): Promise<{ otherUnits: bigint; isMore: boolean; pendingUnits: bigint }> {
+): Promise<{ otherUnits: bigint; isUntold: boolean; isMore: boolean; pendingUnits: bigint }> {
   const { pendingUnits: after, arrivedUnits: arrived, ...noted } = await findNoted(tx, key, told)
   const state = {
     peakUnits: noted.peakUnits ?? before.pendingUnits,
@@ -81,7 +81,7 @@ export async function noteUnexplained(
       update payments set pending_peak_units = ${next.peakUnits}, unexplained_units = ${next.openUnits}
       where company_id = ${key.companyId} and id = ${key.id}`)
   const otherUnits = next.openUnits >= dustUnits ? next.openUnits : 0n
-  return { otherUnits, isMore: otherUnits > state.openUnits, pendingUnits: after }
+  return { otherUnits, ...untold(state, next, dustUnits), pendingUnits: after }
 }
 
 /** How much came on its way since a person last looked, or is on its way, and nobody was told of. */
@@ -96,6 +96,13 @@ export async function findUntold(q: Queryable, { companyId, id }: PaymentKey): P
 export const resetUnexplained = (tx: Tx, { companyId, id }: PaymentKey): Promise<number> =>
   tx.run(sql`
     update payments p set pending_peak_units = ${pendingUnits(sql`p`)}, unexplained_units = 0
+    where p.company_id = ${companyId} and p.id = ${id}`)
+
+/** A person is told of what came since the last mail. What has been on its way at most, he knows of. */
+export const noteTold = (tx: Tx, { companyId, id }: PaymentKey): Promise<number> =>
+  tx.run(sql`
+    update payments p set unexplained_units = 0,
+      pending_peak_units = greatest(${pendingUnits(sql`p`)}, coalesce(p.pending_peak_units, 0))
     where p.company_id = ${companyId} and p.id = ${id}`)
 
 /**
