@@ -24,12 +24,15 @@ import type { Merchant } from './harness/service.ts'
  * test moves.
  */
 
-type Word = 'paid' | 'expired' | 'cancelled' | 'failed' | 'blocked' | 'unknown' | 'halved' | 'refunded'
+type Word = Ending | 'paid' | 'unknown' | 'halved' | 'refunded' | 'processed' | 'guessed'
+type Ending = 'expired' | 'cancelled' | 'failed' | 'blocked'
 
 let world: ModelWorld
 /** What the provider answers, by its reference; how often it was asked. */
 const statuses = new Map<string, Word>()
 const asked = new Map<string, number>()
+/** What happens between the provider's answer and its arrival. */
+let meanwhile: (providerReference: string) => Promise<void> = async () => {}
 
 function answer(providerReference: string): PaymentReport {
   const word = statuses.get(providerReference) ?? 'paid'
@@ -37,6 +40,10 @@ function answer(providerReference: string): PaymentReport {
   if (word === 'halved') return paidReport(providerReference, { final: DUE / 2n, providerStatus: 'PAID' })
   if (word === 'refunded')
     return paidReport(providerReference, { final: DUE, refunded: DUE, providerStatus: 'FULL_REFUNDED' })
+  if (word === 'processed' || word === 'guessed') {
+    const processed = paidReport(providerReference, { final: 0n, pending: DUE, providerStatus: 'PROCESS' })
+    return word === 'guessed' ? { ...processed, isEstimate: true } : processed
+  }
   return { outcome: word, providerReference, providerStatus: word.toUpperCase() }
 }
 
@@ -45,7 +52,9 @@ before(async () => {
     fetchPayment: async ({ providerReference }) => {
       const reference = providerReference ?? ''
       asked.set(reference, (asked.get(reference) ?? 0) + 1)
-      return answer(reference)
+      const report = answer(reference)
+      await meanwhile(reference)
+      return report
     },
   })
 })
@@ -107,6 +116,42 @@ for (const word of ['expired', 'cancelled', 'failed', 'blocked'] as const) {
     await settle(sale)
   })
 }
+
+test('a provider that processes again what it blocked, with an amount or without, keeps the company’s money stopped', async () => {
+  for (const word of ['processed', 'guessed'] as const) {
+    const sale = await sell()
+    statuses.set(sale.reference, 'blocked')
+    await nextDay()
+    statuses.set(sale.reference, word)
+    await nextDay()
+    assert.equal((await differences(sale)).length, 1, word)
+    await assert.rejects(settle(sale), isStopped)
+    statuses.set(sale.reference, 'paid')
+    await nextDay()
+    await settle(sale)
+  }
+})
+
+test('an answer that was asked for before a callback took the payment back ends no difference', async () => {
+  const sale = await sell()
+  for (const isRepeated of [false, true]) {
+    // an answer of before the callback, which found the difference, or found it once more
+    meanwhile = async (reference) => {
+      if (reference !== sale.reference) return
+      meanwhile = async () => {}
+      const payment = await findPayment(world.host.db, sale.order.companyId, sale.order.paymentId ?? '')
+      assert.ok(payment)
+      statuses.set(sale.reference, 'blocked')
+      await pollPayment(world.payments, payment)
+    }
+    statuses.set(sale.reference, 'paid')
+    await nextDay()
+    assert.equal((await differences(sale)).length, 1, `${isRepeated}`)
+  }
+  statuses.set(sale.reference, 'paid')
+  await nextDay()
+  assert.deepEqual(await differences(sale), [])
+})
 
 test('a callback about a payment that the provider takes back stops the company’s money at once', async () => {
   const sale = await sell()

@@ -95,17 +95,6 @@ test('a coin of unknown value, decided about or not, takes nothing off the price
   }
 })
 
-test('a word of Gate without an amount tells of no loss of what was paid, also where it is recorded again as late', async () => {
-  const { gate, recordsOf } = await openBlockedIn(world, false)
-  assert.equal(await gate('PAID', '54'), 'PAID')
-  await gate('EXPIRED', '54')
-  for (const word of ['PROCESS', 'PAY_EXPIRED_IN_PROCESS']) assert.equal(await gate(word), 'PAID')
-  assert.deepEqual(
-    (await recordsOf()).map((record) => record.replace(/ \S+$/, '')),
-    ['wrong_token 54000000 USDC open'],
-  )
-})
-
 test('a word of Gate without an amount adds nothing to an amount that counts as paid, and the rest to one that does not', async () => {
   for (const [part, rest] of [
     ['53.73', 0n],
@@ -183,6 +172,9 @@ test('what is left of later money, once a part of it was recorded, may be what a
     ['EXPIRED', '54', '54.010001', true],
     // as much as was told, but it went before: in doubt it was blocked, and something else arrived
     ['EXPIRED', '54', '54', true, ['EXPIRED', 'EXPIRED']],
+    ['PAID', '84', '84', false],
+    // what came above the price was told by nobody
+    ['PAID', '54', '84', true],
     // less than 0.01 above the price is the rounding of a coin
     ['PAID', '54.009999', '54.009999', false],
   ] as const) {
@@ -262,6 +254,7 @@ test('as much again after a fall is news of a block that nobody has decided abou
     for (const coins of after) {
       const { updatedAt } = await findBlock(world, key.id)
       const told = mails()
+      world.clock.nowMs += 15 * MINUTE
       await gate('EXPIRED', '0', ...coins)
       assert.equal(mails(), coins.length > 0 ? told + 1 : told)
       if (coins.length === 0) continue
@@ -334,6 +327,7 @@ test('a part and no amount that are told in turns tell a person once of what is 
   assert.equal(mails(), 2)
   assert.equal(lastMail()?.paragraphs[1], 'binance: PAY_BLOCK, PROCESS, 54.000000 USDC on its way.')
   // credited, and as much again
+  world.clock.nowMs += 15 * MINUTE
   await gate('EXPIRED', '54')
   await gate('PENDING', '54', '20')
   assert.equal(lastMail()?.paragraphs[1], 'binance: PAY_BLOCK, PENDING, money arrives, 20.000000 USDC on its way.')
@@ -341,4 +335,53 @@ test('a part and no amount that are told in turns tell a person once of what is 
   await gate('PENDING', '54', '10')
   await giveBack({ updatedAt: (await findBlock(world, key.id)).updatedAt.toISOString() })
   assert.deepEqual([await pending(), mails()], [0n, 3])
+})
+
+test('a second block says that it is no repetition, and how much other money it is about, also where that has gone', async () => {
+  for (const [isGone, told] of [
+    [true, '54.000000 USDC came after this payment was returned'],
+    [false, '54.000000 USDC on its way, 54.000000 USDC came after this payment was returned'],
+  ] as const) {
+    const { gate, giveBack, key, lastMail, says } = await openBlockedIn(world, false)
+    await says('PAY_BLOCK')
+    const first = lastMail()?.paragraphs
+    await giveBack()
+    await gate('PROCESS', '0', '54')
+    if (isGone) await says('EXPIRED')
+    await says('PAY_BLOCK')
+    const second = lastMail()?.paragraphs
+    assert.equal(first?.[1], 'binance: PAY_BLOCK.')
+    assert.equal(second?.[1], `binance: PAY_BLOCK, ${told}.`)
+    assert.match(second?.[2] ?? '', /no repetition/)
+    const { evidence } = await world.host.db.one<{ evidence: { other: string } }>(sql`
+      select a.evidence from screening_answers a join screenings s on s.id = a.screening_id
+      where s.subject_id = ${key.id} order by a.id desc limit 1`)
+    assert.equal(evidence.other, '54.000000 USDC')
+  }
+})
+
+test('cents on their way to a blocked payment void no decision and bring no mail, what adds up does, and one mail in a quarter of an hour', async () => {
+  const { gate, giveBack, key, lastMail, mails, says } = await openBlockedIn(world, false)
+  await gate('PROCESS', '0', '54')
+  await says('PAY_BLOCK')
+  const { updatedAt } = await findBlock(world, key.id)
+  // half a percent of 54, and dust
+  for (const cents of ['0.1', '0.2', '0.27']) await gate('PROCESS', '0', '54', cents)
+  assert.deepEqual([(await findBlock(world, key.id)).updatedAt, mails()], [updatedAt, 1])
+  for (const [told, count] of [
+    ['0.28', 2],
+    ['0.6', 2],
+    ['0.9', 2],
+  ] as const) {
+    const before = await findBlock(world, key.id)
+    await gate('PROCESS', '0', '54', told)
+    const after = await findBlock(world, key.id)
+    assert.deepEqual([after.updatedAt > before.updatedAt, mails()], [true, count], told)
+    await assert.rejects(giveBack({ updatedAt: before.updatedAt.toISOString() }), /has changed. Read it again/)
+  }
+  world.clock.nowMs += 15 * MINUTE
+  // what no mail told comes with the next word, whatever that says
+  for (const _ of [1, 2]) await says('EXPIRED')
+  assert.deepEqual([mails(), lastMail()?.paragraphs[1]], [3, 'binance: PAY_BLOCK, PROCESS, 54.900000 USDC on its way.'])
+  await giveBack({ updatedAt: (await findBlock(world, key.id)).updatedAt.toISOString() })
 })

@@ -3,10 +3,11 @@ import { after, before, test } from 'node:test'
 import { paidReport } from '../src/channels/channel.ts'
 import { sql } from '../src/db/db.ts'
 import { DAY, HOUR } from '../src/kernel/clock.ts'
+import type { Alarm } from '../src/mail/operator-alarm.ts'
 import { expireOrders } from '../src/orders/order-jobs.ts'
 import { openGivenUpAlarm } from '../src/payments/given-up-alarm.ts'
 import { applyReport } from '../src/payments/payment-report.ts'
-import { openAttemptIn } from './harness/attempts.ts'
+import { gateTells, openAttemptIn, openBlockedIn } from './harness/attempts.ts'
 import { DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
 
 /* How long an order waits for money that its provider says is on its way. */
@@ -81,4 +82,36 @@ test('an order waits as long for money that comes late in the life of a link, al
   await expireOrders(world.host.db, world.payments.transition, world.clock.nowMs)
   world.clock.nowMs += HOUR
   assert.equal((await apply(paidReport(reference, { final: DUE, providerStatus: 'PAID' })))?.status, 'PAID')
+})
+
+test('other money that came to a returned payment is not given up without a mail, and with one', async () => {
+  for (const isGone of [false, true]) {
+    const { find, giveBack, key, order, reference, says } = await openBlockedIn(world)
+    await says('PAY_BLOCK')
+    await giveBack()
+    await says('EXPIRED')
+    const mails: Alarm[] = []
+    const onGivenUp = openGivenUpAlarm({
+      alarm: async (_tx, mail) => void mails.push(mail),
+      ...{ log: world.host.service.app.log, clock: world.payments.clock },
+    })
+    const tells = (word: string, ...coins: string[]) =>
+      applyReport({ ...world.payments, onGivenUp }, key, gateTells(word, reference, '0', ...coins))
+    for (let day = 0; day < 29; day += 1) {
+      await tells('PROCESS', '54')
+      world.clock.nowMs += DAY
+    }
+    assert.deepEqual([mails, (await find()).nextCheckAt !== null], [[], true])
+    world.clock.nowMs += 3 * DAY
+    for (const _ of [1, 2]) await (isGone ? tells('EXPIRED') : tells('PROCESS', '54'))
+    assert.deepEqual([mails.length, (await find()).nextCheckAt], [1, null])
+    assert.equal(mails[0]?.subject, `54.000000 USDC of order ${order.shortCode} came beside what was returned`)
+  }
+  // what was returned, and is told all the same
+  const { giveBack, key, reference, says } = await openBlockedIn(world)
+  await says('PAY_BLOCK')
+  await giveBack()
+  const onGivenUp = () => assert.fail('it is decided')
+  world.clock.nowMs += 32 * DAY
+  await applyReport({ ...world.payments, onGivenUp }, key, gateTells('PROCESS', reference, '0', '54'))
 })

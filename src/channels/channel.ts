@@ -98,6 +98,8 @@ export type UnmatchedMoney = {
   reference: string
   /** The reference names one sum: if its coin changes, it is the same money. */
   isOneSum?: true
+  /** All that came through the payment, also what it counts, and what is recorded under `alreadyRecorded`. */
+  isTotal?: true
 }
 
 /** Of money that its provider's screening froze: it cannot be sent back, and its payer must not learn why. */
@@ -122,13 +124,14 @@ export type SeenReport = {
    */
   nowCounted?: readonly string[]
   /**
-   * References of unmatched money that is part of `pending`: what is recorded under them is not on its way. The order
-   * waits for it all the same until a person decides.
+   * References of unmatched money that is part of what is told as `pending`, or of a total: what is recorded under them
+   * is not on its way. The order waits for it all the same until a person decides.
    */
   alreadyRecorded?: readonly string[]
   /**
    * `pending` is the price: it stands in for an amount that the provider does not name, recorded money included. An
-   * estimate says nothing about what came: it tells of no loss, and more may come than what is missing of the price.
+   * estimate says nothing about what came: what was credited before still is, and more may come than what is missing of
+   * the price.
    */
   isEstimate?: true
   /** The provider says that more is missing: this never completes a payment, however little is missing. */
@@ -150,6 +153,8 @@ export type PaymentReport =
       providerReference: string
       /** Money that arrived all the same and will not count. */
       unmatched?: UnmatchedMoney[]
+      /** As in a report of money that was seen. */
+      alreadyRecorded?: readonly string[]
       /** The provider's own words, for support. */
       providerStatus: string
     }

@@ -36,13 +36,14 @@ const besideUnits = (payment: Sql, isMeant: Sql): Sql => sql`coalesce((
 export const frozenUnits = (payment: Sql): Sql => besideUnits(payment, sql`m.source_reference like '%:frozen:%'`)
 
 /**
- * What came that was on its way: received, frozen or recorded as late. No told amount contains what a provider keeps
- * apart from its payment, or what came above the price.
+ * What came that was on its way: received, frozen or recorded under one of these references, whose money the amounts of
+ * the report contain. What a provider keeps apart from its payment is in none of them.
  */
-export const arrivedUnits = (payment: Sql): Sql =>
+export const arrivedUnits = (payment: Sql, references: readonly string[]): Sql =>
   sql`(${payment}.received_units + ${besideUnits(
     payment,
-    sql`(m.source_reference like '%:frozen:%' or m.source_reference ~ ':late([.][0-9]+)?$')`,
+    sql`(m.source_reference like '%:frozen:%' or regexp_replace(m.source_reference, '[.][0-9]+$', '') = any(
+      ${[...references]}::text[]))`,
   )})`
 
 /** How much of the amount that was last told is frozen or was returned (`on-its-way.ts`). */

@@ -17,7 +17,9 @@ import {
   type KnownDifference,
   keyOfDifference,
   listBookedCompanies,
+  listOpenDifferences,
   OPERATOR,
+  type ReadDifference,
   updateDifferencesGone,
   upsertBookCheck,
   upsertDifference,
@@ -37,8 +39,8 @@ export type BooksDeps = {
   smallBooks?: number
 }
 
-/** Scope of a comparison. */
-type Looked = { subjects?: readonly string[]; chains?: readonly number[] }
+/** Scope of a comparison. `known`: it ends only these differences, which were read before it began. */
+type Looked = { subjects?: readonly string[]; chains?: readonly number[]; known?: readonly ReadDifference[] }
 
 /** Compares the books with the facts, and stops payouts while they differ. */
 export type Books = {
@@ -61,6 +63,8 @@ export type Books = {
     found: readonly Difference[],
     looked?: Looked,
   ): Promise<void>
+  /** What one source has found about these subjects, and is open. */
+  listOpen(companyId: string, source: DifferenceSource, subjects: readonly string[]): Promise<ReadDifference[]>
   /** Stores the faults of all balances on these chains. A balance that is not listed has no fault. */
   noteBalances(faults: readonly Difference[], chains: readonly number[]): Promise<void>
   /** Whether a person has explained this fault of a balance, to the unit. */
@@ -95,7 +99,7 @@ export function openBooks(deps: BooksDeps): Books {
   const { db, clock, log, smallBooks = SMALL_BOOKS } = deps
   const running = new Map<string, Running>()
 
-  const noteIn: Books['noteIn'] = async (tx, companyId, source, found, { subjects, chains } = {}) => {
+  const noteIn: Books['noteIn'] = async (tx, companyId, source, found, { subjects, chains, known } = {}) => {
     const at = new Date(clock())
     const open: Difference[] = []
     const fresh: KnownDifference[] = []
@@ -112,6 +116,7 @@ export function openBooks(deps: BooksDeps): Books {
       but: open.map(keyOfDifference),
       subjects: subjects ?? null,
       chains: chains ?? null,
+      known: known ?? null,
       at,
     })
     if (fresh.length === 0) return
@@ -201,6 +206,7 @@ export function openBooks(deps: BooksDeps): Books {
   return {
     note,
     noteIn,
+    listOpen: (companyId, source, subjects) => listOpenDifferences(db, { companyId, source, subjects }),
     findHold,
     async check(companyId) {
       const reason = await findHold(companyId)

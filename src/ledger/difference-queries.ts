@@ -43,10 +43,23 @@ export async function upsertDifference(
     insert into ledger_differences as known (company_id, id, source, subject, what, booked, expected, found_at, updated_at)
     values (${one.companyId}, ${id}, ${source}, ${one.subject}, ${one.what}, ${one.booked}, ${one.expected}, ${at}, ${at})
     on conflict (company_id, source, subject, what) where status = 'open'
-    do update set booked = excluded.booked, expected = excluded.expected, updated_at = excluded.updated_at
+    do update set booked = excluded.booked, expected = excluded.expected,
+      updated_at = greatest(excluded.updated_at, known.updated_at + interval '1 millisecond')
     returning known.id = ${id} as fresh`)
   return row.fresh
 }
+
+/** An open difference as it was read. Found once more, it has another time, whichever node's clock is behind. */
+export type ReadDifference = Pick<KnownDifference, 'id' | 'updatedAt'>
+
+export const listOpenDifferences = (
+  q: Queryable,
+  of: { companyId: string; source: DifferenceSource; subjects: readonly string[] },
+): Promise<ReadDifference[]> =>
+  q.many<ReadDifference>(sql`
+    select id, updated_at from ledger_differences
+    where company_id = ${of.companyId} and source = ${of.source} and subject = any(${[...of.subjects]}::text[])
+      and status = 'open'`)
 
 /** Marks all differences of a company and source as gone, except these. */
 export const updateDifferencesGone = (
@@ -59,6 +72,8 @@ export const updateDifferencesGone = (
     subjects: readonly string[] | null
     /** Only these chains were checked; null: all. */
     chains: readonly number[] | null
+    /** Only what was read before the question was asked; null: all. */
+    known: readonly ReadDifference[] | null
     at: Date
   },
 ): Promise<number> =>
@@ -66,6 +81,9 @@ export const updateDifferencesGone = (
     update ledger_differences set status = 'gone', updated_at = ${scope.at}
     where company_id = ${scope.companyId} and source = ${scope.source} and status = 'open'
       and (${scope.subjects === null} or subject = any(${[...(scope.subjects ?? [])]}::text[]))
+      and (${scope.known === null} or (id, updated_at) in (select * from unnest(
+        ${(scope.known ?? []).map(({ id }) => id)}::text[],
+        ${(scope.known ?? []).map(({ updatedAt }) => updatedAt)}::timestamptz[])))
       and (${scope.chains === null}
         or substring(what from ' on chain ([0-9]+)$') = any(${(scope.chains ?? []).map(String)}::text[]))
       and not (subject || chr(10) || what) = any(${[...scope.but]}::text[])`)

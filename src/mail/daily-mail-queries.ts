@@ -33,14 +33,18 @@ export const noticeKey = (prefix: string, at: Date, id: string): string =>
 const AHEAD_MS = 5 * MINUTE
 
 /**
- * Claims the mail about a lasting fault, for whichever process comes first. A time that has not come, by a clock that
- * was ahead, silences nothing. @returns false within a day after the last one
+ * Claims the mail about something that lasts, for whichever process comes first. A time that has not come, by a clock
+ * that was ahead, silences nothing. @returns false within that time after the last one
  */
-export const claimDailyNotice = async (tx: Tx, key: string, nowMs: number): Promise<boolean> =>
+export const claimNotice = async (tx: Tx, key: string, nowMs: number, gapMs: number): Promise<boolean> =>
   (await tx.run(sql`
     insert into notices_sent as known (key, sent_at) values (${ALARM_PREFIX + key}, ${new Date(nowMs)})
     on conflict (key) do update set sent_at = excluded.sent_at
-    where known.sent_at <= ${new Date(nowMs - DAY)} or known.sent_at > ${new Date(nowMs + AHEAD_MS)}`)) === 1
+    where known.sent_at <= ${new Date(nowMs - gapMs)} or known.sent_at > ${new Date(nowMs + AHEAD_MS)}`)) === 1
+
+/** The mail about a lasting fault: one a day. */
+export const claimDailyNotice = (tx: Tx, key: string, nowMs: number): Promise<boolean> =>
+  claimNotice(tx, key, nowMs, DAY)
 
 /** The key of the latest day among those that consist of this prefix and a day. */
 export async function findLastNotice(db: Db, prefix: string): Promise<string | null> {

@@ -4,14 +4,16 @@ import type { Order } from '../orders/order.ts'
 import { allows, isOpen } from '../orders/order-states.ts'
 import { updatePaymentAbandoned } from './abandoned-queries.ts'
 import { hasUndecided } from './mispayments/mispayment-records.ts'
+import { findUntold } from './mispayments/way-queries.ts'
 import { existsMoneyOfOthers, type Payment, updatePayment, updatePaymentNextCheck } from './payment-queries.ts'
-import { isOver, nextCheckDelayMs, nextClosingCheck, nextEndedCheck, nextFailedCheck } from './payment-rules.ts'
+import { isOld, isOver, nextCheckDelayMs, nextClosingCheck, nextEndedCheck, nextFailedCheck } from './payment-rules.ts'
 import {
   type LockedCase,
   lockCase,
   type PaymentPlace,
   type ReportCase,
   type ReportDeps,
+  subjectOf,
   type Waiting,
 } from './report-case.ts'
 
@@ -51,10 +53,26 @@ export async function stopWaiting({ tx, order, payment, deps, requestId }: Waiti
   return deps.transition(tx, order, { trigger: 'losePayment', actor: `channel:${payment.channel}`, requestId })
 }
 
+/**
+ * It is not polled any more, and other money came after a person returned it. Nobody decides about that unless its
+ * provider blocks it, too, or credits it.
+ */
+async function tellOther({ tx, order, payment, deps }: Waiting): Promise<void> {
+  if ((await deps.screening.findDecision(tx, subjectOf({ order, payment }))) !== 'returned') return
+  const otherUnits = await findUntold(tx, payment)
+  if (otherUnits > 0n && otherUnits >= deps.dustUnits) await deps.onGivenUp(tx, { order, payment, otherUnits })
+}
+
+/** The same where its provider ended it. After an early end, a callback may still say that it is blocked. */
+export async function tellOtherAtEnd(scene: ReportCase, nextCheckAt: Date | null): Promise<void> {
+  if (nextCheckAt === null && isOld(scene.payment, scene.now.getTime())) await tellOther(scene)
+}
+
 /** No answer will end the wait for this payment's money. */
 export async function giveUp(scene: Waiting): Promise<Order> {
   const { tx, order, payment, deps } = scene
   if (isAwaitedBy(order, payment)) await deps.onGivenUp(tx, { order, payment })
+  else await tellOther(scene)
   return stopWaiting(scene)
 }
 

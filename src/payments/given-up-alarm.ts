@@ -1,6 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { officePathsOf } from '../config/office-paths.ts'
 import type { Clock } from '../kernel/clock.ts'
+import { formatMoney } from '../kernel/money.ts'
 import { nameCompany } from '../mail/alarm-words.ts'
 import { insertNotice } from '../mail/daily-mail-queries.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
@@ -27,6 +28,15 @@ function describe({ code, shortCode }: Order, payment: Payment, isClosing: boole
       }
 }
 
+function describeOther({ code, shortCode }: Order, { channel }: Payment, units: bigint): Words {
+  const amount = `${formatMoney({ asset: 'USDC', units })} USDC`
+  return {
+    subject: `${amount} of order ${shortCode} came beside what was returned`,
+    tell: (company) =>
+      `${channel} said that ${amount} were on their way for order ${shortCode} (${code}) of company ${company}. A person has returned what it blocked of that payment, but not these: it has neither credited nor blocked them since, and is not asked any more.`,
+  }
+}
+
 const moreOf = (others: number, channel: string): string =>
   `Payments of this company through ${channel} that are still to be closed: ${others}. Of those that are given up today too, no further mail tells; each is in the log as “could not be closed”.`
 
@@ -36,13 +46,16 @@ const moreOf = (others: number, channel: string): string =>
  */
 export const openGivenUpAlarm =
   ({ alarm, log, clock }: { alarm: RaiseAlarm; log: FastifyBaseLogger; clock: Clock }): NoticeGivenUp =>
-  async (tx, { order, payment }) => {
+  async (tx, { order, payment, otherUnits }) => {
     const { companyId, code } = order
     const { channel, providerReference, merchantReference } = payment
-    const isClosing = !isAwaitedBy(order, payment)
-    const { subject, tell } = describe(order, payment, isClosing)
-    tx.afterCommit(() => log.error({ companyId, code, channel, providerReference, merchantReference }, subject))
     const now = new Date(clock())
+    const isClosing = otherUnits === undefined && !isAwaitedBy(order, payment)
+    const { subject, tell } =
+      otherUnits === undefined ? describe(order, payment, isClosing) : describeOther(order, payment, otherUnits)
+    // each callback after the last poll gives it up once more
+    if (otherUnits !== undefined && !(await insertNotice(tx, `payments.other:${payment.id}:${otherUnits}`, now))) return
+    tx.afterCommit(() => log.error({ companyId, code, channel, providerReference, merchantReference }, subject))
     const notice = `payments.unclosed:${companyId}:${channel}:${now.toISOString().slice(0, 10)}`
     if (isClosing && !(await insertNotice(tx, notice, now))) return
     const others = isClosing ? await countClosing(tx, payment) : 0

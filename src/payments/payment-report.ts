@@ -15,6 +15,7 @@ import {
   nextAwaited,
   nextPollOfEnded,
   stopWaiting,
+  tellOtherAtEnd,
 } from './ended-payments.ts'
 import {
   bookMoney,
@@ -26,15 +27,8 @@ import {
 } from './mispayments/mispayment-records.ts'
 import { cameByEstimate, toldByEstimate } from './mispayments/on-its-way.ts'
 import { noteBlock, noteReceived, noteWay } from './mispayments/provider-block.ts'
-import {
-  bookedUnits,
-  type RestReport,
-  readStanding,
-  type Standing,
-  undecidedUnits,
-  withoutAbsurd,
-  withoutRecorded,
-} from './mispayments/standing.ts'
+import { bookedUnits, presentUnits, readStanding, type Standing, undecidedUnits } from './mispayments/standing.ts'
+import { type RestReport, withoutAbsurd, withoutCounted, withoutRecorded } from './mispayments/told-report.ts'
 import { findOnItsWay, findWayMoney, updateTold } from './mispayments/way-queries.ts'
 import {
   findPaymentPolicy,
@@ -74,7 +68,12 @@ export async function applyReport(
     const locked = await lockCase(deps, tx, key)
     if (!locked) return undefined
     const policy = await findPaymentPolicy(tx, key.companyId)
-    const scene = { ...locked, policy, requestId, before: await findWayMoney(tx, locked.payment) }
+    const scene = {
+      ...locked,
+      policy,
+      requestId,
+      before: await findWayMoney(tx, locked.payment, report.alreadyRecorded ?? []),
+    }
     const after = await applyTo(scene, withoutAbsurd(report))
     // a block changes nothing of that after it was recorded
     if (report.outcome !== 'blocked') await noteWay(scene, report)
@@ -112,11 +111,12 @@ function isFrozenBeside({ payment: { status }, deps }: ReportCase, frozen: reado
 }
 
 /** Money beside the payment. What of it is frozen is not on its way any more. */
-async function recordBeside(
-  scene: ReportCase,
-  unmatched: readonly UnmatchedMoney[],
-): Promise<[ReportCase, UnmatchedMoney[]]> {
-  const { tx, payment } = scene
+async function recordBeside(scene: ReportCase, report: PaymentReport): Promise<[ReportCase, UnmatchedMoney[]]> {
+  const { tx, payment, deps } = scene
+  if (report.unmatched === undefined || report.unmatched.length === 0) return [scene, []]
+  const standing = await readStanding(tx, payment)
+  const counted = { ...standing, present: presentUnits(payment, standing), dustUnits: deps.dustUnits }
+  const unmatched = withoutCounted(report, counted)
   if (!unmatched.some(({ reference }) => isFrozen(reference)))
     return [scene, await recordUnmatchedTransfers(scene, unmatched)]
   await updateTold(tx, payment, payment.toldUnits)
@@ -154,16 +154,16 @@ type Ending = (typeof ENDINGS)[keyof typeof ENDINGS]
 async function applyTo(given: ReportCase, report: PaymentReport): Promise<Order> {
   const { tx, order, now } = given
   if (report.outcome === 'seen') return applyMoney(given, report)
-  const [scene, news] = await recordBeside(given, report.unmatched ?? [])
+  const [scene, news] = await recordBeside(given, report)
   const { payment } = scene
-  const isOther = report.outcome === 'blocked' && (await noteWay(scene, report))
+  const otherUnits = report.outcome === 'blocked' ? await noteWay(scene, report) : 0n
   if (report.outcome === 'blocked' && isFrozenBeside(scene, report.unmatched ?? [])) return passBy(scene)
   if (report.outcome === 'waiting' && isGone(scene)) return applyMoney(scene, nothingOf(report))
   const { outcome, providerStatus } = report
   const asked = outcome === 'waiting' || outcome === 'unknown'
   const over = payment.status === 'paid' || payment.status === 'closed' || (asked && payment.status === 'failed')
   // also when the attempt is over: its money may still come, and must pay no order
-  if (outcome === 'blocked' && payment.status !== 'paid') await noteBlock(scene, report, { news, isOther })
+  if (outcome === 'blocked' && payment.status !== 'paid') await noteBlock(scene, report, { news, otherUnits })
   // the rest of an abandoned payment can still be paid: it is closed at its provider first
   if (outcome === 'blocked' && payment.status === 'closing' && report.unmatched !== undefined) return order
   if (outcome !== 'waiting' && outcome !== 'unknown' && !over) return applyEnding(scene, { outcome, providerStatus })
@@ -174,6 +174,7 @@ async function applyTo(given: ReportCase, report: PaymentReport): Promise<Order>
   if (!over) return limitWait(scene)
   if (outcome === 'unknown' && nextCheckAt !== null) return order
   if (outcome === 'unknown') return giveUp(scene)
+  await tellOtherAtEnd(scene, nextCheckAt)
   if (outcome !== 'blocked') return stopWaiting(scene)
   return (await isPaidOtherwise(scene, report.unmatched)) ? order : holdBack(scene)
 }
@@ -190,6 +191,7 @@ async function applyEnding(
   const checks = checksAfter(payment, { status })
   const nextCheckAt = await nextPollOfEnded(scene, { outcome, checks })
   await updatePayment(tx, payment, { status, ...toldBy(report), providerStatus, nextCheckAt, checks }, now)
+  await tellOtherAtEnd(scene, nextCheckAt)
   if (payment.status === 'closing' || order.paymentId !== payment.id) return order
   const actor = `channel:${payment.channel}`
   const move = (from: Order, trigger: Trigger): Promise<Order> | Order =>
@@ -223,6 +225,8 @@ type Verdict = {
   came: bigint
   min: bigint
   complete: boolean
+  /** The provider names no amount. */
+  isEstimate: boolean
   moves: boolean
   /** A provider has said for too long that it is on its way; what a chain shows is there. */
   isStale: boolean
@@ -252,10 +256,13 @@ async function judge(
   const moves = movesOrder(scene, report)
   const decided = report.cameUnits - left
   const at = completedAt(report.transfers, min + decided)
-  const complete = moves && counted >= min && report.isPart !== true && clearance === 'clear'
+  const isCleared = moves && report.isPart !== true && clearance === 'clear'
+  // without an amount, only what was complete before is
+  const complete = isCleared && counted >= min && (report.isEstimate !== true || payment.status === 'paid')
   const since = pendingSince(payment, told, scene.now)
   const isStale = report.transfers.length === 0 && pending > 0n && since !== null && isPastWaiting(since, scene.now)
-  return { counted, seen, told, came, min, complete, moves, isStale, clearance, completedAt: at }
+  const isEstimate = report.isEstimate === true
+  return { counted, seen, told, came, min, complete, isEstimate, moves, isStale, clearance, completedAt: at }
 }
 
 function statusAfter({ payment }: ReportCase, { complete, seen, moves }: Verdict): PaymentStatus {
@@ -268,7 +275,7 @@ function statusAfter({ payment }: ReportCase, { complete, seen, moves }: Verdict
 async function applyMoney(scene: ReportCase, said: SeenReport): Promise<Order> {
   const { tx, payment, now } = scene
   const standing = await readStanding(tx, payment)
-  const report = withoutRecorded(said, standing.records)
+  const report = withoutRecorded(said, standing.records, presentUnits(payment, standing))
   const clearance = await scene.deps.screening.look(tx, subjectOf(scene), sendersOf(scene, report))
   const verdict = await judge(scene, report, standing, clearance)
   const status = statusAfter(scene, verdict)
@@ -299,7 +306,7 @@ async function moveOrder(scene: ReportCase, verdict: Verdict): Promise<Order> {
   const { order, payment } = scene
   if (payment.priceUnits !== null) return order
   if (verdict.clearance === 'blocked') return holdBack(scene)
-  return verdict.complete ? settle(scene, verdict) : follow(scene, verdict)
+  return verdict.complete && !verdict.isEstimate ? settle(scene, verdict) : follow(scene, verdict)
 }
 
 /** The sender failed the screening, ours or the provider's. No money moves. */
@@ -364,7 +371,7 @@ async function follow(scene: ReportCase, { came, min, moves, isStale, completedA
 /** Brings books and records in line with what has arrived: the price, what waits for a person, what is lost. */
 async function recordMoney(
   scene: ReportCase & { standing: Standing },
-  report: SeenReport,
+  report: RestReport,
   moved: Order,
   verdict: Verdict,
 ): Promise<void> {
@@ -376,10 +383,7 @@ async function recordMoney(
   if (order.paidAt === null && moved.paidAt !== null)
     return bookOrderPaid(context, { received: counted, due: priceUnitsOf(order, payment), feeBps: policy.feeBps })
   const kind = surplusOf(payment, moved, verdict)
-  const seen = report.final + report.pending
-  // without an amount, nothing tells that money is gone
-  const least = report.isEstimate && seen < standing.committed ? standing.committed : seen
-  const lost = await bookMoney(context, { final: report.final, seen: least, kind })
+  const lost = await bookMoney(context, { final: report.final, seen: report.thereUnits, kind })
   if (payment.priceUnits !== null)
     await updateOrderPaidUnits(tx, moved, undecidedUnits(payment.receivedUnits, standing))
   if (lost > 0n) await scene.deps.onLoss(tx, { order: moved, payment, units: lost })

@@ -12,6 +12,7 @@ import { markPaymentAbandoned } from './abandoned-queries.ts'
 import { resumePayment } from './accept/create-at-provider.ts'
 import { type AcceptDeps, keyOf } from './accept/start-payment.ts'
 import { giveUpClosing, limitWait, postponeEnded } from './ended-payments.ts'
+import { takesBack } from './mispayments/told-report.ts'
 import {
   findPayment,
   findPaymentPolicy,
@@ -44,12 +45,6 @@ export type PaymentDeps = AcceptDeps &
     /** The provider reverses a payment that it had called paid. Called in the transaction that records it. */
     onTakenBack(tx: Tx, order: Order, payment: Payment, report: PaymentReport): Promise<void>
   }
-
-/** Outcomes with which a provider reverses a payment that it had called paid. */
-const TAKEN_BACK: ReadonlySet<PaymentReport['outcome']> = new Set(['expired', 'cancelled', 'failed', 'blocked'])
-/** A block of money beside the payment takes nothing back. */
-export const takesBack = (report: PaymentReport): boolean =>
-  TAKEN_BACK.has(report.outcome) && (report.outcome !== 'blocked' || report.unmatched === undefined)
 
 /** Its money paid the order, or is complete and waits for a decision. */
 const wasPaid = ({ paidAt, paymentId }: Order, { id, status }: Payment): boolean =>

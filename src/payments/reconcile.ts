@@ -6,9 +6,11 @@ import type { Books } from '../ledger/books.ts'
 import type { Order } from '../orders/order.ts'
 import { findOrderById } from '../orders/order-queries.ts'
 import { keyOf } from './accept/start-payment.ts'
+import { readStanding } from './mispayments/standing.ts'
+import { priceWordOf, takesBack } from './mispayments/told-report.ts'
 import { findPayment, type Payment } from './payment-queries.ts'
 import { applyReport } from './payment-report.ts'
-import { type PaymentDeps, takesBack } from './payment-service.ts'
+import type { PaymentDeps } from './payment-service.ts'
 import { listPaidAtProviders, listUnreconciled, updateReconciled } from './reconcile-queries.ts'
 
 /** A paid payment is reconciled once a day, for as long as providers allow refunds and disputes. */
@@ -16,36 +18,41 @@ const AGAIN_MS = DAY
 const FOR_MS = 60 * DAY
 const BATCH = 100
 
-/**
- * Records what a provider says about a payment that it had called paid, or closes the difference from an earlier
- * answer.
- */
+const subjectOf = ({ code }: Order): string => `order ${code}`
+
+/** Records that a provider takes back a payment that it had called paid. */
 export function noteWord(books: Books, tx: Tx, order: Order, payment: Payment, report: PaymentReport): Promise<void> {
   const { companyId, channel } = payment
-  const subject = `order ${order.code}`
+  const subject = subjectOf(order)
   const expected = `${report.outcome}: ${report.providerStatus}`
   const difference = { companyId, subject, what: `word of ${channel}`, booked: 'paid', expected }
-  return books.noteIn(tx, companyId, 'providers', takesBack(report) ? [difference] : [], { subjects: [subject] })
+  return books.noteIn(tx, companyId, 'providers', [difference], { subjects: [subject] })
 }
 
 /** @returns false if the operator's account that knows about it is not set up here; a company's is its own affair */
 async function reconcile(deps: PaymentDeps, books: Books, payment: Payment): Promise<boolean> {
-  const { companyId, orderId, providerReference, ownAccount } = payment
+  const { companyId, orderId, id, providerReference, ownAccount } = payment
   const order = await findOrderById(deps.db, companyId, orderId)
   const channel = await deps.channels.forPayment(payment)
   if (!channel) return ownAccount
   if (!order || providerReference === null) return true
+  const subjects = [subjectOf(order)]
+  // a callback may take the payment back while the provider's answer is on its way here
+  const known = await books.listOpen(companyId, 'providers', subjects)
   const report = await channel.fetchPayment({ ...keyOf(order, payment), providerReference })
+  if (takesBack(report)) await deps.db.tx((tx) => noteWord(books, tx, order, payment, report))
   // an answer that says neither leaves an earlier difference open
-  if (!takesBack(report) && report.outcome !== 'seen') return true
-  // a partial reversal is a loss and is booked like any other
-  if (report.outcome === 'seen') {
-    const { refunded } = report
+  if (report.outcome !== 'seen') return true
+  const { refunded } = report
+  const also = async (tx: Tx): Promise<void> => {
     // the callback that reported a refund from the provider's console may have been lost
-    const also = (tx: Tx) => (refunded === undefined ? Promise.resolve() : deps.onRefunded(tx, payment, refunded))
-    await applyReport(deps, payment, report, { also })
+    if (refunded !== undefined) await deps.onRefunded(tx, payment, refunded)
+    const now = await findPayment(tx, companyId, id)
+    const word = now && priceWordOf(report, await readStanding(tx, now))
+    if (word === 'confirms') await books.noteIn(tx, companyId, 'providers', [], { subjects, known })
   }
-  await deps.db.tx((tx) => noteWord(books, tx, order, payment, report))
+  // a partial reversal is a loss and is booked like any other
+  await applyReport(deps, payment, report, { also })
   return true
 }
 

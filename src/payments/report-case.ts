@@ -23,8 +23,9 @@ export type ReportDeps = {
   /** Money that counted is gone. Called in the transaction that books it, so it may only write. */
   onLoss: NoticeLoss
   /**
-   * Its order does not wait for this payment any more, or it was abandoned and is not polled any more: its provider
-   * never said whether its money came. Called in the transaction.
+   * Its order does not wait for this payment any more, or it is not polled any more, though it was abandoned, or though
+   * other money came after a person returned it: its provider never said whether its money came. Called in the
+   * transaction.
    */
   onGivenUp: NoticeGivenUp
   /** An order is paid in time, and so is another one of its purchase. Called in the transaction. */
@@ -35,7 +36,8 @@ export type Loss = { order: Order; payment: Payment; units: bigint }
 export type NoticeLoss = (tx: Tx, loss: Loss) => Promise<void>
 /** @param of `other` the code of the other order */
 export type NoticeSoldTwice = (tx: Tx, of: { order: Order; other: string }) => Promise<void>
-export type NoticeGivenUp = (tx: Tx, of: { order: Order; payment: Payment }) => Promise<void>
+/** @param of `otherUnits`: what came on its way after a person returned the payment; absent: that is not the reason */
+export type NoticeGivenUp = (tx: Tx, of: { order: Order; payment: Payment; otherUnits?: bigint }) => Promise<void>
 
 export type ReportCase = {
   tx: Tx

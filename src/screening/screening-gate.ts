@@ -1,6 +1,7 @@
 import type { Tx } from '../db/db.ts'
-import { type Clock, DAY } from '../kernel/clock.ts'
+import { type Clock, DAY, MINUTE } from '../kernel/clock.ts'
 import { newId } from '../kernel/ids.ts'
+import { claimNotice } from '../mail/daily-mail-queries.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
 import { type Answer, type Place, type ScreeningStatus, type Verdict, worstOf } from './screening.ts'
 import { type FrozenNews, type ReceivedNews, tellBlocked, tellFrozen, tellReceived } from './screening-mails.ts'
@@ -33,9 +34,15 @@ type ProviderBlock = FrozenNews & {
   isWhole: boolean
   /** How much is on its way that is neither frozen nor returned; null: nothing. */
   onItsWay: string | null
-  /** Since a person decided, money was on its way, and may still be, that was neither received nor recorded. */
-  isOther: boolean
+  /**
+   * How much was on its way since a person decided, and may still be, that was neither received nor recorded; null:
+   * nothing.
+   */
+  other: string | null
 }
+
+/** @see ProviderBlock; `isMore`: a decision that was read before this report is about too little */
+type Rise = Omit<ProviderBlock, 'isWhole' | 'news' | 'other'> & { isMore: boolean }
 
 /** The gate that all money passes. It calls no source, so it may be used inside a transaction. */
 export type ScreeningGate = {
@@ -50,10 +57,11 @@ export type ScreeningGate = {
    */
   noteProvider(tx: Tx, subject: Subject, report: ProviderBlock): Promise<boolean>
   /**
-   * More is on its way. A person who has to decide about a block of all decides about that, too.
+   * More is on its way. A person who has to decide about a block of all decides about that, too, and one mail in a
+   * quarter of an hour says so.
    * @returns whether a person is told
    */
-  noteRise(tx: Tx, subject: Subject, report: Omit<ProviderBlock, 'isWhole' | 'news' | 'isOther'>): Promise<boolean>
+  noteRise(tx: Tx, subject: Subject, report: Rise): Promise<boolean>
   /** Money was received. Where a person returned what was blocked, it pays no order, and somebody must hear of it. */
   noteReceived(tx: Tx, subject: Subject, news: ReceivedNews): Promise<void>
   /** Screens again what was found clean too long ago. @returns whether there was any */
@@ -73,6 +81,9 @@ type GateDeps = {
 
 /** Validity of a clean answer; a payment that is completed later is screened again. */
 export const CLEAN_MS = DAY
+
+/** How often a mail says that more is on its way to one blocked payment. */
+const RISES_MS = 15 * MINUTE
 
 const STANDING_OF: Readonly<Record<ScreeningStatus, Standing>> = {
   checking: 'waiting',
@@ -111,18 +122,29 @@ const STEPS: Readonly<Record<'undecided' | 'returned', Record<'amounts' | 'all',
 
 function stepOf(
   { status, isWhole: was }: Pick<Screening, 'status' | 'isWhole'>,
-  { isWhole, isOther, news }: ProviderBlock,
+  { isWhole, other, news }: ProviderBlock,
 ): Step {
   const of = STEPS[status === 'returned' ? 'returned' : 'undecided']
   // what an older node noted counts as all
-  const step = of[was === false ? 'amounts' : 'all'][!isWhole ? 'amounts' : isOther ? 'other' : 'all']
+  const step = of[was === false ? 'amounts' : 'all'][!isWhole ? 'amounts' : other !== null ? 'other' : 'all']
   return step === 'tells' && news.length === 0 ? 'none' : step
 }
 
-/** What the block says, and how much a person who returns all of the payment returns. */
-function answerOf({ channel, providerStatus, isWhole, onItsWay }: Omit<ProviderBlock, 'news' | 'isOther'>): Answer {
-  const reasons = isWhole && onItsWay !== null ? [providerStatus, `${onItsWay} on its way`] : [providerStatus]
-  return { verdict: 'blocked', level: null, reasons, evidence: { channel, providerStatus, isWhole, onItsWay } }
+/**
+ * What the block says, and how much a person who returns all of the payment returns.
+ * @param other came on its way since a person returned the block before, and may be gone from what is told
+ */
+function answerOf(
+  { channel, providerStatus, isWhole, onItsWay }: Omit<ProviderBlock, 'news' | 'other' | 'orderName'>,
+  other: string | null,
+): Answer {
+  const reasons = [
+    providerStatus,
+    ...(isWhole && onItsWay !== null ? [`${onItsWay} on its way`] : []),
+    ...(other === null ? [] : [`${other} came after this payment was returned`]),
+  ]
+  const evidence = { channel, providerStatus, isWhole, onItsWay, ...(other === null ? {} : { other }) }
+  return { verdict: 'blocked', level: null, reasons, evidence }
 }
 
 export function openScreeningGate({ clock, screens, wake, alarm }: GateDeps): ScreeningGate {
@@ -172,25 +194,30 @@ export function openScreeningGate({ clock, screens, wake, alarm }: GateDeps): Sc
       if (step === 'none') return false
       if (known && step === 'blocksAll') await updateBlock(tx, known, true, now)
       const row = { ...fresh, id: known?.id ?? fresh.id }
-      const answer = answerOf(block)
+      const wasReturned = known?.status === 'returned' && step === 'blocksAll'
+      const answer = answerOf(block, wasReturned ? block.other : null)
       await insertAnswer(tx, row, { id: newId(now.getTime()), source: 'provider', answer, at: now })
       // a further record of what was returned is decided about by itself
       if (step === 'tells') await tellFrozen(alarm, tx, row, block)
-      else await tellBlocked(alarm, tx, row, [{ source: channel, answer }])
+      else await tellBlocked(alarm, tx, row, [{ source: channel, answer }], { wasReturned })
       return step !== 'tells'
     },
-    async noteRise(tx, subject, report) {
+    async noteRise(tx, subject, { channel, providerStatus, onItsWay, isMore }) {
       const known = await lockBlock(tx, subject)
       // what an older node noted counts as all
       if (known?.status !== 'blocked' || known.isWhole === false) return false
       const now = new Date(clock())
-      const told = answerOf({ ...report, isWhole: true })
+      const told = answerOf({ channel, providerStatus, onItsWay, isWhole: true }, null)
+      const noted = (await listLatestAnswers(tx, known)).find(({ source }) => source === 'provider')?.reasons ?? []
       // the word that blocks comes first, also after several rises
-      const [word] = (await listLatestAnswers(tx, known)).find(({ source }) => source === 'provider')?.reasons ?? []
-      const answer = { ...told, reasons: word === undefined ? told.reasons : [word, ...told.reasons] }
-      await updateBlock(tx, known, true, now)
-      await insertAnswer(tx, known, { id: newId(now.getTime()), source: 'provider', answer, at: now })
-      await tellBlocked(alarm, tx, { ...known, isWhole: true }, [{ source: report.channel, answer }])
+      const answer = { ...told, reasons: isMore ? [...noted.slice(0, 1), ...told.reasons] : noted }
+      if (isMore) {
+        await updateBlock(tx, known, true, now)
+        await insertAnswer(tx, known, { id: newId(now.getTime()), source: 'provider', answer, at: now })
+      }
+      // the mail that is left out comes with a later report
+      if (!(await claimNotice(tx, `screening.rise:${known.id}`, now.getTime(), RISES_MS))) return false
+      await tellBlocked(alarm, tx, { ...known, isWhole: true }, [{ source: channel, answer }])
       return true
     },
     async noteReceived(tx, subject, news) {

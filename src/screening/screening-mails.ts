@@ -35,12 +35,20 @@ const extentOf = (isWhole: boolean): string =>
     ? 'It blocks all of the payment, whatever it named before: returning it is about all that is on its way.'
     : 'It blocks the amounts that it named: each is a record of its own under Mispayments.'
 
-/** A hit may have to be reported to an authority, so each gets its own mail. */
+/** Without this, the second block of a payment reads like the first, and a person takes it for that. */
+const AGAIN =
+  'A person has returned what was blocked of this payment before. This is no repetition: it is decided about once more.'
+
+/**
+ * A hit may have to be reported to an authority, so each gets its own mail.
+ * @param wasReturned a person returned what was blocked of the payment before
+ */
 export async function tellBlocked(
   alarm: RaiseAlarm,
   tx: Tx,
   row: Subject & Pick<Screening, 'isWhole'>,
   said: readonly Said[],
+  { wasReturned = false }: { wasReturned?: boolean } = {},
 ): Promise<void> {
   const { purpose, address, companyId, id, isWhole } = row
   const blocking = said.filter(({ answer }) => answer.verdict === 'blocked')
@@ -52,6 +60,7 @@ export async function tellBlocked(
     paragraphs: [
       `${who} for ${origin} (screening ${id}) did not pass the screening. Nothing moves.`,
       `${lines.join('; ')}.`,
+      ...(wasReturned ? [AGAIN] : []),
       ...(isWhole === null ? [] : [extentOf(isWhole)]),
       'Decide in the back office under Identity, and do not tell the payer why. Money of a listed person may have to be ' +
         'frozen and reported instead of returned: ask your counsel.',

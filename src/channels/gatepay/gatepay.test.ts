@@ -234,7 +234,7 @@ test('PROCESS and its like tell what is at the address; without that, or with du
   const told = (data: object) =>
     ['PROCESS', 'TRANSFERRED_ADDRESS_IN_TERM', 'PAY_EXPIRED_IN_PROCESS'].map((word) => {
       const { final, pending, isEstimate, alreadyRecorded } = report(word, data) as SeenReport
-      assert.deepEqual(alreadyRecorded, ['gatepay:5:late'])
+      assert.deepEqual(alreadyRecorded, ['gatepay:5:late', 'gatepay:5:over'])
       return [final, pending, isEstimate === true]
     })
   const all = (...one: unknown[]) => [one, one, one]
@@ -309,13 +309,15 @@ test('money at the address before the order is paid is pending, as a share of th
   assert.deepEqual([seen.final, seen.pending], [0n, 6_170_000n])
 })
 
+const LATE = { reference: 'gatepay:5:late', isOneSum: true, isTotal: true }
 test('money that came to an ended order is shown to a person and never counted', () => {
   const transaction_info = { done_amount: '12.34', confirming_list: [] }
   for (const word of ['EXPIRED', 'TRANSFERRED_ADDRESS_DELAY']) {
     assert.deepEqual(report(word, { ...ORDER, pay_amount: '12.34', transaction_info }), {
       outcome: 'expired',
       providerReference: '5',
-      unmatched: [{ asset: 'USDC', units: 12_340_000n, reference: 'gatepay:5:late', isOneSum: true }],
+      unmatched: [{ asset: 'USDC', units: 12_340_000n, ...LATE }],
+      alreadyRecorded: ['gatepay:5:late', 'gatepay:5:over'],
       providerStatus: word,
     })
   }
@@ -328,7 +330,7 @@ test('while money is still confirming, an order that Gate calls ended stays open
   }
   const open = told('2', '10')
   assert.deepEqual([open.outcome, open.final, open.pending, open.unmatched], ['seen', 0n, 12_000_000n, []])
-  assert.deepEqual(open.alreadyRecorded, ['gatepay:5:late'])
+  assert.deepEqual(open.alreadyRecorded, ['gatepay:5:late', 'gatepay:5:over'])
   assert.deepEqual([told('2').outcome, told('2').unmatched[0]?.units], ['expired', 2_000_000n])
   assert.deepEqual([told('0').outcome, told('0').unmatched], ['expired', []])
   assert.deepEqual((report('PAID') as SeenReport).nowCounted, ['gatepay:5:late'])
@@ -358,9 +360,8 @@ test('digits after the eighteenth are cut, and an amount that cannot be read is 
 // docs.gate.com, checkout/orderQuery: an expired order has "pay_currency": "", "pay_amount": "0"
 test('an order without a chosen coin shows what arrived as a share of its own amount', () => {
   const unchosen = { ...ORDER, pay_currency: '', pay_amount: '0', transaction_info: { done_amount: '5' } }
-  assert.deepEqual((report('EXPIRED', unchosen) as SeenReport).unmatched, [
-    { asset: 'USDC', units: 5_000_000n, reference: 'gatepay:5:late', isOneSum: true },
-  ])
+  const late = [{ asset: 'USDC', units: 5_000_000n, ...LATE }]
+  assert.deepEqual((report('EXPIRED', unchosen) as SeenReport).unmatched, late)
   assert.equal((report('PENDING', unchosen) as SeenReport).pending, 5_000_000n)
   const over = { ...unchosen, transaction_info: { done_amount: '13' } }
   assert.equal((report('PAID', over) as SeenReport).unmatched[0]?.units, 660_000n)
@@ -369,9 +370,8 @@ test('an order without a chosen coin shows what arrived as a share of its own am
 test('another coin whose price Gate does not say is recorded in that coin, and is no share of the price', () => {
   const transaction_info = { done_amount: '2000000', confirming_list: [] }
   const coin = { ...ORDER, pay_currency: '', pay_amount: '0', actualCurrency: 'SHIB', transaction_info }
-  assert.deepEqual((report('EXPIRED', coin) as SeenReport).unmatched, [
-    { asset: 'SHIB', units: 2_000_000n * 10n ** 18n, reference: 'gatepay:5:late', isOneSum: true },
-  ])
+  const late = [{ asset: 'SHIB', units: 2_000_000n * 10n ** 18n, ...LATE }]
+  assert.deepEqual((report('EXPIRED', coin) as SeenReport).unmatched, late)
   assert.equal(report('PENDING', coin).outcome, 'unknown')
   const paid = report('PAID', coin) as SeenReport
   assert.deepEqual([paid.final, paid.unmatched], [12_340_000n, []])

@@ -101,13 +101,18 @@ function overpaid(data: unknown, price: bigint): bigint {
 }
 
 const lateReference = (providerReference: string): string => `gatepay:${providerReference}:late`
+const overReference = (providerReference: string): string => `gatepay:${providerReference}:over`
+/** What Gate shows at the order's address contains all of it, whatever it became. */
+const recordedOf = (providerReference: string) => ({
+  alreadyRecorded: [lateReference(providerReference), overReference(providerReference)],
+})
 
 /**
  * Money at Gate that does not pay this order, up to now: a person must see it. It counts only if Gate calls the order
- * paid after all.
+ * paid after all. Where Gate called it paid before, what was credited then is part of it.
  */
 const lateMoney = (providerReference: string, units: bigint, asset = 'USDC'): UnmatchedMoney[] =>
-  units === 0n ? [] : [{ asset, units, reference: lateReference(providerReference), isOneSum: true }]
+  units === 0n ? [] : [{ asset, units, reference: lateReference(providerReference), isOneSum: true, isTotal: true }]
 
 /** Whether money on its way may still pay an order that has ended: it is no dust, or completes the price. */
 function mayStillPay(data: unknown, price: bigint, unconfirmed: bigint): boolean {
@@ -129,7 +134,7 @@ function confirmingReport(
   return {
     ...paidReport(providerReference, { final: 0n, pending: isEstimate ? price : share, providerStatus: word }),
     ...(isEstimate ? { isEstimate } : {}),
-    alreadyRecorded: [lateReference(providerReference)],
+    ...recordedOf(providerReference),
   }
 }
 
@@ -152,12 +157,12 @@ function unpaidReport(
   if (isOpen && share)
     return {
       ...paidReport(providerReference, { final: 0n, pending: share, providerStatus: `${word}, money arrives` }),
-      alreadyRecorded: [lateReference(providerReference)],
+      ...recordedOf(providerReference),
     }
   if (!isOver) return { outcome: 'waiting', providerReference, providerStatus: word }
   const unmatched =
     share === undefined ? lateMoney(providerReference, came, otherCoin(data)) : lateMoney(providerReference, share)
-  return { outcome: 'expired', providerReference, unmatched, providerStatus: word }
+  return { outcome: 'expired', providerReference, unmatched, ...recordedOf(providerReference), providerStatus: word }
 }
 
 /**
@@ -188,10 +193,10 @@ export function reportOf(
     const final = received(data, price)
     if (final === undefined) return unknown(`${word}: underpaid`)
     const paid = paidReport(providerReference, { final, providerStatus: word })
-    const report = { ...paid, nowCounted: [lateReference(providerReference)] }
+    const report = { ...paid, ...recordedOf(providerReference), nowCounted: [lateReference(providerReference)] }
     const over = overpaid(data, price)
     if (over === 0n) return report
-    const unmatched = [{ asset: 'USDC', units: over, reference: `gatepay:${providerReference}:over` }]
+    const unmatched = [{ asset: 'USDC', units: over, reference: overReference(providerReference) }]
     return { ...report, unmatched, providerStatus: `${word}, more than was asked for` }
   }
   if (meaning === 'confirming') return confirmingReport(word, data, { price, providerReference })

@@ -29,6 +29,7 @@ import {
   isUndecided,
   isUnder,
   lossAfter,
+  presentUnits,
   readStanding,
   type Standing,
   undecidedUnits,
@@ -298,7 +299,7 @@ export async function bookReopened(context: MispaymentContext): Promise<bigint |
   const { tx, payment } = context
   if (payment.priceUnits === null) return undefined
   const standing = await readStanding(tx, payment)
-  const present = payment.receivedUnits - standing.lost
+  const present = presentUnits(payment, standing)
   await bookMoney(context, { final: present, seen: present, kind: 'over' })
   // a loss that is no longer committed counts as never received
   const receivedUnits = bookedUnits(present, standing)

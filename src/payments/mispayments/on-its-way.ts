@@ -110,3 +110,17 @@ export function afterReport(state: Unexplained, { before, after, arrived }: WayC
   const next = withPending(lowered, after)
   return after === 0n ? { ...next, peakUnits: 0n } : next
 }
+
+/** A person is not told again of less than dust and this share of what he was told: anyone can send that. */
+const LEAST_SHARE = 200n
+
+/**
+ * What a person has not been told of, once that is worth a word, and whether it has just become so, or has grown by as
+ * much again.
+ */
+export function untold(before: Unexplained, after: Unexplained, dust: bigint): { isUntold: boolean; isMore: boolean } {
+  const known = positive(after.peakUnits - after.openUnits)
+  const step = most(dust, 1n) + known / LEAST_SHARE
+  const steps = after.openUnits / step
+  return { isUntold: steps > 0n, isMore: steps > before.openUnits / step }
+}

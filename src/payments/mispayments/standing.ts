@@ -1,7 +1,5 @@
-import { isFrozen, type PaymentReport, type SeenReport, type UnmatchedMoney } from '../../channels/channel.ts'
-import { dollarUnits, readable } from '../../channels/usdc-text.ts'
+import { isFrozen } from '../../channels/channel.ts'
 import type { Tx } from '../../db/db.ts'
-import { MOST_REAL_UNITS } from '../../kernel/money.ts'
 import type { Payment } from '../payment-queries.ts'
 import { lockMispayments, type Mispayment, type MispaymentKind, sumRefundedExcess } from './mispayment-queries.ts'
 
@@ -71,6 +69,10 @@ export const undecidedUnits = (units: bigint, { decided }: Pick<Standing, 'decid
 /** The amount that the books show as arrived: a loss of committed money is a separate booking. */
 export const bookedUnits = (final: bigint, { committed }: Standing): bigint => (final > committed ? final : committed)
 
+/** What of the received money is there, by what is booked. */
+export const presentUnits = ({ receivedUnits }: Pick<Payment, 'receivedUnits'>, { lost }: Standing): bigint =>
+  receivedUnits > lost ? receivedUnits - lost : 0n
+
 /**
  * How much of the committed money is lost now. Money that dropped below the required confirmations is not lost, and a
  * loss ends only when the money is final again.
@@ -94,60 +96,3 @@ export const isUnmatchedUsdc = (record: Beside): boolean => isUnmatched(record) 
 /** Whether the record is about money under this reference; each growth has a number behind it. */
 export const isUnder = ({ sourceReference }: Mispayment, reference: string): boolean =>
   sourceReference === reference || sourceReference.startsWith(`${reference}.`)
-
-type Sum = Pick<UnmatchedMoney, 'asset' | 'units'>
-
-/** The value in USDC of what of these sums is in a dollar coin. */
-const knownDollars = (sums: readonly Sum[]): bigint => sums.reduce((total, sum) => total + (dollarUnits(sum) ?? 0n), 0n)
-
-/** The value of money beside a payment in USDC; undefined: some of it is in a coin of unknown value. */
-export const dollarsOf = (sums: readonly Sum[]): bigint | undefined =>
-  sums.some((sum) => dollarUnits(sum) === undefined) ? undefined : knownDollars(sums)
-
-/** A report without money that is recorded beside its payment, and so was never booked. */
-export type RestReport = SeenReport & {
-  /** With what is recorded for a person who has not decided: its provider may still count that for the order. */
-  cameUnits: bigint
-  /** As told, with all that is recorded. */
-  wholeUnits: bigint
-}
-
-/** What a report tells to have come above the price, less that part of it that a person decided about. */
-const aboveWithout = (sums: readonly UnmatchedMoney[], decided: bigint): UnmatchedMoney[] =>
-  sums.map((sum) => ({ ...sum, units: undecidedUnits(sum.units, { decided }) })).filter(({ units }) => units > 0n)
-
-/**
- * What a person decided about never counts, and what is recorded is not on its way any more. A coin of unknown value
- * may be all of an amount that is named. Of a price that stands in for an amount it says nothing.
- */
-export function withoutRecorded(report: SeenReport, records: readonly Mispayment[]): RestReport {
-  const beside = (references: readonly string[] = []): Mispayment[] =>
-    records.filter((one) => one.kind === 'wrong_token' && references.some((reference) => isUnder(one, reference)))
-  const pendingWithout = (sums: readonly Mispayment[]): bigint =>
-    undecidedUnits(report.pending, {
-      decided: dollarsOf(sums) ?? (report.isEstimate ? knownDollars(sums) : report.pending),
-    })
-  const decided = dollarsOf(beside(report.nowCounted).filter(isDecided))
-  const recorded = beside(report.alreadyRecorded)
-  const final = undecidedUnits(report.final, { decided: decided ?? 0n })
-  const above = (decided ?? 0n) - (report.final - final)
-  return {
-    ...report,
-    final,
-    // `nowCounted` names what came in all, and so do `final` and what is told beside it
-    unmatched: above > 0n ? aboveWithout(report.unmatched, above) : report.unmatched,
-    pending: pendingWithout(recorded.filter((one) => one.status === 'open' || isDecided(one))),
-    cameUnits: final + pendingWithout(recorded.filter(isDecided)),
-    wholeUnits: report.final + report.pending,
-    // a person must see how much is left
-    ...(decided === undefined ? { isPart: true } : {}),
-  }
-}
-
-/** An amount that cannot be right says nothing: its payment is asked about again, and beside it, it is unreadable. */
-export function withoutAbsurd(told: PaymentReport): PaymentReport {
-  const report = told.unmatched === undefined ? told : { ...told, unmatched: told.unmatched.map(readable) }
-  if (report.outcome !== 'seen' || report.final + report.pending <= MOST_REAL_UNITS) return report
-  const { providerReference, unmatched, providerStatus } = report
-  return { outcome: 'unknown', providerReference, unmatched, providerStatus: `${providerStatus}: an impossible amount` }
-}

@@ -1,6 +1,6 @@
 import { arrivedUnits, frozenUnits, pendingUnits } from '../../companies/order-money-queries.ts'
 import { type Queryable, sql, type Tx } from '../../db/db.ts'
-import { afterReport, goneAfterReturn, onItsWay, toldOf, type Way } from './on-its-way.ts'
+import { afterReport, goneAfterReturn, onItsWay, toldOf, untold, type Way } from './on-its-way.ts'
 
 type PaymentKey = { companyId: string; id: string }
 
@@ -36,9 +36,9 @@ export type WayMoney = { pendingUnits: bigint; arrivedUnits: bigint }
 /** Null: not since this version. */
 type Noted = WayMoney & { peakUnits: bigint | null; openUnits: bigint | null }
 
-async function findNoted(q: Queryable, { companyId, id }: PaymentKey): Promise<Noted> {
+async function findNoted(q: Queryable, { companyId, id }: PaymentKey, told: readonly string[]): Promise<Noted> {
   const row = await q.one<{ pending: string; arrived: string; peak: string | null; open: string | null }>(sql`
-    select ${pendingUnits(sql`p`)} as pending, ${arrivedUnits(sql`p`)} as arrived, p.pending_peak_units as peak,
+    select ${pendingUnits(sql`p`)} as pending, ${arrivedUnits(sql`p`, told)} as arrived, p.pending_peak_units as peak,
       p.unexplained_units as open
     from payments p where p.company_id = ${companyId} and p.id = ${id}`)
   return {
@@ -48,21 +48,28 @@ async function findNoted(q: Queryable, { companyId, id }: PaymentKey): Promise<N
   }
 }
 
-/** Before a report. Where nothing is on its way, nothing of that can arrive. */
-export const findWayMoney = async (q: Queryable, payment: PaymentKey & { pendingUnits: bigint }): Promise<WayMoney> =>
-  payment.pendingUnits === 0n ? { pendingUnits: 0n, arrivedUnits: 0n } : findNoted(q, payment)
+/**
+ * Before a report. Where nothing is on its way, nothing of that can arrive.
+ * @param told references of money that the amounts of the report contain
+ */
+export const findWayMoney = async (
+  q: Queryable,
+  payment: PaymentKey & { pendingUnits: bigint },
+  told: readonly string[],
+): Promise<WayMoney> =>
+  payment.pendingUnits === 0n ? { pendingUnits: 0n, arrivedUnits: 0n } : findNoted(q, payment, told)
 
 /**
  * Notes what is unexplained once all that a report says is stored.
- * @returns whether that is more than dust, and more than before: dust is the rounding of a coin
+ * @returns how much that is, 0 for dust, which is the rounding of a coin, and whether a person must know of it
  */
 export async function noteUnexplained(
   tx: Tx,
   key: PaymentKey,
   before: WayMoney,
-  dustUnits: bigint,
-): Promise<{ isOther: boolean; isMore: boolean; pendingUnits: bigint }> {
-  const { pendingUnits: after, arrivedUnits: arrived, ...noted } = await findNoted(tx, key)
+  { told, dustUnits }: { told: readonly string[]; dustUnits: bigint },
+): Promise<{ otherUnits: bigint; isUntold: boolean; isMore: boolean; pendingUnits: bigint }> {
+  const { pendingUnits: after, arrivedUnits: arrived, ...noted } = await findNoted(tx, key, told)
   const state = {
     peakUnits: noted.peakUnits ?? before.pendingUnits,
     openUnits: noted.openUnits ?? before.pendingUnits,
@@ -73,14 +80,29 @@ export async function noteUnexplained(
     await tx.run(sql`
       update payments set pending_peak_units = ${next.peakUnits}, unexplained_units = ${next.openUnits}
       where company_id = ${key.companyId} and id = ${key.id}`)
-  const isOther = next.openUnits > 0n && next.openUnits >= dustUnits
-  return { isOther, isMore: isOther && next.openUnits > state.openUnits, pendingUnits: after }
+  const otherUnits = next.openUnits >= dustUnits ? next.openUnits : 0n
+  return { otherUnits, ...untold(state, next, dustUnits), pendingUnits: after }
+}
+
+/** How much came on its way since a person last looked, or is on its way, and nobody was told of. */
+export async function findUntold(q: Queryable, { companyId, id }: PaymentKey): Promise<bigint> {
+  const { units } = await q.one<{ units: string }>(sql`
+    select greatest(${pendingUnits(sql`p`)}, coalesce(p.unexplained_units, 0)) as units
+    from payments p where p.company_id = ${companyId} and p.id = ${id}`)
+  return BigInt(units)
 }
 
 /** A person is told of all that is on its way, or returned it: only what comes after that is other money. */
 export const resetUnexplained = (tx: Tx, { companyId, id }: PaymentKey): Promise<number> =>
   tx.run(sql`
     update payments p set pending_peak_units = ${pendingUnits(sql`p`)}, unexplained_units = 0
+    where p.company_id = ${companyId} and p.id = ${id}`)
+
+/** A person is told of what came since the last mail. What has been on its way at most, he knows of. */
+export const noteTold = (tx: Tx, { companyId, id }: PaymentKey): Promise<number> =>
+  tx.run(sql`
+    update payments p set unexplained_units = 0,
+      pending_peak_units = greatest(${pendingUnits(sql`p`)}, coalesce(p.pending_peak_units, 0))
     where p.company_id = ${companyId} and p.id = ${id}`)
 
 /**

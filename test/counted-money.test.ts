@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { reportOf } from '../src/channels/gatepay/status-map.ts'
+import { sql } from '../src/db/db.ts'
+import { newId } from '../src/kernel/ids.ts'
+import { insertMispayment } from '../src/payments/mispayments/mispayment-queries.ts'
+import { acceptMispayment } from '../src/payments/mispayments/mispayment-service.ts'
+import { refundMispayment } from '../src/refunds/mispayment-refund.ts'
+import { openBlockedIn } from './harness/attempts.ts'
+import { DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
+
+/* Money that a payment counts, for its price or for a person, and what its provider says of it after that. */
+
+let world: ModelWorld
+before(async () => {
+  world = await startModelWorld({ async closePayment() {} })
+})
+after(() => world?.stop())
+
+async function openCounted() {
+  const attempt = await openBlockedIn(world, false)
+  const { apply, context, openOf, order, recordsOf, reference } = attempt
+  const short = (records: readonly string[]) => records.map((record) => record.replace(/ \S+$/, ''))
+  const firstOpen = async () =>
+    (
+      await world.host.db.one<{ id: string }>(
+        sql`select id from mispayments where order_id = ${order.id} and status = 'open'`,
+      )
+    ).id
+  return {
+    ...attempt,
+    records: async () => short(await recordsOf()),
+    open: async () => short(await openOf()),
+    /** Gate calls it paid, and names what is missing of the price. */
+    paysPart: (underpaidAmount: string) => {
+      const data = { currency: 'USDC', orderAmount: '54', pay_amount: '54', pay_currency: 'USDC', underpaidAmount }
+      return apply(reportOf('PAID', data, { providerReference: reference, closedStatuses: [] }))
+    },
+    refundFirst: async () => refundMispayment(world.refunds, context, await firstOpen(), {}),
+    accept: async () => acceptMispayment(world.mispayments, context, await firstOpen(), {}),
+    bookings: async () =>
+      (
+        await world.host.db.one<{ count: number }>(
+          sql`select count(*)::int as count from ledger_entries where company_id = ${order.companyId}`,
+        )
+      ).count,
+  }
+}
+
+test('what a payment counts waits no second time once Gate calls it expired, and what came beside it does', async () => {
+  type Attempt = Awaited<ReturnType<typeof openCounted>>
+  const stories: readonly (readonly [string, (attempt: Attempt) => Promise<unknown>, ...(readonly string[])[]])[] = [
+    ['the price', ({ gate }) => gate('PAID', '54'), ['54'], ['54.009'], ['74', 'wrong_token 20000000 USDC open']],
+    [
+      'a part that was refunded',
+      async ({ paysPart, refundFirst }) => {
+        await paysPart('24')
+        await refundFirst()
+      },
+      ['30'],
+      ['54', 'wrong_token 24000000 USDC open'],
+    ],
+    ['a part that waits', ({ paysPart }) => paysPart('24'), ['30', 'under 30000000 USDC open']],
+    [
+      'what is held, and decided about',
+      async ({ gate, giveBack, ignoreAll, says }) => {
+        await says('PAY_BLOCK')
+        await giveBack()
+        await gate('PAID', '54')
+        await ignoreAll()
+      },
+      ['54'],
+    ],
+    ['too much', ({ gate }) => gate('PAID', '84'), ['84', 'wrong_token 30000000 USDC open']],
+    [
+      'what was late at first, and ignored',
+      async ({ gate, ignoreAll }) => {
+        await gate('EXPIRED', '30')
+        await ignoreAll()
+        await gate('PAID', '84')
+      },
+      ['84', 'under 24000000 USDC open', 'wrong_token 30000000 USDC open'],
+      ['94', 'under 24000000 USDC open', 'wrong_token 10000000 USDC open', 'wrong_token 30000000 USDC open'],
+    ],
+    [
+      'what was late at first, and counted then',
+      async ({ gate }) => {
+        await gate('EXPIRED', '30')
+        await gate('PAID', '54')
+      },
+      ['54'],
+      ['84', 'wrong_token 30000000 USDC open'],
+    ],
+  ]
+  for (const [name, happens, ...ends] of stories) {
+    const attempt = await openCounted()
+    await happens(attempt)
+    for (const [came = '', ...expected] of ends)
+      for (const _ of [1, 2]) {
+        await attempt.gate('EXPIRED', came)
+        assert.deepEqual((await attempt.open()).toSorted(), expected, `${name}: ${came}`)
+      }
+  }
+})
+
+test('late money that counted and is not credited any more waits again once Gate calls it expired', async () => {
+  const { gate, open, paysPart } = await openCounted()
+  await gate('EXPIRED', '30')
+  await paysPart('24')
+  assert.deepEqual(await open(), ['under 30000000 USDC open'])
+  await gate('PROCESS', '30')
+  assert.deepEqual(await open(), [])
+  for (const _ of [1, 2]) await gate('EXPIRED', '30')
+  assert.deepEqual(await open(), ['wrong_token 30000000 USDC open'])
+})
+
+test('what was paid and is recorded beside the payment, too, as older versions did, is no loss once Gate processes it again', async () => {
+  for (const word of ['PROCESS', 'PAY_EXPIRED_IN_PROCESS'])
+    for (const done of ['54', '']) {
+      const { gate, key, order, records, reference } = await openCounted()
+      assert.equal(await gate('PAID', '54'), 'PAID')
+      const made = { companyId: key.companyId, orderId: order.id, paymentId: key.id, createdAt: new Date() }
+      await world.host.db.tx((tx) =>
+        insertMispayment(tx, {
+          ...{ ...made, id: newId(), kind: 'wrong_token', asset: 'USDC', units: DUE },
+          sourceReference: `gatepay:${reference}:late`,
+        }),
+      )
+      for (const said of [word, 'EXPIRED', word]) {
+        await gate(said, done)
+        assert.deepEqual(await records(), ['wrong_token 54000000 USDC open'], `${word} ${done}`)
+      }
+      if (done === '') continue
+      await gate(word, '50')
+      assert.deepEqual((await records()).slice(1), ['orphaned 4000000 USDC open'], 'what is not there any more is lost')
+    }
+})
+
+test('a word without an amount takes nothing back of what was credited, and settles nothing', async () => {
+  type Attempt = Awaited<ReturnType<typeof openCounted>>
+  const stories: readonly (readonly [string, (attempt: Attempt) => Promise<unknown>, string, ...string[]])[] = [
+    [
+      'held after a return',
+      async ({ gate, giveBack, says }) => {
+        await says('PAY_BLOCK')
+        await giveBack()
+        await gate('PROCESS', '0', '54')
+        await gate('PAID', '54')
+      },
+      '54',
+      'held 54000000 USDC open',
+    ],
+    [
+      'late',
+      async ({ gate, order }) => {
+        await world.host.db.run(sql`update orders set status = 'CANCELLED' where id = ${order.id}`)
+        await gate('PAID', '54')
+      },
+      '54',
+      'late 54000000 USDC open',
+    ],
+    ['a part', ({ paysPart }) => paysPart('24'), '', 'under 30000000 USDC open'],
+    [
+      'more than was accepted',
+      async ({ accept, gate, paysPart }) => {
+        await paysPart('24')
+        await accept()
+        await gate('PAID', '54')
+      },
+      '54',
+      'over 24000000 USDC open',
+    ],
+  ]
+  for (const [name, happens, again, expected] of stories) {
+    const attempt = await openCounted()
+    await happens(attempt)
+    const before = [await attempt.records(), attempt.mails(), await attempt.bookings()]
+    assert.deepEqual(await attempt.open(), [expected], name)
+    const { status } = await attempt.find()
+    for (const word of ['PROCESS', 'PAY_EXPIRED_IN_PROCESS']) {
+      await attempt.gate(word, '')
+      assert.equal((await attempt.find()).status, status, name)
+      if (again !== '') await attempt.gate('PAID', again)
+      assert.deepEqual([await attempt.records(), attempt.mails(), await attempt.bookings()], before, name)
+    }
+  }
+})
+
+test('money that its provider names no amount of is no more of the price than what is missing, and is settled by an amount only', async () => {
+  const { gate, paysPart, pending, records } = await openCounted()
+  await paysPart('24')
+  assert.equal(await gate('PROCESS'), 'WAITING_CHAIN_CONFIRMATION')
+  assert.equal(await pending(), 24_000_000n)
+  assert.equal(await gate('PAID', '54'), 'PAID')
+  assert.deepEqual(await records(), [])
+})
