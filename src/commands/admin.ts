@@ -34,7 +34,7 @@ export const ADMIN_USAGE = `comptoir admin create --email <address> [--password 
 comptoir admin login-code --email <address>
     when no mail arrives: a code, good for five minutes, for the login that waits for one
 comptoir admin reset-2fa --email <address>
-    forget the authenticator; codes come by e-mail again
+    forget the authenticator and the passkeys; codes come by e-mail again
 comptoir admin set-password --email <address> [--password <password>]
     for a SuperAdmin, whom no reset mail reaches
 comptoir admin revoke-sessions --email <address> | --all
@@ -130,10 +130,10 @@ async function makeLoginCode(work: Work): Promise<undefined> {
 
 async function resetTwoFactor(work: Work): Promise<undefined> {
   const user = await findUser(work)
-  await askBefore(work.options, `The authenticator and the recovery codes of ${user.email} will be forgotten.`)
+  await askBefore(work.options, `The authenticator, recovery codes and passkeys of ${user.email} will be forgotten.`)
   const { auth, sessions } = work.accounts
   await work.db.tx(async (tx) => {
-    await auth.twoFactor.remove(tx, user, OPERATOR)
+    await auth.twoFactor.reset(tx, user, OPERATOR)
     await sessions.endAll(tx, user.id, 'second factor reset by the operator')
   })
   report(work, `Codes for ${user.email} come by e-mail again; all logins have ended.`, { email: user.email })

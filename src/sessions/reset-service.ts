@@ -63,7 +63,7 @@ export type ResetDeps = {
   alarm: RaiseAlarm
   jobs: JobQueue
   audit: Audit
-  twoFactor: Pick<TwoFactor, 'removeAll'>
+  twoFactor: Pick<TwoFactor, 'reset'>
 }
 
 const LINK_MS = 30 * MINUTE
@@ -150,7 +150,7 @@ export function openResets(deps: ResetDeps): Resets {
     const byOwner = reset.kind !== 'application' || !isService(context.actor)
     if (byOwner) {
       // a stranger who registered this address may have enrolled a factor
-      if (await hasUnprovenFactor(tx, user.id)) await deps.twoFactor.removeAll(tx, user, context)
+      if (await hasUnprovenFactor(tx, user.id)) await deps.twoFactor.reset(tx, user, context)
       await confirmAddress(deps.alarm, tx, user, at)
     }
     if (reset.kind !== 'invitation') {

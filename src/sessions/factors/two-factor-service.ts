@@ -12,7 +12,7 @@ import { companyIdOf, TWO_FACTOR_ROLES, type User } from '../../users/user.ts'
 import { findUserById, lockUserById } from '../../users/user-queries.ts'
 import type { Sessions } from '../session-service.ts'
 import * as queries from './factor-queries.ts'
-import { deletePasskeys } from './passkey-queries.ts'
+import { deletePasskeys, updateRegistration } from './passkey-queries.ts'
 import { enrolmentOf, newRecoveryCodes, newTotpSecret, openCodeHash, stepOfCode, totpContext } from './totp.ts'
 
 export type TwoFactor = {
@@ -24,10 +24,12 @@ export type TwoFactor = {
   renewCodes(context: RequestContext): Promise<{ recoveryCodes: string[] }>
   /** The person's own: removes the authenticator. */
   disable(context: RequestContext): Promise<void>
-  /** Falls back to codes by e-mail; roles for which a second factor is optional lose it. */
-  remove(tx: Tx, user: User, context: AnyContext): Promise<void>
-  /** The same, and no passkey is left: the owner lost them, or a stranger enrolled them. */
-  removeAll(tx: Tx, user: User, context: AnyContext): Promise<void>
+  /**
+   * Not the person's own doing: the factors are lost, stolen, or a stranger enrolled them. No authenticator, recovery
+   * code or passkey is left, nor one half enrolled. Codes come by e-mail; roles for which a second factor is optional
+   * lose it. The caller ends the sessions.
+   */
+  reset(tx: Tx, user: User, context: AnyContext): Promise<void>
 }
 
 export type TwoFactorDeps = {
@@ -71,7 +73,7 @@ export function openTwoFactor(deps: TwoFactorDeps): TwoFactor {
     companyId: actor.companyId,
     object: `user:${actor.id}`,
   })
-  const remove: TwoFactor['remove'] = async (tx, user, context) => {
+  const remove = async (tx: Tx, user: User, context: AnyContext): Promise<void> => {
     await queries.updateTotpDisabled(tx, user.id, user.passkeyEnabled || TWO_FACTOR_ROLES.includes(user.role))
     await queries.deleteRecoveryCodes(tx, user.id)
     const data = { name: user.firstName }
@@ -126,9 +128,11 @@ export function openTwoFactor(deps: TwoFactorDeps): TwoFactor {
         await context.remember(tx, null)
         await remove(tx, user, context)
       }),
-    remove,
-    async removeAll(tx, user, context) {
+    async reset(tx, user, context) {
+      // the person first, as a login locks them
+      await queries.lockFactors(tx, user.id)
       await deletePasskeys(tx, user.id)
+      await updateRegistration(tx, user.id, null, new Date(clock()))
       await remove(tx, { ...user, passkeyEnabled: false }, context)
     },
   }
