@@ -155,6 +155,22 @@ test('admin login-code: lets in a person whom no mail reaches, once, and says so
   )
 })
 
+test('admin login-code: the code opens a login that thirty wrong ones locked; asked too early it forgives nothing', async () => {
+  const email = newEmail('locked')
+  assert.equal((await run('admin', 'create', '--email', email, '--password', PASSWORD)).code, 0)
+  await service.db.run(sql`update users set wrong_codes = 30, wrong_codes_since = now() where email = ${email}`)
+  const client = new Client(service.baseUrl)
+  const enter = async () => {
+    const { text } = await run('admin', 'login-code', '--email', email)
+    return client.post('auth/otp', { emailOtp: /^Code: (\d{6})$/m.exec(text)?.[1] ?? '000000' })
+  }
+  assert.equal((await run('admin', 'login-code', '--email', email)).code, 1)
+  await client.post('auth/login', { email, password: PASSWORD })
+  assert.equal((await client.post('auth/otp', { emailOtp: '000000' })).error.code, 'ACCOUNT_LOCKED')
+  const { status, text } = await enter()
+  assert.equal(status, 200, text)
+})
+
 test('admin revoke-sessions logs command lines out too, and those that have not fetched their key', async () => {
   const program = new Client(service.baseUrl)
   const { email } = await registerManager(service.baseUrl)

@@ -27,7 +27,7 @@ export type TwoFactor = {
   /**
    * Not the person's own doing: the factors are lost, stolen, or a stranger enrolled them. No authenticator, recovery
    * code or passkey is left, nor one half enrolled. Codes come by e-mail; roles for which a second factor is optional
-   * lose it. The caller ends the sessions.
+   * lose it. Wrong codes of before no longer count. The caller ends the sessions.
    */
   reset(tx: Tx, user: User, context: AnyContext): Promise<void>
 }
@@ -133,6 +133,7 @@ export function openTwoFactor(deps: TwoFactorDeps): TwoFactor {
       await queries.lockFactors(tx, user.id)
       await deletePasskeys(tx, user.id)
       await updateRegistration(tx, user.id, null, new Date(clock()))
+      await queries.updateWrongCodesForgotten(tx, user.id)
       await remove(tx, { ...user, passkeyEnabled: false }, context)
     },
   }
