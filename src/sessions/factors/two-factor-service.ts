@@ -11,6 +11,7 @@ import type { Mailer } from '../../mail/mail.ts'
 import { companyIdOf, TWO_FACTOR_ROLES, type User } from '../../users/user.ts'
 import { findUserById, lockUserById } from '../../users/user-queries.ts'
 import type { Sessions } from '../session-service.ts'
+import { openFactorChanges } from './factor-changes.ts'
 import * as queries from './factor-queries.ts'
 import { deletePasskeys, updateRegistration } from './passkey-queries.ts'
 import { enrolmentOf, newRecoveryCodes, newTotpSecret, openCodeHash, stepOfCode, totpContext } from './totp.ts'
@@ -53,7 +54,8 @@ export function checkMayEnrol(actor: Actor, user: User, nowMs: number): void {
 }
 
 export function openTwoFactor(deps: TwoFactorDeps): TwoFactor {
-  const { db, clock, vault, sessions, mailer, audit } = deps
+  const { db, clock, vault, sessions, audit } = deps
+  const changes = openFactorChanges(deps)
   const codeHash = openCodeHash(vault)
   const userOf = async (tx: Tx, actor: Actor): Promise<User> => {
     const user = await lockUserById(tx, actor.id)
@@ -68,18 +70,11 @@ export function openTwoFactor(deps: TwoFactorDeps): TwoFactor {
     await queries.insertRecoveryCodes(tx, userId, hashes)
     return codes
   }
-  const entryOf = (actor: Actor, action: string) => ({
-    action,
-    companyId: actor.companyId,
-    object: `user:${actor.id}`,
-  })
   const remove = async (tx: Tx, user: User, context: AnyContext): Promise<void> => {
     await queries.updateTotpDisabled(tx, user.id, user.passkeyEnabled || TWO_FACTOR_ROLES.includes(user.role))
     await queries.deleteRecoveryCodes(tx, user.id)
-    const data = { name: user.firstName }
-    await mailer.send(tx, { to: user.email, lang: user.lang, kind: 'authenticatorRemoved', data })
-    const facts = { companyId: companyIdOf(user), object: `user:${user.id}` }
-    await audit.write(tx, context, { action: 'two-factor.remove', ...facts })
+    const mail = { kind: 'authenticatorRemoved', data: { name: user.firstName } } as const
+    await changes.removed(tx, user, context, { action: 'two-factor.remove', mail })
   }
   return {
     setup: (actor) =>
@@ -104,11 +99,9 @@ export function openTwoFactor(deps: TwoFactorDeps): TwoFactor {
         const at = new Date(clock())
         await queries.updateTotpEnabled(tx, user.id, { step, at })
         const recoveryCodes = await storeCodes(tx, user.id)
-        await sessions.endAll(tx, user.id, 'second factor changed', actor.sessionId)
         if (actor.sessionId !== null) await sessions.confirmSecondFactor(tx, actor.sessionId, at)
-        const data = { name: user.firstName }
-        await mailer.send(tx, { to: user.email, lang: user.lang, kind: 'authenticatorAdded', data })
-        await audit.write(tx, context, entryOf(actor, 'two-factor.enable'))
+        const mail = { kind: 'authenticatorAdded', data: { name: user.firstName } } as const
+        await changes.added(tx, user, context, { action: 'two-factor.enable', mail })
         return { recoveryCodes }
       }),
     renewCodes: (context) =>
@@ -119,7 +112,8 @@ export function openTwoFactor(deps: TwoFactorDeps): TwoFactor {
           throw new AppError('OBJECT_CONFLICT', { message: 'Enrol an authenticator app first: POST /auth/2fa/setup.' })
         }
         const recoveryCodes = await storeCodes(tx, user.id)
-        await audit.write(tx, context, entryOf(actor, 'two-factor.renew-codes'))
+        const facts = { companyId: companyIdOf(user), object: `user:${user.id}` }
+        await audit.write(tx, context, { action: 'two-factor.renew-codes', ...facts })
         return { recoveryCodes }
       }),
     disable: (context) =>
