@@ -150,8 +150,12 @@ const refunding: Part = (view, page) => {
   return html`${busy(view, page)}${words(view, page, !asks)}${refundList(view, page)}${contact(view, page)}`
 }
 
+/** Next to a refund: what the payer sent too much, and has not got back. */
+const surplusNote = (view: PayView, page: PageContext): Html | null =>
+  view.surplus.units > 0n ? words({ ...view, situation: 'overpaid' }, page) : null
+
 const refunded: Part = (view, page) =>
-  html`${ended(view, page, 'back')}${words(view, page)}${refundList(view, page)}${receipt(view, page)}${contact(view, page)}`
+  html`${ended(view, page, 'back')}${words(view, page)}${surplusNote(view, page)}${refundList(view, page)}${receipt(view, page)}${contact(view, page)}`
 
 const stopped: Part = (view, page) => html`${ended(view, page, 'time')}${words(view, page)}${contact(view, page)}`
 
