@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { get } from 'node:http'
 import { after, before, test } from 'node:test'
+import { sql } from '../src/db/db.ts'
 import { LANGS } from '../src/kernel/lang.ts'
 import { refund, wrongToken } from './harness/pay-states.ts'
 import { type PayWorld, startPayWorld } from './harness/pay-world.ts'
@@ -83,6 +84,18 @@ test('the problem of an earlier step leaves the page once it may be untrue', asy
   for (const problem of ['CHANNEL_UNAVAILABLE', 'CHANNEL_NOT_AVAILABLE', 'TRANSACTION_UNKNOWN', 'CROSS_SITE_REQUEST'])
     assert.equal(await alertOf(problem), '', problem)
   assert.match(await alertOf('ORDER_STATE_CONFLICT'), /This page shows where your order stands now/)
+})
+
+test('a provider that answers late leaves no alarm above its code; where it stays silent, the earlier one keeps it', async () => {
+  const { code } = await world.createAccepted()
+  await world.host.db.run(sql`
+    update payments set channel = 'coinbase', network = null where id = (select payment_id from orders where code = ${code})`)
+  const alarmAfter = async (chosen: string): Promise<boolean> => {
+    const { text } = await read(`/pay?code=${code}&problem=CHANNEL_UNAVAILABLE`, { cookie: `channel=${chosen}` })
+    assert.match(text, /data-state="waiting"/)
+    return text.includes('id="problem"')
+  }
+  assert.deepEqual([await alarmAfter('coinbase'), await alarmAfter('gatepay')], [false, true])
 })
 
 test('after a part of an overpayment was sent back, the page says what else is the payer’s and how to get it', async () => {
