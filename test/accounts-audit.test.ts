@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
-import { Client, logIn, newEmail, PASSWORD, registerManager } from './harness/accounts.ts'
+import { newId } from '../src/kernel/ids.ts'
+import { Client, logIn, newEmail, PASSWORD, registerManager, totpOf } from './harness/accounts.ts'
 import { type Operator, openOperator } from './harness/installation.ts'
 import { startTestService, TEST_MASTER_KEY, type TestService } from './harness/service.ts'
 
@@ -154,6 +155,22 @@ test('admin login-code: lets in a person whom no mail reaches, once, and says so
   )
 })
 
+test('admin login-code: the code opens a login that thirty wrong ones locked; asked too early it forgives nothing', async () => {
+  const email = newEmail('locked')
+  assert.equal((await run('admin', 'create', '--email', email, '--password', PASSWORD)).code, 0)
+  await service.db.run(sql`update users set wrong_codes = 30, wrong_codes_since = now() where email = ${email}`)
+  const client = new Client(service.baseUrl)
+  const enter = async () => {
+    const { text } = await run('admin', 'login-code', '--email', email)
+    return client.post('auth/otp', { emailOtp: /^Code: (\d{6})$/m.exec(text)?.[1] ?? '000000' })
+  }
+  assert.equal((await run('admin', 'login-code', '--email', email)).code, 1)
+  await client.post('auth/login', { email, password: PASSWORD })
+  assert.equal((await client.post('auth/otp', { emailOtp: '000000' })).error.code, 'ACCOUNT_LOCKED')
+  const { status, text } = await enter()
+  assert.equal(status, 200, text)
+})
+
 test('admin revoke-sessions logs command lines out too, and those that have not fetched their key', async () => {
   const program = new Client(service.baseUrl)
   const { email } = await registerManager(service.baseUrl)
@@ -174,15 +191,26 @@ test('admin revoke-sessions logs command lines out too, and those that have not 
   assert.equal((await fetchKey(waiting)).error.code, 'AUTHORIZATION_DENIED')
 })
 
-test('admin: a lost authenticator is forgotten, and codes come by mail again', async () => {
-  const { client, email } = await registerManager(service.baseUrl)
+test('admin reset-2fa: a lost phone opens nothing: authenticator and passkeys are forgotten, codes come by mail', async () => {
+  const { client, email, userId } = await registerManager(service.baseUrl)
   const setup = await client.post<{ otpauthUri: string }>('auth/2fa/setup')
-  const { totpOf } = await import('./harness/accounts.ts')
   const otp = totpOf(setup.data.otpauthUri).generate()
   assert.equal((await client.post('auth/2fa/enable', { otp })).status, 200)
+  await service.db.run(sql`
+    insert into passkeys (id, user_id, credential_id, public_key, counter, transports, name, created_at)
+    values (${newId(0)}, ${userId}, 'stolen', '\\x00', 0, '{}', 'Stolen phone', now())`)
+  await service.db.run(sql`update users set passkey_challenge = 'begun', passkey_challenge_at = now()`)
+  const { code, text } = await run('admin', 'reset-2fa', '--email', email)
+  assert.equal(code, 1)
+  assert.match(text, /The authenticator, recovery codes and passkeys of .* will be forgotten/)
   assert.equal((await run('admin', 'reset-2fa', '--email', email, '--yes')).code, 0)
+  const left = await service.db.one(sql`
+    select (select count(*) from passkeys where user_id = ${userId})::int as passkeys, passkey_challenge as begun
+    from users where id = ${userId}`)
+  assert.deepEqual(left, { passkeys: 0, begun: null })
   const again = await logIn(service.baseUrl, email)
-  assert.equal((await again.get<{ authenticatorEnabled: boolean }>('users/me')).data.authenticatorEnabled, false)
+  const me = await again.get<{ authenticatorEnabled: boolean; twoFactorAuthEnabled: boolean }>('users/me')
+  assert.deepEqual([me.data.authenticatorEnabled, me.data.twoFactorAuthEnabled], [false, true])
 })
 
 test('audit verify: whole, then naming the entry that somebody with the whole database changed', async () => {

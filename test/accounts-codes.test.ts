@@ -6,11 +6,14 @@ import {
   Client,
   countStatuses,
   inParallel,
+  logInSuperAdmin,
   newEmail,
+  OTHER_PASSWORD,
   readCode,
   readMails,
   registerManager,
   totpOf,
+  waitForMail,
 } from './harness/accounts.ts'
 import { startTestService, type TestService } from './harness/service.ts'
 
@@ -23,15 +26,15 @@ before(async () => {
 })
 after(() => service.stop())
 
-async function enrolled(): Promise<{ email: string; otp: (stepsAway?: number) => string }> {
-  const { client, email } = await registerManager(service.baseUrl)
+async function enrolled(): Promise<{ email: string; userId: string; otp: (stepsAway?: number) => string }> {
+  const { client, email, userId } = await registerManager(service.baseUrl)
   const setup = await client.post<{ otpauthUri: string }>('auth/2fa/setup')
   const totp = totpOf(setup.data.otpauthUri)
   const otp = (stepsAway = 0): string => totp.generate({ timestamp: clock() + stepsAway * 30_000 })
   const enabled = await client.post('auth/2fa/enable', { otp: otp() })
   assert.equal(enabled.status, 200, enabled.text)
   offsetMs += 90_000
-  return { email, otp }
+  return { email, userId, otp }
 }
 
 test('the second step needs the cookie of its own login, and within five minutes', async () => {
@@ -100,23 +103,59 @@ test('one step of tolerance either way, never an older step after a newer one', 
   }
 })
 
-test('five wrong codes end the login; thirty in a day lock the factor', async () => {
-  const { email, otp } = await enrolled()
+/** @returns a login that waits for a code, after thirty wrong ones */
+async function guessThirty({ email, otp }: { email: string; otp(stepsAway?: number): string }): Promise<Client> {
   for (let round = 0; round < 6; round += 1) {
     const client = new Client(service.baseUrl)
     await beginLogin(client, email)
     for (let count = 0; count < 5; count += 1)
       assert.equal((await client.post('auth/otp', { otp: otp(20 + count) })).status, 400)
     assert.equal((await client.post('auth/otp', { otp: otp() })).status, 401)
+    // past what one address may send in a minute
+    offsetMs += MINUTE
   }
   const client = new Client(service.baseUrl)
   await beginLogin(client, email)
-  const locked = await client.post('auth/otp', { otp: otp() })
-  assert.equal(locked.error.code, 'ACCOUNT_LOCKED')
+  assert.equal((await client.post('auth/otp', { otp: otp() })).error.code, 'ACCOUNT_LOCKED')
+  return client
+}
+
+test('five wrong codes end the login; thirty in a day lock the factor', async () => {
+  const { email, otp } = await enrolled()
+  await guessThirty({ email, otp })
   offsetMs += DAY
   const later = new Client(service.baseUrl)
   await beginLogin(later, email)
   assert.equal((await later.post('auth/otp', { otp: otp() })).status, 200)
+})
+
+test('thirty wrong codes: after the reset by the operator, for which the refusal asks, a mailed code logs in', async () => {
+  const { email, userId, otp } = await enrolled()
+  await guessThirty({ email, otp })
+  const operator = await logInSuperAdmin(service)
+  const reset = await operator.post(`users/${userId}/reset-2fa`)
+  assert.equal(reset.status, 200, reset.text)
+  const again = new Client(service.baseUrl)
+  await beginLogin(again, email)
+  const emailOtp = await readCode(service.baseUrl, email)
+  assert.equal((await again.post('auth/otp', { emailOtp })).status, 200)
+})
+
+test('thirty codes guessed by a thief: a new password lets the owner in, and gives the thief no further guess', async () => {
+  const { email, otp } = await enrolled()
+  const thief = await guessThirty({ email, otp })
+  const owner = new Client(service.baseUrl)
+  await owner.post('auth/reset-password/send', { email })
+  assert.equal((await thief.post('auth/otp', { otp: otp(20) })).error.code, 'ACCOUNT_LOCKED', 'asking frees nothing')
+  const mail = await waitForMail(service.baseUrl, email, /token=/)
+  const token = /token=([\w-]+)/.exec(mail.text)?.[1]
+  const changed = await owner.post('auth/reset-password/change', { token, newPassword: OTHER_PASSWORD })
+  assert.equal(changed.status, 200, changed.text)
+  assert.equal((await thief.post('auth/otp', { otp: otp(20) })).status, 401, 'the login of before is over')
+  assert.equal((await beginLogin(thief, email)).error.code, 'INVALID_CREDENTIALS')
+  await beginLogin(owner, email, OTHER_PASSWORD)
+  const answer = await owner.post('auth/otp', { otp: otp() })
+  assert.equal(answer.status, 200, answer.text)
 })
 
 test('mailed codes: five minutes, once, bound to their login, a new one voids the old, a minute between', async () => {

@@ -197,7 +197,7 @@ const OFFICE = 'https://shop.example/app'
 const LEADS: Partial<Record<MailKind, string>> = {
   ...{ accountApproved: '/', companyApproved: '/', passwordChanged: '/account', sessionStolen: '/account' },
   ...{ authenticatorAdded: '/account', authenticatorRemoved: '/account', passkeyAdded: '/account' },
-  ...{ recoveryCodeUsed: '/account', deviceLogin: '/keys' },
+  ...{ passkeyRemoved: '/account', recoveryCodeUsed: '/account', deviceLogin: '/keys' },
 }
 
 const DATA = {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { get } from 'node:http'
 import { after, before, test } from 'node:test'
+import { sql } from '../src/db/db.ts'
 import { LANGS } from '../src/kernel/lang.ts'
-import { wrongToken } from './harness/pay-states.ts'
+import { refund, wrongToken } from './harness/pay-states.ts'
 import { type PayWorld, startPayWorld } from './harness/pay-world.ts'
 import { eventually, startTestService } from './harness/service.ts'
 
@@ -83,6 +84,34 @@ test('the problem of an earlier step leaves the page once it may be untrue', asy
   for (const problem of ['CHANNEL_UNAVAILABLE', 'CHANNEL_NOT_AVAILABLE', 'TRANSACTION_UNKNOWN', 'CROSS_SITE_REQUEST'])
     assert.equal(await alertOf(problem), '', problem)
   assert.match(await alertOf('ORDER_STATE_CONFLICT'), /This page shows where your order stands now/)
+})
+
+test('a provider that answers late leaves no alarm above its code; where it stays silent, the earlier one keeps it', async () => {
+  const { code } = await world.createAccepted()
+  await world.host.db.run(sql`
+    update payments set channel = 'coinbase', network = null where id = (select payment_id from orders where code = ${code})`)
+  const alarmAfter = async (chosen: string): Promise<boolean> => {
+    const { text } = await read(`/pay?code=${code}&problem=CHANNEL_UNAVAILABLE`, { cookie: `channel=${chosen}` })
+    assert.match(text, /data-state="waiting"/)
+    return text.includes('id="problem"')
+  }
+  assert.deepEqual([await alarmAfter('coinbase'), await alarmAfter('gatepay')], [false, true])
+})
+
+test('after a part of an overpayment was sent back, the page says what else is the payer’s and how to get it', async () => {
+  const { code, toAddress } = await world.createAccepted()
+  const shown = async () => (await read(`/pay?code=${code}`)).text.replace(/\s+/g, ' ')
+  await world.chain.pay({ to: toAddress, units: 78_320_000n })
+  await world.chain.mine(4)
+  await world.reaches(code, 'PAID')
+  assert.match(await shown(), /You sent 20\.00 USDC too much/)
+  await world.moveElsewhere(code, 'revert', 'refundPart')
+  await refund(world, code, { status: 'settled', units: 5_000_000n, excess: 5_000_000n })
+  const text = await shown()
+  assert.match(text, /5\.00 USDC of 78\.32 USDC have been sent back/)
+  assert.match(text, /You sent 15\.00 USDC too much.*To get it back, contact/)
+  await refund(world, code, { status: 'settled', number: 2, units: 15_000_000n, excess: 15_000_000n })
+  assert.doesNotMatch(await shown(), /too much/)
 })
 
 test('an unknown, short or missing code is 404 with words for a person', async () => {

@@ -242,7 +242,7 @@ test('without a destination the payer is asked by mail, sees the address twice, 
   for (const wrong of ['0x12', mistyped, ...(await listForeign(order.toAddress))])
     assert.equal((await postForm({ code, token, address: wrong })).status, 422, wrong)
   // as wallets copy it
-  for (const copied of [` \n${to} `, `ethereum:${to}`, `ethereum:pay-${to}@31337`])
+  for (const copied of [` \n${to} `, `ethereum:${to}`, `ethereum:pay-${to}@31337`, `0x${to.slice(2).toUpperCase()}`])
     assert.match(
       await (await postForm({ code, token, address: copied })).text(),
       new RegExp(`whole mono">${to}`),

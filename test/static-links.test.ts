@@ -158,6 +158,37 @@ test('the payer types the amount within the limits, as people type it, and reads
   }
 })
 
+test('blanks and apostrophes group thousands or the amount is refused: francs and centimes apart are no hundredfold', async () => {
+  const link = await makeLink({ currency: 'CHF', minAmount: '1.00', maxAmount: '50000.00' })
+  for (const [typed, amount] of [
+    ...[
+      ['12 50', null],
+      ['12 5', null],
+      ['1 2', null],
+      ['12\u201950', null],
+      ["12'50", null],
+      ['12 CHF 50', null],
+      ['1 234\u2019567', null],
+      ['0 500', null],
+      ['1 2345', null],
+      ['1 000 50', null],
+    ],
+    ...[
+      ['1 250', '1250.00'],
+      ['1\u00a0250,50', '1250.50'],
+      ['1\u202f250.5', '1250.50'],
+      ['12\u2019500', '12500.00'],
+      ["12'500.00", '12500.00'],
+      ['CHF 1 250', '1250.00'],
+      [' 12.50\u00a0CHF ', '12.50'],
+    ],
+  ] as [string, string | null][]) {
+    const { status, code, text } = await visit(link, typed)
+    if (amount !== null) assert.equal((await orderOf(code)).fromAmount, amount, typed)
+    else assert.equal(status, 422, `${typed} ${text}`)
+  }
+})
+
 test('the example of an amount that cannot be read is accepted as it stands, and so is the currency’s own sign', async () => {
   const links = await Promise.all([
     makeLink(),

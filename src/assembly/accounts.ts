@@ -54,7 +54,7 @@ export function openAccounts({ config, db, vault, clock }: Omit<ServiceBase, 'lo
     endDeviceLogins: sessions.endDeviceLogins,
     forgetSessions: sessions.forget,
     sendInvitation: auth.resets.invite,
-    removeTwoFactor: auth.twoFactor.removeAll,
+    resetTwoFactor: auth.twoFactor.reset,
   }
   const apiKeyDeps: ApiKeyDeps = { db, clock, audit, apiKeys }
   const deviceLogins: DeviceLoginDeps = { db, clock, vault, audit, mailer, config }

@@ -11,6 +11,8 @@ import { emailKeyOf } from '../kernel/people/emails.ts'
 import type { Vault } from '../kernel/vault.ts'
 import { describeVerdict, verifyLedger } from '../ledger/ledger-verify.ts'
 import { nameCompany } from '../mail/alarm-words.ts'
+import { updateChallengesEnded } from '../sessions/factors/challenge-queries.ts'
+import { updateWrongCodesForgotten } from '../sessions/factors/factor-queries.ts'
 import { updateResetsVoid } from '../sessions/reset-queries.ts'
 import { endedKeysOf } from '../sessions/session-service.ts'
 import { checkPassword } from '../users/password-rules.ts'
@@ -32,9 +34,10 @@ const OPERATOR = systemContext('operator')
 export const ADMIN_USAGE = `comptoir admin create --email <address> [--password <password>]
     a SuperAdmin; without a password one is made
 comptoir admin login-code --email <address>
-    when no mail arrives: a code, good for five minutes, for the login that waits for one
+    when no mail arrives, or wrong codes locked the login:
+    a code, good for five minutes, for the login that waits for one
 comptoir admin reset-2fa --email <address>
-    forget the authenticator; codes come by e-mail again
+    forget the authenticator and the passkeys; codes come by e-mail again
 comptoir admin set-password --email <address> [--password <password>]
     for a SuperAdmin, whom no reset mail reaches
 comptoir admin revoke-sessions --email <address> | --all
@@ -130,10 +133,10 @@ async function makeLoginCode(work: Work): Promise<undefined> {
 
 async function resetTwoFactor(work: Work): Promise<undefined> {
   const user = await findUser(work)
-  await askBefore(work.options, `The authenticator and the recovery codes of ${user.email} will be forgotten.`)
+  await askBefore(work.options, `The authenticator, recovery codes and passkeys of ${user.email} will be forgotten.`)
   const { auth, sessions } = work.accounts
   await work.db.tx(async (tx) => {
-    await auth.twoFactor.remove(tx, user, OPERATOR)
+    await auth.twoFactor.reset(tx, user, OPERATOR)
     await sessions.endAll(tx, user.id, 'second factor reset by the operator')
   })
   report(work, `Codes for ${user.email} come by e-mail again; all logins have ended.`, { email: user.email })
@@ -156,6 +159,8 @@ async function setPassword(work: Work): Promise<undefined> {
     await updateUserPassword(tx, user.id, { passwordHash, at })
     await updateResetsVoid(tx, user.id, at)
     await accounts.auth.lockOuts.clear(tx, user.emailKey)
+    await updateChallengesEnded(tx, user.id, at)
+    await updateWrongCodesForgotten(tx, user.id)
     await accounts.sessions.endAll(tx, user.id, 'password set by the operator')
     const entry = { action: 'user.set-password', object: `user:${user.id}` }
     await accounts.audit.write(tx, OPERATOR, { ...entry, companyId: user.company?.id ?? null })

@@ -2,12 +2,14 @@ import { isAddress } from 'viem/utils'
 import { invalid } from './errors.ts'
 
 /**
- * An EVM address, in lower case or with a valid checksum (EIP-55); a wrong checksum is a typo.
+ * An EVM address, in one case or with a valid checksum (EIP-55); a wrong checksum is a typo.
+ * @returns it in lower case if it came in capitals, which libraries take for a wrong checksum
  * @throws VALIDATION_FAILED at `path`
  */
 export function readAddress(path: string, text: string): string {
-  if (isAddress(text, { strict: true })) return text
-  throw invalid(path, 'must be an EVM address: 0x and 40 hexadecimal digits, in lower case or with a right checksum')
+  const address = /^0x[0-9A-F]{40}$/.test(text) ? text.toLowerCase() : text
+  if (isAddress(address, { strict: true })) return address
+  throw invalid(path, 'must be an EVM address: 0x and 40 hexadecimal digits, in one case or with a right checksum')
 }
 
 /** ISO 3166-1 alpha-2, as of 2026. */

@@ -46,6 +46,7 @@ const SCREENS: Partial<Record<MailKind, OfficeScreen>> = {
   authenticatorAdded: 'account',
   authenticatorRemoved: 'account',
   passkeyAdded: 'account',
+  passkeyRemoved: 'account',
   recoveryCodeUsed: 'account',
   sessionStolen: 'account',
   deviceLogin: 'keys',

@@ -18,7 +18,7 @@ import { companyIdOf, type User } from '../users/user.ts'
 import { findUserByEmailKey, lockUserById, updateUserPassword } from '../users/user-queries.ts'
 import { confirmAddress } from '../users/verification-service.ts'
 import { updateChallengesEnded } from './factors/challenge-queries.ts'
-import { hasUnprovenFactor } from './factors/factor-queries.ts'
+import { hasUnprovenFactor, updateWrongCodesForgotten } from './factors/factor-queries.ts'
 import { openCodeHash } from './factors/totp.ts'
 import type { TwoFactor } from './factors/two-factor-service.ts'
 import type { LockOuts } from './lock-outs.ts'
@@ -63,7 +63,7 @@ export type ResetDeps = {
   alarm: RaiseAlarm
   jobs: JobQueue
   audit: Audit
-  twoFactor: Pick<TwoFactor, 'removeAll'>
+  twoFactor: Pick<TwoFactor, 'reset'>
 }
 
 const LINK_MS = 30 * MINUTE
@@ -150,7 +150,9 @@ export function openResets(deps: ResetDeps): Resets {
     const byOwner = reset.kind !== 'application' || !isService(context.actor)
     if (byOwner) {
       // a stranger who registered this address may have enrolled a factor
-      if (await hasUnprovenFactor(tx, user.id)) await deps.twoFactor.removeAll(tx, user, context)
+      if (await hasUnprovenFactor(tx, user.id)) await deps.twoFactor.reset(tx, user, context)
+      // whoever guessed them knew the password of before
+      await updateWrongCodesForgotten(tx, user.id)
       await confirmAddress(deps.alarm, tx, user, at)
     }
     if (reset.kind !== 'invitation') {

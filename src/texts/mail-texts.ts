@@ -22,6 +22,7 @@ export type MailKinds = {
   authenticatorRemoved: { name: string }
   deviceLogin: { name: string; computer: string; address: string }
   passkeyAdded: { name: string; passkey: string }
+  passkeyRemoved: { name: string; passkey: string }
   recoveryCodeUsed: { name: string; left: string }
   sessionStolen: { name: string }
 }

@@ -33,6 +33,7 @@ export type TillTexts = {
   close: string
   offline: string
   online: string
+  sending: string
   waitingSale: string
   discard: string
   /** A sale of that time whose answer was lost so long ago that it is not sent again. */

@@ -28,7 +28,7 @@ export type SessionHooks = {
   endDeviceLogins(tx: Tx, userId: string, but: readonly string[]): Promise<string[]>
   forgetSessions(): void
   sendInvitation(tx: Tx, user: User, by: { inviter: string; company: string }): Promise<void>
-  removeTwoFactor(tx: Tx, user: User, context: AnyContext): Promise<void>
+  resetTwoFactor(tx: Tx, user: User, context: AnyContext): Promise<void>
 }
 
 export type UserDeps = {
@@ -387,7 +387,7 @@ export async function resetTwoFactor(deps: UserDeps, context: RequestContext, id
   await deps.db.tx(async (tx) => {
     const user = await lockManaged(tx, actor, id)
     await deps.hooks.endSessions(tx, id, 'second factor reset')
-    await deps.hooks.removeTwoFactor(tx, user, context)
+    await deps.hooks.resetTwoFactor(tx, user, context)
   })
 }
 

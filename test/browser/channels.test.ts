@@ -47,6 +47,21 @@ test('at a desk: choose an exchange, scan its code, and see the page turn to pai
   await context.close()
 })
 
+test('with letters of twice the size on a phone, a way to pay is words, not a column of letters', async () => {
+  const { code } = await market.create()
+  const { page, context } = await visit(browser, `${pageOf(code)}&lang=fr`, { viewport: { width: 390, height: 800 } })
+  await page.evaluate("document.documentElement.style.fontSize = '200%'")
+  const widths = await page.evaluate<number[]>(
+    "[...document.querySelectorAll('.choice b')].map((name) => Math.round(name.getBoundingClientRect().width))",
+  )
+  assert.ok(widths.length > 1)
+  assert.deepEqual(
+    widths.filter((width) => width < 130),
+    [],
+  )
+  await context.close()
+})
+
 test('a provider whose one link is a web page has a button that leads there, once, at a desk and on a phone', async () => {
   const order = await market.create()
   const { data } = await market.accept(order.code, 'whitepay')

@@ -2,7 +2,16 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser, CDPSession, Page } from 'playwright-core'
 import { sql } from '../../src/db/db.ts'
-import { logIn, PASSWORD, type Person, registerManager } from '../harness/accounts.ts'
+import {
+  beginLogin,
+  Client,
+  logIn,
+  PASSWORD,
+  type Person,
+  readCode,
+  registerManager,
+  waitForMail,
+} from '../harness/accounts.ts'
 import { startBrowser } from '../harness/browser.ts'
 import { freePort } from '../harness/free-port.ts'
 import { countCodes, enterOffice, goTo } from '../harness/office.ts'
@@ -46,6 +55,18 @@ async function ageFactors(): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 5500))
 }
 
+/** Another session of somebody who has a passkey. */
+async function logInByMail(email: string): Promise<Client> {
+  const mailed = await countCodes(service.baseUrl, email)
+  const client = new Client(service.baseUrl)
+  await beginLogin(client, email)
+  await client.post('auth/otp/email', { email })
+  const emailOtp = await readCode(service.baseUrl, email, mailed + 1)
+  const { data } = await client.post<{ token: string }>('auth/otp', { emailOtp })
+  client.token = data.token
+  return client
+}
+
 const dialog = (page: Page) => page.getByRole('dialog').last()
 
 async function addPasskey(page: Page, name: string): Promise<void> {
@@ -84,6 +105,23 @@ test('a passkey is added, confirms the next login and a sensitive action, and no
   await goTo(page, '/account')
   await page.getByRole('button', { name: 'Remove the passkey' }).click()
   await page.getByText('You have no passkey yet.').waitFor()
+  const removed = await waitForMail(service.baseUrl, email, /passkey was removed/)
+  assert.match(removed.text, /“My laptop” no longer confirms your login/)
+  await context.close()
+})
+
+test('a new passkey logs out whoever else uses the account, and leaves its owner in', async () => {
+  const { email, userId } = await registerManager(service.baseUrl)
+  const thief = await logIn(service.baseUrl, email)
+  const { page, context } = await enterOffice(browser, service.baseUrl, { email, path: '/account' })
+  await plugIn(page)
+  await addPasskey(page, 'Mine')
+  await waitForMail(service.baseUrl, email, /passkey was added/)
+  assert.equal((await thief.post('auth/refresh-token')).status, 401)
+  const live = await service.db.many(sql`select id from sessions where user_id = ${userId} and revoked_at is null`)
+  assert.equal(live.length, 1)
+  await page.reload()
+  await page.getByText('Mine', { exact: true }).waitFor()
   await context.close()
 })
 
@@ -105,10 +143,11 @@ test('another device is no proof, a given-up touch says so, and a mailed code st
 })
 
 test('what one challenge was signed for proves no other, and a forged signature counts as a wrong code', async () => {
-  const { email, client } = await registerManager(service.baseUrl)
+  const { email } = await registerManager(service.baseUrl)
   const { page, context } = await enterOffice(browser, service.baseUrl, { email, path: '/account' })
   await plugIn(page)
   await addPasskey(page, 'Replayed')
+  const client = await logInByMail(email)
   await page.locator('nav').first().getByRole('button', { name: 'Sign out' }).click()
   const sent: string[] = []
   page.on('request', (request) => {

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import type { BrowserContext, Route } from 'playwright-core'
 import { sql } from '../../src/db/db.ts'
 import { eventually } from '../harness/service.ts'
-import { chargeOn, openTillWorld, type TillWorld, typeOn } from '../harness/till-world.ts'
+import { chargeOn, openTillWorld, PIN, type TillWorld, typeOn } from '../harness/till-world.ts'
 
 /* A till whose connection comes and goes. */
 
@@ -37,6 +37,121 @@ test('a sale without a connection waits, is sent once when it returns, and the t
   const open = await world.shop.host.db.many(sql`
     select code from orders where from_units = 334 and status in ('INITIAL', 'PENDING', 'AWAITING')`)
   assert.deepEqual(open, [])
+  await context.close()
+})
+
+test('a sale that waits is no longer typed: the next customer begins at nothing, a discarded one stands there again', async () => {
+  const { page, context } = await world.openTill()
+  const entry = async () => [await page.locator('#amount').textContent(), await page.locator('#reference').inputValue()]
+  await context.setOffline(true)
+  await page.locator('#reference').fill('Table 7')
+  await typeOn(page, 'keys', '450')
+  await page.locator('#charge').click()
+  await page.getByText('Waiting for the connection…').waitFor()
+  await page.locator('#again').click()
+  assert.deepEqual(await entry(), ['€0.00', ''])
+  await typeOn(page, 'keys', '500')
+  assert.deepEqual(await entry(), ['€5.00', ''])
+  await page.locator('#charge').click()
+  await page.getByText('Waiting for the connection…').waitFor()
+  await page.locator('#stop').click()
+  assert.deepEqual(await entry(), ['€5.00', ''])
+  await page.reload()
+  await page.getByText('Waiting for the connection…').waitFor()
+  await page.locator('#stop').click()
+  assert.deepEqual(await entry(), ['€4.50', 'Table 7'], 'also after a reload')
+  await context.setOffline(false)
+  await page.locator('#lost').waitFor({ state: 'hidden' })
+  await page.locator('#keys [data-key="back"]').click()
+  await page.locator('#keys [data-key="back"]').click()
+  await page.locator('#charge').click()
+  await page.locator('#say', { hasText: 'The smallest amount is' }).waitFor()
+  assert.deepEqual(await entry(), ['€0.04', 'Table 7'], 'a refused one is corrected')
+  const open = await world.shop.host.db.many(sql`
+    select code from orders where from_units in (450, 500) and status in ('INITIAL', 'PENDING', 'AWAITING')`)
+  assert.deepEqual(open, [])
+  await context.close()
+})
+
+test('two windows of a till: what one has sent, the other shows, and its button cancels; a discarded one is gone', async () => {
+  const { page, context } = await world.openTill()
+  const statuses = async (units: number) =>
+    (await world.shop.host.db.many<{ status: string }>(sql`select status from orders where from_units = ${units}`)).map(
+      ({ status }) => status,
+    )
+  const cutOff = async (): Promise<void> => {
+    await page.route('**/healthz', (route) => route.abort())
+    await page.route('**/api/next/**', (route) => route.abort())
+  }
+  await cutOff()
+  await typeOn(page, 'keys', '999')
+  await page.locator('#charge').click()
+  await page.getByText('Waiting for the connection…').waitFor()
+  const other = await context.newPage()
+  await other.goto(`${world.shop.host.baseUrl}/till`)
+  await other.locator('#qr').waitFor()
+  await page.locator('#qr').waitFor()
+  await page.unroute('**/healthz')
+  await page.unroute('**/api/next/**')
+  await page.locator('#stop', { hasText: 'Cancel the sale' }).click()
+  await eventually(
+    () => statuses(999),
+    (all) => all.join() === 'CANCELLED',
+  )
+  await other.close()
+
+  await page.locator('#sale').waitFor()
+  await cutOff()
+  await typeOn(page, 'keys', '998')
+  await page.locator('#charge').click()
+  await page.getByText('Waiting for the connection…').waitFor()
+  const held = await context.newPage()
+  await held.route('**/confirm_conversion/request', async (route) => {
+    await route.fetch()
+    await route.abort('connectionreset')
+  })
+  await held.goto(`${world.shop.host.baseUrl}/till`)
+  await held.locator('#pay').waitFor()
+  await eventually(
+    () => statuses(998),
+    (all) => all.length === 1,
+  )
+  await page.locator('#stop', { hasText: 'Discard' }).click()
+  await held.locator('#sale').waitFor()
+  await held.unroute('**/confirm_conversion/request')
+  await eventually(
+    () => statuses(998),
+    (all) => all.join() === 'CANCELLED',
+  )
+  await context.close()
+})
+
+test('who signs out without a connection is out at the service as soon as it returns, also after a reload', async () => {
+  const { page, context } = await world.openTill({ serviceWorkers: 'allow' })
+  await page.evaluate('navigator.serviceWorker.ready')
+  const live = () =>
+    world.shop.host.db.many<{ id: string }>(sql`
+      select id from sessions where kind = 'till' and revoked_at is null order by id desc limit 1`)
+  const [own] = await live()
+  await page.locator('#to-shift').click()
+  await context.setOffline(true)
+  await page.locator('#sign-out').click()
+  await page.locator('#people').waitFor()
+  await page.reload()
+  await page.locator('#people').waitFor()
+  await context.setOffline(false)
+  await eventually(
+    () => world.shop.host.db.many(sql`select id from sessions where id = ${own?.id} and revoked_at is not null`),
+    (rows) => rows.length === 1,
+  )
+  await eventually(
+    async () => (await context.cookies()).filter(({ name }) => /refreshToken/.test(name)),
+    (cookies) => cookies.length === 0,
+  )
+  await page.locator('.name').first().click()
+  await typeOn(page, 'pin-keys', PIN)
+  await page.locator('#sale').waitFor()
+  await chargeOn(page, '557')
   await context.close()
 })
 

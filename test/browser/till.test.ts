@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Page } from 'playwright-core'
+import { sql } from '../../src/db/db.ts'
 import { LANGS } from '../../src/kernel/lang.ts'
 import { listAxeFaults } from '../harness/axe.ts'
 import { visit } from '../harness/browser.ts'
 import { readQr } from '../harness/read-qr.ts'
+import { eventually } from '../harness/service.ts'
 import { chargeOn, openTillWorld, PIN, type TillWorld, typeOn } from '../harness/till-world.ts'
 
 /* A cashier's day at /till, in a real browser. */
@@ -131,6 +133,92 @@ test('a refusal is said in the language of the till alone, and goes away with th
   await typeOn(page, 'keys', '5')
   await page.locator('#charge').click()
   await said('Der kleinste Betrag ist 0,10\u00a0€.')
+  await context.close()
+})
+
+/** Holds requests back. @returns lets them through, and waits for the answer */
+async function holdBack(page: Page, path: string): Promise<() => Promise<void>> {
+  const gate = Promise.withResolvers<void>()
+  await page.route(path, async (route) => {
+    await gate.promise
+    await route.continue()
+  })
+  const asked = page.waitForRequest(path)
+  return async () => {
+    const answered = (await asked).response()
+    gate.resolve()
+    await (await answered)?.finished()
+    await page.unroute(path)
+  }
+}
+
+test('the answer to a cancellation leaves the next sale on the screen, and a refused one names its sale', async () => {
+  const { page, context } = await world.openTill()
+  const statusOf = async (code: string) =>
+    (await world.shop.host.call<{ status: string }>('GET', `status/${code}`)).data.status
+  const first = await chargeOn(page, '777')
+  const goOn = await holdBack(page, '**/confirm_conversion/cancel/**')
+  await page.locator('#stop').click()
+  await page.locator('#again').click()
+  const second = await chargeOn(page, '888')
+  await goOn()
+  await eventually(
+    () => statusOf(first),
+    (status) => status === 'CANCELLED',
+  )
+  assert.equal(await page.locator('#qr').isVisible(), true)
+  assert.equal(await page.locator('#say').isVisible(), false)
+  assert.equal(await statusOf(second), 'INITIAL')
+  const refuse = await holdBack(page, '**/confirm_conversion/cancel/**')
+  await page.locator('#stop').click()
+  await page.locator('#again').click()
+  await world.shop.host.db.run(sql`update orders set status = 'EXPIRED' where code = ${second}`)
+  await refuse()
+  await page.locator('#say', { hasText: '€8.88: The sale has changed in the meantime.' }).waitFor()
+  await context.close()
+})
+
+test('a sign-in that was backed out of opens the till for nobody, and its session ends', async () => {
+  const { page, context } = await world.openTill()
+  await page.locator('#to-shift').click()
+  await page.locator('#sign-out').click()
+  await page.locator('.name').first().click()
+  const goOn = await holdBack(page, '**/till/sign-in')
+  await typeOn(page, 'pin-keys', PIN)
+  await page.locator('#pin-back').click()
+  await page.locator('#people').waitFor()
+  await goOn()
+  const live = () => world.shop.host.db.many(sql`select id from sessions where kind = 'till' and revoked_at is null`)
+  await eventually(
+    async () => (await context.cookies()).some(({ name }) => /refreshToken/.test(name)),
+    (isThere) => !isThere,
+  )
+  assert.equal(await page.evaluate('document.body.dataset.screen'), 'people')
+  assert.equal(await page.evaluate("localStorage.getItem('till.user')"), null)
+  const before = (await live()).length
+  // the next person's own one is not taken for it
+  await page.locator('.name').first().click()
+  await typeOn(page, 'pin-keys', PIN)
+  await page.locator('#sale').waitFor()
+  assert.equal((await live()).length, before + 1)
+  await page.reload()
+  await chargeOn(page, '556')
+  await context.close()
+})
+
+test('between the tap and the code the till says what it does, and an order that comes late opens no old sale', async () => {
+  const { page, context } = await world.openTill()
+  const goOn = await holdBack(page, '**/confirm_conversion/request')
+  await typeOn(page, 'keys', '889')
+  await page.locator('#charge').click()
+  await page.locator('#state', { hasText: 'Making the code…' }).waitFor()
+  await page.locator('#again').click()
+  await goOn()
+  await eventually(
+    () => world.countOrders(889),
+    (count) => count === 1,
+  )
+  assert.equal(await page.locator('#sale').isVisible(), true)
   await context.close()
 })
 

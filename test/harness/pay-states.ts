@@ -19,11 +19,18 @@ async function unanswered(world: PayWorld, code: string, seconds: number): Promi
 
 const PAYER = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 
-type RefundFacts = { status: RefundStatus; units?: bigint; byMail?: boolean; named?: boolean }
+type RefundFacts = {
+  status: RefundStatus
+  units?: bigint
+  excess?: bigint
+  number?: number
+  byMail?: boolean
+  named?: boolean
+}
 
 /** A refund as it stands at that point: what its payer reads of it, without the sending. */
-async function refund({ host }: PayWorld, code: string, facts: RefundFacts): Promise<string> {
-  const { status, units = DUE, byMail = false, named = false } = facts
+export async function refund({ host }: PayWorld, code: string, facts: RefundFacts): Promise<string> {
+  const { status, units = DUE, excess = 0n, number = 1, byMail = false, named = false } = facts
   const done = status === 'settled' || status === 'submitted'
   const address = done ? PAYER : null
   const [proposed, by] = named ? [PAYER, 'payer'] : [null, null]
@@ -31,7 +38,7 @@ async function refund({ host }: PayWorld, code: string, facts: RefundFacts): Pro
   await host.db.run(sql`
     insert into refunds (company_id, id, order_id, number, payment_id, channel, status, units, excess_units, fiat_units,
       without_cover, address, proposed_address, proposed_by, asked_by_mail, network, tx_hash, requested_by, created_at, updated_at, settled_at)
-    select company_id, ${newId()}, id, 1, payment_id, 'crypto', ${status}, ${units}, 0, 0, false, ${address},
+    select company_id, ${newId()}, id, ${number}, payment_id, 'crypto', ${status}, ${units}, ${excess}, 0, false, ${address},
       ${proposed}, ${by}, ${byMail}, 31337, ${txHash}, 'apiKey:test', now(), now(), case when ${status} = 'settled' then now() end
     from orders where code = ${code}`)
   const refunded = status === 'settled' ? units : 0n

@@ -90,6 +90,58 @@ export const session = {
   },
 }
 
+/** Who left while the service did not answer: their sessions, and the cookies of them, end with the next answer. */
+const LEFT = 'till.left'
+const listLeft = () => JSON.parse(localStorage.getItem(LEFT) ?? '[]')
+const writeLeft = (ids) => localStorage.setItem(LEFT, JSON.stringify(ids))
+
+async function sendLeft() {
+  for (const id of listLeft()) {
+    try {
+      await ask('POST', 'auth/sign-out', undefined, { 'x-user-id': id })
+    } catch (error) {
+      if (!(error instanceof Refused) || error.isPassing) throw error
+    }
+    writeLeft(listLeft().filter((one) => one !== id))
+  }
+}
+
+/** Signing in and signing out set the same cookie, so they go one after the other. */
+let before = Promise.resolve()
+function afterOthers(work) {
+  const mine = before.then(work)
+  before = mine.catch(() => {})
+  return mine
+}
+
+/** Where nothing answers they stay, until this is called again. */
+export const endLeft = () => afterOthers(sendLeft).catch(() => {})
+
+function leave(id) {
+  writeLeft([...new Set([...listLeft(), id])])
+  void endLeft()
+}
+
+/** Here at once, at the service as soon as it answers. */
+export function signOut() {
+  const { user } = session
+  session.end()
+  if (user) leave(user._id)
+}
+
+/**
+ * Opens a session, once everyone who left is out. Where nobody waits for it any more, it is ended again.
+ * @throws Refused, Offline
+ */
+export const signIn = (userId, pin, isWanted) =>
+  afterOthers(async () => {
+    await sendLeft()
+    if (!isWanted()) return
+    const { token: accessToken, user } = await ask('POST', 'till/sign-in', { user: userId, pin })
+    if (isWanted()) session.begin(user, accessToken)
+    else leave(user._id)
+  })
+
 let renewing
 /** A new access token by the cookie of this person; two requests at once share one. */
 export async function renew() {
@@ -98,7 +150,8 @@ export async function renew() {
   if (!user) throw new Refused(401, { code: 'UNAUTHORIZED' })
   renewing ??= send('POST', '/api/next/auth/refresh-token', undefined, { 'x-user-id': user._id })
     .then((data) => {
-      token = data.token
+      // who has left since is not let in again
+      if (session.user?._id === user._id) token = data.token
     })
     .finally(() => {
       renewing = undefined
@@ -119,7 +172,7 @@ export async function call(method, path, body, headers = {}) {
       await renew()
       return await attempt()
     } catch (again) {
-      if (again instanceof Refused && again.status === 401) {
+      if (again instanceof Refused && again.status === 401 && session.user) {
         session.end()
         tell('signedOut')
       }

@@ -1,11 +1,10 @@
-import { ask, call, hasConnection, Offline, on, Refused, session } from './api.js'
-import { Doubtful, discard, flush, follow, listWaiting, sell } from './sales.js'
+import { ask, call, endLeft, hasConnection, Offline, on, Refused, session, signIn, signOut } from './api.js'
+import { exponentOf, locale, money, timeOf } from './format.js'
+import { Doubtful, discard, flush, follow, GivenUp, listWaiting, sell } from './sales.js'
+import { celebrate, wakeSound, warn } from './sound.js'
 import { stateOf, watch } from './watch.js'
 
 const words = JSON.parse(document.getElementById('words').textContent)
-const lang = document.documentElement.lang
-// a cashier in Zürich reads other numbers than one in Berlin
-const locale = navigator.language.startsWith(lang) ? navigator.language : lang
 /** @type {(id: string) => any} what the page holds, as the element that it is */
 const byId = (id) => document.getElementById(id)
 const INFO = 'till.info'
@@ -23,8 +22,11 @@ const make = (tag, properties = {}, ...children) => {
 
 const SCREENS = ['enrol', 'people', 'pin', 'sale', 'pay', 'orders', 'shift']
 let screen = ''
+/** Counts what was on the screen, one sale after the other too. */
+let turn = 0
 function show(name) {
   screen = name
+  turn += 1
   for (const one of SCREENS) byId(one).hidden = one !== name
   byId('bar').hidden = ['enrol', 'people', 'pin'].includes(name)
   document.body.dataset.screen = name
@@ -47,6 +49,29 @@ function say(text, isBad = false) {
   line.hidden = false
   clearTimeout(sayTimer)
   sayTimer = setTimeout(hush, 6000)
+}
+
+const complain = (error) => say(wordsOf(error), true)
+
+/** @returns whether the screen is still the one of now */
+function staying() {
+  const mine = turn
+  return () => mine === turn
+}
+
+/**
+ * What an answer does, it does to the screen that asked. Whoever went on in the meantime is not brought back, and reads
+ * no more of it than `elsewhere` says.
+ */
+async function whileHere(asked, done, { failed = complain, elsewhere = (_error) => {} } = {}) {
+  const isHere = staying()
+  let answer
+  try {
+    answer = await asked
+  } catch (error) {
+    return isHere() ? failed(error) : elsewhere(error)
+  }
+  if (isHere()) done(answer)
 }
 
 /** Facts that the service gives in its sentence alone. */
@@ -104,7 +129,7 @@ async function readTill() {
   }
 }
 
-function showPeople() {
+function drawPeople() {
   const people = till?.people ?? []
   byId('no-people').hidden = people.length > 0
   byId('names').replaceChildren(
@@ -116,7 +141,17 @@ function showPeople() {
       return button
     }),
   )
+}
+
+function showPeople() {
+  drawPeople()
   show('people')
+}
+
+/** At once with the names that are known, then with those of now. */
+function leaveToPeople() {
+  showPeople()
+  void whileHere(readTill(), drawPeople)
 }
 
 let person = null
@@ -134,27 +169,22 @@ function drawPin() {
   byId('dots').setAttribute('aria-label', `${pin.length} / 6`)
 }
 
-async function typePin(key) {
+function typePin(key) {
   if (key === 'back') pin = pin.slice(0, -1)
   else if (pin.length < 6) pin += key
   drawPin()
   if (pin.length < 6) return
   const tried = pin
   pin = ''
-  try {
-    const { token, user } = await ask('POST', 'till/sign-in', { user: person._id, pin: tried })
-    session.begin(user, token)
-    enter()
-  } catch (error) {
-    drawPin()
-    byId('dots').classList.add('wrong')
-    setTimeout(() => byId('dots').classList.remove('wrong'), 500)
-    if (error instanceof Refused && error.code === 'ACCOUNT_LOCKED') {
-      await readTill()
-      showPeople()
-    }
-    say(wordsOf(error), true)
-  }
+  void whileHere(signIn(person._id, tried, staying()), enter, { failed: refusePin })
+}
+
+function refusePin(error) {
+  drawPin()
+  byId('dots').classList.add('wrong')
+  setTimeout(() => byId('dots').classList.remove('wrong'), 500)
+  if (error instanceof Refused && error.code === 'ACCOUNT_LOCKED') leaveToPeople()
+  say(wordsOf(error), true)
 }
 
 function enter() {
@@ -173,10 +203,7 @@ function showWaiting() {
 /* ---- the sale ---- */
 
 let digits = ''
-const exponentOf = (currency) =>
-  new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits
 const currency = () => byId('currency').value || 'EUR'
-const money = (amount, asset) => new Intl.NumberFormat(locale, { style: 'currency', currency: asset }).format(amount)
 
 /** "1250" is 12.50; a string, because no float touches money. */
 function amountText() {
@@ -210,6 +237,7 @@ function charge() {
   }
   try {
     const { key, order } = sell(body)
+    setEntry('', '')
     showSending(key, order, body)
   } catch (error) {
     // nothing was kept, so nothing is sent: for example the device's storage is full
@@ -217,32 +245,45 @@ function charge() {
   }
 }
 
+function setEntry(amount, reference) {
+  digits = amount
+  byId('reference').value = reference
+  drawAmount()
+}
+
+/** A sale that was not made stands there again to be corrected, unless the next one is being typed. */
+function putBack({ amount, fromAsset, alias = '' }) {
+  if (digits !== '' || byId('reference').value !== '' || !till.currencies.includes(fromAsset)) return
+  byId('currency').value = fromAsset
+  setEntry(amount.replace(/\D/g, '').replace(/^0+/, ''), alias)
+}
+
 /** What is on the pay screen: a sale under way, or an order. */
 let shown = { key: null, code: null, end: null }
 
 function showSending(key, order, body) {
   show('pay')
-  shown = { key, code: null, end: null }
-  byId('pay-amount').textContent = money(body.amount, body.fromAsset)
+  shown = { key, code: null, end: null, body }
+  const sum = money(body.amount, body.fromAsset)
+  byId('pay-amount').textContent = sum
   byId('qr').hidden = true
-  setState('sending', hasConnection() ? '' : words.waitingSale)
+  drawSending()
   byId('stop').textContent = words.discard
   byId('stop').hidden = false
-  order
-    .then((made) => {
-      if (shown.key !== key) return
-      digits = ''
-      byId('reference').value = ''
-      drawAmount()
-      showOrder(made)
-    })
-    .catch((error) => {
-      if (shown.key !== key) return
+  void whileHere(order, showOrder, {
+    failed(error) {
       if (error instanceof Doubtful) return showDoubtful(error)
       show('sale')
+      // another window of this till has it
+      if (error instanceof GivenUp) return
+      putBack(body)
       say(wordsOf(error), true)
-    })
+    },
+    elsewhere: (error) => error instanceof Refused && say(`${sum}: ${wordsOf(error)}`, true),
+  })
 }
+
+const drawSending = () => setState('sending', hasConnection() ? words.sending : words.waitingSale)
 
 /** Says of the sale on the screen what the cashier has to look up. */
 function showDoubtful({ at }) {
@@ -254,8 +295,10 @@ function showDoubtful({ at }) {
 function showOrder(order) {
   if (screen !== 'pay') show('pay')
   shown.end?.()
-  shown = { key: null, code: order.code, end: null }
-  byId('pay-amount').textContent = money(order.fromAmount, order.fromAsset)
+  turn += 1
+  const sum = money(order.fromAmount, order.fromAsset)
+  shown = { key: null, code: order.code, end: null, sum }
+  byId('pay-amount').textContent = sum
   byId('short').textContent = order.shortCode
   byId('named').hidden = false
   byId('receipt').href = `/till/receipt?code=${order.code}`
@@ -306,124 +349,84 @@ function leavePay() {
   lock = null
 }
 
-async function stopSale() {
-  const { key, code, missing, doubtful } = shown
+function stopSale() {
+  const { key, code, body, sum, missing, doubtful } = shown
   if (key) {
     discard(key)
     show('sale')
+    // one of hours ago is no longer the customer's
     if (doubtful) showWaiting()
+    else putBack(body)
     return
   }
   // what was paid is a mispayment afterwards, and a manager has to send it back
   if (missing && !confirm(words.stopPartly)) return
-  try {
-    await call('POST', `confirm_conversion/cancel/${code}`)
+  const isCancelled = () => {
     show('sale')
     say(words.states.cancelled)
-  } catch (error) {
-    say(wordsOf(error), true)
   }
+  void whileHere(call('POST', `confirm_conversion/cancel/${code}`), isCancelled, {
+    elsewhere: (error) => say(`${sum}: ${wordsOf(error)}`, true),
+  })
 }
 
-/* ---- sound, vibration, and a screen that stays on ---- */
-
-let audio = null
-function wakeSound() {
-  // browsers allow sound only after a touch
-  audio ??= 'AudioContext' in window ? new AudioContext() : null
-  void audio?.resume()
-}
-
-function tone(frequency, at, length) {
-  if (!audio) return
-  const [note, volume] = [audio.createOscillator(), audio.createGain()]
-  note.frequency.value = frequency
-  volume.gain.setValueAtTime(0.25, audio.currentTime + at)
-  volume.gain.exponentialRampToValueAtTime(0.001, audio.currentTime + at + length)
-  note.connect(volume).connect(audio.destination)
-  note.start(audio.currentTime + at)
-  note.stop(audio.currentTime + at + length)
-}
-
-function celebrate() {
-  tone(660, 0, 0.18)
-  tone(990, 0.16, 0.4)
-  navigator.vibrate?.([80, 60, 200])
-}
-
-function warn() {
-  tone(220, 0, 0.5)
-  navigator.vibrate?.([300])
-}
+/* ---- a screen that stays on ---- */
 
 let lock = null
 async function keepAwake() {
-  lock ??= await navigator.wakeLock?.request('screen').catch(() => null)
+  if (lock && !lock.released) return
+  const isHere = staying()
+  const got = await navigator.wakeLock?.request('screen').catch(() => null)
+  if (isHere()) lock = got
+  else void got?.release().catch(() => {})
 }
 
 /* ---- recent sales, shift ---- */
 
-/** The time alone today, with its day before. */
-function timeOf(at) {
-  const clock = { hour: '2-digit', minute: '2-digit' }
-  const isToday = at.toDateString() === new Date().toDateString()
-  return isToday
-    ? at.toLocaleTimeString(locale, clock)
-    : at.toLocaleString(locale, { day: 'numeric', month: 'short', ...clock })
+function rowOf(order) {
+  const state = stateOf(order.status)
+  const time = timeOf(new Date(order.createdAt))
+  const button = make('button', { type: 'button', className: 'row' })
+  button.append(
+    make('strong', { textContent: money(order.fromAmount, order.fromAsset) }),
+    make('span', { textContent: [time, order.alias, order.shortCode].filter(Boolean).join(' · ') }),
+    make('em', { textContent: words.states[state], className: `is-${state}` }),
+  )
+  button.addEventListener('click', () => showOrder(order))
+  return make('li', {}, button)
 }
 
-async function showOrders() {
+function showOrders() {
   show('orders')
-  const list = byId('order-list')
-  list.replaceChildren()
-  try {
-    const { orders } = await call('GET', 'confirm_conversion?limit=30')
+  byId('order-list').replaceChildren()
+  void whileHere(call('GET', 'confirm_conversion?limit=30'), ({ orders }) => {
     byId('no-orders').hidden = orders.length > 0
-    list.replaceChildren(
-      ...orders.map((order) => {
-        const state = stateOf(order.status)
-        const time = timeOf(new Date(order.createdAt))
-        const button = make('button', { type: 'button', className: 'row' })
-        button.append(
-          make('strong', { textContent: money(order.fromAmount, order.fromAsset) }),
-          make('span', { textContent: [time, order.alias, order.shortCode].filter(Boolean).join(' · ') }),
-          make('em', { textContent: words.states[state], className: `is-${state}` }),
-        )
-        button.addEventListener('click', () => showOrder(order))
-        return make('li', {}, button)
-      }),
-    )
-  } catch (error) {
-    say(wordsOf(error), true)
-  }
+    byId('order-list').replaceChildren(...orders.map(rowOf))
+  })
 }
 
-async function showShift() {
+function drawShift({ startedAt, sums, open, ended }) {
+  const since = new Date(startedAt).toLocaleString(locale, { dateStyle: 'short', timeStyle: 'short' })
+  const rows = [
+    [words.shiftSince, since],
+    ...sums.map(({ asset, amount, paid }) => [`${words.shiftPaid} (${paid})`, money(amount, asset)]),
+    ...(sums.length === 0 ? [[words.shiftPaid, '0']] : []),
+    [words.shiftOpen, String(open)],
+    [words.shiftEnded, String(ended)],
+  ]
+  for (const [name, value] of rows)
+    byId('facts').append(make('div', {}, make('dt', { textContent: name }), make('dd', { textContent: value })))
+}
+
+function showShift() {
   show('shift')
-  const facts = byId('facts')
-  facts.replaceChildren()
-  try {
-    const { startedAt, sums, open, ended } = await call('GET', 'till/shift')
-    const since = new Date(startedAt).toLocaleString(locale, { dateStyle: 'short', timeStyle: 'short' })
-    const rows = [
-      [words.shiftSince, since],
-      ...sums.map(({ asset, amount, paid }) => [`${words.shiftPaid} (${paid})`, money(amount, asset)]),
-      ...(sums.length === 0 ? [[words.shiftPaid, '0']] : []),
-      [words.shiftOpen, String(open)],
-      [words.shiftEnded, String(ended)],
-    ]
-    for (const [name, value] of rows)
-      facts.append(make('div', {}, make('dt', { textContent: name }), make('dd', { textContent: value })))
-  } catch (error) {
-    say(wordsOf(error), true)
-  }
+  byId('facts').replaceChildren()
+  void whileHere(call('GET', 'till/shift'), drawShift)
 }
 
-async function signOut() {
-  const { user } = session
-  session.end()
-  await ask('POST', 'auth/sign-out', undefined, { 'x-user-id': user?._id ?? '' }).catch(() => {})
-  if (await readTill()) showPeople()
+function leave() {
+  signOut()
+  leaveToPeople()
 }
 
 /* ---- wiring ---- */
@@ -435,66 +438,67 @@ function openKeypad(id, type) {
   })
 }
 openKeypad('keys', typeDigit)
-openKeypad('pin-keys', (key) => void typePin(key))
+openKeypad('pin-keys', typePin)
 
 document.addEventListener('keydown', ({ key, target, ctrlKey, metaKey, altKey }) => {
   if (!(target instanceof Element)) return
   if (ctrlKey || metaKey || altKey || /^(INPUT|SELECT)$/.test(target.tagName)) return
   const typed = /^\d$/.test(key) ? key : key === 'Backspace' ? 'back' : undefined
-  if (screen === 'pin' && typed !== undefined) void typePin(typed)
+  if (screen === 'pin' && typed !== undefined) typePin(typed)
   if (screen === 'sale' && typed !== undefined) typeDigit(typed)
   if (screen === 'sale' && key === 'Enter' && target.tagName !== 'BUTTON') charge()
 })
 
-const onClick = (id, work) => byId(id).addEventListener('click', () => void work())
+const onClick = (id, work) => byId(id).addEventListener('click', () => work())
 onClick('charge', charge)
 onClick('stop', stopSale)
 onClick('again', () => show('sale'))
 onClick('to-sale', () => show('sale'))
 onClick('to-orders', showOrders)
 onClick('to-shift', showShift)
-onClick('sign-out', signOut)
+onClick('sign-out', leave)
 onClick('pin-back', showPeople)
 byId('currency').addEventListener('change', () => {
   localStorage.setItem(CURRENCY, currency())
   drawAmount()
 })
-byId('enrol-form').addEventListener('submit', async (event) => {
+byId('enrol-form').addEventListener('submit', (event) => {
   event.preventDefault()
-  try {
-    keepTill(await ask('POST', 'till/enrol', { enrolmentCode: byId('code').value }))
+  void whileHere(ask('POST', 'till/enrol', { enrolmentCode: byId('code').value }), (info) => {
+    keepTill(info)
     byId('code').value = ''
     showPeople()
-  } catch (error) {
-    say(wordsOf(error), true)
-  }
+  })
 })
 
 on('online', (isOnline) => {
   byId('lost').hidden = isOnline
   document.body.dataset.online = isOnline ? 'yes' : 'no'
-  if (shown.key && !shown.doubtful) setState('sending', isOnline ? '' : words.waitingSale)
-  if (isOnline) say(words.online)
+  if (shown.key && !shown.doubtful) drawSending()
+  if (!isOnline) return
+  say(words.online)
+  void endLeft()
 })
-on('signedOut', async () => {
-  if (!(await readTill())) return
-  showPeople()
+on('signedOut', () => {
+  leaveToPeople()
   say(words.sessionOver, true)
 })
 document.addEventListener('visibilitychange', () => {
   if (!document.hidden && shown.code) void keepAwake()
 })
 
-async function start() {
+function start() {
   const asked = new URLSearchParams(location.hash.slice(1)).get('code')
   if (asked) {
     byId('code').value = asked
     history.replaceState(null, '', location.pathname + location.search)
   }
-  if (!(await readTill())) return
-  if (session.user) enter()
-  else showPeople()
+  void endLeft()
+  void whileHere(readTill(), (isTill) => {
+    if (isTill && session.user) enter()
+    else if (isTill) showPeople()
+  })
 }
 drawPin()
-void start()
+start()
 void navigator.serviceWorker?.register('/till/sw.js', { scope: '/till' }).catch(() => {})

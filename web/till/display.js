@@ -1,10 +1,9 @@
 /* The customer's screen: shows the till's newest order. It needs no PIN, only the device. */
 import { ask, on, Refused } from './api.js'
+import { money } from './format.js'
 import { stateOf } from './watch.js'
 
 const words = JSON.parse(document.getElementById('words').textContent)
-const { lang } = document.documentElement
-const locale = navigator.language.startsWith(lang) ? navigator.language : lang
 /** @type {(id: string) => any} */
 const byId = (id) => document.getElementById(id)
 const LOOK_MS = 1500
@@ -28,9 +27,7 @@ function draw(order) {
   byId('welcome').hidden = !isOver
   byId('order').hidden = isOver
   if (isOver) return
-  byId('pay-amount').textContent = new Intl.NumberFormat(locale, { style: 'currency', currency: order.asset }).format(
-    order.amount,
-  )
+  byId('pay-amount').textContent = money(order.amount, order.asset)
   byId('state').textContent =
     state === 'paid' ? `${words.states.paid}. ${words.thanks}` : isOpen ? '' : words.states[state]
   byId('scan').hidden = !isOpen

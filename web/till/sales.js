@@ -15,7 +15,25 @@ const CANCELLED_WITHIN_MS = 47 * 3_600_000
 const read = () => JSON.parse(localStorage.getItem(KEPT) ?? '[]')
 const write = (sales) => localStorage.setItem(KEPT, JSON.stringify(sales))
 const change = (key, changed) => write(read().map((sale) => (sale.key === key ? { ...sale, ...changed } : sale)))
-const drop = (key) => write(read().filter((sale) => sale.key !== key))
+/**
+ * How a sale ended stays for a moment: every window of this till sends what waits here, and one may wait for a sale
+ * that another has sent.
+ */
+const ENDED_FOR_MS = 10 * 60_000
+function end(key, outcome) {
+  const others = read().filter((sale) => sale.key !== key)
+  const sale = read().find((one) => one.key === key)
+  // a window that still runs the till's earlier version sends it again, and cancels it where it made no order
+  const discarded = !outcome.order
+  const sales = [...others, { ...sale, key, outcome, discarded, endedAt: Date.now() }]
+  answer(sales)
+  try {
+    write(sales)
+  } catch {
+    // the device's storage is full
+    write(others)
+  }
+}
 
 // sales of the till's earlier version have no time
 write(read().map((sale) => ({ at: Date.now(), ...sale })))
@@ -27,6 +45,8 @@ export class Doubtful extends Error {
     this.at = at
   }
 }
+/** Another window of this till has discarded it. */
+export class GivenUp extends Error {}
 const isOld = ({ at, discarded }) => Date.now() - at >= (discarded ? CANCELLED_WITHIN_MS : SENT_WITHIN_MS)
 
 const waiting = new Map()
@@ -35,7 +55,7 @@ let again
 let waitMs = 150
 
 /** Sales that were not handed over yet, oldest first. */
-export const listWaiting = () => read().filter(({ discarded }) => !discarded)
+export const listWaiting = () => read().filter(({ discarded, outcome }) => !discarded && !outcome)
 
 /** 128 random bits. `crypto.randomUUID` exists over https only, and a till may be tried over plain http. */
 const newKey = () =>
@@ -62,9 +82,10 @@ export function follow(key) {
 export function discard(key) {
   const sale = read().find((one) => one.key === key)
   waiting.delete(key)
-  if (!sale) return
-  if (sale.tries === 0 || isOld({ ...sale, discarded: true })) drop(key)
-  else change(key, { discarded: true })
+  if (!sale || (sale.outcome && !sale.outcome.order)) return
+  if (sale.tries === 0 || isOld({ ...sale, discarded: true })) end(key, {})
+  // also one whose order another window has by now
+  else change(key, { discarded: true, outcome: undefined })
   void flush()
 }
 
@@ -74,9 +95,8 @@ async function handOver({ key, body, discarded }) {
   // given up while it was under way
   const isGone = discarded || read().some((sale) => sale.key === key && sale.discarded)
   if (isGone) await call('POST', `confirm_conversion/cancel/${order.code}`, undefined).catch(ignoreFinal)
-  drop(key)
-  waiting.get(key)?.resolve(order)
-  waiting.delete(key)
+  const { code, shortCode, fromAmount, fromAsset, status } = order
+  end(key, isGone ? {} : { order: { code, shortCode, fromAmount, fromAsset, status } })
 }
 
 /** A cancellation that the order's state forbids is no failure of ours. */
@@ -84,22 +104,35 @@ function ignoreFinal(error) {
   if (!(error instanceof Refused) || error.isPassing || error.status === 401) throw error
 }
 
-function settleOld() {
-  for (const sale of read().filter(isOld)) {
-    if (sale.discarded) drop(sale.key)
-    waiting.get(sale.key)?.reject(new Doubtful(sale))
-    waiting.delete(sale.key)
+/** Answers those who wait here, whichever window ended their sale. */
+function answer(sales) {
+  const kept = new Map(sales.map((sale) => [sale.key, sale]))
+  for (const [key, { resolve, reject }] of waiting) {
+    const sale = kept.get(key) ?? {}
+    const { order, refusal } = sale.outcome ?? {}
+    const isUnderWay = kept.has(key) && !sale.outcome && !sale.discarded && !isOld(sale)
+    if (isUnderWay) continue
+    waiting.delete(key)
+    if (order) resolve(order)
+    else if (refusal) reject(new Refused(refusal.status, refusal))
+    else reject(sale.outcome || sale.discarded ? new GivenUp() : new Doubtful(sale))
   }
 }
+window.addEventListener('storage', ({ key }) => {
+  if (key === KEPT) answer(read())
+})
 
-const findNext = () => read().find((sale) => !isOld(sale))
+const isOver = (sale) => (sale.outcome ? Date.now() - sale.endedAt >= ENDED_FOR_MS : sale.discarded && isOld(sale))
+
+const findNext = () => read().find((sale) => !sale.outcome && !isOld(sale))
 
 /** One after the other; what has no answer is sent again with the same key. */
 export async function flush() {
   if (running) return
   running = true
   clearTimeout(again)
-  settleOld()
+  write(read().filter((sale) => !isOver(sale)))
+  answer(read())
   try {
     for (let sale = findNext(); sale; sale = findNext()) {
       try {
@@ -109,9 +142,8 @@ export async function flush() {
         const isRefused = error instanceof Refused && !error.isPassing
         // without a session it waits for the next sign-in
         if (!isRefused || error.status === 401) throw error
-        drop(sale.key)
-        waiting.get(sale.key)?.reject(error)
-        waiting.delete(sale.key)
+        const { status, code, message } = error
+        end(sale.key, { refusal: { status, code, message } })
       }
     }
   } catch {

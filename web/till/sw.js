@@ -1,7 +1,14 @@
 /* Keeps the till's shell, so that it opens without a connection. It keeps nothing else, and no sale passes through. */
 const CACHE = 'till-__VERSION__'
 const SHELL = ['/till', '/till/display', '/till/app.js', '/till/api.js', '/till/sales.js', '/till/watch.js']
-const MORE = ['/till/display.js', '/till/till.css', '/till/icon.svg', '/till/manifest.webmanifest']
+const MORE = [
+  '/till/sound.js',
+  '/till/format.js',
+  '/till/display.js',
+  '/till/till.css',
+  '/till/icon.svg',
+  '/till/manifest.webmanifest',
+]
 const FILES = [...SHELL, ...MORE]
 const WAIT_MS = 3000
 

@@ -57,15 +57,25 @@ const visitorOf = (link: StaticLink): Actor => ({
 })
 
 /**
- * "12,50" or "12.50", as people type it: spaces and the sign or code of the link's currency are accepted, those of
- * another one are not, nor are thousands separators.
+ * Digits, or groups of three between blanks or apostrophes, and at most two decimals: many people read three digits
+ * after a point or comma as thousands, and "12 50" as francs and centimes. None of our currencies has three decimals.
+ */
+const TYPED = /^(\d{1,12}|[1-9]\d{0,2}(?:([\s'\u2019])\d{3})(?:\2\d{3}){0,2})(?:[.,](\d{1,2}))?$/u
+
+/** Without a sign at its start and at its end: in the middle one may divide francs from centimes. */
+const withoutSign = (text: string, sign: string): string => {
+  const left = text.startsWith(sign) ? text.slice(sign.length) : text
+  return (left.endsWith(sign) ? left.slice(0, -sign.length) : left).trim()
+}
+
+/**
+ * "12,50" or "12.50", as people type it: the sign or code of the link's currency is accepted before or after it, that
+ * of another one is not.
  */
 function readTyped(text: string, asset: Fiat, locale: string): bigint | undefined {
-  const typed = text.replace(/[\s\u00a0\u202f\u2019]/gu, '').toUpperCase()
-  const signs = [...currencySigns(asset, locale), asset]
-  const bare = signs.reduce((left, sign) => left.replace(sign.toUpperCase(), ''), typed).replace(',', '.')
-  // many people read three digits after a separator as thousands: none of our currencies has three decimals
-  return /^\d{1,12}(\.\d{1,2})?$/.test(bare) ? parseDecimal(bare, EXPONENTS[asset]) : undefined
+  const signs = [...currencySigns(asset, locale), asset].map((sign) => sign.toUpperCase())
+  const [, whole, , decimals = '0'] = TYPED.exec(signs.reduce(withoutSign, text.trim().toUpperCase())) ?? []
+  return whole === undefined ? undefined : parseDecimal(`${whole.replace(/\D/g, '')}.${decimals}`, EXPONENTS[asset])
 }
 
 /** 12.50, or the limit that excludes it. */

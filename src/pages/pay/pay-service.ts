@@ -354,7 +354,7 @@ export async function readPayView(deps: PayViewDeps, code: string): Promise<PayV
     expiresAt: order.expiresAt,
     paidAt: order.paidAt,
     refunded: usdc(order.refundedUnits),
-    surplus: usdc(surplusUnits(records)),
+    surplus: usdc(surplusUnits(facts)),
     received,
     beside: usdc(besideUnits(facts)),
     hasMoney: received.amount.units > 0n || situation === 'seen' || situation === 'onItsWay',

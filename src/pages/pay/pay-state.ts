@@ -7,12 +7,14 @@ import {
   isUnmatched,
   isUnmatchedUsdc,
   lostUnits,
+  spokenUnits,
   undecidedUnits,
 } from '../../payments/mispayments/standing.ts'
 import type { Payment } from '../../payments/payment-queries.ts'
 import { priceUnitsOf } from '../../payments/payment-rules.ts'
 import { isNamedByPayer } from '../../refunds/destination/refund-address.ts'
 import type { Refund } from '../../refunds/refund-queries.ts'
+import { isLive } from '../../refunds/refund-records.ts'
 import type { Situation } from '../../texts/order-texts.ts'
 
 /** The chain's view of one payment. */
@@ -102,11 +104,20 @@ export const isCurrent = ({ status, paymentId }: Order, payment: Payment): boole
 export const besideUnits = ({ others, records }: Pick<OrderFacts, 'others' | 'records'>): bigint =>
   others.reduce((sum, { arrived }) => sum + arrived, sumOpen(records, isUnmatchedUsdc))
 
-const SURPLUS: readonly Mispayment['kind'][] = [...HELD, 'over']
-
-/** Undecided USDC of a paid order that did not pay it: above the price, or from another attempt. */
-export const surplusUnits = (records: readonly Mispayment[]): bigint =>
-  sumOpen(records, (record) => SURPLUS.includes(record.kind) || isUnmatchedUsdc(record))
+/**
+ * Undecided USDC of a paid order that did not pay it: above the price, without what refunds of the order took of it, or
+ * from another attempt.
+ */
+export function surplusUnits({ records, refunds }: Pick<OrderFacts, 'records' | 'refunds'>): bigint {
+  const ofOrder = refunds.filter((refund) => isLive(refund) && refund.mispaymentId === null)
+  const spoken = spokenUnits(
+    records,
+    ofOrder.reduce((sum, { excessUnits }) => sum + excessUnits, 0n),
+  )
+  const above = sumOpen(records, ({ kind }) => kind === 'over')
+  const beside = sumOpen(records, (record) => HELD.includes(record.kind) || isUnmatchedUsdc(record))
+  return beside + (above > spoken ? above - spoken : 0n)
+}
 
 const OPEN_REFUNDS: readonly string[] = ['needs_approval', 'needs_address', 'ready', 'submitted']
 
@@ -174,7 +185,7 @@ const isHeld = ({ progress, order, nowMs }: OrderFacts): boolean =>
 
 /** An expired order counts as such even before a job has recorded it. */
 export function situationOf(facts: OrderFacts): Situation {
-  const { order, records, refunds, nowMs } = facts
+  const { order, refunds, nowMs } = facts
   switch (order.status) {
     case 'INITIAL':
     case 'PENDING':
@@ -183,7 +194,7 @@ export function situationOf(facts: OrderFacts): Situation {
     case 'WAITING_CHAIN_CONFIRMATION':
       return isHeld(facts) ? 'hold' : 'seen'
     case 'PAID':
-      return surplusUnits(records) > 0n ? 'overpaid' : 'paid'
+      return surplusUnits(facts) > 0n ? 'overpaid' : 'paid'
     case 'EXPIRED':
       return onceEnded(facts, 'expired')
     case 'CANCELLED':

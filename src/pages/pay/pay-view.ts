@@ -150,8 +150,12 @@ const refunding: Part = (view, page) => {
   return html`${busy(view, page)}${words(view, page, !asks)}${refundList(view, page)}${contact(view, page)}`
 }
 
+/** Next to a refund: what the payer sent too much, and has not got back. */
+const surplusNote = (view: PayView, page: PageContext): Html | null =>
+  view.surplus.units > 0n ? words({ ...view, situation: 'overpaid' }, page) : null
+
 const refunded: Part = (view, page) =>
-  html`${ended(view, page, 'back')}${words(view, page)}${refundList(view, page)}${receipt(view, page)}${contact(view, page)}`
+  html`${ended(view, page, 'back')}${words(view, page)}${surplusNote(view, page)}${refundList(view, page)}${receipt(view, page)}${contact(view, page)}`
 
 const stopped: Part = (view, page) => html`${ended(view, page, 'time')}${words(view, page)}${contact(view, page)}`
 
@@ -303,11 +307,16 @@ const SEARCHES: readonly Situation[] = [
   'error',
 ]
 
+/** The provider that the payer asked last has answered after all: what waits is its payment, not one of before. */
+const hasAnswered = ({ situation, payment }: PayView, { lastUsed }: PageContext): boolean =>
+  situation === 'waiting' && payment?.network === null && payment.channel === lastUsed
+
 /** The URL keeps the problem of the payer's last step for longer than it may be true. */
-function isCurrentProblem({ situation, hasMoney }: PayView, problem: string): boolean {
+function isCurrentProblem(view: PayView, page: PageContext, problem: string): boolean {
+  const { situation, hasMoney } = view
   if (problem === 'ORDER_STATE_CONFLICT') return true
   // only an unreachable channel speaks of money
-  if (problem === 'CHANNEL_UNAVAILABLE') return CHOOSES.includes(situation) && !hasMoney
+  if (problem === 'CHANNEL_UNAVAILABLE') return CHOOSES.includes(situation) && !hasMoney && !hasAnswered(view, page)
   if (problem === 'PAYMENT_NOT_RECEIVED') return SEARCHES.includes(situation) && !hasMoney
   return SEARCHES.includes(situation) || (CHOOSES.includes(situation) && !problem.startsWith('TRANSACTION_'))
 }
@@ -316,7 +325,7 @@ function isCurrentProblem({ situation, hasMoney }: PayView, problem: string): bo
 export function renderPage(read: PayView, page: PageContext, language: Lang, said: string | null): Html {
   const askedOn = isAskedOn(read, said)
   const view: PayView = askedOn ? { ...read, situation: 'providerDown' } : read
-  const problem = said !== null && !askedOn && isCurrentProblem(read, said) ? said : null
+  const problem = said !== null && !askedOn && isCurrentProblem(read, page, said) ? said : null
   const { texts } = page
   const events = `${page.basePath}/pay/events?code=${view.code}&lang=${language}`
   const wallet =

@@ -85,8 +85,8 @@ dd > span { flex: 1 1 9rem; overflow-wrap: anywhere; min-width: 0; font-variant-
 .sum { font-size: 1.125rem; font-weight: 600; }
 .mono { font: .875rem/1.45 ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; }
 .facts dt, .facts dd { display: inline; font-size: .9375rem; }
-.facts > div { display: flex; justify-content: space-between; gap: 1.5rem; }
-.facts dd { text-align: end; overflow-wrap: anywhere; min-width: 0; }
+.facts > div { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 1.5rem; }
+.facts dd { flex: 1 1 6rem; text-align: end; overflow-wrap: anywhere; min-width: 0; }
 .facts > .long { display: block; }
 .long dd { display: block; text-align: start; margin-top: .125rem; }
 .long .mono { font-size: .8125rem; }
@@ -110,9 +110,9 @@ button, .button {
 .wide { display: block; width: 100%; margin-top: .75rem; }
 .ways { margin-top: 1.25rem; }
 .ways h3 { font-size: .875rem; }
-.choice { display: flex; width: 100%; align-items: center; gap: .75rem; margin-top: .5rem; text-align: start; }
+.choice { display: flex; flex-wrap: wrap; width: 100%; align-items: center; gap: .25rem .75rem; margin-top: .5rem; text-align: start; }
 .choice:hover { border-color: var(--accent); }
-.choice b { flex: 1; font-weight: 600; min-width: 0; overflow-wrap: anywhere; }
+.choice b { flex: 1 1 7rem; font-weight: 600; min-width: 0; overflow-wrap: anywhere; }
 .choice span { font-weight: 400; color: var(--soft); font-size: .8125rem; text-align: end; }
 .badge {
   width: 2rem; height: 2rem; border-radius: .625rem; background: var(--field); color: var(--accent); flex: none;

@@ -48,7 +48,8 @@ export type Challenges = {
   sendCode(tx: Tx, challenge: Challenge, user: User): Promise<void>
   /**
    * A code for the newest login, or confirmation, that waits for one: handed to the operator, because mails do not
-   * arrive. It replaces the mailed one. Codes that were mailed in vain no longer count against the hourly limit.
+   * arrive, or wrong codes locked the factor. It replaces the mailed one. Codes that were mailed in vain no longer
+   * count against the hourly limit, nor, with a code in hand, wrong ones against the daily.
    * @returns null where nothing waits
    */
   handCode(tx: Tx, user: User): Promise<{ code: string; expiresAt: Date; begunAt: Date } | null>
@@ -174,9 +175,12 @@ export function openChallenges(deps: ChallengeDeps): Challenges {
       await sendCode(tx, challenge, user)
     },
     async handCode(tx, user) {
+      // the person first, as a login locks them
+      await factors.lockFactors(tx, user.id)
       await queries.updateCodesForgotten(tx, user.id)
       const challenge = await queries.lockWaitingChallenge(tx, user.id, new Date(clock()))
       if (!challenge) return null
+      await factors.updateWrongCodesForgotten(tx, user.id)
       return { ...(await newCode(tx, challenge)), begunAt: challenge.createdAt }
     },
     async answer(tx, challenge, user, { codes, context }) {

@@ -56,6 +56,11 @@ export async function updateWrongCodes(tx: Tx, userId: string, counted: { wrong:
     update users set wrong_codes = ${counted.wrong}, wrong_codes_since = ${counted.since} where id = ${userId}`)
 }
 
+/** Only where someone else than who guesses had a say: the operator, or the owner with a new password. */
+export async function updateWrongCodesForgotten(tx: Tx, userId: string): Promise<void> {
+  await tx.run(sql`update users set wrong_codes = 0, wrong_codes_since = null where id = ${userId}`)
+}
+
 export async function deleteRecoveryCodes(tx: Tx, userId: string): Promise<void> {
   await tx.run(sql`delete from recovery_codes where user_id = ${userId}`)
 }

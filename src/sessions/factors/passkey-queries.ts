@@ -33,8 +33,8 @@ export async function updatePasskeyUsed(tx: Tx, id: string, used: { counter: big
   await tx.run(sql`update passkeys set counter = ${used.counter}, last_used_at = ${used.at} where id = ${id}`)
 }
 
-export const deletePasskey = (tx: Tx, userId: string, id: string): Promise<number> =>
-  tx.run(sql`delete from passkeys where user_id = ${userId} and id = ${id}`)
+export const deletePasskey = (tx: Tx, userId: string, id: string): Promise<{ name: string } | undefined> =>
+  tx.maybe(sql`delete from passkeys where user_id = ${userId} and id = ${id} returning name`)
 
 export const deletePasskeys = (tx: Tx, userId: string): Promise<number> =>
   tx.run(sql`delete from passkeys where user_id = ${userId}`)

@@ -16,7 +16,9 @@ import { newId } from '../../kernel/ids.ts'
 import type { Mailer } from '../../mail/mail.ts'
 import { TWO_FACTOR_ROLES, type User } from '../../users/user.ts'
 import { lockUserById } from '../../users/user-queries.ts'
+import type { Sessions } from '../session-service.ts'
 import { updateChallengePasskey } from './challenge-queries.ts'
+import { openFactorChanges } from './factor-changes.ts'
 import * as queries from './passkey-queries.ts'
 import { checkMayEnrol } from './two-factor-service.ts'
 
@@ -41,7 +43,14 @@ export type Passkeys = {
   prove(tx: Tx, userId: string, challenge: string | null, response: AuthenticationResponseJSON): Promise<boolean>
 }
 
-export type PasskeyDeps = { db: Db; clock: Clock; mailer: Mailer; audit: Audit; config: { officeUrl: string } }
+export type PasskeyDeps = {
+  db: Db
+  clock: Clock
+  sessions: Pick<Sessions, 'endAll'>
+  mailer: Mailer
+  audit: Audit
+  config: { officeUrl: string }
+}
 
 /** Loaded at the first passkey: it brings 300 files, a tenth of what a start reads. */
 const loadWebAuthn = () => import('@simplewebauthn/server')
@@ -57,7 +66,9 @@ function relyingParty(officeUrl: string): { id: string; origin: string } {
   })
 }
 
-export function openPasskeys({ db, clock, mailer, audit, config }: PasskeyDeps): Passkeys {
+export function openPasskeys(deps: PasskeyDeps): Passkeys {
+  const { db, clock, config } = deps
+  const changes = openFactorChanges(deps)
   const userOf = async (tx: Tx, context: RequestContext): Promise<User> => {
     const user = await lockUserById(tx, context.actor.id)
     await lockActor(tx, context.actor, null)
@@ -117,10 +128,8 @@ export function openPasskeys({ db, clock, mailer, audit, config }: PasskeyDeps):
         await queries.insertPasskey(tx, passkey)
         await queries.updateRegistration(tx, user.id, null, new Date(now))
         await queries.updateTwoFactorEnabled(tx, user.id, true)
-        const data = { name: user.firstName, passkey: name }
-        await mailer.send(tx, { to: user.email, lang: user.lang, kind: 'passkeyAdded', data })
-        const facts = { companyId: context.actor.companyId, object: `user:${user.id}` }
-        await audit.write(tx, context, { action: 'passkey.add', ...facts, detail: { passkey: passkey.id } })
+        const mail = { kind: 'passkeyAdded', data: { name: user.firstName, passkey: name } } as const
+        await changes.added(tx, user, context, { action: 'passkey.add', detail: { passkey: passkey.id }, mail })
         return { ...passkey, lastUsedAt: null }
       })
       return work.catch((error: unknown) => {
@@ -131,12 +140,13 @@ export function openPasskeys({ db, clock, mailer, audit, config }: PasskeyDeps):
     async remove(context, id) {
       await db.tx(async (tx) => {
         const user = await userOf(tx, context)
-        if ((await queries.deletePasskey(tx, user.id, id)) === 0) throw new AppError('OBJECT_NOT_FOUND')
+        const removed = await queries.deletePasskey(tx, user.id, id)
+        if (!removed) throw new AppError('OBJECT_NOT_FOUND')
         const left = await queries.listPasskeys(tx, user.id)
         const keeps = user.totpEnabled || left.length > 0 || TWO_FACTOR_ROLES.includes(user.role)
         await queries.updateTwoFactorEnabled(tx, user.id, keeps)
-        const facts = { companyId: context.actor.companyId, object: `user:${user.id}` }
-        await audit.write(tx, context, { action: 'passkey.remove', ...facts, detail: { passkey: id } })
+        const mail = { kind: 'passkeyRemoved', data: { name: user.firstName, passkey: removed.name } } as const
+        await changes.removed(tx, user, context, { action: 'passkey.remove', detail: { passkey: id }, mail })
       })
     },
     async beginProof(tx, challengeId, userId) {

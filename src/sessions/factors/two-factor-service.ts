@@ -11,8 +11,9 @@ import type { Mailer } from '../../mail/mail.ts'
 import { companyIdOf, TWO_FACTOR_ROLES, type User } from '../../users/user.ts'
 import { findUserById, lockUserById } from '../../users/user-queries.ts'
 import type { Sessions } from '../session-service.ts'
+import { openFactorChanges } from './factor-changes.ts'
 import * as queries from './factor-queries.ts'
-import { deletePasskeys } from './passkey-queries.ts'
+import { deletePasskeys, updateRegistration } from './passkey-queries.ts'
 import { enrolmentOf, newRecoveryCodes, newTotpSecret, openCodeHash, stepOfCode, totpContext } from './totp.ts'
 
 export type TwoFactor = {
@@ -24,10 +25,12 @@ export type TwoFactor = {
   renewCodes(context: RequestContext): Promise<{ recoveryCodes: string[] }>
   /** The person's own: removes the authenticator. */
   disable(context: RequestContext): Promise<void>
-  /** Falls back to codes by e-mail; roles for which a second factor is optional lose it. */
-  remove(tx: Tx, user: User, context: AnyContext): Promise<void>
-  /** The same, and no passkey is left: the owner lost them, or a stranger enrolled them. */
-  removeAll(tx: Tx, user: User, context: AnyContext): Promise<void>
+  /**
+   * Not the person's own doing: the factors are lost, stolen, or a stranger enrolled them. No authenticator, recovery
+   * code or passkey is left, nor one half enrolled. Codes come by e-mail; roles for which a second factor is optional
+   * lose it. Wrong codes of before no longer count. The caller ends the sessions.
+   */
+  reset(tx: Tx, user: User, context: AnyContext): Promise<void>
 }
 
 export type TwoFactorDeps = {
@@ -51,7 +54,8 @@ export function checkMayEnrol(actor: Actor, user: User, nowMs: number): void {
 }
 
 export function openTwoFactor(deps: TwoFactorDeps): TwoFactor {
-  const { db, clock, vault, sessions, mailer, audit } = deps
+  const { db, clock, vault, sessions, audit } = deps
+  const changes = openFactorChanges(deps)
   const codeHash = openCodeHash(vault)
   const userOf = async (tx: Tx, actor: Actor): Promise<User> => {
     const user = await lockUserById(tx, actor.id)
@@ -66,18 +70,11 @@ export function openTwoFactor(deps: TwoFactorDeps): TwoFactor {
     await queries.insertRecoveryCodes(tx, userId, hashes)
     return codes
   }
-  const entryOf = (actor: Actor, action: string) => ({
-    action,
-    companyId: actor.companyId,
-    object: `user:${actor.id}`,
-  })
-  const remove: TwoFactor['remove'] = async (tx, user, context) => {
+  const remove = async (tx: Tx, user: User, context: AnyContext): Promise<void> => {
     await queries.updateTotpDisabled(tx, user.id, user.passkeyEnabled || TWO_FACTOR_ROLES.includes(user.role))
     await queries.deleteRecoveryCodes(tx, user.id)
-    const data = { name: user.firstName }
-    await mailer.send(tx, { to: user.email, lang: user.lang, kind: 'authenticatorRemoved', data })
-    const facts = { companyId: companyIdOf(user), object: `user:${user.id}` }
-    await audit.write(tx, context, { action: 'two-factor.remove', ...facts })
+    const mail = { kind: 'authenticatorRemoved', data: { name: user.firstName } } as const
+    await changes.removed(tx, user, context, { action: 'two-factor.remove', mail })
   }
   return {
     setup: (actor) =>
@@ -102,11 +99,9 @@ export function openTwoFactor(deps: TwoFactorDeps): TwoFactor {
         const at = new Date(clock())
         await queries.updateTotpEnabled(tx, user.id, { step, at })
         const recoveryCodes = await storeCodes(tx, user.id)
-        await sessions.endAll(tx, user.id, 'second factor changed', actor.sessionId)
         if (actor.sessionId !== null) await sessions.confirmSecondFactor(tx, actor.sessionId, at)
-        const data = { name: user.firstName }
-        await mailer.send(tx, { to: user.email, lang: user.lang, kind: 'authenticatorAdded', data })
-        await audit.write(tx, context, entryOf(actor, 'two-factor.enable'))
+        const mail = { kind: 'authenticatorAdded', data: { name: user.firstName } } as const
+        await changes.added(tx, user, context, { action: 'two-factor.enable', mail })
         return { recoveryCodes }
       }),
     renewCodes: (context) =>
@@ -117,7 +112,8 @@ export function openTwoFactor(deps: TwoFactorDeps): TwoFactor {
           throw new AppError('OBJECT_CONFLICT', { message: 'Enrol an authenticator app first: POST /auth/2fa/setup.' })
         }
         const recoveryCodes = await storeCodes(tx, user.id)
-        await audit.write(tx, context, entryOf(actor, 'two-factor.renew-codes'))
+        const facts = { companyId: companyIdOf(user), object: `user:${user.id}` }
+        await audit.write(tx, context, { action: 'two-factor.renew-codes', ...facts })
         return { recoveryCodes }
       }),
     disable: (context) =>
@@ -126,9 +122,12 @@ export function openTwoFactor(deps: TwoFactorDeps): TwoFactor {
         await context.remember(tx, null)
         await remove(tx, user, context)
       }),
-    remove,
-    async removeAll(tx, user, context) {
+    async reset(tx, user, context) {
+      // the person first, as a login locks them
+      await queries.lockFactors(tx, user.id)
       await deletePasskeys(tx, user.id)
+      await updateRegistration(tx, user.id, null, new Date(clock()))
+      await queries.updateWrongCodesForgotten(tx, user.id)
       await remove(tx, { ...user, passkeyEnabled: false }, context)
     },
   }

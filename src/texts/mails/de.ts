@@ -90,6 +90,11 @@ export const de: MailTexts = {
       paragraphs: [`Der Passkey „${passkey}“ kann ab jetzt Ihre Anmeldung bestätigen.`],
       note: notYou,
     }),
+    passkeyRemoved: ({ passkey }) => ({
+      subject: 'Ein Passkey wurde entfernt',
+      paragraphs: [`Der Passkey „${passkey}“ bestätigt Ihre Anmeldung nicht mehr.`],
+      note: notYou,
+    }),
     authenticatorRemoved: () => ({
       subject: 'Ihre Authentifizierungs-App wurde entfernt',
       paragraphs: ['Die Codes für die Anmeldung an Ihrem Konto kommen ab jetzt per E-Mail.'],

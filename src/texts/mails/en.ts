@@ -83,6 +83,11 @@ export const en: MailTexts = {
       paragraphs: [`The passkey “${passkey}” can now confirm your login.`],
       note: notYou,
     }),
+    passkeyRemoved: ({ passkey }) => ({
+      subject: 'A passkey was removed',
+      paragraphs: [`The passkey “${passkey}” no longer confirms your login.`],
+      note: notYou,
+    }),
     authenticatorRemoved: () => ({
       subject: 'Your authenticator app was removed',
       paragraphs: ['From now on your login codes come by email.'],

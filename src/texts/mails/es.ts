@@ -86,6 +86,11 @@ export const es: MailTexts = {
       paragraphs: [`La llave de acceso «${passkey}» ya puede confirmar su inicio de sesión.`],
       note: notYou,
     }),
+    passkeyRemoved: ({ passkey }) => ({
+      subject: 'Se ha eliminado una llave de acceso',
+      paragraphs: [`La llave de acceso «${passkey}» ya no confirma su inicio de sesión.`],
+      note: notYou,
+    }),
     authenticatorRemoved: () => ({
       subject: 'Se ha quitado su aplicación de autenticación',
       paragraphs: ['A partir de ahora, los códigos para entrar en su cuenta llegan por correo.'],

@@ -90,6 +90,11 @@ export const fr: MailTexts = {
       paragraphs: [`La clé d’accès « ${passkey} » peut désormais confirmer votre connexion.`],
       note: notYou,
     }),
+    passkeyRemoved: ({ passkey }) => ({
+      subject: 'Une clé d’accès a été supprimée',
+      paragraphs: [`La clé d’accès « ${passkey} » ne confirme plus votre connexion.`],
+      note: notYou,
+    }),
     authenticatorRemoved: () => ({
       subject: 'Votre application d’authentification a été retirée',
       paragraphs: ['Les codes de connexion à votre compte arrivent désormais par e-mail.'],

@@ -86,6 +86,11 @@ export const it: MailTexts = {
       paragraphs: [`La passkey «${passkey}» può ora confermare il suo accesso.`],
       note: notYou,
     }),
+    passkeyRemoved: ({ passkey }) => ({
+      subject: 'È stata rimossa una passkey',
+      paragraphs: [`La passkey «${passkey}» non conferma più il suo accesso.`],
+      note: notYou,
+    }),
     authenticatorRemoved: () => ({
       subject: 'La sua app di autenticazione è stata rimossa',
       paragraphs: ['Da ora i codici per accedere al suo account arrivano per e-mail.'],

@@ -35,6 +35,7 @@ export const de: TillTexts = {
   close: 'Schließen',
   offline: 'Keine Verbindung. Verkäufe warten hier und werden genau einmal gesendet, sobald sie wieder da ist.',
   online: 'Die Verbindung ist wieder da.',
+  sending: 'Der Code wird erstellt …',
   waitingSale: 'Warten auf die Verbindung …',
   discard: 'Verkauf verwerfen',
   doubtful: (time) =>

@@ -34,6 +34,7 @@ export const en: TillTexts = {
   close: 'Close',
   offline: 'No connection. Sales wait here and are sent once, as soon as it returns.',
   online: 'The connection is back.',
+  sending: 'Making the code…',
   waitingSale: 'Waiting for the connection…',
   discard: 'Discard the sale',
   doubtful: (time) =>

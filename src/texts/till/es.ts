@@ -36,6 +36,7 @@ export const es: TillTexts = {
   close: 'Cerrar',
   offline: 'Sin conexión. Las ventas esperan aquí y se envían una sola vez, en cuanto vuelva.',
   online: 'La conexión ha vuelto.',
+  sending: 'Preparando el código…',
   waitingSale: 'Esperando la conexión…',
   discard: 'Descartar la venta',
   doubtful: (time) =>

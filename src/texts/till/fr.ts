@@ -36,6 +36,7 @@ export const fr: TillTexts = {
   close: 'Fermer',
   offline: 'Pas de connexion. Les ventes attendent ici et partiront une seule fois, dès son retour.',
   online: 'La connexion est revenue.',
+  sending: 'Préparation du code…',
   waitingSale: 'En attente de la connexion…',
   discard: 'Abandonner la vente',
   doubtful: (time) =>

@@ -34,6 +34,7 @@ export const it: TillTexts = {
   close: 'Chiudi',
   offline: 'Nessuna connessione. Le vendite aspettano qui e partono una sola volta, appena torna.',
   online: 'La connessione è tornata.',
+  sending: 'Preparazione del codice…',
   waitingSale: 'In attesa della connessione…',
   discard: 'Scarta la vendita',
   doubtful: (time) =>
