@@ -14,6 +14,7 @@ import { SANDBOX_CHAIN_ID } from './chain/networks.ts'
 import { localSigner } from './chain/payout/signer.ts'
 import type { CheckResult } from './checks/check.ts'
 import { claimOf, runDatabaseChecks } from './checks/installation-checks.ts'
+import { noteRestore } from './commands/backup/note-restore.ts'
 import { startProgress } from './commands/progress.ts'
 import type { Handover } from './commands/serve/messages.ts'
 import { type DemoCredentials, demoButtonId, makeDemo } from './companies/demo.ts'
@@ -24,7 +25,7 @@ import { type Db, openDb } from './db/db.ts'
 import { lockDataDir } from './db/embedded/data-dir-lock.ts'
 import { startEmbeddedPostgres } from './db/embedded/embedded.ts'
 import { checkStateDirectory, noteElsewhere, refuseElsewhere } from './db/embedded/state-directory.ts'
-import { writeInstallation } from './db/installation.ts'
+import { type Claimed, writeInstallation } from './db/installation.ts'
 import { migrate } from './db/migrate.ts'
 import { API_SCOPES } from './http/actor.ts'
 import { startMetricsServer } from './http/health/metrics-server.ts'
@@ -91,7 +92,9 @@ async function refuseTakenPort(config: Config): Promise<void> {
   await once(probe, 'close')
 }
 
-async function openDatabase(config: Config, say: Say, closers: Closers): Promise<string> {
+type Opening = { say: Say; closers: Closers; vault: Vault; claimed: Claimed }
+
+async function openDatabase(config: Config, { say, closers, vault, claimed }: Opening): Promise<string> {
   if (config.databaseUrl !== null) {
     const lock = await lockDataDir(config.dataDir)
     closers.add(async () => lock.release())
@@ -104,8 +107,13 @@ async function openDatabase(config: Config, say: Say, closers: Closers): Promise
     onLocked: () => refuseTakenPort(config),
   })
   closers.add(() => server.stop())
-  if (await finishRestore(server.connectionString, config.dataDir)) say('The database was restored from a backup.')
-  return server.connectionString
+  const { connectionString } = server
+  const isRestored = await finishRestore({ connectionString, dataDir: config.dataDir }, async (db, tx, at) => {
+    refuseUnfit(await runDatabaseChecks({ connectionString, prepared: config.databasePrepared }, claimed))
+    await noteRestore({ db, vault }, tx, at)
+  })
+  if (isRestored) say('The database was restored from a backup.')
+  return connectionString
 }
 
 async function readKnownBlock({ databasePrepared: prepared }: Config, connectionString: string): Promise<bigint> {
@@ -216,11 +224,11 @@ export async function openOwned(
   if (!shared && hasOwnSandbox(config)) assertSandboxInstalled()
   if (!shared && config.databaseUrl === null) checkStateDirectory(config.dataDir, process.env.STATE_DIRECTORY)
   makeFolder(config.dataDir)
-  const own = shared ? null : await openDatabase(config, say, closers)
-  const connectionString = own ?? shared?.connectionString ?? config.databaseUrl ?? ''
   const chosen = chooseMasterKey(config)
   const vault = openVault(chosen.key, config.previousMasterKeys)
   const claimed = claimOf(config, chosen.key)
+  const own = shared ? null : await openDatabase(config, { say, closers, vault, claimed })
+  const connectionString = own ?? shared?.connectionString ?? config.databaseUrl ?? ''
   refuseUnfit(await runDatabaseChecks({ connectionString, prepared: config.databasePrepared }, claimed))
   chosen.keep()
   if (!shared) {

@@ -144,7 +144,7 @@ test('CHANNEL_UNAVAILABLE: a provider that does not answer leaves the order PEND
       channels: openChannels([silent]),
       payers: {
         ...{ db, vault, clock, rates },
-        audit: { write: async () => {}, verify: async () => ({ entries: 0, fault: null }) },
+        audit: { write: async () => {}, verify: async () => ({ entries: 0, lost: [], fault: null }) },
         tellEmailChanged: async () => {},
         findAddressFault: openAddressFaults([]),
       },

@@ -49,7 +49,7 @@ export const contextFor = (actor: Actor): RequestContext => ({
   remember: async () => {},
 })
 
-const NO_AUDIT: Audit = { write: async () => {}, verify: async () => ({ entries: 0, fault: null }) }
+const NO_AUDIT: Audit = { write: async () => {}, verify: async () => ({ entries: 0, lost: [], fault: null }) }
 
 export const actorOf = ({ companyId }: Pick<Merchant, 'companyId'>): Actor => ({
   kind: 'apiKey',
