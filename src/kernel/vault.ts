@@ -25,7 +25,9 @@ export type Vault = {
    * @throws Error when that key is unknown
    */
   deriveAs(sealed: string, purpose: string): Buffer
-  /** The same for every master key, the current one first. */
+  /** 32 bytes for one purpose of the sandbox: by the master key of its first start, whatever the present one is. */
+  deriveSandbox(purpose: string): Buffer
+  /** As `derive`, for every master key, the current one first. */
   deriveAll(purpose: string): Buffer[]
 }
 
@@ -35,8 +37,9 @@ const keyFrom = (master: Buffer, purpose: string): Buffer =>
 /**
  * @param masterKey 32 bytes; seals and opens
  * @param previous older master keys, which only open, so that rows can be sealed again one by one after a rotation
+ * @param sandboxSeed the master key of the sandbox's first start
  */
-export function openVault(masterKey: Buffer, previous: Buffer[] = []): Vault {
+export function openVault(masterKey: Buffer, previous: Buffer[] = [], sandboxSeed: Buffer = masterKey): Vault {
   const keys = [masterKey, ...previous].map((master) => ({
     master,
     id: keyFrom(master, 'key-id').toString('hex').slice(0, 8),
@@ -69,6 +72,7 @@ export function openVault(masterKey: Buffer, previous: Buffer[] = []): Vault {
       if (!key) throw new Error(`cannot derive ${purpose}: sealed by an unknown master key`)
       return keyFrom(key.master, purpose)
     },
+    deriveSandbox: (purpose) => keyFrom(sandboxSeed, purpose),
     deriveAll: (purpose) => [masterKey, ...previous].map((master) => keyFrom(master, purpose)),
   }
 }

@@ -47,7 +47,7 @@ export const auditKeysOf = (keys: ServerKeys) => ({
   find: (id: string) => keys.find('audit', id),
 })
 
-const serverKeyContext = (id: string): string => `server-key:${id}`
+export const serverKeyContext = (id: string): string => `server-key:${id}`
 
 type Opened = ServerKey & { purpose: string; retiredAt: number | null }
 
