@@ -1,4 +1,4 @@
-import { createSecretKey } from 'node:crypto'
+import { createSecretKey, randomBytes } from 'node:crypto'
 import { Logger, makeWorkerUtils, run as runGraphile } from 'graphile-worker'
 import { Pool } from 'pg'
 import { PgBoss } from 'pg-boss'
@@ -39,7 +39,7 @@ export async function openComptoir({ db, vault, receiverUrl }: Place, receivers 
     const sealed = vault.seal(newWebhookSecret(), secretContext(id))
     await db.run(sql`insert into companies (id, name, webhook_secret_sealed) values (${id}, 'Shop', ${sealed})`)
   }
-  const key = createSecretKey(vault.derive('webhook-id'))
+  const key = createSecretKey(randomBytes(32))
   const config = { webhooks: RULES, port: 0 }
   let sender: Awaited<ReturnType<typeof startSender>> | null = null
   let turn = 0

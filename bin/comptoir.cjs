@@ -48,7 +48,10 @@ function readCommand(argv) {
   if (DEVELOPER_COMMANDS.test(argv[0])) return { entry: DEVELOPER, args: argv }
   if (argv[0] !== '--run') return { entry: MAIN, args: argv }
   if (argv[1] === undefined) fail('--run needs the path of a script, for example: --run scripts/check.ts')
-  return { entry: path.resolve(ROOT, argv[1]), args: argv.slice(2) }
+  const entry = path.resolve(ROOT, argv[1])
+  if (!fs.existsSync(entry))
+    fail(`${argv[1]} is not here: this command needs a checkout, and a release holds only the service.`)
+  return { entry, args: argv.slice(2) }
 }
 
 function fail(...lines) {

@@ -12,8 +12,9 @@ export type SandboxFile = {
   baseUrl: string
   providersUrl: string
   mailboxUrl: string
-  apiKey: string
-  apiSecret: string
+  /** Null, and its secret: it was revoked. */
+  apiKey: string | null
+  apiSecret: string | null
   merchantIdentifier: string
   webhookSigningSecret: string
   manager: Person
@@ -157,7 +158,11 @@ function findKey(flags: Values, sandbox: SandboxFile | UsageError | undefined): 
   const stored = findLogin(url)
   if (stored) return { ...stored, url: url ?? stored.url }
   if (sandbox instanceof UsageError) throw sandbox
-  if (sandbox && (url === undefined || sameUrl(url, sandbox.baseUrl))) return { ...sandbox, url: sandbox.baseUrl }
+  if (sandbox && (url === undefined || sameUrl(url, sandbox.baseUrl))) {
+    const { baseUrl, apiKey: key, apiSecret: secret } = sandbox
+    if (key !== null && secret !== null) return { url: baseUrl, apiKey: key, apiSecret: secret }
+    throw new UsageError(`The sandbox’s API key was revoked. Run "comptoir login --url ${baseUrl}".`)
+  }
   if (isHomeless) throw new UsageError(KEY_WITHOUT_URL)
   throw new UsageError(url ? `No key for ${url} is known here. Run "comptoir login --url ${url}".` : NOTHING_KNOWN)
 }

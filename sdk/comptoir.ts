@@ -21,9 +21,14 @@ const openOrders = (api: Api) => ({
   create: (body: Body<'createOrder'>, options?: CallOptions): Promise<Created> => api.createOrder({ body }, options),
   get: (code: string, options?: CallOptions): Promise<Order> => api.getOrderByCode({ code }, options),
   /** The newest order with your alias. */
-  getByReference: (reference: string, options?: CallOptions): Promise<Order> =>
+  getByReference: (reference: string, options?: CallOptions & { companyId?: string }): Promise<Order> => {
+    const { companyId, ...rest } = options ?? {}
     // a credential of the company sees the whole order
-    api.getOrderByReference({ reference }, options) as Promise<Order>,
+    return api.getOrderByReference(
+      { reference, ...(companyId === undefined ? {} : { companyId }) },
+      rest,
+    ) as Promise<Order>
+  },
   /** All orders that the filters match: `for await (const order of comptoir.orders.list({ status: ['PAID'] }))`. */
   list: (filter: Filter<'listOrders'> = {}, options?: CallOptions): List<Order> =>
     byCursor(async (cursor) => {

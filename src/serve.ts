@@ -1,11 +1,12 @@
 import { once } from 'node:events'
-import { chmodSync, writeFileSync } from 'node:fs'
+import { renameSync, writeFileSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { FastifyInstance } from 'fastify'
+import { isDeepStrictEqual } from 'node:util'
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import type { Registry } from 'prom-client'
 import { buildService } from './app.ts'
 import { hasOwnSandbox, sandboxKeys, withSandbox } from './assembly/sandbox-settings.ts'
@@ -14,9 +15,10 @@ import { SANDBOX_CHAIN_ID } from './chain/networks.ts'
 import { localSigner } from './chain/payout/signer.ts'
 import type { CheckResult } from './checks/check.ts'
 import { claimOf, runDatabaseChecks } from './checks/installation-checks.ts'
+import { noteRestore } from './commands/backup/note-restore.ts'
 import { startProgress } from './commands/progress.ts'
 import type { Handover } from './commands/serve/messages.ts'
-import { type DemoCredentials, demoButtonId, makeDemo } from './companies/demo.ts'
+import { type DemoCredentials, demoButtonId, makeDemo, readDemo } from './companies/demo.ts'
 import { type Config, ConfigError } from './config/config.ts'
 import { chooseMasterKey } from './config/master-key.ts'
 import { finishRestore } from './db/backup/restore-backup.ts'
@@ -24,15 +26,17 @@ import { type Db, openDb } from './db/db.ts'
 import { lockDataDir } from './db/embedded/data-dir-lock.ts'
 import { startEmbeddedPostgres } from './db/embedded/embedded.ts'
 import { checkStateDirectory, noteElsewhere, refuseElsewhere } from './db/embedded/state-directory.ts'
-import { writeInstallation } from './db/installation.ts'
+import { type Claimed, writeInstallation } from './db/installation.ts'
 import { migrate } from './db/migrate.ts'
 import { API_SCOPES } from './http/actor.ts'
 import { startMetricsServer } from './http/health/metrics-server.ts'
-import { systemClock } from './kernel/clock.ts'
+import { SECOND, systemClock } from './kernel/clock.ts'
 import { armCrashPoint } from './kernel/crash-point.ts'
 import { collectStartGarbage } from './kernel/process/garbage.ts'
 import { makeFolder } from './kernel/process/make-folder.ts'
+import { startTicker } from './kernel/ticker.ts'
 import { openVault, type Vault } from './kernel/vault.ts'
+import { openVaultOf } from './keys/sandbox-vault.ts'
 import { followEventClock } from './orders/feed/event-feed-queries.ts'
 import { assertSandboxInstalled, type SandboxProcess, startSandboxProcess } from './sandbox-process.ts'
 import { hashApiSecret } from './sessions/api-keys/api-key-service.ts'
@@ -91,7 +95,9 @@ async function refuseTakenPort(config: Config): Promise<void> {
   await once(probe, 'close')
 }
 
-async function openDatabase(config: Config, say: Say, closers: Closers): Promise<string> {
+type Opening = { say: Say; closers: Closers; vault: Vault; claimed: Claimed }
+
+async function openDatabase(config: Config, { say, closers, vault, claimed }: Opening): Promise<string> {
   if (config.databaseUrl !== null) {
     const lock = await lockDataDir(config.dataDir)
     closers.add(async () => lock.release())
@@ -104,8 +110,13 @@ async function openDatabase(config: Config, say: Say, closers: Closers): Promise
     onLocked: () => refuseTakenPort(config),
   })
   closers.add(() => server.stop())
-  if (await finishRestore(server.connectionString, config.dataDir)) say('The database was restored from a backup.')
-  return server.connectionString
+  const { connectionString } = server
+  const isRestored = await finishRestore({ connectionString, dataDir: config.dataDir }, async (db, tx, at) => {
+    refuseUnfit(await runDatabaseChecks({ connectionString, prepared: config.databasePrepared }, claimed))
+    await noteRestore({ db, vault }, tx, at)
+  })
+  if (isRestored) say('The database was restored from a backup.')
+  return connectionString
 }
 
 async function readKnownBlock({ databasePrepared: prepared }: Config, connectionString: string): Promise<bigint> {
@@ -113,6 +124,11 @@ async function readKnownBlock({ databasePrepared: prepared }: Config, connection
   return findHead(db, SANDBOX_CHAIN_ID)
     .then((head) => head?.number ?? 0n)
     .finally(() => db.close())
+}
+
+function openWholeVault(config: Config, connectionString: string, masterKey: Buffer): Promise<Vault> {
+  const db = openDb({ connectionString, prepared: config.databasePrepared, max: 1, applicationName: 'comptoir-keys' })
+  return openVaultOf(db, config, masterKey).finally(() => db.close())
 }
 
 /** Started unless in live mode, or if another process runs the sandbox (a second node, a test). */
@@ -154,9 +170,26 @@ function writeSandboxFile(
     payerPrivateKey: sandbox?.payerPrivateKey ?? null,
   }
   const path = join(config.dataDir, 'sandbox.json')
-  writeFileSync(path, `${JSON.stringify(facts, null, 2)}\n`, { mode: 0o600 })
-  chmodSync(path, 0o600)
+  const draft = `${path}.${process.pid}`
+  writeFileSync(draft, `${JSON.stringify(facts, null, 2)}\n`, { mode: 0o600 })
+  renameSync(draft, path)
   return facts
+}
+
+/** Commands sign and call with what the file says: it follows what a person changes. */
+function followDemo(
+  { config, sandbox, vault }: Owned,
+  { db, log, known }: { db: Db; log: FastifyBaseLogger; known: DemoCredentials },
+): Closer {
+  let written = known
+  const ticker = startTicker('sandbox.file', SECOND, log, async () => {
+    const demo = await readDemo({ db, vault })
+    if (isDeepStrictEqual(demo, written)) return false
+    writeSandboxFile(config, sandbox, demo, vault)
+    written = demo
+    return false
+  })
+  return () => ticker.stop()
 }
 
 /** With PORT=0 a free port is chosen first, because URLs that contain it are handed out before we listen. */
@@ -216,11 +249,11 @@ export async function openOwned(
   if (!shared && hasOwnSandbox(config)) assertSandboxInstalled()
   if (!shared && config.databaseUrl === null) checkStateDirectory(config.dataDir, process.env.STATE_DIRECTORY)
   makeFolder(config.dataDir)
-  const own = shared ? null : await openDatabase(config, say, closers)
-  const connectionString = own ?? shared?.connectionString ?? config.databaseUrl ?? ''
   const chosen = chooseMasterKey(config)
-  const vault = openVault(chosen.key, config.previousMasterKeys)
   const claimed = claimOf(config, chosen.key)
+  const opening = { say, closers, claimed, vault: openVault(chosen.key, config.previousMasterKeys) }
+  const own = shared ? null : await openDatabase(config, opening)
+  const connectionString = own ?? shared?.connectionString ?? config.databaseUrl ?? ''
   refuseUnfit(await runDatabaseChecks({ connectionString, prepared: config.databasePrepared }, claimed))
   chosen.keep()
   if (!shared) {
@@ -229,6 +262,7 @@ export async function openOwned(
     const installedAt = await writeInstallation(connectionString, claimed)
     if (config.databaseUrl !== null) noteElsewhere(config.dataDir, installedAt)
   }
+  const vault = await openWholeVault(config, connectionString, chosen.key)
   const opened = { connectionString, vault, say, closers }
   const sandbox = shared ? handedSandbox(shared) : await openSandbox(config, opened)
   const whole = await withSandbox(config, sandbox, vault)
@@ -262,6 +296,7 @@ async function start(owned: Owned, { say, closers, shared }: StartContext): Prom
   const service = await startService(config, { db, vault, shared })
   closers.add(service.stop)
   const facts = demo && writeSandboxFile(config, sandbox, demo, vault)
+  if (demo) closers.add(followDemo(owned, { db, log: service.app.log, known: demo }))
   const stop = async ({ drain = false }: { drain?: boolean } = {}): Promise<void> => {
     if (drain) await service.drain()
     await closers.closeAll()

@@ -250,6 +250,29 @@ test('a SuperManager works for the companies attached to it, by companyId or chi
   assert.equal((await points(`?childManager=${other.userId}`)).status, 404)
 })
 
+test('a SuperManager of two sellers names the one that it means: for a reference, the feed and the books', async () => {
+  const [first, second] = [await registerManager(service.baseUrl), await registerManager(service.baseUrl)]
+  const { client, userId } = await register(service.baseUrl, { role: 'SuperManager' }, admin)
+  await admin.call('PUT', `users/${userId}/companies`, { companies: [first.companyId, second.companyId] })
+  const order = { amount: '5', fromAsset: 'EUR', merchantIdentifier: 'TILL-1', alias: 'INV-1' }
+  const orders = await Promise.all(
+    [first, second].map((seller) =>
+      seller.client.post<{ order: { code: string } }>('confirm_conversion/request', order),
+    ),
+  )
+  const find = (query: string) => client.get<{ code: string }>(`confirm_conversion/status/order/INV-1${query}`)
+  const both = await find('')
+  assert.deepEqual([both.status, /companyId/.test(both.error.message)], [409, true])
+  assert.equal((await find(`?companyId=${second.companyId}`)).data.code, orders[1]?.data.order.code)
+  assert.equal((await find(`?companyId=${manager.companyId}`)).status, 404)
+  for (const path of ['events', 'ledger/check', 'ledger/fees']) {
+    const unnamed = await client.get(path)
+    assert.deepEqual([unnamed.status, unnamed.error.details?.[0]?.path], [422, 'companyId'], path)
+    const named = await client.get(`${path}?companyId=${first.companyId}`)
+    assert.equal(named.status, 200, `${path}: ${named.text}`)
+  }
+})
+
 test('a SuperManager’s till device belongs to the company that the request names, never to another with such a till', async () => {
   const [first, second] = [await registerManager(service.baseUrl), await registerManager(service.baseUrl)]
   const { client, userId } = await register(service.baseUrl, { role: 'SuperManager' }, admin)
@@ -286,7 +309,7 @@ test('API keys: made after a fresh second factor, scoped, shown once, revoked at
   const call = (path: string, method = 'GET') => callService(service.baseUrl, method, path, { headers: key })
   assert.equal((await call('')).status, 200)
   assert.equal((await call('/api/next/collectors/list')).status, 200)
-  assert.equal((await call('/api/next/users')).status, 403)
+  assert.match((await call('/api/next/users')).error.message, /^API keys may not do this; log in instead\./)
   assert.match((await call('/api/next/buy-buttons')).error.message, /lacks the scope sessions:write/)
   assert.equal((await boss.get<Object_>('users/me')).data.apiKey, made.data.apiKey)
   const list = await boss.get('api-keys')

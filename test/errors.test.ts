@@ -11,7 +11,14 @@ import { acceptOrder } from '../src/payments/accept/accept-order.ts'
 import { openRates } from '../src/rates/rate-service.ts'
 import { freePort } from './harness/free-port.ts'
 import { openChannels } from './harness/one-channel-set.ts'
-import { type Answer, callService, type Merchant, startTestService, type TestService } from './harness/service.ts'
+import {
+  type Answer,
+  callService,
+  type Merchant,
+  startTestService,
+  type TestService,
+  webhookIdKeyOf,
+} from './harness/service.ts'
 
 let host: TestService
 let merchant: Merchant
@@ -109,7 +116,8 @@ test('CHANNEL_UNAVAILABLE: a provider that does not answer leaves the order PEND
   const { code } = (await create()).data
   const { db, vault, config } = host
   const clock = Date.now
-  const deps = { clock, vault, payUrl: config.payUrl, signals: { onDelivery: () => {}, onChange: () => {} } }
+  const signals = { onDelivery: () => {}, onChange: () => {} }
+  const deps = { clock, webhookIdKey: webhookIdKeyOf(host), payUrl: config.payUrl, signals }
   const transition = openTransition(deps, openAnnounce(deps))
   const rates = openRates({ fiatAssets: ['EUR'], config: config.rates, db, clock, log: host.service.app.log })
   const silent: Channel = {
@@ -136,7 +144,7 @@ test('CHANNEL_UNAVAILABLE: a provider that does not answer leaves the order PEND
       channels: openChannels([silent]),
       payers: {
         ...{ db, vault, clock, rates },
-        audit: { write: async () => {}, verify: async () => ({ entries: 0, fault: null }) },
+        audit: { write: async () => {}, verify: async () => ({ entries: 0, lost: [], fault: null }) },
         tellEmailChanged: async () => {},
         findAddressFault: openAddressFaults([]),
       },

@@ -10,7 +10,7 @@ import { followEventClock } from '../src/orders/feed/event-feed-queries.ts'
 import { type EventPage, readFeed, trimFeed } from '../src/orders/feed/event-feed-service.ts'
 import { lockOrderByCode } from '../src/orders/order-queries.ts'
 import { type Move, openAnnounce, openTransition } from '../src/orders/order-transition.ts'
-import { eventually, type Merchant, startTestService, type TestService } from './harness/service.ts'
+import { eventually, type Merchant, startTestService, type TestService, webhookIdKeyOf } from './harness/service.ts'
 
 let host: TestService
 
@@ -55,7 +55,7 @@ const nameOf = ({ event, order }: EventPage['events'][number]): string => `${ord
 function openMoves(db = host.db) {
   const deps = {
     clock: Date.now,
-    vault: host.vault,
+    webhookIdKey: webhookIdKeyOf(host),
     payUrl: host.config.payUrl,
     signals: { onDelivery: () => {}, onChange: () => {} },
   }

@@ -79,7 +79,7 @@ test('after a change of the master key the old one can be given up: what it seal
           union all select 'pending totp', totp_pending_sealed from users
         ) as places where left(sealed, 12) = ${old.sealPrefix} order by 1`)
     ).map(({ place: found }) => found)
-  const everywhere = ['access-token', 'audit', 'receipt'].map((purpose) => `server_keys ${purpose}`)
+  const everywhere = ['access-token', 'audit', 'receipt', 'webhook-id'].map((purpose) => `server_keys ${purpose}`)
   assert.deepEqual(await sealedByOld(), ['next secret', 'pending totp', 'secret', ...everywhere, 'totp'])
   await whileServed(both, async () => void (await eventually(sealedByOld, (places) => places.length === 0)))
   assert.match(

@@ -5,7 +5,13 @@ import { expireOrders } from '../src/orders/order-jobs.ts'
 import { EuroWanted, readAmount } from '../src/orders/order-rules.ts'
 import { openAnnounce, openTransition } from '../src/orders/order-transition.ts'
 import { largestOrderAt } from '../src/rates/euro.ts'
-import { ALL_CONNECTIONS, type Merchant, startTestService, type TestService } from './harness/service.ts'
+import {
+  ALL_CONNECTIONS,
+  type Merchant,
+  startTestService,
+  type TestService,
+  webhookIdKeyOf,
+} from './harness/service.ts'
 
 let host: TestService
 let merchant: Merchant
@@ -31,7 +37,7 @@ const create = (body: Record<string, unknown> = {}, as = merchant, headers: Reco
 const transitions = () => {
   const deps = {
     clock: Date.now,
-    vault: host.vault,
+    webhookIdKey: webhookIdKeyOf(host),
     payUrl: host.config.payUrl,
     signals: { onDelivery: () => {}, onChange: () => {} },
   }

@@ -105,6 +105,17 @@ foreach ($given['calls'] as [$method, $path, $body]) {
     }
 }
 `
+const LIST_PYTHON = `
+import sys
+sys.path.insert(0, "${SDK}/python")
+from comptoir import Comptoir
+print(",".join(order["code"] for order in list(Comptoir(sys.stdin.read(), "pk_1", "sk_1").list_orders())))
+`
+const LIST_PHP = `<?php
+require '${SDK}/php/Comptoir.php';
+$api = new Comptoir(stream_get_contents(STDIN), 'pk_1', 'sk_1');
+echo implode(',', array_column(iterator_to_array($api->listOrders()), 'code')), "\n";
+`
 const CLIENTS = [
   {
     name: 'Python',
@@ -113,6 +124,7 @@ const CLIENTS = [
     story: PYTHON,
     verify: VERIFY_PYTHON,
     calls: CALL_PYTHON,
+    list: LIST_PYTHON,
   },
   {
     name: 'PHP',
@@ -121,6 +133,7 @@ const CLIENTS = [
     story: PHP,
     verify: VERIFY_PHP,
     calls: CALL_PHP,
+    list: LIST_PHP,
   },
 ]
 const present = CLIENTS.filter(({ command }) => spawnSync(command, ['--version']).status === 0)
@@ -292,5 +305,25 @@ for (const { name, command, args, story, verify, calls } of present) {
     ]
     assert.deepEqual(refused, Array(6).fill('refused'))
     for (const secret of NO_SECRETS) assert.equal(run(body, forgedBy(secret, body), secret), 'refused', secret)
+  })
+}
+
+for (const { name, command, args, list } of present) {
+  test(`${name}: a whole list in memory holds the orders of all pages`, async () => {
+    const path = '/api/next/confirm_conversion?limit=100'
+    const page = (codes: string[], nextCursor: string | null): Reply => {
+      const orders = codes.map((code) => ({ code }))
+      return (response) => void answer(response, { orders, nextCursor })
+    }
+    const { url, close } = await openServer({
+      [path]: page(['A', 'B'], '2'),
+      [`${path}&cursor=2`]: page(['C', 'D'], '4'),
+      [`${path}&cursor=4`]: page(['E'], null),
+    })
+    const child = spawn(command, args(list), { stdio: ['pipe', 'pipe', 'inherit'] })
+    child.stdin.end(url)
+    const output = Buffer.concat(await child.stdout.toArray()).toString()
+    close()
+    assert.equal(output.trim(), 'A,B,C,D,E')
   })
 }

@@ -6,6 +6,7 @@ import { delimiter, join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { printSdk, readOpenApi } from '../scripts/print-sdk.ts'
 import { Comptoir, type Ignored, isComptoirError, WaitError } from '../sdk/index.ts'
+import { sql } from '../src/db/db.ts'
 import { openShop, type Shop } from './harness/shop.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -51,6 +52,17 @@ test('an order from creation to refund, by the comfortable methods', async () =>
   assert.ok((await client.links.list().all()).some((link) => link.code === code))
   const told = (await client.events.list().all()).filter((event) => event.order.code === code).map(({ event }) => event)
   assert.deepEqual(told.slice(0, 3), ['order.initial', 'order.pending', 'order.awaiting'])
+})
+
+test('waiting for PAID ends at once on an order that is refunded', async () => {
+  const { merchantIdentifier } = shop.merchant
+  const { code } = await client.orders.create({ ...order, merchantIdentifier })
+  await shop.host.db.run(sql`update orders set status = 'REFUNDED' where code = ${code}`)
+  const companyId = shop.merchant.companyId
+  const waiting = client.orders.waitUntil(code, 'PAID', { timeoutMs: 30_000, pollMs: 100, companyId })
+  await assert.rejects(waiting, (error) => error instanceof WaitError && /REFUNDED and will not/.test(error.message))
+  const further = client.orders.waitUntil(code, 'FULL_REFUNDED', { timeoutMs: 300, pollMs: 100 })
+  await assert.rejects(further, /still REFUNDED/)
 })
 
 test('waiting ends with the order when it ends otherwise, and with the time when nothing happens', async () => {

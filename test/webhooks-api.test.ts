@@ -98,7 +98,7 @@ before(async () => {
   })
   const audit: Audit = {
     write: async (_tx, _context, entry) => void audits.push(entry),
-    verify: async () => ({ entries: 0, fault: null }),
+    verify: async () => ({ entries: 0, lost: [], fault: null }),
   }
   attempts = new AttemptSender(createWebhookAgent(SANDBOX_RULES))
   const deps = { db, vault, clock: systemClock, wake: sender.wake, audit, attempts, rules: SANDBOX_RULES }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createSecretKey, randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
 import { newId } from '../src/kernel/ids.ts'
@@ -29,7 +30,7 @@ test('an identity check is told to a subscribed merchant, compactly and once, an
     updatedAt: new Date('2026-11-20T12:00:00.000Z'),
     edd: { eddStatus: 'completed', eddOutcome: 'approved', spendingLimit: '5000.00' },
   }
-  const key = world.vault.derive('webhook-id')
+  const key = createSecretKey(randomBytes(32))
   const announce = () => world.db.tx((tx) => announceKyc(tx, key, news, null))
   assert.equal(await announce(), false, 'not subscribed')
   await world.db.run(sql`update companies set optional_events = ${['kyc.edd_completed']} where id = ${companyId}`)

@@ -69,6 +69,8 @@ export interface Operations {
   /** Newest order with your reference (alias). With a credential: the newest order of your company with this alias. Without one: the newest with it, if a single company ever used that alias; `_id`, `code`, `shortCode` and `paymentUrl` are then null. */
   getOrderByReference: {
     params: {
+      /** For users of several companies: only this one. */
+      companyId?: string
       /** The alias given at creation, or the orderRef of the session; any characters. */
       reference: string
     }
@@ -5095,7 +5097,7 @@ export interface Operations {
 export const OPERATIONS = {
   createOrder: { method: 'POST', path: '/api/next/confirm_conversion/request', query: ['companyId'], keyed: true, json: true },
   getOrderByCode: { method: 'GET', path: '/api/next/confirm_conversion/status/{code}', query: [], keyed: false, json: true },
-  getOrderByReference: { method: 'GET', path: '/api/next/confirm_conversion/status/order/{reference}', query: [], keyed: false, json: true },
+  getOrderByReference: { method: 'GET', path: '/api/next/confirm_conversion/status/order/{reference}', query: ['companyId'], keyed: false, json: true },
   cancelOrder: { method: 'POST', path: '/api/next/confirm_conversion/cancel/{code}', query: [], keyed: true, json: true },
   expireOrder: { method: 'POST', path: '/api/next/confirm_conversion/expire/{code}', query: [], keyed: true, json: true },
   listOrders: { method: 'GET', path: '/api/next/confirm_conversion', query: ['status', 'search', 'managerEmail', 'companyId', 'from', 'to', 'paymentChannel', 'merchantIdentifier', 'page', 'limit', 'sort', 'cursor'], keyed: false, json: true },

@@ -133,7 +133,10 @@ final class Comptoir
     {
         do {
             $page = $this->order('GET', self::query(['limit' => 100, ...$filters]));
-            yield from $page['orders'];
+            // not "yield from": the keys of each page would begin at 0 again, and iterator_to_array would keep one page
+            foreach ($page['orders'] as $order) {
+                yield $order;
+            }
             $filters['cursor'] = $page['nextCursor'];
         } while ($page['nextCursor'] !== null);
     }

@@ -25,6 +25,7 @@ import { openTillCookies } from '../tills/till-cookies.ts'
 import { openPasswords } from '../users/password.ts'
 import { readRefusedPasswords } from '../users/refused-passwords.ts'
 import type { SessionHooks, UserDeps } from '../users/user-service.ts'
+import { openWebhookIdKey } from '../webhooks/outbox/webhook-id-key.ts'
 import type { ServiceBase } from './service-base.ts'
 
 /** Accounts, sessions, keys, rate limits, mails and audit. */
@@ -64,6 +65,7 @@ export function openAccounts({ config, db, vault, clock }: Omit<ServiceBase, 'lo
     apiKeyDeps,
     deviceLogins,
     keys,
+    webhookIdKey: openWebhookIdKey(keys),
     apiKeys,
     limits,
     jobs,

@@ -79,7 +79,7 @@ function openForget({ vault, clock }: ServiceBase): NonNullable<PayerDeps['forge
 /** Rates, orders, payments, refunds, and the messages about them. */
 export function openCommerce(ground: ServiceBase, accounts: Accounts) {
   const { config, db, vault, clock, log, metrics } = ground
-  const { audit, mailer, alarm } = accounts
+  const { audit, mailer, alarm, webhookIdKey } = accounts
   const seat: SenderHandle = { sender: undefined }
   const wake = (companyId?: string): void => seat.sender?.wake(companyId)
   const rounds: PollWakes = { pollPayments: () => {}, pollRefunds: () => {}, pollScreenings: () => {} }
@@ -91,7 +91,7 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
   const channels = openPaymentChannels(ground, payable, { chains, health: chainHealth })
   const rates = openRates({ config: config.rates, fiatAssets: config.fiatAssets, db, clock, log, metrics })
   const transitionDeps = {
-    ...{ clock, vault, payUrl: config.payUrl },
+    ...{ clock, webhookIdKey, payUrl: config.payUrl },
     onPaid: openMailReceipt({ mailer, vault, payUrl: config.payUrl, log }),
     signals: { onDelivery: wake, onChange: feed.changed, onEnd: openWakeEnded(ground, rounds) },
   }

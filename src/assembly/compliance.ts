@@ -15,14 +15,14 @@ const openIdentityProvider = ({ config: { kyc }, clock }: Pick<ServiceBase, 'con
 /** Identity checks of payers and their spending limits. */
 export function openCompliance(
   ground: ServiceBase,
-  { audit, mailer }: Accounts,
+  { audit, mailer, webhookIdKey }: Accounts,
   payers: PayerDeps,
   wake: WebhookDeps['wake'],
 ): KycDeps {
   const { config, db, vault, clock } = ground
   const links = openKycLinks({ vault, payUrl: config.payUrl })
   return {
-    ...{ db, vault, clock, payers, links, audit },
+    ...{ db, vault, webhookIdKey, clock, payers, links, audit },
     provider: openIdentityProvider(ground),
     payerKeysOf: openPayerKeys(vault),
     signals: { look: () => {} },

@@ -1,55 +1,60 @@
-import { appendFileSync, closeSync, fstatSync, fsyncSync, openSync, readFileSync, readSync } from 'node:fs'
+import { appendFileSync, closeSync, existsSync, fstatSync, fsyncSync, openSync, readFileSync, readSync } from 'node:fs'
 import type { FastifyBaseLogger } from 'fastify'
 import { Gauge, type Registry } from 'prom-client'
 import type { Db } from '../db/db.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { type AuditHead, findAuditHead } from './audit-queries.ts'
+import { type AuditHead, findAuditHead, findRestoreEntry, hasAuditEntry } from './audit-queries.ts'
 
 /** The head of the chain is noted at most this often. */
 export const ANCHOR_EVERY_MS = 10_000
 
-const LINE = /^\S+ (\d+) ([0-9a-f]{64})$/
+const LINE = /^(\S+) (\d+) ([0-9a-f]{64})$/
+/** As much of a line as a crash may leave. */
+const TRUNCATED = /^[\dTZ:.-]*( \d*( [0-9a-f]{0,63})?)?$/
 
-function readLine(line: string): AuditHead | undefined {
-  const [, seq, hash] = LINE.exec(line) ?? []
-  return seq !== undefined && hash !== undefined ? { seq: BigInt(seq), hash } : undefined
+/** A head, and when it was noted. */
+export type NotedHead = AuditHead & { at: Date }
+
+function readLine(line: string): NotedHead | undefined {
+  const [, at, seq, hash] = LINE.exec(line) ?? []
+  if (at === undefined || seq === undefined || hash === undefined || Number.isNaN(Date.parse(at))) return undefined
+  return { at: new Date(at), seq: BigInt(seq), hash }
 }
 
-const continues = (next: AuditHead, last: AuditHead): boolean =>
-  next.seq > last.seq || (next.seq === last.seq && next.hash === last.hash)
-
 /**
- * Reads an anchor file: one `time seq hash` per line, oldest first. Lines that crashes truncated are left out: the last
- * ones, or those after which the chain goes on. A restart notes the same head again.
+ * Reads an anchor file: one `time seq hash` per line, oldest first. Lines that crashes truncated are left out. A
+ * restart notes the same head again, and a restored database goes on from an earlier one.
  * @throws Error when the file cannot be read, is empty, or holds another kind of line
  */
-export function readAnchors(file: string): AuditHead[] {
+export function readAnchors(file: string): NotedHead[] {
   const lines = readFileSync(file, 'utf8').split('\n')
-  const heads: AuditHead[] = []
-  let truncated: number | undefined
+  const heads: NotedHead[] = []
   for (const [index, line] of lines.entries()) {
     const head = readLine(line)
-    if (!head) {
-      truncated ??= index
-      continue
-    }
-    const last = heads.at(-1)
-    if (truncated !== undefined && last && !continues(head, last))
-      throw new Error(`${file}, line ${truncated + 1}: expected "time seq hash"`)
-    truncated = undefined
-    heads.push(head)
+    if (head) heads.push(head)
+    else if (!TRUNCATED.test(line)) throw new Error(`${file}, line ${index + 1}: expected "time seq hash"`)
   }
   if (heads.length === 0) throw new Error(`${file} holds no anchor`)
   return heads
 }
 
-/** Whether a crash truncated the last line. */
-function isTruncated(handle: number): boolean {
+/** The end of a file, long enough for the last line. */
+function readEnd(handle: number): string {
   const { size } = fstatSync(handle)
-  if (size === 0) return false
-  const last = Buffer.alloc(1)
-  readSync(handle, last, 0, 1, size - 1)
-  return last.toString() !== '\n'
+  const end = Buffer.alloc(Math.min(size, 400))
+  readSync(handle, end, 0, end.length, size - end.length)
+  return end.toString()
+}
+
+/** Undefined: there is none, or a crash truncated it. */
+function readLast(file: string): AuditHead | undefined {
+  if (!existsSync(file)) return undefined
+  const handle = openSync(file, 'r')
+  try {
+    return readLine(readEnd(handle).split('\n').at(-2) ?? '')
+  } finally {
+    closeSync(handle)
+  }
 }
 
 export type Anchor = { note(): Promise<boolean> }
@@ -68,7 +73,7 @@ export function openAnchor(deps: {
   const { db, clock, log, file } = deps
   const entries = new Gauge({
     name: 'comptoir_audit_entries',
-    help: 'Entries of the audit log; a fall means that its tail was cut off.',
+    help: 'Entries of the audit log; a fall means that its tail was cut off, or lost by a restore.',
     registers: [deps.metrics],
   })
   let noted = -1n
@@ -76,18 +81,26 @@ export function openAnchor(deps: {
     if (file === null) return
     const handle = openSync(file, 'a+', 0o600)
     try {
-      const before = isTruncated(handle) ? '\n' : ''
+      const before = /[^\n]$/.test(readEnd(handle)) ? '\n' : ''
       appendFileSync(handle, `${before}${new Date(clock()).toISOString()} ${head.seq} ${head.hash}\n`)
       fsyncSync(handle)
     } finally {
       closeSync(handle)
     }
   }
+  /** What a restore lost was noted before its entry: the file says where the restored database went on. */
+  const noteRestore = async (head: AuditHead): Promise<void> => {
+    const entry = file === null ? undefined : await findRestoreEntry(db)
+    if (file === null || entry === undefined || entry.seq === head.seq) return
+    const last = readLast(file)
+    if (!last || last.seq < entry.seq || !(await hasAuditEntry(db, last))) append(entry)
+  }
   return {
     async note() {
       const head = await findAuditHead(db)
       entries.set(Number(head.seq))
       if (head.seq === noted || head.seq === 0n) return false
+      if (head.seq < noted || noted === -1n) await noteRestore(head)
       append(head)
       log.info({ auditSeq: head.seq.toString(), auditHash: head.hash }, 'head of the audit log')
       noted = head.seq

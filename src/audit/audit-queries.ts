@@ -40,6 +40,18 @@ export async function findAuditHead(q: Queryable): Promise<AuditHead> {
   return q.one<AuditHead>(sql`select seq, hash from audit_head`)
 }
 
+/** Who writes the entry of a restore, and its action. */
+export const RESTORE = { actor: 'restore', action: 'audit.restored' } as const
+
+/** The newest entry of a restore: a restored database begins its own end of the chain with it. */
+export const findRestoreEntry = (q: Queryable): Promise<AuditHead | undefined> =>
+  q.maybe<AuditHead>(sql`
+    select seq, hash from audit_log where actor = ${RESTORE.actor} and action = ${RESTORE.action}
+    order by seq desc limit 1`)
+
+export const hasAuditEntry = async (q: Queryable, { seq, hash }: AuditHead): Promise<boolean> =>
+  (await q.maybe(sql`select seq from audit_log where seq = ${seq} and hash = ${hash}`)) !== undefined
+
 /** The chain in order, from after `seq`. */
 export async function listAuditChain(q: Queryable, afterSeq: bigint, limit: number): Promise<AuditRow[]> {
   return q.many<AuditRow>(sql`select * from audit_log where seq > ${afterSeq} order by seq limit ${limit}`)

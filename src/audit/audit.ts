@@ -2,14 +2,9 @@ import { createHmac } from 'node:crypto'
 import type { Db, Tx } from '../db/db.ts'
 import { type AnyContext, nameOf } from '../http/request-context.ts'
 import type { Clock } from '../kernel/clock.ts'
-import {
-  type AuditHead,
-  type AuditRow,
-  findAuditHead,
-  insertAuditRow,
-  listAuditChain,
-  lockAuditHead,
-} from './audit-queries.ts'
+import type { NotedHead } from './anchor.ts'
+import { type AnchorVerdict, openAnchorCheck } from './anchor-check.ts'
+import { type AuditRow, findAuditHead, insertAuditRow, listAuditChain, lockAuditHead } from './audit-queries.ts'
 
 export type AuditEntry = {
   /** If the context does not say it: whose login, whose link. Default: the context's actor. */
@@ -30,7 +25,8 @@ export type AuditKeys = { current(tx: Tx): Promise<AuditKey>; find(id: string): 
 /** An entry with its actor, as its row has it: who did it is never read from the context again. */
 export type ActorsEntry = AuditEntry & { actor: string }
 
-export type AuditVerdict = { entries: number; fault: null | { seq: bigint; reason: string } }
+/** `lost`: what the anchors know of, and a restore from an older backup did not have. */
+export type AuditVerdict = { entries: number } & AnchorVerdict
 
 export type Audit = {
   /**
@@ -40,9 +36,10 @@ export type Audit = {
   write(tx: Tx, context: AnyContext, entry: AuditEntry): Promise<void>
   /**
    * Recomputes the whole chain.
-   * @param anchors heads noted outside the database: each must still be there, with the same hash
+   * @param anchors heads noted outside the database: each must still be there, with the same hash, unless a restore
+   * whose entry is in the chain lost it
    */
-  verify(anchors?: readonly AuditHead[]): Promise<AuditVerdict>
+  verify(anchors?: readonly NotedHead[]): Promise<AuditVerdict>
 }
 
 /** One text per row: a change of any field changes the hash. */
@@ -94,30 +91,24 @@ export function openAudit({ db, clock, keys, tell }: AuditDeps): Audit {
       await insertAuditRow(tx, { ...row, hash: hashOf(row, head.hash, key) })
     },
     async verify(anchors = []) {
-      const anchored = new Map(anchors.map((anchor) => [anchor.seq, anchor.hash]))
-      const newest = anchors.reduce((most, anchor) => (anchor.seq > most ? anchor.seq : most), 0n)
+      const check = openAnchorCheck(anchors)
       const head = await findAuditHead(db)
       let [seq, before, entries] = [0n, '', 0]
       for (;;) {
         const rows = await listAuditChain(db, seq, PAGE)
         for (const row of rows) {
           const reason = await checkRow(row, seq + 1n, before)
-          if (reason !== null) return { entries, fault: { seq: row.seq, reason } }
-          if ((anchored.get(row.seq) ?? row.hash) !== row.hash)
-            return { entries, fault: { seq: row.seq, reason: 'it differs from its anchor outside the database' } }
+          if (reason !== null) return { entries, lost: [], fault: { seq: row.seq, reason } }
+          check.pass(row)
           seq = row.seq
           before = row.hash
           entries += 1
         }
         if (rows.length < PAGE) break
       }
-      if (seq < newest)
-        return {
-          entries,
-          fault: { seq: newest, reason: 'the end of the log was cut off: the anchor knows more entries' },
-        }
-      if (seq < head.seq) return { entries, fault: { seq: head.seq, reason: 'the end of the log was cut off' } }
-      return { entries, fault: null }
+      const { lost, fault } = check.end()
+      const isCut = fault === null && seq < head.seq
+      return { entries, lost, fault: isCut ? { seq: head.seq, reason: 'the end of the log was cut off' } : fault }
     },
   }
 }

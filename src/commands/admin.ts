@@ -200,9 +200,15 @@ async function rotateKeys(work: Work): Promise<undefined> {
 
 async function verifyAudit(work: Work): Promise<boolean> {
   const { anchor } = work.options
-  const { entries, fault } = await work.accounts.audit.verify(anchor === undefined ? [] : readAnchors(anchor))
-  const counted = entries === 1 ? '1 entry' : `${entries} entries`
-  if (!fault) return tell(work, true, `The audit log is whole: ${counted}.`, { entries })
+  const { entries, lost, fault } = await work.accounts.audit.verify(anchor === undefined ? [] : readAnchors(anchor))
+  const count = (many: number): string => (many === 1 ? '1 entry' : `${many} entries`)
+  const losses = lost.map(
+    ({ entries: many, backupMadeAt, restoredAt }) =>
+      `At least ${count(many)} after the backup of ${backupMadeAt.toISOString()} ${many === 1 ? 'was' : 'were'} lost by ` +
+      `the restore of ${restoredAt.toISOString()}.`,
+  )
+  if (!fault)
+    return tell(work, true, [`The audit log is whole: ${count(entries)}.`, ...losses].join('\n'), { entries, lost })
   const text = `The audit log was tampered with at entry ${fault.seq}: ${fault.reason}.`
   return tell(work, false, text, { entries, seq: fault.seq.toString() })
 }

@@ -4,7 +4,8 @@ import { chooseMasterKey } from '../config/master-key.ts'
 import { type Db, openDb } from '../db/db.ts'
 import { findInstallationFaults, readInstallation } from '../db/installation.ts'
 import { migrate } from '../db/migrate.ts'
-import { openVault, type Vault } from '../kernel/vault.ts'
+import type { Vault } from '../kernel/vault.ts'
+import { openVaultOf } from '../keys/sandbox-vault.ts'
 import { withDatabaseServer } from './operator-database.ts'
 
 /** @throws ConfigError when mode or master key differ from those of this database */
@@ -31,7 +32,7 @@ export async function withDatabase<Result>(
       ...{ connectionString, max: 4, prepared: config.databasePrepared, applicationName: 'comptoir-command' },
     })
     try {
-      return await work(db, openVault(chosen.key, config.previousMasterKeys))
+      return await work(db, await openVaultOf(db, config, chosen.key))
     } finally {
       await db.close()
     }

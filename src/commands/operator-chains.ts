@@ -24,7 +24,7 @@ function findSandbox(config: Config): SandboxPlace | null {
 
 /**
  * The service's chains and wallets. The sandbox's own are not in the environment: the running sandbox records its URL,
- * and its wallets follow from the master key.
+ * and its wallets follow from the key of its first start.
  */
 export const listOperatorChains = (config: Config, vault: Vault): ChainConfig[] =>
   withSandboxChain(config, findSandbox(config), vault).chains

@@ -47,6 +47,16 @@ export async function insertDemo(q: Queryable, demo: DemoRows): Promise<void> {
     on conflict do nothing`)
 }
 
+/** What a person may have changed since. */
+export const findDemoSecrets = (
+  q: Queryable,
+  { companyId, apiKeyId }: Pick<DemoRows, 'companyId' | 'apiKeyId'>,
+): Promise<{ webhookSecretSealed: string; hasApiKey: boolean } | undefined> =>
+  q.maybe(sql`
+    select webhook_secret_sealed,
+      exists (select from api_keys where id = ${apiKeyId} and revoked_at is null) as has_api_key
+    from companies where id = ${companyId}`)
+
 export async function hasDemoUsers(q: Queryable, ids: readonly string[]): Promise<boolean> {
   const { found } = await q.one<{ found: bigint }>(sql`select count(*) as found from users where id = any(${ids})`)
   return found === BigInt(ids.length)

@@ -11,6 +11,7 @@ import type { Order } from '../orders/order.ts'
 import { lockReachableOrder } from '../orders/order-service.ts'
 import { findPayerContact, type PayerDeps } from '../payers/payer-service.ts'
 import { announceKyc, type KycEvent } from '../webhooks/outbox/kyc-events.ts'
+import type { WebhookIdKey } from '../webhooks/outbox/webhook-id-key.ts'
 import type { IdentityProvider } from './identity-provider.ts'
 import { isOpenCheck, type Kyc, type KycState } from './kyc.ts'
 import type { KycLinks } from './kyc-links.ts'
@@ -20,6 +21,7 @@ import { type PayerKeysOf, sealContext } from './payer-key.ts'
 export type KycDeps = {
   db: Db
   vault: Vault
+  webhookIdKey: WebhookIdKey
   clock: Clock
   payers: PayerDeps
   provider: IdentityProvider
@@ -63,7 +65,7 @@ async function announce(deps: KycDeps, tx: Tx, kyc: Kyc, { event, orders, reques
     event === 'kyc.edd_completed' && eddOutcome !== null && spendingLimit !== null
       ? { edd: { eddStatus, eddOutcome, spendingLimit } }
       : {}
-  const key = deps.vault.derive('webhook-id')
+  const key = await deps.webhookIdKey(tx)
   let added = false
   for (const order of orders)
     added = (await announceKyc(tx, key, { event, kycId: kyc.id, order, status, updatedAt, ...edd }, requestId)) || added

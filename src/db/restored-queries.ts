@@ -8,7 +8,9 @@ export type RestoredFacts = {
   skipped: { xpub: string; from: string; to: string }[]
 }
 
-export type Restored = { backupMadeAt: Date; restoredAt: Date; facts: RestoredFacts; reconciledAt: Date | null }
+export type RestoreTimes = { backupMadeAt: Date; restoredAt: Date }
+
+export type Restored = RestoreTimes & { facts: RestoredFacts; reconciledAt: Date | null }
 
 /**
  * Number of addresses that orders after the backup may have used; a restored installation assigns none of them. More
@@ -23,7 +25,7 @@ const IS_UNRECONCILED = sql`restored_at is not null and reconciled_at is null`
  * two orders would pay the wrong one. Idempotent. The facts of an earlier mark are kept until it is reconciled: what
  * happened between the two is still to be compared.
  */
-export async function markRestored(tx: Tx, at: { backupMadeAt: Date; restoredAt: Date }): Promise<boolean> {
+export async function markRestored(tx: Tx, at: RestoreTimes): Promise<boolean> {
   const done = await tx.run(sql`
     with earlier as (
       select backup_made_at, restored_facts as facts from installation where ${IS_UNRECONCILED}

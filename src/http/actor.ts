@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { AppError } from '../kernel/errors.ts'
+import { AppError, invalid } from '../kernel/errors.ts'
 import { Type } from '../kernel/schema.ts'
 
 export const USER_ROLES = [
@@ -103,7 +103,7 @@ export type Authenticate = (request: FastifyRequest, isGuess?: boolean) => Promi
  */
 export const hasStanding = (actor: Actor | null): boolean => {
   if (actor === null || !actor.valid || actor.role === 'SimpleUser') return false
-  return actor.companyId !== null || actor.role === 'SuperAdmin' || actor.role === 'SuperManager'
+  return actor.companyId !== null || isOperator(actor)
 }
 
 /** The actor of a request that needs one. @throws UNAUTHORIZED */
@@ -112,8 +112,13 @@ export function actorOf(request: FastifyRequest): Actor {
   return request.actor
 }
 
-/** The company of an actor that works inside one. @throws FORBIDDEN */
+/** Works for several companies, and names the one that it means. */
+export const isOperator = ({ role }: Actor): boolean => role === 'SuperAdmin' || role === 'SuperManager'
+
+/** The company of an actor that works inside one. @throws FORBIDDEN, VALIDATION_FAILED when an operator names none */
 export function companyOf(actor: Actor): string {
+  if (actor.companyId === null && isOperator(actor))
+    throw invalid('companyId', 'is required for your role: the company’s id')
   if (actor.companyId === null) {
     throw new AppError('FORBIDDEN', { message: 'This needs a user of a company. Your account belongs to none.' })
   }

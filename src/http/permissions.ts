@@ -192,6 +192,8 @@ const STEP_UP_MS = 5 * MINUTE
 export const hasFreshFactor = (actor: Actor, nowMs: number): boolean =>
   actor.secondFactorAt !== null && isRecent(actor.secondFactorAt, STEP_UP_MS, nowMs)
 
+const NO_API_KEYS = 'API keys may not do this; log in instead.'
+
 /** @throws UNAUTHORIZED without a credential, FORBIDDEN or STEP_UP_REQUIRED with an insufficient one */
 export function checkPermission(name: PermissionName, actor: Actor | null, nowMs: number): void {
   const rule = ruleOf(name)
@@ -199,14 +201,14 @@ export function checkPermission(name: PermissionName, actor: Actor | null, nowMs
   if (!actor) throw new AppError('UNAUTHORIZED')
   if (!rule.roles.includes(actor.role)) {
     throw new AppError('FORBIDDEN', {
-      message: `The role ${actor.role} may not do this. It needs one of: ${rule.roles.join(', ')}.`,
+      message:
+        actor.kind === 'apiKey'
+          ? NO_API_KEYS
+          : `The role ${actor.role} may not do this. It needs one of: ${rule.roles.join(', ')}.`,
     })
   }
   if (actor.kind === 'apiKey' && (rule.scope === undefined || !(actor.scopes ?? []).includes(rule.scope))) {
-    const missing =
-      rule.scope === undefined
-        ? 'API keys may not do this; log in instead.'
-        : `This API key lacks the scope ${rule.scope}.`
+    const missing = rule.scope === undefined ? NO_API_KEYS : `This API key lacks the scope ${rule.scope}.`
     throw new AppError('FORBIDDEN', { message: missing })
   }
   if (actor.tillDeviceId !== undefined && !rule.till) {

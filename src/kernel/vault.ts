@@ -20,7 +20,14 @@ export type Vault = {
   readonly previousSealPrefixes: readonly string[]
   /** 32 bytes for one purpose (HKDF-SHA-256, RFC 5869). */
   derive(purpose: string): Buffer
-  /** The same for every master key, the current one first. */
+  /**
+   * The same by the master key that sealed this text.
+   * @throws Error when that key is unknown
+   */
+  deriveAs(sealed: string, purpose: string): Buffer
+  /** 32 bytes for one purpose of the sandbox: by the master key of its first start, whatever the present one is. */
+  deriveSandbox(purpose: string): Buffer
+  /** As `derive`, for every master key, the current one first. */
   deriveAll(purpose: string): Buffer[]
 }
 
@@ -30,14 +37,17 @@ const keyFrom = (master: Buffer, purpose: string): Buffer =>
 /**
  * @param masterKey 32 bytes; seals and opens
  * @param previous older master keys, which only open, so that rows can be sealed again one by one after a rotation
+ * @param sandboxSeed the master key of the sandbox's first start
  */
-export function openVault(masterKey: Buffer, previous: Buffer[] = []): Vault {
+export function openVault(masterKey: Buffer, previous: Buffer[] = [], sandboxSeed: Buffer = masterKey): Vault {
   const keys = [masterKey, ...previous].map((master) => ({
+    master,
     id: keyFrom(master, 'key-id').toString('hex').slice(0, 8),
     key: keyFrom(master, 'seal'),
   }))
   const [current, ...older] = keys
   if (!current) throw new Error('a vault needs a master key')
+  const find = (sealed: string) => keys.find(({ id }) => sealed.startsWith(`s1.${id}.`))
   return {
     seal(plain, context) {
       const nonce = randomBytes(12)
@@ -46,10 +56,9 @@ export function openVault(masterKey: Buffer, previous: Buffer[] = []): Vault {
       return `s1.${current.id}.${nonce.toString('base64url')}.${body.toString('base64url')}`
     },
     open(sealed, context) {
-      const [version, id, nonce, body] = sealed.split('.')
-      const key = keys.find((candidate) => candidate.id === id)?.key
-      if (version !== 's1' || !key || !nonce || !body)
-        throw new Error(`cannot open ${context}: sealed by an unknown master key`)
+      const [, , nonce, body] = sealed.split('.')
+      const key = find(sealed)?.key
+      if (!key || !nonce || !body) throw new Error(`cannot open ${context}: sealed by an unknown master key`)
       const bytes = Buffer.from(body, 'base64url')
       const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(nonce, 'base64url'))
       decipher.setAAD(Buffer.from(context)).setAuthTag(bytes.subarray(-16))
@@ -58,6 +67,12 @@ export function openVault(masterKey: Buffer, previous: Buffer[] = []): Vault {
     sealPrefix: `s1.${current.id}.`,
     previousSealPrefixes: older.map(({ id }) => `s1.${id}.`),
     derive: (purpose) => keyFrom(masterKey, purpose),
+    deriveAs(sealed, purpose) {
+      const key = find(sealed)
+      if (!key) throw new Error(`cannot derive ${purpose}: sealed by an unknown master key`)
+      return keyFrom(key.master, purpose)
+    },
+    deriveSandbox: (purpose) => keyFrom(sandboxSeed, purpose),
     deriveAll: (purpose) => [masterKey, ...previous].map((master) => keyFrom(master, purpose)),
   }
 }

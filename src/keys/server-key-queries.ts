@@ -10,6 +10,13 @@ export async function listServerKeys(q: Queryable, retiredAfter: Date): Promise<
     order by id desc`)
 }
 
+/** The one key of a purpose that is never rotated. */
+export const findServerKey = (
+  q: Queryable,
+  purpose: string,
+): Promise<Pick<ServerKeyRow, 'id' | 'sealed'> | undefined> =>
+  q.maybe(sql`select id, sealed from server_keys where purpose = ${purpose}`)
+
 /** One node at a time makes or rotates keys. */
 export async function lockServerKeys(tx: Tx): Promise<void> {
   await tx.run(sql`lock table server_keys in share row exclusive mode`)

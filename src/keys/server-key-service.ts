@@ -14,7 +14,7 @@ import {
   updateServerKeysRetired,
 } from './server-key-queries.ts'
 
-const PURPOSES = ['access-token', 'audit', 'receipt'] as const
+const PURPOSES = ['access-token', 'audit', 'receipt', 'webhook-id'] as const
 export type KeyPurpose = (typeof PURPOSES)[number]
 export type ServerKey = { id: string; key: Buffer }
 
@@ -31,11 +31,11 @@ export type ServerKeys = {
   /** Every key of a purpose that may still verify. */
   list(purpose: KeyPurpose): Promise<readonly ServerKey[]>
   /** A new key signs from now on; the old one verifies until what it signed has expired. */
-  rotate(tx: Tx, purpose: KeyPurpose): Promise<ServerKey>
+  rotate(tx: Tx, purpose: Exclude<KeyPurpose, 'webhook-id'>): Promise<ServerKey>
 }
 
-/** Signatures by these keys never expire, so the keys verify forever. */
-const KEPT: readonly string[] = ['audit', 'receipt']
+/** Signatures by these keys never expire, so the keys verify forever; ids of webhooks repeat forever. */
+const KEPT: readonly string[] = ['audit', 'receipt', 'webhook-id']
 
 /** A retired key verifies this much longer than a token lives: nodes learn of the new key within seconds. */
 const KEY_OVERLAP_MS = 15 * MINUTE
@@ -47,9 +47,12 @@ export const auditKeysOf = (keys: ServerKeys) => ({
   find: (id: string) => keys.find('audit', id),
 })
 
-const serverKeyContext = (id: string): string => `server-key:${id}`
+export const serverKeyContext = (id: string): string => `server-key:${id}`
 
 type Opened = ServerKey & { purpose: string; retiredAt: number | null }
+
+const signs = (purpose: KeyPurpose) => (key: Opened) => key.purpose === purpose && key.retiredAt === null
+const missingIn = (keys: readonly Opened[]): KeyPurpose[] => PURPOSES.filter((one) => !keys.some(signs(one)))
 
 /** The server's own keys: kept in the database, sealed by the master key, shared by all nodes. */
 export function openServerKeys({ db, vault, clock }: { db: Db; vault: Vault; clock: Clock }): ServerKeys {
@@ -64,9 +67,11 @@ export function openServerKeys({ db, vault, clock }: { db: Db; vault: Vault; clo
     retiredAt: row.retiredAt?.getTime() ?? null,
   })
   const load = (): Promise<Opened[]> => {
-    loading ??= listServerKeys(db, new Date(clock() - KEY_OVERLAP_MS))
-      .then((rows) => {
-        known = rows.map(open)
+    const read = async () => (await listServerKeys(db, new Date(clock() - KEY_OVERLAP_MS))).map(open)
+    loading ??= read()
+      .then(async (found) => {
+        if (missingIn(found).length > 0) await makeMissing()
+        known = missingIn(found).length > 0 ? await read() : found
         loadedAt = clock()
         return known
       })
@@ -81,35 +86,34 @@ export function openServerKeys({ db, vault, clock }: { db: Db; vault: Vault; clo
     if (!isYounger(loadedAt, MAX_AGE_MS, clock())) void withoutHolding(load).catch(() => {})
     return known
   }
-  const make = async (tx: Tx, purpose: KeyPurpose): Promise<ServerKey> => {
+  const make = async (tx: Tx, purpose: KeyPurpose, key: Buffer = randomBytes(32)): Promise<ServerKey> => {
     const id = newId(clock())
-    const key = randomBytes(32)
     const sealed = vault.seal(key.toString('base64'), serverKeyContext(id))
     await insertServerKey(tx, { id, purpose, sealed, createdAt: new Date(clock()) })
     return { id, key }
   }
-  const signs = (purpose: KeyPurpose) => (key: Opened) => key.purpose === purpose && key.retiredAt === null
+  /** The key of webhook ids begins as older versions derive it, so that ids of before repeat, and never changes. */
+  const makeMissing = (): Promise<void> =>
+    db.tx(async (tx) => {
+      await lockServerKeys(tx)
+      const rows = await listServerKeys(tx, new Date(clock()))
+      const sealed = rows[0]?.sealed ?? vault.sealPrefix
+      for (const purpose of missingIn(rows.map(open)))
+        await make(tx, purpose, purpose === 'webhook-id' ? vault.deriveAs(sealed, purpose) : undefined)
+    })
   const current = async (purpose: KeyPurpose, tx?: Tx): Promise<ServerKey> => {
     const isOld = !KEPT.includes(purpose) && !isYounger(loadedAt, MAX_AGE_MS, clock())
     const keys = tx && known === undefined ? (await listServerKeys(tx, new Date(clock()))).map(open) : undefined
     const key = (keys ?? (isOld ? await load() : await list())).find(signs(purpose))
     if (key) return key
-    if (tx) throw new AppError('DATABASE_UNAVAILABLE', { retryAfter: 5, cause: `no ${purpose} key yet` })
-    await db.tx(async (tx) => {
-      await lockServerKeys(tx)
-      const keys = (await listServerKeys(tx, new Date(clock()))).map(open)
-      for (const missing of PURPOSES) if (!keys.some(signs(missing))) await make(tx, missing)
-    })
-    const made = (await load()).find(signs(purpose))
-    if (!made) throw new Error(`no ${purpose} key`)
-    return made
+    // the start could not make it, because the database was away
+    void withoutHolding(load).catch(() => {})
+    throw new AppError('DATABASE_UNAVAILABLE', { retryAfter: 5, cause: `no ${purpose} key yet` })
   }
   return {
     current,
     async prepare() {
-      await current('access-token')
-      await current('audit')
-      await current('receipt')
+      await load()
     },
     async find(purpose, id) {
       const fits = (key: Opened): boolean =>

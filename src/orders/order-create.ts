@@ -15,7 +15,7 @@ import {
 import type { Config } from '../config/config.ts'
 import { createBatcher } from '../db/batch.ts'
 import { brokenConstraint, type Db, type Queryable, type Tx } from '../db/db.ts'
-import { type Actor, companyOf, sees } from '../http/actor.ts'
+import { type Actor, companyOf, isOperator, sees } from '../http/actor.ts'
 import { ok } from '../http/envelope.ts'
 import { answerOfKey, type Claim } from '../http/idempotency/idempotency.ts'
 import { findIdempotencyKey } from '../http/idempotency/idempotency-queries.ts'
@@ -87,6 +87,8 @@ async function findPlace(deps: CreateDeps, request: CreateRequest, tx: Tx | null
   const websiteUrl = readPageUrl('websiteUrl', body.websiteUrl)
   const collector =
     body.merchantIdentifier === undefined ? null : await findTill(deps, request, body.merchantIdentifier, tx)
+  if (collector === null && tx === null && isOperator(actor))
+    throw invalid('merchantIdentifier', 'is required for your role: the till that sells')
   if (tx === null)
     return { companyId: collector?.companyId ?? companyOf(actor), collector, session: null, websiteUrl: null }
   const session = await lockSaleSession(tx, body.sessionId ?? '')
@@ -134,8 +136,7 @@ async function findTill(
   tx: Tx | null,
 ): Promise<SaleCollector> {
   if (companyId !== undefined && !sees(actor, companyId)) throw new AppError('OBJECT_NOT_FOUND')
-  const isOperator = actor.role === 'SuperAdmin' || actor.role === 'SuperManager'
-  const place = companyId ?? (isOperator ? null : companyOf(actor))
+  const place = companyId ?? (isOperator(actor) ? null : companyOf(actor))
   const collector = await cache.collector(place, identifier, tx ?? undefined)
   const seen = collector !== undefined && sees(actor, collector.companyId)
   if (collector === undefined && place === null) {

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type ButtonLimits, checkSessionOrder } from '../companies/button-landing.ts'
-import { actorOf } from '../http/actor.ts'
+import { actorOf, CompanyIdQuery } from '../http/actor.ts'
 import { Envelope, ok, refTo } from '../http/envelope.ts'
 import { replay, sendStored } from '../http/idempotency/idempotency.ts'
 import { contextOf } from '../http/request-context.ts'
@@ -102,10 +102,12 @@ export const orderRoutes: FastifyPluginAsyncTypebox<RouteDeps> = async (app, dep
             description: 'The alias given at creation, or the orderRef of the session; any characters.',
           }),
         }),
+        querystring: Type.Object({ companyId: CompanyIdQuery }),
         response: { 200: Envelope(refTo(ReferenceOrderSchema)) },
       },
     },
-    async ({ actor, params, raw }) => ok(await readOrderByAlias(deps, actor, referencesOf(params['*'], raw.url))),
+    async ({ actor, params, raw, query: { companyId } }) =>
+      ok(await readOrderByAlias(deps, actor, { references: referencesOf(params['*'], raw.url), companyId })),
   )
   for (const [operation, trigger, summary] of [
     ['cancelOrder', 'cancel', 'Cancel an unpaid order'],

@@ -87,13 +87,14 @@ export async function readOrder(
 export async function readOrderByAlias(
   { db, config }: OrderDeps,
   actor: Actor | null,
-  references: readonly string[],
+  { references, companyId }: { references: readonly string[]; companyId?: string | undefined },
 ): Promise<ReferenceView> {
   const scope = actor?.valid ? scopeOf(actor) : ANY_ORDER
   for (const reference of references) {
     const byAlias = await queries.listOrdersByAlias(db, reference, scope)
     const orders = byAlias.length > 0 ? byAlias : await queries.listOrdersBySessionRef(db, reference, scope)
-    const [order, other] = actor?.valid ? orders.filter((one) => reaches(actor, one)) : orders
+    const inCompany = orders.filter((one) => companyId === undefined || one.companyId === companyId)
+    const [order, other] = actor?.valid ? inCompany.filter((one) => reaches(actor, one)) : inCompany
     if (other) throw new AppError('AMBIGUOUS_REFERENCE')
     if (order) return actor?.valid ? viewOrder(order, config.payUrl) : viewOrderByReference(order, config.payUrl)
   }

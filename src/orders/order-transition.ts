@@ -1,10 +1,9 @@
-import { createSecretKey } from 'node:crypto'
 import { findSaleCompany } from '../companies/sale-queries.ts'
 import type { Tx } from '../db/db.ts'
 import { deliveryId } from '../kernel/ids.ts'
-import type { Vault } from '../kernel/vault.ts'
 import { insertDeliveries } from '../webhooks/outbox/delivery-queries.ts'
 import { isSubscribed, type WebhookEvent } from '../webhooks/outbox/events.ts'
+import type { WebhookIdKey } from '../webhooks/outbox/webhook-id-key.ts'
 import { type Order, viewOrder } from './order.ts'
 import { insertOrderEvent, type OrderChange, updateOrderStatus } from './order-queries.ts'
 import { nextStatus, TRANSITIONS, type Trigger } from './order-states.ts'
@@ -39,15 +38,14 @@ export type OrderSignals = {
 
 export type TransitionDeps = {
   clock: () => number
-  vault: Vault
+  webhookIdKey: WebhookIdKey
   payUrl: string
   signals: OrderSignals
   /** Runs in the transaction that makes the order paid. */
   onPaid?(tx: Tx, order: Order): Promise<void>
 }
 
-export function openAnnounce({ vault, payUrl, signals }: TransitionDeps): Announce {
-  const key = createSecretKey(vault.derive('webhook-id'))
+export function openAnnounce({ webhookIdKey, payUrl, signals }: TransitionDeps): Announce {
   return async (tx, order, event, { requestId, refundId }) => {
     if (order.webhookUrl === null) return
     const company = await findSaleCompany(tx, order.companyId)
@@ -56,7 +54,7 @@ export function openAnnounce({ vault, payUrl, signals }: TransitionDeps): Announ
     const added = await insertDeliveries(tx, [
       {
         companyId,
-        id: deliveryId(key, { companyId, orderId, event, refundId }),
+        id: deliveryId(await webhookIdKey(tx), { companyId, orderId, event, refundId }),
         orderId,
         event,
         refundId,

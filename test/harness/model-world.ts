@@ -22,7 +22,7 @@ import type { DecisionDeps } from '../../src/screening/screening-decisions.ts'
 import { openScreeningGate } from '../../src/screening/screening-gate.ts'
 import { insertPerson } from './accounts.ts'
 import { openChannels } from './one-channel-set.ts'
-import { type Merchant, startTestService, type TestService } from './service.ts'
+import { type Merchant, startTestService, type TestService, webhookIdKeyOf } from './service.ts'
 
 /** Of each order of the model. */
 export const DUE = 54_000_000n
@@ -49,7 +49,7 @@ export const contextFor = (actor: Actor): RequestContext => ({
   remember: async () => {},
 })
 
-const NO_AUDIT: Audit = { write: async () => {}, verify: async () => ({ entries: 0, fault: null }) }
+const NO_AUDIT: Audit = { write: async () => {}, verify: async () => ({ entries: 0, lost: [], fault: null }) }
 
 export const actorOf = ({ companyId }: Pick<Merchant, 'companyId'>): Actor => ({
   kind: 'apiKey',
@@ -91,7 +91,8 @@ export async function startModelWorld(own: Partial<Channel> = {}): Promise<Model
   const time = { nowMs: Date.now() }
   const clock = (): number => time.nowMs
   const { log } = host.service.app
-  const deps = { clock, vault, payUrl: config.payUrl, signals: { onDelivery: () => {}, onChange: () => {} } }
+  const signals = { onDelivery: () => {}, onChange: () => {} }
+  const deps = { clock, webhookIdKey: webhookIdKeyOf(host), payUrl: config.payUrl, signals }
   const transition = openTransition(deps, openAnnounce(deps))
   const payers = {
     db,

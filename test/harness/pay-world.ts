@@ -6,7 +6,7 @@ import { lockOrderByCode } from '../../src/orders/order-queries.ts'
 import type { Trigger } from '../../src/orders/order-states.ts'
 import { openAnnounce, openTransition } from '../../src/orders/order-transition.ts'
 import { startTestChain, type TestChain } from './chain.ts'
-import { eventually, type Merchant, startTestService, type TestService } from './service.ts'
+import { eventually, type Merchant, startTestService, type TestService, webhookIdKeyOf } from './service.ts'
 
 export type Accepted = { toAddress: string; tokenAmount: string; paymentUri: string }
 
@@ -93,9 +93,9 @@ export async function startPayWorld(env: Record<string, string> = {}): Promise<P
       return { code, ...(await accept(code)) }
     },
     async moveElsewhere(code, ...triggers) {
-      const { db, vault, config } = host
+      const { db, config } = host
       const signals = { onDelivery: () => {}, onChange: () => {} }
-      const deps = { clock: Date.now, vault, payUrl: config.payUrl, signals }
+      const deps = { clock: Date.now, webhookIdKey: webhookIdKeyOf(host), payUrl: config.payUrl, signals }
       const transition = openTransition(deps, openAnnounce(deps))
       for (const trigger of triggers) {
         await db.tx(async (tx) => {

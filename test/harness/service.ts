@@ -7,7 +7,9 @@ import { API_SCOPES } from '../../src/http/actor.ts'
 import { type Clock, systemClock } from '../../src/kernel/clock.ts'
 import { newId, newWebhookSecret } from '../../src/kernel/ids.ts'
 import { openVault, type Vault } from '../../src/kernel/vault.ts'
+import { openServerKeys } from '../../src/keys/server-key-service.ts'
 import { hashApiSecret } from '../../src/sessions/api-keys/api-key-service.ts'
+import { openWebhookIdKey, type WebhookIdKey } from '../../src/webhooks/outbox/webhook-id-key.ts'
 import { createTestDatabase } from './database.ts'
 import { freePort } from './free-port.ts'
 
@@ -44,6 +46,10 @@ export type TestService = {
   createMerchant(): Promise<Merchant>
   stop(): Promise<void>
 }
+
+/** For a test that moves orders itself: its webhooks have the ids that the service gives them. */
+export const webhookIdKeyOf = ({ db, vault }: Pick<TestService, 'db' | 'vault'>): WebhookIdKey =>
+  openWebhookIdKey(openServerKeys({ db, vault, clock: systemClock }))
 
 export type CallOptions = { as?: Merchant; body?: unknown; raw?: string; headers?: Record<string, string> }
 

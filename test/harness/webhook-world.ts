@@ -47,7 +47,7 @@ export async function openWebhookWorld(database?: TestDatabase): Promise<Webhook
   const log = keepLog()
   const metrics = new Registry()
   const senders: Sender[] = []
-  const idKey = vault.derive('webhook-id')
+  const idKey = randomBytes(32)
   return {
     ...{ db, vault, masterKey, database: own, log, metrics },
     async newCompany() {

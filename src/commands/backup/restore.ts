@@ -14,12 +14,19 @@ import { UsageError } from '../command.ts'
 import { withDatabase } from '../database.ts'
 import { megabytes, startProgress } from '../progress.ts'
 import { readRestoreArgs } from './backup.ts'
+import { noteRestore } from './note-restore.ts'
 
 /** For a database that its own server's tools restored. */
 async function markOutside(config: Config, backupMadeAt: Date, say: (line: string) => void): Promise<undefined> {
   if (config.databaseUrl === null)
     throw new UsageError('--already-done is for a DATABASE_URL; the embedded one takes --from.')
-  await withDatabase(config, say, (db) => db.tx((tx) => markRestored(tx, { backupMadeAt, restoredAt: new Date() })))
+  const at = { backupMadeAt, restoredAt: new Date() }
+  await withDatabase(config, say, (db, vault) =>
+    db.tx(async (tx) => {
+      await markRestored(tx, at)
+      await noteRestore({ db, vault }, tx, at)
+    }),
+  )
   process.stdout.write(
     'Marked. Start the service, then run: comptoir reconcile\nUntil then no refund and no settlement leaves.\n',
   )
@@ -61,6 +68,7 @@ export const runRestore: OperatorCommand = async (config, args, say) => {
   const key = findMasterKey({ masterKey: config.masterKey, dataDir })
   if (!key) throw new Error('The backup is encrypted. Set MASTER_KEY to the key that was in use when it was made.')
   const vaults = [openVault(key), ...config.previousMasterKeys.map((previous) => openVault(previous))]
+  const vault = openVault(key, config.previousMasterKeys)
   makeDataDir(dataDir)
   const progress = startProgress(say, 'Restore', 'MB')
   const lock = await lockDataDir(dataDir)
@@ -72,7 +80,16 @@ export const runRestore: OperatorCommand = async (config, args, say) => {
   say('The files are restored; PostgreSQL replays its log.')
   const server = await startEmbeddedPostgres({ dataDir, log: say })
   try {
-    await finishRestore(server.connectionString, dataDir)
+    const place = { connectionString: server.connectionString, dataDir }
+    await finishRestore(place, (db, tx, at) =>
+      noteRestore({ db, vault }, tx, at).catch((error: unknown) => {
+        throw new Error(
+          `The files are in ${dataDir}, but what an earlier master key sealed in them cannot be read. Start the service ` +
+            'there with that key as MASTER_KEY_PREVIOUS: it finishes the restore.',
+          { cause: error },
+        )
+      }),
+    )
     forgetElsewhere(dataDir)
   } finally {
     await server.stop()

@@ -3,10 +3,10 @@ import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Vault } from '../../kernel/vault.ts'
-import { type Db, openDb } from '../db.ts'
+import { type Db, openDb, type Tx } from '../db.ts'
 import { chooseAccount, giveTo } from '../embedded/system-user.ts'
 import { migrate } from '../migrate.ts'
-import { markRestored } from '../restored-queries.ts'
+import { markRestored, type RestoreTimes } from '../restored-queries.ts'
 import { sql } from '../sql.ts'
 import { unpackFiles } from './archive.ts'
 import { diskFault } from './folder-store.ts'
@@ -90,9 +90,14 @@ async function awaitRecovery(db: Db): Promise<void> {
 
 /**
  * Makes a restored database record that it was restored. Called after each start of the embedded server, because the
- * restore may have been killed before. @returns whether it was recorded now
+ * restore may have been killed before.
+ * @param note writes it to the audit log, in the same transaction
+ * @returns whether it was recorded now
  */
-export async function finishRestore(connectionString: string, dataDir: string): Promise<boolean> {
+export async function finishRestore(
+  { connectionString, dataDir }: { connectionString: string; dataDir: string },
+  note: (db: Db, tx: Tx, at: RestoreTimes) => Promise<void>,
+): Promise<boolean> {
   const file = join(dataDir, 'postgres', MARK)
   if (!existsSync(file)) return false
   await placeSandboxFiles(join(dataDir, 'postgres'), dataDir)
@@ -103,7 +108,9 @@ export async function finishRestore(connectionString: string, dataDir: string): 
     await migrate(connectionString)
     const { backupMadeAt, restoredAt } = JSON.parse(await readFile(file, 'utf8')) as Mark
     const at = { backupMadeAt: new Date(backupMadeAt), restoredAt: new Date(restoredAt) }
-    await db.tx((tx) => markRestored(tx, at))
+    await db.tx(async (tx) => {
+      if (await markRestored(tx, at)) await note(db, tx, at)
+    })
     await db.pool.query('alter system reset restore_command')
     await rm(file)
     return true

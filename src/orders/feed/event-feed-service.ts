@@ -34,9 +34,6 @@ export type EventView = { cursor: string; event: string; createdAt: string; orde
 export type EventPage = { events: EventView[]; nextCursor: string }
 
 function companyOfFeed(actor: Actor, companyId: string | undefined): string {
-  if (companyId === undefined && actor.companyId === null && actor.role !== 'SimpleUser') {
-    throw invalid('companyId', 'is required, because your account sees more than one company')
-  }
   if (companyId === undefined) return companyOf(actor)
   if (!sees(actor, companyId)) throw new AppError('OBJECT_NOT_FOUND')
   return companyId

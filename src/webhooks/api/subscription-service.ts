@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { lockActor } from '../../companies/company-scope.ts'
 import { type Actor, companyOf, sees } from '../../http/actor.ts'
 import type { RequestContext } from '../../http/request-context.ts'
-import { AppError, invalid } from '../../kernel/errors.ts'
+import { AppError } from '../../kernel/errors.ts'
 import { newWebhookSecret } from '../../kernel/ids.ts'
 import { EVENTS, isSubscribed, OPTIONAL_EVENTS, type WebhookEvent } from '../outbox/events.ts'
 import { webhookHeaders } from '../outbox/signature.ts'
@@ -15,14 +15,9 @@ import type { WebhookDeps } from './delivery-service.ts'
 
 /** The company of the request: operators name it, all others belong to one. */
 export function accountOf(actor: Actor, companyId: string | undefined): string {
-  if (companyId !== undefined) {
-    if (!sees(actor, companyId)) throw new AppError('OBJECT_NOT_FOUND')
-    return companyId
-  }
-  if (actor.companyId === null && ['SuperAdmin', 'SuperManager'].includes(actor.role)) {
-    throw invalid('companyId', 'is required for your role: the company’s id')
-  }
-  return companyOf(actor)
+  if (companyId === undefined) return companyOf(actor)
+  if (!sees(actor, companyId)) throw new AppError('OBJECT_NOT_FOUND')
+  return companyId
 }
 
 export async function findAccount({ db }: WebhookDeps, companyId: string): Promise<queries.WebhookAccount> {

@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto'
 import type { Tx } from '../../db/db.ts'
 import { deliveryId } from '../../kernel/ids.ts'
 import { insertDeliveries } from './delivery-queries.ts'
@@ -27,7 +28,7 @@ function kycBody({ event, kycId, order, status, updatedAt, edd }: KycNews): stri
  * Writes the webhook of an identity check in the transaction of its decision, if the order has a webhook URL and the
  * company is subscribed to the event. @returns whether a delivery was written; if so, wake the sender after the commit
  */
-export async function announceKyc(tx: Tx, idKey: Buffer, news: KycNews, requestId: string | null): Promise<boolean> {
+export async function announceKyc(tx: Tx, idKey: KeyObject, news: KycNews, requestId: string | null): Promise<boolean> {
   const { companyId, id: orderId, webhookUrl: url } = news.order
   const account = url === null ? undefined : await findWebhookAccount(tx, companyId)
   if (url === null || !account || !isSubscribed(account.optionalEvents, news.event)) return false

@@ -1,0 +1,73 @@
+import { MINUTE } from '../kernel/clock.ts'
+import type { NotedHead } from './anchor.ts'
+import { type AuditRow, RESTORE } from './audit-queries.ts'
+
+/** Entries that a restore lost: written after its backup was made. */
+export type LostEntries = { entries: number; backupMadeAt: Date; restoredAt: Date }
+
+export type AnchorVerdict = { lost: readonly LostEntries[]; fault: null | { seq: bigint; reason: string } }
+
+type Restore = { seq: bigint; hash: string; backupMadeAt: Date; restoredAt: Date }
+
+/** The clocks of the nodes that note heads and make backups differ by so much at most. */
+const SKEW_MS = MINUTE
+
+/** The entry is chained like any other: who cuts the log without the server's keys cannot write one. */
+function readRestore({ seq, hash, actor, action, detail }: AuditRow): Restore | undefined {
+  if (actor !== RESTORE.actor || action !== RESTORE.action) return undefined
+  const { backupMadeAt, restoredAt } = JSON.parse(detail) as { backupMadeAt: string; restoredAt: string }
+  return { seq, hash, backupMadeAt: new Date(backupMadeAt), restoredAt: new Date(restoredAt) }
+}
+
+/**
+ * Compares the chain with what was noted outside the database. A restore loses the entries after its backup: heads that
+ * were noted after that backup and before the restored database went on. That is where the file holds the restore's
+ * entry; until the first start noted it, the time of the restore. What was noted before the backup, and after the
+ * restore, must be there.
+ */
+export function openAnchorCheck(anchors: readonly NotedHead[]) {
+  /** Noted heads that are not in the chain, each with its place in the file. */
+  const unmet = new Map<bigint, { noted: NotedHead; place: number }[]>()
+  for (const [place, noted] of anchors.entries())
+    unmet.set(noted.seq, [...(unmet.get(noted.seq) ?? []), { noted, place }])
+  const restores: (Restore & { place: number })[] = []
+  let end = 0n
+  const lostBy = ({ noted, place }: { noted: NotedHead; place: number }) =>
+    restores.find(
+      (restore) =>
+        noted.seq >= restore.seq &&
+        noted.at.getTime() >= restore.backupMadeAt.getTime() - SKEW_MS &&
+        (restore.place === -1 ? noted.at <= restore.restoredAt : place < restore.place),
+    )
+  return {
+    /** In order, each entry once its own hash was found right. */
+    pass(row: AuditRow): void {
+      end = row.seq
+      const restore = readRestore(row)
+      const isRow = ({ seq, hash }: NotedHead): boolean => seq === row.seq && hash === row.hash
+      if (restore) restores.push({ ...restore, place: anchors.findIndex(isRow) })
+      const rest = unmet.get(row.seq)?.filter(({ noted }) => noted.hash !== row.hash) ?? []
+      if (rest.length > 0) unmet.set(row.seq, rest)
+      else unmet.delete(row.seq)
+    },
+    end(): AnchorVerdict {
+      const newest = new Map<Restore, bigint>()
+      for (const [seq, heads] of [...unmet].sort(([one], [other]) => (one < other ? -1 : 1)))
+        for (const head of heads) {
+          const restore = lostBy(head)
+          const reason =
+            seq > end
+              ? 'the end of the log was cut off: the anchor knows more entries'
+              : 'it differs from its anchor outside the database'
+          if (!restore) return { lost: [], fault: { seq, reason } }
+          newest.set(restore, seq)
+        }
+      const lost = [...newest].map(([{ seq, backupMadeAt, restoredAt }, last]) => ({
+        entries: Number(last - seq + 1n),
+        backupMadeAt,
+        restoredAt,
+      }))
+      return { lost, fault: null }
+    },
+  }
+}

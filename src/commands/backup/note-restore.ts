@@ -1,0 +1,31 @@
+import { openAudit } from '../../audit/audit.ts'
+import { findAuditHead, RESTORE } from '../../audit/audit-queries.ts'
+import type { Db, Tx } from '../../db/db.ts'
+import type { RestoreTimes } from '../../db/restored-queries.ts'
+import { systemContext } from '../../http/request-context.ts'
+import { systemClock } from '../../kernel/clock.ts'
+import type { Vault } from '../../kernel/vault.ts'
+import { auditKeysOf, openServerKeys } from '../../keys/server-key-service.ts'
+
+/**
+ * Writes the restore to the audit log, so that `audit verify --anchor` can tell what it lost from what was cut off.
+ * Only who restores writes it, with the master key: a mark that somebody sets in the database excuses nothing.
+ * @throws Error when the vault lacks the key that seals the server's keys
+ */
+export async function noteRestore(
+  { db, vault }: { db: Db; vault: Vault },
+  tx: Tx,
+  { backupMadeAt, restoredAt }: RestoreTimes,
+): Promise<void> {
+  // a database that never ran has no key for it, and nothing to lose
+  if ((await findAuditHead(tx)).seq === 0n) return
+  const audit = openAudit({
+    db,
+    clock: systemClock,
+    keys: auditKeysOf(openServerKeys({ db, vault, clock: systemClock })),
+  })
+  await audit.write(tx, systemContext(RESTORE.actor), {
+    action: RESTORE.action,
+    detail: { backupMadeAt: backupMadeAt.toISOString(), restoredAt: restoredAt.toISOString() },
+  })
+}

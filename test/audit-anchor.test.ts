@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, afterEach, beforeEach, test } from 'node:test'
+import { Registry } from 'prom-client'
+import { openAnchor, readAnchors } from '../src/audit/anchor.ts'
+import { openAudit } from '../src/audit/audit.ts'
+import { noteRestore } from '../src/commands/backup/note-restore.ts'
+import { type Db, openDb, sql } from '../src/db/db.ts'
+import { markRestored } from '../src/db/restored-queries.ts'
+import { systemContext } from '../src/http/request-context.ts'
+import { HOUR, MINUTE } from '../src/kernel/clock.ts'
+import { openVault } from '../src/kernel/vault.ts'
+import { auditKeysOf, openServerKeys } from '../src/keys/server-key-service.ts'
+import { createTestDatabase, type TestDatabase } from './harness/database.ts'
+import { newFolder } from './harness/installation.ts'
+import { TEST_MASTER_KEY } from './harness/service.ts'
+
+/* What was noted outside the database, after a restore: honest, and otherwise. */
+
+const place = newFolder()
+const file = join(place.path, 'anchor')
+const vault = openVault(TEST_MASTER_KEY)
+let database: TestDatabase
+let db: Db
+let nowMs: number
+const clock = () => nowMs
+const at = () => new Date(nowMs)
+
+beforeEach(async () => {
+  nowMs = Date.parse('2030-01-31T12:00:00Z')
+  database = await createTestDatabase()
+  db = openDb({ connectionString: database.connectionString, max: 2 })
+  await db.run(sql`insert into installation (mode, key_mark) values ('sandbox', 'x')`)
+  await openServerKeys({ db, vault, clock }).prepare()
+})
+afterEach(async () => {
+  await db.close()
+  await database.drop()
+  rmSync(file, { force: true })
+})
+after(() => place.remove())
+
+const openLog = () => openAudit({ db, clock, keys: auditKeysOf(openServerKeys({ db, vault, clock })) })
+const verify = () => openLog().verify(readAnchors(file))
+/** As a worker does; one that just started. */
+const startNoting = () => openAnchor({ db, clock, log: { info: () => {} }, metrics: new Registry(), file })
+
+/** Entries of an hour, each noted. */
+async function work(count: number, anchor = startNoting()): Promise<void> {
+  for (let entry = 0; entry < count; entry += 1) {
+    nowMs += MINUTE
+    await db.tx((tx) => openLog().write(tx, systemContext('operator'), { action: 'test.work' }))
+    await anchor.note()
+  }
+}
+
+/** The database is as it was when it had so many entries. */
+const cutTo = (entries: number): Promise<unknown> =>
+  db.tx(async (tx) => {
+    await tx.run(sql`alter table audit_log disable trigger all`)
+    await tx.run(sql`delete from audit_log where seq > ${entries}`)
+    await tx.run(sql`update audit_head set (seq, hash) = (select seq, hash from audit_log order by seq desc limit 1)`)
+    await tx.run(sql`alter table audit_log enable trigger all`)
+  })
+
+async function restoreTo(entries: number, backupMadeAt: Date): Promise<void> {
+  nowMs += HOUR
+  await cutTo(entries)
+  const times = { backupMadeAt, restoredAt: at() }
+  await db.tx(async (tx) => {
+    await markRestored(tx, times)
+    await noteRestore({ db, vault }, tx, times)
+  })
+  nowMs += MINUTE
+}
+
+test('what a restore lost is counted, at once and after the restored database went on, and nothing was cut off', async () => {
+  await work(3)
+  const backupMadeAt = at()
+  await work(4)
+  const lost = { entries: 4, backupMadeAt, restoredAt: new Date(nowMs + HOUR) }
+  await restoreTo(3, backupMadeAt)
+  assert.deepEqual(await verify(), { entries: 4, lost: [lost], fault: null }, 'before the first start')
+  await startNoting().note()
+  await work(6)
+  assert.deepEqual(await verify(), { entries: 10, lost: [lost], fault: null })
+  const second = at()
+  await work(2)
+  await restoreTo(10, second)
+  await work(5)
+  const verdict = await verify()
+  assert.deepEqual([verdict.fault, verdict.lost.map(({ entries }) => entries)], [null, [4, 2]])
+})
+
+test('an old node that noted heads until the restored one started has not been cut off', async () => {
+  await work(3)
+  const backupMadeAt = at()
+  await work(2)
+  const before = readFileSync(file, 'utf8')
+  await restoreTo(3, backupMadeAt)
+  const late = `${at().toISOString()} 6 ${'a'.repeat(64)}\n${at().toISOString().slice(0, 9)}`
+  writeFileSync(file, before + late)
+  nowMs += MINUTE
+  await work(1)
+  const { lost, fault } = await verify()
+  assert.deepEqual([fault, lost.map(({ entries }) => entries)], [null, [3]])
+})
+
+test('a line in the file and a mark in the database excuse no cut', async () => {
+  await work(6)
+  await cutTo(3)
+  nowMs += MINUTE
+  await db.tx((tx) => markRestored(tx, { backupMadeAt: new Date(0), restoredAt: at() }))
+  await startNoting().note()
+  await work(1)
+  const lines = readFileSync(file, 'utf8')
+  assert.match((await verify()).fault?.reason ?? '', /differs from its anchor/)
+  writeFileSync(file, `${lines}${lines.split('\n')[2]}\n`)
+  assert.notEqual((await verify()).fault, null)
+})
+
+test('a restore excuses neither what was noted before its backup nor what was cut off after it', async () => {
+  await work(6)
+  await restoreTo(3, at())
+  await work(1)
+  assert.equal((await verify()).fault?.seq, 4n, 'this backup had it')
+  rmSync(file)
+  await work(1)
+  await restoreTo(6, at())
+  await work(3)
+  await cutTo(8)
+  assert.match((await verify()).fault?.reason ?? '', /cut off/)
+})
