@@ -562,6 +562,8 @@ export interface Operations {
         txHash: string | null
         /** The last status from the provider or the chain. */
         message: string | null
+        /** A person has to send it now, because its channel cannot. Then name the transaction (POST /refunds/{id}/transaction), or settle it (POST /refunds/{id}/settle) where no chain shows one. */
+        toSendByHand: boolean
         /** A person sent the money; only such a refund takes a proof file. */
         settledByHand: boolean
         /** The proof file: GET /refunds/{id}/proof. */
@@ -670,6 +672,8 @@ export interface Operations {
       txHash: string | null
       /** The last status from the provider or the chain. */
       message: string | null
+      /** A person has to send it now, because its channel cannot. Then name the transaction (POST /refunds/{id}/transaction), or settle it (POST /refunds/{id}/settle) where no chain shows one. */
+      toSendByHand: boolean
       /** A person sent the money; only such a refund takes a proof file. */
       settledByHand: boolean
       /** The proof file: GET /refunds/{id}/proof. */
@@ -794,6 +798,8 @@ export interface Operations {
       txHash: string | null
       /** The last status from the provider or the chain. */
       message: string | null
+      /** A person has to send it now, because its channel cannot. Then name the transaction (POST /refunds/{id}/transaction), or settle it (POST /refunds/{id}/settle) where no chain shows one. */
+      toSendByHand: boolean
       /** A person sent the money; only such a refund takes a proof file. */
       settledByHand: boolean
       /** The proof file: GET /refunds/{id}/proof. */
@@ -899,6 +905,8 @@ export interface Operations {
       txHash: string | null
       /** The last status from the provider or the chain. */
       message: string | null
+      /** A person has to send it now, because its channel cannot. Then name the transaction (POST /refunds/{id}/transaction), or settle it (POST /refunds/{id}/settle) where no chain shows one. */
+      toSendByHand: boolean
       /** A person sent the money; only such a refund takes a proof file. */
       settledByHand: boolean
       /** The proof file: GET /refunds/{id}/proof. */
@@ -1016,6 +1024,8 @@ export interface Operations {
       txHash: string | null
       /** The last status from the provider or the chain. */
       message: string | null
+      /** A person has to send it now, because its channel cannot. Then name the transaction (POST /refunds/{id}/transaction), or settle it (POST /refunds/{id}/settle) where no chain shows one. */
+      toSendByHand: boolean
       /** A person sent the money; only such a refund takes a proof file. */
       settledByHand: boolean
       /** The proof file: GET /refunds/{id}/proof. */
@@ -1154,6 +1164,8 @@ export interface Operations {
       txHash: string | null
       /** The last status from the provider or the chain. */
       message: string | null
+      /** A person has to send it now, because its channel cannot. Then name the transaction (POST /refunds/{id}/transaction), or settle it (POST /refunds/{id}/settle) where no chain shows one. */
+      toSendByHand: boolean
       /** A person sent the money; only such a refund takes a proof file. */
       settledByHand: boolean
       /** The proof file: GET /refunds/{id}/proof. */
@@ -1259,6 +1271,8 @@ export interface Operations {
       txHash: string | null
       /** The last status from the provider or the chain. */
       message: string | null
+      /** A person has to send it now, because its channel cannot. Then name the transaction (POST /refunds/{id}/transaction), or settle it (POST /refunds/{id}/settle) where no chain shows one. */
+      toSendByHand: boolean
       /** A person sent the money; only such a refund takes a proof file. */
       settledByHand: boolean
       /** The proof file: GET /refunds/{id}/proof. */
@@ -1372,6 +1386,8 @@ export interface Operations {
       txHash: string | null
       /** The last status from the provider or the chain. */
       message: string | null
+      /** A person has to send it now, because its channel cannot. Then name the transaction (POST /refunds/{id}/transaction), or settle it (POST /refunds/{id}/settle) where no chain shows one. */
+      toSendByHand: boolean
       /** A person sent the money; only such a refund takes a proof file. */
       settledByHand: boolean
       /** The proof file: GET /refunds/{id}/proof. */

@@ -302,7 +302,9 @@ const markOf = ({ order, payment, progress, arrived, others, records, refunds }:
   [
     ...[order.version, payment?.number, payment?.status, payment?.receivedUnits, arrived, progress?.confirmations],
     ...others.map((other) => other.arrived),
-    ...refunds.map(({ status, updatedAt }) => `${status}${updatedAt.getTime()}`),
+    ...refunds.map(
+      ({ status, updatedAt, toSendByHand }) => `${status}${updatedAt.getTime()}${toSendByHand ? 'h' : ''}`,
+    ),
     ...records.map(({ status, updatedAt }) => `${status}${updatedAt.getTime()}`),
   ]
     .map((part) => String(part ?? ''))

@@ -142,6 +142,7 @@ function whileOpen(facts: OrderFacts): Situation {
 /** What an open refund waits for. */
 export function refundSituation(refund: Refund): Situation {
   if (refund.status === 'needs_approval') return 'refundApproval'
+  if (refund.toSendByHand) return 'refundByHand'
   if (refund.status !== 'needs_address') return 'refunding'
   if (refund.askedByMail) return 'refundMailed'
   return isNamedByPayer(refund) ? 'refundCheck' : 'refundAddress'

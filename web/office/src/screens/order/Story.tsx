@@ -60,8 +60,24 @@ function Decision({ status, text }: { status: string; text: string }) {
   )
 }
 
+/** How a refund stands; one that waits for a person links to the screen where he acts. */
+function RefundStanding({ facts, code }: { facts: Facts; code: string }) {
+  const t = useTexts(texts)
+  const can = useCan()
+  const status = word(facts.status)
+  const isByHand = facts.waitsFor === 'person'
+  const text = wordFor(t.refundStatus, isByHand ? 'byHand' : status)
+  if (!(isByHand || WAITING.includes(status)) || !can('refunds.read')) return text
+  return (
+    <Link to="/refunds" search={{ code }} className="link">
+      {text}
+    </Link>
+  )
+}
+const WAITING = ['needs_approval', 'needs_address']
+
 /** States, payments, transfers and refunds: the order and its money. */
-function useOwnWords(): Partial<Record<Group['kind'], (facts: Facts) => [ReactNode, ReactNode?]>> {
+function useOwnWords({ code }: Order): Partial<Record<Group['kind'], (facts: Facts) => [ReactNode, ReactNode?]>> {
   const t = useTexts(texts)
   const s = useTexts(storyTexts)
   const core = useCore()
@@ -85,10 +101,12 @@ function useOwnWords(): Partial<Record<Group['kind'], (facts: Facts) => [ReactNo
         <Hash network={network} hash={txHash} />
       </Soft>,
     ],
-    refund: ({ units, status, txHash, network, reason }) => [
-      `${t.refundStep(money(units, 'USDC'))}: ${wordFor(t.refundStatus, word(status))}`,
+    refund: (facts) => [
+      <Fragment key="what">
+        {t.refundStep(money(facts.units, 'USDC'))}: <RefundStanding facts={facts} code={code} />
+      </Fragment>,
       <Soft key="why">
-        {word(reason)} <Hash network={network} hash={txHash} />
+        {word(facts.reason)} <Hash network={facts.network} hash={facts.txHash} />
       </Soft>,
     ],
     mispayment: ({ kind, units, asset, status, reason }) => [
@@ -155,7 +173,7 @@ function useOtherWords(): Partial<Record<Group['kind'], (group: Group) => [React
 export function Story({ story, order }: { story: StoryData; order: Order }) {
   const s = useTexts(storyTexts)
   const lang = useLang()
-  const own = useOwnWords()
+  const own = useOwnWords(order)
   const other = useOtherWords()
   const sources = Array.isArray(story.rate?.evidence) ? story.rate.evidence.length : 0
   return (
