@@ -102,6 +102,16 @@ export const isCurrent = ({ status, paymentId }: Order, payment: Payment): boole
 export const besideUnits = ({ others, records }: Pick<OrderFacts, 'others' | 'records'>): bigint =>
   others.reduce((sum, { arrived }) => sum + arrived, sumOpen(records, isUnmatchedUsdc))
 
+/** The part of it that reached the current channel, which does not credit it: on another network, perhaps. */
+export const uncreditedUnits = ({
+  order,
+  payment,
+  records,
+}: Pick<OrderFacts, 'order' | 'payment' | 'records'>): bigint =>
+  payment && isCurrent(order, payment)
+    ? sumOpen(records, (record) => record.paymentId === payment.id && isUnmatchedUsdc(record))
+    : 0n
+
 const SURPLUS: readonly Mispayment['kind'][] = [...HELD, 'over']
 
 /** Undecided USDC of a paid order that did not pay it: above the price, or from another attempt. */
