@@ -14,6 +14,7 @@ import { findHold } from '../web/office/src/frame/holds.ts'
 import { browserName } from '../web/office/src/kit/browser-name.ts'
 import { isAmbiguous, readAmount } from '../web/office/src/kit/decimal.ts'
 import { type FieldKind, readKind } from '../web/office/src/kit/field-kinds.ts'
+import { type Booked, paidIn } from '../web/office/src/screens/order/paid-sums.ts'
 import { tokenFor } from '../web/office/src/screens/order/refund-worth.ts'
 import { de } from '../web/office/src/texts/de.ts'
 
@@ -250,4 +251,22 @@ test('every failure of a webhook has a sentence in every language, and no senten
   const source = readFileSync(new URL('../web/office/src/screens/webhooks/failure-texts.ts', import.meta.url), 'utf8')
   const keys = [...source.matchAll(/^ +(\w+_\w+|timeout):/gm)].map(([, key = '']) => key)
   assert.deepEqual(keys.toSorted(), FAILURES.flatMap((code) => Array(5).fill(code)).toSorted())
+})
+
+test('an order shows what was paid of its price, the fee and the rest by its bookings, not by its price', () => {
+  const legs = (what: string, units: Record<string, string>): Booked[] =>
+    Object.entries(units).map(([account, leg]) => ({ kind: 'booking', facts: { what, account, units: leg } }))
+  const part = [
+    ...legs('mispayment', { payer_clearing: '10123456', suspense: '-10123456' }),
+    ...legs('late_accept', { suspense: '10123456', payer_clearing: '-10123456' }),
+    ...legs('payment', {
+      payer_clearing: '12123456',
+      company_payable: '-9984765',
+      fees: '-138691',
+      suspense: '-2000000',
+    }),
+    ...legs('refund', { company_payable: '4000000', refunds: '-4000000' }),
+  ]
+  assert.deepEqual(paidIn(part), { paid: '10.123456', fee: '0.138691', net: '9.984765' })
+  assert.equal(paidIn(part.slice(0, 4)), null)
 })
