@@ -28,6 +28,7 @@ type Listed = {
   status: string
   amount: string | null
   decidedBy: string | null
+  refundStatus: string | null
 }
 
 let shop: Shop
@@ -393,6 +394,8 @@ test('a payer whose part goes back while the order is open reads so, names the a
   const [record] = await recordsOf(order)
   assert.equal((await decide(record, 'refund')).status, 200)
   const asked = await refundReaches(shop, order.orderId, 'needs_address', false)
+  const standing = async () => (await recordsOf(order)).map(({ status, refundStatus }) => [status, refundStatus])
+  assert.deepEqual(await standing(), [['refunded', 'needs_address']], 'decided, and not back yet')
   const page = await pageOf()
   assert.match(page, /Waiting for your payment.*Where should your refund go\? .*wants to send you 20\.00 USDC/)
   assert.match(page, /Enter my address/)

@@ -1450,6 +1450,8 @@ export interface Operations {
         kind: "under" | "over" | "late" | "duplicate" | "held" | "wrong_token" | "orphaned"
         /** Where the object stands. */
         status: "open" | "accepted" | "refunded" | "ignored" | "borne" | "resolved"
+        /** `refunded`: how its refund stands; the money is back once that is `settled`. */
+        refundStatus: string | null
         /** The asset, as its symbol. */
         asset: string
         /** Smallest units of the asset. */

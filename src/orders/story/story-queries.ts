@@ -1,4 +1,5 @@
 import { TRANSFERS } from '../../chain/deposits/reservation-queries.ts'
+import { refundStatusOf } from '../../companies/order-money-queries.ts'
 import { type Queryable, sql } from '../../db/db.ts'
 import type { Sql } from '../../db/sql.ts'
 import { toSendByHand } from '../summary/summary-queries.ts'
@@ -32,7 +33,7 @@ const ownRows = (companyId: string, orderId: string): Sql => sql`
       from payments where company_id = ${companyId} and order_id = ${orderId}
     union all
     select created_at, 'mispayment', jsonb_build_object('kind', kind, 'asset', asset, 'units', units::text, 'status', status,
-        'reference', source_reference, 'decidedBy', decided_by, 'reason', reason)
+        'reference', source_reference, 'decidedBy', decided_by, 'reason', reason, 'refundStatus', ${refundStatusOf(sql`mispayments`)})
       from mispayments where company_id = ${companyId} and order_id = ${orderId}
     union all
     select created_at, 'refund', jsonb_build_object('id', id, 'number', number, 'status', status, 'units', units::text, 'channel',

@@ -49,6 +49,9 @@ function Hash({ network, hash }: { network: Facts[string] | undefined; hash: Fac
   )
 }
 
+/** Its refund was started, and has not sent the money yet. */
+const isGoingBack = (refundStatus: Facts[string] | undefined): boolean => !['', 'settled'].includes(word(refundStatus))
+
 /** The decision about a mispayment; an open one links to the screen where it is decided. */
 function Decision({ status, text }: { status: string; text: string }) {
   const can = useCan()
@@ -109,10 +112,13 @@ function useOwnWords({ code }: Order): Partial<Record<Group['kind'], (facts: Fac
         {word(facts.reason)} <Hash network={facts.network} hash={facts.txHash} />
       </Soft>,
     ],
-    mispayment: ({ kind, units, asset, status, reason }) => [
+    mispayment: ({ kind, units, asset, status, reason, refundStatus }) => [
       <Fragment key="what">
         {s.mispayment(money(units, asset), wordFor(s.kinds, word(kind)))}:{' '}
-        <Decision status={word(status)} text={wordFor(s.decided, word(status))} />
+        <Decision
+          status={word(status)}
+          text={wordFor(s.decided, isGoingBack(refundStatus) ? 'refunding' : word(status))}
+        />
       </Fragment>,
       reason ? <Soft key="why">{word(reason)}</Soft> : null,
     ],
