@@ -3955,6 +3955,13 @@ export interface Operations {
         /**  Decimal text, debits positive. */
         amount: string
       }>
+      /** Now, in USDC. Less what the company holds at its own accounts, and what is lost and undecided. */
+      payout: {
+        /** What a settlement would pay out, whatever the period. Negative: the company owes it. */
+        ready: string
+        /** What stays back as the reserve. */
+        kept: string
+      }
       /** Where the next page begins; null at the end. */
       nextCursor: string | null
     }
