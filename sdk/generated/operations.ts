@@ -3627,7 +3627,7 @@ export interface Operations {
         shortCode: string | null
         /** Your reference of it. */
         alias: string | null
-        /** The whole price of the order in your currency. */
+        /** A payment: the whole price of its order in your currency. Null for refunds and losses. */
         fromAmount: string | null
         /** Fiat currency. */
         fromAsset: string | null

@@ -205,13 +205,15 @@ function AddressChange({ change }: { change: Settlement['addressChange'] }) {
   const t = useTexts(addressTexts)
   const lang = useLang()
   const networkName = useNetworkName()
+  const can = useCan()
   if (change === null) return null
   const { at, by, lastTo, lastNetwork } = change
   const last = lastTo === null || lastNetwork === null ? null : `${lastTo} (${networkName(lastNetwork)})`
   return (
     <div className="mt-3 wrap-anywhere">
       <Notice tone="warn">
-        {at && by ? t.addressSet({ at: formatTime(lang, at, 'long'), by, last }) : t.addressOther(last)} {t.addressAsk}
+        {at && by ? t.addressSet({ at: formatTime(lang, at, 'long'), by, last }) : t.addressOther(last)}
+        {can('settlements.approve') && ` ${t.addressAsk}`}
       </Notice>
     </div>
   )

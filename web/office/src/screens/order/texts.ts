@@ -407,7 +407,7 @@ export const texts = defineTexts(
       exchangesNone: 'Non ci sono stati messaggi.',
       proof: 'Prova del tasso',
       by: (who) => `da ${who}`,
-      who: { payer: 'chi paga', system: 'il servizio', apiKey: 'una chiave API', user: 'una persona' },
+      who: { payer: 'chi paga', system: 'questo servizio', apiKey: 'una chiave API', user: 'una persona' },
       transfer: (amount) => `${amount} arrivati sulla chain`,
       transferOrphaned: (amount) => `${amount} sono usciti di nuovo dalla chain`,
       from: 'da',
