@@ -27,6 +27,7 @@ const WHEN: Record<Situation, string> = {
   refundAddress: 'a refund waits for the payer’s address; the page links to the form',
   refundCheck: 'the payer named an address through a link that anyone may hold; people of the shop confirm it',
   refundMailed: 'a refund waits for the payer’s address; the link went by mail',
+  refundByHand: 'a refund waits until a person sends it by hand',
   refunding: 'a refund is being sent',
   refundedPart: 'a part was refunded; `{price}` is what was paid',
   refunded: 'all was refunded',

@@ -362,3 +362,14 @@ test('a card or a bank gives its payer more time than an exchange, from acceptan
 test('after all of this the books are right', async () => {
   assert.equal((await verifyLedger(market.host.db)).difference, null)
 })
+
+test('what reached Gate Pay on another network is not called late or of an earlier attempt', async () => {
+  const { order, reference } = await market.createAwaiting('gatepay')
+  await market.act(reference, 'pay-wrong-chain', { amount: '26' })
+  const page = await eventually(
+    async () => (await fetch(`${market.host.baseUrl}/pay?code=${order.code}&lang=en`)).text(),
+    (text) => text.includes('do not count here'),
+  )
+  assert.match(page, /26\.00 USDC reached Gate Pay in another way than asked for, such as on another network, so they/)
+  assert.doesNotMatch(page, /earlier attempt|too late/)
+})

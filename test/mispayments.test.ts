@@ -9,7 +9,15 @@ import { sql } from '../src/db/db.ts'
 import { HOUR } from '../src/kernel/clock.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { type Client, logInSuperAdmin, newEmail } from './harness/accounts.ts'
-import { createPaid, newAddress, payoutEnv, refundReaches, revert, withProof } from './harness/refunds.ts'
+import {
+  answerRefundPage,
+  createPaid,
+  newAddress,
+  payoutEnv,
+  refundReaches,
+  revert,
+  withProof,
+} from './harness/refunds.ts'
 import { type Answer, eventually } from './harness/service.ts'
 import { type OrderStory, openShop, type Payable, type Shop } from './harness/shop.ts'
 
@@ -20,6 +28,7 @@ type Listed = {
   status: string
   amount: string | null
   decidedBy: string | null
+  refundStatus: string | null
 }
 
 let shop: Shop
@@ -374,4 +383,25 @@ test('Home counts as received what the books count as sales: nothing above a pri
   const received = unitsOf(fees.data.months.map((month) => month.received))
   assert.ok(received > 0)
   assert.equal(unitsOf(summary.data.days.map((day) => day.paidAmount)), received)
+})
+
+test('a payer whose part goes back while the order is open reads so, names the address there, and may still pay', async () => {
+  const order = await shop.createAwaiting()
+  const pageOf = async (): Promise<string> =>
+    (await (await fetch(`${shop.host.baseUrl}/pay?code=${order.code}&lang=en`)).text()).replace(/<[^>]+>|\s+/g, ' ')
+  await payFinally(order.toAddress, 20_000_000n)
+  await waitForRecord(order, 'under', 20_000_000n)
+  const [record] = await recordsOf(order)
+  assert.equal((await decide(record, 'refund')).status, 200)
+  const asked = await refundReaches(shop, order.orderId, 'needs_address', false)
+  const standing = async () => (await recordsOf(order)).map(({ status, refundStatus }) => [status, refundStatus])
+  assert.deepEqual(await standing(), [['refunded', 'needs_address']], 'decided, and not back yet')
+  const page = await pageOf()
+  assert.match(page, /Waiting for your payment.*Where should your refund go\? .*wants to send you 20\.00 USDC/)
+  assert.match(page, /Enter my address/)
+  assert.equal((await answerRefundPage(asked.addressUrl ?? '', newAddress())).status, 303)
+  assert.match(await pageOf(), /Waiting for your payment.*We have your address .*Change my address/)
+  await payFinally(order.toAddress, order.units)
+  await shop.reaches(order.code, 'PAID')
+  await checkBooks()
 })

@@ -42,7 +42,7 @@ test('after the settlement a refund waits for new payments; a part that they cov
   const to = newAddress()
   const refused = await revert(shop, order.code, { address: to })
   assert.deepEqual([refused.status, refused.error.code], [409, 'REFUND_NOT_COVERED'])
-  assert.match(refused.error.message, /needs 54\.000000 USDC, but only 0\.000000 USDC/)
+  assert.match(refused.error.message, /needs 54\.000000 USDC, but only 0\.000000 USDC.* or ask the operator, who can/)
   assert.deepEqual([(await shop.story(order.orderId)).status, (await refundsOf(order)).count], ['PAID', 0n])
   const next = await createPaid(shop, { amount: 10 })
   const most = (next.units - 1n).toString().padStart(8, '0')
@@ -71,6 +71,10 @@ test('a reserve stays behind at the settlement and covers a refund', async () =>
   const [order] = [await createPaid(shop), await createPaid(shop)]
   await settle()
   assert.equal(await desk.payable(), 60_000_000n)
+  await createPaid(shop, { amount: 10 })
+  const path = `ledger?companyId=${shop.merchant.companyId}&limit=1`
+  const { data } = await desk.admin.get<{ payout: { ready: string; kept: string } }>(path)
+  assert.deepEqual(data.payout, { ready: '10.800000', kept: '60.000000' }, 'what can be paid out, without the reserve')
   assert.equal((await revert(shop, order.code, { address: newAddress() })).status, 200)
   await refundReaches(shop, order.orderId, 'settled')
   await change(sql`reserve_units = 0`)
@@ -88,9 +92,12 @@ test('a SuperAdmin’s word lets it go without cover, and only that', async () =
   const path = `confirm_conversion/revert/${order.code}`
   const silent = await desk.admin.post(path, { ...plain, withoutCover: false })
   assert.equal(silent.error.code, 'REFUND_NOT_COVERED')
+  assert.match(silent.error.message, /refund less, or refund without cover \(withoutCover\)/, 'told to who can')
   assert.equal((await desk.admin.post(path, plain)).status, 200)
   await refundReaches(shop, order.orderId, 'settled')
   assert.equal(await desk.payable(), -54_000_000n)
+  const owes = await desk.admin.get<{ payout: unknown }>(`ledger?companyId=${shop.merchant.companyId}&limit=1`)
+  assert.deepEqual(owes.data.payout, { ready: '-54.000000', kept: '0.000000' })
   const { data } = await desk.admin.get<{ refunds: { withoutCover: boolean }[]; total: number }>(
     `refunds?code=${order.code}`,
   )

@@ -408,10 +408,11 @@ test('a manager is told once a day by mail what waits for a decision, in each la
       mispayments: 2,
       unmatched: 0,
       refunds: 1,
+      byHand: 3,
     }
     const { subject, paragraphs, button } = waitingNotice(lang, { ...facts, officeUrl: 'https://office.example' })
     assert.ok(subject.includes('A & B') && subject.length <= 78, subject)
-    assert.match(paragraphs[2] ?? '', /^2 [^;]+; 1 [^;]+\.$/, lang)
+    assert.match(paragraphs[2] ?? '', /^2 [^;]+; 1 [^;]+; 3 [^;]+\.$/, lang)
     assert.equal(button?.url, 'https://office.example/')
   }
 })

@@ -14,6 +14,7 @@ import { findHold } from '../web/office/src/frame/holds.ts'
 import { browserName } from '../web/office/src/kit/browser-name.ts'
 import { isAmbiguous, readAmount } from '../web/office/src/kit/decimal.ts'
 import { type FieldKind, readKind } from '../web/office/src/kit/field-kinds.ts'
+import { type Booked, paidIn } from '../web/office/src/screens/order/paid-sums.ts'
 import { tokenFor } from '../web/office/src/screens/order/refund-worth.ts'
 import { de } from '../web/office/src/texts/de.ts'
 
@@ -54,12 +55,19 @@ test('the office knows each of these refusals by the words of the service, with 
     noPayoutAddress: sentenceOf('ledger/settlements/settlement-service.ts', 'The company has no settlement address'),
     noPayoutNetwork: sentenceOf('ledger/settlements/settlement-service.ts', 'The company has no settlement network'),
     payoutUnderWay: sentenceOf('ledger/settlements/settlement-service.ts', 'The settlement '),
+    notCovered: `${sentenceOf('refunds/refund-cover.ts', 'This refund needs ')}already settled.`,
     accountInUse: sentenceOf('payments/accounts/channel-service.ts', 'This account is').replace(/x1/g, '3'),
   }
   const facts = { least: ['0.10', 'EUR'], most: ['100000.00', 'EUR'], decimals: ['2', 'EUR'] }
   const known = Object.keys(REFUSALS).map((name) => ({
     name,
-    facts: { ...facts, payoutUnderWay: ['18.000000', 'USDC'], accountInUse: ['3', '3'] }[name] ?? [],
+    facts:
+      {
+        ...facts,
+        payoutUnderWay: ['18.000000', 'USDC'],
+        notCovered: ['18.000000', '18.000000'],
+        accountInUse: ['3', '3'],
+      }[name] ?? [],
   }))
   assert.deepEqual(Object.values(said).map(recognize), known)
   assert.equal(recognize('Only underpaid or late money can be accepted as a payment; this is over.'), null)
@@ -243,4 +251,22 @@ test('every failure of a webhook has a sentence in every language, and no senten
   const source = readFileSync(new URL('../web/office/src/screens/webhooks/failure-texts.ts', import.meta.url), 'utf8')
   const keys = [...source.matchAll(/^ +(\w+_\w+|timeout):/gm)].map(([, key = '']) => key)
   assert.deepEqual(keys.toSorted(), FAILURES.flatMap((code) => Array(5).fill(code)).toSorted())
+})
+
+test('an order shows what was paid of its price, the fee and the rest by its bookings, not by its price', () => {
+  const legs = (what: string, units: Record<string, string>): Booked[] =>
+    Object.entries(units).map(([account, leg]) => ({ kind: 'booking', facts: { what, account, units: leg } }))
+  const part = [
+    ...legs('mispayment', { payer_clearing: '10123456', suspense: '-10123456' }),
+    ...legs('late_accept', { suspense: '10123456', payer_clearing: '-10123456' }),
+    ...legs('payment', {
+      payer_clearing: '12123456',
+      company_payable: '-9984765',
+      fees: '-138691',
+      suspense: '-2000000',
+    }),
+    ...legs('refund', { company_payable: '4000000', refunds: '-4000000' }),
+  ]
+  assert.deepEqual(paidIn(part), { paid: '10.123456', fee: '0.138691', net: '9.984765' })
+  assert.equal(paidIn(part.slice(0, 4)), null)
 })

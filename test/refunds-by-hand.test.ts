@@ -6,6 +6,7 @@ import { DEPLOYER } from '../sandbox/chain/throwaway-keys.ts'
 import { sql, type Tx } from '../src/db/db.ts'
 import { listMigrations } from '../src/db/migrate.ts'
 import { DAY } from '../src/kernel/clock.ts'
+import { listWaiting } from '../src/orders/summary/summary-queries.ts'
 import { eraseUserAddressesOlderThan } from '../src/payments/payment-jobs.ts'
 import { eraseProofsOlderThan } from '../src/refunds/refund-jobs.ts'
 import { findRefund } from '../src/refunds/refund-queries.ts'
@@ -49,6 +50,42 @@ test('a refund that a person sent is settled by its transaction when that is fin
   )
   assert.match(entries[1]?.actor ?? '', /^apiKey:/)
   assert.equal(JSON.parse(entries[1]?.detail ?? '{}').txHash, txHash)
+})
+
+test('a refund that only a person can send is among what needs a person, in the daily mail, and no payer reads “on its way”', async () => {
+  const { db, baseUrl } = shop.host
+  const { companyId } = shop.merchant
+  const admin = await logInSuperAdmin(shop.host)
+  const { client } = await joinShop('Manager')
+  const refund = await startRefund(newAddress())
+  const read = async () => (await client.get<RefundData & { toSendByHand: boolean }>(`refunds/${refund._id}`)).data
+  const waitsAll = async (): Promise<readonly [boolean, number, number, string | undefined]> => {
+    const { data } = await admin.get<{ needs: { refunds: number } }>(`summary?days=7&companyId=${companyId}`)
+    const mailed = await listWaiting(db, new Date(Date.now() - DAY / 2), new Date(Date.now() + DAY / 2))
+    const page = await (await fetch(`${baseUrl}/pay?code=${refund.code}&lang=en`)).text()
+    const { toSendByHand } = await read()
+    return [
+      toSendByHand,
+      data.needs.refunds,
+      mailed.find((one) => one.companyId === companyId)?.byHand ?? 0,
+      /Your refund is (?:on its way|being prepared)/.exec(page)?.[0],
+    ]
+  }
+  const asked = await eventually(waitsAll, ([isAsked]) => isAsked)
+  assert.deepEqual(asked.slice(3), ['Your refund is being prepared'])
+  const story = await client.get<{ entries: { kind: string; facts: Record<string, unknown> }[] }>(
+    `confirm_conversion/story/${refund.code}`,
+  )
+  assert.equal(story.data.entries.find(({ kind }) => kind === 'refund')?.facts.waitsFor, 'person')
+  // held by a check again, it is not to be sent
+  const waits = (next: Date | null) => db.run(sql`update refunds set next_check_at = ${next} where id = ${refund._id}`)
+  await waits(new Date(Date.now() + DAY))
+  assert.deepEqual(await waitsAll(), [false, asked[1] - 1, asked[2] - 1, 'Your refund is on its way'])
+  await waits(null)
+  assert.deepEqual(await waitsAll(), asked)
+  const txHash = await shop.chain.pay({ to: refund.address ?? '', units: 54_000_000n })
+  assert.equal((await name(refund, txHash)).status, 200)
+  assert.deepEqual((await waitsAll()).slice(0, 3), [false, asked[1] - 1, asked[2] - 1])
 })
 
 test('a transfer that is older than the payment returns nothing of it', async () => {

@@ -564,6 +564,8 @@ export interface Operations {
         txHash: string | null
         /** The last status from the provider or the chain. */
         message: string | null
+        /** A person has to send it now, because its channel cannot. Then name the transaction (POST /refunds/{id}/transaction), or settle it (POST /refunds/{id}/settle) where no chain shows one. */
+        toSendByHand: boolean
         /** A person sent the money; only such a refund takes a proof file. */
         settledByHand: boolean
         /** The proof file: GET /refunds/{id}/proof. */
@@ -672,6 +674,8 @@ export interface Operations {
       txHash: string | null
       /** The last status from the provider or the chain. */
       message: string | null
+      /** A person has to send it now, because its channel cannot. Then name the transaction (POST /refunds/{id}/transaction), or settle it (POST /refunds/{id}/settle) where no chain shows one. */
+      toSendByHand: boolean
       /** A person sent the money; only such a refund takes a proof file. */
       settledByHand: boolean
       /** The proof file: GET /refunds/{id}/proof. */
@@ -796,6 +800,8 @@ export interface Operations {
       txHash: string | null
       /** The last status from the provider or the chain. */
       message: string | null
+      /** A person has to send it now, because its channel cannot. Then name the transaction (POST /refunds/{id}/transaction), or settle it (POST /refunds/{id}/settle) where no chain shows one. */
+      toSendByHand: boolean
       /** A person sent the money; only such a refund takes a proof file. */
       settledByHand: boolean
       /** The proof file: GET /refunds/{id}/proof. */
@@ -901,6 +907,8 @@ export interface Operations {
       txHash: string | null
       /** The last status from the provider or the chain. */
       message: string | null
+      /** A person has to send it now, because its channel cannot. Then name the transaction (POST /refunds/{id}/transaction), or settle it (POST /refunds/{id}/settle) where no chain shows one. */
+      toSendByHand: boolean
       /** A person sent the money; only such a refund takes a proof file. */
       settledByHand: boolean
       /** The proof file: GET /refunds/{id}/proof. */
@@ -1018,6 +1026,8 @@ export interface Operations {
       txHash: string | null
       /** The last status from the provider or the chain. */
       message: string | null
+      /** A person has to send it now, because its channel cannot. Then name the transaction (POST /refunds/{id}/transaction), or settle it (POST /refunds/{id}/settle) where no chain shows one. */
+      toSendByHand: boolean
       /** A person sent the money; only such a refund takes a proof file. */
       settledByHand: boolean
       /** The proof file: GET /refunds/{id}/proof. */
@@ -1156,6 +1166,8 @@ export interface Operations {
       txHash: string | null
       /** The last status from the provider or the chain. */
       message: string | null
+      /** A person has to send it now, because its channel cannot. Then name the transaction (POST /refunds/{id}/transaction), or settle it (POST /refunds/{id}/settle) where no chain shows one. */
+      toSendByHand: boolean
       /** A person sent the money; only such a refund takes a proof file. */
       settledByHand: boolean
       /** The proof file: GET /refunds/{id}/proof. */
@@ -1261,6 +1273,8 @@ export interface Operations {
       txHash: string | null
       /** The last status from the provider or the chain. */
       message: string | null
+      /** A person has to send it now, because its channel cannot. Then name the transaction (POST /refunds/{id}/transaction), or settle it (POST /refunds/{id}/settle) where no chain shows one. */
+      toSendByHand: boolean
       /** A person sent the money; only such a refund takes a proof file. */
       settledByHand: boolean
       /** The proof file: GET /refunds/{id}/proof. */
@@ -1374,6 +1388,8 @@ export interface Operations {
       txHash: string | null
       /** The last status from the provider or the chain. */
       message: string | null
+      /** A person has to send it now, because its channel cannot. Then name the transaction (POST /refunds/{id}/transaction), or settle it (POST /refunds/{id}/settle) where no chain shows one. */
+      toSendByHand: boolean
       /** A person sent the money; only such a refund takes a proof file. */
       settledByHand: boolean
       /** The proof file: GET /refunds/{id}/proof. */
@@ -1436,6 +1452,8 @@ export interface Operations {
         kind: "under" | "over" | "late" | "duplicate" | "held" | "wrong_token" | "orphaned"
         /** Where the object stands. */
         status: "open" | "accepted" | "refunded" | "ignored" | "borne" | "resolved"
+        /** `refunded`: how its refund stands; the money is back once that is `settled`. */
+        refundStatus: string | null
         /** The asset, as its symbol. */
         asset: string
         /** Smallest units of the asset. */
@@ -3611,7 +3629,7 @@ export interface Operations {
         shortCode: string | null
         /** Your reference of it. */
         alias: string | null
-        /** The whole price of the order in your currency. */
+        /** A payment: the whole price of its order in your currency. Null for refunds and losses. */
         fromAmount: string | null
         /** Fiat currency. */
         fromAsset: string | null
@@ -3939,6 +3957,13 @@ export interface Operations {
         /**  Decimal text, debits positive. */
         amount: string
       }>
+      /** Now, in USDC. Less what the company holds at its own accounts, and what is lost and undecided. */
+      payout: {
+        /** What a settlement would pay out, whatever the period. Negative: the company owes it. */
+        ready: string
+        /** What stays back as the reserve. */
+        kept: string
+      }
       /** Where the next page begins; null at the end. */
       nextCursor: string | null
     }

@@ -11,6 +11,13 @@ import { MOST_REAL_UNITS } from '../kernel/money.ts'
 const leastUnits = (dustUnits: bigint): Sql =>
   sql`case when p.channel = 'crypto' then greatest(${dustUnits}::numeric, 1) else 1 end`
 
+/** How the refund stands that takes the money of record `m` back; null: none does. */
+export const refundStatusOf = (m: Sql): Sql => sql`case when ${m}.status = 'refunded' then (
+  select r.status from refunds r
+  where r.company_id = ${m}.company_id and r.order_id = ${m}.order_id and r.status not in ('rejected', 'refused')
+    and (r.mispayment_id = ${m}.id or ${m}.decided_by = 'refund:' || r.id)
+  order by r.number desc limit 1) end`
+
 /** A person sent the money of record `m` back, or ignored it. A refund that is not settled can still be rejected. */
 export const IS_DECIDED = sql`(m.status = 'ignored' or (m.status = 'refunded' and exists (select 1 from refunds r
   where r.company_id = m.company_id and r.order_id = m.order_id and r.mispayment_id = m.id and r.status = 'settled')))`

@@ -75,6 +75,14 @@ export async function findReserve(q: Queryable, companyId: string): Promise<bigi
   return BigInt(units)
 }
 
+/** What a settlement would pay out now, and what it would keep back. Nothing is kept of a debt. */
+export async function findPayout(q: Queryable, companyId: string): Promise<{ ready: bigint; kept: bigint }> {
+  const free = await findSettleable(q, companyId)
+  const reserve = await findReserve(q, companyId)
+  const kept = free <= 0n ? 0n : free < reserve ? free : reserve
+  return { ready: free - kept, kept }
+}
+
 /**
  * Fees that lowered a company's balance since its last settlement although they never leave the operator: on refunds,
  * and on payments to the company's own accounts.

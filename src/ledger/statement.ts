@@ -1,6 +1,7 @@
 import type { Db } from '../db/db.ts'
 import { formatDecimal } from '../kernel/money.ts'
 import { type EntryRow, listBalancesBetween, listEntries } from './ledger-queries.ts'
+import { findPayout } from './payable-queries.ts'
 
 export type Period = { from: Date | null; to: Date | null }
 
@@ -14,13 +15,15 @@ export async function readLedger(
   period: Period,
   page: { after: string | null; limit: number },
 ) {
-  const [balances, entries] = await Promise.all([
+  const [balances, entries, payout] = await Promise.all([
     listBalancesBetween(db, companyId, period),
     listEntries(db, companyId, { ...period, ...page }),
+    findPayout(db, companyId),
   ])
   const journals = new Set(entries.map(({ journalId }) => journalId))
   return {
     companyId,
+    payout: { ready: amount(payout.ready), kept: amount(payout.kept) },
     balances: balances.map(({ account, asset, openingUnits, debitUnits, creditUnits }) => ({
       account,
       asset,

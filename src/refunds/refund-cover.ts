@@ -49,6 +49,9 @@ async function findLack(tx: Tx, { companyId, units, feeUnits, own }: Wanted): Pr
 /** Whether a refund that its provider has already made lacks cover: the company then owes the operator. */
 export const lacksCover = async (tx: Tx, wanted: Wanted): Promise<boolean> => (await findLack(tx, wanted)) !== null
 
+const ASK = 'ask the operator, who can refund without cover'
+const INSIST = 'refund without cover (withoutCover): the company then owes the operator what is missing'
+
 /**
  * A refund of settled money must be covered by what is owed to the company, its reserve included. Before the first
  * settlement it always is: an order refunds at most what it received, and the operator still has its fees.
@@ -64,14 +67,14 @@ export async function checkCover(
 ): Promise<boolean> {
   const most = await findLack(tx, wanted)
   if (most === null) return false
+  const isOperator = actor.role === 'SuperAdmin'
   if (!insist) {
     const message =
       `This refund needs ${text(wanted.units)}, but only ${text(most)} of the company’s balance is left: the money was ` +
-      'already settled. Wait for new payments, refund less, or ask the operator, who can refund without cover.'
+      `already settled. Wait for new payments, refund less, or ${isOperator ? INSIST : ASK}.`
     throw new AppError('REFUND_NOT_COVERED', { message })
   }
-  if (actor.role !== 'SuperAdmin')
-    throw new AppError('FORBIDDEN', { message: 'Only a SuperAdmin can refund without cover.' })
+  if (!isOperator) throw new AppError('FORBIDDEN', { message: 'Only a SuperAdmin can refund without cover.' })
   checkFreshFactor(actor, nowMs)
   return true
 }

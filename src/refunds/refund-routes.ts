@@ -99,6 +99,7 @@ const describeRefund = (deps: MispaymentRefundDeps, refund: Refund, { code, shor
   decidedBy: refund.decidedBy,
   txHash: refund.txHash,
   message: refund.providerStatus,
+  toSendByHand: refund.toSendByHand,
   settledByHand: refund.settledByHand,
   proof: proof ? viewProof(proof) : null,
   createdAt: refund.createdAt.toISOString(),

@@ -153,6 +153,11 @@ export const RefundSchema = Type.Object({
   decidedBy: Nullable(Type.String()),
   txHash: Nullable(Type.String()),
   message: Nullable(Type.String({ description: 'The last status from the provider or the chain.' })),
+  toSendByHand: Type.Boolean({
+    description:
+      'A person has to send it now, because its channel cannot. Then name the transaction (POST ' +
+      '/refunds/{id}/transaction), or settle it (POST /refunds/{id}/settle) where no chain shows one.',
+  }),
   settledByHand: Type.Boolean({ description: 'A person sent the money; only such a refund takes a proof file.' }),
   proof: Nullable(
     Type.Object(

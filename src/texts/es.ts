@@ -70,6 +70,8 @@ export const es: Texts = {
       `¿Prefiere recuperar su dinero? Contacte con ${merchant} e indique el pedido ${code}; pueden devolverle lo que ha llegado.`,
     beside: (amount, merchant) =>
       `${amount} han llegado por un intento anterior o demasiado tarde y no cuentan aquí. ${merchant} los ve y puede devolvérselos.`,
+    uncredited: (amount, channel, merchant) =>
+      `${amount} han llegado a ${channel} de otra forma que la pedida, por ejemplo por otra red, y no cuentan aquí. ${merchant} los ve y puede devolvérselos.`,
     help: 'He pagado, pero no pasa nada',
     helpText: (merchant, code) =>
       'Un envío suele aparecer aquí en menos de un minuto. Compruebe en su monedero que envió USDC, en la red ' +

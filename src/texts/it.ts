@@ -71,6 +71,8 @@ export const it: Texts = {
       `Preferisce riavere il denaro? Contatti ${merchant} indicando l’ordine ${code}; quanto è arrivato può essere restituito.`,
     beside: (amount, merchant) =>
       `${amount} sono arrivati da un tentativo precedente o troppo tardi e qui non contano. ${merchant} li vede e può restituirglieli.`,
+    uncredited: (amount, channel, merchant) =>
+      `${amount} sono arrivati a ${channel} in modo diverso da quello richiesto, per esempio su un’altra rete, e qui non contano. ${merchant} li vede e può restituirglieli.`,
     help: 'Ho pagato, ma non succede nulla',
     helpText: (merchant, code) =>
       'Un invio compare qui di solito entro un minuto. Controlli nel wallet di aver inviato USDC, sulla rete ' +

@@ -94,6 +94,7 @@ export type WaitingFacts = {
   mispayments: number
   unmatched: number
   refunds: number
+  byHand: number
 }
 
 /** "2 refunds need an approval; 1 transfer fits no order.". Zero counts are left out. */

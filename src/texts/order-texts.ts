@@ -23,6 +23,7 @@ export const SITUATIONS = [
   'refundAddress',
   'refundCheck',
   'refundMailed',
+  'refundByHand',
   'refunding',
   'refundedPart',
   'refunded',

@@ -61,6 +61,8 @@ export type PayTexts = {
   takeBack: (merchant: string, code: string) => string
   /** Money of an open order that does not count towards its price. */
   beside: (amount: string, merchant: string) => string
+  /** Money that reached the current channel, which does not count it. */
+  uncredited: (amount: string, channel: string, merchant: string) => string
   help: string
   helpText: (merchant: string, code: string) => string
   lost: string

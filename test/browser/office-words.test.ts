@@ -369,8 +369,16 @@ test('before a payout to another address, the approver reads who wrote it and wh
     const notice = page.locator('li', { hasText: `0x${'b'.repeat(40)}` }).getByText(word)
     assert.match((await notice.textContent()) ?? '', new RegExp(`0x${'a'.repeat(40)}`), lang)
   }
-  await db.run(sql`delete from settlements where id = ${id}`)
   await leave()
+  const { page: own, leave: close } = await enter('SuperAdmin')
+  await speak(own, 'en', `/money?company=${companyId}`)
+  await own.getByRole('button', { name: 'Approve', exact: true }).click()
+  const asked = (await own.getByRole('dialog').innerText()).replace(/\s+/g, ' ')
+  assert.match(asked, /Approve the payout 18\.00 USDC To 0xb{40} Network .*was changed on .*cannot be taken back/)
+  const { status } = await db.one<{ status: string }>(sql`select status from settlements where id = ${id}`)
+  assert.equal(status, 'open', 'one click approves nothing')
+  await close()
+  await db.run(sql`delete from settlements where id = ${id}`)
 })
 
 test('the wallets of the operator fit a phone in every language', async () => {

@@ -26,20 +26,23 @@ type RefundFacts = {
   number?: number
   byMail?: boolean
   named?: boolean
+  byHand?: boolean
 }
 
 /** A refund as it stands at that point: what its payer reads of it, without the sending. */
 export async function refund({ host }: PayWorld, code: string, facts: RefundFacts): Promise<string> {
-  const { status, units = DUE, excess = 0n, number = 1, byMail = false, named = false } = facts
+  const { status, units = DUE, excess = 0n, number = 1, byMail = false, named = false, byHand = false } = facts
   const done = status === 'settled' || status === 'submitted'
   const address = done ? PAYER : null
   const [proposed, by] = named ? [PAYER, 'payer'] : [null, null]
   const txHash = status === 'settled' ? `0x${newId().padEnd(64, '7')}` : null
   await host.db.run(sql`
     insert into refunds (company_id, id, order_id, number, payment_id, channel, status, units, excess_units, fiat_units,
-      without_cover, address, proposed_address, proposed_by, asked_by_mail, network, tx_hash, requested_by, created_at, updated_at, settled_at)
+      without_cover, address, proposed_address, proposed_by, asked_by_mail, network, tx_hash, requested_by, handed_over_at,
+      created_at, updated_at, settled_at)
     select company_id, ${newId()}, id, ${number}, payment_id, 'crypto', ${status}, ${units}, ${excess}, 0, false, ${address},
-      ${proposed}, ${by}, ${byMail}, 31337, ${txHash}, 'apiKey:test', now(), now(), case when ${status} = 'settled' then now() end
+      ${proposed}, ${by}, ${byMail}, 31337, ${txHash}, 'apiKey:test', case when ${byHand} then now() end, now(), now(),
+      case when ${status} = 'settled' then now() end
     from orders where code = ${code}`)
   const refunded = status === 'settled' ? units : 0n
   await host.db.run(sql`
@@ -114,6 +117,7 @@ export async function makePayStates(world: PayWorld): Promise<Record<Situation, 
     refundAddress: await refund(world, await moved('pay', 'revert'), { status: 'needs_address' }),
     refundCheck: await refund(world, await moved('pay', 'revert'), { status: 'needs_address', named: true }),
     refundMailed: await refund(world, await moved('pay', 'revert'), { status: 'needs_address', byMail: true }),
+    refundByHand: await refund(world, await moved('pay', 'revert'), { status: 'ready', byHand: true }),
     refunding: await refund(world, await moved('pay', 'revert'), { status: 'submitted' }),
     refundedPart: await refund(world, await moved('pay', 'revert', 'refundPart'), {
       status: 'settled',

@@ -11,6 +11,7 @@ import type { Payable, Shop } from './shop.ts'
 export type RefundData = {
   _id: string
   orderId: string
+  code: string
   status: string
   amount: string
   excessAmount: string

@@ -45,5 +45,14 @@ export const LedgerSchema = Type.Object({
       amount: Amount(''),
     }),
   ),
+  payout: Type.Object(
+    {
+      ready: Type.String({
+        description: 'What a settlement would pay out, whatever the period. Negative: the company owes it.',
+      }),
+      kept: Type.String({ description: 'What stays back as the reserve.' }),
+    },
+    { description: 'Now, in USDC. Less what the company holds at its own accounts, and what is lost and undecided.' },
+  ),
   nextCursor: Nullable(Type.String()),
 })

@@ -137,7 +137,10 @@ export const SettlementStatementSchema = Type.Object({
       shortCode: Nullable(Type.String({ description: 'Its short code.' })),
       alias: Nullable(Type.String({ description: 'Your reference of it.' })),
       fromAmount: Nullable(
-        Type.String({ description: 'The whole price of the order in your currency.', examples: ['50.00'] }),
+        Type.String({
+          description: 'A payment: the whole price of its order in your currency. Null for refunds and losses.',
+          examples: ['50.00'],
+        }),
       ),
       fromAsset: Nullable(Type.String()),
       gross: Signed('Before the fee.', '54.000000'),

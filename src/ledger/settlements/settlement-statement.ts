@@ -45,8 +45,12 @@ function summaryOf({ basis, carriedUnits }: Span, totals: readonly KindTotal[], 
   }
 }
 
-const fiat = ({ fromUnits, fromAsset }: StatementLine): string | null =>
-  fromUnits !== null && fromAsset !== null && isAsset(fromAsset) ? formatDecimal(fromUnits, EXPONENTS[fromAsset]) : null
+/** Only of a payment: a refund is an amount of USDC, and the price beside it would be added as if it was paid again. */
+function priceOf({ kind, fromUnits, fromAsset }: StatementLine) {
+  const isKnown = kind === 'payment' && fromUnits !== null && fromAsset !== null && isAsset(fromAsset)
+  if (!isKnown) return { fromAmount: null, fromAsset: null }
+  return { fromAmount: formatDecimal(fromUnits, EXPONENTS[fromAsset]), fromAsset }
+}
 
 const viewLine = (line: StatementLine) => ({
   journalId: line.journalId,
@@ -55,8 +59,7 @@ const viewLine = (line: StatementLine) => ({
   code: line.code,
   shortCode: line.shortCode,
   alias: line.alias,
-  fromAmount: fiat(line),
-  fromAsset: line.fromAsset,
+  ...priceOf(line),
   gross: usdc(line.units + line.feeUnits),
   fee: usdc(line.feeUnits),
   amount: usdc(line.units),

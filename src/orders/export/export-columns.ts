@@ -33,7 +33,7 @@ const BY_NAME: Readonly<Record<ColumnName, Column>> = {
   fromAsset: { kind: 'text', titles: ['Currency', 'Devise', 'Währung', 'Divisa', 'Valuta'] },
   toAmount: {
     kind: 'amount',
-    titles: ['Settlement amount', 'Montant réglé', 'Auszahlungsbetrag', 'Importe liquidado', 'Importo liquidato'],
+    titles: ['Price in USDC', 'Prix en USDC', 'Preis in USDC', 'Precio en USDC', 'Prezzo in USDC'],
   },
   toAsset: {
     kind: 'text',

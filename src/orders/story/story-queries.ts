@@ -1,6 +1,8 @@
 import { TRANSFERS } from '../../chain/deposits/reservation-queries.ts'
+import { refundStatusOf } from '../../companies/order-money-queries.ts'
 import { type Queryable, sql } from '../../db/db.ts'
 import type { Sql } from '../../db/sql.ts'
+import { toSendByHand } from '../summary/summary-queries.ts'
 
 export type StoryRow = { at: Date; kind: string; facts: Record<string, string | number | null>; ofKind: number }
 
@@ -31,12 +33,13 @@ const ownRows = (companyId: string, orderId: string): Sql => sql`
       from payments where company_id = ${companyId} and order_id = ${orderId}
     union all
     select created_at, 'mispayment', jsonb_build_object('kind', kind, 'asset', asset, 'units', units::text, 'status', status,
-        'reference', source_reference, 'decidedBy', decided_by, 'reason', reason)
+        'reference', source_reference, 'decidedBy', decided_by, 'reason', reason, 'refundStatus', ${refundStatusOf(sql`mispayments`)})
       from mispayments where company_id = ${companyId} and order_id = ${orderId}
     union all
     select created_at, 'refund', jsonb_build_object('id', id, 'number', number, 'status', status, 'units', units::text, 'channel',
         channel, 'network', network, 'txHash', tx_hash, 'requestedBy', requested_by, 'decidedBy', decided_by, 'reason', reason, 'message',
-        last_words, 'settledAt', settled_at)
+        last_words, 'settledAt', settled_at,
+        'waitsFor', case when ${toSendByHand(sql`refunds`)} then 'person' end)
       from refunds where company_id = ${companyId} and order_id = ${orderId}
     union all
     select j.at, 'booking', jsonb_build_object('what', j.kind, 'account', e.account, 'asset', e.asset, 'units', e.units::text)

@@ -103,6 +103,15 @@ export const listRefunded = (q: Queryable, { companyIds, collectorIds }: OrderSc
   )
 }
 
+/**
+ * Whether a refund, named like its table, waits until a person sends it: its channel cannot. One that a check holds
+ * waits for the check, and one that its provider has for its provider.
+ */
+export const toSendByHand = (
+  refund: Sql,
+): Sql => sql`(${refund}.status = 'ready' and ${refund}.handed_over_at is not null
+  and ${refund}.next_check_at is null and ${refund}.provider_reference is null)`
+
 /** What waits for a person. Failed deliveries count for a week; older ones stay in their list. */
 export const countNeeds = (q: Queryable, companyIds: readonly string[] | null, now: Date): Promise<Needs> => {
   const mine = companyIds === null ? sql`true` : sql`company_id = any(${companyIds})`
@@ -112,7 +121,8 @@ export const countNeeds = (q: Queryable, companyIds: readonly string[] | null, n
       (select count(*) from mispayments where ${mine} and status = 'open') as mispayments,
       (select count(*) from unmatched_transfers u where ${mine} and u.status = 'open' and not is_dust
         and exists (select 1 from chain_transfers t where t.id = u.transfer_id and t.status = 'seen')) as unmatched,
-      (select count(*) from refunds where ${mine} and status in ('needs_approval', 'needs_address')) as refunds,
+      (select count(*) from refunds where ${mine}
+        and (status in ('needs_approval', 'needs_address') or ${toSendByHand(sql`refunds`)})) as refunds,
       (select count(*) from deliveries where ${mine} and status in ('failed', 'parked')
         and updated_at >= ${now}::timestamptz - interval '7 days') as deliveries,
       (select count(*) from kyc_records where ${mine} and (status = 'pending' or edd_status = 'pending')) as identity,
@@ -122,8 +132,8 @@ export const countNeeds = (q: Queryable, companyIds: readonly string[] | null, n
   )
 }
 
-/** Number of items that wait for a manager's decision. */
-export type Waiting = { mispayments: number; unmatched: number; refunds: number }
+/** Number of items that wait for a manager: three kinds of decisions, and refunds to send by hand. */
+export type Waiting = { mispayments: number; unmatched: number; refunds: number; byHand: number }
 /** When a mispayment began to wait: it was made or grew, or its order stopped waiting for the rest. */
 const waitsSince = sql`greatest(m.created_at, m.grown_at,
   case when m.kind = 'under' then (
@@ -138,17 +148,20 @@ const waitsSince = sql`greatest(m.created_at, m.grown_at,
 export const listWaiting = (q: Queryable, from: Date, to: Date): Promise<(Waiting & { companyId: string })[]> =>
   q.many(sql`
     select company_id, sum(mispayments)::integer as mispayments, sum(unmatched)::integer as unmatched,
-      sum(refunds)::integer as refunds
+      sum(refunds)::integer as refunds, sum(by_hand)::integer as by_hand
     from (
-      select m.company_id, 1 as mispayments, 0 as unmatched, 0 as refunds
+      select m.company_id, 1 as mispayments, 0 as unmatched, 0 as refunds, 0 as by_hand
       from mispayments m join orders o on o.company_id = m.company_id and o.id = m.order_id
       where m.status = 'open' and ${waitsSince} >= ${from} and ${waitsSince} < ${to}
         and not (m.kind = 'under' and o.status in ('AWAITING', 'WAITING_CHAIN_CONFIRMATION'))
       union all
-      select u.company_id, 0, 1, 0 from unmatched_transfers u join chain_transfers t on t.id = u.transfer_id
+      select u.company_id, 0, 1, 0, 0 from unmatched_transfers u join chain_transfers t on t.id = u.transfer_id
       where u.status = 'open' and not u.is_dust and t.status = 'seen'
         and u.noticed_at >= ${from} and u.noticed_at < ${to}
       union all
-      select company_id, 0, 0, 1 from refunds
-      where status = 'needs_approval' and created_at >= ${from} and created_at < ${to}) as waiting
+      select company_id, 0, 0, 1, 0 from refunds
+      where status = 'needs_approval' and created_at >= ${from} and created_at < ${to}
+      union all
+      select company_id, 0, 0, 0, 1 from refunds
+      where ${toSendByHand(sql`refunds`)} and handed_over_at >= ${from} and handed_over_at < ${to}) as waiting
     group by company_id`)

@@ -177,8 +177,12 @@ export function transactionFact(hash: string, network: number | null, page: Page
 
 /** While the order can be paid: money that does not count towards its price. */
 export function besideNote(view: PayView, page: PageContext): Html | null {
-  if (!view.open || view.beside.units === 0n) return null
-  return html`<p class="note">${page.texts.beside(showUsdc(view.beside, page), view.shop.name)}</p>`
+  const { open, beside, uncredited, payment, shop } = view
+  if (!open) return null
+  const { texts } = page
+  const { channel } = payment ?? {}
+  return html`${beside.units > 0n && html`<p class="note">${texts.beside(showUsdc(beside, page), shop.name)}</p>`}
+    ${channel && uncredited.units > 0n && html`<p class="note">${texts.uncredited(showUsdc(uncredited, page), channelName(texts, channel), shop.name)}</p>`}`
 }
 
 /** What arrived, and how to find it. For a paid order also the printable receipt. */

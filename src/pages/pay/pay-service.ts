@@ -36,6 +36,7 @@ import {
   refundSituation,
   situationOf,
   surplusUnits,
+  uncreditedUnits,
 } from './pay-state.ts'
 
 /** One way to pay that the payer may choose. */
@@ -107,8 +108,10 @@ export type PayView = {
   surplus: Money
   /** All undecided money that arrived, through every attempt. */
   received: { amount: Money; network: { id: number; name: string } | null; transactions: ChainProgress['transactions'] }
-  /** The part of it that does not count towards the price shown. */
+  /** The part of it from earlier attempts, which does not count towards the price shown. */
   beside: Money
+  /** The part of it that reached the current channel and that the channel does not credit. */
+  uncredited: Money
   /** Money arrived or is on its way, so the payer cannot cancel. */
   hasMoney: boolean
   /** Name of another token that arrived instead of USDC. */
@@ -302,7 +305,9 @@ const markOf = ({ order, payment, progress, arrived, others, records, refunds }:
   [
     ...[order.version, payment?.number, payment?.status, payment?.receivedUnits, arrived, progress?.confirmations],
     ...others.map((other) => other.arrived),
-    ...refunds.map(({ status, updatedAt }) => `${status}${updatedAt.getTime()}`),
+    ...refunds.map(
+      ({ status, updatedAt, toSendByHand }) => `${status}${updatedAt.getTime()}${toSendByHand ? 'h' : ''}`,
+    ),
     ...records.map(({ status, updatedAt }) => `${status}${updatedAt.getTime()}`),
   ]
     .map((part) => String(part ?? ''))
@@ -327,6 +332,7 @@ export async function readPayView(deps: PayViewDeps, code: string): Promise<PayV
   ])
   const { payment, records, refunds } = facts
   const situation = situationOf(facts)
+  const uncredited = uncreditedUnits(facts)
   const received = viewReceived(deps, facts)
   const identity = situation === 'choose' || requote ? await readIdentityForm(deps, order) : null
   const usdc = (units: bigint): Money => ({ asset: order.to.asset, units })
@@ -356,7 +362,8 @@ export async function readPayView(deps: PayViewDeps, code: string): Promise<PayV
     refunded: usdc(order.refundedUnits),
     surplus: usdc(surplusUnits(facts)),
     received,
-    beside: usdc(besideUnits(facts)),
+    beside: usdc(besideUnits(facts) - uncredited),
+    uncredited: usdc(uncredited),
     hasMoney: received.amount.units > 0n || situation === 'seen' || situation === 'onItsWay',
     foreignToken: foreignToken(records)?.asset ?? null,
     refunds: refunds

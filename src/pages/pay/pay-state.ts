@@ -119,6 +119,16 @@ export function surplusUnits({ records, refunds }: Pick<OrderFacts, 'records' | 
   return beside + (above > spoken ? above - spoken : 0n)
 }
 
+/** The part of it that reached the current channel, which does not credit it: on another network, perhaps. */
+export const uncreditedUnits = ({
+  order,
+  payment,
+  records,
+}: Pick<OrderFacts, 'order' | 'payment' | 'records'>): bigint =>
+  payment && isCurrent(order, payment)
+    ? sumOpen(records, (record) => record.paymentId === payment.id && isUnmatchedUsdc(record))
+    : 0n
+
 const OPEN_REFUNDS: readonly string[] = ['needs_approval', 'needs_address', 'ready', 'submitted']
 
 /** The open refund: an order has at most one at a time, and so has each mispayment. */
@@ -153,6 +163,7 @@ function whileOpen(facts: OrderFacts): Situation {
 /** What an open refund waits for. */
 export function refundSituation(refund: Refund): Situation {
   if (refund.status === 'needs_approval') return 'refundApproval'
+  if (refund.toSendByHand) return 'refundByHand'
   if (refund.status !== 'needs_address') return 'refunding'
   if (refund.askedByMail) return 'refundMailed'
   return isNamedByPayer(refund) ? 'refundCheck' : 'refundAddress'

@@ -96,6 +96,19 @@ const partly: Part = (view, page) =>
     <p class="note">${situationTexts(view, page).next(factsOf(view, page))}</p>
     ${paying(view, page)}<p class="hint">${page.texts.takeBack(view.shop.name, view.shortCode)}</p>${contact(view, page)}`
 
+/** Situations of an order that is being paid, besides those in which its payer may still act. */
+const UNDER_WAY: readonly Situation[] = ['seen', 'hold', 'accountGone']
+
+/** Next to an order that is being paid: money of it that goes back, and where its payer names the address. */
+function partRefund(view: PayView, page: PageContext): Html | null {
+  if (view.refunds.length === 0 || !(view.open || UNDER_WAY.includes(view.situation))) return null
+  const refund = view.refunds.findLast(({ status }) => status !== 'settled')
+  const about = refund && { ...view, situation: refund.situation }
+  return html`<section class="box">
+    ${about && html`<h3>${situationTexts(about, page).title}</h3>${words(about, page, refund.askUrl === null)}`}
+    ${refundList(view, page)}</section>`
+}
+
 function confirmations(payment: PaymentView | null, texts: PayTexts): Html | null {
   const { progress } = payment ?? {}
   if (!progress) return null
@@ -186,6 +199,7 @@ const PARTS: Record<Situation, Part> = {
   refundAddress: refunding,
   refundCheck: refunding,
   refundMailed: refunding,
+  refundByHand: refunding,
   refunding,
   refundedPart: refunded,
   refunded,
@@ -217,6 +231,7 @@ const SDK_STATES: Record<Situation, string> = {
   refundAddress: 'refunding',
   refundCheck: 'refunding',
   refundMailed: 'refunding',
+  refundByHand: 'refunding',
   refunding: 'refunding',
   refundedPart: 'refunded',
   refunded: 'refunded',
@@ -241,7 +256,7 @@ export function renderFragment(view: PayView, page: PageContext): Html {
   const final = view.final && html` data-final="1"`
   const state = sdkStateOf(view, page.nowMs)
   return html`<div data-state="${state}" data-say="${say}" data-title="${say} · ${view.shop.name}"${final}>
-    ${headline(view, page)}${besideNote(view, page)}${PARTS[view.situation](view, page)}</div>`
+    ${headline(view, page)}${besideNote(view, page)}${PARTS[view.situation](view, page)}${partRefund(view, page)}</div>`
 }
 
 /**

@@ -1,3 +1,4 @@
+import { refundStatusOf } from '../../companies/order-money-queries.ts'
 import { joinSql, type Queryable, type Sql, sql, type Tx, unnamed } from '../../db/db.ts'
 import type { Fiat } from '../../kernel/money.ts'
 
@@ -64,6 +65,8 @@ export type ListedMispayment = Mispayment & {
   fromAsset: Fiat
   fromUnits: bigint
   toUnits: bigint
+  /** How the refund stands that takes it back; null: none does. */
+  refundStatus: string | null
 }
 type ListedRow = Row &
   Omit<ListedMispayment, keyof Mispayment | 'fromUnits' | 'toUnits'> & { fromUnits: string; toUnits: string }
@@ -94,7 +97,9 @@ export async function listMispayments(
   const rows = await q.many<ListedRow>(
     unnamed(sql`
       select m.*, o.code as order_code, o.short_code as order_short_code, o.status as order_status,
-        o.from_asset, o.from_units::text, o.to_units::text ${filterSql(filter)}
+        o.from_asset, o.from_units::text, o.to_units::text,
+        ${refundStatusOf(sql`m`)} as refund_status
+        ${filterSql(filter)}
       order by m.id desc limit ${page.limit} offset ${page.offset}`),
   )
   return rows.map((row) => ({

@@ -15,6 +15,9 @@ const MispaymentSchema = Type.Object(
     toAmount: Type.String({ description: 'The price in USDC.', examples: ['54.000000'] }),
     kind: Type.String({ enum: [...MISPAYMENT_KINDS] }),
     status: Type.String({ enum: [...MISPAYMENT_STATUSES] }),
+    refundStatus: Nullable(
+      Type.String({ description: '`refunded`: how its refund stands; the money is back once that is `settled`.' }),
+    ),
     asset: Type.String(),
     units: Type.String({ description: 'Smallest units of the asset.' }),
     amount: Nullable(Type.String({ description: 'Decimal text; null for tokens whose decimals are not known.' })),

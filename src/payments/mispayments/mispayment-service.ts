@@ -68,6 +68,7 @@ const viewMispayment = (record: ListedMispayment) => ({
   toAmount: formatDecimal(record.toUnits, EXPONENTS.USDC),
   kind: record.kind,
   status: record.status,
+  refundStatus: record.refundStatus,
   asset: record.asset,
   units: record.units.toString(),
   amount: amountText({ ...record, reference: record.sourceReference }),

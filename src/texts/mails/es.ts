@@ -161,6 +161,7 @@ export const es: MailTexts = {
         [facts.mispayments, 'pago no encaja con su pedido', 'pagos no encajan con su pedido'],
         [facts.unmatched, 'transferencia no encaja con ningún pedido', 'transferencias no encajan con ningún pedido'],
         [facts.refunds, 'reembolso necesita aprobación', 'reembolsos necesitan aprobación'],
+        [facts.byHand, 'reembolso debe enviarse a mano', 'reembolsos deben enviarse a mano'],
       ]),
       'No se ha perdido nada. Hasta que decida, sus clientes ven que su dinero ha llegado y que usted decide.',
     ],

@@ -169,6 +169,7 @@ export const fr: MailTexts = {
         ],
         [facts.unmatched, 'transfert ne correspond à aucune commande', 'transferts ne correspondent à aucune commande'],
         [facts.refunds, 'remboursement attend une approbation', 'remboursements attendent une approbation'],
+        [facts.byHand, 'remboursement est à envoyer à la main', 'remboursements sont à envoyer à la main'],
       ]),
       'Rien n’est perdu. Jusqu’à votre décision, vos clients voient que leur argent est arrivé et que vous décidez.',
     ],

@@ -165,6 +165,7 @@ export const it: MailTexts = {
           'trasferimenti non corrispondono a nessun ordine',
         ],
         [facts.refunds, 'rimborso attende un’approvazione', 'rimborsi attendono un’approvazione'],
+        [facts.byHand, 'rimborso va inviato a mano', 'rimborsi vanno inviati a mano'],
       ]),
       'Nulla è perso. Finché non decide, i suoi clienti vedono che il denaro è arrivato e che decide lei.',
     ],

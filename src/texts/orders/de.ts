@@ -138,6 +138,12 @@ export const de: OrderTexts = {
         `${merchant} möchte Ihnen ${amount} erstatten. Zu Ihrer Sicherheit haben wir den Link für Ihre Wallet-Adresse nur per E-Mail geschickt.`,
       next: () => 'Öffnen Sie den Link in dieser E-Mail.',
     },
+    refundByHand: {
+      title: 'Ihre Erstattung wird vorbereitet',
+      text: ({ merchant, amount }) =>
+        `${merchant} schickt Ihnen ${amount}. Das erledigt jemand von Hand und kann einige Tage dauern.`,
+      next: () => 'Sie müssen nichts weiter tun.',
+    },
     refunding: {
       title: 'Ihre Erstattung ist unterwegs',
       text: ({ merchant, amount }) => `${merchant} schickt Ihnen ${amount}. Das kann etwas dauern.`,

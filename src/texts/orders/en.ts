@@ -128,6 +128,12 @@ export const en: OrderTexts = {
         `${merchant} wants to send you ${amount}. For your safety, the link to enter your wallet address went to your email only.`,
       next: () => 'Open the link in that email.',
     },
+    refundByHand: {
+      title: 'Your refund is being prepared',
+      text: ({ merchant, amount }) =>
+        `${merchant} sends you ${amount}. A person does this by hand, so it can take a few days.`,
+      next: () => 'You do not need to do anything.',
+    },
     refunding: {
       title: 'Your refund is on its way',
       text: ({ merchant, amount }) => `${merchant} is sending you ${amount}. This can take a while.`,

@@ -130,6 +130,12 @@ export const es: OrderTexts = {
         `${merchant} quiere devolverle ${amount}. Por su seguridad, el enlace para indicar su dirección solo se ha enviado a su correo.`,
       next: () => 'Abra el enlace de ese correo.',
     },
+    refundByHand: {
+      title: 'Se está preparando su reembolso',
+      text: ({ merchant, amount }) =>
+        `${merchant} le envía ${amount}. Lo hace una persona a mano y puede tardar unos días.`,
+      next: () => 'No tiene que hacer nada.',
+    },
     refunding: {
       title: 'Su reembolso está en camino',
       text: ({ merchant, amount }) => `${merchant} le está devolviendo ${amount}. Puede tardar un poco.`,

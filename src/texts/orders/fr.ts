@@ -132,6 +132,12 @@ export const fr: OrderTexts = {
         `${merchant} veut vous rembourser ${amount}. Par sécurité, le lien pour saisir votre adresse ne vous a été envoyé que par e-mail.`,
       next: () => 'Ouvrez le lien dans cet e-mail.',
     },
+    refundByHand: {
+      title: 'Votre remboursement est en préparation',
+      text: ({ merchant, amount }) =>
+        `${merchant} vous envoie ${amount}. Quelqu’un s’en charge à la main : cela peut prendre quelques jours.`,
+      next: () => 'Vous n’avez rien à faire.',
+    },
     refunding: {
       title: 'Votre remboursement est en cours',
       text: ({ merchant, amount }) => `${merchant} vous renvoie ${amount}. Cela peut prendre un peu de temps.`,

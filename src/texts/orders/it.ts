@@ -132,6 +132,12 @@ export const it: OrderTexts = {
         `${merchant} vuole restituirle ${amount}. Per la sua sicurezza il link per inserire l’indirizzo è stato inviato solo alla sua e-mail.`,
       next: () => 'Apra il link in quella e-mail.',
     },
+    refundByHand: {
+      title: 'Il rimborso è in preparazione',
+      text: ({ merchant, amount }) =>
+        `${merchant} le invia ${amount}. Lo fa una persona a mano: possono volerci alcuni giorni.`,
+      next: () => 'Non deve fare nulla.',
+    },
     refunding: {
       title: 'Il rimborso è in arrivo',
       text: ({ merchant, amount }) => `${merchant} le sta restituendo ${amount}. Può volerci un po’.`,

@@ -123,7 +123,7 @@ const account = createRoute({
 const refunds = createRoute({
   getParentRoute: () => inside,
   path: 'refunds',
-  validateSearch: readWords('status'),
+  validateSearch: readWords('status', 'code'),
   component: lazyRouteComponent(() => import('./screens/refunds/RefundList.tsx'), 'RefundList'),
 })
 const mispayments = createRoute({

@@ -17,6 +17,8 @@ function inWords(core: Core, lang: Lang, message: string): string | null {
   if (name === 'least' || name === 'most' || name === 'payoutUnderWay')
     return refusals[name](formatMoney(lang, first, second))
   if (name === 'accountInUse') return refusals.accountInUse(first, second)
+  if (name === 'notCovered')
+    return refusals.notCovered(formatMoney(lang, first, 'USDC'), formatMoney(lang, second, 'USDC'))
   return refusals[name]
 }
 

@@ -165,6 +165,8 @@ export const es: Core = {
     noPayoutAddress: 'La empresa aún no tiene dirección de liquidación. Indíquela primero en Tienda.',
     noPayoutNetwork: 'No se ha elegido la red de la dirección de liquidación. Elíjala primero en Tienda.',
     payoutUnderWay: (amount) => `Hay una liquidación de ${amount} sin terminar. Termínela primero.`,
+    notCovered: (needs, left) =>
+      `Este reembolso necesita ${needs}, pero al saldo de la empresa solo le quedan ${left}: el dinero ya se pagó. Espere nuevos pagos, reembolse menos o pregunte al operador de este servicio, que puede reembolsar sin cobertura.`,
     accountInUse: (payments, refunds) =>
       `Esta cuenta aún hace falta (pagos abiertos: ${payments}, reembolsos sin terminar: ${refunds}). Espere a que terminen. Sin ella, esos pagadores vuelven a elegir cómo pagar; lo que ya pagaron allí y los reembolsos que ya tiene el proveedor esperan hasta que vuelva a guardar esta cuenta.`,
   },

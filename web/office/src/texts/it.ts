@@ -165,6 +165,8 @@ export const it: Core = {
     noPayoutAddress: 'L’azienda non ha ancora un indirizzo di accredito. Lo indichi prima in Negozio.',
     noPayoutNetwork: 'Per l’indirizzo di accredito non è scelta nessuna rete. La scelga prima in Negozio.',
     payoutUnderWay: (amount) => `Un accredito di ${amount} non è ancora concluso. Lo concluda prima.`,
+    notCovered: (needs, left) =>
+      `Questo rimborso richiede ${needs}, ma del saldo della società restano solo ${left}: il denaro è già stato versato. Attenda nuovi pagamenti, rimborsi meno, o chieda al gestore di questo servizio, che può rimborsare senza copertura.`,
     accountInUse: (payments, refunds) =>
       `Questo conto serve ancora (pagamenti aperti: ${payments}, rimborsi non conclusi: ${refunds}). Attenda che finiscano. Senza, chi sta pagando sceglie di nuovo come pagare; ciò che vi è già stato pagato e i rimborsi già affidati al fornitore attendono finché non salva di nuovo questo conto.`,
   },

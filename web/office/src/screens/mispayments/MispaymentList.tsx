@@ -95,7 +95,7 @@ function Card({ mispayment }: { mispayment: Mispayment }) {
           <Arrived mispayment={mispayment} />
         </strong>
         <Badge tone={kind === 'orphaned' || name === 'frozen' ? 'bad' : 'warn'}>{wordFor(t.kind, name)}</Badge>
-        {status !== 'open' && <Badge>{wordFor(t.one, status)}</Badge>}
+        {status !== 'open' && <Decided mispayment={mispayment} />}
         <span className="text-sm text-soft">
           <Time at={createdAt} ago />
         </span>
@@ -123,6 +123,19 @@ function Card({ mispayment }: { mispayment: Mispayment }) {
       />
       {way && <Decide mispayment={mispayment} way={way} onClose={() => setWay(null)} />}
     </article>
+  )
+}
+
+/** How it was decided; money that goes back links to its refund, which may wait for a person. */
+function Decided({ mispayment: { status, refundStatus, code } }: { mispayment: Mispayment }) {
+  const t = useTexts(texts)
+  const isBack = refundStatus === null || refundStatus === 'settled'
+  const badge = <Badge tone={isBack ? 'plain' : 'warn'}>{wordFor(t.one, isBack ? status : 'refunding')}</Badge>
+  if (refundStatus === null) return badge
+  return (
+    <Link to="/refunds" search={{ code }}>
+      {badge}
+    </Link>
   )
 }
 

@@ -19,6 +19,7 @@ export const texts = defineTexts(
     one: {
       accepted: 'Accepted',
       refunded: 'Refunded',
+      refunding: 'Refund under way',
       ignored: 'Ignored',
       resolved: 'Resolved',
       borne: 'Decided: loss',
@@ -90,6 +91,7 @@ export const texts = defineTexts(
       one: {
         accepted: 'Accepté',
         refunded: 'Remboursé',
+        refunding: 'Remboursement en cours',
         ignored: 'Ignoré',
         resolved: 'Résolu',
         borne: 'Perte attribuée',
@@ -160,6 +162,7 @@ export const texts = defineTexts(
       one: {
         accepted: 'Angenommen',
         refunded: 'Erstattet',
+        refunding: 'Erstattung läuft',
         ignored: 'Ignoriert',
         resolved: 'Geklärt',
         borne: 'Verlust entschieden',
@@ -230,6 +233,7 @@ export const texts = defineTexts(
       one: {
         accepted: 'Aceptado',
         refunded: 'Reembolsado',
+        refunding: 'Reembolso en curso',
         ignored: 'Ignorado',
         resolved: 'Resuelto',
         borne: 'Pérdida asignada',
@@ -299,6 +303,7 @@ export const texts = defineTexts(
       one: {
         accepted: 'Accettato',
         refunded: 'Rimborsato',
+        refunding: 'Rimborso in corso',
         ignored: 'Ignorato',
         resolved: 'Risolto',
         borne: 'Perdita attribuita',

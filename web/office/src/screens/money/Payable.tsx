@@ -1,24 +1,34 @@
 import type { Query } from '../../api/call.ts'
 import { useApi } from '../../api/hooks.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
+import { formatMoney } from '../../kit/format.ts'
 import { SLOW_MS } from '../../kit/live.ts'
 import { Loaded, Money } from '../../kit/parts.tsx'
-import { useTexts } from '../../texts/lang.ts'
+import { useLang, useTexts } from '../../texts/lang.ts'
 import { type Account, balanceOf, useAccountWords } from './accounts.ts'
 import { texts } from './texts.ts'
 
 /** What a merchant looks at first: what is ready, what is on its way, what waits for a decision. */
-const SHOWN: readonly Account[] = ['company_payable', 'settlement_transit', 'suspense']
+const SHOWN: readonly Account[] = ['settlement_transit', 'suspense']
 
 export function Payable() {
   const t = useTexts(texts)
+  const lang = useLang()
   const words = useAccountWords()
   const query = { ...useCompanyQuery(), limit: 1 } as Query<'readLedger'>
   const ledger = useApi('GET /api/next/ledger', { query }, { liveMs: SLOW_MS })
   return (
     <Loaded query={ledger}>
-      {({ balances }) => (
+      {({ balances, payout: { ready, kept } }) => (
         <dl className="mb-5 grid gap-3 sm:grid-cols-3">
+          <div className="panel p-4">
+            <dt className="text-sm text-soft">{t.ready}</dt>
+            <dd className="mt-1 text-2xl font-semibold">
+              <Money amount={ready} asset="USDC" />
+            </dd>
+            <dd className="text-sm text-soft">{t.says.company_payable}</dd>
+            {/[1-9]/.test(kept) && <dd className="text-sm text-soft">{t.kept(formatMoney(lang, kept, 'USDC'))}</dd>}
+          </div>
           {SHOWN.map((account) => {
             const balance = balances.find((one) => one.account === account)
             return (

@@ -81,10 +81,7 @@ function Row({ settlement }: { settlement: Settlement }) {
   const [isPaying, setPaying] = useState(false)
   const [isCancelling, setCancelling] = useState(false)
   const path = { id: settlement._id }
-  const approve = useAction({
-    run: () => call('POST /api/next/settlements/{id}/approve', { path }),
-    done: t.approved,
-  })
+  const [isApproving, setApproving] = useState(false)
   const cancel = useCancel(settlement)
   const { status, amount, createdAt, message } = settlement
   const isOpen = status === 'open'
@@ -104,13 +101,13 @@ function Row({ settlement }: { settlement: Settlement }) {
       <Destination settlement={settlement} />
       <AddressChange change={settlement.addressChange} />
       {status !== 'paid' && <Message text={message} hold={hold} />}
-      <Refusal error={approve.error ?? cancel.error} />
+      <Refusal error={cancel.error} />
       <div className="no-print mt-3 flex flex-wrap gap-2">
         <Link to="/money/payouts/$id" params={path} className="btn">
           {words.open}
         </Link>
         {isOpen && can('settlements.approve') && (
-          <button type="button" className="btn btn-fill" onClick={() => approve.mutate(undefined)}>
+          <button type="button" className="btn btn-fill" onClick={() => setApproving(true)}>
             {t.approve}
           </button>
         )}
@@ -129,9 +126,32 @@ function Row({ settlement }: { settlement: Settlement }) {
           </button>
         )}
       </div>
+      {isApproving && <Approve settlement={settlement} onClose={() => setApproving(false)} />}
       {isPaying && <Pay settlement={settlement} onClose={() => setPaying(false)} />}
       {isCancelling && <Cancel settlement={settlement} onClose={() => setCancelling(false)} />}
     </>
+  )
+}
+
+/** What was sent cannot be taken back: the approver sees all of it once more. */
+function Approve({ settlement, onClose }: { settlement: Settlement; onClose(): void }) {
+  const t = useTexts(texts)
+  const action = useAction({
+    run: () => call('POST /api/next/settlements/{id}/approve', { path: { id: settlement._id } }),
+    done: t.approved,
+    onDone: onClose,
+  })
+  return (
+    <Dialog title={t.approveTitle} onClose={onClose}>
+      <Form button={t.approve} isBusy={action.isPending} error={action.error} onSend={() => action.mutate(undefined)}>
+        <p className="mb-4 text-2xl font-semibold">
+          <Money amount={settlement.amount} asset="USDC" />
+        </p>
+        <Destination settlement={settlement} />
+        <AddressChange change={settlement.addressChange} />
+        <p className="my-4">{t.approveText}</p>
+      </Form>
+    </Dialog>
   )
 }
 
@@ -185,13 +205,15 @@ function AddressChange({ change }: { change: Settlement['addressChange'] }) {
   const t = useTexts(addressTexts)
   const lang = useLang()
   const networkName = useNetworkName()
+  const can = useCan()
   if (change === null) return null
   const { at, by, lastTo, lastNetwork } = change
   const last = lastTo === null || lastNetwork === null ? null : `${lastTo} (${networkName(lastNetwork)})`
   return (
     <div className="mt-3 wrap-anywhere">
       <Notice tone="warn">
-        {at && by ? t.addressSet({ at: formatTime(lang, at, 'long'), by, last }) : t.addressOther(last)} {t.addressAsk}
+        {at && by ? t.addressSet({ at: formatTime(lang, at, 'long'), by, last }) : t.addressOther(last)}
+        {can('settlements.approve') && ` ${t.addressAsk}`}
       </Notice>
     </div>
   )

@@ -32,7 +32,7 @@ export const texts = defineTexts(
     poster: 'Print a poster',
     view: 'Show the order',
     again: 'Another one',
-    estimate: (amount: string) => `You receive about ${amount}.`,
+    estimate: (amount: string) => `Your customer pays about ${amount}.`,
   },
   {
     fr: {
@@ -67,7 +67,7 @@ export const texts = defineTexts(
       poster: 'Imprimer une affiche',
       view: 'Voir la commande',
       again: 'Saisir un autre montant',
-      estimate: (amount) => `Vous recevez environ ${amount}.`,
+      estimate: (amount) => `Votre client paie environ ${amount}.`,
     },
     de: {
       order: 'Neue Bestellung',
@@ -100,7 +100,7 @@ export const texts = defineTexts(
       poster: 'Aushang drucken',
       view: 'Bestellung zeigen',
       again: 'Nächsten Betrag eingeben',
-      estimate: (amount) => `Sie erhalten etwa ${amount}.`,
+      estimate: (amount) => `Ihr Kunde zahlt etwa ${amount}.`,
     },
     es: {
       order: 'Nuevo pedido',
@@ -133,7 +133,7 @@ export const texts = defineTexts(
       poster: 'Imprimir un cartel',
       view: 'Ver el pedido',
       again: 'Crear otro',
-      estimate: (amount) => `Recibirá unos ${amount}.`,
+      estimate: (amount) => `Su cliente paga unos ${amount}.`,
     },
     it: {
       order: 'Nuovo ordine',
@@ -166,7 +166,7 @@ export const texts = defineTexts(
       poster: 'Stampa un cartello',
       view: 'Mostra l’ordine',
       again: 'Creane un altro',
-      estimate: (amount) => `Riceverà circa ${amount}.`,
+      estimate: (amount) => `Il suo cliente paga circa ${amount}.`,
     },
   },
 )

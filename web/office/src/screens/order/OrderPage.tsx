@@ -11,6 +11,7 @@ import { useCore, useLang, useTexts, wordFor } from '../../texts/lang.ts'
 import { Actions } from './Actions.tsx'
 import { Exchanges } from './Exchanges.tsx'
 import { Payer } from './Payer.tsx'
+import { paidIn } from './paid-sums.ts'
 import { RateProof, Story } from './Story.tsx'
 import { texts } from './texts.ts'
 
@@ -67,7 +68,7 @@ export function OrderPage() {
               <Loaded query={history}>{(story) => <Story story={story} order={data} />}</Loaded>
             </Panel>
             <div>
-              <OrderFacts order={data} />
+              <OrderFacts order={data} sums={paidIn(history.data?.entries ?? [])} />
               {can('payers.read') && <Payer code={code} />}
               {history.data?.rate && <RateProof rate={history.data.rate} order={data} />}
             </div>
@@ -79,7 +80,7 @@ export function OrderPage() {
   )
 }
 
-function OrderFacts({ order }: { order: Order }) {
+function OrderFacts({ order, sums }: { order: Order; sums: ReturnType<typeof paidIn> }) {
   const t = useTexts(texts)
   const lang = useLang()
   const core = useCore()
@@ -89,6 +90,11 @@ function OrderFacts({ order }: { order: Order }) {
     [t.settles, <Money key="to" amount={order.toAmount} asset={order.toAsset} />],
     [t.rate, formatRate(lang, order)],
   ]
+  if (sums) {
+    rows.push([t.paidOfPrice, <Money key="paid" amount={sums.paid} asset={order.toAsset} />])
+    rows.push([t.fee, <Money key="fee" amount={sums.fee} asset={order.toAsset} />])
+    rows.push([t.net, <Money key="net" amount={sums.net} asset={order.toAsset} />])
+  }
   if (order.alias) rows.push([t.reference, order.alias])
   if (order.paymentChannel) rows.push([t.channel, wordFor(core.channels, order.paymentChannel)])
   if (order.merchantIdentifier) rows.push([t.till, order.merchantIdentifier])

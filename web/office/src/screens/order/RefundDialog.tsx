@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { type Body, call, type Order } from '../../api/call.ts'
 import { useAction, useApi } from '../../api/hooks.ts'
+import { useCan } from '../../api/session.ts'
 import { readKind } from '../../kit/field-kinds.ts'
 import { Area, Field, Form } from '../../kit/fields.tsx'
 import { formatMoney, formatRate, writeAmount } from '../../kit/format.ts'
@@ -8,18 +9,30 @@ import { Dialog, Loaded } from '../../kit/parts.tsx'
 import { useCore, useLang, useTexts } from '../../texts/lang.ts'
 import { tokenFor } from './refund-worth.ts'
 import { texts } from './texts.ts'
+import { type Lack, lackOf, WithoutCover } from './WithoutCover.tsx'
+
+type Values = Body<'revertOrder'> & { fiat?: string }
 
 /** Shows in advance what will happen: how much can be refunded, and to which address. */
 export function RefundDialog({ order, onClose }: { order: Order; onClose(): void }) {
   const t = useTexts(texts)
   const core = useCore()
   const lang = useLang()
+  const can = useCan()
+  const [asked, setAsked] = useState<{ lack: Lack; values: Values } | null>(null)
   const action = useAction({
-    run: ({ fiat: _, ...body }: Body<'revertOrder'> & { fiat?: string }) =>
+    run: ({ fiat: _, ...body }: Values) =>
       call('POST /api/next/confirm_conversion/revert/{code}', { path: { code: order.code }, body }),
     done: t.refundStarted,
     onDone: onClose,
   })
+  const send = (values: Values): void =>
+    action.mutate(values, {
+      onError: (error) => {
+        const lack = can('refunds.decide') ? lackOf(error) : null
+        if (lack) setAsked({ lack, values: { ...values, withoutCover: true } })
+      },
+    })
   const refundable = useApi('GET /api/next/confirm_conversion/revert/{code}', { path: { code: order.code } })
   return (
     <Dialog title={t.refund} onClose={onClose}>
@@ -27,12 +40,7 @@ export function RefundDialog({ order, onClose }: { order: Order; onClose(): void
         {({ refundableAmount, asset }) => (
           <>
             <p className="mb-4">{t.refundText(formatMoney(lang, refundableAmount, asset))}</p>
-            <Form
-              button={t.refundButton}
-              isBusy={action.isPending}
-              error={action.error}
-              onSend={(values) => action.mutate(values)}
-            >
+            <Form button={t.refundButton} isBusy={action.isPending} error={asked ? null : action.error} onSend={send}>
               <Amounts order={order} refundable={refundableAmount} />
               {order.paymentChannel === 'crypto' && (
                 <Field
@@ -45,6 +53,18 @@ export function RefundDialog({ order, onClose }: { order: Order; onClose(): void
               )}
               <Area label={`${core.reason} (${core.optional})`} name="reason" maxLength={256} />
             </Form>
+            {asked && (
+              <WithoutCover
+                lack={asked.lack}
+                isBusy={action.isPending}
+                error={lackOf(action.error) ? null : action.error}
+                onSend={() => action.mutate(asked.values)}
+                onClose={() => {
+                  setAsked(null)
+                  action.reset()
+                }}
+              />
+            )}
           </>
         )}
       </Loaded>

@@ -49,6 +49,9 @@ function Hash({ network, hash }: { network: Facts[string] | undefined; hash: Fac
   )
 }
 
+/** Its refund was started, and has not sent the money yet. */
+const isGoingBack = (refundStatus: Facts[string] | undefined): boolean => !['', 'settled'].includes(word(refundStatus))
+
 /** The decision about a mispayment; an open one links to the screen where it is decided. */
 function Decision({ status, text }: { status: string; text: string }) {
   const can = useCan()
@@ -60,8 +63,24 @@ function Decision({ status, text }: { status: string; text: string }) {
   )
 }
 
+/** How a refund stands; one that waits for a person links to the screen where he acts. */
+function RefundStanding({ facts, code }: { facts: Facts; code: string }) {
+  const t = useTexts(texts)
+  const can = useCan()
+  const status = word(facts.status)
+  const isByHand = facts.waitsFor === 'person'
+  const text = wordFor(t.refundStatus, isByHand ? 'byHand' : status)
+  if (!(isByHand || WAITING.includes(status)) || !can('refunds.read')) return text
+  return (
+    <Link to="/refunds" search={{ code }} className="link">
+      {text}
+    </Link>
+  )
+}
+const WAITING = ['needs_approval', 'needs_address']
+
 /** States, payments, transfers and refunds: the order and its money. */
-function useOwnWords(): Partial<Record<Group['kind'], (facts: Facts) => [ReactNode, ReactNode?]>> {
+function useOwnWords({ code }: Order): Partial<Record<Group['kind'], (facts: Facts) => [ReactNode, ReactNode?]>> {
   const t = useTexts(texts)
   const s = useTexts(storyTexts)
   const core = useCore()
@@ -85,16 +104,21 @@ function useOwnWords(): Partial<Record<Group['kind'], (facts: Facts) => [ReactNo
         <Hash network={network} hash={txHash} />
       </Soft>,
     ],
-    refund: ({ units, status, txHash, network, reason }) => [
-      `${t.refundStep(money(units, 'USDC'))}: ${wordFor(t.refundStatus, word(status))}`,
+    refund: (facts) => [
+      <Fragment key="what">
+        {t.refundStep(money(facts.units, 'USDC'))}: <RefundStanding facts={facts} code={code} />
+      </Fragment>,
       <Soft key="why">
-        {word(reason)} <Hash network={network} hash={txHash} />
+        {word(facts.reason)} <Hash network={facts.network} hash={facts.txHash} />
       </Soft>,
     ],
-    mispayment: ({ kind, units, asset, status, reason }) => [
+    mispayment: ({ kind, units, asset, status, reason, refundStatus }) => [
       <Fragment key="what">
         {s.mispayment(money(units, asset), wordFor(s.kinds, word(kind)))}:{' '}
-        <Decision status={word(status)} text={wordFor(s.decided, word(status))} />
+        <Decision
+          status={word(status)}
+          text={wordFor(s.decided, isGoingBack(refundStatus) ? 'refunding' : word(status))}
+        />
       </Fragment>,
       reason ? <Soft key="why">{word(reason)}</Soft> : null,
     ],
@@ -155,7 +179,7 @@ function useOtherWords(): Partial<Record<Group['kind'], (group: Group) => [React
 export function Story({ story, order }: { story: StoryData; order: Order }) {
   const s = useTexts(storyTexts)
   const lang = useLang()
-  const own = useOwnWords()
+  const own = useOwnWords(order)
   const other = useOtherWords()
   const sources = Array.isArray(story.rate?.evidence) ? story.rate.evidence.length : 0
   return (

@@ -26,8 +26,8 @@ export function Filters({ search, go, onClear }: Props) {
       </summary>
       <div className="panel absolute right-0 z-20 mt-2 w-[min(22rem,88vw)] p-4 shadow-xl">
         <div className="grid grid-cols-2 gap-x-3">
-          <Field label={core.from} type="date" value={search.from ?? ''} onChange={put('from')} />
-          <Field label={core.to} type="date" value={search.to ?? ''} onChange={put('to')} />
+          <Field label={t.createdFrom} type="date" value={search.from ?? ''} onChange={put('from')} />
+          <Field label={t.createdTo} type="date" value={search.to ?? ''} onChange={put('to')} />
         </div>
         <Select
           label={core.status}

@@ -10,7 +10,7 @@ import { Offers } from '../../kit/lists.tsx'
 import { Dialog, Notice, Refusal } from '../../kit/parts.tsx'
 import { say } from '../../kit/toasts.tsx'
 import { useCore, useTexts } from '../../texts/lang.ts'
-import { asksForWord, type Refund } from './refund.ts'
+import { asksForWord, isOnChain, type Refund } from './refund.ts'
 import { texts } from './texts.ts'
 
 type Ask = 'reject' | 'confirm' | 'address' | 'transaction' | 'settle' | 'addProof'
@@ -33,14 +33,12 @@ export function RefundActions({ refund }: { refund: Refund }) {
   const { status, message } = refund
   const hold = findHold(message)
   const isOpen = status === 'ready' || status === 'submitted'
-  // Coinbase purchases also arrived at a wallet, and are refunded from one
-  const isOnChain = refund.channel === 'crypto' || refund.channel === 'coinbase'
   const offers: [Ask, boolean][] = [
-    ['reject', isRejectable(refund, isOnChain, hold) && can('refunds.decide')],
+    ['reject', isRejectable(refund, hold) && can('refunds.decide')],
     ['confirm', asksForWord(refund, user._id) && can('refunds.revert')],
     ['address', refund.status === 'needs_address' && can('refunds.revert')],
-    ['transaction', isOpen && isOnChain && hold !== 'chain' && !isForAnother(hold) && can('refunds.revert')],
-    ['settle', isOpen && (!isOnChain || hold === 'chain') && can('refunds.settle')],
+    ['transaction', isOpen && isOnChain(refund) && hold !== 'chain' && !isForAnother(hold) && can('refunds.revert')],
+    ['settle', isOpen && (!isOnChain(refund) || hold === 'chain') && can('refunds.settle')],
     ['addProof', refund.settledByHand && refund.proof === null && can('refunds.settle')],
   ]
   return (
@@ -65,10 +63,10 @@ export function RefundActions({ refund }: { refund: Refund }) {
 }
 
 /** What was sent can only be rejected after a restore, or once the reported transaction is gone. */
-const isRejectable = ({ status, message }: Refund, isOnChain: boolean, hold: Hold | null): boolean =>
-  status === 'submitted'
-    ? isUsed(hold) || hold === 'named' || (isOnChain && transactionIn(message) === '')
-    : ['needs_approval', 'needs_address', 'ready'].includes(status)
+const isRejectable = (refund: Refund, hold: Hold | null): boolean =>
+  refund.status === 'submitted'
+    ? isUsed(hold) || hold === 'named' || (isOnChain(refund) && transactionIn(refund.message) === '')
+    : ['needs_approval', 'needs_address', 'ready'].includes(refund.status)
 
 /** The named transaction is reported for another refund, never for this one. */
 const isForAnother = (hold: Hold | null): boolean => hold === 'another' || hold === 'unfinished' || isUsed(hold)

@@ -11,7 +11,7 @@ import { Badge, Code, Copy, Empty, Facts, Money, Notice, Page, Time, type Tone }
 import { StatusTabs, usePage } from '../../kit/Tabs.tsx'
 import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
 import { RefundActions } from './RefundActions.tsx'
-import { namedBy, type Refund } from './refund.ts'
+import { isOnChain, namedBy, type Refund } from './refund.ts'
 import { texts } from './texts.ts'
 
 const LIMIT = 20
@@ -20,13 +20,23 @@ const TONES: Record<string, Tone> = { needs_approval: 'warn', needs_address: 'wa
 /** The queue: what happened, what can be done, and its effect. */
 export function RefundList() {
   const t = useTexts(texts)
-  const { status } = useSearch({ strict: false })
+  const { status, code } = useSearch({ strict: false })
   const [page] = usePage()
-  const query = { ...useCompanyQuery(), page, limit: LIMIT, ...(status ? { status } : {}) } as Query<'listRefunds'>
+  const query = {
+    ...{ ...useCompanyQuery(), page, limit: LIMIT },
+    ...{ ...(status && { status }), ...(code && { code }) },
+  } as Query<'listRefunds'>
   const refunds = useApi('GET /api/next/refunds', { query }, { liveMs: SLOW_MS })
   return (
     <Page title={t.title} lead={t.lead}>
       <StatusTabs label={t.title} options={[['', t.waiting], ...Object.entries(t.status)]} />
+      {code && (
+        <p className="mb-4 text-sm">
+          <Link to="/refunds" className="link">
+            {t.showAll}
+          </Link>
+        </p>
+      )}
       <PagedList
         query={refunds}
         rows={(data) => data.refunds}
@@ -58,6 +68,7 @@ function useMeaning(refund: Refund): string {
   const can = useCan()
   const { user } = useSession()
   const { status, askedByMail } = refund
+  if (refund.toSendByHand) return t.byHand[isOnChain(refund) ? 'chain' : 'provider']
   const by = namedBy(refund, user._id)
   const waits = by === 'payer' ? t.named.payer : by ? t.named[by](askedByMail) : wordFor(t.means, status)
   const isDecided = status !== 'needs_address' && status !== 'needs_approval'
@@ -85,7 +96,11 @@ function Card({ refund }: { refund: Refund }) {
         <strong className="text-lg">
           <Money amount={refund.amount} asset="USDC" />
         </strong>
-        <Badge tone={TONES[refund.status] ?? 'info'}>{wordFor(t.status, refund.status)}</Badge>
+        {refund.toSendByHand ? (
+          <Badge tone="warn">{t.byHand.badge}</Badge>
+        ) : (
+          <Badge tone={TONES[refund.status] ?? 'info'}>{wordFor(t.status, refund.status)}</Badge>
+        )}
         <span className="text-sm text-soft">
           {wordFor(core.channels, refund.channel)} · <Time at={refund.createdAt} ago />
         </span>

@@ -2,6 +2,10 @@ import type { Data } from '../../api/call.ts'
 
 export type Refund = Data<'getRefund'>
 
+/** Its money moves between wallets: purchases at Coinbase also arrived at one, and are refunded from one. */
+export const isOnChain = ({ channel }: Pick<Refund, 'channel'>): boolean =>
+  channel === 'crypto' || channel === 'coinbase'
+
 /** Whose word stands behind the address that is proposed while the refund waits for one. */
 export function namedBy(
   { status, proposedAddress, proposedBy, confirmedBy }: Refund,

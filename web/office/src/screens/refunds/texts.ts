@@ -20,12 +20,18 @@ export const texts = defineTexts(
       needs_approval:
         'An operator must approve it. Approving sends the money; rejecting puts the order back to how it was.',
       needs_address: 'The payer has not said where the money should go. Send him the link, or propose an address.',
-      ready: 'It is sent with the next round. If the provider cannot, settle it by hand.',
+      ready: 'It is sent with the next round.',
       submitted: 'The provider or the chain has it. It is settled once the transfer is final.',
       settled: 'The money is back with the payer, and the books are closed for it.',
       rejected: 'It was rejected; nothing was sent.',
       refused: 'The provider refused it; nothing was sent. Refund by hand or start again from the order.',
     } as Record<string, string>,
+    showAll: 'Show all refunds',
+    byHand: {
+      badge: 'To send by hand',
+      chain: 'Nothing sends it by itself. Send the money from your wallet, then report the transaction here.',
+      provider: 'The provider cannot refund by itself. Send the money there or by another way, then settle it here.',
+    },
     limit: 'It is above the limit of the person who asked.',
     order: (code: string) => `Order ${code}`,
     approve: 'Approve',
@@ -95,12 +101,19 @@ export const texts = defineTexts(
         needs_approval:
           'Un exploitant doit l’approuver. L’approuver envoie l’argent ; le rejeter rend à la commande son état précédent.',
         needs_address: 'Le payeur n’a pas dit où envoyer l’argent. Envoyez-lui le lien ou proposez une adresse.',
-        ready: 'Il part au prochain passage. Si le prestataire ne peut pas, réglez-le à la main.',
+        ready: 'Il part au prochain passage.',
         submitted: 'Le prestataire ou la chaîne l’a reçu. Il sera effectué quand le transfert sera définitif.',
         settled: 'L’argent est revenu au payeur et les comptes sont clos.',
         rejected: 'Il a été rejeté ; rien n’est parti.',
         refused:
           'Le prestataire l’a refusé ; rien n’est parti. Remboursez à la main ou recommencez depuis la commande.',
+      },
+      showAll: 'Afficher tous les remboursements',
+      byHand: {
+        badge: 'À envoyer à la main',
+        chain:
+          'Rien ne l’envoie tout seul. Envoyez l’argent depuis votre portefeuille, puis signalez la transaction ici.',
+        provider: 'Le prestataire ne sait pas rembourser. Rendez l’argent chez lui ou autrement, puis réglez-le ici.',
       },
       limit: 'Il dépasse la limite de la personne qui l’a demandé.',
       order: (code) => `Commande ${code}`,
@@ -171,11 +184,19 @@ export const texts = defineTexts(
           'Der Betreiber muss sie freigeben. Freigeben sendet das Geld; Ablehnen setzt die Bestellung zurück.',
         needs_address:
           'Noch ist nicht klar, wohin das Geld soll. Senden Sie den Link oder schlagen Sie eine Adresse vor.',
-        ready: 'Sie geht mit der nächsten Runde hinaus. Kann der Anbieter nicht, erledigen Sie sie von Hand.',
+        ready: 'Sie geht mit der nächsten Runde hinaus.',
         submitted: 'Anbieter oder Chain haben sie. Abgeschlossen ist sie, sobald die Überweisung endgültig ist.',
         settled: 'Das Geld ist zurück, die Buchung abgeschlossen.',
         rejected: 'Sie wurde abgelehnt; nichts wurde gesendet.',
         refused: 'Der Anbieter hat sie verweigert; nichts wurde gesendet. Erstatten Sie von Hand oder neu.',
+      },
+      showAll: 'Alle Erstattungen zeigen',
+      byHand: {
+        badge: 'Von Hand zu senden',
+        chain:
+          'Nichts sendet sie von selbst. Senden Sie das Geld aus Ihrer Wallet und melden Sie hier die Transaktion.',
+        provider:
+          'Der Anbieter kann nicht selbst erstatten. Senden Sie das Geld dort oder anders zurück und erledigen Sie sie hier.',
       },
       limit: 'Sie liegt über dem Limit der Person, die sie angefordert hat.',
       order: (code) => `Bestellung ${code}`,
@@ -247,11 +268,18 @@ export const texts = defineTexts(
         needs_approval:
           'Un operador debe aprobarlo. Aprobarlo envía el dinero; rechazarlo devuelve el pedido a como estaba.',
         needs_address: 'El pagador no ha dicho adónde enviar el dinero. Mándele el enlace o proponga una dirección.',
-        ready: 'Sale en la próxima ronda. Si el proveedor no puede, resuélvalo a mano.',
+        ready: 'Sale en la próxima ronda.',
         submitted: 'Lo tiene el proveedor o la cadena. Se completa cuando la transferencia es definitiva.',
         settled: 'El dinero ha vuelto al pagador y los libros están cerrados.',
         rejected: 'Se rechazó; no se envió nada.',
         refused: 'El proveedor lo denegó; no se envió nada. Reembolse a mano o empiece de nuevo desde el pedido.',
+      },
+      showAll: 'Ver todos los reembolsos',
+      byHand: {
+        badge: 'Por enviar a mano',
+        chain: 'Nada lo envía por sí solo. Envíe el dinero desde su monedero e informe aquí de la transacción.',
+        provider:
+          'El proveedor no puede reembolsar por sí solo. Devuelva el dinero allí o de otro modo y resuélvalo aquí.',
       },
       limit: 'Supera el límite de la persona que lo pidió.',
       order: (code) => `Pedido ${code}`,
@@ -318,11 +346,18 @@ export const texts = defineTexts(
       means: {
         needs_approval: 'Un gestore deve approvarlo. Se approva, il denaro parte; se respinge, l’ordine torna com’era.',
         needs_address: 'Chi ha pagato non ha detto dove inviare il denaro. Gli mandi il link o proponga un indirizzo.',
-        ready: 'Parte al prossimo giro. Se il fornitore non può, lo chiuda a mano.',
+        ready: 'Parte al prossimo giro.',
         submitted: 'È dal fornitore o sulla chain. Si completa quando il trasferimento è definitivo.',
         settled: 'Il denaro è tornato e la contabilità è chiusa.',
         rejected: 'È stato respinto; non è partito nulla.',
         refused: 'Il fornitore lo ha rifiutato; non è partito nulla. Rimborsi a mano o ricominci dall’ordine.',
+      },
+      showAll: 'Mostra tutti i rimborsi',
+      byHand: {
+        badge: 'Da inviare a mano',
+        chain: 'Nulla lo invia da solo. Invii il denaro dal suo wallet e segnali qui la transazione.',
+        provider:
+          'Il fornitore non può rimborsare da solo. Restituisca il denaro da lì o in altro modo e lo chiuda qui.',
       },
       limit: 'Supera il limite della persona che l’ha chiesto.',
       order: (code) => `Ordine ${code}`,
