@@ -130,7 +130,8 @@ export const CATALOGUE = {
   },
   AMBIGUOUS_REFERENCE: {
     status: 409,
-    message: 'Several merchants use this reference. Send your credential or the merchant’s companyId, or read the order by its code.',
+    message:
+      'Several merchants use this reference. Send your credential or the merchant’s companyId, or read the order by its code.',
   },
   IDEMPOTENCY_IN_PROGRESS: {
     status: 409,
