@@ -116,8 +116,6 @@ async function makeTemplate(adminUrl: string): Promise<void> {
     await admin.query('alter system set plan_cache_mode = force_generic_plan')
     // databases live for seconds: a worker in each of them every few seconds found nothing to do
     await admin.query('alter system set autovacuum = off')
-    // each clone is a checkpoint, after which the log would hold every page whole
-    await admin.query('alter system set full_page_writes = off')
     await admin.query('select pg_reload_conf()')
     const url = new URL(adminUrl)
     await admin.query(`create database ${TEMPLATE} template ${url.pathname.slice(1)}`)
