@@ -13,7 +13,7 @@ import {
   toBlock,
 } from '../transfer-logs.ts'
 import { isProven } from './header-proof.ts'
-import { readWhole, someAtOnce } from './receipts.ts'
+import { readWord, someAtOnce, type Word } from './receipts.ts'
 import { type Ask, disagree, headerCall, type Opinion, Outvoted, type Panel, vote } from './vote.ts'
 
 type Testimony = { logs: readonly RpcLog[]; header: RpcBlock | null; place: string }
@@ -92,9 +92,12 @@ async function testify(endpoint: Endpoint, questions: readonly LogQuestion[]): P
     return { question, header, block: toBlock(header), logs }
   })
   const words = await someAtOnce(shown, async ({ question, header, block, logs }) => {
-    const whole = await readWhole(endpoint.rpc, question.filter, { block, logs })
-    if (!whole && isLag(endpoint, question, logs)) return null
-    return [question, { logs: whole ?? logs, header, place: placeOf(block) }] as const
+    const word = await readWord(endpoint.rpc, question.filter, { block, logs }).catch((error: unknown): Word => {
+      if (error instanceof RpcError) return { logs, lacks: 'receipts' }
+      throw error
+    })
+    if (word.lacks === 'more' && isLag(endpoint, question, logs)) return null
+    return [question, { logs: word.logs, header, place: placeOf(block) }] as const
   })
   return new Map(words.filter((word) => word !== null))
 }
@@ -186,7 +189,7 @@ export async function confirmLogs(panel: Panel, questions: readonly LogQuestion[
 }
 
 /** A doubt that holds up one block, and none before it. @throws any other error */
-export function toDoubt(error: unknown): ChainDoubt {
+function toDoubt(error: unknown): ChainDoubt {
   if (error instanceof ChainDoubt && !(error instanceof Outvoted)) return error
   throw error
 }
