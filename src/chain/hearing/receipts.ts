@@ -31,17 +31,22 @@ async function askReceipts(rpc: Rpc, hash: string): Promise<readonly (Receipt | 
   return rpc.batch(block.transactions.map((one) => ({ method: 'eth_getTransactionReceipt', params: [one] })))
 }
 
-/** The logs in a node's receipts of a block. @returns null if the node supports no receipts @throws RpcError */
-async function readReceipts(rpc: Rpc, hash: string): Promise<readonly RpcLog[] | null> {
+/** The logs in a node's receipts of a block; `isComplete` if it has all of these. */
+type Receipts = { logs: readonly RpcLog[]; isComplete: boolean }
+
+/** @returns null if the node supports no receipts @throws RpcError */
+export async function readReceipts(rpc: Rpc, hash: string): Promise<Receipts | null> {
   const receipts = await askReceipts(rpc, hash).catch((error: unknown) => {
     if (error instanceof RpcError && error.kind === 'definite') return null
     throw error
   })
-  return receipts && receipts.flatMap((one) => one?.logs ?? [])
+  if (receipts === null) return null
+  const isComplete = receipts.length > 0 && !receipts.includes(null)
+  return { logs: receipts.flatMap((one) => one?.logs ?? []), isComplete }
 }
 
 /** The same for the same event, wherever in its block a node places it. */
-const eventOf = ({ transactionHash, address, topics, data }: RpcLog): string =>
+export const eventOf = ({ transactionHash, address, topics, data }: RpcLog): string =>
   [transactionHash, address, topics.join(), data].join().toLowerCase()
 
 /**
@@ -97,8 +102,8 @@ export async function readWord(
   if (!header || suspicionOf(filter)(block, logs) !== 'strong') return { logs, lacks: 'nothing' }
   const receipts = await readReceipts(rpc, block.hash)
   if (!receipts) return { logs, lacks: 'receipts' }
-  if (!isWithin(bloomOf([...receipts, ...logs]), header)) return { logs, lacks: 'more' }
+  if (!isWithin(bloomOf([...receipts.logs, ...logs]), header)) return { logs, lacks: 'more' }
   const isAsked = matches(filter)
-  const more = receipts.filter((log) => isAsked(log) && mayHold(header, log))
+  const more = receipts.logs.filter((log) => isAsked(log) && mayHold(header, log))
   return { logs: withMore(logs, more), lacks: 'nothing' }
 }
