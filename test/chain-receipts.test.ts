@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { bloomOf } from '../src/chain/bloom.ts'
 import { TRANSFER_TOPIC, toHex, toTopic } from '../src/chain/transfer-logs.ts'
+import { sql } from '../src/db/db.ts'
 import type { Faults } from './harness/rpc-proxy.ts'
 import { type ScannedChain, startScannedChain } from './harness/scanned-nodes.ts'
 
@@ -255,6 +256,51 @@ test('alone, a node whose query by number shows one of two payments gives the ot
   await nodes.lookOn(2)
   assert.deepEqual(await seenOf(paid), [['901 seen'], ['902 seen']])
   await assertQuiet(nodes)
+})
+
+const fromZero: NonNullable<Faults['alter']> = ({ method }, result) => {
+  if (method !== 'eth_getBlockReceipts' || !result) return result
+  return (result as Receipt[]).map((receipt) => ({
+    ...receipt,
+    logs: receipt.logs.map((log, index) => ({ ...log, logIndex: toHex(BigInt(index)) })),
+  }))
+}
+
+for (const count of [1, 2])
+  test(`receipts of ${count} nodes that count from 0 in each transaction add what the logs lack in its true place`, async (t) => {
+    await world.chain.mine()
+    const nodes = await world.openNodes(t, count)
+    const paid = await payTwo()
+    const lacksOne: Faults['alter'] = (question, result) =>
+      question.method === 'eth_getLogs' ? without(paid[1], result) : fromZero(question, result)
+    spoil(nodes, count, lacksOne)
+    await nodes.lookOn(3)
+    spoil(nodes, count, null)
+    await world.chain.mine()
+    await nodes.lookOn(2)
+    assert.deepEqual(await seenOf(paid), [['901 seen'], ['902 seen']])
+    const logs = await world.db.many<{ logIndex: number }>(sql`
+      select log_index from chain_transfers where to_address = any(${paid.map((one) => one.toLowerCase())})
+      order by log_index`)
+    assert.deepEqual(
+      logs.map(({ logIndex }) => logIndex),
+      [0, 1],
+    )
+    await assertQuiet(nodes)
+  })
+
+test('what receipts would add in the place of another log holds the chain up for a while, and not for ever', async (t) => {
+  await world.chain.mine()
+  const nodes = await world.openNodes(t, 1)
+  const paid = await payTwo()
+  spoil(nodes, 1, ({ method }, result) =>
+    method === 'eth_getLogs' ? without(paid[1], result).map((log) => ({ ...log, logIndex: '0x1' })) : result,
+  )
+  await nodes.lookOn(20)
+  assert.deepEqual(await seenOf(paid), [[], []])
+  await nodes.lookOn(60)
+  assert.deepEqual([await seenOf(paid), await world.trouble()], [[['901 seen'], []], null])
+  assert.match(nodes.warnings().join(), /; the chain is read on without them$/)
 })
 
 const noBloom: Faults['alter'] = ({ method }, result) =>

@@ -1,6 +1,6 @@
 import { bloomOf, isWithin, mayHold, readBloom, type Suspicion, suspect } from '../bloom.ts'
 import { type Rpc, RpcError } from '../endpoints/rpc.ts'
-import { type Block, type LogFilter, logKey, type RpcLog, TRANSFER_TOPIC, toTopic } from '../transfer-logs.ts'
+import { type Block, type LogFilter, logKey, type RpcLog, TRANSFER_TOPIC, toHex, toTopic } from '../transfer-logs.ts'
 
 type Header = Pick<Block, 'hash' | 'logsBloom'>
 
@@ -42,7 +42,19 @@ export async function readReceipts(rpc: Rpc, hash: string): Promise<Receipts | n
   })
   if (receipts === null) return null
   const isComplete = receipts.length > 0 && !receipts.includes(null)
-  return { logs: receipts.flatMap((one) => one?.logs ?? []), isComplete }
+  const logs = receipts.flatMap((one) => one?.logs ?? [])
+  return { logs: isComplete ? placeEach(logs) : logs, isComplete }
+}
+
+/** Whether no two logs of a block are said to be in one place. */
+const arePlaced = (logs: readonly RpcLog[]): boolean =>
+  new Set(logs.map(({ logIndex }) => BigInt(logIndex))).size === new Set(logs.map(logKey)).size
+
+/** Where a node counts from 0 in each transaction, the order of all logs in the block says their places. */
+function placeEach(all: readonly RpcLog[]): readonly RpcLog[] {
+  if (arePlaced(all)) return all
+  const once = new Map(all.map((log) => [logKey(log), log])).values()
+  return [...once].map((log, index) => ({ ...log, logIndex: toHex(BigInt(index)) }))
 }
 
 /** The same for the same event, wherever in its block a node places it. */
@@ -50,8 +62,8 @@ export const eventOf = ({ transactionHash, address, topics, data }: RpcLog): str
   [transactionHash, address, topics.join(), data].join().toLowerCase()
 
 /**
- * A node's logs, and those that another answer shows beyond them. A log that is only in another place there, as with
- * nodes whose receipts count from 0 in each transaction, is no further one: counted twice, half of an amount would pay.
+ * A node's logs, and those that another answer shows beyond them. A log that is only in another place there is no
+ * further one: counted twice, half of an amount would pay.
  */
 export function withMore(logs: readonly RpcLog[], others: readonly RpcLog[]): readonly RpcLog[] {
   const shown = new Map(logs.map((log) => [logKey(log), log]))
@@ -104,6 +116,11 @@ export async function readWord(
   if (!receipts) return { logs, lacks: 'receipts' }
   if (!isWithin(bloomOf([...receipts.logs, ...logs]), header)) return { logs, lacks: 'more' }
   const isAsked = matches(filter)
-  const more = receipts.logs.filter((log) => isAsked(log) && mayHold(header, log))
-  return { logs: withMore(logs, more), lacks: 'nothing' }
+  const whole = withMore(
+    logs,
+    receipts.logs.filter((log) => isAsked(log) && mayHold(header, log)),
+  )
+  // in a place that another log has, none could be recorded
+  if (whole.length > logs.length && !arePlaced(whole)) return { logs, lacks: 'more' }
+  return { logs: whole, lacks: 'nothing' }
 }
