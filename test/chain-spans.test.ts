@@ -332,6 +332,23 @@ for (const code of PASSING)
   })
 
 for (const code of [-32602, -32603])
+  for (const count of [1, 2])
+    test(`node ${count} of ${count} that refuses a whole batch with one error (${code}) for its receivers is asked for fewer`, async (t) => {
+      await assignMany()
+      await world.chain.mine(10)
+      const nodes = await world.openNodes(t, count)
+      Object.assign(nodes.proxy(count).faults, { maxTopics: 30, refusalCode: code, refusesWhole: true })
+      for (let second = 0; second < 60; second += 1) {
+        if (second % 4 === 0) await world.chain.mine()
+        await nodes.lookOn(1)
+      }
+      const { batchSize, topicCount = 0 } = nodes.endpoints.all[count - 1]?.limits ?? {}
+      assert.ok(topicCount <= 30, `${topicCount} receivers`)
+      assert.deepEqual([batchSize, await world.head()], [100, await world.chain.blockNumber()])
+      assert.deepEqual([nodes.warnings(), nodes.alarms(), await world.trouble()], [[], [], null])
+    })
+
+for (const code of [-32602, -32603])
   test(`a second node that refuses all logs (${code}) look after look confirms nothing, with one warning`, async (t) => {
     await assignMany()
     await world.chain.mine(10)
