@@ -64,8 +64,8 @@ async function askAgain(endpoint: Endpoint, filter: LogFilter, doubted: readonly
 }
 
 /**
- * Where the reading halts because logs and receipts lack what a header indicates, also where others agree: that block is
- * read again later. Those of a node may never fit its headers: after a while, what its logs show stands, so that no
+ * Where the reading halts because logs and receipts lack what a header indicates, also where others agree: that block
+ * is read again later. Those of a node may never fit its headers: after a while, what its logs show stands, so that no
  * chain stands still for ever. Where others agree, one that supports no receipts is not waited for.
  */
 function findLacking(reading: Reading, said: readonly Said[]): Halt | undefined {
