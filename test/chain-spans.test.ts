@@ -373,6 +373,25 @@ for (const code of [-32602, -32603])
     assert.deepEqual([more, nodes.alarms(), await world.trouble()], [[], [], null])
   })
 
+test('nor does one to which each block comes a moment late: that its chain ends before is no word about logs', async (t) => {
+  await world.chain.mine(10)
+  const nodes = await world.openNodes(t, 2)
+  const { faults } = nodes.proxy(2)
+  faults.refuses = ({ method }: Question) => method === 'eth_getLogs'
+  const address = await world.payNew(9_013n)
+  for (let look = 0; look < 40; look += 1) {
+    faults.knowsUpTo = await world.chain.blockNumber()
+    await world.chain.mine()
+    await nodes.lookOn(1)
+    faults.knowsUpTo = null
+    await nodes.lookOn(1)
+  }
+  assert.deepEqual([await world.seen(address), await world.head()], [['9013 seen'], await world.chain.blockNumber()])
+  const [warning, ...more] = nodes.warnings()
+  assert.match(warning ?? '', /it confirms nothing/)
+  assert.deepEqual([more, nodes.alarms()], [[], []])
+})
+
 test('a node that answers no request for so few receivers at once is asked for more after ten minutes', async (t) => {
   await assignMany()
   await world.chain.mine(10)

@@ -158,7 +158,7 @@ export class Endpoint {
     this.#lacked.delete(block)
   }
 
-  /** It said what is in blocks, or refused to. */
+  /** It said what is in blocks, or refused to for a step of the reading: what it keeps of old blocks is no matter. */
   noteWord(isGiven: boolean): void {
     const now = this.#clock()
     this.#mute = isGiven ? null : { sinceMs: now, isTold: false, ...this.#mute, lastMs: now }

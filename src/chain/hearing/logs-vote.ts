@@ -101,6 +101,7 @@ async function testify(endpoint: Endpoint, questions: readonly LogQuestion[]): P
   })
   const asked = known.flatMap(({ question }) => callsOf(question))
   const answers = (asked.length > 0 ? await askCalls(endpoint, asked) : []).values()
+  if (asked.length > 0) endpoint.noteWord(true)
   const shown = known.map(({ question, header }) => {
     const logs = callsOf(question).flatMap(() => answers.next().value ?? [])
     return { question, header, block: toBlock(header), logs }
@@ -173,15 +174,8 @@ function askTogether(questions: readonly LogQuestion[]): (question: LogQuestion)
     }
   }
   return (question) => async (_rpc, endpoint) => {
-    try {
-      const all = await (asked.get(endpoint) ?? askAll(endpoint))
-      const word = all === 'alone' ? await askAlone(endpoint, question) : all.get(question)
-      endpoint.noteWord(true)
-      return word
-    } catch (error) {
-      if (error instanceof RpcError && error.refused) endpoint.noteWord(false)
-      throw error
-    }
+    const all = await (asked.get(endpoint) ?? askAll(endpoint))
+    return all === 'alone' ? askAlone(endpoint, question) : all.get(question)
   }
 }
 
