@@ -283,7 +283,10 @@ describe('two endpoints', () => {
 
   it('one of which hides a transfer: its own header gives it away', async () => {
     const address = await assign()
-    proxy(1).faults.alter = ({ method }, result) => (/eth_getLogs|eth_getBlockReceipts/.test(method) ? [] : result)
+    proxy(1).faults.alter = ({ method }, result) => {
+      if (method === 'eth_getLogs') return []
+      return method === 'eth_getBlockReceipts' ? (result as object[]).map((one) => ({ ...one, logs: [] })) : result
+    }
     await chain.pay({ to: address, units: 23n })
     await lookOn(3)
     assert.deepEqual([await seen(address), faultOf(1)], [['23 seen'], 'outvoted'])

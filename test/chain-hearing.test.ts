@@ -120,6 +120,108 @@ test('where no hash proves a header, two different blooms are a dispute: nothing
   assert.equal(await world.trouble(), 'disagreement')
 })
 
+/**
+ * Adds to the newest block a payment of 5000 USDC by the payer, whose bits the block's other logs have set in its
+ * header: these hold neither amount nor direction.
+ */
+async function addToNewest(nodes: Nodes, liar: number, address: string): Promise<void> {
+  const { hash, number } = await newest()
+  const made = {
+    ...{ address: world.chain.usdcAddress, blockHash: hash, blockNumber: number, removed: false },
+    topics: [TRANSFER_TOPIC, toTopic(world.chain.payer), toTopic(address)],
+    data: `0x${5_000_000_000n.toString(16).padStart(64, '0')}`,
+    ...{ transactionHash: `0x${'e'.repeat(64)}`, logIndex: '0x7f' },
+  }
+  nodes.proxy(liar).faults.alter = ({ method, params: [what] }, result) => {
+    if (method !== 'eth_getLogs') return result
+    const { blockHash, fromBlock = '0x0', toBlock = '0x0', topics } = what as Record<string, string>
+    const isAsked = blockHash
+      ? blockHash === hash
+      : BigInt(fromBlock) <= BigInt(number) && BigInt(toBlock) >= BigInt(number)
+    const [, , receivers] = topics as unknown as (string[] | null)[]
+    return isAsked && receivers?.includes(toTopic(address)) ? [...(result as object[]), made] : result
+  }
+}
+
+/** A transfer out of a deposit address; a zero one anybody may emit. */
+async function send(from: string, units: bigint): Promise<void> {
+  await world.chain.call('anvil_impersonateAccount', from)
+  await world.chain.call('anvil_setBalance', from, '0xde0b6b3a7640000')
+  await world.chain.pay({ to: world.chain.payer, units, from })
+}
+
+for (const [what, { paid, act, counted }] of Object.entries({
+  'turns a sweep round': { paid: 800n, act: (address: string) => send(address, 800n), counted: ['800 seen'] },
+  'turns a zero transfer round': { paid: 0n, act: (address: string) => send(address, 0n), counted: [] },
+  'adds to a real payment of a millionth': {
+    ...{ paid: 0n, counted: [] },
+    act: (address: string) => world.chain.pay({ to: address, units: 1n }),
+  },
+}))
+  for (const [count, liar] of [
+    [2, 1],
+    [2, 2],
+    [3, 1],
+    [3, 2],
+  ] as const)
+    test(`node ${liar} of ${count} ${what}: one against one it is a dispute, and no node is called wrong; two outvote it`, async (t) => {
+      await world.chain.mine()
+      const nodes = await world.openNodes(t, count)
+      const address = await world.assign()
+      if (paid > 0n) await world.chain.pay({ to: address, units: paid })
+      await nodes.lookOn(2)
+      await act(address)
+      await addToNewest(nodes, liar, address)
+      await nodes.lookOn(8)
+      const honest = (await world.chain.blockNumber()) === (await world.head())
+      if (count === 2) {
+        assert.deepEqual([await world.seen(address), nodes.faults()], [counted, [null, null]])
+        assert.deepEqual([honest, await world.trouble()], [false, 'disagreement'])
+        assert.match(
+          nodes.alarms().join(),
+          /the chain is not read on: endpoints \d and \d disagree about the transfers/,
+        )
+        nodes.proxy(liar).heal()
+        await nodes.lookOn(2)
+      } else {
+        assert.equal(honest, true)
+        assert.deepEqual([nodes.faults().filter((_, index) => index !== liar - 1)], [[null, null]])
+      }
+      const all = what.startsWith('adds') ? ['1 seen'] : counted
+      assert.deepEqual([await world.seen(address), await world.trouble()], [all, null])
+    })
+
+for (const receipts of [null, []])
+  test(`a node of two that has ${receipts ? 'an empty list of' : 'no'} receipts yet is not called wrong for what it denies`, async (t) => {
+    await world.chain.mine()
+    const nodes = await world.openNodes(t, 2)
+    const address = await world.assign()
+    await nodes.lookOn(2)
+    await world.chain.pay({ to: address, units: 1n })
+    await addToNewest(nodes, 1, address)
+    nodes.proxy(2).faults.alter = ({ method }, result) => {
+      if (method === 'eth_getLogs') return []
+      return method === 'eth_getBlockReceipts' ? receipts : result
+    }
+    await nodes.lookOn(4)
+    assert.deepEqual([await world.seen(address), nodes.faults()], [[], [null, null]])
+    for (const number of [1, 2]) nodes.proxy(number).heal()
+    await nodes.lookOn(2)
+    assert.deepEqual([await world.seen(address), nodes.alarms()], [['1 seen'], []])
+  })
+
+test('of three nodes that contradict each other, the first is not believed because the second is called wrong', async (t) => {
+  await world.chain.mine()
+  const nodes = await world.openNodes(t, 3)
+  const address = await world.assign()
+  await nodes.lookOn(2)
+  await world.chain.pay({ to: address, units: 1n })
+  await addToNewest(nodes, 1, address)
+  nodes.proxy(2).faults.inventsFor = toTopic(await world.assign())
+  await nodes.lookOn(4)
+  assert.deepEqual([await world.seen(address), nodes.faults()], [[], [null, 'outvoted', null]])
+})
+
 test('of three nodes one lies while another is down: nothing invented counts', async (t) => {
   await world.chain.mine()
   const nodes = await world.openNodes(t, 3)
@@ -136,7 +238,10 @@ test('an honest node that showed no log for a moment is heard: what the other on
   await world.chain.mine()
   const nodes = await world.openNodes(t, 2)
   const paid = await world.payNew(3n)
-  nodes.proxy(1).faults.hidesLogs = true
+  nodes.proxy(1).faults.alter = ({ method }, result) => {
+    if (method === 'eth_getLogs') return []
+    return method === 'eth_getBlockReceipts' ? (result as object[]).map((one) => ({ ...one, logs: [] })) : result
+  }
   await nodes.lookOn(2)
   nodes.proxy(1).heal()
   assert.deepEqual(nodes.faults(), ['outvoted', null])

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { bloomOf } from '../src/chain/bloom.ts'
 import { TRANSFER_TOPIC, toHex, toTopic } from '../src/chain/transfer-logs.ts'
+import { sql } from '../src/db/db.ts'
 import type { Faults } from './harness/rpc-proxy.ts'
 import { type ScannedChain, startScannedChain } from './harness/scanned-nodes.ts'
 
@@ -38,7 +39,8 @@ const holdMore =
     const [first, ...rest] = result as { logs: Log[] }[]
     return first ? [first, ...rest, { ...first, logs: [{ ...first.logs[0], logIndex: '0x7f', ...more }] }] : result
   }
-const holdNothing: Faults['alter'] = ({ method }, result) => (method === 'eth_getBlockReceipts' ? null : result)
+const holdNothing: NonNullable<Faults['alter']> = ({ method }, result) =>
+  method === 'eth_getBlockReceipts' ? null : result
 const answerBadly: Faults['alter'] = ({ method }, result) => (method === 'eth_getBlockReceipts' ? 'none' : result)
 const stateSync = {
   ...{ address: `0x${'0'.repeat(36)}1001`, topics: [`0x${'5a'.repeat(32)}`, `0x${'6b'.repeat(32)}`], data: '0x' },
@@ -145,7 +147,12 @@ const inReceipts =
   }
 
 async function assertRead(nodes: Nodes, paid: string): Promise<void> {
-  assert.deepEqual([await world.seen(paid), await world.head()], [['901 seen'], await world.chain.blockNumber()])
+  assert.deepEqual(await world.seen(paid), ['901 seen'])
+  await assertQuiet(nodes)
+}
+
+async function assertQuiet(nodes: Nodes): Promise<void> {
+  assert.equal(await world.head(), await world.chain.blockNumber())
   assert.deepEqual([await world.trouble(), nodes.faults().filter(Boolean)], [null, []])
   assert.deepEqual([nodes.alarms(), nodes.warnings()], [[], []])
 }
@@ -197,6 +204,104 @@ for (const count of [1, 2])
     await nodes.lookOn(3)
     await assertRead(nodes, paid)
   })
+
+/** Two payments in one block; the second is the one that logs lack. */
+async function payTwo(): Promise<[string, string]> {
+  const [first, second] = [await world.assign(), await world.assign()]
+  await world.chain.send({ to: first, units: 901n })
+  await world.chain.send({ to: second, units: 902n })
+  await world.chain.mine()
+  return [first, second]
+}
+const without = (address: string, result: unknown) =>
+  (result as Log[]).filter(({ topics }) => topics[2] !== toTopic(address))
+const seenOf = (addresses: readonly string[]) => Promise.all(addresses.map(world.seen))
+
+for (const count of [1, 2, 3])
+  for (const what of ['one of two payments', 'everything'])
+    test(`where the logs of ${count} honest nodes lack ${what} in a block, their receipts add it at once`, async (t) => {
+      await world.chain.mine()
+      const nodes = await world.openNodes(t, count)
+      const paid = await payTwo()
+      spoil(nodes, count, ({ method }, result) => {
+        if (method !== 'eth_getLogs') return result
+        return what === 'everything' ? [] : without(paid[1], result)
+      })
+      await nodes.lookOn(3)
+      assert.deepEqual(await seenOf(paid), [['901 seen'], ['902 seen']])
+      await assertQuiet(nodes)
+    })
+
+test('two honest nodes whose logs and receipts lag together for some looks are read on as soon as they show more', async (t) => {
+  await world.chain.mine()
+  const nodes = await world.openNodes(t, 2)
+  const paid = await payTwo()
+  spoil(nodes, 2, (question, result) => (question.method === 'eth_getLogs' ? [] : holdNothing(question, result)))
+  await nodes.lookOn(3)
+  assert.deepEqual(await seenOf(paid), [[], []])
+  spoil(nodes, 2, null)
+  await nodes.lookOn(1)
+  assert.deepEqual(await seenOf(paid), [['901 seen'], ['902 seen']])
+  await assertQuiet(nodes)
+})
+
+test('alone, a node whose query by number shows one of two payments gives the other one in its receipts', async (t) => {
+  await world.chain.mine()
+  const nodes = await world.openNodes(t, 1)
+  const paid = await payTwo()
+  spoil(nodes, 1, ({ method, params }, result) => {
+    if (method !== 'eth_getLogs') return result
+    return (params[0] as { blockHash?: string }).blockHash ? [] : without(paid[1], result)
+  })
+  await nodes.lookOn(2)
+  assert.deepEqual(await seenOf(paid), [['901 seen'], ['902 seen']])
+  await assertQuiet(nodes)
+})
+
+const fromZero: NonNullable<Faults['alter']> = ({ method }, result) => {
+  if (method !== 'eth_getBlockReceipts' || !result) return result
+  return (result as Receipt[]).map((receipt) => ({
+    ...receipt,
+    logs: receipt.logs.map((log, index) => ({ ...log, logIndex: toHex(BigInt(index)) })),
+  }))
+}
+
+for (const count of [1, 2])
+  test(`receipts of ${count} nodes that count from 0 in each transaction add what the logs lack in its true place`, async (t) => {
+    await world.chain.mine()
+    const nodes = await world.openNodes(t, count)
+    const paid = await payTwo()
+    const lacksOne: Faults['alter'] = (question, result) =>
+      question.method === 'eth_getLogs' ? without(paid[1], result) : fromZero(question, result)
+    spoil(nodes, count, lacksOne)
+    await nodes.lookOn(3)
+    spoil(nodes, count, null)
+    await world.chain.mine()
+    await nodes.lookOn(2)
+    assert.deepEqual(await seenOf(paid), [['901 seen'], ['902 seen']])
+    const logs = await world.db.many<{ logIndex: number }>(sql`
+      select log_index from chain_transfers where to_address = any(${paid.map((one) => one.toLowerCase())})
+      order by log_index`)
+    assert.deepEqual(
+      logs.map(({ logIndex }) => logIndex),
+      [0, 1],
+    )
+    await assertQuiet(nodes)
+  })
+
+test('what receipts would add in the place of another log holds the chain up for a while, and not for ever', async (t) => {
+  await world.chain.mine()
+  const nodes = await world.openNodes(t, 1)
+  const paid = await payTwo()
+  spoil(nodes, 1, ({ method }, result) =>
+    method === 'eth_getLogs' ? without(paid[1], result).map((log) => ({ ...log, logIndex: '0x1' })) : result,
+  )
+  await nodes.lookOn(20)
+  assert.deepEqual(await seenOf(paid), [[], []])
+  await nodes.lookOn(60)
+  assert.deepEqual([await seenOf(paid), await world.trouble()], [[['901 seen'], []], null])
+  assert.match(nodes.warnings().join(), /; the chain is read on without them$/)
+})
 
 const noBloom: Faults['alter'] = ({ method }, result) =>
   method.startsWith('eth_getBlockBy') && result !== null

@@ -332,6 +332,23 @@ for (const code of PASSING)
   })
 
 for (const code of [-32602, -32603])
+  for (const count of [1, 2])
+    test(`node ${count} of ${count} that refuses a whole batch with one error (${code}) for its receivers is asked for fewer`, async (t) => {
+      await assignMany()
+      await world.chain.mine(10)
+      const nodes = await world.openNodes(t, count)
+      Object.assign(nodes.proxy(count).faults, { maxTopics: 30, refusalCode: code, refusesWhole: true })
+      for (let second = 0; second < 60; second += 1) {
+        if (second % 4 === 0) await world.chain.mine()
+        await nodes.lookOn(1)
+      }
+      const { batchSize, topicCount = 0 } = nodes.endpoints.all[count - 1]?.limits ?? {}
+      assert.ok(topicCount <= 30, `${topicCount} receivers`)
+      assert.deepEqual([batchSize, await world.head()], [100, await world.chain.blockNumber()])
+      assert.deepEqual([nodes.warnings(), nodes.alarms(), await world.trouble()], [[], [], null])
+    })
+
+for (const code of [-32602, -32603])
   test(`a second node that refuses all logs (${code}) look after look confirms nothing, with one warning`, async (t) => {
     await assignMany()
     await world.chain.mine(10)
@@ -355,6 +372,25 @@ for (const code of [-32602, -32603])
     assert.match(warning ?? '', /it confirms nothing/)
     assert.deepEqual([more, nodes.alarms(), await world.trouble()], [[], [], null])
   })
+
+test('nor does one to which each block comes a moment late: that its chain ends before is no word about logs', async (t) => {
+  await world.chain.mine(10)
+  const nodes = await world.openNodes(t, 2)
+  const { faults } = nodes.proxy(2)
+  faults.refuses = ({ method }: Question) => method === 'eth_getLogs'
+  const address = await world.payNew(9_013n)
+  for (let look = 0; look < 40; look += 1) {
+    faults.knowsUpTo = await world.chain.blockNumber()
+    await world.chain.mine()
+    await nodes.lookOn(1)
+    faults.knowsUpTo = null
+    await nodes.lookOn(1)
+  }
+  assert.deepEqual([await world.seen(address), await world.head()], [['9013 seen'], await world.chain.blockNumber()])
+  const [warning, ...more] = nodes.warnings()
+  assert.match(warning ?? '', /it confirms nothing/)
+  assert.deepEqual([more, nodes.alarms()], [[], []])
+})
 
 test('a node that answers no request for so few receivers at once is asked for more after ten minutes', async (t) => {
   await assignMany()

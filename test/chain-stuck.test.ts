@@ -120,6 +120,18 @@ test('the only node up at a restart shows blocks 3 h ahead; once the others are 
   )
 })
 
+test('while each of two nodes counts as wrong, nothing is read, and that is trouble until one is read again', async (t) => {
+  await world.chain.mine()
+  const nodes = await world.openNodes(t, 2)
+  for (const endpoint of nodes.endpoints.all) endpoint.noteWrong('outvoted')
+  const address = await world.payNew(76n)
+  await nodes.lookOn(35)
+  assert.deepEqual([await world.seen(address), await world.trouble()], [[], 'doubt'])
+  assert.match(nodes.warnings().join('|'), /^the chain is not read on: each endpoint is contradicted[^|]*$/)
+  await nodes.lookOn(30)
+  assert.deepEqual([await world.seen(address), await world.trouble()], [['76 seen'], null])
+})
+
 test('after a node lied for 600 blocks while the others were down, what was paid meanwhile is read', async (t) => {
   await world.chain.mine()
   const nodes = await world.openNodes(t, 3)

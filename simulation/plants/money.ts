@@ -69,18 +69,11 @@ export const MONEY: readonly Plant[] = [
   {
     ...{ name: 'agreement-outvotes-header', number: 4, story: 'emptyLogs' },
     fault: 'two nodes that both find nothing are believed against the block’s header',
-    edits: [
-      {
-        file: 'src/chain/hearing/checked-logs.ts',
-        find: 'one.strong ? fromReceipts(reading, filter, one, AGREED_MS)',
-        replace: "one.strong && one.block.hash === '' ? fromReceipts(reading, filter, one, AGREED_MS)",
-      },
-      {
-        file: 'src/chain/hearing/receipts.ts',
-        find: "!== 'strong') return logs",
-        replace: "!== 'strong' || block.hash !== '') return logs",
-      },
-    ],
+    edits: one(
+      'src/chain/hearing/receipts.ts',
+      "!== 'strong') return { logs, lacks: 'nothing' }",
+      "!== 'strong' || block.hash !== '') return { logs, lacks: 'nothing' }",
+    ),
   },
   {
     ...{ name: 'late-by-our-clock', number: 5, story: 'lastMinute' },

@@ -129,9 +129,11 @@ class Reader {
       }
     }
     this.shorterMs = null
-    if (this.base.endpoints.all.every((endpoint) => endpoint.fault() === 'foreign')) await this.note('foreign')
-    const [doubt] = odd.values()
-    if (doubt || last instanceof RpcError) throw doubt ?? last
+    const areForeign = this.base.endpoints.all.every((endpoint) => endpoint.fault() === 'foreign')
+    if (areForeign) await this.note('foreign')
+    const [doubt = last] = odd.values()
+    if (doubt instanceof RpcError || doubt instanceof ChainDoubt) throw doubt
+    if (!areForeign) throw new ChainDoubt('each endpoint is contradicted, foreign or unproven: none is read')
     return false
   }
 
@@ -179,10 +181,8 @@ class Reader {
   private beginLook(endpoint: Endpoint): void {
     if (this.looks.has(endpoint)) return
     this.lookedMs.set(endpoint, this.clock())
-    this.looks.set(
-      endpoint,
-      this.lookAt(endpoint).finally(() => this.looks.delete(endpoint)),
-    )
+    const look = this.lookAt(endpoint).finally(() => this.looks.delete(endpoint))
+    this.looks.set(endpoint, look)
   }
 
   /** @returns why it tells nothing */

@@ -44,6 +44,8 @@ export type Faults = {
   lacks: string | null
   /** Refuses these questions, also in a batch. */
   refuses: ((question: Question) => boolean) | null
+  /** Refuses a batch as a whole, with one error, because of one of its questions. */
+  refusesWhole: boolean
   /** Refuses with 429 what exceeds so many calls in a second. */
   maxPerSecond: number | null
   /** Answers a question itself; undefined: the node does. */
@@ -89,6 +91,7 @@ const HONEST: Faults = {
   breaksAbove: null,
   lacks: null,
   refuses: null,
+  refusesWhole: false,
   maxPerSecond: null,
   forges: null,
   alter: null,
@@ -205,6 +208,8 @@ export async function startRpcProxy(targetUrl: string): Promise<RpcProxy> {
     if (faults.maxBatch !== null && questions.length > faults.maxBatch)
       return JSON.stringify(refusal(null, 'batch is too large'))
     const refused = questions.map(refuse)
+    const first = refused.find((one) => one !== undefined)
+    if (faults.refusesWhole && first) return JSON.stringify({ ...first, id: null })
     const passed = questions.filter((_, index) => refused[index] === undefined)
     const answers = passed.length === 0 ? [] : await forward(passed)
     const byId = new Map(answers.map((one) => [one.id, one]))

@@ -118,6 +118,7 @@ export async function askRange(endpoint: Endpoint, range: Range): Promise<RangeA
   }
   try {
     const answers = await endpoint.rpc.batch<unknown>([blockCall('latest'), last, ...asked, last])
+    if (asked.length > 0) endpoint.noteWord(true)
     if (parts.length > 1 && !range.isAgain) endpoint.growSpan()
     endpoint.noteTaken(mostIn(asked))
     grow()

@@ -158,7 +158,7 @@ export class Endpoint {
     this.#lacked.delete(block)
   }
 
-  /** It said what is in blocks, or refused to. */
+  /** It said what is in blocks, or refused to for a step of the reading: what it keeps of old blocks is no matter. */
   noteWord(isGiven: boolean): void {
     const now = this.#clock()
     this.#mute = isGiven ? null : { sinceMs: now, isTold: false, ...this.#mute, lastMs: now }
@@ -265,18 +265,21 @@ export class Endpoint {
     this.#paused = { atMs: this.#clock(), forMs: Math.min(MAX_PAUSE_MS, pauseMs) }
   }
 
+  /** A batch that is refused as a whole is asked in smaller ones. Only if these are answered was it their size. */
   async #batch<Result>(calls: readonly RpcCall[]): Promise<Result[]> {
     const answers: Result[] = []
+    let most = this.limits.batchSize
     while (answers.length < calls.length) {
-      const { batchSize, callsPerSecond } = this.limits
-      const part = calls.slice(answers.length, answers.length + Math.min(batchSize, callsPerSecond ?? batchSize))
+      const size = Math.min(most, this.limits.callsPerSecond ?? most)
+      const part = calls.slice(answers.length, answers.length + size)
       try {
         answers.push(...(await this.#watch(part.length, () => this.#inner.batch<Result>(part))))
       } catch (error) {
-        if (!(error instanceof RpcError) || !error.wholeBatch || part.length === 1) throw error
-        this.learn({ batchSize: Math.ceil(part.length / 2) })
+        if (!(error instanceof RpcError) || !error.wholeBatch) throw error
+        most = Math.ceil(part.length / 2)
       }
     }
+    if (most < this.limits.batchSize) this.learn({ batchSize: most })
     return answers
   }
 }

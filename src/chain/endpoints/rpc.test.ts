@@ -150,6 +150,15 @@ describe('a batch', () => {
     const refusing = await answering({ id: null, error: { code: -32600, message: 'no batches' } })
     await assert.rejects(refusing.batch(calls), { kind: 'definite' })
   })
+
+  it('that one error refuses may be too large; if it is of one call, that call is refused', async () => {
+    const calls = ['a', 'b'].map((method) => ({ method, params: [] }))
+    const failed = { id: null, error: { code: -32603, message: 'too many topics' } }
+    for (const node of [await answering(failed), await answering('too large', 413)]) {
+      await assert.rejects(node.batch(calls), { kind: 'unknown', wholeBatch: true, refused: false })
+      await assert.rejects(node.batch(calls.slice(1)), { kind: 'unknown', wholeBatch: false, refused: true })
+    }
+  })
 })
 
 it('a log filter with more than 1,000 values never leaves the house: nodes refuse it, the local chain would not', async () => {

@@ -70,9 +70,9 @@ export class RpcError extends Error {
   override readonly name = 'RpcError'
   readonly kind: 'unknown' | 'definite'
   readonly code: number | null
-  /** The node refused the batch as a whole: a smaller one may be accepted. */
+  /** The node refused a batch of several calls as a whole: a smaller one may be accepted. */
   wholeBatch = false
-  /** One call of a batch failed; the node did answer the request. */
+  /** One call of a batch, or its only one, failed; the node did answer the request. */
   inBatch = false
   /** The node refused because of its rate limit. */
   tooOften = false
@@ -142,7 +142,7 @@ export function createRpc({ url, timeoutMs = 10_000 }: RpcOptions): Rpc {
       const late = (error as Error).name === 'TimeoutError'
       throw asUnanswered(fail(late ? `no answer within ${timeoutMs} ms` : (whyUnreached(error) ?? 'no answer'), error))
     }
-    if (answer.status === 413) throw asWholeBatch(fail('HTTP 413: the request is too large'))
+    if (answer.status === 413) throw asRefusal(fail('HTTP 413: the request is too large'), body)
     let parsed: unknown
     try {
       parsed = JSON.parse(answer.text)
@@ -166,11 +166,9 @@ export function createRpc({ url, timeoutMs = 10_000 }: RpcOptions): Rpc {
       if (calls.length === 0) return []
       for (const call of calls) checkFilter(call)
       const what = `${calls[0]?.method} and ${calls.length - 1} more`
-      const answers = await post(
-        calls.map((call, id) => ({ jsonrpc: '2.0', id, ...call })),
-        what,
-      )
-      if (!Array.isArray(answers)) throw asWholeBatch(refusalOf(answers, what))
+      const body = calls.map((call, id) => ({ jsonrpc: '2.0', id, ...call }))
+      const answers = await post(body, what)
+      if (!Array.isArray(answers)) throw asRefusal(refusalOf(answers, what), body)
       const byId = new Map(answers.map((answer: { id?: unknown }) => [answer?.id, answer]))
       try {
         return calls.map((call, id) => readAnswer<Result>(byId.get(id), call))
@@ -183,8 +181,10 @@ export function createRpc({ url, timeoutMs = 10_000 }: RpcOptions): Rpc {
   }
 }
 
-function asWholeBatch(error: RpcError): RpcError {
-  error.wholeBatch = true
+/** One error for a whole request: of several calls, it may be their number; of a single one, it is that call. */
+function asRefusal(error: RpcError, body: unknown): RpcError {
+  error.wholeBatch = Array.isArray(body) && body.length > 1
+  error.inBatch = !error.wholeBatch
   return error
 }
 

@@ -1,11 +1,12 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { MINUTE, SECOND } from '../../kernel/clock.ts'
 import { askLogs } from '../endpoints/ask-logs.ts'
+import type { Endpoint } from '../endpoints/endpoint.ts'
 import { RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import { type Block, ChainDoubt, type LogFilter, ReaderDoubt, type RpcLog, toHex, toTopic } from '../transfer-logs.ts'
-import { confirmLogs, type Halt, keyOfLogs, toDoubt } from './logs-vote.ts'
-import { readProven, someAtOnce, suspicionOf, withMore } from './receipts.ts'
+import { confirmLogs, type Halt } from './logs-vote.ts'
+import { readWord, someAtOnce, suspicionOf, type Word, withMore } from './receipts.ts'
 import { confirmStep, type Found, listOthers, type Step } from './second-word.ts'
 import type { Panel } from './vote.ts'
 
@@ -19,75 +20,67 @@ type Reading = Panel & { network: Pick<Network, 'chainId'>; log: Pick<FastifyBas
 const AGREED_MS = 20 * SECOND
 const ALONE_MS = MINUTE
 
-type Doubted = Found & { strong: boolean }
+/** What the one in use says is in a block. */
+type Said = Found & Word
 /** Blocks before the halt, with logs that fit their headers. */
 type Checked = { found: readonly Found[]; halt: Halt | undefined }
 
+const isAlone = (reading: Reading): boolean => listOthers(reading).length === 0
+const patienceOf = (reading: Reading): number => (isAlone(reading) ? ALONE_MS : AGREED_MS)
+const receiptsKey = ({ hash }: Block): string => `receipts of ${hash}`
+
 /**
- * For blocks whose headers indicate transfers that the answers lack. Where the header is strong evidence, the block's
- * receipts are read, also where several endpoints agree: behind one provider's name, all may read the same lagging
- * index of logs. What they add is confirmed like all else, and they take nothing back. An endpoint that is alone is
- * asked in another way before. At the first block for which no answer matches the header it halts: that one is read
- * again later, but not for ever.
+ * The whole word of the one in use, before another one is asked for its own: where a header indicates transfers that
+ * the logs lack, the receipts add them. Behind one provider's name, several endpoints may read the same lagging index.
+ * One that is alone is asked for logs in another way before.
+ * @throws RpcError
  */
-async function readAgain(reading: Reading, filter: LogFilter, doubted: readonly Doubted[]): Promise<Checked> {
+async function readWords(reading: Reading, { filter, found }: Step): Promise<Said[]> {
   const { endpoint } = reading
-  if (listOthers(reading).length > 0)
-    return readEach(doubted, (one) => (one.strong ? fromReceipts(reading, filter, one, AGREED_MS) : one.logs))
+  const suspect = suspicionOf(filter)
+  const doubted = found.filter(({ block, logs }) => suspect(block, logs) !== 'none')
+  const shown = isAlone(reading) ? await askAgain(endpoint, filter, doubted) : doubted
+  const patienceMs = patienceOf(reading)
+  const words = await someAtOnce(shown, async (one): Promise<[Block, Said]> => {
+    const word = await readWord(endpoint.rpc, filter, one).catch((error: unknown): Word => {
+      if (error instanceof RpcError && endpoint.noteLacking(receiptsKey(one.block), patienceMs))
+        return { logs: one.logs, lacks: 'more' }
+      throw error
+    })
+    return [one.block, { block: one.block, ...word }]
+  })
+  const said = new Map(words)
+  return found.map((one) => said.get(one.block) ?? { ...one, lacks: 'nothing' })
+}
+
+/** The logs of blocks that the headers speak against, and those that a query by number shows beyond them. */
+async function askAgain(endpoint: Endpoint, filter: LogFilter, doubted: readonly Found[]): Promise<Found[]> {
   const ranges = doubted.map(({ block }) => ({ fromBlock: toHex(block.number), toBlock: toHex(block.number) }))
   const answers = await askLogs(endpoint, filter, ranges)
-  const second = new Map(doubted.map(({ block }, index) => [block, answers[index] ?? []]))
-  return readEach(doubted, (one) => {
-    const inBlock = (second.get(one.block) ?? []).filter((log) => log.blockHash === one.block.hash)
-    const both = withMore(one.logs, inBlock)
-    if (both.length > one.logs.length) return both
-    return one.strong ? fromReceipts(reading, filter, one, ALONE_MS) : one.logs
+  return doubted.map(({ block, logs }, index) => {
+    const inBlock = (answers[index] ?? []).filter((log) => log.blockHash === block.hash)
+    return { block, logs: withMore(logs, inBlock) }
   })
-}
-
-/** Reads the logs of blocks in their order, and halts at the first one in doubt. */
-async function readEach(
-  doubted: readonly Doubted[],
-  read: (one: Doubted) => Promise<readonly RpcLog[]> | readonly RpcLog[],
-): Promise<Checked> {
-  const answers = await someAtOnce(doubted, async (one): Promise<Found | Halt> => {
-    try {
-      return { block: one.block, logs: await read(one) }
-    } catch (error) {
-      return { at: one.block.number, doubt: toDoubt(error) }
-    }
-  })
-  const halt = answers.find((answer) => 'doubt' in answer)
-  return { found: answers.filter((answer) => 'block' in answer), halt }
 }
 
 /**
- * The block's requested logs, completed by its receipts. Those of a node may never fit its headers: after a while, what
- * its logs show stands, so that no chain stands still for ever.
- * @param patienceMs longer where no other endpoint may have said the same
- * @throws ChainDoubt, RpcError
+ * Where the reading halts because logs and receipts lack what a header indicates, also where others agree: that block
+ * is read again later. Those of a node may never fit its headers: after a while, what its logs show stands, so that no
+ * chain stands still for ever. Where others agree, one that supports no receipts is not waited for.
  */
-async function fromReceipts(
-  { endpoint, network: { chainId }, log }: Reading,
-  filter: LogFilter,
-  { block, logs }: Found,
-  patienceMs: number,
-): Promise<readonly RpcLog[]> {
-  const key = `receipts of ${block.hash}`
-  const isOver = (): boolean => endpoint.noteLacking(key, patienceMs)
-  const proven = await readProven(endpoint.rpc, filter, { block, logs }).catch((error: unknown) => {
-    if (error instanceof RpcError && isOver()) return undefined
-    throw error
-  })
-  if (proven === 'unsupported' && patienceMs !== ALONE_MS) return logs
-  if (proven && proven !== 'unsupported') {
-    endpoint.noteHaving(key)
-    return proven
+function findLacking(reading: Reading, said: readonly Said[]): Halt | undefined {
+  const { endpoint, network, log } = reading
+  const patienceMs = patienceOf(reading)
+  const isFine = ({ lacks }: Said): boolean => lacks === 'nothing' || (lacks === 'receipts' && !isAlone(reading))
+  for (const { block } of said.filter(isFine)) endpoint.noteHaving(receiptsKey(block))
+  const lacking = said.filter((one) => !isFine(one))
+  const isOver = lacking.map(({ block }) => endpoint.noteLacking(receiptsKey(block), patienceMs))
+  for (const [index, { block }] of lacking.entries()) {
+    const words = `the header of block ${block.number} indicates transfers that no answer contains`
+    if (!isOver[index]) return { at: block.number, doubt: new ChainDoubt(words) }
+    log.warn({ chainId: network.chainId, endpoint: endpoint.number }, `${words}; the chain is read on without them`)
   }
-  const words = `the header of block ${block.number} indicates transfers that no answer contains`
-  if (!isOver()) throw new ChainDoubt(words)
-  log.warn({ chainId, endpoint: endpoint.number }, `${words}; the chain is read on without them`)
-  return logs
+  return undefined
 }
 
 /** @throws ReaderDoubt if a log is in another block than the one it was asked about */
@@ -104,11 +97,7 @@ function warnOfMute({ endpoints, network: { chainId }, log }: Reading): void {
   for (const one of endpoints.all) if (one.tellMute()) log.warn({ chainId, endpoint: one.number }, words)
 }
 
-/** The first of two halts. */
-const firstOf = (one: Halt | undefined, other: Halt | undefined): Halt | undefined =>
-  one && other ? (one.at <= other.at ? one : other) : (one ?? other)
-
-const upTo = (found: readonly Found[], halt: Halt | undefined): readonly Found[] =>
+const upTo = <One extends Found>(found: readonly One[], halt: Halt | undefined): readonly One[] =>
   found.filter(({ block }) => !halt || block.number < halt.at)
 
 /**
@@ -117,29 +106,14 @@ const upTo = (found: readonly Found[], halt: Halt | undefined): readonly Found[]
  * @throws Outvoted, RpcError, ReaderDoubt
  */
 export async function checkStep(panel: Reading, step: Step): Promise<Checked> {
-  const { filter, found } = step
-  checkPlaces(found)
-  const unconfirmed = await confirmStep(panel, step)
+  checkPlaces(step.found)
+  const said = await readWords(panel, step)
+  checkPlaces(said)
+  const unconfirmed = await confirmStep(panel, { ...step, found: said })
   warnOfMute(panel)
-  const confirmed = upTo(found, unconfirmed)
-  if (filter.addresses.length === 0) return { found: confirmed, halt: unconfirmed }
-  const suspect = suspicionOf(filter)
-  const judged = confirmed.map(({ block, logs }) => ({ block, logs, suspicion: suspect(block, logs) }))
-  const trusted = judged.filter(({ suspicion }) => suspicion === 'none')
-  const doubted = judged
-    .filter(({ suspicion }) => suspicion !== 'none')
-    .map(({ block, logs, suspicion }) => ({ block, logs, strong: suspicion === 'strong' }))
-  const again = await readAgain(panel, filter, doubted)
-  checkPlaces(again.found)
-  // what only the receipts of one endpoint show, the others have not confirmed
-  const agreed = new Map(doubted.map(({ block, logs }) => [block, keyOfLogs(logs)]))
-  const more = again.found.filter(({ block, logs }) => keyOfLogs(logs) !== agreed.get(block))
-  const denied = await confirmTransfers(panel, filter, {
-    logs: more.flatMap(({ logs }) => logs),
-    blocks: more.map(({ block }) => block),
-  })
-  const halt = firstOf(unconfirmed, firstOf(again.halt, denied))
-  return { found: upTo([...trusted, ...again.found], halt), halt }
+  const confirmed = upTo(said, unconfirmed)
+  const halt = findLacking(panel, confirmed) ?? unconfirmed
+  return { found: upTo(confirmed, halt), halt }
 }
 
 /**

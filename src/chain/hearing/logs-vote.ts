@@ -1,4 +1,4 @@
-import { falsePositiveRate, MAX_FALSE_POSITIVE, mayHold, readBloom } from '../bloom.ts'
+import { bloomOf, falsePositiveRate, MAX_FALSE_POSITIVE, mayHold, readBloom } from '../bloom.ts'
 import { askCalls } from '../endpoints/ask-logs.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
 import { type RpcCall, RpcError } from '../endpoints/rpc.ts'
@@ -13,7 +13,7 @@ import {
   toBlock,
 } from '../transfer-logs.ts'
 import { isProven } from './header-proof.ts'
-import { readWhole, someAtOnce } from './receipts.ts'
+import { eventOf, readReceipts, readWord, someAtOnce, type Word, withMore } from './receipts.ts'
 import { type Ask, disagree, headerCall, type Opinion, Outvoted, type Panel, vote } from './vote.ts'
 
 type Testimony = { logs: readonly RpcLog[]; header: RpcBlock | null; place: string }
@@ -31,14 +31,6 @@ const lacking = (left: readonly RpcLog[], right: readonly RpcLog[]): RpcLog[] =>
   return left.filter((log) => !keys.has(logKey(log)))
 }
 
-/** Whether a header indicates a log; null if it proves nothing. */
-function speaksFor(text: string | undefined, log: RpcLog): boolean | null {
-  const bloom = readBloom(text)
-  if (!bloom) return null
-  if (!mayHold(bloom, log)) return false
-  return falsePositiveRate(bloom) <= MAX_FALSE_POSITIVE ? true : null
-}
-
 /**
  * The bloom of a block that two endpoints dispute. A header is its node's word like any other: it is evidence if the
  * block's hash is its hash, or if both show the same bloom.
@@ -48,22 +40,44 @@ function bloomBetween(mine: Testimony, other: Testimony, proven: RpcBlock | unde
   return mine.header?.logsBloom === other.header?.logsBloom ? mine.header?.logsBloom : undefined
 }
 
+/**
+ * Whether an endpoint hides any of these logs, which the block's header indicates. Set bits alone do not say that: they
+ * hold neither amount nor direction, and a liar finds a log whose bits the block's other logs have set. So all that the
+ * endpoint shows, receipts too, must leave one of the log's bits unexplained, or its receipts must show the log that
+ * its word lacks. One whose receipts are not all there may lag: that proves nothing.
+ */
+async function hidesAny({ endpoint, answer }: Witness, hash: string, indicated: readonly RpcLog[]): Promise<boolean> {
+  if (indicated.length === 0) return false
+  const receipts = await readReceipts(endpoint.rpc, hash).catch((error: unknown) => {
+    if (error instanceof RpcError) return null
+    throw error
+  })
+  if (!receipts?.isComplete) return false
+  const explained = bloomOf([...receipts.logs, ...answer.logs])
+  return indicated.some((log) => {
+    const same = receipts.logs.filter((one) => eventOf(one) === eventOf(log))
+    return !mayHold(explained, log) || withMore(answer.logs, same).length > answer.logs.length
+  })
+}
+
 /** Which endpoint invents or hides logs, or moves the block to another time, judged by the header of the block. */
-function findLiar(mine: Witness, other: Witness): Endpoint | undefined {
+async function findLiar(hash: string, mine: Witness, other: Witness): Promise<Endpoint | undefined> {
   const headers = [mine, other].flatMap(({ answer }) => answer.header ?? [])
   const proven = headers.find(isProven)
-  const bloom = bloomBetween(mine.answer, other.answer, proven)
+  const bloom = readBloom(bloomBetween(mine.answer, other.answer, proven))
   const liars = new Set<Endpoint>()
   for (const { endpoint, answer } of [mine, other])
     if (proven && answer.place !== placeOf(toBlock(proven))) liars.add(endpoint)
-  const judge = (shows: Witness, denies: Witness): void => {
-    for (const log of lacking(shows.answer.logs, denies.answer.logs)) {
-      const exists = speaksFor(bloom, log)
-      if (exists !== null) liars.add(exists ? denies.endpoint : shows.endpoint)
-    }
+  const judge = async (shows: Witness, denies: Witness): Promise<void> => {
+    if (!bloom) return
+    const denied = lacking(shows.answer.logs, denies.answer.logs)
+    const indicated = denied.filter((log) => mayHold(bloom, log))
+    if (indicated.length < denied.length) liars.add(shows.endpoint)
+    const isEvidence = falsePositiveRate(bloom) <= MAX_FALSE_POSITIVE
+    if (isEvidence && (await hidesAny(denies, hash, indicated))) liars.add(denies.endpoint)
   }
-  judge(mine, other)
-  judge(other, mine)
+  await judge(mine, other)
+  await judge(other, mine)
   const [liar, ...more] = liars
   return more.length === 0 ? liar : undefined
 }
@@ -87,14 +101,18 @@ async function testify(endpoint: Endpoint, questions: readonly LogQuestion[]): P
   })
   const asked = known.flatMap(({ question }) => callsOf(question))
   const answers = (asked.length > 0 ? await askCalls(endpoint, asked) : []).values()
+  if (asked.length > 0) endpoint.noteWord(true)
   const shown = known.map(({ question, header }) => {
     const logs = callsOf(question).flatMap(() => answers.next().value ?? [])
     return { question, header, block: toBlock(header), logs }
   })
   const words = await someAtOnce(shown, async ({ question, header, block, logs }) => {
-    const whole = await readWhole(endpoint.rpc, question.filter, { block, logs })
-    if (!whole && isLag(endpoint, question, logs)) return null
-    return [question, { logs: whole ?? logs, header, place: placeOf(block) }] as const
+    const word = await readWord(endpoint.rpc, question.filter, { block, logs }).catch((error: unknown): Word => {
+      if (error instanceof RpcError) return { logs, lacks: 'receipts' }
+      throw error
+    })
+    if (word.lacks === 'more' && isLag(endpoint, question, logs)) return null
+    return [question, { logs: word.logs, header, place: placeOf(block) }] as const
   })
   return new Map(words.filter((word) => word !== null))
 }
@@ -156,15 +174,8 @@ function askTogether(questions: readonly LogQuestion[]): (question: LogQuestion)
     }
   }
   return (question) => async (_rpc, endpoint) => {
-    try {
-      const all = await (asked.get(endpoint) ?? askAll(endpoint))
-      const word = all === 'alone' ? await askAlone(endpoint, question) : all.get(question)
-      endpoint.noteWord(true)
-      return word
-    } catch (error) {
-      if (error instanceof RpcError && error.refused) endpoint.noteWord(false)
-      throw error
-    }
+    const all = await (asked.get(endpoint) ?? askAll(endpoint))
+    return all === 'alone' ? askAlone(endpoint, question) : all.get(question)
   }
 }
 
@@ -186,7 +197,7 @@ export async function confirmLogs(panel: Panel, questions: readonly LogQuestion[
 }
 
 /** A doubt that holds up one block, and none before it. @throws any other error */
-export function toDoubt(error: unknown): ChainDoubt {
+function toDoubt(error: unknown): ChainDoubt {
   if (error instanceof ChainDoubt && !(error instanceof Outvoted)) return error
   throw error
 }
@@ -200,11 +211,15 @@ async function confirmBlock(panel: Panel, { block, logs }: LogQuestion, ask: Ask
   const isMoved = against.some(({ answer }) => answer && answer.place !== own.place)
   const words = [{ endpoint: panel.endpoint, answer: own }, ...against].map((one) => inWords(one, isMoved))
   const shown = `${subject}: ${words.join(', ')}`
-  const liar = await findLiarAmong(panel, { block, own }, against)
-  if (liar) panel.onOutvoted(liar, shown)
-  if (liar === panel.endpoint) throw new Outvoted(`endpoint ${liar.number} contradicts block headers about ${subject}`)
-  // one that does not have the block contradicts whatever another one's header shows
-  const open = against.find(({ answer }) => !liar || answer === undefined)
+  const header = await findHeader(panel.endpoint, block.hash)
+  let open: Opinion<Testimony> | undefined
+  for (const other of against) {
+    const liar = await findLiarOf(panel.endpoint, { hash: block.hash, own: { ...own, header } }, other)
+    if (liar) panel.onOutvoted(liar, shown)
+    if (liar === panel.endpoint)
+      throw new Outvoted(`endpoint ${liar.number} contradicts block headers about ${subject}`)
+    if (!liar) open ??= other
+  }
   if (open) throw disagree(panel, open.endpoint, { subject: shown, block })
 }
 
@@ -213,17 +228,17 @@ const inWords = ({ endpoint, answer }: Pick<Opinion<Testimony>, 'endpoint' | 'an
   return `endpoint ${endpoint.number} ${its}`
 }
 
-async function findLiarAmong(
-  { endpoint }: Panel,
-  { block, own }: { block: { hash: string }; own: Testimony },
-  against: readonly Opinion<Testimony>[],
-): Promise<Endpoint | undefined> {
-  const denier = against.find(({ answer }) => answer)
-  if (!denier?.answer) return undefined
-  const { method, params } = headerCall(block.hash)
-  const header = await endpoint.rpc.call<RpcBlock | null>(method, ...params).catch((error: unknown) => {
+/** One that does not have the block contradicts whatever another one's header shows. */
+const findLiarOf = async (
+  endpoint: Endpoint,
+  { hash, own }: { hash: string; own: Testimony },
+  { endpoint: other, answer }: Opinion<Testimony>,
+): Promise<Endpoint | undefined> => answer && findLiar(hash, { endpoint, answer: own }, { endpoint: other, answer })
+
+async function findHeader({ rpc }: Endpoint, hash: string): Promise<RpcBlock | null> {
+  const { method, params } = headerCall(hash)
+  return rpc.call<RpcBlock | null>(method, ...params).catch((error: unknown) => {
     if (error instanceof RpcError) return null
     throw error
   })
-  return findLiar({ endpoint, answer: { ...own, header } }, { endpoint: denier.endpoint, answer: denier.answer })
 }

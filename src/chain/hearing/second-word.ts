@@ -104,7 +104,6 @@ async function askSome(endpoints: readonly Endpoint[], step: Step, hasNext: bool
   const askTimed = async (one: Endpoint): Promise<void> => {
     const askedMs = performance.now()
     const word = await askOne(one, step)
-    if (word) one.noteWord(true)
     one.slow = performance.now() - askedMs >= PATIENCE_MS
     one.short = word !== null && ('lacks' in word || ('same' in word && word.same !== step.found.at(-1)?.block.number))
     if (word) words.push(word)
