@@ -16,6 +16,7 @@ import { loadConfig } from '../src/config/config.ts'
 import { openDb, sql } from '../src/db/db.ts'
 import { writeInstallation } from '../src/db/installation.ts'
 import { findRestored, findUnreconciled, markRestored, updateReconciledRestore } from '../src/db/restored-queries.ts'
+import { DAY } from '../src/kernel/clock.ts'
 import { openVault } from '../src/kernel/vault.ts'
 import { NO_DATA_DIR } from './harness/bare-env.ts'
 import { startTestChain, type TestChain } from './harness/chain.ts'
@@ -23,6 +24,7 @@ import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { freePort } from './harness/free-port.ts'
 import { runOperator } from './harness/installation.ts'
 import { payoutEnv } from './harness/refunds.ts'
+import { noteReconciled } from './harness/restored.ts'
 import { startRpcProxy } from './harness/rpc-proxy.ts'
 import { eventually, type Merchant, startTestService, TEST_MASTER_KEY, type TestService } from './harness/service.ts'
 import { chainEnv, type OrderData } from './harness/shop.ts'
@@ -109,12 +111,14 @@ async function restore(): Promise<void> {
   host = await startTestService({ env, workers: true, connectionString })
 }
 
+type Outcome = { faults: string[]; released: boolean }
+
 async function reconcile(settings: Record<string, string> = operator(), ...args: string[]) {
   const mining = setInterval(() => void chain.mine().catch(() => {}), 300)
   const { code, out, err } = await runOperator(['reconcile', '--json', ...args], settings)
   clearInterval(mining)
   assert.notEqual(out, '', err)
-  const { faults, released } = JSON.parse(out) as { faults: string[]; released: boolean }
+  const { faults, released } = JSON.parse(out) as Outcome
   return { code, faults, released }
 }
 
@@ -138,6 +142,32 @@ test('after a restore nothing leaves before each provider was asked: one that is
     released: false,
   })
   await tell('/stories/outage', { provider: 'binance', seconds: 0.001 })
+  assert.deepEqual(await reconcile(), { code: 0, faults: [], released: true })
+})
+
+test('what was compared for one restore releases no later one, whose backup is another', async () => {
+  const code = await createPaid()
+  await restore()
+  const first = runOperator(['reconcile', '--json'], operator())
+  // it waits for a block of after the restore
+  await eventually(
+    () =>
+      host.db.many(sql`select 1 from pg_stat_activity
+        where datname = current_database() and application_name = 'comptoir-reconcile' and query like '%chain_heads%'`),
+    ({ length }) => length > 0,
+  )
+  const backupMadeAt = new Date(Date.now() - 3 * DAY)
+  await host.db.tx((tx) => markRestored(tx, { backupMadeAt, restoredAt: new Date() }))
+  await new Promise((resolve) => setTimeout(resolve, 1000))
+  const mining = setInterval(() => void chain.mine().catch(() => {}), 300)
+  const { code: exitCode, out, err } = await first
+  clearInterval(mining)
+  assert.notEqual(out, '', err)
+  const { faults, released } = JSON.parse(out) as Outcome
+  const fault = 'the database was restored again meanwhile; run this again'
+  assert.deepEqual({ exitCode, faults, released }, { exitCode: 1, faults: [fault], released: false })
+  assert.deepEqual(await findUnreconciled(host.db), { backupMadeAt })
+  assert.equal((await refundOne(code)).error.code, 'BOOKS_DIFFER')
   assert.deepEqual(await reconcile(), { code: 0, faults: [], released: true })
 })
 
@@ -283,13 +313,16 @@ test('a restore that is marked again before it is reconciled forgets nothing of 
     await readUpTo(100)
     await mark('10')
     await readUpTo(200)
+    const first = await findRestored(db)
     await mark('11')
+    assert.ok(first)
+    assert.equal(await updateReconciledRestore(db, first, new Date()), 0, 'the first one counts for the second')
     const both = [
       ['5', '1000005'],
       ['1000005', '2000005'],
     ]
     assert.deepEqual(await known(), [10, ['100'], both])
-    await updateReconciledRestore(db, new Date())
+    await noteReconciled(db)
     await mark('12')
     assert.deepEqual(await known(), [12, ['200'], [['2000005', '3000005']]])
   } finally {

@@ -9,7 +9,7 @@ import { CHANNEL_KINDS } from '../../channels/kinds.ts'
 import type { Config } from '../../config/config.ts'
 import { findMasterKey } from '../../config/master-key.ts'
 import { openDb } from '../../db/db.ts'
-import { findRestored, type Restored, updateReconciledRestore } from '../../db/restored-queries.ts'
+import { findRestored, findSameRestore, type Restored, updateReconciledRestore } from '../../db/restored-queries.ts'
 import { systemClock } from '../../kernel/clock.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import { openVault } from '../../kernel/vault.ts'
@@ -92,12 +92,20 @@ const unsetFault = ({ chainId, number }: { chainId: number; number: string }): s
   `chain ${chainId}: the backup has read it up to block ${number}, and this command has no settings of it: give it the ` +
   `service’s CHAIN_${chainId}_RPC_URL, or, if the chain is gone for good, --without-chain ${chainId}`
 
+/** Lets refunds and settlements go, if nothing is in the way. @returns whether they go now */
+async function release({ db, clock }: ServiceBase, restored: Restored, faults: string[]): Promise<boolean> {
+  if (faults.length === 0) await updateReconciledRestore(db, restored, new Date(clock()))
+  const same = await findSameRestore(db, restored)
+  if (!same) faults.push('the database was restored again meanwhile; run this again')
+  return same !== undefined && same.reconciledAt !== null
+}
+
 async function reconcileAll(
   base: ServiceBase,
   trade: Commerce,
   { restored, without, say }: { restored: Restored; without: readonly string[]; say: Say },
 ): Promise<Reconciled> {
-  const { db, clock } = base
+  const { db } = base
   const unset = listUnset(restored, trade)
   const withoutChains = readWithout(without, unset)
   const faults = unset.filter(({ chainId }) => !withoutChains.includes(chainId)).map(unsetFault)
@@ -113,8 +121,7 @@ async function reconcileAll(
   }
   faults.push(...((await look('providers', () => askProviders(trade))) ?? []))
   // what fails afterwards holds nothing any more
-  const released = faults.length === 0
-  if (released) await updateReconciledRestore(db, new Date(clock()))
+  const released = await release(base, restored, faults)
   const refundsUnderWay = released ? await finishRefunds(base) : await countRefundsUnderWay(db)
   const chains: ChainReport[] = []
   for (const { report, listUnknownPayouts } of compared) {
