@@ -204,13 +204,34 @@ test('a chain of the backup whose settings are missing holds all, until the oper
     const { code, err } = await runOperator(['reconcile', '--without-chain', chainId], operator())
     assert.deepEqual([code, new RegExp(`--without-chain ${chainId}: this is for`).test(err)], [2, true], err)
   }
+  // as a worker of a service that has this chain does
+  const read = (readAgo: string, leaseFor: string) =>
+    host.db.run(sql`
+      update chain_heads set advanced_at = now() - ${readAgo}::interval, scanned_at = now() - ${readAgo}::interval,
+        lease_owner = 'worker', lease_until = now() + ${leaseFor}::interval
+      where chain_id = 8453`)
+  for (const [readAgo, leaseFor, words] of [
+    ['0 s', '-1 s', /^chain 8453: the service has read this chain since the restore.*\(CHAIN_8453_RPC_URL\)/],
+    ['2 days', '1 minute', /^chain 8453: the service reads this chain: give this command its settings/],
+  ] as const) {
+    await read(readAgo, leaseFor)
+    const refused = await reconcile(operator(), '--without-chain', '8453')
+    assert.deepEqual([refused.code, refused.released, refused.faults.length], [1, false, 1])
+    assert.match(refused.faults.join(), words)
+  }
   assert.notEqual(await findUnreconciled(host.db), undefined)
+  // by now it is silent for more than a day, though it was read after the restore
+  await host.db.run(sql`update installation set restored_at = now() - interval '3 days'`)
+  await read('2 days', '-1 s')
   const mining = setInterval(() => void chain.mine().catch(() => {}), 300)
   const { code, out } = await runOperator(['reconcile', '--without-chain', '8453'], operator())
   clearInterval(mining)
   assert.equal(code, 0, out)
   assert.match(out, /Chain 31337: blocks .* were compared.*Chain 8453: not compared, as you asked/s)
   assert.equal(await findUnreconciled(host.db), undefined)
+  const entry = sql`select detail::jsonb->>'withoutChains' as without from audit_log where action = 'audit.reconciled'
+    order by seq desc limit 1`
+  assert.deepEqual(await host.db.one(entry), { without: '["8453"]' })
   await host.db.run(sql`delete from chain_heads where chain_id = 8453`)
 })
 

@@ -125,7 +125,10 @@ export async function awaitComparable(
     refuseOlder(lowest, chainId, known)
     return { tops, lowest }
   }
-  const unread = { chainId, number: null, genesisHash: null, blockAt: null, trouble: null, lagSeconds: null }
+  const unread = {
+    ...{ chainId, number: null, genesisHash: null, blockAt: null, trouble: null, lagSeconds: null },
+    ...{ isLeased: false, readAt: null },
+  }
   const goal = (await readLowest()).lowest.number
   const to = await awaitStep(limits, async () => {
     const [standing = unread] = await listStandings(db, [chainId])
