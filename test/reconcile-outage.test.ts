@@ -143,6 +143,11 @@ test('after a restore nothing leaves before each provider was asked: one that is
   })
   await tell('/stories/outage', { provider: 'binance', seconds: 0.001 })
   assert.deepEqual(await reconcile(), { code: 0, faults: [], released: true })
+  // once released, nothing is held again
+  const { code: exitCode, out } = await runOperator(['reconcile'], withoutBinance)
+  assert.equal(exitCode, 1)
+  assert.match(out, /\nRefunds and settlements go again\. Put right what is named above, and run this again\.\n/)
+  assert.equal((await refundOne(code)).status, 200)
 })
 
 test('what was compared for one restore releases no later one, whose backup is another', async () => {

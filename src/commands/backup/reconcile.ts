@@ -42,10 +42,11 @@ export type Reconciled = {
   chains: ChainReport[]
   /** By the operator's word; none of them has settings. */
   withoutChains: number[]
-  /** What could not be checked; refunds and settlements stay blocked. */
+  /** What could not be checked. */
   faults: string[]
   refundsUnderWay: number
   ledger: 'right' | string
+  /** Refunds and settlements go: since now, or since an earlier run. */
   released: boolean
 }
 
@@ -193,8 +194,8 @@ function describe(done: Reconciled): string[] {
   const refunds = count === 1 ? '1 refund is' : `${count} refunds are`
   if (count > 0) lines.push(`${refunds} under way; see /app/refunds.`)
   lines.push(done.ledger === 'right' ? 'The books are right.' : `The books differ: ${done.ledger}`)
-  const held = 'Refunds and settlements stay held. Put right what is named above, and run this again.'
-  lines.push(done.released ? 'Refunds and settlements go again.' : held)
+  const toDo = done.faults.length > 0 ? ' Put right what is named above, and run this again.' : ''
+  lines.push(`${done.released ? 'Refunds and settlements go again.' : 'Refunds and settlements stay held.'}${toDo}`)
   lines.push(
     'Orders made after the backup are gone here; shops have them, and the webhooks that they received for them.',
   )
