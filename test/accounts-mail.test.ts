@@ -12,6 +12,7 @@ import { MAIL_CONTEXT, type MailOrder, openMailer } from '../src/mail/mail.ts'
 import { openMailJob } from '../src/mail/mail-jobs.ts'
 import { writeMail } from '../src/mail/mail-layout.ts'
 import { deleteOldNotices } from '../src/mail/mailbox-queries.ts'
+import { emailChangedNotice, kycNotice, receiptNotice, refundAddressNotice } from '../src/mail/notices.ts'
 import { TEXTS } from '../src/texts/languages.ts'
 import type { MailKind } from '../src/texts/mail-texts.ts'
 import { Client, newEmail, PASSWORD, register } from './harness/accounts.ts'
@@ -238,6 +239,33 @@ test('no name brings a link into a mail: neither its reader’s, nor the inviter
     assert.doesNotMatch(subject + text + html, /evil\.example/, kind)
     assert.match(text, /evil\. example\/ok/)
     if (kind === 'deviceLogin') assert.match(text, /2001:db8::1/)
+  }
+})
+
+test('nor does the name of a shop into a mail to a payer, and it stays readable', () => {
+  const facts = { merchant: 'https://evil.example/ok', contact: 'help@shop.example', shortCode: 'AB12', url: OFFICE }
+  const bought = { ...facts, amount: '50.00 EUR' }
+  for (const lang of LANGS)
+    for (const data of [
+      receiptNotice(lang, bought),
+      kycNotice(lang, { ...facts, closer: true }),
+      refundAddressNotice(lang, { ...bought, network: 'Base' }),
+      emailChangedNotice(lang, facts),
+    ]) {
+      const { subject, text, html } = writeMail({ to: '', lang, kind: 'notice', data }, OFFICE)
+      assert.doesNotMatch(subject + text + html, /evil\.example|https:\/\/evil/)
+      assert.match(text, /help@shop\.example/)
+    }
+  const { subject } = receiptNotice('en', { ...bought, merchant: 'shop.example GmbH' })
+  assert.equal(subject, 'Your receipt from shop. example GmbH')
+})
+
+test('a long name of a company is not cut where it says whose mail it is', () => {
+  const company = `Genossenschaft ${'der Bäckereien '.repeat(7)}`.trim()
+  for (const kind of Object.keys(TEXTS.en.mails.kinds) as MailKind[]) {
+    const write = (given: object) =>
+      writeMail({ to: '', lang: 'en', kind, data: { ...DATA, ...given } } as MailOrder, OFFICE).text
+    if (write({ company: 'Kurz' }).includes('Kurz')) assert.ok(write({ company }).includes(company), kind)
   }
 })
 

@@ -107,10 +107,36 @@ test('ten such mails within an hour, and the last one says that the next changes
   await settle()
   const mails = await mailsTo(manager.email, /payout address/)
   assert.equal(mails.length, 10)
-  assert.equal(mails.filter(({ text }) => /ten times within an hour/.test(text)).length, 1)
+  assert.equal(mails.filter(({ text }) => /many times within an hour/.test(text)).length, 1)
   // changes of another kind have their own ten
   assert.equal((await boss.post('api-keys', { name: 'refunds', scopes: ['refunds:write'] })).status, 200)
   await waitFor(manager.email, /API key of .* can move money/)
+})
+
+test('who changes one account again and again mutes the mails about that one alone, up to fifty of a company', async () => {
+  const shop = await openCompany()
+  const { manager, companyId } = shop
+  const sue = { email: newEmail('super'), firstName: 'Sue', lastName: 'Super', role: 'SuperManager' }
+  const path = `users/${(await admin.post<{ _id: string }>('users', sue)).data._id}`
+  assert.equal((await admin.call('PUT', `${path}/companies`, { companies: [companyId] })).status, 200)
+  for (let time = 0; time < 12; time += 1)
+    assert.equal((await admin.call('PUT', path, { disabled: time % 2 === 0 })).status, 200)
+  await addManager(shop)
+  await settle()
+  const access = async () => {
+    const mails = (await mailsTo(manager.email, /./)).map(({ text }) => text)
+    return [/Sue Super/, /Bea Zweit/].map((name) => mails.filter((text) => name.test(text)).length)
+  }
+  // the first one is of the attachment, which is of another kind
+  assert.deepEqual(await access(), [1 + 10, 1])
+  const kind = `alarm:money-change:access:${companyId}`
+  await service.db.run(sql`
+    insert into notices_sent (key, sent_at)
+    select ${kind} || to_char(now() at time zone 'utc', ':YYYY-MM-DD"T"HH24:MI:SS.MS"Z:"') || n, now()
+    from generate_series(1, 39) as n`)
+  await addManager(shop)
+  await settle()
+  assert.deepEqual(await access(), [1 + 10, 1], 'fifty in all')
 })
 
 test('so is every other change to where money goes, or to what protects it', async () => {

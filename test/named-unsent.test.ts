@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { nonceOf } from '../src/chain/payout/payout-deps.ts'
 import type { Channel } from '../src/channels/channel.ts'
 import { sql } from '../src/db/db.ts'
-import { markRestored, updateReconciledRestore } from '../src/db/restored-queries.ts'
+import { markRestored } from '../src/db/restored-queries.ts'
 import { releaseClaims } from '../src/ledger/claim-queries.ts'
 import { cancelSettlement, reportSettlementPaid } from '../src/ledger/settlements/settlement-end.ts'
 import { settlementPolls } from '../src/ledger/settlements/settlement-jobs.ts'
@@ -32,6 +32,7 @@ import {
   walletOf,
 } from './harness/named-payouts.ts'
 import { openChannels } from './harness/one-channel-set.ts'
+import { noteReconciled } from './harness/restored.ts'
 
 /* What a person was asked to send, or named, is not sent by the service. */
 let world: ModelWorld
@@ -180,7 +181,7 @@ test('a refund that a person is asked to send waits like any other, and is polle
   await db.run(sql`insert into installation (mode, key_mark) values ('sandbox', 'x') on conflict do nothing`)
   await db.tx((tx) => markRestored(tx, { backupMadeAt: new Date(), restoredAt: new Date() }))
   assert.equal(await isPolled(), true)
-  await updateReconciledRestore(db, new Date())
+  await noteReconciled(db)
 })
 
 /** What was signed for it on a chain that is not set up ran out three days ago. */

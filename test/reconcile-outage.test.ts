@@ -16,6 +16,7 @@ import { loadConfig } from '../src/config/config.ts'
 import { openDb, sql } from '../src/db/db.ts'
 import { writeInstallation } from '../src/db/installation.ts'
 import { findRestored, findUnreconciled, markRestored, updateReconciledRestore } from '../src/db/restored-queries.ts'
+import { DAY } from '../src/kernel/clock.ts'
 import { openVault } from '../src/kernel/vault.ts'
 import { NO_DATA_DIR } from './harness/bare-env.ts'
 import { startTestChain, type TestChain } from './harness/chain.ts'
@@ -23,6 +24,7 @@ import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { freePort } from './harness/free-port.ts'
 import { runOperator } from './harness/installation.ts'
 import { payoutEnv } from './harness/refunds.ts'
+import { noteReconciled } from './harness/restored.ts'
 import { startRpcProxy } from './harness/rpc-proxy.ts'
 import { eventually, type Merchant, startTestService, TEST_MASTER_KEY, type TestService } from './harness/service.ts'
 import { chainEnv, type OrderData } from './harness/shop.ts'
@@ -109,12 +111,14 @@ async function restore(): Promise<void> {
   host = await startTestService({ env, workers: true, connectionString })
 }
 
+type Outcome = { faults: string[]; released: boolean }
+
 async function reconcile(settings: Record<string, string> = operator(), ...args: string[]) {
   const mining = setInterval(() => void chain.mine().catch(() => {}), 300)
   const { code, out, err } = await runOperator(['reconcile', '--json', ...args], settings)
   clearInterval(mining)
   assert.notEqual(out, '', err)
-  const { faults, released } = JSON.parse(out) as { faults: string[]; released: boolean }
+  const { faults, released } = JSON.parse(out) as Outcome
   return { code, faults, released }
 }
 
@@ -138,6 +142,37 @@ test('after a restore nothing leaves before each provider was asked: one that is
     released: false,
   })
   await tell('/stories/outage', { provider: 'binance', seconds: 0.001 })
+  assert.deepEqual(await reconcile(), { code: 0, faults: [], released: true })
+  // once released, nothing is held again
+  const { code: exitCode, out } = await runOperator(['reconcile'], withoutBinance)
+  assert.equal(exitCode, 1)
+  assert.match(out, /\nRefunds and settlements go again\. Put right what is named above, and run this again\.\n/)
+  assert.equal((await refundOne(code)).status, 200)
+})
+
+test('what was compared for one restore releases no later one, whose backup is another', async () => {
+  const code = await createPaid()
+  await restore()
+  const first = runOperator(['reconcile', '--json'], operator())
+  // it waits for a block of after the restore
+  await eventually(
+    () =>
+      host.db.many(sql`select 1 from pg_stat_activity
+        where datname = current_database() and application_name = 'comptoir-reconcile' and query like '%chain_heads%'`),
+    ({ length }) => length > 0,
+  )
+  const backupMadeAt = new Date(Date.now() - 3 * DAY)
+  await host.db.tx((tx) => markRestored(tx, { backupMadeAt, restoredAt: new Date() }))
+  await new Promise((resolve) => setTimeout(resolve, 1000))
+  const mining = setInterval(() => void chain.mine().catch(() => {}), 300)
+  const { code: exitCode, out, err } = await first
+  clearInterval(mining)
+  assert.notEqual(out, '', err)
+  const { faults, released } = JSON.parse(out) as Outcome
+  const fault = 'the database was restored again meanwhile; run this again'
+  assert.deepEqual({ exitCode, faults, released }, { exitCode: 1, faults: [fault], released: false })
+  assert.deepEqual(await findUnreconciled(host.db), { backupMadeAt })
+  assert.equal((await refundOne(code)).error.code, 'BOOKS_DIFFER')
   assert.deepEqual(await reconcile(), { code: 0, faults: [], released: true })
 })
 
@@ -174,13 +209,34 @@ test('a chain of the backup whose settings are missing holds all, until the oper
     const { code, err } = await runOperator(['reconcile', '--without-chain', chainId], operator())
     assert.deepEqual([code, new RegExp(`--without-chain ${chainId}: this is for`).test(err)], [2, true], err)
   }
+  // as a worker of a service that has this chain does
+  const read = (readAgo: string, leaseFor: string) =>
+    host.db.run(sql`
+      update chain_heads set advanced_at = now() - ${readAgo}::interval, scanned_at = now() - ${readAgo}::interval,
+        lease_owner = 'worker', lease_until = now() + ${leaseFor}::interval
+      where chain_id = 8453`)
+  for (const [readAgo, leaseFor, words] of [
+    ['0 s', '-1 s', /^chain 8453: the service has read this chain since the restore.*\(CHAIN_8453_RPC_URL\)/],
+    ['2 days', '1 minute', /^chain 8453: the service reads this chain: give this command its settings/],
+  ] as const) {
+    await read(readAgo, leaseFor)
+    const refused = await reconcile(operator(), '--without-chain', '8453')
+    assert.deepEqual([refused.code, refused.released, refused.faults.length], [1, false, 1])
+    assert.match(refused.faults.join(), words)
+  }
   assert.notEqual(await findUnreconciled(host.db), undefined)
+  // by now it is silent for more than a day, though it was read after the restore
+  await host.db.run(sql`update installation set restored_at = now() - interval '3 days'`)
+  await read('2 days', '-1 s')
   const mining = setInterval(() => void chain.mine().catch(() => {}), 300)
   const { code, out } = await runOperator(['reconcile', '--without-chain', '8453'], operator())
   clearInterval(mining)
   assert.equal(code, 0, out)
   assert.match(out, /Chain 31337: blocks .* were compared.*Chain 8453: not compared, as you asked/s)
   assert.equal(await findUnreconciled(host.db), undefined)
+  const entry = sql`select detail::jsonb->>'withoutChains' as without from audit_log where action = 'audit.reconciled'
+    order by seq desc limit 1`
+  assert.deepEqual(await host.db.one(entry), { without: '["8453"]' })
   await host.db.run(sql`delete from chain_heads where chain_id = 8453`)
 })
 
@@ -283,13 +339,16 @@ test('a restore that is marked again before it is reconciled forgets nothing of 
     await readUpTo(100)
     await mark('10')
     await readUpTo(200)
+    const first = await findRestored(db)
     await mark('11')
+    assert.ok(first)
+    assert.equal(await updateReconciledRestore(db, first, new Date()), 0, 'the first one counts for the second')
     const both = [
       ['5', '1000005'],
       ['1000005', '2000005'],
     ]
     assert.deepEqual(await known(), [10, ['100'], both])
-    await updateReconciledRestore(db, new Date())
+    await noteReconciled(db)
     await mark('12')
     assert.deepEqual(await known(), [12, ['200'], [['2000005', '3000005']]])
   } finally {

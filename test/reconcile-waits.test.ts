@@ -98,3 +98,46 @@ test('a chain that goes on without coming to the restore is given up in the end'
   const words = /^Chain 31337 is at block 1 of \d+\. Run this again once it has caught up\.$/
   assert.match(await outcomeOf([chain.rpcUrl], { silentMs: 5000, mostMs: 2000 }, crawl), words)
 })
+
+test('a worker that reads for long before its next step is waited for, unless it has stopped', {
+  timeout,
+}, async () => {
+  const lease = (trouble: string | null) =>
+    db.run(
+      sql`update chain_heads set lease_owner = 'worker', lease_until = now() + interval '10 s', trouble = ${trouble}`,
+    )
+  await readUpTo(1n, new Date(0))
+  await lease(null)
+  const limits = { silentMs: 1000, mostMs: 4000 }
+  const caughtUp = /^Chain 31337 is at block 1 of \d+\. Run this again once it has caught up\.$/
+  assert.match(await outcomeOf([chain.rpcUrl], limits, () => lease(null)), caughtUp)
+  await lease('doubt')
+  const stopped = /^Chain 31337 is at block 1 of \d+ and does not move\. The service does not read on \(doubt\): see/
+  assert.match(await outcomeOf([chain.rpcUrl], limits, () => lease('doubt')), stopped)
+  await db.run(sql`update chain_heads set trouble = null, lease_owner = null, lease_until = null`)
+})
+
+test('an answer that fails once ends no wait; a node that is silent for as long as a standstill does', {
+  timeout,
+}, async () => {
+  const proxy = await startRpcProxy(chain.rpcUrl)
+  await readUpTo(1n, new Date(0))
+  let blocks = 0
+  try {
+    const outcome = await outcomeOf([proxy.url], { silentMs: 8000 }, async () => {
+      blocks += 1
+      proxy.faults.status = blocks > 3 && blocks < 10 ? 503 : null
+      if (blocks >= 15) await readUpTo(await chain.blockNumber(), new Date(Date.now() + 60_000))
+    })
+    assert.match(outcome, /^1 have \d+$/)
+    await readUpTo(1n, new Date(0))
+    blocks = 0
+    const silent = await outcomeOf([proxy.url], { silentMs: 1000 }, async () => {
+      blocks += 1
+      proxy.faults.status = blocks > 3 ? 503 : null
+    })
+    assert.match(silent, /503/)
+  } finally {
+    await proxy.stop()
+  }
+})

@@ -3,14 +3,16 @@ import { after, before, test } from 'node:test'
 import { pino } from 'pino'
 import { findHead } from '../src/chain/chain-queries.ts'
 import { assignDepositAddress } from '../src/chain/deposits/deposit-addresses.ts'
+import { auditDeposits } from '../src/chain/deposits/deposit-audit.ts'
 import { openEndpoints } from '../src/chain/endpoints/endpoints.ts'
-import { createRpc } from '../src/chain/endpoints/rpc.ts'
+import { createRpc, RpcError } from '../src/chain/endpoints/rpc.ts'
 import { recordNamedTransaction } from '../src/chain/named-transaction.ts'
 import { networkFor } from '../src/chain/networks.ts'
 import { rescan } from '../src/chain/rescan.ts'
 import { startScanner } from '../src/chain/scanner.ts'
 import { blockCall, TRANSFER_TOPIC, toTopic } from '../src/chain/transfer-logs.ts'
 import { listTransfersTo, upsertTransfers } from '../src/chain/transfer-queries.ts'
+import { rescanAll } from '../src/commands/rescan.ts'
 import { type Db, openDb, sql } from '../src/db/db.ts'
 import { newTestXpub, startTestChain, type TestChain } from './harness/chain.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
@@ -167,6 +169,69 @@ test('one of two endpoints that invents a transfer pays nothing where it is aske
   } finally {
     await scanner.stop()
     await Promise.all([...rpcs.map((rpc) => rpc.close()), ...proxies.map((one) => one.stop()), db.close()])
+    await own.drop()
+  }
+})
+
+test('balances are compared through nodes that are some blocks behind, at a block that one has', async () => {
+  const own = await createTestDatabase()
+  const db = openDb({ connectionString: own.connectionString, max: 4 })
+  const lagging = await Promise.all([startRpcProxy(chain.rpcUrl), startRpcProxy(chain.rpcUrl)])
+  const rpc = createRpc({ url: chain.rpcUrl })
+  const network = networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress })
+  const log = pino({ level: 'silent' })
+  const reading = { db, network, log, onChange: () => {} }
+  const scanner = startScanner({ ...reading, endpoints: openEndpoints(network, [rpc]), pollMs: 0 })
+  try {
+    const wanted = {
+      companyId: 'c'.repeat(24),
+      reference: 'r',
+      xpub: newTestXpub(),
+      watchedUntil: new Date('2100-01-01'),
+    }
+    const { address } = await db.tx((tx) => assignDepositAddress(tx, wanted))
+    await scanner.tick()
+    await chain.pay({ to: address, units: 5n })
+    const paidIn = await chain.blockNumber()
+    await chain.mine(6)
+    await scanner.tick()
+    const head = (await findHead(db, chain.chainId))?.number ?? 0n
+    assert.equal(head, paidIn + 6n)
+    const newer = (await db.many<{ hash: string }>(sql`select hash from chain_blocks where number > ${head - 3n}`)).map(
+      ({ hash }) => hash,
+    )
+    for (const { faults } of lagging) {
+      faults.knowsUpTo = head - 3n
+      faults.refusalCode = -32000
+      faults.refuses = ({ method, params }) =>
+        method === 'eth_call' && newer.includes((params[1] as { blockHash?: string }).blockHash ?? '')
+      // so that only the balance shows what is missing
+      faults.hidesLogs = true
+    }
+    await db.run(sql`delete from chain_transfers`)
+    const auditedOn = async (...urls: string[]) => {
+      const endpoints = openEndpoints(
+        network,
+        urls.map((url) => createRpc({ url })),
+      )
+      await rescanAll({ db, network, log, endpoints }, { from: head - 3n, to: head - 3n }, () => {})
+      return db.many(sql`select block_number, balance_units, recorded_units from deposit_differences`)
+    }
+    const [first, second] = lagging.map(({ url }) => url)
+    const found = { balanceUnits: '5', recordedUnits: '0' }
+    assert.deepEqual(await auditedOn(first ?? ''), [{ blockNumber: head - 3n, ...found }])
+    const hiding = await startRpcProxy(chain.rpcUrl)
+    lagging.push(hiding)
+    hiding.faults.hidesLogs = true
+    assert.deepEqual(await auditedOn(first ?? '', second ?? '', hiding.url), [{ blockNumber: head, ...found }])
+    // an address that was audited later already is left as it is
+    assert.deepEqual(await auditedOn(first ?? ''), [{ blockNumber: head, ...found }])
+    // one that is asked before an order ends says nothing about the blocks that it lacks
+    const endpoints = openEndpoints(network, [createRpc({ url: first ?? '' })])
+    await assert.rejects(auditDeposits({ db, network, log, endpoints }, [address]), RpcError)
+  } finally {
+    await scanner.stop()
+    await Promise.all([rpc.close(), ...lagging.map((one) => one.stop()), db.close()])
     await own.drop()
   }
 })

@@ -22,16 +22,35 @@ export type MoneyChangeMailDeps = {
 
 type Recipient = { email: string; lang: string }
 
-/** Mails about changes of one kind at one company, or to one person, within an hour; the last one says so. */
-const MOST_AN_HOUR = 10
+/** Mails within an hour about one kind of change that concerns one person, or none; the last one says so. */
+const MOST_OF_PERSON = 10
+/** The same about all persons together: who changes one often mutes no mail about another. */
+const MOST_IN_ALL = 50
 
-/** @returns the number of this mail within the hour; null: enough were sent */
-async function claim(tx: Tx, topic: string, nowMs: number): Promise<number | null> {
-  const prefix = `money-change:${topic}`
-  const before = await countNotices(tx, prefix, new Date(nowMs - HOUR))
-  if (before >= MOST_AN_HOUR) return null
-  await insertNotice(tx, noticeKey(prefix, new Date(nowMs), newId(nowMs)), new Date(nowMs))
-  return before + 1
+type Claim = 'last' | 'sent'
+
+/**
+ * Counts a mail of this kind.
+ * @param reader whose mails are counted: those of a company's managers, of a person, or of the operator
+ * @returns null: enough were sent
+ */
+async function claim(tx: Tx, { kind, userId }: MoneyChange, reader: string, nowMs: number): Promise<Claim | null> {
+  const all = `money-change:${kind}:${reader}`
+  const limits = [
+    { prefix: all, most: userId === undefined ? MOST_OF_PERSON : MOST_IN_ALL },
+    ...(userId === undefined
+      ? []
+      : [{ prefix: `money-change:about:${userId}:${kind}:${reader}`, most: MOST_OF_PERSON }]),
+  ]
+  let isLast = false
+  for (const { prefix, most } of limits) {
+    const left = most - (await countNotices(tx, prefix, new Date(nowMs - HOUR)))
+    if (left <= 0) return null
+    isLast ||= left === 1
+  }
+  const [at, id] = [new Date(nowMs), newId(nowMs)]
+  for (const { prefix } of limits) await insertNotice(tx, noticeKey(prefix, at, id), at)
+  return isLast ? 'last' : 'sent'
 }
 
 type Facts = { change: MoneyChange; person: Person | undefined; by: string; at: string; from: string | null }
@@ -78,25 +97,24 @@ export function openMoneyChangeMails(deps: MoneyChangeMailDeps): NonNullable<Aud
   }
 
   const tellManagers = async (tx: Tx, company: ToldCompany, to: readonly Recipient[], facts: Facts): Promise<void> => {
-    const count = await claim(tx, `${facts.change.kind}:${company.id}`, clock())
-    if (count === null) return
-    for (const manager of to)
-      await send(tx, manager, { ...facts, companies: [company], isLast: count === MOST_AN_HOUR })
+    const claimed = await claim(tx, facts.change, company.id, clock())
+    if (claimed === null) return
+    for (const manager of to) await send(tx, manager, { ...facts, companies: [company], isLast: claimed === 'last' })
   }
 
   const tellPerson = async (tx: Tx, companies: readonly ToldCompany[], facts: Facts): Promise<void> => {
     const { person, change } = facts
     if (!person?.isReached) return
-    const count = await claim(tx, `${change.kind}:user:${change.userId}`, clock())
-    if (count === null) return
-    await send(tx, person, { ...facts, from: null, companies, isLast: count === MOST_AN_HOUR })
+    const claimed = await claim(tx, change, `user:${change.userId}`, clock())
+    if (claimed === null) return
+    await send(tx, person, { ...facts, from: null, companies, isLast: claimed === 'last' })
   }
 
   const tellOperator = async (tx: Tx, companies: readonly ToldCompany[], facts: Facts): Promise<void> => {
     const only = companies.length === 1 ? companies[0] : undefined
-    const count = await claim(tx, `${facts.change.kind}:operator:${only?.id ?? ''}`, clock())
-    if (count === null) return
-    const words = write(deps, { ...facts, companies, lang: 'en', toDo: ASK_THEM, isLast: count === MOST_AN_HOUR })
+    const claimed = await claim(tx, facts.change, `operator:${only?.id ?? ''}`, clock())
+    if (claimed === null) return
+    const words = write(deps, { ...facts, companies, lang: 'en', toDo: ASK_THEM, isLast: claimed === 'last' })
     await alarm(tx, { ...words, path: only ? officePathsOf(only.id).audit : OFFICE_PATHS.audit })
   }
 

@@ -104,12 +104,17 @@ export type ChainStanding = {
   trouble: ChainTrouble | null
   /** Since we last read a new block, or since the newest one was mined, whichever is longer. */
   lagSeconds: number | null
+  /** A node of the service holds the lease: it reads this chain now, or tries to. */
+  isLeased: boolean
+  /** When its nodes last answered what reading it asks; null: they never did. */
+  readAt: Date | null
 }
 
 export const listStandings = (q: Queryable, chainIds: readonly number[]): Promise<ChainStanding[]> =>
   q.many(sql`
     select chain_id, number, genesis_hash, block_at, trouble,
-      extract(epoch from now() - least(advanced_at, block_at))::float8 as lag_seconds
+      extract(epoch from now() - least(advanced_at, block_at))::float8 as lag_seconds,
+      coalesce(lease_until > now(), false) as is_leased, greatest(scanned_at, advanced_at) as read_at
     from chain_heads where chain_id = any(${[...chainIds]}::integer[])`)
 
 /** When its nodes last answered what reading it asks; null: they never did, or have contradicted each other since. */

@@ -47,7 +47,7 @@ export async function rescanAll(
     const last = addresses.at(-1)
     if (last === undefined) return { checked, missed }
     missed += await rescan(reader, { addresses, ...range })
-    await auditDeposits(reader, addresses)
+    await auditDeposits(reader, addresses, { mayLag: true })
     checked += addresses.length
     progress(checked, total)
     after = last

@@ -66,5 +66,13 @@ export const findRestored = (q: Queryable): Promise<Restored | undefined> =>
 export const findUnreconciled = (q: Queryable): Promise<{ backupMadeAt: Date } | undefined> =>
   q.maybe(sql`select backup_made_at from installation where ${IS_UNRECONCILED}`)
 
-export const updateReconciledRestore = (q: Queryable, at: Date): Promise<number> =>
-  q.run(sql`update installation set reconciled_at = ${at} where ${IS_UNRECONCILED}`)
+const sameAs = ({ restoredAt, facts }: Pick<Restored, 'restoredAt' | 'facts'>) =>
+  sql`restored_at = ${restoredAt} and restored_facts = ${JSON.stringify(facts)}::jsonb`
+
+/** Releases the restore that was compared, never another one that took its place meanwhile. @returns 1: it did now */
+export const updateReconciledRestore = (q: Queryable, compared: Restored, at: Date): Promise<number> =>
+  q.run(sql`update installation set reconciled_at = ${at} where ${IS_UNRECONCILED} and ${sameAs(compared)}`)
+
+/** Whether the database is still of this restore; undefined: it is not. */
+export const findSameRestore = (q: Queryable, compared: Restored): Promise<{ reconciledAt: Date | null } | undefined> =>
+  q.maybe(sql`select reconciled_at from installation where ${sameAs(compared)}`)

@@ -3,7 +3,7 @@ import { escapeHtml, withoutTurns } from '../kernel/html.ts'
 import type { Lang } from '../kernel/lang.ts'
 import { TEXTS } from '../texts/languages.ts'
 import type { MailKind, MailKinds, MailText, OfficeScreen } from '../texts/mail-texts.ts'
-import { plainName } from './alarm-words.ts'
+import { unlinkedName } from './alarm-words.ts'
 import type { MailOrder } from './mail.ts'
 
 export type WrittenMail = { subject: string; text: string; html: string }
@@ -56,9 +56,9 @@ const SCREENS: Partial<Record<MailKind, OfficeScreen>> = {
 const AS_IS: readonly string[] = ['url', 'code', 'address', 'applicantEmail']
 
 /** Nobody writes a link into a mail of ours by the choice of a name. */
-const withPlainNames = <Facts extends object>(facts: Facts): Facts =>
+const withoutLinks = <Facts extends object>(facts: Facts): Facts =>
   Object.fromEntries(
-    Object.entries(facts).map(([fact, text]) => [fact, AS_IS.includes(fact) ? text : plainName(text)]),
+    Object.entries(facts).map(([fact, text]) => [fact, AS_IS.includes(fact) ? text : unlinkedName(text)]),
   ) as Facts
 
 function textOf(order: MailOrder, officeUrl: string): { greeting: string | null; mail: MailText } {
@@ -67,7 +67,7 @@ function textOf(order: MailOrder, officeUrl: string): { greeting: string | null;
   const write = texts.kinds[order.kind] as (data: MailKinds[MailKind]) => MailText
   const screen = SCREENS[order.kind]
   const button = screen && { label: texts.screens[screen], url: `${officeUrl}${OFFICE_PATHS[screen]}` }
-  const data = withPlainNames(order.data)
+  const data = withoutLinks(order.data)
   return { greeting: texts.greeting(data.name), mail: { ...(button && { button }), ...write(data) } }
 }
 

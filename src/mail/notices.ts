@@ -10,6 +10,7 @@ import type {
   RefundFacts,
   WaitingFacts,
 } from '../texts/mail-texts.ts'
+import { unlinkedName } from './alarm-words.ts'
 import type { Notice } from './mail.ts'
 
 /** A line of a mail's header (RFC 5322, section 2.1.1); most programs show less. */
@@ -35,8 +36,10 @@ function write<Facts extends object>(texts: NoticeText<Facts>, facts: Facts, url
 function writePayer<Facts extends { merchant: string; shortCode: string }>(
   lang: Lang,
   texts: NoticeText<Facts>,
-  facts: ToPayer<Facts> & { url?: string },
+  given: ToPayer<Facts> & { url?: string },
 ): Notice {
+  // the shop chose its name; its contact is there to be used
+  const facts = { ...given, merchant: unlinkedName(given.merchant) }
   const { contact } = facts
   const notice = write<Facts>(texts, facts, facts.url)
   return contact === null ? notice : { ...notice, note: TEXTS[lang].mails.help({ ...facts, contact }) }

@@ -7,7 +7,7 @@ import { agreeAlone } from '../../src/chain/payout/agreement.ts'
 import { openPayouts, type PayoutRequest, type Payouts } from '../../src/chain/payout/payout.ts'
 import { localSigner } from '../../src/chain/payout/signer.ts'
 import { type Db, openDb, sql } from '../../src/db/db.ts'
-import { markRestored, updateReconciledRestore } from '../../src/db/restored-queries.ts'
+import { findRestored, markRestored, updateReconciledRestore } from '../../src/db/restored-queries.ts'
 import { MINUTE } from '../../src/kernel/clock.ts'
 import { idFrom } from '../../src/kernel/ids.ts'
 import { type Client, logInSuperAdmin } from './accounts.ts'
@@ -32,7 +32,14 @@ export async function restore(db: Db): Promise<void> {
   await db.run(sql`insert into installation (mode, key_mark) values ('sandbox', 'x')`)
   const restoredAt = new Date(Date.now() - POOLS_ARE_EMPTY_MS)
   await db.tx((tx) => markRestored(tx, { backupMadeAt: restoredAt, restoredAt }))
-  await updateReconciledRestore(db, new Date())
+  await noteReconciled(db)
+}
+
+/** `reconcile` has run. */
+export async function noteReconciled(db: Db): Promise<void> {
+  const restored = await findRestored(db)
+  assert.ok(restored)
+  assert.equal(await updateReconciledRestore(db, restored, new Date()), 1)
 }
 
 /** The same just now: pools may hold what was signed before. @returns back to how it was */

@@ -15,18 +15,22 @@ export type RecordedDeposit = {
 
 type Row = Omit<RecordedDeposit, 'units' | 'outflowUnits'> & { units: string; outflowUnits: string }
 
+type Asked = { chainId: number; token: string; addresses: readonly string[] }
+
 /**
- * Recorded USDC of these addresses, from the same snapshot as the block up to which the chain was read. Only for
- * addresses derived from a key: other activity at shared addresses is unknown.
+ * Recorded USDC of these addresses up to a block, that one included; null: up to the block up to which the chain was
+ * read, from the same snapshot. Only for addresses derived from a key: other activity at shared addresses is unknown.
  */
 export async function readRecordedDeposits(
   q: Queryable,
-  { chainId, token, addresses }: { chainId: number; token: string; addresses: readonly string[] },
+  { chainId, token, addresses }: Asked,
+  block: bigint | null,
 ): Promise<{ head: BlockId; deposits: RecordedDeposit[] } | undefined> {
   const rows = await q.many<Row & { headNumber: bigint; headHash: string }>(sql`
     select d.address, d.created_at, h.number as head_number, h.hash as head_hash,
       coalesce((select sum(t.units) from chain_transfers as t where t.chain_id = h.chain_id
-        and t.to_address = d.address and t.token = ${token.toLowerCase()} and t.status = 'seen'), 0)::text as units,
+        and t.to_address = d.address and t.token = ${token.toLowerCase()} and t.status = 'seen'
+        and (${block}::bigint is null or t.block_number <= ${block})), 0)::text as units,
       coalesce(f.outflow_units, 0)::text as outflow_units, coalesce(f.outflow_to, 0) as outflow_to,
       (f.address is not null and f.closed_at is null) as differed
     from deposit_addresses as d
@@ -48,7 +52,7 @@ export async function readRecordedDeposits(
 /** Recorded USDC of these addresses up to a block, that one included. */
 export async function readRecordedUntil(
   q: Queryable,
-  { chainId, token, addresses, block }: { chainId: number; token: string; addresses: readonly string[]; block: bigint },
+  { chainId, token, addresses, block }: Asked & { block: bigint },
 ): Promise<Map<string, bigint>> {
   const rows = await q.many<{ address: string; units: string }>(sql`
     select to_address as address, sum(units)::text as units from chain_transfers

@@ -1,8 +1,10 @@
 import { HOUR } from '../../kernel/clock.ts'
+import { type BlockId, listBlocks } from '../chain-queries.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
 import { provenEndpoints } from '../endpoints/endpoints.ts'
 import { type Hex, type Rpc, RpcError, toWord } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
+import { readNewestBlock } from '../payout/payout-view.ts'
 import { balanceCall } from '../payout/usdc-token.ts'
 import { type ChainReader, listOutgoing, rescan } from '../rescan.ts'
 import { blockCall, type RpcBlock } from '../transfer-logs.ts'
@@ -134,7 +136,7 @@ async function explain(
   const addresses = deposits.map(({ address }) => address)
   await rescan(reader, { addresses, from, to: head.number })
   const outflows = await readOutflows(reader, endpoint, { deposits, from, to: head.number })
-  const again = await readRecordedDeposits(db, { chainId, token, addresses })
+  const again = await readRecordedDeposits(db, { chainId, token, addresses }, head.number)
   const balances = await askBalances(reader, endpoints, { blockHash: head.hash, addresses })
   const recordedOf = (address: string): bigint => again?.deposits.find((one) => one.address === address)?.units ?? 0n
   const fits = (index: number, address: string, outflow = 0n): boolean =>
@@ -178,22 +180,73 @@ const inText = (finding: DepositFinding): Record<string, unknown> =>
     Object.entries(finding).map(([name, value]) => [name, typeof value === 'bigint' ? `${value}` : value]),
   )
 
+/** `asked`: the endpoints whose balances these are, and one beside them that did not answer. */
+type Page = { head: BlockId; deposits: readonly RecordedDeposit[]; asked: readonly Endpoint[]; balances: Balances }
+
+/** Two, as one alone may hide what it hid when the blocks were read; the next two where neither has the block. */
+async function askPairs(
+  reader: ChainReader,
+  endpoints: readonly Endpoint[],
+  question: { blockHash: string; addresses: readonly string[] },
+): Promise<Pick<Page, 'asked' | 'balances'>> {
+  const [asked, next] = [endpoints.slice(0, 2), endpoints.slice(2)]
+  try {
+    return { asked, balances: await askBalances(reader, asked, question) }
+  } catch (error) {
+    if (!isRpcError(error) || next.length === 0) throw error
+    return askPairs(reader, next, question)
+  }
+}
+
+/** The newest block of ours below the last one read that one of them has. */
+async function findBelow({ db, network }: ChainReader, endpoints: readonly Endpoint[]): Promise<BlockId | undefined> {
+  const tops = await Promise.allSettled(endpoints.map(({ rpc }) => readNewestBlock(rpc)))
+  const numbers = tops.flatMap((one) => (one.status === 'fulfilled' ? [one.value.number] : []))
+  const [, ...below] = await listBlocks(db, network.chainId)
+  return below.find((block) => numbers.some((number) => number >= block.number))
+}
+
+/** What is recorded of a page of addresses, and what the chain says. @throws RpcError if no endpoint answers */
+async function readPage(reader: ChainReader, addresses: readonly string[], mayLag: boolean): Promise<Page | undefined> {
+  const { db, network } = reader
+  const { chainId, usdcAddress: token } = network
+  const endpoints = await provenEndpoints(reader)
+  const readAt = async (at: BlockId | null): Promise<Page | undefined> => {
+    const recorded = await readRecordedDeposits(db, { chainId, token, addresses }, at?.number ?? null)
+    if (!recorded) return undefined
+    const head = at ?? recorded.head
+    // what was audited at a later block already needs no older one
+    const deposits = recorded.deposits.filter(({ outflowTo }) => outflowTo <= head.number)
+    if (deposits.length === 0) return undefined
+    const question = { blockHash: head.hash, addresses: deposits.map(({ address }) => address) }
+    return { head, deposits, ...(await askPairs(reader, endpoints, question)) }
+  }
+  try {
+    return await readAt(null)
+  } catch (error) {
+    const below = mayLag && isRpcError(error) ? await findBelow(reader, endpoints) : undefined
+    if (!below) throw error
+    return readAt(below)
+  }
+}
+
 /**
  * Compares the balances of deposit addresses with the recorded transfers, at the last block read. Missed transfers are
  * recorded; anything unexplained becomes a difference, with an alarm.
+ * @param options `mayLag`: where all that answer are some blocks behind, at the newest block that one of them has
  * @throws RpcError if no endpoint answers
  */
-export async function auditDeposits(reader: ChainReader, addresses: readonly string[]): Promise<void> {
+export async function auditDeposits(
+  reader: ChainReader,
+  addresses: readonly string[],
+  { mayLag = false }: { mayLag?: boolean } = {},
+): Promise<void> {
   const { db, network } = reader
-  const { chainId, usdcAddress: token } = network
+  const { chainId } = network
   for (let start = 0; start < addresses.length; start += PAGE) {
-    const recorded = await readRecordedDeposits(db, { chainId, token, addresses: addresses.slice(start, start + PAGE) })
-    if (!recorded) continue
-    const { deposits, head } = recorded
-    // one alone may hide what it hid when the blocks were read
-    const asked = (await provenEndpoints(reader)).slice(0, 2)
-    const list = deposits.map(({ address }) => address)
-    const balances = await askBalances(reader, asked, { blockHash: head.hash, addresses: list })
+    const page = await readPage(reader, addresses.slice(start, start + PAGE), mayLag)
+    if (!page) continue
+    const { deposits, head, asked, balances } = page
     const isEven = (deposit: RecordedDeposit, index: number): boolean =>
       balances.of(index).every((units) => units === remainder(deposit))
     const differing = deposits.filter((deposit, index) => !isEven(deposit, index))

@@ -58,13 +58,17 @@ function refuseOlder({ endpoint, number }: Top, chainId: number, known: bigint):
   )
 }
 
-/** Where what is awaited stands. `why` it is not there yet, for the operator; `isStill`: it made no step. */
-type Under = { place: bigint; of: bigint; why(isStill: boolean): string }
+/**
+ * Where what is awaited stands. `isWorkedOn`: a long step is no standstill. `why` it is not there yet, for the operator;
+ * `isStill`: it made no step.
+ */
+type Under = { place: bigint; of: bigint; isWorkedOn?: boolean; why(isStill: boolean): string }
 type Limits = { silentMs: number; mostMs: number; progress(done: number, of: number): void }
 
 /**
  * Looks each second until there is a result. A place counts as a step only beyond every one before: what goes back and
- * forth comes no further. @throws Error with a sentence for the operator
+ * forth comes no further. A look that no node answers is one without a step. @throws Error with a sentence for the
+ * operator; RpcError where the last look was not answered
  */
 async function awaitStep<Result>(
   { silentMs, mostMs, progress }: Limits,
@@ -74,27 +78,35 @@ async function awaitStep<Result>(
   let movedAtMs = startedAtMs
   let farthest: bigint | undefined
   for (;;) {
-    const seen = await look()
+    const seen = await look().catch((error: unknown) => {
+      if (error instanceof RpcError) return error
+      throw error
+    })
     if ('result' in seen) return seen.result
-    const { place, of, why } = seen
     const nowMs = Date.now()
-    if (farthest === undefined || place > farthest) {
-      farthest = place
-      movedAtMs = nowMs
+    if (!(seen instanceof RpcError)) {
+      const { place, of, isWorkedOn = false } = seen
+      if (isWorkedOn || farthest === undefined || place > farthest) movedAtMs = nowMs
+      if (farthest === undefined || place > farthest) farthest = place
+      progress(Number(place), Number(of))
     }
-    progress(Number(place), Number(of))
     const isStill = nowMs - movedAtMs > silentMs
-    if (isStill || nowMs - startedAtMs > mostMs) throw new Error(why(isStill))
+    if (isStill || nowMs - startedAtMs > mostMs) throw seen instanceof RpcError ? seen : new Error(seen.why(isStill))
     await sleep(LOOK_MS)
   }
 }
 
-/** Why the service has not read enough yet, where a node has the block `top`. */
-function whyUnread({ chainId, number, blockAt }: ChainStanding, { goal, top, restoredAt }: UnreadFacts): Under['why'] {
+/** Where the service is that has not read enough yet, where a node has the block `top`. */
+function standUnread(standing: ChainStanding, { goal, top, restoredAt }: UnreadFacts): Under {
+  const { chainId, number, blockAt, isLeased, trouble } = standing
   const place = number ?? 0n
-  return (isStill) => {
-    if (isStill && place < top)
-      return `Chain ${chainId} is at block ${place} of ${top} and does not move. Start the service (a worker) first.`
+  const why = (isStill: boolean): string => {
+    if (isStill && place < top) {
+      const toDo = isLeased
+        ? `The service does not read on (${trouble}): see comptoir doctor.`
+        : 'Start the service (a worker) first.'
+      return `Chain ${chainId} is at block ${place} of ${top} and does not move. ${toDo}`
+    }
     if (place < goal) return `Chain ${chainId} is at block ${place} of ${goal}. Run this again once it has caught up.`
     return (
       `Chain ${chainId} has been read up to block ${place} of ${blockAt?.toISOString() ?? 'an unknown time'}, and the ` +
@@ -102,6 +114,8 @@ function whyUnread({ chainId, number, blockAt }: ChainStanding, { goal, top, res
       `chain has a later block; if it has, the nodes of CHAIN_${chainId}_RPC_URL lag.`
     )
   }
+  // through a slow node, a worker reads for minutes before it stores the next blocks; it renews its lease meanwhile
+  return { place, of: goal, isWorkedOn: isLeased && trouble === null && place < top, why }
 }
 
 type UnreadFacts = { goal: bigint; top: bigint; restoredAt: Date }
@@ -125,14 +139,17 @@ export async function awaitComparable(
     refuseOlder(lowest, chainId, known)
     return { tops, lowest }
   }
-  const unread = { chainId, number: null, genesisHash: null, blockAt: null, trouble: null, lagSeconds: null }
+  const unread = {
+    ...{ chainId, number: null, genesisHash: null, blockAt: null, trouble: null, lagSeconds: null },
+    ...{ isLeased: false, readAt: null },
+  }
   const goal = (await readLowest()).lowest.number
   const to = await awaitStep(limits, async () => {
     const [standing = unread] = await listStandings(db, [chainId])
     const { number, blockAt } = standing
     if (number !== null && number >= goal && blockAt !== null && blockAt >= restoredAt) return { result: number }
     const top = (await readLowest()).lowest.number
-    return { place: number ?? 0n, of: goal, why: whyUnread(standing, { goal, top, restoredAt }) }
+    return standUnread(standing, { goal, top, restoredAt })
   })
   const endpoints = await awaitStep(limits, async () => {
     const { tops, lowest } = await readLowest()

@@ -5,12 +5,15 @@ import { Registry } from 'prom-client'
 import { openAccounts } from '../../assembly/accounts.ts'
 import { type Commerce, openCommerce } from '../../assembly/commerce.ts'
 import type { ServiceBase } from '../../assembly/service-base.ts'
+import type { Audit } from '../../audit/audit.ts'
+import { type ChainStanding, listStandings } from '../../chain/chain-queries.ts'
 import { CHANNEL_KINDS } from '../../channels/kinds.ts'
 import type { Config } from '../../config/config.ts'
 import { findMasterKey } from '../../config/master-key.ts'
 import { openDb } from '../../db/db.ts'
-import { findRestored, type Restored, updateReconciledRestore } from '../../db/restored-queries.ts'
-import { systemClock } from '../../kernel/clock.ts'
+import { findRestored, findSameRestore, type Restored, updateReconciledRestore } from '../../db/restored-queries.ts'
+import { systemContext } from '../../http/request-context.ts'
+import { DAY, systemClock } from '../../kernel/clock.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import { openVault } from '../../kernel/vault.ts'
 import { verifyLedger } from '../../ledger/ledger-verify.ts'
@@ -39,10 +42,11 @@ export type Reconciled = {
   chains: ChainReport[]
   /** By the operator's word; none of them has settings. */
   withoutChains: number[]
-  /** What could not be checked; refunds and settlements stay blocked. */
+  /** What could not be checked. */
   faults: string[]
   refundsUnderWay: number
   ledger: 'right' | string
+  /** Refunds and settlements go: since now, or since an earlier run. */
   released: boolean
 }
 
@@ -92,12 +96,54 @@ const unsetFault = ({ chainId, number }: { chainId: number; number: string }): s
   `chain ${chainId}: the backup has read it up to block ${number}, and this command has no settings of it: give it the ` +
   `service’s CHAIN_${chainId}_RPC_URL, or, if the chain is gone for good, --without-chain ${chainId}`
 
+/**
+ * A chain is not gone where the service reads it: what left there meanwhile would be paid again. One whose nodes have
+ * been silent for a day is, though it was read after the restore.
+ */
+function listStillRead(standings: readonly ChainStanding[], restoredAt: Date, nowMs: number): string[] {
+  const settingsOf = (chainId: number) => `give this command its settings (CHAIN_${chainId}_RPC_URL)`
+  return standings.flatMap(({ chainId, isLeased, readAt }) => {
+    if (isLeased)
+      return [
+        `chain ${chainId}: the service reads this chain: ${settingsOf(chainId)}, or, if it is gone for good, take it ` +
+          'out of the service’s settings first',
+      ]
+    if (!readAt || readAt < restoredAt || readAt.getTime() <= nowMs - DAY) return []
+    return [
+      `chain ${chainId}: the service has read this chain since the restore, last at ${readAt.toISOString()}: ` +
+        `${settingsOf(chainId)}. If it is gone for good, it can be left out a day after that`,
+    ]
+  })
+}
+
+type Compared = { restored: Restored; withoutChains: readonly number[]; faults: string[] }
+
+/** Lets refunds and settlements go, if nothing is in the way. @returns whether they go now */
+async function release(
+  { db, clock }: ServiceBase,
+  audit: Audit,
+  { restored, withoutChains, faults }: Compared,
+): Promise<boolean> {
+  const { backupMadeAt, restoredAt } = restored
+  faults.push(...listStillRead(await listStandings(db, withoutChains), restoredAt, clock()))
+  if (faults.length === 0)
+    await db.tx(async (tx) => {
+      if ((await updateReconciledRestore(tx, restored, new Date(clock()))) === 0) return
+      const times = { backupMadeAt: backupMadeAt.toISOString(), restoredAt: restoredAt.toISOString() }
+      const detail = { ...times, withoutChains: withoutChains.map(String) }
+      await audit.write(tx, systemContext('operator'), { action: 'audit.reconciled', detail })
+    })
+  const same = await findSameRestore(db, restored)
+  if (!same) faults.push('the database was restored again meanwhile; run this again')
+  return same !== undefined && same.reconciledAt !== null
+}
+
 async function reconcileAll(
   base: ServiceBase,
-  trade: Commerce,
+  { audit, trade }: { audit: Audit; trade: Commerce },
   { restored, without, say }: { restored: Restored; without: readonly string[]; say: Say },
 ): Promise<Reconciled> {
-  const { db, clock } = base
+  const { db } = base
   const unset = listUnset(restored, trade)
   const withoutChains = readWithout(without, unset)
   const faults = unset.filter(({ chainId }) => !withoutChains.includes(chainId)).map(unsetFault)
@@ -113,8 +159,7 @@ async function reconcileAll(
   }
   faults.push(...((await look('providers', () => askProviders(trade))) ?? []))
   // what fails afterwards holds nothing any more
-  const released = faults.length === 0
-  if (released) await updateReconciledRestore(db, new Date(clock()))
+  const released = await release(base, audit, { restored, withoutChains, faults })
   const refundsUnderWay = released ? await finishRefunds(base) : await countRefundsUnderWay(db)
   const chains: ChainReport[] = []
   for (const { report, listUnknownPayouts } of compared) {
@@ -149,8 +194,8 @@ function describe(done: Reconciled): string[] {
   const refunds = count === 1 ? '1 refund is' : `${count} refunds are`
   if (count > 0) lines.push(`${refunds} under way; see /app/refunds.`)
   lines.push(done.ledger === 'right' ? 'The books are right.' : `The books differ: ${done.ledger}`)
-  const held = 'Refunds and settlements stay held. Put right what is named above, and run this again.'
-  lines.push(done.released ? 'Refunds and settlements go again.' : held)
+  const toDo = done.faults.length > 0 ? ' Put right what is named above, and run this again.' : ''
+  lines.push(`${done.released ? 'Refunds and settlements go again.' : 'Refunds and settlements stay held.'}${toDo}`)
   lines.push(
     'Orders made after the backup are gone here; shops have them, and the webhooks that they received for them.',
   )
@@ -190,7 +235,11 @@ export const runReconcile: OperatorCommand = async (given: Config, args, say) =>
       const base: ServiceBase = { config, db, vault, clock: systemClock, log, metrics: new Registry() }
       const accounts = openAccounts(base)
       await accounts.keys.prepare()
-      const done = await reconcileAll(base, openCommerce(base, accounts), { restored, without, say })
+      const done = await reconcileAll(
+        base,
+        { audit: accounts.audit, trade: openCommerce(base, accounts) },
+        { restored, without, say },
+      )
       process.stdout.write(`${json ? toJson(done) : describe(done).join('\n')}\n`)
       return isClean(done)
     } finally {

@@ -110,6 +110,21 @@ test('what an earlier restore set aside stays: a later one gives other names', a
   assert.deepEqual(kept, [chainOf('two', 99).toString('latin1'), 'payments there'])
 })
 
+test('files that are set aside keep one ending, whatever was set aside before and where it was killed', async (t) => {
+  const { cluster, to } = await openPlaces(t)
+  putThere(to, chainOf('two', 99))
+  // an earlier restore found a chain alone
+  writeFileSync(join(to, 'chain.json.before-restore'), 'earlier')
+  // killed after the first one
+  writeFileSync(join(cluster, SANDBOX_FOLDER, 'ending'), '.before-restore-2\n')
+  renameSync(join(to, 'chain.json'), join(to, 'chain.json.before-restore-2'))
+  const { aside } = await placeSandboxFiles(cluster, to)
+  assert.deepEqual(
+    aside,
+    ['providers.json', 'screening.json'].map((name) => join(to, `${name}.before-restore-2`)),
+  )
+})
+
 test('killed anywhere it goes on as it was decided', async (t) => {
   const { backup, cluster, to, read } = await openPlaces(t)
   putThere(to, chainOf('one', 9))

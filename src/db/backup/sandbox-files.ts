@@ -1,5 +1,5 @@
 import { createReadStream, existsSync } from 'node:fs'
-import { readFile, rename, rm } from 'node:fs/promises'
+import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createGunzip } from 'node:zlib'
 import type { ArchiveItem } from './archive.ts'
@@ -95,12 +95,26 @@ async function goesOn(there: string, backup: string): Promise<boolean> {
   }
 }
 
+/** Holds the ending that those set aside get, so that a start after a kill gives the others the same. */
+const ENDING_FILE = 'ending'
+
 /** The same for all of them, and none that an earlier restore has given: what it set aside stays. */
-function freeEnding(files: readonly string[]): string {
+function freeEnding(dataDir: string): string {
+  const files = FILES.map((name) => join(dataDir, name))
   for (let count = 1; ; count += 1) {
     const end = count === 1 ? ASIDE : `${ASIDE}-${count}`
     if (!files.some((file) => existsSync(`${file}${end}`))) return end
   }
+}
+
+/** Chosen before the first file has it. What was not written to its end was never used. */
+async function keepEnding(given: string, dataDir: string): Promise<string> {
+  const file = join(given, ENDING_FILE)
+  const kept = existsSync(file) ? await readFile(file, 'utf8') : ''
+  if (kept.endsWith('\n')) return kept.trim()
+  const end = freeEnding(dataDir)
+  await writeFile(file, `${end}\n`)
+  return end
 }
 
 /** `aside`: those that were there, and have another name now. */
@@ -122,7 +136,7 @@ export async function placeSandboxFiles(cluster: string, dataDir: string): Promi
       return { kept: 'there', aside }
     }
     const there = FILES.map((name) => join(dataDir, name)).filter((path) => existsSync(path))
-    const end = freeEnding(there)
+    const end = await keepEnding(given, dataDir)
     for (const file of there) {
       await rename(file, `${file}${end}`)
       aside.push(`${file}${end}`)

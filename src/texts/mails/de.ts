@@ -215,7 +215,7 @@ export const de: MailTexts = {
       'Wollte das niemand von Ihnen, machen Sie es im Backoffice rückgängig, sperren Sie unter „Team“ das Konto, das ' +
       'es getan hat, und verständigen Sie sofort den Betreiber dieses Dienstes: Er kann Auszahlungen anhalten.',
     more: ({ names, count }) => `${names} und ${count} weitere`,
-    last: 'Das geschah zehnmal in einer Stunde. Zu den nächsten Änderungen kommt vorerst keine Mail: Sehen Sie im Prüfprotokoll nach.',
+    last: 'Das geschah viele Male in einer Stunde. Zu den nächsten Änderungen dieser Art kommt vielleicht keine Mail: Sehen Sie im Prüfprotokoll nach.',
     button: 'Prüfprotokoll öffnen',
   },
 }

@@ -205,7 +205,7 @@ export const en: MailTexts = {
       'If none of you meant this: undo it in the back office, disable the account that did it under People, and tell the ' +
       'operator of this service at once, who can stop payouts.',
     more: ({ names, count }) => `${names} and ${count} more`,
-    last: 'This happened ten times within an hour. The next changes are not mailed for a while: watch the audit log.',
+    last: 'This happened many times within an hour. The next changes of this kind may not be mailed: watch the audit log.',
     button: 'Open the audit log',
   },
 }

@@ -209,7 +209,7 @@ export const es: MailTexts = {
       'Si nadie de ustedes lo quería: deshágalo en el panel, desactive en «Equipo» la cuenta que lo hizo y avise ' +
       'enseguida al operador de este servicio, que puede detener las liquidaciones.',
     more: ({ names, count }) => `${names} y ${count} más`,
-    last: 'Ha ocurrido diez veces en una hora. De los próximos cambios no llega correo por un tiempo: vigile el registro.',
+    last: 'Ha ocurrido muchas veces en una hora. De los próximos cambios de este tipo quizá no llegue correo: vigile el registro.',
     button: 'Abrir el registro',
   },
 }

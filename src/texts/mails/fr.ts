@@ -217,7 +217,7 @@ export const fr: MailTexts = {
       'Si personne chez vous ne l’a voulu : annulez-le dans le back-office, désactivez sous « Équipe » le compte qui l’a ' +
       'fait, et prévenez aussitôt l’opérateur de ce service, qui peut arrêter les versements.',
     more: ({ names, count }) => `${names} et ${count} autres`,
-    last: 'Cela s’est produit dix fois en une heure. Les prochains changements ne sont plus annoncés pour un moment : suivez le journal.',
+    last: 'Cela s’est produit de nombreuses fois en une heure. Les prochains changements de ce genre ne seront peut-être pas annoncés : suivez le journal.',
     button: 'Ouvrir le journal',
   },
 }

@@ -213,7 +213,7 @@ export const it: MailTexts = {
       'Se nessuno di voi lo voleva: lo annulli nel back office, disattivi sotto «Persone» l’account che l’ha fatto e ' +
       'avvisi subito il gestore di questo servizio, che può fermare gli accrediti.',
     more: ({ names, count }) => `${names} e altri ${count}`,
-    last: 'È successo dieci volte in un’ora. Per un po’ le prossime modifiche non arrivano per e-mail: segua il registro.',
+    last: 'È successo molte volte in un’ora. Le prossime modifiche di questo tipo potrebbero non arrivare per e-mail: segua il registro.',
     button: 'Apri il registro',
   },
 }
