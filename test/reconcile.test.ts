@@ -10,12 +10,14 @@ import { createSettlement } from '../src/ledger/settlements/settlement-service.t
 import type { Order } from '../src/orders/order.ts'
 import { findOrderById } from '../src/orders/order-queries.ts'
 import { acceptOrder } from '../src/payments/accept/accept-order.ts'
+import { ignoreMispayment } from '../src/payments/mispayments/mispayment-service.ts'
 import { findPayment } from '../src/payments/payment-queries.ts'
 import { applyReport } from '../src/payments/payment-report.ts'
 import { type PaymentDeps, pollPayment } from '../src/payments/payment-service.ts'
 import { noteWord, reconcileEveryPayment, reconcilePayments } from '../src/payments/reconcile.ts'
 import { noticeForeignRefund } from '../src/refunds/foreign-refund.ts'
 import { revertOrder } from '../src/refunds/refund-service.ts'
+import { gateTells } from './harness/attempts.ts'
 import { actorOf, contextFor, DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
 import type { Merchant } from './harness/service.ts'
 
@@ -34,7 +36,12 @@ const asked = new Map<string, number>()
 /** What happens between the provider's answer and its arrival. */
 let meanwhile: (providerReference: string) => Promise<void> = async () => {}
 
+/** What Gate tells of it instead, in all. */
+const gate = new Map<string, readonly [word: string, done: string]>()
+
 function answer(providerReference: string): PaymentReport {
+  const [said, done] = gate.get(providerReference) ?? []
+  if (said !== undefined) return gateTells(said, providerReference, done ?? '')
   const word = statuses.get(providerReference) ?? 'paid'
   if (word === 'paid') return paidReport(providerReference, { final: DUE, providerStatus: 'PAID' })
   if (word === 'halved') return paidReport(providerReference, { final: DUE / 2n, providerStatus: 'PAID' })
@@ -167,6 +174,25 @@ test('a callback about a payment that the provider takes back stops the companyâ
   statuses.set(sale.reference, 'paid')
   await nextDay()
   assert.deepEqual(await differences(sale), [])
+})
+
+test('late money of a paid order that a person decided about keeps no refund and no settlement', async () => {
+  const sale = await sell()
+  const payment = await findPayment(world.host.db, sale.order.companyId, sale.order.paymentId ?? '')
+  assert.ok(payment)
+  gate.set(sale.reference, ['EXPIRED', '84'])
+  await pollPayment(world.payments, payment)
+  const { id } = await world.host.db.one<{ id: string }>(
+    sql`select id from mispayments where order_id = ${sale.order.id} and status = 'open' and units = 30000000`,
+  )
+  await ignoreMispayment(world.mispayments, contextFor(actorOf(sale.merchant)), id, { reason: 'sent back' })
+  for (const done of ['84', '']) {
+    gate.set(sale.reference, ['PAID', done])
+    await nextDay()
+    assert.deepEqual(await differences(sale), [])
+  }
+  await refund(sale)
+  assert.equal((await settle(sale)).status, 'open')
 })
 
 test('late money that waits for a decision, and that the provider takes back, stops the companyâ€™s money too', async () => {

@@ -21,6 +21,7 @@ import {
   bookMoney,
   bookOrderPaid,
   hasUndecided,
+  lowerUnmatched,
   recordUnmatchedTransfers,
   resolveUnmatched,
   type Surplus,
@@ -275,7 +276,7 @@ function statusAfter({ payment }: ReportCase, { complete, seen, moves }: Verdict
 async function applyMoney(scene: ReportCase, said: SeenReport): Promise<Order> {
   const { tx, payment, now } = scene
   const standing = await readStanding(tx, payment)
-  const report = withoutRecorded(said, standing.records, presentUnits(payment, standing))
+  const report = withoutRecorded(said, standing, presentUnits(payment, standing))
   const clearance = await scene.deps.screening.look(tx, subjectOf(scene), sendersOf(scene, report))
   const verdict = await judge(scene, report, standing, clearance)
   const status = statusAfter(scene, verdict)
@@ -378,6 +379,7 @@ async function recordMoney(
   const { tx, order, payment, policy, now, standing } = scene
   const context = { tx, order, payment, now }
   await recordUnmatchedTransfers(context, report.unmatched)
+  await lowerUnmatched(context, report.lowered)
   await resolveUnmatched(context, report.nowCounted ?? [])
   const { counted } = verdict
   if (order.paidAt === null && moved.paidAt !== null)
