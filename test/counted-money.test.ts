@@ -116,6 +116,20 @@ test('what a payment counts waits no second time once Gate calls it expired, and
   }
 })
 
+test('late money whose amount cannot be right waits for a person, once, whatever its payment counts', async () => {
+  for (const isPaid of [false, true]) {
+    const { gate, ignoreAll, records, tellsAbsurd } = await openCounted()
+    if (isPaid) await gate('PAID', '54')
+    for (const _ of [1, 2]) {
+      await tellsAbsurd('EXPIRED')
+      assert.deepEqual(await records(), ['wrong_token 0 USDC open'], `${isPaid}`)
+    }
+    await ignoreAll()
+    await tellsAbsurd('EXPIRED')
+    assert.deepEqual(await records(), ['wrong_token 0 USDC ignored'])
+  }
+})
+
 test('late money that counted and is not credited any more waits again once Gate calls it expired', async () => {
   const { gate, open, paysPart } = await openCounted()
   await gate('EXPIRED', '30')

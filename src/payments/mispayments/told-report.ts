@@ -104,8 +104,8 @@ export function withoutCounted(
 ): UnmatchedMoney[] {
   return unmatched.flatMap((sum) => {
     const scale = dollarScale(sum.asset)
-    // of a coin of unknown value, nothing tells which part is counted
-    if (sum.isTotal !== true || scale === undefined) return [sum]
+    // of a coin of unknown value, or an amount that cannot be read, nothing tells which part is counted
+    if (sum.isTotal !== true || scale === undefined || sum.units === 0n) return [sum]
     const own = besideOf(records, [sum.reference])
     const elsewhere = besideOf(records, alreadyRecorded).filter((one) => !own.includes(one) && isLive(one))
     const resolved = own.filter(({ status, isRenamed }) => status === 'resolved' && !isRenamed)
