@@ -2,7 +2,7 @@ import type { PaymentReport, SeenReport, UnmatchedMoney } from '../../channels/c
 import { dollarScale, dollarUnits, isDust, readable } from '../../channels/usdc-text.ts'
 import { MOST_REAL_UNITS } from '../../kernel/money.ts'
 import type { Mispayment } from './mispayment-queries.ts'
-import { isDecided, isUnder, type Standing, undecidedUnits } from './standing.ts'
+import { isDecided, isUndecided, isUnder, type Standing, undecidedUnits } from './standing.ts'
 
 /* What a provider's report says: of the price, of what came, and of what is on its way. The rules read it here. */
 
@@ -132,14 +132,16 @@ export const takesBack = (report: PaymentReport): boolean =>
 
 /**
  * What a report says of the price that a payment has paid. It confirms it only if what is final covers all that is
- * committed, less the losses that are booked. Money that is on its way, or a price that stands in for an amount, says
+ * committed, less the losses that are booked; where nothing is, if it names any money or nothing waits. Money that is on its way, or a price that stands in for an amount, says
  * nothing of it.
  */
 export function priceWordOf(told: PaymentReport, standing: Standing): PriceWord {
   const report = withoutAbsurd(told)
   if (takesBack(report)) return 'takesBack'
   if (report.outcome !== 'seen' || report.isEstimate) return 'neither'
-  const { committed, lost } = standing
-  return withoutRecorded(report, standing, 0n).final >= committed - lost ? 'confirms' : 'neither'
+  const { records, committed, lost } = standing
+  const { final } = withoutRecorded(report, standing, 0n)
+  if (committed === 0n) return final > 0n || !isUndecided(records) ? 'confirms' : 'neither'
+  return final >= committed - lost ? 'confirms' : 'neither'
 }
 export type PriceWord = 'confirms' | 'takesBack' | 'neither'
