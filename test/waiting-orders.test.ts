@@ -115,3 +115,35 @@ test('other money that came to a returned payment is not given up without a mail
   world.clock.nowMs += 32 * DAY
   await applyReport({ ...world.payments, onGivenUp }, key, gateTells('PROCESS', reference, '0', '54'))
 })
+
+/** A payment whose block a person returned, and whose provider tells of other money, with the mails about that. */
+async function openReturned(isTold: boolean) {
+  const attempt = await openBlockedIn(world, isTold)
+  const { key, reference, says, giveBack } = attempt
+  const mails: Alarm[] = []
+  const onGivenUp = openGivenUpAlarm({
+    alarm: async (_tx, mail) => void mails.push(mail),
+    ...{ log: world.host.service.app.log, clock: world.payments.clock },
+  })
+  await says('PAY_BLOCK')
+  await giveBack()
+  return {
+    ...attempt,
+    subjects: () => mails.map(({ subject }) => subject.replace(/ of order .*/, '')),
+    tells: (word: string, done: string, ...coins: string[]) => {
+      world.clock.nowMs += 60_000
+      return applyReport({ ...world.payments, onGivenUp }, key, gateTells(word, reference, done, ...coins))
+    },
+  }
+}
+
+test('of a payment that is still asked about, no mail says that it is not asked any more', async () => {
+  const { find, is, subjects, tells } = await openReturned(false)
+  await is('closing')
+  await tells('PROCESS', '0', '54')
+  for (const _ of [1, 2]) {
+    await tells('PENDING', '0')
+    assert.notEqual((await find()).nextCheckAt, null)
+  }
+  assert.deepEqual(subjects(), [])
+})

@@ -68,17 +68,22 @@ export async function tellOtherAtEnd(scene: ReportCase, nextCheckAt: Date | null
   if (nextCheckAt === null && isOld(scene.payment, scene.now.getTime())) await tellOther(scene)
 }
 
-/** No answer will end the wait for this payment's money. */
-export async function giveUp(scene: Waiting): Promise<Order> {
+/** No answer will end the wait for this payment's money. It may be polled on. */
+export async function giveUpWait(scene: Waiting): Promise<Order> {
   const { tx, order, payment, deps } = scene
   if (isAwaitedBy(order, payment)) await deps.onGivenUp(tx, { order, payment })
-  else await tellOther(scene)
   return stopWaiting(scene)
+}
+
+/** The same where it is not polled any more. */
+export async function giveUp(scene: Waiting): Promise<Order> {
+  if (!isAwaitedBy(scene.order, scene.payment)) await tellOther(scene)
+  return giveUpWait(scene)
 }
 
 /** The payment is polled on until its order ends, but nothing new comes: the order does not wait for ever. */
 export const limitWait = async (scene: Waiting & Pick<ReportCase, 'now'>): Promise<Order> =>
-  nextAwaited(scene, scene.payment.checks) === null ? giveUp(scene) : scene.order
+  nextAwaited(scene, scene.payment.checks) === null ? giveUpWait(scene) : scene.order
 
 /** An answer that says nothing ends no polling, least of all while the order waits for this payment's money. */
 export async function nextPollOfEnded(

@@ -8,6 +8,7 @@ import { allows, type Trigger } from '../orders/order-states.ts'
 import type { Standing as Clearance } from '../screening/screening-gate.ts'
 import {
   giveUp,
+  giveUpWait,
   isAwaitedBy,
   isPaidOtherwise,
   isPastWaiting,
@@ -292,7 +293,7 @@ async function applyMoney(scene: ReportCase, said: SeenReport): Promise<Order> {
   const newUnits = receivedUnits - payment.receivedUnits
   if (clearance === 'blocked' && newUnits > 0n) await noteReceived(scene, providerStatus, newUnits)
   const after = { ...scene, order: moved, payment: { ...payment, pendingAt: pendingSince(payment, told, now) } }
-  if (nextCheckAt !== null) return verdict.isStale ? giveUp(after) : moved
+  if (nextCheckAt !== null) return verdict.isStale ? giveUpWait(after) : moved
   if (!ENDED.includes(status)) return moved
   // what the report has just recorded waits for a person too
   const endedAt = (await hasUndecided(tx, payment)) ? nextEndedCheck({ ...payment, checks }, now.getTime()) : null
