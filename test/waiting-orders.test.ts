@@ -147,3 +147,31 @@ test('of a payment that is still asked about, no mail says that it is not asked 
   }
   assert.deepEqual(subjects(), [])
 })
+
+test('cents that come after other money was given up bring no mail each, and what adds up does', async () => {
+  const { says, subjects, tells } = await openReturned(true)
+  await says('EXPIRED')
+  world.clock.nowMs += 32 * DAY
+  for (const coins of ['54', '54.01', '54.02', '54.03', '54.04']) await tells('PROCESS', '0', coins)
+  assert.deepEqual(subjects(), ['54.000000 USDC'])
+  await tells('EXPIRED', '0')
+  world.clock.nowMs += HOUR
+  for (const coins of ['54', '54.01', '54']) await tells('PROCESS', '0', coins)
+  assert.deepEqual(subjects(), ['54.000000 USDC', '108.040000 USDC'], 'what comes after nothing is other money again')
+})
+
+test('what arrived since a return is not told of as neither credited nor blocked', async () => {
+  for (const isSeen of [true, false])
+    for (const isPart of [false, true]) {
+      const { ignoreAll, openOf, subjects, tells } = await openReturned(false)
+      // a payment of the whole price in two transfers: one is seen before both are credited
+      await tells('PROCESS', '0', '20')
+      if (!isSeen) await tells('EXPIRED', '0')
+      await (isPart ? tells('EXPIRED', '12') : tells('PAID', '54'))
+      assert.equal((await openOf()).length, 1)
+      await ignoreAll()
+      world.clock.nowMs += 32 * DAY
+      await tells('EXPIRED', isPart ? '12' : '54')
+      assert.deepEqual(subjects(), isPart ? ['8.000000 USDC'] : [], `${isSeen} ${isPart}`)
+    }
+})

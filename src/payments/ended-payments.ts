@@ -4,7 +4,7 @@ import type { Order } from '../orders/order.ts'
 import { allows, isOpen } from '../orders/order-states.ts'
 import { updatePaymentAbandoned } from './abandoned-queries.ts'
 import { hasUndecided } from './mispayments/mispayment-records.ts'
-import { findUntold } from './mispayments/way-queries.ts'
+import { findOther, noteOtherTold } from './mispayments/way-queries.ts'
 import { existsMoneyOfOthers, type Payment, updatePayment, updatePaymentNextCheck } from './payment-queries.ts'
 import { isOld, isOver, nextCheckDelayMs, nextClosingCheck, nextEndedCheck, nextFailedCheck } from './payment-rules.ts'
 import {
@@ -59,8 +59,9 @@ export async function stopWaiting({ tx, order, payment, deps, requestId }: Waiti
  */
 async function tellOther({ tx, order, payment, deps }: Waiting): Promise<void> {
   if ((await deps.screening.findDecision(tx, subjectOf({ order, payment }))) !== 'returned') return
-  const otherUnits = await findUntold(tx, payment)
-  if (otherUnits > 0n && otherUnits >= deps.dustUnits) await deps.onGivenUp(tx, { order, payment, otherUnits })
+  const otherUnits = await findOther(tx, payment, deps.dustUnits)
+  if (otherUnits === 0n) return
+  if (await deps.onGivenUp(tx, { order, payment, otherUnits })) await noteOtherTold(tx, payment, otherUnits)
 }
 
 /** The same where its provider ended it. After an early end, a callback may still say that it is blocked. */

@@ -1,6 +1,15 @@
-import { arrivedUnits, frozenUnits, pendingUnits } from '../../companies/order-money-queries.ts'
+import { allArrivedUnits, arrivedUnits, frozenUnits, pendingUnits } from '../../companies/order-money-queries.ts'
 import { type Queryable, sql, type Tx } from '../../db/db.ts'
-import { afterReport, goneAfterReturn, onItsWay, toldOf, untold, type Way } from './on-its-way.ts'
+import {
+  afterReport,
+  explainedUnits,
+  goneAfterReturn,
+  isMoreThanTold,
+  onItsWay,
+  toldOf,
+  untold,
+  type Way,
+} from './on-its-way.ts'
 
 type PaymentKey = { companyId: string; id: string }
 
@@ -75,27 +84,43 @@ export async function noteUnexplained(
     openUnits: noted.openUnits ?? before.pendingUnits,
   }
   const came = before.pendingUnits > 0n && arrived > before.arrivedUnits ? arrived - before.arrivedUnits : 0n
-  const next = afterReport(state, { before: before.pendingUnits, after, arrived: came }, dustUnits)
-  if (next.peakUnits !== noted.peakUnits || next.openUnits !== noted.openUnits)
+  const change = { before: before.pendingUnits, after, arrived: came }
+  const next = afterReport(state, change, dustUnits)
+  const explained = explainedUnits(change, dustUnits)
+  if (next.peakUnits !== noted.peakUnits || next.openUnits !== noted.openUnits || explained > 0n)
     await tx.run(sql`
-      update payments set pending_peak_units = ${next.peakUnits}, unexplained_units = ${next.openUnits}
+      update payments set pending_peak_units = ${next.peakUnits}, unexplained_units = ${next.openUnits},
+        known_arrived_units = known_arrived_units + ${explained}
       where company_id = ${key.companyId} and id = ${key.id}`)
   const otherUnits = next.openUnits >= dustUnits ? next.openUnits : 0n
   return { otherUnits, ...untold(state, next, dustUnits), pendingUnits: after }
 }
 
-/** How much came on its way since a person last looked, or is on its way, and nobody was told of. */
-export async function findUntold(q: Queryable, { companyId, id }: PaymentKey): Promise<bigint> {
-  const { units } = await q.one<{ units: string }>(sql`
-    select greatest(${pendingUnits(sql`p`)}, coalesce(p.unexplained_units, 0)) as units
+/**
+ * How much is on its way, or came on its way since a person returned it and has not arrived: whatever arrived since, and
+ * is explained by nothing else, may be that.
+ * @returns 0: no mail has to tell of it
+ */
+export async function findOther(q: Queryable, { companyId, id }: PaymentKey, dustUnits: bigint): Promise<bigint> {
+  const row = await q.one<{ units: string; toldUnits: string | null }>(sql`
+    select greatest(${pendingUnits(sql`p`)}, coalesce(p.unexplained_units, 0)
+        - greatest(${allArrivedUnits(sql`p`)} - coalesce(p.known_arrived_units, ${allArrivedUnits(sql`p`)}), 0)) as units,
+      p.told_other_units as told_units
     from payments p where p.company_id = ${companyId} and p.id = ${id}`)
-  return BigInt(units)
+  const units = BigInt(row.units)
+  return isMoreThanTold(units, row.toldUnits === null ? 0n : BigInt(row.toldUnits), dustUnits) ? units : 0n
 }
+
+/** A mail tells of so much other money. */
+export const noteOtherTold = (tx: Tx, { companyId, id }: PaymentKey, units: bigint): Promise<number> =>
+  tx.run(sql`
+    update payments set told_other_units = ${units} where company_id = ${companyId} and id = ${id}`)
 
 /** A person is told of all that is on its way, or returned it: only what comes after that is other money. */
 export const resetUnexplained = (tx: Tx, { companyId, id }: PaymentKey): Promise<number> =>
   tx.run(sql`
-    update payments p set pending_peak_units = ${pendingUnits(sql`p`)}, unexplained_units = 0
+    update payments p set pending_peak_units = ${pendingUnits(sql`p`)}, unexplained_units = 0,
+      known_arrived_units = ${allArrivedUnits(sql`p`)}, told_other_units = null
     where p.company_id = ${companyId} and p.id = ${id}`)
 
 /** A person is told of what came since the last mail. What has been on its way at most, he knows of. */
