@@ -3,4 +3,7 @@
 -- may be the money that nothing explains. Null: not returned since this column, and then nothing is taken off what is told.
 -- And how much such a mail has told of, which falls with no report. An older node that still runs changes neither: at most
 -- one more mail tells of what is known. Of what an older version told, one more does, too, if a report still comes.
-alter table payments add column known_arrived_units numeric(38, 0), add column told_other_units numeric(38, 0);
+-- And how much a person knows to have been on its way (`on-its-way.ts`), which stays once nothing is: so cents that go
+-- again are no news of what he knows. Null: not since this column, then it is what the older columns say.
+alter table payments add column known_way_units numeric(38, 0),
+  add column known_arrived_units numeric(38, 0), add column told_other_units numeric(38, 0);

@@ -386,3 +386,20 @@ test('cents on their way to a blocked payment void no decision and bring no mail
   assert.deepEqual([mails(), lastMail()?.paragraphs[1]], [3, 'binance: PAY_BLOCK, PROCESS, 54.900000 USDC on its way.'])
   await giveBack({ updatedAt: (await findBlock(world, key.id)).updatedAt.toISOString() })
 })
+
+test('cents that go again, with all that a person knows of or without, bring no mail about a block that nobody has decided about', async () => {
+  const { gate, lastMail, mails, says } = await openBlockedIn(world, false)
+  await gate('PROCESS', '0', '54')
+  await says('PAY_BLOCK')
+  for (let turn = 1; turn <= 3; turn += 1) {
+    await gate('PROCESS', '0', '54', '0.02')
+    if (turn > 1) await gate('PROCESS', '0', '54')
+    assert.equal(mails(), 1)
+  }
+  for (const word of ['EXPIRED', 'PAY_BLOCK', 'EXPIRED']) {
+    await (word === 'EXPIRED' ? gate(word, '0') : says(word))
+    assert.equal(mails(), 1, lastMail()?.paragraphs[1])
+  }
+  await gate('PROCESS', '0', '54')
+  assert.equal(mails(), 2, 'as much again after nothing is other money')
+})

@@ -85,15 +85,18 @@ export type Unexplained = {
   peakUnits: bigint
   /** What of all that came on its way was neither received nor recorded, and seen by no person. */
   openUnits: bigint
+  /** What a person was told of and did not arrive, also once nothing is on its way any more. */
+  knownUnits: bigint
 }
 
 /** What is on its way before a report and after it, and how much it shows as received or recorded. */
 export type WayChange = { before: bigint; after: bigint; arrived: bigint }
 
 /** What exceeds the peak is other money. */
-const withPending = ({ peakUnits, openUnits }: Unexplained, pending: bigint): Unexplained => ({
+const withPending = ({ peakUnits, openUnits, knownUnits }: Unexplained, pending: bigint): Unexplained => ({
   peakUnits: most(peakUnits, pending),
   openUnits: openUnits + positive(pending - peakUnits),
+  knownUnits,
 })
 
 /**
@@ -112,9 +115,12 @@ export function explainedUnits({ before, after, arrived }: WayChange, dust: bigi
 export function afterReport(state: Unexplained, change: WayChange, dust: bigint): Unexplained {
   const { before, after, arrived } = change
   // an older node may have raised it
-  const { peakUnits, openUnits } = withPending(state, before)
-  const explained = explainedUnits(change, dust)
-  const lowered = { peakUnits: peakUnits - least(arrived, before), openUnits: positive(openUnits - explained) }
+  const { peakUnits, openUnits, knownUnits } = withPending(state, before)
+  const [came, explained] = [least(arrived, before), least(openUnits, explainedUnits(change, dust))]
+  const lowered = {
+    ...{ peakUnits: peakUnits - came, openUnits: openUnits - explained },
+    knownUnits: positive(knownUnits - (came - explained)),
+  }
   const next = withPending(lowered, after)
   return after === 0n ? { ...next, peakUnits: 0n } : next
 }
@@ -134,8 +140,7 @@ export const isMoreThanTold = (units: bigint, told: bigint, dust: bigint): boole
  * much again.
  */
 export function untold(before: Unexplained, after: Unexplained, dust: bigint): { isUntold: boolean; isMore: boolean } {
-  const known = positive(after.peakUnits - after.openUnits)
-  const step = stepFrom(known, dust)
+  const step = stepFrom(after.knownUnits, dust)
   const steps = after.openUnits / step
   return { isUntold: steps > 0n, isMore: steps > before.openUnits / step }
 }

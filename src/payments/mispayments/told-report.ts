@@ -132,8 +132,8 @@ export const takesBack = (report: PaymentReport): boolean =>
 
 /**
  * What a report says of the price that a payment has paid. It confirms it only if what is final covers all that is
- * committed, less the losses that are booked; where nothing is, if it names any money or nothing waits. Money that is on its way, or a price that stands in for an amount, says
- * nothing of it.
+ * committed, less the losses that are booked; where nothing is committed, if it names final money or nothing waits.
+ * Money that is on its way, or a price that stands in for an amount, says nothing of it.
  */
 export function priceWordOf(told: PaymentReport, standing: Standing): PriceWord {
   const report = withoutAbsurd(told)

@@ -43,17 +43,18 @@ export const updateTold = (tx: Tx, { companyId, id }: PaymentKey, told: bigint):
 export type WayMoney = { pendingUnits: bigint; arrivedUnits: bigint }
 
 /** Null: not since this version. */
-type Noted = WayMoney & { peakUnits: bigint | null; openUnits: bigint | null }
+type Noted = WayMoney & { peakUnits: bigint | null; openUnits: bigint | null; knownUnits: bigint | null }
 
 async function findNoted(q: Queryable, { companyId, id }: PaymentKey, told: readonly string[]): Promise<Noted> {
-  const row = await q.one<{ pending: string; arrived: string; peak: string | null; open: string | null }>(sql`
+  const row = await q.one<{ pending: string; arrived: string } & Record<'peak' | 'open' | 'known', string | null>>(sql`
     select ${pendingUnits(sql`p`)} as pending, ${arrivedUnits(sql`p`, told)} as arrived, p.pending_peak_units as peak,
-      p.unexplained_units as open
+      p.unexplained_units as open, p.known_way_units as known
     from payments p where p.company_id = ${companyId} and p.id = ${id}`)
   return {
     ...{ pendingUnits: BigInt(row.pending), arrivedUnits: BigInt(row.arrived) },
     peakUnits: row.peak === null ? null : BigInt(row.peak),
     openUnits: row.open === null ? null : BigInt(row.open),
+    knownUnits: row.known === null ? null : BigInt(row.known),
   }
 }
 
@@ -79,26 +80,27 @@ export async function noteUnexplained(
   { told, dustUnits }: { told: readonly string[]; dustUnits: bigint },
 ): Promise<{ otherUnits: bigint; isUntold: boolean; isMore: boolean; pendingUnits: bigint }> {
   const { pendingUnits: after, arrivedUnits: arrived, ...noted } = await findNoted(tx, key, told)
-  const state = {
-    peakUnits: noted.peakUnits ?? before.pendingUnits,
-    openUnits: noted.openUnits ?? before.pendingUnits,
-  }
+  const peakUnits = noted.peakUnits ?? before.pendingUnits
+  const openUnits = noted.openUnits ?? before.pendingUnits
+  const knownUnits = noted.knownUnits ?? (peakUnits > openUnits ? peakUnits - openUnits : 0n)
+  const state = { peakUnits, openUnits, knownUnits }
   const came = before.pendingUnits > 0n && arrived > before.arrivedUnits ? arrived - before.arrivedUnits : 0n
   const change = { before: before.pendingUnits, after, arrived: came }
   const next = afterReport(state, change, dustUnits)
   const explained = explainedUnits(change, dustUnits)
-  if (next.peakUnits !== noted.peakUnits || next.openUnits !== noted.openUnits || explained > 0n)
+  const names = ['peakUnits', 'openUnits', 'knownUnits'] as const
+  if (explained > 0n || names.some((name) => next[name] !== noted[name]))
     await tx.run(sql`
       update payments set pending_peak_units = ${next.peakUnits}, unexplained_units = ${next.openUnits},
-        known_arrived_units = known_arrived_units + ${explained}
+        known_way_units = ${next.knownUnits}, known_arrived_units = known_arrived_units + ${explained}
       where company_id = ${key.companyId} and id = ${key.id}`)
   const otherUnits = next.openUnits >= dustUnits ? next.openUnits : 0n
   return { otherUnits, ...untold(state, next, dustUnits), pendingUnits: after }
 }
 
 /**
- * How much is on its way, or came on its way since a person returned it and has not arrived: whatever arrived since, and
- * is explained by nothing else, may be that.
+ * How much is on its way, or came on its way since a person returned it and has not arrived: whatever arrived since,
+ * and is explained by nothing else, may be that.
  * @returns 0: no mail has to tell of it
  */
 export async function findOther(q: Queryable, { companyId, id }: PaymentKey, dustUnits: bigint): Promise<bigint> {
@@ -120,14 +122,15 @@ export const noteOtherTold = (tx: Tx, { companyId, id }: PaymentKey, units: bigi
 export const resetUnexplained = (tx: Tx, { companyId, id }: PaymentKey): Promise<number> =>
   tx.run(sql`
     update payments p set pending_peak_units = ${pendingUnits(sql`p`)}, unexplained_units = 0,
-      known_arrived_units = ${allArrivedUnits(sql`p`)}, told_other_units = null
+      known_way_units = ${pendingUnits(sql`p`)}, known_arrived_units = ${allArrivedUnits(sql`p`)}, told_other_units = null
     where p.company_id = ${companyId} and p.id = ${id}`)
 
 /** A person is told of what came since the last mail. What has been on its way at most, he knows of. */
 export const noteTold = (tx: Tx, { companyId, id }: PaymentKey): Promise<number> =>
   tx.run(sql`
     update payments p set unexplained_units = 0,
-      pending_peak_units = greatest(${pendingUnits(sql`p`)}, coalesce(p.pending_peak_units, 0))
+      pending_peak_units = greatest(${pendingUnits(sql`p`)}, coalesce(p.pending_peak_units, 0)),
+      known_way_units = greatest(${pendingUnits(sql`p`)}, coalesce(p.pending_peak_units, 0))
     where p.company_id = ${companyId} and p.id = ${id}`)
 
 /**
