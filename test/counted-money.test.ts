@@ -6,7 +6,7 @@ import { newId } from '../src/kernel/ids.ts'
 import { insertMispayment } from '../src/payments/mispayments/mispayment-queries.ts'
 import { acceptMispayment } from '../src/payments/mispayments/mispayment-service.ts'
 import { refundMispayment } from '../src/refunds/mispayment-refund.ts'
-import { openBlockedIn } from './harness/attempts.ts'
+import { openBlockedIn, PART } from './harness/attempts.ts'
 import { DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
 
 /* Money that a payment counts, for its price or for a person, and what its provider says of it after that. */
@@ -19,7 +19,7 @@ after(() => world?.stop())
 
 async function openCounted() {
   const attempt = await openBlockedIn(world, false)
-  const { apply, context, openOf, order, recordsOf, reference } = attempt
+  const { apply, context, key, openOf, order, recordsOf, reference } = attempt
   const short = (records: readonly string[]) => records.map((record) => record.replace(/ \S+$/, ''))
   const firstOpen = async () =>
     (
@@ -35,6 +35,19 @@ async function openCounted() {
     paysPart: (underpaidAmount: string) => {
       const data = { currency: 'USDC', orderAmount: '54', pay_amount: '54', pay_currency: 'USDC', underpaidAmount }
       return apply(reportOf('PAID', data, { providerReference: reference, closedStatuses: [] }))
+    },
+    tellsAbsurd: (word: string) => {
+      const asked = { pay_amount: '0.000000000000000001', pay_currency: 'BTC' }
+      const transaction_info = { done_amount: '1000000000', confirming_list: [] }
+      const data = { currency: 'USDC', orderAmount: '54', ...asked, transaction_info }
+      return apply(reportOf(word, data, { providerReference: reference, closedStatuses: [] }))
+    },
+    /** As an older version recorded it. */
+    insertAbove: async (units: bigint) => {
+      const made = { companyId: key.companyId, orderId: order.id, paymentId: key.id, createdAt: new Date() }
+      const above = { id: newId(), kind: 'wrong_token', asset: 'USDC', units: units * PART } as const
+      const sourceReference = `gatepay:${reference}:over`
+      await world.host.db.tx((tx) => insertMispayment(tx, { ...made, ...above, sourceReference }))
     },
     refundFirst: async () => refundMispayment(world.refunds, context, await firstOpen(), {}),
     accept: async () => acceptMispayment(world.mispayments, context, await firstOpen(), {}),
@@ -79,8 +92,8 @@ test('what a payment counts waits no second time once Gate calls it expired, and
         await ignoreAll()
         await gate('PAID', '84')
       },
-      ['84', 'under 24000000 USDC open', 'wrong_token 30000000 USDC open'],
-      ['94', 'under 24000000 USDC open', 'wrong_token 10000000 USDC open', 'wrong_token 30000000 USDC open'],
+      ['84'],
+      ['94', 'wrong_token 10000000 USDC open'],
     ],
     [
       'what was late at first, and counted then',
@@ -100,6 +113,20 @@ test('what a payment counts waits no second time once Gate calls it expired, and
         await attempt.gate('EXPIRED', came)
         assert.deepEqual((await attempt.open()).toSorted(), expected, `${name}: ${came}`)
       }
+  }
+})
+
+test('late money whose amount cannot be right waits for a person, once, whatever its payment counts', async () => {
+  for (const isPaid of [false, true]) {
+    const { gate, ignoreAll, records, tellsAbsurd } = await openCounted()
+    if (isPaid) await gate('PAID', '54')
+    for (const _ of [1, 2]) {
+      await tellsAbsurd('EXPIRED')
+      assert.deepEqual(await records(), ['wrong_token 0 USDC open'], `${isPaid}`)
+    }
+    await ignoreAll()
+    await tellsAbsurd('EXPIRED')
+    assert.deepEqual(await records(), ['wrong_token 0 USDC ignored'])
   }
 })
 
@@ -193,4 +220,74 @@ test('money that its provider names no amount of is no more of the price than wh
   assert.equal(await pending(), 24_000_000n)
   assert.equal(await gate('PAID', '54'), 'PAID')
   assert.deepEqual(await records(), [])
+})
+
+test('what came beside a paid price, and a person decided about, is no loss of the price', async () => {
+  for (const again of ['84', '']) {
+    const { gate, ignoreAll, records } = await openCounted()
+    assert.equal(await gate('PAID', '54'), 'PAID')
+    await gate('EXPIRED', '84')
+    await ignoreAll()
+    for (const word of ['PAID', 'PROCESS', 'PAID']) {
+      await gate(word, again)
+      assert.deepEqual(await records(), ['wrong_token 30000000 USDC ignored'], `${word} ${again}`)
+    }
+  }
+  const { gate, ignoreAll, paysPart, records } = await openCounted()
+  await gate('PAID', '84')
+  await ignoreAll()
+  await gate('EXPIRED', '94')
+  await ignoreAll()
+  const expected = ['wrong_token 30000000 USDC ignored', 'wrong_token 10000000 USDC ignored']
+  for (const again of ['94', '', '94']) {
+    await gate('PAID', again)
+    assert.deepEqual(await records(), expected, again)
+  }
+  await paysPart('20')
+  assert.deepEqual(await records(), [...expected, 'orphaned 20000000 USDC open'], 'what is not there any more is lost')
+  await gate('PAID', '94')
+  assert.deepEqual(await records(), [...expected, 'orphaned 20000000 USDC resolved'])
+})
+
+test('the whole price that comes again, after the first was decided about, pays its order', async () => {
+  for (const [first, all, ...expected] of [
+    ['54', '108'],
+    ['30', '84'],
+    ['54', '118', 'wrong_token 10000000 USDC open'],
+  ] as const) {
+    const { gate, ignoreAll, open } = await openCounted()
+    await gate('EXPIRED', first)
+    await ignoreAll()
+    for (const _ of [1, 2]) {
+      assert.equal(await gate('PAID', all), 'PAID')
+      assert.deepEqual(await open(), expected)
+    }
+  }
+  const { gate, ignoreAll, open, tellsAbsurd } = await openCounted()
+  await gate('EXPIRED', '54')
+  await ignoreAll()
+  assert.equal((await tellsAbsurd('PAID'))?.status, 'AWAITING', 'an amount that cannot be right pays nothing')
+  assert.equal((await open()).length, 1)
+})
+
+test('what an older version took for a loss of the price, or for too much, pays the price', async () => {
+  const lost = await openCounted()
+  await lost.gate('PAID', '54')
+  await lost.gate('EXPIRED', '84')
+  await lost.ignoreAll()
+  // as that version counted it: without what was decided about
+  await lost.paysPart('30')
+  await lost.insertAbove(30n)
+  await lost.gate('PAID', '84')
+  assert.deepEqual(await lost.open(), [])
+  const unpaid = await openCounted()
+  await unpaid.gate('EXPIRED', '30')
+  await unpaid.ignoreAll()
+  await unpaid.paysPart('0')
+  assert.deepEqual(await unpaid.open(), ['under 24000000 USDC open'])
+  await unpaid.insertAbove(40n)
+  assert.equal(await unpaid.gate('PAID', '94'), 'PAID')
+  assert.deepEqual(await unpaid.open(), ['wrong_token 10000000 USDC open'])
+  await unpaid.gate('PAID', '104')
+  assert.deepEqual(await unpaid.open(), ['wrong_token 10000000 USDC open', 'wrong_token 10000000 USDC open'])
 })

@@ -10,12 +10,16 @@ import { createSettlement } from '../src/ledger/settlements/settlement-service.t
 import type { Order } from '../src/orders/order.ts'
 import { findOrderById } from '../src/orders/order-queries.ts'
 import { acceptOrder } from '../src/payments/accept/accept-order.ts'
+import { ignoreMispayment } from '../src/payments/mispayments/mispayment-service.ts'
+import { readStanding } from '../src/payments/mispayments/standing.ts'
+import { priceWordOf } from '../src/payments/mispayments/told-report.ts'
 import { findPayment } from '../src/payments/payment-queries.ts'
 import { applyReport } from '../src/payments/payment-report.ts'
 import { type PaymentDeps, pollPayment } from '../src/payments/payment-service.ts'
 import { noteWord, reconcileEveryPayment, reconcilePayments } from '../src/payments/reconcile.ts'
 import { noticeForeignRefund } from '../src/refunds/foreign-refund.ts'
 import { revertOrder } from '../src/refunds/refund-service.ts'
+import { gateTells } from './harness/attempts.ts'
 import { actorOf, contextFor, DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
 import type { Merchant } from './harness/service.ts'
 
@@ -34,7 +38,12 @@ const asked = new Map<string, number>()
 /** What happens between the provider's answer and its arrival. */
 let meanwhile: (providerReference: string) => Promise<void> = async () => {}
 
+/** What Gate tells of it instead, in all. */
+const gate = new Map<string, readonly [word: string, done: string]>()
+
 function answer(providerReference: string): PaymentReport {
+  const [said, done] = gate.get(providerReference) ?? []
+  if (said !== undefined) return gateTells(said, providerReference, done ?? '')
   const word = statuses.get(providerReference) ?? 'paid'
   if (word === 'paid') return paidReport(providerReference, { final: DUE, providerStatus: 'PAID' })
   if (word === 'halved') return paidReport(providerReference, { final: DUE / 2n, providerStatus: 'PAID' })
@@ -77,6 +86,38 @@ async function sell(): Promise<Sale> {
   const order = await findOrderById(world.host.db, merchant.companyId, made.id)
   assert.equal(order?.status, 'PAID')
   return { merchant, order: order as Order, reference }
+}
+
+/** The order is paid through one of two payments, and then through the other one, too. */
+async function sellTwice(payer: 0 | 1) {
+  const merchant = await world.host.createMerchant()
+  const { companyId } = merchant
+  const made = await world.makeOrder(merchant)
+  const accept = {
+    context: contextFor(actorOf(merchant)),
+    code: made.code,
+    body: { paymentChannel: 'binance' } as const,
+  }
+  const list = () =>
+    world.host.db.many<{ id: string; reference: string }>(
+      sql`select id, provider_reference as reference from payments where order_id = ${made.id} order by number`,
+    )
+  await acceptOrder(world.payments, accept)
+  for (const { id, reference } of await list())
+    await applyReport(...[world.payments, { companyId, id }], {
+      outcome: 'expired',
+      providerReference: reference,
+      providerStatus: 'EXPIRED',
+    })
+  await acceptOrder(world.payments, accept)
+  const both = await list()
+  assert.equal(both.length, 2)
+  for (const { id, reference } of payer === 0 ? both : both.toReversed())
+    await applyReport(world.payments, { companyId, id }, answer(reference))
+  const order = await findOrderById(world.host.db, companyId, made.id)
+  const [paid, second] = payer === 0 ? both : both.toReversed()
+  assert.ok(order && paid && second && order.paymentId === paid.id)
+  return { sale: { merchant, order, reference: paid.reference }, second }
 }
 
 /** A day passes, and every provider is asked. */
@@ -169,6 +210,57 @@ test('a callback about a payment that the provider takes back stops the companyâ
   assert.deepEqual(await differences(sale), [])
 })
 
+test('the word about one payment of an order ends no difference of another one, and hides none', async () => {
+  for (const payer of [0, 1] as const) {
+    const { sale, second } = await sellTwice(payer)
+    const subjects = async () => (await differences(sale)).map(({ subject }) => subject).toSorted()
+    const [first, other] = [`order ${sale.order.code}`, `order ${sale.order.code}, state of payment ${second.id}`]
+    for (const [paid, duplicate, ...expected] of [
+      ['failed', 'paid', first],
+      ['failed', 'failed', first, other],
+      ['paid', 'failed', other],
+      ['paid', 'processed'],
+    ] as const) {
+      statuses.set(sale.reference, paid)
+      statuses.set(second.reference, duplicate)
+      await nextDay()
+      assert.deepEqual(await subjects(), expected, `${payer} ${paid} ${duplicate}`)
+      if (expected.length > 0) await assert.rejects(settle(sale), isStopped)
+    }
+  }
+})
+
+test('an answer without money ends no difference of a payment whose money waits for a person', async () => {
+  const { sale, second } = await sellTwice(0)
+  statuses.set(second.reference, 'failed')
+  await nextDay()
+  const nothing = paidReport(second.reference, { final: 0n, providerStatus: 'PAID' })
+  const key = { companyId: sale.order.companyId, id: second.id }
+  const payment = await findPayment(world.host.db, key.companyId, key.id)
+  assert.ok(payment)
+  const word = await world.host.db.tx(async (tx) => priceWordOf(nothing, await readStanding(tx, payment)))
+  assert.equal(word, 'neither')
+})
+
+test('late money of a paid order that a person decided about keeps no refund and no settlement', async () => {
+  const sale = await sell()
+  const payment = await findPayment(world.host.db, sale.order.companyId, sale.order.paymentId ?? '')
+  assert.ok(payment)
+  gate.set(sale.reference, ['EXPIRED', '84'])
+  await pollPayment(world.payments, payment)
+  const { id } = await world.host.db.one<{ id: string }>(
+    sql`select id from mispayments where order_id = ${sale.order.id} and status = 'open' and units = 30000000`,
+  )
+  await ignoreMispayment(world.mispayments, contextFor(actorOf(sale.merchant)), id, { reason: 'sent back' })
+  for (const done of ['84', '']) {
+    gate.set(sale.reference, ['PAID', done])
+    await nextDay()
+    assert.deepEqual(await differences(sale), [])
+  }
+  await refund(sale)
+  assert.equal((await settle(sale)).status, 'open')
+})
+
 test('late money that waits for a decision, and that the provider takes back, stops the companyâ€™s money too', async () => {
   const merchant = await world.host.createMerchant()
   const { id: orderId, code, companyId } = await world.makeOrder(merchant)
@@ -185,6 +277,11 @@ test('late money that waits for a decision, and that the provider takes back, st
   statuses.set(reference, 'failed')
   await pollPayment(world.payments, payment)
   assert.match((await world.books.findHold(companyId)) ?? '', /word of binance/)
+  // it is not asked about daily any more, and nothing of it is booked
+  statuses.set(reference, 'processed')
+  await pollPayment(world.payments, payment)
+  assert.equal((await findPayment(world.host.db, companyId, id))?.status, 'closed')
+  assert.equal(await world.books.findHold(companyId), null)
 })
 
 /** Over a database that needs more than a second to verify anything. */

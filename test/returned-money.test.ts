@@ -19,18 +19,19 @@ before(async () => {
 })
 after(() => world?.stop())
 
-test('late money above the price that a person ignored is not recorded again as too much; what comes after it is', async () => {
-  for (const [late, paid, ...records] of [
-    ['84', '84'],
-    ['84', '94', 'wrong_token 10000000'],
-    ['54', '84', 'wrong_token 30000000'],
-    ['30', '54', 'under 24000000'],
-    ['30', '84', 'under 24000000', 'wrong_token 30000000'],
+test('late money that a person ignored does not count again; what comes after it pays the price first', async () => {
+  for (const [late, paid, status, ...records] of [
+    ['84', '84', 'AWAITING'],
+    ['84', '94', 'AWAITING', 'under 10000000'],
+    ['54', '84', 'AWAITING', 'under 30000000'],
+    ['30', '54', 'AWAITING', 'under 24000000'],
+    ['30', '84', 'PAID'],
+    ['84', '148', 'PAID', 'wrong_token 10000000'],
   ] as const) {
     const { gate, ignoreAll, openOf } = await openBlockedIn(world, false)
     await gate('EXPIRED', late)
     await ignoreAll()
-    for (const _ of [1, 2]) assert.equal(await gate('PAID', paid), 'AWAITING')
+    for (const _ of [1, 2]) assert.equal(await gate('PAID', paid), status)
     const open = (await openOf()).map((record) => record.replace(/ USDC open .*/, ''))
     assert.deepEqual(open.toSorted(), records, `${late} ${paid}`)
   }
@@ -384,4 +385,21 @@ test('cents on their way to a blocked payment void no decision and bring no mail
   for (const _ of [1, 2]) await says('EXPIRED')
   assert.deepEqual([mails(), lastMail()?.paragraphs[1]], [3, 'binance: PAY_BLOCK, PROCESS, 54.900000 USDC on its way.'])
   await giveBack({ updatedAt: (await findBlock(world, key.id)).updatedAt.toISOString() })
+})
+
+test('cents that go again, with all that a person knows of or without, bring no mail about a block that nobody has decided about', async () => {
+  const { gate, lastMail, mails, says } = await openBlockedIn(world, false)
+  await gate('PROCESS', '0', '54')
+  await says('PAY_BLOCK')
+  for (let turn = 1; turn <= 3; turn += 1) {
+    await gate('PROCESS', '0', '54', '0.02')
+    if (turn > 1) await gate('PROCESS', '0', '54')
+    assert.equal(mails(), 1)
+  }
+  for (const word of ['EXPIRED', 'PAY_BLOCK', 'EXPIRED']) {
+    await (word === 'EXPIRED' ? gate(word, '0') : says(word))
+    assert.equal(mails(), 1, lastMail()?.paragraphs[1])
+  }
+  await gate('PROCESS', '0', '54')
+  assert.equal(mails(), 2, 'as much again after nothing is other money')
 })

@@ -115,3 +115,63 @@ test('other money that came to a returned payment is not given up without a mail
   world.clock.nowMs += 32 * DAY
   await applyReport({ ...world.payments, onGivenUp }, key, gateTells('PROCESS', reference, '0', '54'))
 })
+
+/** A payment whose block a person returned, and whose provider tells of other money, with the mails about that. */
+async function openReturned(isTold: boolean) {
+  const attempt = await openBlockedIn(world, isTold)
+  const { key, reference, says, giveBack } = attempt
+  const mails: Alarm[] = []
+  const onGivenUp = openGivenUpAlarm({
+    alarm: async (_tx, mail) => void mails.push(mail),
+    ...{ log: world.host.service.app.log, clock: world.payments.clock },
+  })
+  await says('PAY_BLOCK')
+  await giveBack()
+  return {
+    ...attempt,
+    subjects: () => mails.map(({ subject }) => subject.replace(/ of order .*/, '')),
+    tells: (word: string, done: string, ...coins: string[]) => {
+      world.clock.nowMs += 60_000
+      return applyReport({ ...world.payments, onGivenUp }, key, gateTells(word, reference, done, ...coins))
+    },
+  }
+}
+
+test('of a payment that is still asked about, no mail says that it is not asked any more', async () => {
+  const { find, is, subjects, tells } = await openReturned(false)
+  await is('closing')
+  await tells('PROCESS', '0', '54')
+  for (const _ of [1, 2]) {
+    await tells('PENDING', '0')
+    assert.notEqual((await find()).nextCheckAt, null)
+  }
+  assert.deepEqual(subjects(), [])
+})
+
+test('cents that come after other money was given up bring no mail each, and what adds up does', async () => {
+  const { says, subjects, tells } = await openReturned(true)
+  await says('EXPIRED')
+  world.clock.nowMs += 32 * DAY
+  for (const coins of ['54', '54.01', '54.02', '54.03', '54.04']) await tells('PROCESS', '0', coins)
+  assert.deepEqual(subjects(), ['54.000000 USDC'])
+  await tells('EXPIRED', '0')
+  world.clock.nowMs += HOUR
+  for (const coins of ['54', '54.01', '54']) await tells('PROCESS', '0', coins)
+  assert.deepEqual(subjects(), ['54.000000 USDC', '108.040000 USDC'], 'what comes after nothing is other money again')
+})
+
+test('what arrived since a return is not told of as neither credited nor blocked', async () => {
+  for (const isSeen of [true, false])
+    for (const isPart of [false, true]) {
+      const { ignoreAll, openOf, subjects, tells } = await openReturned(false)
+      // a payment of the whole price in two transfers: one is seen before both are credited
+      await tells('PROCESS', '0', '20')
+      if (!isSeen) await tells('EXPIRED', '0')
+      await (isPart ? tells('EXPIRED', '12') : tells('PAID', '54'))
+      assert.equal((await openOf()).length, 1)
+      await ignoreAll()
+      world.clock.nowMs += 32 * DAY
+      await tells('EXPIRED', isPart ? '12' : '54')
+      assert.deepEqual(subjects(), isPart ? ['8.000000 USDC'] : [], `${isSeen} ${isPart}`)
+    }
+})

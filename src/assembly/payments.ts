@@ -12,7 +12,7 @@ import { openLossAlarm } from '../payments/loss-alarm.ts'
 import { mispaymentRoutes } from '../payments/mispayments/mispayment-routes.ts'
 import type { MispaymentDeps } from '../payments/mispayments/mispayment-service.ts'
 import type { PaymentDeps } from '../payments/payment-service.ts'
-import { noteWord } from '../payments/reconcile.ts'
+import { openWords } from '../payments/reconcile.ts'
 import { openSoldTwiceAlarm } from '../payments/sold-twice-alarm.ts'
 import { unmatchedRoutes } from '../payments/unmatched/unmatched-routes.ts'
 import type { UnmatchedDeps } from '../payments/unmatched/unmatched-service.ts'
@@ -74,8 +74,7 @@ export function openPayments(
     onSoldTwice: openSoldTwiceAlarm({ alarm, log, clock }),
   }
   const reports = { dustUnits: BigInt(config.orders.chainDustUnits), ...alarms, screening }
-  const onTakenBack: PaymentDeps['onTakenBack'] = (...word) => noteWord(refunds.books, ...word)
-  const news = { onRefunded, onTakenBack }
+  const news = { onRefunded, words: openWords(refunds.books) }
   const payments: PaymentDeps = { payers, gate, db, clock, vault, config, channels, transition, ...news, ...reports }
   const callbacks: CallbackDeps = {
     ...payments,

@@ -119,8 +119,9 @@ export type SeenReport = {
   /** Other tokens that arrived at the same place: recorded, never counted. */
   unmatched: UnmatchedMoney[]
   /**
-   * References of unmatched money that is part of `final` now: its open records are resolved, and what a person decided
-   * about does not count. What of that is more than `final` is part of `unmatched`, in USDC: it is above the price.
+   * References of unmatched money that is part of `final` now, or of what is above it: its open records are resolved,
+   * and what a person decided about does not count. `unmatched` is what is above the price then, in USDC. Both together
+   * are all that came: without what was decided about, it pays the price first.
    */
   nowCounted?: readonly string[]
   /**

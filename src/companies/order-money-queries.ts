@@ -53,6 +53,10 @@ export const arrivedUnits = (payment: Sql, references: readonly string[]): Sql =
       ${[...references]}::text[]))`,
   )})`
 
+/** All that came to a payment, whatever names it. */
+export const allArrivedUnits = (payment: Sql): Sql =>
+  sql`(${payment}.received_units + ${besideUnits(payment, sql`true`)})`
+
 /** How much of the amount that was last told is frozen or was returned (`on-its-way.ts`). */
 const takenOfTold = (payment: Sql): Sql =>
   sql`greatest(${frozenUnits(payment)} - coalesce(${payment}.frozen_gone_units, 0), 0)`

@@ -4,7 +4,7 @@ import type { Order } from '../orders/order.ts'
 import { allows, isOpen } from '../orders/order-states.ts'
 import { updatePaymentAbandoned } from './abandoned-queries.ts'
 import { hasUndecided } from './mispayments/mispayment-records.ts'
-import { findUntold } from './mispayments/way-queries.ts'
+import { findOther, noteOtherTold } from './mispayments/way-queries.ts'
 import { existsMoneyOfOthers, type Payment, updatePayment, updatePaymentNextCheck } from './payment-queries.ts'
 import { isOld, isOver, nextCheckDelayMs, nextClosingCheck, nextEndedCheck, nextFailedCheck } from './payment-rules.ts'
 import {
@@ -59,8 +59,9 @@ export async function stopWaiting({ tx, order, payment, deps, requestId }: Waiti
  */
 async function tellOther({ tx, order, payment, deps }: Waiting): Promise<void> {
   if ((await deps.screening.findDecision(tx, subjectOf({ order, payment }))) !== 'returned') return
-  const otherUnits = await findUntold(tx, payment)
-  if (otherUnits > 0n && otherUnits >= deps.dustUnits) await deps.onGivenUp(tx, { order, payment, otherUnits })
+  const otherUnits = await findOther(tx, payment, deps.dustUnits)
+  if (otherUnits === 0n) return
+  if (await deps.onGivenUp(tx, { order, payment, otherUnits })) await noteOtherTold(tx, payment, otherUnits)
 }
 
 /** The same where its provider ended it. After an early end, a callback may still say that it is blocked. */
@@ -68,17 +69,22 @@ export async function tellOtherAtEnd(scene: ReportCase, nextCheckAt: Date | null
   if (nextCheckAt === null && isOld(scene.payment, scene.now.getTime())) await tellOther(scene)
 }
 
-/** No answer will end the wait for this payment's money. */
-export async function giveUp(scene: Waiting): Promise<Order> {
+/** No answer will end the wait for this payment's money. It may be polled on. */
+export async function giveUpWait(scene: Waiting): Promise<Order> {
   const { tx, order, payment, deps } = scene
   if (isAwaitedBy(order, payment)) await deps.onGivenUp(tx, { order, payment })
-  else await tellOther(scene)
   return stopWaiting(scene)
+}
+
+/** The same where it is not polled any more. */
+export async function giveUp(scene: Waiting): Promise<Order> {
+  if (!isAwaitedBy(scene.order, scene.payment)) await tellOther(scene)
+  return giveUpWait(scene)
 }
 
 /** The payment is polled on until its order ends, but nothing new comes: the order does not wait for ever. */
 export const limitWait = async (scene: Waiting & Pick<ReportCase, 'now'>): Promise<Order> =>
-  nextAwaited(scene, scene.payment.checks) === null ? giveUp(scene) : scene.order
+  nextAwaited(scene, scene.payment.checks) === null ? giveUpWait(scene) : scene.order
 
 /** An answer that says nothing ends no polling, least of all while the order waits for this payment's money. */
 export async function nextPollOfEnded(

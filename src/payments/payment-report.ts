@@ -8,6 +8,7 @@ import { allows, type Trigger } from '../orders/order-states.ts'
 import type { Standing as Clearance } from '../screening/screening-gate.ts'
 import {
   giveUp,
+  giveUpWait,
   isAwaitedBy,
   isPaidOtherwise,
   isPastWaiting,
@@ -21,6 +22,7 @@ import {
   bookMoney,
   bookOrderPaid,
   hasUndecided,
+  lowerUnmatched,
   recordUnmatchedTransfers,
   resolveUnmatched,
   type Surplus,
@@ -275,7 +277,7 @@ function statusAfter({ payment }: ReportCase, { complete, seen, moves }: Verdict
 async function applyMoney(scene: ReportCase, said: SeenReport): Promise<Order> {
   const { tx, payment, now } = scene
   const standing = await readStanding(tx, payment)
-  const report = withoutRecorded(said, standing.records, presentUnits(payment, standing))
+  const report = withoutRecorded(said, standing, presentUnits(payment, standing))
   const clearance = await scene.deps.screening.look(tx, subjectOf(scene), sendersOf(scene, report))
   const verdict = await judge(scene, report, standing, clearance)
   const status = statusAfter(scene, verdict)
@@ -291,7 +293,7 @@ async function applyMoney(scene: ReportCase, said: SeenReport): Promise<Order> {
   const newUnits = receivedUnits - payment.receivedUnits
   if (clearance === 'blocked' && newUnits > 0n) await noteReceived(scene, providerStatus, newUnits)
   const after = { ...scene, order: moved, payment: { ...payment, pendingAt: pendingSince(payment, told, now) } }
-  if (nextCheckAt !== null) return verdict.isStale ? giveUp(after) : moved
+  if (nextCheckAt !== null) return verdict.isStale ? giveUpWait(after) : moved
   if (!ENDED.includes(status)) return moved
   // what the report has just recorded waits for a person too
   const endedAt = (await hasUndecided(tx, payment)) ? nextEndedCheck({ ...payment, checks }, now.getTime()) : null
@@ -378,6 +380,7 @@ async function recordMoney(
   const { tx, order, payment, policy, now, standing } = scene
   const context = { tx, order, payment, now }
   await recordUnmatchedTransfers(context, report.unmatched)
+  await lowerUnmatched(context, report.lowered)
   await resolveUnmatched(context, report.nowCounted ?? [])
   const { counted } = verdict
   if (order.paidAt === null && moved.paidAt !== null)

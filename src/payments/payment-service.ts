@@ -4,6 +4,7 @@ import type { Tx } from '../db/db.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { crashPoint } from '../kernel/crash-point.ts'
 import { AppError } from '../kernel/errors.ts'
+import type { ReadDifference } from '../ledger/difference-queries.ts'
 import type { Order } from '../orders/order.ts'
 import { findOrderById } from '../orders/order-queries.ts'
 import { findReachableOrder } from '../orders/order-service.ts'
@@ -42,22 +43,31 @@ export type PaymentDeps = AcceptDeps &
      * records it.
      */
     onRefunded(tx: Tx, payment: Payment, units: bigint): Promise<void>
-    /** The provider reverses a payment that it had called paid. Called in the transaction that records it. */
-    onTakenBack(tx: Tx, order: Order, payment: Payment, report: PaymentReport): Promise<void>
+    /** The books differ once a provider reverses a payment that it had called paid (`reconcile.ts`). */
+    words: PaidWords
   }
+
+/** What is told of one payment. */
+type Told = { order: Order; payment: Payment; report: PaymentReport }
+
+export type PaidWords = {
+  /** The differences that an answer may end which is asked for after that. */
+  listOpen(order: Order, payment: Payment): Promise<ReadDifference[]>
+  /** Called in the transaction that records the report. */
+  note(tx: Tx, told: Told, known: readonly ReadDifference[]): Promise<void>
+}
 
 /** Its money paid the order, or is complete and waits for a decision. */
 const wasPaid = ({ paidAt, paymentId }: Order, { id, status }: Payment): boolean =>
   status === 'paid' || (paidAt !== null && paymentId === id)
 
 /** The daily reconciliation would be too late: a settlement may leave before it. */
-export async function noteTakenBack(
-  deps: PaymentDeps,
-  tx: Tx,
-  { order, payment, report }: { order: Order; payment: Payment; report: PaymentReport },
-): Promise<void> {
-  if (wasPaid(order, payment) && takesBack(report)) await deps.onTakenBack(tx, order, payment, report)
+export async function noteTakenBack({ words }: PaymentDeps, tx: Tx, told: Told): Promise<void> {
+  if (wasPaid(told.order, told.payment) && takesBack(told.report)) await words.note(tx, told, [])
 }
+
+/** One that did not pay its order is not asked about daily any more once it waits for its money again. */
+const mayConfirm = (payment: Payment): boolean => isOver(payment) && payment.priceUnits === null
 
 type Answered = { order: Order | undefined; report: PaymentReport | undefined }
 
@@ -69,10 +79,12 @@ async function askAndApply(deps: PaymentDeps, payment: Payment, requestId: strin
     findOrderById(deps.db, payment.companyId, payment.orderId),
   ])
   if (!channel || providerReference === null || !order) return { order, report: undefined }
+  const known = mayConfirm(payment) ? await deps.words.listOpen(order, payment) : []
   const report = await askProvider(channel.fetchPayment({ ...keyOf(order, payment), providerReference }))
   const also = async (tx: Tx, after: Order): Promise<void> => {
     if (report.outcome === 'seen' && report.refunded !== undefined) await deps.onRefunded(tx, payment, report.refunded)
-    await noteTakenBack(deps, tx, { order: after, payment, report })
+    if (report.outcome === 'seen') await deps.words.note(tx, { order: after, payment, report }, known)
+    else await noteTakenBack(deps, tx, { order: after, payment, report })
   }
   return { order: await applyReport(deps, payment, report, { requestId, also }), report }
 }

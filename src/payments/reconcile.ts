@@ -10,7 +10,7 @@ import { readStanding } from './mispayments/standing.ts'
 import { priceWordOf, takesBack } from './mispayments/told-report.ts'
 import { findPayment, type Payment } from './payment-queries.ts'
 import { applyReport } from './payment-report.ts'
-import type { PaymentDeps } from './payment-service.ts'
+import type { PaidWords, PaymentDeps } from './payment-service.ts'
 import { listPaidAtProviders, listUnreconciled, updateReconciled } from './reconcile-queries.ts'
 
 /** A paid payment is reconciled once a day, for as long as providers allow refunds and disputes. */
@@ -18,38 +18,55 @@ const AGAIN_MS = DAY
 const FOR_MS = 60 * DAY
 const BATCH = 100
 
-const subjectOf = ({ code }: Order): string => `order ${code}`
+/** A payment that did not pay its order has a difference of its own: its provider's word says nothing of the other. */
+function subjectsOf({ code, paidAt, paymentId }: Order, { id }: Payment): [string, ...string[]] {
+  const own = `order ${code}, state of payment ${id}`
+  if (paymentId !== id) return [own]
+  // it may have paid the order since; older versions knew the order's only
+  return paidAt === null ? [own, `order ${code}`] : [`order ${code}`, own]
+}
 
 /** Records that a provider takes back a payment that it had called paid. */
 export function noteWord(books: Books, tx: Tx, order: Order, payment: Payment, report: PaymentReport): Promise<void> {
   const { companyId, channel } = payment
-  const subject = subjectOf(order)
+  const subjects = subjectsOf(order, payment)
   const expected = `${report.outcome}: ${report.providerStatus}`
-  const difference = { companyId, subject, what: `word of ${channel}`, booked: 'paid', expected }
-  return books.noteIn(tx, companyId, 'providers', [difference], { subjects: [subject] })
+  const difference = { companyId, subject: subjects[0], what: `word of ${channel}`, booked: 'paid', expected }
+  return books.noteIn(tx, companyId, 'providers', [difference], { subjects })
 }
+
+/** What providers say of payments that they had called paid. */
+export const openWords = (books: Books): PaidWords => ({
+  listOpen: (order, payment) => books.listOpen(payment.companyId, 'providers', subjectsOf(order, payment)),
+  async note(tx, { order, payment, report }, known) {
+    const { companyId, id } = payment
+    if (takesBack(report)) return noteWord(books, tx, order, payment, report)
+    // an answer that says neither leaves an earlier difference open
+    const now = known.length === 0 ? undefined : await findPayment(tx, companyId, id)
+    const word = now && priceWordOf(report, await readStanding(tx, now))
+    const subjects = subjectsOf(order, payment)
+    if (word === 'confirms') await books.noteIn(tx, companyId, 'providers', [], { subjects, known })
+  },
+})
 
 /** @returns false if the operator's account that knows about it is not set up here; a company's is its own affair */
 async function reconcile(deps: PaymentDeps, books: Books, payment: Payment): Promise<boolean> {
-  const { companyId, orderId, id, providerReference, ownAccount } = payment
+  const { companyId, orderId, providerReference, ownAccount } = payment
   const order = await findOrderById(deps.db, companyId, orderId)
   const channel = await deps.channels.forPayment(payment)
   if (!channel) return ownAccount
   if (!order || providerReference === null) return true
-  const subjects = [subjectOf(order)]
+  const words = openWords(books)
   // a callback may take the payment back while the provider's answer is on its way here
-  const known = await books.listOpen(companyId, 'providers', subjects)
+  const known = await words.listOpen(order, payment)
   const report = await channel.fetchPayment({ ...keyOf(order, payment), providerReference })
-  if (takesBack(report)) await deps.db.tx((tx) => noteWord(books, tx, order, payment, report))
-  // an answer that says neither leaves an earlier difference open
+  if (takesBack(report)) await deps.db.tx((tx) => words.note(tx, { order, payment, report }, known))
   if (report.outcome !== 'seen') return true
   const { refunded } = report
-  const also = async (tx: Tx): Promise<void> => {
+  const also = async (tx: Tx, after: Order): Promise<void> => {
     // the callback that reported a refund from the provider's console may have been lost
     if (refunded !== undefined) await deps.onRefunded(tx, payment, refunded)
-    const now = await findPayment(tx, companyId, id)
-    const word = now && priceWordOf(report, await readStanding(tx, now))
-    if (word === 'confirms') await books.noteIn(tx, companyId, 'providers', [], { subjects, known })
+    await words.note(tx, { order: after, payment, report }, known)
   }
   // a partial reversal is a loss and is booked like any other
   await applyReport(deps, payment, report, { also })

@@ -36,8 +36,11 @@ export type Loss = { order: Order; payment: Payment; units: bigint }
 export type NoticeLoss = (tx: Tx, loss: Loss) => Promise<void>
 /** @param of `other` the code of the other order */
 export type NoticeSoldTwice = (tx: Tx, of: { order: Order; other: string }) => Promise<void>
-/** @param of `otherUnits`: what came on its way after a person returned the payment; absent: that is not the reason */
-export type NoticeGivenUp = (tx: Tx, of: { order: Order; payment: Payment; otherUnits?: bigint }) => Promise<void>
+/**
+ * @param of `otherUnits`: what came on its way after a person returned the payment; absent: that is not the reason
+ * @returns whether a mail tells of it
+ */
+export type NoticeGivenUp = (tx: Tx, of: { order: Order; payment: Payment; otherUnits?: bigint }) => Promise<boolean>
 
 export type ReportCase = {
   tx: Tx

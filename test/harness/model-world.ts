@@ -14,7 +14,7 @@ import { openAnnounce, openTransition } from '../../src/orders/order-transition.
 import type { MispaymentDeps } from '../../src/payments/mispayments/mispayment-service.ts'
 import { returnBlock } from '../../src/payments/mispayments/way-queries.ts'
 import type { PaymentDeps } from '../../src/payments/payment-service.ts'
-import { noteWord } from '../../src/payments/reconcile.ts'
+import { openWords } from '../../src/payments/reconcile.ts'
 import { openRates } from '../../src/rates/rate-service.ts'
 import type { MispaymentRefundDeps } from '../../src/refunds/mispayment-refund.ts'
 import { openRefundLinks } from '../../src/refunds/refund-link.ts'
@@ -116,8 +116,8 @@ export async function startModelWorld(own: Partial<Channel> = {}): Promise<Model
     operator: await personFor(db, { role: 'SuperAdmin', companyId: null }),
     payments: {
       ...{ db, clock, vault, config, channels, transition, payers, dustUnits: 10_000n },
-      ...{ screening, onRefunded: nothing, gate, onLoss: nothing, onGivenUp: nothing, onSoldTwice: nothing },
-      onTakenBack: (...word) => noteWord(books, ...word),
+      ...{ screening, onRefunded: nothing, gate, onLoss: nothing, onGivenUp: async () => false, onSoldTwice: nothing },
+      words: openWords(books),
     },
     refunds: { ...desk, channels, payers, books, ...payouts, askForAddress: nothing, links },
     screenings: { ...{ db, clock, audit: NO_AUDIT }, wakeSubject: nothing, returnBlock },

@@ -85,28 +85,42 @@ export type Unexplained = {
   peakUnits: bigint
   /** What of all that came on its way was neither received nor recorded, and seen by no person. */
   openUnits: bigint
+  /** What a person was told of and did not arrive, also once nothing is on its way any more. */
+  knownUnits: bigint
 }
 
 /** What is on its way before a report and after it, and how much it shows as received or recorded. */
 export type WayChange = { before: bigint; after: bigint; arrived: bigint }
 
 /** What exceeds the peak is other money. */
-const withPending = ({ peakUnits, openUnits }: Unexplained, pending: bigint): Unexplained => ({
+const withPending = ({ peakUnits, openUnits, knownUnits }: Unexplained, pending: bigint): Unexplained => ({
   peakUnits: most(peakUnits, pending),
   openUnits: openUnits + positive(pending - peakUnits),
+  knownUnits,
 })
 
 /**
- * What is unexplained once a report changes this. What it shows to have left and to have arrived is the same money if
- * the arrival fits into what left. Else something arrived that was not told, and nothing is explained. Either way, as
- * much of what is still on its way may be new. What leaves without arriving stays unexplained.
+ * What a report shows to have left and to have arrived is the same money if the arrival fits into what left. Else
+ * something arrived that was not told, and nothing is explained.
  */
-export function afterReport(state: Unexplained, { before, after, arrived }: WayChange, dust: bigint): Unexplained {
+export function explainedUnits({ before, after, arrived }: WayChange, dust: bigint): bigint {
   const left = positive(before - after)
-  const explained = arrived <= left + dust ? least(arrived, left) : 0n
+  return arrived <= left + dust ? least(arrived, left) : 0n
+}
+
+/**
+ * What is unexplained once a report changes this. As much of what is still on its way as did not leave may be new. What
+ * leaves without arriving stays unexplained.
+ */
+export function afterReport(state: Unexplained, change: WayChange, dust: bigint): Unexplained {
+  const { before, after, arrived } = change
   // an older node may have raised it
-  const { peakUnits, openUnits } = withPending(state, before)
-  const lowered = { peakUnits: peakUnits - least(arrived, before), openUnits: positive(openUnits - explained) }
+  const { peakUnits, openUnits, knownUnits } = withPending(state, before)
+  const [came, explained] = [least(arrived, before), least(openUnits, explainedUnits(change, dust))]
+  const lowered = {
+    ...{ peakUnits: peakUnits - came, openUnits: openUnits - explained },
+    knownUnits: positive(knownUnits - (came - explained)),
+  }
   const next = withPending(lowered, after)
   return after === 0n ? { ...next, peakUnits: 0n } : next
 }
@@ -114,13 +128,19 @@ export function afterReport(state: Unexplained, { before, after, arrived }: WayC
 /** A person is not told again of less than dust and this share of what he was told: anyone can send that. */
 const LEAST_SHARE = 200n
 
+/** How much more a person is told of, at least, who knows of so much. */
+const stepFrom = (known: bigint, dust: bigint): bigint => most(dust, 1n) + known / LEAST_SHARE
+
+/** Whether a person who was told of so much is told of this. */
+export const isMoreThanTold = (units: bigint, told: bigint, dust: bigint): boolean =>
+  units - told >= (told > 0n ? stepFrom(told, dust) : most(dust, 1n))
+
 /**
  * What a person has not been told of, once that is worth a word, and whether it has just become so, or has grown by as
  * much again.
  */
 export function untold(before: Unexplained, after: Unexplained, dust: bigint): { isUntold: boolean; isMore: boolean } {
-  const known = positive(after.peakUnits - after.openUnits)
-  const step = most(dust, 1n) + known / LEAST_SHARE
+  const step = stepFrom(after.knownUnits, dust)
   const steps = after.openUnits / step
   return { isUntold: steps > 0n, isMore: steps > before.openUnits / step }
 }

@@ -2,9 +2,12 @@ import type { PaymentReport, SeenReport, UnmatchedMoney } from '../../channels/c
 import { dollarScale, dollarUnits, isDust, readable } from '../../channels/usdc-text.ts'
 import { MOST_REAL_UNITS } from '../../kernel/money.ts'
 import type { Mispayment } from './mispayment-queries.ts'
-import { isDecided, isUnder, type Standing, undecidedUnits } from './standing.ts'
+import { isDecided, isUndecided, isUnder, type Standing, undecidedUnits } from './standing.ts'
 
 /* What a provider's report says: of the price, of what came, and of what is on its way. The rules read it here. */
+
+const least = (one: bigint, other: bigint): bigint => (one < other ? one : other)
+const most = (one: bigint, other: bigint): bigint => (one > other ? one : other)
 
 type Sum = Pick<UnmatchedMoney, 'asset' | 'units'>
 
@@ -23,6 +26,8 @@ export type RestReport = SeenReport & {
   wholeUnits: bigint
   /** What is there, final or not: all but what a person decided about beside the payment. */
   thereUnits: bigint
+  /** What is above the price, as much of it as there is: what is recorded as more pays its order now. */
+  lowered: readonly UnmatchedMoney[]
 }
 
 /** The records of money beside a payment under any of these references. */
@@ -30,9 +35,32 @@ const besideOf = (records: readonly Mispayment[], references: readonly string[] 
   records.filter((one) => one.kind === 'wrong_token' && references.some((reference) => isUnder(one, reference)))
 const isLive = (record: Mispayment): boolean => record.status === 'open' || isDecided(record)
 
-/** What a report tells to have come above the price, less that part of it that a person decided about. */
-const aboveWithout = (sums: readonly UnmatchedMoney[], decided: bigint): UnmatchedMoney[] =>
-  sums.map((sum) => ({ ...sum, units: undecidedUnits(sum.units, { decided }) })).filter(({ units }) => units > 0n)
+type Shares = Pick<RestReport, 'final' | 'unmatched' | 'lowered' | 'isPart'>
+
+/**
+ * Where `nowCounted` names money, `final` and what is told above it are all that came. Without what a person decided
+ * about beside the payment, the rest pays the price first, and only what remains is above it. What is committed and not
+ * lost was there beside what was decided about: none of that is taken from it.
+ */
+function shareOut(report: SeenReport, { records, committed, lost }: Standing): Shares {
+  const { final: told, unmatched, nowCounted } = report
+  const decided = dollarsOf(besideOf(records, nowCounted).filter(isDecided))
+  // a person must see how much is left
+  if (decided === undefined) return { final: told, unmatched, lowered: [], isPart: true }
+  if (decided === 0n) return { final: told, unmatched, lowered: [] }
+  const named = knownDollars(unmatched)
+  const above = named > MOST_REAL_UNITS ? 0n : named
+  const own = besideOf(
+    records,
+    unmatched.map(({ reference }) => reference),
+  )
+  const decidedAbove = least(above, knownDollars(own.filter(isDecided)))
+  const left = undecidedUnits(told + above, { decided: decided + decidedAbove })
+  const final = least(told, most(left, committed - lost))
+  const gone = above - undecidedUnits(told + above - final, { decided })
+  const lowered = unmatched.map((sum) => ({ ...sum, units: undecidedUnits(sum.units, { decided: gone }) }))
+  return { final, unmatched: lowered.filter(({ units }) => units > 0n), lowered }
+}
 
 /** Without an amount, what was credited before still is, and what is missing of the price is on its way. */
 const withCredited = (report: SeenReport, present: bigint): SeenReport =>
@@ -45,27 +73,22 @@ const withCredited = (report: SeenReport, present: bigint): SeenReport =>
  * may be all of an amount that is named. Of a price that stands in for an amount it says nothing.
  * @param present what the payment counts, by the books
  */
-export function withoutRecorded(told: SeenReport, records: readonly Mispayment[], present: bigint): RestReport {
+export function withoutRecorded(told: SeenReport, standing: Standing, present: bigint): RestReport {
   const report = withCredited(told, present)
+  const { records } = standing
   const pendingWithout = (sums: readonly Mispayment[]): bigint =>
     undecidedUnits(report.pending, {
       decided: dollarsOf(sums) ?? (report.isEstimate ? knownDollars(sums) : report.pending),
     })
-  const decided = dollarsOf(besideOf(records, report.nowCounted).filter(isDecided))
   const recorded = besideOf(records, report.alreadyRecorded)
-  const final = undecidedUnits(report.final, { decided: decided ?? 0n })
-  const above = (decided ?? 0n) - (report.final - final)
+  const shares = shareOut(report, standing)
+  const { final } = shares
   return {
-    ...report,
-    final,
-    // `nowCounted` names what came in all, and so do `final` and what is told beside it
-    unmatched: above > 0n ? aboveWithout(report.unmatched, above) : report.unmatched,
+    ...{ ...report, ...shares },
     pending: pendingWithout(recorded.filter(isLive)),
     cameUnits: final + pendingWithout(recorded.filter(isDecided)),
     wholeUnits: report.final + report.pending,
     thereUnits: final + undecidedUnits(report.pending, { decided: knownDollars(recorded.filter(isDecided)) }),
-    // a person must see how much is left
-    ...(decided === undefined ? { isPart: true } : {}),
   }
 }
 
@@ -81,8 +104,8 @@ export function withoutCounted(
 ): UnmatchedMoney[] {
   return unmatched.flatMap((sum) => {
     const scale = dollarScale(sum.asset)
-    // of a coin of unknown value, nothing tells which part is counted
-    if (sum.isTotal !== true || scale === undefined) return [sum]
+    // of a coin of unknown value, or an amount that cannot be read, nothing tells which part is counted
+    if (sum.isTotal !== true || scale === undefined || sum.units === 0n) return [sum]
     const own = besideOf(records, [sum.reference])
     const elsewhere = besideOf(records, alreadyRecorded).filter((one) => !own.includes(one) && isLive(one))
     const resolved = own.filter(({ status, isRenamed }) => status === 'resolved' && !isRenamed)
@@ -109,13 +132,16 @@ export const takesBack = (report: PaymentReport): boolean =>
 
 /**
  * What a report says of the price that a payment has paid. It confirms it only if what is final covers all that is
- * committed, less the losses that are booked. Money that is on its way, or a price that stands in for an amount, says
- * nothing of it.
+ * committed, less the losses that are booked; where nothing is committed, if it names final money or nothing waits.
+ * Money that is on its way, or a price that stands in for an amount, says nothing of it.
  */
-export function priceWordOf(told: PaymentReport, { records, committed, lost }: Standing): PriceWord {
+export function priceWordOf(told: PaymentReport, standing: Standing): PriceWord {
   const report = withoutAbsurd(told)
   if (takesBack(report)) return 'takesBack'
   if (report.outcome !== 'seen' || report.isEstimate) return 'neither'
-  return withoutRecorded(report, records, 0n).final >= committed - lost ? 'confirms' : 'neither'
+  const { records, committed, lost } = standing
+  const { final } = withoutRecorded(report, standing, 0n)
+  if (committed === 0n) return final > 0n || !isUndecided(records) ? 'confirms' : 'neither'
+  return final >= committed - lost ? 'confirms' : 'neither'
 }
 export type PriceWord = 'confirms' | 'takesBack' | 'neither'

@@ -1,6 +1,15 @@
-import { arrivedUnits, frozenUnits, pendingUnits } from '../../companies/order-money-queries.ts'
+import { allArrivedUnits, arrivedUnits, frozenUnits, pendingUnits } from '../../companies/order-money-queries.ts'
 import { type Queryable, sql, type Tx } from '../../db/db.ts'
-import { afterReport, goneAfterReturn, onItsWay, toldOf, untold, type Way } from './on-its-way.ts'
+import {
+  afterReport,
+  explainedUnits,
+  goneAfterReturn,
+  isMoreThanTold,
+  onItsWay,
+  toldOf,
+  untold,
+  type Way,
+} from './on-its-way.ts'
 
 type PaymentKey = { companyId: string; id: string }
 
@@ -34,17 +43,18 @@ export const updateTold = (tx: Tx, { companyId, id }: PaymentKey, told: bigint):
 export type WayMoney = { pendingUnits: bigint; arrivedUnits: bigint }
 
 /** Null: not since this version. */
-type Noted = WayMoney & { peakUnits: bigint | null; openUnits: bigint | null }
+type Noted = WayMoney & { peakUnits: bigint | null; openUnits: bigint | null; knownUnits: bigint | null }
 
 async function findNoted(q: Queryable, { companyId, id }: PaymentKey, told: readonly string[]): Promise<Noted> {
-  const row = await q.one<{ pending: string; arrived: string; peak: string | null; open: string | null }>(sql`
+  const row = await q.one<{ pending: string; arrived: string } & Record<'peak' | 'open' | 'known', string | null>>(sql`
     select ${pendingUnits(sql`p`)} as pending, ${arrivedUnits(sql`p`, told)} as arrived, p.pending_peak_units as peak,
-      p.unexplained_units as open
+      p.unexplained_units as open, p.known_way_units as known
     from payments p where p.company_id = ${companyId} and p.id = ${id}`)
   return {
     ...{ pendingUnits: BigInt(row.pending), arrivedUnits: BigInt(row.arrived) },
     peakUnits: row.peak === null ? null : BigInt(row.peak),
     openUnits: row.open === null ? null : BigInt(row.open),
+    knownUnits: row.known === null ? null : BigInt(row.known),
   }
 }
 
@@ -70,39 +80,57 @@ export async function noteUnexplained(
   { told, dustUnits }: { told: readonly string[]; dustUnits: bigint },
 ): Promise<{ otherUnits: bigint; isUntold: boolean; isMore: boolean; pendingUnits: bigint }> {
   const { pendingUnits: after, arrivedUnits: arrived, ...noted } = await findNoted(tx, key, told)
-  const state = {
-    peakUnits: noted.peakUnits ?? before.pendingUnits,
-    openUnits: noted.openUnits ?? before.pendingUnits,
-  }
+  const peakUnits = noted.peakUnits ?? before.pendingUnits
+  const openUnits = noted.openUnits ?? before.pendingUnits
+  const knownUnits = noted.knownUnits ?? (peakUnits > openUnits ? peakUnits - openUnits : 0n)
+  const state = { peakUnits, openUnits, knownUnits }
   const came = before.pendingUnits > 0n && arrived > before.arrivedUnits ? arrived - before.arrivedUnits : 0n
-  const next = afterReport(state, { before: before.pendingUnits, after, arrived: came }, dustUnits)
-  if (next.peakUnits !== noted.peakUnits || next.openUnits !== noted.openUnits)
+  const change = { before: before.pendingUnits, after, arrived: came }
+  const next = afterReport(state, change, dustUnits)
+  const explained = explainedUnits(change, dustUnits)
+  const names = ['peakUnits', 'openUnits', 'knownUnits'] as const
+  if (explained > 0n || names.some((name) => next[name] !== noted[name]))
     await tx.run(sql`
-      update payments set pending_peak_units = ${next.peakUnits}, unexplained_units = ${next.openUnits}
+      update payments set pending_peak_units = ${next.peakUnits}, unexplained_units = ${next.openUnits},
+        known_way_units = ${next.knownUnits}, known_arrived_units = known_arrived_units + ${explained}
       where company_id = ${key.companyId} and id = ${key.id}`)
   const otherUnits = next.openUnits >= dustUnits ? next.openUnits : 0n
   return { otherUnits, ...untold(state, next, dustUnits), pendingUnits: after }
 }
 
-/** How much came on its way since a person last looked, or is on its way, and nobody was told of. */
-export async function findUntold(q: Queryable, { companyId, id }: PaymentKey): Promise<bigint> {
-  const { units } = await q.one<{ units: string }>(sql`
-    select greatest(${pendingUnits(sql`p`)}, coalesce(p.unexplained_units, 0)) as units
+/**
+ * How much is on its way, or came on its way since a person returned it and has not arrived: whatever arrived since,
+ * and is explained by nothing else, may be that.
+ * @returns 0: no mail has to tell of it
+ */
+export async function findOther(q: Queryable, { companyId, id }: PaymentKey, dustUnits: bigint): Promise<bigint> {
+  const row = await q.one<{ units: string; toldUnits: string | null }>(sql`
+    select greatest(${pendingUnits(sql`p`)}, coalesce(p.unexplained_units, 0)
+        - greatest(${allArrivedUnits(sql`p`)} - coalesce(p.known_arrived_units, ${allArrivedUnits(sql`p`)}), 0)) as units,
+      p.told_other_units as told_units
     from payments p where p.company_id = ${companyId} and p.id = ${id}`)
-  return BigInt(units)
+  const units = BigInt(row.units)
+  return isMoreThanTold(units, row.toldUnits === null ? 0n : BigInt(row.toldUnits), dustUnits) ? units : 0n
 }
+
+/** A mail tells of so much other money. */
+export const noteOtherTold = (tx: Tx, { companyId, id }: PaymentKey, units: bigint): Promise<number> =>
+  tx.run(sql`
+    update payments set told_other_units = ${units} where company_id = ${companyId} and id = ${id}`)
 
 /** A person is told of all that is on its way, or returned it: only what comes after that is other money. */
 export const resetUnexplained = (tx: Tx, { companyId, id }: PaymentKey): Promise<number> =>
   tx.run(sql`
-    update payments p set pending_peak_units = ${pendingUnits(sql`p`)}, unexplained_units = 0
+    update payments p set pending_peak_units = ${pendingUnits(sql`p`)}, unexplained_units = 0,
+      known_way_units = ${pendingUnits(sql`p`)}, known_arrived_units = ${allArrivedUnits(sql`p`)}, told_other_units = null
     where p.company_id = ${companyId} and p.id = ${id}`)
 
 /** A person is told of what came since the last mail. What has been on its way at most, he knows of. */
 export const noteTold = (tx: Tx, { companyId, id }: PaymentKey): Promise<number> =>
   tx.run(sql`
     update payments p set unexplained_units = 0,
-      pending_peak_units = greatest(${pendingUnits(sql`p`)}, coalesce(p.pending_peak_units, 0))
+      pending_peak_units = greatest(${pendingUnits(sql`p`)}, coalesce(p.pending_peak_units, 0)),
+      known_way_units = greatest(${pendingUnits(sql`p`)}, coalesce(p.pending_peak_units, 0))
     where p.company_id = ${companyId} and p.id = ${id}`)
 
 /**
