@@ -59,7 +59,8 @@ function refuseOlder({ endpoint, number }: Top, chainId: number, known: bigint):
 }
 
 /**
- * Where what is awaited stands. `isWorkedOn`: a long step is no standstill. `why` it is not there yet, for the operator;
+ * Where what is awaited stands. `isWorkedOn`: a long step is no standstill. `why` it is not there yet, for the
+ * operator;
  * `isStill`: it made no step.
  */
 type Under = { place: bigint; of: bigint; isWorkedOn?: boolean; why(isStill: boolean): string }
