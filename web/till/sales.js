@@ -2,7 +2,7 @@
  * Sales on their way to the service. Each has a key that is made and kept here before anything is sent, so that
  * sending it again after a lost answer, a reload or a dead battery can never make a second order.
  */
-import { call, hasConnection, on, Refused } from './api.js'
+import { call, hasConnection, keep, on, Refused } from './api.js'
 
 const KEPT = 'till.sales'
 /**
@@ -13,7 +13,7 @@ const SENT_WITHIN_MS = 4 * 3_600_000
 /** One that was given up is looked up and cancelled almost as long as the service keeps its key: 48 hours. */
 const CANCELLED_WITHIN_MS = 47 * 3_600_000
 const read = () => JSON.parse(localStorage.getItem(KEPT) ?? '[]')
-const write = (sales) => localStorage.setItem(KEPT, JSON.stringify(sales))
+const write = (sales) => keep(KEPT, JSON.stringify(sales))
 const change = (key, changed) => write(read().map((sale) => (sale.key === key ? { ...sale, ...changed } : sale)))
 /**
  * How a sale ended stays for a moment: every window of this till sends what waits here, and one may wait for a sale
