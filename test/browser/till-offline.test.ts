@@ -223,6 +223,35 @@ test('a sale without an answer for hours is not sent again: the till shows it, a
   await context.close()
 })
 
+test('a sale that the service never takes holds up none of the sales after it, discarded or not', async () => {
+  const { page, context } = await world.openTill()
+  let refused = 0
+  await page.route('**/confirm_conversion/request', async (route) => {
+    if (!/"7\.11"/.test(route.request().postData() ?? '')) return route.continue()
+    refused += 1
+    return route.fulfill({ status: 500, contentType: 'application/json', body: '{"error":{"code":"INTERNAL_ERROR"}}' })
+  })
+  await typeOn(page, 'keys', '711')
+  await page.locator('#charge').click()
+  await eventually(
+    async () => refused,
+    (count) => count >= 2,
+  )
+  await page.locator('#again').click()
+  await chargeOn(page, '712')
+  await page.reload()
+  await page.locator('#stop', { hasText: 'Discard' }).click()
+  for (let count = 0; count < 3; count += 1) await page.locator('#keys [data-key="back"]').click()
+  await chargeOn(page, '713')
+  const before = refused
+  await eventually(
+    async () => refused,
+    (count) => count > before,
+  )
+  assert.deepEqual([await world.countOrders(711), await world.countOrders(712), await world.countOrders(713)], [0, 1, 1])
+  await context.close()
+})
+
 test('a sale that the cashier gave up is cancelled up to two days later, also one of an earlier version', async () => {
   const { page, context } = await world.openTill()
   const made = { 339: 'undefined', 340: 'sale.at - 5 * 3600000' }
