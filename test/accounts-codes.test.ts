@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { sql } from '../src/db/db.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../src/kernel/clock.ts'
+import { newId } from '../src/kernel/ids.ts'
 import {
   beginLogin,
   Client,
@@ -139,6 +141,24 @@ test('thirty wrong codes: after the reset by the operator, for which the refusal
   await beginLogin(again, email)
   const emailOtp = await readCode(service.baseUrl, email)
   assert.equal((await again.post('auth/otp', { emailOtp })).status, 200)
+})
+
+test('a reset says what was removed: the passkeys by their names, and an app only to a person who had one', async () => {
+  const operator = await logInSuperAdmin(service)
+  for (const hasApp of [false, true]) {
+    const { email, userId } = hasApp ? await enrolled() : await registerManager(service.baseUrl)
+    const passkey = newId(0)
+    await service.db.run(sql`
+      insert into passkeys (id, user_id, credential_id, public_key, counter, transports, name, created_at)
+      values (${passkey}, ${userId}, ${passkey}, '\\x00', 0, '{}', 'My phone', now())`)
+    assert.equal((await operator.post(`users/${userId}/reset-2fa`)).status, 200)
+    const mail = await waitForMail(service.baseUrl, email, /no longer confirm your login: My phone\./)
+    assert.equal(mail.subject, 'Your second factor was reset')
+    assert.equal(/authenticator app/.test(mail.text), hasApp)
+    const { detail } = await service.db.one<{ detail: string }>(sql`
+      select detail from audit_log where action = 'two-factor.remove' and object = ${`user:${userId}`}`)
+    assert.deepEqual(JSON.parse(detail), { authenticator: hasApp, passkeys: [passkey] })
+  }
 })
 
 test('thirty codes guessed by a thief: a new password lets the owner in, and gives the thief no further guess', async () => {

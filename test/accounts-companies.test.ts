@@ -401,6 +401,9 @@ test('where the money goes changes only after a fresh second factor; the operato
   const address = '0x52908400098527886E0F7030069857D2E4169EE7'
   const changed = await boss.call('PUT', path, { settlementAddress: address, settlementNetwork: 8453 })
   assert.equal(changed.data.settlementAddress, address)
+  const capitals = `0X${address.slice(2, -1)}e`.toUpperCase()
+  const other = await boss.call('PUT', path, { settlementAddress: capitals })
+  assert.equal(other.data.settlementAddress, capitals.toLowerCase(), other.text)
   assert.equal((await boss.call('PUT', path, { settlementAddress: '0x123' })).status, 422)
   const lost = await boss.call('PUT', path, { settlementAddress: `0x${'0'.repeat(40)}` })
   assert.equal(lost.status, 422, lost.text)
@@ -412,6 +415,9 @@ test('where the money goes changes only after a fresh second factor; the operato
   const stale = await registerManager(service.baseUrl)
   const refused = await stale.client.call('PUT', `companies/${stale.companyId}`, { settlementAddress: address })
   assert.equal(refused.error.code, 'STEP_UP_REQUIRED')
+  await service.db.run(sql`update companies set settlement_address = ${address} where id = ${stale.companyId}`)
+  const same = { settlementAddress: address.toLowerCase() }
+  assert.equal((await stale.client.call('PUT', `companies/${stale.companyId}`, same)).status, 200, 'another spelling')
 })
 
 test('a company of any European country gives its VAT number; one that is written wrong says how it is written', async () => {

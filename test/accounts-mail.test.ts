@@ -198,6 +198,7 @@ const OFFICE = 'https://shop.example/app'
 const LEADS: Partial<Record<MailKind, string>> = {
   ...{ accountApproved: '/', companyApproved: '/', passwordChanged: '/account', sessionStolen: '/account' },
   ...{ authenticatorAdded: '/account', authenticatorRemoved: '/account', passkeyAdded: '/account' },
+  secondFactorReset: '/account',
   ...{ passkeyRemoved: '/account', recoveryCodeUsed: '/account', deviceLogin: '/keys' },
 }
 

@@ -181,6 +181,19 @@ test('blanks and apostrophes group thousands or the amount is refused: francs an
       ["12'500.00", '12500.00'],
       ['CHF 1 250', '1250.00'],
       [' 12.50\u00a0CHF ', '12.50'],
+      ['12.-', '12.00'],
+      ['12.\u2013', '12.00'],
+      ["Fr. 1'200.\u2014", '1200.00'],
+      ['Fr. 12.50', '12.50'],
+      ['12.50 Fr', '12.50'],
+      ['SFr. 12.50', '12.50'],
+    ],
+    ...[
+      ['12-', null],
+      ['12.5-', null],
+      ['12.--', null],
+      ['. 12.50', null],
+      ['-12', null],
     ],
   ] as [string, string | null][]) {
     const { status, code, text } = await visit(link, typed)

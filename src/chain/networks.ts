@@ -1,4 +1,5 @@
-import { getAddress, isAddress } from 'viem/utils'
+import { getAddress } from 'viem/utils'
+import { parseAddress } from '../kernel/addresses.ts'
 
 /** When a transfer is final: a number of confirmations, or a block tag and a number of blocks after it. */
 export type FinalityRule =
@@ -279,7 +280,8 @@ export const inToken = (network: Network, usdcAddress: string): Network => ({ ..
 export const usdcOf = (networks: readonly Pick<Network, 'chainId' | 'usdcAddress'>[]): Record<number, string> =>
   Object.fromEntries(networks.map(({ chainId, usdcAddress }) => [chainId, usdcAddress.toLowerCase()]))
 
-function toChecksum(address: string, chainId: number): string {
-  if (isAddress(address)) return getAddress(address)
-  throw new Error(`CHAIN_${chainId}_USDC: "${address}" is not an address, or its checksum (EIP-55) is wrong.`)
+function toChecksum(text: string, chainId: number): string {
+  const address = parseAddress(text)
+  if (address !== undefined) return getAddress(address)
+  throw new Error(`CHAIN_${chainId}_USDC: "${text}" is not an address, or its checksum (EIP-55) is wrong.`)
 }

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { getAddress, isAddress } from 'viem/utils'
+import { getAddress } from 'viem/utils'
 import {
   DEFAULT_ACCOUNT,
   openAccount,
@@ -9,6 +9,7 @@ import {
   signerOfAccount,
 } from '../chain/sweep/sweep-batch.ts'
 import { parseBatch } from '../chain/sweep/sweep-batch-file.ts'
+import { parseAddress } from '../kernel/addresses.ts'
 import { formatDecimal } from '../kernel/money.ts'
 import { UsageError } from './command.ts'
 
@@ -40,7 +41,8 @@ export function writeJson(path: string, content: unknown): void {
 }
 
 export function readAddress(text: string): string {
-  if (isAddress(text)) return getAddress(text)
+  const address = parseAddress(text)
+  if (address !== undefined) return getAddress(address)
   throw new UsageError(`"${text}" is not an address, or its checksum is wrong.`)
 }
 

@@ -1,9 +1,9 @@
-import { isAddress } from 'viem/utils'
 import type { Audit } from '../audit/audit.ts'
 import type { Db, Queryable, Tx } from '../db/db.ts'
 import { type Actor, sees } from '../http/actor.ts'
 import { hasFreshFactor } from '../http/permissions.ts'
 import { nameOf, type RequestContext } from '../http/request-context.ts'
+import { readAddress } from '../kernel/addresses.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { webLink } from '../kernel/html.ts'
@@ -165,11 +165,10 @@ async function lockSeen(tx: Tx, actor: Actor, id: string): Promise<Company> {
   return company
 }
 
-/** A payout address is either an EVM address (EIP-55 or one case) or not given. */
-function checkSettlement(change: CompanyChange): void {
-  const { settlementAddress: address } = change
-  if (address !== undefined && address !== null && !isAddress(address))
-    throw invalid('settlementAddress', 'must be an EVM address: 0x and 40 hex digits, with a right checksum if mixed')
+/** @throws VALIDATION_FAILED. @returns the change with the payout address as it is kept */
+function readSettlement(change: CompanyChange): CompanyChange {
+  if (typeof change.settlementAddress !== 'string') return change
+  return { ...change, settlementAddress: readAddress('settlementAddress', change.settlementAddress) }
 }
 
 /** A link that payers follow leads to a website. */
@@ -185,14 +184,14 @@ function readVat(change: CompanyChange): CompanyChange {
   return { ...change, vatNumber: read.number }
 }
 
-/** Does this change the payout address or network? */
-const touchesSettlement = (company: Company, change: CompanyChange): boolean =>
-  (change.settlementAddress !== undefined && change.settlementAddress !== company.settlementAddress) ||
-  (change.settlementNetwork !== undefined && change.settlementNetwork !== company.settlementNetwork)
-
 /** Payouts go to another address; another network, or another spelling, is not one. */
 const isRedirected = (before: Company, { settlementAddress: after }: CompanyChange): boolean =>
   after !== undefined && after?.toLowerCase() !== before.settlementAddress?.toLowerCase()
+
+/** Does this change the payout address or network? */
+const touchesSettlement = (company: Company, change: CompanyChange): boolean =>
+  isRedirected(company, change) ||
+  (change.settlementNetwork !== undefined && change.settlementNetwork !== company.settlementNetwork)
 
 /** For the audit log, and for the mails about it. */
 const payoutDetail = (before: Company, after: Company) => ({
@@ -230,27 +229,26 @@ export async function changeCompany(
       message: `Only a SuperAdmin may change ${forbidden.join(', ')}. Ask the operator.`,
     })
   }
-  checkSettlement(change)
   checkTerms(change)
-  const read = readVat(change)
+  const read = readVat(readSettlement(change))
   return db.tx(async (tx) => {
     const company = await lockSeen(tx, actor, id)
     const { refundLimits: wanted, ...others } = read
     const rest = others.brandColor ? { ...others, brandColor: others.brandColor.toLowerCase() } : others
     const refundLimits = wanted ? changeRefundLimits(actor, company.refundLimits, wanted) : company.refundLimits
-    const settlement = touchesSettlement(company, change)
+    const settlement = touchesSettlement(company, read)
     const operators = operatorChanges(company, change)
     const isOperators = operators.length > 0
     if ((settlement || wanted || isOperators) && !hasFreshFactor(actor, clock())) throw new AppError('STEP_UP_REQUIRED')
-    if (change.settlementAddress && change.settlementAddress !== company.settlementAddress) {
-      const fault = await deps.findLossyAddress(tx, change.settlementAddress)
+    if (read.settlementAddress && isRedirected(company, read)) {
+      const fault = await deps.findLossyAddress(tx, read.settlementAddress)
       if (fault !== null) throw invalid('settlementAddress', `${fault}. Give an address of a wallet of your own`)
     }
     const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined))
     const { approved } = company
     await queries.updateCompany(tx, { ...company, ...given, id, approved, refundLimits }, new Date(clock()))
     tx.afterCommit(() => cache.forget(id))
-    if (isRedirected(company, change))
+    if (isRedirected(company, read))
       await queries.updateSettlementSet(tx, id, { by: nameOf(context), at: new Date(clock()) })
     const changed = await queries.findCompany(tx, id)
     const limits = wanted && {

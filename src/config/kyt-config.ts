@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { isAddress } from 'viem/utils'
+import { parseAddress } from '../kernel/addresses.ts'
 import { readDenyList } from './deny-list.ts'
 import type { Reader } from './setting.ts'
 import { KYT } from './settings/kyt.ts'
@@ -24,9 +24,10 @@ function readOracles({ values, faults }: Reader): KytConfig['oracles'] {
   const names = Object.keys(values).flatMap((name) => /^KYT_ORACLE_(\d+)$/.exec(name)?.[1] ?? [])
   return names.flatMap((id) => {
     const name = `KYT_ORACLE_${id}`
-    const address = values[name] ?? ''
-    if (!isAddress(address)) {
-      faults.push(`${name}: must be an EVM address in lower case or with a right checksum, not "${address}"`)
+    const given = values[name] ?? ''
+    const address = parseAddress(given)
+    if (address === undefined) {
+      faults.push(`${name}: must be an EVM address in one case or with a right checksum, not "${given}"`)
       return []
     }
     return [{ chainId: Number(id), address: address.toLowerCase() }]

@@ -1,14 +1,21 @@
+import type { Address } from 'viem'
 import { isAddress } from 'viem/utils'
 import { invalid } from './errors.ts'
 
 /**
- * An EVM address, in one case or with a valid checksum (EIP-55); a wrong checksum is a typo.
- * @returns it in lower case if it came in capitals, which libraries take for a wrong checksum
- * @throws VALIDATION_FAILED at `path`
+ * An EVM address, in one case or with a valid checksum (EIP-55); a wrong checksum is a typo. Undefined: it is none.
+ * @returns it in lower case if it came in capitals, which libraries take for a wrong checksum, and with a small x
  */
+export function parseAddress(text: string): Address | undefined {
+  const plain = text.replace(/^0X/, '0x')
+  if (isAddress(plain, { strict: true })) return plain
+  return /^0x[0-9A-F]{40}$/.test(plain) ? (plain.toLowerCase() as Address) : undefined
+}
+
+/** As `parseAddress`. @throws VALIDATION_FAILED at `path` */
 export function readAddress(path: string, text: string): string {
-  const address = /^0x[0-9A-F]{40}$/.test(text) ? text.toLowerCase() : text
-  if (isAddress(address, { strict: true })) return address
+  const address = parseAddress(text)
+  if (address !== undefined) return address
   throw invalid(path, 'must be an EVM address: 0x and 40 hexadecimal digits, in one case or with a right checksum')
 }
 

@@ -45,6 +45,7 @@ const SCREENS: Partial<Record<MailKind, OfficeScreen>> = {
   passwordChanged: 'account',
   authenticatorAdded: 'account',
   authenticatorRemoved: 'account',
+  secondFactorReset: 'account',
   passkeyAdded: 'account',
   passkeyRemoved: 'account',
   recoveryCodeUsed: 'account',

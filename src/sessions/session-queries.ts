@@ -121,11 +121,16 @@ export async function updateSessionRevoked(tx: Tx, id: string, at: Date, reason:
   return changed === 1
 }
 
-/** Ends all sessions that PINs opened at a device. @returns how many */
-export async function updateTillSessionsRevoked(tx: Tx, deviceId: string, at: Date, reason: string): Promise<number> {
+/** Ends the sessions that PINs opened at a device: one person's, or all of them. @returns how many */
+export async function updateTillSessionsRevoked(
+  tx: Tx,
+  { deviceId, userId }: { deviceId: string; userId: string | null },
+  at: Date,
+  reason: string,
+): Promise<number> {
   return tx.run(sql`
     update sessions set revoked_at = ${at}, revoked_reason = ${reason}
-    where till_device_id = ${deviceId} and revoked_at is null`)
+    where till_device_id = ${deviceId} and (${userId}::text is null or user_id = ${userId}) and revoked_at is null`)
 }
 
 /** Ends all sessions of a user, or of all users, except `exceptId`. */

@@ -62,7 +62,7 @@ export type Sessions = {
    */
   endDeviceLogins(tx: Tx, userId: string | null, but: readonly string[]): Promise<string[]>
   /** Ends all sessions that PINs opened at a till. */
-  endAtTill(tx: Tx, deviceId: string, reason: string): Promise<number>
+  endAtTill(tx: Tx, filter: { deviceId: string; userId: string | null }, reason: string): Promise<number>
   confirmSecondFactor(tx: Tx, sessionId: string, at: Date): Promise<void>
   /**
    * The actor of an access token, as its session and user are now.
@@ -228,9 +228,9 @@ export function openSessions(deps: SessionDeps): Sessions {
       return { sessions, keys: await endDeviceLogins(tx, userId, []) }
     },
     endDeviceLogins,
-    async endAtTill(tx, deviceId, reason) {
+    async endAtTill(tx, filter, reason) {
       tx.afterCommit(states.forget)
-      return queries.updateTillSessionsRevoked(tx, deviceId, new Date(clock()), reason)
+      return queries.updateTillSessionsRevoked(tx, filter, new Date(clock()), reason)
     },
     async confirmSecondFactor(tx, sessionId, at) {
       await queries.updateSessionSecondFactor(tx, sessionId, at)

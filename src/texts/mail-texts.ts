@@ -20,6 +20,8 @@ export type MailKinds = {
   companyApproved: { name: string; company: string }
   authenticatorAdded: { name: string }
   authenticatorRemoved: { name: string }
+  /** `app`: empty where there was none; `passkeys`: their names. */
+  secondFactorReset: { name: string; app: string; passkeys: string }
   deviceLogin: { name: string; computer: string; address: string }
   passkeyAdded: { name: string; passkey: string }
   passkeyRemoved: { name: string; passkey: string }

@@ -39,6 +39,7 @@ export type TillTexts = {
   /** A sale of that time whose answer was lost so long ago that it is not sent again. */
   doubtful: (time: string) => string
   failed: string
+  storageFull: string
   wrongPin: (left: string) => string
   /** The part of the price, in USDC, that is still missing. */
   partly: (missing: string) => string

@@ -111,7 +111,7 @@ export async function revokeDevice(
     if (!device || !sees(context.actor, device.companyId)) throw new AppError('OBJECT_NOT_FOUND')
     if (device.revokedAt !== null) return
     await queries.updateDeviceRevoked(tx, id, new Date(clock()))
-    await sessions.endAtTill(tx, id, 'till device revoked')
+    await sessions.endAtTill(tx, { deviceId: id, userId: null }, 'till device revoked')
     const { companyId, name } = device
     const object = `till-device:${id}`
     await audit.write(tx, context, { action: 'till-device.revoke', companyId, object, detail: { name } })

@@ -223,6 +223,38 @@ test('a sale without an answer for hours is not sent again: the till shows it, a
   await context.close()
 })
 
+test('a sale that the service never takes holds up none of the sales after it, discarded or not', async () => {
+  const { page, context } = await world.openTill()
+  let refused = 0
+  await page.route('**/confirm_conversion/request', async (route) => {
+    if (!/"7\.11"/.test(route.request().postData() ?? '')) return route.continue()
+    refused += 1
+    return route.fulfill({ status: 500, contentType: 'application/json', body: '{"error":{"code":"INTERNAL_ERROR"}}' })
+  })
+  await typeOn(page, 'keys', '711')
+  await page.locator('#charge').click()
+  await eventually(
+    async () => refused,
+    (count) => count >= 2,
+  )
+  await page.locator('#again').click()
+  await chargeOn(page, '712')
+  await page.reload()
+  await page.locator('#stop', { hasText: 'Discard' }).click()
+  for (let count = 0; count < 3; count += 1) await page.locator('#keys [data-key="back"]').click()
+  await chargeOn(page, '713')
+  const before = refused
+  await eventually(
+    async () => refused,
+    (count) => count > before,
+  )
+  assert.deepEqual(
+    [await world.countOrders(711), await world.countOrders(712), await world.countOrders(713)],
+    [0, 1, 1],
+  )
+  await context.close()
+})
+
 test('a sale that the cashier gave up is cancelled up to two days later, also one of an earlier version', async () => {
   const { page, context } = await world.openTill()
   const made = { 339: 'undefined', 340: 'sale.at - 5 * 3600000' }
@@ -272,6 +304,9 @@ test('the till opens without a connection, and keeps no answer of the API', asyn
   await context.close()
 })
 
+/** The till's own module, in the page. */
+const SALES = `import(document.querySelector('script[type=module]').src.replace('app.js', 'sales.js'))`
+
 /** Ten cuts: requests that never arrive, and answers that are lost on their way back. */
 async function cutSometimes(context: BrowserContext, everyNth: number): Promise<{ cuts: () => number }> {
   let requests = 0
@@ -291,7 +326,7 @@ test('a day of 200 sales with the connection cut ten times ends with nothing los
   const { cuts } = await cutSometimes(context, 19)
   // the till's own module, as the button calls it; each sale has an amount of its own
   const sellFrom = (from: number, to: number): Promise<unknown> =>
-    page.evaluate(`import('/till/sales.js').then(async ({ sell }) => {
+    page.evaluate(`${SALES}.then(async ({ sell }) => {
       const all = []
       for (let index = ${from}; index < ${to}; index += 1)
         all.push(sell({ amount: '70.' + String(index % 100).padStart(2, '0'), goods: { goodsName: 'sale ' + index },
@@ -307,7 +342,7 @@ test('a day of 200 sales with the connection cut ten times ends with nothing los
   await page.locator('#bar').waitFor()
   await sellFrom(150, 200)
   await eventually(
-    () => page.evaluate(`import('/till/sales.js').then(({ listWaiting }) => listWaiting().length)`),
+    () => page.evaluate(`${SALES}.then(({ listWaiting }) => listWaiting().length)`),
     (left) => left === 0,
   )
   const sold = await world.shop.host.db.many<{ name: string; count: number }>(sql`

@@ -74,51 +74,131 @@ async function send(method, path, body, headers) {
   throw new Refused(answer.status, parsed?.error, answer.headers.get('retry-after'))
 }
 
-const USER = 'till.user'
-let token = null
-export const session = {
-  get user() {
-    return JSON.parse(localStorage.getItem(USER) ?? 'null')
-  },
-  begin(user, accessToken) {
-    token = accessToken
-    localStorage.setItem(USER, JSON.stringify(user))
-  },
-  end() {
-    token = null
-    localStorage.removeItem(USER)
-  },
-}
+/** The device has no room for another byte. */
+export class StorageFull extends Error {}
 
-/** Who left while the service did not answer: their sessions, and the cookies of them, end with the next answer. */
-const LEFT = 'till.left'
-const listLeft = () => JSON.parse(localStorage.getItem(LEFT) ?? '[]')
-const writeLeft = (ids) => localStorage.setItem(LEFT, JSON.stringify(ids))
-
-async function sendLeft() {
-  for (const id of listLeft()) {
-    try {
-      await ask('POST', 'auth/sign-out', undefined, { 'x-user-id': id })
-    } catch (error) {
-      if (!(error instanceof Refused) || error.isPassing) throw error
-    }
-    writeLeft(listLeft().filter((one) => one !== id))
+/** @throws StorageFull */
+export function keep(key, text) {
+  try {
+    localStorage.setItem(key, text)
+  } catch (cause) {
+    throw new StorageFull('the storage is full', { cause })
   }
 }
 
-/** Signing in and signing out set the same cookie, so they go one after the other. */
-let before = Promise.resolve()
-function afterOthers(work) {
-  const mine = before.then(work)
-  before = mine.catch(() => {})
-  return mine
+/** What the till can do without until the next start. */
+export function keepIfRoom(key, text) {
+  try {
+    keep(key, text)
+  } catch {}
 }
 
-/** Where nothing answers they stay, until this is called again. */
-export const endLeft = () => afterOthers(sendLeft).catch(() => {})
+const readKept = (key, none) => JSON.parse(localStorage.getItem(key) ?? none)
+
+const USER = 'till.user'
+/** Whom the till has: the person of every window. */
+const kept = () => readKept(USER, 'null')
+/** Whom this window opened, and sells as until it has heard of another. */
+let own = kept()
+let token = null
+export const session = {
+  get user() {
+    return own
+  },
+  end() {
+    if (own && kept()?._id === own._id) localStorage.removeItem(USER)
+    own = null
+    token = null
+  },
+}
+
+/** A person who signed out in another window, or made room for a colleague there, is out here too. */
+function compare() {
+  if (!own || kept()?._id === own._id) return
+  session.end()
+  tell('signedOut')
+}
+window.addEventListener('storage', ({ key }) => {
+  if (key === USER || key === null) compare()
+})
+window.addEventListener('pageshow', ({ persisted }) => {
+  if (persisted) compare()
+})
+
+/** Each name's last work in this window, for browsers without locks: they have them over https only. */
+const lasts = new Map()
+/** One after the other under this name, in all windows of the till; one that holds on for too long is passed by. */
+function inTurn(name, work) {
+  if (!navigator.locks) {
+    const mine = (lasts.get(name) ?? Promise.resolve()).then(work)
+    lasts.set(
+      name,
+      mine.catch(() => {}),
+    )
+    return mine
+  }
+  let isMine = false
+  const start = () => {
+    isMine = true
+    return work()
+  }
+  return navigator.locks.request(name, { signal: AbortSignal.timeout(2 * TIMEOUT_MS) }, start).catch((error) => {
+    if (isMine) throw error
+    return work()
+  })
+}
+/** What sets or clears a person's cookie: two answers in the wrong order would leave the wrong one. */
+const withCookieOf = (id, work) => inTurn(`till.cookie.${id}`, work)
+
+/** Who left and is not yet out at the service: its answer ends their sessions, and their cookies here. */
+const LEFT = 'till.left'
+/** The same, where the storage is full. */
+const leftHere = new Set()
+const keptLeft = () => readKept(LEFT, '[]')
+const keepLeft = (ids) => keep(LEFT, JSON.stringify([...new Set(ids)]))
+const listLeft = () => [...new Set([...keptLeft(), ...leftHere])]
+function forgetLeft(id) {
+  leftHere.delete(id)
+  if (keptLeft().includes(id)) keepLeft(keptLeft().filter((one) => one !== id))
+}
+
+const LEFT_WAIT_MS = 1000
+const LEFT_MOST_MS = 60_000
+let leftAgain
+let leftWaitMs = LEFT_WAIT_MS
+
+/** @returns whether there is nothing left to send */
+async function sendLeft(id) {
+  // in again by now, or sent by another window
+  if (!listLeft().includes(id)) return true
+  try {
+    if (kept()?._id !== id) await ask('POST', 'auth/sign-out', undefined, { 'x-user-id': id })
+  } catch (error) {
+    if (!(error instanceof Refused) || error.isPassing) return false
+  }
+  forgetLeft(id)
+  return true
+}
+
+/** What fails is tried again, less and less often; nobody waits for it. */
+export async function endLeft() {
+  clearTimeout(leftAgain)
+  const sent = await Promise.all(listLeft().map((id) => withCookieOf(id, () => sendLeft(id))))
+  clearTimeout(leftAgain)
+  if (sent.every(Boolean)) {
+    leftWaitMs = LEFT_WAIT_MS
+    return
+  }
+  leftAgain = setTimeout(() => void endLeft(), leftWaitMs)
+  leftWaitMs = Math.min(2 * leftWaitMs, LEFT_MOST_MS)
+}
 
 function leave(id) {
-  writeLeft([...new Set([...listLeft(), id])])
+  try {
+    keepLeft([...keptLeft(), id])
+  } catch {
+    leftHere.add(id)
+  }
   void endLeft()
 }
 
@@ -129,17 +209,33 @@ export function signOut() {
   if (user) leave(user._id)
 }
 
+/** @throws StorageFull: a person who is not kept would be out with the next reload, and unknown to the other windows */
+function begin(user, accessToken) {
+  const earlier = kept()
+  try {
+    keep(USER, JSON.stringify(user))
+  } catch (error) {
+    leave(user._id)
+    throw error
+  }
+  own = user
+  token = accessToken
+  if (earlier && earlier._id !== user._id) leave(earlier._id)
+}
+
 /**
- * Opens a session, once everyone who left is out. Where nobody waits for it any more, it is ended again.
- * @throws Refused, Offline
+ * Opens a session. Where nobody waits for it any more, it is ended again.
+ * @throws Refused, Offline, StorageFull
  */
 export const signIn = (userId, pin, isWanted) =>
-  afterOthers(async () => {
-    await sendLeft()
+  withCookieOf(userId, async () => {
     if (!isWanted()) return
     const { token: accessToken, user } = await ask('POST', 'till/sign-in', { user: userId, pin })
-    if (isWanted()) session.begin(user, accessToken)
-    else leave(user._id)
+    // the service ended the person's earlier session here; a sign-out that comes now would end this one
+    forgetLeft(user._id)
+    if (isWanted()) begin(user, accessToken)
+    // another window has the same person, and the same cookie
+    else if (kept()?._id !== user._id) leave(user._id)
   })
 
 let renewing
@@ -148,10 +244,10 @@ export async function renew() {
   const { user } = session
   // without a name the browser would offer the back office's cookie
   if (!user) throw new Refused(401, { code: 'UNAUTHORIZED' })
-  renewing ??= send('POST', '/api/next/auth/refresh-token', undefined, { 'x-user-id': user._id })
+  renewing ??= withCookieOf(user._id, () => ask('POST', 'auth/refresh-token', undefined, { 'x-user-id': user._id }))
     .then((data) => {
       // who has left since is not let in again
-      if (session.user?._id === user._id) token = data.token
+      if (session.user === user) token = data.token
     })
     .finally(() => {
       renewing = undefined
@@ -163,6 +259,7 @@ export async function renew() {
 export async function call(method, path, body, headers = {}) {
   const attempt = () =>
     send(method, `/api/next/${path}`, body, { ...headers, ...(token ? { authorization: `Bearer ${token}` } : {}) })
+  const { user } = session
   try {
     if (!token) await renew()
     return await attempt()
@@ -172,7 +269,8 @@ export async function call(method, path, body, headers = {}) {
       await renew()
       return await attempt()
     } catch (again) {
-      if (again instanceof Refused && again.status === 401 && session.user) {
+      // another who is in by now stays in
+      if (again instanceof Refused && again.status === 401 && user && session.user === user) {
         session.end()
         tell('signedOut')
       }

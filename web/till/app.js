@@ -1,4 +1,17 @@
-import { ask, call, endLeft, hasConnection, Offline, on, Refused, session, signIn, signOut } from './api.js'
+import {
+  ask,
+  call,
+  endLeft,
+  hasConnection,
+  keepIfRoom,
+  Offline,
+  on,
+  Refused,
+  StorageFull,
+  session,
+  signIn,
+  signOut,
+} from './api.js'
 import { exponentOf, locale, money, timeOf } from './format.js'
 import { Doubtful, discard, flush, follow, GivenUp, listWaiting, sell } from './sales.js'
 import { celebrate, wakeSound, warn } from './sound.js'
@@ -84,6 +97,7 @@ const FACTS = {
 /** A refusal in the words of this page; a sentence of the service stands alone, beside no other language. */
 function wordsOf(error) {
   if (error instanceof Offline) return words.offline
+  if (error instanceof StorageFull) return words.storageFull
   if (!(error instanceof Refused)) return words.failed
   for (const [name, pattern] of Object.entries(FACTS)) {
     const [, fact, asset] = pattern.exec(error.message) ?? []
@@ -97,7 +111,7 @@ function wordsOf(error) {
 let till = JSON.parse(localStorage.getItem(INFO) ?? 'null')
 function keepTill(info) {
   till = info
-  localStorage.setItem(INFO, JSON.stringify(info))
+  keepIfRoom(INFO, JSON.stringify(info))
   byId('place').textContent = `${info.collector.identifier} · ${info.place}`
   const chosen = localStorage.getItem(CURRENCY)
   const select = byId('currency')
@@ -459,7 +473,7 @@ onClick('to-shift', showShift)
 onClick('sign-out', leave)
 onClick('pin-back', showPeople)
 byId('currency').addEventListener('change', () => {
-  localStorage.setItem(CURRENCY, currency())
+  keepIfRoom(CURRENCY, currency())
   drawAmount()
 })
 byId('enrol-form').addEventListener('submit', (event) => {

@@ -2,7 +2,7 @@
  * Sales on their way to the service. Each has a key that is made and kept here before anything is sent, so that
  * sending it again after a lost answer, a reload or a dead battery can never make a second order.
  */
-import { call, hasConnection, on, Refused } from './api.js'
+import { call, hasConnection, keep, Offline, on, Refused } from './api.js'
 
 const KEPT = 'till.sales'
 /**
@@ -13,7 +13,7 @@ const SENT_WITHIN_MS = 4 * 3_600_000
 /** One that was given up is looked up and cancelled almost as long as the service keeps its key: 48 hours. */
 const CANCELLED_WITHIN_MS = 47 * 3_600_000
 const read = () => JSON.parse(localStorage.getItem(KEPT) ?? '[]')
-const write = (sales) => localStorage.setItem(KEPT, JSON.stringify(sales))
+const write = (sales) => keep(KEPT, JSON.stringify(sales))
 const change = (key, changed) => write(read().map((sale) => (sale.key === key ? { ...sale, ...changed } : sale)))
 /**
  * How a sale ended stays for a moment: every window of this till sends what waits here, and one may wait for a sale
@@ -23,6 +23,9 @@ const ENDED_FOR_MS = 10 * 60_000
 function end(key, outcome) {
   const others = read().filter((sale) => sale.key !== key)
   const sale = read().find((one) => one.key === key)
+  later.delete(key)
+  // another window has the order, whatever came of it here
+  if (sale?.outcome?.order) return answer(read())
   // a window that still runs the till's earlier version sends it again, and cancels it where it made no order
   const discarded = !outcome.order
   const sales = [...others, { ...sale, key, outcome, discarded, endedAt: Date.now() }]
@@ -36,7 +39,7 @@ function end(key, outcome) {
 }
 
 // sales of the till's earlier version have no time
-write(read().map((sale) => ({ at: Date.now(), ...sale })))
+if (read().some(({ at }) => at === undefined)) write(read().map((sale) => ({ at: Date.now(), ...sale })))
 
 /** The answer never came, and now it is too late to ask for it: whether there is an order is for the cashier to see. */
 export class Doubtful extends Error {
@@ -52,7 +55,19 @@ const isOld = ({ at, discarded }) => Date.now() - at >= (discarded ? CANCELLED_W
 const waiting = new Map()
 let running = false
 let again
-let waitMs = 150
+const FIRST_WAIT_MS = 150
+const LONGEST_WAIT_MS = 5000
+/** Before the next round, where none can be sent. */
+let waitMs = FIRST_WAIT_MS
+/** How long the service asks to wait. */
+const askedMsOf = (error) => (error instanceof Refused ? error.waitMs : 0)
+/** Sales that the service could not take: each has a next try of its own, so that the others need not wait for it. */
+const later = new Map()
+const LONGEST_GAP_MS = 15_000
+function putOff(key, error) {
+  const gapMs = Math.min(2 * (later.get(key)?.gapMs ?? FIRST_WAIT_MS), LONGEST_GAP_MS)
+  later.set(key, { gapMs, at: Date.now() + Math.max(gapMs, askedMsOf(error)) })
+}
 
 /** Sales that were not handed over yet, oldest first. */
 export const listWaiting = () => read().filter(({ discarded, outcome }) => !discarded && !outcome)
@@ -124,36 +139,53 @@ window.addEventListener('storage', ({ key }) => {
 
 const isOver = (sale) => (sale.outcome ? Date.now() - sale.endedAt >= ENDED_FOR_MS : sale.discarded && isOld(sale))
 
-const findNext = () => read().find((sale) => !sale.outcome && !isOld(sale))
+const listOpen = () => read().filter((sale) => !sale.outcome && !isOld(sale))
+
+/** A customer waits for each sale that was not given up, so these go first. */
+function findNext() {
+  const due = listOpen().filter(({ key }) => (later.get(key)?.at ?? 0) <= Date.now())
+  return due.find(({ discarded }) => !discarded) ?? due[0]
+}
+
+/** These say nothing about the one sale; without a session all wait for the next sign-in. */
+const stopsAll = (error) => error instanceof Offline || (error instanceof Refused && [401, 429].includes(error.status))
+
+async function send(sale) {
+  try {
+    await handOver(sale)
+    waitMs = FIRST_WAIT_MS
+  } catch (error) {
+    if (stopsAll(error)) throw error
+    if (!(error instanceof Refused) || error.isPassing) return putOff(sale.key, error)
+    const { status, code, message } = error
+    end(sale.key, { refusal: { status, code, message } })
+  }
+}
+
+function flushIn(delayMs) {
+  again = setTimeout(() => void flush(), delayMs)
+}
 
 /** One after the other; what has no answer is sent again with the same key. */
 export async function flush() {
   if (running) return
   running = true
   clearTimeout(again)
-  write(read().filter((sale) => !isOver(sale)))
+  if (read().some(isOver)) write(read().filter((sale) => !isOver(sale)))
   answer(read())
   try {
-    for (let sale = findNext(); sale; sale = findNext()) {
-      try {
-        await handOver(sale)
-        waitMs = 150
-      } catch (error) {
-        const isRefused = error instanceof Refused && !error.isPassing
-        // without a session it waits for the next sign-in
-        if (!isRefused || error.status === 401) throw error
-        const { status, code, message } = error
-        end(sale.key, { refusal: { status, code, message } })
-      }
-    }
-  } catch {
-    waitMs = Math.min(waitMs * 2, 5000)
-    again = setTimeout(() => void flush(), waitMs)
+    for (let sale = findNext(); sale; sale = findNext()) await send(sale)
+    const tries = listOpen().map(({ key }) => later.get(key)?.at ?? 0)
+    if (tries.length > 0) flushIn(Math.max(Math.min(...tries) - Date.now(), 0))
+  } catch (error) {
+    waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)
+    flushIn(Math.max(waitMs, askedMsOf(error)))
   }
   running = false
 }
 
 on('online', (isOnline) => {
-  waitMs = 150
+  waitMs = FIRST_WAIT_MS
+  later.clear()
   if (isOnline && hasConnection()) void flush()
 })

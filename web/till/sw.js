@@ -1,24 +1,37 @@
-/* Keeps the till's shell, so that it opens without a connection. It keeps nothing else, and no sale passes through. */
-const CACHE = 'till-__VERSION__'
-const SHELL = ['/till', '/till/display', '/till/app.js', '/till/api.js', '/till/sales.js', '/till/watch.js']
-const MORE = [
-  '/till/sound.js',
-  '/till/format.js',
-  '/till/display.js',
-  '/till/till.css',
-  '/till/icon.svg',
-  '/till/manifest.webmanifest',
-]
-const FILES = [...SHELL, ...MORE]
+/*
+ * Keeps the till's shell, so that it opens without a connection. It keeps nothing else, and no sale passes through.
+ * The page names the version of its scripts in their addresses, so a page never runs with files of another version.
+ */
+const VERSION = '__VERSION__'
+const CACHE = `till-${VERSION}`
+const FOLDER = `/till/${VERSION}/`
+const SCRIPTS = ['app.js', 'api.js', 'sales.js', 'watch.js', 'sound.js', 'format.js', 'display.js']
+/** Under their addresses the same for ever. */
+const FILES = [...SCRIPTS, 'till.css'].map((name) => FOLDER + name)
+const PAGES = ['/till', '/till/display']
+/** Of any version: no page depends on which. */
+const LOOSE = ['/till/again.js', '/till/icon.svg', '/till/manifest.webmanifest']
 const WAIT_MS = 3000
 
-self.addEventListener('install', (/** @type {any} */ event) => {
-  event.waitUntil(
-    caches
-      .open(CACHE)
-      .then((cache) => cache.addAll(FILES))
-      .then(() => self.skipWaiting()),
+/** What belongs to this version. Of two nodes, one may still be of the other. */
+async function isOurs(path, response) {
+  return response.ok && (!PAGES.includes(path) || (await response.clone().text()).includes(FOLDER))
+}
+
+/** Everything or nothing: the browser tries again with the next visit. */
+async function install() {
+  const cache = await caches.open(CACHE)
+  const paths = [...PAGES, ...LOOSE, ...FILES]
+  const responses = await Promise.all(
+    paths.map((path) => fetch(path, { cache: FILES.includes(path) ? 'default' : 'no-cache' })),
   )
+  for (const [index, response] of responses.entries())
+    if (!(await isOurs(paths[index], response))) throw new Error(`${paths[index]} is of another version`)
+  await Promise.all(responses.map((response, index) => cache.put(paths[index], response)))
+}
+
+self.addEventListener('install', (/** @type {any} */ event) => {
+  event.waitUntil(install().then(() => self.skipWaiting()))
 })
 
 self.addEventListener('activate', (/** @type {any} */ event) => {
@@ -28,20 +41,36 @@ self.addEventListener('activate', (/** @type {any} */ event) => {
   event.waitUntil(clean.then(() => self.clients.claim()))
 })
 
-/** The service's own answer where it comes in time, else what is kept. */
-async function answer(request, path) {
-  const cache = await caches.open(CACHE)
+/** The timeout is for the answer to begin: on a slow line the rest of it may take longer. */
+async function fetchInTime(request) {
+  const stop = new AbortController()
+  const timer = setTimeout(() => stop.abort(), WAIT_MS)
   try {
-    const response = await fetch(request, { signal: AbortSignal.timeout(WAIT_MS) })
-    if (response.ok) await cache.put(path, response.clone())
-    return response
+    return await fetch(request, { signal: stop.signal })
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** The service's own answer where it comes in time, else what is kept. */
+async function answer(event, path) {
+  const cache = await caches.open(CACHE)
+  const kept = await cache.match(path)
+  if (FILES.includes(path)) return kept ?? fetch(event.request)
+  try {
+    const response = await fetchInTime(event.request)
+    const copy = response.clone()
+    const keep = isOurs(path, copy).then((isKept) => isKept && cache.put(path, copy))
+    event.waitUntil(keep.catch(() => {}))
+    // a node that starts, or none behind the gateway
+    return response.status >= 500 ? (kept ?? response) : response
   } catch {
-    return (await cache.match(path)) ?? Response.error()
+    return kept ?? Response.error()
   }
 }
 
 self.addEventListener('fetch', (/** @type {any} */ event) => {
   const { origin, pathname } = new URL(event.request.url)
-  if (event.request.method !== 'GET' || origin !== location.origin || !FILES.includes(pathname)) return
-  event.respondWith(answer(event.request, pathname))
+  if (event.request.method !== 'GET' || origin !== location.origin) return
+  if ([...PAGES, ...LOOSE, ...FILES].includes(pathname)) event.respondWith(answer(event, pathname))
 })

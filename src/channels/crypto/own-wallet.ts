@@ -1,4 +1,4 @@
-import { isAddress } from 'viem/utils'
+import { parseAddress } from '../../kernel/addresses.ts'
 import { deriveAddress, parseXpub } from '../../kernel/xpub.ts'
 import type { ChannelKind } from '../kind.ts'
 
@@ -32,7 +32,7 @@ function xpubFault(text: string): string | null {
 
 function addressesFault(text: string): string | null {
   const list = split(text)
-  const wrong = list.find((one) => !isAddress(one))
+  const wrong = list.find((one) => parseAddress(one) === undefined)
   if (wrong !== undefined) return `"${wrong.slice(0, 60)}" is not an address, or its checksum (EIP-55) is wrong`
   if (new Set(list.map((one) => one.toLowerCase())).size !== list.length) return 'names an address twice'
   return list.length > MAX_ADDRESSES ? `are at most ${MAX_ADDRESSES}` : null
@@ -89,7 +89,7 @@ export const ownWallet: Omit<ChannelKind, 'open'> = {
       description:
         'Mode xpub: the first address that your wallet shows for this account. It proves that the key is right.',
       fallback: '',
-      fault: (text) => (text === '' || isAddress(text) ? null : 'must be an address with a right checksum'),
+      fault: (text) => (text === '' || parseAddress(text) ? null : 'must be an address with a right checksum'),
     },
     ADDRESSES: {
       description: 'Modes pool and static: addresses of your wallet, separated by commas. Static takes one.',

@@ -1,4 +1,5 @@
-import { getAddress, isAddress } from 'viem/utils'
+import { getAddress } from 'viem/utils'
+import { parseAddress } from '../../kernel/addresses.ts'
 import { parseDecimal } from '../../kernel/money.ts'
 import { parseXpub } from '../../kernel/xpub.ts'
 import { integer, optional, optionalInteger, optionalUrl, type Setting, SettingFault } from '../setting.ts'
@@ -24,7 +25,8 @@ const signingKey = (name: string, description: string): Setting<string | null> =
 const address = (name: string, description: string): Setting<string | null> => ({
   ...{ name, description, fallback: null, absent: null },
   read(given) {
-    if (isAddress(given)) return getAddress(given)
+    const address = parseAddress(given)
+    if (address !== undefined) return getAddress(address)
     throw new SettingFault('must be an address: 0x and 40 hexadecimal digits, with a right checksum')
   },
 })
@@ -76,8 +78,8 @@ const usdc = (name: string, description: string): Setting<bigint | null> => ({
 const addresses = (name: string, description: string): Setting<string[]> => ({
   ...{ name, description, fallback: null, absent: [] },
   read(given) {
-    const list = given.split(',').map((part) => part.trim())
-    if (list.every((one) => isAddress(one))) return list.map((one) => one.toLowerCase())
+    const list = given.split(',').map((part) => parseAddress(part.trim())?.toLowerCase())
+    if (list.every((one) => one !== undefined)) return list
     throw new SettingFault('must be addresses, separated by commas, each with a right checksum')
   },
 })

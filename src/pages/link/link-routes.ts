@@ -59,8 +59,12 @@ const visitorOf = (link: StaticLink): Actor => ({
 /**
  * Digits, or groups of three between blanks or apostrophes, and at most two decimals: many people read three digits
  * after a point or comma as thousands, and "12 50" as francs and centimes. None of our currencies has three decimals.
+ * A dash stands for no decimals: "12.-".
  */
-const TYPED = /^(\d{1,12}|[1-9]\d{0,2}(?:([\s'\u2019])\d{3})(?:\2\d{3}){0,2})(?:[.,](\d{1,2}))?$/u
+const TYPED = /^(\d{1,12}|[1-9]\d{0,2}(?:([\s'\u2019])\d{3})(?:\2\d{3}){0,2})(?:[.,](?:(\d{1,2})|[-\u2013\u2014]))?$/u
+
+/** Abbreviations that people write beside the code and the sign, the longer one first. */
+const ABBREVIATIONS: Partial<Record<Fiat, readonly string[]>> = { CHF: ['SFr.', 'SFr', 'Fr.', 'Fr'] }
 
 /** Without a sign at its start and at its end: in the middle one may divide francs from centimes. */
 const withoutSign = (text: string, sign: string): string => {
@@ -73,7 +77,9 @@ const withoutSign = (text: string, sign: string): string => {
  * of another one is not.
  */
 function readTyped(text: string, asset: Fiat, locale: string): bigint | undefined {
-  const signs = [...currencySigns(asset, locale), asset].map((sign) => sign.toUpperCase())
+  const signs = [...currencySigns(asset, locale), asset, ...(ABBREVIATIONS[asset] ?? [])].map((sign) =>
+    sign.toUpperCase(),
+  )
   const [, whole, , decimals = '0'] = TYPED.exec(signs.reduce(withoutSign, text.trim().toUpperCase())) ?? []
   return whole === undefined ? undefined : parseDecimal(`${whole.replace(/\D/g, '')}.${decimals}`, EXPONENTS[asset])
 }

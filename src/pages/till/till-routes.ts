@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../../config/config.ts'
 import type { Db } from '../../db/db.ts'
 import { AppError } from '../../kernel/errors.ts'
@@ -23,6 +24,16 @@ const CODE = '^[0-9A-Za-z]{24}$'
 
 /** A worker has the policy of its own file: it may fetch the shell, and nothing else. */
 const WORKER_POLICY = "default-src 'none'; connect-src 'self'"
+
+const TYPES: Record<string, string> = { js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8' }
+
+/** Files whose address stays, whatever the version; again.js in the place of an earlier release's scripts too. */
+const UNVERSIONED: Readonly<Record<string, string>> = {
+  'sw.js': 'sw.js',
+  'again.js': 'again.js',
+  'app.js': 'again.js',
+  'display.js': 'again.js',
+}
 
 type Files = ReadonlyMap<string, string>
 
@@ -54,7 +65,7 @@ export const tillPageRoutes: FastifyPluginAsyncTypebox<TillPageDeps> = async (ap
     ['/till/display', renderDisplay],
   ] as const) {
     app.get(path, OPEN, async (request, reply) => {
-      const page: Html = render(languageOf(request))
+      const page: Html = render(languageOf(request), version)
       void reply.headers({
         'content-type': 'text/html; charset=utf-8',
         'content-security-policy': TILL_POLICY,
@@ -94,23 +105,26 @@ export const tillPageRoutes: FastifyPluginAsyncTypebox<TillPageDeps> = async (ap
     },
   )
 
-  const types: Record<string, string> = { js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8' }
-  const fileParams = Type.Object({ file: Type.String({ maxLength: 40 }) })
-  app.get(
-    '/till/:file',
-    { config: OPEN.config, schema: { hide: true, params: fileParams } },
-    async (request, reply) => {
-      const { file } = request.params
-      const text = files.get(file)
-      if (text === undefined) throw new AppError('NOT_FOUND')
-      void reply
-        .headers({ 'cache-control': 'no-cache', etag: `"${version}"` })
-        .type(types[file.split('.')[1] ?? ''] ?? '')
+  const send = async (request: FastifyRequest, reply: FastifyReply, file: string) => {
+    const text = files.get(file) ?? ''
+    void reply.type(TYPES[file.split('.')[1] ?? ''] ?? '')
+    return reply.send(await compressPage(request, reply, text.replace('__VERSION__', version)))
+  }
+  // another version's file is on another node, or gone: in its place ours would run with a page that is not its own
+  const params = Type.Object({ version: Type.String({ maxLength: 40 }), file: Type.String({ maxLength: 40 }) })
+  app.get('/till/:version/:file', { ...OPEN, schema: { hide: true, params } }, async (request, reply) => {
+    if (request.params.version !== version || !files.has(request.params.file)) throw new AppError('NOT_FOUND')
+    void reply.header('cache-control', 'public, max-age=31536000, immutable')
+    return send(request, reply, request.params.file)
+  })
+  for (const [path, file] of Object.entries(UNVERSIONED)) {
+    app.get(`/till/${path}`, OPEN, async (request, reply) => {
+      void reply.headers({ 'cache-control': 'no-cache', etag: `"${version}"` })
       // the worker's default scope is its own folder, which does not include the page
       if (file === 'sw.js')
         void reply.headers({ 'service-worker-allowed': '/till', 'content-security-policy': WORKER_POLICY })
       if (request.headers['if-none-match'] === `"${version}"`) return reply.code(304).send()
-      return reply.send(await compressPage(request, reply, text.replace('__VERSION__', version)))
-    },
-  )
+      return send(request, reply, file)
+    })
+  }
 }

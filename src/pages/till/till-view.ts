@@ -28,16 +28,16 @@ function wordsOf(texts: TillTexts): Html {
   return html`<script type="application/json" id="words">${raw(json)}</script>`
 }
 
-function shell(lang: Lang, page: { script: string; body: Html; className?: string }): Html {
+function shell(lang: Lang, version: string, page: { script: string; body: Html; className?: string }): Html {
   const texts = TEXTS[lang].till
   return html`<!doctype html><html lang="${lang}"${TEXTS[lang].dir && html` dir="${TEXTS[lang].dir}"`}><head><meta charset="utf-8"><title>${texts.title}</title>
     <meta name="viewport" content="width=device-width,initial-scale=1,viewport-fit=cover">
     <meta name="robots" content="noindex"><meta name="theme-color" content="#0a6652">
     <link rel="icon" href="/till/icon.svg" type="image/svg+xml"><link rel="manifest" href="/till/manifest.webmanifest">
-    <link rel="stylesheet" href="/till/till.css"></head>
+    <script src="/till/again.js"></script><link rel="stylesheet" href="/till/${version}/till.css"></head>
     <body class="${page.className ?? ''}">
     <p id="lost" role="alert" hidden>${texts.offline}</p>${page.body}${wordsOf(texts)}
-    <script type="module" src="/till/${page.script}"></script></body></html>`
+    <script type="module" src="/till/${version}/${page.script}"></script></body></html>`
 }
 
 const key = (value: string, label?: string): Html =>
@@ -82,8 +82,11 @@ const lookingBack = (texts: TillTexts): Html => html`<section id="orders" hidden
     <div class="actions"><a class="button" href="/till/display" target="_blank">${texts.display}</a>
       <button type="button" class="main" id="sign-out">${texts.signOut}</button></div></section>`
 
-/** The same for everyone: the script asks which till it is and who is signed in. */
-export function renderTill(lang: Lang): Html {
+/**
+ * The same for everyone: the script asks which till it is and who is signed in.
+ * @param version of the scripts and styles that belong to this page
+ */
+export function renderTill(lang: Lang, version: string): Html {
   const texts = TEXTS[lang].till
   const body = html`<header id="bar" hidden><div><h1 id="place"></h1><p id="who"></p></div>
       <button type="button" id="to-sale">${texts.newSale}</button>
@@ -91,15 +94,15 @@ export function renderTill(lang: Lang): Html {
       <button type="button" id="to-shift">${texts.shift}</button></header>
     <main>${enrolment(texts)}${signingIn(texts)}${selling(texts)}${lookingBack(texts)}</main>
     <p id="say" role="status" hidden></p>${languageSwitch(lang, '/till', {})}`
-  return shell(lang, { script: 'app.js', body })
+  return shell(lang, version, { script: 'app.js', body })
 }
 
-export function renderDisplay(lang: Lang): Html {
+export function renderDisplay(lang: Lang, version: string): Html {
   const texts = TEXTS[lang].till
   const body = html`<main><h1 id="welcome">${texts.welcome}</h1>
     <section id="order" hidden><p id="pay-amount"></p><img class="qr" id="qr" alt="${texts.scan}" hidden>
       <p id="scan" hidden>${texts.scan}</p><p id="state" role="status"></p></section></main>`
-  return shell(lang, { script: 'display.js', body, className: 'customer' })
+  return shell(lang, version, { script: 'display.js', body, className: 'customer' })
 }
 
 export const TILL_ICON =

@@ -5,7 +5,7 @@ import type { Mailer, MailOrder } from '../../mail/mail.ts'
 import { companyIdOf, type User } from '../../users/user.ts'
 import type { Sessions } from '../session-service.ts'
 
-type Kind = 'authenticatorAdded' | 'authenticatorRemoved' | 'passkeyAdded' | 'passkeyRemoved'
+type Kind = 'authenticatorAdded' | 'authenticatorRemoved' | 'secondFactorReset' | 'passkeyAdded' | 'passkeyRemoved'
 type WithoutTo<Order> = Order extends { kind: Kind } ? Pick<Order & MailOrder, 'kind' | 'data'> : never
 
 /** The mail to the owner, and the entry of the audit log. */

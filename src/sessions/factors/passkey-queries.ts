@@ -36,8 +36,8 @@ export async function updatePasskeyUsed(tx: Tx, id: string, used: { counter: big
 export const deletePasskey = (tx: Tx, userId: string, id: string): Promise<{ name: string } | undefined> =>
   tx.maybe(sql`delete from passkeys where user_id = ${userId} and id = ${id} returning name`)
 
-export const deletePasskeys = (tx: Tx, userId: string): Promise<number> =>
-  tx.run(sql`delete from passkeys where user_id = ${userId}`)
+export const deletePasskeys = (tx: Tx, userId: string): Promise<{ id: string; name: string }[]> =>
+  tx.many(sql`delete from passkeys where user_id = ${userId} returning id, name`)
 
 /** What the next registration of this user has to sign. */
 export async function updateRegistration(tx: Tx, userId: string, challenge: string | null, at: Date): Promise<void> {

@@ -70,11 +70,9 @@ export function openTwoFactor(deps: TwoFactorDeps): TwoFactor {
     await queries.insertRecoveryCodes(tx, userId, hashes)
     return codes
   }
-  const remove = async (tx: Tx, user: User, context: AnyContext): Promise<void> => {
+  const deleteApp = async (tx: Tx, user: User): Promise<void> => {
     await queries.updateTotpDisabled(tx, user.id, user.passkeyEnabled || TWO_FACTOR_ROLES.includes(user.role))
     await queries.deleteRecoveryCodes(tx, user.id)
-    const mail = { kind: 'authenticatorRemoved', data: { name: user.firstName } } as const
-    await changes.removed(tx, user, context, { action: 'two-factor.remove', mail })
   }
   return {
     setup: (actor) =>
@@ -120,15 +118,23 @@ export function openTwoFactor(deps: TwoFactorDeps): TwoFactor {
       db.tx(async (tx) => {
         const user = await userOf(tx, context.actor)
         await context.remember(tx, null)
-        await remove(tx, user, context)
+        await deleteApp(tx, user)
+        const mail = { kind: 'authenticatorRemoved', data: { name: user.firstName } } as const
+        await changes.removed(tx, user, context, { action: 'two-factor.remove', mail })
       }),
     async reset(tx, user, context) {
       // the person first, as a login locks them
       await queries.lockFactors(tx, user.id)
-      await deletePasskeys(tx, user.id)
+      const passkeys = await deletePasskeys(tx, user.id)
       await updateRegistration(tx, user.id, null, new Date(clock()))
       await queries.updateWrongCodesForgotten(tx, user.id)
-      await remove(tx, { ...user, passkeyEnabled: false }, context)
+      await deleteApp(tx, { ...user, passkeyEnabled: false })
+      const app = user.totpEnabled ? 'yes' : ''
+      const data = { name: user.firstName, app, passkeys: passkeys.map(({ name }) => name).join(', ') }
+      const detail = { authenticator: user.totpEnabled, passkeys: passkeys.map(({ id }) => id) }
+      await changes.removed(tx, user, context, {
+        ...{ action: 'two-factor.remove', detail, mail: { kind: 'secondFactorReset', data } },
+      })
     },
   }
 }

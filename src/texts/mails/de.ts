@@ -100,6 +100,15 @@ export const de: MailTexts = {
       paragraphs: ['Die Codes für die Anmeldung an Ihrem Konto kommen ab jetzt per E-Mail.'],
       note: notYou,
     }),
+    secondFactorReset: ({ app, passkeys }) => ({
+      subject: 'Ihr zweiter Faktor wurde zurückgesetzt',
+      paragraphs: [
+        ...(app === '' ? [] : ['Ihre Authentifizierungs-App bestätigt Ihre Anmeldung nicht mehr.']),
+        ...(passkeys === '' ? [] : [`Diese Passkeys bestätigen Ihre Anmeldung nicht mehr: ${passkeys}.`]),
+        'Die Codes für die Anmeldung an Ihrem Konto kommen ab jetzt per E-Mail.',
+      ],
+      note: notYou,
+    }),
     recoveryCodeUsed: ({ left }) => ({
       subject: 'Ein Wiederherstellungscode wurde benutzt',
       paragraphs: [

@@ -93,6 +93,15 @@ export const en: MailTexts = {
       paragraphs: ['From now on your login codes come by email.'],
       note: notYou,
     }),
+    secondFactorReset: ({ app, passkeys }) => ({
+      subject: 'Your second factor was reset',
+      paragraphs: [
+        ...(app === '' ? [] : ['Your authenticator app no longer confirms your login.']),
+        ...(passkeys === '' ? [] : [`These passkeys no longer confirm your login: ${passkeys}.`]),
+        'From now on your login codes come by email.',
+      ],
+      note: notYou,
+    }),
     recoveryCodeUsed: ({ left }) => ({
       subject: 'A recovery code was used',
       paragraphs: [`A recovery code was used to log in to your account. Codes left: ${left}.`],

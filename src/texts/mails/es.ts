@@ -96,6 +96,15 @@ export const es: MailTexts = {
       paragraphs: ['A partir de ahora, los códigos para entrar en su cuenta llegan por correo.'],
       note: notYou,
     }),
+    secondFactorReset: ({ app, passkeys }) => ({
+      subject: 'Se ha restablecido su segundo factor',
+      paragraphs: [
+        ...(app === '' ? [] : ['Su aplicación de autenticación ya no confirma su inicio de sesión.']),
+        ...(passkeys === '' ? [] : [`Estas llaves de acceso ya no confirman su inicio de sesión: ${passkeys}.`]),
+        'A partir de ahora, los códigos para entrar en su cuenta llegan por correo.',
+      ],
+      note: notYou,
+    }),
     recoveryCodeUsed: ({ left }) => ({
       subject: 'Se ha usado un código de recuperación',
       paragraphs: [`Alguien ha entrado en su cuenta con un código de recuperación. Códigos que quedan: ${left}.`],

@@ -100,6 +100,15 @@ export const fr: MailTexts = {
       paragraphs: ['Les codes de connexion à votre compte arrivent désormais par e-mail.'],
       note: notYou,
     }),
+    secondFactorReset: ({ app, passkeys }) => ({
+      subject: 'Votre second facteur a été réinitialisé',
+      paragraphs: [
+        ...(app === '' ? [] : ['Votre application d’authentification ne confirme plus votre connexion.']),
+        ...(passkeys === '' ? [] : [`Ces clés d’accès ne confirment plus votre connexion : ${passkeys}.`]),
+        'Les codes de connexion à votre compte arrivent désormais par e-mail.',
+      ],
+      note: notYou,
+    }),
     recoveryCodeUsed: ({ left }) => ({
       subject: 'Un code de secours a été utilisé',
       paragraphs: [`Quelqu’un s’est connecté à votre compte avec un code de secours. Codes restants : ${left}.`],

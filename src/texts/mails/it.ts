@@ -96,6 +96,15 @@ export const it: MailTexts = {
       paragraphs: ['Da ora i codici per accedere al suo account arrivano per e-mail.'],
       note: notYou,
     }),
+    secondFactorReset: ({ app, passkeys }) => ({
+      subject: 'Il suo secondo fattore è stato reimpostato',
+      paragraphs: [
+        ...(app === '' ? [] : ['La sua app di autenticazione non conferma più il suo accesso.']),
+        ...(passkeys === '' ? [] : [`Queste passkey non confermano più il suo accesso: ${passkeys}.`]),
+        'Da ora i codici per accedere al suo account arrivano per e-mail.',
+      ],
+      note: notYou,
+    }),
     recoveryCodeUsed: ({ left }) => ({
       subject: 'È stato usato un codice di recupero',
       paragraphs: [`Qualcuno ha avuto accesso al suo account con un codice di recupero. Codici rimasti: ${left}.`],

@@ -43,6 +43,8 @@ export const de: TillTexts = {
     'unter „Letzte Verkäufe“ nach und verwerfen Sie ihn dann hier. Fehlt er dort und wartet der ' +
     'Kunde noch, kassieren Sie neu.',
   failed: 'Das hat nicht geklappt.',
+  storageFull:
+    'Der Speicher dieses Geräts ist voll. Löschen Sie, was der Browser für andere Seiten speichert, und versuchen Sie es noch einmal.',
   wrongPin: (left) => `Die PIN ist falsch. Verbleibende Versuche: ${left}.`,
   partly: (missing) => `Ein Teil ist bezahlt. Es fehlen ${missing}.`,
   stopPartly:

@@ -41,6 +41,7 @@ export const en: TillTexts = {
     `This sale of ${time} may have arrived, and is not sent again. Look for it under Recent sales, then ` +
     'discard it here. If it is missing there and the customer is still waiting, charge it again.',
   failed: 'That did not work.',
+  storageFull: 'The storage of this device is full. Delete what the browser keeps for other pages, then try again.',
   wrongPin: (left) => `The PIN is wrong. Tries left: ${left}.`,
   partly: (missing) => `A part is paid. ${missing} is missing.`,
   stopPartly: 'The customer has paid a part. Cancel anyway? A manager then has to send the money back.',

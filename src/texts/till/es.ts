@@ -43,6 +43,8 @@ export const es: TillTexts = {
     `Puede que esta venta (${time}) haya llegado; no se enviará otra vez. Búsquela en «Últimas ` +
     'ventas» y descártela aquí. Si no está y el cliente sigue esperando, cóbrela de nuevo.',
   failed: 'No ha funcionado.',
+  storageFull:
+    'La memoria de este dispositivo está llena. Borre lo que el navegador guarda de otras páginas e inténtelo de nuevo.',
   wrongPin: (left) => `El PIN es incorrecto. Intentos restantes: ${left}.`,
   partly: (missing) => `Hay una parte pagada. Faltan ${missing}.`,
   stopPartly:

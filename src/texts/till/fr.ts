@@ -44,6 +44,8 @@ export const fr: TillTexts = {
     'dernières ventes, puis abandonnez-la ici. Si elle n’y est pas et que le client attend encore, ' +
     'encaissez de nouveau.',
   failed: 'Cela n’a pas fonctionné.',
+  storageFull:
+    'La mémoire de cet appareil est pleine. Supprimez ce que le navigateur garde pour d’autres pages, puis réessayez.',
   wrongPin: (left) => `Le code PIN est faux. Essais restants : ${left}.`,
   partly: (missing) => `Une partie est payée. Il manque ${missing}.`,
   stopPartly: 'Le client a déjà payé une partie. Annuler quand même ? Un responsable devra alors renvoyer l’argent.',

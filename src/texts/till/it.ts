@@ -42,6 +42,8 @@ export const it: TillTexts = {
     '«Ultime vendite», poi la scarti qui. Se lì non c’è e il cliente aspetta ancora, incassi di ' +
     'nuovo.',
   failed: 'Non ha funzionato.',
+  storageFull:
+    'La memoria di questo dispositivo è piena. Cancelli ciò che il browser conserva per altre pagine e riprovi.',
   wrongPin: (left) => `Il PIN è errato. Tentativi rimasti: ${left}.`,
   partly: (missing) => `Una parte è pagata. Mancano ${missing}.`,
   stopPartly: 'Il cliente ha già pagato una parte. Annullare comunque? Un responsabile dovrà restituire il denaro.',

@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { BrowserContext, Page } from 'playwright-core'
+import { sql } from '../../src/db/db.ts'
+import { register } from '../harness/accounts.ts'
+import { eventually } from '../harness/service.ts'
+import { chargeOn, openTillWorld, PIN, type TillWorld, typeOn } from '../harness/till-world.ts'
+
+/* Two windows of one till, and a session that does not begin or end as it should. */
+
+let world: TillWorld
+before(async () => {
+  world = await openTillWorld()
+})
+after(() => world?.stop())
+
+const openOther = async (context: BrowserContext, screen: 'people' | 'sale' | 'pay'): Promise<Page> => {
+  const other = await context.newPage()
+  other.setDefaultTimeout(10_000)
+  await other.goto(`${world.shop.host.baseUrl}/till`)
+  await other.locator(`#${screen}`).waitFor()
+  return other
+}
+
+const leave = async (page: Page): Promise<void> => {
+  await page.locator('#to-shift').click()
+  await page.locator('#sign-out').click()
+  await page.locator('#people').waitFor()
+}
+
+const enterAs = async (page: Page, name: string | RegExp): Promise<void> => {
+  await page.locator('.name', { hasText: name }).first().click()
+  await typeOn(page, 'pin-keys', PIN)
+}
+
+const countLive = async (): Promise<number> =>
+  (await world.shop.host.db.many(sql`select id from sessions where kind = 'till' and revoked_at is null`)).length
+
+const countCookies = async (context: BrowserContext): Promise<number> =>
+  (await context.cookies()).filter(({ name }) => /refreshToken/.test(name)).length
+
+/** A second cashier of this till. */
+async function hire(firstName: string): Promise<string> {
+  const { baseUrl, db } = world.shop.host
+  const hired = await register(baseUrl, { role: 'Cashier', companyName: world.boss.companyId, firstName })
+  await world.boss.client.post(`users/${hired.userId}/approve`)
+  await db.run(sql`update sessions set second_factor_at = now() where user_id = ${hired.userId}`)
+  await hired.client.call('PUT', 'users/me/till-pin', { pin: PIN })
+  const all = await db.many<{ id: string }>(sql`select id from users where role = 'Cashier'`)
+  await world.boss.client.call('PUT', `collectors/${world.collector}`, { cashiers: all.map(({ id }) => id) })
+  return hired.userId
+}
+
+test('who signs out in one window is out in the other, and whoever signs in sells under the own name', async () => {
+  const { page, context } = await world.openTill()
+  const zoe = await hire('Zoe')
+  const other = await openOther(context, 'sale')
+  await leave(page)
+  await other.locator('#people').waitFor()
+  await enterAs(page, 'Zoe')
+  await page.locator('#sale').waitFor()
+  assert.match((await page.locator('#who').textContent()) ?? '', /Zoe/)
+  // the window that still shows the names goes on with another person: Zoe's ends, at the service too
+  await enterAs(other, /^(?!.*Zoe)/)
+  await other.locator('#sale').waitFor()
+  await page.locator('#people').waitFor()
+  const isZoeOut = () =>
+    world.shop.host.db.many(
+      sql`select id from sessions where user_id = ${zoe} and kind = 'till' and revoked_at is null`,
+    )
+  await eventually(isZoeOut, (rows) => rows.length === 0)
+  const code = await chargeOn(other, '703')
+  const order = await world.shop.host.db.one<{ createdBy: string }>(sql`
+    select created_by from orders where code = ${code}`)
+  assert.notEqual(order.createdBy, zoe)
+  await context.close()
+})
+
+test('a window whose session the service has ended says so, whatever the other window did', async () => {
+  const { page, context } = await world.openTill()
+  await world.shop.host.db.run(sql`update sessions set revoked_at = now() where kind = 'till'`)
+  await page.evaluate("localStorage.removeItem('till.user')")
+  await sleep(5000)
+  await typeOn(page, 'keys', '702')
+  await page.locator('#charge').click()
+  await page.locator('#people').waitFor()
+  await context.close()
+})
+
+test('a sign-in that was backed out of leaves the same person signed in in the other window', async () => {
+  const { page, context } = await world.openTill()
+  await leave(page)
+  const other = await openOther(context, 'people')
+  await enterAs(page, '')
+  await page.locator('#sale').waitFor()
+  await other.route('**/till/sign-in', async (route) => {
+    await sleep(800)
+    await route.continue()
+  })
+  const answered = other.waitForResponse('**/till/sign-in')
+  await enterAs(other, '')
+  await other.locator('#pin-back').click()
+  await (await answered).finished()
+  await sleep(1000)
+  assert.equal(await countCookies(context), 1)
+  await page.reload()
+  await chargeOn(page, '721')
+  await context.close()
+})
+
+test('with a full storage nobody is let in: the till says why, and no session stays open', async () => {
+  const { page, context } = await world.openTill()
+  await leave(page)
+  await eventually(
+    () => countCookies(context),
+    (count) => count === 0,
+  )
+  await world.shop.host.db.run(sql`update sessions set revoked_at = now() where kind = 'till' and revoked_at is null`)
+  await page.evaluate(`(() => {
+    let text = ''
+    for (let size = 1 << 20; size >= 1; )
+      try {
+        localStorage.setItem('fill', text + 'x'.repeat(size))
+        text += 'x'.repeat(size)
+      } catch {
+        size = size >> 1
+      }
+  })()`)
+  await enterAs(page, '')
+  await page.locator('#say', { hasText: 'storage of this device is full' }).waitFor()
+  await eventually(
+    async () => [await countLive(), await countCookies(context)],
+    (counts) => counts.join() === '0,0',
+  )
+  assert.equal(await page.evaluate('document.body.dataset.screen'), 'pin')
+  await page.evaluate("localStorage.removeItem('fill')")
+  await enterAs(page, '').catch(() => typeOn(page, 'pin-keys', PIN))
+  await page.locator('#sale').waitFor()
+  await context.close()
+})
+
+test('while sign-outs fail, anyone signs in, and the sign-outs arrive later', async () => {
+  for (const status of [503, 429]) {
+    const { page, context } = await world.openTill()
+    let refused = 0
+    await page.route('**/auth/sign-out', (route) => {
+      refused += 1
+      return route.fulfill({ status, contentType: 'application/json', body: '{"error":{"code":"X","message":"x"}}' })
+    })
+    await leave(page)
+    await enterAs(page, /^(?!.*Zoe)/)
+    await page.locator('#sale').waitFor()
+    await leave(page)
+    await enterAs(page, 'Zoe')
+    await page.locator('#sale').waitFor()
+    assert.ok(refused > 0)
+    await page.unroute('**/auth/sign-out')
+    await eventually(
+      () => countCookies(context),
+      (count) => count === 1,
+    )
+    assert.equal(await page.evaluate("localStorage.getItem('till.left')"), '[]')
+    await chargeOn(page, '704')
+    await context.close()
+  }
+})
+
+test('an order stays, also when another window was refused it later', async () => {
+  const { page, context } = await world.openTill()
+  const other = await openOther(context, 'sale')
+  for (const one of [page, other])
+    for (const path of ['**/healthz', '**/api/next/**']) await one.route(path, (route) => route.abort())
+  await typeOn(page, 'keys', '722')
+  await page.locator('#charge').click()
+  await page.getByText('Waiting for the connection…').waitFor()
+  await other.reload()
+  await other.locator('#pay').waitFor()
+  // here the request is slow, and a gateway refuses it in the end
+  await other.unroute('**/api/next/**')
+  await other.route('**/confirm_conversion/request', async (route) => {
+    await sleep(6000)
+    await route.fulfill({ status: 403, contentType: 'application/json', body: '{"error":{"code":"FORBIDDEN"}}' })
+  })
+  const asked = other.waitForRequest('**/confirm_conversion/request')
+  await other.unroute('**/healthz')
+  const refused = (await asked).response()
+  for (const path of ['**/healthz', '**/api/next/**']) await page.unroute(path)
+  await page.locator('#qr').waitFor()
+  await refused
+  await sleep(500)
+  assert.match(String(await page.evaluate("localStorage.getItem('till.sales')")), /"order":/)
+  assert.equal(await other.locator('#qr').isVisible(), true)
+  assert.equal(await world.countOrders(722), 1)
+  await context.close()
+})
