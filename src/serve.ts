@@ -95,6 +95,11 @@ async function refuseTakenPort(config: Config): Promise<void> {
   await once(probe, 'close')
 }
 
+const UNSIGNED_RESTORE =
+  'The database bears the mark of a restore without the signature of this master key. Money is held until "comptoir ' +
+  'reconcile", and the audit log records no restore: "comptoir audit verify --anchor" reports entries that are missing. ' +
+  'If an older version restored it, restore the backup again with this one; otherwise, find out who wrote that mark.'
+
 type Opening = { say: Say; closers: Closers; vault: Vault; claimed: Claimed }
 
 async function openDatabase(config: Config, { say, closers, vault, claimed }: Opening): Promise<string> {
@@ -111,11 +116,15 @@ async function openDatabase(config: Config, { say, closers, vault, claimed }: Op
   })
   closers.add(() => server.stop())
   const { connectionString } = server
-  const isRestored = await finishRestore({ connectionString, dataDir: config.dataDir }, async (db, tx, at) => {
-    refuseUnfit(await runDatabaseChecks({ connectionString, prepared: config.databasePrepared }, claimed))
-    await noteRestore({ db, vault }, tx, at)
-  })
-  if (isRestored) say('The database was restored from a backup.')
+  const restored = await finishRestore(
+    { connectionString, dataDir: config.dataDir, vault },
+    {
+      refuse: async () =>
+        refuseUnfit(await runDatabaseChecks({ connectionString, prepared: config.databasePrepared }, claimed)),
+      note: (db, tx, at) => noteRestore({ db, vault }, tx, at),
+    },
+  )
+  if (restored) say(restored.isOurs ? 'The database was restored from a backup.' : UNSIGNED_RESTORE)
   return connectionString
 }
 

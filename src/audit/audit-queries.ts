@@ -49,6 +49,11 @@ export const findRestoreEntry = (q: Queryable): Promise<AuditHead | undefined> =
     select seq, hash from audit_log where actor = ${RESTORE.actor} and action = ${RESTORE.action}
     order by seq desc limit 1`)
 
+export const hasRestoreEntry = async (q: Queryable, restoredAt: Date): Promise<boolean> =>
+  (await q.maybe(sql`
+    select seq from audit_log where actor = ${RESTORE.actor} and action = ${RESTORE.action}
+      and detail::jsonb->>'restoredAt' = ${restoredAt.toISOString()}`)) !== undefined
+
 export const hasAuditEntry = async (q: Queryable, { seq, hash }: AuditHead): Promise<boolean> =>
   (await q.maybe(sql`select seq from audit_log where seq = ${seq} and hash = ${hash}`)) !== undefined
 

@@ -1,5 +1,5 @@
 import { openAudit } from '../../audit/audit.ts'
-import { findAuditHead, RESTORE } from '../../audit/audit-queries.ts'
+import { findAuditHead, hasRestoreEntry, RESTORE } from '../../audit/audit-queries.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { RestoreTimes } from '../../db/restored-queries.ts'
 import { systemContext } from '../../http/request-context.ts'
@@ -19,6 +19,8 @@ export async function noteRestore(
 ): Promise<void> {
   // a database that never ran has no key for it, and nothing to lose
   if ((await findAuditHead(tx)).seq === 0n) return
+  // a mark that is put back excuses nothing a second time
+  if (await hasRestoreEntry(tx, restoredAt)) return
   const audit = openAudit({
     db,
     clock: systemClock,
