@@ -121,7 +121,7 @@ async function openDatabase(config: Config, { say, closers, vault, claimed }: Op
     {
       refuse: async () =>
         refuseUnfit(await runDatabaseChecks({ connectionString, prepared: config.databasePrepared }, claimed)),
-      note: (db, tx, at) => noteRestore({ db, vault }, tx, at),
+      note: (db, tx, at) => noteRestore({ db, vault, clock: systemClock }, tx, at),
     },
   )
   if (restored) say(restored.isOurs ? 'The database was restored from a backup.' : UNSIGNED_RESTORE)

@@ -44,9 +44,9 @@ export async function findAuditHead(q: Queryable): Promise<AuditHead> {
 export const RESTORE = { actor: 'restore', action: 'audit.restored' } as const
 
 /** The newest entry of a restore: a restored database begins its own end of the chain with it. */
-export const findRestoreEntry = (q: Queryable): Promise<AuditHead | undefined> =>
-  q.maybe<AuditHead>(sql`
-    select seq, hash from audit_log where actor = ${RESTORE.actor} and action = ${RESTORE.action}
+export const findRestoreEntry = (q: Queryable): Promise<(AuditHead & { at: Date }) | undefined> =>
+  q.maybe(sql`
+    select seq, hash, at from audit_log where actor = ${RESTORE.actor} and action = ${RESTORE.action}
     order by seq desc limit 1`)
 
 export const hasRestoreEntry = async (q: Queryable, restoredAt: Date): Promise<boolean> =>

@@ -3,7 +3,7 @@ import { findAuditHead, hasRestoreEntry, RESTORE } from '../../audit/audit-queri
 import type { Db, Tx } from '../../db/db.ts'
 import type { RestoreTimes } from '../../db/restored-queries.ts'
 import { systemContext } from '../../http/request-context.ts'
-import { systemClock } from '../../kernel/clock.ts'
+import type { Clock } from '../../kernel/clock.ts'
 import type { Vault } from '../../kernel/vault.ts'
 import { auditKeysOf, openServerKeys } from '../../keys/server-key-service.ts'
 
@@ -13,7 +13,7 @@ import { auditKeysOf, openServerKeys } from '../../keys/server-key-service.ts'
  * @throws Error when the vault lacks the key that seals the server's keys
  */
 export async function noteRestore(
-  { db, vault }: { db: Db; vault: Vault },
+  { db, vault, clock }: { db: Db; vault: Vault; clock: Clock },
   tx: Tx,
   { backupMadeAt, restoredAt }: RestoreTimes,
 ): Promise<void> {
@@ -21,11 +21,7 @@ export async function noteRestore(
   if ((await findAuditHead(tx)).seq === 0n) return
   // a mark that is put back excuses nothing a second time
   if (await hasRestoreEntry(tx, restoredAt)) return
-  const audit = openAudit({
-    db,
-    clock: systemClock,
-    keys: auditKeysOf(openServerKeys({ db, vault, clock: systemClock })),
-  })
+  const audit = openAudit({ db, clock, keys: auditKeysOf(openServerKeys({ db, vault, clock })) })
   await audit.write(tx, systemContext(RESTORE.actor), {
     action: RESTORE.action,
     detail: { backupMadeAt: backupMadeAt.toISOString(), restoredAt: restoredAt.toISOString() },
