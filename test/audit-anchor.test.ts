@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, afterEach, beforeEach, test } from 'node:test'
 import { Registry } from 'prom-client'
@@ -160,6 +160,22 @@ test('a restore that is noted again in a newer file excuses no cut: it lost only
   writeFileSync(file, lines.split('\n').slice(1).join('\n'))
   await work(1)
   assert.match((await verify()).fault?.reason ?? '', /cut|differs/)
+})
+
+test('zeros that a power failure left in the file are a truncated line, and the heads around them count', async () => {
+  const anchor = startNoting()
+  await work(3, anchor)
+  const backupMadeAt = at()
+  appendFileSync(file, '\0'.repeat(4096))
+  await work(2)
+  appendFileSync(file, `${at().toISOString()} 5 ${'a'.repeat(20)}${'\0'.repeat(90)}`)
+  assert.deepEqual(await verify(), { entries: 5, lost: [], fault: null })
+  await restoreTo(3, backupMadeAt)
+  await work(2)
+  const { fault, lost } = await verify()
+  assert.deepEqual([fault, lost.map(({ entries }) => entries)], [null, [2]])
+  appendFileSync(file, 'no line of ours\n')
+  assert.throws(() => readAnchors(file), /line \d+: expected "time seq hash"/)
 })
 
 test('a worker that runs on while its database is restored notes the restore, which excuses no later cut', async () => {

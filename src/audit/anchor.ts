@@ -10,8 +10,8 @@ import { type AuditHead, findAuditHead, findRestoreEntry, hasAuditEntry } from '
 export const ANCHOR_EVERY_MS = 10_000
 
 const LINE = /^(\S+) (\d+) ([0-9a-f]{64})$/
-/** As much of a line as a crash may leave. */
-const TRUNCATED = /^[\dTZ:.-]*( \d*( [0-9a-f]{0,63})?)?$/
+/** As much of a line as a crash may leave; after a power failure the rest of the file may be zeros. */
+const TRUNCATED = /^[\dTZ:.-]*( \d*( [0-9a-f]{0,63})?)?\0*$/
 
 /** A head, and when it was noted. */
 export type NotedHead = AuditHead & { at: Date }
