@@ -209,3 +209,21 @@ test('a worker whose database was restored to as many entries as it noted last n
   const { fault, lost } = await verify()
   assert.deepEqual([fault, lost.map(({ entries }) => entries)], [null, [1]])
 })
+
+test('a database restored by its own tools may run, and be noted, before its restore is marked', async () => {
+  for (const notes of [true, false]) {
+    const anchor = startNoting()
+    const { entries } = await openLog().verify()
+    await work(3, anchor)
+    const backupMadeAt = at()
+    await work(4, anchor)
+    nowMs += HOUR
+    await cutTo(entries + 3)
+    await write()
+    if (notes) await work(1)
+    await noteRestored(backupMadeAt)
+    await work(3)
+    const { fault, lost } = await verify()
+    assert.deepEqual([fault, lost.at(-1)?.entries], [null, 4])
+  }
+})

@@ -1,13 +1,14 @@
 import { MINUTE } from '../kernel/clock.ts'
 import type { NotedHead } from './anchor.ts'
-import { type AuditRow, RESTORE } from './audit-queries.ts'
+import { type AuditRow, RESTORE, type RestoreDetail } from './audit-queries.ts'
 
 /** Entries that a restore lost: written after its backup was made. */
 export type LostEntries = { entries: number; backupMadeAt: Date; restoredAt: Date }
 
 export type AnchorVerdict = { lost: readonly LostEntries[]; fault: null | { seq: bigint; reason: string } }
 
-type Restore = { seq: bigint; hash: string; at: Date; backupMadeAt: Date; restoredAt: Date }
+/** `kept`: the last entry of the backup, behind which the restored database went on. */
+type Restore = { seq: bigint; hash: string; at: Date; kept: bigint; backupMadeAt: Date; restoredAt: Date }
 
 /** The clocks of the nodes that note heads and make backups differ by so much at most. */
 const SKEW_MS = MINUTE
@@ -21,8 +22,10 @@ export const isNotedBefore = (noted: Pick<NotedHead, 'at'>, restore: Pick<Restor
 /** The entry is chained like any other: who cuts the log without the server's keys cannot write one. */
 function readRestore({ seq, hash, at, actor, action, detail }: AuditRow): Restore | undefined {
   if (actor !== RESTORE.actor || action !== RESTORE.action) return undefined
-  const { backupMadeAt, restoredAt } = JSON.parse(detail) as { backupMadeAt: string; restoredAt: string }
-  return { seq, hash, at, backupMadeAt: new Date(backupMadeAt), restoredAt: new Date(restoredAt) }
+  const { backupMadeAt, restoredAt, keptEntries } = JSON.parse(detail) as RestoreDetail
+  // entries of older versions do not say it: nothing was written before them
+  const kept = keptEntries === undefined ? seq - 1n : BigInt(keptEntries)
+  return { seq, hash, at, kept, backupMadeAt: new Date(backupMadeAt), restoredAt: new Date(restoredAt) }
 }
 
 /**
@@ -40,7 +43,7 @@ export function openAnchorCheck(anchors: readonly NotedHead[]) {
   const lostBy = ({ noted, place }: { noted: NotedHead; place: number }) =>
     restores.find(
       (restore) =>
-        noted.seq >= restore.seq &&
+        noted.seq > restore.kept &&
         noted.at.getTime() >= restore.backupMadeAt.getTime() - SKEW_MS &&
         isNotedBefore(noted, restore) &&
         (restore.place === -1 || place < restore.place),
@@ -68,8 +71,8 @@ export function openAnchorCheck(anchors: readonly NotedHead[]) {
           if (!restore) return { lost: [], fault: { seq, reason } }
           newest.set(restore, seq)
         }
-      const lost = [...newest].map(([{ seq, backupMadeAt, restoredAt }, last]) => ({
-        entries: Number(last - seq + 1n),
+      const lost = [...newest].map(([{ kept, backupMadeAt, restoredAt }, last]) => ({
+        entries: Number(last - kept),
         backupMadeAt,
         restoredAt,
       }))

@@ -1,5 +1,5 @@
 import { openAudit } from '../../audit/audit.ts'
-import { findAuditHead, hasRestoreEntry, RESTORE } from '../../audit/audit-queries.ts'
+import { countAuditEntriesAt, findAuditHead, hasRestoreEntry, RESTORE } from '../../audit/audit-queries.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { RestoreTimes } from '../../db/restored-queries.ts'
 import { systemContext } from '../../http/request-context.ts'
@@ -22,8 +22,10 @@ export async function noteRestore(
   // a mark that is put back excuses nothing a second time
   if (await hasRestoreEntry(tx, restoredAt)) return
   const audit = openAudit({ db, clock, keys: auditKeysOf(openServerKeys({ db, vault, clock })) })
+  // the service may have started, and written, before its restore is noted
+  const keptEntries = await countAuditEntriesAt(tx, backupMadeAt)
   await audit.write(tx, systemContext(RESTORE.actor), {
     action: RESTORE.action,
-    detail: { backupMadeAt: backupMadeAt.toISOString(), restoredAt: restoredAt.toISOString() },
+    detail: { backupMadeAt: backupMadeAt.toISOString(), restoredAt: restoredAt.toISOString(), keptEntries },
   })
 }
