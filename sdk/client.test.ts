@@ -200,6 +200,21 @@ test('what leaves the filter while a list is read takes nothing else out of it',
   })
 })
 
+test('a wait on the feed of another company sees at its end that the order was paid', async () => {
+  let reads = 0
+  const reply: Reply = ({ url }, response) => {
+    if (url.includes('/events')) return ok(response, { events: [], nextCursor: 'e1' })
+    reads += 1
+    ok(response, { code: 'o1', status: reads === 1 ? 'AWAITING' : 'PAID' })
+  }
+  await withServer(reply, async ({ orders }) => {
+    const options = { timeoutMs: 60, pollMs: 20, companyId: 'f'.repeat(24) }
+    assert.equal((await orders.waitUntil('o1', 'PAID', options)).status, 'PAID')
+    assert.equal(reads, 2)
+    await assert.rejects(orders.waitUntil('o1', 'REFUNDING', options), /is still PAID after 60 ms/)
+  })
+})
+
 test('without types, a filter with a typo or a missing code is refused, and nothing is sent', async () => {
   const reply: Reply = (_, response) => ok(response, { orders: [], refunds: [], nextCursor: null })
   await withServer(reply, async (client, seen) => {

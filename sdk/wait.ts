@@ -49,9 +49,7 @@ export async function waitUntil(
     if (ENDED.includes(order.status) || hasRefund(order.status, statuses)) {
       throw new WaitError(`Order ${code} is ${order.status} and will not become ${statuses.join(' or ')}.`, order)
     }
-    if (Date.now() >= until) {
-      throw new WaitError(`Order ${code} is still ${order.status} after ${timeoutMs} ms.`, order)
-    }
+    if (Date.now() >= until) break
     await sleep(Math.min(pollMs, Math.max(0, until - Date.now())), signal)
     const page = await api.listEvents({ after, limit: 1000, ...company }, options)
     after = page.nextCursor
@@ -60,4 +58,8 @@ export async function waitUntil(
       if (statuses.includes(order.status)) return order
     }
   }
+  // the feed of another company never says anything of this order
+  order = await api.getOrderByCode({ code }, options)
+  if (statuses.includes(order.status)) return order
+  throw new WaitError(`Order ${code} is still ${order.status} after ${timeoutMs} ms.`, order)
 }

@@ -35,7 +35,7 @@ import { DeviceSchema } from './tills/till-schemas.ts'
 import { UserSchema } from './users/user-schemas.ts'
 import { startSender } from './webhooks/sender/sender.ts'
 
-export type ServiceDeps = Pick<ServiceBase, 'config' | 'db' | 'vault' | 'clock'> & {
+export type ServiceDeps = Pick<ServiceBase, 'config' | 'db' | 'vault' | 'clock' | 'demoButtonId'> & {
   logStream?: { write(line: string): void }
   isStopping(): boolean
   /** `clock` is the machine's, which may be wrong: jobs delete and expire only while it agrees with the database's. */
@@ -121,7 +121,7 @@ async function startWorkers(
 
 /** Builds the parts, registers their routes, and starts the workers if configured. */
 export async function buildService(deps: ServiceDeps): Promise<Service> {
-  const { config, db, vault, clock } = deps
+  const { config, db, vault, clock, demoButtonId } = deps
   const metrics = new Registry()
   registerDbMetrics(db, metrics, MAIL_JOB)
   if (deps.process) metrics.setDefaultLabels({ process: deps.process.name })
@@ -152,7 +152,7 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
   const tracer = traceService(app, config, metrics)
   const reads = openReads(db, { config, metrics, log: app.log })
   app.addHook('onClose', () => reads.stop())
-  const ground: ServiceBase = { config, db, vault, clock, metrics, log: app.log, tracer, reads }
+  const ground: ServiceBase = { config, db, vault, clock, demoButtonId, metrics, log: app.log, tracer, reads }
   const trade = openCommerce(ground, accounts)
   app.addHook('onClose', async () => {
     await Promise.all([trade.rotation.attempts.close(), trade.channels.close(), trade.screening.close()])

@@ -35,7 +35,7 @@ import { armCrashPoint } from './kernel/crash-point.ts'
 import { collectStartGarbage } from './kernel/process/garbage.ts'
 import { makeFolder } from './kernel/process/make-folder.ts'
 import { startTicker } from './kernel/ticker.ts'
-import { openVault, type Vault } from './kernel/vault.ts'
+import { openVault, type SandboxVault, type Vault } from './kernel/vault.ts'
 import { openVaultOf } from './keys/sandbox-vault.ts'
 import { followEventClock } from './orders/feed/event-feed-queries.ts'
 import { assertSandboxInstalled, type SandboxProcess, startSandboxProcess } from './sandbox-process.ts'
@@ -95,6 +95,11 @@ async function refuseTakenPort(config: Config): Promise<void> {
   await once(probe, 'close')
 }
 
+const UNSIGNED_RESTORE =
+  'The database bears the mark of a restore without the signature of this master key. Money is held until "comptoir ' +
+  'reconcile", and the audit log records no restore: "comptoir audit verify --anchor" reports entries that are missing. ' +
+  'If an older version restored it, restore the backup again with this one; otherwise, find out who wrote that mark.'
+
 type Opening = { say: Say; closers: Closers; vault: Vault; claimed: Claimed }
 
 async function openDatabase(config: Config, { say, closers, vault, claimed }: Opening): Promise<string> {
@@ -111,11 +116,15 @@ async function openDatabase(config: Config, { say, closers, vault, claimed }: Op
   })
   closers.add(() => server.stop())
   const { connectionString } = server
-  const isRestored = await finishRestore({ connectionString, dataDir: config.dataDir }, async (db, tx, at) => {
-    refuseUnfit(await runDatabaseChecks({ connectionString, prepared: config.databasePrepared }, claimed))
-    await noteRestore({ db, vault }, tx, at)
-  })
-  if (isRestored) say('The database was restored from a backup.')
+  const restored = await finishRestore(
+    { connectionString, dataDir: config.dataDir, vault },
+    {
+      refuse: async () =>
+        refuseUnfit(await runDatabaseChecks({ connectionString, prepared: config.databasePrepared }, claimed)),
+      note: (db, tx, at) => noteRestore({ db, vault, clock: systemClock }, tx, at),
+    },
+  )
+  if (restored) say(restored.isOurs ? 'The database was restored from a backup.' : UNSIGNED_RESTORE)
   return connectionString
 }
 
@@ -126,7 +135,7 @@ async function readKnownBlock({ databasePrepared: prepared }: Config, connection
     .finally(() => db.close())
 }
 
-function openWholeVault(config: Config, connectionString: string, masterKey: Buffer): Promise<Vault> {
+function openWholeVault(config: Config, connectionString: string, masterKey: Buffer): Promise<SandboxVault> {
   const db = openDb({ connectionString, prepared: config.databasePrepared, max: 1, applicationName: 'comptoir-keys' })
   return openVaultOf(db, config, masterKey).finally(() => db.close())
 }
@@ -134,7 +143,12 @@ function openWholeVault(config: Config, connectionString: string, masterKey: Buf
 /** Started unless in live mode, or if another process runs the sandbox (a second node, a test). */
 async function openSandbox(
   config: Config,
-  { connectionString, vault, say, closers }: { connectionString: string; vault: Vault; say: Say; closers: Closers },
+  {
+    connectionString,
+    vault,
+    say,
+    closers,
+  }: { connectionString: string; vault: SandboxVault; say: Say; closers: Closers },
 ): Promise<SandboxProcess | null> {
   if (!hasOwnSandbox(config)) return null
   const { port, chainPort } = config.sandbox
@@ -152,7 +166,7 @@ function writeSandboxFile(
   config: Config,
   sandbox: SandboxProcess | null,
   demo: DemoCredentials,
-  vault: Vault,
+  vault: SandboxVault,
 ): Record<string, unknown> {
   const [chain] = config.chains
   const facts = {
@@ -232,7 +246,7 @@ export type Owned = {
   config: Config
   connectionString: string
   sandbox: SandboxProcess | null
-  vault: Vault
+  vault: SandboxVault
   handover: Handover
 }
 
@@ -332,11 +346,12 @@ type StartedService = { app: FastifyInstance; metrics: Registry; stop: Closer; d
 
 async function startService(
   config: Config,
-  { db, vault, shared }: { db: Db; vault: Vault; shared: Shared | undefined },
+  { db, vault, shared }: { db: Db; vault: SandboxVault; shared: Shared | undefined },
 ): Promise<StartedService> {
   let stopping = false
   const service = await buildService({
     ...{ config, db, vault, clock: systemClock, guardsClock: true, isStopping: () => stopping },
+    ...(config.mode === 'sandbox' && { demoButtonId: demoButtonId(vault) }),
     ...(shared && { process: { name: shared.name, scrapeAll: shared.scrapeAll } }),
   })
   if (config.roles.includes('api')) await listen(service.app, config)

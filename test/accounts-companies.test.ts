@@ -250,25 +250,24 @@ test('a SuperManager works for the companies attached to it, by companyId or chi
   assert.equal((await points(`?childManager=${other.userId}`)).status, 404)
 })
 
-test('a SuperManager of two sellers names the one that it means: for a reference, the feed and the books', async () => {
-  const [first, second] = [await registerManager(service.baseUrl), await registerManager(service.baseUrl)]
+test('a SuperManager of three sellers names the one that it means: for a reference, the feed and the books', async () => {
+  const sellers = await Promise.all([1, 2, 3].map(() => registerManager(service.baseUrl)))
   const { client, userId } = await register(service.baseUrl, { role: 'SuperManager' }, admin)
-  await admin.call('PUT', `users/${userId}/companies`, { companies: [first.companyId, second.companyId] })
+  await admin.call('PUT', `users/${userId}/companies`, { companies: sellers.map(({ companyId }) => companyId) })
   const order = { amount: '5', fromAsset: 'EUR', merchantIdentifier: 'TILL-1', alias: 'INV-1' }
   const orders = await Promise.all(
-    [first, second].map((seller) =>
-      seller.client.post<{ order: { code: string } }>('confirm_conversion/request', order),
-    ),
+    sellers.map((seller) => seller.client.post<{ order: { code: string } }>('confirm_conversion/request', order)),
   )
   const find = (query: string) => client.get<{ code: string }>(`confirm_conversion/status/order/INV-1${query}`)
-  const both = await find('')
-  assert.deepEqual([both.status, /companyId/.test(both.error.message)], [409, true])
-  assert.equal((await find(`?companyId=${second.companyId}`)).data.code, orders[1]?.data.order.code)
+  const every = await find('')
+  assert.deepEqual([every.status, /companyId/.test(every.error.message)], [409, true])
+  for (const [index, { companyId }] of sellers.entries())
+    assert.equal((await find(`?companyId=${companyId}`)).data?.code, orders[index]?.data.order.code)
   assert.equal((await find(`?companyId=${manager.companyId}`)).status, 404)
   for (const path of ['events', 'ledger/check', 'ledger/fees']) {
     const unnamed = await client.get(path)
     assert.deepEqual([unnamed.status, unnamed.error.details?.[0]?.path], [422, 'companyId'], path)
-    const named = await client.get(`${path}?companyId=${first.companyId}`)
+    const named = await client.get(`${path}?companyId=${sellers[0]?.companyId}`)
     assert.equal(named.status, 200, `${path}: ${named.text}`)
   }
 })

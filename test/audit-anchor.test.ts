@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, afterEach, beforeEach, test } from 'node:test'
 import { Registry } from 'prom-client'
@@ -46,11 +46,13 @@ const verify = () => openLog().verify(readAnchors(file))
 /** As a worker does; one that just started. */
 const startNoting = () => openAnchor({ db, clock, log: { info: () => {} }, metrics: new Registry(), file })
 
-/** Entries of an hour, each noted. */
+const write = () => db.tx((tx) => openLog().write(tx, systemContext('operator'), { action: 'test.work' }))
+
+/** An entry a minute, each noted. */
 async function work(count: number, anchor = startNoting()): Promise<void> {
   for (let entry = 0; entry < count; entry += 1) {
     nowMs += MINUTE
-    await db.tx((tx) => openLog().write(tx, systemContext('operator'), { action: 'test.work' }))
+    await write()
     await anchor.note()
   }
 }
@@ -67,10 +69,14 @@ const cutTo = (entries: number): Promise<unknown> =>
 async function restoreTo(entries: number, backupMadeAt: Date): Promise<void> {
   nowMs += HOUR
   await cutTo(entries)
+  await noteRestored(backupMadeAt)
+}
+
+async function noteRestored(backupMadeAt: Date): Promise<void> {
   const times = { backupMadeAt, restoredAt: at() }
   await db.tx(async (tx) => {
     await markRestored(tx, times)
-    await noteRestore({ db, vault }, tx, times)
+    await noteRestore({ db, vault, clock }, tx, times)
   })
   nowMs += MINUTE
 }
@@ -131,4 +137,93 @@ test('a restore excuses neither what was noted before its backup nor what was cu
   await work(3)
   await cutTo(8)
   assert.match((await verify()).fault?.reason ?? '', /cut off/)
+})
+
+test('a restore that is noted again in a newer file excuses no cut: it lost only what was noted before its entry', async () => {
+  await work(3)
+  const backupMadeAt = at()
+  await work(2)
+  await restoreTo(3, backupMadeAt)
+  const anchor = startNoting()
+  await anchor.note()
+  await work(2, anchor)
+  assert.equal((await verify()).fault, null)
+  rmSync(file) // rotated
+  nowMs += 9000 * HOUR
+  await work(20, anchor)
+  assert.equal((await verify()).fault, null)
+  await cutTo(6)
+  const lines = readFileSync(file, 'utf8')
+  await work(1)
+  assert.match((await verify()).fault?.reason ?? '', /cut|differs/)
+  // without the line of the restore that the newer file began with
+  writeFileSync(file, lines.split('\n').slice(1).join('\n'))
+  await work(1)
+  assert.match((await verify()).fault?.reason ?? '', /cut|differs/)
+})
+
+test('zeros that a power failure left in the file are a truncated line, and the heads around them count', async () => {
+  const anchor = startNoting()
+  await work(3, anchor)
+  const backupMadeAt = at()
+  appendFileSync(file, '\0'.repeat(4096))
+  await work(2)
+  appendFileSync(file, `${at().toISOString()} 5 ${'a'.repeat(20)}${'\0'.repeat(90)}`)
+  assert.deepEqual(await verify(), { entries: 5, lost: [], fault: null })
+  await restoreTo(3, backupMadeAt)
+  await work(2)
+  const { fault, lost } = await verify()
+  assert.deepEqual([fault, lost.map(({ entries }) => entries)], [null, [2]])
+  appendFileSync(file, 'no line of ours\n')
+  assert.throws(() => readAnchors(file), /line \d+: expected "time seq hash"/)
+})
+
+test('a worker that runs on while its database is restored notes the restore, which excuses no later cut', async () => {
+  const anchor = startNoting()
+  await work(3, anchor)
+  const backupMadeAt = at()
+  await work(2, anchor)
+  await restoreTo(3, backupMadeAt) // entry 4
+  for (let entry = 0; entry < 3; entry += 1) await write()
+  await work(20, anchor)
+  const { fault, lost } = await verify()
+  assert.deepEqual([fault, lost.map(({ entries }) => entries)], [null, [2]])
+  nowMs += 1000 * HOUR
+  await cutTo(7)
+  await work(1, anchor)
+  assert.match((await verify()).fault?.reason ?? '', /cut|differs/)
+})
+
+test('a worker whose database was restored to as many entries as it noted last notes the new head', async () => {
+  const anchor = startNoting()
+  await work(3, anchor)
+  const backupMadeAt = at()
+  await work(1, anchor)
+  await restoreTo(3, backupMadeAt) // entry 4, again
+  await anchor.note()
+  assert.deepEqual(
+    readAnchors(file).map(({ seq }) => seq),
+    [1n, 2n, 3n, 4n, 4n],
+  )
+  await work(2, anchor)
+  const { fault, lost } = await verify()
+  assert.deepEqual([fault, lost.map(({ entries }) => entries)], [null, [1]])
+})
+
+test('a database restored by its own tools may run, and be noted, before its restore is marked', async () => {
+  for (const notes of [true, false]) {
+    const anchor = startNoting()
+    const { entries } = await openLog().verify()
+    await work(3, anchor)
+    const backupMadeAt = at()
+    await work(4, anchor)
+    nowMs += HOUR
+    await cutTo(entries + 3)
+    await write()
+    if (notes) await work(1)
+    await noteRestored(backupMadeAt)
+    await work(3)
+    const { fault, lost } = await verify()
+    assert.deepEqual([fault, lost.at(-1)?.entries], [null, 4])
+  }
 })

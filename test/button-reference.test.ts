@@ -398,3 +398,16 @@ test('a coin that pays no order sells a reference while it waits for a person; d
     await shop.host.db.run(sql`update mispayments set status = 'ignored' where asset = ${asset}`)
   }
 })
+
+test('an alias of another company hides no session’s reference from who names its company', async () => {
+  const { id } = await makeButton()
+  await openFrame(`/buy-button/landing?id=${id}&orderRef=NAMED-001`)
+  const { companyId } = await shop.host.db.one<{ companyId: string }>(
+    sql`select company_id from button_sessions where order_ref = 'NAMED-001'`,
+  )
+  const other = await shop.host.createMerchant()
+  const order = { amount: 5, fromAsset: 'EUR', merchantIdentifier: other.merchantIdentifier, alias: 'NAMED-001' }
+  assert.equal((await shop.host.call('POST', 'request', { as: other, body: order })).status, 200)
+  for (const named of [companyId, other.companyId])
+    assert.equal((await shop.host.call('GET', `status/order/NAMED-001?companyId=${named}`)).status, 200)
+})

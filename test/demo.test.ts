@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { makeDemo } from '../src/companies/demo.ts'
 import { type Db, openDb, sql } from '../src/db/db.ts'
-import { openVault } from '../src/kernel/vault.ts'
+import { openVaultOf } from '../src/keys/sandbox-vault.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { TEST_MASTER_KEY } from './harness/service.ts'
 
@@ -21,9 +21,10 @@ after(async () => {
 const hashed: string[] = []
 
 /** As each start of a sandbox does it. */
-const start = (baseUrl: string) =>
+const start = async (baseUrl: string) =>
   makeDemo({
-    ...{ db, vault: openVault(TEST_MASTER_KEY), scopes: ['orders:read'], baseUrl },
+    vault: await openVaultOf(db, { mode: 'sandbox', previousMasterKeys: [] }, TEST_MASTER_KEY),
+    ...{ db, scopes: ['orders:read'], baseUrl },
     hashPassword: async (password) => `hash ${hashed.push(password)}`,
     hashApiSecret: (secret) => secret,
   })

@@ -254,6 +254,15 @@ test('by reference: any characters, the newest order, and never a guess between 
   assert.equal((await host.call('GET', 'status/order/none')).status, 404)
 })
 
+test('by reference and company: its order, whoever else used the text', async () => {
+  const sellers = await Promise.all([1, 2, 3].map(() => host.createMerchant()))
+  for (const seller of sellers) assert.equal((await create({ alias: 'SHARED-1' }, seller)).status, 200)
+  for (const { companyId } of [...sellers, { companyId: merchant.companyId }]) {
+    const { status } = await host.call('GET', `status/order/SHARED-1?companyId=${companyId}`)
+    assert.equal(status, companyId === merchant.companyId ? 404 : 200)
+  }
+})
+
 test('cancel and expire can be repeated, exclude each other, and say the current status', async () => {
   const { data } = await create()
   for (let turn = 0; turn < 2; turn += 1)

@@ -303,7 +303,9 @@ test('providers that answer with a fault, or not at all, bring no settings', asy
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   const sandbox = { ...loadConfig(operator()).sandbox, providersUrl: `http://127.0.0.1:${port}` }
-  const ask = () => withSandbox({ ...loadConfig(operator()), sandbox }, null, openVault(TEST_MASTER_KEY))
+  const vault = openVault(TEST_MASTER_KEY)
+  const sandboxVault = { ...vault, deriveSandbox: vault.derive }
+  const ask = () => withSandbox({ ...loadConfig(operator()), sandbox }, null, sandboxVault)
   try {
     await assert.rejects(ask(), /The sandbox does not answer at .* Start it first/)
     server.removeAllListeners('request').on('request', () => {})

@@ -27,7 +27,12 @@ api = Comptoir(os.environ["URL"], os.environ["KEY"], os.environ["API_SECRET"])
 made = api.create_order(amount="50.00", fromAsset="EUR", merchantIdentifier="TILL-1", alias="PY/1", idempotency_key="py-1")
 code = made["code"]
 same = api.create_order(amount="50.00", fromAsset="EUR", merchantIdentifier="TILL-1", alias="PY/1", idempotency_key="py-1")
-print("same", same["code"] == code, api.get_order_by_reference("PY/1")["code"] == code, api.get_order(code)["status"])
+by_reference = [api.get_order_by_reference("PY/1"), api.get_order_by_reference("PY/1", company_id=os.environ["COMPANY"])]
+print("same", same["code"] == code, *[order["code"] == code for order in by_reference], api.get_order(code)["status"])
+try:
+    api.get_order_by_reference("PY/1", "f" * 24)
+except ComptoirError as error:
+    print("not in", error.code)
 api.call("POST", "/api/next/confirm_conversion/email/" + code, {"email": "a@shop.example", "eMail": "b@shop.example"})
 print("pay", api.accept_order(code, paymentChannel="crypto")["toAddress"], code, flush=True)
 sys.stdin.readline()
@@ -47,7 +52,14 @@ $api = new Comptoir(getenv('URL'), getenv('KEY'), getenv('API_SECRET'));
 $body = ['amount' => '50.00', 'fromAsset' => 'EUR', 'merchantIdentifier' => 'TILL-1', 'alias' => 'PHP/1'];
 $code = $api->createOrder($body, 'php-1')['code'];
 $same = $api->createOrder($body, 'php-1');
-echo 'same ', $bool($same['code'] === $code), ' ', $bool($api->getOrderByReference('PHP/1')['code'] === $code), ' ', $api->getOrder($code)['status'], "\\n";
+$byReference = [$api->getOrderByReference('PHP/1'), $api->getOrderByReference('PHP/1', getenv('COMPANY'))];
+$found = array_map(fn ($order) => $bool($order['code'] === $code), $byReference);
+echo 'same ', $bool($same['code'] === $code), ' ', implode(' ', $found), ' ', $api->getOrder($code)['status'], "\\n";
+try {
+    $api->getOrderByReference('PHP/1', str_repeat('f', 24));
+} catch (ComptoirError $error) {
+    echo 'not in ', $error->errorCode, "\\n";
+}
 $api->call('POST', "/api/next/confirm_conversion/email/$code", ['email' => 'a@shop.example', 'eMail' => 'b@shop.example']);
 echo 'pay ', $api->acceptOrder($code, ['paymentChannel' => 'crypto'])['toAddress'], " $code\\n";
 fgets(STDIN);
@@ -255,7 +267,7 @@ for (const { name, command, args, story, verify, calls } of present) {
 
   test(`the ${name} client goes from an order to a refund, filters its lists, and names failures and typos`, async () => {
     const { 'x-api-key': KEY = '', 'x-api-secret': API_SECRET = '' } = shop.merchant.headers
-    const env = { ...process.env, URL: shop.host.baseUrl, KEY, API_SECRET }
+    const env = { ...process.env, URL: shop.host.baseUrl, KEY, API_SECRET, COMPANY: shop.merchant.companyId }
     const child = spawn(command, args(story), { env, stdio: ['pipe', 'pipe', 'pipe'] })
     let output = ''
     let warned = ''
@@ -277,7 +289,7 @@ for (const { name, command, args, story, verify, calls } of present) {
     await once(child, 'close')
     clearTimeout(timer)
     const expected =
-      /^same True True INITIAL\npay 0x\w+ \w+\nrefund 4\.000000 1 0 True\nerror 409 ORDER_STATE_CONFLICT True True\n$/
+      /^same True True True INITIAL\nnot in ORDER_NOT_FOUND\npay 0x\w+ \w+\nrefund 4\.000000 1 0 True\nerror 409 ORDER_STATE_CONFLICT True True\n$/
     assert.match(output, expected, warned)
     assert.match(warned, /Comptoir ignored eMail: POST .*\/email\/\w+ knows no such name\./)
   })

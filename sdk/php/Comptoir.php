@@ -123,9 +123,10 @@ final class Comptoir
         return $this->order('GET', '/status/' . rawurlencode($code));
     }
 
-    public function getOrderByReference(string $reference): array
+    /** The newest order with your alias. $companyId: of this company, for credentials that see more than one. */
+    public function getOrderByReference(string $reference, ?string $companyId = null): array
     {
-        return $this->order('GET', '/status/order/' . rawurlencode($reference));
+        return $this->order('GET', '/status/order/' . rawurlencode($reference) . self::query(['companyId' => $companyId]));
     }
 
     /** All orders that the filters match, page after page: ['status' => ['PAID', 'REFUNDED'], 'from' => '2026-01-01']. */

@@ -80,8 +80,9 @@ class Comptoir:
     def get_order(self, code):
         return self._order("GET", "/status/" + _quote(code))
 
-    def get_order_by_reference(self, reference):
-        return self._order("GET", "/status/order/" + _quote(reference))
+    def get_order_by_reference(self, reference, company_id=None):
+        """The newest order with your alias; company_id: of this company, for credentials that see more than one."""
+        return self._order("GET", "/status/order/" + _quote(reference) + _query({"companyId": company_id}))
 
     def list_orders(self, **filters):
         """All orders that the filters match, page after page: status=["PAID", "REFUNDED"], **{"from": "2026-01-01"}."""

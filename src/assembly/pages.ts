@@ -25,7 +25,7 @@ import type { ServiceBase } from './service-base.ts'
 /** Every page, by name. */
 export async function registerPages(
   app: FastifyInstance,
-  { config, db, vault }: ServiceBase,
+  { config, db, vault, demoButtonId }: ServiceBase,
   { auth, keys, limits }: Accounts,
   trade: Commerce,
 ): Promise<void> {
@@ -47,7 +47,7 @@ export async function registerPages(
   await app.register(landingRoutes, { ...companies, config, vault, limits, createOrder, pay: payDeps })
   await app.register(linkRoutes, { ...companies, config, limits, createOrder })
   await app.register(sdkRoutes, { config })
-  if (config.mode === 'sandbox') await app.register(demoShopRoutes, { db, config, vault })
+  if (demoButtonId !== undefined) await app.register(demoShopRoutes, { db, config, buttonId: demoButtonId })
   await app.register(docsRoutes)
   await app.register(verifyRoutes, auth)
   await app.register(tillPageRoutes, { db, config, receiptUrlOf: shown.receiptUrlOf })

@@ -2,16 +2,16 @@ import { HDKey } from '@scure/bip32'
 import { type Config, NO_CHAIN } from '../config/config.ts'
 import { readKyc } from '../config/kyc-config.ts'
 import { SECOND } from '../kernel/clock.ts'
-import type { Vault } from '../kernel/vault.ts'
+import type { SandboxVault } from '../kernel/vault.ts'
 
 /** The wallet of the sandbox's deposit addresses, derived from the master key. Never in live mode. */
-export const sandboxAccount = (vault: Vault): HDKey =>
+export const sandboxAccount = (vault: SandboxVault): HDKey =>
   HDKey.fromMasterSeed(vault.deriveSandbox('sandbox-deposits')).derive("m/44'/60'/0'")
 
-const sandboxXpub = (vault: Vault): string => sandboxAccount(vault).publicExtendedKey
+const sandboxXpub = (vault: SandboxVault): string => sandboxAccount(vault).publicExtendedKey
 
 /** THROW-AWAY KEYS of the sandbox's own chain, from the master key, so that every node has the same. */
-export const sandboxKeys = (vault: Vault): { refundKey: string; relayerKey: string } => ({
+export const sandboxKeys = (vault: SandboxVault): { refundKey: string; relayerKey: string } => ({
   refundKey: vault.deriveSandbox('sandbox-refund-key').toString('hex'),
   relayerKey: vault.deriveSandbox('sandbox-relayer-key').toString('hex'),
 })
@@ -30,7 +30,7 @@ export type SandboxPlace = {
 export const hasOwnSandbox = ({ mode, chains }: Config): boolean => mode === 'sandbox' && chains.length === 0
 
 /** Adds the sandbox's chain to the configured ones, with deposit addresses of a wallet derived from the master key. */
-export function withSandboxChain(config: Config, sandbox: SandboxPlace | null, vault: Vault): Config {
+export function withSandboxChain(config: Config, sandbox: SandboxPlace | null, vault: SandboxVault): Config {
   if (config.mode === 'live') return config
   if (!sandbox || config.chains.some((chain) => chain.chainId === sandbox.chainId))
     return withSandboxXpub(config, vault)
@@ -44,7 +44,7 @@ export function withSandboxChain(config: Config, sandbox: SandboxPlace | null, v
 }
 
 /** A test chain that runs elsewhere gets deposit addresses too. */
-const withSandboxXpub = (config: Config, vault: Vault): Config => ({
+const withSandboxXpub = (config: Config, vault: SandboxVault): Config => ({
   ...config,
   chains: config.chains.map((chain) => ({ ...chain, xpub: chain.xpub ?? sandboxXpub(vault) })),
 })
@@ -77,5 +77,5 @@ async function withProviders(config: Config, credentials: Record<string, string>
  * it share them.
  * @throws Error with a sentence for the operator when the sandbox does not answer
  */
-export const withSandbox = (config: Config, sandbox: SandboxPlace | null, vault: Vault): Promise<Config> =>
+export const withSandbox = (config: Config, sandbox: SandboxPlace | null, vault: SandboxVault): Promise<Config> =>
   withProviders(withSandboxChain(config, sandbox, vault), sandbox?.credentials)

@@ -15,6 +15,8 @@ export type ServiceBase = {
   /** For lists, files and statistics; without it they read the primary database. */
   reads?: StaleReads | undefined
   vault: Vault
+  /** In the sandbox: the buy button of its demo shop. */
+  demoButtonId?: string | undefined
   clock: Clock
   metrics: Registry
   log: FastifyBaseLogger

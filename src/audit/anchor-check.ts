@@ -1,29 +1,37 @@
 import { MINUTE } from '../kernel/clock.ts'
 import type { NotedHead } from './anchor.ts'
-import { type AuditRow, RESTORE } from './audit-queries.ts'
+import { type AuditRow, RESTORE, type RestoreDetail } from './audit-queries.ts'
 
 /** Entries that a restore lost: written after its backup was made. */
 export type LostEntries = { entries: number; backupMadeAt: Date; restoredAt: Date }
 
 export type AnchorVerdict = { lost: readonly LostEntries[]; fault: null | { seq: bigint; reason: string } }
 
-type Restore = { seq: bigint; hash: string; backupMadeAt: Date; restoredAt: Date }
+/** `kept`: the last entry of the backup, behind which the restored database went on. */
+type Restore = { seq: bigint; hash: string; at: Date; kept: bigint; backupMadeAt: Date; restoredAt: Date }
 
 /** The clocks of the nodes that note heads and make backups differ by so much at most. */
 const SKEW_MS = MINUTE
+/** A node of the lost database may go on for so long after the restore. */
+const LATE_MS = 5 * MINUTE
+
+/** Whether a restore may have lost this head, by when its entry was written: that time is chained, its place is not. */
+export const isNotedBefore = (noted: Pick<NotedHead, 'at'>, restore: Pick<Restore, 'at'>): boolean =>
+  noted.at.getTime() <= restore.at.getTime() + LATE_MS
 
 /** The entry is chained like any other: who cuts the log without the server's keys cannot write one. */
-function readRestore({ seq, hash, actor, action, detail }: AuditRow): Restore | undefined {
+function readRestore({ seq, hash, at, actor, action, detail }: AuditRow): Restore | undefined {
   if (actor !== RESTORE.actor || action !== RESTORE.action) return undefined
-  const { backupMadeAt, restoredAt } = JSON.parse(detail) as { backupMadeAt: string; restoredAt: string }
-  return { seq, hash, backupMadeAt: new Date(backupMadeAt), restoredAt: new Date(restoredAt) }
+  const { backupMadeAt, restoredAt, keptEntries } = JSON.parse(detail) as RestoreDetail
+  // entries of older versions do not say it: nothing was written before them
+  const kept = keptEntries === undefined ? seq - 1n : BigInt(keptEntries)
+  return { seq, hash, at, kept, backupMadeAt: new Date(backupMadeAt), restoredAt: new Date(restoredAt) }
 }
 
 /**
  * Compares the chain with what was noted outside the database. A restore loses the entries after its backup: heads that
- * were noted after that backup and before the restored database went on. That is where the file holds the restore's
- * entry; until the first start noted it, the time of the restore. What was noted before the backup, and after the
- * restore, must be there.
+ * were noted after that backup and before the restored database went on: before the restore's entry was written, and
+ * before the file holds it, if it does. What was noted before the backup, and after the restore, must be there.
  */
 export function openAnchorCheck(anchors: readonly NotedHead[]) {
   /** Noted heads that are not in the chain, each with its place in the file. */
@@ -35,9 +43,10 @@ export function openAnchorCheck(anchors: readonly NotedHead[]) {
   const lostBy = ({ noted, place }: { noted: NotedHead; place: number }) =>
     restores.find(
       (restore) =>
-        noted.seq >= restore.seq &&
+        noted.seq > restore.kept &&
         noted.at.getTime() >= restore.backupMadeAt.getTime() - SKEW_MS &&
-        (restore.place === -1 ? noted.at <= restore.restoredAt : place < restore.place),
+        isNotedBefore(noted, restore) &&
+        (restore.place === -1 || place < restore.place),
     )
   return {
     /** In order, each entry once its own hash was found right. */
@@ -62,8 +71,8 @@ export function openAnchorCheck(anchors: readonly NotedHead[]) {
           if (!restore) return { lost: [], fault: { seq, reason } }
           newest.set(restore, seq)
         }
-      const lost = [...newest].map(([{ seq, backupMadeAt, restoredAt }, last]) => ({
-        entries: Number(last - seq + 1n),
+      const lost = [...newest].map(([{ kept, backupMadeAt, restoredAt }, last]) => ({
+        entries: Number(last - kept),
         backupMadeAt,
         restoredAt,
       }))

@@ -3,14 +3,15 @@ import type { FastifyBaseLogger } from 'fastify'
 import { Gauge, type Registry } from 'prom-client'
 import type { Db } from '../db/db.ts'
 import type { Clock } from '../kernel/clock.ts'
+import { isNotedBefore } from './anchor-check.ts'
 import { type AuditHead, findAuditHead, findRestoreEntry, hasAuditEntry } from './audit-queries.ts'
 
 /** The head of the chain is noted at most this often. */
 export const ANCHOR_EVERY_MS = 10_000
 
 const LINE = /^(\S+) (\d+) ([0-9a-f]{64})$/
-/** As much of a line as a crash may leave. */
-const TRUNCATED = /^[\dTZ:.-]*( \d*( [0-9a-f]{0,63})?)?$/
+/** As much of a line as a crash may leave; after a power failure the rest of the file may be zeros. */
+const TRUNCATED = /^[\dTZ:.-]*( \d*( [0-9a-f]{0,63})?)?\0*$/
 
 /** A head, and when it was noted. */
 export type NotedHead = AuditHead & { at: Date }
@@ -38,20 +39,21 @@ export function readAnchors(file: string): NotedHead[] {
   return heads
 }
 
-/** The end of a file, long enough for the last line. */
+/** The end of a file, long enough for the last line, whatever a crash left behind it. */
 function readEnd(handle: number): string {
   const { size } = fstatSync(handle)
-  const end = Buffer.alloc(Math.min(size, 400))
+  const end = Buffer.alloc(Math.min(size, 16_384))
   readSync(handle, end, 0, end.length, size - end.length)
   return end.toString()
 }
 
-/** Undefined: there is none, or a crash truncated it. */
-function readLast(file: string): AuditHead | undefined {
+/** Undefined: the file holds none. */
+function readLast(file: string): NotedHead | undefined {
   if (!existsSync(file)) return undefined
   const handle = openSync(file, 'r')
   try {
-    return readLine(readEnd(handle).split('\n').at(-2) ?? '')
+    const lines = readEnd(handle).split('\n').toReversed()
+    return lines.map(readLine).find((head) => head !== undefined)
   } finally {
     closeSync(handle)
   }
@@ -76,7 +78,7 @@ export function openAnchor(deps: {
     help: 'Entries of the audit log; a fall means that its tail was cut off, or lost by a restore.',
     registers: [deps.metrics],
   })
-  let noted = -1n
+  let noted: string | undefined
   const append = (head: AuditHead): void => {
     if (file === null) return
     const handle = openSync(file, 'a+', 0o600)
@@ -88,22 +90,26 @@ export function openAnchor(deps: {
       closeSync(handle)
     }
   }
-  /** What a restore lost was noted before its entry: the file says where the restored database went on. */
+  /**
+   * What a restore lost was noted before its entry: the file says where the restored database went on, unless a worker
+   * of it has noted that. A file that holds anything later is past it.
+   */
   const noteRestore = async (head: AuditHead): Promise<void> => {
     const entry = file === null ? undefined : await findRestoreEntry(db)
     if (file === null || entry === undefined || entry.seq === head.seq) return
     const last = readLast(file)
+    if (last && !isNotedBefore(last, entry)) return
     if (!last || last.seq < entry.seq || !(await hasAuditEntry(db, last))) append(entry)
   }
   return {
     async note() {
       const head = await findAuditHead(db)
       entries.set(Number(head.seq))
-      if (head.seq === noted || head.seq === 0n) return false
-      if (head.seq < noted || noted === -1n) await noteRestore(head)
+      if (head.hash === noted || head.seq === 0n) return false
+      await noteRestore(head)
       append(head)
       log.info({ auditSeq: head.seq.toString(), auditHash: head.hash }, 'head of the audit log')
-      noted = head.seq
+      noted = head.hash
       return false
     },
   }

@@ -43,11 +43,26 @@ export async function findAuditHead(q: Queryable): Promise<AuditHead> {
 /** Who writes the entry of a restore, and its action. */
 export const RESTORE = { actor: 'restore', action: 'audit.restored' } as const
 
-/** The newest entry of a restore: a restored database begins its own end of the chain with it. */
-export const findRestoreEntry = (q: Queryable): Promise<AuditHead | undefined> =>
-  q.maybe<AuditHead>(sql`
-    select seq, hash from audit_log where actor = ${RESTORE.actor} and action = ${RESTORE.action}
+/** Its facts. `keptEntries`: so many are of the backup; further ones may have been written before this one. */
+export type RestoreDetail = { backupMadeAt: string; restoredAt: string; keptEntries?: number }
+
+/** The newest entry of a restore: where a restored database went on, or soon after. */
+export const findRestoreEntry = (q: Queryable): Promise<(AuditHead & { at: Date }) | undefined> =>
+  q.maybe(sql`
+    select seq, hash, at from audit_log where actor = ${RESTORE.actor} and action = ${RESTORE.action}
     order by seq desc limit 1`)
+
+export const hasRestoreEntry = async (q: Queryable, restoredAt: Date): Promise<boolean> =>
+  (await q.maybe(sql`
+    select seq from audit_log where actor = ${RESTORE.actor} and action = ${RESTORE.action}
+      and detail::jsonb->>'restoredAt' = ${restoredAt.toISOString()}`)) !== undefined
+
+/** How many entries there were then. */
+export async function countAuditEntriesAt(q: Queryable, at: Date): Promise<number> {
+  const last = await q.maybe<{ seq: bigint }>(sql`
+    select seq from audit_log where at <= ${at} order by seq desc limit 1`)
+  return Number(last?.seq ?? 0n)
+}
 
 export const hasAuditEntry = async (q: Queryable, { seq, hash }: AuditHead): Promise<boolean> =>
   (await q.maybe(sql`select seq from audit_log where seq = ${seq} and hash = ${hash}`)) !== undefined

@@ -18,7 +18,7 @@ import type { Db } from '../db/db.ts'
 import { systemContext } from '../http/request-context.ts'
 import { HOUR, systemClock } from '../kernel/clock.ts'
 import { formatMoney } from '../kernel/money.ts'
-import type { Vault } from '../kernel/vault.ts'
+import type { SandboxVault } from '../kernel/vault.ts'
 import { deriveAddress, ONE_INSTALLATION, parseXpub, type Xpub } from '../kernel/xpub.ts'
 import { UsageError } from './command.ts'
 import { withDatabase } from './database.ts'
@@ -46,7 +46,13 @@ const OPTIONS = {
 } as const
 const readArgs = (args: string[]) => parseArgs({ args, options: OPTIONS }).values
 
-type Work = { config: Config; db: Db; vault: Vault; options: ReturnType<typeof readArgs>; say(line: string): void }
+type Work = {
+  config: Config
+  db: Db
+  vault: SandboxVault
+  options: ReturnType<typeof readArgs>
+  say(line: string): void
+}
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`)
 

@@ -4,7 +4,7 @@ import { chooseMasterKey } from '../config/master-key.ts'
 import { type Db, openDb } from '../db/db.ts'
 import { findInstallationFaults, readInstallation } from '../db/installation.ts'
 import { migrate } from '../db/migrate.ts'
-import type { Vault } from '../kernel/vault.ts'
+import type { SandboxVault } from '../kernel/vault.ts'
 import { openVaultOf } from '../keys/sandbox-vault.ts'
 import { withDatabaseServer } from './operator-database.ts'
 
@@ -21,7 +21,7 @@ export async function refuseForeignDatabase(connectionString: string, config: Co
 export async function withDatabase<Result>(
   config: Config,
   say: (line: string) => void,
-  work: (db: Db, vault: Vault) => Promise<Result>,
+  work: (db: Db, vault: SandboxVault) => Promise<Result>,
 ): Promise<Result> {
   return withDatabaseServer(config, say, async (connectionString) => {
     const chosen = chooseMasterKey(config)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { hasOwnSandbox, type SandboxPlace, withSandbox, withSandboxChain } from '../assembly/sandbox-settings.ts'
 import { SANDBOX_CHAIN_ID } from '../chain/networks.ts'
 import type { ChainConfig, Config } from '../config/config.ts'
-import type { Vault } from '../kernel/vault.ts'
+import type { SandboxVault } from '../kernel/vault.ts'
 
 const fileOf = ({ dataDir }: Config): string => join(dataDir, 'sandbox.json')
 
@@ -26,14 +26,14 @@ function findSandbox(config: Config): SandboxPlace | null {
  * The service's chains and wallets. The sandbox's own are not in the environment: the running sandbox records its URL,
  * and its wallets follow from the key of its first start.
  */
-export const listOperatorChains = (config: Config, vault: Vault): ChainConfig[] =>
+export const listOperatorChains = (config: Config, vault: SandboxVault): ChainConfig[] =>
   withSandboxChain(config, findSandbox(config), vault).chains
 
 /**
  * The settings of the service that runs: in the sandbox its chain, wallets and providers are not in the environment.
  * @throws Error with a sentence for the operator when the sandbox does not run yet
  */
-export function withServiceSettings(config: Config, vault: Vault): Promise<Config> {
+export function withServiceSettings(config: Config, vault: SandboxVault): Promise<Config> {
   const sandbox = findSandbox(config)
   if (sandbox === null && hasOwnSandbox(config))
     throw new Error(`The sandbox is not ready: ${fileOf(config)} is missing. Wait until "comptoir serve" says so.`)

@@ -9,7 +9,7 @@ import { type ChainReader, rescan } from '../chain/rescan.ts'
 import type { ChainConfig, Config } from '../config/config.ts'
 import type { Db } from '../db/db.ts'
 import { systemClock } from '../kernel/clock.ts'
-import type { Vault } from '../kernel/vault.ts'
+import type { SandboxVault } from '../kernel/vault.ts'
 import { UsageError } from './command.ts'
 import { withDatabase } from './database.ts'
 import { startOver } from './new-chain.ts'
@@ -27,7 +27,7 @@ export const RESCAN_USAGE = `comptoir rescan --chain <id> --from <block>   read 
 
 const PAGE = 1000
 
-function findChain(config: Config, vault: Vault, chainId: number): ChainConfig {
+function findChain(config: Config, vault: SandboxVault, chainId: number): ChainConfig {
   const chain = listOperatorChains(config, vault).find((one) => one.chainId === chainId)
   if (chain) return chain
   throw new UsageError(`Chain ${chainId} is not set up: CHAIN_${chainId}_RPC_URL is missing.`)

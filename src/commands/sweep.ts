@@ -20,7 +20,7 @@ import { pollNow } from '../db/polling.ts'
 import { systemContext } from '../http/request-context.ts'
 import { DAY, systemClock } from '../kernel/clock.ts'
 import { formatDecimal, parseDecimal } from '../kernel/money.ts'
-import type { Vault } from '../kernel/vault.ts'
+import type { SandboxVault } from '../kernel/vault.ts'
 import type { OperatorCommand } from './admin.ts'
 import { UsageError } from './command.ts'
 import { withDatabase } from './database.ts'
@@ -68,7 +68,7 @@ type Options = ReturnType<typeof readArgs>['values']
 type Work = {
   config: Config
   db: Db
-  vault: Vault
+  vault: SandboxVault
   options: Options
   chains: { settings: ChainConfig; open: OpenChain }[]
   print(text: string): void
@@ -303,7 +303,7 @@ async function sweep(work: Work): Promise<boolean | undefined> {
   print(JSON.stringify(viewPlan(await planAll(work)), null, 2))
 }
 
-function chooseChains(config: Config, vault: Vault, { chain }: Options): ChainConfig[] {
+function chooseChains(config: Config, vault: SandboxVault, { chain }: Options): ChainConfig[] {
   const all = listOperatorChains(config, vault)
   if (all.length === 0) throw new Error('No chain is set up here. In the sandbox, start the service first.')
   const chosen = chain === undefined ? all : all.filter(({ chainId }) => String(chainId) === chain)

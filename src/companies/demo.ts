@@ -1,5 +1,5 @@
 import type { Db } from '../db/db.ts'
-import type { Vault } from '../kernel/vault.ts'
+import type { SandboxVault } from '../kernel/vault.ts'
 import { type DemoRows, findDemoSecrets, hasDemoUsers, insertDemo, insertDemoUsers } from './demo-queries.ts'
 
 /**
@@ -16,7 +16,7 @@ export type DemoCredentials = {
 }
 
 /** As the first start makes them. */
-function demoCredentials(vault: Vault) {
+function demoCredentials(vault: SandboxVault) {
   const secret = (purpose: string, bytes: number): string =>
     vault.deriveSandbox(`demo:${purpose}`).subarray(0, bytes).toString('base64url')
   return {
@@ -29,16 +29,16 @@ function demoCredentials(vault: Vault) {
   }
 }
 
-const demoId = (vault: Vault, purpose: string): string =>
+const demoId = (vault: SandboxVault, purpose: string): string =>
   vault.deriveSandbox(`demo-id:${purpose}`).toString('hex').slice(0, 24)
 
 /** The buy button that the demo shop shows. */
-export const demoButtonId = (vault: Vault): string => demoId(vault, 'button')
+export const demoButtonId = (vault: SandboxVault): string => demoId(vault, 'button')
 
 const secretContext = (companyId: string): string => `company:${companyId}:webhook-secret`
 
 /** The demo's credentials as they are now: a person may have changed the webhook secret, or revoked the API key. */
-export async function readDemo({ db, vault }: { db: Db; vault: Vault }): Promise<DemoCredentials> {
+export async function readDemo({ db, vault }: { db: Db; vault: SandboxVault }): Promise<DemoCredentials> {
   const made = demoCredentials(vault)
   const [companyId, apiKeyId] = [demoId(vault, 'company'), demoId(vault, 'api-key')]
   const found = await findDemoSecrets(db, { companyId, apiKeyId })
@@ -50,7 +50,7 @@ export async function readDemo({ db, vault }: { db: Db; vault: Vault }): Promise
 /** Creates the demo merchant, once per database. */
 export async function makeDemo(deps: {
   db: Db
-  vault: Vault
+  vault: SandboxVault
   hashPassword: (password: string) => Promise<string>
   hashApiSecret: (secret: string) => string
   scopes: readonly string[]

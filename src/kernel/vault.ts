@@ -25,10 +25,14 @@ export type Vault = {
    * @throws Error when that key is unknown
    */
   deriveAs(sealed: string, purpose: string): Buffer
-  /** 32 bytes for one purpose of the sandbox: by the master key of its first start, whatever the present one is. */
-  deriveSandbox(purpose: string): Buffer
   /** As `derive`, for every master key, the current one first. */
   deriveAll(purpose: string): Buffer[]
+}
+
+/** The vault of a database that was opened: it knows of which sandbox. */
+export type SandboxVault = Vault & {
+  /** 32 bytes for one purpose of the sandbox: by the master key of its first start, whatever the present one is. */
+  deriveSandbox(purpose: string): Buffer
 }
 
 const keyFrom = (master: Buffer, purpose: string): Buffer =>
@@ -37,9 +41,8 @@ const keyFrom = (master: Buffer, purpose: string): Buffer =>
 /**
  * @param masterKey 32 bytes; seals and opens
  * @param previous older master keys, which only open, so that rows can be sealed again one by one after a rotation
- * @param sandboxSeed the master key of the sandbox's first start
  */
-export function openVault(masterKey: Buffer, previous: Buffer[] = [], sandboxSeed: Buffer = masterKey): Vault {
+export function openVault(masterKey: Buffer, previous: Buffer[] = []): Vault {
   const keys = [masterKey, ...previous].map((master) => ({
     master,
     id: keyFrom(master, 'key-id').toString('hex').slice(0, 8),
@@ -72,7 +75,6 @@ export function openVault(masterKey: Buffer, previous: Buffer[] = [], sandboxSee
       if (!key) throw new Error(`cannot derive ${purpose}: sealed by an unknown master key`)
       return keyFrom(key.master, purpose)
     },
-    deriveSandbox: (purpose) => keyFrom(sandboxSeed, purpose),
     deriveAll: (purpose) => [masterKey, ...previous].map((master) => keyFrom(master, purpose)),
   }
 }

@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts'
 import type { Db } from '../db/db.ts'
 import { newId } from '../kernel/ids.ts'
-import { openVault, type Vault } from '../kernel/vault.ts'
+import { openVault, type SandboxVault } from '../kernel/vault.ts'
 import { findServerKey, insertServerKey, listServerKeys, lockServerKeys } from './server-key-queries.ts'
 import { serverKeyContext } from './server-key-service.ts'
 
@@ -15,10 +15,10 @@ export async function openVaultOf(
   db: Db,
   { mode, previousMasterKeys: previous }: Pick<Config, 'mode' | 'previousMasterKeys'>,
   masterKey: Buffer,
-): Promise<Vault> {
+): Promise<SandboxVault> {
   const vault = openVault(masterKey, previous)
-  if (mode === 'live') return vault
-  const open = (seed: Buffer): Vault => openVault(masterKey, previous, seed)
+  const open = (seed: Buffer): SandboxVault => ({ ...vault, deriveSandbox: openVault(seed).derive })
+  if (mode === 'live') return open(masterKey)
   const find = async (): Promise<Buffer | undefined> => {
     const row = await findServerKey(db, PURPOSE)
     return row && Buffer.from(vault.open(row.sealed, serverKeyContext(row.id)), 'base64')

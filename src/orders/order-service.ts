@@ -82,19 +82,19 @@ export async function readOrder(
 
 /**
  * The newest order with the merchant's reference: of those that the actor may list, or of the only company that used
- * it. If no alias matches, a session's `orderRef`. Strangers do not see what leads to the pay page.
+ * it; with `companyId`, as if no other company were there. If no alias matches, a session's `orderRef`. Strangers do
+ * not see what leads to the pay page.
  */
 export async function readOrderByAlias(
   { db, config }: OrderDeps,
   actor: Actor | null,
   { references, companyId }: { references: readonly string[]; companyId?: string | undefined },
 ): Promise<ReferenceView> {
-  const scope = actor?.valid ? scopeOf(actor) : ANY_ORDER
+  const scope = within(actor?.valid ? scopeOf(actor) : ANY_ORDER, companyId)
   for (const reference of references) {
     const byAlias = await queries.listOrdersByAlias(db, reference, scope)
     const orders = byAlias.length > 0 ? byAlias : await queries.listOrdersBySessionRef(db, reference, scope)
-    const inCompany = orders.filter((one) => companyId === undefined || one.companyId === companyId)
-    const [order, other] = actor?.valid ? inCompany.filter((one) => reaches(actor, one)) : inCompany
+    const [order, other] = actor?.valid ? orders.filter((one) => reaches(actor, one)) : orders
     if (other) throw new AppError('AMBIGUOUS_REFERENCE')
     if (order) return actor?.valid ? viewOrder(order, config.payUrl) : viewOrderByReference(order, config.payUrl)
   }
@@ -120,6 +120,13 @@ export async function endOrder(
 }
 
 const ANY_ORDER: lists.OrderScope = { companyIds: null, collectorIds: null, createdBy: null }
+
+/** The part of a scope that is one company's; undefined: all of it. */
+function within(scope: lists.OrderScope, companyId: string | undefined): lists.OrderScope {
+  if (companyId === undefined) return scope
+  const isIn = scope.companyIds === null || scope.companyIds.includes(companyId)
+  return { ...scope, companyIds: isIn ? [companyId] : [] }
+}
 
 /** The orders that an actor may list. */
 export function scopeOf(actor: Actor): lists.OrderScope {

@@ -1,9 +1,9 @@
 import { openAudit } from '../../audit/audit.ts'
-import { findAuditHead, RESTORE } from '../../audit/audit-queries.ts'
+import { countAuditEntriesAt, findAuditHead, hasRestoreEntry, RESTORE } from '../../audit/audit-queries.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { RestoreTimes } from '../../db/restored-queries.ts'
 import { systemContext } from '../../http/request-context.ts'
-import { systemClock } from '../../kernel/clock.ts'
+import type { Clock } from '../../kernel/clock.ts'
 import type { Vault } from '../../kernel/vault.ts'
 import { auditKeysOf, openServerKeys } from '../../keys/server-key-service.ts'
 
@@ -13,19 +13,19 @@ import { auditKeysOf, openServerKeys } from '../../keys/server-key-service.ts'
  * @throws Error when the vault lacks the key that seals the server's keys
  */
 export async function noteRestore(
-  { db, vault }: { db: Db; vault: Vault },
+  { db, vault, clock }: { db: Db; vault: Vault; clock: Clock },
   tx: Tx,
   { backupMadeAt, restoredAt }: RestoreTimes,
 ): Promise<void> {
   // a database that never ran has no key for it, and nothing to lose
   if ((await findAuditHead(tx)).seq === 0n) return
-  const audit = openAudit({
-    db,
-    clock: systemClock,
-    keys: auditKeysOf(openServerKeys({ db, vault, clock: systemClock })),
-  })
+  // a mark that is put back excuses nothing a second time
+  if (await hasRestoreEntry(tx, restoredAt)) return
+  const audit = openAudit({ db, clock, keys: auditKeysOf(openServerKeys({ db, vault, clock })) })
+  // the service may have started, and written, before its restore is noted
+  const keptEntries = await countAuditEntriesAt(tx, backupMadeAt)
   await audit.write(tx, systemContext(RESTORE.actor), {
     action: RESTORE.action,
-    detail: { backupMadeAt: backupMadeAt.toISOString(), restoredAt: restoredAt.toISOString() },
+    detail: { backupMadeAt: backupMadeAt.toISOString(), restoredAt: restoredAt.toISOString(), keptEntries },
   })
 }

@@ -15,7 +15,7 @@ import { findRestored, findSameRestore, type Restored, updateReconciledRestore }
 import { systemContext } from '../../http/request-context.ts'
 import { DAY, systemClock } from '../../kernel/clock.ts'
 import { formatDecimal } from '../../kernel/money.ts'
-import { openVault } from '../../kernel/vault.ts'
+import { openVaultOf } from '../../keys/sandbox-vault.ts'
 import { verifyLedger } from '../../ledger/ledger-verify.ts'
 import { reconcileEveryPayment } from '../../payments/reconcile.ts'
 import { countRefundsUnderWay, wakeRefundsUnderWay } from '../../refunds/refund-queries.ts'
@@ -229,7 +229,7 @@ export const runReconcile: OperatorCommand = async (given: Config, args, say) =>
       const key = findMasterKey(given)
       if (!key) throw new Error('There is no master key. Set the MASTER_KEY that the service uses.')
       await refuseForeignDatabase(connectionString, given, key)
-      const vault = openVault(key, given.previousMasterKeys)
+      const vault = await openVaultOf(db, given, key)
       const config = await withServiceSettings(given, vault)
       const log = pino({ level: 'silent' })
       const base: ServiceBase = { config, db, vault, clock: systemClock, log, metrics: new Registry() }

@@ -7,6 +7,7 @@ import { lockDataDir } from '../../db/embedded/data-dir-lock.ts'
 import { startEmbeddedPostgres } from '../../db/embedded/embedded.ts'
 import { forgetElsewhere } from '../../db/embedded/state-directory.ts'
 import { markRestored } from '../../db/restored-queries.ts'
+import { systemClock } from '../../kernel/clock.ts'
 import { makeFolder } from '../../kernel/process/make-folder.ts'
 import { openVault } from '../../kernel/vault.ts'
 import type { OperatorCommand } from '../admin.ts'
@@ -24,7 +25,7 @@ async function markOutside(config: Config, backupMadeAt: Date, say: (line: strin
   await withDatabase(config, say, (db, vault) =>
     db.tx(async (tx) => {
       await markRestored(tx, at)
-      await noteRestore({ db, vault }, tx, at)
+      await noteRestore({ db, vault, clock: systemClock }, tx, at)
     }),
   )
   process.stdout.write(
@@ -73,23 +74,24 @@ export const runRestore: OperatorCommand = async (config, args, say) => {
   const progress = startProgress(say, 'Restore', 'MB')
   const lock = await lockDataDir(dataDir)
   const { facts, sandbox } = await restoreFiles({
-    ...{ dataDir, vaults, restoredAt: new Date() },
+    ...{ dataDir, vaults, vault, restoredAt: new Date() },
     backup: { name: backup.name, ...(await backup.store.get(backup.name)) },
     onProgress: (done, of) => progress(megabytes(done), megabytes(of)),
   }).finally(() => lock.release())
   say('The files are restored; PostgreSQL replays its log.')
   const server = await startEmbeddedPostgres({ dataDir, log: say })
   try {
-    const place = { connectionString: server.connectionString, dataDir }
-    await finishRestore(place, (db, tx, at) =>
-      noteRestore({ db, vault }, tx, at).catch((error: unknown) => {
-        throw new Error(
-          `The files are in ${dataDir}, but what an earlier master key sealed in them cannot be read. Start the service ` +
-            'there with that key as MASTER_KEY_PREVIOUS: it finishes the restore.',
-          { cause: error },
-        )
-      }),
-    )
+    const place = { connectionString: server.connectionString, dataDir, vault }
+    await finishRestore(place, {
+      note: (db, tx, at) =>
+        noteRestore({ db, vault, clock: systemClock }, tx, at).catch((error: unknown) => {
+          throw new Error(
+            `The files are in ${dataDir}, but what an earlier master key sealed in them cannot be read. Start the service ` +
+              'there with that key as MASTER_KEY_PREVIOUS: it finishes the restore.',
+            { cause: error },
+          )
+        }),
+    })
     forgetElsewhere(dataDir)
   } finally {
     await server.stop()

@@ -1,5 +1,5 @@
 import { appendFileSync, existsSync } from 'node:fs'
-import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Vault } from '../../kernel/vault.ts'
@@ -10,23 +10,19 @@ import { markRestored, type RestoreTimes } from '../restored-queries.ts'
 import { sql } from '../sql.ts'
 import { unpackFiles } from './archive.ts'
 import { diskFault } from './folder-store.ts'
+import { type FoundMark, readRestoreMark, restoreMarkOf, writeRestoreMark } from './restore-mark.ts'
 import { type PlacedFiles, placeSandboxFiles } from './sandbox-files.ts'
 import { type BackupFacts, BackupFault, unseal } from './sealed.ts'
 import { backupNameAt, type Content, isBackupName } from './store.ts'
 import { decompressed } from './take-backup.ts'
 
-/** Marker file in a restored cluster, until its database itself records that it was restored. */
-const MARK = 'comptoir.restored'
 const RECOVERY_MS = 600_000
 
-type Mark = { backupMadeAt: string; restoredAt: string }
-
 /** Prepares recovery of the restored files through the log that came with them, onto a new timeline. */
-async function prepareRecovery(folder: string, mark: Mark): Promise<void> {
+async function prepareRecovery(folder: string): Promise<void> {
   await mkdir(join(folder, 'pg_wal', 'archive_status'), { recursive: true, mode: 0o700 })
   await writeFile(join(folder, 'recovery.signal'), '', { mode: 0o600 })
   appendFileSync(join(folder, 'postgresql.auto.conf'), "restore_command = 'false'\n")
-  await writeFile(join(folder, MARK), JSON.stringify(mark), { mode: 0o600 })
   await chmod(folder, 0o700)
 }
 
@@ -38,10 +34,12 @@ export async function restoreFiles(request: {
   backup: { name: string; bytes: number; content: Content }
   dataDir: string
   vaults: readonly Vault[]
+  /** Signs the mark that the next start reads. */
+  vault: Vault
   restoredAt: Date
   onProgress(done: number, of: number): void
 }): Promise<{ facts: BackupFacts; sandbox: PlacedFiles }> {
-  const { backup, dataDir, onProgress } = request
+  const { backup, dataDir, vault, restoredAt, onProgress } = request
   const cluster = join(dataDir, 'postgres')
   if (existsSync(cluster))
     throw new BackupFault(
@@ -66,7 +64,8 @@ export async function restoreFiles(request: {
   await mkdir(draft, { recursive: true, mode: 0o700 })
   try {
     await unpackFiles(decompressed(content), draft, () => {})
-    await prepareRecovery(draft, { backupMadeAt: facts.madeAt, restoredAt: request.restoredAt.toISOString() })
+    await prepareRecovery(draft)
+    await writeRestoreMark(draft, { backupMadeAt: new Date(facts.madeAt), restoredAt }, vault)
     giveTo(chooseAccount(dataDir, cluster), draft)
     await rename(draft, cluster)
   } catch (error) {
@@ -90,30 +89,32 @@ async function awaitRecovery(db: Db): Promise<void> {
 
 /**
  * Makes a restored database record that it was restored. Called after each start of the embedded server, because the
- * restore may have been killed before.
+ * restore may have been killed before. A mark without our signature holds money like any other, and excuses nothing.
+ * @param refuse throws before anything is recorded, if the vault does not belong to this database
  * @param note writes it to the audit log, in the same transaction
- * @returns whether it was recorded now
+ * @returns the mark that was recorded now
  */
 export async function finishRestore(
-  { connectionString, dataDir }: { connectionString: string; dataDir: string },
-  note: (db: Db, tx: Tx, at: RestoreTimes) => Promise<void>,
-): Promise<boolean> {
-  const file = join(dataDir, 'postgres', MARK)
-  if (!existsSync(file)) return false
-  await placeSandboxFiles(join(dataDir, 'postgres'), dataDir)
+  { connectionString, dataDir, vault }: { connectionString: string; dataDir: string; vault: Vault },
+  { refuse, note }: { refuse?: () => Promise<void>; note: (db: Db, tx: Tx, at: RestoreTimes) => Promise<void> },
+): Promise<FoundMark | undefined> {
+  const cluster = join(dataDir, 'postgres')
+  const file = restoreMarkOf(cluster)
+  if (!existsSync(file)) return undefined
+  await placeSandboxFiles(cluster, dataDir)
   const db = openDb({ connectionString, max: 2, applicationName: 'comptoir-restore' })
   try {
     await awaitRecovery(db)
     // the backup may be older than the columns that the marker needs
     await migrate(connectionString)
-    const { backupMadeAt, restoredAt } = JSON.parse(await readFile(file, 'utf8')) as Mark
-    const at = { backupMadeAt: new Date(backupMadeAt), restoredAt: new Date(restoredAt) }
+    await refuse?.()
+    const mark = await readRestoreMark(cluster, vault)
     await db.tx(async (tx) => {
-      if (await markRestored(tx, at)) await note(db, tx, at)
+      if ((await markRestored(tx, mark)) && mark.isOurs) await note(db, tx, mark)
     })
     await db.pool.query('alter system reset restore_command')
     await rm(file)
-    return true
+    return mark
   } finally {
     await db.close()
   }

@@ -2,11 +2,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { FastifyPluginAsync } from 'fastify'
 import { findLandingButton } from '../../companies/button-landing.ts'
-import { demoButtonId } from '../../companies/demo.ts'
 import type { Config } from '../../config/config.ts'
 import type { Db } from '../../db/db.ts'
 import { type Html, html, raw } from '../../kernel/html.ts'
-import type { Vault } from '../../kernel/vault.ts'
 import { hashOf } from '../shared/framing.ts'
 
 const SCRIPT_FILE = join(import.meta.dirname, '../../../web/sdkjs/demo-shop.js')
@@ -65,16 +63,16 @@ function renderShop(id: string, price: string): Html {
 }
 
 /** `/demo-shop`, in the sandbox only: a shop that uses the buy button. */
-export const demoShopRoutes: FastifyPluginAsync<{ db: Db; config: Pick<Config, 'baseUrl'>; vault: Vault }> = async (
+export const demoShopRoutes: FastifyPluginAsync<{ db: Db; config: Pick<Config, 'baseUrl'>; buttonId: string }> = async (
   app,
-  { db, config, vault },
+  { db, config, buttonId },
 ) => {
   const open = { config: { open: true, page: true }, schema: { hide: true } } as const
   const { host, origin } = new URL(config.baseUrl)
   app.get('/demo-shop', open, async (request, reply) => {
     // the button is registered for one origin: localhost and 127.0.0.1 are two websites
     if (request.host !== host) return reply.redirect(`${origin}/demo-shop`, 302)
-    const button = await findLandingButton({ db }, demoButtonId(vault))
+    const button = await findLandingButton({ db }, buttonId)
     return reply
       .headers({ 'content-security-policy': POLICY, 'cache-control': 'no-store' })
       .type('text/html; charset=utf-8')

@@ -1,0 +1,45 @@
+import { readFileSync } from 'node:fs'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Hmac, openHmac, type Vault } from '../../kernel/vault.ts'
+import type { RestoreTimes } from '../restored-queries.ts'
+
+/** Marker file in a restored cluster, until its database itself records that it was restored. */
+const MARK = 'comptoir.restored'
+
+/** `mac`: absent from the marks of older versions, and from those that somebody wrote without the master key. */
+type Mark = { backupMadeAt: string; restoredAt: string; mac?: string }
+
+/** A mark as it was found. `isOurs`: whoever wrote it has the master key, and meant this cluster. */
+export type FoundMark = RestoreTimes & { isOurs: boolean }
+
+export const restoreMarkOf = (cluster: string): string => join(cluster, MARK)
+
+const macOf = (vault: Vault): Hmac => openHmac(vault, 'restore-mark', 'hex')
+
+/** PostgreSQL's system identifier is the first eight bytes of its control file; a backup has that of its cluster. */
+const identifierOf = (cluster: string): string =>
+  readFileSync(join(cluster, 'global', 'pg_control'))
+    .subarray(0, 8)
+    .toString('hex')
+
+const textOf = ({ backupMadeAt, restoredAt }: Mark, cluster: string): string =>
+  JSON.stringify([backupMadeAt, restoredAt, identifierOf(cluster)])
+
+/** Signed: who controls the database can write files next to it, but excuses no cut of the audit log with them. */
+export async function writeRestoreMark(
+  cluster: string,
+  { backupMadeAt, restoredAt }: RestoreTimes,
+  vault: Vault,
+): Promise<void> {
+  const mark = { backupMadeAt: backupMadeAt.toISOString(), restoredAt: restoredAt.toISOString() }
+  const mac = macOf(vault).of(textOf(mark, cluster))
+  await writeFile(restoreMarkOf(cluster), JSON.stringify({ ...mark, mac }), { mode: 0o600 })
+}
+
+/** @throws Error when there is none, or it is not JSON */
+export async function readRestoreMark(cluster: string, vault: Vault): Promise<FoundMark> {
+  const mark = JSON.parse(await readFile(restoreMarkOf(cluster), 'utf8')) as Mark
+  const isOurs = typeof mark.mac === 'string' && macOf(vault).fits(textOf(mark, cluster), mark.mac)
+  return { backupMadeAt: new Date(mark.backupMadeAt), restoredAt: new Date(mark.restoredAt), isOurs }
+}
