@@ -1,6 +1,8 @@
 import { MINUTE } from '../kernel/clock.ts'
-import type { NotedHead } from './anchor.ts'
-import { type AuditRow, RESTORE, type RestoreDetail } from './audit-queries.ts'
+import { type AuditHead, type AuditRow, RESTORE, type RestoreDetail } from './audit-queries.ts'
+
+/** A head, and when it was noted. */
+export type NotedHead = AuditHead & { at: Date }
 
 /** Entries that a restore lost: written after its backup was made. */
 export type LostEntries = { entries: number; backupMadeAt: Date; restoredAt: Date }

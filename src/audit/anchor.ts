@@ -3,7 +3,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { Gauge, type Registry } from 'prom-client'
 import type { Db } from '../db/db.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { isNotedBefore } from './anchor-check.ts'
+import { isNotedBefore, type NotedHead } from './anchor-check.ts'
 import { type AuditHead, findAuditHead, findRestoreEntry, hasAuditEntry } from './audit-queries.ts'
 
 /** The head of the chain is noted at most this often. */
@@ -12,9 +12,6 @@ export const ANCHOR_EVERY_MS = 10_000
 const LINE = /^(\S+) (\d+) ([0-9a-f]{64})$/
 /** As much of a line as a crash may leave; after a power failure the rest of the file may be zeros. */
 const TRUNCATED = /^[\dTZ:.-]*( \d*( [0-9a-f]{0,63})?)?\0*$/
-
-/** A head, and when it was noted. */
-export type NotedHead = AuditHead & { at: Date }
 
 function readLine(line: string): NotedHead | undefined {
   const [, at, seq, hash] = LINE.exec(line) ?? []

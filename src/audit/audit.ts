@@ -2,8 +2,7 @@ import { createHmac } from 'node:crypto'
 import type { Db, Tx } from '../db/db.ts'
 import { type AnyContext, nameOf } from '../http/request-context.ts'
 import type { Clock } from '../kernel/clock.ts'
-import type { NotedHead } from './anchor.ts'
-import { type AnchorVerdict, openAnchorCheck } from './anchor-check.ts'
+import { type AnchorVerdict, type NotedHead, openAnchorCheck } from './anchor-check.ts'
 import { type AuditRow, findAuditHead, insertAuditRow, listAuditChain, lockAuditHead } from './audit-queries.ts'
 
 export type AuditEntry = {
