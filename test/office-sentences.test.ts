@@ -55,7 +55,6 @@ test('the office knows each of these refusals by the words of the service, with 
     noPayoutAddress: sentenceOf('ledger/settlements/settlement-service.ts', 'The company has no settlement address'),
     noPayoutNetwork: sentenceOf('ledger/settlements/settlement-service.ts', 'The company has no settlement network'),
     payoutUnderWay: sentenceOf('ledger/settlements/settlement-service.ts', 'The settlement '),
-    notCovered: `${sentenceOf('refunds/refund-cover.ts', 'This refund needs ')}already settled.`,
     accountInUse: sentenceOf('payments/accounts/channel-service.ts', 'This account is').replace(/x1/g, '3'),
   }
   const facts = { least: ['0.10', 'EUR'], most: ['100000.00', 'EUR'], decimals: ['2', 'EUR'] }
@@ -65,7 +64,6 @@ test('the office knows each of these refusals by the words of the service, with 
       {
         ...facts,
         payoutUnderWay: ['18.000000', 'USDC'],
-        notCovered: ['18.000000', '18.000000'],
         accountInUse: ['3', '3'],
       }[name] ?? [],
   }))

@@ -411,7 +411,7 @@ export interface Operations {
       erased: boolean
     }
   }
-  /** How much of an order can be refunded. What arrived, less what was refunded, returned separately or ignored. It may differ from the price: more or less than the price may have arrived. */
+  /** How much of an order can be refunded, and where to. What arrived, less what was refunded, returned separately or ignored. It may differ from the price: more or less than the price may have arrived. */
   getRefundable: {
     params: {
       /** Order code: unguessable, used in paths. */
@@ -422,9 +422,15 @@ export interface Operations {
       refundableAmount: string
       /** The asset, as its symbol. */
       asset: "USDC"
+      /** Whose order it is, as payers know it. */
+      company: string
+      /** Where a refund that names no address goes. Null: the payer is asked, or the provider knows. */
+      address: string | null
+      /** Chain id of `address`. */
+      network: number | null
     }
   }
-  /** Refund a paid order, wholly or in part. The body is optional; without it, refunds all that is left. An unknown name and an empty amount are refused. Follow `refundId` with GET /refunds/{id}. */
+  /** Refund a paid order, wholly or in part. The body is optional; without it, refunds all that is left. An unknown name and an empty `amount` or `mostOwed` are refused. Follow `refundId` with GET /refunds/{id}. */
   revertOrder: {
     params: {
       /** Order code: unguessable, used in paths. */
@@ -436,6 +442,8 @@ export interface Operations {
         reason?: string
         /** Refund money that is already settled. SuperAdmin only, with a fresh second factor. */
         withoutCover?: boolean
+        /** With withoutCover: the most that the company may owe the operator afterwards, `owedAfter` in the details of REFUND_NOT_COVERED. If it would owe more by now, nothing is refunded, and the answer has the new figures. */
+        mostOwed?: string
         /** On-chain refunds: where the money goes. One that the payer did not state before (at accept or in the payer information) needs a proof; without it the payer is asked to confirm it, and nothing is sent before. */
         address?: string
         /** Why the address is what the payer wants: a signature over the text of GET /refunds/address-message, or the statement of a second person, with a fresh second factor and its evidence. */

@@ -121,7 +121,7 @@ export const revertRoutes: FastifyPluginAsyncTypebox<RefundDeps> = async (app, d
       config: { permission: 'refunds.revert' },
       schema: {
         operationId: 'getRefundable',
-        summary: 'How much of an order can be refunded',
+        summary: 'How much of an order can be refunded, and where to',
         description:
           'What arrived, less what was refunded, returned separately or ignored. It may differ from the price: more or ' +
           'less than the price may have arrived.',
@@ -131,20 +131,20 @@ export const revertRoutes: FastifyPluginAsyncTypebox<RefundDeps> = async (app, d
       },
     },
     async (request) => {
-      const units = await findRefundable(deps, actorOf(request), request.params.code)
-      return ok({ refundableAmount: formatDecimal(units, 6), asset: 'USDC' as const })
+      const { units, ...facts } = await findRefundable(deps, actorOf(request), request.params.code)
+      return ok({ refundableAmount: formatDecimal(units, 6), asset: 'USDC' as const, ...facts })
     },
   )
   app.post(
     '/revert/:code',
     {
-      // a part that is misspelt or lost would be refunded as a whole
-      config: { permission: 'refunds.revert', allWithout: 'amount', refuseUnknown: { except: [] } },
+      // a part or a bound that is misspelt or lost would refund more than was meant
+      config: { permission: 'refunds.revert', allWithout: ['amount', 'mostOwed'], refuseUnknown: { except: [] } },
       schema: {
         operationId: 'revertOrder',
         summary: 'Refund a paid order, wholly or in part',
         description:
-          'The body is optional; without it, refunds all that is left. An unknown name and an empty amount are refused. ' +
+          'The body is optional; without it, refunds all that is left. An unknown name and an empty `amount` or `mostOwed` are refused. ' +
           'Follow `refundId` with GET /refunds/{id}.',
         tags,
         params: CodeParams,
@@ -202,7 +202,7 @@ export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = asy
   app.get(
     '/refunds/address-message',
     {
-      config: { permission: 'refunds.revert', allWithout: 'amount' },
+      config: { permission: 'refunds.revert', allWithout: ['amount'] },
       schema: {
         operationId: 'getRefundAddressMessage',
         summary: 'What a payer signs to have a refund sent to an address',
@@ -282,7 +282,7 @@ export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = asy
   app.post(
     '/mispayments/:id/refund',
     {
-      config: { permission: 'mispayments.decide', allWithout: 'amount' },
+      config: { permission: 'mispayments.decide', allWithout: ['amount'] },
       schema: {
         operationId: 'refundMispayment',
         summary: 'Refund money that never paid its order',

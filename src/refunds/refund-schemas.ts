@@ -48,6 +48,15 @@ export const RevertBody = Type.Object({
       description: 'Refund money that is already settled. SuperAdmin only, with a fresh second factor.',
     }),
   ),
+  mostOwed: Type.Optional(
+    Type.String({
+      maxLength: 40,
+      description:
+        'With withoutCover: the most that the company may owe the operator afterwards, `owedAfter` in the details of ' +
+        'REFUND_NOT_COVERED. If it would owe more by now, nothing is refunded, and the answer has the new figures.',
+      examples: ['54.000000'],
+    }),
+  ),
   ...WantedFields,
 })
 export type RevertBody = Static<typeof RevertBody>
@@ -58,6 +67,13 @@ export const Refundable = Type.Object({
     examples: ['10.5'],
   }),
   asset: Type.Literal('USDC'),
+  company: Type.String({ description: 'Whose order it is, as payers know it.' }),
+  address: Nullable(
+    Type.String({
+      description: 'Where a refund that names no address goes. Null: the payer is asked, or the provider knows.',
+    }),
+  ),
+  network: Nullable(Type.Integer({ description: 'Chain id of `address`.' })),
 })
 
 export const MispaymentRefundBody = Type.Object({

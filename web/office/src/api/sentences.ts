@@ -13,7 +13,6 @@ export const REFUSALS = {
   noPayoutAddress: /^The company has no settlement address yet\./,
   noPayoutNetwork: /^The company has no settlement network yet\./,
   payoutUnderWay: /^The settlement \w+ of ([\d.]+) (USDC) is \w+; finish it first\.$/,
-  notCovered: /^This refund needs ([\d.]+) USDC, but only ([\d.]+) USDC of the company’s balance is left:/,
   accountInUse: /^This account is still needed \(open payments: (\d+), unfinished refunds: (\d+)\)\./,
 } as const
 export type KnownRefusal = keyof typeof REFUSALS

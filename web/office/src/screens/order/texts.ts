@@ -46,9 +46,6 @@ export const texts = defineTexts(
       'Leave it empty: the payer’s own address is used, or he is asked by mail. An address that you type needs his confirmation.',
     refundButton: 'Start the refund',
     refundStarted: 'The refund has started.',
-    withoutCover: 'Refund without cover',
-    withoutCoverText: ({ needs, left, missing }: Record<'needs' | 'left' | 'missing', string>) =>
-      `This refund takes ${needs} from the company’s balance, where only ${left} is left. You lay out the missing ${missing}, and the company owes it to you. What is sent cannot be taken back.`,
     payer: 'Payer',
     payerShow: 'Show the payer’s data',
     payerText: 'Personal data. Each look is written to the audit log.',
@@ -135,9 +132,6 @@ export const texts = defineTexts(
         'Laissez vide : nous utilisons l’adresse donnée par le payeur ou la lui demandons par e-mail. Une adresse saisie ici doit être confirmée par lui.',
       refundButton: 'Lancer le remboursement',
       refundStarted: 'Le remboursement est lancé.',
-      withoutCover: 'Rembourser sans couverture',
-      withoutCoverText: ({ needs, left, missing }) =>
-        `Ce remboursement prend ${needs} au solde de la société, où il ne reste que ${left}. Vous avancez les ${missing} qui manquent, et la société vous les doit. Un envoi ne se reprend pas.`,
       payer: 'Payeur',
       payerShow: 'Afficher les données du payeur',
       payerText: 'Données personnelles. Chaque consultation est inscrite au journal d’audit.',
@@ -221,9 +215,6 @@ export const texts = defineTexts(
         'Leer lassen: Wir nehmen die Adresse, die bei der Zahlung angegeben wurde, oder fragen per E-Mail. Eine hier eingegebene Adresse muss bestätigt werden.',
       refundButton: 'Erstattung starten',
       refundStarted: 'Die Erstattung ist gestartet.',
-      withoutCover: 'Ohne Deckung erstatten',
-      withoutCoverText: ({ needs, left, missing }) =>
-        `Diese Erstattung nimmt ${needs} vom Guthaben der Firma; dort sind nur ${left} übrig. Sie legen die fehlenden ${missing} aus, und die Firma schuldet sie Ihnen. Was gesendet ist, lässt sich nicht zurückholen.`,
       payer: 'Zahlende Person',
       payerShow: 'Daten anzeigen',
       payerText: 'Personenbezogene Daten. Jeder Blick darauf steht im Prüfprotokoll.',
@@ -306,9 +297,6 @@ export const texts = defineTexts(
         'Déjela vacía: usamos la dirección que dio el pagador o se la pedimos por correo. Una dirección escrita aquí necesita su confirmación.',
       refundButton: 'Iniciar el reembolso',
       refundStarted: 'El reembolso se ha iniciado.',
-      withoutCover: 'Reembolsar sin cobertura',
-      withoutCoverText: ({ needs, left, missing }) =>
-        `Este reembolso toma ${needs} del saldo de la empresa, donde solo quedan ${left}. Usted adelanta los ${missing} que faltan y la empresa se los debe. Lo enviado no se puede recuperar.`,
       payer: 'Pagador',
       payerShow: 'Mostrar los datos del pagador',
       payerText: 'Datos personales. Cada consulta queda en el registro de auditoría.',
@@ -391,9 +379,6 @@ export const texts = defineTexts(
         'Lo lasci vuoto: usiamo l’indirizzo dato da chi ha pagato o lo chiediamo per e-mail. Un indirizzo scritto qui richiede la sua conferma.',
       refundButton: 'Avvia il rimborso',
       refundStarted: 'Il rimborso è partito.',
-      withoutCover: 'Rimborsa senza copertura',
-      withoutCoverText: ({ needs, left, missing }) =>
-        `Questo rimborso prende ${needs} dal saldo della società, dove restano solo ${left}. Lei anticipa i ${missing} che mancano e la società glieli deve. Ciò che è inviato non si recupera.`,
       payer: 'Chi ha pagato',
       payerShow: 'Mostra i dati',
       payerText: 'Dati personali. Ogni consultazione viene scritta nel registro di controllo.',
