@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
-import { ApiError } from '../web/office/src/api/call.ts'
+import { ApiError, type ErrorCode } from '../web/office/src/api/call.ts'
 import { lackOf } from '../web/office/src/api/lack.ts'
 import { type MoneyDesk, openMoneyDesk } from './harness/money.ts'
 import { createPaid, newAddress, payoutEnv, refundReaches, revert, withProof } from './harness/refunds.ts'
-import { eventually } from './harness/service.ts'
+import { type Answer, eventually } from './harness/service.ts'
 import { openShop, type Payable, type Shop } from './harness/shop.ts'
 
 /* A refund of money that was settled already needs cover: the company's balance, a reserve, a SuperAdmin's word. */
@@ -114,8 +114,8 @@ test('a SuperAdmin’s word lets it go without cover, and only that', async () =
 })
 
 /** The figures of a refusal, as the office reads them. */
-const lackIn = ({ status, error }: { status: number; error: ConstructorParameters<typeof ApiError>[1] }) =>
-  lackOf(new ApiError(status, error))
+const lackIn = ({ status, error: { code, message, details = [] } }: Answer<unknown>) =>
+  lackOf(new ApiError(status, { code: code as ErrorCode, message, details }))
 
 test('the debt that is shown before a refund without cover is what the company owes afterwards, earlier debts included', async () => {
   await settleAll()

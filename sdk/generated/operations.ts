@@ -574,6 +574,8 @@ export interface Operations {
         message: string | null
         /** A person has to send it now, because its channel cannot. Then name the transaction (POST /refunds/{id}/transaction), or settle it (POST /refunds/{id}/settle) where no chain shows one. */
         toSendByHand: boolean
+        /** Who holds its money. Where a person has to send it, that is the one who does: the company from its own account or wallet, or the operator. Of the operator’s money only a SuperAdmin names a transaction, or settles it. */
+        heldBy: "company" | "operator"
         /** A person sent the money; only such a refund takes a proof file. */
         settledByHand: boolean
         /** The proof file: GET /refunds/{id}/proof. */
@@ -684,6 +686,8 @@ export interface Operations {
       message: string | null
       /** A person has to send it now, because its channel cannot. Then name the transaction (POST /refunds/{id}/transaction), or settle it (POST /refunds/{id}/settle) where no chain shows one. */
       toSendByHand: boolean
+      /** Who holds its money. Where a person has to send it, that is the one who does: the company from its own account or wallet, or the operator. Of the operator’s money only a SuperAdmin names a transaction, or settles it. */
+      heldBy: "company" | "operator"
       /** A person sent the money; only such a refund takes a proof file. */
       settledByHand: boolean
       /** The proof file: GET /refunds/{id}/proof. */
@@ -810,6 +814,8 @@ export interface Operations {
       message: string | null
       /** A person has to send it now, because its channel cannot. Then name the transaction (POST /refunds/{id}/transaction), or settle it (POST /refunds/{id}/settle) where no chain shows one. */
       toSendByHand: boolean
+      /** Who holds its money. Where a person has to send it, that is the one who does: the company from its own account or wallet, or the operator. Of the operator’s money only a SuperAdmin names a transaction, or settles it. */
+      heldBy: "company" | "operator"
       /** A person sent the money; only such a refund takes a proof file. */
       settledByHand: boolean
       /** The proof file: GET /refunds/{id}/proof. */
@@ -917,6 +923,8 @@ export interface Operations {
       message: string | null
       /** A person has to send it now, because its channel cannot. Then name the transaction (POST /refunds/{id}/transaction), or settle it (POST /refunds/{id}/settle) where no chain shows one. */
       toSendByHand: boolean
+      /** Who holds its money. Where a person has to send it, that is the one who does: the company from its own account or wallet, or the operator. Of the operator’s money only a SuperAdmin names a transaction, or settles it. */
+      heldBy: "company" | "operator"
       /** A person sent the money; only such a refund takes a proof file. */
       settledByHand: boolean
       /** The proof file: GET /refunds/{id}/proof. */
@@ -1036,6 +1044,8 @@ export interface Operations {
       message: string | null
       /** A person has to send it now, because its channel cannot. Then name the transaction (POST /refunds/{id}/transaction), or settle it (POST /refunds/{id}/settle) where no chain shows one. */
       toSendByHand: boolean
+      /** Who holds its money. Where a person has to send it, that is the one who does: the company from its own account or wallet, or the operator. Of the operator’s money only a SuperAdmin names a transaction, or settles it. */
+      heldBy: "company" | "operator"
       /** A person sent the money; only such a refund takes a proof file. */
       settledByHand: boolean
       /** The proof file: GET /refunds/{id}/proof. */
@@ -1090,7 +1100,7 @@ export interface Operations {
       refundId: string
     }
   }
-  /** Settle a refund that was sent outside Comptoir, with proof. For channels whose provider cannot refund: what was sent, and where to find it. */
+  /** Settle a refund that was sent outside Comptoir, with proof. For channels whose provider cannot refund: what was sent, and where to find it. Only a SuperAdmin settles what the operator holds (`heldBy`). */
   settleRefund: {
     params: {
       /** Identifier: 24 hex characters. */
@@ -1176,6 +1186,8 @@ export interface Operations {
       message: string | null
       /** A person has to send it now, because its channel cannot. Then name the transaction (POST /refunds/{id}/transaction), or settle it (POST /refunds/{id}/settle) where no chain shows one. */
       toSendByHand: boolean
+      /** Who holds its money. Where a person has to send it, that is the one who does: the company from its own account or wallet, or the operator. Of the operator’s money only a SuperAdmin names a transaction, or settles it. */
+      heldBy: "company" | "operator"
       /** A person sent the money; only such a refund takes a proof file. */
       settledByHand: boolean
       /** The proof file: GET /refunds/{id}/proof. */
@@ -1283,6 +1295,8 @@ export interface Operations {
       message: string | null
       /** A person has to send it now, because its channel cannot. Then name the transaction (POST /refunds/{id}/transaction), or settle it (POST /refunds/{id}/settle) where no chain shows one. */
       toSendByHand: boolean
+      /** Who holds its money. Where a person has to send it, that is the one who does: the company from its own account or wallet, or the operator. Of the operator’s money only a SuperAdmin names a transaction, or settles it. */
+      heldBy: "company" | "operator"
       /** A person sent the money; only such a refund takes a proof file. */
       settledByHand: boolean
       /** The proof file: GET /refunds/{id}/proof. */
@@ -1316,7 +1330,7 @@ export interface Operations {
     }
     data: Response
   }
-  /** Report the transaction of a refund sent by hand. The transaction is checked on its chain. The refund is settled once it is final. */
+  /** Report the transaction of a refund sent by hand. The transaction is checked on its chain. The refund is settled once it is final. Only a SuperAdmin names one for what the operator holds (`heldBy`). */
   reportRefundTransaction: {
     params: {
       /** Identifier: 24 hex characters. */
@@ -1398,6 +1412,8 @@ export interface Operations {
       message: string | null
       /** A person has to send it now, because its channel cannot. Then name the transaction (POST /refunds/{id}/transaction), or settle it (POST /refunds/{id}/settle) where no chain shows one. */
       toSendByHand: boolean
+      /** Who holds its money. Where a person has to send it, that is the one who does: the company from its own account or wallet, or the operator. Of the operator’s money only a SuperAdmin names a transaction, or settles it. */
+      heldBy: "company" | "operator"
       /** A person sent the money; only such a refund takes a proof file. */
       settledByHand: boolean
       /** The proof file: GET /refunds/{id}/proof. */

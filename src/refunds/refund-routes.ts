@@ -100,6 +100,7 @@ const describeRefund = (deps: MispaymentRefundDeps, refund: Refund, { code, shor
   txHash: refund.txHash,
   message: refund.providerStatus,
   toSendByHand: refund.toSendByHand,
+  heldBy: refund.heldBy,
   settledByHand: refund.settledByHand,
   proof: proof ? viewProof(proof) : null,
   createdAt: refund.createdAt.toISOString(),
@@ -111,6 +112,19 @@ async function findReachableRefund(deps: RefundDeps, actor: Actor, id: string): 
   const refund = await findRefund(deps.db, id)
   if (!refund || !sees(actor, refund.companyId)) throw new AppError('OBJECT_NOT_FOUND')
   return refund
+}
+
+/**
+ * Whoever holds the money sends it. If the company sent what the operator holds, it would be booked as the operator's
+ * and the company would pay twice.
+ * @throws FORBIDDEN
+ */
+function checkSends({ role }: Actor, { heldBy }: Refund): void {
+  if (heldBy === 'company' || role === 'SuperAdmin') return
+  const message =
+    'The operator of this service holds this money and sends it: only a SuperAdmin names its transaction or settles ' +
+    'it. Do not send it yourself. If you have sent it, tell the operator the transaction before he sends it, too.'
+  throw new AppError('FORBIDDEN', { message })
 }
 
 /** Starts refunds, under the order’s path. */
@@ -306,7 +320,9 @@ export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = asy
       schema: {
         operationId: 'settleRefund',
         summary: 'Settle a refund that was sent outside Comptoir, with proof',
-        description: 'For channels whose provider cannot refund: what was sent, and where to find it.',
+        description:
+          'For channels whose provider cannot refund: what was sent, and where to find it. Only a SuperAdmin settles what ' +
+          'the operator holds (`heldBy`).',
         tags,
         params: IdParams,
         body: Type.Object({
@@ -319,6 +335,7 @@ export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = asy
     },
     async (request) => {
       const refund = await findReachableRefund(deps, actorOf(request), request.params.id)
+      checkSends(actorOf(request), refund)
       const { reference, statement, proof } = request.body
       const file = proof === undefined ? null : await readProof(proof, 'proof')
       await settleByHand(deps, contextOf(request), refund, { reference, statement, file })
@@ -333,7 +350,9 @@ export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = asy
       schema: {
         operationId: 'reportRefundTransaction',
         summary: 'Report the transaction of a refund sent by hand',
-        description: 'The transaction is checked on its chain. The refund is settled once it is final.',
+        description:
+          'The transaction is checked on its chain. The refund is settled once it is final. Only a SuperAdmin names one ' +
+          'for what the operator holds (`heldBy`).',
         tags,
         params: IdParams,
         body: Type.Object({ txHash: Type.String({ maxLength: 66 }) }),
@@ -342,6 +361,7 @@ export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = asy
     },
     async (request) => {
       const refund = await findReachableRefund(deps, actorOf(request), request.params.id)
+      checkSends(actorOf(request), refund)
       await reportTransaction(deps, refund, readTxHash(request.body.txHash), contextOf(request))
       return answer(refund)
     },

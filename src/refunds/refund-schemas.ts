@@ -1,5 +1,6 @@
 import { CompanyIdQuery } from '../http/actor.ts'
 import { type Static, type TSchema, Type } from '../kernel/schema.ts'
+import { HOLDERS } from '../ledger/payable-queries.ts'
 import { PROOF_KINDS } from './destination/address-proof.ts'
 import { REFUND_STATUSES } from './refund-queries.ts'
 
@@ -173,6 +174,12 @@ export const RefundSchema = Type.Object({
     description:
       'A person has to send it now, because its channel cannot. Then name the transaction (POST ' +
       '/refunds/{id}/transaction), or settle it (POST /refunds/{id}/settle) where no chain shows one.',
+  }),
+  heldBy: Type.String({
+    enum: [...HOLDERS],
+    description:
+      'Who holds its money. Where a person has to send it, that is the one who does: the company from its own account ' +
+      'or wallet, or the operator. Of the operator’s money only a SuperAdmin names a transaction, or settles it.',
   }),
   settledByHand: Type.Boolean({ description: 'A person sent the money; only such a refund takes a proof file.' }),
   proof: Nullable(
