@@ -251,7 +251,7 @@ test('every failure of a webhook has a sentence in every language, and no senten
   assert.deepEqual(keys.toSorted(), FAILURES.flatMap((code) => Array(5).fill(code)).toSorted())
 })
 
-test('an order shows what was paid of its price, the fee and the rest by its bookings, not by its price', () => {
+test('an order shows what was paid of its price, the fee, what went back or was lost, and the rest, by its bookings', () => {
   const legs = (what: string, units: Record<string, string>): Booked[] =>
     Object.entries(units).map(([account, leg]) => ({ kind: 'booking', facts: { what, account, units: leg } }))
   const part = [
@@ -265,6 +265,11 @@ test('an order shows what was paid of its price, the fee and the rest by its boo
     }),
     ...legs('refund', { company_payable: '4000000', refunds: '-4000000' }),
   ]
-  assert.deepEqual(paidIn(part), { paid: '10.123456', fee: '0.138691', net: '9.984765' })
+  const paid = { paid: '10.123456', fee: '0.138691' }
+  assert.deepEqual(paidIn(part), { ...paid, refunded: '4.000000', lost: '0.000000', net: '5.984765' })
   assert.equal(paidIn(part.slice(0, 4)), null)
+  const dropped = [...part, ...legs('refund_dropped', { refunds: '4000000', company_payable: '-4000000' })]
+  assert.deepEqual(paidIn(dropped), { ...paid, refunded: '0.000000', lost: '0.000000', net: '9.984765' })
+  const borne = [...dropped, ...legs('loss_borne', { company_payable: '10123456', suspense: '-10123456' })]
+  assert.deepEqual(paidIn(borne), { ...paid, refunded: '0.000000', lost: '10.123456', net: '-0.138691' })
 })
