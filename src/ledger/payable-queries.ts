@@ -8,6 +8,14 @@ export async function lockCompanyBalance(tx: Tx, companyId: string): Promise<voi
 /** Payments whose money the company holds itself, as `holderOf` says it. */
 const IS_OWN = sql`p.own_account and p.channel <> 'coinbase'`
 
+/**
+ * What was paid of a price in the order's currency: all of it, or of a part that was accepted its share, rounded to the
+ * currency's smallest unit. Every list of sales counts it so, or their sums differ.
+ * @param price in the order's currency and in USDC, and what was paid of it in USDC, without money above it
+ */
+export const paidOfPrice = ({ fromUnits, toUnits, paid }: Record<'fromUnits' | 'toUnits' | 'paid', Sql>): Sql => sql`
+  case when ${paid} < ${toUnits} then round(${fromUnits}::numeric * ${paid} / ${toUnits}) else ${fromUnits} end`
+
 export const HOLDERS = ['company', 'operator'] as const
 
 /** Who holds the money of a refund, named like its table, and so sends it where a person has to. */

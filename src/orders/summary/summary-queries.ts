@@ -1,7 +1,7 @@
 import { joinSql, type Queryable, type Sql, sql, type Tx, unnamed } from '../../db/db.ts'
 import { firstIdAt } from '../../kernel/ids.ts'
 import type { Fiat } from '../../kernel/money.ts'
-import { type HOLDERS, heldBy } from '../../ledger/payable-queries.ts'
+import { type HOLDERS, heldBy, paidOfPrice } from '../../ledger/payable-queries.ts'
 import type { OrderScope } from '../order-list-queries.ts'
 
 /**
@@ -79,7 +79,7 @@ export const listSales = (
     )
     select ${dayOf(sql`created_at`, starts)} as created_day, ${dayOf(sql`paid_at`, starts)} as paid_day, payment_channel as channel,
       count(*) as orders, sum(sold_units)::text as paid_units, from_asset,
-      sum(case when sold_units < to_units then round(from_units * sold_units / to_units) else from_units end)
+      sum(${paidOfPrice({ fromUnits: sql`from_units`, toUnits: sql`to_units`, paid: sql`sold_units` })})
         filter (where paid_at is not null)::text as from_units
     from sales group by 1, 2, 3, from_asset`),
   )
