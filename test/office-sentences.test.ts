@@ -55,6 +55,7 @@ test('the office knows each of these refusals by the words of the service, with 
     noPayoutAddress: sentenceOf('ledger/settlements/settlement-service.ts', 'The company has no settlement address'),
     noPayoutNetwork: sentenceOf('ledger/settlements/settlement-service.ts', 'The company has no settlement network'),
     payoutUnderWay: sentenceOf('ledger/settlements/settlement-service.ts', 'The settlement '),
+    payoutMoved: sentenceOf('ledger/settlements/settlement-service.ts', 'The settlement is '),
     accountInUse: sentenceOf('payments/accounts/channel-service.ts', 'This account is').replace(/x1/g, '3'),
   }
   const facts = { least: ['0.10', 'EUR'], most: ['100000.00', 'EUR'], decimals: ['2', 'EUR'] }
