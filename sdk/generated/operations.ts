@@ -3653,7 +3653,7 @@ export interface Operations {
         shortCode: string | null
         /** Your reference of it. */
         alias: string | null
-        /** A payment: the whole price of its order in your currency. Null for refunds and losses. */
+        /** A payment: what was paid of the price of its order, in your currency; of an accepted part, its share. Null for refunds and losses. */
         fromAmount: string | null
         /** Fiat currency. */
         fromAsset: string | null
