@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
+import { ApiError, type ErrorCode } from '../web/office/src/api/call.ts'
+import { lackOf } from '../web/office/src/api/lack.ts'
 import { type MoneyDesk, openMoneyDesk } from './harness/money.ts'
 import { createPaid, newAddress, payoutEnv, refundReaches, revert, withProof } from './harness/refunds.ts'
-import { eventually } from './harness/service.ts'
+import { type Answer, eventually } from './harness/service.ts'
 import { openShop, type Payable, type Shop } from './harness/shop.ts'
 
 /* A refund of money that was settled already needs cover: the company's balance, a reserve, a SuperAdmin's word. */
@@ -32,6 +34,12 @@ async function settle(): Promise<string> {
   }
   await eventually(look, (seen) => seen?.status === 'paid')
   return data.amount
+}
+/** The company is owed nothing and owes nothing. */
+async function settleAll(): Promise<void> {
+  const owed = await desk.payable()
+  if (owed < 0n) await createPaid(shop, { amount: Number(-owed / 1_080_000n) })
+  if ((await desk.payable()) > 0n) await settle()
 }
 const refundsOf = ({ orderId }: Payable) =>
   shop.host.db.one<{ count: bigint }>(sql`select count(*) from refunds where order_id = ${orderId}`)
@@ -103,6 +111,63 @@ test('a SuperAdmin’s word lets it go without cover, and only that', async () =
   )
   assert.deepEqual([data.total, data.refunds[0]?.withoutCover], [1, true])
   await desk.checkBooks()
+})
+
+/** The figures of a refusal, as the office reads them. */
+const lackIn = ({ status, error: { code, message, details = [] } }: Answer<unknown>) =>
+  lackOf(new ApiError(status, { code: code as ErrorCode, message, details }))
+
+test('the debt that is shown before a refund without cover is what the company owes afterwards, earlier debts included', async () => {
+  await settleAll()
+  await change(sql`fee_bps = 150`)
+  const orders = [await createPaid(shop), await createPaid(shop)]
+  await settle()
+  for (const [index, order] of orders.entries()) {
+    const path = `confirm_conversion/revert/${order.code}`
+    const plain = await withProof(shop, { code: order.code }, { address: newAddress() })
+    const lack = lackIn(await desk.admin.post(path, plain))
+    assert.deepEqual([lack?.needs, lack?.owedAfter], ['54.000000', `${54 * (index + 1)}.000000`])
+    const sent = await desk.admin.post(path, { ...plain, withoutCover: true, mostOwed: lack?.owedAfter })
+    assert.equal(sent.status, 200, sent.text)
+    await refundReaches(shop, order.orderId, 'settled')
+    assert.equal(await desk.payable(), -54_000_000n * BigInt(index + 1))
+  }
+  await change(sql`fee_bps = 0`)
+})
+
+test('a confirmation is for the figures that were shown: if the company would owe more by then, they are shown again', async () => {
+  await settleAll()
+  const [order] = [await createPaid(shop, { amount: 400 }), await createPaid(shop, { amount: 500 })]
+  await settle()
+  await createPaid(shop, { amount: 390 })
+  const path = `confirm_conversion/revert/${order.code}`
+  const plain = await withProof(shop, { code: order.code }, { address: newAddress() })
+  const shown = lackIn(await desk.admin.post(path, plain))
+  assert.deepEqual(shown, { needs: '432.000000', left: '421.200000', missing: '10.800000', owedAfter: '10.800000' })
+  await settle() // a colleague pays out meanwhile
+  const confirmed = { ...plain, withoutCover: true, mostOwed: shown?.owedAfter }
+  const again = lackIn(await desk.admin.post(path, confirmed))
+  assert.deepEqual(again, { needs: '432.000000', left: '0.000000', missing: '432.000000', owedAfter: '432.000000' })
+  assert.equal((await refundsOf(order)).count, 0n)
+  assert.equal((await desk.admin.post(path, { ...confirmed, mostOwed: '' })).status, 422, 'a bound that was lost')
+  assert.equal((await desk.admin.post(path, { ...confirmed, mostOwed: again?.owedAfter })).status, 200)
+  await refundReaches(shop, order.orderId, 'settled')
+  assert.equal(await desk.payable(), -432_000_000n)
+  await settleAll()
+  await desk.checkBooks()
+})
+
+test('who refunds reads before it where the money goes', async () => {
+  const order = await createPaid(shop)
+  const path = `confirm_conversion/revert/${order.code}`
+  const read = async () =>
+    (await desk.admin.get<{ company: string; address: string | null; network: number }>(path)).data
+  const { company, address, network } = await read()
+  assert.deepEqual([address, network], [null, 31337], 'the payer is asked')
+  assert.ok(company)
+  const body = { code: order.code, payerInformation: { userAddress: newAddress() } }
+  await shop.host.call('POST', '/api/next/confirm_conversion/payer-information', { as: shop.merchant, body })
+  assert.equal((await read()).address, body.payerInformation.userAddress)
 })
 
 test('the fee on what was never settled is no lack of cover, and a tip above the price needs none', async () => {

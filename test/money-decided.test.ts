@@ -285,3 +285,27 @@ test('a settlement pays what the decided part never was', async () => {
   assert.equal(made.data.amount.replace('.', ''), String(before + 54n * MILLION))
   await desk.checkBooks()
 })
+
+test('two parts that go back are told apart: each refund has its title, its amount and its own way to name the address', async () => {
+  const order = await shop.createAwaiting()
+  for (const units of [30n, 10n]) {
+    await desk.payFinally(order, units * MILLION)
+    const part = await desk.openRecord(order, 'under', units * MILLION)
+    assert.equal((await desk.admin.post(`mispayments/${part._id}/refund`, { reason: 'sent back' })).status, 200)
+  }
+  const page = await (await fetch(`${shop.host.baseUrl}/pay?code=${order.code}&lang=en`)).text()
+  const boxes = [...page.matchAll(/<section class="box"><h3>([^<]*)<\/h3>(.*?)<\/section>/gs)].map(
+    ([, title, text]) => ({
+      title,
+      amount: /[\d.]+ USDC/.exec(text ?? '')?.[0],
+      link: /href="([^"]*)"/.exec(text ?? '')?.[1],
+    }),
+  )
+  const asked = boxes.filter(({ title }) => title === 'Where should your refund go?')
+  assert.deepEqual(
+    asked.map(({ amount }) => amount),
+    ['30.00 USDC', '10.00 USDC'],
+    JSON.stringify(boxes),
+  )
+  assert.equal(new Set(asked.map(({ link }) => link)).size, 2)
+})

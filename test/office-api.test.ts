@@ -383,7 +383,8 @@ test('a manager is told once a day by mail what waits for a decision, in each la
   const { db } = world.shop.host
   const tomorrow = Date.now() + DAY
   const mails: WaitingMail[] = []
-  const deps = { db, send: async (_tx: Tx, mail: WaitingMail) => void mails.push(mail) }
+  const send = async (_tx: Tx, mail: WaitingMail) => void mails.push(mail)
+  const deps = { db, send, askOperator: async () => undefined }
   const mine = (): WaitingMail | undefined => mails.findLast(({ to }) => to === world.people.Manager.email)
   assert.equal(await mailWaiting(deps, tomorrow), 0, 'a refund that asks its payer for an address waits for no manager')
   await db.run(sql`update refunds set status = 'needs_approval' where status = 'needs_address'`)
@@ -420,7 +421,8 @@ test('a manager is told once a day by mail what waits for a decision, in each la
 test('a day without a node is told about afterwards, at most a week later and once', async () => {
   const { db } = world.shop.host
   const mails: WaitingMail[] = []
-  const deps = { db, send: async (_tx: Tx, mail: WaitingMail) => void mails.push(mail) }
+  const send = async (_tx: Tx, mail: WaitingMail) => void mails.push(mail)
+  const deps = { db, send, askOperator: async () => undefined }
   const now = Date.now()
   const dayIn = (days: number): string => new Date(now + days * DAY).toISOString().slice(0, 10)
   const arrivesIn = (days: number) =>

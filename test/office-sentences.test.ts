@@ -55,7 +55,7 @@ test('the office knows each of these refusals by the words of the service, with 
     noPayoutAddress: sentenceOf('ledger/settlements/settlement-service.ts', 'The company has no settlement address'),
     noPayoutNetwork: sentenceOf('ledger/settlements/settlement-service.ts', 'The company has no settlement network'),
     payoutUnderWay: sentenceOf('ledger/settlements/settlement-service.ts', 'The settlement '),
-    notCovered: `${sentenceOf('refunds/refund-cover.ts', 'This refund needs ')}already settled.`,
+    payoutMoved: sentenceOf('ledger/settlements/settlement-service.ts', 'The settlement is '),
     accountInUse: sentenceOf('payments/accounts/channel-service.ts', 'This account is').replace(/x1/g, '3'),
   }
   const facts = { least: ['0.10', 'EUR'], most: ['100000.00', 'EUR'], decimals: ['2', 'EUR'] }
@@ -65,7 +65,6 @@ test('the office knows each of these refusals by the words of the service, with 
       {
         ...facts,
         payoutUnderWay: ['18.000000', 'USDC'],
-        notCovered: ['18.000000', '18.000000'],
         accountInUse: ['3', '3'],
       }[name] ?? [],
   }))
@@ -253,7 +252,7 @@ test('every failure of a webhook has a sentence in every language, and no senten
   assert.deepEqual(keys.toSorted(), FAILURES.flatMap((code) => Array(5).fill(code)).toSorted())
 })
 
-test('an order shows what was paid of its price, the fee and the rest by its bookings, not by its price', () => {
+test('an order shows what was paid of its price, the fee, what went back or was lost, and the rest, by its bookings', () => {
   const legs = (what: string, units: Record<string, string>): Booked[] =>
     Object.entries(units).map(([account, leg]) => ({ kind: 'booking', facts: { what, account, units: leg } }))
   const part = [
@@ -267,6 +266,11 @@ test('an order shows what was paid of its price, the fee and the rest by its boo
     }),
     ...legs('refund', { company_payable: '4000000', refunds: '-4000000' }),
   ]
-  assert.deepEqual(paidIn(part), { paid: '10.123456', fee: '0.138691', net: '9.984765' })
+  const paid = { paid: '10.123456', fee: '0.138691' }
+  assert.deepEqual(paidIn(part), { ...paid, refunded: '4.000000', lost: '0.000000', net: '5.984765' })
   assert.equal(paidIn(part.slice(0, 4)), null)
+  const dropped = [...part, ...legs('refund_dropped', { refunds: '4000000', company_payable: '-4000000' })]
+  assert.deepEqual(paidIn(dropped), { ...paid, refunded: '0.000000', lost: '0.000000', net: '9.984765' })
+  const borne = [...dropped, ...legs('loss_borne', { company_payable: '10123456', suspense: '-10123456' })]
+  assert.deepEqual(paidIn(borne), { ...paid, refunded: '0.000000', lost: '10.123456', net: '-0.138691' })
 })

@@ -171,11 +171,14 @@ const UNLOCKED: Record<string, string> = {
 /** Reads of what is of use after the session, too. */
 const HANDS_OUT = ['getWebhookSecret', 'getWebhookDeliveryAsCurl', 'downloadRefundProof']
 
+const mayDo = (caller: Caller, one: Case): boolean =>
+  isAllowed(caller, rowOf(one)) && (one.operatorsMoney !== true || caller.role === 'SuperAdmin')
+
 /** Who tries the operation with a session that has just ended; undefined where that may still work. */
 const formerFor = ({ id, method }: Operation, one: Case): Caller | undefined =>
   (method === 'GET' && !HANDS_OUT.includes(id)) || rowOf(one).anyone || one.row in UNLOCKED || id in UNLOCKED
     ? undefined
-    : former.find((caller) => isAllowed(caller, rowOf(one)))
+    : former.find((caller) => mayDo(caller, one))
 
 /** The tables in which a transaction that waits for this one has locked or written rows. */
 async function listHeldTables(tx: Tx): Promise<string[]> {
@@ -213,9 +216,7 @@ async function tryFormer(operation: Operation, caller: Caller, made: Made): Prom
 
 async function tryDenied(operation: Operation, one: Case): Promise<string[]> {
   const row = rowOf(one)
-  const denied = callers
-    .filter((caller) => !isAllowed(caller, row))
-    .map((caller) => [caller, refusalOf(caller)] as const)
+  const denied = callers.filter((caller) => !mayDo(caller, one)).map((caller) => [caller, refusalOf(caller)] as const)
   const keyless = row.scope === null ? undefined : lacking.get(row.scope)
   const stepUp: Refusal = { status: 403, code: 'STEP_UP_REQUIRED' }
   const unproven = row.factor ? stale.filter((caller) => isAllowed(caller, row)) : []
@@ -305,7 +306,7 @@ async function trySome(operation: Operation, one: Case, some: readonly Caller[])
 
 /** Whose reading changes something is looked for in all of them at once; each write has an effect of its own. */
 async function tryAllowed(operation: Operation, one: Case): Promise<string[]> {
-  const allowed = callers.filter((each) => isAllowed(each, rowOf(one)))
+  const allowed = callers.filter((each) => mayDo(each, one))
   const isTogether = operation.method === 'GET' && !one.after
   const wrong: string[] = []
   for (const some of isTogether ? [allowed] : allowed.map((caller) => [caller]))

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
 import { idFrom } from '../src/kernel/ids.ts'
 import { claimTransaction } from '../src/ledger/claim-queries.ts'
-import { logInSuperAdmin } from './harness/accounts.ts'
+import { type Client, logInSuperAdmin } from './harness/accounts.ts'
 import { createPaid, newAddress, payoutEnv, type RefundData, refundReaches, revert } from './harness/refunds.ts'
 import { type RpcProxy, startRpcProxy } from './harness/rpc-proxy.ts'
 import { type Answer, eventually, startTestService, type TestService } from './harness/service.ts'
@@ -11,6 +11,8 @@ import { chainEnv, openShop, type Shop } from './harness/shop.ts'
 
 /** A transaction that a person names settles one refund, also while the node does not answer. */
 let shop: Shop
+/** Holds the money, and so sends it. */
+let operator: Client
 let node: RpcProxy
 /** A node of the same shop that has the keys; it works on nothing until it is told to. */
 let keyed: TestService
@@ -23,6 +25,7 @@ before(async () => {
     },
   })
   const env = { ...chainEnv(shop.chain), ...(await payoutEnv(shop.chain)), CHAIN_31337_RPC_URL: node.url }
+  operator = await logInSuperAdmin(shop.host)
   keyed = await startTestService({ env, connectionString: shop.host.connectionString })
 })
 after(async () => {
@@ -32,7 +35,7 @@ after(async () => {
 })
 
 const name = (refund: RefundData, txHash: string): Promise<Answer<RefundData>> =>
-  shop.host.call('POST', `/api/next/refunds/${refund._id}/transaction`, { as: shop.merchant, body: { txHash } })
+  operator.post(`refunds/${refund._id}/transaction`, { txHash })
 
 async function startRefund(to: string): Promise<RefundData> {
   const order = await createPaid(shop)
@@ -153,7 +156,7 @@ test('a transaction whose naming was cut short settles the refund that it pays, 
   await shop.chain.mine(4)
   await beginNaming(refund, wrong, to)
   await beginNaming(refund, right, to)
-  const admin = await logInSuperAdmin(shop.host)
+  const admin = operator
   const reject = () => admin.post(`refunds/${refund._id}/reject`, { reason: 'asked again' })
   const { status, error } = await reject()
   assert.deepEqual([status, error.code], [409, 'OBJECT_CONFLICT'])
@@ -181,7 +184,7 @@ test('a settlement is not cancelled while a transaction whose naming was cut sho
   const { companyId } = shop.merchant
   await shop.host.db.run(sql`
     update companies set settlement_address = ${to}, settlement_network = 31337 where id = ${companyId}`)
-  const admin = await logInSuperAdmin(shop.host)
+  const admin = operator
   const create = async () =>
     (await admin.post<{ _id: string; amount: string; status: string }>('settlements', { companyId })).data
   const first = await create()

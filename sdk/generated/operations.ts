@@ -411,7 +411,7 @@ export interface Operations {
       erased: boolean
     }
   }
-  /** How much of an order can be refunded. What arrived, less what was refunded, returned separately or ignored. It may differ from the price: more or less than the price may have arrived. */
+  /** How much of an order can be refunded, and where to. What arrived, less what was refunded, returned separately or ignored. It may differ from the price: more or less than the price may have arrived. */
   getRefundable: {
     params: {
       /** Order code: unguessable, used in paths. */
@@ -422,9 +422,15 @@ export interface Operations {
       refundableAmount: string
       /** The asset, as its symbol. */
       asset: "USDC"
+      /** Whose order it is, as payers know it. */
+      company: string
+      /** Where a refund that names no address goes. Null: the payer is asked, or the provider knows. */
+      address: string | null
+      /** Chain id of `address`. */
+      network: number | null
     }
   }
-  /** Refund a paid order, wholly or in part. The body is optional; without it, refunds all that is left. An unknown name and an empty amount are refused. Follow `refundId` with GET /refunds/{id}. */
+  /** Refund a paid order, wholly or in part. The body is optional; without it, refunds all that is left. An unknown name and an empty `amount` or `mostOwed` are refused. Follow `refundId` with GET /refunds/{id}. */
   revertOrder: {
     params: {
       /** Order code: unguessable, used in paths. */
@@ -436,6 +442,8 @@ export interface Operations {
         reason?: string
         /** Refund money that is already settled. SuperAdmin only, with a fresh second factor. */
         withoutCover?: boolean
+        /** With withoutCover: the most that the company may owe the operator afterwards, `owedAfter` in the details of REFUND_NOT_COVERED. If it would owe more by now, nothing is refunded, and the answer has the new figures. */
+        mostOwed?: string
         /** On-chain refunds: where the money goes. One that the payer did not state before (at accept or in the payer information) needs a proof; without it the payer is asked to confirm it, and nothing is sent before. */
         address?: string
         /** Why the address is what the payer wants: a signature over the text of GET /refunds/address-message, or the statement of a second person, with a fresh second factor and its evidence. */
@@ -566,6 +574,8 @@ export interface Operations {
         message: string | null
         /** A person has to send it now, because its channel cannot. Then name the transaction (POST /refunds/{id}/transaction), or settle it (POST /refunds/{id}/settle) where no chain shows one. */
         toSendByHand: boolean
+        /** Who holds its money. Where a person has to send it, that is the one who does: the company from its own account or wallet, or the operator. Of the operator’s money only a SuperAdmin names a transaction, or settles it. */
+        heldBy: "company" | "operator"
         /** A person sent the money; only such a refund takes a proof file. */
         settledByHand: boolean
         /** The proof file: GET /refunds/{id}/proof. */
@@ -676,6 +686,8 @@ export interface Operations {
       message: string | null
       /** A person has to send it now, because its channel cannot. Then name the transaction (POST /refunds/{id}/transaction), or settle it (POST /refunds/{id}/settle) where no chain shows one. */
       toSendByHand: boolean
+      /** Who holds its money. Where a person has to send it, that is the one who does: the company from its own account or wallet, or the operator. Of the operator’s money only a SuperAdmin names a transaction, or settles it. */
+      heldBy: "company" | "operator"
       /** A person sent the money; only such a refund takes a proof file. */
       settledByHand: boolean
       /** The proof file: GET /refunds/{id}/proof. */
@@ -802,6 +814,8 @@ export interface Operations {
       message: string | null
       /** A person has to send it now, because its channel cannot. Then name the transaction (POST /refunds/{id}/transaction), or settle it (POST /refunds/{id}/settle) where no chain shows one. */
       toSendByHand: boolean
+      /** Who holds its money. Where a person has to send it, that is the one who does: the company from its own account or wallet, or the operator. Of the operator’s money only a SuperAdmin names a transaction, or settles it. */
+      heldBy: "company" | "operator"
       /** A person sent the money; only such a refund takes a proof file. */
       settledByHand: boolean
       /** The proof file: GET /refunds/{id}/proof. */
@@ -909,6 +923,8 @@ export interface Operations {
       message: string | null
       /** A person has to send it now, because its channel cannot. Then name the transaction (POST /refunds/{id}/transaction), or settle it (POST /refunds/{id}/settle) where no chain shows one. */
       toSendByHand: boolean
+      /** Who holds its money. Where a person has to send it, that is the one who does: the company from its own account or wallet, or the operator. Of the operator’s money only a SuperAdmin names a transaction, or settles it. */
+      heldBy: "company" | "operator"
       /** A person sent the money; only such a refund takes a proof file. */
       settledByHand: boolean
       /** The proof file: GET /refunds/{id}/proof. */
@@ -1028,6 +1044,8 @@ export interface Operations {
       message: string | null
       /** A person has to send it now, because its channel cannot. Then name the transaction (POST /refunds/{id}/transaction), or settle it (POST /refunds/{id}/settle) where no chain shows one. */
       toSendByHand: boolean
+      /** Who holds its money. Where a person has to send it, that is the one who does: the company from its own account or wallet, or the operator. Of the operator’s money only a SuperAdmin names a transaction, or settles it. */
+      heldBy: "company" | "operator"
       /** A person sent the money; only such a refund takes a proof file. */
       settledByHand: boolean
       /** The proof file: GET /refunds/{id}/proof. */
@@ -1082,7 +1100,7 @@ export interface Operations {
       refundId: string
     }
   }
-  /** Settle a refund that was sent outside Comptoir, with proof. For channels whose provider cannot refund: what was sent, and where to find it. */
+  /** Settle a refund that was sent outside Comptoir, with proof. For channels whose provider cannot refund: what was sent, and where to find it. Only a SuperAdmin settles what the operator holds (`heldBy`). */
   settleRefund: {
     params: {
       /** Identifier: 24 hex characters. */
@@ -1168,6 +1186,8 @@ export interface Operations {
       message: string | null
       /** A person has to send it now, because its channel cannot. Then name the transaction (POST /refunds/{id}/transaction), or settle it (POST /refunds/{id}/settle) where no chain shows one. */
       toSendByHand: boolean
+      /** Who holds its money. Where a person has to send it, that is the one who does: the company from its own account or wallet, or the operator. Of the operator’s money only a SuperAdmin names a transaction, or settles it. */
+      heldBy: "company" | "operator"
       /** A person sent the money; only such a refund takes a proof file. */
       settledByHand: boolean
       /** The proof file: GET /refunds/{id}/proof. */
@@ -1275,6 +1295,8 @@ export interface Operations {
       message: string | null
       /** A person has to send it now, because its channel cannot. Then name the transaction (POST /refunds/{id}/transaction), or settle it (POST /refunds/{id}/settle) where no chain shows one. */
       toSendByHand: boolean
+      /** Who holds its money. Where a person has to send it, that is the one who does: the company from its own account or wallet, or the operator. Of the operator’s money only a SuperAdmin names a transaction, or settles it. */
+      heldBy: "company" | "operator"
       /** A person sent the money; only such a refund takes a proof file. */
       settledByHand: boolean
       /** The proof file: GET /refunds/{id}/proof. */
@@ -1308,7 +1330,7 @@ export interface Operations {
     }
     data: Response
   }
-  /** Report the transaction of a refund sent by hand. The transaction is checked on its chain. The refund is settled once it is final. */
+  /** Report the transaction of a refund sent by hand. The transaction is checked on its chain. The refund is settled once it is final. Only a SuperAdmin names one for what the operator holds (`heldBy`). */
   reportRefundTransaction: {
     params: {
       /** Identifier: 24 hex characters. */
@@ -1390,6 +1412,8 @@ export interface Operations {
       message: string | null
       /** A person has to send it now, because its channel cannot. Then name the transaction (POST /refunds/{id}/transaction), or settle it (POST /refunds/{id}/settle) where no chain shows one. */
       toSendByHand: boolean
+      /** Who holds its money. Where a person has to send it, that is the one who does: the company from its own account or wallet, or the operator. Of the operator’s money only a SuperAdmin names a transaction, or settles it. */
+      heldBy: "company" | "operator"
       /** A person sent the money; only such a refund takes a proof file. */
       settledByHand: boolean
       /** The proof file: GET /refunds/{id}/proof. */
@@ -3629,7 +3653,7 @@ export interface Operations {
         shortCode: string | null
         /** Your reference of it. */
         alias: string | null
-        /** A payment: the whole price of its order in your currency. Null for refunds and losses. */
+        /** A payment: what was paid of the price of its order, in your currency; of an accepted part, its share. Null for refunds and losses. */
         fromAmount: string | null
         /** Fiat currency. */
         fromAsset: string | null

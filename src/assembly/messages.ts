@@ -7,6 +7,7 @@ import { type Clock, DAY } from '../kernel/clock.ts'
 import type { Lang } from '../kernel/lang.ts'
 import { isLang } from '../kernel/lang.ts'
 import type { Vault } from '../kernel/vault.ts'
+import { byHandAlarm } from '../mail/by-hand-alarm.ts'
 import type { DailyMail, DailyMailDeps } from '../mail/daily-mails.ts'
 import type { Notice } from '../mail/mail.ts'
 import {
@@ -127,7 +128,7 @@ export function openAskPayer({ mailer, links }: { mailer: Accounts['mailer']; li
 /** Webhooks to merchants' servers, their secrets, and mails about failed deliveries. */
 export function openMessages(
   { config, db, vault, clock }: ServiceBase,
-  { audit, mailer }: Accounts,
+  { audit, mailer, alarm }: Accounts,
   wake: WebhookDeps['wake'],
 ) {
   const webhooks: WebhookDeps = { db, vault, clock, wake, audit }
@@ -145,7 +146,10 @@ export function openMessages(
     },
   })
   const failures: FailureDeps = mailing(webhookFailureNotice)
-  const waiting: WaitingDeps = mailing(waitingNotice)
+  const waiting: WaitingDeps = {
+    ...mailing(waitingNotice),
+    askOperator: (tx, asked) => alarm(tx, byHandAlarm(asked)),
+  }
   const dailyMails = [
     { name: 'webhooks.failures', send: (nowMs: number) => mailFailures(failures, nowMs) },
     { name: 'mails.waiting', send: (nowMs: number) => mailWaiting(waiting, nowMs) },

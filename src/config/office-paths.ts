@@ -6,6 +6,7 @@ export const OFFICE_PATHS = {
   account: '/account',
   keys: '/keys',
   people: '/people',
+  refunds: '/refunds',
   waitingCompanies: '/operator?status=waiting',
   audit: '/audit',
   failedWebhooks: '/webhooks?status=failed',

@@ -76,8 +76,8 @@ declare module 'fastify' {
     keepNulls?: true
     /** Each field of the body is a filter: `""` reaches the route and matches nothing, and `null` is refused. */
     filtersByBody?: true
-    /** Without the field of this name the route takes all there is, so an empty one is refused. */
-    allWithout?: string
+    /** Without one of these fields the route takes all there is, so an empty one is refused. */
+    allWithout?: readonly string[]
     /** Unknown names are refused, as without them the route would do more than was meant; these are ignored. */
     refuseUnknown?: { except: readonly string[] }
   }

@@ -122,7 +122,7 @@ export function registerBodies(app: FastifyInstance): void {
         throw invalid(path, 'contains a character that is not text (NUL or half a surrogate pair)')
     }
     const { keepNulls, filtersByBody, allWithout } = request.routeOptions.config
-    if (allWithout !== undefined) for (const part of [body, request.query]) checkNotEmpty(part, allWithout)
+    for (const name of allWithout ?? []) for (const part of [body, request.query]) checkNotEmpty(part, name)
     if (filtersByBody) checkNoNulls(body)
     if (keepNulls !== true) dropEmpty(body, filtersByBody === true)
     dropEmptyFilters(request)

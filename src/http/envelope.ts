@@ -55,7 +55,9 @@ export const FailureSchema = Type.Object(
       message: Type.String({ description: 'What to do next, in one or two sentences.' }),
       details: Type.Optional(
         Type.Array(Type.Object({ path: Type.String(), message: Type.String() }), {
-          description: 'Field by field for validation; kycUrl and kycId where an identity check is needed.',
+          description:
+            'Field by field for validation; kycUrl and kycId where an identity check is needed; needs, left, missing and ' +
+            'owedAfter (USDC) where a refund is not covered.',
         }),
       ),
       requestId: Type.String({ description: 'The X-Request-Id of this answer; quote it when you contact support.' }),

@@ -183,7 +183,10 @@ export type ErrorDetail = { path: string; message: string }
 export type ErrorOptionsOfApp = {
   /** Replaces the catalogue's message when the cause is known more exactly. */
   message?: string
-  /** Validation: one entry per field. Identity checks: `kycUrl`, the payer's page, and `kycId`. */
+  /**
+   * Validation: one entry per field. Identity checks: `kycUrl`, the payer's page, and `kycId`. Refunds without cover:
+   * `needs`, `left`, `missing` and `owedAfter`.
+   */
   details?: ErrorDetail[]
   /** Seconds for the Retry-After header. */
   retryAfter?: number

@@ -5,8 +5,22 @@ export async function lockCompanyBalance(tx: Tx, companyId: string): Promise<voi
   await tx.run(sql`select 1 from companies where id = ${companyId} for update`)
 }
 
-/** Payments whose money the company holds itself. An on-ramp delivers to our deposit addresses, so it is excluded. */
+/** Payments whose money the company holds itself, as `holderOf` says it. */
 const IS_OWN = sql`p.own_account and p.channel <> 'coinbase'`
+
+/**
+ * What was paid of a price in the order's currency: all of it, or of a part that was accepted its share, rounded to the
+ * currency's smallest unit. Every list of sales counts it so, or their sums differ.
+ * @param price in the order's currency and in USDC, and what was paid of it in USDC, without money above it
+ */
+export const paidOfPrice = ({ fromUnits, toUnits, paid }: Record<'fromUnits' | 'toUnits' | 'paid', Sql>): Sql => sql`
+  case when ${paid} < ${toUnits} then round(${fromUnits}::numeric * ${paid} / ${toUnits}) else ${fromUnits} end`
+
+export const HOLDERS = ['company', 'operator'] as const
+
+/** Who holds the money of a refund, named like its table, and so sends it where a person has to. */
+export const heldBy = (refund: Sql): Sql => sql`(select case when ${IS_OWN} then 'company' else 'operator' end
+  from payments p where p.company_id = ${refund}.company_id and p.id = ${refund}.payment_id)`
 
 /**
  * What a company holds at its own accounts but was never owed: money that pays nothing (undecided, ignored, above the

@@ -1,4 +1,4 @@
-import type { Tx } from '../db/db.ts'
+import type { Queryable, Tx } from '../db/db.ts'
 import { AppError } from '../kernel/errors.ts'
 import { formatDecimal, parseMoney, proportion, proportionUp } from '../kernel/money.ts'
 import { feeOf, holderOf } from '../ledger/ledger-service.ts'
@@ -8,8 +8,8 @@ import { priceUnitsOf } from '../payments/payment-rules.ts'
 import type { RefundDeps } from './refund-deps.ts'
 import type { Returned } from './refund-records.ts'
 
-export async function findPaymentOf(tx: Tx, order: Order): Promise<Payment> {
-  const payment = order.paymentId === null ? undefined : await findPayment(tx, order.companyId, order.paymentId)
+export async function findPaymentOf(q: Queryable, order: Order): Promise<Payment> {
+  const payment = order.paymentId === null ? undefined : await findPayment(q, order.companyId, order.paymentId)
   if (!payment) throw new Error('a paid order without its payment')
   return payment
 }

@@ -36,26 +36,47 @@ type Wanted = {
   own: boolean
 }
 
-/** The maximum that a refund may take from the company's balance if it needs more; null: it is covered. */
-async function findLack(tx: Tx, { companyId, units, feeUnits, own }: Wanted): Promise<bigint | null> {
+/** What a refund lacks. */
+type Lack = {
+  /** What it may take from the company's balance: nothing of a debt. */
+  left: bigint
+  /** What the company owes the operator once it is made, earlier debts and the fees on it included. */
+  owedAfter: bigint
+}
+
+/** What a refund lacks; null: it is covered. */
+async function findLack(tx: Tx, { companyId, units, feeUnits, own }: Wanted): Promise<Lack | null> {
   if (own || units === 0n) return null
   await lockCompanyBalance(tx, companyId)
   const free = await findSettleable(tx, companyId)
   const most = free + feeUnits + (await sumOpenFees(tx, companyId))
   if (most >= units) return null
-  return most > 0n ? most : 0n
+  return { left: most > 0n ? most : 0n, owedAfter: units - free }
 }
 
 /** Whether a refund that its provider has already made lacks cover: the company then owes the operator. */
 export const lacksCover = async (tx: Tx, wanted: Wanted): Promise<boolean> => (await findLack(tx, wanted)) !== null
 
 const ASK = 'ask the operator, who can refund without cover'
-const INSIST = 'refund without cover (withoutCover): the company then owes the operator what is missing'
+const INSIST = 'refund without cover (withoutCover)'
+
+/** The figures stand in `details` too: a person confirms them, and a program need not read a sentence. */
+function notCovered(units: bigint, { left, owedAfter }: Lack, isOperator: boolean): AppError {
+  const message =
+    `This refund needs ${text(units)}, but only ${text(left)} of the company’s balance is left: the money was ` +
+    `already settled. Wait for new payments, refund less, or ${isOperator ? INSIST : ASK}. ` +
+    `The company would then owe the operator ${text(owedAfter)} in all.`
+  const figures = { needs: units, left, missing: units - left, owedAfter }
+  const details = Object.entries(figures).map(([path, one]) => ({ path, message: formatDecimal(one, 6) }))
+  return new AppError('REFUND_NOT_COVERED', { message, details })
+}
+
+/** What a SuperAdmin says: to refund without cover, and what the company may owe afterwards; null: whatever it is. */
+export type Insisted = { insist: boolean; mostOwed: bigint | null; nowMs: number }
 
 /**
  * A refund of settled money must be covered by what is owed to the company, its reserve included. Before the first
  * settlement it always is: an order refunds at most what it received, and the operator still has its fees.
- * @param insist a SuperAdmin refunds without cover
  * @returns whether the refund goes out without cover
  * @throws REFUND_NOT_COVERED, FORBIDDEN, STEP_UP_REQUIRED
  */
@@ -63,18 +84,15 @@ export async function checkCover(
   tx: Tx,
   actor: Actor,
   wanted: Wanted,
-  { insist, nowMs }: { insist: boolean; nowMs: number },
+  { insist, mostOwed, nowMs }: Insisted,
 ): Promise<boolean> {
-  const most = await findLack(tx, wanted)
-  if (most === null) return false
+  const lack = await findLack(tx, wanted)
+  if (lack === null) return false
   const isOperator = actor.role === 'SuperAdmin'
-  if (!insist) {
-    const message =
-      `This refund needs ${text(wanted.units)}, but only ${text(most)} of the company’s balance is left: the money was ` +
-      `already settled. Wait for new payments, refund less, or ${isOperator ? INSIST : ASK}.`
-    throw new AppError('REFUND_NOT_COVERED', { message })
-  }
+  if (!insist) throw notCovered(wanted.units, lack, isOperator)
   if (!isOperator) throw new AppError('FORBIDDEN', { message: 'Only a SuperAdmin can refund without cover.' })
   checkFreshFactor(actor, nowMs)
+  // a confirmation is for the figures that were shown
+  if (mostOwed !== null && lack.owedAfter > mostOwed) throw notCovered(wanted.units, lack, isOperator)
   return true
 }

@@ -3,6 +3,7 @@ import type { PaymentAccount } from '../channels/channel-set.ts'
 import { joinSql, json, type Queryable, type Sql, sql, type Tx, unnamed } from '../db/db.ts'
 import type { PollTopic } from '../db/polling.ts'
 import type { Lang } from '../kernel/lang.ts'
+import { type HOLDERS, heldBy } from '../ledger/payable-queries.ts'
 import { toSendByHand } from '../orders/summary/summary-queries.ts'
 import { type LeavingAccount, needsAccount } from '../payments/accounts/account-queries.ts'
 import type { AddressProof } from './destination/address-proof.ts'
@@ -71,6 +72,8 @@ export type Refund = {
   handedOverAt: Date | null
   /** A person has to send it now: no check holds it. */
   toSendByHand: boolean
+  /** Who holds its money, and sends it where a person has to. */
+  heldBy: (typeof HOLDERS)[number]
   createdAt: Date
   updatedAt: Date
   settledAt: Date | null
@@ -97,7 +100,7 @@ const COLUMNS = sql`company_id, id, order_id, number, payment_id, mispayment_id,
   address_proof, asked_by_mail, network, reason, approval, requested_by, requested_role, decided_by, provider_reference, tx_hash, by_hand,
   coalesce(settled_by_hand, false) as settled_by_hand,
   coalesce(paid_elsewhere, settled_by_hand, false) as paid_elsewhere, last_words as provider_status, checks, next_check_at, handed_over_at,
-  ${toSendByHand(sql`refunds`)} as to_send_by_hand, created_at, updated_at, settled_at`
+  ${toSendByHand(sql`refunds`)} as to_send_by_hand, ${heldBy(sql`refunds`)} as held_by, created_at, updated_at, settled_at`
 
 const toRefund = (row: Row): Refund => ({
   ...row,
@@ -120,6 +123,7 @@ export type NewRefund = Omit<
   | 'nextCheckAt'
   | 'handedOverAt'
   | 'toSendByHand'
+  | 'heldBy'
   | 'updatedAt'
   | 'settledAt'
 > & { requestId: string | null }
@@ -179,7 +183,8 @@ export async function listRefunds(
 ): Promise<ListedRefund[]> {
   const rows = await q.many<Row & Pick<ListedRefund, 'orderCode' | 'orderShortCode'>>(
     unnamed(sql`
-      select r.*, r.last_words as provider_status, ${toSendByHand(sql`r`)} as to_send_by_hand, o.code as order_code, o.short_code as order_short_code
+      select r.*, r.last_words as provider_status, ${toSendByHand(sql`r`)} as to_send_by_hand,
+        ${heldBy(sql`r`)} as held_by, o.code as order_code, o.short_code as order_short_code
       ${filterSql(filter)} order by r.created_at desc, r.id desc
       limit ${page.limit} offset ${page.offset}`),
   )

@@ -100,6 +100,7 @@ const describeRefund = (deps: MispaymentRefundDeps, refund: Refund, { code, shor
   txHash: refund.txHash,
   message: refund.providerStatus,
   toSendByHand: refund.toSendByHand,
+  heldBy: refund.heldBy,
   settledByHand: refund.settledByHand,
   proof: proof ? viewProof(proof) : null,
   createdAt: refund.createdAt.toISOString(),
@@ -113,6 +114,19 @@ async function findReachableRefund(deps: RefundDeps, actor: Actor, id: string): 
   return refund
 }
 
+/**
+ * Whoever holds the money sends it. If the company sent what the operator holds, it would be booked as the operator's
+ * and the company would pay twice.
+ * @throws FORBIDDEN
+ */
+function checkSends({ role }: Actor, { heldBy }: Refund): void {
+  if (heldBy === 'company' || role === 'SuperAdmin') return
+  const message =
+    'The operator of this service holds this money and sends it: only a SuperAdmin names its transaction or settles ' +
+    'it. Do not send it yourself. If you have sent it, tell the operator the transaction before he sends it, too.'
+  throw new AppError('FORBIDDEN', { message })
+}
+
 /** Starts refunds, under the order’s path. */
 export const revertRoutes: FastifyPluginAsyncTypebox<RefundDeps> = async (app, deps) => {
   app.get(
@@ -121,7 +135,7 @@ export const revertRoutes: FastifyPluginAsyncTypebox<RefundDeps> = async (app, d
       config: { permission: 'refunds.revert' },
       schema: {
         operationId: 'getRefundable',
-        summary: 'How much of an order can be refunded',
+        summary: 'How much of an order can be refunded, and where to',
         description:
           'What arrived, less what was refunded, returned separately or ignored. It may differ from the price: more or ' +
           'less than the price may have arrived.',
@@ -131,20 +145,20 @@ export const revertRoutes: FastifyPluginAsyncTypebox<RefundDeps> = async (app, d
       },
     },
     async (request) => {
-      const units = await findRefundable(deps, actorOf(request), request.params.code)
-      return ok({ refundableAmount: formatDecimal(units, 6), asset: 'USDC' as const })
+      const { units, ...facts } = await findRefundable(deps, actorOf(request), request.params.code)
+      return ok({ refundableAmount: formatDecimal(units, 6), asset: 'USDC' as const, ...facts })
     },
   )
   app.post(
     '/revert/:code',
     {
-      // a part that is misspelt or lost would be refunded as a whole
-      config: { permission: 'refunds.revert', allWithout: 'amount', refuseUnknown: { except: [] } },
+      // a part or a bound that is misspelt or lost would refund more than was meant
+      config: { permission: 'refunds.revert', allWithout: ['amount', 'mostOwed'], refuseUnknown: { except: [] } },
       schema: {
         operationId: 'revertOrder',
         summary: 'Refund a paid order, wholly or in part',
         description:
-          'The body is optional; without it, refunds all that is left. An unknown name and an empty amount are refused. ' +
+          'The body is optional; without it, refunds all that is left. An unknown name and an empty `amount` or `mostOwed` are refused. ' +
           'Follow `refundId` with GET /refunds/{id}.',
         tags,
         params: CodeParams,
@@ -202,7 +216,7 @@ export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = asy
   app.get(
     '/refunds/address-message',
     {
-      config: { permission: 'refunds.revert', allWithout: 'amount' },
+      config: { permission: 'refunds.revert', allWithout: ['amount'] },
       schema: {
         operationId: 'getRefundAddressMessage',
         summary: 'What a payer signs to have a refund sent to an address',
@@ -282,7 +296,7 @@ export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = asy
   app.post(
     '/mispayments/:id/refund',
     {
-      config: { permission: 'mispayments.decide', allWithout: 'amount' },
+      config: { permission: 'mispayments.decide', allWithout: ['amount'] },
       schema: {
         operationId: 'refundMispayment',
         summary: 'Refund money that never paid its order',
@@ -306,7 +320,9 @@ export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = asy
       schema: {
         operationId: 'settleRefund',
         summary: 'Settle a refund that was sent outside Comptoir, with proof',
-        description: 'For channels whose provider cannot refund: what was sent, and where to find it.',
+        description:
+          'For channels whose provider cannot refund: what was sent, and where to find it. Only a SuperAdmin settles what ' +
+          'the operator holds (`heldBy`).',
         tags,
         params: IdParams,
         body: Type.Object({
@@ -319,6 +335,7 @@ export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = asy
     },
     async (request) => {
       const refund = await findReachableRefund(deps, actorOf(request), request.params.id)
+      checkSends(actorOf(request), refund)
       const { reference, statement, proof } = request.body
       const file = proof === undefined ? null : await readProof(proof, 'proof')
       await settleByHand(deps, contextOf(request), refund, { reference, statement, file })
@@ -333,7 +350,9 @@ export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = asy
       schema: {
         operationId: 'reportRefundTransaction',
         summary: 'Report the transaction of a refund sent by hand',
-        description: 'The transaction is checked on its chain. The refund is settled once it is final.',
+        description:
+          'The transaction is checked on its chain. The refund is settled once it is final. Only a SuperAdmin names one ' +
+          'for what the operator holds (`heldBy`).',
         tags,
         params: IdParams,
         body: Type.Object({ txHash: Type.String({ maxLength: 66 }) }),
@@ -342,6 +361,7 @@ export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = asy
     },
     async (request) => {
       const refund = await findReachableRefund(deps, actorOf(request), request.params.id)
+      checkSends(actorOf(request), refund)
       await reportTransaction(deps, refund, readTxHash(request.body.txHash), contextOf(request))
       return answer(refund)
     },

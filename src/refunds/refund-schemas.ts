@@ -1,5 +1,6 @@
 import { CompanyIdQuery } from '../http/actor.ts'
 import { type Static, type TSchema, Type } from '../kernel/schema.ts'
+import { HOLDERS } from '../ledger/payable-queries.ts'
 import { PROOF_KINDS } from './destination/address-proof.ts'
 import { REFUND_STATUSES } from './refund-queries.ts'
 
@@ -48,6 +49,15 @@ export const RevertBody = Type.Object({
       description: 'Refund money that is already settled. SuperAdmin only, with a fresh second factor.',
     }),
   ),
+  mostOwed: Type.Optional(
+    Type.String({
+      maxLength: 40,
+      description:
+        'With withoutCover: the most that the company may owe the operator afterwards, `owedAfter` in the details of ' +
+        'REFUND_NOT_COVERED. If it would owe more by now, nothing is refunded, and the answer has the new figures.',
+      examples: ['54.000000'],
+    }),
+  ),
   ...WantedFields,
 })
 export type RevertBody = Static<typeof RevertBody>
@@ -58,6 +68,13 @@ export const Refundable = Type.Object({
     examples: ['10.5'],
   }),
   asset: Type.Literal('USDC'),
+  company: Type.String({ description: 'Whose order it is, as payers know it.' }),
+  address: Nullable(
+    Type.String({
+      description: 'Where a refund that names no address goes. Null: the payer is asked, or the provider knows.',
+    }),
+  ),
+  network: Nullable(Type.Integer({ description: 'Chain id of `address`.' })),
 })
 
 export const MispaymentRefundBody = Type.Object({
@@ -157,6 +174,12 @@ export const RefundSchema = Type.Object({
     description:
       'A person has to send it now, because its channel cannot. Then name the transaction (POST ' +
       '/refunds/{id}/transaction), or settle it (POST /refunds/{id}/settle) where no chain shows one.',
+  }),
+  heldBy: Type.String({
+    enum: [...HOLDERS],
+    description:
+      'Who holds its money. Where a person has to send it, that is the one who does: the company from its own account ' +
+      'or wallet, or the operator. Of the operator’s money only a SuperAdmin names a transaction, or settles it.',
   }),
   settledByHand: Type.Boolean({ description: 'A person sent the money; only such a refund takes a proof file.' }),
   proof: Nullable(

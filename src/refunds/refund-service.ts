@@ -2,29 +2,41 @@ import { lockActor } from '../companies/company-scope.ts'
 import type { Actor } from '../http/actor.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { crashPoint } from '../kernel/crash-point.ts'
+import { parseMoney } from '../kernel/money.ts'
 import { bookRefund } from '../ledger/ledger-service.ts'
 import { findReachableOrder, lockReachableOrder } from '../orders/order-service.ts'
 import { allows, nextStatus } from '../orders/order-states.ts'
 import { checkScreened } from '../payments/mispayments/screened-money.ts'
-import { findDestination, readWanted } from './destination/refund-destination.ts'
+import { findDestination, findGoal, type Goal, readWanted } from './destination/refund-destination.ts'
 import { decideApproval } from './limits/refund-limits.ts'
 import { newRefund } from './new-refund.ts'
 import { checkSendable, fiatShare, findPaymentOf, needOf, readUnits, unitsLeft } from './refund-amount.ts'
 import { writeRefundAudit } from './refund-audit.ts'
 import { checkCover, checkNothingLost } from './refund-cover.ts'
 import type { RefundDeps } from './refund-deps.ts'
-import { countRefunds, insertRefund, type NewRefund } from './refund-queries.ts'
+import { countRefunds, findMerchant, insertRefund, type NewRefund } from './refund-queries.ts'
 import { closeUsedRecord, readReturned } from './refund-records.ts'
 import type { RevertBody } from './refund-schemas.ts'
 import { bookingOf } from './refund-settle.ts'
 
-/**
- * How much a refund could return now, in units of USDC: what arrived, be it more or less than the price, minus what was
- * refunded, returned separately or ignored. 0 while the order cannot be refunded.
- */
-export async function findRefundable({ db }: Pick<RefundDeps, 'db'>, actor: Actor, code: string): Promise<bigint> {
+export type Refundable = Goal & {
+  /** Whose order it is, as payers know it. */
+  company: string
+  /** What arrived, be it more or less than the price, minus what was refunded, returned separately or ignored. */
+  units: bigint
+}
+
+/** How much a refund could return now, and where to. Nothing while the order cannot be refunded. */
+export async function findRefundable(
+  { db, payers }: Pick<RefundDeps, 'db' | 'payers'>,
+  actor: Actor,
+  code: string,
+): Promise<Refundable> {
   const order = await findReachableOrder(db, actor, code)
-  return allows(order.status, 'revert') ? unitsLeft(order, await readReturned(db, order)) : 0n
+  const { name: company } = await findMerchant(db, order.companyId)
+  if (!allows(order.status, 'revert')) return { company, units: 0n, address: null, network: null }
+  const units = unitsLeft(order, await readReturned(db, order))
+  return { company, units, ...(await findGoal({ payers }, db, order, await findPaymentOf(db, order))) }
 }
 
 /** Starts a refund of all or part of what is left. The order is REFUNDING until the refund is settled or dropped. */
@@ -36,6 +48,7 @@ export async function revertOrder(
 ): Promise<{ refundId: string }> {
   const { actor } = context
   const wanted = readWanted(body)
+  const mostOwed = body.mostOwed === undefined ? null : parseMoney(body.mostOwed, 'USDC').units
   const { companyId } = await findReachableOrder(deps.db, actor, code)
   await deps.books.check(companyId)
   const refundId = await deps.db.tx(async (tx) => {
@@ -52,6 +65,7 @@ export async function revertOrder(
     if (excess > 0n) await checkScreened(deps, tx, { companyId: order.companyId, paymentId: payment.id, kind: 'over' })
     const withoutCover = await checkCover(tx, actor, needOf(order, payment, share), {
       insist: body.withoutCover ?? false,
+      mostOwed,
       nowMs: now.getTime(),
     })
     const approval = await decideApproval(tx, actor, { companyId: order.companyId, units, now })

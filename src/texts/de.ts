@@ -73,7 +73,7 @@ export const de: Texts = {
     beside: (amount, merchant) =>
       `${amount} kamen über einen früheren Versuch oder zu spät und zählen hier nicht. ${merchant} sieht sie und kann sie zurückschicken.`,
     uncredited: (amount, channel, merchant) =>
-      `${amount} kamen bei ${channel} anders an als verlangt, etwa über ein anderes Netzwerk, und zählen hier nicht. ${merchant} sieht sie und kann sie zurückschicken.`,
+      `${amount} kamen bei ${channel} anders an als verlangt, etwa über ein anderes Netzwerk, und zählen hier nicht. ${merchant} sieht sie und entscheidet darüber.`,
     help: 'Ich habe bezahlt, aber es passiert nichts',
     helpText: (merchant, code) =>
       'Eine Überweisung erscheint hier meist innerhalb einer Minute. Prüfen Sie in Ihrer Wallet, ob Sie USDC auf dem ' +

@@ -71,7 +71,7 @@ export const en: Texts = {
     beside: (amount, merchant) =>
       `${amount} came through an earlier attempt or too late, so they do not count here. ${merchant} sees them and can send them back.`,
     uncredited: (amount, channel, merchant) =>
-      `${amount} reached ${channel} in another way than asked for, such as on another network, so they do not count here. ${merchant} sees them and can send them back.`,
+      `${amount} reached ${channel} in another way than asked for, such as on another network, so they do not count here. ${merchant} sees them and decides about them.`,
     help: 'I have paid, but nothing happens',
     helpText: (merchant, code) =>
       'A transfer usually shows up here within a minute of leaving your wallet. Check in your wallet that you sent ' +

@@ -71,7 +71,7 @@ export const es: Texts = {
     beside: (amount, merchant) =>
       `${amount} han llegado por un intento anterior o demasiado tarde y no cuentan aquí. ${merchant} los ve y puede devolvérselos.`,
     uncredited: (amount, channel, merchant) =>
-      `${amount} han llegado a ${channel} de otra forma que la pedida, por ejemplo por otra red, y no cuentan aquí. ${merchant} los ve y puede devolvérselos.`,
+      `${amount} han llegado a ${channel} de otra forma que la pedida, por ejemplo por otra red, y no cuentan aquí. ${merchant} los ve y decide sobre ellos.`,
     help: 'He pagado, pero no pasa nada',
     helpText: (merchant, code) =>
       'Un envío suele aparecer aquí en menos de un minuto. Compruebe en su monedero que envió USDC, en la red ' +

@@ -73,7 +73,7 @@ export const fr: Texts = {
     beside: (amount, merchant) =>
       `${amount} sont arrivés par une tentative précédente ou trop tard : ils ne comptent pas ici. ${merchant} les voit et peut vous les renvoyer.`,
     uncredited: (amount, channel, merchant) =>
-      `${amount} sont arrivés chez ${channel} autrement que demandé, par exemple sur un autre réseau : ils ne comptent pas ici. ${merchant} les voit et peut vous les renvoyer.`,
+      `${amount} sont arrivés chez ${channel} autrement que demandé, par exemple sur un autre réseau : ils ne comptent pas ici. ${merchant} les voit et décide de leur suite.`,
     help: 'J’ai payé, mais rien ne se passe',
     helpText: (merchant, code) =>
       'Un envoi apparaît en général ici moins d’une minute après avoir quitté votre portefeuille. Vérifiez-y que ' +

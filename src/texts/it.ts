@@ -72,7 +72,7 @@ export const it: Texts = {
     beside: (amount, merchant) =>
       `${amount} sono arrivati da un tentativo precedente o troppo tardi e qui non contano. ${merchant} li vede e può restituirglieli.`,
     uncredited: (amount, channel, merchant) =>
-      `${amount} sono arrivati a ${channel} in modo diverso da quello richiesto, per esempio su un’altra rete, e qui non contano. ${merchant} li vede e può restituirglieli.`,
+      `${amount} sono arrivati a ${channel} in modo diverso da quello richiesto, per esempio su un’altra rete, e qui non contano. ${merchant} li vede e decide che cosa farne.`,
     help: 'Ho pagato, ma non succede nulla',
     helpText: (merchant, code) =>
       'Un invio compare qui di solito entro un minuto. Controlli nel wallet di aver inviato USDC, sulla rete ' +

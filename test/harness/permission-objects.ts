@@ -27,6 +27,8 @@ export type Case = {
   foreign?: { status: number; code: string }
   /** No object is named: there is nothing foreign to name. */
   ownOnly?: true
+  /** The operator holds this money: of those whom the row allows, only a SuperAdmin says that it was sent. */
+  operatorsMoney?: true
   /** Puts back what a success took. */
   after?(place: Place, answer: { data: unknown }): Promise<unknown>
 }

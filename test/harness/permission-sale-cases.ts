@@ -186,6 +186,7 @@ export const MONEY: Cases = {
   },
   settleRefund: {
     row: 'refunds.settle',
+    operatorsMoney: true,
     async make(place) {
       const id = await manual(place)
       return { params: { id }, body: { reference: `R-${newId()}`, statement: 'sent by bank transfer' } }
@@ -207,6 +208,7 @@ export const MONEY: Cases = {
   },
   reportRefundTransaction: {
     row: 'refunds.revert',
+    operatorsMoney: true,
     async make(place) {
       const { id, units } = await refund(place, 'ready')
       const { chain, host } = place.world.shop

@@ -134,8 +134,7 @@ export async function openRestoredShop(
       await revert(shop, order.code, { amount: '10', address: payer })
       return { order, payer, txHash }
     },
-    nameRefund: ({ _id }, txHash) =>
-      host.call<null>('POST', `/api/next/refunds/${_id}/transaction`, { as: merchant, body: { txHash } }),
+    nameRefund: ({ _id }, txHash) => admin.post<null>(`refunds/${_id}/transaction`, { txHash }),
     refundWaits: (orderId, isRight = / before the database was restored/) =>
       eventually(
         () => refundReaches(shop, orderId, 'ready'),

@@ -138,7 +138,9 @@ export const SettlementStatementSchema = Type.Object({
       alias: Nullable(Type.String({ description: 'Your reference of it.' })),
       fromAmount: Nullable(
         Type.String({
-          description: 'A payment: the whole price of its order in your currency. Null for refunds and losses.',
+          description:
+            'A payment: what was paid of the price of its order, in your currency; of an accepted part, its share. Null for ' +
+            'refunds and losses.',
           examples: ['50.00'],
         }),
       ),

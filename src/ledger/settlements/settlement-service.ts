@@ -231,7 +231,8 @@ export async function lockIn(tx: Tx, key: Settlement, statuses: readonly Settlem
   const settlement = await lockSettlement(tx, key.companyId, key.id)
   if (!settlement) throw new AppError('OBJECT_NOT_FOUND')
   if (statuses.includes(settlement.status)) return settlement
-  throw conflict(`The settlement is ${settlement.status}; this needs one that is ${statuses.join(' or ')}.`)
+  const wanted = statuses.join(' or ')
+  throw conflict(`The settlement is ${settlement.status}; this needs one that is ${wanted}.`)
 }
 
 /** In its own transaction, so that a refusal does not roll back the question to the sources. */

@@ -1,4 +1,5 @@
 import { type Queryable, type Sql, sql } from '../../db/db.ts'
+import { paidOfPrice } from '../payable-queries.ts'
 import type { Coverage, SettlementBasis } from './settlement-queries.ts'
 
 /** Kinds of bookings, besides settlements, that change what a company is owed. */
@@ -98,6 +99,7 @@ export type StatementLine = {
   shortCode: string | null
   alias: string | null
   fromAsset: string | null
+  /** Of a payment: what was paid of its price. */
   fromUnits: bigint | null
 }
 
@@ -116,7 +118,8 @@ export async function listLines(
       select j.company_id, j.id, j.at, j.kind, j.order_id, -e.units as units, coalesce(-f.units, 0) as fee_units
       ${LINES(span)} and j.id > coalesce(${page.after}, '') order by j.id limit ${page.limit}
     )
-    select l.id as journal_id, l.at, l.kind, l.units, l.fee_units, o.code, o.short_code, o.alias, o.from_asset, o.from_units,
+    select l.id as journal_id, l.at, l.kind, l.units, l.fee_units, o.code, o.short_code, o.alias, o.from_asset,
+      ${paidOfPrice({ fromUnits: sql`o.from_units`, toUnits: sql`o.to_units`, paid: sql`(l.units + l.fee_units)` })} as from_units,
       exists (select 1 from ledger_entries h
         where h.company_id = l.company_id and h.journal_id = l.id and h.account = 'own_account') as own_account
     from lines l left join orders o on o.company_id = l.company_id and o.id = l.order_id

@@ -22,7 +22,7 @@ export const orderFeedRoutes: FastifyPluginAsyncTypebox<FeedDeps> = async (app, 
     '/events',
     {
       // a program that lost its cursor would read all of 90 days again
-      config: { permission: 'orders.events', allWithout: 'after' },
+      config: { permission: 'orders.events', allWithout: ['after'] },
       schema: {
         operationId: 'listEvents',
         summary: 'Catch-up feed of all events of orders',

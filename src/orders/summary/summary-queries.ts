@@ -1,6 +1,7 @@
-import { joinSql, type Queryable, type Sql, sql, unnamed } from '../../db/db.ts'
+import { joinSql, type Queryable, type Sql, sql, type Tx, unnamed } from '../../db/db.ts'
 import { firstIdAt } from '../../kernel/ids.ts'
 import type { Fiat } from '../../kernel/money.ts'
+import { type HOLDERS, heldBy, paidOfPrice } from '../../ledger/payable-queries.ts'
 import type { OrderScope } from '../order-list-queries.ts'
 
 /**
@@ -78,7 +79,7 @@ export const listSales = (
     )
     select ${dayOf(sql`created_at`, starts)} as created_day, ${dayOf(sql`paid_at`, starts)} as paid_day, payment_channel as channel,
       count(*) as orders, sum(sold_units)::text as paid_units, from_asset,
-      sum(case when sold_units < to_units then round(from_units * sold_units / to_units) else from_units end)
+      sum(${paidOfPrice({ fromUnits: sql`from_units`, toUnits: sql`to_units`, paid: sql`sold_units` })})
         filter (where paid_at is not null)::text as from_units
     from sales group by 1, 2, 3, from_asset`),
   )
@@ -112,8 +113,15 @@ export const toSendByHand = (
 ): Sql => sql`(${refund}.status = 'ready' and ${refund}.handed_over_at is not null
   and ${refund}.next_check_at is null and ${refund}.provider_reference is null)`
 
-/** What waits for a person. Failed deliveries count for a week; older ones stay in their list. */
-export const countNeeds = (q: Queryable, companyIds: readonly string[] | null, now: Date): Promise<Needs> => {
+/**
+ * What waits for a person. Failed deliveries count for a week; older ones stay in their list.
+ * @param isOperator whether refunds count that the operator has to send, and no one else can
+ */
+export const countNeeds = (
+  q: Queryable,
+  companyIds: readonly string[] | null,
+  { now, isOperator }: { now: Date; isOperator: boolean },
+): Promise<Needs> => {
   const mine = companyIds === null ? sql`true` : sql`company_id = any(${companyIds})`
   return q.one(
     unnamed(sql`
@@ -122,7 +130,8 @@ export const countNeeds = (q: Queryable, companyIds: readonly string[] | null, n
       (select count(*) from unmatched_transfers u where ${mine} and u.status = 'open' and not is_dust
         and exists (select 1 from chain_transfers t where t.id = u.transfer_id and t.status = 'seen')) as unmatched,
       (select count(*) from refunds where ${mine}
-        and (status in ('needs_approval', 'needs_address') or ${toSendByHand(sql`refunds`)})) as refunds,
+        and (status in ('needs_approval', 'needs_address') or (${toSendByHand(sql`refunds`)}
+          and (${isOperator} or ${heldBy(sql`refunds`)} = 'company')))) as refunds,
       (select count(*) from deliveries where ${mine} and status in ('failed', 'parked')
         and updated_at >= ${now}::timestamptz - interval '7 days') as deliveries,
       (select count(*) from kyc_records where ${mine} and (status = 'pending' or edd_status = 'pending')) as identity,
@@ -163,5 +172,18 @@ export const listWaiting = (q: Queryable, from: Date, to: Date): Promise<(Waitin
       where status = 'needs_approval' and created_at >= ${from} and created_at < ${to}
       union all
       select company_id, 0, 0, 0, 1 from refunds
-      where ${toSendByHand(sql`refunds`)} and handed_over_at >= ${from} and handed_over_at < ${to}) as waiting
+      where status = 'ready' and handed_over_at is not null and by_hand_since >= ${from} and by_hand_since < ${to}
+        and ${heldBy(sql`refunds`)} = 'company') as waiting
     group by company_id`)
+
+/**
+ * Notes which refunds a person has to send from now on. One that a check holds at this moment is noted once that has
+ * passed, and one that another transaction has locked next time.
+ * @returns who sends them
+ */
+export const noteByHand = (tx: Tx, now: Date): Promise<{ companyId: string; heldBy: (typeof HOLDERS)[number] }[]> =>
+  tx.many(sql`
+    update refunds set by_hand_since = ${now} where (company_id, id) in (
+      select company_id, id from refunds where ${toSendByHand(sql`refunds`)} and by_hand_since is null
+      for update skip locked)
+    returning company_id, ${heldBy(sql`refunds`)} as held_by`)

@@ -92,7 +92,9 @@ async function readSummary(
       refunds: await listRefunded(q, scope, starts),
     })),
     // a cashier cannot decide any of these
-    actor.role === 'Cashier' ? NOTHING : countNeeds(db, scope.companyIds, new Date(now)),
+    actor.role === 'Cashier'
+      ? NOTHING
+      : countNeeds(db, scope.companyIds, { now: new Date(now), isOperator: actor.role === 'SuperAdmin' }),
     countWaiting(db, actor, scope.companyIds),
   ])
   return {

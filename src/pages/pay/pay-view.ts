@@ -33,7 +33,7 @@ import {
   words,
 } from './pay-parts.ts'
 import { PAY_SCRIPT } from './pay-script.ts'
-import type { PaymentView, PayView } from './pay-service.ts'
+import type { PaymentView, PayView, RefundView } from './pay-service.ts'
 import { requoteWays, ways } from './pay-ways.ts'
 
 type Part = (view: PayView, page: PageContext) => Html
@@ -99,14 +99,32 @@ const partly: Part = (view, page) =>
 /** Situations of an order that is being paid, besides those in which its payer may still act. */
 const UNDER_WAY: readonly Situation[] = ['seen', 'hold', 'accountGone']
 
-/** Next to an order that is being paid: money of it that goes back, and where its payer names the address. */
-function partRefund(view: PayView, page: PageContext): Html | null {
-  if (view.refunds.length === 0 || !(view.open || UNDER_WAY.includes(view.situation))) return null
-  const refund = view.refunds.findLast(({ status }) => status !== 'settled')
-  const about = refund && { ...view, situation: refund.situation }
-  return html`<section class="box">
-    ${about && html`<h3>${situationTexts(about, page).title}</h3>${words(about, page, refund.askUrl === null)}`}
-    ${refundList(view, page)}</section>`
+/** The view as it is about one of several refunds. */
+const aboutRefund = (view: PayView, refund: RefundView): PayView => ({
+  ...view,
+  situation: refund.situation,
+  refunds: [refund],
+})
+
+/** Each open refund is told on its own: what it waits for, its amount, and where its payer names the address. */
+function refundBox(view: PayView, refund: RefundView, page: PageContext): Html {
+  const about = aboutRefund(view, refund)
+  return html`<section class="box"><h3>${situationTexts(about, page).title}</h3>
+    ${words(about, page, refund.askUrl === null)}${refundList(about, page)}</section>`
+}
+
+/** A box for each of these refunds, then the facts of the others. */
+function refundsOf(view: PayView, page: PageContext, isTold: (refund: RefundView) => boolean): Html {
+  const others = { ...view, refunds: view.refunds.filter((refund) => !isTold(refund)) }
+  return html`${view.refunds.filter(isTold).map((refund) => refundBox(view, refund, page))}${refundList(others, page)}`
+}
+
+const isOpenRefund = ({ status }: RefundView): boolean => status !== 'settled'
+
+/** Next to an order that is being paid: money of it that goes back. */
+function partRefunds(view: PayView, page: PageContext): Html | null {
+  if (!(view.open || UNDER_WAY.includes(view.situation))) return null
+  return refundsOf(view, page, isOpenRefund)
 }
 
 function confirmations(payment: PaymentView | null, texts: PayTexts): Html | null {
@@ -122,16 +140,12 @@ function confirmations(payment: PaymentView | null, texts: PayTexts): Html | nul
 const seen: Part = (view, page) =>
   html`${large(view, page, ring, confirmations(view.payment, page.texts))}${receipt(view, page)}`
 
-/** Next to "Paid": a refund of the excess, while it waits for a person. */
-function refundNote(view: PayView, page: PageContext): Html | null {
-  const refund = view.refunds.find(({ status }) => status === 'needs_approval' || status === 'needs_address')
-  if (!refund) return null
-  return words({ ...view, situation: refund.situation }, page, refund.askUrl === null)
-}
+/** Next to what is paid or refunded: other money that goes back, while it waits for a person. */
+const isAsked = ({ status }: RefundView): boolean => status === 'needs_approval' || status === 'needs_address'
 
 const paid: Part = (view, page) =>
   html`${large(view, page, mark('done'), null, view.situation === 'overpaid')}${receipt(view, page)}
-    ${refundNote(view, page)}${refundList(view, page)}${view.situation === 'overpaid' && contact(view, page)}${backTo(view.returnUrl, page.texts)}`
+    ${refundsOf(view, page, isAsked)}${view.situation === 'overpaid' && contact(view, page)}${backTo(view.returnUrl, page.texts)}`
 
 /** Options of a payer who has not paid: pay at a fresh rate, or start again in the shop. */
 function notPaid(view: PayView, page: PageContext): Html {
@@ -159,8 +173,12 @@ const failed: Part = (view, page) => {
 }
 
 const refunding: Part = (view, page) => {
-  const asks = view.refunds.some(({ askUrl }) => askUrl !== null)
-  return html`${busy(view, page)}${words(view, page, !asks)}${refundList(view, page)}${contact(view, page)}`
+  // the title is about the newest open one
+  const first = view.refunds.findLast(isOpenRefund)
+  const about = first ? aboutRefund(view, first) : view
+  const rest = { ...view, refunds: view.refunds.filter((refund) => refund !== first) }
+  return html`${busy(view, page)}${words(about, page, first?.askUrl == null)}${first && refundList(about, page)}
+    ${refundsOf(rest, page, isOpenRefund)}${contact(view, page)}`
 }
 
 /** Next to a refund: what the payer sent too much, and has not got back. */
@@ -168,7 +186,7 @@ const surplusNote = (view: PayView, page: PageContext): Html | null =>
   view.surplus.units > 0n ? words({ ...view, situation: 'overpaid' }, page) : null
 
 const refunded: Part = (view, page) =>
-  html`${ended(view, page, 'back')}${words(view, page)}${surplusNote(view, page)}${refundList(view, page)}${receipt(view, page)}${contact(view, page)}`
+  html`${ended(view, page, 'back')}${words(view, page)}${surplusNote(view, page)}${refundsOf(view, page, isAsked)}${receipt(view, page)}${contact(view, page)}`
 
 const stopped: Part = (view, page) => html`${ended(view, page, 'time')}${words(view, page)}${contact(view, page)}`
 
@@ -256,7 +274,7 @@ export function renderFragment(view: PayView, page: PageContext): Html {
   const final = view.final && html` data-final="1"`
   const state = sdkStateOf(view, page.nowMs)
   return html`<div data-state="${state}" data-say="${say}" data-title="${say} · ${view.shop.name}"${final}>
-    ${headline(view, page)}${besideNote(view, page)}${PARTS[view.situation](view, page)}${partRefund(view, page)}</div>`
+    ${headline(view, page)}${besideNote(view, page)}${PARTS[view.situation](view, page)}${partRefunds(view, page)}</div>`
 }
 
 /**

@@ -74,6 +74,21 @@ function listStatements(payment: Payment, known: PayerContact): Statement[] {
   return statements
 }
 
+/** Where a refund goes that names no address; null: the payer is asked, or its provider knows. */
+export type Goal = { address: string | null; network: number | null }
+
+export async function findGoal(
+  deps: Pick<RefundDeps, 'payers'>,
+  q: Queryable,
+  order: Order,
+  payment: Payment,
+): Promise<Goal> {
+  if (!goesToAddress(payment)) return { address: null, network: null }
+  const statements = listStatements(payment, await findPayerContact(deps.payers, q, order))
+  const { address = null } = statements.find(({ isWord }) => isWord) ?? statements[0] ?? {}
+  return { address, network: payment.network }
+}
+
 /**
  * Two accounts created by the same member of staff, or an account and its creator, count as one person; otherwise
  * whoever may invite could act as both. The account that founded the company and operator accounts do not count as such

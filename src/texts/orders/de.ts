@@ -141,7 +141,7 @@ export const de: OrderTexts = {
     refundByHand: {
       title: 'Ihre Erstattung wird vorbereitet',
       text: ({ merchant, amount }) =>
-        `${merchant} schickt Ihnen ${amount}. Das erledigt jemand von Hand und kann einige Tage dauern.`,
+        `Sie bekommen ${amount} für Ihre Zahlung an ${merchant} zurück. Jemand sendet das von Hand, das kann einige Tage dauern.`,
       next: () => 'Sie müssen nichts weiter tun.',
     },
     refunding: {

@@ -131,7 +131,7 @@ export const en: OrderTexts = {
     refundByHand: {
       title: 'Your refund is being prepared',
       text: ({ merchant, amount }) =>
-        `${merchant} sends you ${amount}. A person does this by hand, so it can take a few days.`,
+        `You get ${amount} back for your payment to ${merchant}. A person sends it by hand, so it can take a few days.`,
       next: () => 'You do not need to do anything.',
     },
     refunding: {

@@ -133,7 +133,7 @@ export const es: OrderTexts = {
     refundByHand: {
       title: 'Se está preparando su reembolso',
       text: ({ merchant, amount }) =>
-        `${merchant} le envía ${amount}. Lo hace una persona a mano y puede tardar unos días.`,
+        `Se le devuelven ${amount} de su pago a ${merchant}. Lo envía una persona a mano y puede tardar unos días.`,
       next: () => 'No tiene que hacer nada.',
     },
     refunding: {

@@ -135,7 +135,7 @@ export const fr: OrderTexts = {
     refundByHand: {
       title: 'Votre remboursement est en préparation',
       text: ({ merchant, amount }) =>
-        `${merchant} vous envoie ${amount}. Quelqu’un s’en charge à la main : cela peut prendre quelques jours.`,
+        `${amount} vous reviennent pour votre paiement à ${merchant}. Quelqu’un les envoie à la main : cela peut prendre quelques jours.`,
       next: () => 'Vous n’avez rien à faire.',
     },
     refunding: {

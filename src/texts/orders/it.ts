@@ -135,7 +135,7 @@ export const it: OrderTexts = {
     refundByHand: {
       title: 'Il rimborso è in preparazione',
       text: ({ merchant, amount }) =>
-        `${merchant} le invia ${amount}. Lo fa una persona a mano: possono volerci alcuni giorni.`,
+        `Le tornano ${amount} per il suo pagamento a ${merchant}. Li invia una persona a mano: possono volerci alcuni giorni.`,
       next: () => 'Non deve fare nulla.',
     },
     refunding: {

@@ -13,7 +13,7 @@ export const REFUSALS = {
   noPayoutAddress: /^The company has no settlement address yet\./,
   noPayoutNetwork: /^The company has no settlement network yet\./,
   payoutUnderWay: /^The settlement \w+ of ([\d.]+) (USDC) is \w+; finish it first\.$/,
-  notCovered: /^This refund needs ([\d.]+) USDC, but only ([\d.]+) USDC of the company’s balance is left:/,
+  payoutMoved: /^The settlement is \w+; (?:this needs one that is [\w ]+|only an approved one can be paid)\.$/,
   accountInUse: /^This account is still needed \(open payments: (\d+), unfinished refunds: (\d+)\)\./,
 } as const
 export type KnownRefusal = keyof typeof REFUSALS

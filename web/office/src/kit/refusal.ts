@@ -1,4 +1,5 @@
 import { ApiError } from '../api/call.ts'
+import { lackOf } from '../api/lack.ts'
 import { recognize, recognizeDetail } from '../api/sentences.ts'
 import type { Core } from '../texts/core.ts'
 import { type Lang, useCore, useLang } from '../texts/lang.ts'
@@ -17,8 +18,6 @@ function inWords(core: Core, lang: Lang, message: string): string | null {
   if (name === 'least' || name === 'most' || name === 'payoutUnderWay')
     return refusals[name](formatMoney(lang, first, second))
   if (name === 'accountInUse') return refusals.accountInUse(first, second)
-  if (name === 'notCovered')
-    return refusals.notCovered(formatMoney(lang, first, 'USDC'), formatMoney(lang, second, 'USDC'))
   return refusals[name]
 }
 
@@ -50,6 +49,9 @@ export function useRefusal(): (error: unknown, labelOf?: LabelOf) => string {
   const lang = useLang()
   return (error, labelOf) => {
     if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error)
+    const lack = lackOf(error)
+    if (lack)
+      return core.refusals.notCovered(formatMoney(lang, lack.needs, 'USDC'), formatMoney(lang, lack.left, 'USDC'))
     const detail = ({ path, message }: { path: string; message: string }): string => {
       const label = labelOf?.(path) ?? null
       return `${label === null ? path : `${label}:`} ${detailInWords(core, message)}`

@@ -171,6 +171,8 @@ export const de: Core = {
     noPayoutAddress: 'Das Unternehmen hat noch keine Auszahlungsadresse. Tragen Sie sie zuerst unter „Laden“ ein.',
     noPayoutNetwork: 'Für die Auszahlungsadresse ist noch kein Netzwerk gewählt. Wählen Sie es zuerst unter „Laden“.',
     payoutUnderWay: (amount) => `Eine Auszahlung über ${amount} ist noch nicht beendet. Schließen Sie diese zuerst ab.`,
+    payoutMoved:
+      'Über diese Auszahlung wurde inzwischen entschieden, oder sie wurde bezahlt. Die Liste zeigt ihren Stand.',
     notCovered: (needs, left) =>
       `Diese Erstattung braucht ${needs}, vom Guthaben der Firma sind aber nur ${left} übrig: Das Geld ist schon ausgezahlt. Warten Sie auf neue Zahlungen, erstatten Sie weniger, oder fragen Sie den Betreiber dieses Dienstes; er kann ohne Deckung erstatten.`,
     accountInUse: (payments, refunds) =>

@@ -158,6 +158,7 @@ export const en = {
     noPayoutAddress: 'The company has no settlement address yet. Set it under Shop first.',
     noPayoutNetwork: 'No network is chosen for the settlement address. Choose it under Shop first.',
     payoutUnderWay: (amount: string) => `A payout of ${amount} is not finished yet. Finish it first.`,
+    payoutMoved: 'Someone has decided about this payout meanwhile, or it was paid. The list shows how it stands now.',
     notCovered: (needs: string, left: string) =>
       `This refund needs ${needs}, but only ${left} of the company’s balance is left: the money was already paid out. Wait for new payments, refund less, or ask the operator of this service, who can refund without cover.`,
     accountInUse: (payments: string, refunds: string) =>

@@ -165,6 +165,7 @@ export const es: Core = {
     noPayoutAddress: 'La empresa aún no tiene dirección de liquidación. Indíquela primero en Tienda.',
     noPayoutNetwork: 'No se ha elegido la red de la dirección de liquidación. Elíjala primero en Tienda.',
     payoutUnderWay: (amount) => `Hay una liquidación de ${amount} sin terminar. Termínela primero.`,
+    payoutMoved: 'Entretanto alguien decidió sobre esta liquidación, o ya se pagó. La lista muestra cómo está ahora.',
     notCovered: (needs, left) =>
       `Este reembolso necesita ${needs}, pero al saldo de la empresa solo le quedan ${left}: el dinero ya se pagó. Espere nuevos pagos, reembolse menos o pregunte al operador de este servicio, que puede reembolsar sin cobertura.`,
     accountInUse: (payments, refunds) =>

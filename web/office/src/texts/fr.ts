@@ -167,6 +167,7 @@ export const fr: Core = {
     noPayoutAddress: 'L’entreprise n’a pas encore d’adresse de versement. Indiquez-la d’abord sous Boutique.',
     noPayoutNetwork: 'Aucun réseau n’est choisi pour l’adresse de règlement. Choisissez-le d’abord sous Boutique.',
     payoutUnderWay: (amount) => `Un versement de ${amount} n’est pas terminé. Terminez-le d’abord.`,
+    payoutMoved: 'Entre-temps, quelqu’un a décidé de ce versement, ou il a été payé. La liste montre où il en est.',
     notCovered: (needs, left) =>
       `Ce remboursement demande ${needs}, mais il ne reste que ${left} au solde de la société : l’argent a déjà été versé. Attendez de nouveaux paiements, remboursez moins, ou demandez à l’opérateur de ce service, qui peut rembourser sans couverture.`,
     accountInUse: (payments, refunds) =>

@@ -165,6 +165,8 @@ export const it: Core = {
     noPayoutAddress: 'L’azienda non ha ancora un indirizzo di accredito. Lo indichi prima in Negozio.',
     noPayoutNetwork: 'Per l’indirizzo di accredito non è scelta nessuna rete. La scelga prima in Negozio.',
     payoutUnderWay: (amount) => `Un accredito di ${amount} non è ancora concluso. Lo concluda prima.`,
+    payoutMoved:
+      'Nel frattempo qualcuno ha deciso su questo accredito, o è stato pagato. L’elenco mostra a che punto è.',
     notCovered: (needs, left) =>
       `Questo rimborso richiede ${needs}, ma del saldo della società restano solo ${left}: il denaro è già stato versato. Attenda nuovi pagamenti, rimborsi meno, o chieda al gestore di questo servizio, che può rimborsare senza copertura.`,
     accountInUse: (payments, refunds) =>

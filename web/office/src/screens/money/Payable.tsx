@@ -1,4 +1,4 @@
-import type { Query } from '../../api/call.ts'
+import type { Data, Query } from '../../api/call.ts'
 import { useApi } from '../../api/hooks.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { formatMoney } from '../../kit/format.ts'
@@ -8,41 +8,49 @@ import { useLang, useTexts } from '../../texts/lang.ts'
 import { type Account, balanceOf, useAccountWords } from './accounts.ts'
 import { texts } from './texts.ts'
 
+type Ledger = Data<'readLedger'>
+
+/** An older node beside a newer office does not say what would be paid out: then it is all that is owed. */
+function payoutOf({ payout, balances }: Pick<Ledger, 'balances'> & Partial<Ledger>): Ledger['payout'] {
+  const owed = balances.find(({ account }) => account === 'company_payable')
+  return payout ?? { ready: balanceOf('company_payable', owed?.closing ?? '0'), kept: '0' }
+}
+
 /** What a merchant looks at first: what is ready, what is on its way, what waits for a decision. */
 const SHOWN: readonly Account[] = ['settlement_transit', 'suspense']
 
 export function Payable() {
+  const query = { ...useCompanyQuery(), limit: 1 } as Query<'readLedger'>
+  const ledger = useApi('GET /api/next/ledger', { query }, { liveMs: SLOW_MS })
+  return <Loaded query={ledger}>{(data) => <Sums balances={data.balances} payout={payoutOf(data)} />}</Loaded>
+}
+
+function Sums({ balances, payout: { ready, kept } }: Pick<Ledger, 'balances' | 'payout'>) {
   const t = useTexts(texts)
   const lang = useLang()
   const words = useAccountWords()
-  const query = { ...useCompanyQuery(), limit: 1 } as Query<'readLedger'>
-  const ledger = useApi('GET /api/next/ledger', { query }, { liveMs: SLOW_MS })
   return (
-    <Loaded query={ledger}>
-      {({ balances, payout: { ready, kept } }) => (
-        <dl className="mb-5 grid gap-3 sm:grid-cols-3">
-          <div className="panel p-4">
-            <dt className="text-sm text-soft">{t.ready}</dt>
+    <dl className="mb-5 grid gap-3 sm:grid-cols-3">
+      <div className="panel p-4">
+        <dt className="text-sm text-soft">{t.ready}</dt>
+        <dd className="mt-1 text-2xl font-semibold">
+          <Money amount={ready} asset="USDC" />
+        </dd>
+        <dd className="text-sm text-soft">{t.says.company_payable}</dd>
+        {/[1-9]/.test(kept) && <dd className="text-sm text-soft">{t.kept(formatMoney(lang, kept, 'USDC'))}</dd>}
+      </div>
+      {SHOWN.map((account) => {
+        const balance = balances.find((one) => one.account === account)
+        return (
+          <div key={account} className="panel p-4">
+            <dt className="text-sm text-soft">{words[account]}</dt>
             <dd className="mt-1 text-2xl font-semibold">
-              <Money amount={ready} asset="USDC" />
+              <Money amount={balanceOf(account, balance?.closing ?? '0')} asset={balance?.asset ?? 'USDC'} />
             </dd>
-            <dd className="text-sm text-soft">{t.says.company_payable}</dd>
-            {/[1-9]/.test(kept) && <dd className="text-sm text-soft">{t.kept(formatMoney(lang, kept, 'USDC'))}</dd>}
+            <dd className="text-sm text-soft">{t.says[account as keyof typeof t.says]}</dd>
           </div>
-          {SHOWN.map((account) => {
-            const balance = balances.find((one) => one.account === account)
-            return (
-              <div key={account} className="panel p-4">
-                <dt className="text-sm text-soft">{words[account]}</dt>
-                <dd className="mt-1 text-2xl font-semibold">
-                  <Money amount={balanceOf(account, balance?.closing ?? '0')} asset={balance?.asset ?? 'USDC'} />
-                </dd>
-                <dd className="text-sm text-soft">{t.says[account as keyof typeof t.says]}</dd>
-              </div>
-            )
-          })}
-        </dl>
-      )}
-    </Loaded>
+        )
+      })}
+    </dl>
   )
 }

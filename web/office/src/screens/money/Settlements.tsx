@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import { call, type Data, type Query } from '../../api/call.ts'
 import { useAction, useApi } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
@@ -11,6 +11,7 @@ import { Field, Form } from '../../kit/fields.tsx'
 import { formatTime } from '../../kit/format.ts'
 import { Turn } from '../../kit/lists.tsx'
 import { Badge, Code, Dialog, Empty, Facts, Loaded, Money, Notice, Panel, Refusal, Time } from '../../kit/parts.tsx'
+import { say } from '../../kit/toasts.tsx'
 import { useCore, useLang, useTexts, wordFor } from '../../texts/lang.ts'
 import { addressTexts } from './address-texts.ts'
 import { statementTexts } from './statement-texts.ts'
@@ -133,14 +134,28 @@ function Row({ settlement }: { settlement: Settlement }) {
   )
 }
 
+type DialogProps = { settlement: Settlement; onClose(): void }
+
+/** Closes a question that a colleague has answered meanwhile, and says so; one that is being answered here stays. */
+function useClosing({ settlement, onClose }: DialogProps, status: Settlement['status'], isBusy: boolean): void {
+  const { refusals } = useCore()
+  const isPast = settlement.status !== status && !isBusy
+  useEffect(() => {
+    if (!isPast) return
+    say(refusals.payoutMoved)
+    onClose()
+  }, [isPast, refusals, onClose])
+}
+
 /** What was sent cannot be taken back: the approver sees all of it once more. */
-function Approve({ settlement, onClose }: { settlement: Settlement; onClose(): void }) {
+function Approve({ settlement, onClose }: DialogProps) {
   const t = useTexts(texts)
   const action = useAction({
     run: () => call('POST /api/next/settlements/{id}/approve', { path: { id: settlement._id } }),
     done: t.approved,
     onDone: onClose,
   })
+  useClosing({ settlement, onClose }, 'open', action.isPending)
   return (
     <Dialog title={t.approveTitle} onClose={onClose}>
       <Form button={t.approve} isBusy={action.isPending} error={action.error} onSend={() => action.mutate(undefined)}>
@@ -161,9 +176,10 @@ function useCancel({ _id: id }: Settlement, onDone: () => void = () => {}) {
 }
 
 /** Of an approved one, which a person may have sent. */
-function Cancel({ settlement, onClose }: { settlement: Settlement; onClose(): void }) {
+function Cancel({ settlement, onClose }: DialogProps) {
   const t = useTexts(texts)
   const action = useCancel(settlement, onClose)
+  useClosing({ settlement, onClose }, 'approved', action.isPending)
   return (
     <Dialog title={t.cancelTitle} onClose={onClose}>
       <Form
@@ -234,7 +250,7 @@ function Message({ text, hold }: { text: string | null; hold: Hold | null }) {
   )
 }
 
-function Pay({ settlement, onClose }: { settlement: Settlement; onClose(): void }) {
+function Pay({ settlement, onClose }: DialogProps) {
   const t = useTexts(texts)
   const action = useAction({
     run: (txHash: string) =>
@@ -242,6 +258,7 @@ function Pay({ settlement, onClose }: { settlement: Settlement; onClose(): void 
     done: t.paid,
     onDone: onClose,
   })
+  useClosing({ settlement, onClose }, 'approved', action.isPending)
   return (
     <Dialog title={t.pay} onClose={onClose}>
       <Form

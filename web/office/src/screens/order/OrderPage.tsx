@@ -93,6 +93,9 @@ function OrderFacts({ order, sums }: { order: Order; sums: ReturnType<typeof pai
   if (sums) {
     rows.push([t.paidOfPrice, <Money key="paid" amount={sums.paid} asset={order.toAsset} />])
     rows.push([t.fee, <Money key="fee" amount={sums.fee} asset={order.toAsset} />])
+    if (Number(sums.refunded) !== 0)
+      rows.push([t.back, <Money key="back" amount={sums.refunded} asset={order.toAsset} />])
+    if (Number(sums.lost) !== 0) rows.push([t.lost, <Money key="lost" amount={sums.lost} asset={order.toAsset} />])
     rows.push([t.net, <Money key="net" amount={sums.net} asset={order.toAsset} />])
   }
   if (order.alias) rows.push([t.reference, order.alias])
@@ -106,7 +109,8 @@ function OrderFacts({ order, sums }: { order: Order; sums: ReturnType<typeof pai
       ? [t.paid, <Time key="paid" at={order.paidAt} long />]
       : [t.expires, <Time key="expires" at={order.expiresAt} long />],
   )
-  if (Number(order.refundedAmount) > 0)
+  // all that is back with the payer, also what was above the price
+  if (Number(order.refundedAmount) > 0 && order.refundedAmount !== sums?.refunded)
     rows.push([t.refunded, <Money key="refunded" amount={order.refundedAmount} asset={order.toAsset} />])
   if (order.webhookUrl)
     rows.push([

@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { type Body, call, type Order } from '../../api/call.ts'
 import { useAction, useApi } from '../../api/hooks.ts'
+import { type Lack, lackOf } from '../../api/lack.ts'
 import { useCan } from '../../api/session.ts'
 import { readKind } from '../../kit/field-kinds.ts'
 import { Area, Field, Form } from '../../kit/fields.tsx'
@@ -9,7 +10,7 @@ import { Dialog, Loaded } from '../../kit/parts.tsx'
 import { useCore, useLang, useTexts } from '../../texts/lang.ts'
 import { tokenFor } from './refund-worth.ts'
 import { texts } from './texts.ts'
-import { type Lack, lackOf, WithoutCover } from './WithoutCover.tsx'
+import { WithoutCover } from './WithoutCover.tsx'
 
 type Values = Body<'revertOrder'> & { fiat?: string }
 
@@ -19,25 +20,29 @@ export function RefundDialog({ order, onClose }: { order: Order; onClose(): void
   const core = useCore()
   const lang = useLang()
   const can = useCan()
-  const [asked, setAsked] = useState<{ lack: Lack; values: Values } | null>(null)
+  const [asked, setAsked] = useState<{ lack: Lack; values: Values; isChanged: boolean } | null>(null)
   const action = useAction({
     run: ({ fiat: _, ...body }: Values) =>
       call('POST /api/next/confirm_conversion/revert/{code}', { path: { code: order.code }, body }),
     done: t.refundStarted,
     onDone: onClose,
   })
+  const refundable = useApi('GET /api/next/confirm_conversion/revert/{code}', { path: { code: order.code } })
+  /** What the person confirms is what was shown: that destination, and no larger debt. */
   const send = (values: Values): void =>
     action.mutate(values, {
       onError: (error) => {
         const lack = can('refunds.decide') ? lackOf(error) : null
-        if (lack) setAsked({ lack, values: { ...values, withoutCover: true } })
+        if (!lack) return
+        const address = values.address ?? refundable.data?.address
+        const confirmed = { withoutCover: true, mostOwed: lack.owedAfter, ...(address && { address }) }
+        setAsked({ lack, values: { ...values, ...confirmed }, isChanged: values.withoutCover === true })
       },
     })
-  const refundable = useApi('GET /api/next/confirm_conversion/revert/{code}', { path: { code: order.code } })
   return (
     <Dialog title={t.refund} onClose={onClose}>
       <Loaded query={refundable}>
-        {({ refundableAmount, asset }) => (
+        {({ refundableAmount, asset, company, network }) => (
           <>
             <p className="mb-4">{t.refundText(formatMoney(lang, refundableAmount, asset))}</p>
             <Form button={t.refundButton} isBusy={action.isPending} error={asked ? null : action.error} onSend={send}>
@@ -56,9 +61,11 @@ export function RefundDialog({ order, onClose }: { order: Order; onClose(): void
             {asked && (
               <WithoutCover
                 lack={asked.lack}
+                goal={{ company, address: asked.values.address ?? null, network, channel: order.paymentChannel ?? '' }}
+                isChanged={asked.isChanged}
                 isBusy={action.isPending}
                 error={lackOf(action.error) ? null : action.error}
-                onSend={() => action.mutate(asked.values)}
+                onSend={() => send(asked.values)}
                 onClose={() => {
                   setAsked(null)
                   action.reset()

@@ -10,7 +10,7 @@ import { Offers } from '../../kit/lists.tsx'
 import { Dialog, Notice, Refusal } from '../../kit/parts.tsx'
 import { say } from '../../kit/toasts.tsx'
 import { useCore, useTexts } from '../../texts/lang.ts'
-import { asksForWord, isOnChain, type Refund } from './refund.ts'
+import { asksForWord, isOnChain, type Refund, sendsIt } from './refund.ts'
 import { texts } from './texts.ts'
 
 type Ask = 'reject' | 'confirm' | 'address' | 'transaction' | 'settle' | 'addProof'
@@ -33,12 +33,17 @@ export function RefundActions({ refund }: { refund: Refund }) {
   const { status, message } = refund
   const hold = findHold(message)
   const isOpen = status === 'ready' || status === 'submitted'
+  // a SuperAdmin may do it for a company, too
+  const isSender = can('refunds.decide') || sendsIt(refund, false)
   const offers: [Ask, boolean][] = [
     ['reject', isRejectable(refund, hold) && can('refunds.decide')],
     ['confirm', asksForWord(refund, user._id) && can('refunds.revert')],
     ['address', refund.status === 'needs_address' && can('refunds.revert')],
-    ['transaction', isOpen && isOnChain(refund) && hold !== 'chain' && !isForAnother(hold) && can('refunds.revert')],
-    ['settle', isOpen && (!isOnChain(refund) || hold === 'chain') && can('refunds.settle')],
+    [
+      'transaction',
+      isOpen && isOnChain(refund) && hold !== 'chain' && !isForAnother(hold) && isSender && can('refunds.revert'),
+    ],
+    ['settle', isOpen && (!isOnChain(refund) || hold === 'chain') && isSender && can('refunds.settle')],
     ['addProof', refund.settledByHand && refund.proof === null && can('refunds.settle')],
   ]
   return (

@@ -11,7 +11,7 @@ import { Badge, Code, Copy, Empty, Facts, Money, Notice, Page, Time, type Tone }
 import { StatusTabs, usePage } from '../../kit/Tabs.tsx'
 import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
 import { RefundActions } from './RefundActions.tsx'
-import { isOnChain, namedBy, type Refund } from './refund.ts'
+import { isOnChain, namedBy, type Refund, sendsIt } from './refund.ts'
 import { texts } from './texts.ts'
 
 const LIMIT = 20
@@ -68,6 +68,7 @@ function useMeaning(refund: Refund): string {
   const can = useCan()
   const { user } = useSession()
   const { status, askedByMail } = refund
+  if (refund.toSendByHand && !sendsIt(refund, can('refunds.decide'))) return t.byHand[refund.heldBy]
   if (refund.toSendByHand) return t.byHand[isOnChain(refund) ? 'chain' : 'provider']
   const by = namedBy(refund, user._id)
   const waits = by === 'payer' ? t.named.payer : by ? t.named[by](askedByMail) : wordFor(t.means, status)
@@ -83,6 +84,9 @@ function Card({ refund }: { refund: Refund }) {
   const hold = findHold(refund.message)
   const isOpen = refund.status === 'ready' || refund.status === 'submitted'
   const meaning = useMeaning(refund)
+  const can = useCan()
+  // the service asks whoever holds the money, and no one else
+  const isForOther = refund.toSendByHand && !sendsIt(refund, can('refunds.decide'))
   const rows: [string, React.ReactNode][] = []
   if (refund.reason) rows.push([core.reason, refund.reason])
   if (refund.address) rows.push([t.destination, <Code key="to" text={refund.address} whole />])
@@ -112,7 +116,7 @@ function Card({ refund }: { refund: Refund }) {
         {hold && isOpen ? holds[hold] : meaning} {refund.approvalReason === 'limit' && t.limit}
       </p>
       {refund.replacedAddress && <Notice tone="warn">{t.replacedText}</Notice>}
-      {refund.message && !isSaid(refund) && (
+      {refund.message && !isSaid(refund) && !isForOther && (
         <p className={`mb-3 text-sm break-words ${isStuck(refund) ? 'text-bad' : 'text-soft'}`} lang="en">
           {refund.message}
         </p>

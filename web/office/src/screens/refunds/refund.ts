@@ -6,6 +6,13 @@ export type Refund = Data<'getRefund'>
 export const isOnChain = ({ channel }: Pick<Refund, 'channel'>): boolean =>
   channel === 'crypto' || channel === 'coinbase'
 
+/**
+ * Whether this person sends it where a person has to: whoever holds its money. An older node does not say who that is.
+ * @param decides the right that only the operator has
+ */
+export const sendsIt = ({ heldBy }: Pick<Refund, 'heldBy'>, decides: boolean): boolean =>
+  heldBy === undefined || (heldBy === 'operator') === decides
+
 /** Whose word stands behind the address that is proposed while the refund waits for one. */
 export function namedBy(
   { status, proposedAddress, proposedBy, confirmedBy }: Refund,

@@ -31,6 +31,9 @@ export const texts = defineTexts(
       badge: 'To send by hand',
       chain: 'Nothing sends it by itself. Send the money from your wallet, then report the transaction here.',
       provider: 'The provider cannot refund by itself. Send the money there or by another way, then settle it here.',
+      operator:
+        'The operator of this service holds the money and sends it. Do not send anything yourself: it would be paid twice.',
+      company: 'The company holds the money and sends it from its own account or wallet.',
     },
     limit: 'It is above the limit of the person who asked.',
     order: (code: string) => `Order ${code}`,
@@ -114,6 +117,9 @@ export const texts = defineTexts(
         chain:
           'Rien ne l’envoie tout seul. Envoyez l’argent depuis votre portefeuille, puis signalez la transaction ici.',
         provider: 'Le prestataire ne sait pas rembourser. Rendez l’argent chez lui ou autrement, puis réglez-le ici.',
+        operator:
+          'L’opérateur de ce service détient l’argent et l’envoie. N’envoyez rien vous-même : il partirait deux fois.',
+        company: 'La société détient l’argent et l’envoie depuis son propre compte ou portefeuille.',
       },
       limit: 'Il dépasse la limite de la personne qui l’a demandé.',
       order: (code) => `Commande ${code}`,
@@ -197,6 +203,9 @@ export const texts = defineTexts(
           'Nichts sendet sie von selbst. Senden Sie das Geld aus Ihrer Wallet und melden Sie hier die Transaktion.',
         provider:
           'Der Anbieter kann nicht selbst erstatten. Senden Sie das Geld dort oder anders zurück und erledigen Sie sie hier.',
+        operator:
+          'Der Betreiber dieses Dienstes hat das Geld und sendet es. Senden Sie selbst nichts, sonst wird doppelt bezahlt.',
+        company: 'Die Firma hat das Geld und sendet es von ihrem eigenen Konto oder ihrer Wallet.',
       },
       limit: 'Sie liegt über dem Limit der Person, die sie angefordert hat.',
       order: (code) => `Bestellung ${code}`,
@@ -280,6 +289,8 @@ export const texts = defineTexts(
         chain: 'Nada lo envía por sí solo. Envíe el dinero desde su monedero e informe aquí de la transacción.',
         provider:
           'El proveedor no puede reembolsar por sí solo. Devuelva el dinero allí o de otro modo y resuélvalo aquí.',
+        operator: 'El operador de este servicio tiene el dinero y lo envía. No envíe nada usted: se pagaría dos veces.',
+        company: 'La empresa tiene el dinero y lo envía desde su propia cuenta o monedero.',
       },
       limit: 'Supera el límite de la persona que lo pidió.',
       order: (code) => `Pedido ${code}`,
@@ -358,6 +369,9 @@ export const texts = defineTexts(
         chain: 'Nulla lo invia da solo. Invii il denaro dal suo wallet e segnali qui la transazione.',
         provider:
           'Il fornitore non può rimborsare da solo. Restituisca il denaro da lì o in altro modo e lo chiuda qui.',
+        operator:
+          'Il gestore di questo servizio ha il denaro e lo invia. Non invii nulla lei: si pagherebbe due volte.',
+        company: 'La società ha il denaro e lo invia dal proprio conto o wallet.',
       },
       limit: 'Supera il limite della persona che l’ha chiesto.',
       order: (code) => `Ordine ${code}`,

@@ -1,1 +1,0 @@
-import{n as e}from"./useNavigate-BYoSvu1c.js";import{t}from"./useSearch-D_bQCCvy.js";function n(){let n=t({strict:!1}),r=e();return[n,(e,t={})=>void r({to:`.`,search:t=>({...t,...e}),...t})]}export{n as t};
