@@ -49,8 +49,9 @@ export const LedgerSchema = Type.Object({
     {
       ready: Type.String({
         description: 'What a settlement would pay out, whatever the period. Negative: the company owes it.',
+        examples: ['524.912100'],
       }),
-      kept: Type.String({ description: 'What stays back as the reserve.' }),
+      kept: Type.String({ description: 'What stays back as the reserve.', examples: ['20.000000'] }),
     },
     { description: 'Now, in USDC. Less what the company holds at its own accounts, and what is lost and undecided.' },
   ),

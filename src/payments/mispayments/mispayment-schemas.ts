@@ -16,7 +16,10 @@ const MispaymentSchema = Type.Object(
     kind: Type.String({ enum: [...MISPAYMENT_KINDS] }),
     status: Type.String({ enum: [...MISPAYMENT_STATUSES] }),
     refundStatus: Nullable(
-      Type.String({ description: '`refunded`: how its refund stands; the money is back once that is `settled`.' }),
+      Type.String({
+        description: '`refunded`: how its refund stands; the money is back once that is `settled`.',
+        examples: ['settled'],
+      }),
     ),
     asset: Type.String(),
     units: Type.String({ description: 'Smallest units of the asset.' }),
