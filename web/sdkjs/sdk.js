@@ -74,6 +74,8 @@
     #code
     /** The order whose end the shop's page was told of: only that it is paid late is told after that. */
     #toldCode
+    /** The order that this page was told is paid: asked from here and told by the pay page, it would hear twice. */
+    #paidCode
     #sessionId
     #token
     #state
@@ -293,7 +295,12 @@
         this.#remember(TOLD, code)
         error?.(answer)
       }
-      const unsubscribe = this.subscribeTransaction({ code, success, error: fail })
+      const succeed = (answer) => {
+        if (this.#paidCode === code) return
+        this.#paidCode = code
+        success?.(answer)
+      }
+      const unsubscribe = this.subscribeTransaction({ code, success: succeed, error: fail })
       const stop = () => {
         unsubscribe()
         clearTimeout(timer)
