@@ -146,6 +146,7 @@ const LANDS: Record<'Manager' | 'SuperAdmin', Record<string, [heading: string | 
     [OFFICE_PATHS.failedWebhooks]: ['Webhooks', 'Failed'],
   },
   SuperAdmin: {
+    [OFFICE_PATHS.refunds]: ['Refunds'],
     [OFFICE_PATHS.waitingCompanies]: ['Companies', 'Companies'],
     [OFFICE_PATHS.system]: ['Health', 'Health'],
     [OFFICE_PATHS.wallets]: ['Wallets', 'Wallets'],

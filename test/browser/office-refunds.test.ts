@@ -77,8 +77,14 @@ test('the address in the open dialog stays as it was; once another one is propos
 test('closing the file chooser without a choice keeps the dialog and what was typed', async () => {
   const { _id } = await waiting()
   const { db } = world.shop.host
-  const put = (channel: string, status: string) =>
-    db.run(sql`update refunds set channel = ${channel}, status = ${status}, next_check_at = null where id = ${_id}`)
+  /** At the company's own account: what the operator holds, the operator sends. */
+  const put = async (channel: string, status: string) => {
+    await db.run(sql`
+      update refunds set channel = ${channel}, status = ${status}, next_check_at = null where id = ${_id}`)
+    await db.run(sql`
+      update payments set own_account = ${status === 'ready'}
+      where id = (select payment_id from refunds where id = ${_id})`)
+  }
   await put('gate', 'ready')
   await first.reload()
   await first.getByRole('button', { name: 'Settle by hand', exact: true }).click()

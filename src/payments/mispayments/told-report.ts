@@ -84,7 +84,8 @@ export function withoutRecorded(told: SeenReport, standing: Standing, present: b
   const shares = shareOut(report, standing)
   const { final } = shares
   return {
-    ...{ ...report, ...shares },
+    ...report,
+    ...shares,
     pending: pendingWithout(recorded.filter(isLive)),
     cameUnits: final + pendingWithout(recorded.filter(isDecided)),
     wholeUnits: report.final + report.pending,
