@@ -86,6 +86,8 @@ async function openLine(): Promise<Line> {
       got.pipe(answer)
     })
     sent.on('error', () => answer.destroy())
+    // else the service has a request that nobody waits for, and does not end
+    answer.on('close', () => sent.destroy())
     asked.pipe(sent)
   })
   const line: Line = { url: '', instead: {}, delayOf: () => 0, server }
