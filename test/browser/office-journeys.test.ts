@@ -120,7 +120,7 @@ test('a mispayment is accepted: the order is paid and the queue is empty', async
   await leave()
 })
 
-/** The refund of 10.50 goes back outside the service: its provider cannot. The operator, who holds it, uploads a proof. */
+/** The refund of 10.50 goes back outside the service: its provider cannot. The operator, who holds it, adds a proof. */
 async function settleWithProof(page: Page): Promise<void> {
   const { db } = world.shop.host
   const { paymentId } = await db.one<{ paymentId: string }>(sql`
