@@ -3,7 +3,7 @@ import { isAddress } from 'viem/utils'
 import { invalid } from './errors.ts'
 
 /**
- * An EVM address, in one case or with a valid checksum (EIP-55); a wrong checksum is a typo. Undefined: it is none.
+ * An EVM address, in one case or with a valid checksum (EIP-55); a wrong checksum is a typo. Undefined: not an address.
  * @returns it in lower case if it came in capitals, which libraries take for a wrong checksum, and with a small x
  */
 export function parseAddress(text: string): Address | undefined {

@@ -101,3 +101,6 @@ export const MOST_REAL_UNITS = 10n ** 30n
 
 /** Orders that share an address differ in their amounts: each is less than this above its price. */
 export const OWN_AMOUNTS_UNITS = 1000n
+
+export const smaller = (left: bigint, right: bigint): bigint => (left < right ? left : right)
+export const larger = (left: bigint, right: bigint): bigint => (left > right ? left : right)

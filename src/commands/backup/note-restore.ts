@@ -9,7 +9,7 @@ import { auditKeysOf, openServerKeys } from '../../keys/server-key-service.ts'
 
 /**
  * Writes the restore to the audit log, so that `audit verify --anchor` can tell what it lost from what was cut off.
- * Only who restores writes it, with the master key: a mark that somebody sets in the database excuses nothing.
+ * Only whoever restores, with the master key, can write it: a mark set in the database alone excuses nothing.
  * @throws Error when the vault lacks the key that seals the server's keys
  */
 export async function noteRestore(

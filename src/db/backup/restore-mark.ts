@@ -7,7 +7,7 @@ import type { RestoreTimes } from '../restored-queries.ts'
 /** Marker file in a restored cluster, until its database itself records that it was restored. */
 const MARK = 'comptoir.restored'
 
-/** `mac`: absent from the marks of older versions, and from those that somebody wrote without the master key. */
+/** `mac`: missing in marks of older versions, and in those written without the master key. */
 type Mark = { backupMadeAt: string; restoredAt: string; mac?: string }
 
 /** A mark as it was found. `isOurs`: whoever wrote it has the master key, and meant this cluster. */
@@ -37,7 +37,7 @@ export async function writeRestoreMark(
   await writeFile(restoreMarkOf(cluster), JSON.stringify({ ...mark, mac }), { mode: 0o600 })
 }
 
-/** @throws Error when there is none, or it is not JSON */
+/** @throws Error if there is no mark, or it is not JSON */
 export async function readRestoreMark(cluster: string, vault: Vault): Promise<FoundMark> {
   const mark = JSON.parse(await readFile(restoreMarkOf(cluster), 'utf8')) as Mark
   const isOurs = typeof mark.mac === 'string' && macOf(vault).fits(textOf(mark, cluster), mark.mac)

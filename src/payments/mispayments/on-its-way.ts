@@ -1,3 +1,4 @@
+import { larger, smaller } from '../../kernel/money.ts'
 /*
  * The arithmetic of what a provider tells to be on its way to a payment, again and again, while it freezes parts of it
  * and a person decides. Nothing here reads or writes.
@@ -23,9 +24,7 @@ export type Way = {
   goneUnits: bigint | null
 }
 
-const least = (one: bigint, other: bigint): bigint => (one < other ? one : other)
-const most = (one: bigint, other: bigint): bigint => (one > other ? one : other)
-const positive = (units: bigint): bigint => most(units, 0n)
+const positive = (units: bigint): bigint => larger(units, 0n)
 
 /** What the amount that was told last contains. */
 const takenOf = ({ frozenUnits, goneUnits }: Way): bigint => positive(frozenUnits - (goneUnits ?? 0n))
@@ -42,7 +41,7 @@ function takenOfTold(way: Way, told: bigint): bigint {
   const before = mostToldOf(way)
   const taken = takenOf(way)
   if (told === before) return taken
-  return positive(least(told, least(taken, before) - positive(way.notedUnits - told)))
+  return positive(smaller(told, smaller(taken, before) - positive(way.notedUnits - told)))
 }
 
 /** What is on its way once a report tells this amount. */
@@ -76,7 +75,7 @@ export function goneAfterReturn(way: Way): bigint | null {
 export function goneAfter(way: Way, told: bigint): bigint | null {
   if (told === mostToldOf(way)) return way.goneUnits
   const gone = way.frozenUnits - takenOfTold(way, told)
-  return most(way.goneUnits ?? gone, gone)
+  return larger(way.goneUnits ?? gone, gone)
 }
 
 /** What came on its way since a person last looked. */
@@ -94,7 +93,7 @@ export type WayChange = { before: bigint; after: bigint; arrived: bigint }
 
 /** What exceeds the peak is other money. */
 const withPending = ({ peakUnits, openUnits, knownUnits }: Unexplained, pending: bigint): Unexplained => ({
-  peakUnits: most(peakUnits, pending),
+  peakUnits: larger(peakUnits, pending),
   openUnits: openUnits + positive(pending - peakUnits),
   knownUnits,
 })
@@ -105,7 +104,7 @@ const withPending = ({ peakUnits, openUnits, knownUnits }: Unexplained, pending:
  */
 export function explainedUnits({ before, after, arrived }: WayChange, dust: bigint): bigint {
   const left = positive(before - after)
-  return arrived <= left + dust ? least(arrived, left) : 0n
+  return arrived <= left + dust ? smaller(arrived, left) : 0n
 }
 
 /**
@@ -116,9 +115,10 @@ export function afterReport(state: Unexplained, change: WayChange, dust: bigint)
   const { before, after, arrived } = change
   // an older node may have raised it
   const { peakUnits, openUnits, knownUnits } = withPending(state, before)
-  const [came, explained] = [least(arrived, before), least(openUnits, explainedUnits(change, dust))]
+  const [came, explained] = [smaller(arrived, before), smaller(openUnits, explainedUnits(change, dust))]
   const lowered = {
-    ...{ peakUnits: peakUnits - came, openUnits: openUnits - explained },
+    peakUnits: peakUnits - came,
+    openUnits: openUnits - explained,
     knownUnits: positive(knownUnits - (came - explained)),
   }
   const next = withPending(lowered, after)
@@ -129,11 +129,11 @@ export function afterReport(state: Unexplained, change: WayChange, dust: bigint)
 const LEAST_SHARE = 200n
 
 /** How much more a person is told of, at least, who knows of so much. */
-const stepFrom = (known: bigint, dust: bigint): bigint => most(dust, 1n) + known / LEAST_SHARE
+const stepFrom = (known: bigint, dust: bigint): bigint => larger(dust, 1n) + known / LEAST_SHARE
 
 /** Whether a person who was told of so much is told of this. */
 export const isMoreThanTold = (units: bigint, told: bigint, dust: bigint): boolean =>
-  units - told >= (told > 0n ? stepFrom(told, dust) : most(dust, 1n))
+  units - told >= (told > 0n ? stepFrom(told, dust) : larger(dust, 1n))
 
 /**
  * What a person has not been told of, once that is worth a word, and whether it has just become so, or has grown by as

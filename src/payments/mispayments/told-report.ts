@@ -1,13 +1,10 @@
 import type { PaymentReport, SeenReport, UnmatchedMoney } from '../../channels/channel.ts'
 import { dollarScale, dollarUnits, isDust, readable } from '../../channels/usdc-text.ts'
-import { MOST_REAL_UNITS } from '../../kernel/money.ts'
+import { larger, MOST_REAL_UNITS, smaller } from '../../kernel/money.ts'
 import type { Mispayment } from './mispayment-queries.ts'
 import { isDecided, isUndecided, isUnder, type Standing, undecidedUnits } from './standing.ts'
 
 /* What a provider's report says: of the price, of what came, and of what is on its way. The rules read it here. */
-
-const least = (one: bigint, other: bigint): bigint => (one < other ? one : other)
-const most = (one: bigint, other: bigint): bigint => (one > other ? one : other)
 
 type Sum = Pick<UnmatchedMoney, 'asset' | 'units'>
 
@@ -54,9 +51,9 @@ function shareOut(report: SeenReport, { records, committed, lost }: Standing): S
     records,
     unmatched.map(({ reference }) => reference),
   )
-  const decidedAbove = least(above, knownDollars(own.filter(isDecided)))
+  const decidedAbove = smaller(above, knownDollars(own.filter(isDecided)))
   const left = undecidedUnits(told + above, { decided: decided + decidedAbove })
-  const final = least(told, most(left, committed - lost))
+  const final = smaller(told, larger(left, committed - lost))
   const gone = above - undecidedUnits(told + above - final, { decided })
   const lowered = unmatched.map((sum) => ({ ...sum, units: undecidedUnits(sum.units, { decided: gone }) }))
   return { final, unmatched: lowered.filter(({ units }) => units > 0n), lowered }

@@ -1,11 +1,12 @@
 import { HOUR, isRecent, MINUTE } from '../../../kernel/clock.ts'
+import { larger } from '../../../kernel/money.ts'
 import { askNodes, type Hex, type Rpc, RpcError } from '../../endpoints/rpc.ts'
 import { ChainDoubt } from '../../transfer-logs.ts'
 import type { PayoutDeps } from '../payout-deps.ts'
 import type { Payout } from '../payout-queries.ts'
 import { listFailed } from '../receipt.ts'
 import { listSigningTimes } from './transaction-queries.ts'
-import { larger, middleOf } from './wei.ts'
+import { middleOf } from './wei.ts'
 
 /*
  * How a payout is tried again whose transaction failed in its block: a failed one costs gas and moves nothing.

@@ -1,4 +1,4 @@
-import { formatDecimal } from '../../../kernel/money.ts'
+import { formatDecimal, larger, smaller } from '../../../kernel/money.ts'
 import type { Hex } from '../../endpoints/rpc.ts'
 import type { Network } from '../../networks.ts'
 import type { PayoutDeps } from '../payout-deps.ts'
@@ -8,7 +8,6 @@ import { PAYOUT_GAS } from './attempts.ts'
 import { type GasPrice, readGasPrice, USUAL_TIP } from './gas-price.ts'
 import { listSigned } from './signed-transactions.ts'
 import type { PayoutTransaction } from './transaction-queries.ts'
-import { larger, smaller } from './wei.ts'
 
 /*
  * What a transaction of the relayer pays for gas. Its account nonce decides, not its payout: a node compares it with

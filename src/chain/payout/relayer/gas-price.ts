@@ -1,7 +1,8 @@
+import { larger, smaller } from '../../../kernel/money.ts'
 import { askNodes, type Hex, type Rpc, RpcError } from '../../endpoints/rpc.ts'
 import { toHex } from '../../transfer-logs.ts'
 import { readNewestBlock } from '../payout-view.ts'
-import { larger, middleOf, smaller } from './wei.ts'
+import { middleOf } from './wei.ts'
 
 /** What the next blocks take for one gas, in wei. */
 export type GasPrice = {
