@@ -95,6 +95,16 @@ export class OrderStory {
     return this.shop.call('POST', `${what}/${this.code}`, body === undefined ? {} : { body })
   }
 
+  /** The shop asks for this order's failed webhooks again. @returns how many are sent again */
+  async redeliver(): Promise<number> {
+    const path = '/api/next/webhook-deliveries/redeliver'
+    const { data } = await this.shop.call<{ redelivered: number }>('POST', path, {
+      body: { code: this.code },
+      each: (tries) => this.world.webhooks.replay(this.id, tries),
+    })
+    return data.redelivered
+  }
+
   facts(): Promise<OrderFacts> {
     return this.world.oracle.facts(this.shop.merchant.companyId, this.id)
   }
@@ -128,6 +138,7 @@ export class OrderStory {
       const missing = await this.check()
       if (missing.length === 0) break
       if (looks > LOOKS) throw new Error(this.#report(await this.facts(), missing))
+      await this.#askAgain()
       await sleep(LOOK_MS)
     }
     const facts = await this.facts()
@@ -140,6 +151,13 @@ export class OrderStory {
       const kept = providerPayment(this.world, payment)
       if (kept) this.world.providers.forget(kept)
     }
+  }
+
+  /** As a shop does that was down for four attempts, when the network then loses the fifth. */
+  async #askAgain(): Promise<void> {
+    const failed = (await this.facts()).deliveries.filter(({ status }) => status === 'failed')
+    if (failed.length === 0 || !failed.every(({ id }) => this.world.webhooks.hasUsedUp(id))) return
+    count(this.world, 'webhooks that a shop asked for again', await this.redeliver())
   }
 
   /** The fault that a story found, with everything known about its order. */

@@ -78,11 +78,8 @@ async function missAndReplay(story: OrderStory, whileDown: () => Promise<void>):
     missed.every((event) => listed.includes(event)),
     `the feed of events has only ${listed}`,
   )
-  world.webhooks.replay(story.id)
-  const { data } = await shop.call<{ redelivered: number }>('POST', '/api/next/webhook-deliveries/redeliver', {
-    body: { code: story.code },
-  })
-  must(data.redelivered === failed.length, `${failed.length} webhooks failed, ${data.redelivered} are sent again`)
+  const redelivered = await story.redeliver()
+  must(redelivered === failed.length, `${failed.length} webhooks failed, ${redelivered} are sent again`)
 }
 
 export const receiverDown: Journey = (story) => missAndReplay(story, () => sleep(2 * MINUTE).then(() => undefined))

@@ -66,7 +66,7 @@ export class Shop {
   async call<Data = Record<string, unknown>>(
     method: 'GET' | 'POST',
     path: string,
-    { body, token }: { body?: unknown; token?: string } = {},
+    { body, token, each }: { body?: unknown; token?: string; each?(tries: number): void } = {},
   ): Promise<Reply<Data>> {
     const url = path.startsWith('/') ? SERVICE + path : `${SERVICE}/api/next/confirm_conversion/${path}`
     const headers: Record<string, string> = {
@@ -76,6 +76,7 @@ export class Shop {
     }
     const init = { method, headers, body: body === undefined ? '' : JSON.stringify(body) }
     for (let tries = 0; ; tries += 1) {
+      each?.(tries)
       const reply = await this.#ask<Data>(url, init)
       if (typeof reply !== 'string') return reply
       if (tries > MAX_TRIES) throw new Error(`${method} ${path} is never answered, the last time by: ${reply}`)

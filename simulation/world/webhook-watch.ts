@@ -70,11 +70,20 @@ export class WebhookWatch {
     return this.#ofOrder(orderId).find(({ sender }) => sender?.alive)?.sender ?? null
   }
 
-  /** A permanent failure is requested again: from now on a new series of five attempts counts. */
-  replay(orderId: string): void {
+  /**
+   * A permanent failure is requested again: from now on a new series of five attempts counts. A request that is lost is
+   * repeated, and what has left by then is left alone.
+   */
+  replay(orderId: string, repetition = 0): void {
     for (const sent of this.#ofOrder(orderId))
-      if (!sent.isDelivered)
+      if (!sent.isDelivered && (repetition === 0 || sent.replayedMs !== null))
         Object.assign(sent, { failed: 0, replayedMs: this.#scheduler.nowMs } satisfies Partial<Sent>)
+  }
+
+  /** Whether all attempts of this webhook left, and none was acknowledged. */
+  hasUsedUp(id: string): boolean {
+    const { isDelivered = true, failed = 0 } = this.#sent.get(id) ?? {}
+    return !isDelivered && failed > DELAYS_MS.length
   }
 
   forget(orderId: string): void {
