@@ -127,3 +127,9 @@ test('variables with our prefixes that nothing reads are named, with what was pr
     [],
   )
 })
+
+test('without prepared statements migrations need the address of the database itself', () => {
+  const pooled = { DATABASE_URL: 'postgres://comptoir@pooler:6432/comptoir', DATABASE_PREPARED: 'false' }
+  assert.throws(() => loadConfig(pooled), /DATABASE_DIRECT_URL: missing\. With DATABASE_PREPARED=false migrations need/)
+  loadConfig({ ...pooled, DATABASE_DIRECT_URL: 'postgres://comptoir@database:5432/comptoir' })
+})

@@ -139,6 +139,15 @@ function readRates(reader: Reader): Config['rates'] {
   return { ...rates, baseUrls, fixed: SANDBOX_RATES }
 }
 
+/** A pooler in transaction mode would leave the lock of migrations to whoever has the connection next. */
+function checkDirect({ databaseUrl, databasePrepared, databaseDirectUrl }: Config, faults: string[]): void {
+  if (databaseUrl !== null && !databasePrepared && databaseDirectUrl === null)
+    faults.push(
+      'DATABASE_DIRECT_URL: missing. With DATABASE_PREPARED=false migrations need the address of the database itself, ' +
+        'past PgBouncer; without a pooler that of DATABASE_URL',
+    )
+}
+
 function readSuperAdmin(reader: Reader): Config['superAdmin'] {
   const { email, password } = reader.group(SUPER_ADMIN)
   if ((email === null) !== (password === null))
@@ -194,6 +203,7 @@ export function readConfig(env: Env): { config: Config; faults: string[] } {
     crashPoint: mode === 'sandbox' ? reader.one(CRASH_POINT) : null,
     provider,
   }
+  checkDirect(config, faults)
   checkOracles(config.kyt, config.chains, { mode, faults })
   if (mode === 'live') checkLive(config, faults)
   return { config, faults }
