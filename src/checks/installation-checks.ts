@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import type { TransportOptions } from 'nodemailer'
 import { checkNetwork } from '../chain/endpoints/network-check.ts'
 import { createRpc } from '../chain/endpoints/rpc.ts'
@@ -10,6 +11,7 @@ import { isBucket } from '../db/backup/places.ts'
 import { assertDurable } from '../db/durable.ts'
 import { describeRoom, isShortOfRoom, readDiskRoom } from '../db/embedded/disk-room.ts'
 import { findLeftDatabase, readElsewhere } from '../db/embedded/state-directory.ts'
+import { serviceAccount } from '../db/embedded/system-user.ts'
 import {
   type Claimed,
   findInstallationFaults,
@@ -192,12 +194,14 @@ function backupChecks(config: Config): Check[] {
   if (backups === null) return []
   const { backupTo, databaseUrl, backupEveryMinutes } = config
   const run: Check['run'] = async () => {
-    if (databaseUrl === null && backupTo !== null && !isBucket(backupTo)) await refuseUnwritable(backupTo)
+    const folder = databaseUrl === null && backupTo !== null && !isBucket(backupTo) ? backupTo : null
+    if (folder !== null) await refuseUnwritable(folder, serviceAccount(config.dataDir))
     const { newest, ahead, ageMs } = await readBackupAge(backups, Date.now())
     const [future] = ahead
     if (future !== undefined) return bad(`${future} in ${backups.place} has a time that has not come.`, FUTURE_FIX)
     const when = newest ? new Date(newest.madeAtMs).toISOString() : 'none yet'
-    const message = `${backups.place} answers; newest backup: ${when}.`
+    const isThere = folder === null || existsSync(folder)
+    const message = `${backups.place} ${isThere ? 'answers' : 'will be made'}; newest backup: ${when}.`
     if (!isBackupOverdue(ageMs, backupEveryMinutes)) return good(message)
     const fix = databaseUrl === null ? OLD_BACKUP_FIX : OLD_DUMP_FIX
     return bad(`${message} One is due every ${backupEveryMinutes} minutes.`, fix)

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { HOUR } from '../../kernel/clock.ts'
 import { ownAt } from '../../kernel/json.ts'
 import { makeFolder } from '../../kernel/process/make-folder.ts'
+import { type Account, canWriteIn } from '../embedded/system-user.ts'
 import { BackupFault } from './sealed.ts'
 import { type BackupStore, type Content, isBackupName } from './store.ts'
 
@@ -49,16 +50,25 @@ export function diskFault(error: unknown, folder: string, lost: string): unknown
   return why === undefined ? error : new BackupFault(`${place} cannot be used: ${why}. ${lost}`, { cause: error })
 }
 
-/** Checks the nearest existing folder, without writing. @throws BackupFault when a backup could not be written */
-export async function refuseUnwritable(folder: string): Promise<void> {
+/**
+ * Checks the nearest existing folder, without writing.
+ * @param account the service's, where root asks for it
+ * @throws BackupFault when a backup could not be written
+ */
+export async function refuseUnwritable(folder: string, account?: Account): Promise<void> {
   try {
     await access(folder, constants.W_OK)
     await readdir(folder)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT' && dirname(folder) !== folder)
-      return refuseUnwritable(dirname(folder))
+      return refuseUnwritable(dirname(folder), account)
     throw diskFault(error, folder, 'No backup can be written there.')
   }
+  if (!canWriteIn(account, folder))
+    throw new BackupFault(
+      `${folder} cannot be used: user number ${account?.uid}, whom the data belong to, may not write there. ` +
+        'No backup can be written there.',
+    )
 }
 
 const namesIn = (folder: string): Promise<string[]> =>

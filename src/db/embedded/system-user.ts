@@ -61,11 +61,23 @@ export function giveTo(account: Account | undefined, path: string): void {
   for (const name of readdirSync(path)) giveTo(account, join(path, name))
 }
 
+/** By owner, group and mode; access lists are not looked at. @param bit of the owner: 0o100 to enter, 0o200 to write */
+function allows(path: string, account: Account, bit: number): boolean {
+  const { uid, gid, mode } = statSync(path)
+  const shift = uid === account.uid ? 0 : gid === account.gid ? 3 : 6
+  return (mode & (bit >> shift)) !== 0
+}
+
 /** Whether the account has access to every folder down to this one. */
 export function canReach(account: Account | undefined, path: string): boolean {
   if (account === undefined) return true
-  const { uid, gid, mode } = statSync(path)
-  const bit = uid === account.uid ? 0o100 : gid === account.gid ? 0o010 : 0o001
   const parent = dirname(path)
-  return (mode & bit) !== 0 && (parent === path || canReach(account, parent))
+  return allows(path, account, 0o100) && (parent === path || canReach(account, parent))
 }
+
+/** Whether the account may make files in this folder. */
+export const canWriteIn = (account: Account | undefined, folder: string): boolean =>
+  account === undefined || (canReach(account, folder) && allows(folder, account, 0o200))
+
+/** For root, who looks at what the service does: the account that the data belong to, which is the service's. */
+export const serviceAccount = (dataDir: string): Account | undefined => (isRoot() ? ownerOf(dataDir) : undefined)
