@@ -108,7 +108,7 @@ const COMMANDS: Commands = {
         import('./commands/backup/backup.ts'),
         import('./commands/backup/restore.ts'),
       ])
-      return { usage: RESTORE_USAGE, run: asOperator(runRestore) }
+      return { usage: RESTORE_USAGE, run: asOperator(runRestore, { mayLack: true }) }
     },
   },
   reconcile: {
@@ -141,8 +141,11 @@ const COMMANDS: Commands = {
   },
 }
 
-function asOperator(work: OperatorCommand): (args: string[]) => Promise<boolean | undefined> {
-  return (args) => work(loadConfig(readEnv()), args, say)
+function asOperator(
+  work: OperatorCommand,
+  settings: { mayLack?: boolean } = {},
+): (args: string[]) => Promise<boolean | undefined> {
+  return (args) => work(loadConfig(readEnv(settings)), args, say)
 }
 
 const describe = (error: unknown): string => {

@@ -1,13 +1,14 @@
 import { parseArgs } from 'node:util'
 import { migrate } from '../db/migrate.ts'
 import type { OperatorCommand } from './admin.ts'
-import { withDatabaseServer } from './operator-database.ts'
+import { refuseNoData, withDatabaseServer } from './operator-database.ts'
 import { startProgress } from './progress.ts'
 
 /** Migrates the database, embedded or not, to the newest schema, even while the service runs. */
 export const runMigrate: OperatorCommand = async (config, args, say) => {
   const { json } = parseArgs({ args, options: { json: { type: 'boolean', default: false } } }).values
   const place = { ...config, databaseUrl: config.databaseDirectUrl ?? config.databaseUrl }
+  refuseNoData(place)
   const onApplied = startProgress(say, 'Migrations', 'applied')
   const applied = await withDatabaseServer(place, say, (connectionString) =>
     migrate(connectionString, { onApplied, onWaiting: say }),

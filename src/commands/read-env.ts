@@ -1,5 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 
 /** The settings file: COMPTOIR_ENV_FILE, otherwise `.env` in this folder; null: neither exists. */
@@ -33,10 +33,38 @@ export function listDividedPlaces(): string[] {
   return PLACES.filter((name) => written[name] && process.env[name] && written[name] !== process.env[name])
 }
 
+/** The folder of an unpacked release, by its name. */
+export const isRelease = (folder: string): boolean => /^comptoir-\d/.test(basename(folder))
+
+/** The settings of another release beside this one, which has none: they were not brought along. */
+function findLeftBehind(): string | undefined {
+  const here = process.cwd()
+  if (!isRelease(here)) return undefined
+  const beside = readdirSync(dirname(here)).map((name) => join(dirname(here), name))
+  return beside
+    .filter((folder) => folder !== here && isRelease(folder))
+    .map((folder) => join(folder, '.env'))
+    .find((file) => existsSync(file))
+}
+
+function refuseLeftBehind(): void {
+  const { MODE, DATABASE_URL, DATA_DIR } = process.env
+  const file = MODE || DATABASE_URL || DATA_DIR ? undefined : findLeftBehind()
+  if (file === undefined) return
+  throw new Error(
+    `There are no settings here, but those of another release are in ${file}. Copy the file here (cp -p ${file} .), ` +
+      'or name one file for all releases in COMPTOIR_ENV_FILE. For a sandbox: MODE=sandbox',
+  )
+}
+
 /**
- * The environment, plus the file's settings where the environment has none. Reads the file on every call. @throws Error
+ * The environment, plus the file's settings where the environment has none. Reads the file on every call.
+ * @param mayLack whoever restores may have lost the file that COMPTOIR_ENV_FILE names; the environment is enough then
+ * @throws Error
  */
-export function readEnv(): NodeJS.ProcessEnv {
+export function readEnv({ mayLack = false } = {}): NodeJS.ProcessEnv {
   const file = findEnvFile()
-  return file === null ? process.env : { ...parseEnv(read(file)), ...process.env }
+  if (file === null) refuseLeftBehind()
+  if (file === null || (mayLack && !existsSync(file))) return process.env
+  return { ...parseEnv(read(file)), ...process.env }
 }

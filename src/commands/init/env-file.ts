@@ -1,4 +1,5 @@
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 
 /** Variables by section, in the order of the file. */
@@ -44,7 +45,14 @@ function keepCopy(file: string): string {
   // several in one second
   for (let number = 2; existsSync(copy); number += 1) copy = `${file}.${time}-${number}`
   writeFileSync(copy, readFileSync(file), { mode: 0o600, flag: 'wx' })
+  giveToFolder(copy)
   return copy
+}
+
+/** What root writes into a folder of the service's user is that user's, who has to read it. */
+function giveToFolder(file: string): void {
+  const { uid, gid } = statSync(dirname(resolve(file)))
+  if (process.getuid?.() === 0 && uid !== 0) chownSync(file, uid, gid)
 }
 
 /**
@@ -56,5 +64,6 @@ export function writeEnv(file: string, text: string, replace: boolean): string |
   const copy = replace && existsSync(file) ? keepCopy(file) : undefined
   if (copy !== undefined) chmodSync(file, 0o600)
   writeFileSync(file, text, { mode: 0o600, flag: replace ? 'w' : 'wx' })
+  giveToFolder(file)
   return copy
 }

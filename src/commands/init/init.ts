@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { readEnvironment } from '../../checks/environment.ts'
 import type { Config, Env } from '../../config/config.ts'
 import { AlreadyRegistered, runAdmin } from '../admin.ts'
 import { UsageError } from '../command.ts'
 import { runDoctor } from '../doctor.ts'
+import { isRelease } from '../read-env.ts'
 import { type Asker, atTerminal, type Flags, flagsOnly } from './asker.ts'
 import { printEnv, type Section, writeEnv } from './env-file.ts'
 import { findKnownKey, findKnownToken, listLeftBehind, readOldEnv, refuseForeignData } from './existing.ts'
@@ -21,7 +22,7 @@ A MASTER_KEY (or MASTER_KEY_FILE) in the environment or in the file that is repl
   --domain pay.example         where payers reach you
   --database-url URL           your PostgreSQL; without it Comptoir runs its own
   --backup-to FOLDER           backups of its own PostgreSQL
-  --data-dir FOLDER            default ./data; /var/lib/comptoir for a file below /etc
+  --data-dir FOLDER            default ./data, ../comptoir-data beside a release; /var/lib/comptoir for a file below /etc
   --smtp-url URL               mail server
   --mail-from TEXT             sender of mails
   --operator-email ADDRESS     gets alarms
@@ -76,11 +77,14 @@ const readSmtp = matching(/^smtps?:\/\//, 'An address that begins with smtps:// 
 
 type Place = { dataDir: string; values: Record<string, string> }
 
-/** A file below /etc belongs to a service, whose unit (deploy/systemd) lets it write here and is reloaded. */
+/**
+ * A file below /etc belongs to a service, whose unit (deploy/systemd) lets it write here and is reloaded. The folder of a
+ * release is removed after an upgrade, and the data must not go with it.
+ */
 export const placeOf = (out: string): Place =>
   resolve(out).startsWith('/etc/')
     ? { dataDir: '/var/lib/comptoir', values: { PROCESSES: 'auto' } }
-    : { dataDir: './data', values: {} }
+    : { dataDir: isRelease(dirname(resolve(out))) ? '../comptoir-data' : './data', values: {} }
 
 async function askService(asker: Asker, values: Record<string, string>): Promise<Section> {
   const domain = await asker.ask({

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Vault } from '../../kernel/vault.ts'
 import { type Db, openDb, type Tx } from '../db.ts'
+import { restoringOf } from '../embedded/cluster.ts'
 import { chooseAccount, giveTo } from '../embedded/system-user.ts'
 import { migrate } from '../migrate.ts'
 import { markRestored, type RestoreTimes } from '../restored-queries.ts'
@@ -59,7 +60,7 @@ export async function restoreFiles(request: {
     throw new BackupFault(
       `${backup.name} holds the backup of ${facts.madeAt}. Nothing was restored; take another one, or rename the file.`,
     )
-  const draft = `${cluster}.restoring`
+  const draft = restoringOf(cluster)
   await rm(draft, { recursive: true, force: true })
   await mkdir(draft, { recursive: true, mode: 0o700 })
   try {

@@ -45,6 +45,9 @@ export function nameFor(account: Account | undefined, folder: string): string {
   )
 }
 
+/** Where a restore unpacks; it is renamed once it is whole. */
+export const restoringOf = (clusterDir: string): string => `${clusterDir}.restoring`
+
 export function serverEnv(): NodeJS.ProcessEnv {
   return { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' }
 }

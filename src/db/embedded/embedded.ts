@@ -1,9 +1,9 @@
 import { existsSync, realpathSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import pg from 'pg'
 import { makeFolder } from '../../kernel/process/make-folder.ts'
 import { prepareBinaries } from './binaries.ts'
-import { type ClusterPaths, chooseSocketDir, makeCluster, NAME } from './cluster.ts'
+import { type ClusterPaths, chooseSocketDir, makeCluster, NAME, restoringOf } from './cluster.ts'
 import { lockDataDir } from './data-dir-lock.ts'
 import { endOrphan } from './orphan.ts'
 import { answers, connectionStringFor, type Log, runServer } from './server.ts'
@@ -35,7 +35,7 @@ export async function startEmbeddedPostgres(options: {
     await options.onLocked?.()
     const place = preparePlace(dataDir)
     await endOrphan(place, options.log)
-    if (!existsSync(place.clusterDir)) options.log(`First start: making the database in ${place.clusterDir}.`)
+    if (!existsSync(place.clusterDir)) beginAnew(place.clusterDir, options.log)
     makeCluster(place)
     const server = await runServer(place, options.log)
     await makeDatabase(place).catch(async (error: unknown) => {
@@ -65,6 +65,17 @@ export async function findEmbeddedPostgres(dataDir: string): Promise<string | nu
   const socketDir = chooseSocketDir(realDir, realCluster, account)
   const place = { native: '', clusterDir: realCluster, socketDir, logFile: '', account }
   return (await answers(place)) ? connectionStringFor(place, NAME) : null
+}
+
+/** @throws Error where a restore was cut off: the orders are in its backup, and a new database would hide that */
+function beginAnew(clusterDir: string, log: Log): void {
+  const cutOff = restoringOf(clusterDir)
+  if (existsSync(cutOff))
+    throw new Error(
+      `A restore into ${dirname(clusterDir)} was cut off, and there is no database yet. Run comptoir restore again. ` +
+        `For an empty database instead, first remove ${cutOff}`,
+    )
+  log(`First start: making the database in ${clusterDir}.`)
 }
 
 function openDataDir(path: string): string {

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { closeSync, existsSync, openSync, readFileSync, renameSync, statSync } from 'node:fs'
+import { closeSync, existsSync, fchownSync, openSync, readFileSync, renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
@@ -87,6 +87,8 @@ function launch(place: ClusterPaths): ChildProcess {
   for (const [name, value] of Object.entries(settings)) args.push('-c', `${name}=${value}`)
   const output = openSync(logFile, 'a', 0o600)
   try {
+    // root made it, and may be another user at the next start
+    if (account !== undefined) fchownSync(output, account.uid, account.gid)
     const stdio = ['ignore', output, output] as const
     return spawn(program, args, { ...account, cwd: clusterDir, env: serverEnv(), stdio: [...stdio], detached: true })
   } finally {

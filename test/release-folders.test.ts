@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { refuseUnwritable } from '../src/db/backup/folder-store.ts'
+import { canReach } from '../src/db/embedded/system-user.ts'
+import { newFolder, openOperator } from './harness/installation.ts'
+
+const place = newFolder()
+const operator = openOperator()
+after(async () => {
+  await operator.close()
+  place.remove()
+})
+
+const KEY = randomBytes(32).toString('base64')
+const FLAGS = [
+  ...['--domain', 'pay.example', '--backup-to', join(place.path, 'backups'), '--admin-email', 'boss@pay.example'],
+  ...['--accept-risk', 'no-mail,no-channel'],
+]
+
+/** A folder like that of an unpacked archive. */
+function unpack(version: string): string {
+  const folder = join(place.path, `comptoir-${version}`)
+  mkdirSync(folder)
+  return folder
+}
+
+const old = unpack('0.1.0')
+const fresh = unpack('0.2.0')
+const data = join(place.path, 'comptoir-data')
+
+test('init keeps the data beside the folder of a release, which is removed after the next upgrade', async () => {
+  const done = await operator.run(['init', ...FLAGS], { MASTER_KEY: KEY }, old)
+  assert.equal(done.code, 0, done.err + done.out)
+  assert.match(readFileSync(join(old, '.env'), 'utf8'), new RegExp(`^DATA_DIR=${data}$`, 'm'))
+  assert.equal(existsSync(join(data, 'postgres')), true)
+})
+
+test('a new release without settings is no sandbox beside one that has them: every command says what to copy', async () => {
+  for (const args of [['doctor'], ['migrate'], ['serve']]) {
+    const refused = await operator.run(args, {}, fresh)
+    assert.equal(refused.code, 1, args.join(' '))
+    assert.match(
+      refused.err + refused.out,
+      /those of another release are in .*comptoir-0\.1\.0\/\.env\. Copy the file here/,
+    )
+  }
+  assert.deepEqual(readdirSync(fresh), [])
+  writeFileSync(join(fresh, '.env'), readFileSync(join(old, '.env')))
+  const moved = await operator.run(['migrate'], {}, fresh)
+  assert.deepEqual([moved.code, moved.out.trim()], [0, 'The schema is the newest already.'], moved.err)
+})
+
+test('migrate makes no database: an empty one beside that of the orders would look like success', async () => {
+  const elsewhere = join(place.path, 'nothing')
+  const refused = await operator.run(['migrate'], { MODE: 'sandbox', DATA_DIR: elsewhere }, place.path)
+  assert.equal(refused.code, 1)
+  assert.match(refused.err, /There is no database in .*nothing yet/)
+  assert.equal(existsSync(elsewhere), false)
+})
+
+test('a restore needs no settings file: who restores may have lost it', async () => {
+  const backup = await operator.run(['backup', '--to', join(place.path, 'backups')], {}, old)
+  assert.equal(backup.code, 0, backup.err)
+  const lost = { COMPTOIR_ENV_FILE: join(place.path, 'lost/env') }
+  const to = join(place.path, 'restored')
+  const from = ['restore', '--from', join(place.path, 'backups'), '--data-dir', to]
+  const without = await operator.run(from, lost, place.path)
+  assert.equal(without.code, 1)
+  assert.match(without.err, /Set MASTER_KEY/)
+  const restored = await operator.run(from, { ...lost, MASTER_KEY: KEY }, place.path)
+  assert.equal(restored.code, 0, restored.err)
+  const other = await operator.run(['doctor'], lost, place.path)
+  assert.match(other.err + other.out, /lost\/env does not exist/)
+})
+
+test('where a restore was cut off, a start makes no empty database; the restore is run again', async () => {
+  const cutOff = join(place.path, 'cut-off')
+  mkdirSync(join(cutOff, 'postgres.restoring'), { recursive: true })
+  const env = { MASTER_KEY: KEY, DATA_DIR: cutOff }
+  const started = await operator.run(
+    ['init', ...FLAGS, '--data-dir', cutOff, '--out', join(cutOff, 'env')],
+    env,
+    place.path,
+  )
+  assert.equal(started.code, 1)
+  assert.match(started.err + started.out, /A restore into .*cut-off was cut off.* Run comptoir restore again/)
+  assert.equal(existsSync(join(cutOff, 'postgres')), false)
+  const from = ['restore', '--from', join(place.path, 'backups'), '--data-dir', cutOff]
+  const again = await operator.run(from, env, place.path)
+  assert.equal(again.code, 0, again.err)
+  assert.deepEqual(
+    readdirSync(cutOff).filter((name) => name.startsWith('postgres.restoring')),
+    [],
+  )
+})
+
+const NOBODY = { uid: 65_534, gid: 65_534 }
+
+/** Everything in a folder that this user could not change. */
+const foreignIn = (folder: string, uid: number): string[] =>
+  readdirSync(folder).filter((name) => statSync(join(folder, name)).uid !== uid)
+
+if (process.getuid?.() === 0 && canReach(NOBODY, place.path.slice(0, place.path.lastIndexOf('/')))) {
+  const theirs = join(place.path, 'theirs')
+
+  test('what root restores and writes for the service, the service can use', async () => {
+    chownSync(place.path, NOBODY.uid, NOBODY.gid)
+    mkdirSync(theirs)
+    chownSync(theirs, NOBODY.uid, NOBODY.gid)
+    const from = ['restore', '--from', join(place.path, 'backups'), '--data-dir', theirs]
+    const restored = await operator.run(from, { MASTER_KEY: KEY }, place.path)
+    assert.equal(restored.code, 0, restored.err)
+    const settings = ['--data-dir', theirs, '--out', join(theirs, 'env')]
+    const done = await operator.run(['init', ...FLAGS, ...settings], { MASTER_KEY: KEY }, place.path)
+    assert.match(done.out + done.err, /Written/)
+    assert.deepEqual(foreignIn(theirs, NOBODY.uid), [])
+  })
+
+  test('doctor as root says of a folder for backups whether the service may write there', async () => {
+    const closed = join(place.path, 'closed')
+    mkdirSync(closed, { mode: 0o700 })
+    const env = { COMPTOIR_ENV_FILE: join(theirs, 'env'), BACKUP_TO: join(closed, 'backups') }
+    const refused = await operator.run(['doctor'], env, place.path)
+    assert.match(refused.out, /closed cannot be used: user number 65534, whom the data belong to, may not write there/)
+    chownSync(closed, NOBODY.uid, NOBODY.gid)
+    const fine = await operator.run(['doctor'], env, place.path)
+    assert.match(fine.out, /closed\/backups will be made; newest backup: none yet/)
+    await assert.rejects(refuseUnwritable(old, NOBODY), /may not write there/)
+    rmSync(closed, { recursive: true })
+  })
+}
