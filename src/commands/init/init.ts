@@ -22,7 +22,7 @@ A MASTER_KEY (or MASTER_KEY_FILE) in the environment or in the file that is repl
   --domain pay.example         where payers reach you
   --database-url URL           your PostgreSQL; without it Comptoir runs its own
   --backup-to FOLDER           backups of its own PostgreSQL
-  --data-dir FOLDER            default ./data, ../comptoir-data beside a release; /var/lib/comptoir for a file below /etc
+  --data-dir FOLDER            default ./data, for a release ../comptoir-data; /var/lib/comptoir for a file below /etc
   --smtp-url URL               mail server
   --mail-from TEXT             sender of mails
   --operator-email ADDRESS     gets alarms
@@ -78,8 +78,8 @@ const readSmtp = matching(/^smtps?:\/\//, 'An address that begins with smtps:// 
 type Place = { dataDir: string; values: Record<string, string> }
 
 /**
- * A file below /etc belongs to a service, whose unit (deploy/systemd) lets it write here and is reloaded. The folder of a
- * release is removed after an upgrade, and the data must not go with it.
+ * A file below /etc belongs to a service, whose unit (deploy/systemd) lets it write here and is reloaded. The folder of
+ * a release is removed after an upgrade, and the data must not go with it.
  */
 export const placeOf = (out: string): Place =>
   resolve(out).startsWith('/etc/')
