@@ -19,7 +19,12 @@ type Pack = { folder: string; files: Record<string, string> }
 const PACKS: Record<string, Pack> = {
   'comptoir-woocommerce.zip': {
     folder: 'comptoir',
-    files: { 'comptoir.php': 'plugins/woocommerce/comptoir.php', 'gateway.php': 'plugins/woocommerce/gateway.php' },
+    files: {
+      'comptoir.php': 'plugins/woocommerce/comptoir.php',
+      'gateway.php': 'plugins/woocommerce/gateway.php',
+      'blocks.php': 'plugins/woocommerce/blocks.php',
+      'blocks.js': 'plugins/woocommerce/blocks.js',
+    },
   },
   'comptoir-prestashop.zip': {
     folder: 'comptoirpay',
