@@ -30,9 +30,13 @@ const PACKS: Record<string, Pack> = {
     folder: 'comptoirpay',
     files: {
       'comptoirpay.php': 'plugins/prestashop/comptoirpay.php',
+      'ComptoirOrders.php': 'plugins/prestashop/ComptoirOrders.php',
+      'ComptoirStates.php': 'plugins/prestashop/ComptoirStates.php',
       [`${FRONT}/validation.php`]: `plugins/prestashop/${FRONT}/validation.php`,
       [`${FRONT}/webhook.php`]: `plugins/prestashop/${FRONT}/webhook.php`,
+      [`${FRONT}/news.php`]: `plugins/prestashop/${FRONT}/news.php`,
       'upgrade/upgrade-0.2.0.php': 'plugins/prestashop/upgrade/upgrade-0.2.0.php',
+      'upgrade/upgrade-0.3.0.php': 'plugins/prestashop/upgrade/upgrade-0.3.0.php',
     },
   },
 }
