@@ -19,15 +19,24 @@ type Pack = { folder: string; files: Record<string, string> }
 const PACKS: Record<string, Pack> = {
   'comptoir-woocommerce.zip': {
     folder: 'comptoir',
-    files: { 'comptoir.php': 'plugins/woocommerce/comptoir.php', 'gateway.php': 'plugins/woocommerce/gateway.php' },
+    files: {
+      'comptoir.php': 'plugins/woocommerce/comptoir.php',
+      'gateway.php': 'plugins/woocommerce/gateway.php',
+      'blocks.php': 'plugins/woocommerce/blocks.php',
+      'blocks.js': 'plugins/woocommerce/blocks.js',
+    },
   },
   'comptoir-prestashop.zip': {
     folder: 'comptoirpay',
     files: {
       'comptoirpay.php': 'plugins/prestashop/comptoirpay.php',
+      'ComptoirOrders.php': 'plugins/prestashop/ComptoirOrders.php',
+      'ComptoirStates.php': 'plugins/prestashop/ComptoirStates.php',
       [`${FRONT}/validation.php`]: `plugins/prestashop/${FRONT}/validation.php`,
       [`${FRONT}/webhook.php`]: `plugins/prestashop/${FRONT}/webhook.php`,
+      [`${FRONT}/news.php`]: `plugins/prestashop/${FRONT}/news.php`,
       'upgrade/upgrade-0.2.0.php': 'plugins/prestashop/upgrade/upgrade-0.2.0.php',
+      'upgrade/upgrade-0.3.0.php': 'plugins/prestashop/upgrade/upgrade-0.3.0.php',
     },
   },
 }

@@ -28,16 +28,19 @@ type Presta<Data> = {
   answer: Data
   orders: Record<string, { state: number; states: number[]; note: string }>
 }
-const STATES = { waiting: 1, paid: 2, error: 3, cancelled: 4, refunded: 5, paidTwice: 20 }
+const STATES = { bankWire: 1, paid: 2, error: 3, cancelled: 4, refunded: 5, waiting: 20, paidTwice: 21 }
 
 const askPresta = <Data>(command: Record<string, unknown>): Promise<Presta<Data>> => php.tell<Presta<Data>>(command)
 
 withPhp('the module installs, offers itself, and its settings say what is wrong and keep their secrets', async () => {
   const installed = await askPresta<[boolean, string[]]>({ do: 'install' })
-  assert.deepEqual(installed.answer, [true, ['paymentOptions', 'displayPaymentReturn', 'actionOrderSlipAdd']])
+  const hooks = ['paymentOptions', 'displayPaymentReturn', 'actionOrderSlipAdd']
+  const unattended = ['actionOrderStatusPostUpdate', 'displayBackOfficeHeader']
+  assert.deepEqual(installed.answer, [true, [...hooks, ...unattended]])
   const upgraded = await askPresta<string[]>({ do: 'upgrade', from: '0.1.0' })
-  assert.deepEqual(upgraded.answer, installed.answer[1], 'a shop that had an earlier version gets every hook')
-  assert.deepEqual((await askPresta<string[]>({ do: 'upgrade', from: '0.2.0' })).answer, [])
+  const every = [...new Set(upgraded.answer)]
+  assert.deepEqual(every, installed.answer[1], 'a shop that had an earlier version gets every hook')
+  assert.deepEqual((await askPresta<string[]>({ do: 'upgrade', from: '0.3.0' })).answer, [])
   const [option] = (await askPresta<{ module: string; action: string }[]>({ do: 'options' })).answer
   assert.deepEqual(
     [option?.module, option?.action],
@@ -237,3 +240,59 @@ withPhp('while money of one payment is held, the end of another one does not can
   assert.equal(waiting?.state, STATES.waiting)
   assert.match((await takeIn(id, 'order.cancelled', first))?.note ?? '', /with 54\.000000 USDC is held/)
 })
+
+withPhp('an order waits in a state of its own, whose mail asks for no bank transfer', async () => {
+  const { answer } = await askPresta<[string, boolean, boolean][]>({ do: 'states' })
+  assert.deepEqual(answer[0], ['Waiting for the crypto payment', false, false])
+})
+
+withPhp(
+  'a cart in two parcels is not offered and not placed: a payment pays one order, and they would be two',
+  async () => {
+    const packages = { 5: [['one'], ['two']] }
+    assert.deepEqual((await askPresta<unknown[]>({ do: 'options', packages })).answer, [])
+    const before = Object.keys((await askPresta({ do: 'states' })).orders)
+    const placed = await askPresta<[string, string[]]>({ do: 'pay', packages })
+    assert.deepEqual([placed.answer[0], Object.keys(placed.orders)], ['index.php?controller=order', before])
+  },
+)
+
+withPhp('what the shop cancels cannot be paid any more; money that was on its way is put before a person', async () => {
+  const closed = await orderInPresta()
+  await askPresta({ do: 'state', order: closed.id, state: STATES.cancelled })
+  const { data } = await shop.host.call<{ status: string }>('GET', `status/${closed.code}`)
+  assert.equal(data.status, 'CANCELLED')
+  const { id, code } = await orderInPresta()
+  await php.payUntilPaid(code)
+  await askPresta({ do: 'state', order: id, state: STATES.cancelled })
+  const late = await takeIn(id, 'order.paid', code)
+  assert.equal(late?.state, STATES.error)
+  assert.match(late?.note ?? '', /^Paid 50\.00 EUR by \w+ after the order had been cancelled here\. Send/)
+  assert.deepEqual(await takeIn(id, 'order.paid', code), late, 'a person decides, not the next webhook')
+})
+
+withPhp('a payment whose webhook was lost pays its order, though the customer never comes back', async () => {
+  await askPresta({ do: 'catchUp' })
+  const { id, code } = await orderInPresta()
+  await php.payUntilPaid(code)
+  const busy = await askPresta<Record<string, string>>({ do: 'catchUp', lock: '0' })
+  assert.deepEqual([busy.answer, busy.orders[id]?.state], [{ COMPTOIR_LATER: code }, STATES.waiting])
+  const paid = await askPresta<Record<string, string>>({ do: 'catchUp' })
+  assert.deepEqual([paid.answer, paid.orders[id]?.state], [{ COMPTOIR_LATER: '' }, STATES.paid])
+})
+
+withPhp(
+  'what earlier versions kept among the shop’s settings moves to the table, and leaves the settings',
+  async () => {
+    const known = {
+      COMPTOIR_ORDER_71: 'one,two',
+      COMPTOIR_PAID_71: 'two',
+      COMPTOIR_SAID_71: 'abc',
+      COMPTOIR_ORDER_72: 'x',
+    }
+    await askPresta({ do: 'upgrade', from: '0.2.0', known })
+    const rowOf = async (order: number) => (await askPresta({ do: 'row', order })).answer
+    assert.deepEqual(await rowOf(71), [{ codes: 'one,two', paid: 'two', said: 'abc' }, []])
+    assert.deepEqual(await rowOf(72), [{ codes: 'x', paid: '', said: '' }, []])
+  },
+)

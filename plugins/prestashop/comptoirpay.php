@@ -8,6 +8,8 @@ if (!defined('_PS_VERSION_')) {
 
 require_once __DIR__ . '/Comptoir.php';
 require_once __DIR__ . '/ShopPayments.php';
+require_once __DIR__ . '/ComptoirOrders.php';
+require_once __DIR__ . '/ComptoirStates.php';
 
 /** Crypto payments settled in USDC, by your own Comptoir. For PrestaShop 8; PHP 8.1 or newer. */
 class ComptoirPay extends PaymentModule
@@ -20,7 +22,21 @@ class ComptoirPay extends PaymentModule
         'COMPTOIR_TILL' => 'Till',
     ];
 
-    private const HOOKS = ['paymentOptions', 'displayPaymentReturn', 'actionOrderSlipAdd'];
+    private const HOOKS = [
+        'paymentOptions',
+        'displayPaymentReturn',
+        'actionOrderSlipAdd',
+        'actionOrderStatusPostUpdate',
+        'displayBackOfficeHeader',
+    ];
+    private const LOOK_SECONDS = 300;
+    /** Of news, at most, before the next time. */
+    private const PAGES = 20;
+    /** Orders that are tried again, at most. */
+    private const LATER = 100;
+
+    /** An order is being changed here, where no call to Comptoir may be made. */
+    private static bool $isChanging = false;
 
     /** PrestaShop's VoucherRefundType: what a credit slip does with the order's discounts. */
     private const WITHOUT_DISCOUNTS = 1;
@@ -30,7 +46,7 @@ class ComptoirPay extends PaymentModule
     {
         $this->name = 'comptoirpay';
         $this->tab = 'payments_gateways';
-        $this->version = '0.2.0';
+        $this->version = '0.3.0';
         $this->author = 'Comptoir';
         $this->currencies = true;
         $this->currencies_mode = 'checkbox';
@@ -42,7 +58,7 @@ class ComptoirPay extends PaymentModule
 
     public function install(): bool
     {
-        return parent::install() && $this->registerHooks();
+        return parent::install() && $this->registerHooks() && ComptoirOrders::makeTable() && ComptoirStates::waiting() > 0;
     }
 
     /**
@@ -93,6 +109,8 @@ class ComptoirPay extends PaymentModule
                     Configuration::updateValue($name, $value);
                 }
             }
+            // another account has another feed
+            Configuration::deleteByName('COMPTOIR_CURSOR');
             $faults = $this->payments()->test();
             $message = $faults === []
                 ? $this->displayConfirmation('Comptoir answers, and the till is there.')
@@ -105,12 +123,15 @@ class ComptoirPay extends PaymentModule
             $type = $isSecret ? 'password' : 'text';
             $fields .= "<p><label>$label<br><input type=\"$type\" name=\"$name\" value=\"$value\" size=\"50\"></label></p>";
         }
-        return "$message<form method=\"post\">$fields<button name=\"submitComptoirPay\" value=\"1\">Save and test</button></form>";
+        $news = htmlspecialchars($this->context->link->getModuleLink($this->name, 'news', [], true), ENT_QUOTES);
+        $hint = "<p>A cron job that asks for <code>$news</code> every five minutes makes up for lost webhooks.</p>";
+        return "$message$hint<form method=\"post\">$fields<button name=\"submitComptoirPay\" value=\"1\">Save and test</button></form>";
     }
 
     public function hookPaymentOptions(array $params): array
     {
-        if (!$this->active || !ShopPayments::takes((string) $this->context->currency->iso_code)) {
+        $currency = (string) $this->context->currency->iso_code;
+        if (!$this->active || !ShopPayments::takes($currency) || self::hasParcels($this->context->cart)) {
             return [];
         }
         $option = new PrestaShop\PrestaShop\Core\Payment\PaymentOption();
@@ -125,18 +146,10 @@ class ComptoirPay extends PaymentModule
         return (string) $this->context->shop->getBaseURL();
     }
 
-    /** @return string[] every payment that was opened for the order, the newest last */
-    private static function codesOf(int $id): array
+    /** PrestaShop makes an order of each parcel, and one payment pays one order. */
+    public static function hasParcels(Cart $cart): bool
     {
-        return array_values(array_filter(explode(',', (string) Configuration::get("COMPTOIR_ORDER_$id"))));
-    }
-
-    /** The payment that paid the order; empty: another one, or none. */
-    private static function paidBy(Order $order): string
-    {
-        $code = Configuration::get("COMPTOIR_PAID_{$order->id}");
-        // an order of an earlier version of the module has one payment, and no word of which one paid it
-        return $code === false && $order->hasBeenPaid() ? self::codesOf((int) $order->id)[0] ?? '' : (string) $code;
+        return count(array_merge(...array_values($cart->getPackageList()))) > 1;
     }
 
     /**
@@ -152,10 +165,11 @@ class ComptoirPay extends PaymentModule
         ShopPayments::checkLock(is_scalar($answer) ? (string) $answer : null);
         try {
             Cache::clean("objectmodel_Order_{$id}_*");
-            Configuration::loadConfiguration();
+            self::$isChanging = true;
             $order = new Order($id);
             return Validate::isLoadedObject($order) ? $do($order) : null;
         } finally {
+            self::$isChanging = false;
             Db::getInstance()->getValue("SELECT RELEASE_LOCK('$lock')", false);
         }
     }
@@ -177,12 +191,9 @@ class ComptoirPay extends PaymentModule
             'cancel' => $link->getPageLink('history', true),
         ];
         $amount = ShopPayments::amountOf((float) $order->total_paid, $currency);
-        $payment = $this->payments()->open("PS-$id", $amount, $currency, $urls, self::codesOf($id));
+        $payment = $this->payments()->open("PS-$id", $amount, $currency, $urls, ComptoirOrders::codesOf($id));
         self::change($id, function () use ($id, $payment): void {
-            $codes = array_unique([...self::codesOf($id), $payment->code]);
-            Configuration::updateValue("COMPTOIR_ORDER_$id", implode(',', $codes));
-            // only so is an order of an earlier version known
-            Configuration::get("COMPTOIR_PAID_$id") !== false || Configuration::updateValue("COMPTOIR_PAID_$id", '');
+            ComptoirOrders::keep($id, ['codes' => implode(',', array_unique([...ComptoirOrders::codesOf($id), $payment->code]))]);
         });
         $this->apply($payment);
         return $payment->hasPaid() ? $urls['return'] : $payment->url;
@@ -197,7 +208,7 @@ class ComptoirPay extends PaymentModule
         }
         try {
             $payments = $this->payments(5, 0);
-            foreach ($payments->look(self::codesOf((int) $order->id), $this->address()) as $payment) {
+            foreach ($payments->look(ComptoirOrders::codesOf((int) $order->id), $this->address()) as $payment) {
                 $this->apply($payment, $payments);
             }
         } catch (ComptoirError) {
@@ -213,7 +224,7 @@ class ComptoirPay extends PaymentModule
             return;
         }
         $payments ??= $this->payments();
-        $over = $payments->overBeside($payment, self::codesOf($id), $this->address());
+        $over = $payments->overBeside($payment, ComptoirOrders::codesOf($id), $this->address());
         $payments->close(self::change($id, fn (Order $order) => $this->settle($order, $payment, $over)) ?? []);
     }
 
@@ -223,7 +234,7 @@ class ComptoirPay extends PaymentModule
      */
     private function settle(Order $order, ShopPayment $payment, array $over): array
     {
-        $codes = self::codesOf((int) $order->id);
+        $codes = ComptoirOrders::codesOf((int) $order->id);
         if (!in_array($payment->code, $codes, true)) {
             if (!$payment->isOwn) {
                 return [];
@@ -235,27 +246,36 @@ class ComptoirPay extends PaymentModule
         $amount = ShopPayments::amountOf((float) $order->total_paid, $currency);
         // what ended late changes no order that was paid or that the shop moved on, and nothing is done twice
         // PrestaShop itself moves an order of something out of stock on
+        // and an order of an earlier version of the module waits as one for a bank wire
         $names = ['PS_OS_BANKWIRE', 'PS_OS_OUTOFSTOCK_UNPAID'];
-        $waiting = array_map(fn ($name) => (int) Configuration::get($name), $names);
+        $waiting = [ComptoirStates::waiting(), ...array_map(fn ($name) => (int) Configuration::get($name), $names)];
         $waits = in_array((int) $order->current_state, $waiting, true);
+        $isCancelled = (int) $order->current_state === (int) Configuration::get('PS_OS_CANCELED');
         [$action, $note] = $payment->decide(new ShopOrder(
             codes: $codes,
             isPaid: (bool) $order->hasBeenPaid(),
-            paidBy: self::paidBy($order),
+            paidBy: ComptoirOrders::paidBy((int) $order->id),
             waits: $waits,
             amount: $amount,
             currency: $currency,
-            // hasBeenPaid() asks the order's history, which no later state changes
-            surplus: [],
+            // hasBeenPaid() asks the order's history, which no later state changes: only what came late is kept
+            surplus: array_filter($codes, fn ($code) => ComptoirOrders::isSaid((int) $order->id, "late $code")),
+            isCancelled: $isCancelled && !ComptoirOrders::isSaid((int) $order->id, 'fail'),
         ), $over);
         if ($action === 'complete') {
-            Configuration::updateValue("COMPTOIR_PAID_{$order->id}", $payment->code);
+            ComptoirOrders::keep((int) $order->id, ['paid' => $payment->code]);
         }
-        $isReview = in_array($action, ['review', 'surplus'], true);
+        if ($action === 'fail') {
+            ComptoirOrders::mark((int) $order->id, 'fail');
+        }
+        if ($action === 'late') {
+            ComptoirOrders::mark((int) $order->id, "late $payment->code");
+        }
+        $isReview = in_array($action, ['review', 'surplus', 'late'], true);
         $isNews = $note === '' || self::say($order, $note, $isReview ? "review $payment->code" : $note);
         $state = match ($action) {
             'complete' => (int) Configuration::get('PS_OS_PAYMENT'),
-            'review' => $isNews ? (int) Configuration::get('PS_OS_ERROR') : null,
+            'review', 'late' => $isNews ? (int) Configuration::get('PS_OS_ERROR') : null,
             'surplus' => $isNews ? self::surplusState($order) : null,
             'fail' => (int) Configuration::get('PS_OS_CANCELED'),
             'refund' => (int) Configuration::get('PS_OS_REFUND'),
@@ -273,36 +293,80 @@ class ComptoirPay extends PaymentModule
         if ((int) $order->current_state !== (int) Configuration::get('PS_OS_PAYMENT')) {
             return null;
         }
-        $id = (int) Configuration::get('COMPTOIR_OS_PAID_TWICE');
-        if ($id === 0) {
-            $state = new OrderState();
-            $state->name = array_fill_keys(Language::getIDs(false), 'Paid twice, please check');
-            $state->module_name = 'comptoirpay';
-            $state->color = '#E38405';
-            $state->paid = true;
-            $state->logable = true;
-            $state->invoice = true;
-            $state->add();
-            $id = (int) $state->id;
-            Configuration::updateValue('COMPTOIR_OS_PAID_TWICE', $id);
-        }
-        return $id;
+        return ComptoirStates::paidTwice();
     }
 
     /** Adds a private note to the order once, and to the shop's log. @return bool it was news */
     private static function say(Order $order, string $note, string $key): bool
     {
-        $name = "COMPTOIR_SAID_{$order->id}";
-        $said = array_filter(explode(',', (string) Configuration::get($name)));
-        $mark = substr(hash('sha256', $key), 0, 16);
-        if (in_array($mark, $said, true)) {
+        if (!ComptoirOrders::mark((int) $order->id, $key)) {
             return false;
         }
-        Configuration::updateValue($name, implode(',', [...$said, $mark]));
         $order->note = ltrim("{$order->note}\n$note");
         $order->update();
         PrestaShopLogger::addLog("Comptoir: $note", 2, null, 'Order', (int) $order->id);
         return true;
+    }
+
+    /** Nobody may pay for what the shop has cancelled. What is paid all the same is put before a person. */
+    public function hookActionOrderStatusPostUpdate(array $params): void
+    {
+        $isCancelled = (int) $params['newOrderStatus']->id === (int) Configuration::get('PS_OS_CANCELED');
+        $order = new Order((int) $params['id_order']);
+        if (self::$isChanging || !$isCancelled || $order->module !== $this->name || $order->hasBeenPaid()) {
+            return;
+        }
+        try {
+            $this->payments(5, 0)->close(ComptoirOrders::codesOf((int) $order->id));
+        } catch (ComptoirError $error) {
+            $said = "Comptoir: the payment of a cancelled order could not be closed: {$error->getMessage()}";
+            PrestaShopLogger::addLog($said, 3, null, 'Order', (int) $order->id);
+        }
+    }
+
+    /** A page of the back office: also where nobody has set up a cron job, lost webhooks are made up for. */
+    public function hookDisplayBackOfficeHeader(array $params): string
+    {
+        $this->catchUp();
+        return '';
+    }
+
+    /** What webhooks would have said, for those that were lost; at most every five minutes, whoever asks. */
+    public function catchUp(): void
+    {
+        if (time() - (int) Configuration::get('COMPTOIR_LOOKED') < self::LOOK_SECONDS) {
+            return;
+        }
+        Configuration::updateValue('COMPTOIR_LOOKED', time());
+        $failed = [];
+        try {
+            $payments = $this->payments(5, 0);
+            $found = $payments->look(ComptoirOrders::listOf((string) Configuration::get('COMPTOIR_LATER')), $this->address());
+            $isMore = true;
+            for ($pages = 0; $isMore && $pages < self::PAGES; $pages++) {
+                $after = (string) Configuration::get('COMPTOIR_CURSOR');
+                [$news, $cursor, $isMore] = $payments->news($after ?: null, $this->address());
+                foreach ([...$found, ...$news] as $payment) {
+                    $failed = [...$failed, ...$this->failsAt($payment, $payments)];
+                }
+                Configuration::updateValue('COMPTOIR_LATER', implode(',', array_slice(array_unique($failed), -self::LATER)));
+                Configuration::updateValue('COMPTOIR_CURSOR', $cursor);
+                $found = [];
+            }
+        } catch (ComptoirError) {
+            // the cursor stays where it was: the next time begins there
+        }
+    }
+
+    /** @return string[] the payment, if its order cannot be changed now */
+    private function failsAt(ShopPayment $payment, ShopPayments $payments): array
+    {
+        try {
+            $this->apply($payment, $payments);
+            return [];
+        } catch (ComptoirError $error) {
+            return $error->errorCode === 'SHOP_BUSY' ? [$payment->code] : throw $error;
+        }
     }
 
     /**
@@ -312,8 +376,8 @@ class ComptoirPay extends PaymentModule
     public function hookActionOrderSlipAdd(array $params): void
     {
         $order = $params['order'];
-        $codes = self::codesOf((int) $order->id);
-        $code = self::paidBy($order) ?: (string) end($codes);
+        $codes = ComptoirOrders::codesOf((int) $order->id);
+        $code = ComptoirOrders::paidBy((int) $order->id) ?: (string) end($codes);
         if ($order->module !== $this->name || $code === '') {
             return;
         }

@@ -17,8 +17,10 @@ final class ShopOrder
         /** What it costs now. */
         public readonly string $amount,
         public readonly string $currency,
-        /** @var string[] payments that came when it was paid before; a person decides about them */
+        /** @var string[] payments that came when it was paid or cancelled before; a person decides about them */
         public readonly array $surplus,
+        /** The shop cancelled it: its goods may be sold to somebody else. */
+        public readonly bool $isCancelled = false,
     ) {
     }
 }

@@ -29,8 +29,8 @@ final class ShopPayment
 
     /**
      * What this payment changes in the shop's order, the same in every shop system. `complete`: the order is paid;
-     * `review`: a person must see it; `surplus`: the same, and the order was paid before; `wait`: it waits on; `fail`;
-     * `refund`; `note`: only a sentence; `none`.
+     * `review`: a person must see it; `surplus`: the same, and the order was paid before; `late`: the same, and it was
+     * cancelled before; `wait`: it waits on; `fail`; `refund`; `note`: only a sentence; `none`.
      * @param string[] $over the order's other payments that bring no money any more
      * @return array{string, string} what to do, and a sentence for the people of the shop
      */
@@ -42,6 +42,7 @@ final class ShopPayment
                 // a person decides about it, whatever becomes of the order's status meanwhile
                 $this->isSurplus($order) => ['none', ''],
                 $order->isPaid => ['surplus', $this->secondPayment($order->paidBy)],
+                $order->isCancelled => ['late', $this->latePayment()],
                 $this->costs($order->amount, $order->currency) => ['complete', $this->refundNews()],
                 default => ['review', "Paid $this->amount $this->currency by $this->code, which is not the total."],
             },
@@ -116,6 +117,12 @@ final class ShopPayment
             ? "Comptoir received the payment $what, but the order no longer waited for one. If the customer paid "
                 . 'twice, refund it in Comptoir.'
             : "Paid a second time: $what. The first payment was $paidBy. Refund the second one in Comptoir.";
+    }
+
+    private function latePayment(): string
+    {
+        return "Paid $this->amount $this->currency by $this->code after the order had been cancelled here. Send the "
+            . 'goods if you still have them, or refund the payment in Comptoir.';
     }
 
     private function heldPayment(): string

@@ -18,6 +18,8 @@ final class ShopPayments
         'ERROR' => 'ended',
         'KYT_FAILED' => 'ended',
     ];
+    /** Events a page. */
+    private const NEWS = 50;
     /** Of the hash of the shop's address, at the end of an alias. */
     private const SHOP_DIGITS = 6;
 
@@ -159,6 +161,19 @@ final class ShopPayments
             return null;
         }
         return $this->paymentOf($this->api->getOrder($event['code']), $shop);
+    }
+
+    /**
+     * What happened since the last time, for a shop whose webhooks were lost.
+     * @param string|null $after where the last time ended; null: from now on
+     * @param string $shop the shop's own address
+     * @return array{ShopPayment[], string, bool} each order's payment as it is now, where to go on, and whether there is more
+     */
+    public function news(?string $after, string $shop): array
+    {
+        $page = $this->api->listEvents($after ?? 'latest', self::NEWS);
+        $codes = array_unique(array_map(fn ($event) => $event['order']['code'], $page['events']));
+        return [$this->look($codes, $shop), $page['nextCursor'], count($page['events']) === self::NEWS];
     }
 
     public static function takes(string $currency): bool

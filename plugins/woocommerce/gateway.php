@@ -7,6 +7,11 @@ defined('ABSPATH') || exit;
 /** The payment method, its settings, the webhook's address and refunds from the order's page. */
 final class WC_Gateway_Comptoir extends WC_Payment_Gateway
 {
+    /** Of news, at most, before the next time. */
+    private const PAGES = 20;
+    /** Orders that are tried again, at most. */
+    private const LATER = 100;
+
     public function __construct()
     {
         $this->id = 'comptoir';
@@ -54,6 +59,8 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
     public function save_and_test(): void
     {
         $this->process_admin_options();
+        // another account has another feed
+        delete_option('comptoir_cursor');
         $faults = $this->payments()->test();
         foreach ($faults as $fault) {
             WC_Admin_Settings::add_error($fault);
@@ -198,6 +205,65 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
         }
     }
 
+    /** What webhooks would have said, for those that were lost. Called every few minutes. */
+    public function catch_up(): void
+    {
+        $failed = [];
+        try {
+            $payments = $this->payments();
+            $found = $payments->look((array) get_option('comptoir_later', []), self::address());
+            $isMore = true;
+            for ($pages = 0; $isMore && $pages < self::PAGES; $pages++) {
+                [$news, $cursor, $isMore] = $payments->news(get_option('comptoir_cursor') ?: null, self::address());
+                foreach ([...$found, ...$news] as $payment) {
+                    $failed = [...$failed, ...$this->failsAt($payment, $payments)];
+                }
+                // an order that another plugin keeps from being completed holds up no other one
+                update_option('comptoir_later', array_slice(array_unique($failed), -self::LATER), false);
+                update_option('comptoir_cursor', $cursor, false);
+                $found = [];
+            }
+        } catch (ComptoirError) {
+            // the cursor stays where it was: the next time begins there
+        }
+    }
+
+    /** @return string[] the payment, if its order cannot be changed now */
+    private function failsAt(ShopPayment $payment, ShopPayments $payments): array
+    {
+        try {
+            $this->apply($payment, $payments);
+            return [];
+        } catch (ComptoirError $error) {
+            return $error->errorCode === 'SHOP_BUSY' ? [$payment->code] : throw $error;
+        }
+    }
+
+    /** WooCommerce is about to cancel an order for want of a payment. */
+    public function is_paid_after_all(WC_Order $order): bool
+    {
+        if ($order->get_payment_method() !== $this->id) {
+            return false;
+        }
+        $this->look_again($order->get_id());
+        $now = wc_get_order($order->get_id());
+        return $now && !$now->has_status('pending');
+    }
+
+    /** Nobody may pay for what the shop has cancelled. What is paid all the same is put before a person. */
+    public function close_payments(int $id): void
+    {
+        $order = wc_get_order($id);
+        if (!$order || $order->get_payment_method() !== $this->id || self::isPaid($order)) {
+            return;
+        }
+        try {
+            $this->payments(5, 0)->close(self::codesOf($order));
+        } catch (ComptoirError $error) {
+            self::say($order, "Its payment could not be closed in Comptoir: {$error->getMessage()}", 'close');
+        }
+    }
+
     /** The webhook's address. Whatever it says, the order is looked up at Comptoir. */
     public function receive(): void
     {
@@ -267,10 +333,11 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
             amount: self::amountOf($order),
             currency: $order->get_currency(),
             surplus: self::listOf($order, '_comptoir_surplus'),
+            isCancelled: $order->has_status('cancelled'),
         ), $over);
         match ($action) {
             'complete' => $this->complete($order, $payment->code, $note),
-            'review', 'surplus' => self::review($order, $payment->code, $note, $action === 'surplus'),
+            'review', 'surplus', 'late' => self::review($order, $payment->code, $note, $action),
             'wait', 'fail', 'refund', 'note' => self::say($order, $note, $note),
             'none' => null,
         };
@@ -289,13 +356,16 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
         if (!in_array($code, self::codesOf($order), true)) {
             $order->add_meta_data('_comptoir_code', $code);
         }
-        $order->payment_complete($code);
+        // WooCommerce catches whatever another plugin throws meanwhile, and says only that it did not work
+        if ($order->payment_complete($code) === false) {
+            throw new ComptoirError(0, 'SHOP_BUSY', 'The order could not be completed. Try again in a minute.');
+        }
     }
 
     /** A person must see it: in the order, in the list of orders where nothing was sent yet, and in the mail. */
-    private static function review(WC_Order $order, string $code, string $note, bool $isSurplus): void
+    private static function review(WC_Order $order, string $code, string $note, string $action): void
     {
-        if ($isSurplus) {
+        if ($action !== 'review') {
             $order->add_meta_data('_comptoir_surplus', $code);
             $order->save_meta_data();
         }
@@ -304,7 +374,7 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
             return;
         }
         // an order that was sent, or is over, keeps its status
-        if (!$isSurplus || $order->has_status('processing')) {
+        if ($action !== 'surplus' || $order->has_status('processing')) {
             $order->update_status('on-hold');
         }
         $subject = "Order {$order->get_order_number()}: please check its payment";

@@ -55,16 +55,18 @@ final class Comptoir
                 }
                 return $answer['data'];
             }
-            $error = $answer['error'] ?? [];
-            $code = $error['code'] ?? ($status === 0 ? 'CONNECTION_FAILED' : 'UNEXPECTED_ANSWER');
+            // a gateway in front has its own idea of an error
+            $error = is_array($answer) && is_array($answer['error'] ?? null) ? $answer['error'] : [];
+            $textOf = fn (string $name): ?string => is_string($error[$name] ?? null) ? $error[$name] : null;
+            $code = $textOf('code') ?? ($status === 0 ? 'CONNECTION_FAILED' : 'UNEXPECTED_ANSWER');
             $wait = $retryAfter ?? 0.4 * 2 ** $attempt;
             $again = in_array($status, [0, 429, 502, 503], true) || $code === 'IDEMPOTENCY_IN_PROGRESS';
             if (!$again || $attempt >= $this->maxRetries || $wait > 60) {
-                $message = $error['message'] ?? "$method $path: " . ($status === 0
+                $message = $textOf('message') ?? "$method $path: " . ($status === 0
                     ? 'no answer of Comptoir'
                     : "the answer $status is not one of Comptoir. Check the address.");
-                $details = $error['details'] ?? [];
-                throw new ComptoirError($status, $code, $message, $error['requestId'] ?? null, $details, $error['docs'] ?? null);
+                $details = is_array($error['details'] ?? null) ? $error['details'] : [];
+                throw new ComptoirError($status, $code, $message, $textOf('requestId'), $details, $textOf('docs'));
             }
             usleep((int) ($wait * 1_000_000));
         }

@@ -33,6 +33,13 @@ namespace {
     {
         public static array $settings = ['PS_OS_BANKWIRE' => 1, 'PS_OS_PAYMENT' => 2, 'PS_OS_ERROR' => 3, 'PS_OS_CANCELED' => 4, 'PS_OS_REFUND' => 5];
         public static array $orders = [];
+        public static array $rows = [];
+        /** @var OrderState[] made by modules */
+        public static array $states = [];
+        public static bool $hasTable = false;
+        public static ?PaymentModule $module = null;
+        /** The parcels of the cart, by address. */
+        public static array $packages = [5 => [['one']]];
         public static array $post = [];
         public static array $logged = [];
         public static array $slips = [];
@@ -65,15 +72,41 @@ namespace {
     {
         return addslashes($text);
     }
+    final class PrestaShopException extends Exception
+    {
+    }
     final class Db
     {
         public static function getInstance(): self
         {
             return new self();
         }
+        public const REPLACE = 3;
         public function getValue(string $query, bool $useCache = true): string
         {
             return Shop::$lock;
+        }
+        public function execute(string $query): bool
+        {
+            return Shop::$hasTable = true;
+        }
+        public function getRow(string $query, bool $useCache = true): array|false
+        {
+            preg_match('/FROM `ps_comptoir_order` WHERE id_order = (\d+)$/', $query, $found);
+            return Shop::$hasTable ? Shop::$rows[(int) $found[1]] ?? false : throw new PrestaShopException('no such table');
+        }
+        public function insert(string $table, array $data, bool $nulls, bool $cache, int $type): bool
+        {
+            $table === 'comptoir_order' && $type === self::REPLACE || throw new PrestaShopException($table);
+            Shop::$rows[$data['id_order']] = array_diff_key($data, ['id_order' => 1]);
+            return true;
+        }
+        public function executeS(string $query): array
+        {
+            preg_match("/FROM `ps_configuration` WHERE name LIKE '(.+)%'$/", $query, $found);
+            $prefix = str_replace('\\_', '_', $found[1]);
+            $names = array_filter(array_keys(Shop::$settings), fn ($name) => str_starts_with($name, $prefix));
+            return array_values(array_map(fn ($name) => ['name' => $name, 'value' => Shop::$settings[$name]], $names));
         }
     }
     final class Cache
@@ -98,9 +131,11 @@ namespace {
         public bool $paid = false;
         public bool $logable = false;
         public bool $invoice = false;
+        public bool $send_email = true;
         public function add(): bool
         {
-            $this->id = 20;
+            $this->id = 20 + count(Shop::$states);
+            Shop::$states[] = $this;
             return true;
         }
     }
@@ -179,6 +214,8 @@ namespace {
             $this->current_state = $state;
             $this->states[] = $state;
             $this->update();
+            $new = (object) ['id' => $state];
+            Shop::$module->hookActionOrderStatusPostUpdate(['newOrderStatus' => $new, 'id_order' => $this->id]);
         }
         public function update(): void
         {
@@ -198,6 +235,10 @@ namespace {
         public int $id = 9;
         public int $id_customer = 3;
         public int $id_currency = 1;
+        public function getPackageList(): array
+        {
+            return Shop::$packages;
+        }
         public function getOrderTotal(bool $taxes, int $type): float
         {
             return 50.0;
@@ -299,15 +340,18 @@ namespace {
     require getenv('PLUGIN') . '/comptoirpay.php';
     require getenv('PLUGIN') . '/controllers/front/validation.php';
     require getenv('PLUGIN') . '/controllers/front/webhook.php';
+    require getenv('PLUGIN') . '/controllers/front/news.php';
 
     Shop::$settings += json_decode(getenv('SETTINGS'), true);
-    $module = new ComptoirPay();
+    $module = Shop::$module = new ComptoirPay();
 
     while (($line = fgets(STDIN)) !== false) {
         $command = json_decode($line, true);
         Shop::$logged = [];
         Shop::$redirect = null;
         Shop::$lock = $command['lock'] ?? '1';
+        Shop::$packages = $command['packages'] ?? [5 => [['one']]];
+        Shop::$settings = [...Shop::$settings, ...($command['known'] ?? [])];
         Currency::$used = $module->context->currency->iso_code = $command['currency'] ?? 'EUR';
         $answer = match ($command['do']) {
             'install' => [$module->install(), $module->hooks],
@@ -348,6 +392,14 @@ namespace {
             })(),
             'state' => (new Order($command['order']))->setCurrentState($command['state']),
             'open' => $module->openPayment(new Order($command['order']), 'EUR'),
+            // as if the five minutes were over
+            'catchUp' => (function () use ($module) {
+                Shop::$settings['COMPTOIR_LOOKED'] = 0;
+                $module->hookDisplayBackOfficeHeader([]);
+                return array_intersect_key(Shop::$settings, ['COMPTOIR_LATER' => 1]);
+            })(),
+            'states' => array_map(fn ($state) => [$state->name[1], $state->send_email, $state->paid], Shop::$states),
+            'row' => [Shop::$rows[$command['order']] ?? null, array_filter(array_keys(Shop::$settings), fn ($name) => str_ends_with($name, "_{$command['order']}"))],
             'thanks' => $module->hookDisplayPaymentReturn(['order' => new Order($command['order'])]),
             'slip' => (function () use ($module, $command) {
                 $order = new Order($command['order']);

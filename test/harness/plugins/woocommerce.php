@@ -11,9 +11,20 @@ function add_action(string $name, callable $action): void
 {
     $name === 'plugins_loaded' ? $action() : Shop::$actions[$name] = $action;
 }
-function get_option(string $name): string|false
+function get_option(string $name, mixed $default = false): mixed
 {
-    return ['siteurl' => Shop::$address, 'admin_email' => 'shop@shop.example'][$name] ?? false;
+    return ['siteurl' => Shop::$address, 'admin_email' => 'shop@shop.example', ...Shop::$stored][$name] ?? $default;
+}
+function update_option(string $name, mixed $value, bool $autoload): void
+{
+    Shop::$stored[$name] = $value;
+}
+function delete_option(string $name): void
+{
+    unset(Shop::$stored[$name]);
+}
+function register_deactivation_hook(string $file, callable $action): void
+{
 }
 function get_query_var(string $name): string
 {
@@ -35,8 +46,9 @@ function clean_post_cache(int $id): void
 {
     unset(Shop::$cache[$id]);
 }
-function add_filter(string $name, callable $filter): void
+function add_filter(string $name, callable $filter, int $priority = 10, int $arguments = 1): void
 {
+    Shop::$actions[$name] = $filter;
 }
 function wc_add_notice(string $text): void
 {
@@ -49,6 +61,11 @@ function status_header(int $status): void
 final class Shop
 {
     public static array $options = [];
+    /** The shop's own options, by name. */
+    public static array $stored = [];
+    public static ?WC_Gateway_Comptoir $gateway = null;
+    /** Another plugin throws while WooCommerce completes an order, which then says false. */
+    public static bool $completes = true;
     /** The database. */
     public static array $orders = [];
     /** What this request has read of it. */
@@ -202,18 +219,25 @@ final class WC_Order
         $this->write('status', $status);
         $this->date();
         $note === '' || $this->add_order_note($note);
+        if ($status === 'cancelled') {
+            (Shop::$actions['woocommerce_order_status_cancelled'])($this->id);
+        }
     }
     public function get_status(): string
     {
         return $this->status;
     }
-    public function payment_complete(string $code): void
+    public function payment_complete(string $code): bool
     {
+        if (!Shop::$completes) {
+            return false;
+        }
         $this->save_meta_data();
         $this->write('transaction', $code);
         $this->write('status', 'processing');
         $this->date();
         Shop::$orders[$this->id]->completed++;
+        return true;
     }
     public function add_order_note(string $note): void
     {
@@ -242,6 +266,15 @@ function wc_get_order(int $id): WC_Order|false
 function WC(): object
 {
     return new class () {
+        public function payment_gateways(): object
+        {
+            return new class () {
+                public function payment_gateways(): array
+                {
+                    return ['comptoir' => Shop::$gateway];
+                }
+            };
+        }
         public function api_request_url(string $name): string
         {
             foreach (Shop::$meanwhile as $id => $changes) {
@@ -273,7 +306,8 @@ while (($line = fgets(STDIN)) !== false) {
     }
     $order->date();
     Shop::$meanwhile = isset($command['meanwhile']) ? [$id => $command['meanwhile']] : [];
-    $gateway = new WC_Gateway_Comptoir();
+    $gateway = Shop::$gateway = new WC_Gateway_Comptoir();
+    Shop::$completes = $command['completes'] ?? true;
     $answer = match ($command['do']) {
         'test' => (function () use ($gateway, $command) {
             $kept = Shop::$options;
@@ -315,6 +349,15 @@ while (($line = fgets(STDIN)) !== false) {
             }
             return $answer;
         })(),
+        'cancel' => wc_get_order($id)->update_status('cancelled'),
+        // after its minutes, WooCommerce asks and cancels an order that nobody paid
+        'timeOut' => (function () use ($id) {
+            $order = wc_get_order($id);
+            $cancels = (Shop::$actions['woocommerce_cancel_unpaid_order'])(true, $order);
+            $cancels && $order->update_status('cancelled');
+            return $cancels;
+        })(),
+        'catchUp' => (Shop::$actions['comptoir_look'])(),
         'part' => ShopPayments::partOf(...$command['of']),
     };
     $facts = ['status' => $order->status, 'completed' => $order->completed, 'notes' => $order->notes, 'mails' => Shop::$mails];

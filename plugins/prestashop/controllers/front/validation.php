@@ -14,14 +14,14 @@ class ComptoirPayValidationModuleFrontController extends ModuleFrontController
         }
         $currency = new Currency((int) $cart->id_currency);
         // an order must not be placed whose payment cannot open
-        if (!ShopPayments::takes($currency->iso_code)) {
+        if (!ShopPayments::takes($currency->iso_code) || ComptoirPay::hasParcels($cart)) {
             Tools::redirect('index.php?controller=order');
             return;
         }
         $customer = new Customer((int) $cart->id_customer);
         $this->module->validateOrder(
             (int) $cart->id,
-            (int) Configuration::get('PS_OS_BANKWIRE'),
+            ComptoirStates::waiting(),
             (float) $cart->getOrderTotal(true, Cart::BOTH),
             $this->module->displayName,
             null,
