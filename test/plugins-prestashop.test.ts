@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
+import { logInSuperAdmin } from './harness/accounts.ts'
 import { hasPhp, openPhpShop, type PhpShop } from './harness/php-shop.ts'
 import { waitFor } from './harness/receiver.ts'
 import { refundReaches } from './harness/refunds.ts'
@@ -279,6 +280,19 @@ withPhp('a payment whose webhook was lost pays its order, though the customer ne
   assert.deepEqual([busy.answer, busy.orders[id]?.state], [{ COMPTOIR_LATER: code }, STATES.waiting])
   const paid = await askPresta<Record<string, string>>({ do: 'catchUp' })
   assert.deepEqual([paid.answer, paid.orders[id]?.state], [{ COMPTOIR_LATER: '' }, STATES.paid])
+})
+
+withPhp('a credit slip whose refund Comptoir rejects afterwards is noted in the order, once', async () => {
+  const { id, code } = await orderInPresta()
+  await php.payUntilPaid(code)
+  await takeIn(id, 'order.paid', code)
+  const { answer } = await askPresta<string[]>({ do: 'slip', order: id, slip: slipOf(20) })
+  const refund = /refund (\w+) of/.exec(answer[0] ?? '')?.[1]
+  const rejected = await (await logInSuperAdmin(shop.host)).post(`refunds/${refund}/reject`, { reason: 'a mistake' })
+  assert.equal(rejected.status, 200, rejected.text)
+  const told = await askPresta({ do: 'catchUp' })
+  assert.match(told.orders[id]?.note ?? '', new RegExp(`Refund ${refund} was rejected in Comptoir`))
+  assert.deepEqual((await askPresta({ do: 'catchUp' })).orders[id], told.orders[id])
 })
 
 withPhp(

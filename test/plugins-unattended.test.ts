@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { runInNewContext } from 'node:vm'
 import { packPlugins } from '../scripts/plugins.ts'
+import { logInSuperAdmin } from './harness/accounts.ts'
 import { hasPhp, openPhpShop, type PhpShop } from './harness/php-shop.ts'
 
 /* What the WooCommerce module does while nobody looks: lost webhooks, cancelled orders, other plugins' errors. */
@@ -91,6 +92,32 @@ withPhp('an order that WooCommerce could not complete is tried again, and holds 
   await tell({ do: 'catchUp' })
   assert.deepEqual([(await look(56)).status, (await look(57)).status], ['processing', 'processing'])
 })
+
+withPhp(
+  'a refund that Comptoir rejects afterwards is put before a person, whose books say that it was made',
+  async () => {
+    const code = await pay(58)
+    await php.payUntilPaid(code)
+    await webhook(58, 'order.paid', code)
+    assert.equal((await tell<boolean>({ do: 'refund', order: 58, amount: 50 })).answer, true)
+    const { host, merchant } = php.shop
+    const path = `/api/next/refunds?code=${code}`
+    const { data } = await host.call<{ refunds: { _id: string }[] }>('GET', path, { as: merchant })
+    await tell({ do: 'catchUp', order: 58, set: { status: 'refunded' } })
+    const id = data.refunds[0]?._id
+    assert.equal(
+      (await (await logInSuperAdmin(host)).post(`refunds/${id}/reject`, { reason: 'a mistake' })).status,
+      200,
+    )
+    const told = await tell({ do: 'catchUp', order: 58 })
+    assert.deepEqual([told.status, told.mails], ['refunded', ['shop@shop.example: Order 58: please check its payment']])
+    assert.match(
+      told.notes.at(-1) ?? '',
+      new RegExp(`^Refund ${id} was rejected in Comptoir, and no money has gone back`),
+    )
+    assert.deepEqual((await tell({ do: 'catchUp', order: 58 })).mails, [], 'once')
+  },
+)
 
 withPhp('an error that a gateway in front makes is one of the client, whatever its form', async (t) => {
   const bodies = ['{"error":{"code":503,"message":["x"]}}', '{"error":"down"}', '[]', '"x"']

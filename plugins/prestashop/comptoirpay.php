@@ -34,6 +34,8 @@ class ComptoirPay extends PaymentModule
     private const PAGES = 20;
     /** Orders that are tried again, at most. */
     private const LATER = 100;
+    /** Refunds that are asked about at a time. */
+    private const REFUNDS = 20;
 
     /** An order is being changed here, where no call to Comptoir may be made. */
     private static bool $isChanging = false;
@@ -353,8 +355,30 @@ class ComptoirPay extends PaymentModule
                 Configuration::updateValue('COMPTOIR_CURSOR', $cursor);
                 $found = [];
             }
+            self::endRefunds($payments);
         } catch (ComptoirError) {
             // the cursor stays where it was: the next time begins there
+        }
+    }
+
+    /** @return array<string, int> the order of each refund that has not ended */
+    private static function openRefunds(): array
+    {
+        return (array) json_decode((string) Configuration::get('COMPTOIR_REFUNDS'), true);
+    }
+
+    /** A refund that was rejected is put before a person. */
+    private static function endRefunds(ShopPayments $payments): void
+    {
+        $open = self::openRefunds();
+        $ids = array_keys($open);
+        // those that wait for weeks hold up no other one
+        shuffle($ids);
+        foreach ($payments->endedRefunds(array_slice($ids, 0, self::REFUNDS)) as $id => $hasGone) {
+            if (!$hasGone) {
+                self::say(new Order((int) $open[$id]), ShopPayments::rejectedRefund($id), "refund $id");
+            }
+            Configuration::updateValue('COMPTOIR_REFUNDS', json_encode(array_diff_key(self::openRefunds(), [$id => 1])));
         }
     }
 
@@ -399,6 +423,7 @@ class ComptoirPay extends PaymentModule
         }
         try {
             $id = $this->payments()->refund($code, $amount, 'Credit slip', "ps-slip-$newest-$amount");
+            Configuration::updateValue('COMPTOIR_REFUNDS', json_encode([...self::openRefunds(), $id => (int) $order->id]));
             PrestaShopLogger::addLog("Comptoir: refund $id of $amount $currency has started.", 1, null, 'Order', (int) $order->id);
         } catch (ComptoirError | InvalidArgumentException $error) {
             $said = "Comptoir: the credit slip of $amount $currency was not refunded: {$error->getMessage()}";

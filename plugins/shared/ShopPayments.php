@@ -139,12 +139,12 @@ final class ShopPayments
         return self::found(fn () => $this->api->getOrderByReference($alias));
     }
 
-    private static function found(callable $read): ?array
+    private static function found(callable $read, string $missing = 'ORDER_NOT_FOUND'): ?array
     {
         try {
             return $read();
         } catch (ComptoirError $error) {
-            return $error->errorCode === 'ORDER_NOT_FOUND' ? null : throw $error;
+            return $error->errorCode === $missing ? null : throw $error;
         }
     }
 
@@ -174,6 +174,30 @@ final class ShopPayments
         $page = $this->api->listEvents($after ?? 'latest', self::NEWS);
         $codes = array_unique(array_map(fn ($event) => $event['order']['code'], $page['events']));
         return [$this->look($codes, $shop), $page['nextCursor'], count($page['events']) === self::NEWS];
+    }
+
+    /**
+     * Which of these refunds have ended. No webhook says that one was rejected: the order is paid again, as before.
+     * @param string[] $ids
+     * @return array<string, bool> by id: the money has gone back
+     */
+    public function endedRefunds(array $ids): array
+    {
+        $ended = [];
+        foreach ($ids as $id) {
+            $status = self::found(fn () => $this->api->getRefund($id), 'OBJECT_NOT_FOUND')['status'] ?? 'rejected';
+            if (in_array($status, ['settled', 'rejected', 'refused'], true)) {
+                $ended[$id] = $status === 'settled';
+            }
+        }
+        return $ended;
+    }
+
+    /** For the people of the shop, whose books say that the money went back. */
+    public static function rejectedRefund(string $id): string
+    {
+        return "Refund $id was rejected in Comptoir, and no money has gone back, although it is booked here as refunded. "
+            . 'Look in Comptoir why, and correct this order or refund it another way.';
     }
 
     public static function takes(string $currency): bool

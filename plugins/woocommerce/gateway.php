@@ -11,6 +11,8 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
     private const PAGES = 20;
     /** Orders that are tried again, at most. */
     private const LATER = 100;
+    /** Refunds that are asked about at a time. */
+    private const REFUNDS = 20;
 
     public function __construct()
     {
@@ -223,8 +225,26 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
                 update_option('comptoir_cursor', $cursor, false);
                 $found = [];
             }
+            $this->end_refunds($payments);
         } catch (ComptoirError) {
             // the cursor stays where it was: the next time begins there
+        }
+    }
+
+    /** A refund that was rejected is put before a person. */
+    private function end_refunds(ShopPayments $payments): void
+    {
+        $open = (array) get_option('comptoir_refunds', []);
+        $ids = array_keys($open);
+        // those that wait for weeks hold up no other one
+        shuffle($ids);
+        foreach ($payments->endedRefunds(array_slice($ids, 0, self::REFUNDS)) as $id => $hasGone) {
+            $order = $hasGone ? false : wc_get_order($open[$id]);
+            if ($order) {
+                self::review($order, "refund $id", ShopPayments::rejectedRefund($id), 'refund');
+            }
+            // another request may have begun a refund meanwhile
+            update_option('comptoir_refunds', array_diff_key((array) get_option('comptoir_refunds', []), [$id => 1]), false);
         }
     }
 
@@ -365,7 +385,7 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
     /** A person must see it: in the order, in the list of orders where nothing was sent yet, and in the mail. */
     private static function review(WC_Order $order, string $code, string $note, string $action): void
     {
-        if ($action !== 'review') {
+        if (in_array($action, ['surplus', 'late'], true)) {
             $order->add_meta_data('_comptoir_surplus', $code);
             $order->save_meta_data();
         }
@@ -374,7 +394,7 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
             return;
         }
         // an order that was sent, or is over, keeps its status
-        if ($action !== 'surplus' || $order->has_status('processing')) {
+        if (in_array($action, ['review', 'late'], true) || $order->has_status('processing')) {
             $order->update_status('on-hold');
         }
         $subject = "Order {$order->get_order_number()}: please check its payment";
@@ -415,6 +435,8 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
                 }
                 $order->add_meta_data('_comptoir_refund', $id);
                 $order->save_meta_data();
+                $open = (array) get_option('comptoir_refunds', []);
+                update_option('comptoir_refunds', [...$open, $id => $order->get_id()], false);
                 $note = "Refund $id has started at Comptoir. The customer may be asked for a wallet address.";
                 $order->add_order_note($note);
                 return true;
