@@ -1,5 +1,5 @@
 import type { Audit } from '../../audit/audit.ts'
-import { type AccountVerdict, probeAccount } from '../../channels/account-probe.ts'
+import { type AccountVerdict, isAccountOf, probeAccount } from '../../channels/account-probe.ts'
 import { deleteChannelAccount, listChannelAccounts, upsertChannelAccount } from '../../channels/account-queries.ts'
 import { accountContext, isReadWithoutAccount, readAccount, settingsOfAccount } from '../../channels/accounts.ts'
 import type { ChannelId } from '../../channels/channel.ts'
@@ -14,12 +14,15 @@ import type { Tx } from '../../db/db.ts'
 import type { Actor } from '../../http/actor.ts'
 import type { RequestContext } from '../../http/request-context.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
+import { findOrderById } from '../../orders/order-queries.ts'
 import { findReachableOrder } from '../../orders/order-service.ts'
 import { callbackUrlOf } from '../accept/create-at-provider.ts'
-import { listPaymentsOfOrder } from '../payment-queries.ts'
+import { keyOf } from '../accept/start-payment.ts'
+import { findPayment, listPaymentsOfOrder } from '../payment-queries.ts'
 import type { PaymentDeps } from '../payment-service.ts'
 import {
   countPaymentsOfAccount,
+  findPaymentOfAccount,
   type LeavingAccount,
   markPaymentsOfAccount,
   wakePaymentsOfAccount,
@@ -128,6 +131,32 @@ async function checkUnused(deps: ChannelSettingsDeps, tx: Tx, account: LeavingAc
   })
 }
 
+const NOT_TOLD =
+  'Payments or refunds still need the account, and the provider does not answer whether these credentials are of the ' +
+  'same one. Try again in a minute, or send force=true.'
+
+/**
+ * Nothing but secrets names some accounts. So the new credentials are asked about the newest payment that still needs
+ * the account: where it is not known, they are another account's. Called before the transaction.
+ * @throws ACCOUNT_IN_USE
+ */
+async function checkKnown(
+  deps: ChannelSettingsDeps,
+  companyId: string,
+  kind: ChannelKind,
+  values: Readonly<Record<string, string>>,
+): Promise<void> {
+  const account = { companyId, channel: kind.id, accountMark: null, nextMark: null }
+  const found = await findPaymentOfAccount(deps.db, account)
+  const order = found && (await findOrderById(deps.db, companyId, found.orderId))
+  const payment = found && (await findPayment(deps.db, companyId, found.id))
+  if (!order || !payment || payment.providerReference === null) return
+  const key = { ...keyOf(order, payment), providerReference: payment.providerReference }
+  const isSame = await isAccountOf(kind, values, deps, key)
+  if (isSame === undefined) throw new AppError('ACCOUNT_IN_USE', { message: NOT_TOLD })
+  if (!isSame) await deps.db.tx((tx) => checkUnused(deps, tx, account, false))
+}
+
 /** What cannot be opened must not keep a company from replacing it. */
 function readIfPossible(...args: Parameters<typeof readAccount>): SettingsReading | undefined {
   try {
@@ -164,6 +193,9 @@ export async function saveAccount(
     name,
     hintOf(value, kind.settings[name]?.secret === true),
   ])
+  const unnamed = isReadWithoutAccount(kind.id) ? undefined : CHANNEL_KINDS.find(({ id }) => id === kind.id)
+  const isUnnamed = unnamed !== undefined && unnamed.accountOf === undefined
+  if (isUnnamed && !isForced) await checkKnown(deps, companyId, unnamed, reading.values)
   const sealed = deps.vault.seal(JSON.stringify(values), accountContext(companyId, kind.id))
   const by = `${actor.kind}:${actor.id}`
   await deps.db.tx(async (tx) => {
@@ -175,7 +207,7 @@ export async function saveAccount(
     const accountMark = accountMarkOf(kind, reading.values)
     const isOther = mark !== undefined && mark !== accountMark
     const before = { companyId, channel: kind.id, accountMark: mark ?? null, nextMark: accountMark }
-    const inUse = isOther ? await checkUnused(deps, tx, before, isForced) : {}
+    const inUse = isOther || (isUnnamed && isForced) ? await checkUnused(deps, tx, before, isForced) : {}
     await upsertChannelAccount(tx, { companyId, channel: kind.id, sealed, hints, by, at })
     await wakePaymentsOfAccount(tx, { companyId, channel: kind.id, accountMark }, at)
     await deps.wakeRefunds(tx, { companyId, channel: kind.id, accountMark }, at)
