@@ -218,19 +218,29 @@ export function openChannelAccounts(deps: AccountDeps): Channels & { close(): Pr
     return channel === ownWallet.id ? deps.ownWallets?.reader : readerOf(channel)
   }
 
+  async function forPayment(payment: PaymentAccount, q?: Queryable): Promise<Channel | undefined> {
+    const { companyId, channel, ownAccount } = payment
+    if (!ownAccount) return ofOperator(channel)
+    const known = find(companyId)
+    const found = known && ofCompany(known.set, payment)
+    // another node may have saved it in the last seconds
+    if (!found) return ofCompany((await reload(companyId, q)).set, payment)
+    // answers from the cache and refreshes it in the background
+    if (!isFresh(known)) void withoutHolding(() => load(companyId)).catch(() => {})
+    return found
+  }
+
   return {
     operator,
     of: async (companyId, q) => (await load(companyId, q)).set,
-    async forPayment(payment, q) {
-      const { companyId, channel, ownAccount } = payment
-      if (!ownAccount) return ofOperator(channel)
-      const known = find(companyId)
-      const found = known && ofCompany(known.set, payment)
-      // another node may have saved it in the last seconds
-      if (!found) return ofCompany((await reload(companyId, q)).set, payment)
-      // answers from the cache and refreshes it in the background
-      if (!isFresh(known)) void withoutHolding(() => load(companyId)).catch(() => {})
-      return found
+    forPayment,
+    async forPayer(payment, q) {
+      if (!payment.ownAccount || payment.channel !== ownWallet.id) return forPayment(payment, q)
+      const { set } = await load(payment.companyId, q)
+      const wallet = set.isOwn(ownWallet.id) ? set.find(ownWallet.id) : undefined
+      const { instructions, network } = payment
+      const address = instructions?.toAddress?.toLowerCase()
+      return address === undefined || (await wallet?.hasPlace?.({ address, network }, q)) ? wallet : undefined
     },
     healths() {
       const companies = [...cache.values()].flatMap(({ opened }) => opened)

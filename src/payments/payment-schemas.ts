@@ -90,6 +90,13 @@ export const AccountBody = Type.Object({
   }),
 })
 
+export const AccountChangeSchema = Type.Object({
+  movedOrders: Type.Integer({
+    description:
+      '`crypto`: open orders whose payers were shown an address that is not in the wallet any more. They choose again.',
+  }),
+})
+
 export const AccountSchema = Type.Object({
   channel: Type.String(),
   own: Type.Boolean({ description: 'Whether the company’s own account is used.' }),

@@ -11,7 +11,7 @@ import {
   lockSharedAddresses,
   type Reservation,
 } from '../../chain/deposits/reservation-queries.ts'
-import type { Tx } from '../../db/db.ts'
+import type { Queryable, Tx } from '../../db/db.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
 import { OWN_AMOUNTS_UNITS } from '../../kernel/money.ts'
 import { parseXpub } from '../../kernel/xpub.ts'
@@ -91,6 +91,19 @@ async function assignShared(
   return placeOf(reservation)
 }
 
+/** What a wallet calls its own. */
+export type OwnPlaces = { keyId: string | null; addresses: readonly string[]; networks: readonly number[] }
+
+export const ownPlacesOf = ({ mode, xpub, addresses, networks }: OwnWalletSettings): OwnPlaces => ({
+  keyId: mode === 'xpub' ? parseXpub(xpub).id : null,
+  ...{ addresses, networks },
+})
+
+/** @param address in lower case */
+async function isAddressOf(q: Queryable, { keyId, addresses }: OwnPlaces, address: string): Promise<boolean> {
+  return keyId === null ? addresses.includes(address) : (await findAddressOwner(q, address))?.keyId === keyId
+}
+
 /** @throws VALIDATION_FAILED */
 async function claimKey(tx: Tx, deps: WalletDeps, { companyId, values, by, at }: Claim): Promise<void> {
   const { XPUB = '', CONFIRM_ADDRESS = '' } = values
@@ -123,8 +136,9 @@ export function openOwnWallets(deps: WalletDeps): OwnWallets {
   return {
     open(values) {
       const own = readOwnWallet(values)
+      const places = ownPlacesOf(own)
       const offered = own.networks.length === 0 ? {} : { offered: own.networks }
-      const assign: Assign = async (tx, wanted) => {
+      const assignOwn: Assign = async (tx, wanted) => {
         if (own.mode !== 'xpub') return assignShared(tx, wanted, own, deps.countVisit)
         const { companyId, reference, watchedUntil, due } = wanted
         const ours = deps.wallets && { wallets: deps.wallets }
@@ -132,7 +146,13 @@ export function openOwnWallets(deps: WalletDeps): OwnWallets {
         const { address } = await assignDepositAddress(tx, asked)
         return { address, units: due.units }
       }
-      return openCryptoChannel({
+      // an earlier try may have got a place of the wallet before
+      const assign: Assign = async (tx, wanted) => {
+        const place = await assignOwn(tx, wanted)
+        if (await isAddressOf(tx, places, place.address.toLowerCase())) return place
+        throw new ProviderRefusal('state', 'the shop has changed its wallet meanwhile')
+      }
+      const channel = openCryptoChannel({
         ...deps,
         ...offered,
         addresses: own.addresses,
@@ -140,6 +160,13 @@ export function openOwnWallets(deps: WalletDeps): OwnWallets {
         mustConfirm: false,
         assign,
       })
+      return {
+        ...channel,
+        async hasPlace({ address, network }, q = deps.db) {
+          const isOn = network === null || own.networks.length === 0 || own.networks.includes(network)
+          return isOn && isAddressOf(q, places, address)
+        },
+      }
     },
     reader: openCryptoChannel({ ...deps, payable: deps.payable.map(withoutPayouts), assign: nowhere }),
     async claim(tx, claim) {

@@ -1,5 +1,6 @@
 import type { ChannelId } from '../../channels/channel.ts'
 import type { PaymentAccount } from '../../channels/channel-set.ts'
+import type { OwnPlaces } from '../../channels/crypto/own-wallets.ts'
 import { type Queryable, type Sql, sql, type Tx } from '../../db/db.ts'
 
 /* Payments by the account at their provider that they were opened with. */
@@ -73,6 +74,23 @@ export const findPaymentOfAccount = (
         join payments p on p.company_id = r.company_id and p.id = r.payment_id
         where ${isUnfinishedThere(account)} and p.provider_reference is not null order by p.opened_at desc limit 1)
     ) as needed order by opened_at desc limit 1`)
+
+/**
+ * Open orders whose payer was shown a place of the company's wallet that is not in this one.
+ * @param places null: there is no wallet any more
+ */
+export async function countOrdersElsewhere(q: Queryable, companyId: string, places: OwnPlaces | null): Promise<number> {
+  const { keyId = null, addresses = [], networks = [] } = places ?? {}
+  const { total } = await q.one<{ total: bigint }>(sql`
+    select count(*) as total from payments p
+    join orders o on o.company_id = p.company_id and o.id = p.order_id and o.payment_id = p.id
+    where p.company_id = ${companyId} and p.channel = 'crypto' and p.own_account
+      and p.status in ('awaiting', 'confirming') and o.status in ('PENDING', 'AWAITING')
+      and not ((p.deposit_address = any(${[...addresses]}::text[])
+          or exists (select 1 from deposit_addresses d where d.address = p.deposit_address and d.key_id = ${keyId}))
+        and ${places !== null} and (${networks.length === 0} or p.network = any(${[...networks]}::integer[])))`)
+  return Number(total)
+}
 
 /** The operator uses these channels again: the payments that waited for them are polled at once. */
 export async function wakePaymentsOfOperator(

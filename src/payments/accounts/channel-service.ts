@@ -4,8 +4,8 @@ import { deleteChannelAccount, listChannelAccounts, upsertChannelAccount } from 
 import { accountContext, isReadWithoutAccount, readAccount, settingsOfAccount } from '../../channels/accounts.ts'
 import type { ChannelId } from '../../channels/channel.ts'
 import type { PaymentAccount } from '../../channels/channel-set.ts'
-import { ownWallet } from '../../channels/crypto/own-wallet.ts'
-import type { OwnWallets } from '../../channels/crypto/own-wallets.ts'
+import { ownWallet, readOwnWallet } from '../../channels/crypto/own-wallet.ts'
+import { type OwnWallets, ownPlacesOf } from '../../channels/crypto/own-wallets.ts'
 import { accountMarkOf, type ChannelKind, readSettings, type SettingsReading } from '../../channels/kind.ts'
 import { CHANNEL_KINDS } from '../../channels/kinds.ts'
 import { listProviderCalls, type StoredProviderCall } from '../../channels/provider-call-queries.ts'
@@ -21,6 +21,7 @@ import { keyOf } from '../accept/start-payment.ts'
 import { findPayment, listPaymentsOfOrder } from '../payment-queries.ts'
 import type { PaymentDeps } from '../payment-service.ts'
 import {
+  countOrdersElsewhere,
   countPaymentsOfAccount,
   findPaymentOfAccount,
   type LeavingAccount,
@@ -166,6 +167,15 @@ function readIfPossible(...args: Parameters<typeof readAccount>): SettingsReadin
   }
 }
 
+/** What the person learns who saved or removed an account. */
+export type AccountChange = { movedOrders: number }
+
+/** How many payers were shown an address that is not the company's any more: they are asked to choose again. */
+async function countMoved(tx: Tx, companyId: string, kind: Kind, values?: Readonly<Record<string, string>>) {
+  if (kind.id !== ownWallet.id) return 0
+  return countOrdersElsewhere(tx, companyId, values ? ownPlacesOf(readOwnWallet(values)) : null)
+}
+
 type Target = { companyId: string; channel: string; isForced: boolean }
 
 /**
@@ -176,7 +186,7 @@ export async function saveAccount(
   deps: ChannelSettingsDeps,
   context: RequestContext,
   { companyId, channel, values, isForced }: Target & { values: Record<string, string> },
-): Promise<void> {
+): Promise<AccountChange> {
   const { actor } = context
   const kind = kindOf(deps, channel)
   for (const name of Object.keys(values)) {
@@ -198,7 +208,7 @@ export async function saveAccount(
   if (isUnnamed && !isForced) await checkKnown(deps, companyId, unnamed, reading.values)
   const sealed = deps.vault.seal(JSON.stringify(values), accountContext(companyId, kind.id))
   const by = `${actor.kind}:${actor.id}`
-  await deps.db.tx(async (tx) => {
+  const change = await deps.db.tx(async (tx) => {
     await lockActor(tx, actor, companyId)
     const hints = Object.fromEntries(shown) as Record<string, string>
     const at = new Date(deps.clock())
@@ -211,11 +221,15 @@ export async function saveAccount(
     await upsertChannelAccount(tx, { companyId, channel: kind.id, sealed, hints, by, at })
     await wakePaymentsOfAccount(tx, { companyId, channel: kind.id, accountMark }, at)
     await deps.wakeRefunds(tx, { companyId, channel: kind.id, accountMark }, at)
-    await context.remember(tx, null)
+    const movedOrders = await countMoved(tx, companyId, kind, reading.values)
+    const moved = movedOrders > 0 ? { movedOrders } : {}
+    await context.remember(tx, { movedOrders })
     const action = 'channel.account_saved'
-    await deps.audit.write(tx, context, { companyId, action, detail: { channel: kind.id, ...inUse } })
+    await deps.audit.write(tx, context, { companyId, action, detail: { channel: kind.id, ...moved, ...inUse } })
+    return { movedOrders }
   })
   deps.channels.forget(companyId)
+  return change
 }
 
 /**
@@ -227,17 +241,21 @@ export async function removeAccount(
   deps: ChannelSettingsDeps,
   context: RequestContext,
   { companyId, channel, isForced }: Target,
-): Promise<void> {
+): Promise<AccountChange> {
   const kind = kindOf(deps, channel)
-  await deps.db.tx(async (tx) => {
+  const change = await deps.db.tx(async (tx) => {
     await lockActor(tx, context.actor, companyId)
     const accountMark = (await markPayments(deps, tx, companyId, kind)) ?? null
     if (!(await deleteChannelAccount(tx, companyId, kind.id))) throw new AppError('OBJECT_NOT_FOUND')
     const inUse = await checkUnused(deps, tx, { companyId, channel: kind.id, accountMark, nextMark: null }, isForced)
+    const movedOrders = await countMoved(tx, companyId, kind)
+    const moved = movedOrders > 0 ? { movedOrders } : {}
     const action = 'channel.account_removed'
-    await deps.audit.write(tx, context, { companyId, action, detail: { channel: kind.id, ...inUse } })
+    await deps.audit.write(tx, context, { companyId, action, detail: { channel: kind.id, ...moved, ...inUse } })
+    return { movedOrders }
   })
   deps.channels.forget(companyId)
+  return change
 }
 
 /** Asks the provider whether it accepts the stored credentials. @throws OBJECT_NOT_FOUND without own ones */
