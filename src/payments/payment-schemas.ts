@@ -85,7 +85,7 @@ export const OfferSchema = Type.Object({
 })
 
 export const AccountBody = Type.Object({
-  settings: Type.Record(Type.String({ maxLength: 60 }), Type.String({ maxLength: 8000 }), {
+  settings: Type.Record(Type.String({ maxLength: 60 }), Type.String({ maxLength: 48_000 }), {
     description: 'Setting name to value; the names are listed by GET /channel-accounts.',
   }),
 })
