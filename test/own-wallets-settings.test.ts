@@ -2,16 +2,21 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { getAddress } from 'viem/utils'
+import { accountContext } from '../src/channels/accounts.ts'
+import { sql } from '../src/db/db.ts'
 import { type Client, logIn, registerManager } from './harness/accounts.ts'
+import { eventually } from './harness/service.ts'
 import { openShop, type Shop } from './harness/shop.ts'
 
 let shop: Shop
 let manager: Client
+let companyId: string
 
 before(async () => {
   shop = await openShop()
   const person = await registerManager(shop.host.baseUrl)
   manager = await logIn(shop.host.baseUrl, person.email)
+  companyId = person.companyId ?? ''
 })
 after(() => shop?.stop())
 
@@ -27,4 +32,32 @@ test('a pool has up to a thousand addresses', async () => {
   const refused = await save({ MODE: 'pool', ADDRESSES: pool(1001) })
   assert.equal(refused.status, 422)
   assert.match(refused.error.details?.[0]?.message ?? '', /are at most 1000/)
+})
+
+test('what can spend money is not repeated, wherever it was pasted, and its owner is told that it is lost', async () => {
+  const key = randomBytes(32).toString('hex')
+  const phrase = 'legal winner thank year wave sausage worth useful legal winner thank yellow'
+  for (const secret of [key, `0x${key}`, `0x${key.toUpperCase()}`, `${newAddress()},0x${key}`, phrase]) {
+    const { status, text } = await save({ MODE: 'pool', ADDRESSES: secret })
+    assert.equal(status, 422)
+    assert.match(text, /anyone who has it can take all the money\. It was not stored\. Treat it as lost/)
+    assert.ok(!text.toLowerCase().includes(key.slice(0, 6)) && !text.includes('sausage'), text)
+  }
+  const mistyped = await save({ MODE: 'pool', ADDRESSES: `${newAddress()}, 0x${key}a` })
+  assert.match(mistyped.text, /entry 2/)
+  assert.ok(!mistyped.text.includes(key.slice(0, 6)), mistyped.text)
+})
+
+test('a wallet whose saved settings are not complete any more is not offered, nor is the operator’s in its place', async () => {
+  const offers = async () => (await manager.get<{ paymentChannel: string }[]>('channels')).data
+  const hasCrypto = (list: { paymentChannel: string }[]) => list.some((one) => one.paymentChannel === 'crypto')
+  assert.equal((await save({ MODE: 'static', ADDRESSES: newAddress() })).status, 200)
+  assert.ok(hasCrypto(await offers()))
+  const sealed = shop.host.vault.seal('{"MODE":"static"}', accountContext(companyId, 'crypto'))
+  await shop.host.db.run(sql`
+    update channel_accounts set sealed = ${sealed}, updated_at = updated_at + interval '1 s'
+    where company_id = ${companyId}`)
+  await eventually(offers, (list) => !hasCrypto(list))
+  assert.equal((await manager.call('DELETE', 'channel-accounts/crypto')).status, 200)
+  await eventually(offers, hasCrypto)
 })

@@ -98,7 +98,7 @@ test('a key that is private, the operator’s, or of another wallet than the one
   await isFault({ MODE: 'xpub', XPUB: `0x${'ab'.repeat(32)}` }, 'XPUB', /PRIVATE key/)
   await isFault({ MODE: 'xpub', XPUB: TEST_XPUB }, 'XPUB', /belongs to another account/)
   await isFault({ MODE: 'xpub', XPUB: xpub, CONFIRM_ADDRESS: newAddress() }, 'CONFIRM_ADDRESS', /its first are 0x/)
-  await isFault({ MODE: 'pool', ADDRESSES: `${newAddress()}, 0x12` }, 'ADDRESSES', /"0x12" is not an address/)
+  await isFault({ MODE: 'pool', ADDRESSES: `${newAddress()}, 0x12` }, 'ADDRESSES', /entry 2, "0x12…", is not/)
   await isFault({ MODE: 'static', ADDRESSES: `${newAddress()} ${newAddress()}` }, 'ADDRESSES', /is one address/)
   await isFault({ MODE: 'pool', ADDRESSES: shop.chain.usdcAddress }, 'ADDRESSES', /contract of a token/)
   await isFault({ MODE: 'pool', ADDRESSES: newAddress(), NETWORKS: '5' }, 'NETWORKS', /not offered/)
