@@ -4,19 +4,23 @@ import { after, before, test } from 'node:test'
 import { getAddress } from 'viem/utils'
 import { accountContext } from '../src/channels/accounts.ts'
 import { sql } from '../src/db/db.ts'
-import { type Client, logIn, registerManager } from './harness/accounts.ts'
+import { deriveAddress, parseXpub } from '../src/kernel/xpub.ts'
+import { type Client, logIn, readMails, registerManager } from './harness/accounts.ts'
+import { newTestXpub } from './harness/chain.ts'
 import { eventually } from './harness/service.ts'
 import { openShop, type Shop } from './harness/shop.ts'
 
 let shop: Shop
 let manager: Client
 let companyId: string
+let email: string
 
 before(async () => {
   shop = await openShop()
   const person = await registerManager(shop.host.baseUrl)
   manager = await logIn(shop.host.baseUrl, person.email)
   companyId = person.companyId ?? ''
+  email = person.email
 })
 after(() => shop?.stop())
 
@@ -32,6 +36,47 @@ test('a pool has up to a thousand addresses', async () => {
   const refused = await save({ MODE: 'pool', ADDRESSES: pool(1001) })
   assert.equal(refused.status, 422)
   assert.match(refused.error.details?.[0]?.message ?? '', /are at most 1000/)
+})
+
+test('where payers’ money went and goes now stands in the audit log and in the mail', async () => {
+  const [ours, theirs] = [newAddress(), newAddress()]
+  const key = newTestXpub()
+  const chainId = String(shop.chain.chainId)
+  assert.equal((await save({ MODE: 'static', ADDRESSES: ours })).status, 200)
+  assert.equal((await save({ MODE: 'static', ADDRESSES: theirs, NETWORKS: chainId })).status, 200)
+  assert.equal((await save({ MODE: 'xpub', XPUB: key })).status, 200)
+  assert.equal((await manager.call('DELETE', 'channel-accounts/crypto')).status, 200)
+  const rows = await shop.host.db.many<{ detail: string }>(sql`
+    select detail from audit_log where company_id = ${companyId} and action like 'channel.account_%' order by seq`)
+  const told = rows.slice(-3).map(({ detail }) => JSON.parse(detail))
+  const xpub = `xpub ${parseXpub(key).id.slice(0, 16)}: ${deriveAddress(key, 0)} …`
+  assert.deepEqual(
+    told.map(({ before, after }) => [before, after]),
+    [
+      [`static: ${ours}`, `static: ${theirs} [${chainId}]`],
+      [`static: ${theirs} [${chainId}]`, xpub],
+      [xpub, null],
+    ],
+  )
+  const isTold = (text: string) => text.includes(`Before: static: ${ours}. Now: static: ${theirs}`)
+  await eventually(
+    () => readMails(shop.host.baseUrl, email),
+    (mails) => mails.some(({ text }) => isTold(text.replace(/\s+/g, ' '))),
+  )
+})
+
+test('of a large pool the audit log says what was added and taken out', async () => {
+  const pool = Array.from({ length: 30 }, newAddress)
+  const other = newAddress()
+  assert.equal((await save({ MODE: 'pool', ADDRESSES: pool.join(',') })).status, 200)
+  assert.equal((await save({ MODE: 'pool', ADDRESSES: [...pool.slice(1), other].join(',') })).status, 200)
+  const { detail } = await shop.host.db.one<{ detail: string }>(sql`
+    select detail from audit_log where company_id = ${companyId} and action = 'channel.account_saved'
+    order by seq desc limit 1`)
+  const { before, after, added, removed } = JSON.parse(detail)
+  assert.match(before, /^pool \(30\): 0x.* … sha256 [0-9a-f]{16}$/)
+  assert.notEqual(before.slice(-16), after.slice(-16))
+  assert.deepEqual([added, removed], [[other], [pool[0]]])
 })
 
 test('what can spend money is not repeated, wherever it was pasted, and its owner is told that it is lost', async () => {

@@ -9,6 +9,7 @@ import { type OwnWallets, ownPlacesOf } from '../../channels/crypto/own-wallets.
 import { accountMarkOf, type ChannelKind, readSettings, type SettingsReading } from '../../channels/kind.ts'
 import { CHANNEL_KINDS } from '../../channels/kinds.ts'
 import { listProviderCalls, type StoredProviderCall } from '../../channels/provider-call-queries.ts'
+import { lockCompany } from '../../companies/company-queries.ts'
 import { lockActor } from '../../companies/company-scope.ts'
 import type { Tx } from '../../db/db.ts'
 import type { Actor } from '../../http/actor.ts'
@@ -28,6 +29,7 @@ import {
   markPaymentsOfAccount,
   wakePaymentsOfAccount,
 } from './account-queries.ts'
+import { changeOf, type KnownAccount } from './account-words.ts'
 
 /** A company's account at a provider. */
 type SavedAccount = Omit<PaymentAccount, 'ownAccount'>
@@ -94,23 +96,29 @@ export async function listAccounts(deps: ChannelSettingsDeps, companyId: string)
   })
 }
 
+type Leaving = KnownAccount & {
+  /** Null if it cannot be told. */
+  accountMark: string | null
+}
+
 /**
- * Before the account changes: payments of earlier versions were opened with the one that is saved now, if it is older.
- * @returns the mark of the saved account; null if it cannot be told, undefined if none is saved
+ * The account that is saved until now. Nobody else changes it before the transaction ends. Payments of earlier versions
+ * were opened with it, if it is older.
  */
-async function markPayments(
+async function readLeaving(
   deps: ChannelSettingsDeps,
   tx: Tx,
   companyId: string,
   kind: Kind,
-): Promise<string | null | undefined> {
+): Promise<Leaving | undefined> {
+  await lockCompany(tx, companyId)
   const account = (await listChannelAccounts(tx, companyId)).find(({ channel }) => channel === kind.id)
   if (!account) return undefined
   const reading = readIfPossible(deps, companyId, { kind, sealed: account.sealed })
   const accountMark = reading?.outcome === 'set' ? accountMarkOf(kind, reading.values) : null
   if (accountMark !== null)
     await markPaymentsOfAccount(tx, { companyId, channel: kind.id, accountMark }, account.updatedAt)
-  return accountMark
+  return { reading, hints: account.hints, accountMark }
 }
 
 /**
@@ -212,20 +220,20 @@ export async function saveAccount(
     await lockActor(tx, actor, companyId)
     const hints = Object.fromEntries(shown) as Record<string, string>
     const at = new Date(deps.clock())
+    const before = await readLeaving(deps, tx, companyId, kind)
     if (kind.id === ownWallet.id) await deps.ownWallets?.claim(tx, { companyId, values: reading.values, by, at })
-    const mark = await markPayments(deps, tx, companyId, kind)
     const accountMark = accountMarkOf(kind, reading.values)
-    const isOther = mark !== undefined && mark !== accountMark
-    const before = { companyId, channel: kind.id, accountMark: mark ?? null, nextMark: accountMark }
-    const inUse = isOther || (isUnnamed && isForced) ? await checkUnused(deps, tx, before, isForced) : {}
+    const isOther = before !== undefined && before.accountMark !== accountMark
+    const leaving = { companyId, channel: kind.id, accountMark: before?.accountMark ?? null, nextMark: accountMark }
+    const inUse = isOther || (isUnnamed && isForced) ? await checkUnused(deps, tx, leaving, isForced) : {}
     await upsertChannelAccount(tx, { companyId, channel: kind.id, sealed, hints, by, at })
     await wakePaymentsOfAccount(tx, { companyId, channel: kind.id, accountMark }, at)
     await deps.wakeRefunds(tx, { companyId, channel: kind.id, accountMark }, at)
     const movedOrders = await countMoved(tx, companyId, kind, reading.values)
-    const moved = movedOrders > 0 ? { movedOrders } : {}
     await context.remember(tx, { movedOrders })
+    const facts = { ...changeOf(kind, { before, after: { reading, hints } }), movedOrders, ...inUse }
     const action = 'channel.account_saved'
-    await deps.audit.write(tx, context, { companyId, action, detail: { channel: kind.id, ...moved, ...inUse } })
+    await deps.audit.write(tx, context, { companyId, action, detail: { channel: kind.id, ...facts } })
     return { movedOrders }
   })
   deps.channels.forget(companyId)
@@ -245,13 +253,14 @@ export async function removeAccount(
   const kind = kindOf(deps, channel)
   const change = await deps.db.tx(async (tx) => {
     await lockActor(tx, context.actor, companyId)
-    const accountMark = (await markPayments(deps, tx, companyId, kind)) ?? null
+    const before = await readLeaving(deps, tx, companyId, kind)
+    const accountMark = before?.accountMark ?? null
     if (!(await deleteChannelAccount(tx, companyId, kind.id))) throw new AppError('OBJECT_NOT_FOUND')
     const inUse = await checkUnused(deps, tx, { companyId, channel: kind.id, accountMark, nextMark: null }, isForced)
     const movedOrders = await countMoved(tx, companyId, kind)
-    const moved = movedOrders > 0 ? { movedOrders } : {}
+    const facts = { ...changeOf(kind, { before, after: undefined }), movedOrders, ...inUse }
     const action = 'channel.account_removed'
-    await deps.audit.write(tx, context, { companyId, action, detail: { channel: kind.id, ...moved, ...inUse } })
+    await deps.audit.write(tx, context, { companyId, action, detail: { channel: kind.id, ...facts } })
     return { movedOrders }
   })
   deps.channels.forget(companyId)
