@@ -39,7 +39,10 @@ const describeHints = (hints: Hints): string =>
 /** An account with what can be read of it; one that cannot be opened is told by its hints. */
 export type KnownAccount = { reading: SettingsReading | undefined; hints: Hints }
 
-const walletOf = (kind: Pick<ChannelKind, 'id'>, account: KnownAccount | undefined): OwnWalletSettings | undefined =>
+export const walletOf = (
+  kind: Pick<ChannelKind, 'id'>,
+  account: KnownAccount | undefined,
+): OwnWalletSettings | undefined =>
   kind.id === ownWallet.id && account?.reading?.outcome === 'set' ? readOwnWallet(account.reading.values) : undefined
 
 function describe(kind: Pick<ChannelKind, 'id'>, account: KnownAccount | undefined): string | null {

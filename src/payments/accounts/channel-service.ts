@@ -29,7 +29,7 @@ import {
   markPaymentsOfAccount,
   wakePaymentsOfAccount,
 } from './account-queries.ts'
-import { changeOf, type KnownAccount } from './account-words.ts'
+import { changeOf, type KnownAccount, walletOf } from './account-words.ts'
 
 /** A company's account at a provider. */
 type SavedAccount = Omit<PaymentAccount, 'ownAccount'>
@@ -184,6 +184,18 @@ async function countMoved(tx: Tx, companyId: string, kind: Kind, values?: Readon
   return countOrdersElsewhere(tx, companyId, values ? ownPlacesOf(readOwnWallet(values)) : null)
 }
 
+/** Addresses that a company only named are anybody's again once its wallet does not have them. */
+async function releaseLeft(
+  { ownWallets }: ChannelSettingsDeps,
+  tx: Tx,
+  companyId: string,
+  kind: Kind,
+  { before, after }: { before: KnownAccount | undefined; after: KnownAccount | undefined },
+): Promise<void> {
+  const wallet = walletOf(kind, before)
+  if (wallet) await ownWallets?.release(tx, companyId, wallet, walletOf(kind, after))
+}
+
 type Target = { companyId: string; channel: string; isForced: boolean }
 
 /**
@@ -226,12 +238,14 @@ export async function saveAccount(
     const isOther = before !== undefined && before.accountMark !== accountMark
     const leaving = { companyId, channel: kind.id, accountMark: before?.accountMark ?? null, nextMark: accountMark }
     const inUse = isOther || (isUnnamed && isForced) ? await checkUnused(deps, tx, leaving, isForced) : {}
+    const after = { reading, hints }
+    await releaseLeft(deps, tx, companyId, kind, { before, after })
     await upsertChannelAccount(tx, { companyId, channel: kind.id, sealed, hints, by, at })
     await wakePaymentsOfAccount(tx, { companyId, channel: kind.id, accountMark }, at)
     await deps.wakeRefunds(tx, { companyId, channel: kind.id, accountMark }, at)
     const movedOrders = await countMoved(tx, companyId, kind, reading.values)
     await context.remember(tx, { movedOrders })
-    const facts = { ...changeOf(kind, { before, after: { reading, hints } }), movedOrders, ...inUse }
+    const facts = { ...changeOf(kind, { before, after }), movedOrders, ...inUse }
     const action = 'channel.account_saved'
     await deps.audit.write(tx, context, { companyId, action, detail: { channel: kind.id, ...facts } })
     return { movedOrders }
@@ -257,6 +271,7 @@ export async function removeAccount(
     const accountMark = before?.accountMark ?? null
     if (!(await deleteChannelAccount(tx, companyId, kind.id))) throw new AppError('OBJECT_NOT_FOUND')
     const inUse = await checkUnused(deps, tx, { companyId, channel: kind.id, accountMark, nextMark: null }, isForced)
+    await releaseLeft(deps, tx, companyId, kind, { before, after: undefined })
     const movedOrders = await countMoved(tx, companyId, kind)
     const facts = { ...changeOf(kind, { before, after: undefined }), movedOrders, ...inUse }
     const action = 'channel.account_removed'
