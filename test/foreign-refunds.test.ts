@@ -309,6 +309,26 @@ test('what the provider said while ours was under way is judged together with it
   assert.deepEqual(await expectedOf(sale), ['30.000000 USDC'])
 })
 
+test('what a provider has taken is over only by its word about that; any other refusal lets it wait', async () => {
+  const sale = await sell()
+  const { refundId } = await revertOrder(world.refunds, contextFor(actorOf(sale)), sale.code, { amount: '20' })
+  const taken = sql`update refunds set status = 'submitted', provider_reference = 'taken-1' where id = ${refundId}`
+  await world.host.db.run(taken)
+  const refuse = async (reference: string | null) => {
+    const refund = await findRefund(world.host.db, refundId)
+    assert.ok(refund)
+    // whoever asked had read the refund before the provider's id was stored
+    const asked = { ...refund, providerReference: null }
+    const news = { status: 'refused' as const, channel: 'channel:gatepay', providerStatus: 'no such refund' }
+    await dropRefund(world.refunds, asked, { ...news, reference })
+    return findRefund(world.host.db, refundId)
+  }
+  const held = await refuse(null)
+  assert.equal(held?.status, 'submitted')
+  assert.ok(held.nextCheckAt)
+  assert.equal((await refuse('taken-1'))?.status, 'refused')
+})
+
 test('money that came and went back before anybody looked: the payment is asked about until both are recorded', async () => {
   const { companyId, payment, orderId } = await sell(0n)
   const units = DUE

@@ -1838,7 +1838,7 @@ export interface Operations {
       updatedAt: string | null
     }>
   }
-  /** Use the company’s own account at a provider. All settings at once; they win over the operator’s for new payments. Stored encrypted. If they name another account than before, it is as if that one were removed: while it is needed, `force` has to say so. New secrets of the same account change nothing for payments that have begun. */
+  /** Use the company’s own account at a provider. All settings at once; they win over the operator’s for new payments. Stored encrypted. If they name another account than before, it is as if that one were removed: while it is needed, `force` has to say so. New secrets of the same account change nothing for payments that have begun. Where a wallet (`crypto`) no longer has the address that the payer of an open order was shown, the page offers it no more, and he chooses again. */
   saveChannelAccount: {
     params: {
       /** For operators: the company. */
@@ -1854,7 +1854,10 @@ export interface Operations {
         settings: Record<string, string>
       }
     }
-    data: null
+    data: {
+      /** `crypto`: open orders whose payers were shown an address that is not in the wallet any more. They choose again. */
+      movedOrders: number
+    }
   }
   /** Back to the operator’s account. Deletes the company’s credentials; new payments go through the operator’s account. While open payments or unfinished refunds need the account, `force` has to say so: then payers whose payment is open choose again, and money that they had paid already is found when the account is put back within 30 days. */
   removeChannelAccount: {
@@ -1868,7 +1871,10 @@ export interface Operations {
       /** Payment channel. */
       channel: string
     }
-    data: null
+    data: {
+      /** `crypto`: open orders whose payers were shown an address that is not in the wallet any more. They choose again. */
+      movedOrders: number
+    }
   }
   /** Ask the provider whether it takes the company’s own account. A signed question about a payment that does not exist; nothing changes there. */
   checkChannelAccount: {

@@ -30,7 +30,7 @@ export const SERVICE: readonly Plant[] = [
     ...{ name: 'private-key-as-xpub', number: 12, story: 'cancel' },
     fault: 'a private key as xpub does not stop the start',
     edits: [
-      { file: 'src/kernel/xpub.ts', find: '/^[a-z]prv/.test(text) || ', replace: '' },
+      { file: 'src/kernel/xpub.ts', find: '/^[a-z]prv/i.test(part) || ', replace: '' },
       { file: 'src/kernel/xpub.ts', find: "if (!text.startsWith('xpub'))", replace: "if (text === '')" },
       { file: 'src/kernel/xpub.ts', find: 'key.privateKey !== null || ', replace: '' },
     ],

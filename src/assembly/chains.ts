@@ -1,3 +1,4 @@
+import { isUsedDeposit } from '../chain/deposits/deposit-queries.ts'
 import { KNOWN_ADDRESS_WORDS, openKnownAddresses } from '../chain/known-addresses.ts'
 import { SANDBOX_CHAIN_ID } from '../chain/networks.ts'
 import type { OpenChain } from '../chain/open-chains.ts'
@@ -44,7 +45,7 @@ export const openExplorer =
 
 /** Payers say where refunds go; a refund to one of these addresses would never reach the payer. */
 export function openAddressFaults(chains: Chains): PayerAddressDeps['findAddressFault'] {
-  const findKnown = openKnownAddresses(chains)
+  const findKnown = openKnownAddresses(chains, isUsedDeposit)
   return async (q, address) => {
     const known = await findKnown(q, address)
     return known && KNOWN_ADDRESS_WORDS[known]

@@ -1,5 +1,5 @@
 import { decidesAboutMoney } from '../http/actor.ts'
-import { plainName } from '../mail/alarm-words.ts'
+import { plainName, unlinkedName } from '../mail/alarm-words.ts'
 import type { MoneyChangeTexts } from '../texts/mail-texts.ts'
 import type { ActorsEntry } from './audit.ts'
 
@@ -53,7 +53,11 @@ const account =
   ({ detail, own }) => [
     {
       ...{ kind: 'account', companyIds: own, tellsOperator: true },
-      write: (kinds, names) => kinds.account({ ...names, channel: textOf(detail.channel) ?? '', isRemoved }),
+      write: (kinds, names) => {
+        const placeOf = (text: string | null): string | null => (text === null ? null : unlinkedName(text))
+        const [before, after] = [placeOf(textOf(detail.before)), placeOf(textOf(detail.after))]
+        return kinds.account({ ...names, channel: textOf(detail.channel) ?? '', isRemoved, before, after })
+      },
     },
   ]
 

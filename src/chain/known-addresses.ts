@@ -21,8 +21,11 @@ const inLowerCase = (addresses: (string | undefined)[]): Set<string> =>
 export const walletsOf = (chains: Known): Set<string> =>
   inLowerCase(chains.flatMap(({ payouts, relayerSigner }) => [payouts?.address, relayerSigner?.address]))
 
-/** Recognises addresses that cannot be a payer's: reserved ones, tokens, our own wallets, any deposit address. */
-export function openKnownAddresses(chains: Known): FindKnownAddress {
+/**
+ * Recognises addresses that cannot be a payer's: reserved ones, tokens, our own wallets, any deposit address.
+ * @param isDeposit for payers: whether a payment had it. A company can name any address as its own, without a proof
+ */
+export function openKnownAddresses(chains: Known, isDeposit = isDepositAddress): FindKnownAddress {
   const tokens = inLowerCase(
     chains.flatMap(({ network }) => [network.usdcAddress, ...network.otherTokens.map(({ address }) => address)]),
   )
@@ -32,7 +35,7 @@ export function openKnownAddresses(chains: Known): FindKnownAddress {
     if (RESERVED.test(address)) return 'reserved'
     if (tokens.has(address)) return 'token'
     if (wallets.has(address)) return 'wallet'
-    return (await isDepositAddress(q, address)) ? 'deposit' : null
+    return (await isDeposit(q, address)) ? 'deposit' : null
   }
 }
 

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { type Clock, MINUTE } from '../kernel/clock.ts'
 import type { PaymentKey } from './channel.ts'
-import type { ChannelKind } from './kind.ts'
-import { ProviderRefusal, ProviderTrouble } from './provider-errors.ts'
+import type { ChannelContext, ChannelKind } from './kind.ts'
+import { isForOperator, ProviderRefusal, ProviderTrouble } from './provider-errors.ts'
 import { openProviderHttp } from './provider-http.ts'
 
 /** A payment that the provider cannot know: querying it requires valid credentials and changes nothing. */
@@ -35,22 +35,52 @@ function judge(error: unknown): AccountVerdict {
   return { outcome: 'accepted', reason: null }
 }
 
-/** Queries the provider, signed, about a payment that does not exist. */
-export async function probeAccount(
+type Values = Readonly<Record<string, string>>
+type Place = { clock: Clock; live: boolean }
+
+/** Queries the provider, signed, with credentials that may not be saved yet. */
+async function askWith<Answer>(
   kind: ChannelKind,
-  values: Readonly<Record<string, string>>,
-  { clock, live }: { clock: Clock; live: boolean },
-): Promise<AccountVerdict> {
+  values: Values,
+  { clock, live }: Place,
+  ask: (context: ChannelContext) => Promise<Answer>,
+): Promise<Answer> {
   const secrets = Object.entries(values).flatMap(([name, value]) => (kind.settings[name]?.secret ? [value] : []))
   const { http, close } = openProviderHttp({ secrets })
   try {
-    const context = { http, clock, live }
-    if (kind.probe) await kind.probe(values, context, unknownPayment(clock()))
-    else await kind.open(values, context).fetchPayment(unknownPayment(clock()))
+    return await ask({ http, clock, live })
+  } finally {
+    await close()
+  }
+}
+
+/** Queries the provider about a payment that does not exist. */
+export async function probeAccount(kind: ChannelKind, values: Values, place: Place): Promise<AccountVerdict> {
+  const unknown = unknownPayment(place.clock())
+  try {
+    await askWith(kind, values, place, (context) =>
+      kind.probe ? kind.probe(values, context, unknown) : kind.open(values, context).fetchPayment(unknown),
+    )
     return { outcome: 'accepted', reason: null }
   } catch (error) {
     return judge(error)
-  } finally {
-    await close()
+  }
+}
+
+/**
+ * Whether these credentials are those of the account that has the payment. Refused ones read nothing, which their owner
+ * is told otherwise. Undefined: no answer.
+ */
+export async function isAccountOf(
+  kind: ChannelKind,
+  values: Values,
+  place: Place,
+  payment: PaymentKey & { providerReference: string },
+): Promise<boolean | undefined> {
+  try {
+    const report = await askWith(kind, values, place, (context) => kind.open(values, context).fetchPayment(payment))
+    return report.outcome !== 'unknown'
+  } catch (error) {
+    return error instanceof ProviderRefusal ? isForOperator(error.reason) : undefined
   }
 }

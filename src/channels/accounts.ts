@@ -119,20 +119,36 @@ export function readAccount(
   return readSettings(kind, settingsOfAccount(kind, own, provider))
 }
 
-function openAccount(deps: AccountDeps, companyId: string, { channel, sealed }: ChannelAccount): Opened[] {
+const faultsOf = (reading: SettingsReading): string =>
+  reading.outcome === 'faulty' ? reading.faults.map(({ name }) => name).join(', ') : 'required ones are missing'
+
+/** @returns undefined if it cannot be opened: then the channel is not offered, least of all with the operator's */
+function openAccount(deps: AccountDeps, companyId: string, { channel, sealed }: ChannelAccount): Opened[] | undefined {
   const provider = CHANNEL_KINDS.find(({ id }) => id === channel)
   const kind = channel === ownWallet.id ? ownWallet : provider
   if (!kind) return []
   try {
     const reading = readAccount(deps, companyId, { kind, sealed })
-    if (reading.outcome !== 'set') return []
+    if (reading.outcome !== 'set') throw new Error(`its settings are not complete any more: ${faultsOf(reading)}`)
     if (provider) return openKind(deps, provider, { ...reading, own: true })
     const wallet = deps.ownWallets?.open(reading.values)
     return wallet ? [openedWallet(wallet, true)] : []
   } catch (error) {
     // an account that cannot be opened must not disable the other channels
     deps.onFault(companyId, channel, error)
-    return []
+    return undefined
+  }
+}
+
+function openAll(
+  deps: AccountDeps,
+  companyId: string,
+  accounts: readonly ChannelAccount[],
+): Pick<Cached, 'opened' | 'shut'> {
+  const all = accounts.map((account) => ({ account, found: openAccount(deps, companyId, account) }))
+  return {
+    opened: all.flatMap(({ found }) => found ?? []),
+    shut: all.flatMap(({ account, found }) => (found ? [] : [account.channel])),
   }
 }
 
@@ -146,16 +162,25 @@ export async function resealAccounts({ db, vault }: Pick<AccountDeps, 'db' | 'va
   return rows.length
 }
 
-type Cached = { mark: string; ruleMark: string; readAt: number; opened: Opened[]; set: ChannelSet }
+type Cached = {
+  mark: string
+  ruleMark: string
+  readAt: number
+  opened: Opened[]
+  /** The company's accounts that cannot be opened. */
+  shut: readonly ChannelId[]
+  set: ChannelSet
+}
 
 const markOf = (rows: readonly { channel: ChannelId; updatedAt: Date }[]): string =>
   rows.map(({ channel, updatedAt }) => `${channel}@${updatedAt.getTime()}`).join()
 
-/** A company's own account replaces the operator's at the same provider. */
-function withOwn(operators: readonly Opened[], own: readonly Opened[]): Opened[] {
+/** A company's own account replaces the operator's at the same provider, also one that is shut. */
+function withOwn(operators: readonly Opened[], { opened: own, shut }: Pick<Cached, 'opened' | 'shut'>): Opened[] {
   const idOf = ({ supervised }: Opened): ChannelId => supervised.channel.id
   const places = [ownWallet, ...CHANNEL_KINDS].map(({ id }) => id)
-  const rest = operators.filter((one) => !own.some((other) => idOf(other) === idOf(one)))
+  const taken = [...own.map(idOf), ...shut]
+  const rest = operators.filter((one) => !taken.includes(idOf(one)))
   return [...rest, ...own].toSorted((a, b) => places.indexOf(idOf(a)) - places.indexOf(idOf(b)))
 }
 
@@ -201,11 +226,11 @@ export function openChannelAccounts(deps: AccountDeps): Channels & { close(): Pr
     const rules = await listChannelRules(q, companyId)
     const [mark, ruleMark] = [markOf(accounts), markOf(rules)]
     const isSame = known?.mark === mark
-    const opened = isSame ? known.opened : accounts.flatMap((account) => openAccount(deps, companyId, account))
-    const isPlain = opened.length === 0 && rules.length === 0
-    const fresh = (): ChannelSet => (isPlain ? operator : channelSet(withOwn(operators, opened), rules))
+    const { opened, shut } = isSame ? known : openAll(deps, companyId, accounts)
+    const isPlain = opened.length + shut.length + rules.length === 0
+    const fresh = (): ChannelSet => (isPlain ? operator : channelSet(withOwn(operators, { opened, shut }), rules))
     const set = isSame && known.ruleMark === ruleMark ? known.set : fresh()
-    const next = { mark, ruleMark, readAt: clock(), opened, set }
+    const next = { mark, ruleMark, readAt: clock(), opened, shut, set }
     if (known && !isSame) for (const { close } of known.opened) setTimeout(() => void close(), 60_000).unref()
     keep(companyId, isPlain, next)
     return next
@@ -218,19 +243,29 @@ export function openChannelAccounts(deps: AccountDeps): Channels & { close(): Pr
     return channel === ownWallet.id ? deps.ownWallets?.reader : readerOf(channel)
   }
 
+  async function forPayment(payment: PaymentAccount, q?: Queryable): Promise<Channel | undefined> {
+    const { companyId, channel, ownAccount } = payment
+    if (!ownAccount) return ofOperator(channel)
+    const known = find(companyId)
+    const found = known && ofCompany(known.set, payment)
+    // another node may have saved it in the last seconds
+    if (!found) return ofCompany((await reload(companyId, q)).set, payment)
+    // answers from the cache and refreshes it in the background
+    if (!isFresh(known)) void withoutHolding(() => load(companyId)).catch(() => {})
+    return found
+  }
+
   return {
     operator,
     of: async (companyId, q) => (await load(companyId, q)).set,
-    async forPayment(payment, q) {
-      const { companyId, channel, ownAccount } = payment
-      if (!ownAccount) return ofOperator(channel)
-      const known = find(companyId)
-      const found = known && ofCompany(known.set, payment)
-      // another node may have saved it in the last seconds
-      if (!found) return ofCompany((await reload(companyId, q)).set, payment)
-      // answers from the cache and refreshes it in the background
-      if (!isFresh(known)) void withoutHolding(() => load(companyId)).catch(() => {})
-      return found
+    forPayment,
+    async forPayer(payment, q) {
+      if (!payment.ownAccount || payment.channel !== ownWallet.id) return forPayment(payment, q)
+      const { set } = await load(payment.companyId, q)
+      const wallet = set.isOwn(ownWallet.id) ? set.find(ownWallet.id) : undefined
+      const { instructions, network } = payment
+      const address = instructions?.toAddress?.toLowerCase()
+      return address === undefined || (await wallet?.hasPlace?.({ address, network }, q)) ? wallet : undefined
     },
     healths() {
       const companies = [...cache.values()].flatMap(({ opened }) => opened)

@@ -1,6 +1,6 @@
 import type { Queryable } from '../db/db.ts'
 import { AppError } from '../kernel/errors.ts'
-import type { Channel, ChannelId } from './channel.ts'
+import type { Channel, ChannelId, Instructions } from './channel.ts'
 import { type ChannelRule, plainRule, sortByRules } from './channel-rules.ts'
 import { HEALTHY, type Health, type Supervised } from './supervised.ts'
 
@@ -28,6 +28,9 @@ export type PaymentAccount = {
   accountMark: string | null
 }
 
+/** With what its payer was shown, if anything. */
+export type ShownPayment = PaymentAccount & { network: number | null; instructions: Instructions | null }
+
 export type Channels = {
   /** The operator's channels. */
   readonly operator: ChannelSet
@@ -39,6 +42,11 @@ export type Channels = {
    * @param q the transaction, if the caller holds one
    */
   forPayment(payment: PaymentAccount, q?: Queryable): Promise<Channel | undefined>
+  /**
+   * The same, if its payer may still be sent there: undefined also for a place that is not in the company's present
+   * wallet. Its payment is read all the same.
+   */
+  forPayer(payment: ShownPayment, q?: Queryable): Promise<Channel | undefined>
   /** The health of every account that this node has opened, for the operator's metrics. */
   healths(): readonly { channel: ChannelId; account: 'operator' | 'company'; health: Health }[]
   /** Call it when a company's accounts or rules have changed. */

@@ -1,3 +1,4 @@
+import type { Queryable } from '../db/db.ts'
 import type { Callback } from '../kernel/callback.ts'
 import type { Goods } from '../kernel/goods.ts'
 import type { Money } from '../kernel/money.ts'
@@ -285,6 +286,8 @@ export interface Channel {
   readonly networks: readonly number[]
   /** Our own scanners watch the deposits: polling costs no provider call. */
   readonly onChain?: true
+  /** A company's wallet: whether the address (lower case) is its own on this chain. Absent: every place is. */
+  hasPlace?(place: { address: string; network: number | null }, q?: Queryable): Promise<boolean>
   /** The payer's link works once: accepting again creates a fresh link to the same payment through `createPayment`. */
   readonly singleUseLink?: true
   /** Checked before the call, in the order's fiat or in USDC. */

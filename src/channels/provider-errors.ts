@@ -20,6 +20,20 @@ export class ProviderRefusal extends Error {
   }
 }
 
+/** For the person who looks at a refund. */
+export const OTHER_ACCOUNT =
+  'the account that is asked does not know what was paid or refunded at this provider before, so it is another one. ' +
+  'Give back the credentials of the account that was paid, or settle the refund by hand'
+
+/**
+ * "Not found" is about the account that is asked, not about a refund that may have been taken elsewhere: it waits for
+ * its own account, and is never over because of it.
+ */
+export const otherAccount = (cause?: unknown): ProviderRefusal => new ProviderRefusal('account', OTHER_ACCOUNT, cause)
+
+export const isOtherAccount = (error: unknown): boolean =>
+  error instanceof ProviderRefusal && error.message === OTHER_ACCOUNT
+
 /** The provider answered something that is neither a success nor a known refusal: the outcome is unknown. */
 export class ProviderTrouble extends Error {
   override readonly name = 'ProviderTrouble'

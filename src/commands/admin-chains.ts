@@ -9,6 +9,7 @@ import {
   upsertKeyConfirmed,
 } from '../chain/deposits/deposit-key-queries.ts'
 import { isDepositAddress } from '../chain/deposits/deposit-queries.ts'
+import { countUses, lockAddressOwner, releaseSharedAddress } from '../chain/deposits/reservation-queries.ts'
 import { createRpc, RpcError } from '../chain/endpoints/rpc.ts'
 import { networkFor } from '../chain/networks.ts'
 import { readBalance } from '../chain/payout/usdc-token.ts'
@@ -16,6 +17,7 @@ import { upsertFeeOverride } from '../chain/payout/wallet-queries.ts'
 import type { ChainConfig, Config } from '../config/config.ts'
 import type { Db } from '../db/db.ts'
 import { systemContext } from '../http/request-context.ts'
+import { parseAddress } from '../kernel/addresses.ts'
 import { HOUR, systemClock } from '../kernel/clock.ts'
 import { formatMoney } from '../kernel/money.ts'
 import type { SandboxVault } from '../kernel/vault.ts'
@@ -31,12 +33,15 @@ comptoir admin addresses --chain ID
 comptoir admin addresses --company ID
     every deposit address with its index as CSV, of the operator's wallet or a company's own, so that any wallet
     finds the money
+comptoir admin release-address --address 0x… --by NAME --reason TEXT
+    takes an address from the company whose wallet names it, so that its owner can use it
 comptoir admin allow-fee --chain ID --gwei N --hours N --by NAME --reason TEXT
     payouts may cost more gas for a while than CHAIN_<id>_MAX_FEE_GWEI allows`
 
 const OPTIONS = {
   chain: { type: 'string' },
   company: { type: 'string' },
+  address: { type: 'string' },
   gwei: { type: 'string' },
   hours: { type: 'string' },
   by: { type: 'string' },
@@ -193,10 +198,38 @@ async function allowFee(work: Work): Promise<undefined> {
   print(options.json ? JSON.stringify({ ok: true, chainId, ...detail, message }) : message)
 }
 
+/** A company names addresses without a proof that they are its own. @throws Error while orders there say otherwise */
+async function releaseAddress({ config, options, db, vault }: Work): Promise<undefined> {
+  const address = parseAddress(options.address ?? '')?.toLowerCase()
+  const { by, reason } = options
+  if (!address || !by || !reason) throw new UsageError('Say which, who and why: --address 0x… --by NAME --reason TEXT')
+  const { audit } = openAccounts({ config, db, vault, clock: systemClock })
+  const companyId = await db.tx(async (tx) => {
+    const owner = await lockAddressOwner(tx, address)
+    if (!owner || owner.keyId !== null) throw new UsageError(`${address} is no address that a company named.`)
+    const { open, paid } = await countUses(tx, address)
+    if (open > 0n) throw new Error(`${open} open payments of company ${owner.companyId} have it: wait, or cancel them.`)
+    if (paid > 0n) throw new Error(`${paid} payments of company ${owner.companyId} were made there: it stays its own.`)
+    await releaseSharedAddress(tx, address)
+    const detail = { address, by, reason }
+    const entry = {
+      companyId: owner.companyId,
+      action: 'channel.address_released',
+      object: `address:${address}`,
+      detail,
+    }
+    await audit.write(tx, systemContext('operator'), entry)
+    return owner.companyId
+  })
+  const message = `${address} is not company ${companyId}’s any more. Its owner saves it now.`
+  print(options.json ? JSON.stringify({ ok: true, address, companyId, message }) : message)
+}
+
 const COMMANDS: Record<string, (work: Work) => Promise<undefined>> = {
   'confirm-addresses': confirmAddresses,
   addresses: exportAddresses,
   'allow-fee': allowFee,
+  'release-address': releaseAddress,
 }
 
 export const CHAIN_COMMANDS = Object.keys(COMMANDS)

@@ -20,20 +20,25 @@ const refuse = (message: string): AppError =>
 export const ONE_INSTALLATION = 'No other installation may use this key: both would give one address to two payers.'
 export const EXPORT_HINT = "Export the account's public key (m/44'/60'/0') from the wallet; it begins with xpub."
 
+const LOST =
+  'anyone who has it can take all the money. It was not stored. Treat it as lost, move the funds to a new wallet, and ' +
+  'paste what is public instead.'
+
+/**
+ * What to say where a text holds what can spend money; null: nothing in it looks like that. It never repeats the text.
+ * @param text one value, or several that are separated by commas, semicolons or white space
+ */
+export function findSecretFault(text: string): string | null {
+  const parts = text.split(/[\s,;]+/).filter(Boolean)
+  if (parts.some((part) => /^[a-z]prv/i.test(part) || /^(0x)?[0-9a-f]{64}$/i.test(part)))
+    return `This is a PRIVATE key: ${LOST}`
+  return parts.filter((part) => /^\D+$/.test(part)).length >= 12 ? `This looks like a recovery phrase: ${LOST}` : null
+}
+
 function parseKey(input: string): HDKey {
   const text = input.trim()
-  if (/^[a-z]prv/.test(text) || /^(0x)?[0-9a-fA-F]{64}$/.test(text)) {
-    throw refuse(
-      'This is a PRIVATE key: anyone who has it can take all the money. It was not stored. Treat it as lost, move the ' +
-        `funds to a new wallet, and paste a public key instead. ${EXPORT_HINT}`,
-    )
-  }
-  if (text.split(/\s+/).length >= 12) {
-    throw refuse(
-      'This looks like a recovery phrase: anyone who has it can take all the money. It was not stored. Treat it as lost, ' +
-        `move the funds to a new wallet, and paste a public key instead. ${EXPORT_HINT}`,
-    )
-  }
+  const secret = findSecretFault(text)
+  if (secret !== null) throw refuse(`${secret} ${EXPORT_HINT}`)
   if (/^[tuvyzUVYZ]pub/.test(text)) {
     throw refuse(`A key that begins with ${text.slice(0, 4)} belongs to Bitcoin or a test net. ${EXPORT_HINT}`)
   }

@@ -85,8 +85,15 @@ export const OfferSchema = Type.Object({
 })
 
 export const AccountBody = Type.Object({
-  settings: Type.Record(Type.String({ maxLength: 60 }), Type.String({ maxLength: 8000 }), {
+  settings: Type.Record(Type.String({ maxLength: 60 }), Type.String({ maxLength: 48_000 }), {
     description: 'Setting name to value; the names are listed by GET /channel-accounts.',
+  }),
+})
+
+export const AccountChangeSchema = Type.Object({
+  movedOrders: Type.Integer({
+    description:
+      '`crypto`: open orders whose payers were shown an address that is not in the wallet any more. They choose again.',
   }),
 })
 

@@ -73,6 +73,14 @@ export async function stopPayout(
   })
 }
 
+/** What a provider has taken under an id, it refuses under that id; any other refusal says nothing about it. */
+async function holdTaken({ clock }: RefundDeps, tx: Tx, refund: Refund, words: string): Promise<void> {
+  const now = new Date(clock())
+  const providerStatus = `waits: ${refund.channel} has taken it as ${refund.providerReference}, and says now: ${words}`
+  const nextCheckAt = new Date(now.getTime() + pollGapMs('refund', refund.checks))
+  await updateRefund(tx, refund, { status: refund.status, providerStatus, nextCheckAt }, now)
+}
+
 /**
  * Drops a refund that a person rejected or the provider refused, and evaluates what the provider reported meanwhile.
  * @param news `vanished`: as in `checkNoneHolds`; `hold`: as in `stopPayout`
@@ -83,7 +91,7 @@ export async function dropRefund(
   key: Refund,
   news: { providerStatus: string } & (
     | { status: 'rejected'; by: RequestContext; vanished: readonly string[] | null; hold: string | null }
-    | { status: 'refused'; channel: string }
+    | { status: 'refused'; channel: string; reference: string | null }
   ),
 ): Promise<void> {
   const neverSent = news.status === 'rejected' && (await isLost(deps, key))
@@ -107,6 +115,8 @@ export async function dropRefund(
           'Wait for its answer; if the account there was removed, save it again.',
       })
     }
+    if (news.status === 'refused' && refund.providerReference !== null && news.reference === null)
+      return holdTaken(deps, tx, refund, news.providerStatus)
     if (news.status === 'refused' && (await isPaidByHand(deps, tx, { asked: key, current: refund }))) return
     if (news.status === 'rejected') {
       const { vanished, hold } = news

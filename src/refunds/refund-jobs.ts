@@ -1,6 +1,6 @@
 import { listChannelAccounts } from '../channels/account-queries.ts'
 import type { Channel, RefundReport, RefundRequest } from '../channels/channel.ts'
-import { ProviderRefusal, ProviderTrouble } from '../channels/provider-errors.ts'
+import { isOtherAccount, OTHER_ACCOUNT, ProviderRefusal, ProviderTrouble } from '../channels/provider-errors.ts'
 import type { Tx } from '../db/db.ts'
 import type { PollSpec } from '../db/polling.ts'
 import { DAY } from '../kernel/clock.ts'
@@ -272,7 +272,8 @@ async function pollRefund(deps: RefundDeps, refund: Refund): Promise<void> {
   if (step === 'held') return followHeld(deps, refund, channel)
   crashPoint('refund:before-send')
   const report = await askChannel(deps, refund, { channel, step }).catch(async (error: unknown) => {
-    if (refund.status === 'ready' && isNotDone(error)) await takeBack(deps, refund)
+    if (refund.status === 'ready' && refund.providerReference === null && isNotDone(error)) await takeBack(deps, refund)
+    if (isOtherAccount(error)) await waitForAccount(deps, refund, `waits: ${OTHER_ACCOUNT}`)
     throw error
   })
   crashPoint('refund:after-send')
@@ -317,7 +318,7 @@ export async function applyRefundReport(deps: RefundDeps, refund: Refund, report
     })
   }
   if (report.outcome === 'refused')
-    return dropRefund(deps, refund, { status: 'refused', channel: actor, providerStatus })
+    return dropRefund(deps, refund, { status: 'refused', channel: actor, reference, providerStatus })
   await deps.db.tx(async (tx) => {
     const { refund: current } = await lockRefundWithOrder(tx, refund)
     if (!isPayable(current)) return

@@ -5,7 +5,7 @@ import type { PollTopic } from '../db/polling.ts'
 import type { Lang } from '../kernel/lang.ts'
 import { type HOLDERS, heldBy } from '../ledger/payable-queries.ts'
 import { toSendByHand } from '../orders/summary/summary-queries.ts'
-import { type LeavingAccount, needsAccount } from '../payments/accounts/account-queries.ts'
+import { isUnfinishedThere, type LeavingAccount } from '../payments/accounts/account-queries.ts'
 import type { AddressProof } from './destination/address-proof.ts'
 
 export const REFUND_STATUSES = [
@@ -318,15 +318,11 @@ export const wakeRefundsOfAccount = (
       and r.company_id = ${companyId} and r.channel = ${channel} and r.status in ('ready', 'submitted')
       and (r.next_check_at is not null or r.provider_reference is not null)`)
 
-/** Refunds that are not finished and need this account: all but those that a person sends by hand. */
 export async function countRefundsOfAccount(q: Queryable, account: LeavingAccount): Promise<number> {
-  const { companyId, channel } = account
   const { total } = await q.one<{ total: bigint }>(sql`
     select count(*) as total from refunds r
     join payments p on p.company_id = r.company_id and p.id = r.payment_id
-    where r.company_id = ${companyId} and r.channel = ${channel} and ${needsAccount(account)}
-      and (r.status = 'needs_approval' or r.status in ('ready', 'submitted')
-        and (r.next_check_at is not null or r.provider_reference is not null))`)
+    where ${isUnfinishedThere(account)}`)
   return Number(total)
 }
 

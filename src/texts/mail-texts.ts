@@ -69,8 +69,14 @@ export type MoneyChangeTexts = {
     /** An address with the name of its network; null: none. */
     payout: Told<{ company: string; before: string | null; after: string | null }>
     refundRules: Told<{ company: string }>
-    /** `channel`: its name in the API. */
-    account: Told<{ company: string; channel: string; isRemoved: boolean }>
+    /** `channel`: its name in the API. `before`, `after`: addresses or hints of the account, in no language. */
+    account: Told<{
+      company: string
+      channel: string
+      isRemoved: boolean
+      before: string | null
+      after: string | null
+    }>
     apiKey: Told<{ company: string; key: string; scopes: string }>
     webhookSecret: Told<{ company: string }>
     access: Told<OfPerson & { role: string; isDisabled: boolean }>

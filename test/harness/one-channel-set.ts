@@ -10,6 +10,7 @@ export function openChannels(channels: readonly Channel[]): Channels {
   return {
     operator,
     of: async () => operator,
+    forPayer: async ({ channel }) => operator.find(channel),
     forPayment: async ({ channel }) => operator.find(channel),
     healths: () => [],
     forget: () => {},

@@ -44,6 +44,14 @@ export async function isDepositAddress(q: Queryable, address: string): Promise<b
   return (await q.maybe(sql`select 1 from deposit_addresses where address = ${address}`)) !== undefined
 }
 
+/** The same, without addresses of which a company only said that they are its own: no payment had them yet. */
+export async function isUsedDeposit(q: Queryable, address: string): Promise<boolean> {
+  const row = await q.maybe(sql`
+    select 1 from deposit_addresses d where d.address = ${address} and (d.key_id is not null
+      or exists (select 1 from deposit_reservations r where r.address = d.address))`)
+  return row !== undefined
+}
+
 /**
  * Whether this address (lower case) must not be assigned to an order: it was already assigned or named for a pool, or a
  * company's settlements go there and would pay the order.

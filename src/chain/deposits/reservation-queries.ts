@@ -55,10 +55,50 @@ export const findAddressOwner = (
 ): Promise<{ companyId: string; keyId: string | null } | undefined> =>
   q.maybe(sql`select company_id, key_id from deposit_addresses where address = ${address}`)
 
-/** Prevents other payments from taking these addresses until the transaction ends. */
-export const lockSharedAddresses = (tx: Tx, addresses: readonly string[]): Promise<{ address: string }[]> =>
-  tx.many(sql`
-    select address from deposit_addresses where address = any(${[...addresses]}::text[]) order by address for update`)
+/** The same, and no payment takes the address until the transaction ends. */
+export const lockAddressOwner = (
+  tx: Tx,
+  address: string,
+): Promise<{ companyId: string; keyId: string | null } | undefined> =>
+  tx.maybe(sql`select company_id, key_id from deposit_addresses where address = ${address} for update`)
+
+/**
+ * Prevents other payments from taking these addresses until the transaction ends.
+ * @returns those that are the company's: it may have given one up meanwhile
+ */
+export async function lockSharedAddresses(tx: Tx, companyId: string, addresses: readonly string[]): Promise<string[]> {
+  const rows = await tx.many<{ address: string }>(sql`
+    select address from deposit_addresses
+    where address = any(${[...addresses]}::text[]) and company_id = ${companyId} and key_id is null
+    order by address for update`)
+  return rows.map(({ address }) => address)
+}
+
+/** Gives up those that no payment ever had: only their company said that they are its own. Lock them before. */
+export const deleteClaims = (tx: Tx, companyId: string, addresses: readonly string[]): Promise<number> =>
+  tx.run(sql`
+    delete from deposit_addresses d
+    where d.address = any(${[...addresses]}::text[]) and d.company_id = ${companyId} and d.key_id is null
+      and not exists (select 1 from deposit_reservations r where r.address = d.address)`)
+
+/** What the payments at a shared address are about: how many may still be paid there, and how many were. */
+export const countUses = (tx: Tx, address: string): Promise<{ open: bigint; paid: bigint }> =>
+  tx.one(sql`
+    select count(*) filter (where p.status in ('creating', 'awaiting', 'confirming', 'closing')) as open,
+      count(*) filter (where p.received_units > 0) as paid
+    from deposit_reservations r
+    join payments p on p.company_id = r.company_id and p.merchant_reference = r.reference
+    where r.address = ${address}`)
+
+/**
+ * Takes a shared address from its company. What comes there from now on is not that of any payment before, each of
+ * which keeps its reservation.
+ */
+export async function releaseSharedAddress(tx: Tx, address: string): Promise<void> {
+  await tx.run(sql`
+    update deposit_reservations set until_at = least(until_at, greatest(from_at, now())) where address = ${address}`)
+  await tx.run(sql`delete from deposit_addresses where address = ${address} and key_id is null`)
+}
 
 /** A reservation holds while its payment is open, and for an hour after: most late money arrives by then. */
 const IS_HELD = sql`exists (select 1 from payments p where p.company_id = r.company_id

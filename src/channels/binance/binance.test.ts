@@ -423,6 +423,7 @@ describe('refunds', () => {
     const { channel } = openWire({
       '/order/refund/query': [failed('400202'), failed('400202')],
       '/order/refund': [said(), failed('400102'), said({ refundAmount: '4' })],
+      '/v2/order/query': [done({ prepayId: refund.providerReference })],
     })
     assert.equal((await channel.refundPayment?.({ ...refund, attempted: true }))?.outcome, 'pending')
     assert.equal((await channel.refundPayment?.({ ...refund, attempted: true }))?.outcome, 'refused')

@@ -1,7 +1,7 @@
 import { numberLiteral, textAt } from '../../kernel/json.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import type { RefundReport, RefundRequest } from '../channel.ts'
-import { isForOperator } from '../provider-errors.ts'
+import { isForOperator, otherAccount } from '../provider-errors.ts'
 import { shortText, usdcUnits } from '../usdc-text.ts'
 import { type Answer, type BinanceClient, NO_ATTEMPTS, PATHS } from './client.ts'
 
@@ -62,6 +62,12 @@ async function findRefund(client: BinanceClient, refund: RefundRequest): Promise
   return undefined
 }
 
+/** The refund that is refused may have been taken: only the account that has the order can refuse it. */
+async function checkAccount(client: BinanceClient, { providerReference }: RefundRequest): Promise<void> {
+  const order = await client.ask(PATHS.query, { prepayId: providerReference })
+  if (order.outcome === 'refused') throw needsOperator(order) ? order.refusal : otherAccount(order.refusal)
+}
+
 /**
  * Sends a refund, or reports its state. Binance ignores a known `refundRequestId` (`duplicateRequest`), so sending
  * again after a query that did not find it is safe.
@@ -69,8 +75,10 @@ async function findRefund(client: BinanceClient, refund: RefundRequest): Promise
  */
 export async function refundPayment(client: BinanceClient, refund: RefundRequest): Promise<RefundReport> {
   const { refundId, providerReference, units, reason } = refund
-  const found = refund.attempted || refund.reference !== null ? await findRefund(client, refund) : undefined
+  const mayBeTaken = refund.attempted || refund.reference !== null
+  const found = mayBeTaken ? await findRefund(client, refund) : undefined
   if (found) return found
+  if (refund.reference !== null) throw otherAccount()
   const left = await attemptsLeft(client, refund)
   if (left === 0) return byHand(NO_MORE)
   // api-order-refund: with one attempt left "we will refund all the remaing amount", whatever is requested
@@ -85,5 +93,6 @@ export async function refundPayment(client: BinanceClient, refund: RefundRequest
   if (answer.outcome === 'done') return reportOf(refund, answer.data, 'REFUND_PENDING')
   if (answer.code === NO_ATTEMPTS) return byHand(NO_MORE)
   if (needsOperator(answer)) throw answer.refusal
+  if (mayBeTaken) await checkAccount(client, refund)
   return { outcome: 'refused', reference: null, txHash: null, providerStatus: answer.refusal.message }
 }

@@ -1,5 +1,5 @@
 import { parseAddress } from '../../kernel/addresses.ts'
-import { deriveAddress, parseXpub } from '../../kernel/xpub.ts'
+import { deriveAddress, findSecretFault, parseXpub } from '../../kernel/xpub.ts'
 import type { ChannelKind } from '../kind.ts'
 
 /** How a company's own wallet tells its payments apart. */
@@ -31,9 +31,14 @@ function xpubFault(text: string): string | null {
 }
 
 function addressesFault(text: string): string | null {
+  const secret = findSecretFault(text)
+  if (secret !== null) return secret
   const list = split(text)
-  const wrong = list.find((one) => parseAddress(one) === undefined)
-  if (wrong !== undefined) return `"${wrong.slice(0, 60)}" is not an address, or its checksum (EIP-55) is wrong`
+  const wrong = list.findIndex((one) => parseAddress(one) === undefined)
+  // it may be a key with a digit too many: no more of it than tells it apart
+  const start = list[wrong]?.slice(0, 6)
+  if (start !== undefined)
+    return `entry ${wrong + 1}, "${start}…", is not an address, or its checksum (EIP-55) is wrong`
   if (new Set(list.map((one) => one.toLowerCase())).size !== list.length) return 'names an address twice'
   return list.length > MAX_ADDRESSES ? `are at most ${MAX_ADDRESSES}` : null
 }

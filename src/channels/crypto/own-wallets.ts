@@ -2,6 +2,7 @@ import { assignDepositAddress } from '../../chain/deposits/deposit-addresses.ts'
 import { claimDepositKey, upsertKeyConfirmed } from '../../chain/deposits/deposit-key-queries.ts'
 import {
   countHeld,
+  deleteClaims,
   findAddressOwner,
   findFreeAddress,
   findFreeUnits,
@@ -11,7 +12,7 @@ import {
   lockSharedAddresses,
   type Reservation,
 } from '../../chain/deposits/reservation-queries.ts'
-import type { Tx } from '../../db/db.ts'
+import type { Queryable, Tx } from '../../db/db.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
 import { OWN_AMOUNTS_UNITS } from '../../kernel/money.ts'
 import { parseXpub } from '../../kernel/xpub.ts'
@@ -29,6 +30,8 @@ export type OwnWallets = {
   reader: Channel
   /** Reserves a key or addresses for this company alone. @throws VALIDATION_FAILED at the setting that is wrong */
   claim(tx: Tx, claim: Claim): Promise<void>
+  /** Gives up the addresses of a wallet that are not in the next one and that no payment ever had. */
+  release(tx: Tx, companyId: string, wallet: OwnWalletSettings, next: OwnWalletSettings | undefined): Promise<void>
 }
 
 /** 0.00001 USDC. */
@@ -49,7 +52,7 @@ const LEAST_SHARE = 3
 async function checkShare(
   tx: Tx,
   { companyId, due, payerIp }: Wanted,
-  { mode, addresses }: OwnWalletSettings,
+  { mode, addresses }: Pick<OwnWalletSettings, 'mode' | 'addresses'>,
   countVisit: WalletDeps['countVisit'],
 ): Promise<void> {
   if (payerIp === null || !countVisit) return
@@ -61,6 +64,8 @@ async function checkShare(
   throw new ProviderRefusal('state', 'this payer holds a quarter of the addresses of the shop, and few are free')
 }
 
+const CHANGED = 'the shop has changed its wallet meanwhile'
+
 /** Idempotent: the same payment gets the same place. */
 async function assignShared(
   tx: Tx,
@@ -69,15 +74,17 @@ async function assignShared(
   countVisit: WalletDeps['countVisit'],
 ): Promise<AssignedPlace> {
   const { companyId, reference, due, sender, watchedUntil } = wanted
-  const { mode, addresses, networks } = own
+  const { mode, networks } = own
   const key = { companyId, reference }
   const placeOf = ({ address, units }: Reservation): AssignedPlace => ({ address, units: units ?? due.units })
   const earlier = await findReservation(tx, key)
   if (earlier) return placeOf(earlier)
-  await lockSharedAddresses(tx, addresses)
+  // this node may not know yet that the wallet was changed, or that the operator took an address from it
+  const addresses = await lockSharedAddresses(tx, companyId, own.addresses)
   const meanwhile = await findReservation(tx, key)
   if (meanwhile) return placeOf(meanwhile)
-  await checkShare(tx, wanted, own, countVisit)
+  if (addresses.length === 0) throw new ProviderRefusal('state', CHANGED)
+  await checkShare(tx, wanted, { mode, addresses }, countVisit)
   const [only = ''] = addresses
   const amount = { address: only, first: due.units, step: STEP_UNITS, count: STEPS }
   const units = mode === 'static' ? await findFreeUnits(tx, amount) : null
@@ -89,6 +96,25 @@ async function assignShared(
   const reservation = { ...key, address, units, sender: sender?.toLowerCase() ?? null }
   await insertReservation(tx, reservation, { askedUnits: units ?? due.units, networks, until: watchedUntil })
   return placeOf(reservation)
+}
+
+async function releaseClaims(tx: Tx, companyId: string, addresses: readonly string[]): Promise<void> {
+  if (addresses.length === 0) return
+  // a payment that is just taking one has committed by now
+  await deleteClaims(tx, companyId, await lockSharedAddresses(tx, companyId, addresses))
+}
+
+/** What a wallet calls its own. */
+export type OwnPlaces = { keyId: string | null; addresses: readonly string[]; networks: readonly number[] }
+
+export const ownPlacesOf = ({ mode, xpub, addresses, networks }: OwnWalletSettings): OwnPlaces => ({
+  keyId: mode === 'xpub' ? parseXpub(xpub).id : null,
+  ...{ addresses, networks },
+})
+
+/** @param address in lower case */
+async function isAddressOf(q: Queryable, { keyId, addresses }: OwnPlaces, address: string): Promise<boolean> {
+  return keyId === null ? addresses.includes(address) : (await findAddressOwner(q, address))?.keyId === keyId
 }
 
 /** @throws VALIDATION_FAILED */
@@ -105,7 +131,8 @@ async function claimKey(tx: Tx, deps: WalletDeps, { companyId, values, by, at }:
 
 /** @throws VALIDATION_FAILED */
 async function claimAddresses(tx: Tx, deps: WalletDeps, companyId: string, list: readonly string[]): Promise<void> {
-  for (const address of list) {
+  // in one order, so that two companies that name the same ones wait instead of blocking each other
+  for (const address of list.toSorted()) {
     const fault = await deps.findOwnAddressFault?.(tx, companyId, address)
     if (fault) throw invalid('settings.ADDRESSES', `${address} ${fault}`)
     await insertSharedAddress(tx, companyId, address)
@@ -123,8 +150,9 @@ export function openOwnWallets(deps: WalletDeps): OwnWallets {
   return {
     open(values) {
       const own = readOwnWallet(values)
+      const places = ownPlacesOf(own)
       const offered = own.networks.length === 0 ? {} : { offered: own.networks }
-      const assign: Assign = async (tx, wanted) => {
+      const assignOwn: Assign = async (tx, wanted) => {
         if (own.mode !== 'xpub') return assignShared(tx, wanted, own, deps.countVisit)
         const { companyId, reference, watchedUntil, due } = wanted
         const ours = deps.wallets && { wallets: deps.wallets }
@@ -132,7 +160,13 @@ export function openOwnWallets(deps: WalletDeps): OwnWallets {
         const { address } = await assignDepositAddress(tx, asked)
         return { address, units: due.units }
       }
-      return openCryptoChannel({
+      // an earlier try may have got a place of the wallet before
+      const assign: Assign = async (tx, wanted) => {
+        const place = await assignOwn(tx, wanted)
+        if (await isAddressOf(tx, places, place.address.toLowerCase())) return place
+        throw new ProviderRefusal('state', CHANGED)
+      }
+      const channel = openCryptoChannel({
         ...deps,
         ...offered,
         addresses: own.addresses,
@@ -140,6 +174,13 @@ export function openOwnWallets(deps: WalletDeps): OwnWallets {
         mustConfirm: false,
         assign,
       })
+      return {
+        ...channel,
+        async hasPlace({ address, network }, q = deps.db) {
+          const isOn = network === null || own.networks.length === 0 || own.networks.includes(network)
+          return isOn && isAddressOf(q, places, address)
+        },
+      }
     },
     reader: openCryptoChannel({ ...deps, payable: deps.payable.map(withoutPayouts), assign: nowhere }),
     async claim(tx, claim) {
@@ -148,6 +189,11 @@ export function openOwnWallets(deps: WalletDeps): OwnWallets {
       if (unknown !== undefined) throw invalid('settings.NETWORKS', `${unknown} is not offered here`)
       if (mode === 'xpub') await claimKey(tx, deps, claim)
       else await claimAddresses(tx, deps, claim.companyId, addresses)
+    },
+    async release(tx, companyId, wallet, next) {
+      const kept = new Set(next?.addresses)
+      const left = wallet.addresses.filter((one) => !kept.has(one))
+      await releaseClaims(tx, companyId, left)
     },
   }
 }

@@ -2,8 +2,8 @@ import type { Clock } from '../../kernel/clock.ts'
 import { ownAt } from '../../kernel/json.ts'
 import { formatMoney, parseDecimal } from '../../kernel/money.ts'
 import type { RefundReport, RefundRequest } from '../channel.ts'
-import { isForOperator, ProviderRefusal } from '../provider-errors.ts'
-import { filledAt, type GateApi, isRefusedWith } from './api.ts'
+import { isForOperator, otherAccount, ProviderRefusal } from '../provider-errors.ts'
+import { filledAt, type GateApi, isRefusedWith, ORDER_UNKNOWN } from './api.ts'
 
 /** Status words of the older and of the newer generation. */
 export const REFUND_OUTCOMES: Readonly<Record<string, RefundReport['outcome']>> = {
@@ -84,13 +84,16 @@ export function openRefunds(api: GateApi, clock: Clock, rules: RefundRules) {
     const { providerReference } = refund
     for (const [order, at] of sentAt) if (clock() - at >= rules.waitMs) sentAt.delete(order)
     if (sentAt.has(providerReference)) return true
-    const order = await api.get('/v2/pay/order/query', { prepayId: providerReference })
+    const order = await api.get('/v2/pay/order/query', { prepayId: providerReference }).catch((error: unknown) => {
+      throw isRefusedWith(error, [ORDER_UNKNOWN]) ? otherAccount(error) : error
+    })
     return clock() - Number(filledAt(order, 'transactTime') ?? 0) < rules.waitMs
   }
   return async (refund: RefundRequest): Promise<RefundReport> => {
     const asked = refund.attempted || refund.reference !== null
     const found = asked ? await findRefund(api, refund, rules) : undefined
     if (found) return found
+    if (refund.reference !== null) throw otherAccount()
     if (await isTooEarly(refund)) {
       const providerStatus = `not sent yet: Gate wants ${rules.waitMs / 1000} seconds between payment and refunds`
       return { outcome: 'pending', reference: null, txHash: null, providerStatus }

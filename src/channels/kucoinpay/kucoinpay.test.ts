@@ -210,6 +210,25 @@ describe('the order', () => {
     assert.deepEqual([named[2], named[3]], [named[0], named[0]])
   })
 
+  test('a refund that was taken, or may have been, is refused only by the account that has its order', async () => {
+    const taken = openWire({ '/refund/info': [done(null)] })
+    await assert.rejects(async () => taken.channel.refundPayment?.({ ...REFUND, reference: 'kpr_1' }), {
+      reason: 'account',
+    })
+    for (const order of [done(null), failed('4001')]) {
+      const { channel } = openWire({
+        ...{ '/refund/info': [done(null)], '/refund/create': [failed('4001')], '/order/info': [order] },
+      })
+      await assert.rejects(async () => channel.refundPayment?.({ ...REFUND, attempted: true }), { reason: 'account' })
+    }
+    const { channel } = openWire({
+      '/refund/info': [done(null)],
+      '/refund/create': [failed('480017')],
+      '/order/info': [done({ payOrderId: REFUND.providerReference })],
+    })
+    assert.equal((await channel.refundPayment?.({ ...REFUND, attempted: true }))?.outcome, 'refused')
+  })
+
   test('a repeated requestId is trouble, so that the order is looked for; other noes are refusals', async () => {
     const answers = [failed('480010'), failed('480011'), done({ payOrderId: 'kpt_1' })]
     const { channel } = openWire({ '/order/create': answers })

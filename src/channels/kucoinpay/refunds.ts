@@ -1,6 +1,6 @@
 import { textAt } from '../../kernel/json.ts'
 import type { RefundReport, RefundRequest } from '../channel.ts'
-import { isForOperator, ProviderTrouble } from '../provider-errors.ts'
+import { isForOperator, otherAccount, ProviderTrouble } from '../provider-errors.ts'
 import { shortText, usdcUnits } from '../usdc-text.ts'
 import { type Answer, type KucoinClient, REFUND_RUNS, REPEATED } from './client.ts'
 import { refundOutcome } from './status-map.ts'
@@ -33,6 +33,13 @@ async function findRefund(client: KucoinClient, refund: RefundRequest): Promise<
   return reportOf(refund, answer.data)
 }
 
+/** The refund that is refused may have been taken: only the account that has the order can refuse it. */
+async function checkAccount(client: KucoinClient, { providerReference }: RefundRequest): Promise<void> {
+  const order = await client.ask('info', { payOrderId: providerReference })
+  if (order.outcome === 'refused') throw needsOperator(order) ? order.refusal : otherAccount(order.refusal)
+  if (textAt(order.data, 'payOrderId') !== providerReference) throw otherAccount()
+}
+
 /**
  * Sends a refund, or reports its state. KuCoin refuses a known `requestId`, so sending again after a query that did not
  * find it cannot pay twice.
@@ -44,8 +51,10 @@ export async function refundPayment(
   subMerchantId: string,
 ): Promise<RefundReport> {
   const { refundId, providerReference, units, reason, reference, attempted } = refund
-  const found = attempted || reference !== null ? await findRefund(client, refund) : undefined
+  const mayBeTaken = attempted || reference !== null
+  const found = mayBeTaken ? await findRefund(client, refund) : undefined
   if (found) return found
+  if (reference !== null) throw otherAccount()
   const answer = await client.ask('refund', {
     requestId: refundId,
     payID: providerReference,
@@ -64,5 +73,6 @@ export async function refundPayment(
   const { code, refusal } = answer
   if (needsOperator(answer)) throw refusal
   if (code === REPEATED || code === REFUND_RUNS) throw new ProviderTrouble(refusal.message, { cause: refusal })
+  if (mayBeTaken) await checkAccount(client, refund)
   return { outcome: 'refused', reference: null, txHash: null, providerStatus: refusal.message }
 }

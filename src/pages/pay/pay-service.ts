@@ -52,7 +52,10 @@ export type PaymentView = {
   network: { id: number; name: string } | null
   /** The network where the money arrived, once it did: any of our networks counts, also one that was not chosen. */
   moneyNetwork: { id: number; name: string } | null
+  /** Null also where its payer is not sent any more. */
   instructions: Instructions | null
+  /** Its payer was told once what to pay. */
+  wasShown: boolean
   due: Money
   arrived: Money
   /** Zero once everything has arrived. */
@@ -195,7 +198,7 @@ const recordsOf = (records: readonly Mispayment[], { id }: Payment): Mispayment[
 
 function viewPayment(
   payment: Payment,
-  { progress, arrived, records }: Pick<OrderFacts, 'progress' | 'arrived' | 'records'>,
+  { progress, arrived, records, accountRemoved }: Omit<OrderFacts, 'others' | 'payment'>,
   { networkName }: PayViewDeps,
 ): PaymentView {
   const named = (id: number | null) => (id === null ? null : { id, name: networkName(id) })
@@ -205,7 +208,9 @@ function viewPayment(
     channel: payment.channel,
     network: named(payment.network),
     moneyNetwork: named((transactions[0] ?? progress?.transactions[0])?.network ?? payment.network),
-    instructions: payment.instructions,
+    // nobody is sent to a place that is not the shop's any more
+    instructions: accountRemoved ? null : payment.instructions,
+    wasShown: payment.instructions !== null,
     due: { asset: 'USDC', units: payment.dueUnits },
     arrived: { asset: 'USDC', units: arrived },
     missing: { asset: 'USDC', units: missing },
@@ -254,8 +259,8 @@ async function readAttempts(deps: PayViewDeps, order: Order) {
   if (payments.some(({ ownAccount }) => ownAccount)) await deps.channels.of(order.companyId)
   return Promise.all(
     payments.map(async (payment) => {
-      const channel = await deps.channels.forPayment(payment)
-      return { payment, accountRemoved: !channel, progress: await readProgress(deps, channel, order, payment) }
+      const [channel, offered] = [await deps.channels.forPayment(payment), await deps.channels.forPayer(payment)]
+      return { payment, accountRemoved: !offered, progress: await readProgress(deps, channel, order, payment) }
     }),
   )
 }

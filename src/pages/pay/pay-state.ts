@@ -40,7 +40,10 @@ export type Attempt = { payment: Payment; progress: ChainProgress | null; arrive
 export type OrderFacts = {
   order: Order
   payment: Payment | undefined
-  /** The account of its current payment was removed or replaced: what is paid there would not be seen. */
+  /**
+   * The account of its current payment was removed or replaced, and what is paid there would not be seen; or its
+   * address is not in the shop's wallet any more.
+   */
   accountRemoved: boolean
   progress: ChainProgress | null
   /** USDC units that arrived and count towards the price shown. */

@@ -105,10 +105,10 @@ async function readRequirements(
     await acceptOrder(deps, { context, code: order.code, body })
   }
   const { payment } = await readPayView(viewDeps, order.code)
+  if (payment?.missing.units === 0n) return []
   const payTo = payment?.instructions?.toAddress
   if (!payment || !payTo) throw new AppError('CHANNEL_NOT_AVAILABLE')
   const { units } = payment.missing
-  if (units === 0n) return []
   const made = deps.relays.find(({ chainId }) => chainId === payment.network?.id) ?? relay
   const seconds = Math.floor((known.expiresAt.getTime() - deps.clock()) / 1000)
   // the address is watched on every chain whose addresses are derived from the same key and that the shop accepts

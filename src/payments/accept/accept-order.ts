@@ -45,7 +45,8 @@ function readNetwork(channel: Channel, network: number | undefined): number | nu
 
 /**
  * The open attempt that a repeated accept refers to: same channel, same network, not closed, and its account still
- * exists. It is never continued with another account, where its money would not be found.
+ * exists, or its place is in the present wallet. It is never continued with another account, where its money would not
+ * be found.
  */
 async function findSamePayment(
   { channels }: AcceptDeps,
@@ -57,7 +58,7 @@ async function findSamePayment(
   const payment = await findPayment(tx, order.companyId, order.paymentId)
   const open = payment?.status === 'creating' || payment?.status === 'awaiting' || payment?.status === 'confirming'
   if (!open || payment.channel !== id || payment.network !== network) return undefined
-  const channel = await channels.forPayment(payment, tx)
+  const channel = await channels.forPayer(payment, tx)
   return channel && { payment, channel }
 }
 
@@ -69,7 +70,7 @@ async function abandonPayment({ channels }: AcceptDeps, tx: Tx, order: Order, no
   const isReachable = (await channels.forPayment(payment, tx)) !== undefined
   // with only dust, or money that is already decided about, the order is AWAITING
   if (payment.status === 'confirming') {
-    const rest = isReachable
+    const rest = (await channels.forPayer(payment, tx))
       ? 'Pay the rest the same way.'
       : 'The shop no longer uses its account there: do not pay the rest; ask the shop.'
     throw new AppError('ORDER_STATE_CONFLICT', {

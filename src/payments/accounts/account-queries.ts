@@ -1,5 +1,6 @@
 import type { ChannelId } from '../../channels/channel.ts'
 import type { PaymentAccount } from '../../channels/channel-set.ts'
+import type { OwnPlaces } from '../../channels/crypto/own-wallets.ts'
 import { type Queryable, type Sql, sql, type Tx } from '../../db/db.ts'
 
 /* Payments by the account at their provider that they were opened with. */
@@ -42,13 +43,52 @@ export const needsAccount = ({ accountMark, nextMark }: LeavingAccount): Sql =>
     and (${accountMark}::text is null or p.account_mark is null or p.account_mark = ${accountMark})
     and (${nextMark}::text is null or p.account_mark is distinct from ${nextMark}))`
 
-/** Payments that are not over and need this account. */
+/** Payment `p` is not over and needs this account. */
+const isOpenThere = (account: LeavingAccount): Sql => sql`(
+  p.company_id = ${account.companyId} and p.channel = ${account.channel} and ${needsAccount(account)}
+  and p.status in ('creating', 'awaiting', 'confirming', 'closing'))`
+
+/** Refund `r`, of payment `p`, is not finished and needs this account: all but those that a person sends by hand. */
+export const isUnfinishedThere = (account: LeavingAccount): Sql => sql`(
+  r.company_id = ${account.companyId} and r.channel = ${account.channel} and ${needsAccount(account)}
+  and (r.status = 'needs_approval' or r.status in ('ready', 'submitted')
+    and (r.next_check_at is not null or r.provider_reference is not null)))`
+
 export async function countPaymentsOfAccount(q: Queryable, account: LeavingAccount): Promise<number> {
-  const { companyId, channel } = account
+  const { total } = await q.one<{ total: bigint }>(sql`
+    select count(*) as total from payments p where ${isOpenThere(account)}`)
+  return Number(total)
+}
+
+/** The newest payment that the provider has and for which this account is still needed. */
+export const findPaymentOfAccount = (
+  q: Queryable,
+  account: LeavingAccount,
+): Promise<{ id: string; orderId: string } | undefined> =>
+  q.maybe(sql`
+    select id, order_id from (
+      (select p.id, p.order_id, p.opened_at from payments p
+        where ${isOpenThere(account)} and p.provider_reference is not null order by p.opened_at desc limit 1)
+      union all
+      (select p.id, p.order_id, p.opened_at from refunds r
+        join payments p on p.company_id = r.company_id and p.id = r.payment_id
+        where ${isUnfinishedThere(account)} and p.provider_reference is not null order by p.opened_at desc limit 1)
+    ) as needed order by opened_at desc limit 1`)
+
+/**
+ * Open orders whose payer was shown a place of the company's wallet that is not in this one.
+ * @param places null: there is no wallet any more
+ */
+export async function countOrdersElsewhere(q: Queryable, companyId: string, places: OwnPlaces | null): Promise<number> {
+  const { keyId = null, addresses = [], networks = [] } = places ?? {}
   const { total } = await q.one<{ total: bigint }>(sql`
     select count(*) as total from payments p
-    where p.company_id = ${companyId} and p.channel = ${channel} and ${needsAccount(account)}
-      and p.status in ('creating', 'awaiting', 'confirming', 'closing')`)
+    join orders o on o.company_id = p.company_id and o.id = p.order_id and o.payment_id = p.id
+    where p.company_id = ${companyId} and p.channel = 'crypto' and p.own_account
+      and p.status in ('awaiting', 'confirming') and o.status in ('PENDING', 'AWAITING')
+      and not ((p.deposit_address = any(${[...addresses]}::text[])
+          or exists (select 1 from deposit_addresses d where d.address = p.deposit_address and d.key_id = ${keyId}))
+        and ${places !== null} and (${networks.length === 0} or p.network = any(${[...networks]}::integer[])))`)
   return Number(total)
 }
 

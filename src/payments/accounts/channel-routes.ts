@@ -15,6 +15,7 @@ import { findEuroRate } from '../../rates/euro.ts'
 import { listOffers, type OfferedPrice } from '../accept/offers.ts'
 import {
   AccountBody,
+  AccountChangeSchema,
   AccountSchema,
   AccountVerdictSchema,
   OfferQuery,
@@ -129,12 +130,13 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelSettingsDeps> = asy
         description:
           'All settings at once; they win over the operator’s for new payments. Stored encrypted. If they name another ' +
           'account than before, it is as if that one were removed: while it is needed, `force` has to say so. New ' +
-          'secrets of the same account change nothing for payments that have begun.',
+          'secrets of the same account change nothing for payments that have begun. Where a wallet (`crypto`) no longer ' +
+          'has the address that the payer of an open order was shown, the page offers it no more, and he chooses again.',
         tags,
         params: ChannelParams,
         querystring: ForceQuery,
         body: AccountBody,
-        response: { 200: Envelope(Type.Null()) },
+        response: { 200: Envelope(AccountChangeSchema) },
       },
     },
     async (request) => {
@@ -143,8 +145,7 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelSettingsDeps> = asy
       const companyId = await companyFor(deps.db, context.actor, request.query)
       const { force: isForced = false } = request.query
       const target = { companyId, channel, isForced, values: request.body.settings }
-      await saveAccount(deps, context, target)
-      return ok(null)
+      return ok(await saveAccount(deps, context, target))
     },
   )
   app.delete(
@@ -157,15 +158,14 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelSettingsDeps> = asy
         tags,
         params: ChannelParams,
         querystring: ForceQuery,
-        response: { 200: Envelope(Type.Null()) },
+        response: { 200: Envelope(AccountChangeSchema) },
       },
     },
     async (request) => {
       const context = contextOf(request)
       const { channel } = request.params
       const companyId = await companyFor(deps.db, context.actor, request.query)
-      await removeAccount(deps, context, { companyId, channel, isForced: request.query.force ?? false })
-      return ok(null)
+      return ok(await removeAccount(deps, context, { companyId, channel, isForced: request.query.force ?? false }))
     },
   )
   app.post(

@@ -1,29 +1,35 @@
 import type { Audit } from '../../audit/audit.ts'
-import { type AccountVerdict, probeAccount } from '../../channels/account-probe.ts'
+import { type AccountVerdict, isAccountOf, probeAccount } from '../../channels/account-probe.ts'
 import { deleteChannelAccount, listChannelAccounts, upsertChannelAccount } from '../../channels/account-queries.ts'
 import { accountContext, isReadWithoutAccount, readAccount, settingsOfAccount } from '../../channels/accounts.ts'
 import type { ChannelId } from '../../channels/channel.ts'
 import type { PaymentAccount } from '../../channels/channel-set.ts'
-import { ownWallet } from '../../channels/crypto/own-wallet.ts'
-import type { OwnWallets } from '../../channels/crypto/own-wallets.ts'
+import { ownWallet, readOwnWallet } from '../../channels/crypto/own-wallet.ts'
+import { type OwnWallets, ownPlacesOf } from '../../channels/crypto/own-wallets.ts'
 import { accountMarkOf, type ChannelKind, readSettings, type SettingsReading } from '../../channels/kind.ts'
 import { CHANNEL_KINDS } from '../../channels/kinds.ts'
 import { listProviderCalls, type StoredProviderCall } from '../../channels/provider-call-queries.ts'
+import { lockCompany } from '../../companies/company-queries.ts'
 import { lockActor } from '../../companies/company-scope.ts'
 import type { Tx } from '../../db/db.ts'
 import type { Actor } from '../../http/actor.ts'
 import type { RequestContext } from '../../http/request-context.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
+import { findOrderById } from '../../orders/order-queries.ts'
 import { findReachableOrder } from '../../orders/order-service.ts'
 import { callbackUrlOf } from '../accept/create-at-provider.ts'
-import { listPaymentsOfOrder } from '../payment-queries.ts'
+import { keyOf } from '../accept/start-payment.ts'
+import { findPayment, listPaymentsOfOrder } from '../payment-queries.ts'
 import type { PaymentDeps } from '../payment-service.ts'
 import {
+  countOrdersElsewhere,
   countPaymentsOfAccount,
+  findPaymentOfAccount,
   type LeavingAccount,
   markPaymentsOfAccount,
   wakePaymentsOfAccount,
 } from './account-queries.ts'
+import { changeOf, type KnownAccount, walletOf } from './account-words.ts'
 
 /** A company's account at a provider. */
 type SavedAccount = Omit<PaymentAccount, 'ownAccount'>
@@ -90,23 +96,29 @@ export async function listAccounts(deps: ChannelSettingsDeps, companyId: string)
   })
 }
 
+type Leaving = KnownAccount & {
+  /** Null if it cannot be told. */
+  accountMark: string | null
+}
+
 /**
- * Before the account changes: payments of earlier versions were opened with the one that is saved now, if it is older.
- * @returns the mark of the saved account; null if it cannot be told, undefined if none is saved
+ * The account that is saved until now. Nobody else changes it before the transaction ends. Payments of earlier versions
+ * were opened with it, if it is older.
  */
-async function markPayments(
+async function readLeaving(
   deps: ChannelSettingsDeps,
   tx: Tx,
   companyId: string,
   kind: Kind,
-): Promise<string | null | undefined> {
+): Promise<Leaving | undefined> {
+  await lockCompany(tx, companyId)
   const account = (await listChannelAccounts(tx, companyId)).find(({ channel }) => channel === kind.id)
   if (!account) return undefined
   const reading = readIfPossible(deps, companyId, { kind, sealed: account.sealed })
   const accountMark = reading?.outcome === 'set' ? accountMarkOf(kind, reading.values) : null
   if (accountMark !== null)
     await markPaymentsOfAccount(tx, { companyId, channel: kind.id, accountMark }, account.updatedAt)
-  return accountMark
+  return { reading, hints: account.hints, accountMark }
 }
 
 /**
@@ -128,6 +140,32 @@ async function checkUnused(deps: ChannelSettingsDeps, tx: Tx, account: LeavingAc
   })
 }
 
+const NOT_TOLD =
+  'Payments or refunds still need the account, and the provider does not answer whether these credentials are of the ' +
+  'same one. Try again in a minute, or send force=true.'
+
+/**
+ * Nothing but secrets names some accounts. So the new credentials are asked about the newest payment that still needs
+ * the account: where it is not known, they are another account's. Called before the transaction.
+ * @throws ACCOUNT_IN_USE
+ */
+async function checkKnown(
+  deps: ChannelSettingsDeps,
+  companyId: string,
+  kind: ChannelKind,
+  values: Readonly<Record<string, string>>,
+): Promise<void> {
+  const account = { companyId, channel: kind.id, accountMark: null, nextMark: null }
+  const found = await findPaymentOfAccount(deps.db, account)
+  const order = found && (await findOrderById(deps.db, companyId, found.orderId))
+  const payment = found && (await findPayment(deps.db, companyId, found.id))
+  if (!order || !payment || payment.providerReference === null) return
+  const key = { ...keyOf(order, payment), providerReference: payment.providerReference }
+  const isSame = await isAccountOf(kind, values, deps, key)
+  if (isSame === undefined) throw new AppError('ACCOUNT_IN_USE', { message: NOT_TOLD })
+  if (!isSame) await deps.db.tx((tx) => checkUnused(deps, tx, account, false))
+}
+
 /** What cannot be opened must not keep a company from replacing it. */
 function readIfPossible(...args: Parameters<typeof readAccount>): SettingsReading | undefined {
   try {
@@ -135,6 +173,27 @@ function readIfPossible(...args: Parameters<typeof readAccount>): SettingsReadin
   } catch {
     return undefined
   }
+}
+
+/** What the person learns who saved or removed an account. */
+export type AccountChange = { movedOrders: number }
+
+/** How many payers were shown an address that is not the company's any more: they are asked to choose again. */
+async function countMoved(tx: Tx, companyId: string, kind: Kind, values?: Readonly<Record<string, string>>) {
+  if (kind.id !== ownWallet.id) return 0
+  return countOrdersElsewhere(tx, companyId, values ? ownPlacesOf(readOwnWallet(values)) : null)
+}
+
+/** Addresses that a company only named are anybody's again once its wallet does not have them. */
+async function releaseLeft(
+  { ownWallets }: ChannelSettingsDeps,
+  tx: Tx,
+  companyId: string,
+  kind: Kind,
+  { before, after }: { before: KnownAccount | undefined; after: KnownAccount | undefined },
+): Promise<void> {
+  const wallet = walletOf(kind, before)
+  if (wallet) await ownWallets?.release(tx, companyId, wallet, walletOf(kind, after))
 }
 
 type Target = { companyId: string; channel: string; isForced: boolean }
@@ -147,7 +206,7 @@ export async function saveAccount(
   deps: ChannelSettingsDeps,
   context: RequestContext,
   { companyId, channel, values, isForced }: Target & { values: Record<string, string> },
-): Promise<void> {
+): Promise<AccountChange> {
   const { actor } = context
   const kind = kindOf(deps, channel)
   for (const name of Object.keys(values)) {
@@ -164,26 +223,35 @@ export async function saveAccount(
     name,
     hintOf(value, kind.settings[name]?.secret === true),
   ])
+  const unnamed = isReadWithoutAccount(kind.id) ? undefined : CHANNEL_KINDS.find(({ id }) => id === kind.id)
+  const isUnnamed = unnamed !== undefined && unnamed.accountOf === undefined
+  if (isUnnamed && !isForced) await checkKnown(deps, companyId, unnamed, reading.values)
   const sealed = deps.vault.seal(JSON.stringify(values), accountContext(companyId, kind.id))
   const by = `${actor.kind}:${actor.id}`
-  await deps.db.tx(async (tx) => {
+  const change = await deps.db.tx(async (tx) => {
     await lockActor(tx, actor, companyId)
     const hints = Object.fromEntries(shown) as Record<string, string>
     const at = new Date(deps.clock())
+    const before = await readLeaving(deps, tx, companyId, kind)
     if (kind.id === ownWallet.id) await deps.ownWallets?.claim(tx, { companyId, values: reading.values, by, at })
-    const mark = await markPayments(deps, tx, companyId, kind)
     const accountMark = accountMarkOf(kind, reading.values)
-    const isOther = mark !== undefined && mark !== accountMark
-    const before = { companyId, channel: kind.id, accountMark: mark ?? null, nextMark: accountMark }
-    const inUse = isOther ? await checkUnused(deps, tx, before, isForced) : {}
+    const isOther = before !== undefined && before.accountMark !== accountMark
+    const leaving = { companyId, channel: kind.id, accountMark: before?.accountMark ?? null, nextMark: accountMark }
+    const inUse = isOther || (isUnnamed && isForced) ? await checkUnused(deps, tx, leaving, isForced) : {}
+    const after = { reading, hints }
+    await releaseLeft(deps, tx, companyId, kind, { before, after })
     await upsertChannelAccount(tx, { companyId, channel: kind.id, sealed, hints, by, at })
     await wakePaymentsOfAccount(tx, { companyId, channel: kind.id, accountMark }, at)
     await deps.wakeRefunds(tx, { companyId, channel: kind.id, accountMark }, at)
-    await context.remember(tx, null)
+    const movedOrders = await countMoved(tx, companyId, kind, reading.values)
+    await context.remember(tx, { movedOrders })
+    const facts = { ...changeOf(kind, { before, after }), movedOrders, ...inUse }
     const action = 'channel.account_saved'
-    await deps.audit.write(tx, context, { companyId, action, detail: { channel: kind.id, ...inUse } })
+    await deps.audit.write(tx, context, { companyId, action, detail: { channel: kind.id, ...facts } })
+    return { movedOrders }
   })
   deps.channels.forget(companyId)
+  return change
 }
 
 /**
@@ -195,17 +263,23 @@ export async function removeAccount(
   deps: ChannelSettingsDeps,
   context: RequestContext,
   { companyId, channel, isForced }: Target,
-): Promise<void> {
+): Promise<AccountChange> {
   const kind = kindOf(deps, channel)
-  await deps.db.tx(async (tx) => {
+  const change = await deps.db.tx(async (tx) => {
     await lockActor(tx, context.actor, companyId)
-    const accountMark = (await markPayments(deps, tx, companyId, kind)) ?? null
+    const before = await readLeaving(deps, tx, companyId, kind)
+    const accountMark = before?.accountMark ?? null
     if (!(await deleteChannelAccount(tx, companyId, kind.id))) throw new AppError('OBJECT_NOT_FOUND')
     const inUse = await checkUnused(deps, tx, { companyId, channel: kind.id, accountMark, nextMark: null }, isForced)
+    await releaseLeft(deps, tx, companyId, kind, { before, after: undefined })
+    const movedOrders = await countMoved(tx, companyId, kind)
+    const facts = { ...changeOf(kind, { before, after: undefined }), movedOrders, ...inUse }
     const action = 'channel.account_removed'
-    await deps.audit.write(tx, context, { companyId, action, detail: { channel: kind.id, ...inUse } })
+    await deps.audit.write(tx, context, { companyId, action, detail: { channel: kind.id, ...facts } })
+    return { movedOrders }
   })
   deps.channels.forget(companyId)
+  return change
 }
 
 /** Asks the provider whether it accepts the stored credentials. @throws OBJECT_NOT_FOUND without own ones */

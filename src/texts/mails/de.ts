@@ -192,11 +192,13 @@ export const de: MailTexts = {
         subject: `Die Regeln für Erstattungen von ${company} wurden geändert`,
         text: 'Geändert wurde, wie viel jede Rolle erstatten darf oder wer Erstattungen freigeben muss. Das Prüfprotokoll zeigt die alten und die neuen Regeln.',
       }),
-      account: ({ company, channel, isRemoved }) => ({
+      account: ({ company, channel, isRemoved, before, after }) => ({
         subject: `Das Konto für Zahlungen an ${company} wurde geändert`,
-        text: isRemoved
-          ? `Ihr eigenes Konto oder Wallet für „${channel}“ wurde entfernt: Ihre Kunden zahlen stattdessen auf das Konto des Betreibers.`
-          : `Ihr eigenes Konto oder Wallet für „${channel}“ wurde neu gespeichert: Dorthin zahlen Ihre Kunden ab jetzt.`,
+        text:
+          (isRemoved
+            ? `Ihr eigenes Konto oder Wallet für „${channel}“ wurde entfernt: Ihre Kunden zahlen stattdessen auf das Konto des Betreibers.`
+            : `Ihr eigenes Konto oder Wallet für „${channel}“ wurde neu gespeichert: Dorthin zahlen Ihre Kunden ab jetzt.`) +
+          ` Bisher: ${before ?? 'Konto des Betreibers'}. Neu: ${after ?? 'Konto des Betreibers'}.`,
       }),
       apiKey: ({ company, key, scopes }) => ({
         subject: `Ein neuer API-Schlüssel von ${company} kann Geld bewegen`,

@@ -182,11 +182,13 @@ export const en: MailTexts = {
         subject: `The rules for refunds of ${company} were changed`,
         text: 'How much each role may refund, or who must approve a refund, was changed. The audit log shows the old and the new rules.',
       }),
-      account: ({ company, channel, isRemoved }) => ({
+      account: ({ company, channel, isRemoved, before, after }) => ({
         subject: `The account that receives payments to ${company} was changed`,
-        text: isRemoved
-          ? `Your own account or wallet for “${channel}” was removed: payers pay to the operator’s account instead.`
-          : `Your own account or wallet for “${channel}” was saved anew: this is where payers’ money goes from now on.`,
+        text:
+          (isRemoved
+            ? `Your own account or wallet for “${channel}” was removed: payers pay to the operator’s account instead.`
+            : `Your own account or wallet for “${channel}” was saved anew: this is where payers’ money goes from now on.`) +
+          ` Before: ${before ?? 'the operator’s account'}. Now: ${after ?? 'the operator’s account'}.`,
       }),
       apiKey: ({ company, key, scopes }) => ({
         subject: `A new API key of ${company} can move money`,

@@ -186,11 +186,13 @@ export const es: MailTexts = {
         subject: `Se han cambiado las reglas de reembolso de ${company}`,
         text: 'Ha cambiado cuánto puede reembolsar cada rol, o quién debe aprobar un reembolso. El registro muestra las reglas anteriores y las nuevas.',
       }),
-      account: ({ company, channel, isRemoved }) => ({
+      account: ({ company, channel, isRemoved, before, after }) => ({
         subject: `Se ha cambiado la cuenta que recibe los pagos a ${company}`,
-        text: isRemoved
-          ? `Se ha quitado su propia cuenta o monedero para «${channel}»: sus clientes pagan ahora a la cuenta del operador.`
-          : `Se ha guardado de nuevo su propia cuenta o monedero para «${channel}»: ahí llega desde ahora el dinero de sus clientes.`,
+        text:
+          (isRemoved
+            ? `Se ha quitado su propia cuenta o monedero para «${channel}»: sus clientes pagan ahora a la cuenta del operador.`
+            : `Se ha guardado de nuevo su propia cuenta o monedero para «${channel}»: ahí llega desde ahora el dinero de sus clientes.`) +
+          ` Antes: ${before ?? 'la cuenta del operador'}. Ahora: ${after ?? 'la cuenta del operador'}.`,
       }),
       apiKey: ({ company, key, scopes }) => ({
         subject: `Una nueva clave de API de ${company} puede mover dinero`,

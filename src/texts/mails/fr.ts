@@ -194,11 +194,13 @@ export const fr: MailTexts = {
         subject: `Les règles de remboursement de ${company} ont été modifiées`,
         text: 'Ce que chaque rôle peut rembourser, ou qui doit approuver un remboursement, a changé. Le journal montre les anciennes règles et les nouvelles.',
       }),
-      account: ({ company, channel, isRemoved }) => ({
+      account: ({ company, channel, isRemoved, before, after }) => ({
         subject: `Le compte qui reçoit les paiements à ${company} a été modifié`,
-        text: isRemoved
-          ? `Votre propre compte ou portefeuille pour « ${channel} » a été retiré : vos clients paient désormais sur le compte de l’opérateur.`
-          : `Votre propre compte ou portefeuille pour « ${channel} » a été réenregistré : c’est là qu’arrive désormais l’argent de vos clients.`,
+        text:
+          (isRemoved
+            ? `Votre propre compte ou portefeuille pour « ${channel} » a été retiré : vos clients paient désormais sur le compte de l’opérateur.`
+            : `Votre propre compte ou portefeuille pour « ${channel} » a été réenregistré : c’est là qu’arrive désormais l’argent de vos clients.`) +
+          ` Avant : ${before ?? 'le compte de l’opérateur'}. Maintenant : ${after ?? 'le compte de l’opérateur'}.`,
       }),
       apiKey: ({ company, key, scopes }) => ({
         subject: `Une nouvelle clé API de ${company} peut déplacer de l’argent`,

@@ -190,11 +190,13 @@ export const it: MailTexts = {
         subject: `Le regole per i rimborsi di ${company} sono state cambiate`,
         text: 'È cambiato quanto ogni ruolo può rimborsare, o chi deve approvare un rimborso. Il registro mostra le regole precedenti e quelle nuove.',
       }),
-      account: ({ company, channel, isRemoved }) => ({
+      account: ({ company, channel, isRemoved, before, after }) => ({
         subject: `Il conto che riceve i pagamenti a ${company} è stato cambiato`,
-        text: isRemoved
-          ? `Il Suo conto o portafoglio per «${channel}» è stato rimosso: i clienti pagano ora sul conto del gestore.`
-          : `Il Suo conto o portafoglio per «${channel}» è stato salvato di nuovo: da ora il denaro dei clienti arriva lì.`,
+        text:
+          (isRemoved
+            ? `Il Suo conto o portafoglio per «${channel}» è stato rimosso: i clienti pagano ora sul conto del gestore.`
+            : `Il Suo conto o portafoglio per «${channel}» è stato salvato di nuovo: da ora il denaro dei clienti arriva lì.`) +
+          ` Prima: ${before ?? 'il conto del gestore'}. Ora: ${after ?? 'il conto del gestore'}.`,
       }),
       apiKey: ({ company, key, scopes }) => ({
         subject: `Una nuova chiave API di ${company} può muovere denaro`,

@@ -37,6 +37,7 @@ function useFault(): (error: unknown) => unknown {
       [/XPUB.*PRIVATE/, t.faults.privateKey],
       [/XPUB.*another account/, t.faults.taken],
       [/XPUB/, t.faults.noKey],
+      [/ADDRESSES.*Treat it as lost/, t.faults.privateKey],
       [/ADDRESSES.*in use/, t.faults.takenAddress(found[0] ?? '')],
       [/ADDRESSES.*no wallet/, t.faults.noWallet(found[0] ?? '')],
       [/ADDRESSES.*one address/, t.faults.onlyOne],
