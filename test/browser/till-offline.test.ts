@@ -202,10 +202,13 @@ test('a sale without an answer for hours is not sent again: the till shows it, a
   await page.goto('about:blank')
   await world.shop.host.db.run(sql`delete from idempotency_keys`)
   await page.unroute('**/confirm_conversion/request')
-  await page.addInitScript(`if (localStorage.getItem('till.sales') && !sessionStorage.getItem('aged')) {
+  await page.addInitScript(`if (!sessionStorage.getItem('aged')) {
     sessionStorage.setItem('aged', 'yes')
-    const sales = JSON.parse(localStorage.getItem('till.sales'))
-    localStorage.setItem('till.sales', JSON.stringify(sales.map((sale) => ({ ...sale, at: sale.at - 49 * 3600000 }))))
+    for (const [name, text] of Object.entries(localStorage))
+      if (name.startsWith('till.sale.')) {
+        const sale = JSON.parse(text)
+        localStorage.setItem(name, JSON.stringify({ ...sale, at: sale.at - 49 * 3600000 }))
+      }
   }`)
   await page.goto(`${world.shop.host.baseUrl}/till`)
   await page.getByText(/may have arrived, and is not sent again/).waitFor()
@@ -270,7 +273,9 @@ test('a sale that the cashier gave up is cancelled up to two days later, also on
       (count) => count === 1,
     )
     await page.evaluate(`addEventListener('pagehide', () => {
-      const sales = JSON.parse(localStorage.getItem('till.sales'))
+      const names = Object.keys(localStorage).filter((name) => name.startsWith('till.sale.'))
+      const sales = names.map((name) => JSON.parse(localStorage.getItem(name))).filter(({ outcome }) => !outcome)
+      for (const name of names) localStorage.removeItem(name)
       localStorage.setItem('till.sales', JSON.stringify(sales.map((sale) => ({ ...sale, at: ${at}, discarded: true }))))
     })`)
     await page.unroute('**/confirm_conversion/request')

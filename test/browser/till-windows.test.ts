@@ -40,6 +40,11 @@ const countLive = async (): Promise<number> =>
 const countCookies = async (context: BrowserContext): Promise<number> =>
   (await context.cookies()).filter(({ name }) => /refreshToken/.test(name)).length
 
+const listKept = (page: Page): Promise<string[]> =>
+  page.evaluate(
+    `Object.entries(localStorage).filter(([name]) => name.startsWith('till.sale.')).map(([, text]) => text)`,
+  )
+
 /** A second cashier of this till. */
 async function hire(firstName: string): Promise<string> {
   const { baseUrl, db } = world.shop.host
@@ -189,8 +194,81 @@ test('an order stays, also when another window was refused it later', async () =
   await page.locator('#qr').waitFor()
   await refused
   await sleep(500)
-  assert.match(String(await page.evaluate("localStorage.getItem('till.sales')")), /"order":/)
+  assert.match((await listKept(page)).join(), /"order":/)
   assert.equal(await other.locator('#qr').isVisible(), true)
   assert.equal(await world.countOrders(722), 1)
+  await context.close()
+})
+
+test('of two windows that sell at once, neither loses a sale of the other', async () => {
+  const { page, context } = await world.openTill()
+  const other = await openOther(context, 'sale')
+  for (const one of [page, other])
+    await one.route('**/confirm_conversion/request', (route) =>
+      route.fulfill({ status: 503, contentType: 'application/json', body: '{"error":{"code":"BUSY"}}' }),
+    )
+  const sellMany = (window: Page): Promise<unknown> =>
+    window.evaluate(`(async () => {
+      for (let count = 0; count < 40; count += 1) {
+        for (const key of ['5', '0']) document.querySelector('#keys [data-key="' + key + '"]').click()
+        document.getElementById('charge').click()
+        await new Promise((resolve) => setTimeout(resolve, 20 + Math.random() * 40))
+        document.getElementById('again').click()
+      }
+    })()`)
+  await Promise.all([sellMany(page), sellMany(other)])
+  assert.equal((await listKept(page)).length, 80)
+  await context.close()
+})
+
+test('a sale whose request is under way waits for its answer, also where the device lost it meanwhile', async () => {
+  const { page, context } = await world.openTill()
+  const other = await openOther(context, 'sale')
+  let held = Promise.withResolvers<void>()
+  await page.route('**/confirm_conversion/request', async (route) => {
+    await held.promise
+    await route.continue()
+  })
+  for (const [digits, isDiscarded] of [
+    ['899', false],
+    ['898', true],
+  ] as const) {
+    held = Promise.withResolvers<void>()
+    const asked = page.waitForRequest('**/confirm_conversion/request')
+    await typeOn(page, 'keys', digits)
+    await page.locator('#charge').click()
+    await asked
+    await other.evaluate(
+      'for (const name of Object.keys(localStorage)) if (/sale/.test(name)) localStorage.removeItem(name)',
+    )
+    await sleep(500)
+    assert.match((await page.locator('#state').textContent()) ?? '', /Making the code/)
+    if (isDiscarded) await page.locator('#stop', { hasText: 'Discard' }).click()
+    held.resolve()
+    if (isDiscarded) continue
+    await page.locator('#qr').waitFor()
+    await page.locator('#again').click()
+  }
+  await eventually(
+    () => world.shop.host.db.many(sql`select status from orders where from_units = 898`),
+    (rows) => JSON.stringify(rows) === '[{"status":"CANCELLED"}]',
+  )
+  await context.close()
+})
+
+test('what the list of an earlier version has waiting is sent once, also what such a window adds later', async () => {
+  const { page, context } = await world.openTill()
+  const body = (amount: string) => ({ amount, fromAsset: 'EUR', merchantIdentifier: world.collector })
+  const list = (key: string, amount: string) =>
+    JSON.stringify([{ key: key.repeat(32), body: body(amount), at: Date.now(), tries: 1, discarded: false }])
+  await page.evaluate(`localStorage.setItem('till.sales', ${JSON.stringify(list('a', '8.71'))})`)
+  await page.reload()
+  await page.locator('#qr').waitFor()
+  const other = await openOther(context, 'sale')
+  await other.evaluate(`localStorage.setItem('till.sales', ${JSON.stringify(list('b', '8.72'))})`)
+  await page.reload()
+  await page.locator('#qr').waitFor()
+  assert.deepEqual([await world.countOrders(871), await world.countOrders(872)], [1, 1])
+  assert.equal(await page.evaluate("localStorage.getItem('till.sales')"), null)
   await context.close()
 })

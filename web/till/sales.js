@@ -2,9 +2,9 @@
  * Sales on their way to the service. Each has a key that is made and kept here before anything is sent, so that
  * sending it again after a lost answer, a reload or a dead battery can never make a second order.
  */
-import { call, hasConnection, keep, Offline, on, Refused } from './api.js'
+import { call, hasConnection, Offline, on, Refused } from './api.js'
+import { change, find, forget, list, onChange, unpack, write } from './kept.js'
 
-const KEPT = 'till.sales'
 /**
  * Within the time for which the service keeps a key. An older sale is not sent: it would be a second order, or one for
  * a customer who has left.
@@ -12,34 +12,26 @@ const KEPT = 'till.sales'
 const SENT_WITHIN_MS = 4 * 3_600_000
 /** One that was given up is looked up and cancelled almost as long as the service keeps its key: 48 hours. */
 const CANCELLED_WITHIN_MS = 47 * 3_600_000
-const read = () => JSON.parse(localStorage.getItem(KEPT) ?? '[]')
-const write = (sales) => keep(KEPT, JSON.stringify(sales))
-const change = (key, changed) => write(read().map((sale) => (sale.key === key ? { ...sale, ...changed } : sale)))
 /**
  * How a sale ended stays for a moment: every window of this till sends what waits here, and one may wait for a sale
  * that another has sent.
  */
 const ENDED_FOR_MS = 10 * 60_000
-function end(key, outcome) {
-  const others = read().filter((sale) => sale.key !== key)
-  const sale = read().find((one) => one.key === key)
+function end(sale, outcome) {
+  const { key } = sale
   later.delete(key)
+  const kept = find(key)
   // another window has the order, whatever came of it here
-  if (sale?.outcome?.order) return answer(read())
-  // a window that still runs the till's earlier version sends it again, and cancels it where it made no order
-  const discarded = !outcome.order
-  const sales = [...others, { ...sale, key, outcome, discarded, endedAt: Date.now() }]
-  answer(sales)
+  if (kept?.outcome?.order) return answer(kept)
+  const ended = { ...sale, ...kept, outcome, discarded: false, endedAt: Date.now() }
+  answer(ended)
   try {
-    write(sales)
+    write(ended)
   } catch {
     // the device's storage is full
-    write(others)
+    forget(key)
   }
 }
-
-// sales of the till's earlier version have no time
-if (read().some(({ at }) => at === undefined)) write(read().map((sale) => ({ at: Date.now(), ...sale })))
 
 /** The answer never came, and now it is too late to ask for it: whether there is an order is for the cashier to see. */
 export class Doubtful extends Error {
@@ -53,6 +45,10 @@ export class GivenUp extends Error {}
 const isOld = ({ at, discarded }) => Date.now() - at >= (discarded ? CANCELLED_WITHIN_MS : SENT_WITHIN_MS)
 
 const waiting = new Map()
+/** Sales whose request this window has sent, and that have no answer yet. */
+const underWay = new Map()
+/** Discarded in this window. Another one that changed the sale in the same moment may have overwritten it. */
+const givenUp = new Set()
 let running = false
 let again
 const FIRST_WAIT_MS = 150
@@ -70,7 +66,7 @@ function putOff(key, error) {
 }
 
 /** Sales that were not handed over yet, oldest first. */
-export const listWaiting = () => read().filter(({ discarded, outcome }) => !discarded && !outcome)
+export const listWaiting = () => list().filter(({ discarded, outcome }) => !discarded && !outcome)
 
 /** 128 random bits. `crypto.randomUUID` exists over https only, and a till may be tried over plain http. */
 const newKey = () =>
@@ -79,7 +75,7 @@ const newKey = () =>
 /** @returns the order, as soon as there is a connection. @throws Refused when the service does not want the sale */
 export function sell(body) {
   const key = newKey()
-  write([...read(), { key, body, at: Date.now(), tries: 0, discarded: false }])
+  write({ key, body, at: Date.now(), tries: 0, discarded: false })
   return { key, order: follow(key) }
 }
 
@@ -95,23 +91,27 @@ export function follow(key) {
  * its order has ended, is forgotten.
  */
 export function discard(key) {
-  const sale = read().find((one) => one.key === key)
+  const sale = find(key) ?? underWay.get(key)
   waiting.delete(key)
   if (!sale || (sale.outcome && !sale.outcome.order)) return
-  if (sale.tries === 0 || isOld({ ...sale, discarded: true })) end(key, {})
+  givenUp.add(key)
+  if (sale.tries === 0 || isOld({ ...sale, discarded: true })) end(sale, {})
   // also one whose order another window has by now
-  else change(key, { discarded: true, outcome: undefined })
+  else write({ ...sale, discarded: true, outcome: undefined })
   void flush()
 }
 
-async function handOver({ key, body, discarded }) {
-  change(key, { tries: 1 })
+const isGivenUp = ({ discarded, outcome }) => discarded || (outcome && !outcome.order && !outcome.refusal)
+
+async function handOver(sale) {
+  const { key, body } = sale
+  if (sale.tries === 0) change(key, { tries: 1 })
   const { order } = await call('POST', 'confirm_conversion/request', body, { 'idempotency-key': key })
   // given up while it was under way
-  const isGone = discarded || read().some((sale) => sale.key === key && sale.discarded)
+  const isGone = givenUp.has(key) || isGivenUp(sale) || isGivenUp(find(key) ?? {})
   if (isGone) await call('POST', `confirm_conversion/cancel/${order.code}`, undefined).catch(ignoreFinal)
   const { code, shortCode, fromAmount, fromAsset, status } = order
-  end(key, isGone ? {} : { order: { code, shortCode, fromAmount, fromAsset, status } })
+  end(sale, isGone ? {} : { order: { code, shortCode, fromAmount, fromAsset, status } })
 }
 
 /** A cancellation that the order's state forbids is no failure of ours. */
@@ -120,26 +120,28 @@ function ignoreFinal(error) {
 }
 
 /** Answers those who wait here, whichever window ended their sale. */
-function answer(sales) {
-  const kept = new Map(sales.map((sale) => [sale.key, sale]))
+function answer(ended) {
   for (const [key, { resolve, reject }] of waiting) {
-    const sale = kept.get(key) ?? {}
-    const { order, refusal } = sale.outcome ?? {}
-    const isUnderWay = kept.has(key) && !sale.outcome && !sale.discarded && !isOld(sale)
-    if (isUnderWay) continue
+    const sale = ended?.key === key ? ended : find(key)
+    const { outcome, discarded } = sale ?? {}
+    // its answer decides, also where the device keeps the sale no more
+    const isComing = underWay.has(key) || (sale && !isOld(sale))
+    if (isComing && !outcome && !discarded) continue
     waiting.delete(key)
-    if (order) resolve(order)
-    else if (refusal) reject(new Refused(refusal.status, refusal))
-    else reject(sale.outcome || sale.discarded ? new GivenUp() : new Doubtful(sale))
+    if (outcome?.order) resolve(outcome.order)
+    else if (outcome?.refusal) reject(new Refused(outcome.refusal.status, outcome.refusal))
+    else reject(outcome || discarded ? new GivenUp() : new Doubtful(sale ?? {}))
   }
 }
-window.addEventListener('storage', ({ key }) => {
-  if (key === KEPT) answer(read())
+onChange((key) => {
+  const sale = givenUp.has(key) && find(key)
+  if (sale && !isGivenUp(sale) && !sale.outcome?.refusal) discard(key)
+  answer()
 })
 
 const isOver = (sale) => (sale.outcome ? Date.now() - sale.endedAt >= ENDED_FOR_MS : sale.discarded && isOld(sale))
 
-const listOpen = () => read().filter((sale) => !sale.outcome && !isOld(sale))
+const listOpen = () => list().filter((sale) => !sale.outcome && !isOld(sale))
 
 /** A customer waits for each sale that was not given up, so these go first. */
 function findNext() {
@@ -151,6 +153,7 @@ function findNext() {
 const stopsAll = (error) => error instanceof Offline || (error instanceof Refused && [401, 429].includes(error.status))
 
 async function send(sale) {
+  underWay.set(sale.key, { ...sale, tries: 1 })
   try {
     await handOver(sale)
     waitMs = FIRST_WAIT_MS
@@ -158,7 +161,9 @@ async function send(sale) {
     if (stopsAll(error)) throw error
     if (!(error instanceof Refused) || error.isPassing) return putOff(sale.key, error)
     const { status, code, message } = error
-    end(sale.key, { refusal: { status, code, message } })
+    end(sale, { refusal: { status, code, message } })
+  } finally {
+    underWay.delete(sale.key)
   }
 }
 
@@ -171,8 +176,9 @@ export async function flush() {
   if (running) return
   running = true
   clearTimeout(again)
-  if (read().some(isOver)) write(read().filter((sale) => !isOver(sale)))
-  answer(read())
+  unpack()
+  for (const sale of list()) if (isOver(sale)) forget(sale.key)
+  answer()
   try {
     for (let sale = findNext(); sale; sale = findNext()) await send(sale)
     const tries = listOpen().map(({ key }) => later.get(key)?.at ?? 0)
