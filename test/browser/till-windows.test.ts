@@ -3,9 +3,8 @@ import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BrowserContext, Page } from 'playwright-core'
 import { sql } from '../../src/db/db.ts'
-import { register } from '../harness/accounts.ts'
 import { eventually } from '../harness/service.ts'
-import { chargeOn, openTillWorld, PIN, type TillWorld, typeOn } from '../harness/till-world.ts'
+import { chargeOn, enterAs, leaveTill, openTillWorld, PIN, type TillWorld, typeOn } from '../harness/till-world.ts'
 
 /* Two windows of one till, and a session that does not begin or end as it should. */
 
@@ -23,17 +22,6 @@ const openOther = async (context: BrowserContext, screen: 'people' | 'sale' | 'p
   return other
 }
 
-const leave = async (page: Page): Promise<void> => {
-  await page.locator('#to-shift').click()
-  await page.locator('#sign-out').click()
-  await page.locator('#people').waitFor()
-}
-
-const enterAs = async (page: Page, name: string | RegExp): Promise<void> => {
-  await page.locator('.name', { hasText: name }).first().click()
-  await typeOn(page, 'pin-keys', PIN)
-}
-
 const countLive = async (): Promise<number> =>
   (await world.shop.host.db.many(sql`select id from sessions where kind = 'till' and revoked_at is null`)).length
 
@@ -45,23 +33,11 @@ const listKept = (page: Page): Promise<string[]> =>
     `Object.entries(localStorage).filter(([name]) => name.startsWith('till.sale.')).map(([, text]) => text)`,
   )
 
-/** A second cashier of this till. */
-async function hire(firstName: string): Promise<string> {
-  const { baseUrl, db } = world.shop.host
-  const hired = await register(baseUrl, { role: 'Cashier', companyName: world.boss.companyId, firstName })
-  await world.boss.client.post(`users/${hired.userId}/approve`)
-  await db.run(sql`update sessions set second_factor_at = now() where user_id = ${hired.userId}`)
-  await hired.client.call('PUT', 'users/me/till-pin', { pin: PIN })
-  const all = await db.many<{ id: string }>(sql`select id from users where role = 'Cashier'`)
-  await world.boss.client.call('PUT', `collectors/${world.collector}`, { cashiers: all.map(({ id }) => id) })
-  return hired.userId
-}
-
 test('who signs out in one window is out in the other, and whoever signs in sells under the own name', async () => {
   const { page, context } = await world.openTill()
-  const zoe = await hire('Zoe')
+  const zoe = await world.hire('Zoe')
   const other = await openOther(context, 'sale')
-  await leave(page)
+  await leaveTill(page)
   await other.locator('#people').waitFor()
   await enterAs(page, 'Zoe')
   await page.locator('#sale').waitFor()
@@ -95,7 +71,7 @@ test('a window whose session the service has ended says so, whatever the other w
 
 test('a sign-in that was backed out of leaves the same person signed in in the other window', async () => {
   const { page, context } = await world.openTill()
-  await leave(page)
+  await leaveTill(page)
   const other = await openOther(context, 'people')
   await enterAs(page, '')
   await page.locator('#sale').waitFor()
@@ -116,7 +92,7 @@ test('a sign-in that was backed out of leaves the same person signed in in the o
 
 test('with a full storage nobody is let in: the till says why, and no session stays open', async () => {
   const { page, context } = await world.openTill()
-  await leave(page)
+  await leaveTill(page)
   await eventually(
     () => countCookies(context),
     (count) => count === 0,
@@ -153,10 +129,10 @@ test('while sign-outs fail, anyone signs in, and the sign-outs arrive later', as
       refused += 1
       return route.fulfill({ status, contentType: 'application/json', body: '{"error":{"code":"X","message":"x"}}' })
     })
-    await leave(page)
+    await leaveTill(page)
     await enterAs(page, /^(?!.*Zoe)/)
     await page.locator('#sale').waitFor()
-    await leave(page)
+    await leaveTill(page)
     await enterAs(page, 'Zoe')
     await page.locator('#sale').waitFor()
     assert.ok(refused > 0)

@@ -238,33 +238,44 @@ export const signIn = (userId, pin, isWanted) =>
     else if (kept()?._id !== user._id) leave(user._id)
   })
 
+const unauthorized = () => new Refused(401, { code: 'UNAUTHORIZED' })
+
 let renewing
-/** A new access token by the cookie of this person; two requests at once share one. */
-export async function renew() {
+/** A new access token by the cookie of this person; two of the person's requests at once share one. */
+async function renew() {
   const { user } = session
   // without a name the browser would offer the back office's cookie
-  if (!user) throw new Refused(401, { code: 'UNAUTHORIZED' })
-  renewing ??= withCookieOf(user._id, () => ask('POST', 'auth/refresh-token', undefined, { 'x-user-id': user._id }))
+  if (!user) throw unauthorized()
+  if (renewing?.user === user) return renewing.done
+  const mine = { user, done: null }
+  mine.done = withCookieOf(user._id, () => ask('POST', 'auth/refresh-token', undefined, { 'x-user-id': user._id }))
     .then((data) => {
       // who has left since is not let in again
       if (session.user === user) token = data.token
     })
     .finally(() => {
-      renewing = undefined
+      if (renewing === mine) renewing = undefined
     })
-  return renewing
+  renewing = mine
+  return mine.done
 }
 
-/** With the person's token, renewed when it ran out. @throws Refused, Offline */
+/**
+ * With the token of the person who is in at the moment, renewed when it ran out; never with that of whoever comes later.
+ * @throws Refused, Offline
+ */
 export async function call(method, path, body, headers = {}) {
-  const attempt = () =>
-    send(method, `/api/next/${path}`, body, { ...headers, ...(token ? { authorization: `Bearer ${token}` } : {}) })
   const { user } = session
+  const attempt = () => {
+    if (session.user !== user) throw unauthorized()
+    const authorization = token ? { authorization: `Bearer ${token}` } : {}
+    return send(method, `/api/next/${path}`, body, { ...headers, ...authorization })
+  }
   try {
     if (!token) await renew()
     return await attempt()
   } catch (error) {
-    if (!(error instanceof Refused) || error.status !== 401) throw error
+    if (!(error instanceof Refused) || error.status !== 401 || session.user !== user) throw error
     try {
       await renew()
       return await attempt()

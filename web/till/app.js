@@ -13,7 +13,8 @@ import {
   signOut,
 } from './api.js'
 import { exponentOf, locale, money, timeOf } from './format.js'
-import { Doubtful, discard, flush, follow, GivenUp, listWaiting, sell } from './sales.js'
+import { watchKept } from './kept.js'
+import { Doubtful, discard, flush, follow, GivenUp, listOfOthers, listWaiting, sell, takeOver } from './sales.js'
 import { celebrate, wakeSound, warn } from './sound.js'
 import { stateOf, watch } from './watch.js'
 
@@ -146,10 +147,12 @@ async function readTill() {
 function drawPeople() {
   const people = till?.people ?? []
   byId('no-people').hidden = people.length > 0
+  const sellers = listOfOthers().map(({ user }) => user?._id)
   byId('names').replaceChildren(
     ...people.map((person) => {
-      const note = person.locked ? words.locked : person.hasPin ? '' : words.noPin
-      const button = make('button', { type: 'button', className: 'name', disabled: note !== '' })
+      const hindrance = person.locked ? words.locked : person.hasPin ? '' : words.noPin
+      const note = hindrance || (sellers.includes(person._id) ? words.saleWaits : '')
+      const button = make('button', { type: 'button', className: 'name', disabled: hindrance !== '' })
       button.append(make('strong', { textContent: person.name }), make('span', { textContent: note }))
       button.addEventListener('click', () => askPin(person))
       return button
@@ -204,6 +207,7 @@ function refusePin(error) {
 function enter() {
   byId('who').textContent = session.user?.name ?? ''
   show('sale')
+  drawNotes()
   showWaiting()
   void flush()
 }
@@ -212,6 +216,28 @@ function enter() {
 function showWaiting() {
   const [sale] = listWaiting()
   if (sale) showSending(sale.key, follow(sale.key), sale.body)
+}
+
+function takeOverSale({ key, body }) {
+  try {
+    if (takeOver(key)) showSending(key, follow(key), body)
+  } catch (error) {
+    say(wordsOf(error), true)
+  }
+}
+
+/** What waits of colleagues, above the keys. */
+function drawNotes() {
+  byId('notes').replaceChildren(
+    ...listOfOthers().map((sale) => {
+      const { user, body, at } = sale
+      const text = words.waitsOf.replaceAll('%', () => user?.name ?? '?')
+      const button = make('button', { type: 'button', textContent: words.takeOver })
+      button.addEventListener('click', () => takeOverSale(sale))
+      const sum = `${money(body.amount, body.fromAsset)} · ${timeOf(new Date(at))}`
+      return make('li', {}, make('p', {}, make('strong', { textContent: sum }), ` ${text}`), button)
+    }),
+  )
 }
 
 /* ---- the sale ---- */
@@ -496,6 +522,10 @@ on('online', (isOnline) => {
 on('signedOut', () => {
   leaveToPeople()
   say(words.sessionOver, true)
+})
+watchKept(() => {
+  drawNotes()
+  if (screen === 'people') drawPeople()
 })
 document.addEventListener('visibilitychange', () => {
   if (!document.hidden && shown.code) void keepAwake()

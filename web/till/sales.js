@@ -2,7 +2,7 @@
  * Sales on their way to the service. Each has a key that is made and kept here before anything is sent, so that
  * sending it again after a lost answer, a reload or a dead battery can never make a second order.
  */
-import { call, hasConnection, Offline, on, Refused } from './api.js'
+import { call, hasConnection, Offline, on, Refused, session } from './api.js'
 import { change, find, forget, list, onChange, unpack, write } from './kept.js'
 
 /**
@@ -65,8 +65,16 @@ function putOff(key, error) {
   later.set(key, { gapMs, at: Date.now() + Math.max(gapMs, askedMsOf(error)) })
 }
 
-/** Sales that were not handed over yet, oldest first. */
-export const listWaiting = () => list().filter(({ discarded, outcome }) => !discarded && !outcome)
+/**
+ * Whoever charged a sale sends it, because it is booked to the person who sends. An earlier version kept sales without
+ * a person: what was discarded there is cancelled by anyone.
+ */
+const isMine = ({ user, discarded }) => session.user !== null && (user ? user._id === session.user._id : discarded)
+const listUnsent = () => list().filter(({ discarded, outcome }) => !discarded && !outcome)
+/** The person's sales that were not handed over yet, oldest first. */
+export const listWaiting = () => listUnsent().filter(isMine)
+/** Those of colleagues: each waits until they sign in, or until somebody takes it over. */
+export const listOfOthers = () => listUnsent().filter((sale) => !isMine(sale))
 
 /** 128 random bits. `crypto.randomUUID` exists over https only, and a till may be tried over plain http. */
 const newKey = () =>
@@ -75,7 +83,7 @@ const newKey = () =>
 /** @returns the order, as soon as there is a connection. @throws Refused when the service does not want the sale */
 export function sell(body) {
   const key = newKey()
-  write({ key, body, at: Date.now(), tries: 0, discarded: false })
+  write({ key, body, user: session.user, at: Date.now(), tries: 0, discarded: false })
   return { key, order: follow(key) }
 }
 
@@ -84,6 +92,18 @@ export function follow(key) {
   const order = new Promise((resolve, reject) => waiting.set(key, { resolve, reject }))
   void flush()
   return order
+}
+
+/**
+ * From now on it is the sale of the person who is in. Where the colleague's request had arrived, its order stays the
+ * colleague's.
+ * @returns false where it does not wait any more
+ */
+export function takeOver(key) {
+  const sale = listOfOthers().find((one) => one.key === key)
+  if (!session.user || !sale) return false
+  write({ ...sale, user: session.user, soldBy: sale.soldBy ?? sale.user })
+  return true
 }
 
 /**
@@ -104,9 +124,11 @@ export function discard(key) {
 const isGivenUp = ({ discarded, outcome }) => discarded || (outcome && !outcome.order && !outcome.refusal)
 
 async function handOver(sale) {
-  const { key, body } = sale
+  const { key, body, user, soldBy } = sale
   if (sale.tries === 0) change(key, { tries: 1 })
-  const { order } = await call('POST', 'confirm_conversion/request', body, { 'idempotency-key': key })
+  // in the address: with another body the key would be another sale's
+  const whose = soldBy && soldBy._id !== user._id ? `?soldBy=${soldBy._id}` : ''
+  const { order } = await call('POST', `confirm_conversion/request${whose}`, body, { 'idempotency-key': key })
   // given up while it was under way
   const isGone = givenUp.has(key) || isGivenUp(sale) || isGivenUp(find(key) ?? {})
   if (isGone) await call('POST', `confirm_conversion/cancel/${order.code}`, undefined).catch(ignoreFinal)
@@ -141,7 +163,7 @@ onChange((key) => {
 
 const isOver = (sale) => (sale.outcome ? Date.now() - sale.endedAt >= ENDED_FOR_MS : sale.discarded && isOld(sale))
 
-const listOpen = () => list().filter((sale) => !sale.outcome && !isOld(sale))
+const listOpen = () => list().filter((sale) => isMine(sale) && !sale.outcome && !isOld(sale))
 
 /** A customer waits for each sale that was not given up, so these go first. */
 function findNext() {
@@ -160,6 +182,9 @@ async function send(sale) {
   } catch (error) {
     if (stopsAll(error)) throw error
     if (!(error instanceof Refused) || error.isPassing) return putOff(sale.key, error)
+    const kept = find(sale.key)
+    // the colleague was refused; whoever took the sale over in the meantime was not
+    if (kept && kept.user?._id !== sale.user?._id) return
     const { status, code, message } = error
     end(sale, { refusal: { status, code, message } })
   } finally {

@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { sql } from '../../src/db/db.ts'
+import { eventually } from '../harness/service.ts'
+import { cutOff, enterAs, leaveTill, openTillWorld, reconnect, type TillWorld, typeOn } from '../harness/till-world.ts'
+
+/* Several people at one till: whose sale it is, whose shift, and who is told of a refusal. */
+
+let world: TillWorld
+let zoe: string
+before(async () => {
+  world = await openTillWorld()
+  zoe = await world.hire('Zoe')
+})
+after(() => world?.stop())
+
+const ADA = /^(?!.*Zoe)/
+
+const personOn = async (page: Page): Promise<string> =>
+  JSON.parse(String(await page.evaluate("localStorage.getItem('till.user')")))._id
+
+/** Charged without a connection; the sale screen stands there for the next one. */
+async function chargeOffline(page: Page, digits: string): Promise<void> {
+  await typeOn(page, 'keys', digits)
+  await page.locator('#charge').click()
+  await page.getByText('Waiting for the connection…').waitFor()
+  await page.locator('#again').click()
+}
+
+const listMade = (units: number) =>
+  world.shop.host.db.many<{ createdBy: string; soldBy: string | null }>(sql`
+    select o.created_by, e.facts ->> 'soldBy' as sold_by
+    from orders o join order_events e on e.company_id = o.company_id and e.order_id = o.id and e.seq = 1
+    where o.from_units = ${units} and o.company_id = ${world.boss.companyId}`)
+
+const noteOf = (page: Page, sum: string) => page.locator('#notes li', { hasText: sum })
+
+test('a sale that one cashier charged without a connection waits for that cashier, or for whoever takes it over', async () => {
+  const { page, context } = await world.openTill()
+  await page.reload()
+  await page.locator('#sale').waitFor()
+  const ada = await personOn(page)
+  assert.notEqual(ada, zoe)
+  await cutOff(page)
+  for (const digits of ['831', '832', '833']) await chargeOffline(page, digits)
+  await leaveTill(page)
+  await page.locator('.name', { hasText: 'a sale waits for you' }).waitFor()
+  await reconnect(page)
+  await page.locator('#lost').waitFor({ state: 'hidden' })
+  await enterAs(page, 'Zoe')
+  await noteOf(page, '8.31')
+    .getByText(/A sale of .* waits here/)
+    .waitFor()
+  assert.equal(await page.locator('#notes li').count(), 3)
+  // given back: nothing leaves before its person is there
+  await leaveTill(page)
+  assert.deepEqual([await listMade(831), await listMade(832), await listMade(833)], [[], [], []])
+  // a session that ended, a cashier who is gone: a colleague takes it over, also after a reload
+  await enterAs(page, 'Zoe')
+  await noteOf(page, '8.32').waitFor()
+  await page.reload()
+  await noteOf(page, '8.32').locator('button').click()
+  await page.locator('#qr').waitFor()
+  assert.deepEqual(await listMade(832), [{ createdBy: zoe, soldBy: ada }])
+  const { orders } = (
+    await world.boss.client.get<{ orders: { code: string; fromAmount: string }[] }>('confirm_conversion')
+  ).data
+  const code = orders.find(({ fromAmount }) => fromAmount === '8.32')?.code
+  type Story = { entries: { facts: { soldBy?: string | null } }[] }
+  const story = (await world.boss.client.get<Story>(`confirm_conversion/story/${code}`)).data
+  assert.equal(story.entries.filter(({ facts }) => facts.soldBy).length, 1)
+  // taken over and discarded: it never left, so it is forgotten
+  await page.locator('#again').click()
+  await page.route('**/api/next/**', (route) => route.abort())
+  await noteOf(page, '8.33').locator('button').click()
+  await page.locator('#stop', { hasText: 'Discard' }).click()
+  await page.unroute('**/api/next/**')
+  await leaveTill(page)
+  await enterAs(page, ADA)
+  await page.locator('#qr').waitFor()
+  assert.deepEqual(await listMade(831), [{ createdBy: ada, soldBy: null }])
+  assert.equal(await page.locator('#notes li').count(), 0)
+  await context.close()
+})
+
+test('a sale taken over whose first request had arrived stays the order of the colleague', async () => {
+  const { page, context } = await world.openTill()
+  await page.route('**/confirm_conversion/request', async (route) => {
+    await route.fetch()
+    await cutOff(page)
+    await route.abort('connectionreset')
+  })
+  await typeOn(page, 'keys', '834')
+  await page.locator('#charge').click()
+  await eventually(
+    () => world.countOrders(834),
+    (count) => count === 1,
+  )
+  const ada = await personOn(page)
+  await page.locator('#again').click()
+  await leaveTill(page)
+  await page.unroute('**/confirm_conversion/request')
+  await reconnect(page)
+  await enterAs(page, 'Zoe')
+  await noteOf(page, '8.34').locator('button').click()
+  await page.locator('#qr').waitFor()
+  assert.deepEqual(await listMade(834), [{ createdBy: ada, soldBy: null }])
+  await context.close()
+})
+
+test('what one person’s request has begun is not sent with the token of the next', async () => {
+  const { page, context } = await world.openTill()
+  const ada = await personOn(page)
+  // after a reload the sale waits for a new token, and meanwhile Zoe comes
+  await page.reload()
+  await page.locator('#sale').waitFor()
+  const held = Promise.withResolvers<void>()
+  await page.route('**/auth/refresh-token', async (route) => {
+    const answer = await route.fetch()
+    await held.promise
+    await route.fulfill({ response: answer })
+  })
+  const asked = page.waitForRequest('**/auth/refresh-token')
+  await typeOn(page, 'keys', '835')
+  await page.locator('#charge').click()
+  await asked
+  await page.locator('#again').click()
+  await leaveTill(page)
+  await enterAs(page, 'Zoe')
+  await page.locator('#sale').waitFor()
+  held.resolve()
+  await noteOf(page, '8.35').waitFor()
+  await page.waitForTimeout(1000)
+  assert.deepEqual(await listMade(835), [])
+  await page.unroute('**/auth/refresh-token')
+  await leaveTill(page)
+  await enterAs(page, ADA)
+  await page.locator('#qr').waitFor()
+  assert.deepEqual(await listMade(835), [{ createdBy: ada, soldBy: null }])
+  await context.close()
+})
