@@ -307,6 +307,33 @@ test('a shift counts what this person sold since the sign-in; the customer’s s
   assert.equal(foreign.error.code, 'CROSS_SITE_REQUEST')
 })
 
+test('whoever signs in again goes on with the shift; a session that ended, or that nobody used, begins none', async () => {
+  const { device } = await enrol()
+  const started = async () => (await device.get<{ startedAt: string; created: number }>('till/shift')).data
+  await signIn(device, cashier)
+  await sell(device)
+  const first = await started()
+  for (let count = 0; count < 2; count += 1) {
+    await signIn(device, cashier)
+    assert.deepEqual(await started(), first)
+  }
+  assert.equal(first.created, 1)
+  await host.db.run(
+    sql`update sessions set idle_expires_at = now() where user_id = ${cashier.userId} and kind = 'till'`,
+  )
+  await signIn(device, cashier)
+  const second = await started()
+  assert.deepEqual([second.created, second.startedAt > first.startedAt], [0, true])
+  const out = await device.post('auth/sign-out', undefined, { 'x-user-id': cashier.userId })
+  assert.equal(out.status, 200, out.text)
+  await signIn(device, cashier)
+  assert.ok((await started()).startedAt > second.startedAt)
+  // another device is another shift
+  const { device: other } = await enrol()
+  await signIn(other, cashier)
+  assert.equal((await other.get<{ created: number }>('till/shift')).data.created, 0)
+})
+
 test('a shift counts the paid part of a price that a manager accepted, and nothing above a price', async () => {
   const { device } = await enrol()
   await signIn(device, cashier)

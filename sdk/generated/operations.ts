@@ -4814,7 +4814,7 @@ export interface Operations {
   getTillShift: {
     params: Record<never, never>
     data: {
-      /** When you signed in. */
+      /** When you signed in; a PIN typed again without a sign-out begins no new shift. */
       startedAt: string
       /** Orders you made. */
       created: number

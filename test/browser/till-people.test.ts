@@ -1,9 +1,19 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import { sql } from '../../src/db/db.ts'
 import { eventually } from '../harness/service.ts'
-import { cutOff, enterAs, leaveTill, openTillWorld, reconnect, type TillWorld, typeOn } from '../harness/till-world.ts'
+import {
+  chargeOn,
+  cutOff,
+  enterAs,
+  leaveTill,
+  openTillWorld,
+  reconnect,
+  type TillWorld,
+  typeOn,
+} from '../harness/till-world.ts'
 
 /* Several people at one till: whose sale it is, whose shift, and who is told of a refusal. */
 
@@ -106,6 +116,46 @@ test('a sale taken over whose first request had arrived stays the order of the c
   await noteOf(page, '8.34').locator('button').click()
   await page.locator('#qr').waitFor()
   assert.deepEqual(await listMade(834), [{ createdBy: ada, soldBy: null }])
+  await context.close()
+})
+
+test('a PIN typed and backed out of in another window leaves the shift as it was; signing out ends it', async () => {
+  const { page, context } = await world.openTill()
+  const shift = async (): Promise<string> => {
+    await page.locator('#to-shift').click()
+    await page.locator('#facts dd').nth(2).waitFor()
+    const text = await page.locator('#facts').innerText()
+    await page.locator('#to-sale').click()
+    return text
+  }
+  await leaveTill(page)
+  const other = await context.newPage()
+  await other.goto(`${world.shop.host.baseUrl}/till`)
+  await other.locator('#people').waitFor()
+  await enterAs(page, ADA)
+  await page.locator('#sale').waitFor()
+  await chargeOn(page, '852')
+  const before = await shift()
+  assert.match(before, /Waiting for payment\s+1/)
+  await other.route('**/till/sign-in', async (route) => {
+    await sleep(800)
+    await route.continue()
+  })
+  for (let count = 0; count < 2; count += 1) {
+    const answered = other.waitForResponse('**/till/sign-in')
+    await enterAs(other, ADA)
+    await other.locator('#pin-back').click()
+    await (await answered).finished()
+  }
+  await sleep(500)
+  assert.equal(await shift(), before)
+  // out, while the service cannot be told: the next sign-in tells it first
+  await page.route('**/auth/sign-out', (route) => route.abort())
+  await leaveTill(page)
+  await page.unroute('**/auth/sign-out')
+  await enterAs(page, ADA)
+  await page.locator('#sale').waitFor()
+  assert.match(await shift(), /Waiting for payment\s+0/)
   await context.close()
 })
 

@@ -230,6 +230,8 @@ function begin(user, accessToken) {
 export const signIn = (userId, pin, isWanted) =>
   withCookieOf(userId, async () => {
     if (!isWanted()) return
+    // a sign-out that the service missed: else the shift of before would go on
+    await sendLeft(userId)
     const { token: accessToken, user } = await ask('POST', 'till/sign-in', { user: userId, pin })
     // the service ended the person's earlier session here; a sign-out that comes now would end this one
     forgetLeft(user._id)
