@@ -258,6 +258,47 @@ test('a sale that the service never takes holds up none of the sales after it, d
   await context.close()
 })
 
+test('a sale whose request never gets an answer holds up none of the sales after it', async () => {
+  const { page, context } = await world.openTill()
+  let hung = 0
+  await page.route('**/confirm_conversion/request', async (route) => {
+    if (!/"8\.41"/.test(route.request().postData() ?? '')) return route.continue()
+    hung += 1
+  })
+  await typeOn(page, 'keys', '841')
+  await page.locator('#charge').click()
+  await page.locator('#pay').waitFor()
+  await page.locator('#again').click()
+  await typeOn(page, 'keys', '842')
+  await page.locator('#charge').click()
+  await page.locator('#qr').waitFor({ timeout: 25_000 })
+  await eventually(
+    async () => hung,
+    (count) => count >= 2,
+  )
+  // while it has no answer again
+  await page.locator('#again').click()
+  await typeOn(page, 'keys', '843')
+  await page.locator('#charge').click()
+  await page.locator('#qr').waitFor({ timeout: 5000 })
+  assert.equal(await page.locator('#lost').isHidden(), true)
+  await context.close()
+})
+
+test('half an answer, and the sign-in page of a public network, refuse no sale', async () => {
+  const { page, context } = await world.openTill()
+  const answers = ['{"success":true,"data":{"co', '<!doctype html><title>Welcome to our Wi-Fi</title>']
+  await page.route('**/confirm_conversion/request', async (route) => {
+    const body = answers.shift()
+    if (body === undefined) return route.continue()
+    await route.fetch()
+    return route.fulfill({ status: 200, contentType: 'application/json', body })
+  })
+  await chargeOn(page, '844')
+  assert.deepEqual([answers, await world.countOrders(844)], [[], 1])
+  await context.close()
+})
+
 test('a sale that the cashier gave up is cancelled up to two days later, also one of an earlier version', async () => {
   const { page, context } = await world.openTill()
   const made = { 339: 'undefined', 340: 'sale.at - 5 * 3600000' }

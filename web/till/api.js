@@ -2,6 +2,7 @@
 
 const TIMEOUT_MS = 10_000
 const LOOK_MS = 2000
+const HEALTH_MS = 4000
 
 /** The service said no. */
 export class Refused extends Error {
@@ -18,7 +19,10 @@ export class Refused extends Error {
   }
 }
 
-/** No answer came: whether the request arrived is unknown. */
+/**
+ * No answer of the service came, or not all of it: whether the request arrived is unknown. With `hasConnection()` it is
+ * this one request that has none.
+ */
 export class Offline extends Error {}
 
 /** `online`, and `signedOut`: a name and what comes with it. */
@@ -39,38 +43,62 @@ function setOnline(value) {
   if (!value) void look()
 }
 
+/** Whether the service answers, and no sign-in page of a public network in its place. */
+async function isThere() {
+  try {
+    const answer = await fetch('/healthz', { cache: 'no-store', signal: AbortSignal.timeout(HEALTH_MS) })
+    return answer.ok && readJson(await answer.text()) !== null
+  } catch {
+    return false
+  }
+}
+
 /** Asks until the service answers again. */
 async function look() {
   if (looking) return
   looking = true
   while (!isOnline) {
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
-    const answer = await fetch('/healthz', { cache: 'no-store', signal: AbortSignal.timeout(4000) }).catch(() => null)
-    if (answer?.ok) setOnline(true)
+    if (await isThere()) setOnline(true)
   }
   looking = false
 }
 window.addEventListener('offline', () => setOnline(false))
 
-async function send(method, path, body, headers) {
-  const json = body === undefined ? {} : { 'content-type': 'application/json' }
-  let answer
+function readJson(text) {
   try {
-    answer = await fetch(path, {
-      method,
-      headers: { accept: 'application/json', ...json, ...headers },
-      credentials: 'same-origin',
-      cache: 'no-store',
-      signal: AbortSignal.timeout(TIMEOUT_MS),
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    })
-  } catch (cause) {
-    setOnline(false)
-    throw new Offline('no answer', { cause })
+    return JSON.parse(text)
+  } catch {
+    return null
   }
+}
+
+async function request(method, path, body, headers) {
+  const json = body === undefined ? {} : { 'content-type': 'application/json' }
+  const answer = await fetch(path, {
+    method,
+    headers: { accept: 'application/json', ...json, ...headers },
+    credentials: 'same-origin',
+    cache: 'no-store',
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  // a connection may die after the headers: an order that was made is no refusal
+  const text = await answer.text()
+  const parsed = readJson(text)
+  // a sign-in page of a public network; a gateway may refuse in words of its own
+  if (answer.ok && parsed?.data === undefined) throw new Error('an answer of another service')
+  return { answer, parsed }
+}
+
+async function send(method, path, body, headers) {
+  const { answer, parsed } = await request(method, path, body, headers).catch(async (cause) => {
+    // one request without an answer is no lost connection
+    if (isOnline && !(await isThere())) setOnline(false)
+    throw new Offline('no answer', { cause })
+  })
   setOnline(true)
-  const parsed = await answer.json().catch(() => null)
-  if (answer.ok && parsed) return parsed.data
+  if (answer.ok) return parsed.data
   throw new Refused(answer.status, parsed?.error, answer.headers.get('retry-after'))
 }
 
@@ -263,7 +291,7 @@ async function renew() {
 }
 
 /**
- * With the token of the person who is in at the moment, renewed when it ran out; never with that of whoever comes later.
+ * With the token of the person who is in now, renewed when it ran out; never with that of whoever comes later.
  * @throws Refused, Offline
  */
 export async function call(method, path, body, headers = {}) {

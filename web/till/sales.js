@@ -49,20 +49,21 @@ const waiting = new Map()
 const underWay = new Map()
 /** Discarded in this window. Another one that changed the sale in the same moment may have overwritten it. */
 const givenUp = new Set()
-let running = false
-let again
 const FIRST_WAIT_MS = 150
 const LONGEST_WAIT_MS = 5000
 /** Before the next round, where none can be sent. */
 let waitMs = FIRST_WAIT_MS
 /** How long the service asks to wait. */
 const askedMsOf = (error) => (error instanceof Refused ? error.waitMs : 0)
-/** Sales that the service could not take: each has a next try of its own, so that the others need not wait for it. */
+/**
+ * Sales that the service could not take, or gave no answer to: each has a next try of its own, so that the others need
+ * not wait for it. Its time is that of the page, which nobody sets back.
+ */
 const later = new Map()
 const LONGEST_GAP_MS = 15_000
 function putOff(key, error) {
   const gapMs = Math.min(2 * (later.get(key)?.gapMs ?? FIRST_WAIT_MS), LONGEST_GAP_MS)
-  later.set(key, { gapMs, at: Date.now() + Math.max(gapMs, askedMsOf(error)) })
+  later.set(key, { gapMs, at: performance.now() + Math.max(gapMs, askedMsOf(error)) })
 }
 
 /**
@@ -165,14 +166,23 @@ const isOver = (sale) => (sale.outcome ? Date.now() - sale.endedAt >= ENDED_FOR_
 
 const listOpen = () => list().filter((sale) => isMine(sale) && !sale.outcome && !isOld(sale))
 
+/** Two lines: a sale that was put off may be without an answer again, and new ones go past it. */
+const [fresh, tried] = [false, true].map((isTried) => ({ isTried, isRunning: false, again: undefined }))
+
 /** A customer waits for each sale that was not given up, so these go first. */
-function findNext() {
-  const due = listOpen().filter(({ key }) => (later.get(key)?.at ?? 0) <= Date.now())
+function findNext({ isTried }) {
+  const due = listOpen().filter(({ key }) => {
+    const next = later.get(key)
+    return !underWay.has(key) && (next !== undefined) === isTried && (next?.at ?? 0) <= performance.now()
+  })
   return due.find(({ discarded }) => !discarded) ?? due[0]
 }
 
 /** These say nothing about the one sale; without a session all wait for the next sign-in. */
-const stopsAll = (error) => error instanceof Offline || (error instanceof Refused && [401, 429].includes(error.status))
+function stopsAll(error) {
+  if (error instanceof Offline) return !hasConnection()
+  return error instanceof Refused && [401, 429].includes(error.status)
+}
 
 async function send(sale) {
   underWay.set(sale.key, { ...sale, tries: 1 })
@@ -192,28 +202,32 @@ async function send(sale) {
   }
 }
 
-function flushIn(delayMs) {
-  again = setTimeout(() => void flush(), delayMs)
+function runIn(line, delayMs) {
+  line.again = setTimeout(() => void run(line), delayMs)
 }
 
 /** One after the other; what has no answer is sent again with the same key. */
-export async function flush() {
-  if (running) return
-  running = true
-  clearTimeout(again)
-  unpack()
-  for (const sale of list()) if (isOver(sale)) forget(sale.key)
-  answer()
+async function run(line) {
+  if (line.isRunning) return
+  line.isRunning = true
+  clearTimeout(line.again)
   try {
-    for (let sale = findNext(); sale; sale = findNext()) await send(sale)
-    const tries = listOpen().map(({ key }) => later.get(key)?.at ?? 0)
-    if (tries.length > 0) flushIn(Math.max(Math.min(...tries) - Date.now(), 0))
+    unpack()
+    for (const sale of list()) if (isOver(sale)) forget(sale.key)
+    answer()
+    for (let sale = findNext(line); sale; sale = findNext(line)) await send(sale)
+    const tries = listOpen().flatMap(({ key }) => later.get(key)?.at ?? [])
+    if (line === fresh) void run(tried)
+    else if (tries.length > 0) runIn(line, Math.max(Math.min(...tries) - performance.now(), 0))
   } catch (error) {
     waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)
-    flushIn(Math.max(waitMs, askedMsOf(error)))
+    runIn(line, Math.max(waitMs, askedMsOf(error)))
   }
-  running = false
+  line.isRunning = false
 }
+
+/** Sends what waits. */
+export const flush = () => run(fresh)
 
 on('online', (isOnline) => {
   waitMs = FIRST_WAIT_MS
