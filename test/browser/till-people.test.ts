@@ -159,6 +159,44 @@ test('a PIN typed and backed out of in another window leaves the shift as it was
   await context.close()
 })
 
+test('every waiting sale that is refused after a reload is said, and stands there for its person until it is read', async () => {
+  const { page, context } = await world.openTill()
+  await cutOff(page)
+  for (const digits of ['861', '4', '5']) await chargeOffline(page, digits)
+  await page.reload()
+  await page.getByText('Waiting for the connection…').waitFor()
+  await reconnect(page)
+  await page.locator('#qr').waitFor()
+  await page.locator('#say', { hasText: /€0\.05: The smallest amount is/ }).waitFor()
+  await page.locator('#again').click()
+  const refused = page.locator('#notes li', { hasText: 'The smallest amount is' })
+  await noteOf(page, '€0.04').waitFor()
+  assert.equal(await refused.count(), 2)
+  await leaveTill(page)
+  await enterAs(page, 'Zoe')
+  await page.locator('#sale').waitFor()
+  assert.equal(await refused.count(), 0)
+  await leaveTill(page)
+  await page.reload()
+  await enterAs(page, ADA)
+  await noteOf(page, '€0.04').locator('button').click()
+  await eventually(
+    () => refused.count(),
+    (count) => count === 1,
+  )
+  await page.reload()
+  await noteOf(page, '€0.05').waitFor()
+  assert.equal(await refused.count(), 1)
+  // one that is on the screen is said there
+  await noteOf(page, '€0.05').locator('button').click()
+  await typeOn(page, 'keys', '6')
+  await page.locator('#charge').click()
+  await page.locator('#say', { hasText: 'The smallest amount is' }).waitFor()
+  assert.equal(await refused.count(), 0)
+  assert.equal(await page.locator('#amount').textContent(), '€0.06')
+  await context.close()
+})
+
 test('what one person’s request has begun is not sent with the token of the next', async () => {
   const { page, context } = await world.openTill()
   const ada = await personOn(page)

@@ -14,7 +14,19 @@ import {
 } from './api.js'
 import { exponentOf, locale, money, timeOf } from './format.js'
 import { watchKept } from './kept.js'
-import { Doubtful, discard, flush, follow, GivenUp, listOfOthers, listWaiting, sell, takeOver } from './sales.js'
+import {
+  Doubtful,
+  discard,
+  flush,
+  follow,
+  GivenUp,
+  listOfOthers,
+  listRefused,
+  listWaiting,
+  sell,
+  setRead,
+  takeOver,
+} from './sales.js'
 import { celebrate, wakeSound, warn } from './sound.js'
 import { stateOf, watch } from './watch.js'
 
@@ -212,10 +224,18 @@ function enter() {
   void flush()
 }
 
-/** A sale that was under way before a reload or a sign-in goes on. */
+/** Sales that were under way before a reload or a sign-in go on; the oldest is shown. */
 function showWaiting() {
-  const [sale] = listWaiting()
-  if (sale) showSending(sale.key, follow(sale.key), sale.body)
+  const [first, ...others] = listWaiting()
+  if (first) showSending(first.key, follow(first.key), first.body)
+  for (const { key, body } of others) follow(key).catch((error) => sayRefused(body, error))
+}
+
+const sumOf = ({ amount, fromAsset }) => money(amount, fromAsset)
+
+/** Of a sale that is not on the screen. It stands above the keys until it is closed there. */
+function sayRefused(body, error) {
+  if (error instanceof Refused) say(`${sumOf(body)}: ${wordsOf(error)}`, true)
 }
 
 function takeOverSale({ key, body }) {
@@ -226,18 +246,24 @@ function takeOverSale({ key, body }) {
   }
 }
 
-/** What waits of colleagues, above the keys. */
+function noteOf({ body, at }, text, buttonText, onClicked) {
+  const button = make('button', { type: 'button', textContent: buttonText })
+  button.addEventListener('click', onClicked)
+  const sum = make('strong', { textContent: `${sumOf(body)} · ${timeOf(new Date(at))}` })
+  return make('li', {}, make('p', {}, sum, ` ${text}`), button)
+}
+
+/** Above the keys: which sales were refused, and what waits of colleagues. */
 function drawNotes() {
-  byId('notes').replaceChildren(
-    ...listOfOthers().map((sale) => {
-      const { user, body, at } = sale
-      const text = words.waitsOf.replaceAll('%', () => user?.name ?? '?')
-      const button = make('button', { type: 'button', textContent: words.takeOver })
-      button.addEventListener('click', () => takeOverSale(sale))
-      const sum = `${money(body.amount, body.fromAsset)} · ${timeOf(new Date(at))}`
-      return make('li', {}, make('p', {}, make('strong', { textContent: sum }), ` ${text}`), button)
-    }),
-  )
+  const refused = listRefused().map((sale) => {
+    const { refusal } = sale.outcome
+    return noteOf(sale, wordsOf(new Refused(refusal.status, refusal)), words.close, () => setRead(sale.key))
+  })
+  const waiting = listOfOthers().map((sale) => {
+    const text = words.waitsOf.replaceAll('%', () => sale.user?.name ?? '?')
+    return noteOf(sale, text, words.takeOver, () => takeOverSale(sale))
+  })
+  byId('notes').replaceChildren(...refused, ...waiting)
 }
 
 /* ---- the sale ---- */
@@ -304,8 +330,7 @@ let shown = { key: null, code: null, end: null }
 function showSending(key, order, body) {
   show('pay')
   shown = { key, code: null, end: null, body }
-  const sum = money(body.amount, body.fromAsset)
-  byId('pay-amount').textContent = sum
+  byId('pay-amount').textContent = sumOf(body)
   byId('qr').hidden = true
   drawSending()
   byId('stop').textContent = words.discard
@@ -318,8 +343,9 @@ function showSending(key, order, body) {
       if (error instanceof GivenUp) return
       putBack(body)
       say(wordsOf(error), true)
+      setRead(key)
     },
-    elsewhere: (error) => error instanceof Refused && say(`${sum}: ${wordsOf(error)}`, true),
+    elsewhere: (error) => sayRefused(body, error),
   })
 }
 

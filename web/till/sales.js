@@ -95,6 +95,17 @@ export function follow(key) {
   return order
 }
 
+/** The person's sales that the service refused, and of which nobody has read that yet. */
+export const listRefused = () => list().filter((sale) => sale.outcome?.refusal && !sale.isRead && isMine(sale))
+export function setRead(key) {
+  try {
+    change(key, { isRead: true })
+  } catch {
+    // the device's storage is full
+    forget(key)
+  }
+}
+
 /**
  * From now on it is the sale of the person who is in. Where the colleague's request had arrived, its order stays the
  * colleague's.
@@ -123,6 +134,8 @@ export function discard(key) {
 }
 
 const isGivenUp = ({ discarded, outcome }) => discarded || (outcome && !outcome.order && !outcome.refusal)
+/** Also while it was under way, here or in another window. */
+const isGone = (sale) => givenUp.has(sale.key) || isGivenUp(sale) || isGivenUp(find(sale.key) ?? {})
 
 async function handOver(sale) {
   const { key, body, user, soldBy } = sale
@@ -130,11 +143,10 @@ async function handOver(sale) {
   // in the address: with another body the key would be another sale's
   const whose = soldBy && soldBy._id !== user._id ? `?soldBy=${soldBy._id}` : ''
   const { order } = await call('POST', `confirm_conversion/request${whose}`, body, { 'idempotency-key': key })
-  // given up while it was under way
-  const isGone = givenUp.has(key) || isGivenUp(sale) || isGivenUp(find(key) ?? {})
-  if (isGone) await call('POST', `confirm_conversion/cancel/${order.code}`, undefined).catch(ignoreFinal)
+  const gone = isGone(sale)
+  if (gone) await call('POST', `confirm_conversion/cancel/${order.code}`, undefined).catch(ignoreFinal)
   const { code, shortCode, fromAmount, fromAsset, status } = order
-  end(sale, isGone ? {} : { order: { code, shortCode, fromAmount, fromAsset, status } })
+  end(sale, gone ? {} : { order: { code, shortCode, fromAmount, fromAsset, status } })
 }
 
 /** A cancellation that the order's state forbids is no failure of ours. */
@@ -162,7 +174,9 @@ onChange((key) => {
   answer()
 })
 
-const isOver = (sale) => (sale.outcome ? Date.now() - sale.endedAt >= ENDED_FOR_MS : sale.discarded && isOld(sale))
+/** What was refused stays until it is read, or for two days. */
+const keptForMs = ({ outcome, isRead }) => (outcome.refusal && !isRead ? CANCELLED_WITHIN_MS : ENDED_FOR_MS)
+const isOver = (sale) => (sale.outcome ? Date.now() - sale.endedAt >= keptForMs(sale) : sale.discarded && isOld(sale))
 
 const listOpen = () => list().filter((sale) => isMine(sale) && !sale.outcome && !isOld(sale))
 
@@ -196,7 +210,7 @@ async function send(sale) {
     // the colleague was refused; whoever took the sale over in the meantime was not
     if (kept && kept.user?._id !== sale.user?._id) return
     const { status, code, message } = error
-    end(sale, { refusal: { status, code, message } })
+    end(sale, isGone(sale) ? {} : { refusal: { status, code, message } })
   } finally {
     underWay.delete(sale.key)
   }
