@@ -285,14 +285,19 @@ test('a sale whose request never gets an answer holds up none of the sales after
   await context.close()
 })
 
-test('half an answer, and the sign-in page of a public network, refuse no sale', async () => {
+test('half an answer, and the pages of a public network or a gateway, refuse no sale', async () => {
   const { page, context } = await world.openTill()
-  const answers = ['{"success":true,"data":{"co', '<!doctype html><title>Welcome to our Wi-Fi</title>']
+  const answers = [
+    { status: 200, body: '{"success":true,"data":{"co' },
+    { status: 200, body: '<!doctype html><title>Welcome to our Wi-Fi</title>' },
+    { status: 401, body: 'Sign in first' },
+    { status: 404, body: '<h1>default backend</h1>' },
+  ]
   await page.route('**/confirm_conversion/request', async (route) => {
-    const body = answers.shift()
-    if (body === undefined) return route.continue()
+    const answer = answers.shift()
+    if (answer === undefined) return route.continue()
     await route.fetch()
-    return route.fulfill({ status: 200, contentType: 'application/json', body })
+    return route.fulfill({ contentType: 'application/json', ...answer })
   })
   await chargeOn(page, '844')
   assert.deepEqual([answers, await world.countOrders(844)], [[], 1])

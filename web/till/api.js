@@ -86,8 +86,9 @@ async function request(method, path, body, headers) {
   // a connection may die after the headers: an order that was made is no refusal
   const text = await answer.text()
   const parsed = readJson(text)
-  // a sign-in page of a public network; a gateway may refuse in words of its own
-  if (answer.ok && parsed?.data === undefined) throw new Error('an answer of another service')
+  // the sign-in page of a public network, the refusal of a gateway: the service has decided nothing
+  const isOurs = answer.ok ? parsed?.data !== undefined : answer.status >= 500 || parsed?.error
+  if (!isOurs) throw new Error('an answer of another service')
   return { answer, parsed }
 }
 
@@ -259,7 +260,7 @@ export const signIn = (userId, pin, isWanted) =>
   withCookieOf(userId, async () => {
     if (!isWanted()) return
     // a sign-out that the service missed: else the shift of before would go on
-    await sendLeft(userId)
+    if (!(await sendLeft(userId)) && !isOnline) throw new Offline('no answer')
     const { token: accessToken, user } = await ask('POST', 'till/sign-in', { user: userId, pin })
     // the service ended the person's earlier session here; a sign-out that comes now would end this one
     forgetLeft(user._id)
