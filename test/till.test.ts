@@ -307,6 +307,33 @@ test('a shift counts what this person sold since the sign-in; the customer’s s
   assert.equal(foreign.error.code, 'CROSS_SITE_REQUEST')
 })
 
+test('whoever signs in again goes on with the shift; a session that ended, or that nobody used, begins none', async () => {
+  const { device } = await enrol()
+  const started = async () => (await device.get<{ startedAt: string; created: number }>('till/shift')).data
+  await signIn(device, cashier)
+  await sell(device)
+  const first = await started()
+  for (let count = 0; count < 2; count += 1) {
+    await signIn(device, cashier)
+    assert.deepEqual(await started(), first)
+  }
+  assert.equal(first.created, 1)
+  await host.db.run(
+    sql`update sessions set idle_expires_at = now() where user_id = ${cashier.userId} and kind = 'till'`,
+  )
+  await signIn(device, cashier)
+  const second = await started()
+  assert.deepEqual([second.created, second.startedAt > first.startedAt], [0, true])
+  const out = await device.post('auth/sign-out', undefined, { 'x-user-id': cashier.userId })
+  assert.equal(out.status, 200, out.text)
+  await signIn(device, cashier)
+  assert.ok((await started()).startedAt > second.startedAt)
+  // another device is another shift
+  const { device: other } = await enrol()
+  await signIn(other, cashier)
+  assert.equal((await other.get<{ created: number }>('till/shift')).data.created, 0)
+})
+
 test('a shift counts the paid part of a price that a manager accepted, and nothing above a price', async () => {
   const { device } = await enrol()
   await signIn(device, cashier)
@@ -356,4 +383,42 @@ test('the same sale sent twice is one order, also when the first answer was lost
   const { count } = await host.db.one<{ count: number }>(sql`
     select count(*)::int as count from orders where from_units = 700 and from_asset = 'EUR'`)
   assert.equal(count, 1)
+})
+
+test('a sale taken over is the order of whoever sends it, and its history names the colleague', async () => {
+  const { device } = await enrol()
+  const colleague = await hire()
+  await give(cashier, colleague)
+  await signIn(device, cashier)
+  const sellFor = (client: Client, seller: string, key: string) =>
+    client.call<Order>(
+      'POST',
+      `/api/next/confirm_conversion/request?soldBy=${seller}`,
+      { amount: '7.10', fromAsset: 'EUR', merchantIdentifier: collector },
+      { 'idempotency-key': key },
+    )
+  const sellerIn = async (code: string): Promise<string[]> => {
+    const story = await boss.client.get<{ entries: { facts: { soldBy?: string | null } }[] }>(
+      `confirm_conversion/story/${code}`,
+    )
+    return story.data.entries.flatMap(({ facts: { soldBy } }) => soldBy ?? [])
+  }
+  const made = await sellFor(device, colleague.userId, 'taken-1')
+  const { createdBy } = await host.db.one<{ createdBy: string }>(sql`
+    select created_by from orders where code = ${made.data.code}`)
+  assert.equal(createdBy, cashier.userId)
+  assert.equal((await sellerIn(made.data.code)).length, 1)
+  // the colleague's own request had arrived: its order stays
+  const own = await sell(device, { amount: '7.10' }, { 'idempotency-key': 'taken-2' })
+  assert.equal((await sellFor(device, colleague.userId, 'taken-2')).data.code, own.data.code)
+  assert.deepEqual(await sellerIn(own.data.code), [])
+  // oneself is no colleague, a stranger is not named, and the back office takes nothing over
+  const stranger = await registerManager(host.baseUrl)
+  for (const [client, seller, key] of [
+    [device, cashier.userId, 'taken-3'],
+    [device, stranger.userId, 'taken-4'],
+    [boss.client, colleague.userId, 'taken-5'],
+  ] as const)
+    assert.deepEqual(await sellerIn((await sellFor(client, seller, key)).data.code), [], key)
+  assert.equal((await sellFor(device, 'me', 'taken-6')).status, 422)
 })

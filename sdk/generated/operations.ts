@@ -9,6 +9,8 @@ export interface Operations {
     params: {
       /** For operators: the company whose till `merchantIdentifier` names. Not needed with a till’s id. */
       companyId?: string
+      /** At a till, for a sale that waited there and that you took over: id of the colleague who had typed it. The order is yours; its history names the colleague. */
+      soldBy?: string
       body: {
         /** In fromAsset: decimal text, exact; or a number, which means the amount within 0.000001 of it. At least 0.10, at most the company’s maximum, which is in EUR. With a session: its price, which a SimpleUser may leave out, as fromAsset. */
         amount: number | string
@@ -4818,7 +4820,7 @@ export interface Operations {
   getTillShift: {
     params: Record<never, never>
     data: {
-      /** When you signed in. */
+      /** When you signed in; a PIN typed again without a sign-out begins no new shift. */
       startedAt: string
       /** Orders you made. */
       created: number
@@ -5150,7 +5152,7 @@ export interface Operations {
 
 /** How each operation is called. */
 export const OPERATIONS = {
-  createOrder: { method: 'POST', path: '/api/next/confirm_conversion/request', query: ['companyId'], keyed: true, json: true },
+  createOrder: { method: 'POST', path: '/api/next/confirm_conversion/request', query: ['companyId', 'soldBy'], keyed: true, json: true },
   getOrderByCode: { method: 'GET', path: '/api/next/confirm_conversion/status/{code}', query: [], keyed: false, json: true },
   getOrderByReference: { method: 'GET', path: '/api/next/confirm_conversion/status/order/{reference}', query: ['companyId'], keyed: false, json: true },
   cancelOrder: { method: 'POST', path: '/api/next/confirm_conversion/cancel/{code}', query: [], keyed: true, json: true },

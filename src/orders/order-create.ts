@@ -49,6 +49,8 @@ export type CreateRequest = {
   body: CreateOrderBody
   /** For operators: the company that owns the till. */
   companyId?: string | undefined
+  /** For a sale that a person at a till took over from a colleague: the colleague. */
+  soldBy?: string | undefined
   claim: Claim | null
 }
 /**
@@ -263,7 +265,10 @@ function newOrderOf(request: CreateRequest, order: Order, companyVersion: bigint
     fingerprint: claim.fingerprint,
     response: JSON.stringify(ok(answer)),
   }
-  return { order, companyVersion, actor: nameOf(context), idempotency }
+  const { actor } = context
+  const isTakenOver = actor.tillDeviceId !== undefined && request.soldBy !== actor.id
+  const soldBy = isTakenOver ? (request.soldBy ?? null) : null
+  return { order, companyVersion, actor: nameOf(context), soldBy, idempotency }
 }
 
 const storedOf = ({ idempotency }: NewOrder): string | null => idempotency?.response ?? null

@@ -7,6 +7,8 @@ export type NewOrder = {
   order: Order
   companyVersion: bigint
   actor: string
+  /** The colleague from whom the actor took the sale over. */
+  soldBy: string | null
   /** The response stored under an Idempotency-Key, in the same transaction as the order. */
   idempotency: { companyId: string; scope: string; key: string; fingerprint: string; response: string } | null
 }
@@ -39,6 +41,7 @@ const inputOf = openRows<NewOrder>([
   ['created_at', 'timestamptz', ({ order }) => toIsoText(order.createdAt)],
   ['expires_at', 'timestamptz', ({ order }) => toIsoText(order.expiresAt)],
   ['actor', 'text', ({ actor }) => actor],
+  ['sold_by', 'text', ({ soldBy }) => soldBy],
   ['claim_company', 'text', ({ idempotency }) => idempotency?.companyId],
   ['scope', 'text', ({ idempotency }) => idempotency?.scope],
   ['key', 'text', ({ idempotency }) => idempotency?.key],
@@ -80,7 +83,8 @@ export async function insertOrders(q: Queryable, orders: readonly NewOrder[]): P
     ), history as (
       insert into order_events (company_id, order_id, seq, trigger, to_status, event, actor, request_id, facts, at)
       select company_id, id, 1, 'create', status, 'order.initial', actor, request_id,
-        jsonb_build_object('expiresAt', expires_at, 'toUnits', to_units::text, 'rate', rate::text), created_at from good
+        jsonb_build_object('expiresAt', expires_at, 'toUnits', to_units::text, 'rate', rate::text)
+          || case when sold_by is null then '{}' else jsonb_build_object('soldBy', sold_by) end, created_at from good
     )
     insert into orders (company_id, id, code, short_code, status, alias, from_asset, from_units, to_asset, to_units, rate,
       quote_id, collector_id, merchant_identifier, website_url, button_session_id, webhook_url, cancel_url, return_url,

@@ -68,7 +68,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<RouteDeps> = async (app, dep
     async (request, reply) => {
       const { body, query } = request
       const claim = request.server.readClaim(request)
-      const result = await deps.createOrder({ context: contextOf(request), body, companyId: query.companyId, claim })
+      const result = await deps.createOrder({ ...query, context: contextOf(request), body, claim })
       if ('replay' in result) return replay(reply, result.replay)
       if (result.stored !== null) return sendStored(reply, result.stored)
       return ok(result.created)

@@ -113,6 +113,14 @@ export const CreateQuery = Type.Object({
       description: 'For operators: the company whose till `merchantIdentifier` names. Not needed with a till’s id.',
     }),
   ),
+  soldBy: Type.Optional(
+    Type.String({
+      pattern: '^[0-9a-f]{24}$',
+      description:
+        'At a till, for a sale that waited there and that you took over: id of the colleague who had typed it. The ' +
+        'order is yours; its history names the colleague.',
+    }),
+  ),
 })
 
 export type CreateOrderBody = Static<typeof CreateOrderBody>

@@ -9,6 +9,8 @@ export type Session = {
   kind: SessionKind
   /** The till that a PIN opened it at; null for every other session. */
   tillDeviceId: string | null
+  /** Of a session that replaced an open one at the till: when the shift began. Null: with this session. */
+  shiftStartedAt: Date | null
   namedCookie: boolean
   idleMs: bigint
   secondFactorAt: Date | null
@@ -21,16 +23,18 @@ export type Session = {
   revokedAt: Date | null
 }
 
-const COLUMNS = sql`s.id, s.user_id, s.kind, s.till_device_id, s.named_cookie, s.idle_ms, s.second_factor_at, s.ip, s.user_agent,
-  s.created_at, s.last_used_at, s.idle_expires_at, s.expires_at, s.revoked_at`
+const COLUMNS = sql`s.id, s.user_id, s.kind, s.till_device_id, s.shift_started_at, s.named_cookie, s.idle_ms,
+  s.second_factor_at, s.ip, s.user_agent, s.created_at, s.last_used_at, s.idle_expires_at, s.expires_at, s.revoked_at`
+
+const SHIFT_START = sql`coalesce(shift_started_at, created_at)`
 
 export async function insertSession(tx: Tx, session: Session): Promise<void> {
   await tx.run(sql`
-    insert into sessions (id, user_id, kind, till_device_id, named_cookie, idle_ms, second_factor_at, ip, user_agent,
-      created_at, last_used_at, idle_expires_at, expires_at)
-    values (${session.id}, ${session.userId}, ${session.kind}, ${session.tillDeviceId}, ${session.namedCookie},
-      ${session.idleMs}, ${session.secondFactorAt}, ${session.ip}, ${session.userAgent}, ${session.createdAt}, ${session.lastUsedAt},
-      ${session.idleExpiresAt}, ${session.expiresAt})`)
+    insert into sessions (id, user_id, kind, till_device_id, shift_started_at, named_cookie, idle_ms, second_factor_at,
+      ip, user_agent, created_at, last_used_at, idle_expires_at, expires_at)
+    values (${session.id}, ${session.userId}, ${session.kind}, ${session.tillDeviceId}, ${session.shiftStartedAt},
+      ${session.namedCookie}, ${session.idleMs}, ${session.secondFactorAt}, ${session.ip}, ${session.userAgent},
+      ${session.createdAt}, ${session.lastUsedAt}, ${session.idleExpiresAt}, ${session.expiresAt})`)
 }
 
 /** Everything that decides what a session's access tokens may do. */
@@ -121,16 +125,27 @@ export async function updateSessionRevoked(tx: Tx, id: string, at: Date, reason:
   return changed === 1
 }
 
-/** Ends the sessions that PINs opened at a device: one person's, or all of them. @returns how many */
+/**
+ * Ends the sessions that PINs opened at a device: one person's, or all of them.
+ * @returns when the shifts began whose sessions were still in use
+ */
 export async function updateTillSessionsRevoked(
   tx: Tx,
   { deviceId, userId }: { deviceId: string; userId: string | null },
   at: Date,
   reason: string,
-): Promise<number> {
-  return tx.run(sql`
+): Promise<Date[]> {
+  const ended = await tx.many<{ isLive: boolean; startedAt: Date }>(sql`
     update sessions set revoked_at = ${at}, revoked_reason = ${reason}
-    where till_device_id = ${deviceId} and (${userId}::text is null or user_id = ${userId}) and revoked_at is null`)
+    where till_device_id = ${deviceId} and (${userId}::text is null or user_id = ${userId}) and revoked_at is null
+    returning expires_at > ${at} and idle_expires_at > ${at} as is_live, ${SHIFT_START} as started_at`)
+  return ended.flatMap(({ isLive, startedAt }) => (isLive ? [startedAt] : []))
+}
+
+/** When the shift of a session at a till began. */
+export async function findShiftStart(q: Queryable, sessionId: string): Promise<Date | undefined> {
+  const row = await q.maybe<{ at: Date }>(sql`select ${SHIFT_START} as at from sessions where id = ${sessionId}`)
+  return row?.at
 }
 
 /** Ends all sessions of a user, or of all users, except `exceptId`. */

@@ -25,6 +25,8 @@ export type NewSession = {
   kind: SessionKind
   /** For a session that a PIN opens: the till. */
   tillDeviceId?: string
+  /** For a session that replaces an open one there. */
+  shiftStartedAt?: Date | undefined
   namedCookie: boolean
   secondFactorAt: Date | null
   context: AnyContext
@@ -61,8 +63,11 @@ export type Sessions = {
    * @returns the ids of the keys
    */
   endDeviceLogins(tx: Tx, userId: string | null, but: readonly string[]): Promise<string[]>
-  /** Ends all sessions that PINs opened at a till. */
-  endAtTill(tx: Tx, filter: { deviceId: string; userId: string | null }, reason: string): Promise<number>
+  /**
+   * Ends all sessions that PINs opened at a till.
+   * @returns when the shifts began whose sessions were still in use
+   */
+  endAtTill(tx: Tx, filter: { deviceId: string; userId: string | null }, reason: string): Promise<Date[]>
   confirmSecondFactor(tx: Tx, sessionId: string, at: Date): Promise<void>
   /**
    * The actor of an access token, as its session and user are now.
@@ -181,7 +186,8 @@ export function openSessions(deps: SessionDeps): Sessions {
     return updateLoginKeysRevoked(tx, userId, { but, at: new Date(clock()) })
   }
   return {
-    async start(tx, { user, kind, tillDeviceId = null, namedCookie, secondFactorAt, context }) {
+    async start(tx, wanted) {
+      const { user, kind, tillDeviceId = null, shiftStartedAt = null, namedCookie, secondFactorAt, context } = wanted
       const now = clock()
       const { idleMs, absoluteMs } = livesOf(user.role, kind)
       const session: Session = {
@@ -189,6 +195,7 @@ export function openSessions(deps: SessionDeps): Sessions {
         userId: user.id,
         kind,
         tillDeviceId,
+        shiftStartedAt,
         namedCookie,
         idleMs: BigInt(idleMs),
         secondFactorAt,

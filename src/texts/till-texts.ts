@@ -36,6 +36,11 @@ export type TillTexts = {
   sending: string
   waitingSale: string
   discard: string
+  /** Beside the name of a person whose sale waits for the sign-in. */
+  saleWaits: string
+  /** Above a button `takeOver`. */
+  waitsOf: (name: string) => string
+  takeOver: string
   /** A sale of that time whose answer was lost so long ago that it is not sent again. */
   doubtful: (time: string) => string
   failed: string

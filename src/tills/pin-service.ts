@@ -126,10 +126,14 @@ export async function signIn(
     await findTillPerson(tx, device, userId)
     await queries.deletePinTries(tx, { deviceId: device.id, userId })
     if (match.rehashed !== null && stored) await queries.updatePinHash(tx, userId, stored.pinHash, match.rehashed)
-    // its cookie makes room for the new one, so that nothing else could end it any more
-    await sessions.endAtTill(tx, { deviceId: device.id, userId }, 'signed in again at the till')
-    const session = { user, kind: 'till', tillDeviceId: device.id, namedCookie: true, secondFactorAt: null } as const
-    const started = await sessions.start(tx, { ...session, context })
+    // its cookie makes room for the new one, so that nothing else could end it any more; its shift goes on
+    const [shiftStartedAt] = await sessions.endAtTill(
+      tx,
+      { deviceId: device.id, userId },
+      'signed in again at the till',
+    )
+    const session = { user, kind: 'till', tillDeviceId: device.id, shiftStartedAt, namedCookie: true } as const
+    const started = await sessions.start(tx, { ...session, secondFactorAt: null, context })
     const facts = { actor: `user:${userId}`, companyId: device.companyId, object: `till-device:${device.id}` }
     await audit.write(tx, context, { action: 'session.till-sign-in', ...facts })
     return { user, started, accessToken: await sessions.issue(started.session, user) }

@@ -36,11 +36,6 @@ export async function countShift(q: Queryable, shift: Shift): Promise<ShiftCount
       and created_by = ${shift.userId} and collector_id = any(${shift.collectorIds})`)
 }
 
-export async function findSessionStart(q: Queryable, sessionId: string): Promise<Date | undefined> {
-  const row = await q.maybe<{ createdAt: Date }>(sql`select created_at from sessions where id = ${sessionId}`)
-  return row?.createdAt
-}
-
 export type DisplayOrder = {
   code: string
   fromAsset: string

@@ -117,7 +117,7 @@ export const SignedInSchema = Type.Object({
 
 const Amount = Type.String({ description: 'Decimal text with the currency’s digits.', examples: ['12.50'] })
 export const ShiftSchema = Type.Object({
-  startedAt: DateTime('When you signed in.'),
+  startedAt: DateTime('When you signed in; a PIN typed again without a sign-out begins no new shift.'),
   created: Count('Orders you made.', 12),
   open: Count('Those that wait for their payment.', 1),
   ended: Count('Those that ended unpaid.', 2),

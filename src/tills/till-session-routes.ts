@@ -10,6 +10,7 @@ import { firstIdAt } from '../kernel/ids.ts'
 import { EXPONENTS, type Fiat, formatDecimal, isAsset } from '../kernel/money.ts'
 import { noStore } from '../sessions/auth-service.ts'
 import type { Cookies } from '../sessions/cookies.ts'
+import { findShiftStart } from '../sessions/session-queries.ts'
 import { findPlaceName, listTillPeople, type TillDevice } from './device-queries.ts'
 import { enrolDevice, readDevice } from './device-service.ts'
 import { MOST_WRONG, type PinDeps, signIn } from './pin-service.ts'
@@ -134,7 +135,7 @@ export const tillSessionRoutes: FastifyPluginAsyncTypebox<TillSessionDeps> = asy
     },
     async (request) => {
       const actor = actorOf(request)
-      const since = actor.sessionId === null ? undefined : await shifts.findSessionStart(db, actor.sessionId)
+      const since = actor.sessionId === null ? undefined : await findShiftStart(db, actor.sessionId)
       if (!since) throw new AppError('UNAUTHORIZED')
       const facts = { companyId: companyOf(actor), userId: actor.id, collectorIds: actor.collectorIds }
       const shift = { ...facts, since, firstId: firstIdAt(since.getTime()) }

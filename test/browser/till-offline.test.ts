@@ -202,10 +202,13 @@ test('a sale without an answer for hours is not sent again: the till shows it, a
   await page.goto('about:blank')
   await world.shop.host.db.run(sql`delete from idempotency_keys`)
   await page.unroute('**/confirm_conversion/request')
-  await page.addInitScript(`if (localStorage.getItem('till.sales') && !sessionStorage.getItem('aged')) {
+  await page.addInitScript(`if (!sessionStorage.getItem('aged')) {
     sessionStorage.setItem('aged', 'yes')
-    const sales = JSON.parse(localStorage.getItem('till.sales'))
-    localStorage.setItem('till.sales', JSON.stringify(sales.map((sale) => ({ ...sale, at: sale.at - 49 * 3600000 }))))
+    for (const [name, text] of Object.entries(localStorage))
+      if (name.startsWith('till.sale.')) {
+        const sale = JSON.parse(text)
+        localStorage.setItem(name, JSON.stringify({ ...sale, at: sale.at - 49 * 3600000 }))
+      }
   }`)
   await page.goto(`${world.shop.host.baseUrl}/till`)
   await page.getByText(/may have arrived, and is not sent again/).waitFor()
@@ -255,6 +258,52 @@ test('a sale that the service never takes holds up none of the sales after it, d
   await context.close()
 })
 
+test('a sale whose request never gets an answer holds up none of the sales after it', async () => {
+  const { page, context } = await world.openTill()
+  let hung = 0
+  await page.route('**/confirm_conversion/request', async (route) => {
+    if (!/"8\.41"/.test(route.request().postData() ?? '')) return route.continue()
+    hung += 1
+  })
+  await typeOn(page, 'keys', '841')
+  await page.locator('#charge').click()
+  await page.locator('#pay').waitFor()
+  await page.locator('#again').click()
+  await typeOn(page, 'keys', '842')
+  await page.locator('#charge').click()
+  await page.locator('#qr').waitFor({ timeout: 25_000 })
+  await eventually(
+    async () => hung,
+    (count) => count >= 2,
+  )
+  // while it has no answer again
+  await page.locator('#again').click()
+  await typeOn(page, 'keys', '843')
+  await page.locator('#charge').click()
+  await page.locator('#qr').waitFor({ timeout: 5000 })
+  assert.equal(await page.locator('#lost').isHidden(), true)
+  await context.close()
+})
+
+test('half an answer, and the pages of a public network or a gateway, refuse no sale', async () => {
+  const { page, context } = await world.openTill()
+  const answers = [
+    { status: 200, body: '{"success":true,"data":{"co' },
+    { status: 200, body: '<!doctype html><title>Welcome to our Wi-Fi</title>' },
+    { status: 401, body: 'Sign in first' },
+    { status: 404, body: '<h1>default backend</h1>' },
+  ]
+  await page.route('**/confirm_conversion/request', async (route) => {
+    const answer = answers.shift()
+    if (answer === undefined) return route.continue()
+    await route.fetch()
+    return route.fulfill({ contentType: 'application/json', ...answer })
+  })
+  await chargeOn(page, '844')
+  assert.deepEqual([answers, await world.countOrders(844)], [[], 1])
+  await context.close()
+})
+
 test('a sale that the cashier gave up is cancelled up to two days later, also one of an earlier version', async () => {
   const { page, context } = await world.openTill()
   const made = { 339: 'undefined', 340: 'sale.at - 5 * 3600000' }
@@ -270,7 +319,9 @@ test('a sale that the cashier gave up is cancelled up to two days later, also on
       (count) => count === 1,
     )
     await page.evaluate(`addEventListener('pagehide', () => {
-      const sales = JSON.parse(localStorage.getItem('till.sales'))
+      const names = Object.keys(localStorage).filter((name) => name.startsWith('till.sale.'))
+      const sales = names.map((name) => JSON.parse(localStorage.getItem(name))).filter(({ outcome }) => !outcome)
+      for (const name of names) localStorage.removeItem(name)
       localStorage.setItem('till.sales', JSON.stringify(sales.map((sale) => ({ ...sale, at: ${at}, discarded: true }))))
     })`)
     await page.unroute('**/confirm_conversion/request')

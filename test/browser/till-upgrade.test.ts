@@ -141,7 +141,7 @@ test('without a connection the kept page runs with the scripts of its own versio
   await context.close()
 })
 
-test('a page that begins in time and comes slowly, and one that the service has not at the moment', async () => {
+test('a page that begins in time and comes slowly, never comes whole, or that the service has not now', async () => {
   const line = await openLine()
   const { page, context } = await visit(world.browser, line.url, { serviceWorkers: 'allow' })
   await page.locator('#enrol').waitFor()
@@ -155,6 +155,11 @@ test('a page that begins in time and comes slowly, and one that the service has 
   line.instead = { '/till': { type: 'text/html', text: 'Bad gateway', status: 502 } }
   await page.reload()
   await page.locator('#enrol').waitFor()
+  // the connection dies after the first bytes
+  line.instead = { '/till': { type: 'text/html', text: html.replace('<main>', '<main>half'), slowMs: 60_000 } }
+  await page.reload()
+  await page.locator('#enrol').waitFor()
+  assert.equal(await page.getByText('half').count(), 0)
   await context.close()
   close(line)
 })

@@ -3,9 +3,8 @@ import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BrowserContext, Page } from 'playwright-core'
 import { sql } from '../../src/db/db.ts'
-import { register } from '../harness/accounts.ts'
 import { eventually } from '../harness/service.ts'
-import { chargeOn, openTillWorld, PIN, type TillWorld, typeOn } from '../harness/till-world.ts'
+import { chargeOn, enterAs, leaveTill, openTillWorld, PIN, type TillWorld, typeOn } from '../harness/till-world.ts'
 
 /* Two windows of one till, and a session that does not begin or end as it should. */
 
@@ -23,40 +22,22 @@ const openOther = async (context: BrowserContext, screen: 'people' | 'sale' | 'p
   return other
 }
 
-const leave = async (page: Page): Promise<void> => {
-  await page.locator('#to-shift').click()
-  await page.locator('#sign-out').click()
-  await page.locator('#people').waitFor()
-}
-
-const enterAs = async (page: Page, name: string | RegExp): Promise<void> => {
-  await page.locator('.name', { hasText: name }).first().click()
-  await typeOn(page, 'pin-keys', PIN)
-}
-
 const countLive = async (): Promise<number> =>
   (await world.shop.host.db.many(sql`select id from sessions where kind = 'till' and revoked_at is null`)).length
 
 const countCookies = async (context: BrowserContext): Promise<number> =>
   (await context.cookies()).filter(({ name }) => /refreshToken/.test(name)).length
 
-/** A second cashier of this till. */
-async function hire(firstName: string): Promise<string> {
-  const { baseUrl, db } = world.shop.host
-  const hired = await register(baseUrl, { role: 'Cashier', companyName: world.boss.companyId, firstName })
-  await world.boss.client.post(`users/${hired.userId}/approve`)
-  await db.run(sql`update sessions set second_factor_at = now() where user_id = ${hired.userId}`)
-  await hired.client.call('PUT', 'users/me/till-pin', { pin: PIN })
-  const all = await db.many<{ id: string }>(sql`select id from users where role = 'Cashier'`)
-  await world.boss.client.call('PUT', `collectors/${world.collector}`, { cashiers: all.map(({ id }) => id) })
-  return hired.userId
-}
+const listKept = (page: Page): Promise<string[]> =>
+  page.evaluate(
+    `Object.entries(localStorage).filter(([name]) => name.startsWith('till.sale.')).map(([, text]) => text)`,
+  )
 
 test('who signs out in one window is out in the other, and whoever signs in sells under the own name', async () => {
   const { page, context } = await world.openTill()
-  const zoe = await hire('Zoe')
+  const zoe = await world.hire('Zoe')
   const other = await openOther(context, 'sale')
-  await leave(page)
+  await leaveTill(page)
   await other.locator('#people').waitFor()
   await enterAs(page, 'Zoe')
   await page.locator('#sale').waitFor()
@@ -90,7 +71,7 @@ test('a window whose session the service has ended says so, whatever the other w
 
 test('a sign-in that was backed out of leaves the same person signed in in the other window', async () => {
   const { page, context } = await world.openTill()
-  await leave(page)
+  await leaveTill(page)
   const other = await openOther(context, 'people')
   await enterAs(page, '')
   await page.locator('#sale').waitFor()
@@ -111,7 +92,7 @@ test('a sign-in that was backed out of leaves the same person signed in in the o
 
 test('with a full storage nobody is let in: the till says why, and no session stays open', async () => {
   const { page, context } = await world.openTill()
-  await leave(page)
+  await leaveTill(page)
   await eventually(
     () => countCookies(context),
     (count) => count === 0,
@@ -148,10 +129,10 @@ test('while sign-outs fail, anyone signs in, and the sign-outs arrive later', as
       refused += 1
       return route.fulfill({ status, contentType: 'application/json', body: '{"error":{"code":"X","message":"x"}}' })
     })
-    await leave(page)
+    await leaveTill(page)
     await enterAs(page, /^(?!.*Zoe)/)
     await page.locator('#sale').waitFor()
-    await leave(page)
+    await leaveTill(page)
     await enterAs(page, 'Zoe')
     await page.locator('#sale').waitFor()
     assert.ok(refused > 0)
@@ -189,8 +170,81 @@ test('an order stays, also when another window was refused it later', async () =
   await page.locator('#qr').waitFor()
   await refused
   await sleep(500)
-  assert.match(String(await page.evaluate("localStorage.getItem('till.sales')")), /"order":/)
+  assert.match((await listKept(page)).join(), /"order":/)
   assert.equal(await other.locator('#qr').isVisible(), true)
   assert.equal(await world.countOrders(722), 1)
+  await context.close()
+})
+
+test('of two windows that sell at once, neither loses a sale of the other', async () => {
+  const { page, context } = await world.openTill()
+  const other = await openOther(context, 'sale')
+  for (const one of [page, other])
+    await one.route('**/confirm_conversion/request', (route) =>
+      route.fulfill({ status: 503, contentType: 'application/json', body: '{"error":{"code":"BUSY"}}' }),
+    )
+  const sellMany = (window: Page): Promise<unknown> =>
+    window.evaluate(`(async () => {
+      for (let count = 0; count < 40; count += 1) {
+        for (const key of ['5', '0']) document.querySelector('#keys [data-key="' + key + '"]').click()
+        document.getElementById('charge').click()
+        await new Promise((resolve) => setTimeout(resolve, 20 + Math.random() * 40))
+        document.getElementById('again').click()
+      }
+    })()`)
+  await Promise.all([sellMany(page), sellMany(other)])
+  assert.equal((await listKept(page)).length, 80)
+  await context.close()
+})
+
+test('a sale whose request is under way waits for its answer, also where the device lost it meanwhile', async () => {
+  const { page, context } = await world.openTill()
+  const other = await openOther(context, 'sale')
+  let held = Promise.withResolvers<void>()
+  await page.route('**/confirm_conversion/request', async (route) => {
+    await held.promise
+    await route.continue()
+  })
+  for (const [digits, isDiscarded] of [
+    ['899', false],
+    ['898', true],
+  ] as const) {
+    held = Promise.withResolvers<void>()
+    const asked = page.waitForRequest('**/confirm_conversion/request')
+    await typeOn(page, 'keys', digits)
+    await page.locator('#charge').click()
+    await asked
+    await other.evaluate(
+      'for (const name of Object.keys(localStorage)) if (/sale/.test(name)) localStorage.removeItem(name)',
+    )
+    await sleep(500)
+    assert.match((await page.locator('#state').textContent()) ?? '', /Making the code/)
+    if (isDiscarded) await page.locator('#stop', { hasText: 'Discard' }).click()
+    held.resolve()
+    if (isDiscarded) continue
+    await page.locator('#qr').waitFor()
+    await page.locator('#again').click()
+  }
+  await eventually(
+    () => world.shop.host.db.many(sql`select status from orders where from_units = 898`),
+    (rows) => JSON.stringify(rows) === '[{"status":"CANCELLED"}]',
+  )
+  await context.close()
+})
+
+test('what the list of an earlier version has waiting is sent once, also what such a window adds later', async () => {
+  const { page, context } = await world.openTill()
+  const body = (amount: string) => ({ amount, fromAsset: 'EUR', merchantIdentifier: world.collector })
+  const list = (key: string, amount: string) =>
+    JSON.stringify([{ key: key.repeat(32), body: body(amount), at: Date.now(), tries: 1, discarded: false }])
+  await page.evaluate(`localStorage.setItem('till.sales', ${JSON.stringify(list('a', '8.71'))})`)
+  await page.reload()
+  await page.locator('#qr').waitFor()
+  const other = await openOther(context, 'sale')
+  await other.evaluate(`localStorage.setItem('till.sales', ${JSON.stringify(list('b', '8.72'))})`)
+  await page.reload()
+  await page.locator('#qr').waitFor()
+  assert.deepEqual([await world.countOrders(871), await world.countOrders(872)], [1, 1])
+  assert.equal(await page.evaluate("localStorage.getItem('till.sales')"), null)
   await context.close()
 })

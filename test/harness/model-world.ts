@@ -131,7 +131,9 @@ export async function startModelWorld(own: Partial<Channel> = {}): Promise<Model
       const { version } = await db.one<{ version: bigint }>(
         sql`select version from companies where id = ${merchant.companyId}`,
       )
-      const made = await insertOrders(db, [{ order, companyVersion: version, actor: 'model', idempotency: null }])
+      const made = await insertOrders(db, [
+        { order, companyVersion: version, actor: 'model', soldBy: null, idempotency: null },
+      ])
       assert.ok(made.has(order.id))
       return order
     },

@@ -15,6 +15,8 @@ export type TillWorld = {
   newCode(): Promise<string>
   /** An enrolled till with its cashier signed in. */
   openTill(options?: Parameters<typeof visit>[2]): Promise<Visit>
+  /** One more cashier of this till. @returns the id */
+  hire(firstName: string): Promise<string>
   countOrders(units: number): Promise<number>
   stop(): Promise<void>
 }
@@ -30,6 +32,26 @@ export async function chargeOn(page: Page, digits: string): Promise<string> {
   await page.locator('#qr').waitFor()
   const address = (await page.locator('#qr').getAttribute('src')) ?? ''
   return new URL(address, page.url()).searchParams.get('code') ?? ''
+}
+
+export async function enterAs(page: Page, name: string | RegExp): Promise<void> {
+  await page.locator('.name', { hasText: name }).first().click()
+  await typeOn(page, 'pin-keys', PIN)
+}
+
+export async function leaveTill(page: Page): Promise<void> {
+  await page.locator('#to-shift').click()
+  await page.locator('#sign-out').click()
+  await page.locator('#people').waitFor()
+}
+
+const REACHED = ['**/healthz', '**/api/next/**']
+/** For this window the service is gone. */
+export async function cutOff(page: Page): Promise<void> {
+  for (const path of REACHED) await page.route(path, (route) => route.abort())
+}
+export async function reconnect(page: Page): Promise<void> {
+  for (const path of REACHED) await page.unroute(path)
 }
 
 /** A shop with a till, its cashier with a PIN, and a browser. */
@@ -59,6 +81,15 @@ export async function openTillWorld(): Promise<TillWorld> {
       await typeOn(opened.page, 'pin-keys', PIN)
       await opened.page.locator('#sale').waitFor()
       return opened
+    },
+    async hire(firstName) {
+      const hired = await register(baseUrl, { role: 'Cashier', companyName: boss.companyId, firstName })
+      await boss.client.post(`users/${hired.userId}/approve`)
+      await db.run(sql`update sessions set second_factor_at = now() where user_id = ${hired.userId}`)
+      await hired.client.call('PUT', 'users/me/till-pin', { pin: PIN })
+      const all = await db.many<{ id: string }>(sql`select id from users where role = 'Cashier'`)
+      await boss.client.call('PUT', `collectors/${collector}`, { cashiers: all.map(({ id }) => id) })
+      return hired.userId
     },
     async countOrders(units) {
       const { count } = await db.one<{ count: number }>(sql`

@@ -2,6 +2,7 @@
 
 const TIMEOUT_MS = 10_000
 const LOOK_MS = 2000
+const HEALTH_MS = 4000
 
 /** The service said no. */
 export class Refused extends Error {
@@ -18,7 +19,10 @@ export class Refused extends Error {
   }
 }
 
-/** No answer came: whether the request arrived is unknown. */
+/**
+ * No answer of the service came, or not all of it: whether the request arrived is unknown. With `hasConnection()` it is
+ * this one request that has none.
+ */
 export class Offline extends Error {}
 
 /** `online`, and `signedOut`: a name and what comes with it. */
@@ -39,38 +43,63 @@ function setOnline(value) {
   if (!value) void look()
 }
 
+/** Whether the service answers, and no sign-in page of a public network in its place. */
+async function isThere() {
+  try {
+    const answer = await fetch('/healthz', { cache: 'no-store', signal: AbortSignal.timeout(HEALTH_MS) })
+    return answer.ok && readJson(await answer.text()) !== null
+  } catch {
+    return false
+  }
+}
+
 /** Asks until the service answers again. */
 async function look() {
   if (looking) return
   looking = true
   while (!isOnline) {
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
-    const answer = await fetch('/healthz', { cache: 'no-store', signal: AbortSignal.timeout(4000) }).catch(() => null)
-    if (answer?.ok) setOnline(true)
+    if (await isThere()) setOnline(true)
   }
   looking = false
 }
 window.addEventListener('offline', () => setOnline(false))
 
-async function send(method, path, body, headers) {
-  const json = body === undefined ? {} : { 'content-type': 'application/json' }
-  let answer
+function readJson(text) {
   try {
-    answer = await fetch(path, {
-      method,
-      headers: { accept: 'application/json', ...json, ...headers },
-      credentials: 'same-origin',
-      cache: 'no-store',
-      signal: AbortSignal.timeout(TIMEOUT_MS),
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    })
-  } catch (cause) {
-    setOnline(false)
-    throw new Offline('no answer', { cause })
+    return JSON.parse(text)
+  } catch {
+    return null
   }
+}
+
+async function request(method, path, body, headers) {
+  const json = body === undefined ? {} : { 'content-type': 'application/json' }
+  const answer = await fetch(path, {
+    method,
+    headers: { accept: 'application/json', ...json, ...headers },
+    credentials: 'same-origin',
+    cache: 'no-store',
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  // a connection may die after the headers: an order that was made is no refusal
+  const text = await answer.text()
+  const parsed = readJson(text)
+  // the sign-in page of a public network, the refusal of a gateway: the service has decided nothing
+  const isOurs = answer.ok ? parsed?.data !== undefined : answer.status >= 500 || parsed?.error
+  if (!isOurs) throw new Error('an answer of another service')
+  return { answer, parsed }
+}
+
+async function send(method, path, body, headers) {
+  const { answer, parsed } = await request(method, path, body, headers).catch(async (cause) => {
+    // one request without an answer is no lost connection
+    if (isOnline && !(await isThere())) setOnline(false)
+    throw new Offline('no answer', { cause })
+  })
   setOnline(true)
-  const parsed = await answer.json().catch(() => null)
-  if (answer.ok && parsed) return parsed.data
+  if (answer.ok) return parsed.data
   throw new Refused(answer.status, parsed?.error, answer.headers.get('retry-after'))
 }
 
@@ -230,6 +259,8 @@ function begin(user, accessToken) {
 export const signIn = (userId, pin, isWanted) =>
   withCookieOf(userId, async () => {
     if (!isWanted()) return
+    // a sign-out that the service missed: else the shift of before would go on
+    if (!(await sendLeft(userId)) && !isOnline) throw new Offline('no answer')
     const { token: accessToken, user } = await ask('POST', 'till/sign-in', { user: userId, pin })
     // the service ended the person's earlier session here; a sign-out that comes now would end this one
     forgetLeft(user._id)
@@ -238,33 +269,44 @@ export const signIn = (userId, pin, isWanted) =>
     else if (kept()?._id !== user._id) leave(user._id)
   })
 
+const unauthorized = () => new Refused(401, { code: 'UNAUTHORIZED' })
+
 let renewing
-/** A new access token by the cookie of this person; two requests at once share one. */
-export async function renew() {
+/** A new access token by the cookie of this person; two of the person's requests at once share one. */
+async function renew() {
   const { user } = session
   // without a name the browser would offer the back office's cookie
-  if (!user) throw new Refused(401, { code: 'UNAUTHORIZED' })
-  renewing ??= withCookieOf(user._id, () => ask('POST', 'auth/refresh-token', undefined, { 'x-user-id': user._id }))
+  if (!user) throw unauthorized()
+  if (renewing?.user === user) return renewing.done
+  const mine = { user, done: null }
+  mine.done = withCookieOf(user._id, () => ask('POST', 'auth/refresh-token', undefined, { 'x-user-id': user._id }))
     .then((data) => {
       // who has left since is not let in again
       if (session.user === user) token = data.token
     })
     .finally(() => {
-      renewing = undefined
+      if (renewing === mine) renewing = undefined
     })
-  return renewing
+  renewing = mine
+  return mine.done
 }
 
-/** With the person's token, renewed when it ran out. @throws Refused, Offline */
+/**
+ * With the token of the person who is in now, renewed when it ran out; never with that of whoever comes later.
+ * @throws Refused, Offline
+ */
 export async function call(method, path, body, headers = {}) {
-  const attempt = () =>
-    send(method, `/api/next/${path}`, body, { ...headers, ...(token ? { authorization: `Bearer ${token}` } : {}) })
   const { user } = session
+  const attempt = () => {
+    if (session.user !== user) throw unauthorized()
+    const authorization = token ? { authorization: `Bearer ${token}` } : {}
+    return send(method, `/api/next/${path}`, body, { ...headers, ...authorization })
+  }
   try {
     if (!token) await renew()
     return await attempt()
   } catch (error) {
-    if (!(error instanceof Refused) || error.status !== 401) throw error
+    if (!(error instanceof Refused) || error.status !== 401 || session.user !== user) throw error
     try {
       await renew()
       return await attempt()

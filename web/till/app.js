@@ -13,7 +13,20 @@ import {
   signOut,
 } from './api.js'
 import { exponentOf, locale, money, timeOf } from './format.js'
-import { Doubtful, discard, flush, follow, GivenUp, listWaiting, sell } from './sales.js'
+import { watchKept } from './kept.js'
+import {
+  Doubtful,
+  discard,
+  flush,
+  follow,
+  GivenUp,
+  listOfOthers,
+  listRefused,
+  listWaiting,
+  sell,
+  setRead,
+  takeOver,
+} from './sales.js'
 import { celebrate, wakeSound, warn } from './sound.js'
 import { stateOf, watch } from './watch.js'
 
@@ -146,10 +159,12 @@ async function readTill() {
 function drawPeople() {
   const people = till?.people ?? []
   byId('no-people').hidden = people.length > 0
+  const sellers = listOfOthers().map(({ user }) => user?._id)
   byId('names').replaceChildren(
     ...people.map((person) => {
-      const note = person.locked ? words.locked : person.hasPin ? '' : words.noPin
-      const button = make('button', { type: 'button', className: 'name', disabled: note !== '' })
+      const hindrance = person.locked ? words.locked : person.hasPin ? '' : words.noPin
+      const note = hindrance || (sellers.includes(person._id) ? words.saleWaits : '')
+      const button = make('button', { type: 'button', className: 'name', disabled: hindrance !== '' })
       button.append(make('strong', { textContent: person.name }), make('span', { textContent: note }))
       button.addEventListener('click', () => askPin(person))
       return button
@@ -204,14 +219,51 @@ function refusePin(error) {
 function enter() {
   byId('who').textContent = session.user?.name ?? ''
   show('sale')
+  drawNotes()
   showWaiting()
   void flush()
 }
 
-/** A sale that was under way before a reload or a sign-in goes on. */
+/** Sales that were under way before a reload or a sign-in go on; the oldest is shown. */
 function showWaiting() {
-  const [sale] = listWaiting()
-  if (sale) showSending(sale.key, follow(sale.key), sale.body)
+  const [first, ...others] = listWaiting()
+  if (first) showSending(first.key, follow(first.key), first.body)
+  for (const { key, body } of others) follow(key).catch((error) => sayRefused(body, error))
+}
+
+const sumOf = ({ amount, fromAsset }) => money(amount, fromAsset)
+
+/** Of a sale that is not on the screen. It stands above the keys until it is closed there. */
+function sayRefused(body, error) {
+  if (error instanceof Refused) say(`${sumOf(body)}: ${wordsOf(error)}`, true)
+}
+
+function takeOverSale({ key, body }) {
+  try {
+    if (takeOver(key)) showSending(key, follow(key), body)
+  } catch (error) {
+    say(wordsOf(error), true)
+  }
+}
+
+function noteOf({ body, at }, text, buttonText, onClicked) {
+  const button = make('button', { type: 'button', textContent: buttonText })
+  button.addEventListener('click', onClicked)
+  const sum = make('strong', { textContent: `${sumOf(body)} · ${timeOf(new Date(at))}` })
+  return make('li', {}, make('p', {}, sum, ` ${text}`), button)
+}
+
+/** Above the keys: which sales were refused, and what waits of colleagues. */
+function drawNotes() {
+  const refused = listRefused().map((sale) => {
+    const { refusal } = sale.outcome
+    return noteOf(sale, wordsOf(new Refused(refusal.status, refusal)), words.close, () => setRead(sale.key))
+  })
+  const waiting = listOfOthers().map((sale) => {
+    const text = words.waitsOf.replaceAll('%', () => sale.user?.name ?? '?')
+    return noteOf(sale, text, words.takeOver, () => takeOverSale(sale))
+  })
+  byId('notes').replaceChildren(...refused, ...waiting)
 }
 
 /* ---- the sale ---- */
@@ -278,8 +330,7 @@ let shown = { key: null, code: null, end: null }
 function showSending(key, order, body) {
   show('pay')
   shown = { key, code: null, end: null, body }
-  const sum = money(body.amount, body.fromAsset)
-  byId('pay-amount').textContent = sum
+  byId('pay-amount').textContent = sumOf(body)
   byId('qr').hidden = true
   drawSending()
   byId('stop').textContent = words.discard
@@ -292,8 +343,9 @@ function showSending(key, order, body) {
       if (error instanceof GivenUp) return
       putBack(body)
       say(wordsOf(error), true)
+      setRead(key)
     },
-    elsewhere: (error) => error instanceof Refused && say(`${sum}: ${wordsOf(error)}`, true),
+    elsewhere: (error) => sayRefused(body, error),
   })
 }
 
@@ -496,6 +548,10 @@ on('online', (isOnline) => {
 on('signedOut', () => {
   leaveToPeople()
   say(words.sessionOver, true)
+})
+watchKept(() => {
+  drawNotes()
+  if (screen === 'people') drawPeople()
 })
 document.addEventListener('visibilitychange', () => {
   if (!document.hidden && shown.code) void keepAwake()

@@ -5,13 +5,14 @@
 const VERSION = '__VERSION__'
 const CACHE = `till-${VERSION}`
 const FOLDER = `/till/${VERSION}/`
-const SCRIPTS = ['app.js', 'api.js', 'sales.js', 'watch.js', 'sound.js', 'format.js', 'display.js']
+const SCRIPTS = ['app.js', 'api.js', 'sales.js', 'kept.js', 'watch.js', 'sound.js', 'format.js', 'display.js']
 /** Under their addresses the same for ever. */
 const FILES = [...SCRIPTS, 'till.css'].map((name) => FOLDER + name)
 const PAGES = ['/till', '/till/display']
 /** Of any version: no page depends on which. */
 const LOOSE = ['/till/again.js', '/till/icon.svg', '/till/manifest.webmanifest']
 const WAIT_MS = 3000
+const WHOLE_MS = 10_000
 
 /** What belongs to this version. Of two nodes, one may still be of the other. */
 async function isOurs(path, response) {
@@ -41,12 +42,16 @@ self.addEventListener('activate', (/** @type {any} */ event) => {
   event.waitUntil(clean.then(() => self.clients.claim()))
 })
 
-/** The timeout is for the answer to begin: on a slow line the rest of it may take longer. */
+/** An answer begins soon; on a slow line the rest may take longer. A connection that dies meanwhile gives no answer. */
 async function fetchInTime(request) {
   const stop = new AbortController()
-  const timer = setTimeout(() => stop.abort(), WAIT_MS)
+  let timer = setTimeout(() => stop.abort(), WAIT_MS)
   try {
-    return await fetch(request, { signal: stop.signal })
+    const response = await fetch(request, { signal: stop.signal })
+    clearTimeout(timer)
+    timer = setTimeout(() => stop.abort(), WHOLE_MS)
+    await response.clone().arrayBuffer()
+    return response
   } finally {
     clearTimeout(timer)
   }
@@ -58,7 +63,7 @@ async function answer(event, path) {
   const kept = await cache.match(path)
   if (FILES.includes(path)) return kept ?? fetch(event.request)
   try {
-    const response = await fetchInTime(event.request)
+    const response = await (kept ? fetchInTime(event.request) : fetch(event.request))
     const copy = response.clone()
     const keep = isOurs(path, copy).then((isKept) => isKept && cache.put(path, copy))
     event.waitUntil(keep.catch(() => {}))

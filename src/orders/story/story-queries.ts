@@ -21,10 +21,12 @@ const newestOfEachKind = (rows: Sql, limit: number): Sql => sql`
 const ownRows = (companyId: string, orderId: string): Sql => sql`
     select s.at, 'state' as kind, jsonb_build_object('trigger', s.trigger, 'from', s.from_status, 'to', s.to_status,
         'event', s.event, 'actor', s.actor, 'requestId', s.request_id, 'name',
-        case when person.id is not null then person.first_name || ' ' || person.last_name else key.name end) as facts
+        case when person.id is not null then person.first_name || ' ' || person.last_name else key.name end,
+        'soldBy', seller.first_name || ' ' || seller.last_name) as facts
       from order_events s
       left join users person on s.actor = 'user:' || person.id
       left join api_keys key on s.actor = 'apiKey:' || key.id
+      left join users seller on seller.id = s.facts ->> 'soldBy' and seller.company_id = s.company_id
       where s.company_id = ${companyId} and s.order_id = ${orderId}
     union all
     select opened_at, 'payment', jsonb_build_object('number', number, 'channel', channel, 'status', status,

@@ -19,10 +19,10 @@ export const TILL_POLICY = [
 
 /** Data for the script: none of it runs. */
 function wordsOf(texts: TillTexts): Html {
-  const { pinOf, wrongPin, doubtful, partly, least, most } = texts
+  const { pinOf, waitsOf, wrongPin, doubtful, partly, least, most } = texts
   const patterns = {
     ...{ pinOf: pinOf('%'), wrongPin: wrongPin('%'), doubtful: doubtful('%'), partly: partly('%') },
-    ...{ least: least('%'), most: most('%') },
+    ...{ least: least('%'), most: most('%'), waitsOf: waitsOf('%') },
   }
   const json = JSON.stringify({ ...texts, ...patterns }).replaceAll('<', '\\u003c')
   return html`<script type="application/json" id="words">${raw(json)}</script>`
@@ -61,7 +61,7 @@ const signingIn = (texts: TillTexts): Html => html`<section id="people" hidden><
   <section id="pin" hidden><h1 id="pin-title"></h1><p id="dots" role="img" aria-label="0 / 6"></p>
     ${keypad('pin-keys', texts, html`<button type="button" id="pin-back">${texts.back}</button>`)}</section>`
 
-const selling = (texts: TillTexts): Html => html`<section id="sale" hidden>
+const selling = (texts: TillTexts): Html => html`<section id="sale" hidden><ul id="notes"></ul>
     <div class="sum"><label>
       <select id="currency" aria-label="${texts.currency}"></select></label>
       <output id="amount" aria-label="${texts.amount}"></output></div>

@@ -38,6 +38,10 @@ export const de: TillTexts = {
   sending: 'Der Code wird erstellt …',
   waitingSale: 'Warten auf die Verbindung …',
   discard: 'Verkauf verwerfen',
+  saleWaits: 'ein Verkauf wartet auf Sie',
+  waitsOf: (name) =>
+    `Ein Verkauf von ${name} wartet hier. ${name} meldet sich an, oder Sie übernehmen ihn, und er ist Ihrer.`,
+  takeOver: 'Übernehmen',
   doubtful: (time) =>
     `Dieser Verkauf (${time}) ist vielleicht angekommen und wird nicht noch einmal gesendet. Sehen Sie ` +
     'unter „Letzte Verkäufe“ nach und verwerfen Sie ihn dann hier. Fehlt er dort und wartet der ' +

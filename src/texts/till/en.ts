@@ -37,6 +37,9 @@ export const en: TillTexts = {
   sending: 'Making the code…',
   waitingSale: 'Waiting for the connection…',
   discard: 'Discard the sale',
+  saleWaits: 'a sale waits for you',
+  waitsOf: (name) => `A sale of ${name} waits here. ${name} signs in, or you take it over and it is yours.`,
+  takeOver: 'Take over',
   doubtful: (time) =>
     `This sale of ${time} may have arrived, and is not sent again. Look for it under Recent sales, then ` +
     'discard it here. If it is missing there and the customer is still waiting, charge it again.',

@@ -39,6 +39,9 @@ export const es: TillTexts = {
   sending: 'Preparando el código…',
   waitingSale: 'Esperando la conexión…',
   discard: 'Descartar la venta',
+  saleWaits: 'una venta le espera',
+  waitsOf: (name) => `Una venta de ${name} espera aquí. ${name} inicia sesión, o usted la asume y pasa a ser suya.`,
+  takeOver: 'Asumir',
   doubtful: (time) =>
     `Puede que esta venta (${time}) haya llegado; no se enviará otra vez. Búsquela en «Últimas ` +
     'ventas» y descártela aquí. Si no está y el cliente sigue esperando, cóbrela de nuevo.',

@@ -39,6 +39,10 @@ export const fr: TillTexts = {
   sending: 'Préparation du code…',
   waitingSale: 'En attente de la connexion…',
   discard: 'Abandonner la vente',
+  saleWaits: 'une vente vous attend',
+  waitsOf: (name) =>
+    `Une vente de ${name} attend ici. ${name} se connecte, ou vous la reprenez et elle devient la vôtre.`,
+  takeOver: 'Reprendre',
   doubtful: (time) =>
     `Cette vente (${time}) est peut-être arrivée et ne sera pas renvoyée. Cherchez-la dans les ` +
     'dernières ventes, puis abandonnez-la ici. Si elle n’y est pas et que le client attend encore, ' +

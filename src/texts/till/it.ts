@@ -37,6 +37,10 @@ export const it: TillTexts = {
   sending: 'Preparazione del codice…',
   waitingSale: 'In attesa della connessione…',
   discard: 'Scarta la vendita',
+  saleWaits: 'una vendita La attende',
+  waitsOf: (name) =>
+    `Una vendita di ${name} attende qui. ${name} accede, oppure la prende in carico Lei e diventa Sua.`,
+  takeOver: 'Prendi in carico',
   doubtful: (time) =>
     `Questa vendita (${time}) potrebbe essere arrivata e non viene inviata di nuovo. La cerchi in ` +
     '«Ultime vendite», poi la scarti qui. Se lì non c’è e il cliente aspetta ancora, incassi di ' +

@@ -86,11 +86,15 @@ function useOwnWords({ code }: Order): Partial<Record<Group['kind'], (facts: Fac
   const core = useCore()
   const money = useMoney()
   return {
-    state: ({ to, actor, name }) => {
+    state: ({ to, actor, name, soldBy }) => {
       const kind = word(actor).split(':')[0] as keyof typeof t.who
       return [
         <OrderStatus key="state" status={word(to)} />,
-        <Soft key="by">{t.by(word(name) || (t.who[kind] ?? t.who.system))}</Soft>,
+        <Soft key="by">
+          {[t.by(word(name) || (t.who[kind] ?? t.who.system)), soldBy && t.takenOver(word(soldBy))]
+            .filter(Boolean)
+            .join(', ')}
+        </Soft>,
       ]
     },
     payment: ({ channel, providerReference }) => [
