@@ -38,7 +38,7 @@ export type LeavingAccount = Omit<PaymentAccount, 'ownAccount'> & {
 }
 
 /** Payment `p` can only be followed with this account. Without a mark it could not be read: it may be that of any. */
-export const needsAccount = ({ accountMark, nextMark }: LeavingAccount): Sql =>
+const needsAccount = ({ accountMark, nextMark }: LeavingAccount): Sql =>
   sql`(p.own_account
     and (${accountMark}::text is null or p.account_mark is null or p.account_mark = ${accountMark})
     and (${nextMark}::text is null or p.account_mark is distinct from ${nextMark}))`
