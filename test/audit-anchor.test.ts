@@ -72,8 +72,8 @@ async function restoreTo(entries: number, backupMadeAt: Date): Promise<void> {
   await noteRestored(backupMadeAt)
 }
 
-async function noteRestored(backupMadeAt: Date): Promise<void> {
-  const times = { backupMadeAt, restoredAt: at() }
+async function noteRestored(backupMadeAt: Date, restoredAt = at()): Promise<void> {
+  const times = { backupMadeAt, restoredAt }
   await db.tx(async (tx) => {
     await markRestored(tx, times)
     await noteRestore({ db, vault, clock }, tx, times)
@@ -162,6 +162,35 @@ test('a restore that is noted again in a newer file excuses no cut: it lost only
   assert.match((await verify()).fault?.reason ?? '', /cut|differs/)
 })
 
+test('a restore that is written again, after its entry was cut off, excuses nothing', async () => {
+  await work(3)
+  const backupMadeAt = at()
+  await work(2)
+  await restoreTo(3, backupMadeAt)
+  const restoredAt = new Date(nowMs - MINUTE)
+  await work(2) // at once: within what a node of the lost database may note
+  assert.equal((await verify()).fault, null)
+  const honest = readFileSync(file, 'utf8')
+  const again = async (): Promise<void> => {
+    await cutTo(3)
+    await noteRestored(backupMadeAt, restoredAt)
+    await work(1)
+  }
+  await again()
+  assert.match((await verify()).fault?.reason ?? '', /cut|differs/, 'the file knows it by its first entry')
+  // a file that begins after it
+  writeFileSync(file, '')
+  nowMs += 10 * MINUTE
+  await work(4)
+  await again()
+  assert.match((await verify()).fault?.reason ?? '', /cut|differs/)
+  // who controls the database has no way to the file: neither the hash nor the time of a restore brings lines along
+  writeFileSync(file, honest)
+  await db.run(sql`update audit_head set hash = hash || ${`\n${honest.split('\n')[0]}`}`)
+  await assert.rejects(startNoting().note(), /no hash that can be noted/)
+  assert.equal(readFileSync(file, 'utf8').split('\n').length, honest.split('\n').length + 1)
+})
+
 test('zeros that a power failure left in the file are a truncated line, and the heads around them count', async () => {
   const anchor = startNoting()
   await work(3, anchor)
@@ -203,7 +232,8 @@ test('a worker whose database was restored to as many entries as it noted last n
   await anchor.note()
   assert.deepEqual(
     readAnchors(file).map(({ seq }) => seq),
-    [1n, 2n, 3n, 4n, 4n],
+    [1n, 2n, 3n, 4n, 4n, 4n],
+    'the restore, and the head that it is',
   )
   await work(2, anchor)
   const { fault, lost } = await verify()

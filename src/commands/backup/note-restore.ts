@@ -26,6 +26,10 @@ export async function noteRestore(
   const keptEntries = await countAuditEntriesAt(tx, backupMadeAt)
   await audit.write(tx, systemContext(RESTORE.actor), {
     action: RESTORE.action,
-    detail: { backupMadeAt: backupMadeAt.toISOString(), restoredAt: restoredAt.toISOString(), keptEntries },
+    detail: {
+      ...{ backupMadeAt: backupMadeAt.toISOString(), restoredAt: restoredAt.toISOString(), keptEntries },
+      // not when this entry is written: a copy of the mark may be put back later
+      lostUntil: restoredAt.toISOString(),
+    },
   })
 }
