@@ -5,7 +5,7 @@ import { after, afterEach, beforeEach, test } from 'node:test'
 import { Registry } from 'prom-client'
 import { openAnchor, readAnchors } from '../src/audit/anchor.ts'
 import { openAudit } from '../src/audit/audit.ts'
-import { noteRestore } from '../src/commands/backup/note-restore.ts'
+import { lostUntilNow, noteRestore } from '../src/commands/backup/note-restore.ts'
 import { type Db, openDb, sql } from '../src/db/db.ts'
 import { markRestored } from '../src/db/restored-queries.ts'
 import { systemContext } from '../src/http/request-context.ts'
@@ -238,6 +238,55 @@ test('a worker whose database was restored to as many entries as it noted last n
   await work(2, anchor)
   const { fault, lost } = await verify()
   assert.deepEqual([fault, lost.map(({ entries }) => entries)], [null, [1]])
+})
+
+test('an older backup, the service, and then the newer one: what was noted in between is lost, and the log whole', async () => {
+  await work(3)
+  const older = at()
+  await work(7)
+  const newer = at()
+  await db.pool.query('create table newer as table audit_log')
+  await work(2)
+  await restoreTo(3, older)
+  await work(2)
+  assert.equal((await verify()).fault, null)
+  nowMs += HOUR
+  await cutTo(3)
+  await db.run(sql`insert into audit_log select * from newer where seq > 3`)
+  await cutTo(10)
+  await noteRestored(newer)
+  await work(3)
+  const { fault, lost } = await verify()
+  assert.deepEqual(
+    [fault, lost.map(({ entries }) => entries)],
+    [null, [5]],
+    '11 and 12, and 4 to 6 of the first restore',
+  )
+})
+
+test('a restore by a machine whose clock is behind lost what the file holds by then, and no more', async () => {
+  await work(3)
+  const backupMadeAt = at()
+  await work(20)
+  const before = readFileSync(file, 'utf8')
+  for (const hasFile of [true, false]) {
+    writeFileSync(file, before)
+    const lostUntil = hasFile ? readAnchors(file).at(-1)?.at : undefined
+    nowMs -= 10 * MINUTE
+    await cutTo(3)
+    const times = { backupMadeAt, restoredAt: at(), lostUntil }
+    await db.tx((tx) => noteRestore({ db, vault, clock }, tx, times))
+    nowMs += 2 * HOUR // its clock is set right
+    await work(3)
+    assert.equal((await verify()).fault === null, hasFile)
+    nowMs -= 2 * HOUR - 7 * MINUTE
+  }
+  writeFileSync(file, `2999-01-31T12:00:00.000Z 1 ${'a'.repeat(64)}\n2031${before.slice(4, 95)}\n`)
+  assert.equal(lostUntilNow(file, assert.fail).getFullYear(), 2999)
+  assert.ok(lostUntilNow(join(file, 'none'), assert.fail).getTime() <= Date.now())
+  const said: string[] = []
+  assert.ok(lostUntilNow(place.path, (line) => said.push(line)).getTime() <= Date.now())
+  assert.match(said.join(), /AUDIT_ANCHOR_FILE cannot be read/)
 })
 
 test('a database restored by its own tools may run, and be noted, before its restore is marked', async () => {

@@ -30,6 +30,15 @@ function readRestore({ seq, hash, at, actor, action, detail }: AuditRow): Restor
 }
 
 /**
+ * At least so many. After an earlier restore from an older backup the database went on from there: of that, too, heads
+ * may be lost, and their numbers are not above those of the backup.
+ */
+function countLost(heads: readonly AuditHead[], kept: bigint): number {
+  const last = heads.at(-1)?.seq ?? kept
+  return Math.max(Number(last - kept), new Set(heads.map(({ hash }) => hash)).size)
+}
+
+/**
  * Compares the chain with what was noted outside the database. A restore loses the entries after its backup: heads that
  * were noted after that backup and before the restored database went on: by the times of the restore, which only the
  * holder of the master key signs, and before the file holds its entry, if it does. What was noted before the backup, and
@@ -46,7 +55,6 @@ export function openAnchorCheck(anchors: readonly NotedHead[]) {
   const lostBy = ({ noted, place }: { noted: NotedHead; place: number }) =>
     restores.find(
       (restore) =>
-        noted.seq > restore.kept &&
         noted.at.getTime() >= restore.backupMadeAt.getTime() - SKEW_MS &&
         noted.at.getTime() <= restore.until.getTime() + LATE_MS &&
         (restore.place === -1 || place < restore.place),
@@ -67,7 +75,7 @@ export function openAnchorCheck(anchors: readonly NotedHead[]) {
       else unmet.delete(row.seq)
     },
     end(): AnchorVerdict {
-      const newest = new Map<Restore, bigint>()
+      const lostHeads: { restore: Restore; noted: NotedHead }[] = []
       for (const [seq, heads] of [...unmet].sort(([one], [other]) => (one < other ? -1 : 1)))
         for (const head of heads) {
           const restore = lostBy(head)
@@ -76,12 +84,15 @@ export function openAnchorCheck(anchors: readonly NotedHead[]) {
               ? 'the end of the log was cut off: the anchor knows more entries'
               : 'it differs from its anchor outside the database'
           if (!restore) return { lost: [], fault: { seq, reason } }
-          newest.set(restore, seq)
+          lostHeads.push({ restore, noted: head.noted })
         }
-      const lost = [...newest].map(([{ kept, backupMadeAt, restoredAt }, last]) => ({
-        entries: Number(last - kept),
-        backupMadeAt,
-        restoredAt,
+      const byRestore = [...Map.groupBy(lostHeads, ({ restore }) => restore)]
+      const lost = byRestore.map(([{ kept, backupMadeAt, restoredAt }, heads]) => ({
+        entries: countLost(
+          heads.map(({ noted }) => noted),
+          kept,
+        ),
+        ...{ backupMadeAt, restoredAt },
       }))
       return { lost, fault: null }
     },

@@ -48,13 +48,13 @@ function readEnd(handle: number): string {
   return end.toString()
 }
 
-/** Undefined: the file holds none. */
-function readLast(file: string): NotedHead | undefined {
-  if (!existsSync(file)) return undefined
+/** The newest ones of a file, oldest first; empty: it holds none, or does not exist. */
+export function listLastNoted(file: string): NotedHead[] {
+  if (!existsSync(file)) return []
   const handle = openSync(file, 'r')
   try {
-    const lines = readEnd(handle).split('\n').toReversed()
-    return lines.map(readLine).find((head) => head !== undefined)
+    const lines = readEnd(handle).split('\n')
+    return lines.map(readLine).filter((head) => head !== undefined)
   } finally {
     closeSync(handle)
   }
@@ -101,7 +101,7 @@ export function openAnchor(deps: {
   const noteRestore = async (): Promise<void> => {
     const entry = file === null ? undefined : await findRestoreEntry(db)
     if (file === null || entry === undefined) return
-    const last = readLast(file)
+    const last = listLastNoted(file).at(-1)
     if (!last || last.seq < entry.seq || !(await hasAuditEntry(db, last))) append(entry, entry.restoredAt)
   }
   return {

@@ -6,11 +6,11 @@ import type { Vault } from '../../kernel/vault.ts'
 import { type Db, openDb, type Tx } from '../db.ts'
 import { chooseAccount, giveTo } from '../embedded/system-user.ts'
 import { migrate } from '../migrate.ts'
-import { markRestored, type RestoreTimes } from '../restored-queries.ts'
+import { markRestored } from '../restored-queries.ts'
 import { sql } from '../sql.ts'
 import { unpackFiles } from './archive.ts'
 import { diskFault } from './folder-store.ts'
-import { type FoundMark, readRestoreMark, restoreMarkOf, writeRestoreMark } from './restore-mark.ts'
+import { type FoundMark, type MarkTimes, readRestoreMark, restoreMarkOf, writeRestoreMark } from './restore-mark.ts'
 import { type PlacedFiles, placeSandboxFiles } from './sandbox-files.ts'
 import { type BackupFacts, BackupFault, unseal } from './sealed.ts'
 import { backupNameAt, type Content, isBackupName } from './store.ts'
@@ -37,6 +37,8 @@ export async function restoreFiles(request: {
   /** Signs the mark that the next start reads. */
   vault: Vault
   restoredAt: Date
+  /** Asked once the files are unpacked, as the mark says it. */
+  lostUntil(): Date
   onProgress(done: number, of: number): void
 }): Promise<{ facts: BackupFacts; sandbox: PlacedFiles }> {
   const { backup, dataDir, vault, restoredAt, onProgress } = request
@@ -65,7 +67,8 @@ export async function restoreFiles(request: {
   try {
     await unpackFiles(decompressed(content), draft, () => {})
     await prepareRecovery(draft)
-    await writeRestoreMark(draft, { backupMadeAt: new Date(facts.madeAt), restoredAt }, vault)
+    const times = { backupMadeAt: new Date(facts.madeAt), restoredAt, lostUntil: request.lostUntil() }
+    await writeRestoreMark(draft, times, vault)
     giveTo(chooseAccount(dataDir, cluster), draft)
     await rename(draft, cluster)
   } catch (error) {
@@ -96,7 +99,7 @@ async function awaitRecovery(db: Db): Promise<void> {
  */
 export async function finishRestore(
   { connectionString, dataDir, vault }: { connectionString: string; dataDir: string; vault: Vault },
-  { refuse, note }: { refuse?: () => Promise<void>; note: (db: Db, tx: Tx, at: RestoreTimes) => Promise<void> },
+  { refuse, note }: { refuse?: () => Promise<void>; note: (db: Db, tx: Tx, at: MarkTimes) => Promise<void> },
 ): Promise<FoundMark | undefined> {
   const cluster = join(dataDir, 'postgres')
   const file = restoreMarkOf(cluster)
