@@ -203,7 +203,18 @@ test('zeros that a power failure left in the file are a truncated line, and the 
   await work(2)
   const { fault, lost } = await verify()
   assert.deepEqual([fault, lost.map(({ entries }) => entries)], [null, [2]])
-  appendFileSync(file, 'no line of ours\n')
+  const whole = readFileSync(file, 'utf8')
+  const [line = '', next = ''] = whole.split('\n')
+  const zeros = '\0'.repeat(40)
+  for (const [damaged, heads] of [
+    [`${line}\n${zeros}${next.slice(40)}\n${line}\n`, 2], // the block that was not written has the beginning of a line
+    [`${line}\n${next.slice(0, 15)}${zeros}${next.slice(70)}\n`, 1],
+    [`${line.slice(0, 30)}${zeros}\n${zeros}${next}${zeros}${line}\n`, 2],
+  ] as const) {
+    writeFileSync(file, damaged)
+    assert.equal(readAnchors(file).length, heads, damaged)
+  }
+  writeFileSync(file, `${whole}no line of ours\n`)
   assert.throws(() => readAnchors(file), /line \d+: expected "time seq hash"/)
 })
 

@@ -13,8 +13,10 @@ export const ANCHOR_EVERY_MS = 10_000
 const TIME = String.raw`(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)`
 /** The hash is last, so that no part of a line is one. */
 const LINE = new RegExp(`^${TIME} (\\d+)(?: ${TIME})? ([0-9a-f]{64})$`)
-/** As much of a line as a crash may leave; after a power failure the rest of the file may be zeros. */
-const TRUNCATED = /^[\dTZ:.-]*( \d*( [\dTZ:.-]*)?( [0-9a-f]{0,63})?)?\0*$/
+/** What a crash may leave of a line: its beginning, or what came after zeros. */
+const PIECE = /^[\da-fTZ:. -]*$/
+/** After a power failure any block of the file may be zeros: the end of one line, and the beginning of the next. */
+const ZEROS = /\0+/
 
 function readLine(line: string): NotedHead | undefined {
   const [, at, seq, restoredAt, hash] = LINE.exec(line) ?? []
@@ -24,18 +26,19 @@ function readLine(line: string): NotedHead | undefined {
 
 /**
  * Reads an anchor file: one `time seq hash` per line, oldest first; the entry of a restore has its time before the hash.
- * Lines that crashes truncated are left out. A restart notes the same head again, and a restored database goes on from
+ * What crashes left of a line is no head. A restart notes the same head again, and a restored database goes on from
  * an earlier one.
  * @throws Error when the file cannot be read, is empty, or holds another kind of line
  */
 export function readAnchors(file: string): NotedHead[] {
   const lines = readFileSync(file, 'utf8').split('\n')
   const heads: NotedHead[] = []
-  for (const [index, line] of lines.entries()) {
-    const head = readLine(line)
-    if (head) heads.push(head)
-    else if (!TRUNCATED.test(line)) throw new Error(`${file}, line ${index + 1}: expected "time seq hash"`)
-  }
+  for (const [index, line] of lines.entries())
+    for (const piece of line.split(ZEROS)) {
+      const head = readLine(piece)
+      if (head) heads.push(head)
+      else if (!PIECE.test(piece)) throw new Error(`${file}, line ${index + 1}: expected "time seq hash"`)
+    }
   if (heads.length === 0) throw new Error(`${file} holds no anchor`)
   return heads
 }
@@ -53,8 +56,8 @@ export function listLastNoted(file: string): NotedHead[] {
   if (!existsSync(file)) return []
   const handle = openSync(file, 'r')
   try {
-    const lines = readEnd(handle).split('\n')
-    return lines.map(readLine).filter((head) => head !== undefined)
+    const pieces = readEnd(handle).split(/[\n\0]+/)
+    return pieces.map(readLine).filter((head) => head !== undefined)
   } finally {
     closeSync(handle)
   }
