@@ -85,11 +85,15 @@ test('whoever has the database alone, without the master key, cuts the audit log
   await first.end()
   const second = await serve()
   assert.match(second.words(), /mark of a restore without the signature of this master key/)
-  assert.equal(existsSync(restoreMarkOf(cluster)), false)
   assert.deepEqual(await readMark(), { held: true, entries: 0n })
   const verdict = await verify()
   assert.equal(verdict.code, 1, verdict.out)
+  await withDb((db) => db.run(sql`update installation set reconciled_at = now()`))
   await second.end('SIGTERM')
+  const third = await serve()
+  assert.match(third.words(), /It stays until you remove it/)
+  assert.deepEqual(await readMark(), { held: false, entries: 0n }, 'the mark that stays holds nothing again')
+  await third.end('SIGTERM')
 })
 
 test('a mark by the master key is finished by the next start, once: put back, it excuses nothing', async () => {
@@ -99,6 +103,7 @@ test('a mark by the master key is finished by the next start, once: put back, it
   const mark = readFileSync(restoreMarkOf(cluster), 'utf8')
   const first = await serve()
   assert.deepEqual(await readMark(), { held: true, entries: 1n })
+  assert.equal(existsSync(restoreMarkOf(cluster)), false)
   await withDb(async (db) => {
     await db.run(sql`update installation set restored_at = null`)
     await db.pool.query(`copy (select '${mark}') to program 'cat > comptoir.restored'`)
@@ -145,4 +150,22 @@ test('the copied mark of an honest restore excuses no later cut', async () => {
   const verdict = await verify()
   assert.equal(verdict.code, 1, verdict.out)
   await third.end('SIGTERM')
+})
+
+test('a mark by a newer master key stays at a start without it, and is recorded once the key is there', async () => {
+  const newer = Buffer.alloc(32, 9)
+  await writeRestoreMark(cluster, { backupMadeAt: new Date(), restoredAt: new Date() }, openVault(newer))
+  const owner = statSync(join(cluster, 'PG_VERSION'))
+  chownSync(restoreMarkOf(cluster), owner.uid, owner.gid)
+  const first = await serve()
+  const { entries } = await readMark()
+  assert.match(first.words(), /restored with a newer master key/)
+  await withDb((db) => db.run(sql`update installation set reconciled_at = now()`))
+  await first.end('SIGTERM')
+  env.MASTER_KEY_PREVIOUS = env.MASTER_KEY ?? ''
+  env.MASTER_KEY = newer.toString('base64')
+  const second = await serve()
+  assert.deepEqual(await readMark(), { held: false, entries: entries + 1n })
+  assert.equal(existsSync(restoreMarkOf(cluster)), false)
+  await second.end('SIGTERM')
 })

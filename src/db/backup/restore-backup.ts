@@ -92,10 +92,11 @@ async function awaitRecovery(db: Db): Promise<void> {
 
 /**
  * Makes a restored database record that it was restored. Called after each start of the embedded server, because the
- * restore may have been killed before. A mark without our signature holds money like any other, and excuses nothing.
+ * restore may have been killed before. A mark without our signature holds money like any other, and excuses nothing; it
+ * stays, because a newer master key, which this start may lack, may have signed it.
  * @param refuse throws before anything is recorded, if the vault does not belong to this database
- * @param note writes it to the audit log, in the same transaction
- * @returns the mark that was recorded now
+ * @param note writes it to the audit log, in the same transaction, unless it is there
+ * @returns the mark that was found
  */
 export async function finishRestore(
   { connectionString, dataDir, vault }: { connectionString: string; dataDir: string; vault: Vault },
@@ -113,10 +114,11 @@ export async function finishRestore(
     await refuse?.()
     const mark = await readRestoreMark(cluster, vault)
     await db.tx(async (tx) => {
-      if ((await markRestored(tx, mark)) && mark.isOurs) await note(db, tx, mark)
+      await markRestored(tx, mark)
+      if (mark.isOurs) await note(db, tx, mark)
     })
     await db.pool.query('alter system reset restore_command')
-    await rm(file)
+    if (mark.isOurs) await rm(file)
     return mark
   } finally {
     await db.close()
