@@ -41,9 +41,9 @@ function countLost(heads: readonly AuditHead[], kept: bigint): number {
 /**
  * Compares the chain with what was noted outside the database. A restore loses the entries after its backup: heads that
  * were noted after that backup and before the restored database went on: by the times of the restore, which only the
- * holder of the master key signs, and before the file holds its entry, if it does. What was noted before the backup, and
- * after the restore, must be there. A restore is written once: where the file knows it by another entry, that one was cut
- * off, and what takes its place excuses nothing.
+ * holder of the master key signs, and before the file holds its entry, if it does. What was noted before the backup,
+ * and after the restore, must be there. A restore is written once: where the file knows it by another entry, that one
+ * was cut off, and what takes its place excuses nothing.
  */
 export function openAnchorCheck(anchors: readonly NotedHead[]) {
   /** Noted heads that are not in the chain, each with its place in the file. */

@@ -4,7 +4,7 @@ const UNSEEN = '\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u200b\\u200e\\u200
 /** Joiners, variation selectors and what fonts leave blank, such as U+2800 and U+3164. */
 const FILLERS = '\\u034f\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200c\\u200d\\u2800\\u3164\\ufe00-\\ufe0f\\uffa0'
 
-/** The same beyond the first plane: tags, and variation selectors of U+E0100 and more. A class of these needs the flag u. */
+/** The same beyond the first plane: tags, variation selectors from U+E0100. A class of these needs the flag u. */
 const UNSEEN_BEYOND = '(?![\\u0000-\\uffff])(?:\\p{Cf}|\\p{Variation_Selector})'
 
 /** At least one visible character: a blank reference or name cannot be found on a screen. */
