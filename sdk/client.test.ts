@@ -5,7 +5,15 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { Comptoir, ComptoirError, type Ignored, isComptoirError, loginByDevice } from './index.ts'
+import {
+  Comptoir,
+  ComptoirError,
+  type Ignored,
+  isComptoirError,
+  isTemporary,
+  loginByDevice,
+  WaitError,
+} from './index.ts'
 
 type Seen = { method: string; url: string; headers: IncomingMessage['headers']; body: string }
 type Reply = (request: Seen, response: ServerResponse, count: number) => void
@@ -205,13 +213,68 @@ test('a wait on the feed of another company sees at its end that the order was p
   const reply: Reply = ({ url }, response) => {
     if (url.includes('/events')) return ok(response, { events: [], nextCursor: 'e1' })
     reads += 1
-    ok(response, { code: 'o1', status: reads === 1 ? 'AWAITING' : 'PAID' })
+    ok(response, { code: 'o1', status: reads === 1 ? 'AWAITING' : ended })
   }
+  let ended = 'PAID'
   await withServer(reply, async ({ orders }) => {
-    const options = { timeoutMs: 60, pollMs: 20, companyId: 'f'.repeat(24) }
+    const options = { timeoutMs: 500, pollMs: 100, companyId: 'f'.repeat(24) }
     assert.equal((await orders.waitUntil('o1', 'PAID', options)).status, 'PAID')
     assert.equal(reads, 2)
-    await assert.rejects(orders.waitUntil('o1', 'REFUNDING', options), /is still PAID after 60 ms/)
+    await assert.rejects(orders.waitUntil('o1', 'REFUNDING', options), /is still PAID after 500 ms/)
+    ;[reads, ended] = [0, 'EXPIRED']
+    await assert.rejects(orders.waitUntil('o1', 'PAID', options), /is EXPIRED and will not become PAID/)
+    assert.equal(reads, 2)
+  })
+})
+
+test('a wait outlives a restart of the service, and ends in time where it does not come back', async () => {
+  const start = Date.now()
+  let asked = 0
+  const reply: Reply = ({ url }, response) => {
+    asked += 1
+    const isAway = Date.now() - start < 3000 || asked > 40
+    if (isAway && asked % 2 === 1) return void response.destroy()
+    if (isAway) return json(response, asked % 4 === 0 ? 502 : 503, 'a proxy')
+    if (!url.includes('/events')) return ok(response, { code: 'o1', status: 'AWAITING' })
+    const isPaid = Date.now() - start > 4000
+    ok(response, { events: isPaid ? [{ order: { code: 'o1', status: 'PAID' } }] : [], nextCursor: 'e1' })
+  }
+  await withServer(reply, async ({ orders }) => {
+    const order = await orders.waitUntil('o1', 'PAID', { timeoutMs: 60_000, pollMs: 300 })
+    assert.equal(order.status, 'PAID')
+    asked = 1000
+    await assert.rejects(orders.waitUntil('o1', 'PAID', { timeoutMs: 500, pollMs: 100 }), isTemporary)
+  })
+})
+
+test('a wait of a second ends also while the service takes requests and does not answer', async () => {
+  let asked = 0
+  const hangAfter = { requests: 2 }
+  const reply: Reply = ({ url }, response) => {
+    asked += 1
+    if (asked > hangAfter.requests) return
+    if (url.includes('/events')) return ok(response, { events: [], nextCursor: 'e1' })
+    ok(response, { code: 'o1', status: 'AWAITING' })
+  }
+  await withServer(reply, async ({ orders }) => {
+    const start = Date.now()
+    const options = { timeoutMs: 1000, pollMs: 200 }
+    const isKnown = (error: unknown) => error instanceof WaitError && error.order.status === 'AWAITING'
+    await assert.rejects(orders.waitUntil('o1', 'PAID', options), isKnown)
+    const took = Date.now() - start
+    assert.ok(took >= 1000 && took < 12_000, `${took} ms`)
+    const stop = new AbortController()
+    const stopped = orders.waitUntil('o1', 'PAID', { timeoutMs: Infinity, signal: stop.signal })
+    setTimeout(() => stop.abort(new Error('the person left')), 100)
+    await assert.rejects(stopped, /the person left/)
+  })
+})
+
+test('a wait ends at once where its call is refused', async () => {
+  const reply: Reply = (_, response) => fail(response, 403, 'FORBIDDEN')
+  await withServer(reply, async ({ orders }, seen) => {
+    await assert.rejects(orders.waitUntil('o1', 'PAID'), /said/)
+    assert.equal(seen.length, 1)
   })
 })
 

@@ -1,9 +1,11 @@
 import type { Api } from './api.ts'
+import { ComptoirError, isTemporary } from './errors.ts'
 import type { Order } from './generated/schemas.ts'
-import { sleep } from './transport.ts'
+import { type CallOptions, sleep } from './transport.ts'
 
 export type OrderStatus = Order['status']
 export type WaitOptions = {
+  /** Default 15 minutes. While the service is away, the wait goes on until then, and ends at most 5 s later. */
   timeoutMs?: number
   signal?: AbortSignal
   pollMs?: number
@@ -14,6 +16,13 @@ export type WaitOptions = {
 /** States that an order never leaves on its own: waiting longer would be pointless. */
 const ENDED: readonly OrderStatus[] = ['CANCELLED', 'EXPIRED', 'ERROR', 'KYT_FAILED', 'FULL_REFUNDED']
 
+/** The last read comes when the time is over. */
+const LAST_READ_MS = 5000
+/** While the service is away, each pause is twice as long as the one before, up to this. */
+const LONGEST_PAUSE_MS = 8000
+/** A timer of more runs out at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+
 /** A refunded order can only be refunded further: it does not become PAID again. */
 const hasRefund = (status: OrderStatus, statuses: readonly OrderStatus[]): boolean =>
   status === 'REFUNDED' && !statuses.some((one) => one === 'REFUNDING' || one === 'FULL_REFUNDED')
@@ -22,15 +31,37 @@ const hasRefund = (status: OrderStatus, statuses: readonly OrderStatus[]): boole
 export class WaitError extends Error {
   override readonly name = 'WaitError'
   readonly order: Order
-  constructor(message: string, order: Order) {
-    super(message)
+  constructor(message: string, order: Order, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause })
     this.order = order
+  }
+}
+
+/** Sends calls that end in time. No answer, and a service that is busy or away, are undefined. */
+function openAsking(signal: AbortSignal | undefined) {
+  let failure: unknown
+  return {
+    /** Why the newest call had no answer. */
+    failure: () => failure,
+    async ask<Answer>(ms: number, send: (options: CallOptions) => Promise<Answer>): Promise<Answer | undefined> {
+      const limit = AbortSignal.timeout(Math.min(Math.max(0, ms), LONGEST_TIMER_MS))
+      failure = undefined
+      try {
+        return await send({ signal: signal ? AbortSignal.any([signal, limit]) : limit })
+      } catch (error) {
+        if (signal?.aborted) throw signal.reason
+        if (error !== limit.reason && !isTemporary(error)) throw error
+        failure = error
+        return undefined
+      }
+    },
   }
 }
 
 /**
  * Waits on the event feed, which contains every state even when the next one follows at once.
  * @throws WaitError when the order ends otherwise, or on timeout
+ * @throws ComptoirError when a call is refused, or the order could not be read at all
  */
 export async function waitUntil(
   api: Api,
@@ -39,27 +70,41 @@ export async function waitUntil(
   { timeoutMs = 15 * 60_000, pollMs = 1000, signal, companyId }: WaitOptions,
 ): Promise<Order> {
   const until = Date.now() + timeoutMs
-  const options = signal ? { signal } : {}
   const company = companyId === undefined ? {} : { companyId }
-  let { nextCursor: after } = await api.listEvents({ after: 'latest', ...company }, options)
-  // read after the cursor was taken: anything in between is in the feed
-  let order: Order = await api.getOrderByCode({ code }, options)
-  for (;;) {
-    if (statuses.includes(order.status)) return order
-    if (ENDED.includes(order.status) || hasRefund(order.status, statuses)) {
-      throw new WaitError(`Order ${code} is ${order.status} and will not become ${statuses.join(' or ')}.`, order)
-    }
-    if (Date.now() >= until) break
-    await sleep(Math.min(pollMs, Math.max(0, until - Date.now())), signal)
-    const page = await api.listEvents({ after, limit: 1000, ...company }, options)
+  const asking = openAsking(signal)
+  const read = (ms: number) => asking.ask(ms, (options) => api.getOrderByCode({ code }, options))
+  let after: string | undefined
+  let order: Order | undefined
+  /** The states since the last look, as far as they are known. */
+  const look = async (): Promise<Order[] | undefined> => {
+    const leftMs = until - Date.now()
+    const query = after === undefined || order === undefined ? { after: 'latest' } : { after, limit: 1000 }
+    const page = await asking.ask(leftMs, (options) => api.listEvents({ ...query, ...company }, options))
+    if (!page) return undefined
     after = page.nextCursor
-    for (const event of page.events.filter((one) => one.order.code === code)) {
-      order = event.order
+    if (order) return page.events.map((event) => event.order).filter((one) => one.code === code)
+    // read after the cursor was taken: anything in between is in the feed
+    const first = await read(until - Date.now())
+    return first && [first]
+  }
+  for (let pauseMs = pollMs, last = false; ; ) {
+    // the feed of another company never says anything of this order
+    const states = last ? [(await read(LAST_READ_MS)) ?? []].flat() : await look()
+    for (const state of states ?? []) {
+      order = state
       if (statuses.includes(order.status)) return order
     }
+    if (order && (ENDED.includes(order.status) || hasRefund(order.status, statuses)))
+      throw new WaitError(`Order ${code} is ${order.status} and will not become ${statuses.join(' or ')}.`, order)
+    if (last) break
+    last = Date.now() >= until
+    if (last) continue
+    pauseMs = states ? pollMs : Math.max(pollMs, Math.min(2 * pauseMs, LONGEST_PAUSE_MS))
+    await sleep(Math.min(pauseMs, Math.max(0, until - Date.now())), signal)
   }
-  // the feed of another company never says anything of this order
-  order = await api.getOrderByCode({ code }, options)
-  if (statuses.includes(order.status)) return order
-  throw new WaitError(`Order ${code} is still ${order.status} after ${timeoutMs} ms.`, order)
+  const failure = asking.failure()
+  if (order) throw new WaitError(`Order ${code} is still ${order.status} after ${timeoutMs} ms.`, order, failure)
+  if (failure instanceof ComptoirError) throw failure
+  const message = `Order ${code} could not be read within ${timeoutMs} ms.`
+  throw new ComptoirError({ status: 0, code: 'TIMED_OUT', message, cause: failure })
 }

@@ -22,6 +22,7 @@ import { type DemoCredentials, demoButtonId, makeDemo, readDemo } from './compan
 import { type Config, ConfigError } from './config/config.ts'
 import { chooseMasterKey } from './config/master-key.ts'
 import { finishRestore } from './db/backup/restore-backup.ts'
+import { restoreMarkOf } from './db/backup/restore-mark.ts'
 import { type Db, openDb } from './db/db.ts'
 import { lockDataDir } from './db/embedded/data-dir-lock.ts'
 import { startEmbeddedPostgres } from './db/embedded/embedded.ts'
@@ -95,10 +96,12 @@ async function refuseTakenPort(config: Config): Promise<void> {
   await once(probe, 'close')
 }
 
-const UNSIGNED_RESTORE =
+const unsignedRestore = (dataDir: string): string =>
   'The database bears the mark of a restore without the signature of this master key. Money is held until "comptoir ' +
   'reconcile", and the audit log records no restore: "comptoir audit verify --anchor" reports entries that are missing. ' +
-  'If an older version restored it, restore the backup again with this one; otherwise, find out who wrote that mark.'
+  'If it was restored with a newer master key, start with that one as MASTER_KEY and this one as MASTER_KEY_PREVIOUS: ' +
+  'then the restore is recorded. If an older version restored it, restore the backup again with this one; otherwise, ' +
+  `find out who wrote that mark. It stays until you remove it: ${restoreMarkOf(join(dataDir, 'postgres'))}`
 
 type Opening = { say: Say; closers: Closers; vault: Vault; claimed: Claimed }
 
@@ -124,7 +127,7 @@ async function openDatabase(config: Config, { say, closers, vault, claimed }: Op
       note: (db, tx, at) => noteRestore({ db, vault, clock: systemClock }, tx, at),
     },
   )
-  if (restored) say(restored.isOurs ? 'The database was restored from a backup.' : UNSIGNED_RESTORE)
+  if (restored) say(restored.isOurs ? 'The database was restored from a backup.' : unsignedRestore(config.dataDir))
   return connectionString
 }
 

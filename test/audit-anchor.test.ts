@@ -5,7 +5,7 @@ import { after, afterEach, beforeEach, test } from 'node:test'
 import { Registry } from 'prom-client'
 import { openAnchor, readAnchors } from '../src/audit/anchor.ts'
 import { openAudit } from '../src/audit/audit.ts'
-import { noteRestore } from '../src/commands/backup/note-restore.ts'
+import { lostUntilNow, noteRestore } from '../src/commands/backup/note-restore.ts'
 import { type Db, openDb, sql } from '../src/db/db.ts'
 import { markRestored } from '../src/db/restored-queries.ts'
 import { systemContext } from '../src/http/request-context.ts'
@@ -72,8 +72,8 @@ async function restoreTo(entries: number, backupMadeAt: Date): Promise<void> {
   await noteRestored(backupMadeAt)
 }
 
-async function noteRestored(backupMadeAt: Date): Promise<void> {
-  const times = { backupMadeAt, restoredAt: at() }
+async function noteRestored(backupMadeAt: Date, restoredAt = at()): Promise<void> {
+  const times = { backupMadeAt, restoredAt }
   await db.tx(async (tx) => {
     await markRestored(tx, times)
     await noteRestore({ db, vault, clock }, tx, times)
@@ -162,6 +162,35 @@ test('a restore that is noted again in a newer file excuses no cut: it lost only
   assert.match((await verify()).fault?.reason ?? '', /cut|differs/)
 })
 
+test('a restore that is written again, after its entry was cut off, excuses nothing', async () => {
+  await work(3)
+  const backupMadeAt = at()
+  await work(2)
+  await restoreTo(3, backupMadeAt)
+  const restoredAt = new Date(nowMs - MINUTE)
+  await work(2) // at once: within what a node of the lost database may note
+  assert.equal((await verify()).fault, null)
+  const honest = readFileSync(file, 'utf8')
+  const again = async (): Promise<void> => {
+    await cutTo(3)
+    await noteRestored(backupMadeAt, restoredAt)
+    await work(1)
+  }
+  await again()
+  assert.match((await verify()).fault?.reason ?? '', /cut|differs/, 'the file knows it by its first entry')
+  // a file that begins after it
+  writeFileSync(file, '')
+  nowMs += 10 * MINUTE
+  await work(4)
+  await again()
+  assert.match((await verify()).fault?.reason ?? '', /cut|differs/)
+  // who controls the database has no way to the file: neither the hash nor the time of a restore brings lines along
+  writeFileSync(file, honest)
+  await db.run(sql`update audit_head set hash = hash || ${`\n${honest.split('\n')[0]}`}`)
+  await assert.rejects(startNoting().note(), /no hash that can be noted/)
+  assert.equal(readFileSync(file, 'utf8').split('\n').length, honest.split('\n').length + 1)
+})
+
 test('zeros that a power failure left in the file are a truncated line, and the heads around them count', async () => {
   const anchor = startNoting()
   await work(3, anchor)
@@ -174,7 +203,18 @@ test('zeros that a power failure left in the file are a truncated line, and the 
   await work(2)
   const { fault, lost } = await verify()
   assert.deepEqual([fault, lost.map(({ entries }) => entries)], [null, [2]])
-  appendFileSync(file, 'no line of ours\n')
+  const whole = readFileSync(file, 'utf8')
+  const [line = '', next = ''] = whole.split('\n')
+  const zeros = '\0'.repeat(40)
+  for (const [damaged, heads] of [
+    [`${line}\n${zeros}${next.slice(40)}\n${line}\n`, 2], // the block that was not written has the beginning of a line
+    [`${line}\n${next.slice(0, 15)}${zeros}${next.slice(70)}\n`, 1],
+    [`${line.slice(0, 30)}${zeros}\n${zeros}${next}${zeros}${line}\n`, 2],
+  ] as const) {
+    writeFileSync(file, damaged)
+    assert.equal(readAnchors(file).length, heads, damaged)
+  }
+  writeFileSync(file, `${whole}no line of ours\n`)
   assert.throws(() => readAnchors(file), /line \d+: expected "time seq hash"/)
 })
 
@@ -203,11 +243,61 @@ test('a worker whose database was restored to as many entries as it noted last n
   await anchor.note()
   assert.deepEqual(
     readAnchors(file).map(({ seq }) => seq),
-    [1n, 2n, 3n, 4n, 4n],
+    [1n, 2n, 3n, 4n, 4n, 4n],
+    'the restore, and the head that it is',
   )
   await work(2, anchor)
   const { fault, lost } = await verify()
   assert.deepEqual([fault, lost.map(({ entries }) => entries)], [null, [1]])
+})
+
+test('an older backup, the service, and then the newer one: what was noted in between is lost, and the log whole', async () => {
+  await work(3)
+  const older = at()
+  await work(7)
+  const newer = at()
+  await db.pool.query('create table newer as table audit_log')
+  await work(2)
+  await restoreTo(3, older)
+  await work(2)
+  assert.equal((await verify()).fault, null)
+  nowMs += HOUR
+  await cutTo(3)
+  await db.run(sql`insert into audit_log select * from newer where seq > 3`)
+  await cutTo(10)
+  await noteRestored(newer)
+  await work(3)
+  const { fault, lost } = await verify()
+  assert.deepEqual(
+    [fault, lost.map(({ entries }) => entries)],
+    [null, [5]],
+    '11 and 12, and 4 to 6 of the first restore',
+  )
+})
+
+test('a restore by a machine whose clock is behind lost what the file holds by then, and no more', async () => {
+  await work(3)
+  const backupMadeAt = at()
+  await work(20)
+  const before = readFileSync(file, 'utf8')
+  for (const hasFile of [true, false]) {
+    writeFileSync(file, before)
+    const lostUntil = hasFile ? readAnchors(file).at(-1)?.at : undefined
+    nowMs -= 10 * MINUTE
+    await cutTo(3)
+    const times = { backupMadeAt, restoredAt: at(), lostUntil }
+    await db.tx((tx) => noteRestore({ db, vault, clock }, tx, times))
+    nowMs += 2 * HOUR // its clock is set right
+    await work(3)
+    assert.equal((await verify()).fault === null, hasFile)
+    nowMs -= 2 * HOUR - 7 * MINUTE
+  }
+  writeFileSync(file, `2999-01-31T12:00:00.000Z 1 ${'a'.repeat(64)}\n2031${before.slice(4, 95)}\n`)
+  assert.equal(lostUntilNow(file, assert.fail).getFullYear(), 2999)
+  assert.ok(lostUntilNow(join(file, 'none'), assert.fail).getTime() <= Date.now())
+  const said: string[] = []
+  assert.ok(lostUntilNow(place.path, (line) => said.push(line)).getTime() <= Date.now())
+  assert.match(said.join(), /AUDIT_ANCHOR_FILE cannot be read/)
 })
 
 test('a database restored by its own tools may run, and be noted, before its restore is marked', async () => {

@@ -3,35 +3,42 @@ import type { FastifyBaseLogger } from 'fastify'
 import { Gauge, type Registry } from 'prom-client'
 import type { Db } from '../db/db.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { isNotedBefore, type NotedHead } from './anchor-check.ts'
+import type { NotedHead } from './anchor-check.ts'
 import { type AuditHead, findAuditHead, findRestoreEntry, hasAuditEntry } from './audit-queries.ts'
 
 /** The head of the chain is noted at most this often. */
 export const ANCHOR_EVERY_MS = 10_000
 
-const LINE = /^(\S+) (\d+) ([0-9a-f]{64})$/
-/** As much of a line as a crash may leave; after a power failure the rest of the file may be zeros. */
-const TRUNCATED = /^[\dTZ:.-]*( \d*( [0-9a-f]{0,63})?)?\0*$/
+/** A time as `toISOString` writes it. */
+const TIME = String.raw`(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)`
+/** The hash is last, so that no part of a line is one. */
+const LINE = new RegExp(`^${TIME} (\\d+)(?: ${TIME})? ([0-9a-f]{64})$`)
+/** What a crash may leave of a line: its beginning, or what came after zeros. */
+const PIECE = /^[\da-fTZ:. -]*$/
+/** After a power failure any block of the file may be zeros: the end of one line, and the beginning of the next. */
+const ZEROS = /\0+/
 
 function readLine(line: string): NotedHead | undefined {
-  const [, at, seq, hash] = LINE.exec(line) ?? []
+  const [, at, seq, restoredAt, hash] = LINE.exec(line) ?? []
   if (at === undefined || seq === undefined || hash === undefined || Number.isNaN(Date.parse(at))) return undefined
-  return { at: new Date(at), seq: BigInt(seq), hash }
+  return { at: new Date(at), seq: BigInt(seq), hash, ...(restoredAt ? { restoredAt: new Date(restoredAt) } : {}) }
 }
 
 /**
- * Reads an anchor file: one `time seq hash` per line, oldest first. Lines that crashes truncated are left out. A
- * restart notes the same head again, and a restored database goes on from an earlier one.
+ * Reads an anchor file: one `time seq hash` per line, oldest first; the entry of a restore has the restore's time
+ * before the hash. What crashes left of a line is no head. A restart notes the same head again, and a restored database
+ * goes on from an earlier one.
  * @throws Error when the file cannot be read, is empty, or holds another kind of line
  */
 export function readAnchors(file: string): NotedHead[] {
   const lines = readFileSync(file, 'utf8').split('\n')
   const heads: NotedHead[] = []
-  for (const [index, line] of lines.entries()) {
-    const head = readLine(line)
-    if (head) heads.push(head)
-    else if (!TRUNCATED.test(line)) throw new Error(`${file}, line ${index + 1}: expected "time seq hash"`)
-  }
+  for (const [index, line] of lines.entries())
+    for (const piece of line.split(ZEROS)) {
+      const head = readLine(piece)
+      if (head) heads.push(head)
+      else if (!PIECE.test(piece)) throw new Error(`${file}, line ${index + 1}: expected "time seq hash"`)
+    }
   if (heads.length === 0) throw new Error(`${file} holds no anchor`)
   return heads
 }
@@ -44,13 +51,13 @@ function readEnd(handle: number): string {
   return end.toString()
 }
 
-/** Undefined: the file holds none. */
-function readLast(file: string): NotedHead | undefined {
-  if (!existsSync(file)) return undefined
+/** The newest ones of a file, oldest first; empty: it holds none, or does not exist. */
+export function listLastNoted(file: string): NotedHead[] {
+  if (!existsSync(file)) return []
   const handle = openSync(file, 'r')
   try {
-    const lines = readEnd(handle).split('\n').toReversed()
-    return lines.map(readLine).find((head) => head !== undefined)
+    const pieces = readEnd(handle).split(/[\n\0]+/)
+    return pieces.map(readLine).filter((head) => head !== undefined)
   } finally {
     closeSync(handle)
   }
@@ -76,34 +83,36 @@ export function openAnchor(deps: {
     registers: [deps.metrics],
   })
   let noted: string | undefined
-  const append = (head: AuditHead): void => {
+  /** @throws Error instead of writing what is no line: the owner of the database chooses what is read from it */
+  const append = ({ seq, hash }: AuditHead, restoredAt?: string): void => {
     if (file === null) return
+    const line = [new Date(clock()).toISOString(), seq, ...(restoredAt ? [restoredAt] : []), hash].join(' ')
+    if (!readLine(line)) throw new Error(`entry ${seq} of the audit log has no hash that can be noted`)
     const handle = openSync(file, 'a+', 0o600)
     try {
       const before = /[^\n]$/.test(readEnd(handle)) ? '\n' : ''
-      appendFileSync(handle, `${before}${new Date(clock()).toISOString()} ${head.seq} ${head.hash}\n`)
+      appendFileSync(handle, `${before}${line}\n`)
       fsyncSync(handle)
     } finally {
       closeSync(handle)
     }
   }
   /**
-   * What a restore lost was noted before its entry: the file says where the restored database went on, unless a worker
-   * of it has noted that. A file that holds anything later is past it.
+   * The file says where the restored database went on, and which entry is the restore's, unless a worker of it has
+   * noted that. Noted late it excuses no more: the times in the entry bound it.
    */
-  const noteRestore = async (head: AuditHead): Promise<void> => {
+  const noteRestore = async (): Promise<void> => {
     const entry = file === null ? undefined : await findRestoreEntry(db)
-    if (file === null || entry === undefined || entry.seq === head.seq) return
-    const last = readLast(file)
-    if (last && !isNotedBefore(last, entry)) return
-    if (!last || last.seq < entry.seq || !(await hasAuditEntry(db, last))) append(entry)
+    if (file === null || entry === undefined) return
+    const last = listLastNoted(file).at(-1)
+    if (!last || last.seq < entry.seq || !(await hasAuditEntry(db, last))) append(entry, entry.restoredAt)
   }
   return {
     async note() {
       const head = await findAuditHead(db)
       entries.set(Number(head.seq))
       if (head.hash === noted || head.seq === 0n) return false
-      await noteRestore(head)
+      await noteRestore()
       append(head)
       log.info({ auditSeq: head.seq.toString(), auditHash: head.hash }, 'head of the audit log')
       noted = head.hash

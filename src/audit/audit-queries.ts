@@ -43,13 +43,16 @@ export async function findAuditHead(q: Queryable): Promise<AuditHead> {
 /** Who writes the entry of a restore, and its action. */
 export const RESTORE = { actor: 'restore', action: 'audit.restored' } as const
 
-/** Its facts. `keptEntries`: so many are of the backup; further ones may have been written before this one. */
-export type RestoreDetail = { backupMadeAt: string; restoredAt: string; keptEntries?: number }
+/**
+ * Its facts. `keptEntries`: so many are of the backup; further ones may have been written before this one. `lostUntil`:
+ * it lost no entry that was noted later.
+ */
+export type RestoreDetail = { backupMadeAt: string; restoredAt: string; keptEntries?: number; lostUntil?: string }
 
 /** The newest entry of a restore: where a restored database went on, or soon after. */
-export const findRestoreEntry = (q: Queryable): Promise<(AuditHead & { at: Date }) | undefined> =>
+export const findRestoreEntry = (q: Queryable): Promise<(AuditHead & { restoredAt: string }) | undefined> =>
   q.maybe(sql`
-    select seq, hash, at from audit_log where actor = ${RESTORE.actor} and action = ${RESTORE.action}
+    select seq, hash, detail::jsonb->>'restoredAt' as restored_at from audit_log where actor = ${RESTORE.actor} and action = ${RESTORE.action}
     order by seq desc limit 1`)
 
 export const hasRestoreEntry = async (q: Queryable, restoredAt: Date): Promise<boolean> =>

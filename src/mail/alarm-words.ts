@@ -1,5 +1,5 @@
 import type { Queryable } from '../db/db.ts'
-import { withoutUnseen } from '../kernel/names.ts'
+import { DOTS, withoutUnseen } from '../kernel/names.ts'
 import { findCompanyName, findShortCode } from './operator-queries.ts'
 
 /** Longer names are cut: in an alarm a name only helps to recognise a company, and the id says which one it is. */
@@ -10,11 +10,27 @@ const MAX_NAME = 60
  * word joiner (U+2060) would keep names as they are written, but host names ignore it (UTS #46): what a program makes a
  * link of all the same would lead there.
  */
-const LINKING = /([:@]|[.。．｡](?=[\p{L}\p{N}]*\p{L}))(?=\S)/gu
+const LINKING = new RegExp(`[:@${DOTS}](?=\\S)`, 'gu')
+
+/** Host names ignore them, and people do not see them: they decide nothing. */
+const bare = (text: string): string => text.replace(/\p{Default_Ignorable_Code_Point}/gu, '')
+
+const STARTS_LABEL = /^\p{M}*[\p{L}\p{N}]/u
+/** A number with one dot, `3.0`; four with three are an address. */
+const WHOLE_PART = new RegExp(`(?<![${DOTS}][\\p{L}\\p{N}]*)\\p{N}$`, 'u')
+const FRACTION = new RegExp(`^\\p{N}+(?![\\p{L}\\p{N}\\p{M}]|[${DOTS}][\\p{L}\\p{N}\\p{M}])`, 'u')
+
+const isLinking = (sign: string, before: string, after: string): boolean =>
+  sign === ':' || sign === '@' || (STARTS_LABEL.test(after) && !(WHOLE_PART.test(before) && FRACTION.test(after)))
 
 /** A stranger's name as one line without anything that a mail program would make a link of. */
 export const unlinkedName = (name: string): string =>
-  withoutUnseen(name).replace(/\s+/g, ' ').replace(LINKING, '$1 ').trim()
+  withoutUnseen(name)
+    .replace(/\s+/g, ' ')
+    .replace(LINKING, (sign, at: number, whole: string) =>
+      isLinking(sign, bare(whole.slice(0, at)), bare(whole.slice(at + 1))) ? `${sign} ` : sign,
+    )
+    .trim()
 
 /** The same as a short line, for alarms. */
 export function plainName(name: string): string {

@@ -15,13 +15,13 @@ import { UsageError } from '../command.ts'
 import { withDatabase } from '../database.ts'
 import { megabytes, startProgress } from '../progress.ts'
 import { readRestoreArgs } from './backup.ts'
-import { noteRestore } from './note-restore.ts'
+import { lostUntilNow, noteRestore } from './note-restore.ts'
 
 /** For a database that its own server's tools restored. */
 async function markOutside(config: Config, backupMadeAt: Date, say: (line: string) => void): Promise<undefined> {
   if (config.databaseUrl === null)
     throw new UsageError('--already-done is for a DATABASE_URL; the embedded one takes --from.')
-  const at = { backupMadeAt, restoredAt: new Date() }
+  const at = { backupMadeAt, restoredAt: new Date(), lostUntil: lostUntilNow(config.auditAnchorFile, say) }
   await withDatabase(config, say, (db, vault) =>
     db.tx(async (tx) => {
       await markRestored(tx, at)
@@ -61,6 +61,10 @@ function filesWords({ kept, aside }: PlacedFiles, dataDir: string): string {
   )
 }
 
+const lacksKey = (dataDir: string): string =>
+  `The files are in ${dataDir}, but what an earlier master key sealed in them cannot be read. Start the service ` +
+  'there with that key as MASTER_KEY_PREVIOUS: it finishes the restore.'
+
 /** @throws UsageError, BackupFault, Error with a sentence for the operator */
 export const runRestore: OperatorCommand = async (config, args, say) => {
   const read = await readRestoreArgs(config, args)
@@ -72,9 +76,11 @@ export const runRestore: OperatorCommand = async (config, args, say) => {
   const vault = openVault(key, config.previousMasterKeys)
   makeDataDir(dataDir)
   const progress = startProgress(say, 'Restore', 'MB')
+  const restoredAt = new Date()
+  const lostUntil = (): Date => lostUntilNow(config.auditAnchorFile, say)
   const lock = await lockDataDir(dataDir)
   const { facts, sandbox } = await restoreFiles({
-    ...{ dataDir, vaults, vault, restoredAt: new Date() },
+    ...{ dataDir, vaults, vault, restoredAt, lostUntil },
     backup: { name: backup.name, ...(await backup.store.get(backup.name)) },
     onProgress: (done, of) => progress(megabytes(done), megabytes(of)),
   }).finally(() => lock.release())
@@ -83,14 +89,13 @@ export const runRestore: OperatorCommand = async (config, args, say) => {
   try {
     const place = { connectionString: server.connectionString, dataDir, vault }
     await finishRestore(place, {
-      note: (db, tx, at) =>
-        noteRestore({ db, vault, clock: systemClock }, tx, at).catch((error: unknown) => {
-          throw new Error(
-            `The files are in ${dataDir}, but what an earlier master key sealed in them cannot be read. Start the service ` +
-              'there with that key as MASTER_KEY_PREVIOUS: it finishes the restore.',
-            { cause: error },
-          )
-        }),
+      note: (db, tx, at) => {
+        // the files took their time; a mark that is not of this restore keeps its own
+        const times = at.restoredAt.getTime() === restoredAt.getTime() ? { ...at, lostUntil: lostUntil() } : at
+        return noteRestore({ db, vault, clock: systemClock }, tx, times).catch((error: unknown) => {
+          throw new Error(lacksKey(dataDir), { cause: error })
+        })
+      },
     })
     forgetElsewhere(dataDir)
   } finally {

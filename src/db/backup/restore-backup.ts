@@ -7,11 +7,11 @@ import { type Db, openDb, type Tx } from '../db.ts'
 import { restoringOf } from '../embedded/cluster.ts'
 import { chooseAccount, giveTo } from '../embedded/system-user.ts'
 import { migrate } from '../migrate.ts'
-import { markRestored, type RestoreTimes } from '../restored-queries.ts'
+import { markRestored } from '../restored-queries.ts'
 import { sql } from '../sql.ts'
 import { unpackFiles } from './archive.ts'
 import { diskFault } from './folder-store.ts'
-import { type FoundMark, readRestoreMark, restoreMarkOf, writeRestoreMark } from './restore-mark.ts'
+import { type FoundMark, type MarkTimes, readRestoreMark, restoreMarkOf, writeRestoreMark } from './restore-mark.ts'
 import { type PlacedFiles, placeSandboxFiles } from './sandbox-files.ts'
 import { type BackupFacts, BackupFault, unseal } from './sealed.ts'
 import { backupNameAt, type Content, isBackupName } from './store.ts'
@@ -38,6 +38,8 @@ export async function restoreFiles(request: {
   /** Signs the mark that the next start reads. */
   vault: Vault
   restoredAt: Date
+  /** Asked once the files are unpacked, as the mark says it. */
+  lostUntil(): Date
   onProgress(done: number, of: number): void
 }): Promise<{ facts: BackupFacts; sandbox: PlacedFiles }> {
   const { backup, dataDir, vault, restoredAt, onProgress } = request
@@ -66,7 +68,8 @@ export async function restoreFiles(request: {
   try {
     await unpackFiles(decompressed(content), draft, () => {})
     await prepareRecovery(draft)
-    await writeRestoreMark(draft, { backupMadeAt: new Date(facts.madeAt), restoredAt }, vault)
+    const times = { backupMadeAt: new Date(facts.madeAt), restoredAt, lostUntil: request.lostUntil() }
+    await writeRestoreMark(draft, times, vault)
     giveTo(chooseAccount(dataDir, cluster), draft)
     await rename(draft, cluster)
   } catch (error) {
@@ -90,14 +93,15 @@ async function awaitRecovery(db: Db): Promise<void> {
 
 /**
  * Makes a restored database record that it was restored. Called after each start of the embedded server, because the
- * restore may have been killed before. A mark without our signature holds money like any other, and excuses nothing.
+ * restore may have been killed before. A mark without our signature holds money like any other, and excuses nothing; it
+ * stays, because a newer master key, which this start may lack, may have signed it.
  * @param refuse throws before anything is recorded, if the vault does not belong to this database
- * @param note writes it to the audit log, in the same transaction
- * @returns the mark that was recorded now
+ * @param note writes it to the audit log, in the same transaction, unless it is there
+ * @returns the mark that was found
  */
 export async function finishRestore(
   { connectionString, dataDir, vault }: { connectionString: string; dataDir: string; vault: Vault },
-  { refuse, note }: { refuse?: () => Promise<void>; note: (db: Db, tx: Tx, at: RestoreTimes) => Promise<void> },
+  { refuse, note }: { refuse?: () => Promise<void>; note: (db: Db, tx: Tx, at: MarkTimes) => Promise<void> },
 ): Promise<FoundMark | undefined> {
   const cluster = join(dataDir, 'postgres')
   const file = restoreMarkOf(cluster)
@@ -111,10 +115,11 @@ export async function finishRestore(
     await refuse?.()
     const mark = await readRestoreMark(cluster, vault)
     await db.tx(async (tx) => {
-      if ((await markRestored(tx, mark)) && mark.isOurs) await note(db, tx, mark)
+      await markRestored(tx, mark)
+      if (mark.isOurs) await note(db, tx, mark)
     })
     await db.pool.query('alter system reset restore_command')
-    await rm(file)
+    if (mark.isOurs) await rm(file)
     return mark
   } finally {
     await db.close()

@@ -7,11 +7,14 @@ import type { RestoreTimes } from '../restored-queries.ts'
 /** Marker file in a restored cluster, until its database itself records that it was restored. */
 const MARK = 'comptoir.restored'
 
-/** `mac`: missing in marks of older versions, and in those written without the master key. */
-type Mark = { backupMadeAt: string; restoredAt: string; mac?: string }
+/** `mac`, `lostUntil`: missing in marks of older versions; `mac` also in those written without the master key. */
+type Mark = { backupMadeAt: string; restoredAt: string; lostUntil?: string; mac?: string }
+
+/** `lostUntil`: what was noted outside the database until then may be lost; undefined: until the restore. */
+export type MarkTimes = RestoreTimes & { lostUntil?: Date | undefined }
 
 /** A mark as it was found. `isOurs`: whoever wrote it has the master key, and meant this cluster. */
-export type FoundMark = RestoreTimes & { isOurs: boolean }
+export type FoundMark = MarkTimes & { isOurs: boolean }
 
 export const restoreMarkOf = (cluster: string): string => join(cluster, MARK)
 
@@ -23,16 +26,19 @@ const identifierOf = (cluster: string): string =>
     .subarray(0, 8)
     .toString('hex')
 
-const textOf = ({ backupMadeAt, restoredAt }: Mark, cluster: string): string =>
-  JSON.stringify([backupMadeAt, restoredAt, identifierOf(cluster)])
+const textOf = ({ backupMadeAt, restoredAt, lostUntil }: Mark, cluster: string): string =>
+  JSON.stringify([backupMadeAt, restoredAt, identifierOf(cluster), ...(lostUntil === undefined ? [] : [lostUntil])])
 
 /** Signed: who controls the database can write files next to it, but excuses no cut of the audit log with them. */
 export async function writeRestoreMark(
   cluster: string,
-  { backupMadeAt, restoredAt }: RestoreTimes,
+  { backupMadeAt, restoredAt, lostUntil }: MarkTimes,
   vault: Vault,
 ): Promise<void> {
-  const mark = { backupMadeAt: backupMadeAt.toISOString(), restoredAt: restoredAt.toISOString() }
+  const mark: Mark = {
+    ...{ backupMadeAt: backupMadeAt.toISOString(), restoredAt: restoredAt.toISOString() },
+    ...(lostUntil ? { lostUntil: lostUntil.toISOString() } : {}),
+  }
   const mac = macOf(vault).of(textOf(mark, cluster))
   await writeFile(restoreMarkOf(cluster), JSON.stringify({ ...mark, mac }), { mode: 0o600 })
 }
@@ -41,5 +47,6 @@ export async function writeRestoreMark(
 export async function readRestoreMark(cluster: string, vault: Vault): Promise<FoundMark> {
   const mark = JSON.parse(await readFile(restoreMarkOf(cluster), 'utf8')) as Mark
   const isOurs = typeof mark.mac === 'string' && macOf(vault).fits(textOf(mark, cluster), mark.mac)
-  return { backupMadeAt: new Date(mark.backupMadeAt), restoredAt: new Date(mark.restoredAt), isOurs }
+  const lostUntil = mark.lostUntil === undefined ? undefined : new Date(mark.lostUntil)
+  return { backupMadeAt: new Date(mark.backupMadeAt), restoredAt: new Date(mark.restoredAt), lostUntil, isOurs }
 }
