@@ -220,3 +220,21 @@ test('what came to an address while a second node held the chain up for an hour 
   await nodes.lookOn(5)
   assert.deepEqual([await world.seen(address), await listTransfersSince(world.db, [address])], [['77 seen'], []])
 })
+
+test('old blocks, more than a thousand, in which a watched address sent money, hold the chain up for a minute at most', async (t) => {
+  await world.chain.mine()
+  const nodes = await world.openNodes(t, 1)
+  const address = await world.payNew(1_000_000n)
+  await nodes.lookOn(1)
+  await world.chain.call('anvil_impersonateAccount', address)
+  await world.chain.call('anvil_setBalance', address, '0xde0b6b3a7640000')
+  for (let block = 0; block < 1100; block += 1)
+    await world.chain.pay({ to: world.chain.payer, units: 1n, from: address })
+  await world.chain.mine(70)
+  nodes.proxy(1).faults.alter = ({ method }, result) => (method === 'eth_getBlockReceipts' ? null : result)
+  for (let look = 0; look < 8; look += 1) {
+    await nodes.lookOn(1)
+    nodes.time.nowMs += 14 * SECOND
+  }
+  assert.deepEqual([await world.head(), await world.trouble()], [await world.chain.blockNumber(), null])
+})

@@ -46,8 +46,8 @@ const REFUSED_MS = 10 * SECOND
 const MUTE_MS = 30 * SECOND
 /** Nodes hear of a block one after another: without it for longer, an endpoint is not only a moment behind. */
 const LATE_MS = 5 * SECOND
-/** Blocks that it lacks, of which we remember since when. */
-const LACKED = 1000
+/** What it lacks, of which we remember since when: more than the blocks of the longest range, each in a few ways. */
+const LACKED = 4 * Number(MAX_SPAN)
 
 export type EndpointEvents = {
   /** A request that failed or was refused. */
