@@ -4,7 +4,7 @@ import { openChainHealth } from '../src/chain/chain-health.ts'
 import { toHex } from '../src/chain/transfer-logs.ts'
 import { listTransfersSince } from '../src/chain/transfer-queries.ts'
 import { sql } from '../src/db/db.ts'
-import { HOUR, SECOND } from '../src/kernel/clock.ts'
+import { HOUR, MINUTE, SECOND } from '../src/kernel/clock.ts'
 import type { Faults } from './harness/rpc-proxy.ts'
 import { type ScannedChain, startScannedChain } from './harness/scanned-nodes.ts'
 
@@ -237,4 +237,17 @@ test('old blocks, more than a thousand, in which a watched address sent money, h
     nodes.time.nowMs += 14 * SECOND
   }
   assert.deepEqual([await world.head(), await world.trouble()], [await world.chain.blockNumber(), null])
+})
+
+test('what keeps a chain from being read for ten minutes is an alarm that says what to do, once', async (t) => {
+  const nodes = await world.openNodes(t, 2)
+  await world.payNew(905n)
+  for (const number of [1, 2]) nodes.proxy(number).faults.refuses = ({ method }) => method === 'eth_getLogs'
+  await nodes.lookOn(40)
+  assert.deepEqual([await world.trouble(), nodes.alarms()], ['doubt', []])
+  nodes.time.nowMs += 10 * MINUTE
+  await nodes.lookOn(3)
+  const [alarm, ...more] = nodes.alarms()
+  assert.match(alarm ?? '', /^ALARM: nothing was read for ten minutes: .*CHAIN_31337_RPC_URL/)
+  assert.deepEqual(more, [])
 })
