@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { openChainHealth } from '../src/chain/chain-health.ts'
-import { toHex } from '../src/chain/transfer-logs.ts'
+import { toHex, toTopic } from '../src/chain/transfer-logs.ts'
 import { listTransfersSince } from '../src/chain/transfer-queries.ts'
 import { sql } from '../src/db/db.ts'
 import { HOUR, MINUTE, SECOND } from '../src/kernel/clock.ts'
@@ -251,3 +252,31 @@ test('what keeps a chain from being read for ten minutes is an alarm that says w
   assert.match(alarm ?? '', /^ALARM: nothing was read for ten minutes: .*CHAIN_31337_RPC_URL/)
   assert.deepEqual(more, [])
 })
+
+const without = (address: string, result: unknown) =>
+  (result as { topics: string[] }[]).filter(({ topics }) => topics[2] !== toTopic(address))
+
+for (const count of [2, 3])
+  for (const watched of [1, 400])
+    for (const late of [[2], [1, 2]])
+      test(`busy blocks, ${watched} watched addresses: the logs of node ${late.join(', then ')} of ${count} lag for a second: no alarm`, async (t) => {
+        await world.chain.mine()
+        for (let assigned = 0; assigned < watched; assigned += 1) await world.assign()
+        const nodes = await world.openNodes(t, count)
+        const address = await world.assign()
+        await nodes.lookOn(1)
+        // a block like those of Base: a fifth of its bloom is set
+        for (let paid = 0; paid < 165; paid += 1)
+          await world.chain.send({ to: `0x${randomBytes(20).toString('hex')}`, units: 1n })
+        await world.chain.send({ to: address, units: 901n })
+        await world.chain.mine()
+        for (const number of late) {
+          nodes.proxy(number).faults.alter = ({ method }, result) =>
+            method === 'eth_getLogs' ? without(address, result) : result
+          await nodes.lookOn(1)
+          nodes.proxy(number).heal()
+        }
+        await nodes.lookOn(5)
+        const found = { seen: await world.seen(address), faults: nodes.faults(), alarms: nodes.alarms() }
+        assert.deepEqual(found, { seen: ['901 seen'], faults: new Array(count).fill(null), alarms: [] })
+      })

@@ -29,6 +29,11 @@ export class LackingTip extends ReaderDoubt {
   override readonly name = 'LackingTip'
 }
 
+/** Its logs lack a transfer that is in the block, as where an index is late: another one may read on. */
+export class LaggingLogs extends ReaderDoubt {
+  override readonly name = 'LaggingLogs'
+}
+
 export const toBlock = (block: RpcBlock): Block => ({
   number: BigInt(block.number),
   hash: block.hash,

@@ -88,8 +88,8 @@ const asksNewestBlock = ({ method, params }: Call): boolean =>
 const isSame = (left: string, right: string): boolean => left.toLowerCase() === right.toLowerCase()
 
 /**
- * Whether a block is the one that was asked for, and logs are of that block. Whoever reads them relies on that: the true
- * header of another block would prove what is not in this one.
+ * Whether a block is the one that was asked for, and logs are of that block. Whoever reads them relies on that: the
+ * true header of another block would prove what is not in this one.
  */
 function isAsked({ method, params: [which] }: Call, result: unknown): boolean {
   if (result === null || result === undefined) return true
