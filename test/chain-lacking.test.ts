@@ -222,6 +222,57 @@ test('what came to an address while a second node held the chain up for an hour 
   assert.deepEqual([await world.seen(address), await listTransfersSince(world.db, [address])], [['77 seen'], []])
 })
 
+const without = (address: string, result: unknown) =>
+  (result as { topics: string[] }[]).filter(({ topics }) => topics[2] !== toTopic(address))
+
+/** Two endpoints of one provider: their index of logs lags, and who is asked for receipts has no such block yet. */
+for (const how of ['null', 'refused'])
+  test(`logs of two honest nodes lag for two looks, and their receipts are ${how}: the payment is read after that`, async (t) => {
+    await world.chain.mine()
+    const nodes = await world.openNodes(t, 2)
+    const address = await world.assign()
+    await nodes.lookOn(1)
+    await world.chain.pay({ to: address, units: 901n })
+    for (const number of [1, 2]) {
+      const { faults } = nodes.proxy(number)
+      faults.alter = ({ method }, result) => {
+        if (method === 'eth_getLogs') return without(address, result)
+        return how === 'null' && method === 'eth_getBlockReceipts' ? null : result
+      }
+      faults.refusalCode = -32000 // "header not found"
+      if (how === 'refused') faults.refuses = ({ method }) => /Receipts?$/.test(method)
+    }
+    await nodes.lookOn(2)
+    for (const number of [1, 2]) nodes.proxy(number).heal()
+    await world.chain.mine()
+    await nodes.lookOn(5)
+    assert.deepEqual([await world.seen(address), nodes.alarms(), nodes.warnings()], [['901 seen'], [], []])
+  })
+
+for (const code of [-32601, -32000])
+  test(`two nodes that refuse all receipts (${code}) hold the chain up ${code === -32601 ? 'never' : 'once'}`, async (t) => {
+    await world.chain.mine()
+    const nodes = await world.openNodes(t, 2)
+    for (const number of [1, 2]) {
+      const { faults } = nodes.proxy(number)
+      faults.refusalCode = code
+      faults.refuses = ({ method }) => /Receipts?$/.test(method)
+    }
+    const sweep = async (): Promise<boolean> => {
+      const address = await world.payNew(800n)
+      await nodes.lookOn(2)
+      await world.chain.call('anvil_impersonateAccount', address)
+      await world.chain.call('anvil_setBalance', address, '0xde0b6b3a7640000')
+      await world.chain.pay({ to: world.chain.payer, units: 800n, from: address })
+      await nodes.lookOn(2)
+      return (await world.head()) === (await world.chain.blockNumber())
+    }
+    assert.equal(await sweep(), code === -32601)
+    await nodes.lookOn(25)
+    nodes.time.nowMs += MINUTE
+    assert.deepEqual([await sweep(), await sweep(), nodes.alarms()], [true, true, []])
+  })
+
 test('old blocks, more than a thousand, in which a watched address sent money, hold the chain up for a minute at most', async (t) => {
   await world.chain.mine()
   const nodes = await world.openNodes(t, 1)
@@ -239,22 +290,6 @@ test('old blocks, more than a thousand, in which a watched address sent money, h
   }
   assert.deepEqual([await world.head(), await world.trouble()], [await world.chain.blockNumber(), null])
 })
-
-test('what keeps a chain from being read for ten minutes is an alarm that says what to do, once', async (t) => {
-  const nodes = await world.openNodes(t, 2)
-  await world.payNew(905n)
-  for (const number of [1, 2]) nodes.proxy(number).faults.refuses = ({ method }) => method === 'eth_getLogs'
-  await nodes.lookOn(40)
-  assert.deepEqual([await world.trouble(), nodes.alarms()], ['doubt', []])
-  nodes.time.nowMs += 10 * MINUTE
-  await nodes.lookOn(3)
-  const [alarm, ...more] = nodes.alarms()
-  assert.match(alarm ?? '', /^ALARM: nothing was read for ten minutes: .*CHAIN_31337_RPC_URL/)
-  assert.deepEqual(more, [])
-})
-
-const without = (address: string, result: unknown) =>
-  (result as { topics: string[] }[]).filter(({ topics }) => topics[2] !== toTopic(address))
 
 for (const count of [2, 3])
   for (const watched of [1, 400])
@@ -280,3 +315,16 @@ for (const count of [2, 3])
         const found = { seen: await world.seen(address), faults: nodes.faults(), alarms: nodes.alarms() }
         assert.deepEqual(found, { seen: ['901 seen'], faults: new Array(count).fill(null), alarms: [] })
       })
+
+test('what keeps a chain from being read for ten minutes is an alarm that says what to do, once', async (t) => {
+  const nodes = await world.openNodes(t, 2)
+  await world.payNew(905n)
+  for (const number of [1, 2]) nodes.proxy(number).faults.refuses = ({ method }) => method === 'eth_getLogs'
+  await nodes.lookOn(40)
+  assert.deepEqual([await world.trouble(), nodes.alarms()], ['doubt', []])
+  nodes.time.nowMs += 10 * MINUTE
+  await nodes.lookOn(3)
+  const [alarm, ...more] = nodes.alarms()
+  assert.match(alarm ?? '', /^ALARM: nothing was read for ten minutes: .*CHAIN_31337_RPC_URL/)
+  assert.deepEqual(more, [])
+})

@@ -5,7 +5,7 @@ import { type Block, type LogFilter, logKey, type RpcLog, TRANSFER_TOPIC, toHex,
 import type { RpcReceipt } from './receipts-root.ts'
 
 type Header = Pick<Block, 'hash' | 'logsBloom'>
-type Asked = Pick<Endpoint, 'rpc'>
+type Asked = Pick<Endpoint, 'rpc' | 'noteReceipts'>
 
 /** A hash alone does not tell the number and the time of its block; a node says these. */
 export const placeOf = ({ number, at }: Pick<Block, 'number' | 'at'>): string =>
@@ -39,17 +39,26 @@ async function askReceipts(rpc: Rpc, hash: string): Promise<readonly (RpcReceipt
 /** The logs in a node's receipts of a block; `all` of these receipts, or null if one is missing. */
 type Receipts = { logs: readonly RpcLog[]; all: readonly RpcReceipt[] | null }
 
-/** @returns null if the node supports no receipts @throws RpcError */
+/** JSON-RPC 2.0: the method does not exist. */
+const NO_METHOD = -32601
+
+/**
+ * A refusal may pass, as of a block that one of several nodes behind an address does not have yet.
+ * @returns null if the node supports no receipts: it does not know the question, or has refused it for long
+ * @throws RpcError
+ */
 export async function readReceipts(endpoint: Asked, hash: string): Promise<Receipts | null> {
   try {
     const answers = await askReceipts(endpoint.rpc, hash)
+    endpoint.noteReceipts(true)
     const all = answers.filter((one) => one !== null && isOf(one, hash)) as RpcReceipt[]
     const logs = all.flatMap((one) => one.logs)
     if (all.length < answers.length) return { logs, all: null }
     return { logs: placeEach(logs), all }
   } catch (error) {
     if (!(error instanceof RpcError && error.kind === 'definite')) throw error
-    return null
+    const isLasting = endpoint.noteReceipts(false)
+    return error.code === NO_METHOD || isLasting ? null : { logs: [], all: null }
   }
 }
 
