@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { pino } from 'pino'
 import { bloomOf, readBloom } from '../src/chain/bloom.ts'
 import { isProven } from '../src/chain/hearing/header-proof.ts'
 import { areProven, type RpcReceipt } from '../src/chain/hearing/receipts-root.ts'
+import { rescan } from '../src/chain/rescan.ts'
 import { type RpcBlock, TRANSFER_TOPIC, toHex, toTopic } from '../src/chain/transfer-logs.ts'
 import type { Faults } from './harness/rpc-proxy.ts'
 import { type ScannedChain, startScannedChain } from './harness/scanned-nodes.ts'
@@ -262,3 +264,22 @@ for (const late of [1, 2])
     await nodes.lookOn(2)
     assert.deepEqual([await world.seen(address), nodes.faults(), nodes.alarms()], [['900 seen'], [null, null], []])
   })
+
+test('what both nodes missed, a rescan records as soon as one proves it, also where the other one keeps nothing', async (t) => {
+  await world.chain.mine()
+  const nodes = await world.openNodes(t, 2)
+  const address = await world.payNew(906n)
+  const header = await newest()
+  const lacks = keepsNothing(header)
+  for (const number of [1, 2])
+    nodes.proxy(number).faults.alter = (asked, result) => noBloom(asked, lacks(asked, result))
+  await nodes.lookOn(2)
+  assert.deepEqual([await world.seen(address), await world.head()], [[], await world.chain.blockNumber()])
+  nodes.proxy(1).faults.alter = lacks
+  nodes.proxy(2).heal()
+  const { db, network } = world
+  const reader = { db, network, endpoints: nodes.endpoints, log: pino({ level: 'silent' }) }
+  const range = { from: BigInt(header.number), to: BigInt(header.number) }
+  assert.equal(await rescan(reader, { addresses: [address.toLowerCase()], ...range }), 1)
+  assert.deepEqual([await world.seen(address), nodes.faults()], [['906 seen'], [null, null]])
+})

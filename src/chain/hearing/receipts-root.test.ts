@@ -37,3 +37,11 @@ test('a receipt that is not made of whole bytes proves nothing, also where the b
   for (const bad of [{ logsBloom: `0x${'0'.repeat(511)}` }, { logsBloom: undefined }, { cumulativeGasUsed: 'many' }])
     assert.equal(areProven(header, [{ ...receipt, ...bad } as RpcReceipt]), false)
 })
+
+test('the receipt of a deposit of an OP chain is encoded as op-alloy’s example of one after Canyon', () => {
+  const example = `0x7ef9010d0182b741b90100${'0'.repeat(512)}c0833d3bbf01` as const
+  const deposit = { ...receipt, type: '0x7e', cumulativeGasUsed: '0xb741', depositNonce: '0x3d3bbf' }
+  const header = headerOf(rootOf([example]))
+  assert.equal(areProven(header, [{ ...deposit, depositReceiptVersion: '0x1' }]), true)
+  assert.equal(areProven(header, [deposit]), false, 'before Canyon it holds neither field')
+})
