@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { openChainHealth } from '../src/chain/chain-health.ts'
-import { toHex } from '../src/chain/transfer-logs.ts'
+import { toHex, toTopic } from '../src/chain/transfer-logs.ts'
 import { listTransfersSince } from '../src/chain/transfer-queries.ts'
 import { sql } from '../src/db/db.ts'
-import { HOUR, SECOND } from '../src/kernel/clock.ts'
+import { HOUR, MINUTE, SECOND } from '../src/kernel/clock.ts'
 import type { Faults } from './harness/rpc-proxy.ts'
 import { type ScannedChain, startScannedChain } from './harness/scanned-nodes.ts'
 
@@ -219,4 +220,111 @@ test('what came to an address while a second node held the chain up for an hour 
   nodes.proxy(2).heal()
   await nodes.lookOn(5)
   assert.deepEqual([await world.seen(address), await listTransfersSince(world.db, [address])], [['77 seen'], []])
+})
+
+const without = (address: string, result: unknown) =>
+  (result as { topics: string[] }[]).filter(({ topics }) => topics[2] !== toTopic(address))
+
+/** Two endpoints of one provider: their index of logs lags, and who is asked for receipts has no such block yet. */
+for (const how of ['null', 'refused'])
+  test(`logs of two honest nodes lag for two looks, and their receipts are ${how}: the payment is read after that`, async (t) => {
+    await world.chain.mine()
+    const nodes = await world.openNodes(t, 2)
+    const address = await world.assign()
+    await nodes.lookOn(1)
+    await world.chain.pay({ to: address, units: 901n })
+    for (const number of [1, 2]) {
+      const { faults } = nodes.proxy(number)
+      faults.alter = ({ method }, result) => {
+        if (method === 'eth_getLogs') return without(address, result)
+        return how === 'null' && method === 'eth_getBlockReceipts' ? null : result
+      }
+      faults.refusalCode = -32000 // "header not found"
+      if (how === 'refused') faults.refuses = ({ method }) => /Receipts?$/.test(method)
+    }
+    await nodes.lookOn(2)
+    for (const number of [1, 2]) nodes.proxy(number).heal()
+    await world.chain.mine()
+    await nodes.lookOn(5)
+    assert.deepEqual([await world.seen(address), nodes.alarms(), nodes.warnings()], [['901 seen'], [], []])
+  })
+
+for (const code of [-32601, -32000])
+  test(`two nodes that refuse all receipts (${code}) hold the chain up ${code === -32601 ? 'never' : 'once'}`, async (t) => {
+    await world.chain.mine()
+    const nodes = await world.openNodes(t, 2)
+    for (const number of [1, 2]) {
+      const { faults } = nodes.proxy(number)
+      faults.refusalCode = code
+      faults.refuses = ({ method }) => /Receipts?$/.test(method)
+    }
+    const sweep = async (): Promise<boolean> => {
+      const address = await world.payNew(800n)
+      await nodes.lookOn(2)
+      await world.chain.call('anvil_impersonateAccount', address)
+      await world.chain.call('anvil_setBalance', address, '0xde0b6b3a7640000')
+      await world.chain.pay({ to: world.chain.payer, units: 800n, from: address })
+      await nodes.lookOn(2)
+      return (await world.head()) === (await world.chain.blockNumber())
+    }
+    assert.equal(await sweep(), code === -32601)
+    await nodes.lookOn(25)
+    nodes.time.nowMs += MINUTE
+    assert.deepEqual([await sweep(), await sweep(), nodes.alarms()], [true, true, []])
+  })
+
+test('old blocks, more than a thousand, in which a watched address sent money, hold the chain up for a minute at most', async (t) => {
+  await world.chain.mine()
+  const nodes = await world.openNodes(t, 1)
+  const address = await world.payNew(1_000_000n)
+  await nodes.lookOn(1)
+  await world.chain.call('anvil_impersonateAccount', address)
+  await world.chain.call('anvil_setBalance', address, '0xde0b6b3a7640000')
+  for (let block = 0; block < 1100; block += 1)
+    await world.chain.pay({ to: world.chain.payer, units: 1n, from: address })
+  await world.chain.mine(70)
+  nodes.proxy(1).faults.alter = ({ method }, result) => (method === 'eth_getBlockReceipts' ? null : result)
+  for (let look = 0; look < 8; look += 1) {
+    await nodes.lookOn(1)
+    nodes.time.nowMs += 14 * SECOND
+  }
+  assert.deepEqual([await world.head(), await world.trouble()], [await world.chain.blockNumber(), null])
+})
+
+for (const count of [2, 3])
+  for (const watched of [1, 400])
+    for (const late of [[2], [1, 2]])
+      test(`busy blocks, ${watched} watched addresses: the logs of node ${late.join(', then ')} of ${count} lag for a second: no alarm`, async (t) => {
+        await world.chain.mine()
+        for (let assigned = 0; assigned < watched; assigned += 1) await world.assign()
+        const nodes = await world.openNodes(t, count)
+        const address = await world.assign()
+        await nodes.lookOn(1)
+        // a block like those of Base: a fifth of its bloom is set
+        for (let paid = 0; paid < 165; paid += 1)
+          await world.chain.send({ to: `0x${randomBytes(20).toString('hex')}`, units: 1n })
+        await world.chain.send({ to: address, units: 901n })
+        await world.chain.mine()
+        for (const number of late) {
+          nodes.proxy(number).faults.alter = ({ method }, result) =>
+            method === 'eth_getLogs' ? without(address, result) : result
+          await nodes.lookOn(1)
+          nodes.proxy(number).heal()
+        }
+        await nodes.lookOn(5)
+        const found = { seen: await world.seen(address), faults: nodes.faults(), alarms: nodes.alarms() }
+        assert.deepEqual(found, { seen: ['901 seen'], faults: new Array(count).fill(null), alarms: [] })
+      })
+
+test('what keeps a chain from being read for ten minutes is an alarm that says what to do, once', async (t) => {
+  const nodes = await world.openNodes(t, 2)
+  await world.payNew(905n)
+  for (const number of [1, 2]) nodes.proxy(number).faults.refuses = ({ method }) => method === 'eth_getLogs'
+  await nodes.lookOn(40)
+  assert.deepEqual([await world.trouble(), nodes.alarms()], ['doubt', []])
+  nodes.time.nowMs += 10 * MINUTE
+  await nodes.lookOn(3)
+  const [alarm, ...more] = nodes.alarms()
+  assert.match(alarm ?? '', /^ALARM: nothing was read for ten minutes: .*CHAIN_31337_RPC_URL/)
+  assert.deepEqual(more, [])
 })

@@ -71,8 +71,8 @@ export const MONEY: readonly Plant[] = [
     fault: 'two nodes that both find nothing are believed against the block’s header',
     edits: one(
       'src/chain/hearing/receipts.ts',
-      "!== 'strong') return { logs, lacks: 'nothing' }",
-      "!== 'strong' || block.hash !== '') return { logs, lacks: 'nothing' }",
+      "&& !isStrong) return { logs, lacks: 'nothing' }",
+      "&& (!isStrong || block.hash !== '')) return { logs, lacks: 'nothing' }",
     ),
   },
   {

@@ -10,8 +10,8 @@ export type Bloom = Buffer
 const BLOOM_BYTES = 256
 const MAX_REMEMBERED = 20_000
 
-/** Null if the node sends no bloom, or the chain leaves it empty. */
-export function readBloom(text: string | undefined): Bloom | null {
+/** The bits as they stand, also where none is set. It takes a proven header for that to say anything. */
+export function parseBloom(text: string | undefined): Bloom | null {
   if (text === undefined || !/^0x[0-9a-fA-F]{512}$/.test(text)) return null
   return Buffer.from(text.slice(2), 'hex')
 }
@@ -19,12 +19,18 @@ export function readBloom(text: string | undefined): Bloom | null {
 const isEmpty = (bloom: Bloom): boolean => bloom.every((byte) => byte === 0)
 
 /**
- * Whether the headers of one block contradict each other. An empty bloom, which some nodes send, is no evidence against
- * another one: whoever hides logs can as well show the true one.
+ * The bloom that a node shows; null if it shows none. An empty one, which some nodes and chains send for every block,
+ * is none: whoever hides logs can as well show the true one.
  */
+export function readBloom(text: string | undefined): Bloom | null {
+  const bloom = parseBloom(text)
+  return bloom && !isEmpty(bloom) ? bloom : null
+}
+
+/** Whether the headers of one block contradict each other. */
 export function areAtOdds(left: string | undefined, right: string | undefined): boolean {
   const [one, other] = [left, right].map(readBloom)
-  return !!one && !!other && !isEmpty(one) && !isEmpty(other) && !one.equals(other)
+  return !!one && !!other && !one.equals(other)
 }
 
 const positions = new Map<string, readonly number[]>()
@@ -100,8 +106,8 @@ export function suspect(
   logs: readonly { topics: readonly string[] }[],
 ): Suspicion {
   const bloom = readBloom(logsBloom)
-  // the chain's headers carry no bloom
-  if (!bloom || (logs.length > 0 && isEmpty(bloom))) return 'weak'
+  // an empty bloom, and no logs: most blocks of a quiet chain
+  if (!bloom) return logs.length === 0 && parseBloom(logsBloom) ? 'none' : 'weak'
   const tokens = [...asked.tokens].filter((token) => mayContain(bloom, token))
   if (tokens.length === 0 || !mayContain(bloom, asked.topic)) return 'none'
   const rate = falsePositiveRate(bloom)

@@ -13,6 +13,7 @@ import {
   type Block,
   blockCall,
   ChainDoubt,
+  LaggingLogs,
   type LogFilter,
   type RpcBlock,
   type RpcLog,
@@ -148,6 +149,10 @@ export async function rescan(
       read += 1
     } catch (error) {
       if (error instanceof Outvoted) continue
+      if (error instanceof LaggingLogs) {
+        refused = new RpcError('unknown', error.message, null, error)
+        continue
+      }
       if (error instanceof ChainDoubt) throw new RpcError('unknown', error.message, null, error)
       // one that does not keep such old blocks says nothing about them
       if (!(error instanceof RpcError) || error.kind === 'unknown') throw error

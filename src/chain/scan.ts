@@ -48,6 +48,9 @@ export type Scan = Panel & {
 /** The node's view at one moment; tags that the network's rules do not use are null. */
 export type View = { head: Block; safe: Block | null; finalized: Block | null }
 
+/** The same while nothing changed. */
+export const newsOf = ({ head, safe, finalized }: View): string => [head.hash, safe?.hash, finalized?.hash].join()
+
 /** The newest block that was read. Its time is null if it was read before this was stored. */
 export type Top = BlockId & { at: Date | null }
 

@@ -19,8 +19,9 @@ import type { Endpoints } from './endpoints/endpoints.ts'
 import { NetworkMismatch, prove } from './endpoints/network-check.ts'
 import { RpcError } from './endpoints/rpc.ts'
 import { isTopGone, reconcile } from './go-back.ts'
+import { adviceOn, isAlarming, isWaiting, LONG_MS, longAlarm } from './hearing/doubts.ts'
 import { HeadWatch } from './hearing/head-watch.ts'
-import { Disagreement, LoneVoice, Outvoted } from './hearing/vote.ts'
+import { Disagreement, Outvoted } from './hearing/vote.ts'
 import { LogCost } from './log-cost.ts'
 import type { Network } from './networks.ts'
 import {
@@ -30,6 +31,7 @@ import {
   finish,
   isFarBehind,
   LeaseLost,
+  newsOf,
   readBlocks,
   readView,
   type Scan,
@@ -71,13 +73,6 @@ const DOUBTED_MS = 30_000
 
 type Base = Pick<Scan, 'db' | 'network' | 'log' | 'owner' | 'leaseMs' | 'endpoints' | 'cost'>
 
-const newsOf = ({ head, safe, finalized }: View): string => [head.hash, safe?.hash, finalized?.hash].join()
-
-/** An endpoint does not have a block yet; none says that what was read before it is wrong. */
-const isWaiting = (error: unknown): boolean =>
-  error instanceof LackingTip ||
-  (error instanceof ChainDoubt && ![ReaderDoubt, Outvoted, Disagreement].some((kind) => error instanceof kind))
-
 /** In-memory state of one scanner; everything that must outlive it is in the database. */
 class Reader {
   readonly base: Base
@@ -95,6 +90,7 @@ class Reader {
   private disagreed: { sinceMs: number; at: bigint | null } | null = null
   /** Since when looks have ended in doubt and nothing was read. */
   private doubtedMs: number | null = null
+  private isLongTold = false
   /** Since when every look has found the chain to end below our top. */
   private shorterMs: number | null = null
   /** Endpoints whose answers did not fit together while another one read on, and since when without a break. */
@@ -223,8 +219,8 @@ class Reader {
     this.trouble = trouble
     if (trouble === null) log.info({ chainId }, 'the chain is read again')
     else {
-      const why = doubt ? ` on: ${doubt.message}` : '; recorded transfers are kept'
-      const isAlarm = !doubt || doubt instanceof Disagreement || doubt instanceof LoneVoice
+      const why = doubt ? ` on: ${doubt.message}${adviceOn(doubt, chainId)}` : '; recorded transfers are kept'
+      const isAlarm = isAlarming(doubt)
       log[isAlarm ? 'error' : 'warn']({ chainId, trouble }, `${isAlarm ? 'ALARM: ' : ''}the chain is not read${why}`)
     }
   }
@@ -338,6 +334,9 @@ class Reader {
       this.disagreed = { sinceMs: Math.min(this.disagreed?.sinceMs ?? now, now), at: doubt.at }
       if (now - this.disagreed.sinceMs >= DISAGREED_MS) await this.note('disagreement', doubt)
     } else if (this.trouble === null && now - this.doubtedMs >= DOUBTED_MS) await this.note('doubt', doubt)
+    if (this.isLongTold || now - this.doubtedMs < LONG_MS) return
+    this.isLongTold = true
+    this.base.log.error(...longAlarm(doubt, this.base.network))
   }
 
   private forgetDoubts(): void {
@@ -347,6 +346,7 @@ class Reader {
 
   private forgetHalt(): void {
     this.doubtedMs = null
+    this.isLongTold = false
     this.shorterMs = null
   }
 }

@@ -29,6 +29,11 @@ export class LackingTip extends ReaderDoubt {
   override readonly name = 'LackingTip'
 }
 
+/** Its logs lack a transfer that is in the block, as where an index is late: another one may read on. */
+export class LaggingLogs extends ReaderDoubt {
+  override readonly name = 'LaggingLogs'
+}
+
 export const toBlock = (block: RpcBlock): Block => ({
   number: BigInt(block.number),
   hash: block.hash,
@@ -152,6 +157,7 @@ export async function readTransfers(
   return countWithinTransaction(mine)
 }
 
+/** Hex in capitals says the same, also where other endpoints confirm it: it is written in one way here. */
 function decode(
   { chainId, filter }: { chainId: number; filter: LogFilter },
   log: RpcLog,
@@ -161,14 +167,14 @@ function decode(
   if (!block || BigInt(log.blockNumber) !== block.number || log.removed === true) {
     throw new ReaderDoubt(`a log of ${log.transactionHash} is in an unexpected block`)
   }
-  const [topic, from, to, ...more] = log.topics
+  const [topic, from, to, ...more] = log.topics.map((one) => one.toLowerCase())
   const token = log.address.toLowerCase()
   const symbol = filter.tokens.get(token)
   const fits = topic === TRANSFER_TOPIC && from?.length === 66 && to?.length === 66 && more.length === 0
   if (!fits || symbol === undefined || !/^0x[0-9a-fA-F]{64}$/.test(log.data)) return undefined
   return {
     chainId,
-    txHash: log.transactionHash,
+    txHash: log.transactionHash.toLowerCase(),
     nth: 0,
     logIndex: Number(BigInt(log.logIndex)),
     blockNumber: block.number,
@@ -176,8 +182,8 @@ function decode(
     blockAt: block.at,
     token,
     symbol,
-    fromAddress: `0x${from.slice(26)}`.toLowerCase(),
-    toAddress: `0x${to.slice(26)}`.toLowerCase(),
+    fromAddress: `0x${from.slice(26)}`,
+    toAddress: `0x${to.slice(26)}`,
     units: BigInt(log.data),
   }
 }

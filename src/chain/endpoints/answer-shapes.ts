@@ -85,14 +85,23 @@ export const isOptional = ({ method }: Pick<Call, 'method'>): boolean => OPTIONA
 const asksNewestBlock = ({ method, params }: Call): boolean =>
   method === 'eth_getBlockByNumber' && params[0] === 'latest'
 
+const isSame = (left: string, right: string): boolean => left.toLowerCase() === right.toLowerCase()
+
 /**
- * Whether a block is the one that was asked for. Whoever reads it relies on that: the true header of another block
- * would prove what is not in this one.
+ * Whether a block is the one that was asked for, and logs are of that block. Whoever reads them relies on that: the
+ * true header of another block would prove what is not in this one.
  */
 function isAsked({ method, params: [which] }: Call, result: unknown): boolean {
-  if (result === null || result === undefined || typeof which !== 'string') return true
+  if (result === null || result === undefined) return true
+  if (method === 'eth_getLogs') {
+    const { blockHash } = (which ?? {}) as { blockHash?: string }
+    return (
+      blockHash === undefined || (result as { blockHash: string }[]).every((one) => isSame(one.blockHash, blockHash))
+    )
+  }
+  if (typeof which !== 'string') return true
   const { hash: itsHash, number: itsNumber } = result as { hash: string; number: string }
-  if (method === 'eth_getBlockByHash') return itsHash.toLowerCase() === which.toLowerCase()
+  if (method === 'eth_getBlockByHash') return isSame(itsHash, which)
   if (method !== 'eth_getBlockByNumber' || !NUMBER.test(which)) return true
   return BigInt(itsNumber) === BigInt(which)
 }

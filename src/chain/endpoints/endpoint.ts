@@ -46,8 +46,10 @@ const REFUSED_MS = 10 * SECOND
 const MUTE_MS = 30 * SECOND
 /** Nodes hear of a block one after another: without it for longer, an endpoint is not only a moment behind. */
 const LATE_MS = 5 * SECOND
-/** Blocks that it lacks, of which we remember since when. */
-const LACKED = 1000
+/** How long it refuses receipts, each time it is asked, before it is taken to have none. */
+const NO_RECEIPTS_MS = 20 * SECOND
+/** What it lacks, of which we remember since when: more than the blocks of the longest range, each in a few ways. */
+const LACKED = 4 * Number(MAX_SPAN)
 
 export type EndpointEvents = {
   /** A request that failed or was refused. */
@@ -89,6 +91,8 @@ export class Endpoint {
   #refused: { receivers: number; sinceMs: number } | null = null
   /** Its first and its last refusal in a row to say what is in blocks, and whether that was told. */
   #mute: { sinceMs: number; lastMs: number; isTold: boolean } | null = null
+  /** Its first and its last refusal in a row of receipts, and whether it was found to have none. */
+  #receipts: { sinceMs: number; lastMs: number; areNone: boolean } | null = null
   /** By block: when it was first asked about it in vain. */
   readonly #lacked = new Map<string, number>()
   readonly #pace = new Pace()
@@ -156,6 +160,24 @@ export class Endpoint {
 
   noteHaving(block: string): void {
     this.#lacked.delete(block)
+  }
+
+  /**
+   * It answered a question about receipts, or refused to. Without another question for so long, a refusal is the first
+   * one again: the two may be about two blocks, of which each had just come.
+   * @returns whether it has refused for so long that it is taken to have none
+   */
+  noteReceipts(isAnswered: boolean): boolean {
+    const now = this.#clock()
+    const last = this.#receipts
+    if (isAnswered) this.#receipts = null
+    else {
+      const goesOn = last !== null && (last.areNone || isYounger(last.lastMs, NO_RECEIPTS_MS, now))
+      const sinceMs = goesOn ? Math.min(last.sinceMs, now) : now
+      const areNone = goesOn && (last.areNone || now - sinceMs >= NO_RECEIPTS_MS)
+      this.#receipts = { sinceMs, lastMs: now, areNone }
+    }
+    return this.#receipts?.areNone ?? false
   }
 
   /** It said what is in blocks, or refused to for a step of the reading: what it keeps of old blocks is no matter. */

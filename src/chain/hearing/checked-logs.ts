@@ -42,7 +42,7 @@ async function readWords(reading: Reading, { filter, found }: Step): Promise<Sai
   const shown = isAlone(reading) ? await askAgain(endpoint, filter, doubted) : doubted
   const patienceMs = patienceOf(reading)
   const words = await someAtOnce(shown, async (one): Promise<[Block, Said]> => {
-    const word = await readWord(endpoint.rpc, filter, one).catch((error: unknown): Word => {
+    const word = await readWord(endpoint, filter, one).catch((error: unknown): Word => {
       if (error instanceof RpcError && endpoint.noteLacking(receiptsKey(one.block), patienceMs))
         return { logs: one.logs, lacks: 'more' }
       throw error

@@ -1,10 +1,10 @@
-import { bloomOf, falsePositiveRate, MAX_FALSE_POSITIVE, mayHold, readBloom } from '../bloom.ts'
 import { askCalls } from '../endpoints/ask-logs.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
 import { type RpcCall, RpcError } from '../endpoints/rpc.ts'
 import {
   type Block,
   ChainDoubt,
+  LaggingLogs,
   type LogFilter,
   logKey,
   logsCalls,
@@ -12,75 +12,12 @@ import {
   type RpcLog,
   toBlock,
 } from '../transfer-logs.ts'
-import { isProven } from './header-proof.ts'
-import { eventOf, readReceipts, readWord, someAtOnce, type Word, withMore } from './receipts.ts'
+import { judge, type Testimony } from './judge.ts'
+import { placeOf, readWord, someAtOnce, type Word } from './receipts.ts'
 import { type Ask, disagree, headerCall, type Opinion, Outvoted, type Panel, vote } from './vote.ts'
-
-type Testimony = { logs: readonly RpcLog[]; header: RpcBlock | null; place: string }
-type Witness = { endpoint: Endpoint; answer: Testimony }
 
 /** The same for the same logs; a node may say one twice. */
 export const keyOfLogs = (logs: readonly RpcLog[]): string => [...new Set(logs.map(logKey))].sort().join(';')
-
-/** A hash alone does not tell the number and the time of its block; a node says these. */
-export const placeOf = ({ number, at }: Pick<Block, 'number' | 'at'>): string =>
-  `block ${number} of ${at.toISOString()}`
-
-const lacking = (left: readonly RpcLog[], right: readonly RpcLog[]): RpcLog[] => {
-  const keys = new Set(right.map(logKey))
-  return left.filter((log) => !keys.has(logKey(log)))
-}
-
-/**
- * The bloom of a block that two endpoints dispute. A header is its node's word like any other: it is evidence if the
- * block's hash is its hash, or if both show the same bloom.
- */
-function bloomBetween(mine: Testimony, other: Testimony, proven: RpcBlock | undefined): string | undefined {
-  if (proven) return proven.logsBloom
-  return mine.header?.logsBloom === other.header?.logsBloom ? mine.header?.logsBloom : undefined
-}
-
-/**
- * Whether an endpoint hides any of these logs, which the block's header indicates. Set bits alone do not say that: they
- * hold neither amount nor direction, and a liar finds a log whose bits the block's other logs have set. So all that the
- * endpoint shows, receipts too, must leave one of the log's bits unexplained, or its receipts must show the log that
- * its word lacks. One whose receipts are not all there may lag: that proves nothing.
- */
-async function hidesAny({ endpoint, answer }: Witness, hash: string, indicated: readonly RpcLog[]): Promise<boolean> {
-  if (indicated.length === 0) return false
-  const receipts = await readReceipts(endpoint.rpc, hash).catch((error: unknown) => {
-    if (error instanceof RpcError) return null
-    throw error
-  })
-  if (!receipts?.isComplete) return false
-  const explained = bloomOf([...receipts.logs, ...answer.logs])
-  return indicated.some((log) => {
-    const same = receipts.logs.filter((one) => eventOf(one) === eventOf(log))
-    return !mayHold(explained, log) || withMore(answer.logs, same).length > answer.logs.length
-  })
-}
-
-/** Which endpoint invents or hides logs, or moves the block to another time, judged by the header of the block. */
-async function findLiar(hash: string, mine: Witness, other: Witness): Promise<Endpoint | undefined> {
-  const headers = [mine, other].flatMap(({ answer }) => answer.header ?? [])
-  const proven = headers.find(isProven)
-  const bloom = readBloom(bloomBetween(mine.answer, other.answer, proven))
-  const liars = new Set<Endpoint>()
-  for (const { endpoint, answer } of [mine, other])
-    if (proven && answer.place !== placeOf(toBlock(proven))) liars.add(endpoint)
-  const judge = async (shows: Witness, denies: Witness): Promise<void> => {
-    if (!bloom) return
-    const denied = lacking(shows.answer.logs, denies.answer.logs)
-    const indicated = denied.filter((log) => mayHold(bloom, log))
-    if (indicated.length < denied.length) liars.add(shows.endpoint)
-    const isEvidence = falsePositiveRate(bloom) <= MAX_FALSE_POSITIVE
-    if (isEvidence && (await hidesAny(denies, hash, indicated))) liars.add(denies.endpoint)
-  }
-  await judge(mine, other)
-  await judge(other, mine)
-  const [liar, ...more] = liars
-  return more.length === 0 ? liar : undefined
-}
 
 /** Logs of one block, and the filter that they pass. Without an address, it only asks whether the block is there. */
 export type LogQuestion = {
@@ -107,7 +44,7 @@ async function testify(endpoint: Endpoint, questions: readonly LogQuestion[]): P
     return { question, header, block: toBlock(header), logs }
   })
   const words = await someAtOnce(shown, async ({ question, header, block, logs }) => {
-    const word = await readWord(endpoint.rpc, question.filter, { block, logs }).catch((error: unknown): Word => {
+    const word = await readWord(endpoint, question.filter, { block, logs }).catch((error: unknown): Word => {
       if (error instanceof RpcError) return { logs, lacks: 'receipts' }
       throw error
     })
@@ -117,10 +54,7 @@ async function testify(endpoint: Endpoint, questions: readonly LogQuestion[]): P
   return new Map(words.filter((word) => word !== null))
 }
 
-/**
- * Logs that lack what their own node's header indicates bear nobody out for the moment that an index may lag. Where
- * they contradict, that header is evidence against them.
- */
+/** Logs that lack what their own node's header indicates bear nobody out for the moment that an index may lag. */
 const isLag = (endpoint: Endpoint, { block, logs }: LogQuestion, theirs: readonly RpcLog[]): boolean =>
   keyOfLogs(theirs) === keyOfLogs(logs) && !endpoint.noteLacking(`logs of ${block.hash}`)
 
@@ -202,38 +136,61 @@ function toDoubt(error: unknown): ChainDoubt {
   throw error
 }
 
-async function confirmBlock(panel: Panel, { block, logs }: LogQuestion, ask: Ask<Testimony>): Promise<void> {
+async function confirmBlock(panel: Panel, question: LogQuestion, ask: Ask<Testimony>): Promise<void> {
+  const { block, logs, filter } = question
+  const reader = `endpoint ${panel.endpoint.number}`
   const subject = `the transfers in block ${block.number}`
   const own: Testimony = { logs, header: null, place: placeOf(block) }
   const keyOf = (one: Testimony): string => `${one.place}: ${keyOfLogs(one.logs)}`
-  const against = await vote(panel, { own, ask, keyOf, subject, isMoney: logs.length > 0, block })
+  const askWhole: Ask<Testimony> = async (rpc, endpoint) => {
+    const answer = await ask(rpc, endpoint)
+    if (!answer) return undefined
+    const mine = await withReceipts(panel.endpoint, question, { logs, others: answer.logs })
+    if (mine.length > logs.length) throw new LaggingLogs(`${subject} are in receipts of ${reader}, and not in its logs`)
+    return { ...answer, logs: await withReceipts(endpoint, question, { logs: answer.logs, others: logs }) }
+  }
+  const against = await vote(panel, { own, ask: askWhole, keyOf, subject, isMoney: logs.length > 0, block })
   if (against.length === 0) return
   const isMoved = against.some(({ answer }) => answer && answer.place !== own.place)
   const words = [{ endpoint: panel.endpoint, answer: own }, ...against].map((one) => inWords(one, isMoved))
   const shown = `${subject}: ${words.join(', ')}`
   const header = await findHeader(panel.endpoint, block.hash)
+  const mine = { endpoint: panel.endpoint, answer: { ...own, header } }
   let open: Opinion<Testimony> | undefined
   for (const other of against) {
-    const liar = await findLiarOf(panel.endpoint, { hash: block.hash, own: { ...own, header } }, other)
-    if (liar) panel.onOutvoted(liar, shown)
-    if (liar === panel.endpoint)
-      throw new Outvoted(`endpoint ${liar.number} contradicts block headers about ${subject}`)
-    if (!liar) open ??= other
+    const { endpoint, answer } = other
+    // one that does not have the block contradicts whatever another one's header shows
+    const verdict = answer && (await judge({ hash: block.hash, filter, mine, other: { endpoint, answer } }))
+    for (const one of verdict?.wrong ?? []) panel.onOutvoted(one, shown)
+    if (verdict?.wrong.has(panel.endpoint)) throw new Outvoted(`${reader} contradicts block headers about ${subject}`)
+    if (verdict?.late.has(panel.endpoint)) throw new LaggingLogs(`${reader} lacks some of ${subject}`)
+    if (!verdict?.isSettled) open ??= other
   }
   if (open) throw disagree(panel, open.endpoint, { subject: shown, block })
+}
+
+/**
+ * What an endpoint says where another one shows more: if its receipts show that too, its logs lag, and it contradicts
+ * nobody. Not asked together with the logs: whoever invents something in each block would have all receipts read.
+ */
+async function withReceipts(
+  endpoint: Endpoint,
+  { block, filter }: LogQuestion,
+  said: { logs: readonly RpcLog[]; others: readonly RpcLog[] },
+): Promise<readonly RpcLog[]> {
+  try {
+    // what its header indicates was asked before
+    return (await readWord(endpoint, filter, { ...said, block: { hash: block.hash, logsBloom: undefined } })).logs
+  } catch (error) {
+    if (error instanceof RpcError) return said.logs
+    throw error
+  }
 }
 
 const inWords = ({ endpoint, answer }: Pick<Opinion<Testimony>, 'endpoint' | 'answer'>, isMoved: boolean): string => {
   const its = answer ? `shows ${answer.logs.length}${isMoved ? ` in ${answer.place}` : ''}` : 'does not have the block'
   return `endpoint ${endpoint.number} ${its}`
 }
-
-/** One that does not have the block contradicts whatever another one's header shows. */
-const findLiarOf = async (
-  endpoint: Endpoint,
-  { hash, own }: { hash: string; own: Testimony },
-  { endpoint: other, answer }: Opinion<Testimony>,
-): Promise<Endpoint | undefined> => answer && findLiar(hash, { endpoint, answer: own }, { endpoint: other, answer })
 
 async function findHeader({ rpc }: Endpoint, hash: string): Promise<RpcBlock | null> {
   const { method, params } = headerCall(hash)

@@ -1,10 +1,15 @@
 import { bloomOf, isWithin, mayHold, readBloom, type Suspicion, suspect } from '../bloom.ts'
+import type { Endpoint } from '../endpoints/endpoint.ts'
 import { type Rpc, RpcError } from '../endpoints/rpc.ts'
 import { type Block, type LogFilter, logKey, type RpcLog, TRANSFER_TOPIC, toHex, toTopic } from '../transfer-logs.ts'
+import type { RpcReceipt } from './receipts-root.ts'
 
 type Header = Pick<Block, 'hash' | 'logsBloom'>
+type Asked = Pick<Endpoint, 'rpc' | 'noteReceipts'>
 
-type Receipt = { logs: RpcLog[] }
+/** A hash alone does not tell the number and the time of its block; a node says these. */
+export const placeOf = ({ number, at }: Pick<Block, 'number' | 'at'>): string =>
+  `block ${number} of ${at.toISOString()}`
 
 /** Concurrent questions about single blocks. One at a time, a chain with full blooms grows faster than it is read. */
 const AT_ONCE = 8
@@ -20,9 +25,9 @@ export async function someAtOnce<Item, Result>(
 }
 
 /** Not every node supports block receipts; all know those of its transactions. */
-async function askReceipts(rpc: Rpc, hash: string): Promise<readonly (Receipt | null)[]> {
+async function askReceipts(rpc: Rpc, hash: string): Promise<readonly (RpcReceipt | null)[]> {
   try {
-    return (await rpc.call<Receipt[] | null>('eth_getBlockReceipts', hash)) ?? [null]
+    return (await rpc.call<RpcReceipt[] | null>('eth_getBlockReceipts', hash)) ?? [null]
   } catch (error) {
     if (!(error instanceof RpcError && error.kind === 'definite')) throw error
   }
@@ -31,20 +36,35 @@ async function askReceipts(rpc: Rpc, hash: string): Promise<readonly (Receipt | 
   return rpc.batch(block.transactions.map((one) => ({ method: 'eth_getTransactionReceipt', params: [one] })))
 }
 
-/** The logs in a node's receipts of a block; `isComplete` if it has all of these. */
-type Receipts = { logs: readonly RpcLog[]; isComplete: boolean }
+/** The logs in a node's receipts of a block; `all` of these receipts, or null if one is missing. */
+type Receipts = { logs: readonly RpcLog[]; all: readonly RpcReceipt[] | null }
 
-/** @returns null if the node supports no receipts @throws RpcError */
-export async function readReceipts(rpc: Rpc, hash: string): Promise<Receipts | null> {
-  const receipts = await askReceipts(rpc, hash).catch((error: unknown) => {
-    if (error instanceof RpcError && error.kind === 'definite') return null
-    throw error
-  })
-  if (receipts === null) return null
-  const isComplete = receipts.length > 0 && !receipts.includes(null)
-  const logs = receipts.flatMap((one) => one?.logs ?? [])
-  return { logs: isComplete ? placeEach(logs) : logs, isComplete }
+/** JSON-RPC 2.0: the method does not exist. */
+const NO_METHOD = -32601
+
+/**
+ * A refusal may pass, as of a block that one of several nodes behind an address does not have yet.
+ * @returns null if the node supports no receipts: it does not know the question, or has refused it for long
+ * @throws RpcError
+ */
+export async function readReceipts(endpoint: Asked, hash: string): Promise<Receipts | null> {
+  try {
+    const answers = await askReceipts(endpoint.rpc, hash)
+    endpoint.noteReceipts(true)
+    const all = answers.filter((one) => one !== null && isOf(one, hash)) as RpcReceipt[]
+    const logs = all.flatMap((one) => one.logs)
+    if (all.length < answers.length) return { logs, all: null }
+    return { logs: placeEach(logs), all }
+  } catch (error) {
+    if (!(error instanceof RpcError && error.kind === 'definite')) throw error
+    const isLasting = endpoint.noteReceipts(false)
+    return error.code === NO_METHOD || isLasting ? null : { logs: [], all: null }
+  }
 }
+
+/** A receipt of another block says nothing about this one. */
+const isOf = ({ blockHash, logs }: RpcReceipt, hash: string): boolean =>
+  [blockHash, ...logs.map((log) => log.blockHash)].every((one) => one.toLowerCase() === hash.toLowerCase())
 
 /** Whether no two logs of a block are said to be in one place. */
 const arePlaced = (logs: readonly RpcLog[]): boolean =>
@@ -78,11 +98,12 @@ export function withMore(logs: readonly RpcLog[], others: readonly RpcLog[]): re
 
 const receiversOf = ({ addresses }: LogFilter): readonly string[] => (addresses === 'all' ? [] : addresses.map(toTopic))
 
-function matches(filter: LogFilter): (log: RpcLog) => boolean {
+/** Whether a log is among those that a node is asked for. */
+export function matches(filter: LogFilter): (log: RpcLog) => boolean {
   const receivers = filter.addresses === 'all' ? null : new Set(receiversOf(filter))
   return ({ address, topics }) =>
-    filter.tokens.has(address.toLowerCase()) &&
-    topics[0] === TRANSFER_TOPIC &&
+    (filter.tokens.size === 0 || filter.tokens.has(address.toLowerCase())) &&
+    topics[0]?.toLowerCase() === TRANSFER_TOPIC &&
     (receivers === null || receivers.has(topics[2]?.toLowerCase() ?? ''))
 }
 
@@ -98,29 +119,31 @@ export type Word = { logs: readonly RpcLog[]; lacks: 'nothing' | 'receipts' | 'm
 
 /**
  * A node's word about a block, of the one in use and of those that confirm it: all that its logs show and, where its
- * own header is strong evidence of more, what its receipts show beyond them. Behind one address, the index of logs may
- * lag behind the headers. The two must hold all that the header indicates. Receipts take nothing back: logs may have
- * been confirmed by others, and a log of another contract covers the bits of any. Nor do they add what the header does
- * not indicate, as the logs of Polygon's state syncs.
+ * own header is strong evidence of more, or another node shows more, what its receipts show beyond them. Behind one
+ * address, the index of logs may lag behind the headers. The two must hold all that the header indicates. Receipts take
+ * nothing back: logs may have been confirmed by others, and a log of another contract covers the bits of any. Nor do
+ * they add what neither the header indicates nor another node shows, as the logs of Polygon's state syncs.
  * @param logs what the node's logs show
+ * @param others what another node shows, which this one is about to deny
  * @throws RpcError
  */
 export async function readWord(
-  rpc: Rpc,
+  endpoint: Asked,
   filter: LogFilter,
-  { block, logs }: { block: Header; logs: readonly RpcLog[] },
+  { block, logs, others = [] }: { block: Header; logs: readonly RpcLog[]; others?: readonly RpcLog[] },
 ): Promise<Word> {
-  const header = readBloom(block.logsBloom)
-  if (!header || suspicionOf(filter)(block, logs) !== 'strong') return { logs, lacks: 'nothing' }
-  const receipts = await readReceipts(rpc, block.hash)
-  if (!receipts) return { logs, lacks: 'receipts' }
-  if (!isWithin(bloomOf([...receipts.logs, ...logs]), header)) return { logs, lacks: 'more' }
   const isAsked = matches(filter)
-  const whole = withMore(
-    logs,
-    receipts.logs.filter((log) => isAsked(log) && mayHold(header, log)),
-  )
+  const denied = new Set(withMore(logs, others).slice(logs.length).filter(isAsked).map(eventOf))
+  const isStrong = suspicionOf(filter)(block, logs) === 'strong'
+  if (denied.size === 0 && !isStrong) return { logs, lacks: 'nothing' }
+  const receipts = await readReceipts(endpoint, block.hash)
+  if (!receipts) return { logs, lacks: 'receipts' }
+  const header = readBloom(block.logsBloom)
+  const isWhole = !isStrong || !header || isWithin(bloomOf([...receipts.logs, ...logs]), header)
+  const isIndicated = (log: RpcLog): boolean => isWhole && header !== null && mayHold(header, log)
+  const more = receipts.logs.filter((log) => isAsked(log) && (denied.has(eventOf(log)) || isIndicated(log)))
+  const whole = withMore(logs, more)
   // in a place that another log has, none could be recorded
   if (whole.length > logs.length && !arePlaced(whole)) return { logs, lacks: 'more' }
-  return { logs: whole, lacks: 'nothing' }
+  return { logs: whole, lacks: isWhole ? 'nothing' : 'more' }
 }

@@ -1,0 +1,30 @@
+import { MINUTE } from '../../kernel/clock.ts'
+import type { RpcError } from '../endpoints/rpc.ts'
+import { ChainDoubt, LackingTip, ReaderDoubt } from '../transfer-logs.ts'
+import { Disagreement, LoneVoice, Outvoted } from './vote.ts'
+
+/** A doubt that passes by itself has passed by then: someone must look. */
+export const LONG_MS = 10 * MINUTE
+
+/** An endpoint does not have a block yet; none says that what was read before it is wrong. */
+export const isWaiting = (error: unknown): boolean =>
+  error instanceof LackingTip ||
+  (error instanceof ChainDoubt && ![ReaderDoubt, Outvoted, Disagreement].some((kind) => error instanceof kind))
+
+/** Whether this, or no known reason, is an alarm as soon as it stops the reading: it takes a person to end it. */
+export const isAlarming = (doubt: ChainDoubt | RpcError | undefined): boolean =>
+  !doubt || doubt instanceof Disagreement || doubt instanceof LoneVoice
+
+/** What an operator can do about it. */
+export function adviceOn(doubt: ChainDoubt | RpcError, chainId: number): string {
+  const setting = `CHAIN_${chainId}_RPC_URL`
+  if (doubt instanceof Disagreement)
+    return `; find out which one is wrong and take it out of ${setting}, or add a third one, which decides`
+  return `; if it lasts, heal that endpoint, take it out of ${setting}, or add another one that keeps these blocks`
+}
+
+/** What is logged once when nothing was read for so long, whatever was said before. */
+export const longAlarm = (doubt: ChainDoubt | RpcError, { chainId }: { chainId: number }): [object, string] => [
+  { chainId },
+  `ALARM: nothing was read for ten minutes: ${doubt.message}${adviceOn(doubt, chainId)}`,
+]
