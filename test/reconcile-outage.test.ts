@@ -346,13 +346,13 @@ test('a restore that is marked again before it is reconciled forgets nothing of 
     assert.ok(first)
     assert.equal(await updateReconciledRestore(db, first, new Date()), 0, 'the first one counts for the second')
     const both = [
-      ['5', '1000005'],
-      ['1000005', '2000005'],
+      ['5', '44660000'],
+      ['44660000', '89320000'],
     ]
     assert.deepEqual(await known(), [10, ['100'], both])
     await noteReconciled(db)
     await mark('12')
-    assert.deepEqual(await known(), [12, ['200'], [['2000005', '3000005']]])
+    assert.deepEqual(await known(), [12, ['200'], [['89320000', '133980000']]])
   } finally {
     await db.close()
     await own.drop()

@@ -2,7 +2,7 @@ import type { ServiceBase } from '../../assembly/service-base.ts'
 import { findSkippedDeposits, findUnknownPayouts, type UnknownTransfer } from '../../chain/after-backup.ts'
 import { listWallets } from '../../chain/deposits/balance-audit-queries.ts'
 import type { OpenChain } from '../../chain/open-chains.ts'
-import type { Restored } from '../../db/restored-queries.ts'
+import { mostAssigned, type Restored, skippedOf } from '../../db/restored-queries.ts'
 import { startProgress } from '../progress.ts'
 import { rescanAll } from '../rescan.ts'
 import { awaitComparable } from './await-chain.ts'
@@ -24,12 +24,13 @@ export type ReconciledChain = { report: ChainReport; listUnknownPayouts(): Promi
 
 /**
  * What happened on a chain since the backup, by every endpoint that answers.
+ * @param comparison `xpubs`: all keys of deposit addresses, also those that the backup does not know
  * @throws RpcError, Error with a sentence for the operator: also where a node or the service lags
  */
 export async function reconcileChain(
   base: ServiceBase,
   chain: OpenChain,
-  { restored, say }: { restored: Restored; say: Say },
+  { restored, xpubs, say }: { restored: Restored; xpubs: readonly string[]; say: Say },
 ): Promise<ReconciledChain> {
   const { db, log } = base
   const { network, payouts } = chain
@@ -44,7 +45,10 @@ export async function reconcileChain(
   const reader = { db, log, ...chain, endpoints: heard }
   const { missed } = await rescanAll(reader, range, startProgress(say, `Chain ${chainId}`, 'addresses'))
   const skippedDeposits: UnknownTransfer[] = []
-  for (const key of facts.skipped) skippedDeposits.push(...(await findSkippedDeposits(reader, range, key)))
+  const progress = startProgress(say, `Chain ${chainId}`, 'indexes of a key, for orders that the backup does not know')
+  const most = mostAssigned(restored)
+  for (const skipped of skippedOf(facts, xpubs))
+    skippedDeposits.push(...(await findSkippedDeposits(reader, range, { skipped, most, progress })))
   const listUnknownPayouts = async (): Promise<UnknownTransfer[]> => {
     const wallets = new Set(await listWallets(db, chainId))
     if (payouts) wallets.add(payouts.address.toLowerCase())

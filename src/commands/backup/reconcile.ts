@@ -7,6 +7,7 @@ import { type Commerce, openCommerce } from '../../assembly/commerce.ts'
 import type { ServiceBase } from '../../assembly/service-base.ts'
 import type { Audit } from '../../audit/audit.ts'
 import { type ChainStanding, listStandings } from '../../chain/chain-queries.ts'
+import { listKeys } from '../../chain/deposits/deposit-key-queries.ts'
 import { CHANNEL_KINDS } from '../../channels/kinds.ts'
 import type { Config } from '../../config/config.ts'
 import { findMasterKey } from '../../config/master-key.ts'
@@ -153,8 +154,10 @@ async function reconcileAll(
       return undefined
     })
   const compared: ReconciledChain[] = []
+  const xpubs = [...(await listKeys(db)), ...trade.chains.flatMap(({ xpub }) => xpub ?? [])]
   for (const chain of trade.chains) {
-    const done = await look(`chain ${chain.network.chainId}`, () => reconcileChain(base, chain, { restored, say }))
+    const comparison = { restored, xpubs, say }
+    const done = await look(`chain ${chain.network.chainId}`, () => reconcileChain(base, chain, comparison))
     if (done) compared.push(done)
   }
   faults.push(...((await look('providers', () => askProviders(trade))) ?? []))
