@@ -1,8 +1,12 @@
 import type { ServiceBase } from '../../assembly/service-base.ts'
 import { findSkippedDeposits, findUnknownPayouts, type UnknownTransfer } from '../../chain/after-backup.ts'
 import { listWallets } from '../../chain/deposits/balance-audit-queries.ts'
+import { findBlockBefore } from '../../chain/deposits/block-before.ts'
+import { provenEndpoints } from '../../chain/endpoints/endpoints.ts'
 import type { OpenChain } from '../../chain/open-chains.ts'
+import type { ChainReader } from '../../chain/rescan.ts'
 import { mostAssigned, type Restored, skippedOf } from '../../db/restored-queries.ts'
+import { HOUR } from '../../kernel/clock.ts'
 import { startProgress } from '../progress.ts'
 import { rescanAll } from '../rescan.ts'
 import { awaitComparable } from './await-chain.ts'
@@ -17,10 +21,24 @@ export type ChainReport = {
   unknownPayouts: UnknownTransfer[]
 }
 
+/** Tolerance between block times and our clock. */
+const CLOCK_MARGIN_MS = HOUR
+
 type Say = (line: string) => void
 
 /** `listUnknownPayouts`: compares those once more, over the same blocks by the same endpoints. */
 export type ReconciledChain = { report: ChainReport; listUnknownPayouts(): Promise<UnknownTransfer[]> }
+
+/**
+ * The first block to compare on a chain that the backup has not read: it may have been set up, and paid on, since. By
+ * the earliest word of any endpoint.
+ */
+async function findStart(reader: ChainReader, backupMadeAt: Date, to: bigint): Promise<bigint> {
+  const at = new Date(backupMadeAt.getTime() - CLOCK_MARGIN_MS)
+  const endpoints = await provenEndpoints(reader)
+  const starts = await Promise.all(endpoints.map(({ rpc }) => findBlockBefore(rpc, at, to)))
+  return starts.reduce((least, start) => (start < least ? start : least), to)
+}
 
 /**
  * What happened on a chain since the backup, by every endpoint that answers.
@@ -35,14 +53,14 @@ export async function reconcileChain(
   const { db, log } = base
   const { network, payouts } = chain
   const { chainId } = network
-  const { facts, restoredAt } = restored
+  const { facts, backupMadeAt, restoredAt } = restored
   const head = facts.heads.find((one) => one.chainId === chainId)
   const known = head && BigInt(head.number)
   const { to, endpoints } = await awaitComparable(base, chain, { known: known ?? 0n, restoredAt, say })
-  const range = { from: known ?? to, to }
   // one that answers only now may lag
   const heard = { ...chain.endpoints, all: endpoints, usable: () => endpoints.filter((one) => one.fault() === null) }
   const reader = { db, log, ...chain, endpoints: heard }
+  const range = { from: known ?? (await findStart(reader, backupMadeAt, to)), to }
   const { missed } = await rescanAll(reader, range, startProgress(say, `Chain ${chainId}`, 'addresses'))
   const skippedDeposits: UnknownTransfer[] = []
   const progress = startProgress(say, `Chain ${chainId}`, 'indexes of a key, for orders that the backup does not know')

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { after, before, type TestContext, test } from 'node:test'
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import { type Endpoints, openEndpoints } from '../src/chain/endpoints/endpoints.ts'
+import { createRpc } from '../src/chain/endpoints/rpc.ts'
+import { reconcileChain } from '../src/commands/backup/reconcile-chain.ts'
+import type { RestoredFacts } from '../src/db/restored-queries.ts'
+import { deriveAddress } from '../src/kernel/xpub.ts'
+import { newTestXpub } from './harness/chain.ts'
+import { type RpcProxy, startRpcProxy } from './harness/rpc-proxy.ts'
+import { type ScannedChain, startScannedChain } from './harness/scanned-nodes.ts'
+
+/* What `reconcile` compares of one chain: all that happened since the backup, by every node of the settings. */
+
+let world: ScannedChain
+before(async () => {
+  world = await startScannedChain()
+})
+after(() => world?.stop())
+
+const log = pino({ level: 'silent' })
+const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+/** The chain goes on after the restore, and the service has read it. */
+async function goOn(t: TestContext): Promise<void> {
+  await wait(1500)
+  await world.chain.mine(2)
+  await (await world.openNodes(t, 1)).lookOn(2)
+}
+
+type Facts = Pick<RestoredFacts, 'heads'> & { xpub: string; restoredAt: Date }
+
+/** What is reported of money at addresses 5 and later. */
+async function compare(endpoints: Endpoints, { heads, xpub, restoredAt }: Facts) {
+  const skipped = [{ xpub, from: '5', to: '20030' }]
+  const restored = { backupMadeAt: new Date(restoredAt.getTime() - 60_000), restoredAt, reconciledAt: null }
+  const base = { db: world.db, log, metrics: new Registry() } as unknown as Parameters<typeof reconcileChain>[0]
+  const chain = { network: world.network, endpoints, payouts: null } as unknown as Parameters<typeof reconcileChain>[1]
+  const comparison = { restored: { ...restored, facts: { heads, skipped } }, xpubs: [], say: () => {} }
+  const { report } = await reconcileChain(base, chain, comparison)
+  return report
+}
+
+async function openProxies(t: TestContext, count: number): Promise<{ proxies: RpcProxy[]; endpoints: Endpoints }> {
+  const proxies = await Promise.all(Array.from({ length: count }, () => startRpcProxy(world.chain.rpcUrl)))
+  const rpcs = proxies.map(({ url }) => createRpc({ url }))
+  t.after(() => Promise.all([...rpcs.map((rpc) => rpc.close()), ...proxies.map((one) => one.stop())]))
+  return { proxies, endpoints: openEndpoints(world.network, rpcs) }
+}
+
+test('a chain that was set up after the backup: all since then is compared, not its last block alone', async (t) => {
+  const xpub = newTestXpub()
+  const txHash = await world.chain.pay({ to: deriveAddress(xpub, 7), units: 50n })
+  const paidIn = await world.chain.blockNumber()
+  await world.chain.mine(5)
+  const restoredAt = new Date()
+  await goOn(t)
+  const { endpoints } = await openProxies(t, 1)
+  const report = await compare(endpoints, { heads: [], xpub, restoredAt })
+  assert.ok(BigInt(report.from) < paidIn, report.from)
+  assert.deepEqual(
+    report.skippedDeposits.map((one) => [one.txHash, one.units]),
+    [[txHash, 50n]],
+  )
+})
