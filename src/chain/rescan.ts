@@ -25,7 +25,14 @@ import {
 } from './transfer-logs.ts'
 import { type FoundTransfer, upsertTransfers } from './transfer-queries.ts'
 
-export type ChainReader = { db: Db; network: Network; endpoints: Endpoints; log: FastifyBaseLogger }
+export type ChainReader = {
+  db: Db
+  network: Network
+  endpoints: Endpoints
+  log: FastifyBaseLogger
+  /** It does not keep such old blocks: it says nothing about them, where another one does. */
+  onRefused?: (endpoint: Endpoint) => void
+}
 
 /** Queries a range of blocks, both included, in parts of a size that the node accepts. @throws RpcError */
 async function inParts<Item>(
@@ -152,6 +159,7 @@ export async function rescan(
       // one that does not keep such old blocks says nothing about them
       if (!(error instanceof RpcError) || error.kind === 'unknown') throw error
       refused = error
+      if (error.kind === 'definite') reader.onRefused?.(endpoint)
     }
   }
   if (read === 0 && refused !== undefined) throw refused

@@ -2,6 +2,7 @@ import type { ServiceBase } from '../../assembly/service-base.ts'
 import { findSkippedDeposits, findUnknownPayouts, type UnknownTransfer } from '../../chain/after-backup.ts'
 import { listWallets } from '../../chain/deposits/balance-audit-queries.ts'
 import { findBlockBefore } from '../../chain/deposits/block-before.ts'
+import type { Endpoint } from '../../chain/endpoints/endpoint.ts'
 import { provenEndpoints } from '../../chain/endpoints/endpoints.ts'
 import type { OpenChain } from '../../chain/open-chains.ts'
 import type { ChainReader } from '../../chain/rescan.ts'
@@ -19,6 +20,8 @@ export type ChainReport = {
   missed: number
   skippedDeposits: UnknownTransfer[]
   unknownPayouts: UnknownTransfer[]
+  /** Numbers of endpoints that refused logs as old, and showed nothing in those blocks. */
+  keptLess: number[]
 }
 
 /** Tolerance between block times and our clock. */
@@ -41,7 +44,7 @@ async function findStart(reader: ChainReader, backupMadeAt: Date, to: bigint): P
 }
 
 /**
- * What happened on a chain since the backup, by every endpoint that answers.
+ * What happened on a chain since the backup, by every endpoint.
  * @param comparison `xpubs`: all keys of deposit addresses, also those that the backup does not know
  * @throws RpcError, Error with a sentence for the operator: also where a node or the service lags
  */
@@ -56,10 +59,12 @@ export async function reconcileChain(
   const { facts, backupMadeAt, restoredAt } = restored
   const head = facts.heads.find((one) => one.chainId === chainId)
   const known = head && BigInt(head.number)
-  const { to, endpoints } = await awaitComparable(base, chain, { known: known ?? 0n, restoredAt, say })
-  // one that answers only now may lag
-  const heard = { ...chain.endpoints, all: endpoints, usable: () => endpoints.filter((one) => one.fault() === null) }
-  const reader = { db, log, ...chain, endpoints: heard }
+  const to = await awaitComparable(base, chain, { known: known ?? 0n, restoredAt, say })
+  const keptLess = new Set<number>()
+  const reader = {
+    ...{ db, log, ...chain, endpoints: { ...chain.endpoints, isEachHeard: true } },
+    onRefused: (endpoint: Endpoint) => void keptLess.add(endpoint.number),
+  }
   const range = { from: known ?? (await findStart(reader, backupMadeAt, to)), to }
   const { missed } = await rescanAll(reader, range, startProgress(say, `Chain ${chainId}`, 'addresses'))
   const skippedDeposits: UnknownTransfer[] = []
@@ -75,6 +80,7 @@ export async function reconcileChain(
     return found
   }
   const blocks = { from: `${range.from}`, to: `${to}` }
-  const report = { chainId, ...blocks, missed, skippedDeposits, unknownPayouts: await listUnknownPayouts() }
+  const unknownPayouts = await listUnknownPayouts()
+  const report = { chainId, ...blocks, missed, skippedDeposits, unknownPayouts, keptLess: [...keptLess] }
   return { report, listUnknownPayouts }
 }

@@ -181,8 +181,10 @@ const usdc = (units: bigint): string => `${formatDecimal(units, 6)} USDC`
 
 function describe(done: Reconciled): string[] {
   const lines = [`The backup is of ${done.backupMadeAt}.`]
-  for (const { chainId, from, to, missed, skippedDeposits, unknownPayouts } of done.chains) {
+  for (const { chainId, from, to, missed, skippedDeposits, unknownPayouts, keptLess } of done.chains) {
     lines.push(`Chain ${chainId}: blocks ${from} to ${to} were compared; ${missed} missed transfers were recorded.`)
+    for (const number of keptLess)
+      lines.push(`  Endpoint ${number} refuses the logs of older blocks: in those, it was not compared.`)
     for (const { units, address, txHash, index } of skippedDeposits)
       lines.push(
         `  Paid for an order that the backup does not know: ${usdc(units)} at ${address} (index ${index}), transaction ${txHash}.`,
