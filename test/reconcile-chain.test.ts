@@ -2,12 +2,17 @@ import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
+import { listStandings } from '../src/chain/chain-queries.ts'
 import { type Endpoints, openEndpoints } from '../src/chain/endpoints/endpoints.ts'
 import { createRpc } from '../src/chain/endpoints/rpc.ts'
+import { networkFor } from '../src/chain/networks.ts'
+import { startScanner } from '../src/chain/scanner.ts'
 import { reconcileChain } from '../src/commands/backup/reconcile-chain.ts'
+import { openDb, sql } from '../src/db/db.ts'
 import type { RestoredFacts } from '../src/db/restored-queries.ts'
 import { deriveAddress } from '../src/kernel/xpub.ts'
 import { newTestXpub } from './harness/chain.ts'
+import { createTestDatabase } from './harness/database.ts'
 import { type RpcProxy, startRpcProxy } from './harness/rpc-proxy.ts'
 import { type ScannedChain, startScannedChain } from './harness/scanned-nodes.ts'
 
@@ -109,4 +114,34 @@ test('a node that refuses the logs of older blocks is named, and another one is 
   first.faults.refuses = ({ method }) => method === 'eth_getLogs'
   const report = await compare(endpoints, { heads, xpub, restoredAt })
   assert.deepEqual([report.skippedDeposits.length, report.keptLess], [1, [1]])
+})
+
+test('a service whose nodes are down tries to read the chain, and says so, without keeping others from it', async (t) => {
+  const database = await createTestDatabase()
+  const db = openDb({ connectionString: database.connectionString, max: 3 })
+  const rpc = createRpc({ url: 'http://127.0.0.1:1' })
+  const network = networkFor({ chainId: 8453 })
+  await db.run(sql`
+    insert into chain_heads (chain_id, number, advanced_at, scanned_at, tried_at)
+    values (8453, 1000, now() - interval '1 hour', now() - interval '1 hour', now() - interval '1 hour')`)
+  const standing = async () => {
+    const [{ isLeased, isTried } = assert.fail()] = await listStandings(db, [8453])
+    return { isLeased, isTried }
+  }
+  assert.deepEqual(await standing(), { isLeased: false, isTried: false })
+  const endpoints = openEndpoints(network, [rpc])
+  const scanner = startScanner({ db, network, endpoints, log, pollMs: 0, leaseMs: 100, onChange: () => {} })
+  t.after(async () => {
+    await scanner.stop()
+    await rpc.close()
+    await db.close()
+    await database.drop()
+  })
+  for (const begun of ['by its start', 'by a later look']) {
+    await assert.rejects(scanner.tick())
+    await wait(200)
+    assert.deepEqual(await standing(), { isLeased: false, isTried: true }, begun)
+    await db.run(sql`update chain_heads set tried_at = now() - interval '4 minutes'`)
+    assert.deepEqual(await standing(), { isLeased: false, isTried: false })
+  }
 })

@@ -215,6 +215,8 @@ test('a chain of the backup whose settings are missing holds all, until the oper
       update chain_heads set advanced_at = now() - ${readAgo}::interval, scanned_at = now() - ${readAgo}::interval,
         lease_owner = 'worker', lease_until = now() + ${leaseFor}::interval
       where chain_id = 8453`)
+  const tried = (ago: string) =>
+    host.db.run(sql`update chain_heads set tried_at = now() - ${ago}::interval where chain_id = 8453`)
   for (const [readAgo, leaseFor, words] of [
     ['0 s', '-1 s', /^chain 8453: the service has read this chain since the restore.*\(CHAIN_8453_RPC_URL\)/],
     ['2 days', '1 minute', /^chain 8453: the service reads this chain: give this command its settings/],
@@ -224,6 +226,13 @@ test('a chain of the backup whose settings are missing holds all, until the oper
     assert.deepEqual([refused.code, refused.released, refused.faults.length], [1, false, 1])
     assert.match(refused.faults.join(), words)
   }
+  // as a worker does whose nodes are down: it tries, and has no lease
+  await read('2 days', '-1 s')
+  await tried('1 minute')
+  const tries = await reconcile(operator(), '--without-chain', '8453')
+  assert.deepEqual([tries.code, tries.released], [1, false])
+  assert.match(tries.faults.join(), /^chain 8453: the service reads this chain: .* three minutes after its start$/)
+  await tried('4 minutes')
   assert.notEqual(await findUnreconciled(host.db), undefined)
   // by now it is silent for more than a day, though it was read after the restore
   await host.db.run(sql`update installation set restored_at = now() - interval '3 days'`)

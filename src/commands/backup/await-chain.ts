@@ -128,7 +128,7 @@ type UnreadFacts = { goal: bigint; top: bigint; restoredAt: Date }
 
 const UNREAD = {
   ...{ number: null, genesisHash: null, blockAt: null, trouble: null, lagSeconds: null },
-  ...{ isLeased: false, readAt: null },
+  ...{ isLeased: false, isTried: false, readAt: null },
 }
 
 /**

@@ -103,11 +103,11 @@ const unsetFault = ({ chainId, number }: { chainId: number; number: string }): s
  */
 function listStillRead(standings: readonly ChainStanding[], restoredAt: Date, nowMs: number): string[] {
   const settingsOf = (chainId: number) => `give this command its settings (CHAIN_${chainId}_RPC_URL)`
-  return standings.flatMap(({ chainId, isLeased, readAt }) => {
-    if (isLeased)
+  return standings.flatMap(({ chainId, isLeased, isTried, readAt }) => {
+    if (isLeased || isTried)
       return [
         `chain ${chainId}: the service reads this chain: ${settingsOf(chainId)}, or, if it is gone for good, take it ` +
-          'out of the service’s settings first',
+          'out of the service’s settings first, and run this again three minutes after its start',
       ]
     if (!readAt || readAt < restoredAt || readAt.getTime() <= nowMs - DAY) return []
     return [
