@@ -16,7 +16,7 @@ import { loadConfig } from '../src/config/config.ts'
 import { openDb, sql } from '../src/db/db.ts'
 import { writeInstallation } from '../src/db/installation.ts'
 import { findRestored, findUnreconciled, markRestored, updateReconciledRestore } from '../src/db/restored-queries.ts'
-import { DAY } from '../src/kernel/clock.ts'
+import { MINUTE } from '../src/kernel/clock.ts'
 import { openVault } from '../src/kernel/vault.ts'
 import { NO_DATA_DIR } from './harness/bare-env.ts'
 import { startTestChain, type TestChain } from './harness/chain.ts'
@@ -161,7 +161,7 @@ test('what was compared for one restore releases no later one, whose backup is a
         where datname = current_database() and application_name = 'comptoir-reconcile' and query like '%chain_heads%'`),
     ({ length }) => length > 0,
   )
-  const backupMadeAt = new Date(Date.now() - 3 * DAY)
+  const backupMadeAt = new Date(Date.now() - 2 * MINUTE)
   await host.db.tx((tx) => markRestored(tx, { backupMadeAt, restoredAt: new Date() }))
   await new Promise((resolve) => setTimeout(resolve, 1000))
   const mining = setInterval(() => void chain.mine().catch(() => {}), 300)

@@ -139,7 +139,7 @@ test('a backup of years ago leaves indexes for the orders to come', async (t) =>
 test('money is found behind thousands of unpaid addresses, and where an earlier restore went on', async (t) => {
   const nodes = await world.openNodes(t, 1)
   const xpub = newTestXpub()
-  const paid = [5, 7_000, 12_000, 20_999, 23_000, 30_500]
+  const paid = [5, 7_000, 12_000, 20_249, 23_000, 30_500]
   for (const index of paid) await world.chain.pay({ to: deriveAddress(xpub, index), units: BigInt(index) })
   // one that this database has given out since is no lost order's
   await world.db.run(
@@ -150,12 +150,29 @@ test('money is found behind thousands of unpaid addresses, and where an earlier 
   const range = { from: 0n, to: await world.chain.blockNumber() }
   const progress: number[] = []
   const found = await findSkippedDeposits(reader, range, {
-    ...{ skipped: { xpub, from: '3', to: '30600' }, most: 13_000 },
+    ...{ skipped: { xpub, from: '3', to: '30600' }, most: 13_000, earlier: 0n },
     progress: (done) => progress.push(done),
   })
   assert.deepEqual(
     found.map(({ index, units }) => [index, units]),
-    [5, 7_000, 20_999, 23_000, 30_500].map((index) => [index, BigInt(index)]),
+    [5, 7_000, 20_249, 23_000, 30_500].map((index) => [index, BigInt(index)]),
   )
   assert.deepEqual(progress, [19_997, 29_997, 30_597])
+})
+
+test('an earlier restore is looked for in the blocks since it may have been, the first orders in all', async (t) => {
+  const nodes = await world.openNodes(t, 1)
+  const xpub = newTestXpub()
+  const from = await world.chain.blockNumber()
+  for (const index of [7, 20_100]) await world.chain.pay({ to: deriveAddress(xpub, index), units: 1n })
+  const earlier = (await world.chain.blockNumber()) + 1n
+  await world.chain.pay({ to: deriveAddress(xpub, 20_200), units: 1n })
+  const reader = { db: world.db, network: world.network, endpoints: nodes.endpoints, log: pino({ level: 'silent' }) }
+  const range = { from, to: await world.chain.blockNumber() }
+  const skipped = { xpub, from: '5', to: '20600' }
+  const found = await findSkippedDeposits(reader, range, { skipped, most: 100, earlier })
+  assert.deepEqual(
+    found.map(({ index }) => index),
+    [7, 20_200],
+  )
 })

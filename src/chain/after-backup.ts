@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Db } from '../db/db.ts'
-import { INDEX_STEP, type IndexRange } from '../db/restored-queries.ts'
-import { SECOND } from '../kernel/clock.ts'
+import { INDEX_STEP, type IndexRange, STEP_BEGINNING, STEP_SECONDS } from '../db/restored-queries.ts'
+import { DAY, SECOND } from '../kernel/clock.ts'
 import { deriveAddress, parseXpub } from '../kernel/xpub.ts'
 import { listOwnTransactions } from './deposits/balance-audit-queries.ts'
 import { listAssignedAmong } from './deposits/deposit-queries.ts'
@@ -21,11 +21,9 @@ type Progress = (done: number, of: number) => void
 export type BlockRange = { from: bigint; to: bigint }
 
 const STEP = Number(INDEX_STEP)
-/**
- * Where an earlier restore of the same backup may have continued, its first addresses tell. It did so within the first
- * 600 of a step.
- */
-const FIRST = MAX_FILTER_VALUES
+/** An earlier restore is looked for so long before the last one: later, its own backups are restored. */
+export const EARLIER_RESTORE_MS = DAY
+const EARLIER_STEPS = EARLIER_RESTORE_MS / (STEP_SECONDS * SECOND)
 
 const isUsdc = ({ network }: ChainReader, log: RpcLog): boolean =>
   log.address.toLowerCase() === network.usdcAddress.toLowerCase()
@@ -101,18 +99,22 @@ async function findDeposits(
   return found
 }
 
+type Asked = { skipped: IndexRange & { xpub: string }; most: number; earlier: bigint; progress?: Progress }
+
 /**
  * Transfers to addresses that were assigned after the backup: their orders are lost, their money is not. The service
  * went on from the first index, or, after an earlier restore of the same backup, from the beginning of a later step.
- * Of the first step, all are read that it may have assigned, however many were never paid; of each later one, the first
- * addresses, and the rest where one of them, or of the step before, was paid.
- * @param asked `most`: addresses that the service may have assigned between backup and restore
+ * That was a day before the last restore at most. Of the first step, all are read that it may have assigned, however
+ * many were never paid; of each later one, the first addresses, and the rest where one of them, or of the step before,
+ * was paid.
+ * @param asked `most`: addresses that the service may have assigned between backup and restore; `earlier`: the first
+ *   block in which an earlier restore counts
  * @throws RpcError
  */
 export async function findSkippedDeposits(
   reader: ChainReader,
   range: BlockRange,
-  { skipped, most, progress = () => {} }: { skipped: IndexRange & { xpub: string }; most: number; progress?: Progress },
+  { skipped, most, earlier, progress = () => {} }: Asked,
 ): Promise<UnknownTransfer[]> {
   const xpub = parseXpub(skipped.xpub).text
   const [first, end] = [Number(skipped.from), Number(skipped.to)]
@@ -123,10 +125,12 @@ export async function findSkippedDeposits(
     const next = (Math.floor(from / STEP) + (from === first ? 2 : 1)) * STEP
     const to = Math.min(next, end)
     const isFirst = from === first
-    const middle = Math.min(from + (isFirst ? most : FIRST), to)
-    const inStep = await findDeposits(reader, range, { xpub, from, to: middle })
+    const middle = Math.min(from + (isFirst ? most : STEP_BEGINNING), to)
+    const blocks = isFirst || isUsed ? range : { from: earlier, to: range.to }
+    const isLookedAt: boolean = isFirst || isUsed || end - from <= EARLIER_STEPS * STEP
+    const inStep: UnknownTransfer[] = isLookedAt ? await findDeposits(reader, blocks, { xpub, from, to: middle }) : []
     const goesOn = !isFirst && (isUsed || inStep.length > 0)
-    if (goesOn) inStep.push(...(await findDeposits(reader, range, { xpub, from: middle, to })))
+    if (goesOn) inStep.push(...(await findDeposits(reader, blocks, { xpub, from: middle, to })))
     isUsed = inStep.length > 0 && (!isFirst || middle === to)
     found.push(...inStep)
     progress(to - first, end - first)

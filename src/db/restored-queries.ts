@@ -1,7 +1,7 @@
 import { type Queryable, sql, type Tx } from './db.ts'
 
-/** Indexes of deposit addresses: from (included) to (excluded). */
-export type IndexRange = { from: string; to: string }
+/** Indexes of deposit addresses: from (included) to (excluded). `at`: when the restore was; facts of old lack it. */
+export type IndexRange = { from: string; to: string; at?: string }
 
 /** The database's knowledge at the time of its backup; `reconcile` continues from here. */
 export type RestoredFacts = {
@@ -24,7 +24,11 @@ export type Restored = RestoreTimes & { facts: RestoredFacts; reconciledAt: Date
  * years of such gaps in all.
  */
 export const INDEX_STEP = 10_000n
-const STEP_SECONDS = 600
+export const STEP_SECONDS = 600
+/** Within a step: few, as `reconcile` looks at all of them for an order that may be the first. */
+const INDEXES_A_MINUTE = 20n
+/** A service that went on within a step has assigned some of its first addresses. */
+export const STEP_BEGINNING = 250
 
 /** BIP-32 knows no higher one without the private key. */
 const INDEXES = 2n ** 31n
@@ -43,8 +47,8 @@ export const mostAssigned = (times: RestoreTimes): number =>
 function continueAt(index: bigint, times: RestoreTimes): bigint {
   const seconds = secondsLost(times)
   const steps = index / INDEX_STEP + 2n + BigInt(Math.floor(seconds / STEP_SECONDS))
-  // the rest of the seconds: whoever restores it again at once gets other addresses, too
-  const next = steps * INDEX_STEP + BigInt(seconds % STEP_SECONDS)
+  // whoever restores it again at once gets other addresses, too
+  const next = steps * INDEX_STEP + BigInt(Math.floor((seconds % STEP_SECONDS) / 60)) * INDEXES_A_MINUTE
   // of a very old backup: as far as leaves as many indexes again
   const most = (index + INDEXES) / 2n
   return next < most ? next : most
@@ -66,7 +70,10 @@ type Key = { id: string; xpub: string; nextIndex: bigint }
 
 /** Moves each key on. @returns what is skipped of each */
 async function skipIndexes(tx: Tx, keys: readonly Key[], at: RestoreTimes): Promise<RestoredFacts['skipped']> {
-  const moves = keys.map(({ xpub, nextIndex }) => ({ xpub, from: `${nextIndex}`, to: `${continueAt(nextIndex, at)}` }))
+  const moves = keys.map(({ xpub, nextIndex }) => ({
+    ...{ xpub, from: `${nextIndex}`, to: `${continueAt(nextIndex, at)}` },
+    at: at.restoredAt.toISOString(),
+  }))
   await tx.run(sql`
     update deposit_keys k set next_index = moved.next_index
     from unnest(${keys.map(({ id }) => id)}::text[], ${moves.map(({ to }) => to)}::bigint[]) as moved (id, next_index)
@@ -105,7 +112,10 @@ export async function markRestored(tx: Tx, at: RestoreTimes): Promise<boolean> {
   const facts: RestoredFacts = {
     heads: await listHeads(tx, earlier.heads),
     skipped: [...ofEarlier, ...(await skipIndexes(tx, keys, at))],
-    newKeys: { from: earlier.newKeys?.from ?? `${marked.firstIndex}`, to: `${firstIndex}` },
+    newKeys: {
+      ...{ from: earlier.newKeys?.from ?? `${marked.firstIndex}`, to: `${firstIndex}` },
+      at: at.restoredAt.toISOString(),
+    },
   }
   await tx.run(sql`
     update installation set backup_made_at = least(${at.backupMadeAt}::timestamptz,

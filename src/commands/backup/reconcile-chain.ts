@@ -1,5 +1,10 @@
 import type { ServiceBase } from '../../assembly/service-base.ts'
-import { findSkippedDeposits, findUnknownPayouts, type UnknownTransfer } from '../../chain/after-backup.ts'
+import {
+  EARLIER_RESTORE_MS,
+  findSkippedDeposits,
+  findUnknownPayouts,
+  type UnknownTransfer,
+} from '../../chain/after-backup.ts'
 import { listWallets } from '../../chain/deposits/balance-audit-queries.ts'
 import { findBlockBefore } from '../../chain/deposits/block-before.ts'
 import type { Endpoint } from '../../chain/endpoints/endpoint.ts'
@@ -32,12 +37,9 @@ type Say = (line: string) => void
 /** `listUnknownPayouts`: compares those once more, over the same blocks by the same endpoints. */
 export type ReconciledChain = { report: ChainReport; listUnknownPayouts(): Promise<UnknownTransfer[]> }
 
-/**
- * The first block to compare on a chain that the backup has not read: it may have been set up, and paid on, since. By
- * the earliest word of any endpoint.
- */
-async function findStart(reader: ChainReader, backupMadeAt: Date, to: bigint): Promise<bigint> {
-  const at = new Date(backupMadeAt.getTime() - CLOCK_MARGIN_MS)
+/** The first block to compare of what happened since a time, by the earliest word of any endpoint. */
+async function findStart(reader: ChainReader, since: Date, to: bigint): Promise<bigint> {
+  const at = new Date(since.getTime() - CLOCK_MARGIN_MS)
   const endpoints = await provenEndpoints(reader)
   const starts = await Promise.all(endpoints.map(({ rpc }) => findBlockBefore(rpc, at, to)))
   return starts.reduce((least, start) => (start < least ? start : least), to)
@@ -65,13 +67,19 @@ export async function reconcileChain(
     ...{ db, log, ...chain, endpoints: { ...chain.endpoints, isEachHeard: true } },
     onRefused: (endpoint: Endpoint) => void keptLess.add(endpoint.number),
   }
+  // a chain that the backup has not read may have been set up, and paid on, since
   const range = { from: known ?? (await findStart(reader, backupMadeAt, to)), to }
   const { missed } = await rescanAll(reader, range, startProgress(say, `Chain ${chainId}`, 'addresses'))
   const skippedDeposits: UnknownTransfer[] = []
   const progress = startProgress(say, `Chain ${chainId}`, 'indexes of a key, for orders that the backup does not know')
   const most = mostAssigned(restored)
-  for (const skipped of skippedOf(facts, xpubs))
-    skippedDeposits.push(...(await findSkippedDeposits(reader, range, { skipped, most, progress })))
+  for (const [at = '', ranges] of Map.groupBy(skippedOf(facts, xpubs), (one) => one.at)) {
+    const since = Date.parse(at) - EARLIER_RESTORE_MS
+    const start = Number.isNaN(since) ? range.from : await findStart(reader, new Date(since), to)
+    const asked = { most, earlier: start > range.from ? start : range.from, progress }
+    for (const skipped of ranges)
+      skippedDeposits.push(...(await findSkippedDeposits(reader, range, { skipped, ...asked })))
+  }
   const listUnknownPayouts = async (): Promise<UnknownTransfer[]> => {
     const wallets = new Set(await listWallets(db, chainId))
     if (payouts) wallets.add(payouts.address.toLowerCase())
