@@ -43,7 +43,7 @@ async function outcomeOf(urls: readonly string[], limits: Limits, onBlock: () =>
   const rpcs = urls.map((url) => createRpc({ url }))
   const asked = { network: { chainId }, endpoints: openEndpoints({ chainId }, rpcs) }
   const awaited = awaitComparable({ db }, asked, { known: 1n, restoredAt: new Date(), say: () => {}, ...limits })
-    .then(({ to, endpoints }) => `${endpoints.length} have ${to}`)
+    .then((to) => `all have ${to}`)
     .catch((error: Error) => error.message)
     .finally(() => {
       isOver = true
@@ -80,7 +80,7 @@ test('a node that is always some blocks behind is waited for only until it has w
     await chain.mine(20)
     await follow()
     const outcome = await outcomeOf([chain.rpcUrl, proxy.url], { silentMs: 5000 }, follow)
-    const [, to = ''] = outcome.match(/^2 have (\d+)$/) ?? []
+    const [, to = ''] = outcome.match(/^all have (\d+)$/) ?? []
     assert.ok(BigInt(to) > 1n && BigInt(to) <= read - 10n, `${outcome}, and the service has ${read}`)
   } finally {
     await proxy.stop()
@@ -129,7 +129,7 @@ test('an answer that fails once ends no wait; a node that is silent for as long 
       proxy.faults.status = blocks > 3 && blocks < 10 ? 503 : null
       if (blocks >= 15) await readUpTo(await chain.blockNumber(), new Date(Date.now() + 60_000))
     })
-    assert.match(outcome, /^1 have \d+$/)
+    assert.match(outcome, /^all have \d+$/)
     await readUpTo(1n, new Date(0))
     blocks = 0
     const silent = await outcomeOf([proxy.url], { silentMs: 1000 }, async () => {
@@ -137,6 +137,27 @@ test('an answer that fails once ends no wait; a node that is silent for as long 
       proxy.faults.status = blocks > 3 ? 503 : null
     })
     assert.match(silent, /503/)
+  } finally {
+    await proxy.stop()
+  }
+})
+
+test('a node that is silent from the start is waited for, alone and beside another one', { timeout }, async () => {
+  const proxy = await startRpcProxy(chain.rpcUrl)
+  try {
+    for (const urls of [[proxy.url], [chain.rpcUrl, proxy.url]]) {
+      proxy.faults.status = 503
+      const healing = setTimeout(() => proxy.heal(), 2000)
+      const follow = async () => readUpTo(await chain.blockNumber(), new Date(Date.now() + 60_000))
+      assert.match(await outcomeOf(urls, { silentMs: 8000 }, follow), /^all have \d+$/)
+      clearTimeout(healing)
+    }
+    // while the chain goes on, too, one that stays silent ends it, and is named
+    proxy.faults.status = 503
+    const follow = async () => readUpTo(await chain.blockNumber(), new Date(Date.now() + 60_000))
+    const words =
+      /^Endpoint 2 of chain 31337 does not answer .* or leave it out of CHAIN_31337_RPC_URL for this command\.$/
+    assert.match(await outcomeOf([chain.rpcUrl, proxy.url], { silentMs: 1000 }, follow), words)
   } finally {
     await proxy.stop()
   }

@@ -18,6 +18,7 @@ import { newTestXpub, startTestChain, type TestChain } from './harness/chain.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { newFolder, runOperator } from './harness/installation.ts'
 import { type RpcProxy, startRpcProxy } from './harness/rpc-proxy.ts'
+import { startScannedChain } from './harness/scanned-nodes.ts'
 import { TEST_MASTER_KEY } from './harness/service.ts'
 import { chainEnv } from './harness/shop.ts'
 
@@ -234,4 +235,23 @@ test('balances are compared through nodes that are some blocks behind, at a bloc
     await Promise.all([rpc.close(), ...lagging.map((one) => one.stop()), db.close()])
     await own.drop()
   }
+})
+
+test('through nodes that lack the last block, nothing is a success, and what they show counts', async (t) => {
+  const world = await startScannedChain()
+  const nodes = await world.openNodes(t, 2)
+  t.after(() => world.stop())
+  const address = (await world.payNew(7n)).toLowerCase()
+  await world.chain.mine(4)
+  await nodes.lookOn(1)
+  const head = (await world.head()) ?? 0n
+  await world.db.run(sql`delete from chain_transfers`)
+  for (const number of [1, 2]) nodes.proxy(number).faults.knowsUpTo = head - 3n
+  const reader = { db: world.db, network: world.network, endpoints: nodes.endpoints, log: pino({ level: 'silent' }) }
+  const again = () => rescanAll(reader, { from: 0n, to: head }, () => {})
+  await assert.rejects(again(), new RegExp(`endpoint 2 is behind: it has no block ${head} yet`))
+  assert.deepEqual(await world.seen(address), ['7 seen'])
+  // one that has it is enough
+  nodes.proxy(2).heal()
+  assert.deepEqual(await again(), { checked: 1, missed: 0 })
 })

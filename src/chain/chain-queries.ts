@@ -1,4 +1,5 @@
 import { type Queryable, sql, type Tx } from '../db/db.ts'
+import { MINUTE } from '../kernel/clock.ts'
 import type { Head } from './transfer.ts'
 
 export type BlockId = { number: bigint; hash: string }
@@ -18,8 +19,15 @@ export type Lease = {
 
 const LEASE_COLUMNS = sql`chain_id, genesis_hash, number, hash, block_at, scanned_at, lease_owner, trouble`
 
-export const insertChain = (q: Queryable, chainId: number): Promise<number> =>
-  q.run(sql`insert into chain_heads (chain_id) values (${chainId}) on conflict do nothing`)
+/**
+ * Notes that a node of the service looks at this chain, though it may not come to read it. Unlike the lease, that keeps
+ * no other node from reading it.
+ */
+export const upsertChainTried = (q: Queryable, chainId: number): Promise<number> =>
+  q.run(sql`
+    insert into chain_heads (chain_id, tried_at) values (${chainId}, now())
+    on conflict (chain_id) do update set tried_at = now()
+    where chain_heads.tried_at is null or chain_heads.tried_at < now() - interval '20 seconds'`)
 
 /** Takes or renews the lease of a chain; undefined while another node holds it. Uses the database's clock. */
 export const claimChain = (
@@ -106,15 +114,22 @@ export type ChainStanding = {
   lagSeconds: number | null
   /** A node of the service holds the lease: it reads this chain now, or tries to. */
   isLeased: boolean
+  /** In the last minutes, a node of the service looked at this chain in vain, or began to. */
+  isTried: boolean
   /** When its nodes last answered what reading it asks; null: they never did. */
   readAt: Date | null
 }
+
+/** Longer than a look at nodes of which each takes its time and does not answer. */
+const TRIED_MS = 3 * MINUTE
 
 export const listStandings = (q: Queryable, chainIds: readonly number[]): Promise<ChainStanding[]> =>
   q.many(sql`
     select chain_id, number, genesis_hash, block_at, trouble,
       extract(epoch from now() - least(advanced_at, block_at))::float8 as lag_seconds,
-      coalesce(lease_until > now(), false) as is_leased, greatest(scanned_at, advanced_at) as read_at
+      coalesce(lease_until > now(), false) as is_leased,
+      coalesce(tried_at > now() - make_interval(secs => ${TRIED_MS / 1000}), false) as is_tried,
+      greatest(scanned_at, advanced_at) as read_at
     from chain_heads where chain_id = any(${[...chainIds]}::integer[])`)
 
 /** When its nodes last answered what reading it asks; null: they never did, or have contradicted each other since. */

@@ -26,7 +26,14 @@ import {
 } from './transfer-logs.ts'
 import { type FoundTransfer, upsertTransfers } from './transfer-queries.ts'
 
-export type ChainReader = { db: Db; network: Network; endpoints: Endpoints; log: FastifyBaseLogger }
+export type ChainReader = {
+  db: Db
+  network: Network
+  endpoints: Endpoints
+  log: FastifyBaseLogger
+  /** It does not keep such old blocks: it says nothing about them, where another one does. */
+  onRefused?: (endpoint: Endpoint) => void
+}
 
 /** Queries a range of blocks, both included, in parts of a size that the node accepts. @throws RpcError */
 async function inParts<Item>(
@@ -117,11 +124,17 @@ export const panelOf = (
   },
 })
 
+async function hasBlock({ rpc }: Endpoint, number: bigint): Promise<boolean> {
+  const { method, params } = blockCall(number)
+  return (await rpc.call<RpcBlock | null>(method, ...params)) !== null
+}
+
 /**
  * Reads a range again for these addresses, from every available endpoint. A transfer that any of them shows in a block
  * of the chain is recorded, unless another one contradicts it. A recorded transfer whose block is gone is orphaned.
  * @returns how many transfers had been missed
- * @throws RpcError, also while the endpoints contradict each other and no header shows which one is right
+ * @throws RpcError, also where none has the last of these blocks, and while the endpoints contradict each other and no
+ *   header shows which one is right
  */
 export async function rescan(
   reader: ChainReader,
@@ -135,6 +148,7 @@ export async function rescan(
   for (const endpoint of await provenEndpoints(reader)) {
     const panel = panelOf(reader, endpoint)
     try {
+      const isWhole = await hasBlock(endpoint, to)
       const logs = await readLogRange(endpoint, filter, { from, to })
       const blocks = await fetchCanonical(endpoint, logs)
       const standing = logs.filter((one) => blocks.has(one.blockHash))
@@ -146,7 +160,8 @@ export async function rescan(
       const added = await recordMissed(reader, transfers)
       if (added > 0) log.error({ chainId: network.chainId, added }, 'ALARM: missed transfers were found and recorded')
       missed += added
-      read += 1
+      if (isWhole) read += 1
+      else refused = new RpcError('unknown', `endpoint ${endpoint.number} is behind: it has no block ${to} yet`)
     } catch (error) {
       if (error instanceof Outvoted) continue
       if (error instanceof LaggingLogs) {
@@ -157,6 +172,7 @@ export async function rescan(
       // one that does not keep such old blocks says nothing about them
       if (!(error instanceof RpcError) || error.kind === 'unknown') throw error
       refused = error
+      if (error.kind === 'definite') reader.onRefused?.(endpoint)
     }
   }
   if (read === 0 && refused !== undefined) throw refused

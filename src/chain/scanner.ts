@@ -7,12 +7,12 @@ import {
   type BlockId,
   type ChainTrouble,
   claimChain,
-  insertChain,
   type Lease,
   listStandings,
   lockChain,
   updateChainReleased,
   updateTrouble,
+  upsertChainTried,
 } from './chain-queries.ts'
 import { type Endpoint, ForeignChain } from './endpoints/endpoint.ts'
 import type { Endpoints } from './endpoints/endpoints.ts'
@@ -147,7 +147,7 @@ class Reader {
   private async register(): Promise<void> {
     if (this.registered) return
     const { db, network, endpoints } = this.base
-    await insertChain(db, network.chainId)
+    await upsertChainTried(db, network.chainId)
     const lease = await this.claim()
     this.claimedMs = Number.NEGATIVE_INFINITY
     // after a scanner was stopped for a foreign chain, a restarted one also needs a minute of right answers
@@ -359,8 +359,7 @@ class Reader {
 export function startScanner(options: ScannerOptions): Scanner {
   const { db, network, endpoints, log, onChange, pollMs, clock = systemClock, leaseMs = LEASE_MS } = options
   const { chainId } = network
-  const owner = newId()
-  const reader = new Reader({ db, endpoints, network, log, owner, leaseMs, cost: new LogCost() }, clock)
+  const reader = new Reader({ db, endpoints, network, log, owner: newId(), leaseMs, cost: new LogCost() }, clock)
 
   const lookOnce = async (): Promise<boolean> => {
     try {
@@ -368,6 +367,7 @@ export function startScanner(options: ScannerOptions): Scanner {
       if (changed) onChange()
       return changed
     } catch (error) {
+      await upsertChainTried(db, chainId).catch(() => {})
       if (error instanceof ChainDoubt || (error instanceof RpcError && error.refused)) await reader.noteDoubt(error)
       if (!(error instanceof ChainDoubt) && !(error instanceof LeaseLost)) throw error
       log.info({ chainId, reason: error.message }, 'the scan ended early')
@@ -392,7 +392,7 @@ export function startScanner(options: ScannerOptions): Scanner {
       reader.stopped = true
       await ticker?.stop()
       await last
-      await updateChainReleased(db, chainId, owner).catch((error: Error) =>
+      await updateChainReleased(db, chainId, reader.base.owner).catch((error: Error) =>
         log.warn({ err: error }, 'lease not released'),
       )
     },

@@ -1,11 +1,16 @@
 import { type Queryable, sql, type Tx } from './db.ts'
 
+/** Indexes of deposit addresses: from (included) to (excluded). `at`: when the restore was; facts of old lack it. */
+export type IndexRange = { from: string; to: string; at?: string }
+
 /** The database's knowledge at the time of its backup; `reconcile` continues from here. */
 export type RestoredFacts = {
   /** The last block read on each chain. */
   heads: { chainId: number; number: string }[]
-  /** Index ranges of deposit addresses that orders after the backup may have used: from (included) to (excluded). */
-  skipped: { xpub: string; from: string; to: string }[]
+  /** What orders after the backup may have used of each key that the backup knows. */
+  skipped: (IndexRange & { xpub: string })[]
+  /** The same of each key that it does not know. Missing in facts of older versions that a migration did not reach. */
+  newKeys?: IndexRange
 }
 
 export type RestoreTimes = { backupMadeAt: Date; restoredAt: Date }
@@ -13,12 +18,78 @@ export type RestoreTimes = { backupMadeAt: Date; restoredAt: Date }
 export type Restored = RestoreTimes & { facts: RestoredFacts; reconciledAt: Date | null }
 
 /**
- * Number of addresses that orders after the backup may have used; a restored installation assigns none of them. More
- * than a service assigns in a day at ten orders a second.
+ * A restored installation continues at a multiple of so many indexes, and no order ever gets one in between. One more
+ * of them for each step of time since the backup: so the same backup, restored once more, continues beyond what the
+ * service assigned after the earlier restore, up to 16 addresses a second, day and night. A key has indexes for four
+ * years of such gaps in all.
  */
-const SKIPPED_ADDRESSES = 1_000_000
+export const INDEX_STEP = 10_000n
+export const STEP_SECONDS = 600
+/** Within a step: few, as `reconcile` looks at all of them for an order that may be the first. */
+const INDEXES_A_MINUTE = 20n
+/** A service that went on within a step has assigned some of its first addresses. */
+export const STEP_BEGINNING = 250
+
+/** BIP-32 knows no higher one without the private key. */
+const INDEXES = 2n ** 31n
+
+const secondsLost = ({ backupMadeAt, restoredAt }: RestoreTimes): number =>
+  Math.max(0, Math.floor((restoredAt.getTime() - backupMadeAt.getTime()) / 1000))
+
+/** More at once than a service assigns. */
+const MANY_AT_ONCE = 1000
+
+/** The addresses of a key that a service can have assigned between backup and restore. */
+export const mostAssigned = (times: RestoreTimes): number =>
+  MANY_AT_ONCE + Math.ceil((secondsLost(times) * Number(INDEX_STEP)) / STEP_SECONDS)
+
+/** Where a key that had come to this index in the backup continues. */
+function continueAt(index: bigint, times: RestoreTimes): bigint {
+  const seconds = secondsLost(times)
+  const steps = index / INDEX_STEP + 2n + BigInt(Math.floor(seconds / STEP_SECONDS))
+  // whoever restores it again at once gets other addresses, too
+  const next = steps * INDEX_STEP + BigInt(Math.floor((seconds % STEP_SECONDS) / 60)) * INDEXES_A_MINUTE
+  // of a very old backup: as far as leaves as many indexes again
+  const most = (index + INDEXES) / 2n
+  return next < most ? next : most
+}
 
 const IS_UNRECONCILED = sql`restored_at is not null and reconciled_at is null`
+
+/**
+ * The skipped ranges of all these keys, also of those that the backup does not know: they may have been used first
+ * after it.
+ */
+export function skippedOf({ skipped, newKeys }: RestoredFacts, xpubs: Iterable<string>): RestoredFacts['skipped'] {
+  const known = new Set(skipped.map(({ xpub }) => xpub))
+  const others = [...new Set(xpubs)].filter((xpub) => !known.has(xpub))
+  return [...skipped, ...(newKeys ? others.map((xpub) => ({ xpub, ...newKeys })) : [])]
+}
+
+type Key = { id: string; xpub: string; nextIndex: bigint }
+
+/** Moves each key on. @returns what is skipped of each */
+async function skipIndexes(tx: Tx, keys: readonly Key[], at: RestoreTimes): Promise<RestoredFacts['skipped']> {
+  const moves = keys.map(({ xpub, nextIndex }) => ({
+    ...{ xpub, from: `${nextIndex}`, to: `${continueAt(nextIndex, at)}` },
+    at: at.restoredAt.toISOString(),
+  }))
+  await tx.run(sql`
+    update deposit_keys k set next_index = moved.next_index
+    from unnest(${keys.map(({ id }) => id)}::text[], ${moves.map(({ to }) => to)}::bigint[]) as moved (id, next_index)
+    where k.id = moved.id`)
+  return moves
+}
+
+/** The lowest block of each chain that this database, or an earlier mark, knows as read. */
+const listHeads = (tx: Tx, earlier: RestoredFacts['heads']): Promise<RestoredFacts['heads']> =>
+  tx.many(sql`
+    select chain_id, min(number)::text as number from (
+      select chain_id, number from chain_heads where number is not null
+      union all
+      select (head->>'chainId')::integer, (head->>'number')::bigint
+      from jsonb_array_elements(${JSON.stringify(earlier)}::jsonb) head) every_head
+    group by chain_id order by chain_id`)
 
 /**
  * Marks the restore, and skips the deposit addresses that may have been assigned after the backup: the same address for
@@ -26,33 +97,35 @@ const IS_UNRECONCILED = sql`restored_at is not null and reconciled_at is null`
  * happened between the two is still to be compared.
  */
 export async function markRestored(tx: Tx, at: RestoreTimes): Promise<boolean> {
-  const done = await tx.run(sql`
-    with earlier as (
-      select backup_made_at, restored_facts as facts from installation where ${IS_UNRECONCILED}
-    ), heads as (
-      select chain_id, min(number) as number from (
-        select chain_id, number from chain_heads where number is not null
-        union all
-        select (head->>'chainId')::integer, (head->>'number')::bigint
-        from earlier, jsonb_array_elements(facts->'heads') head) every_head
-      group by chain_id
-    )
-    update installation set
-      backup_made_at = least(${at.backupMadeAt}::timestamptz, (select backup_made_at from earlier)),
-      restored_at = ${at.restoredAt}, reconciled_at = null,
-      restored_facts = jsonb_build_object(
-        'heads', (select coalesce(jsonb_agg(jsonb_build_object('chainId', chain_id, 'number', number::text)), '[]')
-          from heads),
-        'skipped', coalesce((select facts->'skipped' from earlier), '[]')
-          || (select coalesce(jsonb_agg(jsonb_build_object('xpub', xpub, 'from', next_index::text,
-            'to', (next_index + ${SKIPPED_ADDRESSES}::bigint)::text)), '[]') from deposit_keys))
-    where restored_at is distinct from ${at.restoredAt}`)
-  if (done === 0) return false
+  type Marked = { [Fact in keyof Restored]: Restored[Fact] | null } & { isOpen: boolean; firstIndex: bigint }
+  const marked = await tx.maybe<Marked>(sql`
+    select backup_made_at, restored_at, restored_facts as facts, reconciled_at, ${IS_UNRECONCILED} as is_open, first_index
+    from installation for update`)
+  if (!marked || marked.restoredAt?.getTime() === at.restoredAt.getTime()) return false
+  const earlier = (marked.isOpen ? marked.facts : null) ?? { heads: [], skipped: [] }
+  const keys = await tx.many<Key>(sql`select id, xpub, next_index from deposit_keys order by id for update`)
+  const firstIndex = continueAt(marked.firstIndex, at)
+  const ofEarlier = skippedOf(
+    earlier,
+    keys.map(({ xpub }) => xpub),
+  )
+  const facts: RestoredFacts = {
+    heads: await listHeads(tx, earlier.heads),
+    skipped: [...ofEarlier, ...(await skipIndexes(tx, keys, at))],
+    newKeys: {
+      ...{ from: earlier.newKeys?.from ?? `${marked.firstIndex}`, to: `${firstIndex}` },
+      at: at.restoredAt.toISOString(),
+    },
+  }
+  await tx.run(sql`
+    update installation set backup_made_at = least(${at.backupMadeAt}::timestamptz,
+        case when ${marked.isOpen} then backup_made_at end),
+      restored_at = ${at.restoredAt}, reconciled_at = null, first_index = ${firstIndex},
+      restored_facts = ${JSON.stringify(facts)}::jsonb`)
   // a person may have sent them since the backup: they are not asked to again before it is reconciled
   await tx.run(sql`
     update refunds set next_check_at = ${at.restoredAt}
     where status = 'ready' and handed_over_at is not null and next_check_at is null`)
-  await tx.run(sql`update deposit_keys set next_index = next_index + ${SKIPPED_ADDRESSES}::bigint`)
   return true
 }
 

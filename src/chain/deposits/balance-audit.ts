@@ -1,7 +1,8 @@
 import type { Db } from '../../db/db.ts'
 import { type BlockId, findHead } from '../chain-queries.ts'
+import type { Endpoint } from '../endpoints/endpoint.ts'
 import { type Endpoints, provenEndpoints } from '../endpoints/endpoints.ts'
-import { type Hex, RpcError, toWord } from '../endpoints/rpc.ts'
+import { type Hex, type RpcCall, RpcError, toWord } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import { balanceCall } from '../payout/usdc-token.ts'
 import { listOutgoing } from '../rescan.ts'
@@ -27,32 +28,52 @@ const balanceAt = ({ network }: Chain, address: string, block: bigint) => ({
   params: [balanceCall(network, address), toHex(block)],
 })
 
-/** Transfers of USDC from an address, both blocks included. @throws RpcError */
-async function listSent(chain: Chain, address: string, range: { from: bigint; to: bigint }): Promise<RpcLog[]> {
-  const [endpoint] = await provenEndpoints(chain)
-  if (!endpoint) throw new RpcError('unknown', `no endpoint of chain ${chain.network.chainId} is available`)
-  return listOutgoing(chain.network, endpoint, { senders: [address], ...range })
+/**
+ * What the first endpoint that answers says, and which one it is: what left until a block is asked of one that has it.
+ * @throws RpcError if none answers
+ */
+async function askFirst(chain: Chain, calls: readonly RpcCall[]): Promise<{ endpoint: Endpoint; answers: bigint[] }> {
+  let last: unknown
+  for (const endpoint of await provenEndpoints(chain)) {
+    try {
+      return { endpoint, answers: (await endpoint.rpc.batch<Hex>(calls)).map(toWord) }
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error
+      last = error
+    }
+  }
+  throw last
 }
+
+type Sent = { address: string; from: bigint; to: bigint }
+
+/** Transfers of USDC from an address, both blocks included. @throws RpcError */
+const listSent = ({ network }: Chain, endpoint: Endpoint, { address, ...range }: Sent): Promise<RpcLog[]> =>
+  listOutgoing(network, endpoint, { senders: [address], ...range })
 
 const sumOf = (logs: readonly RpcLog[]): bigint => logs.reduce((sum, { data }) => sum + toWord(data), 0n)
 
 /** Balance plus outgoing transfers: money that the owner moved on is not missing. */
-async function arrivedAt(chain: Chain, recorded: Recorded, balance: bigint, block: bigint): Promise<bigint> {
+async function arrivedAt(
+  chain: Chain,
+  endpoint: Endpoint,
+  { recorded, balance, block }: { recorded: Recorded; balance: bigint; block: bigint },
+): Promise<bigint> {
   const { address, firstBlock, outflowUnits, outflowTo } = recorded
   if (firstBlock === null) return balance + outflowUnits
   const from = outflowTo + 1n > firstBlock ? outflowTo + 1n : firstBlock
-  return balance + outflowUnits + sumOf(await listSent(chain, address, { from, to: block }))
+  return balance + outflowUnits + sumOf(await listSent(chain, endpoint, { address, from, to: block }))
 }
 
 async function comparePage(chain: Chain, page: readonly Recorded[], block: bigint): Promise<BalanceFault[]> {
   const { chainId } = chain.network
   const calls = page.map(({ address }) => balanceAt(chain, address, block))
-  const balances = (await chain.endpoints.rpc.batch<Hex>(calls)).map(toWord)
+  const { endpoint, answers: balances } = await askFirst(chain, calls)
   const faults: BalanceFault[] = []
   for (const [index, recorded] of page.entries()) {
     const balance = balances[index] ?? 0n
     if (balance + recorded.outflowUnits === recorded.units) continue
-    const arrived = await arrivedAt(chain, recorded, balance, block)
+    const arrived = await arrivedAt(chain, endpoint, { recorded, balance, block })
     if (arrived === recorded.units) continue
     const [booked, expected] = [recorded.units.toString(), arrived.toString()]
     const subject = `address ${recorded.address}`
@@ -104,20 +125,20 @@ type Foreign = { fault: BalanceFault; block: bigint }
 /** Transfers out of a wallet in these blocks that we did not make, one fault per transaction. */
 async function listForeign(
   chain: Chain,
-  address: string,
-  { range, isAnsweredFor }: { range: { from: bigint; to: bigint }; isAnsweredFor: IsAnsweredFor },
+  endpoint: Endpoint,
+  { sent, isAnsweredFor }: { sent: Sent; isAnsweredFor: IsAnsweredFor },
 ): Promise<Foreign[]> {
   const { chainId } = chain.network
-  const byHash = Map.groupBy(await listSent(chain, address, range), ({ transactionHash }) => transactionHash)
+  const byHash = Map.groupBy(await listSent(chain, endpoint, sent), ({ transactionHash }) => transactionHash)
   const own = await listOwnTransactions(chain.db, chainId, [...byHash.keys()])
   const foreign: Foreign[] = []
   for (const [txHash, logs] of byHash) {
     if (own.has(txHash)) continue
     const what = `transfer ${txHash} on chain ${chainId}`
     const expected = sumOf(logs).toString()
-    const fault = { companyId: '', subject: `wallet ${address}`, what, booked: '0', expected }
+    const fault = { companyId: '', subject: `wallet ${sent.address}`, what, booked: '0', expected }
     if (await isAnsweredFor(fault, { chainId, txHash })) continue
-    foreign.push({ fault, block: BigInt(logs[0]?.blockNumber ?? range.from) })
+    foreign.push({ fault, block: BigInt(logs[0]?.blockNumber ?? sent.from) })
   }
   return foreign
 }
@@ -127,17 +148,17 @@ async function listForeign(
  * operator's business.
  */
 export async function auditWallets(chain: Chain, isAnsweredFor: IsAnsweredFor): Promise<BalanceFault[]> {
-  const { db, network, endpoints } = chain
+  const { db, network } = chain
   const { chainId } = network
   const head = await findHead(db, chainId)
   if (!head) return []
   const faults: BalanceFault[] = []
   for (const address of await listWallets(db, chainId)) {
-    const { method, params } = balanceAt(chain, address, head.number)
-    const balance = toWord(await endpoints.rpc.call<Hex>(method, ...params))
+    const { endpoint, answers } = await askFirst(chain, [balanceAt(chain, address, head.number)])
+    const [balance = 0n] = answers
     const audited = await findAudited(db, chainId, address)
-    const range = { from: (audited ?? head.number) + 1n, to: head.number }
-    const foreign = await listForeign(chain, address, { range, isAnsweredFor })
+    const sent = { address, from: (audited ?? head.number) + 1n, to: head.number }
+    const foreign = await listForeign(chain, endpoint, { sent, isAnsweredFor })
     faults.push(...foreign.map(({ fault }) => fault))
     // an unexplained transfer is found again by the next audit
     const settled = foreign.reduce((least, { block }) => (block <= least ? block - 1n : least), head.number - LOOK_BACK)

@@ -8,7 +8,10 @@ export type RecordedDeposit = {
   units: bigint
   /** What left it, less what it held before our records of it begin. */
   outflowUnits: bigint
+  /** The block up to which they explained the balance; what left later is read again. */
   outflowTo: bigint
+  /** The block of its last finding; 0: it never had one. */
+  auditedAt: bigint
   /** A difference is already open for it. */
   differed: boolean
 }
@@ -32,7 +35,7 @@ export async function readRecordedDeposits(
         and t.to_address = d.address and t.token = ${token.toLowerCase()} and t.status = 'seen'
         and (${block}::bigint is null or t.block_number <= ${block})), 0)::text as units,
       coalesce(f.outflow_units, 0)::text as outflow_units, coalesce(f.outflow_to, 0) as outflow_to,
-      (f.address is not null and f.closed_at is null) as differed
+      coalesce(f.block_number, 0) as audited_at, (f.address is not null and f.closed_at is null) as differed
     from deposit_addresses as d
     join chain_heads as h on h.chain_id = ${chainId} and h.number is not null
     left join deposit_differences as f on f.chain_id = h.chain_id and f.address = d.address
@@ -41,8 +44,8 @@ export async function readRecordedDeposits(
   if (!first) return undefined
   return {
     head: { number: first.headNumber, hash: first.headHash },
-    deposits: rows.map(({ address, createdAt, units, outflowUnits, outflowTo, differed }) => ({
-      ...{ address, createdAt, outflowTo, differed },
+    deposits: rows.map(({ address, createdAt, units, outflowUnits, outflowTo, auditedAt, differed }) => ({
+      ...{ address, createdAt, outflowTo, auditedAt, differed },
       units: BigInt(units),
       outflowUnits: BigInt(outflowUnits),
     })),
@@ -72,15 +75,22 @@ export type DepositFinding = {
   explained: boolean
 }
 
+/**
+ * Outflows that explain nothing are not kept: a node that was behind, or hid some, would have them missing for ever,
+ * because the next audit reads on after them.
+ */
 export const upsertDepositFinding = (q: Queryable, found: DepositFinding): Promise<number> =>
   q.run(sql`
-    insert into deposit_differences (chain_id, address, balance_units, recorded_units, outflow_units, outflow_to,
+    insert into deposit_differences as known (chain_id, address, balance_units, recorded_units, outflow_units, outflow_to,
       block_number, closed_at)
-    values (${found.chainId}, ${found.address}, ${found.balanceUnits}, ${found.recordedUnits}, ${found.outflowUnits},
-      ${found.blockNumber}, ${found.blockNumber}, case when ${found.explained} then now() end)
+    values (${found.chainId}, ${found.address}, ${found.balanceUnits}, ${found.recordedUnits},
+      case when ${found.explained} then ${found.outflowUnits}::numeric else 0 end,
+      case when ${found.explained} then ${found.blockNumber}::bigint else 0 end, ${found.blockNumber},
+      case when ${found.explained} then now() end)
     on conflict (chain_id, address) do update set balance_units = excluded.balance_units,
-      recorded_units = excluded.recorded_units, outflow_units = excluded.outflow_units,
-      outflow_to = excluded.outflow_to, block_number = excluded.block_number, updated_at = now(),
+      recorded_units = excluded.recorded_units, block_number = excluded.block_number, updated_at = now(),
+      outflow_units = case when ${found.explained} then excluded.outflow_units else known.outflow_units end,
+      outflow_to = case when ${found.explained} then excluded.outflow_to else known.outflow_to end,
       closed_at = excluded.closed_at`)
 
 /** Closes differences of addresses that match again without an explanation. */

@@ -61,23 +61,22 @@ async function readOutflows(
 }
 
 /**
- * Outflows of each address, counted anew: at block `from` it held what the chain says, whatever was recorded until
- * then. Less than 0 where money came before the address was given out. None of an address if endpoints are not of one
- * mind about that block, or keep no state as old.
+ * Outflows of each address, counted anew by one of the endpoints: at block `from` it held what the chain says, whatever
+ * was recorded until then. Less than 0 where money came before the address was given out. None of an address if
+ * endpoints are not of one mind about that block, or keep no state as old.
  * @throws RpcError
  */
 async function readOutflowsAnew(
   reader: ChainReader,
-  endpoints: readonly Endpoint[],
+  { endpoints, endpoint }: { endpoints: readonly Endpoint[]; endpoint: Endpoint },
   { deposits, from, to }: { deposits: readonly RecordedDeposit[]; from: bigint; to: bigint },
 ): Promise<Map<string, bigint>> {
   const { db, network } = reader
   const { chainId, usdcAddress: token } = network
-  const [endpoint] = endpoints
   const addresses = deposits.map(({ address }) => address)
   const { method, params } = blockCall(from)
-  const block = deposits.length > 0 && (await endpoint?.rpc.call<RpcBlock | null>(method, ...params))
-  if (!block || !endpoint) return new Map()
+  const block = deposits.length > 0 && (await endpoint.rpc.call<RpcBlock | null>(method, ...params))
+  if (!block) return new Map()
   const held = await askBalances({ network }, endpoints, { blockHash: block.hash, addresses }).catch(
     (error: unknown) => {
       if (isRpcError(error)) return undefined
@@ -129,20 +128,21 @@ async function explain(
 ): Promise<void> {
   const { db, network, log } = reader
   const { chainId, usdcAddress: token } = network
-  const [endpoint] = endpoints
+  const addresses = deposits.map(({ address }) => address)
+  const balances = await askBalances(reader, endpoints, { blockHash: head.hash, addresses })
+  // one that lacks this block does not know what left in it
+  const [endpoint] = balances.endpoints
   if (!endpoint) return
   const oldest = Math.min(...deposits.map(({ createdAt }) => createdAt.getTime()))
   const from = await findBlockBefore(endpoint.rpc, new Date(oldest - CLOCK_MARGIN_MS), head.number)
-  const addresses = deposits.map(({ address }) => address)
   await rescan(reader, { addresses, from, to: head.number })
   const outflows = await readOutflows(reader, endpoint, { deposits, from, to: head.number })
   const again = await readRecordedDeposits(db, { chainId, token, addresses }, head.number)
-  const balances = await askBalances(reader, endpoints, { blockHash: head.hash, addresses })
   const recordedOf = (address: string): bigint => again?.deposits.find((one) => one.address === address)?.units ?? 0n
   const fits = (index: number, address: string, outflow = 0n): boolean =>
     balances.of(index).includes(recordedOf(address) - outflow)
   const open = deposits.filter(({ address }, index) => !fits(index, address, outflows.get(address)))
-  const anew = await readOutflowsAnew(reader, endpoints, { deposits: open, from, to: head.number })
+  const anew = await readOutflowsAnew(reader, { endpoints, endpoint }, { deposits: open, from, to: head.number })
   for (const [index, address] of addresses.entries()) {
     const counted = anew.get(address)
     if (counted !== undefined && fits(index, address, counted)) {
@@ -216,7 +216,7 @@ async function readPage(reader: ChainReader, addresses: readonly string[], mayLa
     if (!recorded) return undefined
     const head = at ?? recorded.head
     // what was audited at a later block already needs no older one
-    const deposits = recorded.deposits.filter(({ outflowTo }) => outflowTo <= head.number)
+    const deposits = recorded.deposits.filter(({ auditedAt }) => auditedAt <= head.number)
     if (deposits.length === 0) return undefined
     const question = { blockHash: head.hash, addresses: deposits.map(({ address }) => address) }
     return { head, deposits, ...(await askPairs(reader, endpoints, question)) }

@@ -1,18 +1,21 @@
 import { type Queryable, sql, type Tx } from '../../db/db.ts'
+import { FIRST_INDEX } from './deposit-queries.ts'
 
 type Key = { id: string; text: string }
 
 /** Records that the operator compared the key's first addresses with the wallet. The first confirmation stays. */
 export const upsertKeyConfirmed = (tx: Tx, key: Key, { at, by }: { at: Date; by: string }): Promise<number> =>
   tx.run(sql`
-    insert into deposit_keys (id, xpub, confirmed_at, confirmed_by) values (${key.id}, ${key.text}, ${at}, ${by})
+    insert into deposit_keys (id, xpub, confirmed_at, confirmed_by, next_index)
+    select ${key.id}, ${key.text}, ${at}::timestamptz, ${by}, ${FIRST_INDEX} from installation
     on conflict (id) do update set confirmed_at = coalesce(deposit_keys.confirmed_at, excluded.confirmed_at),
       confirmed_by = coalesce(deposit_keys.confirmed_by, excluded.confirmed_by)`)
 
 /** Reserves a key for one company. @returns false when it belongs to another one, or to the operator */
 export async function claimDepositKey(tx: Tx, key: Key, companyId: string): Promise<boolean> {
   const row = await tx.one<{ companyId: string | null }>(sql`
-    insert into deposit_keys (id, xpub, company_id) values (${key.id}, ${key.text}, ${companyId})
+    insert into deposit_keys (id, xpub, company_id, next_index)
+    select ${key.id}, ${key.text}, ${companyId}, ${FIRST_INDEX} from installation
     on conflict (id) do update set xpub = deposit_keys.xpub returning company_id`)
   return row.companyId === companyId
 }
@@ -64,4 +67,10 @@ export async function findKeyUse(
       coalesce((select next_index from deposit_keys where id = ${keyId}), 0) as next_index
     from used`)
   return { used: Number(row.used), largestGap: Number(row.largestGap), nextIndex: row.nextIndex }
+}
+
+/** Every key of this database, of the operator and of companies. */
+export async function listKeys(q: Queryable): Promise<string[]> {
+  const rows = await q.many<{ xpub: string }>(sql`select xpub from deposit_keys order by created_at, id`)
+  return rows.map(({ xpub }) => xpub)
 }

@@ -14,10 +14,17 @@ export type DepositAddress = {
 
 const COLUMNS = sql`address, company_id, reference, key_id, key_index, created_at, watched_until`
 
+/**
+ * Where a key begins that this database has not used yet. After a restore, beyond what lost orders may have used of it.
+ * One row, whether there is an installation or not: `select … from installation`.
+ */
+export const FIRST_INDEX = sql`coalesce(max(first_index), 0)`
+
 /** The key's next free index. Locks the row until the transaction ends, so no one else can take it. */
 export async function lockDepositKey(tx: Tx, key: { id: string; text: string }): Promise<bigint> {
   const row = await tx.one<{ nextIndex: bigint }>(sql`
-    insert into deposit_keys (id, xpub) values (${key.id}, ${key.text})
+    insert into deposit_keys (id, xpub, next_index)
+    select ${key.id}, ${key.text}, ${FIRST_INDEX} from installation
     on conflict (id) do update set xpub = deposit_keys.xpub
     returning next_index`)
   return row.nextIndex
@@ -81,5 +88,12 @@ export async function listWatchedAddresses(q: Queryable, at: Date): Promise<stri
 export async function listWatchedAmong(q: Queryable, at: Date, addresses: readonly string[]): Promise<Set<string>> {
   const rows = await q.many<{ address: string }>(sql`
     select address from deposit_addresses where address = any(${[...addresses]}::text[]) and watched_until > ${at}`)
+  return new Set(rows.map((row) => row.address))
+}
+
+/** Which of the given addresses (lower case) were ever assigned. */
+export async function listAssignedAmong(q: Queryable, addresses: readonly string[]): Promise<Set<string>> {
+  const rows = await q.many<{ address: string }>(sql`
+    select address from deposit_addresses where address = any(${[...addresses]}::text[])`)
   return new Set(rows.map((row) => row.address))
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../../kernel/clock.ts'
 import type { Network } from '../networks.ts'
-import { Endpoint, type EndpointEvents, ForeignChain } from './endpoint.ts'
+import { Endpoint, type EndpointEvents, type EndpointFault, ForeignChain } from './endpoint.ts'
 import { NetworkMismatch } from './network-check.ts'
 import { isReverted, type Rpc, RpcError } from './rpc.ts'
 
@@ -16,25 +16,40 @@ export type Endpoints = {
    * an answer. A transaction goes to one node only: its sender decides what to do next.
    */
   readonly rpc: Rpc
+  /** What only one of them shows counts, too: none is left out because it failed a moment ago, or fails now. */
+  readonly isEachHeard?: boolean
 }
 
-/** Available endpoints, each proven to serve this chain and its token. @throws RpcError if none is */
+const isIgnored = (fault: EndpointFault | null): boolean => fault !== null && fault !== 'down' && fault !== 'behind'
+
+/** @throws RpcError */
+function refuse(endpoint: Endpoint, error: unknown): never {
+  if (error instanceof RpcError) throw error
+  throw new RpcError('unknown', `endpoint ${endpoint.number}: ${(error as Error).message}`)
+}
+
+/**
+ * Available endpoints, each proven to serve this chain and its token.
+ * @throws RpcError if none is; where each is to be heard, if one is not
+ */
 export async function provenEndpoints({
-  endpoints,
+  endpoints: { all, usable, isEachHeard = false },
   network,
 }: {
-  endpoints: Pick<Endpoints, 'all' | 'usable'>
+  endpoints: Pick<Endpoints, 'all' | 'usable' | 'isEachHeard'>
   network: Pick<Network, 'chainId'>
 }): Promise<Endpoint[]> {
   const proven: Endpoint[] = []
   let last: unknown = new RpcError('unknown', `no endpoint of chain ${network.chainId} is available`)
-  for (const endpoint of endpoints.usable().length > 0 ? endpoints.usable() : endpoints.all) {
+  for (const endpoint of isEachHeard || usable().length === 0 ? all : usable()) {
     const fault = endpoint.fault()
+    if (isEachHeard && isIgnored(fault)) refuse(endpoint, new Error(`its answers are ignored (${fault})`))
     if (fault === 'foreign' || fault === 'unproven') continue
     try {
       await endpoint.verify(network)
       proven.push(endpoint)
     } catch (error) {
+      if (isEachHeard) refuse(endpoint, error)
       last = error
     }
   }

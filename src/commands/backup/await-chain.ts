@@ -18,36 +18,41 @@ const LOOK_MS = SECOND
 /** `known`: the last block that the backup has read. */
 type Wanted = { known: bigint; restoredAt: Date; say(line: string): void; silentMs?: number; mostMs?: number }
 
-type Asked = { network: Pick<Network, 'chainId'>; endpoints: Pick<Endpoints, 'all' | 'usable'> }
+type Asked = { network: Pick<Network, 'chainId'>; endpoints: Pick<Endpoints, 'all'> }
 
 /** An endpoint that answers, and its newest block. */
 type Top = { endpoint: Endpoint; number: bigint }
 
-/** The service has read up to `to`, beyond the restore; each of these endpoints has that block. */
-export type ComparableChain = { to: bigint; endpoints: readonly Endpoint[] }
+/** `silent`: each endpoint that shows nothing now, with the reason. */
+type Look = { tops: Top[]; silent: { endpoint: Endpoint; why: string }[] }
 
 /** Each one that answers counts: one that lags shows nothing of what happened since. @throws RpcError if none does */
-async function readTops(chain: Asked): Promise<Top[]> {
-  let last: unknown
-  const asked = (await provenEndpoints(chain)).map(async (endpoint): Promise<Top[]> => {
+async function readTops({ network, endpoints: { all } }: Asked): Promise<Look> {
+  let last: unknown = new RpcError('unknown', `no endpoint of chain ${network.chainId} is available`)
+  const look: Look = { tops: [], silent: [] }
+  const ask = async (endpoint: Endpoint): Promise<void> => {
     try {
-      return [{ endpoint, number: (await readNewestBlock(endpoint.rpc)).number }]
+      await provenEndpoints({ network, endpoints: only(endpoint) })
+      look.tops.push({ endpoint, number: (await readNewestBlock(endpoint.rpc)).number })
     } catch (error) {
       if (!(error instanceof RpcError)) throw error
       last = error
-      return []
+      look.silent.push({ endpoint, why: error.message })
     }
-  })
-  const tops = (await Promise.all(asked)).flat()
-  if (tops.length === 0) throw last
-  return tops
+  }
+  await Promise.all(all.map(ask))
+  if (look.tops.length === 0) throw last
+  return look
 }
+
+/** Also one that failed a moment ago: it may be back. */
+const only = (endpoint: Endpoint) => ({ all: [endpoint], usable: () => [], isEachHeard: true })
 
 const lowestOf = (tops: readonly Top[]): Top =>
   tops.reduce((lowest, top) => (top.number < lowest.number ? top : lowest))
 
 const adviceFor = (chainId: number): string =>
-  `Wait until it has caught up, or leave it out of CHAIN_${chainId}_RPC_URL.`
+  `Wait until it has caught up, or leave it out of CHAIN_${chainId}_RPC_URL for this command.`
 
 /** Nodes that do not have what the backup knows are hours behind. @throws Error with a sentence for the operator */
 function refuseOlder({ endpoint, number }: Top, chainId: number, known: bigint): void {
@@ -121,43 +126,51 @@ function standUnread(standing: ChainStanding, { goal, top, restoredAt }: UnreadF
 
 type UnreadFacts = { goal: bigint; top: bigint; restoredAt: Date }
 
+const UNREAD = {
+  ...{ number: null, genesisHash: null, blockAt: null, trouble: null, lagSeconds: null },
+  ...{ isLeased: false, isTried: false, readAt: null },
+}
+
 /**
- * Waits until the service has read the chain beyond the restore, and every endpoint that answers has come as far. Both
- * goals are fixed when they are first known: a chain goes on, and a node that is always some blocks behind is waited
- * for only until it has those. A chain without a block since the restore tells nothing of the moments before it.
- * @throws RpcError where none answers; Error with a sentence for the operator when it comes no further
+ * Waits until the service has read the chain beyond the restore, and every endpoint has come as far. Both goals are
+ * fixed when they are first known: a chain goes on, and a node that is always some blocks behind is waited for only
+ * until it has those. A chain without a block since the restore tells nothing of the moments before it.
+ * @returns the block up to which the service has read; each endpoint has it
+ * @throws RpcError where none answers; Error with a sentence for the operator when it comes no further, or one endpoint
+ *   stays silent: what it alone would show is not known
  */
 export async function awaitComparable(
   { db }: Pick<ServiceBase, 'db'>,
   chain: Asked,
   { known, restoredAt, say, silentMs = SILENT_MS, mostMs = MOST_MS }: Wanted,
-): Promise<ComparableChain> {
+): Promise<bigint> {
   const { chainId } = chain.network
   const limits = { silentMs, mostMs, progress: startProgress(say, `Chain ${chainId}`, 'blocks') }
-  const readLowest = async (): Promise<{ tops: Top[]; lowest: Top }> => {
-    const tops = await readTops(chain)
+  const readLowest = async (): Promise<{ lowest: Top; silent: Look['silent'] }> => {
+    const { tops, silent } = await readTops(chain)
     const lowest = lowestOf(tops)
     refuseOlder(lowest, chainId, known)
-    return { tops, lowest }
+    return { lowest, silent }
   }
-  const unread = {
-    ...{ chainId, number: null, genesisHash: null, blockAt: null, trouble: null, lagSeconds: null },
-    ...{ isLeased: false, readAt: null },
-  }
-  const goal = (await readLowest()).lowest.number
+  let goal: bigint | undefined
   const to = await awaitStep(limits, async () => {
-    const [standing = unread] = await listStandings(db, [chainId])
+    const top = (await readLowest()).lowest.number
+    goal ??= top
+    const [standing = { ...UNREAD, chainId }] = await listStandings(db, [chainId])
     const { number, blockAt } = standing
     if (number !== null && number >= goal && blockAt !== null && blockAt >= restoredAt) return { result: number }
-    const top = (await readLowest()).lowest.number
     return standUnread(standing, { goal, top, restoredAt })
   })
-  const endpoints = await awaitStep(limits, async () => {
-    const { tops, lowest } = await readLowest()
-    if (lowest.number >= to) return { result: tops.map(({ endpoint }) => endpoint) }
+  return awaitStep(limits, async () => {
+    const { lowest, silent } = await readLowest()
+    const [mute] = silent
+    if (lowest.number >= to && !mute) return { result: to }
     const { endpoint, number } = lowest
-    const words = `Endpoint ${endpoint.number} of chain ${chainId} is at block ${number}, and the service has read up to ${to}. `
-    return { place: number, of: to, why: () => words + adviceFor(chainId) }
+    const named = `Endpoint ${(number < to ? endpoint : (mute?.endpoint ?? endpoint)).number} of chain ${chainId}`
+    const words =
+      number < to
+        ? `${named} is at block ${number}, and the service has read up to ${to}.`
+        : `${named} does not answer (${mute?.why}): what it shows was not compared.`
+    return { place: number < to ? number : to, of: to, why: () => `${words} ${adviceFor(chainId)}` }
   })
-  return { to, endpoints }
 }

@@ -1,8 +1,18 @@
 import type { ServiceBase } from '../../assembly/service-base.ts'
-import { findSkippedDeposits, findUnknownPayouts, type UnknownTransfer } from '../../chain/after-backup.ts'
+import {
+  EARLIER_RESTORE_MS,
+  findSkippedDeposits,
+  findUnknownPayouts,
+  type UnknownTransfer,
+} from '../../chain/after-backup.ts'
 import { listWallets } from '../../chain/deposits/balance-audit-queries.ts'
+import { findBlockBefore } from '../../chain/deposits/block-before.ts'
+import type { Endpoint } from '../../chain/endpoints/endpoint.ts'
+import { provenEndpoints } from '../../chain/endpoints/endpoints.ts'
 import type { OpenChain } from '../../chain/open-chains.ts'
-import type { Restored } from '../../db/restored-queries.ts'
+import type { ChainReader } from '../../chain/rescan.ts'
+import { mostAssigned, type Restored, skippedOf } from '../../db/restored-queries.ts'
+import { HOUR } from '../../kernel/clock.ts'
 import { startProgress } from '../progress.ts'
 import { rescanAll } from '../rescan.ts'
 import { awaitComparable } from './await-chain.ts'
@@ -15,36 +25,61 @@ export type ChainReport = {
   missed: number
   skippedDeposits: UnknownTransfer[]
   unknownPayouts: UnknownTransfer[]
+  /** Numbers of endpoints that refused logs as old, and showed nothing in those blocks. */
+  keptLess: number[]
 }
+
+/** Tolerance between block times and our clock. */
+const CLOCK_MARGIN_MS = HOUR
 
 type Say = (line: string) => void
 
 /** `listUnknownPayouts`: compares those once more, over the same blocks by the same endpoints. */
 export type ReconciledChain = { report: ChainReport; listUnknownPayouts(): Promise<UnknownTransfer[]> }
 
+/** The first block to compare of what happened since a time, by the earliest word of any endpoint. */
+async function findStart(reader: ChainReader, since: Date, to: bigint): Promise<bigint> {
+  const at = new Date(since.getTime() - CLOCK_MARGIN_MS)
+  const endpoints = await provenEndpoints(reader)
+  const starts = await Promise.all(endpoints.map(({ rpc }) => findBlockBefore(rpc, at, to)))
+  return starts.reduce((least, start) => (start < least ? start : least), to)
+}
+
 /**
- * What happened on a chain since the backup, by every endpoint that answers.
+ * What happened on a chain since the backup, by every endpoint.
+ * @param comparison `xpubs`: all keys of deposit addresses, also those that the backup does not know
  * @throws RpcError, Error with a sentence for the operator: also where a node or the service lags
  */
 export async function reconcileChain(
   base: ServiceBase,
   chain: OpenChain,
-  { restored, say }: { restored: Restored; say: Say },
+  { restored, xpubs, say }: { restored: Restored; xpubs: readonly string[]; say: Say },
 ): Promise<ReconciledChain> {
   const { db, log } = base
   const { network, payouts } = chain
   const { chainId } = network
-  const { facts, restoredAt } = restored
+  const { facts, backupMadeAt, restoredAt } = restored
   const head = facts.heads.find((one) => one.chainId === chainId)
   const known = head && BigInt(head.number)
-  const { to, endpoints } = await awaitComparable(base, chain, { known: known ?? 0n, restoredAt, say })
-  const range = { from: known ?? to, to }
-  // one that answers only now may lag
-  const heard = { ...chain.endpoints, all: endpoints, usable: () => endpoints.filter((one) => one.fault() === null) }
-  const reader = { db, log, ...chain, endpoints: heard }
+  const to = await awaitComparable(base, chain, { known: known ?? 0n, restoredAt, say })
+  const keptLess = new Set<number>()
+  const reader = {
+    ...{ db, log, ...chain, endpoints: { ...chain.endpoints, isEachHeard: true } },
+    onRefused: (endpoint: Endpoint) => void keptLess.add(endpoint.number),
+  }
+  // a chain that the backup has not read may have been set up, and paid on, since
+  const range = { from: known ?? (await findStart(reader, backupMadeAt, to)), to }
   const { missed } = await rescanAll(reader, range, startProgress(say, `Chain ${chainId}`, 'addresses'))
   const skippedDeposits: UnknownTransfer[] = []
-  for (const key of facts.skipped) skippedDeposits.push(...(await findSkippedDeposits(reader, range, key)))
+  const progress = startProgress(say, `Chain ${chainId}`, 'indexes of a key, for orders that the backup does not know')
+  const most = mostAssigned(restored)
+  for (const [at = '', ranges] of Map.groupBy(skippedOf(facts, xpubs), (one) => one.at)) {
+    const since = Date.parse(at) - EARLIER_RESTORE_MS
+    const start = Number.isNaN(since) ? range.from : await findStart(reader, new Date(since), to)
+    const asked = { most, earlier: start > range.from ? start : range.from, progress }
+    for (const skipped of ranges)
+      skippedDeposits.push(...(await findSkippedDeposits(reader, range, { skipped, ...asked })))
+  }
   const listUnknownPayouts = async (): Promise<UnknownTransfer[]> => {
     const wallets = new Set(await listWallets(db, chainId))
     if (payouts) wallets.add(payouts.address.toLowerCase())
@@ -53,6 +88,7 @@ export async function reconcileChain(
     return found
   }
   const blocks = { from: `${range.from}`, to: `${to}` }
-  const report = { chainId, ...blocks, missed, skippedDeposits, unknownPayouts: await listUnknownPayouts() }
+  const unknownPayouts = await listUnknownPayouts()
+  const report = { chainId, ...blocks, missed, skippedDeposits, unknownPayouts, keptLess: [...keptLess] }
   return { report, listUnknownPayouts }
 }

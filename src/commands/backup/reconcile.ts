@@ -7,6 +7,7 @@ import { type Commerce, openCommerce } from '../../assembly/commerce.ts'
 import type { ServiceBase } from '../../assembly/service-base.ts'
 import type { Audit } from '../../audit/audit.ts'
 import { type ChainStanding, listStandings } from '../../chain/chain-queries.ts'
+import { listKeys } from '../../chain/deposits/deposit-key-queries.ts'
 import { CHANNEL_KINDS } from '../../channels/kinds.ts'
 import type { Config } from '../../config/config.ts'
 import { findMasterKey } from '../../config/master-key.ts'
@@ -102,11 +103,11 @@ const unsetFault = ({ chainId, number }: { chainId: number; number: string }): s
  */
 function listStillRead(standings: readonly ChainStanding[], restoredAt: Date, nowMs: number): string[] {
   const settingsOf = (chainId: number) => `give this command its settings (CHAIN_${chainId}_RPC_URL)`
-  return standings.flatMap(({ chainId, isLeased, readAt }) => {
-    if (isLeased)
+  return standings.flatMap(({ chainId, isLeased, isTried, readAt }) => {
+    if (isLeased || isTried)
       return [
         `chain ${chainId}: the service reads this chain: ${settingsOf(chainId)}, or, if it is gone for good, take it ` +
-          'out of the service’s settings first',
+          'out of the service’s settings first, and run this again three minutes after its start',
       ]
     if (!readAt || readAt < restoredAt || readAt.getTime() <= nowMs - DAY) return []
     return [
@@ -153,8 +154,10 @@ async function reconcileAll(
       return undefined
     })
   const compared: ReconciledChain[] = []
+  const xpubs = [...(await listKeys(db)), ...trade.chains.flatMap(({ xpub }) => xpub ?? [])]
   for (const chain of trade.chains) {
-    const done = await look(`chain ${chain.network.chainId}`, () => reconcileChain(base, chain, { restored, say }))
+    const comparison = { restored, xpubs, say }
+    const done = await look(`chain ${chain.network.chainId}`, () => reconcileChain(base, chain, comparison))
     if (done) compared.push(done)
   }
   faults.push(...((await look('providers', () => askProviders(trade))) ?? []))
@@ -178,8 +181,10 @@ const usdc = (units: bigint): string => `${formatDecimal(units, 6)} USDC`
 
 function describe(done: Reconciled): string[] {
   const lines = [`The backup is of ${done.backupMadeAt}.`]
-  for (const { chainId, from, to, missed, skippedDeposits, unknownPayouts } of done.chains) {
+  for (const { chainId, from, to, missed, skippedDeposits, unknownPayouts, keptLess } of done.chains) {
     lines.push(`Chain ${chainId}: blocks ${from} to ${to} were compared; ${missed} missed transfers were recorded.`)
+    for (const number of keptLess)
+      lines.push(`  Endpoint ${number} refuses the logs of older blocks: in those, it was not compared.`)
     for (const { units, address, txHash, index } of skippedDeposits)
       lines.push(
         `  Paid for an order that the backup does not know: ${usdc(units)} at ${address} (index ${index}), transaction ${txHash}.`,
