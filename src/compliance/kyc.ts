@@ -35,6 +35,10 @@ export type Kyc = KycState & {
   /** What the provider wants the payer to know. */
   payerMessage: string | null
   providerStatus: string | null
+  /** The order whose payer started it; null: of an earlier version. */
+  firstOrderId: string | null
+  /** When its mailed link first led into the check; null: never. */
+  mailOpenedAt: Date | null
   checks: number
   nextCheckAt: Date | null
   version: number

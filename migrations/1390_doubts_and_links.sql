@@ -2,3 +2,7 @@
 -- (`doubts.ts`). Null: of a release before this column, then it is what the sources said last before it.
 -- And how much of the sender's money was shown with it; more is asked about again. Null: not known.
 alter table screenings add column accepted jsonb, add column shown_units numeric(38, 0);
+-- The order whose pay page started a payer's check: its payer goes on there, another order's by mail. Null: of a check
+-- before this column, then it is the first that waited for it.
+-- And when the payer first opened the check through a mailed link, which proves the e-mail; null: not yet.
+alter table kyc_records add column first_order_id text, add column mail_opened_at timestamptz(3);
