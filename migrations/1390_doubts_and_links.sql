@@ -6,3 +6,6 @@ alter table screenings add column accepted jsonb, add column shown_units numeric
 -- before this column, then it is the first that waited for it.
 -- And when the payer first opened the check through a mailed link, which proves the e-mail; null: not yet.
 alter table kyc_records add column first_order_id text, add column mail_opened_at timestamptz(3);
+-- Approvals are read again at their provider: those of an earlier version, too, spread over a day.
+update kyc_records set next_check_at = now() + random() * interval '1 day'
+where status = 'approved' and provider <> 'manual' and next_check_at is null;

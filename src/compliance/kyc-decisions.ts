@@ -1,6 +1,7 @@
 import { lockActor } from '../companies/company-scope.ts'
 import type { Tx } from '../db/db.ts'
 import type { RequestContext } from '../http/request-context.ts'
+import { DAY } from '../kernel/clock.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { formatDecimal, parseDecimal } from '../kernel/money.ts'
 import type { EddOutcome, Kyc, KycState } from './kyc.ts'
@@ -97,6 +98,7 @@ export async function finishEdd(
     checkApproved(kyc)
     if (kyc.eddStatus !== 'requested' && kyc.eddStatus !== 'pending')
       throw conflict(`Enhanced due diligence is ${kyc.eddStatus}; there is nothing to complete. Request it first.`)
-    return { state: completeEdd(kyc, outcome, limit), trigger: 'completeEdd', nextCheckAt: null }
+    const nextCheckAt = kyc.provider === 'manual' ? null : new Date(deps.clock() + DAY)
+    return { state: completeEdd(kyc, outcome, limit), trigger: 'completeEdd', nextCheckAt }
   })
 }

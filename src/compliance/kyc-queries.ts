@@ -272,6 +272,9 @@ export async function updateKycDueByProvider(
     where provider = 'sumsub' and (applicant_id = ${names.applicantId} or id = ${names.externalUserId})`)
 }
 
+export const hasApplicant = async (q: Queryable, applicantId: string): Promise<boolean> =>
+  (await q.maybe(sql`select from kyc_records where applicant_id = ${applicantId} limit 1`)) !== undefined
+
 /** @returns false when this callback was already processed */
 export async function insertKycCallback(
   tx: Tx,

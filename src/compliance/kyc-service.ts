@@ -7,6 +7,7 @@ import type { Clock } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
 import type { Vault } from '../kernel/vault.ts'
+import type { RaiseAlarm } from '../mail/operator-alarm.ts'
 import type { Order } from '../orders/order.ts'
 import { lockReachableOrder } from '../orders/order-service.ts'
 import { findPayerContact, type PayerDeps } from '../payers/payer-service.ts'
@@ -27,6 +28,7 @@ export type KycDeps = {
   provider: IdentityProvider
   links: KycLinks
   audit: Audit
+  alarm: RaiseAlarm
   payerKeysOf: PayerKeysOf
   /** Wakes the workers, which set it. */
   signals: { look(): void }

@@ -1,3 +1,5 @@
+import { DAY } from '../kernel/clock.ts'
+
 export const KYC_STATUSES = ['pending', 'approved', 'refused'] as const
 export type KycStatus = (typeof KYC_STATUSES)[number]
 
@@ -55,3 +57,10 @@ export function askedLevel({ status, eddStatus }: KycState): 'basic' | 'enhanced
   if (status === 'pending') return 'basic'
   return status === 'approved' && (eddStatus === 'requested' || eddStatus === 'pending') ? 'enhanced' : null
 }
+
+/**
+ * When an approval is read again at its provider: every day, and at most once in a thirtieth of its age, so that old
+ * ones do not add up. A payer who comes back is read sooner.
+ */
+export const nextReading = (approvedAt: Date, nowMs: number): Date =>
+  new Date(nowMs + Math.max(DAY, (nowMs - approvedAt.getTime()) / 30))

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { sql } from '../src/db/db.ts'
+import { DAY } from '../src/kernel/clock.ts'
+import { readMails } from './harness/accounts.ts'
+import { type KycWorld, newPayer, openKycWorld } from './harness/kyc-world.ts'
+import { eventually } from './harness/service.ts'
+
+/* What is known of a payer after the decision: read again, erased, decided by another person, under another key. */
+const OPERATOR = 'operator@comptoir.example'
+let world: KycWorld
+before(async () => {
+  world = await openKycWorld({ env: { LIMIT_LINK_PER_MINUTE: '1000', OPERATOR_EMAIL: OPERATOR } })
+})
+after(() => world?.stop())
+
+async function makeApproved(): Promise<{ id: string; payer: string }> {
+  const payer = newPayer()
+  const { id } = await world.ask(await world.createOrder('1500'), payer)
+  await world.decide(id, 'approve')
+  await world.reaches(id, { status: 'approved' })
+  return { id, payer }
+}
+const nextOf = async (id: string): Promise<number> => {
+  const row = sql`select next_check_at as at from kyc_records where id = ${id} and lease_until is null`
+  const found = await eventually(
+    () => world.host.db.maybe<{ at: Date | null }>(row),
+    (one) => one?.at !== undefined && (one.at === null || one.at.getTime() > Date.now() + DAY / 2),
+  )
+  return (found?.at?.getTime() ?? 0) - Date.now()
+}
+const readNow = (id: string) => world.host.db.run(sql`update kyc_records set next_check_at = now() where id = ${id}`)
+
+test('an approval is read again every day: one that was withdrawn without a callback holds orders', async () => {
+  const { id, payer } = await makeApproved()
+  const dueIn = await nextOf(id)
+  assert.ok(dueIn > DAY * 0.9 && dueIn <= DAY, String(dueIn))
+  await world.host.db.run(sql`update kyc_records set updated_at = now() - interval '90 days' where id = ${id}`)
+  await readNow(id)
+  const later = await nextOf(id)
+  assert.ok(later > 2.9 * DAY && later < 3.1 * DAY, 'an old one is read less often')
+  await world.tell('kyc-forged-callback')
+  await world.decide(id, 'refuse')
+  assert.equal((await world.read(id)).status, 'approved')
+  // its payer comes back, and it is read before its time
+  assert.equal((await world.accept(await world.createOrder('20'), { payerEmail: payer })).status, 200)
+  await world.reaches(id, { status: 'refused' })
+  const mails = () => readMails(world.host.baseUrl, OPERATOR)
+  const [mail] = await eventually(
+    async () => (await mails()).filter(({ subject }) => /Callbacks of the identity provider are refused/.test(subject)),
+    (list) => list.length > 0,
+  )
+  assert.match(mail?.text ?? '', /KYC_SUMSUB_WEBHOOK_SECRET/)
+})
+
+test('an approved payer whose applicant is erased at the provider stays approved, and gets no other applicant', async () => {
+  const { id } = await makeApproved()
+  await nextOf(id)
+  await world.host.db.run(sql`update kyc_records set applicant_id = 'gone', next_check_at = now() where id = ${id}`)
+  assert.ok((await nextOf(id)) > DAY * 0.9)
+  assert.equal((await world.read(id)).status, 'approved')
+  assert.equal((await world.applicants()).filter(({ externalUserId }) => externalUserId === id).length, 1)
+})
+
+test('an enhanced check that a person completed stays, whatever its provider said before', async () => {
+  const { id } = await makeApproved()
+  assert.equal((await world.boss.client.post(`kyc/${id}/edd`, {})).status, 200)
+  await world.decide(id, 'enhanced')
+  await world.reaches(id, { eddStatus: 'pending' })
+  const body = { outcome: 'approved', spendingLimit: '50000.00' }
+  assert.equal((await world.admin.post(`kyc/${id}/edd/complete`, body)).status, 200)
+  assert.ok((await nextOf(id)) > DAY * 0.9)
+  await readNow(id)
+  assert.ok((await nextOf(id)) > DAY * 0.9)
+  const { eddStatus, spendingLimit } = await world.read(id)
+  assert.deepEqual([eddStatus, spendingLimit], ['completed', '50000.00'])
+})
