@@ -9,3 +9,5 @@ alter table kyc_records add column first_order_id text, add column mail_opened_a
 -- Approvals are read again at their provider: those of an earlier version, too, spread over a day.
 update kyc_records set next_check_at = now() + random() * interval '1 day'
 where status = 'approved' and provider <> 'manual' and next_check_at is null;
+-- What a provider wrote to a payer after the erasure.
+update kyc_records set payer_message = null where email_sealed is null and payer_message is not null;

@@ -75,3 +75,17 @@ test('an enhanced check that a person completed stays, whatever its provider sai
   const { eddStatus, spendingLimit } = await world.read(id)
   assert.deepEqual([eddStatus, spendingLimit], ['completed', '50000.00'])
 })
+
+test('what the provider writes to an erased payer is not kept', async () => {
+  const code = await world.createOrder('1500')
+  const { id } = await world.ask(code, newPayer())
+  await world.applicantOf(id)
+  assert.equal((await world.boss.client.call('DELETE', `confirm_conversion/payer-information/${code}`)).status, 200)
+  await world.decide(id, 'retry')
+  const row = () =>
+    world.host.db.one<{ said: string | null; words: string | null }>(
+      sql`select payer_message as said, last_words as words from kyc_records where id = ${id}`,
+    )
+  const { said } = await eventually(row, ({ words }) => /RETRY/.test(words ?? ''))
+  assert.equal(said, null)
+})

@@ -46,7 +46,9 @@ async function applyNews(deps: KycDeps, claimed: Kyc, review: Review): Promise<v
     // what it said before a person decided is no news
     const state = isReading(kyc) && review.providerStatus === kyc.providerStatus ? null : applyReview(kyc, review)
     const nextCheckAt = nextCheckOf(claimed, kyc, state ?? kyc, deps.clock())
-    const payerMessage = review.outcome === 'unknown' ? kyc.payerMessage : review.payerMessage
+    const words = review.outcome === 'unknown' ? kyc.payerMessage : review.payerMessage
+    // an erased payer gets no words again
+    const payerMessage = kyc.emailSealed === null ? null : words
     await queries.updateKycNews(tx, kyc, { providerStatus: review.providerStatus, payerMessage, nextCheckAt })
     if (!state) return
     const trigger = state.status === kyc.status ? `edd.${state.eddStatus}` : state.status
