@@ -89,3 +89,21 @@ test('what the provider writes to an erased payer is not kept', async () => {
   const { said } = await eventually(row, ({ words }) => /RETRY/.test(words ?? ''))
   assert.equal(said, null)
 })
+
+test('a decision about a check that a colleague has decided meanwhile is refused', async () => {
+  const shop = await openKycWorld({ manual: true })
+  try {
+    const { id } = await shop.ask(await shop.createOrder('1500'), newPayer())
+    const { updatedAt } = await shop.read(id)
+    const refuse = { reason: 'forged passport', updatedAt }
+    assert.equal((await shop.boss.client.post(`kyc/${id}/refuse`, refuse)).status, 200)
+    const late = await shop.boss.client.post(`kyc/${id}/approve`, { updatedAt })
+    assert.equal(late.error.code, 'OBJECT_CONFLICT')
+    assert.equal((await shop.boss.client.post(`kyc/${id}/refuse`, refuse)).status, 200, 'the same once more')
+    assert.equal((await shop.boss.client.post(`kyc/${id}/approve`, {})).status, 200)
+    const edd = await shop.boss.client.post(`kyc/${id}/edd`, { updatedAt })
+    assert.equal(edd.error.code, 'OBJECT_CONFLICT')
+  } finally {
+    await shop.stop()
+  }
+})

@@ -2050,6 +2050,8 @@ export interface Operations {
       body?: {
         /** Why, for the history. */
         reason?: string
+        /** Of the check that you read. If it has changed since, 409 `OBJECT_CONFLICT`. */
+        updatedAt?: string
       }
     }
     data: Kyc
@@ -2062,6 +2064,8 @@ export interface Operations {
       body: {
         /** Why, for the history. */
         reason: string
+        /** Of the check that you read. If it has changed since, 409 `OBJECT_CONFLICT`. */
+        updatedAt?: string
       }
     }
     data: Kyc
@@ -2074,6 +2078,8 @@ export interface Operations {
       body?: {
         /** Why, for the history. */
         reason?: string
+        /** Of the check that you read. If it has changed since, 409 `OBJECT_CONFLICT`. */
+        updatedAt?: string
         /** SuperAdmin only: EUR in 30 days, granted when the provider approves. Absent: a SuperAdmin completes it. */
         spendingLimit?: string
       }
@@ -2092,6 +2098,8 @@ export interface Operations {
         spendingLimit?: string
         /** Why, for the history. */
         reason?: string
+        /** Of the check that you read. If it has changed since, 409 `OBJECT_CONFLICT`. */
+        updatedAt?: string
       }
     }
     data: Kyc

@@ -10,11 +10,17 @@ import { type Change, changeKyc, findSeenKyc, type KycDeps, lockSeenKyc, openEma
 import { completeEdd, NOTHING, openEdd } from './kyc-states.ts'
 import { viewKyc } from './kyc-views.ts'
 
-type Deciding = { context: RequestContext; id: string; reason?: string | undefined }
+type Deciding = {
+  context: RequestContext
+  id: string
+  reason?: string | undefined
+  /** Of the check that the person saw. */
+  updatedAt?: string | undefined
+}
 type Work = (tx: Tx, kyc: Kyc) => Promise<Change | null>
 
 /** One manual decision in one transaction; null: the check is already in that state. */
-async function decide(deps: KycDeps, { context, id, reason }: Deciding, work: Work): Promise<Kyc> {
+async function decide(deps: KycDeps, { context, id, reason, updatedAt }: Deciding, work: Work): Promise<Kyc> {
   const { companyId } = await findSeenKyc(deps, context.actor, id)
   return deps.db.tx(async (tx) => {
     await lockActor(tx, context.actor, companyId)
@@ -24,6 +30,8 @@ async function decide(deps: KycDeps, { context, id, reason }: Deciding, work: Wo
       await context.remember(tx, viewKyc(kyc))
       return kyc
     }
+    if (updatedAt !== undefined && Date.parse(updatedAt) !== kyc.updatedAt.getTime())
+      throw conflict('The check has changed. Read it again, then repeat.')
     const cause = { by: context, reason: reason ?? null }
     const changed = await changeKyc(deps, tx, kyc, { ...change, cause })
     await context.remember(tx, viewKyc(changed))
