@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
 import { DAY } from '../src/kernel/clock.ts'
-import { readMails } from './harness/accounts.ts'
+import { logIn, readMails } from './harness/accounts.ts'
 import { type KycWorld, newPayer, openKycWorld } from './harness/kyc-world.ts'
-import { eventually } from './harness/service.ts'
+import { eventually, startTestService } from './harness/service.ts'
 
 /* What is known of a payer after the decision: read again, erased, decided by another person, under another key. */
 const OPERATOR = 'operator@comptoir.example'
@@ -105,5 +105,19 @@ test('a decision about a check that a colleague has decided meanwhile is refused
     assert.equal(edd.error.code, 'OBJECT_CONFLICT')
   } finally {
     await shop.stop()
+  }
+})
+
+test('a node without the provider’s settings lets no manager approve what the provider refused', async () => {
+  const { id } = await world.ask(await world.createOrder('1500'), newPayer())
+  await world.decide(id, 'refuse')
+  await world.reaches(id, { status: 'refused' })
+  const node = await startTestService({ connectionString: world.host.connectionString })
+  try {
+    const boss = await logIn(node.baseUrl, world.boss.email)
+    assert.equal((await boss.post(`kyc/${id}/approve`, {})).error.code, 'OBJECT_CONFLICT')
+    assert.equal((await world.read(id)).status, 'refused')
+  } finally {
+    await node.stop()
   }
 })

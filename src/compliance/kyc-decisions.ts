@@ -41,11 +41,17 @@ async function decide(deps: KycDeps, { context, id, reason, updatedAt }: Decidin
 
 const conflict = (message: string): AppError => new AppError('OBJECT_CONFLICT', { message })
 
-/** Decides a check that has no provider. @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT */
+/**
+ * Decides a check that has no provider. One of a provider that is not set up here is the operator's: the settings may
+ * be missing on this node only.
+ * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT
+ */
 export async function decideByHand(deps: KycDeps, deciding: Deciding, status: 'approved' | 'refused'): Promise<Kyc> {
   return decide(deps, deciding, async (_, kyc) => {
     if (kyc.provider !== 'manual' && kyc.provider === deps.provider.id)
       throw conflict(`${kyc.provider} decides this check. Decide it there; the result arrives automatically.`)
+    if (kyc.provider !== 'manual' && deciding.context.actor.role !== 'SuperAdmin')
+      throw conflict(`${kyc.provider} decides this check, and is not set up here. Ask the operator.`)
     if (kyc.status === status) return null
     const { eddStatus, eddOutcome, spendingLimit } = kyc
     const state: KycState = { status, eddStatus, eddOutcome, spendingLimit }
