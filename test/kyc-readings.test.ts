@@ -1,10 +1,16 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { lockKycOfPayer, lockPayer } from '../src/compliance/kyc-queries.ts'
+import { openPayerKeys } from '../src/compliance/payer-key.ts'
+import { findKycPolicy } from '../src/compliance/payer-queries.ts'
+import { assess, openCountResealed } from '../src/compliance/payer-spending.ts'
 import { sql } from '../src/db/db.ts'
 import { DAY } from '../src/kernel/clock.ts'
+import { openVault } from '../src/kernel/vault.ts'
+import { resealPayers } from '../src/payers/payer-service.ts'
 import { logIn, readMails } from './harness/accounts.ts'
 import { type KycWorld, newPayer, openKycWorld } from './harness/kyc-world.ts'
-import { eventually, startTestService } from './harness/service.ts'
+import { eventually, startTestService, TEST_MASTER_KEY } from './harness/service.ts'
 
 /* What is known of a payer after the decision: read again, erased, decided by another person, under another key. */
 const OPERATOR = 'operator@comptoir.example'
@@ -120,4 +126,26 @@ test('a node without the provider’s settings lets no manager approve what the 
   } finally {
     await node.stop()
   }
+})
+
+test('after a change of the master key, who was counted without a check is counted', async () => {
+  const payer = newPayer()
+  assert.equal((await world.accept(await world.createOrder('900'), { payerEmail: payer })).status, 200)
+  const { db } = world.host
+  const vault = openVault(Buffer.alloc(32, 9), [TEST_MASTER_KEY])
+  const deps = { db, vault, onReseal: openCountResealed({ vault }) }
+  while ((await resealPayers(deps)) > 0);
+  const companyId = world.boss.companyId ?? ''
+  const alone = openPayerKeys(openVault(Buffer.alloc(32, 9)))
+  const { total, kyc } = await db.tx(async (tx) => {
+    const name = await lockPayer(tx, companyId, alone(payer))
+    const asked = {
+      orderId: '0'.repeat(24),
+      worth: 90_000n,
+      policy: await findKycPolicy(tx, companyId),
+      now: new Date(),
+    }
+    return { ...(await assess(tx, name, asked)), kyc: await lockKycOfPayer(tx, name) }
+  })
+  assert.deepEqual([total, kyc], [180_000n, undefined])
 })
