@@ -85,7 +85,9 @@ ${SITUATIONS.map(printSituation).join('\n')}
   same order. An address makes 30 orders a minute, a link or a button 300 (\`LIMIT_LINK_PER_MINUTE\`).
 - \`/refund\`, \`/kyc\`, \`/account/…\`: what the links in mails open.
 - Name, colour, logo, contact and terms are the company's: \`/app/shop\`, or \`PUT /api/next/companies/{id}\` and
-  \`PUT /api/next/companies/{id}/logo\`. The colour is made darker or lighter until it can be read, the logo is drawn again.
+  \`PUT /api/next/companies/{id}/logo\`. The colour is made darker or lighter until it can be read, the logo is drawn
+  again, from at most 2000 pixels a side (a picture that proves a refund: 3000). A node draws one picture at a time,
+  in a process of its own with 700 MB of memory and 10 seconds; where more than three wait the answer is \`BUSY\`.
 - \`?lang=\` chooses the language and is remembered; mails about an order follow what its payer used.
 
 ## The right address on another network

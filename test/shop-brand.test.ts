@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { PNG } from 'pngjs'
-import { newEmail, type Person, registerManager } from './harness/accounts.ts'
+import { Client, newEmail, PASSWORD, type Person, registerManager } from './harness/accounts.ts'
 import { startTestService, type TestService } from './harness/service.ts'
 
 let host: TestService
@@ -100,6 +100,18 @@ test('a logo that is none, too large or a bomb is refused with what to do', asyn
     assert.match(text, words)
   }
   assert.ok([413, 422].includes((await send(Buffer.alloc(400_000))).status))
+})
+
+test('people log in while the largest logos are drawn', async () => {
+  const [other, image] = [await registerManager(host.baseUrl), drawPng(2000, 2000).toString('base64')]
+  const sent = Promise.all(Array.from({ length: 6 }, () => boss.client.call('PUT', path('/logo'), { image })))
+  const login = { email: other.email, password: PASSWORD, origin: 'dashboard' }
+  const answer = await new Client(host.baseUrl).post('auth/login/manager', login)
+  assert.equal(answer.status, 200)
+  const drawing = await Promise.race([sent.then(() => 'over'), 'goes on'])
+  assert.equal(drawing, 'goes on', 'the login waited for all of them')
+  const statuses = (await sent).map(({ status }) => status)
+  assert.deepEqual([...new Set(statuses)].toSorted(), [200, 503])
 })
 
 test('hostile names and addresses neither run nor lead anywhere', async () => {

@@ -2058,6 +2058,8 @@ export interface Operations {
       body?: {
         /** Why, for the history. */
         reason?: string
+        /** Of the check that you read. If it has changed since, 409 `OBJECT_CONFLICT`. */
+        updatedAt?: string
       }
     }
     data: Kyc
@@ -2070,6 +2072,8 @@ export interface Operations {
       body: {
         /** Why, for the history. */
         reason: string
+        /** Of the check that you read. If it has changed since, 409 `OBJECT_CONFLICT`. */
+        updatedAt?: string
       }
     }
     data: Kyc
@@ -2082,6 +2086,8 @@ export interface Operations {
       body?: {
         /** Why, for the history. */
         reason?: string
+        /** Of the check that you read. If it has changed since, 409 `OBJECT_CONFLICT`. */
+        updatedAt?: string
         /** SuperAdmin only: EUR in 30 days, granted when the provider approves. Absent: a SuperAdmin completes it. */
         spendingLimit?: string
       }
@@ -2100,6 +2106,8 @@ export interface Operations {
         spendingLimit?: string
         /** Why, for the history. */
         reason?: string
+        /** Of the check that you read. If it has changed since, 409 `OBJECT_CONFLICT`. */
+        updatedAt?: string
       }
     }
     data: Kyc

@@ -6,7 +6,7 @@ import { openDepositChecks } from '../channels/crypto/deposit-checks.ts'
 import type { ButtonDeps } from '../companies/button-service.ts'
 import { openSaleCache, type SaleCache } from '../companies/sale-cache.ts'
 import { openForgetPayer } from '../compliance/payer-erasure.ts'
-import { openCountKnown } from '../compliance/payer-spending.ts'
+import { openCountKnown, openCountResealed } from '../compliance/payer-spending.ts'
 import { readsFrom } from '../db/stale-reads.ts'
 import type { SettlementDeps } from '../ledger/settlements/settlement-service.ts'
 import { deletePayerMails } from '../mail/mailbox-queries.ts'
@@ -103,7 +103,8 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
   const exportOrders = openOrderExports({ reads: ground.reads ?? readsFrom(db), clock, config })
   const payers: PayerDeps = {
     ...{ db, vault, clock, rates, audit, tellEmailChanged: openTellEmailChanged(mailer) },
-    ...{ forget: openForget(ground), onEmail: openCountKnown(ground), findAddressFault: openAddressFaults(chains) },
+    ...{ forget: openForget(ground), onEmail: openCountKnown(ground), onReseal: openCountResealed(ground) },
+    findAddressFault: openAddressFaults(chains),
   }
   const kyc = openCompliance(ground, accounts, payers, wake)
   const links = openRefundLinks({ vault, payUrl: config.payUrl })

@@ -15,14 +15,14 @@ const openIdentityProvider = ({ config: { kyc }, clock }: Pick<ServiceBase, 'con
 /** Identity checks of payers and their spending limits. */
 export function openCompliance(
   ground: ServiceBase,
-  { audit, mailer, webhookIdKey }: Accounts,
+  { audit, mailer, alarm, webhookIdKey }: Accounts,
   payers: PayerDeps,
   wake: WebhookDeps['wake'],
 ): KycDeps {
   const { config, db, vault, clock } = ground
   const links = openKycLinks({ vault, payUrl: config.payUrl })
   return {
-    ...{ db, vault, webhookIdKey, clock, payers, links, audit },
+    ...{ db, vault, webhookIdKey, clock, payers, links, audit, alarm },
     provider: openIdentityProvider(ground),
     payerKeysOf: openPayerKeys(vault),
     signals: { look: () => {} },

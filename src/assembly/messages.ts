@@ -118,7 +118,7 @@ export function openAskPayer({ mailer, links }: { mailer: Accounts['mailer']; li
   return async (tx, order, kyc, email) => {
     const company = await findMerchant(tx, order.companyId)
     const lang = (await findPayerLanguage(tx, order)) ?? langOf(company)
-    const url = links.urlOf(order.code, kyc.id)
+    const url = links.urlOf(order.code, kyc.id, 'mailed')
     const facts = { ...factsOf(company, order), url, closer: askedLevel(kyc) === 'enhanced' }
     const data = kycNotice(lang, facts)
     await mailer.send(tx, { to: email, lang, kind: 'notice', data, payerOf: order.id })

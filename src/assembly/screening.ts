@@ -78,11 +78,19 @@ export function openScreening(
     count: (source, verdict) => answers.inc({ source, verdict }),
   }
   const decisions: DecisionDeps = { db, clock, audit: accounts.audit, wakeSubject, returnBlock }
+  const { denyList } = sources
+  const gate = openScreeningGate({
+    ...{ clock, alarm, screens: sources.all.length > 0, wake: () => rounds.pollScreenings() },
+    findListing(address) {
+      const answer = denyList?.answer(address)
+      return answer?.verdict === 'blocked' ? answer : null
+    },
+  })
   return {
-    gate: openScreeningGate({ clock, alarm, screens: sources.all.length > 0, wake: () => rounds.pollScreenings() }),
+    gate,
     polls,
     decisions,
-    watch: watchDenyList({ db, log, alarm, metrics, list: sources.denyList }),
+    watch: watchDenyList({ db, log, alarm, metrics, list: denyList }),
     close: sources.close,
   }
 }

@@ -14,7 +14,14 @@ import { SECOND, systemClock } from '../kernel/clock.ts'
 import type { Vault } from '../kernel/vault.ts'
 import { CLEAN_MS, type Subject } from '../screening/screening-gate.ts'
 import { screeningPolls } from '../screening/screening-polls.ts'
-import { listLatestAnswers, listScreeningsOf, SCREENING_POLLS, type Screening } from '../screening/screening-queries.ts'
+import {
+  findScreening,
+  listLatestAnswers,
+  listScreeningsOf,
+  type Release,
+  SCREENING_POLLS,
+  type Screening,
+} from '../screening/screening-queries.ts'
 
 export type ScreeningWork = { config: Config; db: Db; vault: Vault; chains: readonly { open: OpenChain }[] }
 
@@ -68,9 +75,17 @@ async function reasonOf({ db }: ScreeningWork, sender: string, row: Screening | 
     : `its sender ${sender} is not cleared${because}. Run this again later, or decide in the back office`
 }
 
+/** A person's decision about the payment outweighs the same doubts here. */
+async function releaseOf({ db }: ScreeningWork, id: string | null): Promise<Release | null> {
+  const row = id === null ? undefined : await findScreening(db, id)
+  if (row?.status !== 'released' || row.decidedBy === null) return null
+  return { decidedBy: row.decidedBy, reason: row.reason ?? '', accepted: row.accepted ?? [] }
+}
+
 /** @returns why a sender's money must stay; null: it may move */
 async function judge(work: ScreeningWork, desk: Desk, sweepId: string, known: DepositSender): Promise<string | null> {
-  const { companyId, sender, release } = known
+  const { companyId, sender, releasedId } = known
+  const release = await releaseOf(work, releasedId)
   const subject: Subject = { companyId, purpose: 'sweep', subjectId: sweepId, orderId: null, release }
   const network = Number(sweepId.split(':')[1])
   const look = () => work.db.tx((tx) => desk.gate.look(tx, subject, [{ network, address: sender }]))
@@ -102,7 +117,7 @@ export async function screenSenders(
       })
       const waiting = Map.groupBy(
         senders.filter(({ cleared }) => !cleared),
-        ({ companyId, sender, release, deposit }) => `${companyId} ${sender} ${release === null ? '' : deposit}`,
+        ({ companyId, sender, releasedId, deposit }) => `${companyId} ${sender} ${releasedId === null ? '' : deposit}`,
       )
       // one screening for all deposits of one sender, recorded with the first of them; a release is of its own deposit
       const queue = [...waiting.values()]

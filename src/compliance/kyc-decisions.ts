@@ -1,6 +1,7 @@
 import { lockActor } from '../companies/company-scope.ts'
 import type { Tx } from '../db/db.ts'
 import type { RequestContext } from '../http/request-context.ts'
+import { DAY } from '../kernel/clock.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { formatDecimal, parseDecimal } from '../kernel/money.ts'
 import type { EddOutcome, Kyc, KycState } from './kyc.ts'
@@ -9,11 +10,17 @@ import { type Change, changeKyc, findSeenKyc, type KycDeps, lockSeenKyc, openEma
 import { completeEdd, NOTHING, openEdd } from './kyc-states.ts'
 import { viewKyc } from './kyc-views.ts'
 
-type Deciding = { context: RequestContext; id: string; reason?: string | undefined }
+type Deciding = {
+  context: RequestContext
+  id: string
+  reason?: string | undefined
+  /** Of the check that the person saw. */
+  updatedAt?: string | undefined
+}
 type Work = (tx: Tx, kyc: Kyc) => Promise<Change | null>
 
 /** One manual decision in one transaction; null: the check is already in that state. */
-async function decide(deps: KycDeps, { context, id, reason }: Deciding, work: Work): Promise<Kyc> {
+async function decide(deps: KycDeps, { context, id, reason, updatedAt }: Deciding, work: Work): Promise<Kyc> {
   const { companyId } = await findSeenKyc(deps, context.actor, id)
   return deps.db.tx(async (tx) => {
     await lockActor(tx, context.actor, companyId)
@@ -23,6 +30,8 @@ async function decide(deps: KycDeps, { context, id, reason }: Deciding, work: Wo
       await context.remember(tx, viewKyc(kyc))
       return kyc
     }
+    if (updatedAt !== undefined && Date.parse(updatedAt) !== kyc.updatedAt.getTime())
+      throw conflict('The check has changed. Read it again, then repeat.')
     const cause = { by: context, reason: reason ?? null }
     const changed = await changeKyc(deps, tx, kyc, { ...change, cause })
     await context.remember(tx, viewKyc(changed))
@@ -32,11 +41,17 @@ async function decide(deps: KycDeps, { context, id, reason }: Deciding, work: Wo
 
 const conflict = (message: string): AppError => new AppError('OBJECT_CONFLICT', { message })
 
-/** Decides a check that has no provider. @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT */
+/**
+ * Decides a check that has no provider. One of a provider that is not set up here is the operator's: the settings may
+ * be missing on this node only.
+ * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT
+ */
 export async function decideByHand(deps: KycDeps, deciding: Deciding, status: 'approved' | 'refused'): Promise<Kyc> {
   return decide(deps, deciding, async (_, kyc) => {
     if (kyc.provider !== 'manual' && kyc.provider === deps.provider.id)
       throw conflict(`${kyc.provider} decides this check. Decide it there; the result arrives automatically.`)
+    if (kyc.provider !== 'manual' && deciding.context.actor.role !== 'SuperAdmin')
+      throw conflict(`${kyc.provider} decides this check, and is not set up here. Ask the operator.`)
     if (kyc.status === status) return null
     const { eddStatus, eddOutcome, spendingLimit } = kyc
     const state: KycState = { status, eddStatus, eddOutcome, spendingLimit }
@@ -97,6 +112,7 @@ export async function finishEdd(
     checkApproved(kyc)
     if (kyc.eddStatus !== 'requested' && kyc.eddStatus !== 'pending')
       throw conflict(`Enhanced due diligence is ${kyc.eddStatus}; there is nothing to complete. Request it first.`)
-    return { state: completeEdd(kyc, outcome, limit), trigger: 'completeEdd', nextCheckAt: null }
+    const nextCheckAt = kyc.provider === 'manual' ? null : new Date(deps.clock() + DAY)
+    return { state: completeEdd(kyc, outcome, limit), trigger: 'completeEdd', nextCheckAt }
   })
 }

@@ -3,7 +3,7 @@ import { systemContext } from '../http/request-context.ts'
 import { DAY, MINUTE } from '../kernel/clock.ts'
 import { pollGapMs } from '../kernel/poll-gaps.ts'
 import type { RemoteProvider, Review } from './identity-provider.ts'
-import { askedLevel, isOpenCheck, type Kyc } from './kyc.ts'
+import { askedLevel, isOpenCheck, type Kyc, type KycState, nextReading } from './kyc.ts'
 import * as queries from './kyc-queries.ts'
 import { changeKyc, type KycDeps } from './kyc-service.ts'
 import { applyReview } from './kyc-states.ts'
@@ -28,20 +28,27 @@ async function ensureApplicant(deps: KycDeps, remote: RemoteProvider, kyc: Kyc):
 }
 
 /** When to poll next; keeps an immediate poll that was requested during this one. */
-function nextCheckOf(claimed: Kyc, current: Kyc, stillOpen: boolean, nowMs: number): Date | null {
+function nextCheckOf(claimed: Kyc, current: Kyc, after: KycState, nowMs: number): Date | null {
   if (current.nextCheckAt?.getTime() !== claimed.nextCheckAt?.getTime()) return current.nextCheckAt
   const isForgotten = nowMs - current.updatedAt.getTime() > PATIENCE_MS
-  return stillOpen && !isForgotten ? new Date(nowMs + pollGapMs('identity', claimed.checks - 1)) : null
+  if (isOpenCheck(after) && !isForgotten) return new Date(nowMs + pollGapMs('identity', claimed.checks - 1))
+  return after.status === 'approved' ? nextReading(current.updatedAt, nowMs) : null
 }
+
+/** Decided, and read again only in case that its provider takes it back. */
+const isReading = (kyc: Kyc): boolean => kyc.status === 'approved' && !isOpenCheck(kyc)
 
 /** Applies a review: the only way that the provider changes a check. */
 async function applyNews(deps: KycDeps, claimed: Kyc, review: Review): Promise<void> {
   await deps.db.tx(async (tx) => {
     const kyc = await queries.lockKyc(tx, claimed.id)
     if (!kyc || kyc.provider !== claimed.provider) return
-    const state = applyReview(kyc, review)
-    const nextCheckAt = nextCheckOf(claimed, kyc, isOpenCheck(state ?? kyc), deps.clock())
-    const payerMessage = review.outcome === 'unknown' ? kyc.payerMessage : review.payerMessage
+    // what it said before a person decided is no news
+    const state = isReading(kyc) && review.providerStatus === kyc.providerStatus ? null : applyReview(kyc, review)
+    const nextCheckAt = nextCheckOf(claimed, kyc, state ?? kyc, deps.clock())
+    const words = review.outcome === 'unknown' ? kyc.payerMessage : review.payerMessage
+    // an erased payer gets no words again
+    const payerMessage = kyc.emailSealed === null ? null : words
     await queries.updateKycNews(tx, kyc, { providerStatus: review.providerStatus, payerMessage, nextCheckAt })
     if (!state) return
     const trigger = state.status === kyc.status ? `edd.${state.eddStatus}` : state.status
@@ -57,9 +64,19 @@ const GONE: Review = {
   payerMessage: null,
 }
 
+/**
+ * An approval that was withdrawn while no callback arrived. Without its applicant, which may be erased there, or
+ * without its provider here, the decision stands as it is.
+ */
+async function readAgain(deps: KycDeps, remote: RemoteProvider | null, kyc: Kyc): Promise<void> {
+  const review = remote && kyc.applicantId !== null ? await remote.fetchReview(kyc.applicantId) : null
+  await applyNews(deps, kyc, review ?? { ...GONE, providerStatus: kyc.providerStatus ?? GONE.providerStatus })
+}
+
 /** Polls one due check. @throws IdentityProviderError */
 async function pollKyc(deps: KycDeps, kyc: Kyc): Promise<void> {
   const remote = remoteOf(deps, kyc)
+  if (isReading(kyc)) return readAgain(deps, remote, kyc)
   if (!remote) return applyNews(deps, kyc, { ...GONE, providerStatus: `${kyc.provider} is not set up here` })
   const review = await remote.fetchReview(await ensureApplicant(deps, remote, kyc))
   // deleted at the provider: the next poll creates a new one

@@ -11,8 +11,8 @@ type Row = Omit<Kyc, 'spendingLimit' | 'eddLimit'> & {
 export const KYC_POLLS: PollTopic = { kind: 'identity', table: { table: sql`kyc_records`, lane: sql`t.provider` } }
 
 const COLUMNS = sql`company_id, id, payer_key, email_sealed, provider, status, edd_status, edd_outcome,
-  spending_limit_amount, edd_limit_amount, applicant_id, creation_tried, payer_message, last_words as provider_status, checks,
-  next_check_at, version, created_at, updated_at`
+  spending_limit_amount, edd_limit_amount, applicant_id, creation_tried, payer_message, last_words as provider_status, first_order_id,
+  mail_opened_at, checks, next_check_at, version, created_at, updated_at`
 
 const toKyc = ({ spendingLimitAmount, eddLimitAmount, ...row }: Row): Kyc => ({
   ...row,
@@ -96,14 +96,17 @@ export async function countKycs(q: Queryable, filter: KycFilter): Promise<number
   return (await q.one<{ total: number }>(count)).total
 }
 
-export type NewKyc = Pick<Kyc, 'companyId' | 'id' | 'payerKey' | 'provider' | 'createdAt'> & { emailSealed: string }
+export type NewKyc = Pick<Kyc, 'companyId' | 'id' | 'payerKey' | 'provider' | 'createdAt'> & {
+  emailSealed: string
+  firstOrderId: string
+}
 
 export async function insertKyc(tx: Tx, kyc: NewKyc): Promise<Kyc> {
   const row = await tx.one<Row>(sql`
-    insert into kyc_records (company_id, id, payer_key, email_sealed, email_saved_at, provider, status, next_check_at,
-      created_at, updated_at)
+    insert into kyc_records (company_id, id, payer_key, email_sealed, email_saved_at, provider, status, first_order_id,
+      next_check_at, created_at, updated_at)
     values (${kyc.companyId}, ${kyc.id}, ${kyc.payerKey}, ${kyc.emailSealed}, ${kyc.createdAt}, ${kyc.provider}, 'pending',
-      case when ${kyc.provider} = 'manual' then null else ${kyc.createdAt}::timestamptz end, ${kyc.createdAt}, ${kyc.createdAt})
+      ${kyc.firstOrderId}, case when ${kyc.provider} = 'manual' then null else ${kyc.createdAt}::timestamptz end, ${kyc.createdAt}, ${kyc.createdAt})
     returning ${COLUMNS}`)
   return toKyc(row)
 }
@@ -154,6 +157,26 @@ type Key = Pick<Kyc, 'companyId' | 'id'>
 export async function updateCreationTried(q: Queryable, kyc: Key): Promise<void> {
   await q.run(sql`
     update kyc_records set creation_tried = true where company_id = ${kyc.companyId} and id = ${kyc.id}`)
+}
+
+/** Its mailed link led into the check: from then on the pay page of the order that started it does not. */
+export async function updateMailOpened(q: Queryable, kyc: Key, at: Date): Promise<void> {
+  await q.run(sql`
+    update kyc_records set mail_opened_at = ${at}
+    where company_id = ${kyc.companyId} and id = ${kyc.id} and mail_opened_at is null`)
+}
+
+/**
+ * Whether the pay page of this order leads into the check: its payer started it there, and nobody has come through a
+ * mailed link yet. Of an earlier version's check the first order that waited counts.
+ */
+export async function isOpenToPage(q: Queryable, kyc: Kyc, orderId: string): Promise<boolean> {
+  if (kyc.mailOpenedAt !== null) return false
+  if (kyc.firstOrderId !== null) return kyc.firstOrderId === orderId
+  const first = await q.maybe<{ orderId: string }>(sql`
+    select order_id from kyc_orders where company_id = ${kyc.companyId} and kyc_id = ${kyc.id}
+    order by created_at, order_id limit 1`)
+  return first?.orderId === orderId
 }
 
 /** @param applicantId null: the provider no longer has the applicant */
@@ -248,6 +271,9 @@ export async function updateKycDueByProvider(
     update kyc_records set next_check_at = ${at}, checks = 0, poll_again = lease_until is not null
     where provider = 'sumsub' and (applicant_id = ${names.applicantId} or id = ${names.externalUserId})`)
 }
+
+export const hasApplicant = async (q: Queryable, applicantId: string): Promise<boolean> =>
+  (await q.maybe(sql`select from kyc_records where applicant_id = ${applicantId} limit 1`)) !== undefined
 
 /** @returns false when this callback was already processed */
 export async function insertKycCallback(

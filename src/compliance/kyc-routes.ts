@@ -20,12 +20,11 @@ const KycRef = refTo(schemas.KycSchema)
 const params = schemas.KycParams
 const answer = { 200: Envelope(KycRef) }
 
-type Decision = { id: string; reason?: string | undefined }
+type Decision = { id: string; reason?: string | undefined; updatedAt?: string | undefined }
 
-const deciding = (request: FastifyRequest, { id, reason }: Decision) => ({
+const deciding = (request: FastifyRequest, { id, reason, updatedAt }: Decision) => ({
   context: contextOf(request),
-  id,
-  reason,
+  ...{ id, reason, updatedAt },
 })
 
 /** Identity checks of payers: start, read, decide manually, enhanced due diligence. */

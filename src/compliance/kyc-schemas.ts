@@ -24,10 +24,18 @@ export const AskedSchema = Type.Object({
   status: Type.String({ enum: [...KYC_STATUSES] }),
 })
 
-export const ApproveBody = Type.Object({ reason: Type.Optional(Reason) })
-export const RefuseBody = Type.Object({ reason: Reason })
+const Seen = Type.Optional(
+  Type.String({
+    format: 'date-time',
+    description: 'Of the check that you read. If it has changed since, 409 `OBJECT_CONFLICT`.',
+  }),
+)
+
+export const ApproveBody = Type.Object({ reason: Type.Optional(Reason), updatedAt: Seen })
+export const RefuseBody = Type.Object({ reason: Reason, updatedAt: Seen })
 export const EddBody = Type.Object({
   reason: Type.Optional(Reason),
+  updatedAt: Seen,
   spendingLimit: Type.Optional(
     Limit('SuperAdmin only: EUR in 30 days, granted when the provider approves. Absent: a SuperAdmin completes it.'),
   ),
@@ -38,6 +46,7 @@ export const EddCompleteBody = Type.Object({
     Limit('EUR that the payer may spend in 30 days; required when approved; when refused, 0.00 by default.'),
   ),
   reason: Type.Optional(Reason),
+  updatedAt: Seen,
 })
 export type EddCompleteBody = Static<typeof EddCompleteBody>
 

@@ -7,6 +7,7 @@ import type { Clock } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
 import type { Vault } from '../kernel/vault.ts'
+import type { RaiseAlarm } from '../mail/operator-alarm.ts'
 import type { Order } from '../orders/order.ts'
 import { lockReachableOrder } from '../orders/order-service.ts'
 import { findPayerContact, type PayerDeps } from '../payers/payer-service.ts'
@@ -14,7 +15,7 @@ import { announceKyc, type KycEvent } from '../webhooks/outbox/kyc-events.ts'
 import type { WebhookIdKey } from '../webhooks/outbox/webhook-id-key.ts'
 import type { IdentityProvider } from './identity-provider.ts'
 import { isOpenCheck, type Kyc, type KycState } from './kyc.ts'
-import type { KycLinks } from './kyc-links.ts'
+import { type KycLinks, linkKindFor } from './kyc-links.ts'
 import * as queries from './kyc-queries.ts'
 import { type PayerKeysOf, sealContext } from './payer-key.ts'
 
@@ -27,6 +28,7 @@ export type KycDeps = {
   provider: IdentityProvider
   links: KycLinks
   audit: Audit
+  alarm: RaiseAlarm
   payerKeysOf: PayerKeysOf
   /** Wakes the workers, which set it. */
   signals: { look(): void }
@@ -145,21 +147,31 @@ export async function askCheck(
   const emailSealed = deps.vault.seal(email, sealContext(id))
   const kyc = known
     ? await refresh(deps, tx, known, email)
-    : await queries.insertKyc(tx, { ...payer, id, emailSealed, provider: deps.provider.id, createdAt: now })
+    : await queries.insertKyc(tx, {
+        ...payer,
+        id,
+        emailSealed,
+        provider: deps.provider.id,
+        firstOrderId: order.id,
+        createdAt: now,
+      })
   if (!known)
     await queries.insertKycHistory(tx, kyc, {
       ...{ trigger: 'ask', reason: null, actor: nameOf(cause.by), requestId: cause.by.requestId },
     })
   tx.afterCommit(() => deps.signals.look())
-  if (await queries.upsertKycOrder(tx, kyc, order.id, now)) {
-    if (kyc.status === 'pending') {
-      const { requestId } = cause.by
-      await announce(deps, tx, kyc, { event: 'kyc.pending', orders: [order], requestId })
-    }
-    // anyone may type this e-mail on a pay page; the page and the merchant have the link too
-    const isAsked = isOpenCheck(kyc) && (await countMail(tx, 'kyc', { email }, now.getTime())) !== null
-    if (isAsked) await deps.askPayer(tx, order, kyc, email)
+  const isNew = await queries.upsertKycOrder(tx, kyc, order.id, now)
+  if (isNew && kyc.status === 'pending') {
+    const { requestId } = cause.by
+    await announce(deps, tx, kyc, { event: 'kyc.pending', orders: [order], requestId })
   }
+  // from a pay page that does not lead into the check, its payer comes by mail only, whatever the check says
+  const isOnlyMailed =
+    linkKindFor(cause.by.actor, order.companyId) === 'page' && !(await queries.isOpenToPage(tx, kyc, order.id))
+  // anyone may type this e-mail on a pay page
+  const isAsked =
+    ((isNew && isOpenCheck(kyc)) || isOnlyMailed) && (await countMail(tx, 'kyc', { email }, now.getTime())) !== null
+  if (isAsked) await deps.askPayer(tx, order, kyc, email)
   if (!known) await deps.audit.write(tx, cause.by, auditEntry(kyc, 'kyc.ask', cause))
   return kyc
 }
@@ -174,7 +186,7 @@ export async function startCheck(deps: KycDeps, context: RequestContext, code: s
     const { email } = await findPayerContact(deps.payers, tx, order)
     if (email === null) throw new AppError('PAYER_IDENTITY_REQUIRED', { message: EMAIL_NEEDED })
     const kyc = await askCheck(deps, tx, order, { email, by: context })
-    const asked = { kycId: kyc.id, url: deps.links.urlOf(order.code, kyc.id), status: kyc.status }
+    const asked = { kycId: kyc.id, url: deps.links.urlOf(order.code, kyc.id, 'handed'), status: kyc.status }
     await context.remember(tx, asked)
     return asked
   })

@@ -1,3 +1,5 @@
+import { DAY } from '../kernel/clock.ts'
+
 export const KYC_STATUSES = ['pending', 'approved', 'refused'] as const
 export type KycStatus = (typeof KYC_STATUSES)[number]
 
@@ -35,6 +37,10 @@ export type Kyc = KycState & {
   /** What the provider wants the payer to know. */
   payerMessage: string | null
   providerStatus: string | null
+  /** The order whose payer started it; null: of an earlier version. */
+  firstOrderId: string | null
+  /** When its mailed link first led into the check; null: never. */
+  mailOpenedAt: Date | null
   checks: number
   nextCheckAt: Date | null
   version: number
@@ -51,3 +57,10 @@ export function askedLevel({ status, eddStatus }: KycState): 'basic' | 'enhanced
   if (status === 'pending') return 'basic'
   return status === 'approved' && (eddStatus === 'requested' || eddStatus === 'pending') ? 'enhanced' : null
 }
+
+/**
+ * When an approval is read again at its provider: every day, and at most once in a thirtieth of its age, so that old
+ * ones do not add up. A payer who comes back is read sooner.
+ */
+export const nextReading = (approvedAt: Date, nowMs: number): Date =>
+  new Date(nowMs + Math.max(DAY, (nowMs - approvedAt.getTime()) / 30))

@@ -1,11 +1,13 @@
 import type { Queryable, Tx } from '../db/db.ts'
 import type { AnyContext } from '../http/request-context.ts'
+import { DAY } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import { formatDecimal, proportionUp } from '../kernel/money.ts'
 import type { Order } from '../orders/order.ts'
 import { findPayerContact, type PayerDeps } from '../payers/payer-service.ts'
 import type { Kyc } from './kyc.ts'
-import { lockPayer, type PayerName, upsertKycOrder } from './kyc-queries.ts'
+import { type KycLinkKind, linkKindFor } from './kyc-links.ts'
+import { lockPayer, type PayerName, updateKycDue, upsertKycOrder } from './kyc-queries.ts'
 import { askCheck, EMAIL_NEEDED, type KycDeps } from './kyc-service.ts'
 import { findKycPolicy, findSpending, upsertSpending } from './payer-queries.ts'
 import { assess, euroUnits, readEuro } from './payer-spending.ts'
@@ -49,28 +51,37 @@ export async function needsEmail(
 
 const showEuro = (units: bigint): string => `${formatDecimal(units, 2)} EUR`
 
-function required(kyc: Kyc, url: string): AppError {
+/** Where the payer goes on. */
+type Way = { url: string; kind: KycLinkKind }
+
+const detailsOf = (kyc: Kyc, { url, kind }: Way) => [
+  { path: 'kycUrl', message: url },
+  ...(kind === 'page' ? [] : [{ path: 'kycId', message: kyc.id }]),
+]
+
+/** Says of a check nothing but that there is one, where anyone may have typed the e-mail. */
+function required(kyc: Kyc, way: Way): AppError {
   const message =
-    kyc.status === 'refused'
-      ? `This payer’s identity check was refused, so this payer cannot pay the order. See ${url}`
-      : `The payer must pass an identity check before paying this order. Send the payer to ${url} and accept again ` +
+    kyc.status === 'refused' && way.kind !== 'page'
+      ? `This payer’s identity check was refused, so this payer cannot pay the order. See ${way.url}`
+      : `The payer must pass an identity check before paying this order. Send the payer to ${way.url} and accept again ` +
         'once the check is approved (webhook kyc.approved).'
-  const details = [
-    { path: 'kycUrl', message: url },
-    { path: 'kycId', message: kyc.id },
-  ]
-  return new AppError('KYC_REQUIRED', { message, details })
+  return new AppError('KYC_REQUIRED', { message, details: detailsOf(kyc, way) })
 }
 
-function exceeded(kyc: Kyc, url: string, total: bigint, limit: bigint): AppError {
+function exceeded(kyc: Kyc, way: Way, total: bigint, limit: bigint): AppError {
+  const details = detailsOf(kyc, way)
+  if (way.kind === 'page') return new AppError('SPENDING_LIMIT_EXCEEDED', { details })
   const message =
     `With this order the payer would spend ${showEuro(total)} in 30 days; the limit is ${showEuro(limit)}. ` +
     `Wait, or request enhanced due diligence: POST /api/next/kyc/${kyc.id}/edd.`
-  const details = [
-    { path: 'kycUrl', message: url },
-    { path: 'kycId', message: kyc.id },
-  ]
   return new AppError('SPENDING_LIMIT_EXCEEDED', { message, details })
+}
+
+/** An approval that has not been read for more than a day is read now; this order does not wait for it. */
+async function readSooner(tx: Tx, kyc: Kyc, now: Date): Promise<void> {
+  const isFar = kyc.nextCheckAt === null || kyc.nextCheckAt.getTime() - now.getTime() > DAY
+  if (kyc.status === 'approved' && kyc.provider !== 'manual' && isFar) await updateKycDue(tx, kyc, now)
 }
 
 /** By their e-mail; once that is erased, as they were counted before. */
@@ -103,19 +114,22 @@ export const openPayerGate = (deps: KycDeps): PayerGate => ({
     const payer = await lockPayerOf(deps, tx, order, email)
     if (!payer) return again || worth < readEuro(policy.kycThresholdAmount) ? null : emailNeeded
     const now = new Date(deps.clock())
+    const kind = linkKindFor(accepting.by.actor, order.companyId)
+    const wayTo = ({ id }: Kyc): Way => ({ kind, url: deps.links.urlOf(order.code, id, kind) })
     const { kyc, total, limit, fits } = await assess(tx, payer, { orderId: order.id, worth, policy, now })
     if (fits) {
       await upsertSpending(tx, payer, { orderId: order.id, euroUnits: worth, at: now })
+      if (kyc) await readSooner(tx, kyc, now)
       return null
     }
     if (again && kyc?.status !== 'refused') return null
     if (kyc?.status === 'approved' && limit !== null) {
       await upsertKycOrder(tx, kyc, order.id, now)
-      return exceeded(kyc, deps.links.urlOf(order.code, kyc.id), total, limit)
+      return exceeded(kyc, wayTo(kyc), total, limit)
     }
     if (email === null) return emailNeeded
     const asked = await askCheck(deps, tx, order, { email, by: accepting.by })
-    return required(asked, deps.links.urlOf(order.code, asked.id))
+    return required(asked, wayTo(asked))
   },
   async admitLate(tx, order) {
     const { companyId, id: orderId } = order

@@ -58,13 +58,13 @@ export async function insertSpending(
 export async function eraseKycEmail(tx: Tx, companyId: string, { all }: PayerKeys): Promise<number> {
   return tx.run(sql`
     update kyc_records set email_sealed = null, payer_message = null
-    where company_id = ${companyId} and payer_key = any(${all}::text[]) and email_sealed is not null`)
+    where company_id = ${companyId} and payer_key = any(${all}::text[]) and (email_sealed is not null or payer_message is not null)`)
 }
 
 export async function eraseKycEmailOfOrder(tx: Tx, companyId: string, orderId: string): Promise<number> {
   return tx.run(sql`
     update kyc_records set email_sealed = null, payer_message = null
-    where company_id = ${companyId} and email_sealed is not null
+    where company_id = ${companyId} and (email_sealed is not null or payer_message is not null)
       and id = (select kyc_id from kyc_orders where company_id = ${companyId} and order_id = ${orderId})`)
 }
 

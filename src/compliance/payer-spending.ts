@@ -7,7 +7,7 @@ import type { PayerDeps } from '../payers/payer-service.ts'
 import type { Kyc } from './kyc.ts'
 import { lockKycOfPayer, lockPayer, type PayerName } from './kyc-queries.ts'
 import { openPayerKeys } from './payer-key.ts'
-import { findKycPolicy, insertSpending, type KycPolicy, sumSpendings } from './payer-queries.ts'
+import { findKycPolicy, findSpending, insertSpending, type KycPolicy, sumSpendings } from './payer-queries.ts'
 
 /** The window over which a payer's orders add up. */
 const WINDOW_MS = 30 * DAY
@@ -55,6 +55,16 @@ export async function assess(
   }
   const { kycThresholdAmount } = policy
   return { kyc, total, limit: null, fits: kycThresholdAmount === null || total < readEuro(kycThresholdAmount) }
+}
+
+/** Under a new master key a payer without a check is found by what was counted, too. */
+export function openCountResealed({ vault }: { vault: Vault }): NonNullable<PayerDeps['onReseal']> {
+  const payerKeysOf = openPayerKeys(vault)
+  return async (tx, { companyId, orderId }, email) => {
+    const keys = payerKeysOf(email)
+    const spending = await findSpending(tx, companyId, orderId)
+    if (spending && spending.payerKey !== keys.present) await lockPayer(tx, companyId, keys)
+  }
 }
 
 /** Counts an order that was accepted before its payer's e-mail was known. */

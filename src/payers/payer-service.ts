@@ -38,6 +38,8 @@ export type PayerDeps = PayerAddressDeps & {
   tellEmailChanged(tx: Tx, order: Order, oldEmail: string): Promise<void>
   /** An order's payer became known by this e-mail; called in the transaction that saves it. */
   onEmail?(tx: Tx, order: Order, known: { email: string; euroRate: bigint | null }): Promise<void>
+  /** This e-mail of an order is sealed by a new master key; in the same transaction. */
+  onReseal?(tx: Tx, row: { companyId: string; orderId: string }, email: string): Promise<void>
   /** Erases the payer elsewhere too, in the transaction of the erasure. @returns what was erased */
   forget?(tx: Tx, order: Order, email: string | null): Promise<ErasedElsewhere>
 }
@@ -297,11 +299,20 @@ export const erasePayersOlderThan = ({ db, clock }: Pick<PayerDeps, 'db' | 'cloc
   queries.deleteOldPayers(db, new Date(clock() - days * DAY), RETENTION_BATCH)
 
 /** Reseals, a batch at a time, what an older master key sealed. @returns how many were resealed */
-export async function resealPayers({ db, vault }: Pick<PayerDeps, 'db' | 'vault'>): Promise<number> {
+export async function resealPayers({
+  db,
+  vault,
+  onReseal,
+}: Pick<PayerDeps, 'db' | 'vault' | 'onReseal'>): Promise<number> {
   const rows = await queries.listPayersSealedOtherwise(db, vault.sealPrefix, 200)
   for (const row of rows) {
     const context = contextOf(row.orderId)
-    await queries.updateSealedPayer(db, row, vault.seal(vault.open(row.sealed, context), context))
+    const opened = vault.open(row.sealed, context)
+    const { email } = JSON.parse(opened) as PayerInformation
+    await db.tx(async (tx) => {
+      await queries.updateSealedPayer(tx, row, vault.seal(opened, context))
+      if (email !== undefined) await onReseal?.(tx, row, email)
+    })
   }
   return rows.length
 }

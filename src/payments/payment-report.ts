@@ -5,7 +5,7 @@ import type { Tx } from '../db/db.ts'
 import type { Order } from '../orders/order.ts'
 import { updateOrderPaidUnits } from '../orders/order-queries.ts'
 import { allows, type Trigger } from '../orders/order-states.ts'
-import type { Standing as Clearance } from '../screening/screening-gate.ts'
+import type { Standing as Clearance, SeenPlace } from '../screening/screening-gate.ts'
 import {
   giveUp,
   giveUpWait,
@@ -209,8 +209,8 @@ const movesOrder = ({ deps, payment }: ReportCase, { transfers }: SeenReport): b
   payment.channel !== 'crypto' || transfers.some(({ units }) => units >= deps.dustUnits)
 
 /** Dust from a listed address must not end another payer's order. */
-function sendersOf({ deps }: ReportCase, { transfers }: SeenReport): { network: number; address: string }[] {
-  const sums = new Map<string, { network: number; address: string; units: bigint }>()
+function sendersOf({ deps }: ReportCase, { transfers }: SeenReport): SeenPlace[] {
+  const sums = new Map<string, Required<SeenPlace>>()
   for (const { from: address, network, units } of transfers)
     sums.set(address, { network, address, units: units + (sums.get(address)?.units ?? 0n) })
   return [...sums.values()].filter(({ units }) => units >= deps.dustUnits)

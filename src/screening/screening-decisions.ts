@@ -6,8 +6,16 @@ import { type Actor, sees } from '../http/actor.ts'
 import { nameOf, type RequestContext } from '../http/request-context.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
+import { acceptedWith } from './doubts.ts'
 import type { WakeSubject } from './screening-polls.ts'
-import { findScreening, lockScreening, SCREENING_POLLS, type Screening, updateScreening } from './screening-queries.ts'
+import {
+  findScreening,
+  listLatestAnswers,
+  lockScreening,
+  SCREENING_POLLS,
+  type Screening,
+  updateScreening,
+} from './screening-queries.ts'
 
 export type DecisionDeps = {
   db: Db
@@ -28,7 +36,7 @@ async function findSeenScreening({ db }: Pick<DecisionDeps, 'db'>, actor: Actor,
 }
 
 const DECISIONS = {
-  /** Continues as if its sources were clean. What a source blocks is never released. */
+  /** Continues as long as its sources say nothing else than now. What a source blocks is never released. */
   release: { status: 'released', from: ['held'] },
   /** The money does not count, and may be returned as a separate refund. */
   return: { status: 'returned', from: ['held', 'blocked'] },
@@ -78,7 +86,12 @@ export async function decideScreening(
     checkShown(screening, updatedAt)
     checkDecidable(screening, decision, await isLeased(tx, SCREENING_POLLS.table, screening, now))
     const { status } = DECISIONS[decision]
-    await updateScreening(tx, screening, { status, nextCheckAt: null, decidedBy: nameOf(context), reason }, now)
+    const accepted =
+      decision === 'release'
+        ? { accepted: acceptedWith(screening.accepted ?? [], await listLatestAnswers(tx, screening)) }
+        : {}
+    const change = { status, nextCheckAt: null, decidedBy: nameOf(context), reason, ...accepted }
+    await updateScreening(tx, screening, change, now)
     const { companyId, purpose, subjectId, address, isWhole, status: before } = screening
     // a block that an older node noted counts as one of all
     if (decision === 'return' && address === null)

@@ -1,11 +1,14 @@
 import type { Tx } from '../db/db.ts'
-import { type Clock, DAY, MINUTE } from '../kernel/clock.ts'
+import { type Clock, DAY, HOUR, MINUTE } from '../kernel/clock.ts'
 import { newId } from '../kernel/ids.ts'
 import { claimNotice } from '../mail/daily-mail-queries.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
+import { withoutOutages } from './doubts.ts'
 import { type Answer, type Place, type ScreeningStatus, type Verdict, worstOf } from './screening.ts'
 import { type FrozenNews, type ReceivedNews, tellBlocked, tellFrozen, tellReceived } from './screening-mails.ts'
 import {
+  blockScreening,
+  growScreening,
   insertAnswer,
   insertScreening,
   listLatestAnswers,
@@ -25,9 +28,12 @@ export type Subject = SubjectKey & {
   orderId: string | null
   /** It is decided: clean answers are not renewed. */
   isOver?: boolean
-  /** A person let the same money pass before. It holds again where a source asks for a person, and against no other. */
+  /** A person let the same money pass before. It outweighs the same doubts again. */
   release?: Release | null
 }
+
+/** `units`: how much of a sender's money is known; a release holds for no more. */
+export type SeenPlace = Place & { units?: bigint }
 
 type ProviderBlock = FrozenNews & {
   /** It blocks all of the payment, not only amounts that it names. */
@@ -50,7 +56,7 @@ export type ScreeningGate = {
    * What is known about these addresses, and what a provider said. Unknown addresses are screened, starting with the
    * commit.
    */
-  look(tx: Tx, subject: Subject, places: readonly Place[]): Promise<Standing>
+  look(tx: Tx, subject: Subject, places: readonly SeenPlace[]): Promise<Standing>
   /**
    * A payment provider's own screening holds the money. Only a person ends that.
    * @returns whether a person is told what it blocks, and how much is on its way
@@ -64,7 +70,7 @@ export type ScreeningGate = {
   noteRise(tx: Tx, subject: Subject, report: Rise): Promise<boolean>
   /** Money was received. Where a person returned what was blocked, it pays no order, and somebody must hear of it. */
   noteReceived(tx: Tx, subject: Subject, news: ReceivedNews): Promise<void>
-  /** Screens again what was found clean too long ago. @returns whether there was any */
+  /** Screens again what was cleared too long ago, or is listed since. @returns whether there was any */
   renew(tx: Tx, key: SubjectKey): Promise<boolean>
   /** Whether a person has to decide first, or has decided to return the money of this subject. */
   findDecision(tx: Tx, key: SubjectKey): Promise<'open' | 'returned' | null>
@@ -77,10 +83,15 @@ type GateDeps = {
   /** New addresses were stored. */
   wake(): void
   alarm: RaiseAlarm
+  /** What the operator's own list says of an address (lower case) now; null: nothing. */
+  findListing(address: string): Answer | null
 }
 
-/** Validity of a clean answer; a payment that is completed later is screened again. */
+/** Validity of a clean answer or a release; a payment that is completed later is screened again. */
 export const CLEAN_MS = DAY
+
+/** A payout cannot be taken back: one that a person released is asked about again shortly before it is signed. */
+const PAYOUT_RELEASE_MS = HOUR
 
 /** How often a mail says that more is on its way to one blocked payment. */
 const RISES_MS = 15 * MINUTE
@@ -95,9 +106,18 @@ const STANDING_OF: Readonly<Record<ScreeningStatus, Standing>> = {
 }
 const VERDICT_OF: Readonly<Record<Standing, Verdict>> = { blocked: 'blocked', waiting: 'unavailable', clear: 'clean' }
 
-const isOld = ({ status, purpose, updatedAt }: Screening, now: Date): boolean =>
-  (status === 'clean' || (status === 'released' && purpose === 'sweep')) &&
-  now.getTime() - updatedAt.getTime() > CLEAN_MS
+const isCleared = ({ status }: Screening): boolean => status === 'clean' || status === 'released'
+
+const isPayout = ({ purpose }: Screening): boolean => purpose === 'refund' || purpose === 'settlement'
+
+const validMs = (row: Screening): number => (row.status === 'released' && isPayout(row) ? PAYOUT_RELEASE_MS : CLEAN_MS)
+
+const isOld = (row: Screening, now: Date): boolean =>
+  isCleared(row) && now.getTime() - row.updatedAt.getTime() > validMs(row)
+
+/** More of the sender's money than was shown; of a release before that was kept it is not known. */
+const hasGrown = ({ shownUnits }: Screening, units: bigint | undefined): units is bigint =>
+  units !== undefined && (shownUnits === null || units > shownUnits)
 
 /** What a word of a provider does: nothing, it tells a person what waits beside the payment, or it blocks all of it. */
 type Step = 'none' | 'tells' | 'blocksAll'
@@ -147,26 +167,55 @@ function answerOf(
   return { verdict: 'blocked', level: null, reasons, evidence }
 }
 
-export function openScreeningGate({ clock, screens, wake, alarm }: GateDeps): ScreeningGate {
-  const open = (tx: Tx, subject: Subject, place: Place, now: Date): Promise<boolean> =>
+export function openScreeningGate({ clock, screens, wake, alarm, findListing }: GateDeps): ScreeningGate {
+  const open = (tx: Tx, subject: Subject, place: SeenPlace, now: Date): Promise<boolean> =>
     insertScreening(tx, {
       ...subject,
       ...place,
       ...{ id: newId(now.getTime()), status: 'checking', nextCheckAt: now, at: now },
     })
+  /** Its list is at hand, so what it says counts at once. */
+  const blockListed = async (tx: Tx, row: Screening, answer: Answer, now: Date): Promise<void> => {
+    if ((await blockScreening(tx, row, now)) === 0) return
+    await insertAnswer(tx, row, { id: newId(now.getTime()), source: 'deny_list', answer, at: now })
+    await tellBlocked(alarm, tx, row, [{ source: 'deny_list', answer }])
+  }
+  const listingOf = (row: Screening): Answer | null =>
+    isCleared(row) && row.address !== null ? findListing(row.address) : null
+
+  /** How an address stands that was asked about before. */
+  const stand = async (tx: Tx, row: Screening, units: bigint | undefined, now: Date): Promise<Standing> => {
+    const listing = listingOf(row)
+    if (listing) {
+      await blockListed(tx, row, listing, now)
+      return 'blocked'
+    }
+    const grown = hasGrown(row, units)
+    const news = grown
+      ? { shownUnits: units, accepted: row.accepted && withoutOutages(row.accepted) }
+      : { shownUnits: row.shownUnits, accepted: row.accepted }
+    if (isOld(row, now) || (grown && row.status === 'released')) {
+      await reopenScreening(tx, row, news, now)
+      tx.afterCommit(wake)
+      return 'waiting'
+    }
+    if (grown && STANDING_OF[row.status] === 'waiting') await growScreening(tx, row, news, now)
+    return STANDING_OF[row.status]
+  }
   return {
     async look(tx, subject, places) {
       const known = await listScreeningsOf(tx, subject)
       const now = new Date(clock())
       const standings = known.filter(({ address }) => address === null).map(({ status }) => STANDING_OF[status])
-      for (const { network, address: given } of places) {
-        const address = given.toLowerCase()
+      for (const place of places) {
+        const address = place.address.toLowerCase()
         const row = known.find((one) => one.address === address)
         // what was held stays held, even after the last source was removed from the settings
         if (!screens) standings.push(row ? STANDING_OF[row.status] : 'clear')
-        else if (row && (subject.isOver === true || !isOld(row, now))) standings.push(STANDING_OF[row.status])
+        else if (row)
+          standings.push(subject.isOver === true ? STANDING_OF[row.status] : await stand(tx, row, place.units, now))
         else {
-          await (row ? reopenScreening(tx, row, now) : open(tx, subject, { network, address }, now))
+          await open(tx, subject, { ...place, address }, now)
           tx.afterCommit(wake)
           standings.push('waiting')
         }
@@ -227,8 +276,8 @@ export function openScreeningGate({ clock, screens, wake, alarm }: GateDeps): Sc
     async renew(tx, key) {
       if (!screens) return false
       const now = new Date(clock())
-      const old = (await listScreeningsOf(tx, key)).filter((row) => isOld(row, now))
-      for (const row of old) await reopenScreening(tx, row, now)
+      const old = (await listScreeningsOf(tx, key)).filter((row) => isOld(row, now) || listingOf(row) !== null)
+      for (const row of old) await reopenScreening(tx, row, row, now)
       if (old.length > 0) tx.afterCommit(wake)
       return old.length > 0
     },

@@ -6,7 +6,8 @@ import { type Clock, HOUR, MINUTE } from '../kernel/clock.ts'
 import { newId } from '../kernel/ids.ts'
 import { pollGapMs } from '../kernel/poll-gaps.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
-import { type Answer, type ScreeningStatus, type SourceId, unavailable, type Verdict, worstOf } from './screening.ts'
+import { isAccepted, isSameDoubt, withoutEnded } from './doubts.ts'
+import { type Answer, type ScreeningStatus, type SourceId, type Verdict, worstOf } from './screening.ts'
 import { tellBlocked, tellHeld } from './screening-mails.ts'
 import {
   findScreening,
@@ -45,10 +46,12 @@ const PERSON_GAP_MS = 15 * MINUTE
 /** Longer evidence is truncated: some answers list thousands of counterparties. */
 const MAX_EVIDENCE = 64_000
 
-type Asked = { source: SourceId; answer: Answer; isNew: boolean }
+/** `isNews`: it differs from what the same source said last. */
+type Asked = { source: SourceId; answer: Answer; isNew: boolean; isNews: boolean }
 
-const isFresh = (kept: KeptAnswer | undefined, now: Date): kept is KeptAnswer =>
-  kept?.verdict === 'clean' && now.getTime() - kept.at.getTime() < FRESH_MS
+/** What was said before it was opened again answers nothing now. */
+const isFresh = (kept: KeptAnswer | undefined, { openedAt }: Screening, now: Date): kept is KeptAnswer =>
+  kept?.verdict === 'clean' && kept.at >= openedAt && now.getTime() - kept.at.getTime() < FRESH_MS
 
 /** The same outage is recorded once. */
 const isSame = (kept: KeptAnswer | undefined, answer: Answer): boolean =>
@@ -68,20 +71,27 @@ async function askSources(deps: ScreeningDeps, screening: Screening, now: Date):
   return Promise.all(
     deps.sources.map(async (source): Promise<Asked> => {
       const before = kept.find((one) => one.source === source.id)
-      if (source.id !== 'deny_list' && isFresh(before, now))
-        return { source: source.id, answer: { ...before, evidence: null }, isNew: false }
+      if (source.id !== 'deny_list' && isFresh(before, screening, now))
+        return { source: source.id, answer: { ...before, evidence: null }, isNew: false, isNews: false }
       const answer = await source.screen({ network, address })
       deps.count(source.id, answer.verdict)
-      return { source: source.id, answer: cut(answer), isNew: !isSame(before, answer) }
+      const isNews = answer.verdict !== 'clean' && !(before && isSameDoubt(before, { ...answer, source: source.id }))
+      return { source: source.id, answer: cut(answer), isNew: !isSame(before, answer), isNews }
     }),
   )
 }
 
 const STATUS_OF = { clean: 'clean', blocked: 'blocked', hold: 'held', unavailable: 'held' } as const
 
-/** Where a source asks for a person, one who released this money before is not asked again. */
-const statusAfter = (verdict: Verdict, { decidedBy }: Screening): ScreeningStatus =>
-  verdict === 'hold' && decidedBy !== null ? 'released' : STATUS_OF[verdict]
+type Outcome = { status: ScreeningStatus; verdict: Verdict }
+
+/** The decisive verdict, without the doubts that a person accepted. */
+function outcomeOf({ accepted }: Screening, asked: readonly Asked[]): Outcome {
+  if (asked.length === 0) return { status: 'held', verdict: 'unavailable' }
+  const open = asked.filter(({ source, answer }) => !isAccepted(accepted ?? [], { ...answer, source }))
+  const verdict = worstOf(['clean', ...open.map(({ answer }) => answer.verdict)])
+  return { verdict, status: verdict === 'clean' && open.length < asked.length ? 'released' : STATUS_OF[verdict] }
+}
 
 /** When one that is held is polled again. */
 const nextCheckOf = (verdict: Verdict, checks: number, now: Date): Date =>
@@ -104,21 +114,22 @@ async function isToTell(tx: Tx, screening: Screening, verdict: Verdict, now: Dat
 async function pollScreening(deps: ScreeningDeps, screening: Screening): Promise<void> {
   const now = new Date(deps.clock())
   const asked = await askSources(deps, screening, now)
-  const none = unavailable('no source is set up')
-  const verdict = worstOf((asked.length > 0 ? asked.map(({ answer }) => answer) : [none]).map((one) => one.verdict))
-  const status = statusAfter(verdict, screening)
   await deps.db.tx(async (tx) => {
     const at = new Date(deps.clock())
     // a payment is always locked before its screenings
-    if (status !== 'held') await deps.wakeSubject(tx, screening, at)
+    if (outcomeOf(screening, asked).status !== 'held') await deps.wakeSubject(tx, screening, at)
     const current = await lockScreening(tx, screening)
     if (!current) return
     for (const { source, answer, isNew } of asked)
       if (isNew) await insertAnswer(tx, current, { id: newId(at.getTime()), source, answer, at })
     if (!OPEN.includes(current.status)) return
+    const { status, verdict } = outcomeOf(current, asked)
     const told = status === 'held' && (await isToTell(tx, current, verdict, at))
     const nextCheckAt = status === 'held' ? nextCheckOf(verdict, current.checks - 1, at) : null
-    await updateScreening(tx, current, { status, nextCheckAt, toldAt: told ? at : null }, at)
+    const said = asked.map(({ source, answer }) => ({ ...answer, source }))
+    const accepted = current.accepted === null ? {} : { accepted: withoutEnded(current.accepted, said) }
+    const isNews = asked.some((one) => one.isNews)
+    await updateScreening(tx, current, { status, nextCheckAt, toldAt: told ? at : null, isNews, ...accepted }, at)
     if (told) await tellHeld(deps.alarm, tx, current, asked)
     if (status === 'blocked') {
       await tellBlocked(deps.alarm, tx, current, asked)

@@ -1,5 +1,6 @@
 import { joinSql, json, type Queryable, type Sql, sql, type Tx, unnamed } from '../db/db.ts'
 import type { PollTopic } from '../db/polling.ts'
+import type { Doubt } from './doubts.ts'
 import type { Answer, Purpose, ScreeningStatus, SourceId, Verdict } from './screening.ts'
 
 /** One address of one subject. `subjectId` is the id of a payment, refund or settlement. */
@@ -20,6 +21,10 @@ export type Screening = {
   toldAt: Date | null
   decidedBy: string | null
   reason: string | null
+  /** The doubts that a person's release outweighs; null: nobody released it. */
+  accepted: Doubt[] | null
+  /** Of a payment: how much of this sender's was known when it was asked about, or while it waits; null: not known. */
+  shownUnits: bigint | null
   openedAt: Date
   updatedAt: Date
 }
@@ -32,36 +37,61 @@ export const SCREENING_POLLS: PollTopic = {
   table: { table: sql`screenings`, lane: sql`'screening'::text` },
 }
 
+/** Before its column a release kept no doubts: they are what the sources had said last. */
+const ACCEPTED = sql`coalesce(accepted, case when status = 'released' then (
+  select coalesce(jsonb_agg(jsonb_build_object('source', a.source, 'verdict', a.verdict, 'level', a.level,
+      'reasons', a.reasons)), '[]')
+    from (select distinct on (source) source, verdict, level, reasons from screening_answers
+      where company_id = screenings.company_id and screening_id = screenings.id order by source, id desc) a
+    where a.verdict in ('hold', 'unavailable')) end) as accepted`
+
 const COLUMNS = sql`company_id, id, purpose, subject_id, order_id, network, address, status, is_whole, checks, told_at,
-  decided_by, reason, opened_at, updated_at`
+  decided_by, reason, ${ACCEPTED}, shown_units, opened_at, updated_at`
+
+type Row = Omit<Screening, 'shownUnits'> & { shownUnits: string | null }
+const toScreening = <Given extends Row>(row: Given): Omit<Given, 'shownUnits'> & Pick<Screening, 'shownUnits'> => ({
+  ...row,
+  shownUnits: row.shownUnits === null ? null : BigInt(row.shownUnits),
+})
+const maybeScreening = async (q: Queryable, query: Sql): Promise<Screening | undefined> => {
+  const row = await q.maybe<Row>(query)
+  return row && toScreening(row)
+}
 
 export type SubjectKey = { companyId: string; purpose: Purpose; subjectId: string }
 
-export const listScreeningsOf = (q: Queryable, key: SubjectKey): Promise<Screening[]> =>
-  q.many<Screening>(sql`
+export async function listScreeningsOf(q: Queryable, key: SubjectKey): Promise<Screening[]> {
+  const rows = await q.many<Row>(sql`
     select ${COLUMNS} from screenings
     where company_id = ${key.companyId} and purpose = ${key.purpose} and subject_id = ${key.subjectId} order by id`)
+  return rows.map(toScreening)
+}
 
 export const findScreening = (q: Queryable, id: string): Promise<Screening | undefined> =>
-  q.maybe<Screening>(sql`select ${COLUMNS} from screenings where id = ${id}`)
+  maybeScreening(q, sql`select ${COLUMNS} from screenings where id = ${id}`)
 
 export const lockScreening = (tx: Tx, { companyId, id }: Screening): Promise<Screening | undefined> =>
-  tx.maybe<Screening>(sql`select ${COLUMNS} from screenings where company_id = ${companyId} and id = ${id} for update`)
+  maybeScreening(tx, sql`select ${COLUMNS} from screenings where company_id = ${companyId} and id = ${id} for update`)
 
 /** What a payment's provider blocks by its own screening. */
 export const lockBlock = (tx: Tx, { companyId, purpose, subjectId }: SubjectKey): Promise<Screening | undefined> =>
-  tx.maybe<Screening>(sql`
-    select ${COLUMNS} from screenings where company_id = ${companyId} and purpose = ${purpose}
-      and subject_id = ${subjectId} and coalesce(address, '') = '' for update`)
+  maybeScreening(
+    tx,
+    sql`
+      select ${COLUMNS} from screenings where company_id = ${companyId} and purpose = ${purpose}
+        and subject_id = ${subjectId} and coalesce(address, '') = '' for update`,
+  )
 
-export type Release = { decidedBy: string; reason: string }
+/** A person's release, with the doubts that it outweighs. */
+export type Release = { decidedBy: string; reason: string; accepted: Doubt[] }
 
 export type NewScreening = Omit<
   Screening,
-  'isWhole' | 'checks' | 'toldAt' | 'decidedBy' | 'reason' | 'openedAt' | 'updatedAt'
+  'isWhole' | 'checks' | 'toldAt' | 'decidedBy' | 'reason' | 'accepted' | 'shownUnits' | 'openedAt' | 'updatedAt'
 > & {
   release?: Release | null
   isWhole?: boolean
+  units?: bigint | null
   nextCheckAt: Date | null
   at: Date
 }
@@ -70,17 +100,42 @@ export type NewScreening = Omit<
 export const insertScreening = async (tx: Tx, row: NewScreening): Promise<boolean> =>
   (await tx.run(sql`
     insert into screenings (company_id, id, purpose, subject_id, order_id, network, address, status, is_whole, decided_by,
-      reason, next_check_at, opened_at, updated_at)
+      reason, accepted, shown_units, next_check_at, opened_at, updated_at)
     values (${row.companyId}, ${row.id}, ${row.purpose}, ${row.subjectId}, ${row.orderId}, ${row.network}, ${row.address},
-      ${row.status}, ${row.isWhole ?? null}, ${row.release?.decidedBy ?? null}, ${row.release?.reason ?? null}, ${row.nextCheckAt}, ${row.at},
-      ${row.at})
+      ${row.status}, ${row.isWhole ?? null}, ${row.release?.decidedBy ?? null}, ${row.release?.reason ?? null},
+      ${row.release ? json(row.release.accepted) : null}, ${row.units ?? null}, ${row.nextCheckAt}, ${row.at}, ${row.at})
     on conflict (company_id, purpose, subject_id, coalesce(address, '')) do nothing`)) > 0
 
+export type Reopening = Pick<Screening, 'accepted' | 'shownUnits'>
+
 /** Reopens an old clean answer or release: it waits, and a person is notified, as if it were new. */
-export const reopenScreening = (tx: Tx, { companyId, id }: Screening, now: Date): Promise<number> =>
+export const reopenScreening = (
+  tx: Tx,
+  { companyId, id }: Screening,
+  { accepted, shownUnits }: Reopening,
+  now: Date,
+): Promise<number> =>
   tx.run(sql`
     update screenings set status = 'checking', next_check_at = ${now}, checks = 0, told_at = null, opened_at = ${now},
-      updated_at = ${now}
+      updated_at = ${now}, accepted = ${accepted === null ? null : json(accepted)}, shown_units = ${shownUnits}
+    where company_id = ${companyId} and id = ${id} and status in ('clean', 'released')`)
+
+/** More of the sender's money came while it waits. Its time changes, so that nobody decides by less. */
+export const growScreening = (
+  tx: Tx,
+  { companyId, id }: Screening,
+  { accepted, shownUnits }: Reopening,
+  now: Date,
+): Promise<number> =>
+  tx.run(sql`
+    update screenings set accepted = ${accepted === null ? null : json(accepted)}, shown_units = ${shownUnits},
+      updated_at = greatest(${now}::timestamptz, updated_at + interval '1 millisecond')
+    where company_id = ${companyId} and id = ${id} and status in ('checking', 'held')`)
+
+/** What was clear is listed now. @returns 0: another node was first */
+export const blockScreening = (tx: Tx, { companyId, id }: Screening, now: Date): Promise<number> =>
+  tx.run(sql`
+    update screenings set status = 'blocked', next_check_at = null, opened_at = ${now}, updated_at = ${now}
     where company_id = ${companyId} and id = ${id} and status in ('clean', 'released')`)
 
 /**
@@ -106,6 +161,10 @@ export type ScreeningChange = {
   toldAt?: Date | null
   decidedBy?: string
   reason?: string
+  /** Undefined: as before. */
+  accepted?: Doubt[]
+  /** A source says something else than before, so that a person who read the old answers has to read it again. */
+  isNews?: boolean
 }
 
 export const updateScreening = (
@@ -118,7 +177,10 @@ export const updateScreening = (
     update screenings set status = ${change.status}, next_check_at = ${change.nextCheckAt},
       told_at = coalesce(${change.toldAt ?? null}, told_at), decided_by = coalesce(${change.decidedBy ?? null}, decided_by),
       reason = coalesce(${change.reason ?? null}, reason),
-      updated_at = case when status = ${change.status} then updated_at else ${now}::timestamptz end
+      accepted = coalesce(${change.accepted === undefined ? null : json(change.accepted)}::jsonb, accepted),
+      updated_at = case when status <> ${change.status} then ${now}::timestamptz
+        when ${change.isNews ?? false} then greatest(${now}::timestamptz, updated_at + interval '1 millisecond')
+        else updated_at end
     where company_id = ${companyId} and id = ${id}`)
 
 export async function insertAnswer(
@@ -152,7 +214,7 @@ export const listAnswers = (
     where company_id = ${companyId} and screening_id = ${id} order by id limit 500`)
 
 /** A screening with its order and the worst of the sources' latest verdicts. */
-export type ListedScreening = Screening & {
+export type ListedScreening = Omit<Screening, 'accepted' | 'shownUnits'> & {
   orderCode: string | null
   orderShortCode: string | null
   orderStatus: string | null

@@ -194,6 +194,10 @@ export const de: Texts = {
     cannotPay: 'Diese Bestellung kann nicht bezahlt werden.',
     mistaken: (merchant, shortCode) =>
       `Falls das ein Irrtum ist, wenden Sie sich an ${merchant} und nennen Sie die Bestellung ${shortCode}.`,
+    mailedTitle: 'Wir haben Ihnen eine E-Mail geschickt',
+    mailed: 'Öffnen Sie den Link darin, um die Prüfung fortzusetzen, auf welchem Gerät Sie wollen.',
+    notMailed: (merchant, shortCode) =>
+      `Wenn keine E-Mail kommt, kann ${merchant} Ihnen den Link geben: Nennen Sie die Bestellung ${shortCode}.`,
     unknownTitle: 'Dieser Link funktioniert nicht',
     unknown: 'Öffnen Sie den Link aus der E-Mail noch einmal, oder bitten Sie das Geschäft um einen neuen.',
   },

@@ -188,6 +188,10 @@ export const en: Texts = {
     cannotPay: 'This order cannot be paid.',
     mistaken: (merchant, shortCode) =>
       `If you think this is a mistake, contact ${merchant} and quote order ${shortCode}.`,
+    mailedTitle: 'We have sent you an email',
+    mailed: 'Open the link in it to go on with the check, on any device.',
+    notMailed: (merchant, shortCode) =>
+      `If no email comes, ${merchant} can give you the link: quote order ${shortCode}.`,
     unknownTitle: 'This link does not work',
     unknown: 'Open the link in the email again, or ask the shop for a new one.',
   },

@@ -187,6 +187,10 @@ export const es: Texts = {
     cannotPay: 'Este pedido no se puede pagar.',
     mistaken: (merchant, shortCode) =>
       `Si cree que es un error, contacte con ${merchant} e indique el pedido ${shortCode}.`,
+    mailedTitle: 'Le hemos enviado un correo',
+    mailed: 'Abra el enlace que contiene para seguir con la comprobación, en el dispositivo que quiera.',
+    notMailed: (merchant, shortCode) =>
+      `Si no llega ningún correo, ${merchant} también puede darle el enlace: indique el pedido ${shortCode}.`,
     unknownTitle: 'Este enlace no funciona',
     unknown: 'Abra de nuevo el enlace del correo, o pida uno nuevo al comercio.',
   },

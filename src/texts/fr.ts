@@ -191,6 +191,10 @@ export const fr: Texts = {
     cannotPay: 'Cette commande ne peut pas être payée.',
     mistaken: (merchant, shortCode) =>
       `Si vous pensez à une erreur, contactez ${merchant} en citant la commande ${shortCode}.`,
+    mailedTitle: 'Nous vous avons envoyé un e-mail',
+    mailed: 'Ouvrez le lien qu’il contient pour continuer la vérification, sur l’appareil de votre choix.',
+    notMailed: (merchant, shortCode) =>
+      `Si rien n’arrive, ${merchant} peut aussi vous donner le lien : citez la commande ${shortCode}.`,
     unknownTitle: 'Ce lien ne fonctionne pas',
     unknown: 'Rouvrez le lien reçu par e-mail, ou demandez-en un nouveau au commerce.',
   },

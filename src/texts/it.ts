@@ -188,6 +188,10 @@ export const it: Texts = {
     cannotPay: 'Questo ordine non può essere pagato.',
     mistaken: (merchant, shortCode) =>
       `Se pensa a un errore, si rivolga a ${merchant} e indichi l’ordine ${shortCode}.`,
+    mailedTitle: 'Le abbiamo inviato un’e-mail',
+    mailed: 'Apra il link che contiene per continuare la verifica, sul dispositivo che preferisce.',
+    notMailed: (merchant, shortCode) =>
+      `Se l’e-mail non arriva, ${merchant} può darle il link: indichi l’ordine ${shortCode}.`,
     unknownTitle: 'Questo link non funziona',
     unknown: 'Riapra il link dell’e-mail, o ne chieda uno nuovo al negozio.',
   },

@@ -163,6 +163,9 @@ export type KycTexts = {
   toPaid: string
   cannotPay: string
   mistaken: (merchant: string, shortCode: string) => string
+  mailedTitle: string
+  mailed: string
+  notMailed: (merchant: string, shortCode: string) => string
   unknownTitle: string
   unknown: string
 }

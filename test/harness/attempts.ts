@@ -107,7 +107,7 @@ export async function openBlockedIn(world: ModelWorld, isTold = true) {
   const { db } = world.host
   const mails: Alarm[] = []
   const screening = openScreeningGate({
-    ...{ clock: world.payments.clock, screens: false, wake: () => {} },
+    ...{ clock: world.payments.clock, screens: false, wake: () => {}, findListing: () => null },
     alarm: async (_tx, mail) => {
       mails.push(mail)
     },

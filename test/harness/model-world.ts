@@ -107,7 +107,9 @@ export async function startModelWorld(own: Partial<Channel> = {}): Promise<Model
   const books = openBooks({ db, clock, log, alarm: async () => {}, usdc: {} })
   const payouts = openPayoutPorts({ db, clock }, [])
   const nothing = async (): Promise<void> => {}
-  const screening = openScreeningGate({ clock, screens: false, wake: () => {}, alarm: nothing })
+  const screening = openScreeningGate({
+    ...{ clock, screens: false, wake: () => {}, alarm: nothing, findListing: () => null },
+  })
   const desk = { db, clock, transition, audit: NO_AUDIT, screening }
   const gate = { admit: async () => null, admitLate: async () => true }
   const links = openRefundLinks({ vault, payUrl: config.payUrl })

@@ -106,8 +106,8 @@ export type DepositSender = {
   deposit: Hex
   sender: Hex
   cleared: boolean
-  /** A person's release of the payment itself, however old. */
-  release: { decidedBy: string; reason: string } | null
+  /** The screening of the payment itself that a person released, however long ago. */
+  releasedId: string | null
 }
 
 /**
@@ -129,10 +129,10 @@ export const listDepositSenders = (
         and not exists (select from screenings b where b.company_id = d.company_id and b.address = t.from_address
           and (b.status in ('blocked', 'returned')
             or b.status in ('checking', 'held') and b.purpose = 'sweep')) as cleared,
-      (select jsonb_build_object('decidedBy', r.decided_by, 'reason', r.reason) from screenings r
+      (select r.id from screenings r
         where r.company_id = d.company_id and r.address = t.from_address and r.status = 'released' and r.subject_id in (
           select id from payments where company_id = d.company_id and deposit_address = t.to_address)
-        order by r.updated_at desc limit 1) as release
+        order by r.updated_at desc limit 1) as released_id
     from chain_transfers t join deposit_addresses d on d.address = t.to_address
     where t.chain_id = ${from.chainId} and t.token = ${from.token.toLowerCase()} and t.status = 'seen'
       and t.final_at is not null and t.to_address = any(${[...from.deposits]}::text[])

@@ -5,7 +5,7 @@ import type { Logo } from './logo-queries.ts'
 
 export const MAX_LOGO_BYTES = 200_000
 /** Shown 40 pixels high; three times that for sharp screens. */
-const LIMITS = { path: 'image', maxSide: 4000, box: { width: 480, height: 120 } }
+const LIMITS = { path: 'image', maxSide: 2000, box: { width: 480, height: 120 } }
 
 /** @throws VALIDATION_FAILED at `image` */
 export async function readLogo(bytes: Buffer): Promise<Logo> {

@@ -1,4 +1,5 @@
 import { invalid } from '../errors.ts'
+import { drawApart } from './drawing.ts'
 
 type Size = { width: number; height: number }
 
@@ -7,11 +8,15 @@ function sizeOfPng(bytes: Buffer): Size | null {
   return { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) }
 }
 
-/** The frame header (SOF) of a JPEG, after its other segments (ITU T.81, annex B). */
+/** The frame header (SOF) of a JPEG, after its other segments and their fill bytes (ITU T.81, annex B). */
 function sizeOfJpeg(bytes: Buffer): Size | null {
   if (bytes.length < 4 || bytes.readUInt16BE(0) !== 0xffd8) return null
   for (let at = 2; at + 9 < bytes.length && bytes[at] === 0xff; ) {
     const marker = bytes[at + 1] ?? 0
+    if (marker === 0xff) {
+      at += 1
+      continue
+    }
     const isFrame = marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker)
     if (isFrame) return { height: bytes.readUInt16BE(at + 5), width: bytes.readUInt16BE(at + 7) }
     at += 2 + bytes.readUInt16BE(at + 2)
@@ -32,13 +37,25 @@ function sizeOfWebp(bytes: Buffer): Size | null {
   return { width: (bits & 0x3fff) + 1, height: ((bits >>> 14) & 0x3fff) + 1 }
 }
 
+/** APNG's control chunk stands before the pixels; a WebP file says it in the flags of its first chunk (RFC 9649). */
+function isAnimated(bytes: Buffer): boolean {
+  if (bytes.toString('latin1', 12, 16) === 'VP8X') return ((bytes[20] ?? 0) & 2) !== 0
+  if (!sizeOfPng(bytes)) return false
+  for (let at = 8; at + 8 <= bytes.length; at += 12 + bytes.readUInt32BE(at)) {
+    const kind = bytes.toString('latin1', at + 4, at + 8)
+    if (kind === 'acTL') return true
+    if (kind === 'IDAT') return false
+  }
+  return false
+}
+
 /** A few kilobytes can decompress to gigabytes: sizes are read before anything is decoded. */
 export type PictureLimits = {
   /** Name of the field that errors point to. */
   path: string
   /** Pixels: the largest width and height that is decoded, and the size that it is reduced to. */
   maxSide: number
-  box: { width: number; height: number }
+  box: Size
 }
 
 /** Undefined: by its bytes neither PNG nor JPEG nor WebP. */
@@ -48,7 +65,7 @@ export const sizeOfPicture = (bytes: Buffer): Size | undefined =>
 /**
  * Redraws a stranger's picture as WebP: nothing of the file itself is kept, neither its metadata nor anything hidden
  * after the pixels.
- * @throws VALIDATION_FAILED at the field
+ * @throws VALIDATION_FAILED at the field, BUSY
  */
 export async function redrawPicture(bytes: Buffer, { path, maxSide, box }: PictureLimits): Promise<Buffer> {
   const size = sizeOfPicture(bytes)
@@ -56,13 +73,8 @@ export async function redrawPicture(bytes: Buffer, { path, maxSide, box }: Pictu
   const { width, height } = size
   if (width < 16 || height < 16 || width > maxSide || height > maxSide)
     throw invalid(path, `must be from 16 to ${maxSide} pixels wide and high, not ${width} × ${height}`)
-  // native code that few installations ever need
-  const { ResizeFit, Transformer } = await import('@napi-rs/image')
-  try {
-    const image = new Transformer(bytes).rotate()
-    if (width > box.width || height > box.height) image.resize({ ...box, fit: ResizeFit.Inside })
-    return await image.webp(85)
-  } catch {
-    throw invalid(path, 'cannot be read; save the picture again and send the new file')
-  }
+  if (isAnimated(bytes)) throw invalid(path, 'must be a picture that does not move')
+  const drawn = await drawApart(bytes, { size, box })
+  if (drawn) return drawn
+  throw invalid(path, 'cannot be read; save the picture again and send the new file')
 }

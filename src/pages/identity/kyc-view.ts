@@ -84,6 +84,21 @@ function payLink({ texts, order, kyc, basePath }: KycPage): Html | null {
 const markOf = ({ kyc: { version, payerMessage }, order }: KycPage): string =>
   `${version}.${payerMessage?.length ?? 0}.${order.stage}`
 
+export type MailedPage = Pick<KycPage, 'lang' | 'texts' | 'shop' | 'token' | 'basePath'> &
+  Pick<KycPage['order'], 'code' | 'shortCode'>
+
+/** For a visitor who has yet to show that the e-mail is theirs. Says nothing of the check. */
+export function renderMailed({ lang, texts, shop, token, basePath, code, shortCode }: MailedPage): Html {
+  const body = html`<main id="kyc" data-mark="mailed">
+      <h1>${shopLogo(shop, basePath)}${texts.from(shop.name)}</h1>
+      <div class="state busy"><span class="dot"></span><h2>${texts.mailedTitle}</h2></div>
+      <p>${texts.mailed}</p><p class="soft">${texts.notMailed(shop.name, shortCode)}</p></main>
+    <footer>${texts.order} ${shortCode}${shopImprint(shop, TEXTS[lang].order.receipt.terms)}
+      ${languageSwitch(lang, `${basePath}/kyc`, { code, token })}</footer>`
+  const head = html`<style>${raw(STYLE)}</style>${shopStyle(shop)}`
+  return shell({ language: lang, title: `${texts.title} · ${shop.name}`, head, body })
+}
+
 export function renderKyc(page: KycPage): Html {
   const { lang, texts, shop, order, kyc, token, basePath, embedding } = page
   const isOpen = isOpenCheck(kyc)

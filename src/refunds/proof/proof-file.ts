@@ -47,6 +47,6 @@ export async function readProof(base64: string, path: string): Promise<ProofFile
   const sentSha256 = hashOf(sent)
   if (isPdf(sent)) return { mime: 'application/pdf', bytes: sent, sha256: sentSha256, sentSha256 }
   if (!sizeOfPicture(sent)) throw invalid(path, 'must be a PNG, JPEG or WebP picture, or a whole PDF')
-  const bytes = await redrawPicture(sent, { path, maxSide: 5000, box: BOX })
+  const bytes = await redrawPicture(sent, { path, maxSide: 3000, box: BOX })
   return { mime: 'image/webp', bytes, sha256: hashOf(bytes), sentSha256 }
 }

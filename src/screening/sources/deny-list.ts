@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { readDenyList } from '../../config/deny-list.ts'
 import { type Clock, SECOND } from '../../kernel/clock.ts'
-import { clean, type ScreeningSource } from '../screening.ts'
+import { type Answer, clean, type ScreeningSource } from '../screening.ts'
 
 /** Removed entries stay in force until the file has been unchanged for this long: it may be half-written. */
 const RESTED_MS = 2 * SECOND
@@ -12,6 +12,8 @@ export type DenyListState = { entries: number; fault: string | null }
 export type DenyList = ScreeningSource & {
   /** Reads the file again if it changed. */
   look(): DenyListState
+  /** The same as `screen`, at once. */
+  answer(address: string): Answer
 }
 
 /** Identifies a version of a file, even if it was replaced within a millisecond. */
@@ -53,14 +55,11 @@ export function openDenyList(file: string, clock: Clock): DenyList {
     }
     return { entries: entries.size, fault }
   }
-  return {
-    id: 'deny_list',
-    look,
-    async screen({ address }) {
-      const { fault: wrong } = look()
-      const evidence = { file, entries: entries.size, ...(wrong === null ? {} : { keptBecause: wrong }) }
-      if (!entries.has(address)) return clean(evidence)
-      return { verdict: 'blocked', level: null, reasons: ['on the deny list of the operator'], evidence }
-    },
+  const answer = (address: string): Answer => {
+    const { fault: wrong } = look()
+    const evidence = { file, entries: entries.size, ...(wrong === null ? {} : { keptBecause: wrong }) }
+    if (!entries.has(address)) return clean(evidence)
+    return { verdict: 'blocked', level: null, reasons: ['on the deny list of the operator'], evidence }
   }
+  return { id: 'deny_list', look, answer, screen: async ({ address }) => answer(address) }
 }

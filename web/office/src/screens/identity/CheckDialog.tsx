@@ -77,24 +77,25 @@ function Inner({ check }: { check: Check }) {
           ) : null,
         )}
       </div>
-      {way && <Decide key={way} id={check._id} way={way} onDone={() => setWay(null)} />}
+      {way && <Decide key={`${way} ${check.updatedAt}`} check={check} way={way} onDone={() => setWay(null)} />}
     </>
   )
 }
 
-function decide(id: string, way: Way, body: Record<string, string>): Promise<unknown> {
+function decide({ _id: id, updatedAt }: Check, way: Way, values: Record<string, string>): Promise<unknown> {
   const path = { id }
+  const body = { ...values, updatedAt }
   if (way === 'approve') return call('POST /api/next/kyc/{id}/approve', { path, body })
   if (way === 'refuse') return call('POST /api/next/kyc/{id}/refuse', { path, body: body as Body<'refuseKyc'> })
   if (way === 'request') return call('POST /api/next/kyc/{id}/edd', { path, body })
   return call('POST /api/next/kyc/{id}/edd/complete', { path, body: body as Body<'completeEdd'> })
 }
 
-function Decide({ id, way, onDone }: { id: string; way: Way; onDone(): void }) {
+function Decide({ check, way, onDone }: { check: Check; way: Way; onDone(): void }) {
   const t = useTexts(texts)
   const core = useCore()
   const action = useAction({
-    run: (values: Record<string, string>) => decide(id, way, values),
+    run: (values: Record<string, string>) => decide(check, way, values),
     done: t.done,
     onDone,
   })
