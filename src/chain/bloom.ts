@@ -79,7 +79,7 @@ export function bloomOf(logs: readonly { address: string; topics: readonly strin
 }
 
 /** With a higher chance of a false positive, a bloom is no evidence. */
-export const MAX_FALSE_POSITIVE = 0.02
+const MAX_FALSE_POSITIVE = 0.02
 
 /** The chance of at least `times` false positives where `expected` is their average (Poisson); 1 for a huge average. */
 function chanceOf(times: number, expected: number): number {
