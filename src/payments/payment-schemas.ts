@@ -92,6 +92,7 @@ export const AccountBody = Type.Object({
 
 export const AccountChangeSchema = Type.Object({
   movedOrders: Type.Integer({
+    examples: [0],
     description:
       '`crypto`: open orders whose payers were shown an address that is not in the wallet any more. They choose again.',
   }),
