@@ -424,10 +424,16 @@ export interface Operations {
       asset: "USDC"
       /** Whose order it is, as payers know it. */
       company: string
-      /** Where a refund that names no address goes. Null: the payer is asked, or the provider knows. */
-      address: string | null
-      /** Chain id of `address`. */
+      /** Through which the money goes back. Null while the order cannot be refunded. */
+      channel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay" | null
+      /** Chain id of the addresses. Null: the provider knows where to. */
       network: number | null
+      /** Where a refund goes that names no address: the payer stated it. Null with a `network`: the payer is asked. */
+      address: string | null
+      /** Set instead of `address` where someone else named it: the payer is asked to confirm it, and may name another. */
+      proposedAddress: string | null
+      /** All that the payer stated: a refund that names one of them needs no proof. */
+      statedAddresses: Array<string>
     }
   }
   /** Refund a paid order, wholly or in part. The body is optional; without it, refunds all that is left. An unknown name and an empty `amount` or `mostOwed` are refused. Follow `refundId` with GET /refunds/{id}. */
@@ -1069,6 +1075,27 @@ export interface Operations {
       updatedAt: string
       /** When the money had arrived; null before. */
       settledAt: string | null
+    }
+  }
+  /** Where money that never paid its order would go back to. The payer’s own address, one that someone else proposed, or neither, and then the payer is asked. */
+  getMispaymentRefund: {
+    params: {
+      /** Identifier: 24 hex characters. */
+      id: string
+    }
+    data: {
+      /** Whose order it is, as payers know it. */
+      company: string
+      /** Through which the money goes back. Null while the order cannot be refunded. */
+      channel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay" | null
+      /** Chain id of the addresses. Null: the provider knows where to. */
+      network: number | null
+      /** Where a refund goes that names no address: the payer stated it. Null with a `network`: the payer is asked. */
+      address: string | null
+      /** Set instead of `address` where someone else named it: the payer is asked to confirm it, and may name another. */
+      proposedAddress: string | null
+      /** All that the payer stated: a refund that names one of them needs no proof. */
+      statedAddresses: Array<string>
     }
   }
   /** Refund money that never paid its order. Answers with the refund; the order’s state does not change. */
@@ -5169,6 +5196,7 @@ export const OPERATIONS = {
   approveRefund: { method: 'POST', path: '/api/next/refunds/{id}/approve', query: [], keyed: true, json: true },
   rejectRefund: { method: 'POST', path: '/api/next/refunds/{id}/reject', query: [], keyed: true, json: true },
   setRefundAddress: { method: 'POST', path: '/api/next/refunds/{id}/address', query: [], keyed: true, json: true },
+  getMispaymentRefund: { method: 'GET', path: '/api/next/mispayments/{id}/refund', query: [], keyed: false, json: true },
   refundMispayment: { method: 'POST', path: '/api/next/mispayments/{id}/refund', query: [], keyed: true, json: true },
   settleRefund: { method: 'POST', path: '/api/next/refunds/{id}/settle', query: [], keyed: true, json: true },
   addRefundProof: { method: 'POST', path: '/api/next/refunds/{id}/proof', query: [], keyed: true, json: true },

@@ -10,7 +10,7 @@ import { CodeParams } from '../orders/order-schemas.ts'
 import { addressMessage, sameAddress } from './destination/address-proof.ts'
 import { readAddressMessage, setRefundAddress } from './destination/refund-address.ts'
 import { settleByHand } from './manual-refund.ts'
-import { type MispaymentRefundDeps, refundMispayment } from './mispayment-refund.ts'
+import { findMispaymentGoal, type MispaymentRefundDeps, refundMispayment } from './mispayment-refund.ts'
 import { proofApi } from './proof/proof-api.ts'
 import { PROOF_BODY_BYTES, ProofText, readProof } from './proof/proof-file.ts'
 import { findProof, listProofs, type ProofFacts } from './proof/proof-queries.ts'
@@ -21,6 +21,7 @@ import { countRefundsListed, findRefund, listRefunds, type Refund } from './refu
 import {
   AddressMessageQuery,
   AddressMessageSchema,
+  Goal,
   MispaymentRefundBody,
   RefundAddressBody,
   Refundable,
@@ -292,6 +293,20 @@ export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = asy
       await setRefundAddress(deps, refund, request.body, contextOf(request))
       return answer(refund)
     },
+  )
+  app.get(
+    '/mispayments/:id/refund',
+    {
+      config: { permission: 'mispayments.decide' },
+      schema: {
+        operationId: 'getMispaymentRefund',
+        summary: 'Where money that never paid its order would go back to',
+        tags,
+        params: IdParams,
+        response: { 200: Envelope(Goal) },
+      },
+    },
+    async (request) => ok(await findMispaymentGoal(deps, actorOf(request), request.params.id)),
   )
   app.post(
     '/mispayments/:id/refund',

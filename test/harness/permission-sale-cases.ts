@@ -237,6 +237,7 @@ export const MONEY: Cases = {
     row: 'mispayments.decide',
     make: async (place) => ({ params: { id: await late(place) }, body: { reason: 'too small' } }),
   },
+  getMispaymentRefund: { row: 'mispayments.decide', make: async (place) => ({ params: { id: await late(place) } }) },
   refundMispayment: {
     row: 'mispayments.decide',
     make: async (place) => ({ params: { id: await late(place) }, body: { address: newAddress() } }),
