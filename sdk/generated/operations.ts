@@ -517,6 +517,8 @@ export interface Operations {
         code: string
         /** Short form of the code, for reading aloud. */
         shortCode: string
+        /** Whose order it is, as payers know it. */
+        company: string
         /** Set: money that never paid the order goes back. */
         mispaymentId: string | null
         /** Where the object stands. */
@@ -629,6 +631,8 @@ export interface Operations {
       code: string
       /** Short form of the code, for reading aloud. */
       shortCode: string
+      /** Whose order it is, as payers know it. */
+      company: string
       /** Set: money that never paid the order goes back. */
       mispaymentId: string | null
       /** Where the object stands. */
@@ -757,6 +761,8 @@ export interface Operations {
       code: string
       /** Short form of the code, for reading aloud. */
       shortCode: string
+      /** Whose order it is, as payers know it. */
+      company: string
       /** Set: money that never paid the order goes back. */
       mispaymentId: string | null
       /** Where the object stands. */
@@ -866,6 +872,8 @@ export interface Operations {
       code: string
       /** Short form of the code, for reading aloud. */
       shortCode: string
+      /** Whose order it is, as payers know it. */
+      company: string
       /** Set: money that never paid the order goes back. */
       mispaymentId: string | null
       /** Where the object stands. */
@@ -987,6 +995,8 @@ export interface Operations {
       code: string
       /** Short form of the code, for reading aloud. */
       shortCode: string
+      /** Whose order it is, as payers know it. */
+      company: string
       /** Set: money that never paid the order goes back. */
       mispaymentId: string | null
       /** Where the object stands. */
@@ -1150,6 +1160,8 @@ export interface Operations {
       code: string
       /** Short form of the code, for reading aloud. */
       shortCode: string
+      /** Whose order it is, as payers know it. */
+      company: string
       /** Set: money that never paid the order goes back. */
       mispaymentId: string | null
       /** Where the object stands. */
@@ -1259,6 +1271,8 @@ export interface Operations {
       code: string
       /** Short form of the code, for reading aloud. */
       shortCode: string
+      /** Whose order it is, as payers know it. */
+      company: string
       /** Set: money that never paid the order goes back. */
       mispaymentId: string | null
       /** Where the object stands. */
@@ -1376,6 +1390,8 @@ export interface Operations {
       code: string
       /** Short form of the code, for reading aloud. */
       shortCode: string
+      /** Whose order it is, as payers know it. */
+      company: string
       /** Set: money that never paid the order goes back. */
       mispaymentId: string | null
       /** Where the object stands. */

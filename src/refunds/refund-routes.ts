@@ -17,7 +17,7 @@ import { findProof, listProofs, type ProofFacts } from './proof/proof-queries.ts
 import { approveRefund } from './refund-decisions.ts'
 import type { RefundDeps } from './refund-deps.ts'
 import { readTxHash, rejectRefund, reportTransaction } from './refund-naming.ts'
-import { countRefundsListed, findRefund, listRefunds, type Refund } from './refund-queries.ts'
+import { countRefundsListed, findMerchant, findRefund, listRefunds, type Refund } from './refund-queries.ts'
 import {
   AddressMessageQuery,
   AddressMessageSchema,
@@ -57,13 +57,16 @@ function viewProposal({ address, proposedAddress, proposedBy, confirmedBy, repla
   return { proposedAddress, proposedBy, confirmedBy, replacedAddress }
 }
 
-type Names = { code: string; shortCode: string }
+type Names = { code: string; shortCode: string; company: string }
 type Known = Names & { proof: ProofFacts | undefined }
 
 async function namesOf({ db }: MispaymentRefundDeps, { companyId, orderId }: Refund): Promise<Names> {
-  const order = await findOrderById(db, companyId, orderId)
+  const [order, { name: company }] = await Promise.all([
+    findOrderById(db, companyId, orderId),
+    findMerchant(db, companyId),
+  ])
   if (!order) throw new Error(`a refund without its order ${orderId}`)
-  return order
+  return { code: order.code, shortCode: order.shortCode, company }
 }
 
 async function viewRefund(deps: MispaymentRefundDeps, refund: Refund) {
@@ -77,12 +80,13 @@ const viewProof = ({ mime, size, sha256, by, at, erasedAt }: ProofFacts) => ({
   erasedAt: erasedAt?.toISOString() ?? null,
 })
 
-const describeRefund = (deps: MispaymentRefundDeps, refund: Refund, { code, shortCode, proof }: Known) => ({
+const describeRefund = (deps: MispaymentRefundDeps, refund: Refund, { code, shortCode, company, proof }: Known) => ({
   ...viewQuestion(deps, refund, code),
   _id: refund.id,
   orderId: refund.orderId,
   code,
   shortCode,
+  company,
   mispaymentId: refund.mispaymentId,
   status: refund.status,
   amount: formatDecimal(refund.units, 6),
@@ -194,8 +198,8 @@ export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = asy
       ])
       const proofs = new Map((await listProofs(deps.db, rows)).map((proof) => [proof.refundId, proof]))
       const refunds = rows.map((row) => {
-        const { orderCode: code, orderShortCode: shortCode } = row
-        return describeRefund(deps, row, { code, shortCode, proof: proofs.get(row.id) })
+        const { orderCode: code, orderShortCode: shortCode, company } = row
+        return describeRefund(deps, row, { code, shortCode, company, proof: proofs.get(row.id) })
       })
       return ok({ refunds, total, page, limit })
     },

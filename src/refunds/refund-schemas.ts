@@ -146,6 +146,7 @@ export const RefundSchema = Type.Object({
   orderId: Type.String(),
   code: Type.String({ description: 'Of its order.' }),
   shortCode: Type.String(),
+  company: Type.String({ description: 'Whose order it is, as payers know it.' }),
   mispaymentId: Nullable(Type.String({ description: 'Set: money that never paid the order goes back.' })),
   status: Type.String({ enum: [...REFUND_STATUSES] }),
   amount: Type.String({ description: 'USDC, 6 digits.' }),

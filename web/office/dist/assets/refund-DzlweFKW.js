@@ -1,1 +1,0 @@
-var e=({channel:e})=>e===`crypto`||e===`coinbase`,t=({heldBy:e},t)=>e===void 0||e===`operator`===t;function n({status:e,proposedAddress:t,proposedBy:n,confirmedBy:r},i){return e!==`needs_address`||t===null?null:[n,r].includes(`user:${i}`)?`mine`:n===`payer`&&r===null?`payer`:`other`}function r(e,t){let r=n(e,t);return r===`payer`||r===`other`}export{t as i,e as n,n as r,r as t};
