@@ -47,7 +47,7 @@ export function RefundDialog({ order, onClose }: { order: Order; onClose(): void
   }
   const goal = goalWith(asked?.values.address ?? typed)
   return (
-    <Dialog title={t.refund} onClose={onClose}>
+    <Dialog title={`${t.refund} · ${t.title(order.shortCode)}`} onClose={onClose}>
       <Loaded query={refundable}>
         {({ refundableAmount, asset }) => (
           <>
