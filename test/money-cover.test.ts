@@ -218,6 +218,22 @@ test('who refunds reads the payer’s own addresses, and a refund to one of them
   assert.equal((await refundReaches(shop, order.orderId, 'settled')).address, stated)
 })
 
+test('a decision is about the money that was shown: once there is more or less of it, it is refused', async () => {
+  const order = await shop.createAwaiting()
+  await desk.payFinally(order, order.units / 2n)
+  const record = await desk.openRecord(order, 'under', order.units / 2n)
+  const path = `mispayments/${record._id}`
+  for (const [way, body] of [
+    ['refund', { address: newAddress() }],
+    ['accept', {}],
+    ['ignore', { reason: 'asked' }],
+  ] as const) {
+    const { status, error } = await desk.admin.post(`${path}/${way}`, { ...body, units: `${order.units}` })
+    assert.deepEqual([status, error.code], [409, 'OBJECT_CONFLICT'], way)
+  }
+  assert.equal((await desk.admin.post(`${path}/refund`, { units: `${order.units / 2n}` })).status, 200)
+})
+
 test('the fee on what was never settled is no lack of cover, and a tip above the price needs none', async () => {
   await createPaid(shop, { amount: 200 })
   await settle()

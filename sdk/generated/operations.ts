@@ -97,7 +97,7 @@ export interface Operations {
     params: {
       /** Repeat it, or separate by commas. */
       status?: Array<string>
-      /** In code, shortCode, alias and amount; a transaction hash, a deposit address, or the id of a payment at its provider. */
+      /** In code, shortCode, alias and amount (the price, or what arrived); a transaction hash, a deposit address, or the id of a payment at its provider. */
       search?: string
       /** SuperAdmin and SuperManager only. */
       managerEmail?: string
@@ -138,7 +138,7 @@ export interface Operations {
     params: {
       /** Repeat it, or separate by commas. */
       status?: Array<string>
-      /** In code, shortCode, alias and amount; a transaction hash, a deposit address, or the id of a payment at its provider. */
+      /** In code, shortCode, alias and amount (the price, or what arrived); a transaction hash, a deposit address, or the id of a payment at its provider. */
       search?: string
       /** SuperAdmin and SuperManager only. */
       managerEmail?: string
@@ -195,7 +195,7 @@ export interface Operations {
     params: {
       /** Repeat it, or separate by commas. */
       status?: Array<string>
-      /** In code, shortCode, alias and amount; a transaction hash, a deposit address, or the id of a payment at its provider. */
+      /** In code, shortCode, alias and amount (the price, or what arrived); a transaction hash, a deposit address, or the id of a payment at its provider. */
       search?: string
       /** SuperAdmin and SuperManager only. */
       managerEmail?: string
@@ -1116,6 +1116,8 @@ export interface Operations {
       body?: {
         /** Why, in words; kept in the history. */
         reason?: string
+        /** Of the record that you read. If it is about more or less by now, 409 `OBJECT_CONFLICT`. */
+        units?: string
         /** On-chain refunds: where the money goes. One that the payer did not state before (at accept or in the payer information) needs a proof; without it the payer is asked to confirm it, and nothing is sent before. */
         address?: string
         /** Why the address is what the payer wants: a signature over the text of GET /refunds/address-message, or the statement of a second person, with a fresh second factor and its evidence. */
@@ -1556,6 +1558,8 @@ export interface Operations {
       body?: {
         /** Why, in words; kept in the history. */
         reason?: string
+        /** Of the record that you read. If it is about more or less by now, 409 `OBJECT_CONFLICT`. */
+        units?: string
       }
     }
     data: null

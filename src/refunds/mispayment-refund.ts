@@ -4,7 +4,7 @@ import { AppError } from '../kernel/errors.ts'
 import { bookRefund } from '../ledger/ledger-service.ts'
 import { findOrderById } from '../orders/order-queries.ts'
 import { findMispayment, type Mispayment, updateMispayment } from '../payments/mispayments/mispayment-queries.ts'
-import { lockUndecided, type MispaymentCase } from '../payments/mispayments/mispayment-service.ts'
+import { checkUnchanged, lockUndecided, type MispaymentCase } from '../payments/mispayments/mispayment-service.ts'
 import { checkScreened } from '../payments/mispayments/screened-money.ts'
 import { findPayment, reconsiderPayment } from '../payments/payment-queries.ts'
 import { findDestination, findGoal, type Goal, readWanted } from './destination/refund-destination.ts'
@@ -84,6 +84,7 @@ export async function refundMispayment(
   return deps.db.tx(async (tx) => {
     const scene = await lockUndecided(tx, actor, id)
     const { order, payment, record } = scene
+    checkUnchanged(record, body.units)
     const returned = await readReturned(tx, order)
     checkReturnable(scene, returned.openFree)
     checkNothingLost(returned)

@@ -1,6 +1,7 @@
 import { CompanyIdQuery } from '../http/actor.ts'
 import { type Static, type TSchema, Type } from '../kernel/schema.ts'
 import { HOLDERS } from '../ledger/payable-queries.ts'
+import { ShownUnits } from '../payments/mispayments/mispayment-schemas.ts'
 import { PROOF_KINDS } from './destination/address-proof.ts'
 import { REFUND_STATUSES } from './refund-queries.ts'
 
@@ -99,6 +100,7 @@ export const Refundable = Type.Object({
 
 export const MispaymentRefundBody = Type.Object({
   reason: Type.Optional(Type.String({ maxLength: 256 })),
+  units: ShownUnits,
   ...WantedFields,
 })
 export type MispaymentRefundBody = Static<typeof MispaymentRefundBody>

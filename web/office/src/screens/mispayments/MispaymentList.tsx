@@ -140,12 +140,14 @@ function Decided({ mispayment: { status, refundStatus, code } }: { mispayment: M
   )
 }
 
-function decide({ _id: id, units }: Mispayment, way: Way, body: Record<string, string>): Promise<unknown> {
+/** A decision is about the money that was shown: if it grew meanwhile, the service refuses. */
+function decide({ _id: id, units }: Mispayment, way: Way, values: Record<string, string>): Promise<unknown> {
   const path = { id }
-  if (way === 'bear') return call('POST /api/next/mispayments/{id}/bear', { path, body: body as Body<'bearLoss'> })
+  if (way === 'bear') return call('POST /api/next/mispayments/{id}/bear', { path, body: values as Body<'bearLoss'> })
+  const body = { ...values, units }
   if (way === 'accept') return call('POST /api/next/mispayments/{id}/accept', { path, body })
   if (way === 'refund') return call('POST /api/next/mispayments/{id}/refund', { path, body })
-  return call('POST /api/next/mispayments/{id}/ignore', { path, body: { ...body, units } as Body<'ignoreMispayment'> })
+  return call('POST /api/next/mispayments/{id}/ignore', { path, body: body as Body<'ignoreMispayment'> })
 }
 
 /** The amount that arrived: in smallest units if the token's decimals are unknown. */
