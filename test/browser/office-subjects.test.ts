@@ -64,3 +64,31 @@ test('a question about one order never acts on another, and names the one it is 
   await page.getByRole('button', { name: 'Refund', exact: true }).waitFor()
   assert.equal(await page.getByRole('dialog').count(), 0)
 })
+
+test('a negative balance is a debt, not ready to pay out; and what a refund without cover adds to it adds up', async () => {
+  const order = await createPaid(world.shop, { amount: '50.00' })
+  const { email } = world.people.SuperAdmin
+  const { page } = await enterOffice(browser, world.shop.host.baseUrl, { email, path: '/money', freshLogin: true })
+  await page.route(/\/ledger\?/, async (route) => {
+    const answer = await route.fetch()
+    const body = (await answer.json()) as { data: object }
+    await route.fulfill({ json: { ...body, data: { ...body.data, payout: { ready: '-324.000000', kept: '0' } } } })
+  })
+  await page.reload()
+  await page.getByText('The company owes you').waitFor()
+  await page.getByText('324.00 USDC', { exact: true }).waitFor()
+  assert.equal(await page.getByText('Ready to pay out').count(), 0)
+  await jump(page, `/orders/${order.code}`)
+  const figures = { needs: '54.000000', left: '6.480000', missing: '47.520000', owedAfter: '54.000000' }
+  await page.route(/\/revert\//, async (route) => {
+    if (route.request().method() === 'GET') return route.continue()
+    const details = Object.entries(figures).map(([path, message]) => ({ path, message }))
+    const error = { code: 'REFUND_NOT_COVERED', message: 'not covered', details }
+    return route.fulfill({ status: 409, json: { success: false, data: null, error } })
+  })
+  await page.getByRole('button', { name: 'Refund', exact: true }).click()
+  await page.getByRole('button', { name: 'Start the refund' }).click()
+  await page.getByText('In that sum: 6.48 USDC of fees that never left you').waitFor()
+  const proposal = page.getByRole('dialog', { name: 'Refund without cover' })
+  assert.match((await proposal.innerText()).replace(/\s+/g, ' '), /Goes to The payer is asked for an address/)
+})

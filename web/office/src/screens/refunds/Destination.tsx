@@ -26,7 +26,7 @@ export function goalOf(
   answer: Answer,
   { typed = '', channel = '' }: { typed?: string; channel?: string },
 ): Goal | null {
-  const { company, network, proposedAddress, statedAddresses = [] } = answer
+  const { company, network, proposedAddress = null, statedAddresses = [] } = answer
   if (answer.channel === null) return null
   const known = { company, network, channel: answer.channel ?? channel }
   const read = readKind('wallet', typed, 'en')
@@ -35,8 +35,6 @@ export function goalOf(
     const isStated = statedAddresses.some((one) => isSame(one, typedAddress))
     return { ...known, address: isStated ? typedAddress : null, proposedAddress: isStated ? null : typedAddress }
   }
-  // an older node does not say whose word its address is
-  if (proposedAddress === undefined) return { ...known, address: null, proposedAddress: answer.address }
   return { ...known, address: answer.address, proposedAddress }
 }
 
