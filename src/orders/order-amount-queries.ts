@@ -96,8 +96,8 @@ function codesIn(
 }
 
 /**
- * The codes of the orders at which one of these amounts arrived, in millionths, although their price is another: in all,
- * or as money that waits for a decision. Of very many the newest at each company.
+ * The codes of the orders at which one of these amounts arrived, in millionths, although their price is another: in
+ * all, or as money that waits for a decision. Of very many, the newest.
  * @param companyIds null: all companies
  */
 export async function findCodesByArrival(
