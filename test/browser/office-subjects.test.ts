@@ -68,7 +68,8 @@ test('a question about one order never acts on another, and names the one it is 
 test('a negative balance is a debt, not ready to pay out; and what a refund without cover adds to it adds up', async () => {
   const order = await createPaid(world.shop, { amount: '50.00' })
   const { email } = world.people.SuperAdmin
-  const { page } = await enterOffice(browser, world.shop.host.baseUrl, { email, path: '/money', freshLogin: true })
+  const path = `/money?company=${world.shop.merchant.companyId}`
+  const { page } = await enterOffice(browser, world.shop.host.baseUrl, { email, path, freshLogin: true })
   await page.route(/\/ledger\?/, async (route) => {
     const answer = await route.fetch()
     const body = (await answer.json()) as { data: object }

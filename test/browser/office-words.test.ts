@@ -383,10 +383,13 @@ test('before a payout to another address, the approver reads who wrote it and wh
 
 test('the wallets of the operator fit a phone in every language', async () => {
   const { page, leave } = await enter('SuperAdmin')
-  await page.setViewportSize({ width: 380, height: 800 })
+  await page.setViewportSize({ width: 320, height: 800 })
   for (const lang of ['en', 'de', 'fr', 'es', 'it']) {
     await speak(page, lang, '/operator?tab=wallets')
-    await page.locator('dd').first().waitFor()
+    await page.locator('li dd').first().waitFor()
+    // the plan of a sweep names the fee in the chain's coin
+    await page.locator('section button').last().click()
+    await page.getByRole('heading', { level: 3 }).first().waitFor()
     const wide = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'))
     assert.ok(wide <= 0, `${lang} scrolls sideways by ${wide}`)
   }

@@ -34,7 +34,7 @@ function Search({ name }: { name: string }) {
   )
 }
 
-/** Another order is another page: no question, and nothing that was shown or typed about this one, is about that one. */
+/** Another order is another page: no question about this one, and nothing typed or shown here, passes to that one. */
 export function OrderPage() {
   const { code } = useParams({ from: '/inside/orders/$code' })
   return <OneOrder key={code} code={code} />
