@@ -4,7 +4,15 @@ import { sql } from '../src/db/db.ts'
 import { ApiError, type ErrorCode } from '../web/office/src/api/call.ts'
 import { lackOf } from '../web/office/src/api/lack.ts'
 import { type MoneyDesk, openMoneyDesk } from './harness/money.ts'
-import { createPaid, newAddress, payoutEnv, refundReaches, revert, withProof } from './harness/refunds.ts'
+import {
+  createPaid,
+  newAddress,
+  payoutEnv,
+  refundReaches,
+  revert,
+  revertPlainly,
+  withProof,
+} from './harness/refunds.ts'
 import { type Answer, eventually } from './harness/service.ts'
 import { openShop, type Payable, type Shop } from './harness/shop.ts'
 
@@ -157,17 +165,73 @@ test('a confirmation is for the figures that were shown: if the company would ow
   await desk.checkBooks()
 })
 
-test('who refunds reads before it where the money goes', async () => {
+type Goal = {
+  company: string
+  channel: string | null
+  network: number | null
+  address: string | null
+  proposedAddress: string | null
+  statedAddresses: string[]
+}
+const goalOf = async (path: string): Promise<Goal> => (await desk.admin.get<Goal>(path)).data
+const stateAddress = (code: string, userAddress: string) =>
+  shop.host.call('POST', '/api/next/confirm_conversion/payer-information', {
+    as: shop.merchant,
+    body: { code, payerInformation: { userAddress } },
+  })
+
+test('who refunds reads before it where the money goes: the payer is asked, or confirms what was proposed later', async () => {
   const order = await createPaid(shop)
   const path = `confirm_conversion/revert/${order.code}`
-  const read = async () =>
-    (await desk.admin.get<{ company: string; address: string | null; network: number }>(path)).data
-  const { company, address, network } = await read()
-  assert.deepEqual([address, network], [null, 31337], 'the payer is asked')
+  const open = { channel: 'crypto', network: 31337, address: null, statedAddresses: [] }
+  const { company, ...asked } = await goalOf(path)
   assert.ok(company)
-  const body = { code: order.code, payerInformation: { userAddress: newAddress() } }
-  await shop.host.call('POST', '/api/next/confirm_conversion/payer-information', { as: shop.merchant, body })
-  assert.equal((await read()).address, body.payerInformation.userAddress)
+  assert.partialDeepStrictEqual(asked, { ...open, proposedAddress: null }, 'the payer is asked')
+  const shown = newAddress()
+  await stateAddress(order.code, shown)
+  assert.partialDeepStrictEqual(await goalOf(path), { ...open, proposedAddress: shown }, 'after the payment')
+  assert.equal((await revertPlainly(shop, order.code)).status, 200)
+  const refund = await refundReaches(shop, order.orderId, 'needs_address', false)
+  assert.deepEqual([refund.address, refund.proposedAddress], [null, shown])
+  const none = { channel: null, network: null, address: null, proposedAddress: null, statedAddresses: [] }
+  assert.partialDeepStrictEqual(await goalOf(path), { company, ...none }, 'one refund at a time')
+})
+
+test('who refunds reads the payer’s own addresses, and a refund to one of them goes there', async () => {
+  const [stated, other] = [newAddress(), newAddress()]
+  const order = await shop.createAwaiting()
+  await stateAddress(order.code, stated)
+  await shop.chain.pay({ to: order.toAddress, units: order.units + 4_000_000n })
+  await shop.makeFinal()
+  await shop.reaches(order.code, 'PAID')
+  const goal = { channel: 'crypto', network: 31337, address: stated, proposedAddress: null, statedAddresses: [stated] }
+  const path = `confirm_conversion/revert/${order.code}`
+  assert.partialDeepStrictEqual(await goalOf(path), goal)
+  const above = await desk.openRecord(order, 'over', 4_000_000n)
+  assert.partialDeepStrictEqual(await goalOf(`mispayments/${above._id}/refund`), goal, 'the money above the price')
+  await revertPlainly(shop, order.code, { amount: '1', address: other })
+  const proposed = await refundReaches(shop, order.orderId, 'needs_address', false)
+  assert.equal(proposed.proposedAddress, other)
+  await desk.admin.post(`refunds/${proposed._id}/reject`, { reason: 'another address' })
+  await desk.until(order, ({ status }) => status === 'PAID')
+  await revertPlainly(shop, order.code, { amount: '1', address: stated })
+  assert.equal((await refundReaches(shop, order.orderId, 'settled')).address, stated)
+})
+
+test('a decision is about the money that was shown: once there is more or less of it, it is refused', async () => {
+  const order = await shop.createAwaiting()
+  await desk.payFinally(order, order.units / 2n)
+  const record = await desk.openRecord(order, 'under', order.units / 2n)
+  const path = `mispayments/${record._id}`
+  for (const [way, body] of [
+    ['refund', { address: newAddress() }],
+    ['accept', {}],
+    ['ignore', { reason: 'asked' }],
+  ] as const) {
+    const { status, error } = await desk.admin.post(`${path}/${way}`, { ...body, units: `${order.units}` })
+    assert.deepEqual([status, error.code], [409, 'OBJECT_CONFLICT'], way)
+  }
+  assert.equal((await desk.admin.post(`${path}/refund`, { units: `${order.units / 2n}` })).status, 200)
 })
 
 test('the fee on what was never settled is no lack of cover, and a tip above the price needs none', async () => {

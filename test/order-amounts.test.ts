@@ -217,6 +217,40 @@ test('pages of a frequent amount show each order once and in order, in every sor
   )
 })
 
+test('the amount that arrived finds its order, too, as well as the money that waits for a decision', async () => {
+  const prices: Priced[] = ['tip', 'exact', 'part', 'decided'].map((alias) => ({
+    ...{ alias, asset: 'EUR', units: 3100, usdc: 33_480_000 },
+  }))
+  await insertPriced('arrived', prices)
+  await insertPriced('neighbour of it', prices)
+  const pay = (alias: string, units: number) =>
+    db.run(sql`
+      update orders set paid_units = ${units} where company_id in ('arrived', 'neighbour of it') and alias = ${alias}`)
+  await pay('tip', 36_810_000)
+  await pay('exact', 33_480_000)
+  const record = (alias: string, status: string, asset = 'USDC') =>
+    db.run(sql`
+      insert into mispayments (company_id, id, order_id, payment_id, kind, asset, units, source_reference, status,
+        created_at, updated_at)
+      select company_id, md5(${alias} || ${asset}), id, 'p', 'late', ${asset}, 12340000, ${alias}, ${status}, now(), now()
+      from orders where company_id = 'arrived' and alias = ${alias}`)
+  await record('part', 'open')
+  await record('exact', 'open', 'EURC')
+  await record('decided', 'refunded')
+  assert.deepEqual(await find(db, 'arrived', '36,81'), { aliases: ['tip'], total: 1 })
+  assert.deepEqual(await find(db, 'arrived', '12.34 USDC'), { aliases: ['part'], total: 1 })
+  assert.deepEqual((await find(db, 'arrived', '33.48')).aliases, ['decided', 'exact', 'part', 'tip'])
+  assert.deepEqual((await find(db, 'neighbour of it', '12.34')).aliases, [])
+  const many: Priced[] = [{ alias: 'round', asset: 'EUR', units: 4998, usdc: 49_980_000 }]
+  await insertPriced('rounding', many, 8000)
+  await db.run(sql`update orders set paid_units = 50000000 where company_id = 'rounding'`)
+  await db.run(sql`vacuum analyze orders`)
+  assert.equal((await find(db, 'rounding', '50.00')).total, 200, 'the newest')
+  const reads = await readsOf(scopeOf('rounding'), '50.00')
+  assert.ok(reads < 1000, String(reads))
+  assert.equal(await readsOf(scopeOf('arrived'), '77.77'), 0)
+})
+
 test('an open order has no entry in the indices of amounts, so creating one writes none', async () => {
   await insertPriced('creating', [{ alias: 'new', asset: 'EUR', units: 4990, status: 'INITIAL' }], 100)
   await db.run(sql`analyze orders`)

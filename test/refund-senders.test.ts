@@ -2,14 +2,22 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql, type Tx } from '../src/db/db.ts'
 import { DAY } from '../src/kernel/clock.ts'
-import { type ByHand, byHandAlarm } from '../src/mail/by-hand-alarm.ts'
+import { type AskedOperator, refundAlarm } from '../src/mail/refund-alarm.ts'
 import { mailWaiting, type WaitingMail } from '../src/orders/summary/waiting-mails.ts'
 import { type Client, logInSuperAdmin, type Person, registerManager } from './harness/accounts.ts'
-import { createPaid, newAddress, type RefundData, refundReaches, revert } from './harness/refunds.ts'
+import {
+  createPaid,
+  listRefunds,
+  newAddress,
+  type RefundData,
+  refundReaches,
+  revert,
+  revertPlainly,
+} from './harness/refunds.ts'
 import { eventually } from './harness/service.ts'
 import { openShop, type Shop } from './harness/shop.ts'
 
-/* Who is asked to send a refund that nothing sends by itself: whoever holds its money. */
+/* Who is asked about a refund that waits for a person: the operator, the shop, or whoever holds its money. */
 
 let shop: Shop
 let operator: Client
@@ -39,13 +47,15 @@ async function revertPaid(): Promise<RefundData> {
 }
 
 /** What the job mails at a time: to the operator, and about the refunds that the company has to send. */
-async function mailAt(nowMs: number): Promise<{ asked: ByHand[]; byHand: number[] }> {
-  const asked: ByHand[] = []
-  const byHand: number[] = []
-  const send = async (_: Tx, { facts }: WaitingMail) => void byHand.push(facts.byHand)
+async function mailAt(nowMs: number): Promise<{ asked: AskedOperator[]; byHand: number[]; refunds: number[] }> {
+  const asked: AskedOperator[] = []
+  const mails: WaitingMail[] = []
+  const send = async (_: Tx, mail: WaitingMail) => void mails.push(mail)
   await mailWaiting({ db: shop.host.db, send, askOperator: async (_, one) => void asked.push(one) }, nowMs)
-  return { asked, byHand: byHand.filter((count) => count > 0) }
+  const some = (pick: 'byHand' | 'refunds') => mails.map(({ facts }) => facts[pick]).filter((count) => count > 0)
+  return { asked, byHand: some('byHand'), refunds: some('refunds') }
 }
+const QUIET = { asked: [], byHand: [], refunds: [] }
 
 /** A refund that a person has to send, and a check that holds it, or not. */
 async function startByHand(): Promise<RefundData> {
@@ -85,9 +95,9 @@ test('a refund that only a person can send waits for the operator, who holds its
   assert.deepEqual(await waitsAll(), [false, 'operator', asked[2] - 1, 'Your refund is on its way'])
   await hold(refund, null)
   assert.deepEqual(await waitsAll(), asked)
-  assert.deepEqual((await mailAt(Date.now())).asked, [{ refunds: 1, companies: 1 }])
-  assert.equal(byHandAlarm({ refunds: 2, companies: 1 }).subject, '2 refunds have to be sent by hand')
-  assert.deepEqual(await mailAt(Date.now() + DAY), { asked: [], byHand: [] }, 'mailed once, and not to the company')
+  assert.deepEqual((await mailAt(Date.now())).asked, [{ asks: 'send', refunds: 1, companies: 1 }])
+  assert.equal(refundAlarm({ asks: 'send', refunds: 2, companies: 1 }).subject, '2 refunds have to be sent by hand')
+  assert.deepEqual(await mailAt(Date.now() + DAY), QUIET, 'mailed once, and not to the company')
   const txHash = await shop.chain.pay({ to: refund.address ?? '', units: 54_000_000n })
   assert.equal((await name(refund, txHash)).status, 200)
   assert.deepEqual((await waitsAll()).slice(0, 3), [false, 'operator', asked[2] - 1])
@@ -128,7 +138,7 @@ test('a refund that the company has to send is mailed to it once, also where a c
   await hold(refund, new Date(day + DAY))
   assert.deepEqual([(await mailAt(day + hour)).asked, (await noted()).at], [[], null], 'held, it is not to be sent')
   await hold(refund, null)
-  assert.deepEqual(await mailAt(day + 9 * hour), { asked: [], byHand: [] })
+  assert.deepEqual(await mailAt(day + 9 * hour), QUIET)
   // the books differ over the night, at the hour of the mail
   await hold(refund, new Date(day + 2 * DAY))
   const mails: number[][] = []
@@ -136,4 +146,37 @@ test('a refund that the company has to send is mailed to it once, also where a c
   const [first = [], ...others] = mails
   assert.ok(first.length > 0 && first.every((count) => count === 1), 'every manager, about this one')
   assert.deepEqual(others, [[], []])
+})
+
+test('a refund that only the operator can approve is asked of him, not of the manager who may not; the shop is asked for its address', async () => {
+  const { db } = shop.host
+  const { companyId } = shop.merchant
+  const { client } = await joinManager()
+  const needsOf = async () => (await client.get<{ needs: { refunds: number } }>('summary?days=7')).data.needs.refunds
+  const before = await needsOf()
+  const approval = (isOn: boolean) =>
+    db.run(sql`update companies set refund_approval = ${isOn}, version = version + 1 where id = ${companyId}`)
+  const order = await createPaid(shop)
+  await approval(true)
+  assert.equal((await revertPlainly(shop, order.code)).status, 200)
+  await approval(false)
+  const [refund] = await listRefunds(shop, order.orderId)
+  assert.equal(refund?.status, 'needs_approval')
+  assert.equal((await client.post(`refunds/${refund._id}/approve`)).status, 403)
+  const day = Math.floor(Date.now() / DAY) * DAY + 20 * DAY
+  assert.deepEqual((await mailAt(day)).asked, [{ asks: 'approve', refunds: 1, companies: 1 }])
+  assert.equal(refundAlarm({ asks: 'approve', refunds: 1, companies: 1 }).subject, 'A refund waits for your approval')
+  for (const days of [1, 2]) assert.deepEqual(await mailAt(day + days * DAY), QUIET, 'the manager cannot decide it')
+  assert.equal(await needsOf(), before)
+  assert.equal((await operator.post(`refunds/${refund._id}/approve`)).status, 200)
+  await refundReaches(shop, order.orderId, 'needs_address', false)
+  assert.equal(await needsOf(), before + 1)
+  assert.deepEqual(await mailAt(day + 3 * DAY), QUIET)
+  const { asked, refunds } = await mailAt(day + 4 * DAY)
+  assert.deepEqual(asked, [])
+  assert.ok(
+    refunds.length > 0 && refunds.every((count) => count === 1),
+    'every manager, now that it is the shop’s turn',
+  )
+  assert.deepEqual(await mailAt(day + 5 * DAY), QUIET)
 })

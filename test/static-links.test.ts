@@ -232,6 +232,24 @@ test('an amount without decimals stays without, and a link without limits takes 
   assert.equal((await visit(open, '100000.01')).status, 422)
 })
 
+test('what the payer typed stays in another language, and where the shop cannot take it now', async () => {
+  const link = await makeLink()
+  const amountIn = (text: string) => /id="amount" name="amount" value="([^"]*)"/.exec(text)?.[1]
+  const { text } = await open(link)
+  assert.match(text, /<form id="pay" method="post"/)
+  const button = 'form="pay" formaction="[^"?]+" formmethod="get" formnovalidate name="lang"\\s+value="de"'
+  assert.match(text, new RegExp(button))
+  const inGerman = await fetch(
+    `${link.url}?${new URLSearchParams({ nonce: 'of the form', amount: '37,50', lang: 'de' })}`,
+  )
+  assert.deepEqual([inGerman.headers.get('content-language'), amountIn(await inGerman.text())], ['de', '37,50'])
+  const hostile = await (await fetch(`${link.url}?amount=${encodeURIComponent('"><script>')}`)).text()
+  assert.equal(amountIn(hostile), '&quot;&gt;&lt;script&gt;')
+  const { nonce = '' } = await open(link)
+  const refused = await submit(link, { nonce, amount: '37.50' }, { origin: 'https://evil.example' })
+  assert.deepEqual([refused.status, amountIn(refused.text)], [403, '37.50'])
+})
+
 test('after the company’s maximum was lowered, a link offers no more than that, and one that asks for more is closed', async () => {
   const strict = await host.createMerchant()
   const move = async (link: Link): Promise<Link> => {

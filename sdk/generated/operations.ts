@@ -99,7 +99,7 @@ export interface Operations {
     params: {
       /** Repeat it, or separate by commas. */
       status?: Array<string>
-      /** In code, shortCode, alias and amount; a transaction hash, a deposit address, or the id of a payment at its provider. */
+      /** In code, shortCode, alias and amount (the price, or what arrived); a transaction hash, a deposit address, or the id of a payment at its provider. */
       search?: string
       /** SuperAdmin and SuperManager only. */
       managerEmail?: string
@@ -140,7 +140,7 @@ export interface Operations {
     params: {
       /** Repeat it, or separate by commas. */
       status?: Array<string>
-      /** In code, shortCode, alias and amount; a transaction hash, a deposit address, or the id of a payment at its provider. */
+      /** In code, shortCode, alias and amount (the price, or what arrived); a transaction hash, a deposit address, or the id of a payment at its provider. */
       search?: string
       /** SuperAdmin and SuperManager only. */
       managerEmail?: string
@@ -197,7 +197,7 @@ export interface Operations {
     params: {
       /** Repeat it, or separate by commas. */
       status?: Array<string>
-      /** In code, shortCode, alias and amount; a transaction hash, a deposit address, or the id of a payment at its provider. */
+      /** In code, shortCode, alias and amount (the price, or what arrived); a transaction hash, a deposit address, or the id of a payment at its provider. */
       search?: string
       /** SuperAdmin and SuperManager only. */
       managerEmail?: string
@@ -426,10 +426,16 @@ export interface Operations {
       asset: "USDC"
       /** Whose order it is, as payers know it. */
       company: string
-      /** Where a refund that names no address goes. Null: the payer is asked, or the provider knows. */
-      address: string | null
-      /** Chain id of `address`. */
+      /** Through which the money goes back. Null while the order cannot be refunded. */
+      channel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay" | null
+      /** Chain id of the addresses. Null: the provider knows where to. */
       network: number | null
+      /** Where a refund goes that names no address: the payer stated it. Null with a `network`: the payer is asked. */
+      address: string | null
+      /** Set instead of `address` where someone else named it: the payer is asked to confirm it, and may name another. */
+      proposedAddress: string | null
+      /** All that the payer stated: a refund that names one of them needs no proof. */
+      statedAddresses: Array<string>
     }
   }
   /** Refund a paid order, wholly or in part. The body is optional; without it, refunds all that is left. An unknown name and an empty `amount` or `mostOwed` are refused. Follow `refundId` with GET /refunds/{id}. */
@@ -513,6 +519,8 @@ export interface Operations {
         code: string
         /** Short form of the code, for reading aloud. */
         shortCode: string
+        /** Whose order it is, as payers know it. */
+        company: string
         /** Set: money that never paid the order goes back. */
         mispaymentId: string | null
         /** Where the object stands. */
@@ -625,6 +633,8 @@ export interface Operations {
       code: string
       /** Short form of the code, for reading aloud. */
       shortCode: string
+      /** Whose order it is, as payers know it. */
+      company: string
       /** Set: money that never paid the order goes back. */
       mispaymentId: string | null
       /** Where the object stands. */
@@ -753,6 +763,8 @@ export interface Operations {
       code: string
       /** Short form of the code, for reading aloud. */
       shortCode: string
+      /** Whose order it is, as payers know it. */
+      company: string
       /** Set: money that never paid the order goes back. */
       mispaymentId: string | null
       /** Where the object stands. */
@@ -862,6 +874,8 @@ export interface Operations {
       code: string
       /** Short form of the code, for reading aloud. */
       shortCode: string
+      /** Whose order it is, as payers know it. */
+      company: string
       /** Set: money that never paid the order goes back. */
       mispaymentId: string | null
       /** Where the object stands. */
@@ -983,6 +997,8 @@ export interface Operations {
       code: string
       /** Short form of the code, for reading aloud. */
       shortCode: string
+      /** Whose order it is, as payers know it. */
+      company: string
       /** Set: money that never paid the order goes back. */
       mispaymentId: string | null
       /** Where the object stands. */
@@ -1073,6 +1089,27 @@ export interface Operations {
       settledAt: string | null
     }
   }
+  /** Where money that never paid its order would go back to. The payer’s own address, one that someone else proposed, or neither, and then the payer is asked. */
+  getMispaymentRefund: {
+    params: {
+      /** Identifier: 24 hex characters. */
+      id: string
+    }
+    data: {
+      /** Whose order it is, as payers know it. */
+      company: string
+      /** Through which the money goes back. Null while the order cannot be refunded. */
+      channel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay" | null
+      /** Chain id of the addresses. Null: the provider knows where to. */
+      network: number | null
+      /** Where a refund goes that names no address: the payer stated it. Null with a `network`: the payer is asked. */
+      address: string | null
+      /** Set instead of `address` where someone else named it: the payer is asked to confirm it, and may name another. */
+      proposedAddress: string | null
+      /** All that the payer stated: a refund that names one of them needs no proof. */
+      statedAddresses: Array<string>
+    }
+  }
   /** Refund money that never paid its order. Answers with the refund; the order’s state does not change. */
   refundMispayment: {
     params: {
@@ -1081,6 +1118,8 @@ export interface Operations {
       body?: {
         /** Why, in words; kept in the history. */
         reason?: string
+        /** Of the record that you read. If it is about more or less by now, 409 `OBJECT_CONFLICT`. */
+        units?: string
         /** On-chain refunds: where the money goes. One that the payer did not state before (at accept or in the payer information) needs a proof; without it the payer is asked to confirm it, and nothing is sent before. */
         address?: string
         /** Why the address is what the payer wants: a signature over the text of GET /refunds/address-message, or the statement of a second person, with a fresh second factor and its evidence. */
@@ -1125,6 +1164,8 @@ export interface Operations {
       code: string
       /** Short form of the code, for reading aloud. */
       shortCode: string
+      /** Whose order it is, as payers know it. */
+      company: string
       /** Set: money that never paid the order goes back. */
       mispaymentId: string | null
       /** Where the object stands. */
@@ -1234,6 +1275,8 @@ export interface Operations {
       code: string
       /** Short form of the code, for reading aloud. */
       shortCode: string
+      /** Whose order it is, as payers know it. */
+      company: string
       /** Set: money that never paid the order goes back. */
       mispaymentId: string | null
       /** Where the object stands. */
@@ -1351,6 +1394,8 @@ export interface Operations {
       code: string
       /** Short form of the code, for reading aloud. */
       shortCode: string
+      /** Whose order it is, as payers know it. */
+      company: string
       /** Set: money that never paid the order goes back. */
       mispaymentId: string | null
       /** Where the object stands. */
@@ -1515,6 +1560,8 @@ export interface Operations {
       body?: {
         /** Why, in words; kept in the history. */
         reason?: string
+        /** Of the record that you read. If it is about more or less by now, 409 `OBJECT_CONFLICT`. */
+        units?: string
       }
     }
     data: null
@@ -5185,6 +5232,7 @@ export const OPERATIONS = {
   approveRefund: { method: 'POST', path: '/api/next/refunds/{id}/approve', query: [], keyed: true, json: true },
   rejectRefund: { method: 'POST', path: '/api/next/refunds/{id}/reject', query: [], keyed: true, json: true },
   setRefundAddress: { method: 'POST', path: '/api/next/refunds/{id}/address', query: [], keyed: true, json: true },
+  getMispaymentRefund: { method: 'GET', path: '/api/next/mispayments/{id}/refund', query: [], keyed: false, json: true },
   refundMispayment: { method: 'POST', path: '/api/next/mispayments/{id}/refund', query: [], keyed: true, json: true },
   settleRefund: { method: 'POST', path: '/api/next/refunds/{id}/settle', query: [], keyed: true, json: true },
   addRefundProof: { method: 'POST', path: '/api/next/refunds/{id}/proof', query: [], keyed: true, json: true },

@@ -7,7 +7,6 @@ import { type Clock, DAY } from '../kernel/clock.ts'
 import type { Lang } from '../kernel/lang.ts'
 import { isLang } from '../kernel/lang.ts'
 import type { Vault } from '../kernel/vault.ts'
-import { byHandAlarm } from '../mail/by-hand-alarm.ts'
 import type { DailyMail, DailyMailDeps } from '../mail/daily-mails.ts'
 import type { Notice } from '../mail/mail.ts'
 import {
@@ -20,6 +19,7 @@ import {
   webhookFailureNotice,
 } from '../mail/notices.ts'
 import { findPayerLanguage } from '../mail/payer-language-queries.ts'
+import { refundAlarm } from '../mail/refund-alarm.ts'
 import type { Order } from '../orders/order.ts'
 import type { TransitionDeps } from '../orders/order-transition.ts'
 import { mailWaiting, type WaitingDeps } from '../orders/summary/waiting-mails.ts'
@@ -148,7 +148,7 @@ export function openMessages(
   const failures: FailureDeps = mailing(webhookFailureNotice)
   const waiting: WaitingDeps = {
     ...mailing(waitingNotice),
-    askOperator: (tx, asked) => alarm(tx, byHandAlarm(asked)),
+    askOperator: (tx, asked) => alarm(tx, refundAlarm(asked)),
   }
   const dailyMails = [
     { name: 'webhooks.failures', send: (nowMs: number) => mailFailures(failures, nowMs) },

@@ -9,6 +9,8 @@ import { EXPONENTS } from '../kernel/money.ts'
 /** The conditions of the indices, word for word: without them PostgreSQL does not use them. */
 const OPEN = sql`status in ('INITIAL', 'PENDING', 'AWAITING')`
 const CLOSED = sql`status not in ('INITIAL', 'PENDING', 'AWAITING')`
+/** Not exactly the price arrived. */
+const PAID_OTHERWISE = sql`paid_units > 0 and paid_units <> to_units`
 
 /** A single company is compared by equality, so an index returns its rows in order. @param companyIds null: all */
 export function ofCompanies(companyIds: readonly string[] | null): Sql {
@@ -77,6 +79,43 @@ const rowOf = (parts: readonly string[]): Sql => raw(`(${parts.join(', ')})`)
 const orderOf = ({ columns }: Range, direction: 'asc' | 'desc'): Sql =>
   raw([...columns, 'company_id', 'id'].map((column) => `${column} ${direction}`).join(', '))
 
+/** @param where the condition of the index, word for word */
+function codesIn(
+  range: Range,
+  where: Sql,
+  companyIds: readonly string[] | null,
+  { direction, limit }: { direction: 'asc' | 'desc'; limit: Sql },
+): Sql {
+  const companies = companyIds === null ? raw('') : sql`cross join unnest(${companyIds}::text[]) as c (company_id)`
+  const [columns, values] = [range.columns, range.values].map((parts, n) =>
+    rowOf(companyIds === null ? parts : [...parts, n === 0 ? 'company_id' : 'c.company_id']),
+  )
+  return sql`(select o.code from ${range.wanted} ${companies} cross join lateral (
+    select code from orders where ${columns} >= ${values} and ${columns} <= ${values} and ${where}
+    order by ${orderOf(range, direction)} ${limit}) as o ${limit})`
+}
+
+/**
+ * The codes of the orders at which one of these amounts arrived, in millionths, although their price is another: in
+ * all, or as money that waits for a decision. Of very many, the newest.
+ * @param companyIds null: all companies
+ */
+export async function findCodesByArrival(
+  q: Queryable,
+  companyIds: readonly string[] | null,
+  amounts: readonly bigint[],
+): Promise<string[]> {
+  const limit = sql`limit ${MOST_CODES}`
+  const units = amounts.map(String)
+  const wanted = sql`unnest(${units}::numeric[]) as w (units)`
+  const paid = { columns: ['paid_units'], values: ['w.units'], wanted }
+  const undecided = sql`(select code from orders where (company_id, id) in (
+    select company_id, order_id from mispayments where ${ofCompanies(companyIds)} and status = 'open'
+      and asset = 'USDC' and units = any(${units}::numeric[]) ${limit}))`
+  const found = joinUnion([codesIn(paid, PAID_OTHERWISE, companyIds, { direction: 'desc', limit }), undecided])
+  return (await q.many<{ code: string }>(unnamed(found))).map(({ code }) => code)
+}
+
 /**
  * The codes of all orders with one of these amounts, as fast among ten million orders as among ten thousand. Rows are
  * compared, not columns: if PostgreSQL knew that a column has one value only, it could ignore the order by it, and read
@@ -90,15 +129,7 @@ export async function findCodesByAmount(
   amounts: readonly bigint[],
 ): Promise<string[] | null> {
   const limit = sql`limit ${MOST_CODES + 1}`
-  const companies = companyIds === null ? raw('') : sql`cross join unnest(${companyIds}::text[]) as c (company_id)`
-  const closed = rangesOf(amounts).map((range) => {
-    const [columns, values] = [range.columns, range.values].map((parts, n) =>
-      rowOf(companyIds === null ? parts : [...parts, n === 0 ? 'company_id' : 'c.company_id']),
-    )
-    return sql`(select o.code from ${range.wanted} ${companies} cross join lateral (
-      select code from orders where ${columns} >= ${values} and ${columns} <= ${values} and ${CLOSED}
-      order by ${orderOf(range, 'asc')} ${limit}) as o ${limit})`
-  })
+  const closed = rangesOf(amounts).map((range) => codesIn(range, CLOSED, companyIds, { direction: 'asc', limit }))
   const open = sql`(select code from orders where ${ofCompanies(companyIds)} and ${OPEN} and ${anyOf(amounts)} ${limit})`
   // planned each time: how PostgreSQL finds open orders depends on the company
   const rows = await q.many<{ code: string }>(unnamed(sql`${joinUnion([...closed, open])} ${limit}`))

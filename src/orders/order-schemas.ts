@@ -137,7 +137,7 @@ export const FilterQuery = {
     Type.String({
       maxLength: 100,
       description:
-        'In code, shortCode, alias and amount; a transaction hash, a deposit address, or the id of a payment at its provider.',
+        'In code, shortCode, alias and amount (the price, or what arrived); a transaction hash, a deposit address, or the id of a payment at its provider.',
     }),
   ),
   managerEmail: Type.Optional(Type.String({ maxLength: 320, description: 'SuperAdmin and SuperManager only.' })),

@@ -2,7 +2,7 @@ import { TRANSFERS } from '../chain/deposits/reservation-queries.ts'
 import { CHANNEL_IDS } from '../channels/channel.ts'
 import { joinSql, type Queryable, type Sql, sql } from '../db/db.ts'
 import { parseDecimal } from '../kernel/money.ts'
-import { findCodesByAmount, hasAmount, ofCompanies } from './order-amount-queries.ts'
+import { findCodesByAmount, findCodesByArrival, hasAmount, ofCompanies } from './order-amount-queries.ts'
 
 const CURRENCY = /[€$£]|\b(?:EUR|USD|GBP|CHF|XPF|USDC)\b/gi
 const SPACES = /[\s\u00a0\u202f]/g
@@ -73,15 +73,19 @@ export type Search = {
   codes: readonly string[] | null
   /** Codes of the orders with this amount. Null: not looked up, or too many. */
   priced: readonly string[] | null
+  /** Codes of the orders at which this amount arrived although their price is another, as far as looked up. */
+  arrived: readonly string[]
 }
 
-export const openSearch = (text: string): Search => ({ text: text.trim(), codes: null, priced: null })
+export const openSearch = (text: string): Search => ({ text: text.trim(), codes: null, priced: null, arrived: [] })
 
 /** The same search with its references and amounts looked up. @param companyIds null: all companies */
 export async function lookUp(q: Queryable, companyIds: readonly string[] | null, search: Search): Promise<Search> {
   const found = await findReferences(q, companyIds, search)
   const amounts = amountsIn(search.text)
-  return amounts.length === 0 ? found : { ...found, priced: await findCodesByAmount(q, companyIds, amounts) }
+  if (amounts.length === 0) return found
+  const arrived = await findCodesByArrival(q, companyIds, amounts)
+  return { ...found, arrived, priced: await findCodesByAmount(q, companyIds, amounts) }
 }
 
 /**
@@ -119,14 +123,14 @@ export function searchSql(search: Search, withAmount: (amounts: readonly bigint[
 }
 
 /** All that the text means but for its `frequentAmounts`. */
-export function otherThanAmounts({ text, codes, priced }: Search): Sql {
+export function otherThanAmounts({ text, codes, priced, arrived }: Search): Sql {
   if (TX_HASH.test(text)) return ofTransaction(text.toLowerCase())
   if (ADDRESS.test(text)) return ofAddress(text.toLowerCase())
   const spoken = spokenCode(text)
   // each part has an index; those of references are used only if their condition is repeated here
   const references = codes ? LONG : sql`alias is not null`
   const parts = [
-    sql`code = any(${[text, ...(codes ?? []), ...(priced ?? [])]})`,
+    sql`code = any(${[text, ...(codes ?? []), ...(priced ?? []), ...arrived]})`,
     sql`(${references} and alias ilike ${contains(text)})`,
     // in a database with a language's collation no index finds a prefix, and then the whole OR reads the table
     ...(CODE_BEGINNING.test(text) ? [sql`short_code like ${`${text.toUpperCase()}%`}`] : []),

@@ -2,11 +2,12 @@ import { type Actor, sees } from '../http/actor.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { AppError } from '../kernel/errors.ts'
 import { bookRefund } from '../ledger/ledger-service.ts'
+import { findOrderById } from '../orders/order-queries.ts'
 import { findMispayment, type Mispayment, updateMispayment } from '../payments/mispayments/mispayment-queries.ts'
-import { lockUndecided, type MispaymentCase } from '../payments/mispayments/mispayment-service.ts'
+import { checkUnchanged, lockUndecided, type MispaymentCase } from '../payments/mispayments/mispayment-service.ts'
 import { checkScreened } from '../payments/mispayments/screened-money.ts'
-import { reconsiderPayment } from '../payments/payment-queries.ts'
-import { findDestination, readWanted } from './destination/refund-destination.ts'
+import { findPayment, reconsiderPayment } from '../payments/payment-queries.ts'
+import { findDestination, findGoal, type Goal, readWanted } from './destination/refund-destination.ts'
 import { decideApproval } from './limits/refund-limits.ts'
 import { newRefund } from './new-refund.ts'
 import { checkSendable, fiatOfRecord } from './refund-amount.ts'
@@ -45,11 +46,24 @@ function checkReturnable({ record, payment }: MispaymentCase, free: bigint): voi
   }
 }
 
-/** @throws OBJECT_NOT_FOUND, BOOKS_DIFFER */
-async function checkBooksOf({ db, books }: MispaymentRefundDeps, actor: Actor, id: string): Promise<void> {
+/** @throws OBJECT_NOT_FOUND */
+async function findReachable({ db }: Pick<MispaymentRefundDeps, 'db'>, actor: Actor, id: string): Promise<Mispayment> {
   const found = await findMispayment(db, id)
   if (!found || !sees(actor, found.companyId)) throw new AppError('OBJECT_NOT_FOUND')
-  await books.check(found.companyId)
+  return found
+}
+
+/** Where this money goes when it is refunded. @throws OBJECT_NOT_FOUND */
+export async function findMispaymentGoal(
+  deps: Pick<MispaymentRefundDeps, 'db' | 'payers'>,
+  actor: Actor,
+  id: string,
+): Promise<Goal> {
+  const { db } = deps
+  const { companyId, orderId, paymentId } = await findReachable(deps, actor, id)
+  const [order, payment] = [await findOrderById(db, companyId, orderId), await findPayment(db, companyId, paymentId)]
+  if (!order || !payment) throw new AppError('OBJECT_NOT_FOUND')
+  return findGoal(deps, db, order, payment)
 }
 
 /**
@@ -65,10 +79,12 @@ export async function refundMispayment(
 ): Promise<string> {
   const { actor } = context
   const wanted = readWanted(body)
-  await checkBooksOf(deps, actor, id)
+  const { companyId } = await findReachable(deps, actor, id)
+  await deps.books.check(companyId)
   return deps.db.tx(async (tx) => {
     const scene = await lockUndecided(tx, actor, id)
     const { order, payment, record } = scene
+    checkUnchanged(record, body.units)
     const returned = await readReturned(tx, order)
     checkReturnable(scene, returned.openFree)
     checkNothingLost(returned)

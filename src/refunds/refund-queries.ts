@@ -161,8 +161,11 @@ export async function listRefundsOfOrder(q: Queryable, companyId: string, orderI
   return rows.map(toRefund)
 }
 
-/** A refund with the codes of its order. */
-export type ListedRefund = Refund & { orderCode: string; orderShortCode: string }
+/** As payers know it. */
+const COMPANY_NAME = sql`coalesce(display_name, name)`
+
+/** A refund with the codes of its order, and the name by which payers know the company. */
+export type ListedRefund = Refund & { orderCode: string; orderShortCode: string; company: string }
 
 export type RefundFilter = { companyIds: readonly string[] | null; status: string | null; code: string | null }
 
@@ -181,16 +184,17 @@ export async function listRefunds(
   filter: RefundFilter,
   page: { limit: number; offset: number },
 ): Promise<ListedRefund[]> {
-  const rows = await q.many<Row & Pick<ListedRefund, 'orderCode' | 'orderShortCode'>>(
+  const rows = await q.many<Row & Pick<ListedRefund, 'orderCode' | 'orderShortCode' | 'company'>>(
     unnamed(sql`
       select r.*, r.last_words as provider_status, ${toSendByHand(sql`r`)} as to_send_by_hand,
-        ${heldBy(sql`r`)} as held_by, o.code as order_code, o.short_code as order_short_code
+        ${heldBy(sql`r`)} as held_by, o.code as order_code, o.short_code as order_short_code,
+        (select ${COMPANY_NAME} from companies where id = r.company_id) as company
       ${filterSql(filter)} order by r.created_at desc, r.id desc
       limit ${page.limit} offset ${page.offset}`),
   )
   return rows.map((row) => ({
     ...toRefund(row),
-    ...{ orderCode: row.orderCode, orderShortCode: row.orderShortCode },
+    ...{ orderCode: row.orderCode, orderShortCode: row.orderShortCode, company: row.company },
   }))
 }
 
@@ -348,7 +352,7 @@ export type Merchant = {
 
 export const findMerchant = (q: Queryable, companyId: string): Promise<Merchant> =>
   q.one(sql`
-    select coalesce(display_name, name) as name, country, customer_language, support_email, support_phone
+    select ${COMPANY_NAME} as name, country, customer_language, support_email, support_phone
     from companies where id = ${companyId}`)
 
 /** The order must be locked. */

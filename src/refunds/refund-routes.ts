@@ -10,17 +10,18 @@ import { CodeParams } from '../orders/order-schemas.ts'
 import { addressMessage, sameAddress } from './destination/address-proof.ts'
 import { readAddressMessage, setRefundAddress } from './destination/refund-address.ts'
 import { settleByHand } from './manual-refund.ts'
-import { type MispaymentRefundDeps, refundMispayment } from './mispayment-refund.ts'
+import { findMispaymentGoal, type MispaymentRefundDeps, refundMispayment } from './mispayment-refund.ts'
 import { proofApi } from './proof/proof-api.ts'
 import { PROOF_BODY_BYTES, ProofText, readProof } from './proof/proof-file.ts'
 import { findProof, listProofs, type ProofFacts } from './proof/proof-queries.ts'
 import { approveRefund } from './refund-decisions.ts'
 import type { RefundDeps } from './refund-deps.ts'
 import { readTxHash, rejectRefund, reportTransaction } from './refund-naming.ts'
-import { countRefundsListed, findRefund, listRefunds, type Refund } from './refund-queries.ts'
+import { countRefundsListed, findMerchant, findRefund, listRefunds, type Refund } from './refund-queries.ts'
 import {
   AddressMessageQuery,
   AddressMessageSchema,
+  Goal,
   MispaymentRefundBody,
   RefundAddressBody,
   Refundable,
@@ -56,13 +57,16 @@ function viewProposal({ address, proposedAddress, proposedBy, confirmedBy, repla
   return { proposedAddress, proposedBy, confirmedBy, replacedAddress }
 }
 
-type Names = { code: string; shortCode: string }
+type Names = { code: string; shortCode: string; company: string }
 type Known = Names & { proof: ProofFacts | undefined }
 
 async function namesOf({ db }: MispaymentRefundDeps, { companyId, orderId }: Refund): Promise<Names> {
-  const order = await findOrderById(db, companyId, orderId)
+  const [order, { name: company }] = await Promise.all([
+    findOrderById(db, companyId, orderId),
+    findMerchant(db, companyId),
+  ])
   if (!order) throw new Error(`a refund without its order ${orderId}`)
-  return order
+  return { code: order.code, shortCode: order.shortCode, company }
 }
 
 async function viewRefund(deps: MispaymentRefundDeps, refund: Refund) {
@@ -76,12 +80,13 @@ const viewProof = ({ mime, size, sha256, by, at, erasedAt }: ProofFacts) => ({
   erasedAt: erasedAt?.toISOString() ?? null,
 })
 
-const describeRefund = (deps: MispaymentRefundDeps, refund: Refund, { code, shortCode, proof }: Known) => ({
+const describeRefund = (deps: MispaymentRefundDeps, refund: Refund, { code, shortCode, company, proof }: Known) => ({
   ...viewQuestion(deps, refund, code),
   _id: refund.id,
   orderId: refund.orderId,
   code,
   shortCode,
+  company,
   mispaymentId: refund.mispaymentId,
   status: refund.status,
   amount: formatDecimal(refund.units, 6),
@@ -193,8 +198,8 @@ export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = asy
       ])
       const proofs = new Map((await listProofs(deps.db, rows)).map((proof) => [proof.refundId, proof]))
       const refunds = rows.map((row) => {
-        const { orderCode: code, orderShortCode: shortCode } = row
-        return describeRefund(deps, row, { code, shortCode, proof: proofs.get(row.id) })
+        const { orderCode: code, orderShortCode: shortCode, company } = row
+        return describeRefund(deps, row, { code, shortCode, company, proof: proofs.get(row.id) })
       })
       return ok({ refunds, total, page, limit })
     },
@@ -292,6 +297,20 @@ export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = asy
       await setRefundAddress(deps, refund, request.body, contextOf(request))
       return answer(refund)
     },
+  )
+  app.get(
+    '/mispayments/:id/refund',
+    {
+      config: { permission: 'mispayments.decide' },
+      schema: {
+        operationId: 'getMispaymentRefund',
+        summary: 'Where money that never paid its order would go back to',
+        tags,
+        params: IdParams,
+        response: { 200: Envelope(Goal) },
+      },
+    },
+    async (request) => ok(await findMispaymentGoal(deps, actorOf(request), request.params.id)),
   )
   app.post(
     '/mispayments/:id/refund',

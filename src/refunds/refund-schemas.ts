@@ -1,6 +1,7 @@
 import { CompanyIdQuery } from '../http/actor.ts'
 import { type Static, type TSchema, Type } from '../kernel/schema.ts'
 import { HOLDERS } from '../ledger/payable-queries.ts'
+import { ShownUnits } from '../payments/mispayments/mispayment-schemas.ts'
 import { PROOF_KINDS } from './destination/address-proof.ts'
 import { REFUND_STATUSES } from './refund-queries.ts'
 
@@ -62,23 +63,44 @@ export const RevertBody = Type.Object({
 })
 export type RevertBody = Static<typeof RevertBody>
 
+const GoalFields = {
+  company: Type.String({ description: 'Whose order it is, as payers know it.' }),
+  channel: Nullable(
+    Type.String({ description: 'Through which the money goes back. Null while the order cannot be refunded.' }),
+  ),
+  network: Nullable(Type.Integer({ description: 'Chain id of the addresses. Null: the provider knows where to.' })),
+  address: Nullable(
+    Type.String({
+      description:
+        'Where a refund goes that names no address: the payer stated it. Null with a `network`: the payer is asked.',
+    }),
+  ),
+  proposedAddress: Nullable(
+    Type.String({
+      description:
+        'Set instead of `address` where someone else named it: the payer is asked to confirm it, and may name another.',
+    }),
+  ),
+  statedAddresses: Type.Array(Type.String(), {
+    description: 'All that the payer stated: a refund that names one of them needs no proof.',
+    examples: [['0x52908400098527886E0F7030069857D2E4169EE7']],
+  }),
+}
+
+export const Goal = Type.Object(GoalFields)
+
 export const Refundable = Type.Object({
   refundableAmount: Type.String({
     description: 'Decimal text. "0" while the order cannot be refunded.',
     examples: ['10.5'],
   }),
   asset: Type.Literal('USDC'),
-  company: Type.String({ description: 'Whose order it is, as payers know it.' }),
-  address: Nullable(
-    Type.String({
-      description: 'Where a refund that names no address goes. Null: the payer is asked, or the provider knows.',
-    }),
-  ),
-  network: Nullable(Type.Integer({ description: 'Chain id of `address`.' })),
+  ...GoalFields,
 })
 
 export const MispaymentRefundBody = Type.Object({
   reason: Type.Optional(Type.String({ maxLength: 256 })),
+  units: ShownUnits,
   ...WantedFields,
 })
 export type MispaymentRefundBody = Static<typeof MispaymentRefundBody>
@@ -126,6 +148,7 @@ export const RefundSchema = Type.Object({
   orderId: Type.String(),
   code: Type.String({ description: 'Of its order.' }),
   shortCode: Type.String(),
+  company: Type.String({ description: 'Whose order it is, as payers know it.' }),
   mispaymentId: Nullable(Type.String({ description: 'Set: money that never paid the order goes back.' })),
   status: Type.String({ enum: [...REFUND_STATUSES] }),
   amount: Type.String({ description: 'USDC, 6 digits.' }),

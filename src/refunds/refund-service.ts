@@ -14,29 +14,27 @@ import { checkSendable, fiatShare, findPaymentOf, needOf, readUnits, unitsLeft }
 import { writeRefundAudit } from './refund-audit.ts'
 import { checkCover, checkNothingLost } from './refund-cover.ts'
 import type { RefundDeps } from './refund-deps.ts'
-import { countRefunds, findMerchant, insertRefund, type NewRefund } from './refund-queries.ts'
+import { countRefunds, insertRefund, type NewRefund } from './refund-queries.ts'
 import { closeUsedRecord, readReturned } from './refund-records.ts'
 import type { RevertBody } from './refund-schemas.ts'
 import { bookingOf } from './refund-settle.ts'
 
 export type Refundable = Goal & {
-  /** Whose order it is, as payers know it. */
-  company: string
   /** What arrived, be it more or less than the price, minus what was refunded, returned separately or ignored. */
   units: bigint
 }
 
 /** How much a refund could return now, and where to. Nothing while the order cannot be refunded. */
 export async function findRefundable(
-  { db, payers }: Pick<RefundDeps, 'db' | 'payers'>,
+  deps: Pick<RefundDeps, 'db' | 'payers'>,
   actor: Actor,
   code: string,
 ): Promise<Refundable> {
+  const { db } = deps
   const order = await findReachableOrder(db, actor, code)
-  const { name: company } = await findMerchant(db, order.companyId)
-  if (!allows(order.status, 'revert')) return { company, units: 0n, address: null, network: null }
+  if (!allows(order.status, 'revert')) return { units: 0n, ...(await findGoal(deps, db, order, null)) }
   const units = unitsLeft(order, await readReturned(db, order))
-  return { company, units, ...(await findGoal({ payers }, db, order, await findPaymentOf(db, order))) }
+  return { units, ...(await findGoal(deps, db, order, await findPaymentOf(db, order))) }
 }
 
 /** Starts a refund of all or part of what is left. The order is REFUNDING until the refund is settled or dropped. */

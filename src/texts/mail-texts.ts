@@ -105,7 +105,7 @@ export type WaitingFacts = {
   byHand: number
 }
 
-/** "2 refunds need an approval; 1 transfer fits no order.". Zero counts are left out. */
+/** "2 refunds need the payer’s address; 1 transfer fits no order.". Zero counts are left out. */
 export const countLines = (counts: readonly (readonly [number, string, string])[]): string =>
   `${counts
     .filter(([count]) => count > 0)

@@ -129,7 +129,7 @@ test('what the payer named through the link is confirmed by two people, one afte
   await confirm(first, address, 'Another person must confirm it too')
   await first.getByText('You named or confirmed this address').waitFor()
   assert.equal(await confirmButton(first).count(), 0, 'the same person is not asked twice')
-  await confirm(second, address, 'Confirmed. The money is on its way.')
+  await confirm(second, address, 'Confirmed. It is sent with the next round.')
   const { status, address: destination, addressProof } = await waiting()
   assert.ok(['ready', 'submitted', 'settled'].includes(status), status)
   assert.deepEqual([destination, addressProof?.evidence], [address, 'receipt 12'])

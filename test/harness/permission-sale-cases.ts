@@ -237,6 +237,16 @@ export const MONEY: Cases = {
     row: 'mispayments.decide',
     make: async (place) => ({ params: { id: await late(place) }, body: { reason: 'too small' } }),
   },
+  getMispaymentRefund: {
+    row: 'mispayments.decide',
+    async make(place) {
+      const [next] = place.home.stock.late.slice(-1)
+      const id = await late(place)
+      // reading decides nothing
+      if (next) place.home.stock.late.push(next)
+      return { params: { id } }
+    },
+  },
   refundMispayment: {
     row: 'mispayments.decide',
     make: async (place) => ({ params: { id: await late(place) }, body: { address: newAddress() } }),

@@ -94,6 +94,10 @@ const PAYMENTS: Record<string, OperationWords> = {
   settleRefund: { refuses: [...MONEY, 'BODY_TOO_LARGE'] },
   addRefundProof: { refuses: ['OBJECT_CONFLICT', 'BODY_TOO_LARGE'] },
   reportRefundTransaction: { refuses: MONEY },
+  getMispaymentRefund: {
+    does: 'The payer’s own address, one that someone else proposed, or neither, and then the payer is asked.',
+    refuses: ['OBJECT_NOT_FOUND'],
+  },
   refundMispayment: { refuses: [...MONEY, 'CHANNEL_NOT_AVAILABLE', 'STEP_UP_REQUIRED'] },
   listMispayments: {
     does: 'Payments that are too little, too much, too late, double or in another token; each waits for a decision or has one.',

@@ -1,7 +1,7 @@
 import { joinSql, type Queryable, type Sql, sql, type Tx, unnamed } from '../../db/db.ts'
 import { firstIdAt } from '../../kernel/ids.ts'
 import type { Fiat } from '../../kernel/money.ts'
-import { type HOLDERS, heldBy, paidOfPrice } from '../../ledger/payable-queries.ts'
+import { HOLDERS, heldBy, paidOfPrice } from '../../ledger/payable-queries.ts'
 import type { OrderScope } from '../order-list-queries.ts'
 
 /**
@@ -113,9 +113,29 @@ export const toSendByHand = (
 ): Sql => sql`(${refund}.status = 'ready' and ${refund}.handed_over_at is not null
   and ${refund}.next_check_at is null and ${refund}.provider_reference is null)`
 
+/** The states in which a refund may wait for a person, word for word as in the index `refunds__waiting`. */
+const MAY_WAIT = sql`status in ('needs_approval', 'needs_address', 'ready')`
+
+/**
+ * Who has to act on a refund, named like its table; null: no person. Only the operator approves, the shop finds out
+ * where the payer wants the money, and whoever holds the money sends what nothing sends by itself. The figure on Home,
+ * the daily mail and the operator's alarm all ask here.
+ * @param byHand whether a person has to send it
+ */
+const whoActs = (refund: Sql, byHand = toSendByHand(refund)): Sql => sql`(case
+  when ${refund}.status = 'needs_approval' then 'operator'
+  when ${refund}.status = 'needs_address' then 'company'
+  when ${byHand} then ${heldBy(refund)} end)`
+
+/** Since when that person is asked, which is noted once for each question. */
+const askedAt = (refund: Sql): Sql => sql`(case ${refund}.status
+  when 'needs_approval' then ${refund}.approval_asked_at
+  when 'needs_address' then ${refund}.address_asked_at
+  else ${refund}.by_hand_since end)`
+
 /**
  * What waits for a person. Failed deliveries count for a week; older ones stay in their list.
- * @param isOperator whether refunds count that the operator has to send, and no one else can
+ * @param isOperator the operator may act for a company, too, and no one else for the operator
  */
 export const countNeeds = (
   q: Queryable,
@@ -123,15 +143,15 @@ export const countNeeds = (
   { now, isOperator }: { now: Date; isOperator: boolean },
 ): Promise<Needs> => {
   const mine = companyIds === null ? sql`true` : sql`company_id = any(${companyIds})`
+  const acting = isOperator ? HOLDERS : (['company'] as const)
   return q.one(
     unnamed(sql`
     select
       (select count(*) from mispayments where ${mine} and status = 'open') as mispayments,
       (select count(*) from unmatched_transfers u where ${mine} and u.status = 'open' and not is_dust
         and exists (select 1 from chain_transfers t where t.id = u.transfer_id and t.status = 'seen')) as unmatched,
-      (select count(*) from refunds where ${mine}
-        and (status in ('needs_approval', 'needs_address') or (${toSendByHand(sql`refunds`)}
-          and (${isOperator} or ${heldBy(sql`refunds`)} = 'company')))) as refunds,
+      (select count(*) from refunds where ${mine} and ${MAY_WAIT}
+        and ${whoActs(sql`refunds`)} = any(${acting})) as refunds,
       (select count(*) from deliveries where ${mine} and status in ('failed', 'parked')
         and updated_at >= ${now}::timestamptz - interval '7 days') as deliveries,
       (select count(*) from kyc_records where ${mine} and (status = 'pending' or edd_status = 'pending')) as identity,
@@ -141,7 +161,7 @@ export const countNeeds = (
   )
 }
 
-/** Number of items that wait for a manager: three kinds of decisions, and refunds to send by hand. */
+/** Number of items that wait for a manager; `refunds` of those that need an address. */
 export type Waiting = { mispayments: number; unmatched: number; refunds: number; byHand: number }
 /** When a mispayment began to wait: it was made or grew, or its order stopped waiting for the rest. */
 const waitsSince = sql`greatest(m.created_at, m.grown_at,
@@ -149,6 +169,9 @@ const waitsSince = sql`greatest(m.created_at, m.grown_at,
     select max(e.at) from order_events e where e.company_id = m.company_id and e.order_id = m.order_id
       and e.from_status in ('AWAITING', 'WAITING_CHAIN_CONFIRMATION')
       and e.to_status not in ('AWAITING', 'WAITING_CHAIN_CONFIRMATION')) end)`
+
+/** A check that holds it at the hour of the mail makes it no news of another day. */
+const WAS_TO_SEND = sql`(status = 'ready' and handed_over_at is not null)`
 
 /**
  * Per company, items that began to wait within a period and still do. A part payment of an open order may yet be
@@ -168,22 +191,27 @@ export const listWaiting = (q: Queryable, from: Date, to: Date): Promise<(Waitin
       where u.status = 'open' and not u.is_dust and t.status = 'seen'
         and u.noticed_at >= ${from} and u.noticed_at < ${to}
       union all
-      select company_id, 0, 0, 1, 0 from refunds
-      where status = 'needs_approval' and created_at >= ${from} and created_at < ${to}
-      union all
-      select company_id, 0, 0, 0, 1 from refunds
-      where status = 'ready' and handed_over_at is not null and by_hand_since >= ${from} and by_hand_since < ${to}
-        and ${heldBy(sql`refunds`)} = 'company') as waiting
+      select company_id, 0, 0, (status = 'needs_address')::integer, (status = 'ready')::integer from refunds
+      where ${MAY_WAIT} and ${askedAt(sql`refunds`)} >= ${from} and ${askedAt(sql`refunds`)} < ${to}
+        and ${whoActs(sql`refunds`, WAS_TO_SEND)} = 'company') as waiting
     group by company_id`)
 
+export type AskedRefund = { companyId: string; acts: (typeof HOLDERS)[number]; asks: 'approve' | 'address' | 'send' }
+
 /**
- * Notes which refunds a person has to send from now on. One that a check holds at this moment is noted once that has
+ * Notes which refunds wait for a person from now on. One that a check holds at this moment is noted once that has
  * passed, and one that another transaction has locked next time.
- * @returns who sends them
+ * @returns who acts on them
  */
-export const noteByHand = (tx: Tx, now: Date): Promise<{ companyId: string; heldBy: (typeof HOLDERS)[number] }[]> =>
+export const noteAsked = (tx: Tx, now: Date): Promise<AskedRefund[]> =>
   tx.many(sql`
-    update refunds set by_hand_since = ${now} where (company_id, id) in (
-      select company_id, id from refunds where ${toSendByHand(sql`refunds`)} and by_hand_since is null
+    update refunds set
+      approval_asked_at = case when status = 'needs_approval' then ${now}::timestamptz else approval_asked_at end,
+      address_asked_at = case when status = 'needs_address' then ${now}::timestamptz else address_asked_at end,
+      by_hand_since = case when status = 'ready' then ${now}::timestamptz else by_hand_since end
+    where (company_id, id) in (
+      select company_id, id from refunds
+      where ${MAY_WAIT} and ${askedAt(sql`refunds`)} is null and ${whoActs(sql`refunds`)} is not null
       for update skip locked)
-    returning company_id, ${heldBy(sql`refunds`)} as held_by`)
+    returning company_id, ${whoActs(sql`refunds`)} as acts,
+      case status when 'needs_approval' then 'approve' when 'needs_address' then 'address' else 'send' end as asks`)

@@ -46,6 +46,9 @@ const Form = Type.Object({
   amount: Type.Optional(Type.String({ maxLength: 100 })),
 })
 
+/** What was typed before the payer chose another language. */
+const Typed = Type.Object({ amount: Type.Optional(Type.String({ maxLength: 100 })) })
+
 const newNonce = (): string => randomBytes(16).toString('base64url')
 
 /** May create orders at the link's till, in its company, and nothing else. */
@@ -103,7 +106,8 @@ function faultOf(page: LinkPage, most: Money | null, units: bigint | undefined):
 
 type Sent = { status: number; html: Html; policy?: string }
 
-const NOTHING: TypedAmount = { given: '', fault: null }
+/** As it was typed; nothing is said of it yet. */
+const typedAs = (given: string): TypedAmount => ({ given, fault: null })
 const closed = (page: LinkPage): Sent => ({ status: 410, html: renderClosedLink(page) })
 
 /**
@@ -180,11 +184,16 @@ export const linkRoutes: FastifyPluginAsyncTypebox<LinkPageDeps> = async (app, d
     return sendErrorPage(request, reply, isLinks ? new AppError('NOT_FOUND') : error)
   })
 
-  app.get('/link/:code', { config: OPEN, schema: { hide: true, params: Params } }, async (request, reply) => {
-    const page = await find(request)
-    const sent = page.isOpen ? { status: 200, html: renderLink(page, NOTHING, null) } : closed(page)
-    return send(request, reply, page, sent)
-  })
+  app.get(
+    '/link/:code',
+    { config: OPEN, schema: { hide: true, params: Params, querystring: Typed } },
+    async (request, reply) => {
+      const page = await find(request)
+      const typed = typedAs(request.query.amount ?? '')
+      const sent = page.isOpen ? { status: 200, html: renderLink(page, typed, null) } : closed(page)
+      return send(request, reply, page, sent)
+    },
+  )
 
   app.get('/link/:code/poster', { config: OPEN, schema: { hide: true, params: Params } }, async (request, reply) => {
     const page = await find(request)
@@ -213,12 +222,12 @@ export const linkRoutes: FastifyPluginAsyncTypebox<LinkPageDeps> = async (app, d
   }
 
   /** Faults on the shop's side are not shown as the payer's. */
-  const refuse = (request: FastifyRequest, reply: FastifyReply, page: LinkPage, error: AppError) => {
+  const refuse = (request: FastifyRequest, reply: FastifyReply, page: LinkPage, given: string, error: AppError) => {
     const { pay, button } = TEXTS[page.language]
     if (error.code === 'UNKNOWN_MERCHANT_IDENTIFIER') return send(request, reply, page, closed(page))
     if (error.code === 'TOO_MANY_REQUESTS' || error.code === 'INTERNAL_ERROR') throw error
     const problem = error.code === 'CROSS_SITE_REQUEST' ? pay.problems.CROSS_SITE_REQUEST : button.later
-    return send(request, reply, page, { status: error.status, html: renderLink(page, NOTHING, problem) })
+    return send(request, reply, page, { status: error.status, html: renderLink(page, typedAs(given), problem) })
   }
 
   app.post(
@@ -240,7 +249,7 @@ export const linkRoutes: FastifyPluginAsyncTypebox<LinkPageDeps> = async (app, d
         const fresh = error.code === 'ILLEGAL_AMOUNT' ? await find(request) : page
         const refusal = readUnits(fresh, given, 'company')
         if (typeof refusal !== 'bigint') return send(request, reply, fresh, refusal)
-        return refuse(request, reply, fresh, error)
+        return refuse(request, reply, fresh, given, error)
       }
     },
   )

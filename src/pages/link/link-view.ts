@@ -4,7 +4,7 @@ import type { Lang } from '../../kernel/lang.ts'
 import type { Money } from '../../kernel/money.ts'
 import { TEXTS } from '../../texts/languages.ts'
 import { showFiat } from '../shared/format.ts'
-import { languageSwitch } from '../shared/language.ts'
+import { languageButtons, languageSwitch } from '../shared/language.ts'
 import { shell } from '../shared/notice.ts'
 import { type Shop, shopImprint, shopLogo, shopStyle } from '../shared/shop.ts'
 
@@ -44,8 +44,14 @@ function amountField(page: LinkPage, { given, fault }: TypedAmount, problem: str
     <p class="hint" id="hint">${limits}</p>`
 }
 
-const footer = ({ language, shop, path }: LinkPage): Html =>
-  html`<footer>${shopImprint(shop, TEXTS[language].order.receipt.terms)}${languageSwitch(language, path, {})}</footer>`
+/** What the payer typed goes along into another language. */
+const FORM = 'pay'
+
+const footer = ({ language, shop, path, price, isOpen }: LinkPage): Html => {
+  const languages =
+    isOpen && price === null ? languageButtons(language, path, FORM) : languageSwitch(language, path, {})
+  return html`<footer>${shopImprint(shop, TEXTS[language].order.receipt.terms)}${languages}</footer>`
+}
 
 /** @param problem why the last step created no order */
 export function renderLink(page: LinkPage, typed: TypedAmount, problem: string | null): Html {
@@ -58,7 +64,7 @@ export function renderLink(page: LinkPage, typed: TypedAmount, problem: string |
       ${shown && html`<p class="price">${shown}</p>`}
       <p class="goods">${link.name}</p>
       ${problem !== null && html`<p class="note" id="problem" tabindex="-1" autofocus role="alert">${problem}</p>`}
-      <form method="post" action="${path}?lang=${language}"><input type="hidden" name="nonce" value="${nonce}">
+      <form id="${FORM}" method="post" action="${path}?lang=${language}"><input type="hidden" name="nonce" value="${nonce}">
         ${price === null && amountField(page, typed, problem)}
         <button class="main">${shown === null ? order.link.goOn : order.link.payNow(shown)}</button></form>
       <p class="hint">${order.link.nothingYet}</p>

@@ -37,11 +37,22 @@ export function rememberLanguage(app: FastifyInstance): void {
  * Links to the same page in the other languages; works without a script. @param query what the URL needs besides the
  * language
  */
-export function languageSwitch(lang: Lang, path: string, query: Readonly<Record<string, string>>): Html {
-  const link = (other: Lang): Html => {
-    if (other === lang) return html`<b aria-current="true">${TEXTS[other].name}</b>`
+export const languageSwitch = (lang: Lang, path: string, query: Readonly<Record<string, string>>): Html =>
+  switchOf(lang, (other) => {
     const address = `${path}?${new URLSearchParams({ ...query, lang: other })}`
     return html`<a href="${address}" lang="${other}" hreflang="${other}">${TEXTS[other].name}</a>`
-  }
-  return html`<nav class="languages" aria-label="${TEXTS[lang].pay.language}">${LANGS.map(link)}</nav>`
+  })
+
+/** The same where something is typed: buttons of that form, which take its fields along. */
+export const languageButtons = (lang: Lang, path: string, form: string): Html =>
+  switchOf(
+    lang,
+    (other) => html`<button form="${form}" formaction="${path}" formmethod="get" formnovalidate name="lang"
+      value="${other}" lang="${other}">${TEXTS[other].name}</button>`,
+  )
+
+function switchOf(lang: Lang, otherIn: (other: Lang) => Html): Html {
+  const one = (other: Lang): Html =>
+    other === lang ? html`<b aria-current="true">${TEXTS[other].name}</b>` : otherIn(other)
+  return html`<nav class="languages" aria-label="${TEXTS[lang].pay.language}">${LANGS.map(one)}</nav>`
 }

@@ -175,6 +175,7 @@ form .ask { display: block; font-size: .875rem; font-weight: 600; margin-top: 1r
 footer { color: var(--soft); font-size: .8125rem; padding: 1rem 1.25rem 1.5rem; text-align: center; }
 .languages { display: flex; flex-wrap: wrap; justify-content: center; gap: 0 .875rem; margin-top: .5rem; }
 .languages > * { color: inherit; padding: .25rem 0; }
+.languages > button { font-weight: 400; min-height: 0; border: 0; background: none; text-decoration: underline; }
 .languages > b { color: var(--text); font-weight: 600; }
 .say { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 @media (min-width: 30rem) {

@@ -53,15 +53,20 @@ export const MispaymentList = Type.Object({
   limit: Type.Integer(),
 })
 
-export const AcceptMispaymentBody = Type.Object({ reason: Type.Optional(Type.String({ maxLength: 256 })) })
+/** Of every decision about the whole record. */
+export const ShownUnits = Type.Optional(
+  Type.String({
+    pattern: '^[0-9]{1,38}$',
+    description: 'Of the record that you read. If it is about more or less by now, 409 `OBJECT_CONFLICT`.',
+  }),
+)
+export const AcceptMispaymentBody = Type.Object({
+  reason: Type.Optional(Type.String({ maxLength: 256 })),
+  units: ShownUnits,
+})
 export const IgnoreMispaymentBody = Type.Object({
   reason: Type.String({ minLength: 1, maxLength: 256 }),
-  units: Type.Optional(
-    Type.String({
-      pattern: '^[0-9]{1,38}$',
-      description: 'Of the record that you read. If it is about more or less by now, 409 `OBJECT_CONFLICT`.',
-    }),
-  ),
+  units: ShownUnits,
 })
 export const BearLossBody = Type.Object({
   by: Type.Unsafe<LossBearer>(

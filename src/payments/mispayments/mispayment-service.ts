@@ -121,9 +121,9 @@ function checkAcceptable(record: Mispayment, counted: bigint): void {
   checkUnchanged(record, counted)
 }
 
-/** Nobody decides about money that was not shown. */
-function checkUnchanged({ units }: Mispayment, shown: bigint): void {
-  if (units === shown) return
+/** Nobody decides about money that was not shown. @param shown undefined: whatever it is */
+export function checkUnchanged({ units }: Mispayment, shown: bigint | string | undefined): void {
+  if (shown === undefined || units === BigInt(shown)) return
   const message = 'The money of this payment has changed. Read the record again, then repeat.'
   throw new AppError('OBJECT_CONFLICT', { message })
 }
@@ -162,13 +162,14 @@ export async function acceptMispayment(
   deps: MispaymentDeps,
   context: RequestContext,
   id: string,
-  body: { reason?: string },
+  body: { reason?: string; units?: string },
 ): Promise<void> {
   const { actor } = context
   const euroRate = await findEuroRate(deps.payers)
   const refused = await deps.db.tx(async (tx) => {
     const scene = await lockUndecided(tx, actor, id)
     const { order, payment, record } = scene
+    checkUnchanged(record, body.units)
     const received = undecidedUnits(payment.receivedUnits, await readStanding(tx, payment))
     checkAcceptable(record, received)
     await checkAcceptableOnce(tx, order, deps.dustUnits)
@@ -224,7 +225,7 @@ export async function ignoreMispayment(
   await deps.db.tx(async (tx) => {
     const { order, payment, record } = await lockUndecided(tx, actor, id)
     if (record.kind === 'orphaned') throw new AppError('OBJECT_CONFLICT', { message: BEAR_IT })
-    if (body.units !== undefined) checkUnchanged(record, BigInt(body.units))
+    checkUnchanged(record, body.units)
     await checkScreened(deps, tx, record)
     const now = new Date(deps.clock())
     const decision = { status: 'ignored', decidedBy: `${actor.kind}:${actor.id}`, reason: body.reason } as const

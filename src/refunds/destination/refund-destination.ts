@@ -1,3 +1,4 @@
+import type { ChannelId } from '../../channels/channel.ts'
 import type { Queryable, Tx } from '../../db/db.ts'
 import type { Actor, UserRole } from '../../http/actor.ts'
 import { PERMISSIONS } from '../../http/permissions.ts'
@@ -10,7 +11,7 @@ import { speaksForPayer, type Written, writerOf } from '../../payers/payer-word.
 import type { Payment } from '../../payments/payment-queries.ts'
 import { findSpeaker, listCommonMakers, type Maker } from '../../users/maker-queries.ts'
 import type { RefundDeps } from '../refund-deps.ts'
-import type { Refund } from '../refund-queries.ts'
+import { findMerchant, type Refund } from '../refund-queries.ts'
 import { goesToAddress } from '../refund-settle.ts'
 import { type AddressProof, type GivenProof, sameAddress } from './address-proof.ts'
 import { checkProof } from './refund-proof.ts'
@@ -74,19 +75,46 @@ function listStatements(payment: Payment, known: PayerContact): Statement[] {
   return statements
 }
 
-/** Where a refund goes that names no address; null: the payer is asked, or its provider knows. */
-export type Goal = { address: string | null; network: number | null }
+/**
+ * The payer's own word for this address, or for any; without one, what someone else stated. The only reading of the
+ * statements: what a person is shown before a refund is what the refund does.
+ */
+function pick(statements: readonly Statement[], wanted: string | undefined): Statement | undefined {
+  const fitting = statements.filter(({ address }) => wanted === undefined || sameAddress(address, wanted))
+  return fitting.find(({ isWord }) => isWord) ?? fitting[0]
+}
 
+/** Where a refund goes that names no address. Without any the payer is asked, or the provider knows. */
+export type Goal = {
+  /** Whose order it is, as payers know it. */
+  company: string
+  /** Through which the money goes back; null: nothing can be refunded. */
+  channel: ChannelId | null
+  network: number | null
+  /** The payer's own: the money goes there. */
+  address: string | null
+  /** Someone else's: it has to be confirmed first, and the payer may name another. */
+  proposedAddress: string | null
+  /** All that the payer stated: a refund to one of them needs no other proof. */
+  statedAddresses: string[]
+}
+
+/** @param payment null: nothing can be refunded */
 export async function findGoal(
   deps: Pick<RefundDeps, 'payers'>,
   q: Queryable,
   order: Order,
-  payment: Payment,
+  payment: Payment | null,
 ): Promise<Goal> {
-  if (!goesToAddress(payment)) return { address: null, network: null }
+  const { name: company } = await findMerchant(q, order.companyId)
+  const channel = payment?.channel ?? null
+  const unknown = { company, channel, network: null, address: null, proposedAddress: null, statedAddresses: [] }
+  if (payment === null || !goesToAddress(payment)) return unknown
   const statements = listStatements(payment, await findPayerContact(deps.payers, q, order))
-  const { address = null } = statements.find(({ isWord }) => isWord) ?? statements[0] ?? {}
-  return { address, network: payment.network }
+  const { address = null, isWord = false } = pick(statements, undefined) ?? {}
+  const statedAddresses = statements.filter((one) => one.isWord).map((one) => one.address)
+  const { network } = payment
+  return { ...unknown, network, statedAddresses, [isWord ? 'address' : 'proposedAddress']: address }
 }
 
 /**
@@ -159,14 +187,11 @@ export async function findDestination(
   if (!goesToAddress(payment))
     return { ...believed, address: wanted.address ?? payment.userAddress ?? known.address, addressProof: null }
   const statements = listStatements(payment, known)
-  const isWanted = ({ address }: Statement): boolean =>
-    wanted.address === undefined || sameAddress(address, wanted.address)
-  const word = statements.find((statement) => statement.isWord && isWanted(statement))
-  const stated = word ?? statements.find(isWanted)
+  const stated = pick(statements, wanted.address)
   // it was stored before such addresses were rejected
   if (stated) await checkPayerAddress(deps.payers, tx, 'address', stated.address)
-  if (word) {
-    const { by, at, source, address } = word
+  if (stated?.isWord) {
+    const { by, at, source, address } = stated
     return { ...believed, address, addressProof: { kind: 'stated', by, at, source } }
   }
   const address = wanted.address ?? stated?.address

@@ -175,7 +175,7 @@ export const de: MailTexts = {
       countLines([
         [facts.mispayments, 'Zahlung passt nicht zu ihrer Bestellung', 'Zahlungen passen nicht zu ihrer Bestellung'],
         [facts.unmatched, 'Überweisung passt zu keiner Bestellung', 'Überweisungen passen zu keiner Bestellung'],
-        [facts.refunds, 'Erstattung braucht eine Freigabe', 'Erstattungen brauchen eine Freigabe'],
+        [facts.refunds, 'Erstattung braucht die Adresse des Zahlers', 'Erstattungen brauchen die Adresse des Zahlers'],
         [facts.byHand, 'Erstattung muss von Hand gesendet werden', 'Erstattungen müssen von Hand gesendet werden'],
       ]),
       'Nichts ist verloren. Bis Sie entscheiden, sehen Ihre Kunden, dass ihr Geld da ist und Sie darüber entscheiden.',

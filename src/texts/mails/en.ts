@@ -165,7 +165,7 @@ export const en: MailTexts = {
       countLines([
         [facts.mispayments, 'payment does not fit its order', 'payments do not fit their order'],
         [facts.unmatched, 'transfer fits no order', 'transfers fit no order'],
-        [facts.refunds, 'refund needs an approval', 'refunds need an approval'],
+        [facts.refunds, 'refund needs the payer’s address', 'refunds need the payer’s address'],
         [facts.byHand, 'refund has to be sent by hand', 'refunds have to be sent by hand'],
       ]),
       'Nothing is lost. Until you decide, payers see that their money arrived and that you decide about it.',

@@ -169,7 +169,7 @@ export const es: MailTexts = {
       countLines([
         [facts.mispayments, 'pago no encaja con su pedido', 'pagos no encajan con su pedido'],
         [facts.unmatched, 'transferencia no encaja con ningún pedido', 'transferencias no encajan con ningún pedido'],
-        [facts.refunds, 'reembolso necesita aprobación', 'reembolsos necesitan aprobación'],
+        [facts.refunds, 'reembolso espera la dirección del pagador', 'reembolsos esperan la dirección del pagador'],
         [facts.byHand, 'reembolso debe enviarse a mano', 'reembolsos deben enviarse a mano'],
       ]),
       'No se ha perdido nada. Hasta que decida, sus clientes ven que su dinero ha llegado y que usted decide.',

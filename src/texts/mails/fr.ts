@@ -177,7 +177,7 @@ export const fr: MailTexts = {
           'paiements ne correspondent pas à leur commande',
         ],
         [facts.unmatched, 'transfert ne correspond à aucune commande', 'transferts ne correspondent à aucune commande'],
-        [facts.refunds, 'remboursement attend une approbation', 'remboursements attendent une approbation'],
+        [facts.refunds, 'remboursement attend l’adresse du payeur', 'remboursements attendent l’adresse du payeur'],
         [facts.byHand, 'remboursement est à envoyer à la main', 'remboursements sont à envoyer à la main'],
       ]),
       'Rien n’est perdu. Jusqu’à votre décision, vos clients voient que leur argent est arrivé et que vous décidez.',

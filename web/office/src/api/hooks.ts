@@ -1,6 +1,5 @@
 import {
   type InfiniteData,
-  keepPreviousData,
   type MutateOptions,
   QueryClient,
   type QueryKey,
@@ -39,6 +38,21 @@ watchSilence(() => {
 /** From when what the screen shows is, in ms since 1970, while the service answers nothing; null: it answers. */
 export const useSilence = (): number | null => useSyncExternalStore(watchSilence, readSilence)
 
+/** What a question is about: a thing in its path, a company. Its other parts choose rows of that. */
+const subjectOf = (args: unknown): string => {
+  const { path = null, query = null } = (args ?? {}) as { path?: unknown; query?: { companyId?: string } | null }
+  return JSON.stringify([path, query?.companyId ?? null])
+}
+
+/**
+ * While another page or filter is loading, the rows before it stay. What is about another thing or company does not: it
+ * would stand under a wrong name.
+ */
+function keepRows(args: unknown) {
+  return <Answer>(before: Answer | undefined, of: { queryKey: QueryKey } | undefined): Answer | undefined =>
+    subjectOf(of?.queryKey.at(-1)) === subjectOf(args) ? before : undefined
+}
+
 type Options = { enabled?: boolean; liveMs?: number }
 
 /** A response of the API that is cached, shared between screens, and refetched while the screen is visible. */
@@ -52,7 +66,7 @@ export function useApi<R extends Route>(
     queryKey: [route, args],
     queryFn: ({ signal }) => ask(route, args, signal),
     enabled,
-    placeholderData: keepPreviousData,
+    placeholderData: keepRows(args),
     ...(liveMs ? { refetchInterval: liveMs } : {}),
   }) as UseQueryResult<Awaited<ReturnType<typeof call<R>>>, Error>
 }
@@ -62,15 +76,15 @@ export function useWhole<R extends Route>(route: R, query: Record<string, unknow
   const { enabled = true, liveMs } = options
   const ask = call as unknown as (route: R, args: unknown, signal: AbortSignal) => Promise<{ total: number }>
   return useQuery({
-    queryKey: [route, 'whole', query],
+    queryKey: [route, 'whole', { query }],
     queryFn: ({ signal }) => joinPages((page) => ask(route, { query: { ...query, page, limit: PAGE } }, signal)),
     enabled,
-    placeholderData: keepPreviousData,
+    placeholderData: keepRows({ query }),
     ...(liveMs ? { refetchInterval: liveMs } : {}),
   }) as UseQueryResult<Awaited<ReturnType<typeof call<R>>>, Error>
 }
 
-/** Pages by cursor, one more on demand; pages already read stay. */
+/** Pages by cursor, one more on demand; pages already read stay. Figures of one statement never stand under another. */
 export const useCursorPages = <Page extends { nextCursor: string | null }>(
   queryKey: QueryKey,
   ask: (after: string | undefined, signal: AbortSignal) => Promise<Page>,
@@ -80,7 +94,6 @@ export const useCursorPages = <Page extends { nextCursor: string | null }>(
     queryFn: ({ pageParam, signal }) => ask(pageParam || undefined, signal),
     initialPageParam: '',
     getNextPageParam: ({ nextCursor }) => nextCursor,
-    placeholderData: keepPreviousData,
   })
 
 type Action<Input, Output> = {

@@ -207,14 +207,14 @@ export const Code = ({ text, whole }: { text: string; whole?: boolean }) => (
   </code>
 )
 
-/** Rows of "name: value". */
+/** Rows of "name: value". On a phone an amount may have its unit on a line of its own. */
 export function Facts({ rows }: { rows: [string, ReactNode][] }) {
   return (
     <dl className="grid grid-cols-[fit-content(45%)_1fr] gap-x-4 gap-y-2 text-sm">
       {rows.map(([name, value]) => (
         <div key={name} className="contents">
           <dt className="min-w-28 text-soft">{name}</dt>
-          <dd className="min-w-0 break-words">{value ?? '–'}</dd>
+          <dd className="min-w-0 break-words [&_.num]:whitespace-normal">{value ?? '–'}</dd>
         </div>
       ))}
     </dl>

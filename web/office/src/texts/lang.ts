@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from 'react'
+import { withFrenchBlanks } from './blanks.ts'
 import type { Core, Widen } from './core.ts'
 
 export const LANGS = ['en', 'fr', 'de', 'es', 'it'] as const
@@ -15,11 +16,11 @@ export type Texts<Text> = Record<Lang, Widen<Text>>
 
 /** The texts of one screen in every language; they are loaded with the screen. */
 export const defineTexts = <Text>(english: Text, others: Record<Exclude<Lang, 'en'>, Widen<Text>>): Texts<Text> =>
-  ({ en: english, ...others }) as Texts<Text>
+  ({ en: english, ...others, fr: withFrenchBlanks(others.fr) }) as Texts<Text>
 
 const LOADERS: Record<Lang, () => Promise<Core>> = {
   en: async () => (await import('./en.ts')).en,
-  fr: async () => (await import('./fr.ts')).fr,
+  fr: async () => withFrenchBlanks((await import('./fr.ts')).fr),
   de: async () => (await import('./de.ts')).de,
   es: async () => (await import('./es.ts')).es,
   it: async () => (await import('./it.ts')).it,

@@ -97,12 +97,13 @@ const SEARCHES: Record<string, Record<string, string>> = {
   companies: { status: 'waiting' },
 }
 
+/** Who only reads decides none of it. */
 function Needs({ needs }: { needs: Summary['needs'] }) {
   const t = useTexts(texts)
   const can = useCan()
   const shown = TARGETS.filter(([name, , permission]) => needs[name] > 0 && can(permission))
   return (
-    <Panel title={t.needs} flush>
+    <Panel title={can('mispayments.decide') ? t.needs : t.open} flush>
       {shown.length === 0 && <p className="p-4 text-soft">{t.calm}</p>}
       <ul>
         {shown.map(([name, to]) => (

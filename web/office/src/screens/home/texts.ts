@@ -8,6 +8,7 @@ export const texts = defineTexts(
     refunded: 'Refunded in 30 days',
     paid: (count: string) => `${count} paid`,
     needs: 'Needs you',
+    open: 'Waits for a decision',
     calm: 'Nothing waits for you.',
     mispayments: (count: number) => (count === 1 ? '1 payment to decide on' : `${count} payments to decide on`),
     unmatched: (count: number) => (count === 1 ? '1 transfer fits no order' : `${count} transfers fit no order`),
@@ -36,6 +37,7 @@ export const texts = defineTexts(
       refunded: 'Remboursé en 30 jours',
       paid: (count) => `${count} payées`,
       needs: 'À faire',
+      open: 'En attente d’une décision',
       calm: 'Rien ne vous attend.',
       mispayments: (count) => (count === 1 ? '1 paiement à trancher' : `${count} paiements à trancher`),
       unmatched: (count) =>
@@ -67,6 +69,7 @@ export const texts = defineTexts(
       refunded: 'In 30 Tagen erstattet',
       paid: (count) => `${count} bezahlt`,
       needs: 'Zu erledigen',
+      open: 'Wartet auf eine Entscheidung',
       calm: 'Nichts wartet auf Sie.',
       mispayments: (count) =>
         count === 1 ? '1 Zahlung wartet auf Ihre Entscheidung' : `${count} Zahlungen warten auf Ihre Entscheidung`,
@@ -96,6 +99,7 @@ export const texts = defineTexts(
       refunded: 'Reembolsado en 30 días',
       paid: (count) => `${count} pagados`,
       needs: 'Pendiente de usted',
+      open: 'Espera una decisión',
       calm: 'No hay nada pendiente.',
       mispayments: (count) => (count === 1 ? '1 pago por decidir' : `${count} pagos por decidir`),
       unmatched: (count) =>
@@ -127,6 +131,7 @@ export const texts = defineTexts(
       refunded: 'Rimborsato in 30 giorni',
       paid: (count) => `${count} pagati`,
       needs: 'Da fare',
+      open: 'In attesa di una decisione',
       calm: 'Nulla in attesa.',
       mispayments: (count) => (count === 1 ? '1 pagamento da decidere' : `${count} pagamenti da decidere`),
       unmatched: (count) =>

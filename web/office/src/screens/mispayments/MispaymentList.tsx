@@ -7,11 +7,12 @@ import { useCompanyQuery } from '../../frame/company.tsx'
 import { Area, Field, Form, Select } from '../../kit/fields.tsx'
 import { formatMoney } from '../../kit/format.ts'
 import { Offers, PagedList } from '../../kit/lists.tsx'
-import { SLOW_MS } from '../../kit/live.ts'
-import { Badge, Dialog, Empty, Money, OrderStatus, Page, Time } from '../../kit/parts.tsx'
+import { LIVE_MS, SLOW_MS } from '../../kit/live.ts'
+import { Badge, Dialog, Empty, Loaded, Money, OrderStatus, Page, Time } from '../../kit/parts.tsx'
 import { Parts, StatusTabs, usePage, usePart } from '../../kit/Tabs.tsx'
 import { useCore, useLang, useTexts, wordFor } from '../../texts/lang.ts'
 import { VIEWS } from '../orders/views.ts'
+import { confirmedAddress, Destination, goalOf } from '../refunds/Destination.tsx'
 import { Unmatched } from '../unmatched/Unmatched.tsx'
 import { texts } from './texts.ts'
 
@@ -139,12 +140,14 @@ function Decided({ mispayment: { status, refundStatus, code } }: { mispayment: M
   )
 }
 
-function decide({ _id: id, units }: Mispayment, way: Way, body: Record<string, string>): Promise<unknown> {
+/** A decision is about the money that was shown: if it grew meanwhile, the service refuses. */
+function decide({ _id: id, units }: Mispayment, way: Way, values: Record<string, string>): Promise<unknown> {
   const path = { id }
-  if (way === 'bear') return call('POST /api/next/mispayments/{id}/bear', { path, body: body as Body<'bearLoss'> })
+  if (way === 'bear') return call('POST /api/next/mispayments/{id}/bear', { path, body: values as Body<'bearLoss'> })
+  const body = { ...values, units }
   if (way === 'accept') return call('POST /api/next/mispayments/{id}/accept', { path, body })
   if (way === 'refund') return call('POST /api/next/mispayments/{id}/refund', { path, body })
-  return call('POST /api/next/mispayments/{id}/ignore', { path, body: { ...body, units } as Body<'ignoreMispayment'> })
+  return call('POST /api/next/mispayments/{id}/ignore', { path, body: body as Body<'ignoreMispayment'> })
 }
 
 /** The amount that arrived: in smallest units if the token's decimals are unknown. */
@@ -165,8 +168,17 @@ function Decide({ mispayment: listed, way, onClose }: { mispayment: Mispayment; 
   const t = useTexts(texts)
   const can = useCan()
   const core = useCore()
+  const [typed, setTyped] = useState('')
+  const goal = useApi(
+    'GET /api/next/mispayments/{id}/refund',
+    { path: { id: mispayment._id } },
+    { enabled: way === 'refund', liveMs: LIVE_MS },
+  )
+  // what the person confirms is what was shown
+  const shown = (values: Record<string, string>): Record<string, string> =>
+    goal.data && !values.address ? { ...values, ...confirmedAddress(goalOf(goal.data, {})) } : values
   const action = useAction({
-    run: (values: Record<string, string>) => decide(mispayment, way, values),
+    run: (values: Record<string, string>) => decide(mispayment, way, shown(values)),
     done: t.done,
     onDone: onClose,
   })
@@ -175,7 +187,13 @@ function Decide({ mispayment: listed, way, onClose }: { mispayment: Mispayment; 
   const text = { accept: t.acceptText, refund: t.refundText, ignore: t.ignoreText, bear: t.bearText }[way]
   return (
     <Dialog title={t[way]} onClose={onClose}>
-      <Form button={t[way]} isBusy={action.isPending} error={action.error} onSend={(values) => action.mutate(values)}>
+      <Form
+        button={t[way]}
+        isBusy={action.isPending}
+        isBlocked={way === 'refund' && goal.data === undefined}
+        error={action.error}
+        onSend={(values) => action.mutate(values)}
+      >
         <p className="mb-4">
           <strong>
             <Arrived mispayment={mispayment} /> · {t.order(mispayment.shortCode)}
@@ -185,7 +203,17 @@ function Decide({ mispayment: listed, way, onClose }: { mispayment: Mispayment; 
           </span>
         </p>
         <p className="mb-4">{text}</p>
-        {way === 'refund' && <Field label={`${t.address} (${core.optional})`} name="address" kind="wallet" />}
+        {way === 'refund' && (
+          <>
+            <Field
+              label={`${t.address} (${core.optional})`}
+              name="address"
+              kind="wallet"
+              onChange={(event) => setTyped(event.target.value)}
+            />
+            <Loaded query={goal}>{(answer) => <Destination goal={goalOf(answer, { typed })} />}</Loaded>
+          </>
+        )}
         {way === 'bear' && (
           <Select label={t.by} name="by" options={bearers.map((one) => [one, t.bearers[one]] as const)} />
         )}

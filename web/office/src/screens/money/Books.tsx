@@ -44,7 +44,7 @@ export function Books() {
             {t.csv}
           </button>
         )}
-        <button type="button" className="btn mb-4" onClick={() => print()}>
+        <button type="button" className="btn mb-4" disabled={pages.data === undefined} onClick={() => print()}>
           <Icon name="print" />
           {t.print}
         </button>

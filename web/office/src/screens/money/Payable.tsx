@@ -1,6 +1,8 @@
 import type { Data, Query } from '../../api/call.ts'
 import { useApi } from '../../api/hooks.ts'
+import { useCan } from '../../api/session.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
+import { fromUnits, toUnits } from '../../kit/decimal.ts'
 import { formatMoney } from '../../kit/format.ts'
 import { SLOW_MS } from '../../kit/live.ts'
 import { Loaded, Money } from '../../kit/parts.tsx'
@@ -28,13 +30,16 @@ export function Payable() {
 function Sums({ balances, payout: { ready, kept } }: Pick<Ledger, 'balances' | 'payout'>) {
   const t = useTexts(texts)
   const lang = useLang()
+  const can = useCan()
   const words = useAccountWords()
+  const isDebt = toUnits(ready) < 0n
+  const owes = can('refunds.decide') ? t.owesYou : t.owes
   return (
     <dl className="mb-5 grid gap-3 sm:grid-cols-3">
       <div className="panel p-4">
-        <dt className="text-sm text-soft">{t.ready}</dt>
+        <dt className="text-sm text-soft">{isDebt ? owes : t.ready}</dt>
         <dd className="mt-1 text-2xl font-semibold">
-          <Money amount={ready} asset="USDC" />
+          <Money amount={isDebt ? fromUnits(-toUnits(ready)) : ready} asset="USDC" />
         </dd>
         <dd className="text-sm text-soft">{t.says.company_payable}</dd>
         {/[1-9]/.test(kept) && <dd className="text-sm text-soft">{t.kept(formatMoney(lang, kept, 'USDC'))}</dd>}

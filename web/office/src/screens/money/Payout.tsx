@@ -18,6 +18,10 @@ const PAGE = 100
 /** One payout: how its amount was computed, and each payment and refund in it. */
 export function Payout() {
   const { id } = useParams({ from: '/inside/money/payouts/$id' })
+  return <OnePayout key={id} id={id} />
+}
+
+function OnePayout({ id }: { id: string }) {
   const t = useTexts(statementTexts)
   const can = useCan()
   const core = useCore()

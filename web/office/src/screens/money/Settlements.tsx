@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { useEffect, useState } from 'react'
+import { useState } from 'react'
 import { call, type Data, type Query } from '../../api/call.ts'
 import { useAction, useApi } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
@@ -7,11 +7,11 @@ import { useCompanyQuery } from '../../frame/company.tsx'
 import { holdTexts } from '../../frame/hold-texts.ts'
 import { findHold, type Hold, transactionIn } from '../../frame/holds.ts'
 import { useNetworkName } from '../../frame/networks.ts'
+import { useClosing } from '../../kit/closing.ts'
 import { Field, Form } from '../../kit/fields.tsx'
 import { formatTime } from '../../kit/format.ts'
 import { Turn } from '../../kit/lists.tsx'
 import { Badge, Code, Dialog, Empty, Facts, Loaded, Money, Notice, Panel, Refusal, Time } from '../../kit/parts.tsx'
-import { say } from '../../kit/toasts.tsx'
 import { useCore, useLang, useTexts, wordFor } from '../../texts/lang.ts'
 import { addressTexts } from './address-texts.ts'
 import { statementTexts } from './statement-texts.ts'
@@ -136,15 +136,10 @@ function Row({ settlement }: { settlement: Settlement }) {
 
 type DialogProps = { settlement: Settlement; onClose(): void }
 
-/** Closes a question that a colleague has answered meanwhile, and says so; one that is being answered here stays. */
-function useClosing({ settlement, onClose }: DialogProps, status: Settlement['status'], isBusy: boolean): void {
+/** One that is being answered here stays. */
+function useAnswered({ settlement, onClose }: DialogProps, status: Settlement['status'], isBusy: boolean): void {
   const { refusals } = useCore()
-  const isPast = settlement.status !== status && !isBusy
-  useEffect(() => {
-    if (!isPast) return
-    say(refusals.payoutMoved)
-    onClose()
-  }, [isPast, refusals, onClose])
+  useClosing(settlement.status !== status && !isBusy, refusals.payoutMoved, onClose)
 }
 
 /** What was sent cannot be taken back: the approver sees all of it once more. */
@@ -155,7 +150,7 @@ function Approve({ settlement, onClose }: DialogProps) {
     done: t.approved,
     onDone: onClose,
   })
-  useClosing({ settlement, onClose }, 'open', action.isPending)
+  useAnswered({ settlement, onClose }, 'open', action.isPending)
   return (
     <Dialog title={t.approveTitle} onClose={onClose}>
       <Form button={t.approve} isBusy={action.isPending} error={action.error} onSend={() => action.mutate(undefined)}>
@@ -179,7 +174,7 @@ function useCancel({ _id: id }: Settlement, onDone: () => void = () => {}) {
 function Cancel({ settlement, onClose }: DialogProps) {
   const t = useTexts(texts)
   const action = useCancel(settlement, onClose)
-  useClosing({ settlement, onClose }, 'approved', action.isPending)
+  useAnswered({ settlement, onClose }, 'approved', action.isPending)
   return (
     <Dialog title={t.cancelTitle} onClose={onClose}>
       <Form
@@ -258,7 +253,7 @@ function Pay({ settlement, onClose }: DialogProps) {
     done: t.paid,
     onDone: onClose,
   })
-  useClosing({ settlement, onClose }, 'approved', action.isPending)
+  useAnswered({ settlement, onClose }, 'approved', action.isPending)
   return (
     <Dialog title={t.pay} onClose={onClose}>
       <Form

@@ -87,7 +87,7 @@ function EndDialog({ order, way, onClose }: DialogProps & { way: 'cancel' | 'exp
     onDone: onClose,
   })
   return (
-    <Dialog title={t[way]} onClose={onClose}>
+    <Dialog title={`${t[way]} · ${t.title(order.shortCode)}`} onClose={onClose}>
       <Form
         tone="bad"
         button={t[way]}
@@ -118,7 +118,7 @@ function AcceptDialog({ order, onClose }: DialogProps) {
     onDone: onClose,
   })
   return (
-    <Dialog title={t.accept} onClose={onClose}>
+    <Dialog title={`${t.accept} · ${t.title(order.shortCode)}`} onClose={onClose}>
       <p className="mb-4 text-soft">{t.acceptText}</p>
       <Loaded query={channels}>
         {(all) => {

@@ -34,8 +34,13 @@ function Search({ name }: { name: string }) {
   )
 }
 
+/** Another order is another page: no question about this one, and nothing typed or shown here, passes to that one. */
 export function OrderPage() {
   const { code } = useParams({ from: '/inside/orders/$code' })
+  return <OneOrder key={code} code={code} />
+}
+
+function OneOrder({ code }: { code: string }) {
   const t = useTexts(texts)
   const can = useCan()
   const order = useApi('GET /api/next/confirm_conversion/status/{code}', { path: { code } }, { liveMs: LIVE_MS })

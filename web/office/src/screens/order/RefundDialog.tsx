@@ -6,8 +6,10 @@ import { useCan } from '../../api/session.ts'
 import { readKind } from '../../kit/field-kinds.ts'
 import { Area, Field, Form } from '../../kit/fields.tsx'
 import { formatMoney, formatRate, writeAmount } from '../../kit/format.ts'
+import { LIVE_MS } from '../../kit/live.ts'
 import { Dialog, Loaded } from '../../kit/parts.tsx'
 import { useCore, useLang, useTexts } from '../../texts/lang.ts'
+import { confirmedAddress, Destination, type Goal, goalOf } from '../refunds/Destination.tsx'
 import { tokenFor } from './refund-worth.ts'
 import { texts } from './texts.ts'
 import { WithoutCover } from './WithoutCover.tsx'
@@ -20,32 +22,42 @@ export function RefundDialog({ order, onClose }: { order: Order; onClose(): void
   const core = useCore()
   const lang = useLang()
   const can = useCan()
+  const [typed, setTyped] = useState('')
   const [asked, setAsked] = useState<{ lack: Lack; values: Values; isChanged: boolean } | null>(null)
+  const path = { code: order.code }
   const action = useAction({
-    run: ({ fiat: _, ...body }: Values) =>
-      call('POST /api/next/confirm_conversion/revert/{code}', { path: { code: order.code }, body }),
+    run: ({ fiat: _, ...body }: Values) => call('POST /api/next/confirm_conversion/revert/{code}', { path, body }),
     done: t.refundStarted,
     onDone: onClose,
   })
-  const refundable = useApi('GET /api/next/confirm_conversion/revert/{code}', { path: { code: order.code } })
+  const refundable = useApi('GET /api/next/confirm_conversion/revert/{code}', { path }, { liveMs: LIVE_MS })
+  const goalWith = (typed: string): Goal | null =>
+    refundable.data ? goalOf(refundable.data, { typed, channel: order.paymentChannel ?? '' }) : null
   /** What the person confirms is what was shown: that destination, and no larger debt. */
-  const send = (values: Values): void =>
-    action.mutate(values, {
+  const send = (values: Values): void => {
+    const shown = values.address ? values : { ...values, ...confirmedAddress(goalWith('')) }
+    action.mutate(shown, {
       onError: (error) => {
         const lack = can('refunds.decide') ? lackOf(error) : null
         if (!lack) return
-        const address = values.address ?? refundable.data?.address
-        const confirmed = { withoutCover: true, mostOwed: lack.owedAfter, ...(address && { address }) }
-        setAsked({ lack, values: { ...values, ...confirmed }, isChanged: values.withoutCover === true })
+        const confirmed = { withoutCover: true, mostOwed: lack.owedAfter }
+        setAsked({ lack, values: { ...shown, ...confirmed }, isChanged: values.withoutCover === true })
       },
     })
+  }
+  const goal = goalWith(asked?.values.address ?? typed)
   return (
-    <Dialog title={t.refund} onClose={onClose}>
+    <Dialog title={`${t.refund} · ${t.title(order.shortCode)}`} onClose={onClose}>
       <Loaded query={refundable}>
-        {({ refundableAmount, asset, company, network }) => (
+        {({ refundableAmount, asset }) => (
           <>
             <p className="mb-4">{t.refundText(formatMoney(lang, refundableAmount, asset))}</p>
-            <Form button={t.refundButton} isBusy={action.isPending} error={asked ? null : action.error} onSend={send}>
+            <Form
+              button={t.refundButton}
+              isBusy={action.isPending}
+              error={asked && goal ? null : action.error}
+              onSend={send}
+            >
               <Amounts order={order} refundable={refundableAmount} />
               {order.paymentChannel === 'crypto' && (
                 <Field
@@ -54,14 +66,16 @@ export function RefundDialog({ order, onClose }: { order: Order; onClose(): void
                   kind="wallet"
                   className="font-mono"
                   hint={t.refundAddressHint}
+                  onChange={(event) => setTyped(event.target.value)}
                 />
               )}
+              <Destination goal={goal} />
               <Area label={`${core.reason} (${core.optional})`} name="reason" maxLength={256} />
             </Form>
-            {asked && (
+            {asked && goal && (
               <WithoutCover
                 lack={asked.lack}
-                goal={{ company, address: asked.values.address ?? null, network, channel: order.paymentChannel ?? '' }}
+                goal={goal}
                 isChanged={asked.isChanged}
                 isBusy={action.isPending}
                 error={lackOf(action.error) ? null : action.error}

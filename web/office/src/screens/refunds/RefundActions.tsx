@@ -10,6 +10,8 @@ import { Offers } from '../../kit/lists.tsx'
 import { Dialog, Notice, Refusal } from '../../kit/parts.tsx'
 import { say } from '../../kit/toasts.tsx'
 import { useCore, useTexts } from '../../texts/lang.ts'
+import { Approve } from './Approve.tsx'
+import { useMeaning } from './meaning.ts'
 import { asksForWord, isOnChain, type Refund, sendsIt } from './refund.ts'
 import { texts } from './texts.ts'
 
@@ -24,11 +26,7 @@ export function RefundActions({ refund }: { refund: Refund }) {
   const { user } = useSession()
   // as it was when the dialog opened: the person compares and decides what they saw then
   const [asked, setAsked] = useState<{ ask: Ask; refund: Refund } | null>(null)
-  const path = { id: refund._id }
-  const approve = useAction({
-    run: () => call('POST /api/next/refunds/{id}/approve', { path }),
-    done: t.approved,
-  })
+  const [isApproving, setApproving] = useState(false)
   const download = useAction({ run: () => saveProof(refund) })
   const { status, message } = refund
   const hold = findHold(message)
@@ -48,10 +46,10 @@ export function RefundActions({ refund }: { refund: Refund }) {
   ]
   return (
     <>
-      <Refusal error={approve.error ?? download.error} />
+      <Refusal error={download.error} />
       <Offers offers={offers} words={t} onAsk={(ask) => setAsked({ ask, refund })}>
         {refund.status === 'needs_approval' && can('refunds.decide') && (
-          <button type="button" className="btn btn-fill" onClick={() => approve.mutate(undefined)}>
+          <button type="button" className="btn btn-fill" onClick={() => setApproving(true)}>
             {t.approve}
           </button>
         )}
@@ -62,6 +60,7 @@ export function RefundActions({ refund }: { refund: Refund }) {
           </button>
         )}
       </Offers>
+      {isApproving && <Approve refund={refund} onClose={() => setApproving(false)} />}
       {asked && <AskDialog {...asked} present={refund} onClose={() => setAsked(null)} />}
     </>
   )
@@ -123,6 +122,7 @@ type AskProps = { ask: Ask; refund: Refund }
 /** @param present the refund as it is now; `refund` stays as it was when the dialog opened */
 function AskDialog({ ask, refund, present, onClose }: AskProps & { present: Refund; onClose(): void }) {
   const t = useTexts(texts)
+  const meaningOf = useMeaning()
   const isChanged = ask === 'confirm' && present.proposedAddress !== refund.proposedAddress
   const action = useAction({
     run: async ({ values, file }: { values: Record<string, string>; file: File | undefined }) => {
@@ -131,7 +131,7 @@ function AskDialog({ ask, refund, present, onClose }: AskProps & { present: Refu
     },
     onDone: (sent) => {
       const isOnce = ask === 'confirm' && (sent as Refund).status === 'needs_address'
-      say(isOnce ? t.confirmedOnce : ask === 'confirm' ? t.confirmed : t.done)
+      say(isOnce ? t.confirmedOnce : ask === 'confirm' ? `${t.confirmed} ${meaningOf(sent as Refund)}` : t.done)
       onClose()
     },
   })
@@ -157,7 +157,12 @@ function Fields({ ask, refund }: AskProps) {
   const core = useCore()
   switch (ask) {
     case 'reject':
-      return <Area label={core.reason} name="reason" required maxLength={256} />
+      return (
+        <>
+          {refund.toSendByHand && <Notice tone="warn">{t.rejectByHand}</Notice>}
+          <Area label={core.reason} name="reason" required maxLength={256} />
+        </>
+      )
     case 'confirm':
       return <ConfirmFields address={refund.proposedAddress ?? ''} />
     case 'address':

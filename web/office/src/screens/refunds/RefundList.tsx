@@ -1,7 +1,7 @@
 import { Link, useSearch } from '@tanstack/react-router'
 import type { Query } from '../../api/call.ts'
 import { useApi } from '../../api/hooks.ts'
-import { useCan, useSession } from '../../api/session.ts'
+import { useCan } from '../../api/session.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { holdTexts } from '../../frame/hold-texts.ts'
 import { findHold } from '../../frame/holds.ts'
@@ -10,8 +10,9 @@ import { SLOW_MS } from '../../kit/live.ts'
 import { Badge, Code, Copy, Empty, Facts, Money, Notice, Page, Time, type Tone } from '../../kit/parts.tsx'
 import { StatusTabs, usePage } from '../../kit/Tabs.tsx'
 import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
+import { useMeaning } from './meaning.ts'
 import { RefundActions } from './RefundActions.tsx'
-import { isOnChain, namedBy, type Refund, sendsIt } from './refund.ts'
+import { type Refund, sendsIt } from './refund.ts'
 import { texts } from './texts.ts'
 
 const LIMIT = 20
@@ -62,28 +63,13 @@ const isSaid = ({ status, message }: Refund): boolean => status === 'settled' &&
 /** Only in these states does the last message explain a problem; otherwise it is news, or a person's text. */
 const isStuck = ({ status }: Refund): boolean => ['ready', 'refused', 'rejected'].includes(status)
 
-/** What the refund waits for, and who else can act where this person cannot. */
-function useMeaning(refund: Refund): string {
-  const t = useTexts(texts)
-  const can = useCan()
-  const { user } = useSession()
-  const { status, askedByMail } = refund
-  if (refund.toSendByHand && !sendsIt(refund, can('refunds.decide'))) return t.byHand[refund.heldBy]
-  if (refund.toSendByHand) return t.byHand[isOnChain(refund) ? 'chain' : 'provider']
-  const by = namedBy(refund, user._id)
-  const waits = by === 'payer' ? t.named.payer : by ? t.named[by](askedByMail) : wordFor(t.means, status)
-  const isDecided = status !== 'needs_address' && status !== 'needs_approval'
-  const second = by === 'payer' || by === 'mine' ? ` ${t.second}` : ''
-  return `${waits}${second}${isDecided || can('refunds.decide') ? '' : ` ${t.onlyOperator}`}`
-}
-
 function Card({ refund }: { refund: Refund }) {
   const t = useTexts(texts)
   const holds = useTexts(holdTexts)
   const core = useCore()
   const hold = findHold(refund.message)
   const isOpen = refund.status === 'ready' || refund.status === 'submitted'
-  const meaning = useMeaning(refund)
+  const meaning = useMeaning()(refund)
   const can = useCan()
   // the service asks whoever holds the money, and no one else
   const isForOther = refund.toSendByHand && !sendsIt(refund, can('refunds.decide'))

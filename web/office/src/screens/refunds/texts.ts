@@ -38,7 +38,13 @@ export const texts = defineTexts(
     limit: 'It is above the limit of the person who asked.',
     order: (code: string) => `Order ${code}`,
     approve: 'Approve',
-    approved: 'Approved. The money is on its way.',
+    approved: 'Approved.',
+    approveTitle: 'Approve the refund',
+    approveText: 'Check the amount and where it goes. What is sent cannot be taken back.',
+    approveOpen: 'Approving sends nothing yet: the money leaves once its address is confirmed.',
+    withoutCover: 'The company’s balance does not cover it: you lay out what is missing.',
+    moved: 'Someone has decided about this refund meanwhile. The list shows how it stands now.',
+    rejectByHand: 'A colleague may already have sent it. Ask first: what was sent and is rejected here is paid twice.',
     reject: 'Reject',
     address: 'Propose an address',
     addressLabel: 'Wallet address',
@@ -49,7 +55,7 @@ export const texts = defineTexts(
     confirm: 'Confirm this address',
     confirmText:
       'Ask the payer in a way that you trust, such as at the counter or by phone, and compare every character. What is sent there cannot be taken back. Whoever named the address cannot confirm it.',
-    confirmed: 'Confirmed. The money is on its way.',
+    confirmed: 'Confirmed.',
     changedMeanwhile:
       'The address was changed in the meantime. Close this window and compare the new one with the payer.',
     confirmedOnce: 'Noted. Another person must confirm it too.',
@@ -124,7 +130,14 @@ export const texts = defineTexts(
       limit: 'Il dépasse la limite de la personne qui l’a demandé.',
       order: (code) => `Commande ${code}`,
       approve: 'Approuver',
-      approved: 'Approuvé. L’argent est en route.',
+      approved: 'Approuvé.',
+      approveTitle: 'Approuver le remboursement',
+      approveText: 'Vérifiez le montant et la destination. Un envoi ne se reprend pas.',
+      approveOpen: 'L’approbation n’envoie encore rien : l’argent part une fois l’adresse confirmée.',
+      withoutCover: 'Le solde de la société ne le couvre pas : vous avancez ce qui manque.',
+      moved: 'Entre-temps, quelqu’un a décidé de ce remboursement. La liste montre où il en est.',
+      rejectByHand:
+        'Un collègue l’a peut-être déjà envoyé. Demandez d’abord : ce qui est parti et rejeté ici serait payé deux fois.',
       reject: 'Rejeter',
       address: 'Proposer une adresse',
       addressLabel: 'Adresse du portefeuille',
@@ -135,7 +148,7 @@ export const texts = defineTexts(
       confirm: 'Confirmer cette adresse',
       confirmText:
         'Demandez au payeur par une voie sûre, par exemple au comptoir ou par téléphone, et comparez chaque caractère. Un envoi ne se reprend pas. La personne qui a indiqué l’adresse ne peut pas la confirmer.',
-      confirmed: 'Confirmé. L’argent est en route.',
+      confirmed: 'Confirmé.',
       changedMeanwhile:
         'L’adresse a été changée entre-temps. Fermez cette fenêtre et comparez la nouvelle avec le payeur.',
       confirmedOnce: 'C’est noté. Une autre personne doit aussi la confirmer.',
@@ -210,7 +223,14 @@ export const texts = defineTexts(
       limit: 'Sie liegt über dem Limit der Person, die sie angefordert hat.',
       order: (code) => `Bestellung ${code}`,
       approve: 'Freigeben',
-      approved: 'Freigegeben. Das Geld ist unterwegs.',
+      approved: 'Freigegeben.',
+      approveTitle: 'Erstattung freigeben',
+      approveText: 'Prüfen Sie Betrag und Ziel. Was gesendet ist, lässt sich nicht zurückholen.',
+      approveOpen: 'Die Freigabe sendet noch nichts: Das Geld geht hinaus, sobald die Adresse bestätigt ist.',
+      withoutCover: 'Das Guthaben der Firma deckt sie nicht: Sie legen aus, was fehlt.',
+      moved: 'Inzwischen hat jemand über diese Erstattung entschieden. Die Liste zeigt, wie sie jetzt steht.',
+      rejectByHand:
+        'Vielleicht hat sie schon jemand gesendet. Fragen Sie erst nach: Was gesendet ist und hier abgelehnt wird, wird doppelt bezahlt.',
       reject: 'Ablehnen',
       address: 'Adresse vorschlagen',
       addressLabel: 'Wallet-Adresse',
@@ -221,7 +241,7 @@ export const texts = defineTexts(
       confirm: 'Diese Adresse bestätigen',
       confirmText:
         'Fragen Sie auf einem sicheren Weg nach, etwa an der Kasse oder am Telefon, und vergleichen Sie jedes Zeichen. Was gesendet ist, lässt sich nicht zurückholen. Wer die Adresse genannt hat, kann sie nicht bestätigen.',
-      confirmed: 'Bestätigt. Das Geld ist unterwegs.',
+      confirmed: 'Bestätigt.',
       changedMeanwhile:
         'Die Adresse wurde inzwischen geändert. Schließen Sie dieses Fenster und vergleichen Sie die neue mit dem Zahler.',
       confirmedOnce: 'Vermerkt. Eine weitere Person muss sie auch bestätigen.',
@@ -295,7 +315,14 @@ export const texts = defineTexts(
       limit: 'Supera el límite de la persona que lo pidió.',
       order: (code) => `Pedido ${code}`,
       approve: 'Aprobar',
-      approved: 'Aprobado. El dinero está en camino.',
+      approved: 'Aprobado.',
+      approveTitle: 'Aprobar el reembolso',
+      approveText: 'Compruebe el importe y el destino. Lo enviado no se puede recuperar.',
+      approveOpen: 'Al aprobarlo no se envía nada todavía: el dinero sale cuando se confirma la dirección.',
+      withoutCover: 'El saldo de la empresa no lo cubre: usted adelanta lo que falta.',
+      moved: 'Entretanto alguien decidió sobre este reembolso. La lista muestra cómo está ahora.',
+      rejectByHand:
+        'Quizá un colega ya lo haya enviado. Pregunte antes: lo enviado que se rechaza aquí se paga dos veces.',
       reject: 'Rechazar',
       address: 'Proponer una dirección',
       addressLabel: 'Dirección del monedero',
@@ -306,7 +333,7 @@ export const texts = defineTexts(
       confirm: 'Confirmar esta dirección',
       confirmText:
         'Pregunte al pagador por una vía segura, por ejemplo en el mostrador o por teléfono, y compare cada carácter. Lo enviado no se puede recuperar. Quien indicó la dirección no puede confirmarla.',
-      confirmed: 'Confirmada. El dinero está en camino.',
+      confirmed: 'Confirmada.',
       changedMeanwhile: 'La dirección ha cambiado entretanto. Cierre esta ventana y compare la nueva con el pagador.',
       confirmedOnce: 'Anotado. Otra persona debe confirmarla también.',
       named: {
@@ -376,7 +403,14 @@ export const texts = defineTexts(
       limit: 'Supera il limite della persona che l’ha chiesto.',
       order: (code) => `Ordine ${code}`,
       approve: 'Approva',
-      approved: 'Approvato. Il denaro è in viaggio.',
+      approved: 'Approvato.',
+      approveTitle: 'Approva il rimborso',
+      approveText: 'Controlli l’importo e la destinazione. Ciò che è inviato non si recupera.',
+      approveOpen: 'Approvando non parte ancora nulla: il denaro va via quando l’indirizzo è confermato.',
+      withoutCover: 'Il saldo della società non lo copre: lei anticipa ciò che manca.',
+      moved: 'Nel frattempo qualcuno ha deciso su questo rimborso. L’elenco mostra come sta ora.',
+      rejectByHand:
+        'Forse un collega lo ha già inviato. Chieda prima: ciò che è partito e qui viene respinto si paga due volte.',
       reject: 'Respingi',
       address: 'Proponi un indirizzo',
       addressLabel: 'Indirizzo del wallet',
@@ -387,7 +421,7 @@ export const texts = defineTexts(
       confirm: 'Conferma questo indirizzo',
       confirmText:
         'Chieda a chi ha pagato in modo sicuro, per esempio al banco o per telefono, e confronti ogni carattere. Ciò che è inviato non si recupera. Chi ha indicato l’indirizzo non può confermarlo.',
-      confirmed: 'Confermato. Il denaro è in viaggio.',
+      confirmed: 'Confermato.',
       changedMeanwhile:
         'L’indirizzo è stato cambiato nel frattempo. Chiuda questa finestra e confronti il nuovo con il pagante.',
       confirmedOnce: 'Annotato. Anche un’altra persona deve confermarlo.',

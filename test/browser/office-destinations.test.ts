@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Browser, Locator, Page } from 'playwright-core'
+import { sql } from '../../src/db/db.ts'
+import { startBrowser } from '../harness/browser.ts'
+import { enterOffice } from '../harness/office.ts'
+import { type OfficeWorld, openOffice } from '../harness/office-world.ts'
+import {
+  createPaid,
+  listRefunds,
+  newAddress,
+  type RefundData,
+  refundReaches,
+  revertPlainly,
+} from '../harness/refunds.ts'
+import type { Payable } from '../harness/shop.ts'
+
+/* What leaves for good: before it a person reads where it goes, or who has to say so first. */
+
+let world: OfficeWorld
+let browser: Browser
+before(async () => {
+  world = await openOffice({ goods: 'Tea', alias: 'INV-1', company: 'Other', reason: 'came back' })
+  browser = await startBrowser()
+})
+after(async () => {
+  await browser?.close()
+  await world?.stop()
+})
+
+const enter = async (role: 'Manager' | 'SuperAdmin', path: string): Promise<Page> => {
+  const { email } = world.people[role]
+  return (await enterOffice(browser, world.shop.host.baseUrl, { email, path, freshLogin: true })).page
+}
+
+const stateAddress = (code: string, userAddress: string) =>
+  world.shop.host.call('POST', '/api/next/confirm_conversion/payer-information', {
+    as: world.shop.merchant,
+    body: { code, payerInformation: { userAddress } },
+  })
+
+/** Paid by a payer whose address the shop's server stated before: a refund goes there at once. */
+async function paidByKnown(amount: string, more = 0n): Promise<Payable & { stated: string }> {
+  const { shop } = world
+  const order = await shop.createAwaiting({ amount })
+  const stated = newAddress()
+  await stateAddress(order.code, stated)
+  await shop.chain.pay({ to: order.toAddress, units: order.units + more })
+  await shop.makeFinal()
+  await shop.reaches(order.code, 'PAID')
+  return { ...order, stated }
+}
+
+async function openRefund(page: Page): Promise<Locator> {
+  await page.getByRole('button', { name: 'Refund', exact: true }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText('can go back to the payer').waitFor()
+  return dialog
+}
+
+test('a refund on the order’s page shows the payer’s address in full, and goes there', async () => {
+  const order = await paidByKnown('30.00')
+  const dialog = await openRefund(await enter('Manager', `/orders/${order.code}`))
+  const said = await dialog.innerText()
+  assert.ok(said.includes(`Goes to\n${order.stated}`), said)
+  await dialog.getByLabel('Wallet address').fill(newAddress())
+  await dialog.getByText('the payer must confirm it').waitFor()
+  await dialog.getByLabel('Wallet address').fill(order.stated.toLowerCase())
+  await dialog.getByText('the payer must confirm it').waitFor({ state: 'hidden' })
+  await dialog.getByLabel('Wallet address').fill('')
+  await dialog.getByLabel(/^Amount in USDC/).fill('5')
+  await dialog.getByRole('button', { name: 'Start the refund' }).click()
+  assert.equal((await refundReaches(world.shop, order.orderId, 'settled')).address, order.stated)
+})
+
+test('an address that was named after the payment is shown as a proposal', async () => {
+  const order = await createPaid(world.shop, { amount: '31.00' })
+  const dialog = await openRefund(await enter('Manager', `/orders/${order.code}`))
+  await dialog.getByText('The payer is asked for an address').waitFor()
+  await dialog.getByRole('button', { name: 'Close' }).click()
+  const proposed = newAddress()
+  await stateAddress(order.code, proposed)
+  const again = await openRefund(dialog.page())
+  await again.getByText(proposed).waitFor()
+  const said = await again.innerText()
+  assert.ok(said.includes(`Proposed\n${proposed}`) && !said.includes('Goes to'), said)
+  await again.getByRole('button', { name: 'Start the refund' }).click()
+  const refund = await refundReaches(world.shop, order.orderId, 'needs_address', false)
+  assert.deepEqual([refund.address, refund.proposedAddress], [null, proposed])
+})
+
+const newest = async ({ orderId }: Payable): Promise<RefundData | undefined> =>
+  (await listRefunds(world.shop, orderId)).at(-1)
+
+test('the question about money above the price says where it goes', async () => {
+  const order = await paidByKnown('33.00', 4_440_000n)
+  const page = await enter('Manager', '/mispayments?status=open')
+  const card = page.locator('article', { hasText: '4.44 USDC' })
+  await card.getByRole('button', { name: 'Refund', exact: true }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText(order.stated).waitFor()
+  const said = await dialog.innerText()
+  assert.ok(said.includes(`Goes to\n${order.stated}`), said)
+  assert.doesNotMatch(said, /payer is asked/)
+  await dialog.getByRole('button', { name: 'Refund', exact: true }).click()
+  await refundReaches(world.shop, order.orderId, 'settled')
+  assert.equal((await newest(order))?.address, order.stated)
+})
+
+/** A refund that the operator has to approve. */
+async function revertWaiting(order: Payable, amount: string): Promise<RefundData> {
+  const { host, merchant } = world.shop
+  const approval = (isOn: boolean) =>
+    host.db.run(sql`
+      update companies set refund_approval = ${isOn}, version = version + 1 where id = ${merchant.companyId}`)
+  await approval(true)
+  assert.equal((await revertPlainly(world.shop, order.code, { amount })).status, 200)
+  await approval(false)
+  const refund = await newest(order)
+  assert.equal(refund?.status, 'needs_approval')
+  return refund
+}
+
+async function openApproval(page: Page): Promise<{ dialog: Locator; said: string }> {
+  await page.getByRole('button', { name: 'Approve', exact: true }).click()
+  const dialog = page.getByRole('dialog')
+  return { dialog, said: (await dialog.innerText()).replace(/\s+/g, ' ') }
+}
+
+test('approving a refund asks first, in full; a colleague’s answer closes the question, and the toast says what happens', async () => {
+  const known = await paidByKnown('34.00')
+  await revertWaiting(known, '6')
+  const page = await enter('SuperAdmin', `/refunds?code=${known.code}`)
+  const first = await openApproval(page)
+  assert.match(first.said, new RegExp(`Approve the refund 6\\.00 USDC Company .* Goes to ${known.stated} Network`))
+  assert.equal((await newest(known))?.status, 'needs_approval', 'one click approves nothing')
+  await first.dialog.getByRole('button', { name: 'Approve', exact: true }).click()
+  await page.getByText('Approved. It is sent with the next round.').waitFor()
+  assert.equal((await refundReaches(world.shop, known.orderId, 'settled')).address, known.stated)
+
+  const asked = await createPaid(world.shop, { amount: '35.00' })
+  const { _id } = await revertWaiting(asked, '3')
+  await page.goto(new URL(`/app/refunds?code=${asked.code}`, page.url()).href)
+  const second = await openApproval(page)
+  assert.match(second.said, /3\.00 USDC .*The payer is asked for an address.*sends nothing yet/)
+  await second.dialog.getByRole('button', { name: 'Approve', exact: true }).click()
+  await page.getByText('Approved. The payer has not said where the money should go.').waitFor()
+  assert.equal((await newest(asked))?.status, 'needs_address')
+  await world.shop.host.db.run(sql`update refunds set status = 'needs_approval' where id = ${_id}`)
+  await page.reload()
+  const third = await openApproval(page)
+  await world.shop.host.db.run(sql`update refunds set status = 'needs_address' where id = ${_id}`)
+  await page.getByText('Someone has decided about this refund meanwhile').waitFor()
+  assert.equal(await third.dialog.count(), 0)
+})
+
+test('rejecting a refund that a person has to send warns that a colleague may have sent it', async () => {
+  const order = await createPaid(world.shop, { amount: '36.00' })
+  assert.equal((await revertPlainly(world.shop, order.code, { amount: '2' })).status, 200)
+  await world.shop.host.db.run(sql`
+    update refunds set status = 'ready', address = ${newAddress()}, handed_over_at = now(), next_check_at = null
+    where order_id = ${order.orderId}`)
+  const page = await enter('SuperAdmin', `/refunds?code=${order.code}`)
+  await page.getByRole('button', { name: 'Reject', exact: true }).click()
+  await page.getByRole('dialog').getByText('A colleague may already have sent it').waitFor()
+})

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { startBrowser } from '../harness/browser.ts'
+import { enterOffice, goTo, jump } from '../harness/office.ts'
+import { type OfficeWorld, openOffice } from '../harness/office-world.ts'
+import { createPaid } from '../harness/refunds.ts'
+
+/* What a screen shows is about what its address names: a period, an order. */
+
+let world: OfficeWorld
+let browser: Browser
+before(async () => {
+  world = await openOffice({ goods: 'Tea', alias: 'INV-1', company: 'Other', reason: 'came back' })
+  browser = await startBrowser()
+})
+after(async () => {
+  await browser?.close()
+  await world?.stop()
+})
+
+const enter = async (path: string): Promise<Page> => {
+  const { email } = world.people.Manager
+  return (await enterOffice(browser, world.shop.host.baseUrl, { email, path, freshLogin: true })).page
+}
+
+test('while a period of the books is loading, no figures of another stand under its dates, and none are printed', async () => {
+  const page = await enter('/money?tab=books')
+  const owed = page.getByRole('row', { name: /^Owed to you/ })
+  const print = page.getByRole('button', { name: 'Print the statement' })
+  const before = await owed.innerText()
+  let answer = (): void => undefined
+  const held = new Promise<void>((resolve) => {
+    answer = resolve
+  })
+  await page.route(/ledger\?.*from=/, async (route) => {
+    await held
+    await route.continue().catch(() => undefined)
+  })
+  await page.getByLabel('From', { exact: true }).fill('2030-01-01')
+  await owed.waitFor({ state: 'hidden' })
+  assert.ok(await print.isDisabled())
+  answer()
+  await owed.waitFor()
+  assert.notEqual(await owed.innerText(), before)
+  assert.ok(await print.isEnabled())
+})
+
+test('a question about one order never acts on another, and names the one it is about', async () => {
+  const first = await createPaid(world.shop, { amount: '40.00' })
+  const second = await createPaid(world.shop, { amount: '90.00' })
+  const page = await enter(`/orders/${first.code}`)
+  await goTo(page, '/orders')
+  await jump(page, `/orders/${second.code}`)
+  await page.getByRole('button', { name: 'Refund', exact: true }).click()
+  const title = (await page.getByRole('heading', { level: 1 }).innerText()).trim()
+  await page
+    .getByRole('dialog', { name: `Refund · ${title}` })
+    .getByLabel(/^Amount in USDC/)
+    .fill('25')
+  await page.evaluate('history.go(-2)')
+  await page.waitForURL(new RegExp(first.code))
+  await page.getByRole('heading', { level: 1, name: title }).waitFor({ state: 'hidden' })
+  await page.getByRole('button', { name: 'Refund', exact: true }).waitFor()
+  assert.equal(await page.getByRole('dialog').count(), 0)
+})
+
+test('a negative balance is a debt, not ready to pay out; and what a refund without cover adds to it adds up', async () => {
+  const order = await createPaid(world.shop, { amount: '50.00' })
+  const { email } = world.people.SuperAdmin
+  const path = `/money?company=${world.shop.merchant.companyId}`
+  const { page } = await enterOffice(browser, world.shop.host.baseUrl, { email, path, freshLogin: true })
+  await page.route(/\/ledger\?/, async (route) => {
+    const answer = await route.fetch()
+    const body = (await answer.json()) as { data: object }
+    await route.fulfill({ json: { ...body, data: { ...body.data, payout: { ready: '-324.000000', kept: '0' } } } })
+  })
+  await page.reload()
+  await page.getByText('The company owes you').waitFor()
+  await page.getByText('324.00 USDC', { exact: true }).waitFor()
+  assert.equal(await page.getByText('Ready to pay out').count(), 0)
+  await jump(page, `/orders/${order.code}`)
+  const figures = { needs: '54.000000', left: '6.480000', missing: '47.520000', owedAfter: '54.000000' }
+  await page.route(/\/revert\//, async (route) => {
+    if (route.request().method() === 'GET') return route.continue()
+    const details = Object.entries(figures).map(([path, message]) => ({ path, message }))
+    const error = { code: 'REFUND_NOT_COVERED', message: 'not covered', details }
+    return route.fulfill({ status: 409, json: { success: false, data: null, error } })
+  })
+  await page.getByRole('button', { name: 'Refund', exact: true }).click()
+  await page.getByRole('button', { name: 'Start the refund' }).click()
+  await page.getByText('In that sum: 6.48 USDC of fees that never left you').waitFor()
+  const proposal = page.getByRole('dialog', { name: 'Refund without cover' })
+  assert.match((await proposal.innerText()).replace(/\s+/g, ' '), /Goes to The payer is asked for an address/)
+})
