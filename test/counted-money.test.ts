@@ -270,6 +270,64 @@ test('the whole price that comes again, after the first was decided about, pays 
   assert.equal((await open()).length, 1)
 })
 
+test('an order is paid once what came in all, less what was decided about, is its price, wherever that is recorded', async () => {
+  const ways = [
+    ['a part', (attempt) => attempt.paysPart('24'), 30],
+    ['late', (attempt) => attempt.gate('EXPIRED', '30'), 30],
+    [
+      'late, then a part',
+      async ({ gate, ignoreAll, paysPart }) => {
+        await gate('EXPIRED', '30')
+        await ignoreAll()
+        await paysPart('14')
+      },
+      40,
+    ],
+  ] as const satisfies [string, (attempt: Awaited<ReturnType<typeof openCounted>>) => Promise<unknown>, number][]
+  for (const [name, happens, decided] of ways)
+    for (const left of [24, 53, 54, 64]) {
+      const attempt = await openCounted()
+      const { find, gate, ignoreAll, open } = attempt
+      await happens(attempt)
+      await ignoreAll()
+      const expected = left < 54 ? [`under ${left}000000 USDC open`] : []
+      if (left > 54) expected.push(`wrong_token ${left - 54}000000 USDC open`)
+      const story = `${name}: ${left} besides`
+      // once the price is paid, a word without an amount and another word change nothing
+      for (const [word, done] of [
+        ['PAID', `${decided + left}`],
+        ...(left < 54
+          ? []
+          : [
+              ['PAID', ''],
+              ['PROCESS', `${decided + left}`],
+              ['EXPIRED', `${decided + left}`],
+            ]),
+        ['PAID', `${decided + left}`],
+      ] as const) {
+        const status = await gate(word, done)
+        assert.equal(status, left < 54 ? 'AWAITING' : 'PAID', `${story}, ${word}`)
+        assert.deepEqual((await open()).toSorted(), expected, `${story}, ${word} ${done}`)
+      }
+      if (left < 54) continue
+      assert.equal((await find()).priceUnits, DUE, story)
+      if (left > 54 || name === 'late') continue
+      await gate('PAID', `${decided + left - 10}`)
+      assert.deepEqual(await open(), ['orphaned 10000000 USDC open'], `${story}: what is not there any more is lost`)
+    }
+})
+
+test('a part was refunded, and what came after the end of the order is accepted: it sells for all that was paid', async () => {
+  const { accept, find, gate, open, order, paysPart, refundFirst } = await openCounted()
+  await paysPart('24')
+  await refundFirst()
+  await world.host.db.run(sql`update orders set status = 'CANCELLED' where id = ${order.id}`)
+  await gate('PAID', '84')
+  assert.deepEqual(await open(), ['late 54000000 USDC open'])
+  await accept()
+  assert.equal((await find()).priceUnits, DUE)
+})
+
 test('what an older version took for a loss of the price, or for too much, pays the price', async () => {
   const lost = await openCounted()
   await lost.gate('PAID', '54')
