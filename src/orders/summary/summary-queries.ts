@@ -114,6 +114,18 @@ export const toSendByHand = (
   and ${refund}.next_check_at is null and ${refund}.provider_reference is null)`
 
 /**
+ * Whether it waits for an account, a channel or a chain that is not set up: a person sets it up again, or settles the
+ * refund otherwise. Its provider may have it, so nobody is told to send it.
+ */
+const waitsForAccount = (refund: Sql): Sql => sql`(${refund}.account_gone_at is not null
+  and ${refund}.status in ('ready', 'submitted'))`
+const waitsForPerson = (refund: Sql): Sql => sql`(${toSendByHand(refund)} or ${waitsForAccount(refund)})`
+
+/** Another node may have that account: within this time it has polled the refund, too. */
+const isGoneForAll = (now: Date): Sql =>
+  sql`coalesce(account_gone_at <= ${now}::timestamptz - interval '15 minutes', true)`
+
+/**
  * What waits for a person. Failed deliveries count for a week; older ones stay in their list.
  * @param isOperator whether refunds count that the operator has to send, and no one else can
  */
@@ -130,7 +142,7 @@ export const countNeeds = (
       (select count(*) from unmatched_transfers u where ${mine} and u.status = 'open' and not is_dust
         and exists (select 1 from chain_transfers t where t.id = u.transfer_id and t.status = 'seen')) as unmatched,
       (select count(*) from refunds where ${mine}
-        and (status in ('needs_approval', 'needs_address') or (${toSendByHand(sql`refunds`)}
+        and (status in ('needs_approval', 'needs_address') or (${waitsForPerson(sql`refunds`)}
           and (${isOperator} or ${heldBy(sql`refunds`)} = 'company')))) as refunds,
       (select count(*) from deliveries where ${mine} and status in ('failed', 'parked')
         and updated_at >= ${now}::timestamptz - interval '7 days') as deliveries,
@@ -173,17 +185,22 @@ export const listWaiting = (q: Queryable, from: Date, to: Date): Promise<(Waitin
       union all
       select company_id, 0, 0, 0, 1 from refunds
       where status = 'ready' and handed_over_at is not null and by_hand_since >= ${from} and by_hand_since < ${to}
-        and ${heldBy(sql`refunds`)} = 'company') as waiting
+        and ${heldBy(sql`refunds`)} = 'company'
+      union all
+      select company_id, 0, 0, 0, 1 from refunds
+      where ${waitsForAccount(sql`refunds`)} and handed_over_at is null
+        and by_hand_since >= ${from} and by_hand_since < ${to} and ${heldBy(sql`refunds`)} = 'company') as waiting
     group by company_id`)
 
 /**
- * Notes which refunds a person has to send from now on. One that a check holds at this moment is noted once that has
+ * Notes which refunds wait for a person from now on. One that a check holds at this moment is noted once that has
  * passed, and one that another transaction has locked next time.
  * @returns who sends them
  */
 export const noteByHand = (tx: Tx, now: Date): Promise<{ companyId: string; heldBy: (typeof HOLDERS)[number] }[]> =>
   tx.many(sql`
     update refunds set by_hand_since = ${now} where (company_id, id) in (
-      select company_id, id from refunds where ${toSendByHand(sql`refunds`)} and by_hand_since is null
+      select company_id, id from refunds
+      where ${waitsForPerson(sql`refunds`)} and by_hand_since is null and ${isGoneForAll(now)}
       for update skip locked)
     returning company_id, ${heldBy(sql`refunds`)} as held_by`)
