@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { reportOf } from '../src/channels/gatepay/status-map.ts'
+import { readOrder, reportOf as whitepayReportOf } from '../src/channels/whitepay/status-map.ts'
 import { sql } from '../src/db/db.ts'
 import { newId } from '../src/kernel/ids.ts'
 import { insertMispayment } from '../src/payments/mispayments/mispayment-queries.ts'
@@ -326,6 +327,31 @@ test('a part was refunded, and what came after the end of the order is accepted:
   assert.deepEqual(await open(), ['late 54000000 USDC open'])
   await accept()
   assert.equal((await find()).priceUnits, DUE)
+})
+
+test('what went to the account of a declined order, and that staff complete after that, came once', async () => {
+  for (const isDecided of [false, true]) {
+    const { apply, find, ignoreAll, open, order, reference } = await openCounted()
+    const { merchantReference } = await find()
+    const key = { merchantReference, due: { asset: 'USDC', units: DUE }, fiat: { asset: 'EUR', units: 5000n } }
+    const moved = { currency: 'USDT', value: '54', status: 'COMPLETE' }
+    const tells = (status: string) => {
+      const read = readOrder({
+        ...{ id: reference, status, currency: 'EUR', value: '50', expected_amount: '54', deposited_currency: 'USDT' },
+        external_order_id: merchantReference,
+        transactions: [
+          { ...moved, id: 't1', type: 'DEPOSIT' },
+          { ...moved, id: 't2', type: 'ROLLBACK_TO_MERCHANT' },
+        ],
+      })
+      assert.ok(read)
+      return apply(whitepayReportOf(read, { ...key, expiresAt: order.expiresAt } as never, world.clock.nowMs))
+    }
+    await tells('DECLINED')
+    if (isDecided) await ignoreAll()
+    assert.equal((await tells('COMPLETE'))?.status, isDecided ? 'AWAITING' : 'PAID')
+    assert.deepEqual([await open(), (await find()).receivedUnits], [[], DUE])
+  }
 })
 
 test('what an older version took for a loss of the price, or for too much, pays the price', async () => {
