@@ -3,4 +3,4 @@
 -- What waited before these columns is seen by the next job and mailed once. A node of an earlier version mails the shop
 -- about approvals.
 alter table refunds add column approval_asked_at timestamptz(3), add column address_asked_at timestamptz(3);
-create index refunds__waiting on refunds (company_id) where status in ('needs_approval', 'needs_address', 'ready');
+create index refunds__waiting on refunds (company_id) where status in ('needs_approval', 'needs_address', 'ready', 'submitted');

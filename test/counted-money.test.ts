@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { reportOf } from '../src/channels/gatepay/status-map.ts'
+import { readOrder, reportOf as whitepayReportOf } from '../src/channels/whitepay/status-map.ts'
 import { sql } from '../src/db/db.ts'
 import { newId } from '../src/kernel/ids.ts'
 import { insertMispayment } from '../src/payments/mispayments/mispayment-queries.ts'
@@ -268,6 +269,89 @@ test('the whole price that comes again, after the first was decided about, pays 
   await ignoreAll()
   assert.equal((await tellsAbsurd('PAID'))?.status, 'AWAITING', 'an amount that cannot be right pays nothing')
   assert.equal((await open()).length, 1)
+})
+
+test('an order is paid once what came in all, less what was decided about, is its price, wherever that is recorded', async () => {
+  const ways = [
+    ['a part', (attempt) => attempt.paysPart('24'), 30],
+    ['late', (attempt) => attempt.gate('EXPIRED', '30'), 30],
+    [
+      'late, then a part',
+      async ({ gate, ignoreAll, paysPart }) => {
+        await gate('EXPIRED', '30')
+        await ignoreAll()
+        await paysPart('14')
+      },
+      40,
+    ],
+  ] as const satisfies [string, (attempt: Awaited<ReturnType<typeof openCounted>>) => Promise<unknown>, number][]
+  for (const [name, happens, decided] of ways)
+    for (const left of [24, 53, 54, 64]) {
+      const attempt = await openCounted()
+      const { find, gate, ignoreAll, open } = attempt
+      await happens(attempt)
+      await ignoreAll()
+      const expected = left < 54 ? [`under ${left}000000 USDC open`] : []
+      if (left > 54) expected.push(`wrong_token ${left - 54}000000 USDC open`)
+      const story = `${name}: ${left} besides`
+      // once the price is paid, a word without an amount and another word change nothing
+      for (const [word, done] of [
+        ['PAID', `${decided + left}`],
+        ...(left < 54
+          ? []
+          : [
+              ['PAID', ''],
+              ['PROCESS', `${decided + left}`],
+              ['EXPIRED', `${decided + left}`],
+            ]),
+        ['PAID', `${decided + left}`],
+      ] as const) {
+        const status = await gate(word, done)
+        assert.equal(status, left < 54 ? 'AWAITING' : 'PAID', `${story}, ${word}`)
+        assert.deepEqual((await open()).toSorted(), expected, `${story}, ${word} ${done}`)
+      }
+      if (left < 54) continue
+      assert.equal((await find()).priceUnits, DUE, story)
+      if (left > 54 || name === 'late') continue
+      await gate('PAID', `${decided + left - 10}`)
+      assert.deepEqual(await open(), ['orphaned 10000000 USDC open'], `${story}: what is not there any more is lost`)
+    }
+})
+
+test('a part was refunded, and what came after the end of the order is accepted: it sells for all that was paid', async () => {
+  const { accept, find, gate, open, order, paysPart, refundFirst } = await openCounted()
+  await paysPart('24')
+  await refundFirst()
+  await world.host.db.run(sql`update orders set status = 'CANCELLED' where id = ${order.id}`)
+  await gate('PAID', '84')
+  assert.deepEqual(await open(), ['late 54000000 USDC open'])
+  await accept()
+  assert.equal((await find()).priceUnits, DUE)
+})
+
+test('what went to the account of a declined order, and that staff complete after that, came once', async () => {
+  for (const isDecided of [false, true]) {
+    const { apply, find, ignoreAll, open, order, reference } = await openCounted()
+    const { merchantReference } = await find()
+    const key = { merchantReference, due: { asset: 'USDC', units: DUE }, fiat: { asset: 'EUR', units: 5000n } }
+    const moved = { currency: 'USDT', value: '54', status: 'COMPLETE' }
+    const tells = (status: string) => {
+      const read = readOrder({
+        ...{ id: reference, status, currency: 'EUR', value: '50', expected_amount: '54', deposited_currency: 'USDT' },
+        external_order_id: merchantReference,
+        transactions: [
+          { ...moved, id: 't1', type: 'DEPOSIT' },
+          { ...moved, id: 't2', type: 'ROLLBACK_TO_MERCHANT' },
+        ],
+      })
+      assert.ok(read)
+      return apply(whitepayReportOf(read, { ...key, expiresAt: order.expiresAt } as never, world.clock.nowMs))
+    }
+    await tells('DECLINED')
+    if (isDecided) await ignoreAll()
+    assert.equal((await tells('COMPLETE'))?.status, isDecided ? 'AWAITING' : 'PAID')
+    assert.deepEqual([await open(), (await find()).receivedUnits], [[], DUE])
+  }
 })
 
 test('what an older version took for a loss of the price, or for too much, pays the price', async () => {

@@ -18,8 +18,9 @@ import { applyReport } from '../src/payments/payment-report.ts'
 import { type PaymentDeps, pollPayment } from '../src/payments/payment-service.ts'
 import { noteWord, reconcileEveryPayment, reconcilePayments } from '../src/payments/reconcile.ts'
 import { noticeForeignRefund } from '../src/refunds/foreign-refund.ts'
+import { refundMispayment } from '../src/refunds/mispayment-refund.ts'
 import { revertOrder } from '../src/refunds/refund-service.ts'
-import { gateTells } from './harness/attempts.ts'
+import { gateTells, openAttemptIn } from './harness/attempts.ts'
 import { actorOf, contextFor, DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
 import type { Merchant } from './harness/service.ts'
 
@@ -282,6 +283,48 @@ test('late money that waits for a decision, and that the provider takes back, st
   await pollPayment(world.payments, payment)
   assert.equal((await findPayment(world.host.db, companyId, id))?.status, 'closed')
   assert.equal(await world.books.findHold(companyId), null)
+})
+
+/** What a person decides about a second payment of an order. */
+async function decide({ order, merchant }: Sale, how: 'refunded' | 'ignored'): Promise<void> {
+  const { id } = await world.host.db.one<{ id: string }>(
+    sql`select id from mispayments where order_id = ${order.id} and status = 'open' and kind = 'duplicate'`,
+  )
+  const context = contextFor(actorOf(merchant))
+  if (how === 'ignored') return ignoreMispayment(world.mispayments, context, id, { reason: 'sent back in the console' })
+  await refundMispayment(world.refunds, context, id, {})
+}
+
+for (const how of ['refunded', 'ignored'] as const)
+  test(`money that a person ${how} and its provider takes back stops the company’s money, its refund included`, async () => {
+    for (const heard of ['by the next poll', 'by a later poll', 'on another day'] as const) {
+      const { sale, second } = await sellTwice(0)
+      const { companyId } = sale.order
+      const poll = async () => {
+        const payment = await findPayment(world.host.db, companyId, second.id)
+        assert.ok(payment)
+        await pollPayment(world.payments, payment)
+      }
+      await decide(sale, how)
+      if (heard !== 'by the next poll') await poll()
+      assert.equal(await world.books.findHold(companyId), null)
+      statuses.set(second.reference, 'failed')
+      await (heard === 'on another day' ? nextDay() : poll())
+      assert.match((await world.books.findHold(companyId)) ?? '', /word of binance/, heard)
+      statuses.set(second.reference, 'paid')
+      await nextDay()
+      assert.equal(await world.books.findHold(companyId), null, heard)
+    }
+  })
+
+test('a part that its provider keeps when it ends the payment stops nothing', async () => {
+  const { key, reference, find } = await openAttemptIn(world)
+  await applyReport(world.payments, key, paidReport(reference, { final: DUE / 2n, providerStatus: 'PAID' }))
+  statuses.set(reference, 'expired')
+  await pollPayment(world.payments, await find())
+  assert.equal((await find()).status, 'closed')
+  await nextDay()
+  assert.equal(await world.books.findHold(key.companyId), null)
 })
 
 /** Over a database that needs more than a second to verify anything. */

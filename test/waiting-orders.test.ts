@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { paidReport } from '../src/channels/channel.ts'
 import { sql } from '../src/db/db.ts'
-import { DAY, HOUR } from '../src/kernel/clock.ts'
+import { DAY, HOUR, MINUTE } from '../src/kernel/clock.ts'
 import type { Alarm } from '../src/mail/operator-alarm.ts'
 import { expireOrders } from '../src/orders/order-jobs.ts'
+import { postponeEnded } from '../src/payments/ended-payments.ts'
 import { openGivenUpAlarm } from '../src/payments/given-up-alarm.ts'
 import { applyReport } from '../src/payments/payment-report.ts'
 import { gateTells, openAttemptIn, openBlockedIn } from './harness/attempts.ts'
@@ -129,6 +130,11 @@ async function openReturned(isTold: boolean) {
   await giveBack()
   return {
     ...attempt,
+    /** Once no gap is left: until then the poll is repeated. */
+    pollFails: async () => {
+      await world.host.db.run(sql`update payments set checks = 20 where id = ${key.id}`)
+      await postponeEnded({ ...world.payments, onGivenUp }, key)
+    },
     subjects: () => mails.map(({ subject }) => subject.replace(/ of order .*/, '')),
     tells: (word: string, done: string, ...coins: string[]) => {
       world.clock.nowMs += 60_000
@@ -158,6 +164,26 @@ test('cents that come after other money was given up bring no mail each, and wha
   world.clock.nowMs += HOUR
   for (const coins of ['54', '54.01', '54']) await tells('PROCESS', '0', coins)
   assert.deepEqual(subjects(), ['54.000000 USDC', '108.040000 USDC'], 'what comes after nothing is other money again')
+})
+
+test('other money of which no mail could tell so soon after the last one is asked about once more, and told of then', async () => {
+  for (const isAnswered of [true, false]) {
+    const { find, pollFails, says, subjects, tells } = await openReturned(true)
+    await says('EXPIRED')
+    world.clock.nowMs += 32 * DAY
+    await tells('PROCESS', '0', '0.02')
+    assert.equal((await find()).nextCheckAt, null)
+    await tells('PROCESS', '0', '0.02', '5000')
+    const { nextCheckAt } = await find()
+    assert.equal(nextCheckAt?.getTime(), world.clock.nowMs + 15 * MINUTE)
+    assert.deepEqual(subjects(), ['0.020000 USDC'])
+    // a callback repeats it meanwhile
+    await tells('PROCESS', '0', '0.02', '5000')
+    world.clock.nowMs = (await find()).nextCheckAt?.getTime() ?? 0
+    await (isAnswered ? tells('PROCESS', '0', '0.02', '5000') : pollFails())
+    assert.deepEqual(subjects(), ['0.020000 USDC', '5000.020000 USDC'], `${isAnswered}`)
+    assert.equal((await find()).nextCheckAt, null)
+  }
 })
 
 test('what arrived since a return is not told of as neither credited nor blocked', async () => {

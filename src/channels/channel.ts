@@ -136,6 +136,8 @@ export type SeenReport = {
    * the price.
    */
   isEstimate?: true
+  /** `final` is the price, and more may have come: nothing above it is named. What was credited before still is. */
+  isCapped?: true
   /** The provider says that more is missing: this never completes a payment, however little is missing. */
   isPart?: true
   /** The refunded total according to the provider, whether by us or from its console; absent if it does not say. */

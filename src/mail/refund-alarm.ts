@@ -17,9 +17,11 @@ const WORDS = {
     one: 'A refund has to be sent by hand',
     many: (refunds: number) => `${refunds} refunds have to be sent by hand`,
     why:
-      'You hold the money, and nothing sends it by itself: the keys of the chain are not set up, or the provider does not ' +
-      'refund.',
-    how: 'Send it, then name the transaction or settle the refund under Refunds. The company cannot do that for you.',
+      'You hold the money, and nothing sends it by itself: the keys of the chain are not set up, the provider does not ' +
+      'refund, or the channel or the chain is not set up any more. Each refund says which.',
+    how:
+      'Set up what is missing, or send it, then name the transaction or settle the refund under Refunds. If it waits for ' +
+      'its provider, look there first whether it was sent. The company cannot do that for you.',
   },
 } as const
 

@@ -1,5 +1,5 @@
 import type { PaymentReport, UnmatchedMoney } from '../channels/channel.ts'
-import { DAY } from '../kernel/clock.ts'
+import { DAY, MINUTE } from '../kernel/clock.ts'
 import type { Order } from '../orders/order.ts'
 import { allows, isOpen } from '../orders/order-states.ts'
 import { updatePaymentAbandoned } from './abandoned-queries.ts'
@@ -53,15 +53,23 @@ export async function stopWaiting({ tx, order, payment, deps, requestId }: Waiti
   return deps.transition(tx, order, { trigger: 'losePayment', actor: `channel:${payment.channel}`, requestId })
 }
 
+/** Between two mails about other money of one payment. */
+export const OTHERS_MS = 15 * MINUTE
+
+/** It is not polled any more, at this time. */
+type Ending = Waiting & Pick<ReportCase, 'now'>
+
 /**
  * It is not polled any more, and other money came after a person returned it. Nobody decides about that unless its
  * provider blocks it, too, or credits it.
  */
-async function tellOther({ tx, order, payment, deps }: Waiting): Promise<void> {
+async function tellOther({ tx, order, payment, now, deps }: Ending): Promise<unknown> {
   if ((await deps.screening.findDecision(tx, subjectOf({ order, payment }))) !== 'returned') return
   const otherUnits = await findOther(tx, payment, deps.dustUnits)
   if (otherUnits === 0n) return
-  if (await deps.onGivenUp(tx, { order, payment, otherUnits })) await noteOtherTold(tx, payment, otherUnits)
+  if (await deps.onGivenUp(tx, { order, payment, otherUnits })) return noteOtherTold(tx, payment, otherUnits)
+  // no report has to come after that: its provider is asked once more when the next mail may tell of it
+  return updatePaymentNextCheck(tx, payment, new Date(now.getTime() + OTHERS_MS))
 }
 
 /** The same where its provider ended it. After an early end, a callback may still say that it is blocked. */
@@ -77,13 +85,13 @@ export async function giveUpWait(scene: Waiting): Promise<Order> {
 }
 
 /** The same where it is not polled any more. */
-export async function giveUp(scene: Waiting): Promise<Order> {
+export async function giveUp(scene: Ending): Promise<Order> {
   if (!isAwaitedBy(scene.order, scene.payment)) await tellOther(scene)
   return giveUpWait(scene)
 }
 
 /** The payment is polled on until its order ends, but nothing new comes: the order does not wait for ever. */
-export const limitWait = async (scene: Waiting & Pick<ReportCase, 'now'>): Promise<Order> =>
+export const limitWait = async (scene: Ending): Promise<Order> =>
   nextAwaited(scene, scene.payment.checks) === null ? giveUpWait(scene) : scene.order
 
 /** An answer that says nothing ends no polling, least of all while the order waits for this payment's money. */

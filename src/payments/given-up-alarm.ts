@@ -1,18 +1,15 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { officePathsOf } from '../config/office-paths.ts'
-import { type Clock, MINUTE } from '../kernel/clock.ts'
+import type { Clock } from '../kernel/clock.ts'
 import { formatMoney } from '../kernel/money.ts'
 import { nameCompany } from '../mail/alarm-words.ts'
 import { claimNotice, insertNotice } from '../mail/daily-mail-queries.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
 import type { Order } from '../orders/order.ts'
 import { countClosing } from './abandoned-queries.ts'
-import { isAwaitedBy } from './ended-payments.ts'
+import { isAwaitedBy, OTHERS_MS } from './ended-payments.ts'
 import type { Payment } from './payment-queries.ts'
 import type { NoticeGivenUp } from './report-case.ts'
-
-/** Between two mails about other money of one payment. */
-const OTHERS_MS = 15 * MINUTE
 
 type Words = { subject: string; tell(company: string): string }
 
@@ -56,10 +53,10 @@ export const openGivenUpAlarm =
     const isClosing = otherUnits === undefined && !isAwaitedBy(order, payment)
     const { subject, tell } =
       otherUnits === undefined ? describe(order, payment, isClosing) : describeOther(order, payment, otherUnits)
-    // the mail that is left out comes with a later report
+    tx.afterCommit(() => log.error({ companyId, code, channel, providerReference, merchantReference }, subject))
+    // the mail that is left out comes with a later answer
     if (otherUnits !== undefined && !(await claimNotice(tx, `payments.other:${payment.id}`, now.getTime(), OTHERS_MS)))
       return false
-    tx.afterCommit(() => log.error({ companyId, code, channel, providerReference, merchantReference }, subject))
     const notice = `payments.unclosed:${companyId}:${channel}:${now.toISOString().slice(0, 10)}`
     if (isClosing && !(await insertNotice(tx, notice, now))) return false
     const others = isClosing ? await countClosing(tx, payment) : 0

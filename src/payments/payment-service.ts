@@ -33,6 +33,7 @@ import {
   minAcceptedUnits,
   nextEndedCheck,
   priceUnitsOf,
+  wasPaid,
 } from './payment-rules.ts'
 import { lockCase, type ReportDeps } from './report-case.ts'
 
@@ -57,13 +58,11 @@ export type PaidWords = {
   note(tx: Tx, told: Told, known: readonly ReadDifference[]): Promise<void>
 }
 
-/** Its money paid the order, or is complete and waits for a decision. */
-const wasPaid = ({ paidAt, paymentId }: Order, { id, status }: Payment): boolean =>
-  status === 'paid' || (paidAt !== null && paymentId === id)
-
-/** The daily reconciliation would be too late: a settlement may leave before it. */
+/** The daily reconciliation would be too late: a refund or a settlement may leave before it. */
 export async function noteTakenBack({ words }: PaymentDeps, tx: Tx, told: Told): Promise<void> {
-  if (wasPaid(told.order, told.payment) && takesBack(told.report)) await words.note(tx, told, [])
+  const { order, payment, report } = told
+  if (!takesBack(report)) return
+  if (wasPaid(order, payment, await findPaymentPolicy(tx, payment.companyId))) await words.note(tx, told, [])
 }
 
 /** One that did not pay its order is not asked about daily any more once it waits for its money again. */

@@ -8,12 +8,13 @@ import { findOrderById } from '../orders/order-queries.ts'
 import { keyOf } from './accept/start-payment.ts'
 import { readStanding } from './mispayments/standing.ts'
 import { priceWordOf, takesBack } from './mispayments/told-report.ts'
-import { findPayment, type Payment } from './payment-queries.ts'
+import { findPayment, findPaymentPolicy, type Payment } from './payment-queries.ts'
 import { applyReport } from './payment-report.ts'
+import { wasPaid } from './payment-rules.ts'
 import type { PaidWords, PaymentDeps } from './payment-service.ts'
-import { listPaidAtProviders, listUnreconciled, updateReconciled } from './reconcile-queries.ts'
+import { listReconcilable, listUnreconciled, updateReconciled } from './reconcile-queries.ts'
 
-/** A paid payment is reconciled once a day, for as long as providers allow refunds and disputes. */
+/** Such a payment is reconciled once a day, for as long as providers allow refunds and disputes. */
 const AGAIN_MS = DAY
 const FOR_MS = 60 * DAY
 const BATCH = 100
@@ -59,8 +60,10 @@ async function reconcile(deps: PaymentDeps, books: Books, payment: Payment): Pro
   const words = openWords(books)
   // a callback may take the payment back while the provider's answer is on its way here
   const known = await words.listOpen(order, payment)
+  // by what had come before it was asked
+  const isPaid = wasPaid(order, payment, await findPaymentPolicy(deps.db, companyId))
   const report = await channel.fetchPayment({ ...keyOf(order, payment), providerReference })
-  if (takesBack(report)) await deps.db.tx((tx) => words.note(tx, { order, payment, report }, known))
+  if (isPaid && takesBack(report)) await deps.db.tx((tx) => words.note(tx, { order, payment, report }, known))
   if (report.outcome !== 'seen') return true
   const { refunded } = report
   const also = async (tx: Tx, after: Order): Promise<void> => {
@@ -101,7 +104,7 @@ export async function reconcileEveryPayment(deps: PaymentDeps, books: Books): Pr
   const unanswered = new Map<ChannelId, number>()
   let after = { companyId: '', id: '' }
   for (;;) {
-    const page = await listPaidAtProviders(deps.db, { after, openedAfter: new Date(now - FOR_MS), limit: BATCH })
+    const page = await listReconcilable(deps.db, { after, openedAfter: new Date(now - FOR_MS), limit: BATCH })
     for (const key of page) {
       const payment = await findPayment(deps.db, key.companyId, key.id)
       if (!payment) continue

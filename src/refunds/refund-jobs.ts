@@ -230,7 +230,9 @@ const chainGone = (network: number | null): string => `waits: ${missingChainWord
 /** The provider may have a refund that was attempted. */
 const isUntaken = ({ status, providerReference }: Refund): boolean => status === 'ready' && providerReference === null
 
-/** Leaves the refund as it is, to other nodes or until its account or chain is back. */
+/**
+ * Leaves the refund as it is, to other nodes or until its account or chain is back. Whoever holds its money is asked.
+ */
 async function waitForAccount(deps: RefundDeps, refund: Refund, providerStatus: string): Promise<void> {
   await deps.db.tx(async (tx) => {
     const { refund: current } = await lockRefundWithOrder(tx, refund)
@@ -238,7 +240,7 @@ async function waitForAccount(deps: RefundDeps, refund: Refund, providerStatus: 
     if (status !== 'ready' && status !== 'submitted') return updateRefundNextCheck(tx, current, null)
     const now = new Date(deps.clock())
     const nextCheckAt = new Date(now.getTime() + pollGapMs('refund', checks))
-    return updateRefund(tx, current, { status, providerStatus, nextCheckAt }, now)
+    return updateRefund(tx, current, { status, providerStatus, nextCheckAt, isAccountGone: true }, now)
   })
 }
 

@@ -219,9 +219,12 @@ export type RefundChange = {
   paidElsewhere?: boolean
   providerStatus?: string
   handedOverAt?: Date
+  /** It waits for an account, a channel or a chain that is not set up. */
+  isAccountGone?: boolean
   nextCheckAt: Date | null
 }
 
+/** Any change but that it still waits for its account ends that wait: a later one is asked about again. */
 export async function updateRefund(tx: Tx, refund: Refund, change: RefundChange, now: Date): Promise<void> {
   const proof = change.addressProof === undefined ? null : json(change.addressProof)
   await tx.run(sql`
@@ -238,6 +241,8 @@ export async function updateRefund(tx: Tx, refund: Refund, change: RefundChange,
       paid_elsewhere = coalesce(${change.paidElsewhere ?? null}, paid_elsewhere),
       last_words = coalesce(${change.providerStatus ?? null}, last_words),
       handed_over_at = coalesce(handed_over_at, ${change.handedOverAt ?? null}),
+      account_gone_at = case when ${change.isAccountGone === true} then coalesce(account_gone_at, ${now}) end,
+      by_hand_since = case when ${change.isAccountGone === true} or handed_over_at is not null then by_hand_since end,
       next_check_at = ${change.nextCheckAt}, updated_at = ${now},
       settled_at = case when ${change.status} = 'settled' then ${now}::timestamptz else settled_at end
     where company_id = ${refund.companyId} and id = ${refund.id}`)

@@ -100,6 +100,12 @@ function overpaid(data: unknown, price: bigint): bigint {
   return excess < LEAST_UNITS ? 0n : excess
 }
 
+/** Whether the amount at the order's address is all that came: a payment inside Gate does not show there. */
+function namesWhole(data: unknown): boolean {
+  const asked = askedOf(data)
+  return asked !== undefined && credited(data) >= asked
+}
+
 const lateReference = (providerReference: string): string => `gatepay:${providerReference}:late`
 const overReference = (providerReference: string): string => `gatepay:${providerReference}:over`
 /** What Gate shows at the order's address contains all of it, whatever it became. */
@@ -193,7 +199,9 @@ export function reportOf(
     const final = received(data, price)
     if (final === undefined) return unknown(`${word}: underpaid`)
     const paid = paidReport(providerReference, { final, providerStatus: word })
-    const report = { ...paid, ...recordedOf(providerReference), nowCounted: [lateReference(providerReference)] }
+    const isCapped = final === price && !namesWhole(data)
+    const nowCounted = [lateReference(providerReference)]
+    const report = { ...paid, ...recordedOf(providerReference), nowCounted, ...(isCapped && { isCapped }) }
     const over = overpaid(data, price)
     if (over === 0n) return report
     const unmatched = [{ asset: 'USDC', units: over, reference: overReference(providerReference) }]

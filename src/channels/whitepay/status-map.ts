@@ -1,6 +1,6 @@
 import { ownAt, textAt } from '../../kernel/json.ts'
 import { EXPONENTS, type Money, parseDecimal } from '../../kernel/money.ts'
-import { type PaymentKey, type PaymentReport, paidReport, type UnmatchedMoney } from '../channel.ts'
+import { type PaymentKey, type PaymentReport, paidReport, type SeenReport, type UnmatchedMoney } from '../channel.ts'
 import { coinUnits } from '../usdc-text.ts'
 
 type Meaning = 'open' | 'part' | 'done' | 'gone'
@@ -151,6 +151,18 @@ const keptOf = (deposits: readonly Deposit[], orderId: string): UnmatchedMoney[]
 export const keptOfEvent = (transaction: unknown): UnmatchedMoney[] =>
   keptOf([readDeposit(transaction)], textAt(transaction, 'order_id') ?? '')
 
+/**
+ * What went to the account is above the price where more came than that, or an unknown amount. Else it is part of what
+ * counts, whether its order is declined or complete.
+ */
+function besideOf(order: WhitepayOrder, due: Money): Pick<SeenReport, 'unmatched' | 'nowCounted'> {
+  const kept = keptOf(order.deposits, order.id)
+  const share = shareOf(order, due)
+  if (share === undefined) return { unmatched: kept }
+  if (share > due.units) return { unmatched: kept, nowCounted: [] }
+  return { unmatched: [], nowCounted: kept.map(({ reference }) => reference) }
+}
+
 const WALLETS = { true: 'inside WhiteBIT', false: 'from an outside wallet' } as const
 
 const statusText = ({ status, isInternal }: WhitepayOrder): string =>
@@ -182,10 +194,7 @@ export function reportOf(order: WhitepayOrder, payment: PaymentKey, nowMs: numbe
       isSettled && units !== undefined
         ? { final: settled, pending: units - settled }
         : { final: units || payment.due.units }
-    return {
-      ...paidReport(providerReference, { ...money, providerStatus }),
-      unmatched: keptOf(order.deposits, order.id),
-    }
+    return { ...paidReport(providerReference, { ...money, providerStatus }), ...besideOf(order, payment.due) }
   }
   if (units === undefined || (meaning === 'part' && units === 0n))
     return {
@@ -193,18 +202,14 @@ export function reportOf(order: WhitepayOrder, payment: PaymentKey, nowMs: numbe
       providerReference,
       providerStatus: `${providerStatus}: a part came, it does not say how much`,
     }
-  const unmatched = meaning === 'gone' ? keptOf(order.deposits, order.id) : []
   if (units > 0n) {
     const final = meaning === 'open' ? 0n : settled
     const part = paidReport(providerReference, { final, pending: units - final, providerStatus })
-    const isOverpaid = (shareOf(order, payment.due) ?? 0n) > payment.due.units
-    // without an overpayment, what went to the account is part of the deposits that count
-    const beside = isOverpaid ? { unmatched } : { nowCounted: unmatched.map(({ reference }) => reference) }
-    return { ...part, ...beside, isPart: true }
+    return { ...part, ...(meaning === 'gone' && besideOf(order, payment.due)), isPart: true }
   }
   if (meaning === 'open') return { outcome: 'waiting', providerReference, providerStatus }
   const outcome = nowMs >= payment.expiresAt.getTime() ? 'expired' : 'cancelled'
-  return { outcome, providerReference, unmatched, providerStatus }
+  return { outcome, providerReference, unmatched: keptOf(order.deposits, order.id), providerStatus }
 }
 
 /** Whether it can no longer be paid. */

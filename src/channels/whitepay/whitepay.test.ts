@@ -292,6 +292,9 @@ describe('whitepay: amounts', () => {
     const same = deposits('USDT', '10', '5')
     const moved = seen({ ...same, transactions: [...same.transactions, kept], status: 'DECLINED' })
     assert.deepEqual([moved.final, moved.unmatched, moved.nowCounted], [DUE / 2n, [], ['whitepay:t2']])
+    // staff may complete it after that
+    const done = seen({ ...same, transactions: [...same.transactions, kept], status: 'COMPLETE' })
+    assert.deepEqual([done.final, done.unmatched, done.nowCounted], [DUE / 2n, [], ['whitepay:t2']])
     const none = report({ ...fields, transactions: [kept], status: 'DECLINED' })
     assert.deepEqual([none.outcome, none.unmatched], ['cancelled', unmatched])
     const unnamed = [5, 6].map((value) => ({ ...kept, id: undefined, value: String(value) }))

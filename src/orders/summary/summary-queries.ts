@@ -113,16 +113,28 @@ export const toSendByHand = (
 ): Sql => sql`(${refund}.status = 'ready' and ${refund}.handed_over_at is not null
   and ${refund}.next_check_at is null and ${refund}.provider_reference is null)`
 
+/**
+ * Whether it waits for an account, a channel or a chain that is not set up: a person sets it up again, or settles the
+ * refund otherwise. Its provider may have it, so nobody is told to send it.
+ */
+const waitsForAccount = (refund: Sql): Sql => sql`(${refund}.account_gone_at is not null
+  and ${refund}.status in ('ready', 'submitted'))`
+const waitsForPerson = (refund: Sql): Sql => sql`(${toSendByHand(refund)} or ${waitsForAccount(refund)})`
+
+/** Another node may have that account: within this time it has polled the refund, too. */
+const isGoneForAll = (now: Date): Sql =>
+  sql`coalesce(account_gone_at <= ${now}::timestamptz - interval '15 minutes', true)`
+
 /** The states in which a refund may wait for a person, word for word as in the index `refunds__waiting`. */
-const MAY_WAIT = sql`status in ('needs_approval', 'needs_address', 'ready')`
+const MAY_WAIT = sql`status in ('needs_approval', 'needs_address', 'ready', 'submitted')`
 
 /**
  * Who has to act on a refund, named like its table; null: no person. Only the operator approves, the shop finds out
  * where the payer wants the money, and whoever holds the money sends what nothing sends by itself. The figure on Home,
  * the daily mail and the operator's alarm all ask here.
- * @param byHand whether a person has to send it
+ * @param byHand whether a person has to send it, or to set up what it waits for
  */
-const whoActs = (refund: Sql, byHand = toSendByHand(refund)): Sql => sql`(case
+const whoActs = (refund: Sql, byHand = waitsForPerson(refund)): Sql => sql`(case
   when ${refund}.status = 'needs_approval' then 'operator'
   when ${refund}.status = 'needs_address' then 'company'
   when ${byHand} then ${heldBy(refund)} end)`
@@ -171,7 +183,7 @@ const waitsSince = sql`greatest(m.created_at, m.grown_at,
       and e.to_status not in ('AWAITING', 'WAITING_CHAIN_CONFIRMATION')) end)`
 
 /** A check that holds it at the hour of the mail makes it no news of another day. */
-const WAS_TO_SEND = sql`(status = 'ready' and handed_over_at is not null)`
+const WAS_TO_SEND = sql`(status = 'ready' and handed_over_at is not null or ${waitsForAccount(sql`refunds`)})`
 
 /**
  * Per company, items that began to wait within a period and still do. A part payment of an open order may yet be
@@ -191,7 +203,7 @@ export const listWaiting = (q: Queryable, from: Date, to: Date): Promise<(Waitin
       where u.status = 'open' and not u.is_dust and t.status = 'seen'
         and u.noticed_at >= ${from} and u.noticed_at < ${to}
       union all
-      select company_id, 0, 0, (status = 'needs_address')::integer, (status = 'ready')::integer from refunds
+      select company_id, 0, 0, (status = 'needs_address')::integer, (status in ('ready', 'submitted'))::integer from refunds
       where ${MAY_WAIT} and ${askedAt(sql`refunds`)} >= ${from} and ${askedAt(sql`refunds`)} < ${to}
         and ${whoActs(sql`refunds`, WAS_TO_SEND)} = 'company') as waiting
     group by company_id`)
@@ -208,10 +220,11 @@ export const noteAsked = (tx: Tx, now: Date): Promise<AskedRefund[]> =>
     update refunds set
       approval_asked_at = case when status = 'needs_approval' then ${now}::timestamptz else approval_asked_at end,
       address_asked_at = case when status = 'needs_address' then ${now}::timestamptz else address_asked_at end,
-      by_hand_since = case when status = 'ready' then ${now}::timestamptz else by_hand_since end
+      by_hand_since = case when status in ('ready', 'submitted') then ${now}::timestamptz else by_hand_since end
     where (company_id, id) in (
       select company_id, id from refunds
       where ${MAY_WAIT} and ${askedAt(sql`refunds`)} is null and ${whoActs(sql`refunds`)} is not null
+        and ${isGoneForAll(now)}
       for update skip locked)
     returning company_id, ${whoActs(sql`refunds`)} as acts,
       case status when 'needs_approval' then 'approve' when 'needs_address' then 'address' else 'send' end as asks`)

@@ -36,15 +36,17 @@ type Shares = Pick<RestReport, 'final' | 'unmatched' | 'lowered' | 'isPart'>
 
 /**
  * Where `nowCounted` names money, `final` and what is told above it are all that came. Without what a person decided
- * about beside the payment, the rest pays the price first, and only what remains is above it. What is committed and not
- * lost was there beside what was decided about: none of that is taken from it.
+ * about, beside the payment or as a part of it, the rest pays the price first, and only what remains is above it:
+ * `final` contains the decided part, so that much of what is told above the price belongs to `final`. What is committed
+ * and not lost was there beside what was decided about: none of that is taken from it.
  */
-function shareOut(report: SeenReport, { records, committed, lost }: Standing): Shares {
+function shareOut(report: SeenReport, { records, decided: decidedPart, committed, lost }: Standing): Shares {
   const { final: told, unmatched, nowCounted } = report
+  if (nowCounted === undefined) return { final: told, unmatched, lowered: [] }
   const decided = dollarsOf(besideOf(records, nowCounted).filter(isDecided))
   // a person must see how much is left
   if (decided === undefined) return { final: told, unmatched, lowered: [], isPart: true }
-  if (decided === 0n) return { final: told, unmatched, lowered: [] }
+  if (decided + decidedPart === 0n) return { final: told, unmatched, lowered: [] }
   const named = knownDollars(unmatched)
   const above = named > MOST_REAL_UNITS ? 0n : named
   const own = besideOf(
@@ -53,7 +55,7 @@ function shareOut(report: SeenReport, { records, committed, lost }: Standing): S
   )
   const decidedAbove = smaller(above, knownDollars(own.filter(isDecided)))
   const left = undecidedUnits(told + above, { decided: decided + decidedAbove })
-  const final = smaller(told, larger(left, committed - lost))
+  const final = smaller(told + decidedPart, larger(left, smaller(told, committed - lost)))
   const gone = above - undecidedUnits(told + above - final, { decided })
   const lowered = unmatched.map((sum) => ({ ...sum, units: undecidedUnits(sum.units, { decided: gone }) }))
   return { final, unmatched: lowered.filter(({ units }) => units > 0n), lowered }
@@ -79,10 +81,11 @@ export function withoutRecorded(told: SeenReport, standing: Standing, present: b
     })
   const recorded = besideOf(records, report.alreadyRecorded)
   const shares = shareOut(report, standing)
-  const { final } = shares
+  const final = report.isCapped ? larger(shares.final, present) : shares.final
   return {
     ...report,
     ...shares,
+    final,
     pending: pendingWithout(recorded.filter(isLive)),
     cameUnits: final + pendingWithout(recorded.filter(isDecided)),
     wholeUnits: report.final + report.pending,
