@@ -173,7 +173,11 @@ export const it: MailTexts = {
           'trasferimento non corrisponde a nessun ordine',
           'trasferimenti non corrispondono a nessun ordine',
         ],
-        [facts.refunds, 'rimborso attende l’indirizzo di chi ha pagato', 'rimborsi attendono l’indirizzo di chi ha pagato'],
+        [
+          facts.refunds,
+          'rimborso attende l’indirizzo di chi ha pagato',
+          'rimborsi attendono l’indirizzo di chi ha pagato',
+        ],
         [facts.byHand, 'rimborso va inviato a mano', 'rimborsi vanno inviati a mano'],
       ]),
       'Nulla è perso. Finché non decide, i suoi clienti vedono che il denaro è arrivato e che decide lei.',
