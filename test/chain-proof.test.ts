@@ -110,6 +110,9 @@ for (const [what, change] of Object.entries({
   'a list that lacks the last receipt': (all: RpcReceipt[]) => all.slice(0, -1),
   'receipts without their logs': (all: RpcReceipt[]) => all.map((one) => ({ ...one, logs: [] })),
   'the receipts of another block': (_: RpcReceipt[], other: RpcReceipt[]) => other,
+  'receipts that name no block': (all: RpcReceipt[]) => all.map(({ blockHash: _, ...one }) => one),
+  'receipts without a list of logs': (all: RpcReceipt[]) => all.map(({ logs: _, ...one }) => one),
+  'no list of receipts': (all: RpcReceipt[]) => ({ length: all.length }),
 }))
   for (const liar of [1, 2])
     test(`node ${liar} of two invents a payment, and the honest one answers ${what}: the invention counts for nothing`, async (t) => {

@@ -27,7 +27,8 @@ export async function someAtOnce<Item, Result>(
 /** Not every node supports block receipts; all know those of its transactions. */
 async function askReceipts(rpc: Rpc, hash: string): Promise<readonly (RpcReceipt | null)[]> {
   try {
-    return (await rpc.call<RpcReceipt[] | null>('eth_getBlockReceipts', hash)) ?? [null]
+    const told = await rpc.call<RpcReceipt[] | null>('eth_getBlockReceipts', hash)
+    return Array.isArray(told) ? told : [null]
   } catch (error) {
     if (!(error instanceof RpcError && error.kind === 'definite')) throw error
   }
@@ -62,9 +63,10 @@ export async function readReceipts(endpoint: Asked, hash: string): Promise<Recei
   }
 }
 
-/** A receipt of another block says nothing about this one. */
+/** A receipt of another block says nothing about this one, nor does one that names no block. */
 const isOf = ({ blockHash, logs }: RpcReceipt, hash: string): boolean =>
-  [blockHash, ...logs.map((log) => log.blockHash)].every((one) => one.toLowerCase() === hash.toLowerCase())
+  Array.isArray(logs) &&
+  [blockHash, ...logs.map((log) => log?.blockHash)].every((one) => String(one).toLowerCase() === hash.toLowerCase())
 
 /** Whether no two logs of a block are said to be in one place. */
 const arePlaced = (logs: readonly RpcLog[]): boolean =>
