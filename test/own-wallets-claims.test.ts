@@ -120,6 +120,7 @@ test('the operator takes an address from a company, unless orders there are open
   assert.deepEqual(JSON.parse(detail), { address: squatted.toLowerCase(), by: 'Olga', reason: by[3] })
   assert.equal((await claim(mallory, squatted)).status, 422)
   const order = await place(alice)
+  assert.equal(order.accepted.status, 200, order.accepted.text)
   await shop.chain.pay({ to: squatted, units: BigInt(order.accepted.data.tokenAmount.replace('.', '')) })
   await shop.chain.mine(FINAL_AFTER)
   const status = async () => (await shop.host.call<OrderData>('GET', `status/${order.code}`)).data.status

@@ -6,8 +6,9 @@ import { refuseElsewhere } from '../db/embedded/state-directory.ts'
 
 /** Without this, a command that only reads would create a new database. @throws Error with a sentence */
 export function refuseNoData({ databaseUrl, dataDir }: Pick<Config, 'databaseUrl' | 'dataDir'>): void {
-  if (databaseUrl === null && !existsSync(join(dataDir, 'postgres')))
-    throw new Error(`There is no database in ${resolve(dataDir)} yet. Start the service first, or set DATA_DIR.`)
+  if (databaseUrl !== null || existsSync(join(dataDir, 'postgres'))) return
+  refuseElsewhere(dataDir)
+  throw new Error(`There is no database in ${resolve(dataDir)} yet. Start the service first, or set DATA_DIR.`)
 }
 
 type Say = (line: string) => void
