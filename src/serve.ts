@@ -301,7 +301,7 @@ async function start(owned: Owned, { say, closers, shared }: StartContext): Prom
   const db = openDb({ connectionString, prepared: config.databasePrepared })
   closers.add(() => db.close())
   if (await followEventClock(db)) say('The data came from another cluster; the event feed goes on behind them.')
-  const passwords = openPasswords()
+  const passwords = openPasswords({ memoryKib: config.passwordMemoryKib })
   if (config.superAdmin) await makeSuperAdmin(config.superAdmin, { db, vault, clock: systemClock, passwords })
   const demo =
     config.mode === 'sandbox'

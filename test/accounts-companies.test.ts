@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
 import { HOUR, MINUTE } from '../src/kernel/clock.ts'
-import { openPasswords } from '../src/users/password.ts'
 import {
   Client,
   insertSuperAdmin,
@@ -10,6 +9,7 @@ import {
   newEmail,
   PASSWORD,
   type Person,
+  passwordHash,
   readMails,
   register,
   registerManager,
@@ -27,7 +27,7 @@ let boss: Client
 before(async () => {
   service = await startTestService({ workers: true })
   live = await startTestService({ env: { AUTO_APPROVE: 'false' }, workers: true })
-  const adminEmail = await insertSuperAdmin(service.db, await openPasswords().hash(PASSWORD))
+  const adminEmail = await insertSuperAdmin(service.db, await passwordHash())
   admin = await logIn(service.baseUrl, adminEmail, 'auth/login')
   manager = await registerManager(service.baseUrl)
   boss = await logIn(service.baseUrl, manager.email)
@@ -451,7 +451,7 @@ test('in live mode nobody sells before the address is verified and the company a
   assert.equal((await person.client.get<Object_>('users/me')).data.valid, true)
   const waiting = await order(person.client, { merchantIdentifier: 'TILL-1' })
   assert.match(waiting.error.message, /operator has to approve the company/)
-  const adminEmail = await insertSuperAdmin(live.db, await openPasswords().hash(PASSWORD))
+  const adminEmail = await insertSuperAdmin(live.db, await passwordHash())
   const operator = await logIn(live.baseUrl, adminEmail, 'auth/login')
   assert.equal((await operator.post(`companies/${person.companyId}/approve`)).status, 200)
   const sold = await order(person.client, { merchantIdentifier: 'TILL-1' })

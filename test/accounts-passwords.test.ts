@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { openAccounts } from '../src/assembly/accounts.ts'
+import { loadConfig } from '../src/config/config.ts'
 import { sql } from '../src/db/db.ts'
 import { systemContext } from '../src/http/request-context.ts'
 import { MINUTE } from '../src/kernel/clock.ts'
@@ -16,6 +17,7 @@ import {
   newEmail,
   OTHER_PASSWORD,
   PASSWORD,
+  passwordHash,
   readMails,
   register,
   registerManager,
@@ -140,12 +142,14 @@ test('hashes are argon2id with the policy’s parameters; older ones are renewed
   const hashOf = async (): Promise<string> =>
     (await service.db.one<{ passwordHash: string }>(sql`select password_hash from users where email = ${email}`))
       .passwordHash
-  assert.match(await hashOf(), /^\$argon2id\$v=19\$m=47104,t=2,p=1\$/)
+  assert.match(await hashOf(), /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
   const { hash } = await import('@node-rs/argon2')
-  const old = await hash(PASSWORD, { memoryCost: 19_456, timeCost: 2, parallelism: 1 })
+  const old = await hash(PASSWORD, { memoryCost: 12_288, timeCost: 3, parallelism: 1 })
   await service.db.run(sql`update users set password_hash = ${old} where email = ${email}`)
   await logIn(service.baseUrl, email, 'auth/login')
-  assert.match(await hashOf(), /m=47104,t=2,p=1/)
+  assert.match(await hashOf(), /m=19456,t=2,p=1/)
+  assert.match(await openPasswords().hash(PASSWORD), /^\$argon2id\$v=19\$m=47104,t=2,p=1\$/)
+  assert.throws(() => loadConfig({ PASSWORD_MEMORY_KIB: '19455' }), /PASSWORD_MEMORY_KIB/)
 })
 
 test('a login with the old password while it is reset opens no session and does not bring the password back', async () => {
@@ -262,7 +266,7 @@ test('a link to reset the password is void once its owner changed the password',
 })
 
 test('a stranger’s wrong passwords lock no one out of a browser in which they logged in before; its own do', async () => {
-  const email = await insertSuperAdmin(service.db, await openPasswords().hash(PASSWORD))
+  const email = await insertSuperAdmin(service.db, await passwordHash())
   const owner = await logIn(service.baseUrl, email, 'auth/login')
   const stranger = new Client(service.baseUrl)
   const enter = async (client: Client, password: string, address = email) => {
@@ -273,7 +277,7 @@ test('a stranger’s wrong passwords lock no one out of a browser in which they 
     assert.equal(await enter(stranger, 'Wrong-Password-1!'), 'INVALID_CREDENTIALS')
   assert.equal(await enter(stranger, PASSWORD), 'ACCOUNT_LOCKED')
   assert.equal(await enter(owner, PASSWORD), 200, 'the owner goes on')
-  const other = await insertSuperAdmin(service.db, await openPasswords().hash(PASSWORD))
+  const other = await insertSuperAdmin(service.db, await passwordHash())
   const [[name, cookie] = ['', undefined]] = [...owner.cookies].filter(([one]) => one.startsWith('knownBrowser_'))
   const theirs = await logIn(service.baseUrl, other, 'auth/login')
   const [foreign = ''] = [...theirs.cookies.keys()].filter((one) => one.startsWith('knownBrowser_'))
@@ -341,7 +345,7 @@ test('a made-up reset token costs no hash', async () => {
 })
 
 test('a SuperAdmin gets no reset mail, and the answer does not tell', async () => {
-  const email = await insertSuperAdmin(service.db, await openPasswords().hash(PASSWORD))
+  const email = await insertSuperAdmin(service.db, await passwordHash())
   const answers = []
   for (const to of [email, newEmail()])
     answers.push(await new Client(service.baseUrl).post('auth/reset-password/send', { email: to }))

@@ -4,7 +4,6 @@ import { lockStanding } from '../src/companies/company-queries.ts'
 import { type Sql, sql, type Tx } from '../src/db/db.ts'
 import { HOUR, MINUTE, SECOND } from '../src/kernel/clock.ts'
 import { updateRegistration } from '../src/sessions/factors/passkey-queries.ts'
-import { openPasswords } from '../src/users/password.ts'
 import {
   beginLogin,
   Client,
@@ -16,6 +15,7 @@ import {
   logInSuperAdmin,
   newEmail,
   PASSWORD,
+  passwordHash,
   readCode,
   readMails,
   register,
@@ -98,7 +98,7 @@ test('sessions end when idle and absolutely, by role and client', async () => {
   assert.equal((await dashboard.post('auth/refresh-token')).status, 200)
   offsetMs += 12.5 * HOUR
   assert.equal((await dashboard.post('auth/refresh-token')).status, 401, 'idle for 12 hours, or 24 over')
-  const adminEmail = await insertSuperAdmin(service.db, await openPasswords().hash(PASSWORD))
+  const adminEmail = await insertSuperAdmin(service.db, await passwordHash())
   const admin = await logIn(service.baseUrl, adminEmail, 'auth/login')
   offsetMs += 61 * MINUTE
   assert.equal((await admin.post('auth/refresh-token')).status, 401)
@@ -265,7 +265,7 @@ async function sendHeld(
 
 test('a code that comes while its person is being disabled opens no session', async () => {
   const { db, baseUrl } = service
-  const email = await insertSuperAdmin(db, await openPasswords().hash(PASSWORD))
+  const email = await insertSuperAdmin(db, await passwordHash())
   const client = new Client(baseUrl)
   assert.equal((await client.post('auth/login', { email, password: PASSWORD })).status, 200)
   const emailOtp = await readCode(baseUrl, email)

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { countCompanies } from '../src/companies/company-queries.ts'
 import { type Queryable, sql, unnamed } from '../src/db/db.ts'
-import { openPasswords } from '../src/users/password.ts'
 import {
   type Client,
   insertSuperAdmin,
   logIn,
   PASSWORD,
   type Person,
+  passwordHash,
   readMails,
   register,
   registerManager,
@@ -24,7 +24,7 @@ let adminEmail: string
 
 before(async () => {
   live = await startTestService({ env: { AUTO_APPROVE: 'false' }, workers: true })
-  adminEmail = await insertSuperAdmin(live.db, await openPasswords().hash(PASSWORD))
+  adminEmail = await insertSuperAdmin(live.db, await passwordHash())
   admin = await logIn(live.baseUrl, adminEmail, 'auth/login')
 })
 after(() => live.stop())

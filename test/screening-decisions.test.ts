@@ -4,8 +4,7 @@ import { runChecks } from '../src/checks/check.ts'
 import { screeningChecks } from '../src/checks/screening-checks.ts'
 import { sql } from '../src/db/db.ts'
 import { describeVerdict, verifyLedger } from '../src/ledger/ledger-verify.ts'
-import { openPasswords } from '../src/users/password.ts'
-import { logIn, PASSWORD, registerManager } from './harness/accounts.ts'
+import { logIn, passwordHash, registerManager } from './harness/accounts.ts'
 import { insertPerson } from './harness/office-world.ts'
 import { newAddress, type RefundData, refundReaches, revert, withProof } from './harness/refunds.ts'
 import { openScreeningWorld, type ScreeningWorld } from './harness/screening-world.ts'
@@ -119,7 +118,7 @@ test('an order’s story says to managers and the shop’s server why money wait
     entries.some(
       ({ kind, facts }) => kind === 'screening' || facts.kind === 'held' || /trm|bad1/.test(facts.said ?? ''),
     )
-  const observer = await insertPerson(host.db, 'Observer', merchant.companyId, await openPasswords().hash(PASSWORD))
+  const observer = await insertPerson(host.db, 'Observer', merchant.companyId, await passwordHash())
   const watching = await logIn(host.baseUrl, observer.email)
   assert.equal(tells((await watching.get<Story>(path)).data), false)
   assert.equal(tells((await world.admin.get<Story>(path)).data), true)

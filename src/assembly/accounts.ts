@@ -41,7 +41,7 @@ export function openAccounts({ config, db, vault, clock }: Omit<ServiceBase, 'lo
   const audit = openAudit({ db, clock, keys: auditKeysOf(keys), tell })
   const tokens = openAccessTokens({ keys, clock, issuer: config.baseUrl })
   const sessions = openSessions({ db, clock, vault, tokens, apiKeys, audit, mailer })
-  const passwords = openPasswords()
+  const passwords = openPasswords({ memoryKib: config.passwordMemoryKib })
   const refusedPasswords = readRefusedPasswords(config.passwordListFile)
   const base = { db, clock, vault, config, sessions, mailer, alarm, jobs, audit, limits }
   const auth = openAuth({ ...base, passwords, refusedPasswords })

@@ -5,8 +5,7 @@ import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Browser } from 'playwright-core'
 import { OFFICE_PATHS, officePathsOf } from '../../src/config/office-paths.ts'
-import { openPasswords } from '../../src/users/password.ts'
-import { newEmail, PASSWORD, registerManager } from '../harness/accounts.ts'
+import { newEmail, PASSWORD, passwordHash, registerManager } from '../harness/accounts.ts'
 import { startBrowser, visit } from '../harness/browser.ts'
 import { DESK, enterOffice, goTo, jump, logInOnPage, nextCode } from '../harness/office.ts'
 import { insertPerson } from '../harness/office-world.ts'
@@ -172,7 +171,7 @@ test('every link of a mail lands on its screen after the login, and shows nothin
   const listed = Object.values(LANDS).flatMap((paths) => Object.keys(paths))
   assert.deepEqual(listed.sort(), known, 'a new link needs its screen here')
 
-  const admin = await insertPerson(shop.host.db, 'SuperAdmin', companyId, await openPasswords().hash(PASSWORD))
+  const admin = await insertPerson(shop.host.db, 'SuperAdmin', companyId, await passwordHash())
   const emails = { Manager: (await registerManager(base())).email, SuperAdmin: admin.email }
   for (const role of ['Manager', 'SuperAdmin'] as const) {
     const ofCompany = officePathsOf(companyId) as Record<string, string>

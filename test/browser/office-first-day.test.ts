@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser } from 'playwright-core'
 import { sql } from '../../src/db/db.ts'
-import { openPasswords } from '../../src/users/password.ts'
-import { insertSuperAdmin, PASSWORD, register, waitForMail } from '../harness/accounts.ts'
+import { insertSuperAdmin, passwordHash, register, waitForMail } from '../harness/accounts.ts'
 import { listFaultsOfBothSchemes } from '../harness/axe.ts'
 import { startBrowser, visit } from '../harness/browser.ts'
 import { DESK, enterOffice, goTo } from '../harness/office.ts'
@@ -17,7 +16,7 @@ let email: string
 
 before(async () => {
   service = await startTestService({ env: { AUTO_APPROVE: 'false' }, workers: true })
-  email = await insertSuperAdmin(service.db, await openPasswords().hash(PASSWORD))
+  email = await insertSuperAdmin(service.db, await passwordHash())
   browser = await startBrowser()
 })
 after(async () => {

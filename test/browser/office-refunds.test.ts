@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { sql } from '../../src/db/db.ts'
-import { openPasswords } from '../../src/users/password.ts'
-import { PASSWORD } from '../harness/accounts.ts'
+import { passwordHash } from '../harness/accounts.ts'
 import { startBrowser } from '../harness/browser.ts'
 import { enterOffice } from '../harness/office.ts'
 import { insertPerson, type OfficeWorld, openOffice } from '../harness/office-world.ts'
@@ -18,7 +17,7 @@ let second: Page
 before(async () => {
   world = await openOffice({ goods: 'Tea', alias: 'INV-1', company: 'Other', reason: 'came back' })
   const { host, merchant } = world.shop
-  const other = await insertPerson(host.db, 'Manager', merchant.companyId, await openPasswords().hash(PASSWORD))
+  const other = await insertPerson(host.db, 'Manager', merchant.companyId, await passwordHash())
   browser = await startBrowser()
   const enter = async (email: string) => (await enterOffice(browser, host.baseUrl, { email, path: '/refunds' })).page
   first = await enter(world.people.Manager.email)

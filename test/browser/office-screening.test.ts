@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { sql } from '../../src/db/db.ts'
-import { openPasswords } from '../../src/users/password.ts'
-import { insertSuperAdmin, PASSWORD, registerManager } from '../harness/accounts.ts'
+import { insertSuperAdmin, passwordHash, registerManager } from '../harness/accounts.ts'
 import { listAxeFaults } from '../harness/axe.ts'
 import { PHONE, startBrowser } from '../harness/browser.ts'
 import { DESK, enterOffice, goTo } from '../harness/office.ts'
@@ -19,7 +18,7 @@ let email: string
 before(async () => {
   world = await openScreeningWorld()
   browser = await startBrowser()
-  email = await insertSuperAdmin(world.host.db, await openPasswords().hash(PASSWORD))
+  email = await insertSuperAdmin(world.host.db, await passwordHash())
 })
 after(async () => {
   await browser?.close()

@@ -9,6 +9,13 @@ import { type Answer, callService, eventually, type TestService } from './servic
 /** Good under the rules, and nobody's. */
 export const PASSWORD = 'Correct-Horse-7-Staple'
 
+let hashed: Promise<string> | undefined
+/** Its hash, as the service of `startTestService` makes one. */
+export const passwordHash = (): Promise<string> => {
+  hashed ??= openPasswords({ memoryKib: 19_456 }).hash(PASSWORD)
+  return hashed
+}
+
 export const newEmail = (name = 'person'): string => `${name}-${randomBytes(5).toString('hex')}@shop.example`
 
 export type KeptMail = { id: string; to: string; subject: string; text: string; html: string; createdAt: string }
@@ -163,7 +170,7 @@ export async function insertSuperAdmin(db: Db, passwordHash: string): Promise<st
 
 /** A SuperAdmin who has just proven a second factor. */
 export async function logInSuperAdmin({ db, baseUrl }: Pick<TestService, 'db' | 'baseUrl'>): Promise<Client> {
-  const email = await insertSuperAdmin(db, await openPasswords().hash(PASSWORD))
+  const email = await insertSuperAdmin(db, await passwordHash())
   return logIn(baseUrl, email, 'auth/login')
 }
 

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { type Db, sql } from '../../src/db/db.ts'
 import type { UserRole } from '../../src/http/actor.ts'
-import { openPasswords } from '../../src/users/password.ts'
-import { PASSWORD } from './accounts.ts'
+import { passwordHash } from './accounts.ts'
 import { createPaid, payoutEnv, revertPlainly } from './refunds.ts'
 import { eventually } from './service.ts'
 import { openShop, type Shop } from './shop.ts'
@@ -64,7 +63,7 @@ async function insertCompany(db: Db, name: string, kind: string): Promise<string
 
 async function insertPeople({ host, merchant }: Shop, typed: Typed): Promise<OfficeWorld['people']> {
   const { db } = host
-  const hash = await openPasswords().hash(PASSWORD)
+  const hash = await passwordHash()
   const people = {} as OfficeWorld['people']
   for (const role of Object.keys(NAMES) as UserRole[])
     people[role] = await insertPerson(db, role, merchant.companyId, hash)

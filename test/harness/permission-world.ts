@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { openDb, type Sql, sql } from '../../src/db/db.ts'
-import { openPasswords } from '../../src/users/password.ts'
 import { EVENTS } from '../../src/webhooks/outbox/events.ts'
 import {
   Client,
   insertSuperAdmin,
   logIn,
   newEmail,
-  PASSWORD,
   type Person,
+  passwordHash,
   register,
   registerManager,
 } from './accounts.ts'
@@ -167,11 +166,7 @@ async function makeHome(shop: Shop, scopes: readonly string[]): Promise<Home> {
 /** Two companies, an operator, and no worker at work: nothing changes but by the requests of the test. */
 export async function openWorld(scopes: readonly string[]): Promise<World> {
   const shop = await openShop()
-  const admin = await logIn(
-    shop.host.baseUrl,
-    await insertSuperAdmin(shop.host.db, await openPasswords().hash(PASSWORD)),
-    'auth/login',
-  )
+  const admin = await logIn(shop.host.baseUrl, await insertSuperAdmin(shop.host.db, await passwordHash()), 'auth/login')
   await setFactor({ shop }, admin.userId, true)
   const [own, foreign] = [await makeHome(shop, scopes), await makeHome(shop, scopes)]
   const world: World = { shop, admin, own, foreign, stop: () => shop.stop() }
@@ -193,7 +188,7 @@ export async function makeCaller(world: World, role: Role, fresh: boolean): Prom
     return { name: fresh ? role : `${role} without a fresh factor`, role, client, headers: {}, userId }
   }
   if (role === 'SuperAdmin') {
-    const client = await logIn(baseUrl, await insertSuperAdmin(db, await openPasswords().hash(PASSWORD)), 'auth/login')
+    const client = await logIn(baseUrl, await insertSuperAdmin(db, await passwordHash()), 'auth/login')
     await setFactor(world, client.userId, fresh)
     return caller({ client, userId: client.userId })
   }

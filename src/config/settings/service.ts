@@ -165,6 +165,11 @@ export const SERVICE = {
 /** People, their passwords and their mails. */
 export const PEOPLE = {
   autoApprove: flag('AUTO_APPROVE', 'New companies and people need no approval.', { sandbox: 'true', live: 'false' }),
+  passwordMemoryKib: integer(
+    'PASSWORD_MEMORY_KIB',
+    'Memory of a hash of a password (argon2id, 2 passes). A changed value counts for each person from the next login.',
+    { fallback: '47104', min: 19_456, max: 1_048_576 },
+  ),
   passwordListFile: optional('PASSWORD_LIST_FILE', 'A file with passwords that are refused, one a line.'),
 }
 export const SUPER_ADMIN = {
