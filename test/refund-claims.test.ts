@@ -148,6 +148,13 @@ const beginNaming = ({ _id: causeId }: { _id: string }, txHash: string, toAddres
     await claimTransaction(tx, { companyId: shop.merchant.companyId, network: 31337, txHash, causeId, toAddress })
   })
 
+/** A poll may change it while its chain is asked: then the answer is to try again. */
+async function freed(drop: () => Promise<Answer>): Promise<void> {
+  let answer = await drop()
+  for (let tries = 0; tries < 10 && /Try again/.test(answer.text); tries += 1) answer = await drop()
+  assert.equal(answer.status, 200, answer.text)
+}
+
 test('a transaction whose naming was cut short settles the refund that it pays, once the other one is rejected', async () => {
   const to = newAddress()
   const [refund, next] = [await startRefund(to), await startRefund(to)]
@@ -161,8 +168,7 @@ test('a transaction whose naming was cut short settles the refund that it pays, 
   const { status, error } = await reject()
   assert.deepEqual([status, error.code], [409, 'OBJECT_CONFLICT'])
   await shop.host.db.run(sql`delete from claimed_transactions where tx_hash = ${right}`)
-  const free = await reject()
-  assert.equal(free.status, 200, free.text)
+  await freed(reject)
   assert.deepEqual(await ownersOf(wrong), [])
   assert.equal((await name(next, right)).data.status, 'settled')
 })
@@ -197,8 +203,7 @@ test('a settlement is not cancelled while a transaction whose naming was cut sho
   assert.equal((await admin.post(`settlements/${first._id}/cancel`)).status, 409)
   await shop.host.db.run(sql`delete from claimed_transactions where tx_hash = ${right}`)
   await beginNaming(first, wrong, to)
-  const cancelled = await admin.post(`settlements/${first._id}/cancel`)
-  assert.equal(cancelled.status, 200, cancelled.text)
+  await freed(() => admin.post(`settlements/${first._id}/cancel`))
   assert.equal((await name(refund, wrong)).data.status, 'settled')
   const { _id } = await create()
   await admin.post(`settlements/${_id}/approve`)
