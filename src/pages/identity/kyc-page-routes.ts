@@ -79,6 +79,7 @@ export const kycPageRoutes: FastifyPluginAsyncTypebox<KycPageDeps> = async (app,
     if (known === 'proven') return
     reply.setCookie(DEVICE_COOKIE, deps.links.deviceOf(kyc.id, kind), {
       ...{ path: '/', maxAge: DEVICE_SECONDS, sameSite: 'lax', httpOnly: true },
+      secure: deps.payUrl.startsWith('https://'),
     })
   }
   const stageOf = async (order: Order): Promise<KycPage['order']['stage']> => {
