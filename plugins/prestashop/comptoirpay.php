@@ -30,10 +30,6 @@ class ComptoirPay extends PaymentModule
         'displayBackOfficeHeader',
     ];
     private const LOOK_SECONDS = 300;
-    /** Of news, at most, before the next time. */
-    private const PAGES = 20;
-    /** Orders that are tried again, at most. */
-    private const LATER = 100;
     /** Refunds that are asked about at a time. */
     private const REFUNDS = 20;
 
@@ -340,21 +336,18 @@ class ComptoirPay extends PaymentModule
             return;
         }
         Configuration::updateValue('COMPTOIR_LOOKED', time());
-        $failed = [];
         try {
             $payments = $this->payments(5, 0);
-            $found = $payments->look(ComptoirOrders::listOf((string) Configuration::get('COMPTOIR_LATER')), $this->address());
-            $isMore = true;
-            for ($pages = 0; $isMore && $pages < self::PAGES; $pages++) {
-                $after = (string) Configuration::get('COMPTOIR_CURSOR');
-                [$news, $cursor, $isMore] = $payments->news($after ?: null, $this->address());
-                foreach ([...$found, ...$news] as $payment) {
-                    $failed = [...$failed, ...$this->failsAt($payment, $payments)];
-                }
-                Configuration::updateValue('COMPTOIR_LATER', implode(',', array_slice(array_unique($failed), -self::LATER)));
-                Configuration::updateValue('COMPTOIR_CURSOR', $cursor);
-                $found = [];
-            }
+            $payments->catchUp(
+                $this->address(),
+                ((string) Configuration::get('COMPTOIR_CURSOR')) ?: null,
+                ComptoirOrders::listOf((string) Configuration::get('COMPTOIR_LATER')),
+                fn (ShopPayment $payment) => $this->apply($payment, $payments),
+                function (string $cursor, array $later): void {
+                    Configuration::updateValue('COMPTOIR_LATER', implode(',', $later));
+                    Configuration::updateValue('COMPTOIR_CURSOR', $cursor);
+                },
+            );
             self::endRefunds($payments);
         } catch (ComptoirError) {
             // the cursor stays where it was: the next time begins there
@@ -379,17 +372,6 @@ class ComptoirPay extends PaymentModule
                 self::say(new Order((int) $open[$id]), ShopPayments::rejectedRefund($id), "refund $id");
             }
             Configuration::updateValue('COMPTOIR_REFUNDS', json_encode(array_diff_key(self::openRefunds(), [$id => 1])));
-        }
-    }
-
-    /** @return string[] the payment, if its order cannot be changed now */
-    private function failsAt(ShopPayment $payment, ShopPayments $payments): array
-    {
-        try {
-            $this->apply($payment, $payments);
-            return [];
-        } catch (ComptoirError $error) {
-            return $error->errorCode === 'SHOP_BUSY' ? [$payment->code] : throw $error;
         }
     }
 

@@ -20,6 +20,10 @@ final class ShopPayments
     ];
     /** Events a page. */
     private const NEWS = 50;
+    /** Pages at most, before the next time. */
+    private const PAGES = 20;
+    /** Payments that are tried again, at most. */
+    private const LATER = 100;
     /** Of the hash of the shop's address, at the end of an alias. */
     private const SHOP_DIGITS = 6;
 
@@ -164,12 +168,37 @@ final class ShopPayments
     }
 
     /**
-     * What happened since the last time, for a shop whose webhooks were lost.
+     * Makes up for lost webhooks. An order that cannot be changed now holds up no other one.
+     * @param string|null $after where the last time ended; null: from now on
+     * @param string[] $again payments whose orders could not be changed the last time
+     * @param callable(ShopPayment): void $apply
+     * @param callable(string, string[]): void $keep where to go on, and what to try again
+     * @throws ComptoirError the next time begins at what was kept
+     */
+    public function catchUp(string $shop, ?string $after, array $again, callable $apply, callable $keep): void
+    {
+        [$found, $failed] = [$this->look($again, $shop), []];
+        for ([$pages, $isMore] = [0, true]; $isMore && $pages < self::PAGES; $pages++) {
+            [$news, $after, $isMore] = $this->news($after, $shop);
+            foreach ([...$found, ...$news] as $payment) {
+                try {
+                    $apply($payment);
+                } catch (ComptoirError $error) {
+                    $failed[] = $error->errorCode === 'SHOP_BUSY' ? $payment->code : throw $error;
+                }
+            }
+            $keep($after, array_slice(array_unique($failed), -self::LATER));
+            $found = [];
+        }
+    }
+
+    /**
+     * What happened since the last time.
      * @param string|null $after where the last time ended; null: from now on
      * @param string $shop the shop's own address
      * @return array{ShopPayment[], string, bool} each order's payment as it is now, where to go on, and whether there is more
      */
-    public function news(?string $after, string $shop): array
+    private function news(?string $after, string $shop): array
     {
         $page = $this->api->listEvents($after ?? 'latest', self::NEWS);
         $codes = array_unique(array_map(fn ($event) => $event['order']['code'], $page['events']));

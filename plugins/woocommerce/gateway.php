@@ -7,10 +7,6 @@ defined('ABSPATH') || exit;
 /** The payment method, its settings, the webhook's address and refunds from the order's page. */
 final class WC_Gateway_Comptoir extends WC_Payment_Gateway
 {
-    /** Of news, at most, before the next time. */
-    private const PAGES = 20;
-    /** Orders that are tried again, at most. */
-    private const LATER = 100;
     /** Refunds that are asked about at a time. */
     private const REFUNDS = 20;
 
@@ -210,21 +206,18 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
     /** What webhooks would have said, for those that were lost. Called every few minutes. */
     public function catch_up(): void
     {
-        $failed = [];
         try {
             $payments = $this->payments();
-            $found = $payments->look((array) get_option('comptoir_later', []), self::address());
-            $isMore = true;
-            for ($pages = 0; $isMore && $pages < self::PAGES; $pages++) {
-                [$news, $cursor, $isMore] = $payments->news(get_option('comptoir_cursor') ?: null, self::address());
-                foreach ([...$found, ...$news] as $payment) {
-                    $failed = [...$failed, ...$this->failsAt($payment, $payments)];
-                }
-                // an order that another plugin keeps from being completed holds up no other one
-                update_option('comptoir_later', array_slice(array_unique($failed), -self::LATER), false);
-                update_option('comptoir_cursor', $cursor, false);
-                $found = [];
-            }
+            $payments->catchUp(
+                self::address(),
+                get_option('comptoir_cursor') ?: null,
+                (array) get_option('comptoir_later', []),
+                fn (ShopPayment $payment) => $this->apply($payment, $payments),
+                function (string $cursor, array $later): void {
+                    update_option('comptoir_later', $later, false);
+                    update_option('comptoir_cursor', $cursor, false);
+                },
+            );
             $this->end_refunds($payments);
         } catch (ComptoirError) {
             // the cursor stays where it was: the next time begins there
@@ -245,17 +238,6 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
             }
             // another request may have begun a refund meanwhile
             update_option('comptoir_refunds', array_diff_key((array) get_option('comptoir_refunds', []), [$id => 1]), false);
-        }
-    }
-
-    /** @return string[] the payment, if its order cannot be changed now */
-    private function failsAt(ShopPayment $payment, ShopPayments $payments): array
-    {
-        try {
-            $this->apply($payment, $payments);
-            return [];
-        } catch (ComptoirError $error) {
-            return $error->errorCode === 'SHOP_BUSY' ? [$payment->code] : throw $error;
         }
     }
 
