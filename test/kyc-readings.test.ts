@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { kycPolls } from '../src/compliance/kyc-polls.ts'
 import { lockKycOfPayer, lockPayer } from '../src/compliance/kyc-queries.ts'
+import type { KycDeps } from '../src/compliance/kyc-service.ts'
 import { openPayerKeys } from '../src/compliance/payer-key.ts'
 import { findKycPolicy } from '../src/compliance/payer-queries.ts'
 import { assess, openCountResealed } from '../src/compliance/payer-spending.ts'
+import { openSumsubProvider } from '../src/compliance/sumsub/adapter.ts'
 import { sql } from '../src/db/db.ts'
-import { DAY } from '../src/kernel/clock.ts'
+import { DAY, systemClock } from '../src/kernel/clock.ts'
 import { openVault } from '../src/kernel/vault.ts'
 import { resealPayers } from '../src/payers/payer-service.ts'
 import { logIn, readMails } from './harness/accounts.ts'
@@ -80,6 +83,46 @@ test('an enhanced check that a person completed stays, whatever its provider sai
   assert.ok((await nextOf(id)) > DAY * 0.9)
   const { eddStatus, spendingLimit } = await world.read(id)
   assert.deepEqual([eddStatus, spendingLimit], ['completed', '50000.00'])
+})
+
+test('a grant of a person stays while its payer finishes what he had open; a refusal on it counts', async () => {
+  const { id } = await makeApproved()
+  assert.equal((await world.boss.client.post(`kyc/${id}/edd`, {})).status, 200)
+  await world.decide(id, 'enhanced')
+  await world.reaches(id, { eddStatus: 'pending' })
+  const body = { outcome: 'approved', spendingLimit: '50000.00', reason: 'known for years' }
+  assert.equal((await world.admin.post(`kyc/${id}/edd/complete`, body)).status, 200)
+  await nextOf(id)
+  // a photo that is too dark, from the page that was open
+  await world.decide(id, 'retry')
+  await readNow(id)
+  await eventually(
+    async () => String((await world.read(id)).message),
+    (message) => /RETRY/.test(message),
+  )
+  const { status, eddStatus, spendingLimit } = await world.read(id)
+  assert.deepEqual([status, eddStatus, spendingLimit], ['approved', 'completed', '50000.00'])
+  await nextOf(id)
+  await world.decide(id, 'refuse')
+  await readNow(id)
+  await world.reaches(id, { status: 'approved', eddOutcome: 'refused', spendingLimit: '0.00' })
+})
+
+test('a refusal that a node read under another name of the level is news once the name is right', async () => {
+  const { id } = await makeApproved()
+  await nextOf(id)
+  await world.tell('kyc-forged-callback')
+  await world.decide(id, 'refuse')
+  const access = { appToken: 'sbx:test-token', secretKey: 'test-secret-key', webhookSecret: 'test-webhook-secret' }
+  const urls = { baseUrl: `${world.providersUrl}/sumsub`, sdkUrl: 'http://127.0.0.1/' }
+  const levels = { level: 'another-name', eddLevel: 'enhanced-kyc-level' }
+  const provider = openSumsubProvider({ ...access, ...urls, ...levels }, systemClock)
+  const { db } = world.host
+  const polls = kycPolls({ db, clock: systemClock, provider } as unknown as KycDeps)
+  await polls.work(db, { id, companyId: world.boss.companyId ?? '' })
+  assert.equal((await world.read(id)).status, 'approved', 'it cannot know what the level stands for')
+  await readNow(id)
+  await world.reaches(id, { status: 'refused' })
 })
 
 test('what the provider writes to an erased payer is not kept', async () => {

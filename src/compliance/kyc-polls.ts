@@ -6,7 +6,7 @@ import type { RemoteProvider, Review } from './identity-provider.ts'
 import { askedLevel, isOpenCheck, type Kyc, type KycState, nextReading } from './kyc.ts'
 import * as queries from './kyc-queries.ts'
 import { changeKyc, type KycDeps } from './kyc-service.ts'
-import { applyReview } from './kyc-states.ts'
+import { applyReview, isTelling } from './kyc-states.ts'
 
 /** Polling stops for an abandoned check; its page and every callback resume it. */
 const PATIENCE_MS = 30 * DAY
@@ -43,13 +43,18 @@ async function applyNews(deps: KycDeps, claimed: Kyc, review: Review): Promise<v
   await deps.db.tx(async (tx) => {
     const kyc = await queries.lockKyc(tx, claimed.id)
     if (!kyc || kyc.provider !== claimed.provider) return
+    const isDecided = isReading(kyc)
     // what it said before a person decided is no news
-    const state = isReading(kyc) && review.providerStatus === kyc.providerStatus ? null : applyReview(kyc, review)
+    const isNews = !isDecided || review.providerStatus !== kyc.providerStatus
+    const endedByHand = kyc.eddStatus === 'completed' && (await queries.isEddByHand(tx, kyc))
+    const state = isNews ? applyReview(kyc, review, endedByHand) : null
     const nextCheckAt = nextCheckOf(claimed, kyc, state ?? kyc, deps.clock())
     const words = review.outcome === 'unknown' ? kyc.payerMessage : review.payerMessage
     // an erased payer gets no words again
     const payerMessage = kyc.emailSealed === null ? null : words
-    await queries.updateKycNews(tx, kyc, { providerStatus: review.providerStatus, payerMessage, nextCheckAt })
+    // of a decided check only words that were understood: with others in their place, they would not be news later
+    const heard = isDecided && !isTelling(review) ? kyc.providerStatus : review.providerStatus
+    await queries.updateKycNews(tx, kyc, { providerStatus: heard, payerMessage, nextCheckAt })
     if (!state) return
     const trigger = state.status === kyc.status ? `edd.${state.eddStatus}` : state.status
     const cause = { by: systemContext(`provider:${kyc.provider}`), reason: review.providerStatus }

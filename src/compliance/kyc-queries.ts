@@ -143,7 +143,7 @@ export async function updateKycPayer(
 export async function updateKycNews(
   tx: Tx,
   kyc: Kyc,
-  news: { providerStatus: string; payerMessage: string | null; nextCheckAt: Date | null },
+  news: { providerStatus: string | null; payerMessage: string | null; nextCheckAt: Date | null },
 ): Promise<void> {
   await tx.run(sql`
     update kyc_records set last_words = ${news.providerStatus}, payer_message = ${news.payerMessage},
@@ -197,6 +197,15 @@ export async function insertKycHistory(
       actor, reason, request_id, at)
     values (${kyc.companyId}, ${kyc.id}, ${kyc.version}, ${entry.trigger}, ${kyc.status}, ${kyc.eddStatus},
       ${kyc.eddOutcome}, ${kyc.spendingLimit}, ${entry.actor}, ${entry.reason}, ${entry.requestId}, ${kyc.updatedAt})`)
+}
+
+/** Whether a person, not the provider, completed the last EDD. */
+export async function isEddByHand(tx: Tx, kyc: Key): Promise<boolean> {
+  const last = await tx.maybe<{ byHand: boolean }>(sql`
+    select trigger = 'completeEdd' as by_hand from kyc_history
+    where company_id = ${kyc.companyId} and kyc_id = ${kyc.id} and trigger in ('completeEdd', 'edd.completed')
+    order by seq desc limit 1`)
+  return last?.byHand ?? false
 }
 
 export type KycHistoryRow = KycState & { seq: number; trigger: string; actor: string; reason: string | null; at: Date }

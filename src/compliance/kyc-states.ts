@@ -44,8 +44,11 @@ const takeBack = (kyc: KycState): KycState =>
     ? { ...stateOf(kyc), status: 'pending' }
     : { status: 'pending', eddStatus: 'none', eddOutcome: null, spendingLimit: null }
 
-/** EDD after the basic check; EDD that we did not request withdraws the approval. */
-function enhancedState(kyc: Kyc, { outcome }: Review): KycState {
+/**
+ * EDD after the basic check; EDD that we did not request withdraws the approval. Where a person ended it, the payer may
+ * still finish what he had open: only a refusal counts then.
+ */
+function enhancedState(kyc: Kyc, { outcome }: Review, endedByHand: boolean): KycState {
   const isRefused = kyc.eddStatus === 'completed' && kyc.eddOutcome === 'refused'
   if (outcome === 'refused') return isRefused ? stateOf(kyc) : completeEdd(kyc, 'refused', NOTHING)
   if (outcome === 'approved') {
@@ -53,17 +56,22 @@ function enhancedState(kyc: Kyc, { outcome }: Review): KycState {
     if (kyc.eddStatus === 'completed') return stateOf(kyc)
     // without a limit to grant, a SuperAdmin sets it
     if (kyc.eddLimit !== null) return completeEdd(kyc, 'approved', kyc.eddLimit)
-  } else if (kyc.eddStatus !== 'requested' && kyc.eddStatus !== 'pending') return takeBack(kyc)
+  } else if (kyc.eddStatus !== 'requested' && kyc.eddStatus !== 'pending')
+    return kyc.eddStatus === 'completed' && endedByHand ? stateOf(kyc) : takeBack(kyc)
   const begun = outcome === 'notStarted' && kyc.eddStatus === 'requested' ? 'requested' : 'pending'
   return openEdd(kyc, begun)
 }
 
+/** Whether a review says something about a check. Of a level that our settings do not name it does not. */
+export const isTelling = ({ outcome, level }: Review): boolean => outcome !== 'unknown' && level !== null
+
 /**
  * The state of a check after a review; null: no change. Passing EDD counts as passing the basic check too.
+ * @param endedByHand a person completed the last EDD
  */
-export function applyReview(kyc: Kyc, review: Review): KycState | null {
-  if (review.outcome === 'unknown' || review.level === null) return null
+export function applyReview(kyc: Kyc, review: Review, endedByHand = false): KycState | null {
+  if (!isTelling(review)) return null
   const isCloser = review.level === 'enhanced' && kyc.status === 'approved'
-  const next = isCloser ? enhancedState(kyc, review) : basicState(kyc, review)
+  const next = isCloser ? enhancedState(kyc, review, endedByHand) : basicState(kyc, review)
   return isSame(kyc, next) ? null : next
 }

@@ -9,8 +9,16 @@ import { DRAWING_MS, UNREADABLE } from './drawing.ts'
 const MAX_BYTES = 700 * 1024 * 1024
 const LOOK_MS = 20
 
-// requests come first
-setPriority(10)
+/** Requests come first. A courtesy, which hardened units forbid (`@resources` of systemd). */
+function stepBack(): void {
+  try {
+    setPriority(10)
+  } catch {
+    // then as an equal
+  }
+}
+
+stepBack()
 const endsAt = performance.now() + DRAWING_MS
 setInterval(() => {
   if (process.memoryUsage.rss() > MAX_BYTES || performance.now() > endsAt) process.kill(process.pid, 'SIGKILL')

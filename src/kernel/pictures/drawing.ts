@@ -21,7 +21,7 @@ let last: Promise<unknown> = Promise.resolve()
  * Draws a picture again in a process of its own, which may use little memory and little time: a decoder reads a
  * stranger's file by its own rules, and the threads of this process are needed for logins. One at a time on a node.
  * @returns null when it cannot be read within these limits
- * @throws BUSY
+ * @throws BUSY, also when the machine has no process or descriptor left for it
  */
 export async function drawApart(bytes: Buffer, drawing: Drawing): Promise<Buffer | null> {
   if (taken >= PLACES) throw new AppError('BUSY', { retryAfter: 5 })
@@ -40,11 +40,13 @@ function draw(bytes: Buffer, { size, box }: Drawing): Promise<Buffer | null> {
     const limits = { env: {}, timeout: DRAWING_MS, killSignal: 'SIGKILL' } as const
     const child = spawn(process.execPath, args, { ...limits, stdio: ['pipe', 'pipe', 'pipe'] })
     const [drawn, words]: [Buffer[], Buffer[]] = [[], []]
+    child.once('error', (cause) => reject(new AppError('BUSY', { retryAfter: 5, cause })))
+    // without free descriptors there are no pipes, and the event follows
+    if (child.pid === undefined) return
     child.stdout.on('data', (chunk: Buffer) => drawn.push(chunk))
     child.stderr.on('data', (chunk: Buffer) => words.push(chunk))
     // it may end before it has read everything; its end says why
     child.stdin.on('error', () => {})
-    child.once('error', reject)
     child.once('close', (code, signal) => {
       if (code === 0) resolve(Buffer.concat(drawn))
       else if (code === UNREADABLE || signal !== null) resolve(null)

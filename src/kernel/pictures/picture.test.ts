@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
+import { execFile, spawnSync } from 'node:child_process'
 import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { Transformer } from '@napi-rs/image'
 import { redrawPicture, sizeOfPicture } from './picture.ts'
 
@@ -60,4 +63,33 @@ test('a few pictures wait for each other, more are asked to come back', async ()
     ['drawn', 'drawn', 'drawn', 'BUSY', 'BUSY'],
   )
   assert.equal((await redraw(png)).toString('latin1', 8, 12), 'WEBP')
+})
+
+const HERE = new URL('.', import.meta.url)
+
+test('a picture is drawn where the process may not lower its priority, as under the systemd unit', async () => {
+  // SystemCallFilter=~@resources answers setpriority with EPERM
+  const forbids = `import os from 'node:os'; import { syncBuiltinESMExports } from 'node:module'
+    os.setPriority = () => { throw new Error('EPERM') }; syncBuiltinESMExports()`
+  const program = fileURLToPath(new URL('drawing-process.ts', HERE))
+  const args = ['--import', `data:text/javascript,${encodeURIComponent(forbids)}`, program, '64', '64', '32', '32']
+  const { stdout, stderr } = spawnSync(process.execPath, args, { input: await pixels(64).png() })
+  assert.equal(stdout.toString('latin1', 8, 12), 'WEBP', stderr.toString())
+})
+
+test('a node without free descriptors asks to come back, and draws again once it has some', async () => {
+  const program = `
+    import { closeSync, openSync } from 'node:fs'
+    import { Transformer } from '@napi-rs/image'
+    import { redrawPicture } from '${new URL('picture.ts', HERE).href}'
+    const png = Buffer.from(await Transformer.fromRgbaPixels(Buffer.alloc(64 * 64 * 4, 0x7f), 64, 64).png())
+    const held = []
+    try { for (;;) held.push(openSync('/dev/null', 'r')) } catch {}
+    const refused = await redrawPicture(png, ${JSON.stringify(LIMITS)}).catch(({ code }) => code)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    for (const one of held) closeSync(one)
+    console.log(refused, (await redrawPicture(png, ${JSON.stringify(LIMITS)})).toString('latin1', 8, 12))`
+  const shell = 'ulimit -n 256 && exec "$0" --input-type=module -e "$1"'
+  const { stdout } = await promisify(execFile)('bash', ['-c', shell, process.execPath, program], { cwd: HERE })
+  assert.equal(stdout, 'BUSY WEBP\n')
 })

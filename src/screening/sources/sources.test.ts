@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { ProviderAnswer, ProviderCall } from '../../channels/provider-http.ts'
 import { SECOND } from '../../kernel/clock.ts'
+import { acceptedWith, isAccepted } from '../doubts.ts'
 import { type Answer, type ScreeningSource, worstOf } from '../screening.ts'
 import { openAddressRisk } from './address-risk.ts'
 import { openDenyList } from './deny-list.ts'
@@ -97,6 +98,21 @@ test('TRM: own risk blocks, that of counterparties is for a person, the rest pas
   assert.equal((await trm(201, [other])).verdict, 'unavailable', 'ours is not among them')
   const spelt = { Address: ADDRESS, AddressRiskIndicators: [], Entities: [{ Entity: 'Mixer', RiskScoreLevel: 15 }] }
   assert.equal((await trm(201, [spelt])).verdict, 'blocked')
+})
+
+test('TRM: what was released at High, then is Severe, is another doubt, for each reason of its own', async () => {
+  const indicator = (category: string, level: number) => ({
+    ...{ riskType: 'COUNTERPARTY', category, categoryRiskScoreLevel: level },
+  })
+  const screen = async (...addressRiskIndicators: unknown[]) => {
+    const answer = await trm(201, [{ address: CHECKSUM, entities: [], addressRiskIndicators }])
+    return { source: 'trm' as const, ...answer }
+  }
+  const seen = acceptedWith([], [await screen(indicator('Mixer', 10), indicator('Terrorist Financing', 10))])
+  assert.equal(isAccepted(seen, await screen(indicator('Terrorist Financing', 10))), true)
+  const later = await screen(indicator('Mixer', 10), indicator('Terrorist Financing', 15))
+  assert.deepEqual(later.reasons, ['COUNTERPARTY: Mixer (High)', 'COUNTERPARTY: Terrorist Financing (Severe)'])
+  assert.equal(isAccepted(seen, later), false)
 })
 
 test('TRM is asked by its word for the chain, and as Ethereum where it knows none', async () => {

@@ -16,6 +16,7 @@ const CHAIN_WORDS: Readonly<Record<number, string>> = {
 
 /** 15 severe, 10 high, 5 medium, 1 low, 0 unknown. */
 const HIGH = 10
+const SEVERE = 15
 
 /**
  * TRM Labs: `POST /public/v2/screening/addresses`, HTTP Basic with the key as user and password; takes and returns an
@@ -80,20 +81,27 @@ const scoreOf = (fields: Fields | null, name: string): number => {
 const wordsOf = (fields: Fields | null, ...names: string[]): string =>
   names.flatMap((name) => textOf(fields?.get(name)) ?? []).join(', ')
 
+const levelOf = (score: number): string => (score >= SEVERE ? 'Severe' : score >= HIGH ? 'High' : String(score))
+
+/** A release at one level does not cover the next one (`doubts.ts`), so each reason names its own. */
+const withLevel = (reason: string, level: string): string => `${reason} (${level})`
+
 /** High risk of its own blocks; high risk of its counterparties, or of an unnamed kind, needs a person. */
 function readIndicator(value: unknown): Finding {
   const fields = fieldsOf(value)
   const score = scoreOf(fields, 'categoryriskscorelevel')
   const type = textOf(fields?.get('risktype'))?.toUpperCase() ?? 'UNNAMED'
   const high: Verdict = type === 'OWNERSHIP' ? 'blocked' : type === 'INDIRECT' ? 'clean' : 'hold'
-  const level = textOf(fields?.get('categoryriskscorelevellabel')) ?? String(score)
-  return { verdict: score >= HIGH ? high : 'clean', level, reason: `${type}: ${wordsOf(fields, 'category')}` }
+  const level = textOf(fields?.get('categoryriskscorelevellabel')) ?? levelOf(score)
+  const verdict = score >= HIGH ? high : 'clean'
+  return { verdict, level, reason: withLevel(`${type}: ${wordsOf(fields, 'category')}`, level) }
 }
 
 /** An entity owns the address. */
 function readEntity(value: unknown): Finding {
   const fields = fieldsOf(value)
   const score = scoreOf(fields, 'riskscorelevel')
-  const level = textOf(fields?.get('riskscorelevellabel')) ?? String(score)
-  return { verdict: score >= HIGH ? 'blocked' : 'clean', level, reason: wordsOf(fields, 'entity', 'category') }
+  const level = textOf(fields?.get('riskscorelevellabel')) ?? levelOf(score)
+  const reason = withLevel(wordsOf(fields, 'entity', 'category'), level)
+  return { verdict: score >= HIGH ? 'blocked' : 'clean', level, reason }
 }
