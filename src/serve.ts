@@ -27,8 +27,7 @@ import { type Db, openDb } from './db/db.ts'
 import { lockDataDir } from './db/embedded/data-dir-lock.ts'
 import { startEmbeddedPostgres } from './db/embedded/embedded.ts'
 import { checkStateDirectory, noteElsewhere, refuseElsewhere } from './db/embedded/state-directory.ts'
-import { type Claimed, writeInstallation } from './db/installation.ts'
-import { migrate } from './db/migrate.ts'
+import { type Claimed, migrateService, writeInstallation } from './db/installation.ts'
 import { API_SCOPES } from './http/actor.ts'
 import { startMetricsServer } from './http/health/metrics-server.ts'
 import { SECOND, systemClock } from './kernel/clock.ts'
@@ -275,7 +274,7 @@ export async function openOwned(
   chosen.keep()
   if (!shared) {
     const onApplied = startProgress(say, 'Migrations', 'applied')
-    await migrate(config.databaseDirectUrl ?? connectionString, { onApplied, onWaiting: say })
+    await migrateService({ connectionString, directUrl: config.databaseDirectUrl }, { onApplied, onWaiting: say })
     const installedAt = await writeInstallation(connectionString, claimed)
     if (config.databaseUrl !== null) noteElsewhere(config.dataDir, installedAt)
   }

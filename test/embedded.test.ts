@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chownSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -163,6 +163,19 @@ test('a path too long for a socket works', async () => {
   const socketDir = new URL(server.connectionString).searchParams.get('host') ?? ''
   assert.equal(statSync(socketDir).mode & 0o777, 0o700)
   rmSync(socketDir, { recursive: true })
+})
+
+test('root gives the user who runs PostgreSQL no file of root that a link in his folder names', async () => {
+  if (process.getuid?.() !== 0) {
+    console.log('left out: a link in place of postgres.log, because we are not root')
+    return
+  }
+  const dataDir = startedBefore('linked')
+  const secret = join(base, 'secret of root')
+  writeFileSync(secret, '', { mode: 0o600 })
+  symlinkSync(secret, join(dataDir, 'postgres.log'))
+  await assert.rejects(start(dataDir), /postgres\.log/)
+  assert.equal(statSync(secret).uid, 0)
 })
 
 test('a database that PostgreSQL cannot start is explained with its last words', async () => {

@@ -1,12 +1,23 @@
 import assert from 'node:assert/strict'
 import { pbkdf2Sync } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chownSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { parseEnv } from 'node:util'
 import { HDKey } from '@scure/bip32'
 import { printEnv, writeEnv } from '../src/commands/init/env-file.ts'
+import { listMoved } from '../src/commands/init/existing.ts'
 import { freePort } from './harness/free-port.ts'
 import { newFolder, openOperator, runOperator } from './harness/installation.ts'
 import { startServed } from './harness/served.ts'
@@ -27,10 +38,8 @@ const SEED = HDKey.fromMasterSeed(pbkdf2Sync(PHRASE, 'mnemonic', 2048, 64, 'sha5
 const xpubOf = (account: number): string => SEED.derive(`m/44'/60'/${account}'`).publicExtendedKey
 const XPUB = xpubOf(0)
 
-const FLAGS = [
-  ...['--domain', 'pay.example', '--data-dir', 'data', '--backup-to', 'backups'],
-  ...['--admin-email', 'boss@pay.example', '--accept-risk', 'no-mail,no-channel'],
-]
+const PERSON = ['--admin-email', 'boss@pay.example', '--accept-risk', 'no-mail,no-channel']
+const FLAGS = ['--domain', 'pay.example', '--data-dir', 'database', '--backup-to', 'backups', ...PERSON]
 
 test('without a terminal every flag that is missing is named at once, and a wrong one says why', async () => {
   const bare = await runOperator(['init'], {}, place.path)
@@ -93,12 +102,15 @@ test('init writes a closed file, shows the key once, makes the SuperAdmin; the s
   const unit = readFileSync(join(import.meta.dirname, '../deploy/systemd/comptoir.service'), 'utf8')
   const given = [...unit.matchAll(/^Environment=(.+)$/gm)].flatMap(([, pairs = '']) => pairs.split(' '))
   const settings = Object.fromEntries(given.map((pair) => pair.split('=') as [string, string]))
-  const asService = { ...settings, COMPTOIR_ENV_FILE: env, STATE_DIRECTORY: join(place.path, 'data') }
+  const asService = { ...settings, COMPTOIR_ENV_FILE: env, STATE_DIRECTORY: join(place.path, 'database') }
   const elsewhere = { ...asService, DATA_DIR: join(place.path, 'other'), PORT: '0' }
   const second = await runOperator(['serve'], elsewhere, place.path)
   assert.equal(second.code, 1)
   assert.match(second.err, /^DATA_DIR in the environment differs from the settings file\./m)
-  assert.match(second.err, /data, holds a database, and DATA_DIR is .*other, where there is none\. Nothing was written/)
+  assert.match(
+    second.err,
+    /database, holds a database, and DATA_DIR is .*other, where there is none\. Nothing was written/,
+  )
   assert.equal(existsSync(elsewhere.DATA_DIR), false)
   // a unit of an earlier version began one of its own beside the one that init had made
   const units = join(place.path, 'unit')
@@ -106,7 +118,10 @@ test('init writes a closed file, shows the key once, makes the SuperAdmin; the s
   writeFileSync(join(units, 'postgres/PG_VERSION'), '18')
   const both = await runOperator(['serve'], { ...asService, STATE_DIRECTORY: units, PORT: '0' }, place.path)
   assert.equal(both.code, 1)
-  assert.match(both.err, /unit, holds a database, and DATA_DIR is .*data, where there is another\. Nothing was written/)
+  assert.match(
+    both.err,
+    /unit, holds a database, and DATA_DIR is .*database, where there is another\. Nothing was written/,
+  )
   assert.match(both.err, /set DATA_DIR=.*unit in the settings file\. Otherwise move .*unit\/postgres out of the way/)
   const served = startServed({ ...asService, PORT: String(port), LOG_LEVEL: 'silent' })
   try {
@@ -149,6 +164,39 @@ test('a file that is replaced more than once in a second leaves a copy of each',
   assert.deepEqual(kept, [undefined, 'A=1\n', 'A=2\n', 'A=3\n'])
 })
 
+test('root gives a service’s user no file of root that a link in his folder names', () => {
+  if (process.getuid?.() !== 0) {
+    console.log('left out: links in the folder of a service’s user, because we are not root')
+    return
+  }
+  const theirs = join(place.path, 'theirs')
+  mkdirSync(theirs)
+  chownSync(theirs, 65_534, 65_534)
+  const secret = join(place.path, 'secret')
+  writeFileSync(secret, 'of root\n', { mode: 0o600 })
+  for (const link of [symlinkSync, linkSync]) {
+    const file = join(theirs, link.name)
+    link(secret, file)
+    assert.throws(() => writeEnv(file, 'A=1\n', true), /is a link into another place\. Nothing was written/)
+  }
+  const { uid } = statSync(secret)
+  assert.deepEqual([uid, readFileSync(secret, 'utf8'), readdirSync(theirs).length], [0, 'of root\n', 2])
+  const file = join(theirs, 'env')
+  writeEnv(file, 'A=1\n', false)
+  const copy = writeEnv(file, 'A=2\n', true) ?? ''
+  const { uid: owner, mode } = statSync(file)
+  assert.deepEqual([owner, mode & 0o777, statSync(copy).uid], [65_534, 0o600, 65_534])
+  assert.deepEqual([readFileSync(copy, 'utf8'), readFileSync(file, 'utf8')], ['A=1\n', 'A=2\n'])
+})
+
+test('who moves the database by a flag reads where the old one stays', () => {
+  const old = { DATA_DIR: '/srv/one', DATABASE_URL: 'postgres://a/b' }
+  assert.deepEqual(listMoved(old, { ...old }), [])
+  const [folder, database] = listMoved(old, { DATA_DIR: '/srv/two', DATABASE_URL: 'postgres://a/c' })
+  assert.match(folder ?? '', /was \/srv\/one\. What is there stays there/)
+  assert.match(database ?? '', /^DATABASE_URL is another/)
+})
+
 const keyIn = (file: string): string => /^MASTER_KEY=(.+)$/m.exec(readFileSync(file, 'utf8'))?.[1] ?? ''
 const tokenIn = (file: string): string => /^METRICS_TOKEN=(.+)$/m.exec(readFileSync(file, 'utf8'))?.[1] ?? ''
 const copiesOf = (name: string): string[] => readdirSync(place.path).filter((file) => file.startsWith(`${name}.2`))
@@ -156,8 +204,10 @@ const copiesOf = (name: string): string[] => readdirSync(place.path).filter((fil
 test('--force keeps the key and the token of the file it replaces, keeps the file, and says both', async () => {
   writeFileSync(env, `${readFileSync(env, 'utf8')}REPORTS_NOTE=mine\n`)
   const before = readFileSync(env, 'utf8')
-  const again = await runOperator(['init', ...FLAGS, '--force'], {}, place.path)
+  const again = await runOperator(['init', ...PERSON, '--force'], {}, place.path)
   assert.equal(again.code, 0, again.err + again.out)
+  const of = (text: string) => ['BASE_URL', 'DATA_DIR', 'BACKUP_TO'].map((name) => parseEnv(text)[name])
+  assert.deepEqual(of(readFileSync(env, 'utf8')), of(before), 'another place would hold an empty database')
   for (const secretIn of [keyIn, tokenIn])
     assert.equal(secretIn(env), secretIn(join(place.path, copiesOf('.env')[0] ?? '')))
   assert.ok(tokenIn(env).length > 20)
@@ -191,7 +241,7 @@ test('after a restore the noted key, or the file that holds it, writes the confi
   assert.deepEqual(readdirSync(join(place.path, 'backups')), kept)
   const elsewhere = newFolder()
   try {
-    const from = ['restore', '--from', join(place.path, 'backups'), '--data-dir', 'data']
+    const from = ['restore', '--from', join(place.path, 'backups'), '--data-dir', 'database']
     const restored = await runOperator(from, { MASTER_KEY: key }, elsewhere.path)
     assert.equal(restored.code, 0, restored.err)
     const noted = await runOperator(['init', ...FLAGS], { MASTER_KEY: key }, elsewhere.path)

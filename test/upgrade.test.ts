@@ -7,6 +7,7 @@ import pg from 'pg'
 import { schemaCheck } from '../src/checks/installation-checks.ts'
 import { assertDurable } from '../src/db/durable.ts'
 import { buildIndices, readIndexMigration } from '../src/db/index-migrations.ts'
+import { migrateService } from '../src/db/installation.ts'
 import { listMigrations, migrate } from '../src/db/migrate.ts'
 import { startTestChain } from './harness/chain.ts'
 import { createEmptyDatabase, createTestDatabase } from './harness/database.ts'
@@ -129,6 +130,21 @@ const untilMigrationWaits = (client: pg.Client) =>
     },
     (count) => count === 1,
   )
+
+test('migrations past a pooler that reached another database than that of the orders are refused', async (t) => {
+  const [orders, other] = await Promise.all([createTestDatabase(), createTestDatabase()])
+  t.after(() => Promise.all([orders.drop(), other.drop()]))
+  const urls = { connectionString: orders.connectionString, directUrl: other.connectionString }
+  assert.deepEqual(await migrateService(urls), [])
+  const client = new pg.Client({ connectionString: orders.connectionString })
+  await client.connect()
+  await client.query("delete from migrations where id = '1360_first_index'")
+  await client.end()
+  await assert.rejects(
+    migrateService(urls),
+    /DATABASE_DIRECT_URL and DATABASE_URL name two databases.*1360_first_index/,
+  )
+})
 
 test('indices of a table with rows are built while others write to it, by one of two nodes, also after a try that broke off', async (t) => {
   const { database, client, writer, other } = await openThree(t)

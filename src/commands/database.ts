@@ -2,8 +2,7 @@ import { claimOf } from '../checks/installation-checks.ts'
 import { type Config, ConfigError } from '../config/config.ts'
 import { chooseMasterKey } from '../config/master-key.ts'
 import { type Db, openDb } from '../db/db.ts'
-import { findInstallationFaults, readInstallation } from '../db/installation.ts'
-import { migrate } from '../db/migrate.ts'
+import { findInstallationFaults, migrateService, readInstallation } from '../db/installation.ts'
 import type { SandboxVault } from '../kernel/vault.ts'
 import { openVaultOf } from '../keys/sandbox-vault.ts'
 import { withDatabaseServer } from './operator-database.ts'
@@ -27,7 +26,7 @@ export async function withDatabase<Result>(
     const chosen = chooseMasterKey(config)
     await refuseForeignDatabase(connectionString, config, chosen.key)
     chosen.keep()
-    await migrate(config.databaseDirectUrl ?? connectionString, { onWaiting: say })
+    await migrateService({ connectionString, directUrl: config.databaseDirectUrl }, { onWaiting: say })
     const db = openDb({
       ...{ connectionString, max: 4, prepared: config.databasePrepared, applicationName: 'comptoir-command' },
     })

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { migrate } from '../db/migrate.ts'
+import { migrateService } from '../db/installation.ts'
 import type { OperatorCommand } from './admin.ts'
 import { refuseNoData, withDatabaseServer } from './operator-database.ts'
 import { startProgress } from './progress.ts'
@@ -11,7 +11,10 @@ export const runMigrate: OperatorCommand = async (config, args, say) => {
   refuseNoData(place)
   const onApplied = startProgress(say, 'Migrations', 'applied')
   const applied = await withDatabaseServer(place, say, (connectionString) =>
-    migrate(connectionString, { onApplied, onWaiting: say }),
+    migrateService(
+      { connectionString: config.databaseUrl ?? connectionString, directUrl: config.databaseDirectUrl },
+      { onApplied, onWaiting: say },
+    ),
   )
   const sentence = applied.length === 0 ? 'The schema is the newest already.' : `Applied: ${applied.join(', ')}`
   process.stdout.write(`${json ? JSON.stringify({ applied }) : sentence}\n`)

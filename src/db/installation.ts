@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { type Clock, HOUR, SECOND, systemClock } from '../kernel/clock.ts'
-import { type AppliedMigration, readApplied } from './migrate.ts'
+import { type AppliedMigration, listMigrations, migrate, readApplied } from './migrate.ts'
 import { connectionConfig, withClient } from './wire/connection.ts'
 
 export type Mode = 'sandbox' | 'live'
@@ -188,3 +188,28 @@ export const readMigrations = (connectionString: string): Promise<AppliedMigrati
     )
     return tables[0]?.found ? readApplied(client) : []
   })
+
+export type ServiceUrls = {
+  /** What the service works with. */
+  connectionString: string
+  /** Past a pooler, for migrations; null: the same. */
+  directUrl: string | null
+}
+
+type Watching = Parameters<typeof migrate>[1]
+
+/**
+ * Migrates the service's database, and makes sure that both addresses name it: after a failover or a restore one of
+ * them may have been changed alone. @returns the ids of the applied migrations @throws Error with a sentence
+ */
+export async function migrateService({ connectionString, directUrl }: ServiceUrls, how?: Watching): Promise<string[]> {
+  const done = await migrate(directUrl ?? connectionString, how)
+  if (directUrl === null) return done
+  const applied = new Set((await readMigrations(connectionString)).map(({ id }) => id))
+  const lacking = listMigrations().find(({ id }) => !applied.has(id))
+  if (lacking === undefined) return done
+  throw new Error(
+    `DATABASE_DIRECT_URL and DATABASE_URL name two databases: the migrations were applied to the first, and the second ` +
+      `lacks ${lacking.id}. Let both name the database of the orders, then start again.`,
+  )
+}

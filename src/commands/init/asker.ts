@@ -24,6 +24,18 @@ export type Asker = {
 
 export type Flags = Readonly<Record<string, string | undefined>>
 
+/** Suggests earlier answers, by flag. */
+export const withEarlier = (asker: Asker, earlier: Flags): Asker => ({
+  ...asker,
+  ask(question) {
+    const fallback = earlier[question.flag] || question.fallback
+    return asker.ask(fallback === undefined ? question : { ...question, fallback })
+  },
+})
+
+/** Passwords are not shown. */
+const shown = (fallback: string): string => fallback.replace(/:\/\/[^@/]*@/, '://…@') || 'none'
+
 const plainRead = (answer: string): string => answer
 
 /** Reads flags only. Missing ones are collected, so that all are reported at once. */
@@ -59,7 +71,7 @@ function readFlag(flag: string, answer: string, read: (answer: string) => string
 export function atTerminal(flags: Flags, say: (line: string) => void): Asker {
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   const askOnce = async ({ text, fallback }: Question): Promise<string> => {
-    const hint = fallback === undefined ? '' : ` [${fallback === '' ? 'none' : fallback}]`
+    const hint = fallback === undefined ? '' : ` [${shown(fallback)}]`
     return (await terminal.question(`${text}${hint}: `)).trim()
   }
   return {

@@ -1,4 +1,16 @@
-import { chmodSync, chownSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fchmodSync,
+  fchownSync,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 
@@ -35,6 +47,49 @@ export const printEnv = (sections: readonly Section[]): string =>
     .map(printSection)
     .join('\n\n')}\n`
 
+/** Who owns the folder of the service's file; undefined: nobody but us, or we are not root. */
+function otherOwner(file: string): Owner | undefined {
+  const { uid, gid } = statSync(dirname(resolve(file)))
+  return process.getuid?.() === 0 && uid !== 0 ? { uid, gid } : undefined
+}
+
+type Owner = { uid: number; gid: number }
+
+/**
+ * Opens a file, and gives it to the folder's owner, who has to read it. Where that is another user than we, who are
+ * root, he could have put a link to somebody else's file there.
+ * @throws Error for a link
+ */
+function openOurs<Result>(
+  file: string,
+  flags: number,
+  work: (handle: number, owner: Owner | undefined) => Result,
+): Result {
+  const owner = otherOwner(file)
+  const why = `${file} is a link into another place. Nothing was written. Name the file itself with --out, or remove the link.`
+  let handle: number
+  try {
+    handle = openSync(file, flags | (owner ? constants.O_NOFOLLOW : 0), 0o600)
+  } catch (error) {
+    throw (error as NodeJS.ErrnoException).code === 'ELOOP' ? new Error(why, { cause: error }) : error
+  }
+  try {
+    if (owner && fstatSync(handle).nlink > 1) throw new Error(why)
+    return work(handle, owner)
+  } finally {
+    closeSync(handle)
+  }
+}
+
+function write(file: string, text: string | Buffer, flags: number): void {
+  openOurs(file, constants.O_WRONLY | constants.O_CREAT | flags, (handle, owner) => {
+    ftruncateSync(handle)
+    fchmodSync(handle, 0o600)
+    writeFileSync(handle, text)
+    if (owner) fchownSync(handle, owner.uid, owner.gid)
+  })
+}
+
 /** Copies the file to one next to it, named after the current time. @returns its name */
 function keepCopy(file: string): string {
   const time = new Date()
@@ -44,15 +99,12 @@ function keepCopy(file: string): string {
   let copy = `${file}.${time}`
   // several in one second
   for (let number = 2; existsSync(copy); number += 1) copy = `${file}.${time}-${number}`
-  writeFileSync(copy, readFileSync(file), { mode: 0o600, flag: 'wx' })
-  giveToFolder(copy)
+  write(
+    copy,
+    openOurs(file, constants.O_RDONLY, (handle) => readFileSync(handle)),
+    constants.O_EXCL,
+  )
   return copy
-}
-
-/** What root writes into a folder of the service's user is that user's, who has to read it. */
-function giveToFolder(file: string): void {
-  const { uid, gid } = statSync(dirname(resolve(file)))
-  if (process.getuid?.() === 0 && uid !== 0) chownSync(file, uid, gid)
 }
 
 /**
@@ -62,8 +114,6 @@ function giveToFolder(file: string): void {
  */
 export function writeEnv(file: string, text: string, replace: boolean): string | undefined {
   const copy = replace && existsSync(file) ? keepCopy(file) : undefined
-  if (copy !== undefined) chmodSync(file, 0o600)
-  writeFileSync(file, text, { mode: 0o600, flag: replace ? 'w' : 'wx' })
-  giveToFolder(file)
+  write(file, text, replace ? 0 : constants.O_EXCL)
   return copy
 }

@@ -6,6 +6,7 @@ import type { Config, Env } from '../../config/config.ts'
 import { findMasterKey } from '../../config/master-key.ts'
 import { findInstallationFaults, readInstallation } from '../../db/installation.ts'
 import { withDatabaseServer } from '../operator-database.ts'
+import type { Flags } from './asker.ts'
 
 type Say = (line: string) => void
 
@@ -14,6 +15,38 @@ export function readOldEnv(file: string, replace: boolean): Env {
   if (!existsSync(file)) return {}
   if (!replace) throw new Error(`${file} exists. Nothing was written; add --force to replace it.`)
   return parseEnv(readFileSync(file, 'utf8'))
+}
+
+const domainOf = (url: string | undefined): string | undefined =>
+  url !== undefined && URL.canParse(url) ? new URL(url).hostname : undefined
+
+/**
+ * What the old file answers, by flag. Above all where its database is: in another place there would be an empty one,
+ * under the same keys.
+ */
+export function listEarlier(old: Env): Flags {
+  if (old.MODE !== 'live') return {}
+  return {
+    domain: domainOf(old.BASE_URL),
+    'database-url': old.DATABASE_URL,
+    'data-dir': old.DATA_DIR ?? (existsSync(join('data', 'postgres')) ? './data' : undefined),
+    'backup-to': old.BACKUP_TO,
+    'smtp-url': old.SMTP_URL,
+    'mail-from': old.MAIL_FROM,
+    'operator-email': old.OPERATOR_EMAIL,
+  }
+}
+
+/** Sentences about a database that is in another place than before, because the answers say so. */
+export function listMoved(old: Env, written: Env): string[] {
+  const isElsewhere = (name: 'DATA_DIR' | 'DATABASE_URL', form: (value: string) => string): boolean =>
+    !!old[name] && form(old[name]) !== form(written[name] ?? '')
+  const lines = []
+  if (isElsewhere('DATA_DIR', (folder) => resolve(folder)))
+    lines.push(`DATA_DIR was ${old.DATA_DIR}. What is there stays there, and is not used from now on.`)
+  if (isElsewhere('DATABASE_URL', (url) => url))
+    lines.push('DATABASE_URL is another than before. What is in the earlier database is not used from now on.')
+  return lines
 }
 
 /** A setting in the form in which it was set: directly, or as the file that holds it. */

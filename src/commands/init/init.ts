@@ -7,16 +7,25 @@ import { AlreadyRegistered, runAdmin } from '../admin.ts'
 import { UsageError } from '../command.ts'
 import { runDoctor } from '../doctor.ts'
 import { isRelease } from '../read-env.ts'
-import { type Asker, atTerminal, type Flags, flagsOnly } from './asker.ts'
+import { type Asker, atTerminal, type Flags, flagsOnly, withEarlier } from './asker.ts'
 import { printEnv, type Section, writeEnv } from './env-file.ts'
-import { findKnownKey, findKnownToken, listLeftBehind, readOldEnv, refuseForeignData } from './existing.ts'
+import {
+  findKnownKey,
+  findKnownToken,
+  listEarlier,
+  listLeftBehind,
+  listMoved,
+  readOldEnv,
+  refuseForeignData,
+} from './existing.ts'
 import { askChains, askChannels, channelFlags } from './money-answers.ts'
 
 export const INIT_USAGE = `comptoir init [options]
 
 Asks for what live mode needs and writes it to .env (mode 0600); then makes the first SuperAdmin, confirms the deposit
 addresses that you compared, and runs doctor.
-Whatever a flag says is not asked; without a terminal, flags say it all.
+Whatever a flag says is not asked; without a terminal, flags say it all. With --force the old file's domain, database
+and mail are the suggested answers.
 A MASTER_KEY (or MASTER_KEY_FILE) in the environment or in the file that is replaced stays in use; else a key is made.
 
   --domain pay.example         where payers reach you
@@ -98,11 +107,13 @@ async function askService(asker: Asker, values: Record<string, string>): Promise
   }
 }
 
-async function askDatabase(asker: Asker, fallback: string): Promise<Section> {
+async function askDatabase(asker: Asker, { dataDir: fallback }: Place, old: Env): Promise<Section> {
   const text = 'PostgreSQL (postgres://user:password@host/database), or empty for the one that comes with Comptoir'
   const url = await asker.ask({ flag: 'database-url', text, fallback: '', read: readPostgres })
   const dataDir = await asker.ask({ flag: 'data-dir', text: 'Folder for its own files', fallback })
   const place = { DATA_DIR: resolve(dataDir) }
+  const { DATABASE_URL_FILE: file } = old
+  if (url === '' && file) return { title: 'Database', values: { DATABASE_URL_FILE: resolve(file), ...place } }
   if (url !== '') return { title: 'Database', values: { DATABASE_URL: url, ...place } }
   const to = await asker.ask({
     flag: 'backup-to',
@@ -152,12 +163,12 @@ type Answers = { sections: Section[]; admin: string; written: Record<string, str
 const valuesOf = (sections: readonly Section[]): Record<string, string> =>
   Object.assign({}, ...sections.map(({ values }) => values))
 
-type Known = { key: Record<string, string>; token: Record<string, string>; place: Place }
+type Known = { key: Record<string, string>; token: Record<string, string>; place: Place; old: Env }
 
-async function askAll(asker: Asker, flags: Flags, { key, token, place }: Known): Promise<Answers> {
+async function askAll(asker: Asker, flags: Flags, { key, token, place, old }: Known): Promise<Answers> {
   const sections = [
     await askService(asker, { ...place.values, ...token }),
-    await askDatabase(asker, place.dataDir),
+    await askDatabase(asker, place, old),
     await askMail(asker),
     { title: 'Chains', values: await askChains(asker) },
     { title: 'Channels', values: await askChannels(asker) },
@@ -171,11 +182,14 @@ async function askAll(asker: Asker, flags: Flags, { key, token, place }: Known):
   return { sections: all, admin, written: valuesOf(all) }
 }
 
+type Replaced = { copy: string | undefined; left: string[]; moved: string[] }
+
 /** Reports what was written, and which settings of the old file were not carried over. */
-function sayWritten(say: Say, file: string, { copy, left }: { copy: string | undefined; left: string[] }): void {
+function sayWritten(say: Say, file: string, { copy, left, moved }: Replaced): void {
   say(`Written: ${resolve(file)} (only you can read it).`)
   if (copy !== undefined) say(`The previous file is kept as ${resolve(copy)}. Remove it once nothing is missing.`)
   if (left.length > 0) say(`These settings stand in the old file only: ${left.join(', ')}.`)
+  for (const line of moved) say(line)
 }
 
 /** Creates the first SuperAdmin; after a restore there already is one. */
@@ -210,19 +224,21 @@ export async function runInit(args: string[], environment: Env, say: Say): Promi
   const out = flags.out ?? (environment.COMPTOIR_ENV_FILE || '.env')
   const old = readOldEnv(out, switches.has('force'))
   const known = findKnownKey(environment, old)
-  const asker = process.stdin.isTTY ? atTerminal(flags, say) : flagsOnly(flags, switches, say)
+  const asked = process.stdin.isTTY ? atTerminal(flags, say) : flagsOnly(flags, switches, say)
+  const asker = withEarlier(asked, listEarlier(old))
   try {
     const { sections, admin, written } = await askAll(asker, flags, {
       key: known ?? newKey(),
       token: findKnownToken(environment, old) ?? newToken(),
       place: placeOf(out),
+      old,
     })
     const env = { ...environment, ...written }
     const { config } = readEnvironment(env)
     await refuseForeignData(config, say)
     const copy = writeEnv(out, printEnv(sections), switches.has('force'))
     say(known ? '\nThe master key stays the one that you gave.\n' : `\n${KEY_WORDS}\n\n  ${written.MASTER_KEY}\n`)
-    sayWritten(say, out, { copy, left: listLeftBehind(old, written) })
+    sayWritten(say, out, { copy, left: listLeftBehind(old, written), moved: listMoved(old, written) })
     await makeAdmin(config, admin, say)
     await confirmCompared(config, written, say)
     say('')

@@ -1,5 +1,15 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { closeSync, existsSync, fchownSync, openSync, readFileSync, renameSync, statSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fchownSync,
+  fstatSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  statSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
@@ -77,6 +87,22 @@ function withDeathSignal(program: string): string[] {
   return probe?.status === 0 ? [...wrapper, program] : [program]
 }
 
+/**
+ * For root the file becomes the account's, which may be another one at the next start. The account could have put a link
+ * to a file of root there. @throws Error for a link
+ */
+function openLog(file: string, account: ClusterPaths['account']): number {
+  if (account === undefined) return openSync(file, 'a', 0o600)
+  const { O_WRONLY, O_CREAT, O_APPEND, O_NOFOLLOW } = constants
+  const output = openSync(file, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0o600)
+  if (fstatSync(output).nlink > 1) {
+    closeSync(output)
+    throw new Error(`${file} is a link to another file. Remove it.`)
+  }
+  fchownSync(output, account.uid, account.gid)
+  return output
+}
+
 /** In a session of its own, so that Ctrl-C in a terminal reaches only Comptoir, which stops the server last. */
 function launch(place: ClusterPaths): ChildProcess {
   const { native, clusterDir, socketDir, logFile, account } = place
@@ -85,10 +111,8 @@ function launch(place: ClusterPaths): ChildProcess {
   const settings = { ...SETTINGS, unix_socket_directories: sockets }
   const args = [...before, '-D', nameFor(account, clusterDir)]
   for (const [name, value] of Object.entries(settings)) args.push('-c', `${name}=${value}`)
-  const output = openSync(logFile, 'a', 0o600)
+  const output = openLog(logFile, account)
   try {
-    // root made it, and may be another user at the next start
-    if (account !== undefined) fchownSync(output, account.uid, account.gid)
     const stdio = ['ignore', output, output] as const
     return spawn(program, args, { ...account, cwd: clusterDir, env: serverEnv(), stdio: [...stdio], detached: true })
   } finally {
