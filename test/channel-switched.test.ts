@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { createServer, request, type Server } from 'node:http'
+import { createHmac } from 'node:crypto'
+import { createServer, type IncomingHttpHeaders, request, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
-import { type Client, logIn, registerManager } from './harness/accounts.ts'
+import { type Client, logIn, logInSuperAdmin, registerManager } from './harness/accounts.ts'
 import { type Market, type MarketInstructions, openMarket } from './harness/market.ts'
 import { eventually } from './harness/service.ts'
 import type { OrderData } from './harness/shop.ts'
@@ -16,7 +17,18 @@ let manager: Client
 let till: string
 let front: Server
 let isSilent = false
+const ROTATED = { API_KEY: 'new-key-of-the-same-account-012345', API_SECRET: 'new-secret-of-the-same-account-012345' }
 const OTHER = { API_KEY: 'key-of-another-account-0123456789', API_SECRET: 'secret-of-another-account-0123456789' }
+
+/** New secrets of the account: the imitation knows the old ones. Binance signs time, nonce and body, each with a line feed. */
+function signedAnew(headers: IncomingHttpHeaders, chunks: readonly Buffer[]): IncomingHttpHeaders {
+  const { API_KEY: key = '', API_SECRET: secret = '' } = own()
+  const [time, nonce] = [headers['binancepay-timestamp'], headers['binancepay-nonce']]
+  const signature = createHmac('sha512', secret)
+    .update(`${time}\n${nonce}\n${Buffer.concat(chunks)}\n`)
+    .digest('hex')
+  return { ...headers, 'binancepay-certificate-sn': key, 'binancepay-signature': signature.toUpperCase() }
+}
 
 /** Before the imitation: the other account, to which whatever the first one has is “not found”. */
 async function startFront(target: string): Promise<string> {
@@ -31,7 +43,9 @@ async function startFront(target: string): Promise<string> {
       }
       const { hostname: host, port, pathname } = new URL(target)
       const path = pathname.replace(/\/$/, '') + req.url
-      const out = request({ host, port, path, method: req.method, headers: req.headers }, (answer) => {
+      const isRotated = req.headers['binancepay-certificate-sn'] === ROTATED.API_KEY
+      const headers = isRotated ? signedAnew(req.headers, chunks) : req.headers
+      const out = request({ host, port, path, method: req.method, headers }, (answer) => {
         res.writeHead(answer.statusCode ?? 500, answer.headers)
         answer.pipe(res)
       })
@@ -112,7 +126,7 @@ test('another account is saved only with force while a payment needs the one bef
   assert.deepEqual([other.status, other.error?.code], [409, 'ACCOUNT_IN_USE'], other.text)
   assert.match(other.error.message, /open payments: 1, unfinished refunds: 0/)
   isSilent = true
-  const silent = await save(own()).finally(() => {
+  const silent = await save(ROTATED).finally(() => {
     isSilent = false
   })
   assert.deepEqual([silent.status, silent.error?.code], [409, 'ACCOUNT_IN_USE'], silent.text)
@@ -134,10 +148,10 @@ test('a refund that Binance has taken waits while another account is asked, and 
   await pollNow()
   const [held] = await eventually(
     () => refundsOf(order.code),
-    ([one]) => one?.status !== 'submitted' || /another one/.test(one.message ?? ''),
+    ([one]) => one?.status !== 'submitted' || /removed or replaced/.test(one.message ?? ''),
   )
   assert.equal(held?.status, 'submitted')
-  assert.match(held?.message ?? '', /waits: .* Give back the credentials of the account that was paid/)
+  assert.match(held?.message ?? '', /waits: .* Save that account again, or settle the refund by hand/)
   assert.equal((await save(own(), true)).status, 200)
   await market.act(reference, 'refund-settle')
   await pollNow()
@@ -164,7 +178,7 @@ test('a refund that was asked for without an answer is not refused by an account
   await pollNow()
   const [held] = await eventually(
     () => refundsOf(order.code),
-    ([one]) => one?.status !== 'submitted' || /another one/.test(one.message ?? ''),
+    ([one]) => one?.status !== 'submitted' || /removed or replaced/.test(one.message ?? ''),
   )
   assert.equal(held?.status, 'submitted', held?.message ?? '')
   assert.equal((await save(own(), true)).status, 200)
@@ -175,3 +189,81 @@ test('a refund that was asked for without an answer is not refused by an account
     ([one]) => one?.status === 'settled',
   )
 })
+
+const marksOf = async (orderId: string): Promise<(string | null)[]> => {
+  const rows = sql`select account_mark as mark from payments where order_id = ${orderId} order by number`
+  return (await market.host.db.many<{ mark: string | null }>(rows)).map(({ mark }) => mark)
+}
+const savedMark = async (): Promise<string | null | undefined> =>
+  (await market.host.db.maybe<{ mark: string | null }>(sql`select account_mark as mark from channel_accounts`))?.mark
+const acceptAgain = (code: string) =>
+  manager.post<MarketInstructions>(`confirm_conversion/accept/${code}`, { paymentChannel: 'binance' })
+
+test('an exchange by force: payers choose again, and what was paid at the account before counts once that is back', async () => {
+  assert.equal((await save(own())).status, 200)
+  const { order, reference } = await place()
+  const told = await save(OTHER)
+  assert.match(told.error?.message ?? '', /send force=true: then the payers choose again how to pay/)
+  assert.equal((await save(OTHER, true)).status, 200)
+  assert.notDeepEqual(await marksOf(order._id), [await savedMark()])
+  const page = await (await fetch(`${market.host.config.payUrl}/pay?code=${order.code}`)).text()
+  assert.equal(page.includes('Waiting for your payment'), false, 'it leads to an account that nobody reads')
+  assert.equal((await acceptAgain(order.code)).text.includes(reference), false)
+  // who had the other page open pays there
+  await market.act(reference, 'pay')
+  assert.equal((await save(own(), true)).status, 200)
+  assert.equal((await marksOf(order._id))[0], await savedMark(), 'the same account again')
+  await market.host.db.run(sql`update payments set next_check_at = now(), checks = 0 where order_id = ${order._id}`)
+  await market.reaches(order.code, 'PAID')
+})
+
+test('new secrets of the same account need no force, and keep its payments', async () => {
+  assert.equal((await save(own(), true)).status, 200)
+  const mark = await savedMark()
+  const { order } = await place()
+  assert.equal((await save(ROTATED)).status, 200)
+  assert.deepEqual([await savedMark(), await marksOf(order._id)], [mark, [mark]])
+  assert.equal((await save(own())).status, 200)
+  assert.equal(await savedMark(), mark)
+})
+
+test('payments of before accounts had marks are of the one that is left by force', async () => {
+  assert.equal((await save(own(), true)).status, 200)
+  const { order } = await place()
+  const { db } = market.host
+  await db.run(sql`update payments set account_mark = null`)
+  await db.run(sql`update channel_accounts set account_mark = null`)
+  assert.equal((await save(OTHER, true)).status, 200)
+  const [mark] = await marksOf(order._id)
+  assert.ok(mark)
+  assert.notEqual(await savedMark(), mark)
+  assert.equal((await save(own(), true)).status, 200)
+  assert.equal(await savedMark(), mark)
+})
+
+for (const lost of [false, true])
+  test(`a person ends a refund whose account is gone for good, as its words say (its answer was lost: ${lost})`, async () => {
+    assert.equal((await save(own(), true)).status, 200)
+    const { order } = await startTaken()
+    const ours = sql`order_id = ${order._id} and status = 'submitted' and lease_until is null`
+    if (lost)
+      await eventually(
+        () => market.host.db.run(sql`update refunds set provider_reference = null where ${ours}`),
+        (changed) => changed === 1,
+      )
+    assert.equal((await save(OTHER, true)).status, 200)
+    await pollNow()
+    const [held] = await eventually(
+      () => refundsOf(order.code),
+      ([one]) => /settle the refund by hand/.test(one?.message ?? ''),
+    )
+    const boss = await logInSuperAdmin(market.host)
+    const statement = 'sent from our bank account'
+    const settle = (reference: string) => boss.post(`refunds/${held?._id}/settle`, { reference, statement })
+    const { reference } = await market.host.db.one<{ reference: string | null }>(
+      sql`select provider_reference as reference from refunds where order_id = ${order._id}`,
+    )
+    if (reference !== null) assert.match((await settle('TX-12345678')).error.message, /has taken this refund as/)
+    assert.equal((await settle(reference ?? 'TX-12345678')).status, 200)
+    assert.equal((await refundsOf(order.code))[0]?.status, 'settled')
+  })

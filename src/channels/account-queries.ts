@@ -6,12 +6,14 @@ export type ChannelAccount = {
   sealed: string
   /** Setting name to the part of its value that may be shown. */
   hints: Record<string, string>
+  /** Tells it from other accounts where no setting does; null: of an earlier version. */
+  accountMark: string | null
   updatedAt: Date
 }
 
 export const listChannelAccounts = (q: Queryable, companyId: string): Promise<ChannelAccount[]> =>
   q.many<ChannelAccount>(sql`
-    select channel, sealed, hints, updated_at from channel_accounts where company_id = ${companyId} order by channel`)
+    select channel, sealed, hints, account_mark, updated_at from channel_accounts where company_id = ${companyId} order by channel`)
 
 export async function upsertChannelAccount(
   tx: Tx,
@@ -20,15 +22,17 @@ export async function upsertChannelAccount(
     channel: ChannelId
     sealed: string
     hints: Record<string, string>
+    accountMark: string | null
     by: string
     at: Date
   },
 ): Promise<void> {
   await tx.run(sql`
-    insert into channel_accounts (company_id, channel, sealed, hints, created_by, updated_at)
-    values (${account.companyId}, ${account.channel}, ${account.sealed}, ${json(account.hints)}, ${account.by}, ${account.at})
-    on conflict (company_id, channel) do update
-    set sealed = excluded.sealed, hints = excluded.hints, created_by = excluded.created_by, updated_at = excluded.updated_at`)
+    insert into channel_accounts (company_id, channel, sealed, hints, account_mark, created_by, updated_at)
+    values (${account.companyId}, ${account.channel}, ${account.sealed}, ${json(account.hints)}, ${account.accountMark}, ${account.by},
+      ${account.at})
+    on conflict (company_id, channel) do update set sealed = excluded.sealed, hints = excluded.hints,
+      account_mark = excluded.account_mark, created_by = excluded.created_by, updated_at = excluded.updated_at`)
 }
 
 export const deleteChannelAccount = async (tx: Tx, companyId: string, channel: ChannelId): Promise<boolean> =>

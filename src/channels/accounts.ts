@@ -74,14 +74,14 @@ export const isReadWithoutAccount = (channel: ChannelId): boolean =>
 function openKind(
   deps: AccountDeps,
   kind: ChannelKind,
-  account: { values: Readonly<Record<string, string>>; secrets: readonly string[]; own: boolean },
+  account: { values: Readonly<Record<string, string>>; secrets: readonly string[]; own: boolean; mark: string | null },
 ): Opened[] {
   if (!deps.wallet && NEEDS_WALLET.includes(kind.id)) return []
   const { clock, live, wallet } = deps
   const { http, clockAheadMs, close } = openProviderHttp({ ...account, clock })
   const context: ChannelContext = { http, clock, live, ...(wallet && { wallet }) }
   const channel = kind.open(account.values, context)
-  const accountMark = account.own ? accountMarkOf(kind, account.values) : null
+  const accountMark = account.own ? (accountMarkOf(kind, account.values) ?? account.mark) : null
   return [{ supervised: supervise(channel, deps.supervision, clockAheadMs), own: account.own, accountMark, close }]
 }
 
@@ -92,7 +92,7 @@ function openOperator(deps: AccountDeps): Opened[] {
     const reading = readSettings(kind, settingsOfEnv(kind, deps.provider))
     if (reading.outcome === 'faulty')
       faults.push(...reading.faults.map(({ name, message }) => `CHANNEL_${kind.env}_${name}: ${message}`))
-    return reading.outcome === 'set' ? openKind(deps, kind, { ...reading, own: false }) : []
+    return reading.outcome === 'set' ? openKind(deps, kind, { ...reading, own: false, mark: null }) : []
   })
   if (faults.length > 0) throw new ConfigError([...new Set(faults)])
   return opened
@@ -123,14 +123,15 @@ const faultsOf = (reading: SettingsReading): string =>
   reading.outcome === 'faulty' ? reading.faults.map(({ name }) => name).join(', ') : 'required ones are missing'
 
 /** @returns undefined if it cannot be opened: then the channel is not offered, least of all with the operator's */
-function openAccount(deps: AccountDeps, companyId: string, { channel, sealed }: ChannelAccount): Opened[] | undefined {
+function openAccount(deps: AccountDeps, companyId: string, account: ChannelAccount): Opened[] | undefined {
+  const { channel, sealed, accountMark: mark } = account
   const provider = CHANNEL_KINDS.find(({ id }) => id === channel)
   const kind = channel === ownWallet.id ? ownWallet : provider
   if (!kind) return []
   try {
     const reading = readAccount(deps, companyId, { kind, sealed })
     if (reading.outcome !== 'set') throw new Error(`its settings are not complete any more: ${faultsOf(reading)}`)
-    if (provider) return openKind(deps, provider, { ...reading, own: true })
+    if (provider) return openKind(deps, provider, { ...reading, own: true, mark })
     const wallet = deps.ownWallets?.open(reading.values)
     return wallet ? [openedWallet(wallet, true)] : []
   } catch (error) {

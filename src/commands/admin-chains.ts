@@ -19,7 +19,7 @@ import type { Db } from '../db/db.ts'
 import { systemContext } from '../http/request-context.ts'
 import { parseAddress } from '../kernel/addresses.ts'
 import { HOUR, systemClock } from '../kernel/clock.ts'
-import { formatMoney } from '../kernel/money.ts'
+import { formatDecimal, formatMoney } from '../kernel/money.ts'
 import type { SandboxVault } from '../kernel/vault.ts'
 import { deriveAddress, ONE_INSTALLATION, parseXpub, type Xpub } from '../kernel/xpub.ts'
 import { UsageError } from './command.ts'
@@ -33,8 +33,9 @@ comptoir admin addresses --chain ID
 comptoir admin addresses --company ID
     every deposit address with its index as CSV, of the operator's wallet or a company's own, so that any wallet
     finds the money
-comptoir admin release-address --address 0x… --by NAME --reason TEXT
-    takes an address from the company whose wallet names it, so that its owner can use it
+comptoir admin release-address --address 0x… --by NAME --reason TEXT [--paid N]
+    takes an address from the company whose wallet names it, so that its owner can use it; N: the payments made there,
+    which it says and which keep their money
 comptoir admin allow-fee --chain ID --gwei N --hours N --by NAME --reason TEXT
     payouts may cost more gas for a while than CHAIN_<id>_MAX_FEE_GWEI allows`
 
@@ -46,6 +47,7 @@ const OPTIONS = {
   hours: { type: 'string' },
   by: { type: 'string' },
   reason: { type: 'string' },
+  paid: { type: 'string' },
   yes: { type: 'boolean', default: false },
   json: { type: 'boolean', default: false },
 } as const
@@ -207,11 +209,16 @@ async function releaseAddress({ config, options, db, vault }: Work): Promise<und
   const companyId = await db.tx(async (tx) => {
     const owner = await lockAddressOwner(tx, address)
     if (!owner || owner.keyId !== null) throw new UsageError(`${address} is no address that a company named.`)
-    const { open, paid } = await countUses(tx, address)
+    const { open, paid, units } = await countUses(tx, address)
     if (open > 0n) throw new Error(`${open} open payments of company ${owner.companyId} have it: wait, or cancel them.`)
-    if (paid > 0n) throw new Error(`${paid} payments of company ${owner.companyId} were made there: it stays its own.`)
+    // a millionth of a dollar is a payment, too: a person weighs what was paid against the proof
+    if (paid > 0n && options.paid !== String(paid))
+      throw new Error(
+        `${paid} payments of company ${owner.companyId} were made there, of ${formatDecimal(BigInt(units), 6)} USDC in all. ` +
+          `It stays the company's unless somebody proved that it is his: then add --paid ${paid}. They keep their money.`,
+      )
     await releaseSharedAddress(tx, address)
-    const detail = { address, by, reason }
+    const detail = { address, by, reason, ...(paid > 0n && { paid: Number(paid) }) }
     const entry = {
       companyId: owner.companyId,
       action: 'channel.address_released',

@@ -85,7 +85,9 @@ export async function settleByHand(
   await deps.db.tx(async (tx) => {
     await lockActor(tx, actor, refund.companyId)
     const { refund: current } = await lockRefundWithOrder(tx, refund)
-    await checkIsForPerson(deps, tx, { channel, current, reference, hold })
+    // the account that is set up is another one than that which has the refund
+    const its = current.accountGoneAt === null ? channel : undefined
+    await checkIsForPerson(deps, tx, { channel: its, current, reference, hold })
     await lockRefundReference(tx, current, reference)
     if (await isRefundReferenceUsed(tx, current, reference))
       throw conflict('This reference already settled another refund.')

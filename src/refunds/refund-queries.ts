@@ -70,6 +70,8 @@ export type Refund = {
   nextCheckAt: Date | null
   /** Since when a person is asked to send it: the service does not send it any more. */
   handedOverAt: Date | null
+  /** Since when it waits for an account (or a channel, or a chain) that is not set up; null: it does not. */
+  accountGoneAt: Date | null
   /** A person has to send it now: no check holds it. */
   toSendByHand: boolean
   /** Who holds its money, and sends it where a person has to. */
@@ -99,7 +101,7 @@ const COLUMNS = sql`company_id, id, order_id, number, payment_id, mispayment_id,
   fiat_units, without_cover, address, proposed_address, proposed_by, confirmed_by, replaced_addresses,
   address_proof, asked_by_mail, network, reason, approval, requested_by, requested_role, decided_by, provider_reference, tx_hash, by_hand,
   coalesce(settled_by_hand, false) as settled_by_hand,
-  coalesce(paid_elsewhere, settled_by_hand, false) as paid_elsewhere, last_words as provider_status, checks, next_check_at, handed_over_at,
+  coalesce(paid_elsewhere, settled_by_hand, false) as paid_elsewhere, last_words as provider_status, checks, next_check_at, handed_over_at, account_gone_at,
   ${toSendByHand(sql`refunds`)} as to_send_by_hand, ${heldBy(sql`refunds`)} as held_by, created_at, updated_at, settled_at`
 
 const toRefund = (row: Row): Refund => ({
@@ -122,6 +124,7 @@ export type NewRefund = Omit<
   | 'checks'
   | 'nextCheckAt'
   | 'handedOverAt'
+  | 'accountGoneAt'
   | 'toSendByHand'
   | 'heldBy'
   | 'updatedAt'

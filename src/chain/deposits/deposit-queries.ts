@@ -51,11 +51,11 @@ export async function isDepositAddress(q: Queryable, address: string): Promise<b
   return (await q.maybe(sql`select 1 from deposit_addresses where address = ${address}`)) !== undefined
 }
 
-/** The same, without addresses of which a company only said that they are its own: no payment had them yet. */
+/** The same, without addresses of which a company only said that they are its own: no payment there can take money. */
 export async function isUsedDeposit(q: Queryable, address: string): Promise<boolean> {
   const row = await q.maybe(sql`
     select 1 from deposit_addresses d where d.address = ${address} and (d.key_id is not null
-      or exists (select 1 from deposit_reservations r where r.address = d.address))`)
+      or exists (select 1 from deposit_reservations r where r.address = d.address and r.until_at > now()))`)
   return row !== undefined
 }
 

@@ -81,11 +81,13 @@ export const deleteClaims = (tx: Tx, companyId: string, addresses: readonly stri
     where d.address = any(${[...addresses]}::text[]) and d.company_id = ${companyId} and d.key_id is null
       and not exists (select 1 from deposit_reservations r where r.address = d.address)`)
 
-/** What the payments at a shared address are about: how many may still be paid there, and how many were. */
-export const countUses = (tx: Tx, address: string): Promise<{ open: bigint; paid: bigint }> =>
+export type AddressUses = { open: bigint; paid: bigint; units: string }
+
+/** What the payments at a shared address are about: how many may still be paid there, how many were, and with how much. */
+export const countUses = (tx: Tx, address: string): Promise<AddressUses> =>
   tx.one(sql`
     select count(*) filter (where p.status in ('creating', 'awaiting', 'confirming', 'closing')) as open,
-      count(*) filter (where p.received_units > 0) as paid
+      count(*) filter (where p.received_units > 0) as paid, coalesce(sum(p.received_units), 0)::text as units
     from deposit_reservations r
     join payments p on p.company_id = r.company_id and p.merchant_reference = r.reference
     where r.address = ${address}`)

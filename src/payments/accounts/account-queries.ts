@@ -60,20 +60,44 @@ export async function countPaymentsOfAccount(q: Queryable, account: LeavingAccou
   return Number(total)
 }
 
-/** The newest payment that the provider has and for which this account is still needed. */
-export const findPaymentOfAccount = (
-  q: Queryable,
-  account: LeavingAccount,
-): Promise<{ id: string; orderId: string } | undefined> =>
-  q.maybe(sql`
-    select id, order_id from (
-      (select p.id, p.order_id, p.opened_at from payments p
-        where ${isOpenThere(account)} and p.provider_reference is not null order by p.opened_at desc limit 1)
-      union all
-      (select p.id, p.order_id, p.opened_at from refunds r
+export type MarkedPayment = { id: string; orderId: string; accountMark: string | null }
+
+/** So many of the company's newest payments are looked through for those that no longer need their account. */
+const RECENT = 10_000
+const MOST_MARKS = 8
+
+/** Of each of a company's accounts at a provider, the newest payment that the provider has: who knows it has the account. */
+export function listMarkedPayments(q: Queryable, companyId: string, channel: ChannelId): Promise<MarkedPayment[]> {
+  const any = { companyId, channel, accountMark: null, nextMark: null }
+  return q.many(sql`
+    select * from (
+      select distinct on (account_mark) id, order_id, account_mark, opened_at from (
+        select p.id, p.order_id, p.account_mark, p.opened_at from payments p
+        where ${isOpenThere(any)} and p.provider_reference is not null
+        union all
+        select p.id, p.order_id, p.account_mark, p.opened_at from refunds r
         join payments p on p.company_id = r.company_id and p.id = r.payment_id
-        where ${isUnfinishedThere(account)} and p.provider_reference is not null order by p.opened_at desc limit 1)
-    ) as needed order by opened_at desc limit 1`)
+        where ${isUnfinishedThere(any)} and p.provider_reference is not null
+        union all
+        select id, order_id, account_mark, opened_at from (
+          select id, order_id, account_mark, opened_at, channel, own_account, provider_reference from payments
+          where company_id = ${companyId} order by id desc limit ${RECENT}) as recent
+        where channel = ${channel} and own_account and provider_reference is not null
+      ) as known order by account_mark, opened_at desc
+    ) as newest order by opened_at desc limit ${MOST_MARKS}`)
+}
+
+/** Payments under these marks (null: none) are of the account with that mark. */
+export const remarkPayments = (
+  tx: Tx,
+  { companyId, channel }: { companyId: string; channel: ChannelId },
+  { from, to }: { from: readonly (string | null)[]; to: string },
+): Promise<number> =>
+  tx.run(sql`
+    update payments set account_mark = ${to}
+    where company_id = ${companyId} and channel = ${channel} and own_account
+      and (account_mark = any(${from.filter((mark) => mark !== null && mark !== to)}::text[])
+        or account_mark is null and ${from.includes(null)})`)
 
 /**
  * Open orders whose payer was shown a place of the company's wallet that is not in this one.

@@ -1,5 +1,5 @@
 import type { Audit } from '../../audit/audit.ts'
-import { type AccountVerdict, isAccountOf, probeAccount } from '../../channels/account-probe.ts'
+import { type AccountVerdict, probeAccount } from '../../channels/account-probe.ts'
 import { deleteChannelAccount, listChannelAccounts, upsertChannelAccount } from '../../channels/account-queries.ts'
 import { accountContext, isReadWithoutAccount, readAccount, settingsOfAccount } from '../../channels/accounts.ts'
 import type { ChannelId } from '../../channels/channel.ts'
@@ -15,16 +15,14 @@ import type { Tx } from '../../db/db.ts'
 import type { Actor } from '../../http/actor.ts'
 import type { RequestContext } from '../../http/request-context.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
-import { findOrderById } from '../../orders/order-queries.ts'
 import { findReachableOrder } from '../../orders/order-service.ts'
 import { callbackUrlOf } from '../accept/create-at-provider.ts'
-import { keyOf } from '../accept/start-payment.ts'
-import { findPayment, listPaymentsOfOrder } from '../payment-queries.ts'
+import { listPaymentsOfOrder } from '../payment-queries.ts'
 import type { PaymentDeps } from '../payment-service.ts'
+import { chooseMark, findUnnamed, recogniseAccount } from './account-identity.ts'
 import {
   countOrdersElsewhere,
   countPaymentsOfAccount,
-  findPaymentOfAccount,
   type LeavingAccount,
   markPaymentsOfAccount,
   wakePaymentsOfAccount,
@@ -115,11 +113,22 @@ async function readLeaving(
   const account = (await listChannelAccounts(tx, companyId)).find(({ channel }) => channel === kind.id)
   if (!account) return undefined
   const reading = readIfPossible(deps, companyId, { kind, sealed: account.sealed })
-  const accountMark = reading?.outcome === 'set' ? accountMarkOf(kind, reading.values) : null
-  if (accountMark !== null)
-    await markPaymentsOfAccount(tx, { companyId, channel: kind.id, accountMark }, account.updatedAt)
+  const named = reading?.outcome === 'set' ? accountMarkOf(kind, reading.values) : null
+  const accountMark = named ?? (findUnnamed(kind) ? account.accountMark : null)
+  if (named !== null) await markPaymentsOfAccount(tx, { companyId, channel: kind.id, accountMark }, account.updatedAt)
   return { reading, hints: account.hints, accountMark }
 }
+
+type Uses = { openPayments: number; unfinishedRefunds: number }
+
+async function countUses(deps: ChannelSettingsDeps, tx: Tx, account: LeavingAccount): Promise<Uses> {
+  return {
+    openPayments: await countPaymentsOfAccount(tx, account),
+    unfinishedRefunds: await deps.countRefunds(tx, account),
+  }
+}
+
+const isUsed = ({ openPayments, unfinishedRefunds }: Uses): boolean => openPayments + unfinishedRefunds > 0
 
 /**
  * Before the account goes.
@@ -128,42 +137,15 @@ async function readLeaving(
  */
 async function checkUnused(deps: ChannelSettingsDeps, tx: Tx, account: LeavingAccount, isForced: boolean) {
   if (isReadWithoutAccount(account.channel)) return {}
-  const openPayments = await countPaymentsOfAccount(tx, account)
-  const unfinishedRefunds = await deps.countRefunds(tx, account)
-  if (openPayments + unfinishedRefunds === 0) return {}
-  if (isForced) return { forced: true, openPayments, unfinishedRefunds }
+  const uses = await countUses(deps, tx, account)
+  if (!isUsed(uses)) return {}
+  if (isForced) return { forced: true, ...uses }
   throw new AppError('ACCOUNT_IN_USE', {
     message:
-      `This account is still needed (open payments: ${openPayments}, unfinished refunds: ${unfinishedRefunds}). ` +
+      `This account is still needed (open payments: ${uses.openPayments}, unfinished refunds: ${uses.unfinishedRefunds}). ` +
       'Wait until they have ended, or send force=true: then the payers choose again how to pay, and what was paid ' +
       'there already and refunds that the provider has wait until this account is saved again.',
   })
-}
-
-const NOT_TOLD =
-  'Payments or refunds still need the account, and the provider does not answer whether these credentials are of the ' +
-  'same one. Try again in a minute, or send force=true.'
-
-/**
- * Nothing but secrets names some accounts. So the new credentials are asked about the newest payment that still needs
- * the account: where it is not known, they are another account's. Called before the transaction.
- * @throws ACCOUNT_IN_USE
- */
-async function checkKnown(
-  deps: ChannelSettingsDeps,
-  companyId: string,
-  kind: ChannelKind,
-  values: Readonly<Record<string, string>>,
-): Promise<void> {
-  const account = { companyId, channel: kind.id, accountMark: null, nextMark: null }
-  const found = await findPaymentOfAccount(deps.db, account)
-  const order = found && (await findOrderById(deps.db, companyId, found.orderId))
-  const payment = found && (await findPayment(deps.db, companyId, found.id))
-  if (!order || !payment || payment.providerReference === null) return
-  const key = { ...keyOf(order, payment), providerReference: payment.providerReference }
-  const isSame = await isAccountOf(kind, values, deps, key)
-  if (isSame === undefined) throw new AppError('ACCOUNT_IN_USE', { message: NOT_TOLD })
-  if (!isSame) await deps.db.tx((tx) => checkUnused(deps, tx, account, false))
 }
 
 /** What cannot be opened must not keep a company from replacing it. */
@@ -223,9 +205,8 @@ export async function saveAccount(
     name,
     hintOf(value, kind.settings[name]?.secret === true),
   ])
-  const unnamed = isReadWithoutAccount(kind.id) ? undefined : CHANNEL_KINDS.find(({ id }) => id === kind.id)
-  const isUnnamed = unnamed !== undefined && unnamed.accountOf === undefined
-  if (isUnnamed && !isForced) await checkKnown(deps, companyId, unnamed, reading.values)
+  const unnamed = findUnnamed(kind)
+  const recognition = unnamed && (await recogniseAccount(deps, companyId, unnamed, reading.values))
   const sealed = deps.vault.seal(JSON.stringify(values), accountContext(companyId, kind.id))
   const by = `${actor.kind}:${actor.id}`
   const change = await deps.db.tx(async (tx) => {
@@ -234,13 +215,19 @@ export async function saveAccount(
     const at = new Date(deps.clock())
     const before = await readLeaving(deps, tx, companyId, kind)
     if (kind.id === ownWallet.id) await deps.ownWallets?.claim(tx, { companyId, values: reading.values, by, at })
-    const accountMark = accountMarkOf(kind, reading.values)
+    const leavingOf = ({ accountMark: mark }: Leaving, nextMark: string | null): LeavingAccount => ({
+      ...{ companyId, channel: kind.id, accountMark: mark, nextMark },
+    })
+    const accountMark = await chooseMark(tx, {
+      ...{ companyId, kind, values: reading.values, recognition, isForced },
+      before: before && { ...before, values: before.reading?.outcome === 'set' ? before.reading.values : null },
+      isNeeded: async () => before !== undefined && isUsed(await countUses(deps, tx, leavingOf(before, null))),
+    })
     const isOther = before !== undefined && before.accountMark !== accountMark
-    const leaving = { companyId, channel: kind.id, accountMark: before?.accountMark ?? null, nextMark: accountMark }
-    const inUse = isOther || (isUnnamed && isForced) ? await checkUnused(deps, tx, leaving, isForced) : {}
+    const inUse = isOther ? await checkUnused(deps, tx, leavingOf(before, accountMark), isForced) : {}
     const after = { reading, hints }
     await releaseLeft(deps, tx, companyId, kind, { before, after })
-    await upsertChannelAccount(tx, { companyId, channel: kind.id, sealed, hints, by, at })
+    await upsertChannelAccount(tx, { companyId, channel: kind.id, sealed, hints, accountMark, by, at })
     await wakePaymentsOfAccount(tx, { companyId, channel: kind.id, accountMark }, at)
     await deps.wakeRefunds(tx, { companyId, channel: kind.id, accountMark }, at)
     const movedOrders = await countMoved(tx, companyId, kind, reading.values)
