@@ -58,7 +58,7 @@ async function missAndReplay(story: OrderStory, whileDown: () => Promise<void>):
   const missed = ['order.pending', 'order.awaiting', 'order.cancelled']
   let failed: DeliveryView[] = []
   let pending: DeliveryView[] = []
-  // also the first one, order.initial, may have been under way when the shop went down, and then fails later than the others
+  // order.initial may have been under way when the shop went down: then it fails later than the others
   for (let tries = 0; tries < 60 && (failed.length < missed.length || pending.length > 0); tries += 1) {
     await sleep(5 * SECOND)
     pending = await listed(story, 'pending')
