@@ -107,15 +107,73 @@ test('the question about money above the price says where it goes', async () => 
   assert.equal((await newest(order))?.address, order.stated)
 })
 
+/** Sends the dialog's refund, which the service makes and whose answer is lost. Every later one is answered. */
+async function loseAnswer(dialog: Locator): Promise<unknown[]> {
+  const bodies: unknown[] = []
+  await dialog.page().route('**/confirm_conversion/revert/*', async (route) => {
+    if (route.request().method() !== 'POST') return route.continue()
+    bodies.push(route.request().postDataJSON())
+    if (bodies.length > 1) return route.continue()
+    await route.fetch()
+    await route.abort('connectionreset')
+  })
+  await dialog.getByLabel(/^Amount in USDC/).fill('5')
+  await dialog.getByRole('button', { name: 'Start the refund' }).click()
+  await dialog.getByText('The service does not answer').waitFor()
+  return bodies
+}
+
+test('a refund whose answer was lost is not made twice by the second click, whatever is shown by then', async () => {
+  const order = await paidByKnown('40.00')
+  const dialog = await openRefund(await enter('Manager', `/orders/${order.code}`))
+  await dialog.getByText(order.stated).waitFor()
+  const bodies = await loseAnswer(dialog)
+  await dialog.getByText('Up to 0.00 USDC').waitFor()
+  await refundReaches(world.shop, order.orderId, 'settled')
+  await dialog.getByRole('button', { name: 'Start the refund' }).click()
+  await dialog.page().getByText('The refund has started.').waitFor()
+  const refunds = await listRefunds(world.shop, order.orderId)
+  assert.deepEqual(
+    refunds.map(({ amount, address }) => [amount, address]),
+    [['5.000000', order.stated]],
+  )
+  assert.deepEqual(bodies[1], bodies[0], 'what was shown at the first click')
+})
+
+test('a dialog that is opened anew asks for a refund of its own, after the one before was rejected', async () => {
+  const order = await paidByKnown('41.00')
+  await setApproval(true)
+  const page = await enter('Manager', `/orders/${order.code}`)
+  const dialog = await openRefund(page)
+  await loseAnswer(dialog)
+  await dialog.getByRole('button', { name: 'Close' }).click()
+  const lost = await newest(order)
+  const operator = await enter('SuperAdmin', `/refunds?code=${order.code}`)
+  await operator.getByRole('button', { name: 'Reject', exact: true }).click()
+  const rejection = operator.getByRole('dialog')
+  await rejection.getByLabel('Reason').fill('He takes the goods after all.')
+  await rejection.getByRole('button', { name: 'Reject', exact: true }).click()
+  await refundReaches(world.shop, order.orderId, 'rejected', false)
+  await world.shop.reaches(order.code, 'PAID')
+  const again = await openRefund(page)
+  await again.getByLabel(/^Amount in USDC/).fill('5')
+  await again.getByRole('button', { name: 'Start the refund' }).click()
+  await page.getByText('The refund has started.').waitFor()
+  await setApproval(false)
+  const made = await newest(order)
+  assert.notEqual(made?._id, lost?._id)
+  assert.deepEqual([lost?.amount, made?.status], ['5.000000', 'needs_approval'])
+})
+
+const setApproval = (isOn: boolean) =>
+  world.shop.host.db.run(sql`
+    update companies set refund_approval = ${isOn}, version = version + 1 where id = ${world.shop.merchant.companyId}`)
+
 /** A refund that the operator has to approve. */
 async function revertWaiting(order: Payable, amount: string): Promise<RefundData> {
-  const { host, merchant } = world.shop
-  const approval = (isOn: boolean) =>
-    host.db.run(sql`
-      update companies set refund_approval = ${isOn}, version = version + 1 where id = ${merchant.companyId}`)
-  await approval(true)
+  await setApproval(true)
   assert.equal((await revertPlainly(world.shop, order.code, { amount })).status, 200)
-  await approval(false)
+  await setApproval(false)
   const refund = await newest(order)
   assert.equal(refund?.status, 'needs_approval')
   return refund

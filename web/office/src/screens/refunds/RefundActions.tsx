@@ -1,6 +1,6 @@
 import { useState } from 'react'
-import { type Body, call, request } from '../../api/call.ts'
-import { useAction } from '../../api/hooks.ts'
+import { type Body, call, type Deed, request } from '../../api/call.ts'
+import { useAction, useOpening } from '../../api/hooks.ts'
 import { useCan, useSession } from '../../api/session.ts'
 import { findHold, type Hold, transactionIn } from '../../frame/holds.ts'
 import { Area, Field, Form } from '../../kit/fields.tsx'
@@ -84,26 +84,26 @@ async function saveProof({ _id, proof }: Refund): Promise<void> {
   saveAs({ blob: await response.blob(), name: `refund-${_id}.${ending}` })
 }
 
-type Sent = { values: Record<string, string>; file: string | undefined }
+type Sent = { values: Record<string, string>; file: string | undefined; opening: string }
 
 function send(ask: Ask, id: string, sent: Sent): Promise<unknown> {
   const { statement = '', evidence = '', ...values } = sent.values
-  const { file } = sent
-  const path = { id }
+  const { file, opening } = sent
+  const to = { path: { id }, deed: { opening, typed: [sent.values, file] } satisfies Deed }
   if (ask === 'reject')
-    return call('POST /api/next/refunds/{id}/reject', { path, body: values as Body<'rejectRefund'> })
+    return call('POST /api/next/refunds/{id}/reject', { ...to, body: values as Body<'rejectRefund'> })
   if (ask === 'settle') {
     const body = { ...values, statement, ...(file ? { proof: file } : {}) } as Body<'settleRefund'>
-    return call('POST /api/next/refunds/{id}/settle', { path, body })
+    return call('POST /api/next/refunds/{id}/settle', { ...to, body })
   }
-  if (ask === 'addProof') return call('POST /api/next/refunds/{id}/proof', { path, body: { file: file ?? '' } })
+  if (ask === 'addProof') return call('POST /api/next/refunds/{id}/proof', { ...to, body: { file: file ?? '' } })
   if (ask === 'transaction') {
     const body = values as Body<'reportRefundTransaction'>
-    return call('POST /api/next/refunds/{id}/transaction', { path, body })
+    return call('POST /api/next/refunds/{id}/transaction', { ...to, body })
   }
   const { address = '' } = values
   const body = ask === 'confirm' ? { address, addressProof: { statement, evidence } } : { address }
-  return call('POST /api/next/refunds/{id}/address', { path, body })
+  return call('POST /api/next/refunds/{id}/address', { ...to, body })
 }
 
 function fileOf(form: HTMLFormElement): File | undefined {
@@ -123,11 +123,12 @@ type AskProps = { ask: Ask; refund: Refund }
 function AskDialog({ ask, refund, present, onClose }: AskProps & { present: Refund; onClose(): void }) {
   const t = useTexts(texts)
   const meaningOf = useMeaning()
+  const opening = useOpening()
   const isChanged = ask === 'confirm' && present.proposedAddress !== refund.proposedAddress
   const action = useAction({
     run: async ({ values, file }: { values: Record<string, string>; file: File | undefined }) => {
       if (file && file.size > MAX_PROOF_BYTES) throw new Error(t.tooLarge)
-      return send(ask, refund._id, { values, file: file && (await readBase64(file)) })
+      return send(ask, refund._id, { values, file: file && (await readBase64(file)), opening })
     },
     onDone: (sent) => {
       const isOnce = ask === 'confirm' && (sent as Refund).status === 'needs_address'
