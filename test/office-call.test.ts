@@ -101,7 +101,7 @@ const revert = (opening: string, amount: string, shown: { address?: string; most
     deed: { opening, typed: { amount } },
   })
 
-test('a deed of unknown outcome is sent again as it was; in another opening, or with another amount, it is another', async (t) => {
+test('a deed of unknown outcome is sent again as it was; another opening or amount is another', async (t) => {
   const bodies: unknown[] = []
   const keys = answerWith(t, [brokenOff, brokenOff, whole, whole, whole], bodies)
   await assert.rejects(revert('first', '5', { address: '0xa' }))
@@ -121,7 +121,7 @@ test('a deed of unknown outcome is sent again as it was; in another opening, or 
   ])
 })
 
-test('what a deed of unknown outcome lacks is known: it is sent under its key with what is confirmed then', async (t) => {
+test('once it is known what a deed lacks, it goes out under its key with what is confirmed then', async (t) => {
   const bodies: unknown[] = []
   const keys = answerWith(t, [brokenOff, refused(409, 'REFUND_NOT_COVERED'), whole], bodies)
   await assert.rejects(revert('third', '5', { mostOwed: '54' }))

@@ -102,9 +102,53 @@ test('the question about money above the price says where it goes', async () => 
   const said = await dialog.innerText()
   assert.ok(said.includes(`Goes to\n${order.stated}`), said)
   assert.doesNotMatch(said, /payer is asked/)
+  assert.equal(await dialog.getByLabel(WALLET).count(), 1)
   await dialog.getByRole('button', { name: 'Refund', exact: true }).click()
   await refundReaches(world.shop, order.orderId, 'settled')
   assert.equal((await newest(order))?.address, order.stated)
+})
+
+const WALLET = /^Wallet address/
+
+/** As if Binance had taken the payment. */
+async function payThroughBinance({ orderId }: Payable): Promise<void> {
+  const { db } = world.shop.host
+  await db.run(sql`update payments set channel = 'binance', network = null where order_id = ${orderId}`)
+  await db.run(sql`update orders set payment_channel = 'binance' where id = ${orderId}`)
+}
+
+test('where money goes back through its provider, no address is asked for', async () => {
+  const order = await paidByKnown('37.00', 4_550_000n)
+  await payThroughBinance(order)
+  const page = await enter('Manager', '/mispayments?status=open')
+  const card = page.locator('article', { hasText: '4.55 USDC' })
+  await card.getByRole('button', { name: 'Refund', exact: true }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText('Back through Binance').waitFor()
+  assert.equal(await dialog.getByLabel(WALLET).count(), 0)
+})
+
+test('an address that an earlier version stored for a provider’s refund is no destination', async () => {
+  const order = await createPaid(world.shop, { amount: '38.00' })
+  await payThroughBinance(order)
+  const foreign = newAddress()
+  const { db } = world.shop.host
+  const refused = await revertPlainly(world.shop, order.code, { amount: '5', address: foreign })
+  assert.deepEqual([refused.status, refused.error.details?.[0]?.path], [422, 'address'])
+  await revertWaiting(order, '5')
+  await db.run(sql`update refunds set address = ${foreign} where order_id = ${order.orderId}`)
+  const page = await enter('SuperAdmin', `/refunds?code=${order.code}`)
+  const { dialog, said } = await openApproval(page)
+  assert.match(said, /Goes to Back through Binance/)
+  await dialog.getByRole('button', { name: 'Approve', exact: true }).click()
+  await dialog.waitFor({ state: 'hidden' })
+  // as after the answer `manual` of the channel
+  await db.run(sql`
+    update refunds set status = 'ready', handed_over_at = now(), next_check_at = null where order_id = ${order.orderId}`)
+  await page.reload()
+  await page.getByText('To send by hand').first().waitFor()
+  const sent = await page.locator('article').first().innerText()
+  assert.ok(!sent.includes(foreign) && !sent.includes('Destination'), sent)
 })
 
 /** Sends the dialog's refund, which the service makes and whose answer is lost. Every later one is answered. */

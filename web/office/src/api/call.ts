@@ -25,8 +25,8 @@ export type Args<R extends Route> = Part<'path', ByRoute[R]['path']> &
   Part<'body', ByRoute[R]['body']> & { deed?: Deed }
 
 /**
- * What a person does with a POST whose body also holds what was shown beside it and may have changed by the next click:
- * it is the same deed while the same dialog is open and the same is typed. Without one the whole body says what is done.
+ * What a person does with a POST whose body also holds what was shown beside it, which may change before the next
+ * click: the same deed while the same dialog is open and the same is typed. Without one the whole body says what is done.
  */
 export type Deed = { opening: string; typed: unknown }
 

@@ -13,6 +13,7 @@ import { Parts, StatusTabs, usePage, usePart } from '../../kit/Tabs.tsx'
 import { useCore, useLang, useTexts, wordFor } from '../../texts/lang.ts'
 import { VIEWS } from '../orders/views.ts'
 import { confirmedAddress, Destination, goalOf } from '../refunds/Destination.tsx'
+import { goesToAddress } from '../refunds/refund.ts'
 import { Unmatched } from '../unmatched/Unmatched.tsx'
 import { texts } from './texts.ts'
 
@@ -191,6 +192,9 @@ function Decide({ mispayment: listed, way, onClose }: { mispayment: Mispayment; 
     done: t.done,
     onDone: onClose,
   })
+  // the same for all answers of one opening: what is typed stays
+  const known = goal.data ? goalOf(goal.data, {}) : null
+  const takesAddress = known !== null && goesToAddress(known)
   // only the operator may give away the operator's money
   const bearers: Bearer[] = can('refunds.decide') ? ['company', 'operator'] : ['company']
   const text = { accept: t.acceptText, refund: t.refundText, ignore: t.ignoreText, bear: t.bearText }[way]
@@ -214,12 +218,14 @@ function Decide({ mispayment: listed, way, onClose }: { mispayment: Mispayment; 
         <p className="mb-4">{text}</p>
         {way === 'refund' && (
           <>
-            <Field
-              label={`${t.address} (${core.optional})`}
-              name="address"
-              kind="wallet"
-              onChange={(event) => setTyped(event.target.value)}
-            />
+            {takesAddress && (
+              <Field
+                label={`${t.address} (${core.optional})`}
+                name="address"
+                kind="wallet"
+                onChange={(event) => setTyped(event.target.value)}
+              />
+            )}
             <Loaded query={goal}>{(answer) => <Destination goal={goalOf(answer, { typed })} />}</Loaded>
           </>
         )}

@@ -7,7 +7,7 @@ import { say } from '../../kit/toasts.tsx'
 import { useTexts } from '../../texts/lang.ts'
 import { Destination } from './Destination.tsx'
 import { useMeaning } from './meaning.ts'
-import { isOnChain, type Refund } from './refund.ts'
+import { destinationOf, goesToAddress, type Refund } from './refund.ts'
 import { texts } from './texts.ts'
 
 /** What was sent cannot be taken back: the approver sees all of it once more. */
@@ -22,7 +22,8 @@ export function Approve({ refund, onClose }: { refund: Refund; onClose(): void }
     },
   })
   useClosing(refund.status !== 'needs_approval' && !action.isPending, t.moved, onClose)
-  const isSentNow = refund.address !== null || !isOnChain(refund)
+  const address = destinationOf(refund)
+  const isSentNow = address !== null || !goesToAddress(refund)
   return (
     <Dialog title={t.approveTitle} onClose={onClose}>
       <Form button={t.approve} isBusy={action.isPending} error={action.error} onSend={() => action.mutate(undefined)}>
@@ -31,7 +32,7 @@ export function Approve({ refund, onClose }: { refund: Refund; onClose(): void }
         </p>
         {refund.withoutCover && <Notice tone="bad">{t.withoutCover}</Notice>}
         {refund.approvalReason === 'limit' && <Notice tone="warn">{t.limit}</Notice>}
-        <Destination goal={refund} />
+        <Destination goal={{ ...refund, address }} />
         <p className="my-4">{isSentNow ? t.approveText : t.approveOpen}</p>
       </Form>
     </Dialog>
