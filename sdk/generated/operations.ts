@@ -4044,12 +4044,16 @@ export interface Operations {
         /**  Decimal text, debits positive. */
         amount: string
       }>
-      /** Now, in USDC. Less what the company holds at its own accounts, and what is lost and undecided. */
+      /** Now, in USDC. What is ready and what is kept are parts of what is owed, less what is undecided. */
       payout: {
         /** What a settlement would pay out, whatever the period. Negative: the company owes it. */
         ready: string
         /** What stays back as the reserve. */
         kept: string
+        /** The balance, less what the company holds at its own accounts. Negative: the company owes it. */
+        owed: string
+        /** What left its chain and waits for a decision who bears it: no debt, and not paid out either. */
+        undecided: string
       }
       /** Where the next page begins; null at the end. */
       nextCursor: string | null
