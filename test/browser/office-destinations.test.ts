@@ -223,6 +223,9 @@ async function revertWaiting(order: Payable, amount: string): Promise<RefundData
   return refund
 }
 
+const shortCodeOf = ({ orderId }: Payable) =>
+  world.shop.host.db.one<{ shortCode: string }>(sql`select short_code from orders where id = ${orderId}`)
+
 async function openApproval(page: Page): Promise<{ dialog: Locator; said: string }> {
   await page.getByRole('button', { name: 'Approve', exact: true }).click()
   const dialog = page.getByRole('dialog')
@@ -234,7 +237,9 @@ test('approving a refund asks first, in full; a colleague’s answer closes the 
   await revertWaiting(known, '6')
   const page = await enter('SuperAdmin', `/refunds?code=${known.code}`)
   const first = await openApproval(page)
-  assert.match(first.said, new RegExp(`Approve the refund 6\\.00 USDC Company .* Goes to ${known.stated} Network`))
+  const { shortCode } = await shortCodeOf(known)
+  const title = `Approve the refund · Order ${shortCode}`
+  assert.match(first.said, new RegExp(`${title} 6\\.00 USDC Company .* Goes to ${known.stated} Network`))
   assert.equal((await newest(known))?.status, 'needs_approval', 'one click approves nothing')
   await first.dialog.getByRole('button', { name: 'Approve', exact: true }).click()
   await page.getByText('Approved. It is sent with the next round.').waitFor()

@@ -56,6 +56,9 @@ function keepRows(args: unknown) {
 /** One opening of a dialog, by a name of its own: see `Deed`. */
 export const useOpening = (): string => useState(newKey)[0]
 
+/** What a dialog shows of a thing stays as it was when it opened: a person compares and decides that. */
+export const useShown = <Thing extends object>(present: Thing): Thing => useState(present)[0]
+
 type Options = {
   enabled?: boolean
   liveMs?: number

@@ -1,7 +1,7 @@
 import { Link, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { type Body, call, type Data, type Deed, type Query } from '../../api/call.ts'
-import { useAction, useApi, useOpening } from '../../api/hooks.ts'
+import { useAction, useApi, useOpening, useShown } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { Area, Field, Form, Select } from '../../kit/fields.tsx'
@@ -171,8 +171,7 @@ function Price({ mispayment: { fromAmount, fromAsset, toAmount } }: { mispayment
 }
 
 function Decide({ mispayment: listed, way, onClose }: { mispayment: Mispayment; way: Way; onClose(): void }) {
-  // the list goes on, the decision is about what was shown when it was opened
-  const [mispayment] = useState(listed)
+  const mispayment = useShown(listed)
   const t = useTexts(texts)
   const can = useCan()
   const core = useCore()

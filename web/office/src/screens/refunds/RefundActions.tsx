@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { type Body, call, type Deed, request } from '../../api/call.ts'
-import { useAction, useOpening } from '../../api/hooks.ts'
+import { useAction, useOpening, useShown } from '../../api/hooks.ts'
 import { useCan, useSession } from '../../api/session.ts'
 import { findHold, type Hold, transactionIn } from '../../frame/holds.ts'
 import { Area, Field, Form } from '../../kit/fields.tsx'
@@ -24,8 +24,7 @@ export function RefundActions({ refund }: { refund: Refund }) {
   const t = useTexts(texts)
   const can = useCan()
   const { user } = useSession()
-  // as it was when the dialog opened: the person compares and decides what they saw then
-  const [asked, setAsked] = useState<{ ask: Ask; refund: Refund } | null>(null)
+  const [ask, setAsk] = useState<Ask | null>(null)
   const [isApproving, setApproving] = useState(false)
   const download = useAction({ run: () => saveProof(refund) })
   const { status, message } = refund
@@ -47,7 +46,7 @@ export function RefundActions({ refund }: { refund: Refund }) {
   return (
     <>
       <Refusal error={download.error} />
-      <Offers offers={offers} words={t} onAsk={(ask) => setAsked({ ask, refund })}>
+      <Offers offers={offers} words={t} onAsk={setAsk}>
         {refund.status === 'needs_approval' && can('refunds.decide') && (
           <button type="button" className="btn btn-fill" onClick={() => setApproving(true)}>
             {t.approve}
@@ -60,8 +59,8 @@ export function RefundActions({ refund }: { refund: Refund }) {
           </button>
         )}
       </Offers>
-      {isApproving && <Approve refund={refund} onClose={() => setApproving(false)} />}
-      {asked && <AskDialog {...asked} present={refund} onClose={() => setAsked(null)} />}
+      {isApproving && <Approve present={refund} onClose={() => setApproving(false)} />}
+      {ask && <AskDialog ask={ask} present={refund} onClose={() => setAsk(null)} />}
     </>
   )
 }
@@ -119,8 +118,9 @@ function ProofField({ label, required = false }: { label: string; required?: boo
 
 type AskProps = { ask: Ask; refund: Refund }
 
-/** @param present the refund as it is now; `refund` stays as it was when the dialog opened */
-function AskDialog({ ask, refund, present, onClose }: AskProps & { present: Refund; onClose(): void }) {
+/** @param present the refund as it is now */
+function AskDialog({ ask, present, onClose }: { ask: Ask; present: Refund; onClose(): void }) {
+  const refund = useShown(present)
   const t = useTexts(texts)
   const meaningOf = useMeaning()
   const opening = useOpening()

@@ -1,1 +1,0 @@
-import{n as e}from"./useNavigate-DxEA36NJ.js";import{t}from"./useSearch-B_99N-Z9.js";function n(){let n=t({strict:!1}),r=e();return[n,(e,t={})=>void r({to:`.`,search:t=>({...t,...e}),...t})]}export{n as t};
