@@ -96,8 +96,8 @@ export async function findReserve(q: Queryable, companyId: string): Promise<bigi
 }
 
 /**
- * What a settlement would pay out now, and what it would keep back: nothing of a debt. What is lost and undecided lowers
- * what is ready to nothing at most; only a balance below zero is a debt, and `ready` then is all of it.
+ * What a settlement would pay out now, and what it would keep back: nothing of a debt. What is lost and undecided
+ * lowers what is ready to nothing at most; only a balance below zero is a debt, and `ready` then is all of it.
  */
 export async function findPayout(
   q: Queryable,

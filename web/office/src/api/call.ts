@@ -26,7 +26,8 @@ export type Args<R extends Route> = Part<'path', ByRoute[R]['path']> &
 
 /**
  * What a person does with a POST whose body also holds what was shown beside it, which may change before the next
- * click: the same deed while the same dialog is open and the same is typed. Without one the whole body says what is done.
+ * click: the same deed while the same dialog is open and the same is typed. Without one the whole body says what is
+ * done.
  */
 export type Deed = { opening: string; typed: unknown }
 
