@@ -133,3 +133,10 @@ test('once it is known what a deed lacks, it goes out under its key with what is
     ['54', '54', '60'],
   )
 })
+
+test('a deed that arrived late, before what was confirmed since, is not done a second time in the same dialog', async (t) => {
+  const reused = refused(422, 'IDEMPOTENCY_KEY_REUSED')
+  const keys = answerWith(t, [brokenOff, refused(409, 'REFUND_NOT_COVERED'), reused, reused])
+  for (const mostOwed of ['54', '54', '60', '60']) await assert.rejects(revert('fourth', '5', { mostOwed }))
+  assert.deepEqual(new Set(keys).size, 1)
+})

@@ -199,7 +199,8 @@ async function post({ deed, ...sent }: Omit<Sent, 'key'> & { deed: Deed | undefi
     unsure.delete(what)
     return data
   } catch (error) {
-    if (isForeign(error)) unsure.delete(what)
+    // the first of a deed has arrived late, with the figures before: only a new dialog shows what it did
+    if (!deed && isForeign(error)) unsure.delete(what)
     else if (before && isUncovered(error)) unsure.set(what, { key, body: undefined })
     else if (owner !== null && isUnsure(error)) unsure.set(what, { key, body })
     throw error
