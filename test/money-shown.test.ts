@@ -73,3 +73,38 @@ test('the prices of a payout’s file add up to what Home shows as sold: of an a
   const sold = home.days.flatMap(({ sales }) => sales.map(({ amount }) => amount))
   assert.equal(cents(lines.map(({ fromAmount }) => fromAmount)), cents(sold))
 })
+
+test('what left the chain is no debt before a person decides, neither in the balance nor after a refund', async () => {
+  await shop.chain.mine(10)
+  const { companyId } = shop.merchant
+  const payoutNow = async () =>
+    (await desk.admin.get<{ payout: Record<string, string> }>(`ledger?companyId=${companyId}&limit=1`)).data.payout
+  const lost = await shop.createAwaiting()
+  await desk.payFinally(lost, 54_000_000n)
+  await shop.reaches(lost.code, 'PAID')
+  // one at a time, of everything
+  const [open] = (await desk.admin.get<{ _id: string }[]>(`settlements?companyId=${companyId}`)).data
+  if (open) assert.equal((await desk.admin.post(`settlements/${open._id}/cancel`)).status, 200)
+  const settled = await desk.admin.post('settlements', { companyId })
+  assert.equal(settled.status, 200, settled.text)
+  await shop.chain.reorg(4)
+  const record = await desk.openRecord(lost, 'orphaned', 54_000_000n)
+  const none = '0.000000'
+  assert.deepEqual(await payoutNow(), { ready: none, kept: none, owed: none, undecided: '54.000000' })
+  const next = await createPaid(shop)
+  assert.deepEqual(await payoutNow(), { ready: none, kept: none, owed: '54.000000', undecided: '54.000000' })
+  const refused = await desk.admin.post(`confirm_conversion/revert/${next.code}`, { amount: '5' })
+  assert.equal(refused.error.code, 'REFUND_NOT_COVERED')
+  assert.match(refused.error.message, /54\.000000 USDC left the chain, and nobody has decided who bears it/)
+  assert.deepEqual(
+    refused.error.details?.map(({ path, message }) => [path, message]),
+    [
+      ['needs', '5.000000'],
+      ['left', none],
+      ['missing', '5.000000'],
+      ['owedAfter', none],
+    ],
+  )
+  assert.equal((await desk.admin.post(`mispayments/${record._id}/bear`, { by: 'company' })).status, 200)
+  assert.deepEqual(await payoutNow(), { ready: none, kept: none, owed: none, undecided: none })
+})

@@ -4,12 +4,13 @@ import { ApiError, call, setGuard } from '../web/office/src/api/call.ts'
 
 /* How the back office calls the API: what becomes of a request whose answer does not come, or not whole. */
 
-/** Answers every POST so, and tells under which keys they came. */
-function answerWith(t: TestContext, answers: (() => Response)[]): (string | null)[] {
+/** Answers every POST so, and tells under which keys they came, with which bodies. */
+function answerWith(t: TestContext, answers: (() => Response)[], bodies: unknown[] = []): (string | null)[] {
   const keys: (string | null)[] = []
   t.mock.method(globalThis, 'fetch', async (_: string, init: RequestInit) => {
     if (init.method !== 'POST') return new Response('{}')
     keys.push(new Headers(init.headers).get('idempotency-key'))
+    bodies.push(JSON.parse(String(init.body ?? 'null')))
     return answers.shift()?.() ?? assert.fail('one request too many')
   })
   logIn('ada')
@@ -91,4 +92,51 @@ test('a POST that was given up before its answer is repeated under the same key;
   const [first, second, third, fourth] = keys
   assert.equal(second, first)
   assert.notEqual(fourth, third)
+})
+
+const revert = (opening: string, amount: string, shown: { address?: string; mostOwed?: string }) =>
+  call('POST /api/next/confirm_conversion/revert/{code}', {
+    path: { code: 'lost' },
+    body: { amount, ...shown },
+    deed: { opening, typed: { amount } },
+  })
+
+test('a deed of unknown outcome is sent again as it was; another opening or amount is another', async (t) => {
+  const bodies: unknown[] = []
+  const keys = answerWith(t, [brokenOff, brokenOff, whole, whole, whole], bodies)
+  await assert.rejects(revert('first', '5', { address: '0xa' }))
+  await assert.rejects(revert('first', '5', {}))
+  await revert('second', '5', { address: '0xb' })
+  await revert('first', '3', { address: '0xb' })
+  await revert('first', '5', { address: '0xb' })
+  const [first, second, opened, other, last] = keys
+  assert.deepEqual([second, last], [first, first])
+  assert.equal(new Set([first, opened, other]).size, 3)
+  assert.deepEqual(bodies, [
+    { amount: '5', address: '0xa' },
+    { amount: '5', address: '0xa' },
+    { amount: '5', address: '0xb' },
+    { amount: '3', address: '0xb' },
+    { amount: '5', address: '0xa' },
+  ])
+})
+
+test('once it is known what a deed lacks, it goes out under its key with what is confirmed then', async (t) => {
+  const bodies: unknown[] = []
+  const keys = answerWith(t, [brokenOff, refused(409, 'REFUND_NOT_COVERED'), whole], bodies)
+  await assert.rejects(revert('third', '5', { mostOwed: '54' }))
+  await assert.rejects(revert('third', '5', { mostOwed: '54' }))
+  await revert('third', '5', { mostOwed: '60' })
+  assert.deepEqual(new Set(keys).size, 1)
+  assert.deepEqual(
+    bodies.map((body) => (body as { mostOwed: string }).mostOwed),
+    ['54', '54', '60'],
+  )
+})
+
+test('a deed that arrived late, before what was confirmed since, is not done a second time in the same dialog', async (t) => {
+  const reused = refused(422, 'IDEMPOTENCY_KEY_REUSED')
+  const keys = answerWith(t, [brokenOff, refused(409, 'REFUND_NOT_COVERED'), reused, reused])
+  for (const mostOwed of ['54', '54', '60', '60']) await assert.rejects(revert('fourth', '5', { mostOwed }))
+  assert.deepEqual(new Set(keys).size, 1)
 })

@@ -452,7 +452,7 @@ export interface Operations {
         withoutCover?: boolean
         /** With withoutCover: the most that the company may owe the operator afterwards, `owedAfter` in the details of REFUND_NOT_COVERED. If it would owe more by now, nothing is refunded, and the answer has the new figures. */
         mostOwed?: string
-        /** On-chain refunds: where the money goes. One that the payer did not state before (at accept or in the payer information) needs a proof; without it the payer is asked to confirm it, and nothing is sent before. */
+        /** On-chain refunds: where the money goes. One that the payer did not state before (at accept or in the payer information) needs a proof; without it the payer is asked to confirm it, and nothing is sent before. What goes back through its provider takes no address: 422. */
         address?: string
         /** Why the address is what the payer wants: a signature over the text of GET /refunds/address-message, or the statement of a second person, with a fresh second factor and its evidence. */
         addressProof?: {
@@ -1120,7 +1120,7 @@ export interface Operations {
         reason?: string
         /** Of the record that you read. If it is about more or less by now, 409 `OBJECT_CONFLICT`. */
         units?: string
-        /** On-chain refunds: where the money goes. One that the payer did not state before (at accept or in the payer information) needs a proof; without it the payer is asked to confirm it, and nothing is sent before. */
+        /** On-chain refunds: where the money goes. One that the payer did not state before (at accept or in the payer information) needs a proof; without it the payer is asked to confirm it, and nothing is sent before. What goes back through its provider takes no address: 422. */
         address?: string
         /** Why the address is what the payer wants: a signature over the text of GET /refunds/address-message, or the statement of a second person, with a fresh second factor and its evidence. */
         addressProof?: {
@@ -4044,12 +4044,16 @@ export interface Operations {
         /**  Decimal text, debits positive. */
         amount: string
       }>
-      /** Now, in USDC. Less what the company holds at its own accounts, and what is lost and undecided. */
+      /** Now, in USDC. What is ready and what is kept are parts of what is owed, less what is undecided. */
       payout: {
         /** What a settlement would pay out, whatever the period. Negative: the company owes it. */
         ready: string
         /** What stays back as the reserve. */
         kept: string
+        /** The balance, less what the company holds at its own accounts. Negative: the company owes it. */
+        owed: string
+        /** What left its chain and waits for a decision who bears it: no debt, and not paid out either. */
+        undecided: string
       }
       /** Where the next page begins; null at the end. */
       nextCursor: string | null

@@ -62,11 +62,17 @@ const toPayable = ({ owed, own, undecided }: PayableRow): Payable => ({
   undecided: BigInt(undecided),
 })
 
-/** What may be paid out to the company. Negative: it owes the operator. */
-export const settleableOf = ({ owed, own, undecided }: Payable): bigint => owed - own - undecided
+/** What the operator owes the company beside what it holds itself. Negative: the company owes the operator. */
+export const balanceOf = ({ owed, own }: Payable): bigint => owed - own
+
+/** What may be paid out to the company: nothing of what is lost, as long as nobody has decided who bears it. */
+export const settleableOf = (payable: Payable): bigint => balanceOf(payable) - payable.undecided
+
+export const findPayable = async (q: Queryable, companyId: string): Promise<Payable> =>
+  toPayable(await q.one<PayableRow>(sql`select ${PAYABLE(companyId)}`))
 
 export const findSettleable = async (q: Queryable, companyId: string): Promise<bigint> =>
-  settleableOf(toPayable(await q.one<PayableRow>(sql`select ${PAYABLE(companyId)}`)))
+  settleableOf(await findPayable(q, companyId))
 
 /** The balance, and the bookings that it contains from an id on. One statement, so that both are from one snapshot. */
 export async function findPayableWith(
@@ -89,12 +95,20 @@ export async function findReserve(q: Queryable, companyId: string): Promise<bigi
   return BigInt(units)
 }
 
-/** What a settlement would pay out now, and what it would keep back. Nothing is kept of a debt. */
-export async function findPayout(q: Queryable, companyId: string): Promise<{ ready: bigint; kept: bigint }> {
-  const free = await findSettleable(q, companyId)
+/**
+ * What a settlement would pay out now, and what it would keep back: nothing of a debt. What is lost and undecided
+ * lowers what is ready to nothing at most; only a balance below zero is a debt, and `ready` then is all of it.
+ */
+export async function findPayout(
+  q: Queryable,
+  companyId: string,
+): Promise<Record<'ready' | 'kept' | 'owed' | 'undecided', bigint>> {
+  const payable = await findPayable(q, companyId)
   const reserve = await findReserve(q, companyId)
+  const [owed, free] = [balanceOf(payable), settleableOf(payable)]
   const kept = free <= 0n ? 0n : free < reserve ? free : reserve
-  return { ready: free - kept, kept }
+  const debt = owed < 0n ? owed : 0n
+  return { ready: free > 0n ? free - kept : debt, kept, owed, undecided: payable.undecided }
 }
 
 /**

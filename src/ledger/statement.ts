@@ -23,7 +23,10 @@ export async function readLedger(
   const journals = new Set(entries.map(({ journalId }) => journalId))
   return {
     companyId,
-    payout: { ready: amount(payout.ready), kept: amount(payout.kept) },
+    payout: {
+      ...{ ready: amount(payout.ready), kept: amount(payout.kept) },
+      ...{ owed: amount(payout.owed), undecided: amount(payout.undecided) },
+    },
     balances: balances.map(({ account, asset, openingUnits, debitUnits, creditUnits }) => ({
       account,
       asset,

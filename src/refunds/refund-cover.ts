@@ -2,7 +2,7 @@ import type { Tx } from '../db/db.ts'
 import type { Actor } from '../http/actor.ts'
 import { AppError } from '../kernel/errors.ts'
 import { formatDecimal } from '../kernel/money.ts'
-import { findSettleable, lockCompanyBalance, sumOpenFees } from '../ledger/payable-queries.ts'
+import { balanceOf, findPayable, lockCompanyBalance, settleableOf, sumOpenFees } from '../ledger/payable-queries.ts'
 import { listMispaymentsOfOrder } from '../payments/mispayments/mispayment-queries.ts'
 import { openLossUnits } from '../payments/mispayments/standing.ts'
 import { checkFreshFactor } from './limits/refund-limits.ts'
@@ -40,18 +40,24 @@ type Wanted = {
 type Lack = {
   /** What it may take from the company's balance: nothing of a debt. */
   left: bigint
-  /** What the company owes the operator once it is made, earlier debts and the fees on it included. */
+  /**
+   * What the company owes the operator once it is made, earlier debts and the fees on it included: nothing of what is
+   * lost and undecided, which it may never owe.
+   */
   owedAfter: bigint
+  undecided: bigint
 }
 
 /** What a refund lacks; null: it is covered. */
 async function findLack(tx: Tx, { companyId, units, feeUnits, own }: Wanted): Promise<Lack | null> {
   if (own || units === 0n) return null
   await lockCompanyBalance(tx, companyId)
-  const free = await findSettleable(tx, companyId)
-  const most = free + feeUnits + (await sumOpenFees(tx, companyId))
+  const payable = await findPayable(tx, companyId)
+  const most = settleableOf(payable) + feeUnits + (await sumOpenFees(tx, companyId))
   if (most >= units) return null
-  return { left: most > 0n ? most : 0n, owedAfter: units - free }
+  const owedAfter = units - balanceOf(payable)
+  const { undecided } = payable
+  return { left: most > 0n ? most : 0n, owedAfter: owedAfter > 0n ? owedAfter : 0n, undecided }
 }
 
 /** Whether a refund that its provider has already made lacks cover: the company then owes the operator. */
@@ -61,10 +67,12 @@ const ASK = 'ask the operator, who can refund without cover'
 const INSIST = 'refund without cover (withoutCover)'
 
 /** The figures stand in `details` too: a person confirms them, and a program need not read a sentence. */
-function notCovered(units: bigint, { left, owedAfter }: Lack, isOperator: boolean): AppError {
+function notCovered(units: bigint, { left, owedAfter, undecided }: Lack, isOperator: boolean): AppError {
+  const lost = `${text(undecided)} left the chain, and nobody has decided who bears it`
+  const why = undecided > 0n ? lost : 'the money was already settled'
   const message =
-    `This refund needs ${text(units)}, but only ${text(left)} of the company’s balance is left: the money was ` +
-    `already settled. Wait for new payments, refund less, or ${isOperator ? INSIST : ASK}. ` +
+    `This refund needs ${text(units)}, but only ${text(left)} of the company’s balance is left: ${why}. ` +
+    `Wait for new payments, refund less, or ${isOperator ? INSIST : ASK}. ` +
     `The company would then owe the operator ${text(owedAfter)} in all.`
   const figures = { needs: units, left, missing: units - left, owedAfter }
   const details = Object.entries(figures).map(([path, one]) => ({ path, message: formatDecimal(one, 6) }))

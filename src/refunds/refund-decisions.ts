@@ -8,12 +8,13 @@ import { bookRefundDropped } from '../ledger/ledger-service.ts'
 import { findOrderById } from '../orders/order-queries.ts'
 import { findPayerContact } from '../payers/payer-service.ts'
 import { findPayment } from '../payments/payment-queries.ts'
+import { goesToAddress } from './destination/address-proof.ts'
 import { noticeToldRefunds } from './foreign-refund.ts'
 import { writeRefundAudit } from './refund-audit.ts'
 import type { RefundDeps } from './refund-deps.ts'
 import { type Refund, updateRefund, updateRefundUnnamed } from './refund-queries.ts'
 import { reopenRecords } from './refund-records.ts'
-import { bookingOf, goesToAddress, isPaidOnChain, lockRefundWithOrder, releaseNamed } from './refund-settle.ts'
+import { bookingOf, isPaidOnChain, lockRefundWithOrder, releaseNamed } from './refund-settle.ts'
 
 /** Submitted without an answer, and only a callback could report on it: a person checks with the provider. */
 async function isLost(deps: RefundDeps, { companyId, paymentId, status, providerReference }: Refund): Promise<boolean> {

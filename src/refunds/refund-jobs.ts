@@ -10,6 +10,7 @@ import { isClaimedByOther } from '../ledger/claim-queries.ts'
 import { checkNamedAgain, claimedWords, isNamedSince, listNamed, missingChainWords } from '../ledger/claims.ts'
 import { findOrderById } from '../orders/order-queries.ts'
 import { findPayment, type Payment } from '../payments/payment-queries.ts'
+import { goesToAddress } from './destination/address-proof.ts'
 import { noticeForeignRefund, noticeToldRefunds } from './foreign-refund.ts'
 import { refundIdOf } from './new-refund.ts'
 import { eraseOldProofs } from './proof/proof-queries.ts'
@@ -25,7 +26,7 @@ import {
   updateRefundNextCheck,
   wakeRefundsOfOperator,
 } from './refund-queries.ts'
-import { goesToAddress, isPaidOnChain, lockRefundWithOrder, settleRefundIn, withChainOf } from './refund-settle.ts'
+import { isPaidOnChain, lockRefundWithOrder, settleRefundIn, withChainOf } from './refund-settle.ts'
 
 /** Delay before a blocked refund is retried. */
 const HOLD_MS = 30_000

@@ -6,7 +6,7 @@ import type { Lang } from '../kernel/lang.ts'
 import { type HOLDERS, heldBy } from '../ledger/payable-queries.ts'
 import { toSendByHand } from '../orders/summary/summary-queries.ts'
 import { isUnfinishedThere, type LeavingAccount } from '../payments/accounts/account-queries.ts'
-import type { AddressProof } from './destination/address-proof.ts'
+import { type AddressProof, leavesOnChain } from './destination/address-proof.ts'
 
 export const REFUND_STATUSES = [
   'needs_approval',
@@ -39,7 +39,7 @@ export type Refund = {
   fiatUnits: bigint
   /** A SuperAdmin released it although the company's balance did not cover it. */
   withoutCover: boolean
-  /** The payer’s trusted address; proposals stay separate until confirmed. */
+  /** The payer’s trusted address; proposals stay separate until confirmed, and what a provider pays back has none. */
   address: string | null
   proposedAddress: string | null
   /** Who proposed it: a value of `payer-word.ts`, or `payer` through a link that was not mailed. */
@@ -104,8 +104,16 @@ const COLUMNS = sql`company_id, id, order_id, number, payment_id, mispayment_id,
   coalesce(paid_elsewhere, settled_by_hand, false) as paid_elsewhere, last_words as provider_status, checks, next_check_at, handed_over_at, account_gone_at,
   ${toSendByHand(sql`refunds`)} as to_send_by_hand, ${heldBy(sql`refunds`)} as held_by, created_at, updated_at, settled_at`
 
+/**
+ * Earlier versions stored addresses without a proof: that is no destination. On a chain one stays known once something
+ * may have been signed for it.
+ */
+const isUnproven = ({ addressProof, channel, status }: Row): boolean =>
+  addressProof === null && (!leavesOnChain({ channel }) || status === 'needs_approval' || status === 'needs_address')
+
 const toRefund = (row: Row): Refund => ({
   ...row,
+  address: isUnproven(row) ? null : row.address,
   units: BigInt(row.units),
   excessUnits: BigInt(row.excessUnits),
   fiatUnits: BigInt(row.fiatUnits),

@@ -27,7 +27,8 @@ const WantedFields = {
       maxLength: 42,
       description:
         'On-chain refunds: where the money goes. One that the payer did not state before (at accept or in the payer ' +
-        'information) needs a proof; without it the payer is asked to confirm it, and nothing is sent before.',
+        'information) needs a proof; without it the payer is asked to confirm it, and nothing is sent before. What goes ' +
+        'back through its provider takes no address: 422.',
     }),
   ),
   addressProof: Type.Optional(

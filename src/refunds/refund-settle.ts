@@ -6,6 +6,7 @@ import { bookRefundSettled, type Holder, holderOf } from '../ledger/ledger-servi
 import type { Order } from '../orders/order.ts'
 import { lockOrderById } from '../orders/order-queries.ts'
 import { findPayment, type Payment } from '../payments/payment-queries.ts'
+import { leavesOnChain } from './destination/address-proof.ts'
 import type { RefundDeps } from './refund-deps.ts'
 import { lockRefund, type Refund, updateRefund } from './refund-queries.ts'
 import { readReturned } from './refund-records.ts'
@@ -17,24 +18,15 @@ export const bookingOf = (refund: Pick<Refund, 'companyId' | 'id' | 'orderId'>, 
   at,
 })
 
-/** Channels whose refunds go out on a chain, to an address of the payer. */
-const PAID_ON_CHAIN: ReadonlySet<string> = new Set(['crypto', 'coinbase'])
-
-/**
- * Whether a refund needs a destination, and a proof that it is the payer's. By what is stored, so that the answer does
- * not depend on the keys and chains of the node that asks.
- */
-export const goesToAddress = ({ channel }: { channel: string }): boolean => PAID_ON_CHAIN.has(channel)
-
-/** The same, of one whose chain is known. */
-export const isPaidOnChain = (refund: Refund): boolean => refund.network !== null && goesToAddress(refund)
+/** It leaves on a chain that is known. */
+export const isPaidOnChain = (refund: Refund): boolean => refund.network !== null && leavesOnChain(refund)
 
 /**
  * The account that a refund leaves: money in a company's own wallet is refunded from there, not from the operator's.
  */
 function payerOf(payment: Payment): Holder {
   const holder = holderOf(payment)
-  return holder === 'payer_clearing' && goesToAddress(payment) ? 'wallet' : holder
+  return holder === 'payer_clearing' && leavesOnChain(payment) ? 'wallet' : holder
 }
 
 /** Undefined: its chain is not set up on this node. */

@@ -102,24 +102,129 @@ test('the question about money above the price says where it goes', async () => 
   const said = await dialog.innerText()
   assert.ok(said.includes(`Goes to\n${order.stated}`), said)
   assert.doesNotMatch(said, /payer is asked/)
+  assert.equal(await dialog.getByLabel(WALLET).count(), 1)
   await dialog.getByRole('button', { name: 'Refund', exact: true }).click()
   await refundReaches(world.shop, order.orderId, 'settled')
   assert.equal((await newest(order))?.address, order.stated)
 })
 
+const WALLET = /^Wallet address/
+
+/** As if Binance had taken the payment. */
+async function payThroughBinance({ orderId }: Payable): Promise<void> {
+  const { db } = world.shop.host
+  await db.run(sql`update payments set channel = 'binance', network = null where order_id = ${orderId}`)
+  await db.run(sql`update orders set payment_channel = 'binance' where id = ${orderId}`)
+}
+
+test('where money goes back through its provider, no address is asked for', async () => {
+  const order = await paidByKnown('37.00', 4_550_000n)
+  await payThroughBinance(order)
+  const page = await enter('Manager', '/mispayments?status=open')
+  const card = page.locator('article', { hasText: '4.55 USDC' })
+  await card.getByRole('button', { name: 'Refund', exact: true }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText('Back through Binance').waitFor()
+  assert.equal(await dialog.getByLabel(WALLET).count(), 0)
+})
+
+test('an address that an earlier version stored for a provider’s refund is no destination', async () => {
+  const order = await createPaid(world.shop, { amount: '38.00' })
+  await payThroughBinance(order)
+  const foreign = newAddress()
+  const { db } = world.shop.host
+  const refused = await revertPlainly(world.shop, order.code, { amount: '5', address: foreign })
+  assert.deepEqual([refused.status, refused.error.details?.[0]?.path], [422, 'address'])
+  await revertWaiting(order, '5')
+  await db.run(sql`update refunds set address = ${foreign} where order_id = ${order.orderId}`)
+  const page = await enter('SuperAdmin', `/refunds?code=${order.code}`)
+  const { dialog, said } = await openApproval(page)
+  assert.match(said, /Goes to Back through Binance/)
+  await dialog.getByRole('button', { name: 'Approve', exact: true }).click()
+  await dialog.waitFor({ state: 'hidden' })
+  // as after the answer `manual` of the channel
+  await db.run(sql`
+    update refunds set status = 'ready', handed_over_at = now(), next_check_at = null where order_id = ${order.orderId}`)
+  await page.reload()
+  await page.getByText('To send by hand').first().waitFor()
+  const sent = await page.locator('article').first().innerText()
+  assert.ok(!sent.includes(foreign) && !sent.includes('Destination'), sent)
+})
+
+/** Sends the dialog's refund, which the service makes and whose answer is lost. Every later one is answered. */
+async function loseAnswer(dialog: Locator): Promise<unknown[]> {
+  const bodies: unknown[] = []
+  await dialog.page().route('**/confirm_conversion/revert/*', async (route) => {
+    if (route.request().method() !== 'POST') return route.continue()
+    bodies.push(route.request().postDataJSON())
+    if (bodies.length > 1) return route.continue()
+    await route.fetch()
+    await route.abort('connectionreset')
+  })
+  await dialog.getByLabel(/^Amount in USDC/).fill('5')
+  await dialog.getByRole('button', { name: 'Start the refund' }).click()
+  await dialog.getByText('The service does not answer').waitFor()
+  return bodies
+}
+
+test('a refund whose answer was lost is not made twice by the second click, whatever is shown by then', async () => {
+  const order = await paidByKnown('40.00')
+  const dialog = await openRefund(await enter('Manager', `/orders/${order.code}`))
+  await dialog.getByText(order.stated).waitFor()
+  const bodies = await loseAnswer(dialog)
+  await dialog.getByText('Up to 0.00 USDC').waitFor()
+  await refundReaches(world.shop, order.orderId, 'settled')
+  await dialog.getByRole('button', { name: 'Start the refund' }).click()
+  await dialog.page().getByText('The refund has started.').waitFor()
+  const refunds = await listRefunds(world.shop, order.orderId)
+  assert.deepEqual(
+    refunds.map(({ amount, address }) => [amount, address]),
+    [['5.000000', order.stated]],
+  )
+  assert.deepEqual(bodies[1], bodies[0], 'what was shown at the first click')
+})
+
+test('a dialog that is opened anew asks for a refund of its own, after the one before was rejected', async () => {
+  const order = await paidByKnown('41.00')
+  await setApproval(true)
+  const page = await enter('Manager', `/orders/${order.code}`)
+  const dialog = await openRefund(page)
+  await loseAnswer(dialog)
+  await dialog.getByRole('button', { name: 'Close' }).click()
+  const lost = await newest(order)
+  const operator = await enter('SuperAdmin', `/refunds?code=${order.code}`)
+  await operator.getByRole('button', { name: 'Reject', exact: true }).click()
+  const rejection = operator.getByRole('dialog')
+  await rejection.getByLabel('Reason').fill('He takes the goods after all.')
+  await rejection.getByRole('button', { name: 'Reject', exact: true }).click()
+  await refundReaches(world.shop, order.orderId, 'rejected', false)
+  await world.shop.reaches(order.code, 'PAID')
+  const again = await openRefund(page)
+  await again.getByLabel(/^Amount in USDC/).fill('5')
+  await again.getByRole('button', { name: 'Start the refund' }).click()
+  await page.getByText('The refund has started.').waitFor()
+  await setApproval(false)
+  const made = await newest(order)
+  assert.notEqual(made?._id, lost?._id)
+  assert.deepEqual([lost?.amount, made?.status], ['5.000000', 'needs_approval'])
+})
+
+const setApproval = (isOn: boolean) =>
+  world.shop.host.db.run(sql`
+    update companies set refund_approval = ${isOn}, version = version + 1 where id = ${world.shop.merchant.companyId}`)
+
 /** A refund that the operator has to approve. */
 async function revertWaiting(order: Payable, amount: string): Promise<RefundData> {
-  const { host, merchant } = world.shop
-  const approval = (isOn: boolean) =>
-    host.db.run(sql`
-      update companies set refund_approval = ${isOn}, version = version + 1 where id = ${merchant.companyId}`)
-  await approval(true)
+  await setApproval(true)
   assert.equal((await revertPlainly(world.shop, order.code, { amount })).status, 200)
-  await approval(false)
+  await setApproval(false)
   const refund = await newest(order)
   assert.equal(refund?.status, 'needs_approval')
   return refund
 }
+
+const shortCodeOf = ({ orderId }: Payable) =>
+  world.shop.host.db.one<{ shortCode: string }>(sql`select short_code from orders where id = ${orderId}`)
 
 async function openApproval(page: Page): Promise<{ dialog: Locator; said: string }> {
   await page.getByRole('button', { name: 'Approve', exact: true }).click()
@@ -132,7 +237,9 @@ test('approving a refund asks first, in full; a colleague’s answer closes the 
   await revertWaiting(known, '6')
   const page = await enter('SuperAdmin', `/refunds?code=${known.code}`)
   const first = await openApproval(page)
-  assert.match(first.said, new RegExp(`Approve the refund 6\\.00 USDC Company .* Goes to ${known.stated} Network`))
+  const { shortCode } = await shortCodeOf(known)
+  const title = `Approve the refund · Order ${shortCode}`
+  assert.match(first.said, new RegExp(`${title} 6\\.00 USDC Company .* Goes to ${known.stated} Network`))
   assert.equal((await newest(known))?.status, 'needs_approval', 'one click approves nothing')
   await first.dialog.getByRole('button', { name: 'Approve', exact: true }).click()
   await page.getByText('Approved. It is sent with the next round.').waitFor()

@@ -52,8 +52,16 @@ export const LedgerSchema = Type.Object({
         examples: ['524.912100'],
       }),
       kept: Type.String({ description: 'What stays back as the reserve.', examples: ['20.000000'] }),
+      owed: Type.String({
+        description: 'The balance, less what the company holds at its own accounts. Negative: the company owes it.',
+        examples: ['544.912100'],
+      }),
+      undecided: Type.String({
+        description: 'What left its chain and waits for a decision who bears it: no debt, and not paid out either.',
+        examples: ['0.000000'],
+      }),
     },
-    { description: 'Now, in USDC. Less what the company holds at its own accounts, and what is lost and undecided.' },
+    { description: 'Now, in USDC. What is ready and what is kept are parts of what is owed, less what is undecided.' },
   ),
   nextCursor: Nullable(Type.String()),
 })

@@ -3,6 +3,24 @@ import { formatDecimal } from '../../kernel/money.ts'
 
 export const PROOF_KINDS = ['stated', 'payer', 'signature', 'attested'] as const
 
+/** Channels whose refunds go out on a chain, from a wallet of ours or of the company. */
+const PAID_ON_CHAIN: ReadonlySet<string> = new Set(['crypto', 'coinbase'])
+
+/** By what is stored, so that the answer does not depend on the keys and chains of the node that asks. */
+export const leavesOnChain = ({ channel }: { channel: string }): boolean => PAID_ON_CHAIN.has(channel)
+
+/**
+ * Whether a refund needs a destination, and a proof that it is the payer's. At a provider only where the payer paid
+ * from a wallet on a known chain, which no provider sends back: a person does, to a wallet. Any other provider knows
+ * where the money came from, and no address says so.
+ */
+export const goesToAddress = (place: { channel: string; network: number | null }): boolean =>
+  leavesOnChain(place) || place.network !== null
+
+/** Why a refund is refused that names an address where none is needed. */
+export const noAddressWords = (channel: string): string =>
+  `cannot be named: this money goes back the way it came, through ${channel}. Leave address and addressProof out`
+
 /** Why a refund’s destination is trusted. */
 export type AddressProof = {
   /** Given by the payer earlier, confirmed on the refund page, signed by a key, or attested by a person. */

@@ -16,7 +16,7 @@ import type { LinkKind } from '../refund-link.ts'
 import { countRefunds, findRefund, listRefundsOfOrder, type Refund, updateRefund } from '../refund-queries.ts'
 import { readReturned } from '../refund-records.ts'
 import { lockRefundWithOrder } from '../refund-settle.ts'
-import { type AddressProof, addressMessage, type RefundFacts } from './address-proof.ts'
+import { type AddressProof, addressMessage, goesToAddress, noAddressWords, type RefundFacts } from './address-proof.ts'
 import { findDestination, readWanted, type Wanted } from './refund-destination.ts'
 
 async function lockWaiting(tx: Tx, key: Refund): Promise<{ order: Order; refund: Refund }> {
@@ -158,6 +158,7 @@ export async function readAddressMessage(
     const units = waiting?.units ?? (await unitsOf(tx, actor, order, request))
     const paymentId = waiting?.paymentId ?? order.paymentId
     const payment = paymentId === null ? undefined : await findPayment(tx, order.companyId, paymentId)
+    if (payment && !goesToAddress(payment)) throw invalid('address', noAddressWords(payment.channel))
     const facts = { code: order.code, number, units, network: payment?.network ?? null }
     return { message: addressMessage(facts, address), facts }
   })

@@ -12,8 +12,7 @@ import type { Payment } from '../../payments/payment-queries.ts'
 import { findSpeaker, listCommonMakers, type Maker } from '../../users/maker-queries.ts'
 import type { RefundDeps } from '../refund-deps.ts'
 import { findMerchant, type Refund } from '../refund-queries.ts'
-import { goesToAddress } from '../refund-settle.ts'
-import { type AddressProof, type GivenProof, sameAddress } from './address-proof.ts'
+import { type AddressProof, type GivenProof, goesToAddress, noAddressWords, sameAddress } from './address-proof.ts'
 import { checkProof } from './refund-proof.ts'
 
 const ONE_MAKER =
@@ -170,7 +169,7 @@ async function isSecondPerson(
  * payer's confirmation, a signature, or a second person; what the payer named through a link that anyone may hold needs
  * two, also when someone of the shop proposes it again, and so does a proposal of someone who may no longer make one. A
  * person vouches only for the address that is proposed at that moment. The sending address is never used unchecked,
- * because it may belong to an exchange.
+ * because it may belong to an exchange. What goes back through its provider has no destination here, whoever named one.
  * @throws VALIDATION_FAILED, FORBIDDEN, STEP_UP_REQUIRED for an invalid proof; OBJECT_CONFLICT if another address is
  *   proposed, or the persons count as one
  */
@@ -181,11 +180,13 @@ export async function findDestination(
   wanted: Wanted,
 ): Promise<Destination> {
   const { order, payment, actor } = scene
-  if (wanted.address !== undefined) await checkPayerAddress(deps.payers, tx, 'address', wanted.address)
+  if (wanted.address !== undefined) {
+    if (!goesToAddress(payment)) throw invalid('address', noAddressWords(payment.channel))
+    await checkPayerAddress(deps.payers, tx, 'address', wanted.address)
+  }
   const known = await findPayerContact(deps.payers, tx, order)
   const believed = { email: known.email, ...NO_PROPOSAL, status: 'ready' } as const
-  if (!goesToAddress(payment))
-    return { ...believed, address: wanted.address ?? payment.userAddress ?? known.address, addressProof: null }
+  if (!goesToAddress(payment)) return { ...believed, address: null, addressProof: null }
   const statements = listStatements(payment, known)
   const stated = pick(statements, wanted.address)
   // it was stored before such addresses were rejected

@@ -22,7 +22,14 @@ type Part<Name extends string, Value> = [Value] extends [Record<never, never>]
     : { [Key in Name]: Value }
 export type Args<R extends Route> = Part<'path', ByRoute[R]['path']> &
   Part<'query', ByRoute[R]['query']> &
-  Part<'body', ByRoute[R]['body']>
+  Part<'body', ByRoute[R]['body']> & { deed?: Deed }
+
+/**
+ * What a person does with a POST whose body also holds what was shown beside it, which may change before the next
+ * click: the same deed while the same dialog is open and the same is typed. Without one the whole body says what is
+ * done.
+ */
+export type Deed = { opening: string; typed: unknown }
 
 /** A refusal by the service, or no answer at all: `OFFLINE`. */
 export class ApiError extends Error {
@@ -145,11 +152,11 @@ export async function request(sent: Sent, renews = true): Promise<Response> {
 }
 
 /**
- * Idempotency keys of requests whose outcome is unknown: who sends one again must not refund twice. Another person who
- * sends the same from this tab does something else, such as confirming a second time. Nothing is kept of a request
- * without a login, because it holds a password.
+ * Requests whose outcome is unknown, by what was done: who does it again sends the same body under the same key, and
+ * must not refund twice. Another person who does the same in this tab does something else, such as confirming a second
+ * time. Nothing is kept of a request without a login, because it holds a password.
  */
-const unsure = new Map<string, string>()
+const unsure = new Map<string, { key: string; body: unknown }>()
 
 /** Whether a request may have taken effect: it got no answer, or we gave it up. */
 const isUnsure = (error: unknown): boolean =>
@@ -158,8 +165,11 @@ const isUnsure = (error: unknown): boolean =>
 /** The service holds another request under this key, so it would refuse every repetition. */
 const isForeign = (error: unknown): boolean => error instanceof ApiError && error.code === 'IDEMPOTENCY_KEY_REUSED'
 
+/** The service looked at the key and made nothing: what is sent under it next may hold the new figures. */
+const isUncovered = (error: unknown): boolean => error instanceof ApiError && error.code === 'REFUND_NOT_COVERED'
+
 /** 128 random bits. `crypto.randomUUID` exists over https only, and an office may be tried over plain http. */
-const newKey = (): string =>
+export const newKey = (): string =>
   [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 
 /** Reads an answer to its end: text, or the data of the JSON. */
@@ -174,20 +184,25 @@ async function read(sent: Sent): Promise<unknown> {
 }
 
 /**
- * A POST, under the key of the same request if that one got no answer, or one that broke off. A refusal afterwards says
- * nothing about that one: most come before the service looks at the key. One that comes later leaves the key unused.
+ * A POST; if the same was done before and got no answer, or one that broke off, exactly that request under its key. A
+ * refusal afterwards says nothing about that one: most come before the service looks at the key. One that comes later
+ * leaves the key unused.
  */
-async function post(sent: Omit<Sent, 'key'>): Promise<unknown> {
+async function post({ deed, ...sent }: Omit<Sent, 'key'> & { deed: Deed | undefined }): Promise<unknown> {
   const owner = guard.owner()
-  const what = JSON.stringify([owner, sent.url, sent.body])
-  const key = unsure.get(what) ?? newKey()
+  const what = JSON.stringify([owner, sent.url, deed ? [deed.opening, deed.typed] : sent.body])
+  const before = unsure.get(what)
+  const key = before?.key ?? newKey()
+  const body = before?.body ?? sent.body
   try {
-    const data = await read({ ...sent, key })
+    const data = await read({ ...sent, body, key })
     unsure.delete(what)
     return data
   } catch (error) {
-    if (isForeign(error)) unsure.delete(what)
-    else if (owner !== null && isUnsure(error)) unsure.set(what, key)
+    // the first of a deed has arrived late, with the figures before: only a new dialog shows what it did
+    if (!deed && isForeign(error)) unsure.delete(what)
+    else if (before && isUncovered(error)) unsure.set(what, { key, body: undefined })
+    else if (owner !== null && isUnsure(error)) unsure.set(what, { key, body })
     throw error
   }
 }
@@ -198,8 +213,15 @@ export async function call<R extends Route>(
   ...[args, signal]: Record<never, never> extends Args<R> ? [Args<R>?, AbortSignal?] : [Args<R>, AbortSignal?]
 ): Promise<ByRoute[R]['data']> {
   const [method = 'GET', template = ''] = route.split(' ')
-  const { path = {}, query = {}, body } = (args ?? {}) as { path?: object; query?: object; body?: unknown }
+  const {
+    path = {},
+    query = {},
+    body,
+    deed,
+  } = (args ?? {}) as Partial<Record<'path' | 'query' | 'body', object>> & {
+    deed?: Deed
+  }
   const url = addressOf(template, path as Record<string, unknown>, query as Record<string, unknown>)
   const sent = { method, url, body, signal, waitMs: method === 'GET' ? WAIT_MS : undefined }
-  return (await (method === 'POST' ? post(sent) : read({ ...sent, key: null }))) as ByRoute[R]['data']
+  return (await (method === 'POST' ? post({ ...sent, deed }) : read({ ...sent, key: null }))) as ByRoute[R]['data']
 }

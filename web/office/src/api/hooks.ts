@@ -9,9 +9,9 @@ import {
   useMutation,
   useQuery,
 } from '@tanstack/react-query'
-import { useRef, useSyncExternalStore } from 'react'
+import { useRef, useState, useSyncExternalStore } from 'react'
 import { say } from '../kit/toasts.tsx'
-import { ApiError, type Args, call, type Route } from './call.ts'
+import { ApiError, type Args, call, newKey, type Route } from './call.ts'
 import { joinPages, PAGE } from './pages.ts'
 import { readSilence, watchSilence } from './silence.ts'
 
@@ -53,17 +53,28 @@ function keepRows(args: unknown) {
     subjectOf(of?.queryKey.at(-1)) === subjectOf(args) ? before : undefined
 }
 
-type Options = { enabled?: boolean; liveMs?: number }
+/** One opening of a dialog, by a name of its own: see `Deed`. */
+export const useOpening = (): string => useState(newKey)[0]
+
+/** What a dialog shows of a thing stays as it was when it opened: a person compares and decides that. */
+export const useShown = <Thing extends object>(present: Thing): Thing => useState(present)[0]
+
+type Options = {
+  enabled?: boolean
+  liveMs?: number
+  /** Only what the service answers in this opening of a dialog is shown, nothing that was answered before. */
+  opening?: string
+}
 
 /** A response of the API that is cached, shared between screens, and refetched while the screen is visible. */
 export function useApi<R extends Route>(
   route: R,
   args: Args<R>,
-  { enabled = true, liveMs }: Options = {},
+  { enabled = true, liveMs, opening }: Options = {},
 ): UseQueryResult<Awaited<ReturnType<typeof call<R>>>, Error> {
   const ask = call as (route: R, args: Args<R>, signal: AbortSignal) => ReturnType<typeof call<R>>
   return useQuery({
-    queryKey: [route, args],
+    queryKey: [route, ...(opening === undefined ? [] : [opening]), args],
     queryFn: ({ signal }) => ask(route, args, signal),
     enabled,
     placeholderData: keepRows(args),

@@ -1,7 +1,7 @@
 import { Link, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
-import { type Body, call, type Data, type Query } from '../../api/call.ts'
-import { useAction, useApi } from '../../api/hooks.ts'
+import { type Body, call, type Data, type Deed, type Query } from '../../api/call.ts'
+import { useAction, useApi, useOpening, useShown } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { Area, Field, Form, Select } from '../../kit/fields.tsx'
@@ -13,6 +13,7 @@ import { Parts, StatusTabs, usePage, usePart } from '../../kit/Tabs.tsx'
 import { useCore, useLang, useTexts, wordFor } from '../../texts/lang.ts'
 import { VIEWS } from '../orders/views.ts'
 import { confirmedAddress, Destination, goalOf } from '../refunds/Destination.tsx'
+import { goesToAddress } from '../refunds/refund.ts'
 import { Unmatched } from '../unmatched/Unmatched.tsx'
 import { texts } from './texts.ts'
 
@@ -140,14 +141,21 @@ function Decided({ mispayment: { status, refundStatus, code } }: { mispayment: M
   )
 }
 
-/** A decision is about the money that was shown: if it grew meanwhile, the service refuses. */
-function decide({ _id: id, units }: Mispayment, way: Way, values: Record<string, string>): Promise<unknown> {
-  const path = { id }
-  if (way === 'bear') return call('POST /api/next/mispayments/{id}/bear', { path, body: values as Body<'bearLoss'> })
-  const body = { ...values, units }
-  if (way === 'accept') return call('POST /api/next/mispayments/{id}/accept', { path, body })
-  if (way === 'refund') return call('POST /api/next/mispayments/{id}/refund', { path, body })
-  return call('POST /api/next/mispayments/{id}/ignore', { path, body: body as Body<'ignoreMispayment'> })
+/**
+ * A decision is about the money that was shown: if it grew meanwhile, the service refuses.
+ * @param shown what the person confirms with it
+ */
+function decide(
+  { _id: id, units }: Mispayment,
+  way: Way,
+  { values, shown, opening }: { values: Record<string, string>; shown: { address?: string }; opening: string },
+): Promise<unknown> {
+  const to = { path: { id }, deed: { opening, typed: values } satisfies Deed }
+  if (way === 'bear') return call('POST /api/next/mispayments/{id}/bear', { ...to, body: values as Body<'bearLoss'> })
+  const body = { ...shown, ...values, units }
+  if (way === 'accept') return call('POST /api/next/mispayments/{id}/accept', { ...to, body })
+  if (way === 'refund') return call('POST /api/next/mispayments/{id}/refund', { ...to, body })
+  return call('POST /api/next/mispayments/{id}/ignore', { ...to, body: body as Body<'ignoreMispayment'> })
 }
 
 /** The amount that arrived: in smallest units if the token's decimals are unknown. */
@@ -163,25 +171,29 @@ function Price({ mispayment: { fromAmount, fromAsset, toAmount } }: { mispayment
 }
 
 function Decide({ mispayment: listed, way, onClose }: { mispayment: Mispayment; way: Way; onClose(): void }) {
-  // the list goes on, the decision is about what was shown when it was opened
-  const [mispayment] = useState(listed)
+  const mispayment = useShown(listed)
   const t = useTexts(texts)
   const can = useCan()
   const core = useCore()
   const [typed, setTyped] = useState('')
+  const opening = useOpening()
   const goal = useApi(
     'GET /api/next/mispayments/{id}/refund',
     { path: { id: mispayment._id } },
-    { enabled: way === 'refund', liveMs: LIVE_MS },
+    { enabled: way === 'refund', liveMs: LIVE_MS, opening },
   )
-  // what the person confirms is what was shown
-  const shown = (values: Record<string, string>): Record<string, string> =>
-    goal.data && !values.address ? { ...values, ...confirmedAddress(goalOf(goal.data, {})) } : values
   const action = useAction({
-    run: (values: Record<string, string>) => decide(mispayment, way, shown(values)),
+    // what the person confirms is what was shown
+    run: (values: Record<string, string>) => {
+      const shown = confirmedAddress(goal.data ? goalOf(goal.data, { typed: values.address ?? '' }) : null)
+      return decide(mispayment, way, { values, shown, opening })
+    },
     done: t.done,
     onDone: onClose,
   })
+  // the same for all answers of one opening: what is typed stays
+  const known = goal.data ? goalOf(goal.data, {}) : null
+  const takesAddress = known !== null && goesToAddress(known)
   // only the operator may give away the operator's money
   const bearers: Bearer[] = can('refunds.decide') ? ['company', 'operator'] : ['company']
   const text = { accept: t.acceptText, refund: t.refundText, ignore: t.ignoreText, bear: t.bearText }[way]
@@ -205,12 +217,14 @@ function Decide({ mispayment: listed, way, onClose }: { mispayment: Mispayment; 
         <p className="mb-4">{text}</p>
         {way === 'refund' && (
           <>
-            <Field
-              label={`${t.address} (${core.optional})`}
-              name="address"
-              kind="wallet"
-              onChange={(event) => setTyped(event.target.value)}
-            />
+            {takesAddress && (
+              <Field
+                label={`${t.address} (${core.optional})`}
+                name="address"
+                kind="wallet"
+                onChange={(event) => setTyped(event.target.value)}
+              />
+            )}
             <Loaded query={goal}>{(answer) => <Destination goal={goalOf(answer, { typed })} />}</Loaded>
           </>
         )}

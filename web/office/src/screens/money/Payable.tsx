@@ -12,10 +12,19 @@ import { texts } from './texts.ts'
 
 type Ledger = Data<'readLedger'>
 
-/** An older node beside a newer office does not say what would be paid out: then it is all that is owed. */
-function payoutOf({ payout, balances }: Pick<Ledger, 'balances'> & Partial<Ledger>): Ledger['payout'] {
+type Payout = Pick<Ledger['payout'], 'ready' | 'kept' | 'undecided'>
+
+/** An older node beside a newer office says less: without a payout it is all that is owed. */
+function payoutOf({ payout, balances }: Pick<Ledger, 'balances'> & { payout?: Partial<Payout> }): Payout {
   const owed = balances.find(({ account }) => account === 'company_payable')
-  return payout ?? { ready: balanceOf('company_payable', owed?.closing ?? '0'), kept: '0' }
+  const ready = balanceOf('company_payable', owed?.closing ?? '0')
+  return { ready, kept: '0', undecided: '0', ...payout }
+}
+
+/** In suspense stands what fits no order, less what was lost of orders: two figures that say nothing as one. */
+const shownOf = (account: Account, closing: string, { undecided }: Payout): string => {
+  const balance = balanceOf(account, closing)
+  return account === 'suspense' ? fromUnits(toUnits(balance) + toUnits(undecided)) : balance
 }
 
 /** What a merchant looks at first: what is ready, what is on its way, what waits for a decision. */
@@ -27,7 +36,10 @@ export function Payable() {
   return <Loaded query={ledger}>{(data) => <Sums balances={data.balances} payout={payoutOf(data)} />}</Loaded>
 }
 
-function Sums({ balances, payout: { ready, kept } }: Pick<Ledger, 'balances' | 'payout'>) {
+const isSome = (amount: string): boolean => /[1-9]/.test(amount)
+
+function Sums({ balances, payout }: Pick<Ledger, 'balances'> & { payout: Payout }) {
+  const { ready, kept, undecided } = payout
   const t = useTexts(texts)
   const lang = useLang()
   const can = useCan()
@@ -42,7 +54,8 @@ function Sums({ balances, payout: { ready, kept } }: Pick<Ledger, 'balances' | '
           <Money amount={isDebt ? fromUnits(-toUnits(ready)) : ready} asset="USDC" />
         </dd>
         <dd className="text-sm text-soft">{t.says.company_payable}</dd>
-        {/[1-9]/.test(kept) && <dd className="text-sm text-soft">{t.kept(formatMoney(lang, kept, 'USDC'))}</dd>}
+        {isSome(kept) && <dd className="text-sm text-soft">{t.kept(formatMoney(lang, kept, 'USDC'))}</dd>}
+        {isSome(undecided) && <dd className="text-sm text-bad">{t.undecided(formatMoney(lang, undecided, 'USDC'))}</dd>}
       </div>
       {SHOWN.map((account) => {
         const balance = balances.find((one) => one.account === account)
@@ -50,7 +63,7 @@ function Sums({ balances, payout: { ready, kept } }: Pick<Ledger, 'balances' | '
           <div key={account} className="panel p-4">
             <dt className="text-sm text-soft">{words[account]}</dt>
             <dd className="mt-1 text-2xl font-semibold">
-              <Money amount={balanceOf(account, balance?.closing ?? '0')} asset={balance?.asset ?? 'USDC'} />
+              <Money amount={shownOf(account, balance?.closing ?? '0', payout)} asset={balance?.asset ?? 'USDC'} />
             </dd>
             <dd className="text-sm text-soft">{t.says[account as keyof typeof t.says]}</dd>
           </div>

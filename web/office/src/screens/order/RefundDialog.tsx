@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { type Body, call, type Order } from '../../api/call.ts'
-import { useAction, useApi } from '../../api/hooks.ts'
+import { useAction, useApi, useOpening } from '../../api/hooks.ts'
 import { type Lack, lackOf } from '../../api/lack.ts'
 import { useCan } from '../../api/session.ts'
 import { readKind } from '../../kit/field-kinds.ts'
@@ -10,11 +10,14 @@ import { LIVE_MS } from '../../kit/live.ts'
 import { Dialog, Loaded } from '../../kit/parts.tsx'
 import { useCore, useLang, useTexts } from '../../texts/lang.ts'
 import { confirmedAddress, Destination, type Goal, goalOf } from '../refunds/Destination.tsx'
+import { isOnChain } from '../refunds/refund.ts'
 import { tokenFor } from './refund-worth.ts'
 import { texts } from './texts.ts'
 import { WithoutCover } from './WithoutCover.tsx'
 
 type Values = Body<'revertOrder'> & { fiat?: string }
+/** A refund without cover that is asked about, as it was shown. */
+type Asked = { lack: Lack; values: Values; goal: Goal; isChanged: boolean }
 
 /** Shows in advance what will happen: how much can be refunded, and to which address. */
 export function RefundDialog({ order, onClose }: { order: Order; onClose(): void }) {
@@ -23,43 +26,40 @@ export function RefundDialog({ order, onClose }: { order: Order; onClose(): void
   const lang = useLang()
   const can = useCan()
   const [typed, setTyped] = useState('')
-  const [asked, setAsked] = useState<{ lack: Lack; values: Values; isChanged: boolean } | null>(null)
+  const [asked, setAsked] = useState<Asked | null>(null)
+  const opening = useOpening()
   const path = { code: order.code }
-  const action = useAction({
-    run: ({ fiat: _, ...body }: Values) => call('POST /api/next/confirm_conversion/revert/{code}', { path, body }),
-    done: t.refundStarted,
-    onDone: onClose,
-  })
-  const refundable = useApi('GET /api/next/confirm_conversion/revert/{code}', { path }, { liveMs: LIVE_MS })
+  const refundable = useApi('GET /api/next/confirm_conversion/revert/{code}', { path }, { liveMs: LIVE_MS, opening })
   const goalWith = (typed: string): Goal | null =>
     refundable.data ? goalOf(refundable.data, { typed, channel: order.paymentChannel ?? '' }) : null
   /** What the person confirms is what was shown: that destination, and no larger debt. */
-  const send = (values: Values): void => {
-    const shown = values.address ? values : { ...values, ...confirmedAddress(goalWith('')) }
-    action.mutate(shown, {
+  const action = useAction({
+    run: ({ fiat: _, ...typed }: Values) => {
+      const shown = confirmedAddress(asked ? asked.goal : goalWith(typed.address ?? ''))
+      const confirmed = asked ? { withoutCover: true, mostOwed: asked.lack.owedAfter } : {}
+      const body = { ...shown, ...typed, ...confirmed }
+      return call('POST /api/next/confirm_conversion/revert/{code}', { path, body, deed: { opening, typed } })
+    },
+    done: t.refundStarted,
+    onDone: onClose,
+  })
+  const send = (values: Values): void =>
+    action.mutate(values, {
       onError: (error) => {
         const lack = can('refunds.decide') ? lackOf(error) : null
-        if (!lack) return
-        const confirmed = { withoutCover: true, mostOwed: lack.owedAfter }
-        setAsked({ lack, values: { ...shown, ...confirmed }, isChanged: values.withoutCover === true })
+        const goal = asked?.goal ?? goalWith(values.address ?? '')
+        if (lack && goal) setAsked({ lack, values, goal, isChanged: asked !== null })
       },
     })
-  }
-  const goal = goalWith(asked?.values.address ?? typed)
   return (
     <Dialog title={`${t.refund} · ${t.title(order.shortCode)}`} onClose={onClose}>
       <Loaded query={refundable}>
         {({ refundableAmount, asset }) => (
           <>
             <p className="mb-4">{t.refundText(formatMoney(lang, refundableAmount, asset))}</p>
-            <Form
-              button={t.refundButton}
-              isBusy={action.isPending}
-              error={asked && goal ? null : action.error}
-              onSend={send}
-            >
+            <Form button={t.refundButton} isBusy={action.isPending} error={asked ? null : action.error} onSend={send}>
               <Amounts order={order} refundable={refundableAmount} />
-              {order.paymentChannel === 'crypto' && (
+              {isOnChain({ channel: order.paymentChannel ?? '' }) && (
                 <Field
                   label={`${t.refundAddress} (${core.optional})`}
                   name="address"
@@ -69,13 +69,13 @@ export function RefundDialog({ order, onClose }: { order: Order; onClose(): void
                   onChange={(event) => setTyped(event.target.value)}
                 />
               )}
-              <Destination goal={goal} />
+              <Destination goal={goalWith(typed)} />
               <Area label={`${core.reason} (${core.optional})`} name="reason" maxLength={256} />
             </Form>
-            {asked && goal && (
+            {asked && (
               <WithoutCover
                 lack={asked.lack}
-                goal={goal}
+                goal={asked.goal}
                 isChanged={asked.isChanged}
                 isBusy={action.isPending}
                 error={lackOf(action.error) ? null : action.error}

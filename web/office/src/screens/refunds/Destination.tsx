@@ -4,7 +4,7 @@ import { readKind } from '../../kit/field-kinds.ts'
 import { Code, Facts, Notice } from '../../kit/parts.tsx'
 import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
 import { destinationTexts } from './destination-texts.ts'
-import { isOnChain } from './refund.ts'
+import { goesToAddress } from './refund.ts'
 
 /** Where a refund goes: of one that is not made yet, or of one that is. */
 export type Goal = Pick<Data<'getMispaymentRefund'>, 'company' | 'network' | 'address' | 'proposedAddress'> & {
@@ -50,12 +50,12 @@ export function Destination({ goal }: { goal: Goal | null }) {
   if (goal === null) return null
   const { company, channel, network, address, proposedAddress } = goal
   const rows: [string, React.ReactNode][] = [[core.company, company]]
-  if (!isOnChain({ channel })) rows.push([t.goes, t.provider(wordFor(core.channels, channel))])
+  if (!goesToAddress(goal)) rows.push([t.goes, t.provider(wordFor(core.channels, channel))])
   else if (address !== null) rows.push([t.goes, <Code key="goes" text={address} whole />])
   else if (proposedAddress !== null) rows.push([t.proposed, <Code key="proposed" text={proposedAddress} whole />])
   else rows.push([t.goes, t.asked])
   if (network !== null) rows.push([t.network, `${networkName(network)} (${network})`])
-  const isProposed = isOnChain({ channel }) && address === null && proposedAddress !== null
+  const isProposed = goesToAddress(goal) && address === null && proposedAddress !== null
   return (
     <div className="mb-4">
       <Facts rows={rows} />

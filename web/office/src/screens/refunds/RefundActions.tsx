@@ -1,6 +1,6 @@
 import { useState } from 'react'
-import { type Body, call, request } from '../../api/call.ts'
-import { useAction } from '../../api/hooks.ts'
+import { type Body, call, type Deed, request } from '../../api/call.ts'
+import { useAction, useOpening, useShown } from '../../api/hooks.ts'
 import { useCan, useSession } from '../../api/session.ts'
 import { findHold, type Hold, transactionIn } from '../../frame/holds.ts'
 import { Area, Field, Form } from '../../kit/fields.tsx'
@@ -24,8 +24,7 @@ export function RefundActions({ refund }: { refund: Refund }) {
   const t = useTexts(texts)
   const can = useCan()
   const { user } = useSession()
-  // as it was when the dialog opened: the person compares and decides what they saw then
-  const [asked, setAsked] = useState<{ ask: Ask; refund: Refund } | null>(null)
+  const [ask, setAsk] = useState<Ask | null>(null)
   const [isApproving, setApproving] = useState(false)
   const download = useAction({ run: () => saveProof(refund) })
   const { status, message } = refund
@@ -47,7 +46,7 @@ export function RefundActions({ refund }: { refund: Refund }) {
   return (
     <>
       <Refusal error={download.error} />
-      <Offers offers={offers} words={t} onAsk={(ask) => setAsked({ ask, refund })}>
+      <Offers offers={offers} words={t} onAsk={setAsk}>
         {refund.status === 'needs_approval' && can('refunds.decide') && (
           <button type="button" className="btn btn-fill" onClick={() => setApproving(true)}>
             {t.approve}
@@ -60,8 +59,8 @@ export function RefundActions({ refund }: { refund: Refund }) {
           </button>
         )}
       </Offers>
-      {isApproving && <Approve refund={refund} onClose={() => setApproving(false)} />}
-      {asked && <AskDialog {...asked} present={refund} onClose={() => setAsked(null)} />}
+      {isApproving && <Approve present={refund} onClose={() => setApproving(false)} />}
+      {ask && <AskDialog ask={ask} present={refund} onClose={() => setAsk(null)} />}
     </>
   )
 }
@@ -84,26 +83,26 @@ async function saveProof({ _id, proof }: Refund): Promise<void> {
   saveAs({ blob: await response.blob(), name: `refund-${_id}.${ending}` })
 }
 
-type Sent = { values: Record<string, string>; file: string | undefined }
+type Sent = { values: Record<string, string>; file: string | undefined; opening: string }
 
 function send(ask: Ask, id: string, sent: Sent): Promise<unknown> {
   const { statement = '', evidence = '', ...values } = sent.values
-  const { file } = sent
-  const path = { id }
+  const { file, opening } = sent
+  const to = { path: { id }, deed: { opening, typed: [sent.values, file] } satisfies Deed }
   if (ask === 'reject')
-    return call('POST /api/next/refunds/{id}/reject', { path, body: values as Body<'rejectRefund'> })
+    return call('POST /api/next/refunds/{id}/reject', { ...to, body: values as Body<'rejectRefund'> })
   if (ask === 'settle') {
     const body = { ...values, statement, ...(file ? { proof: file } : {}) } as Body<'settleRefund'>
-    return call('POST /api/next/refunds/{id}/settle', { path, body })
+    return call('POST /api/next/refunds/{id}/settle', { ...to, body })
   }
-  if (ask === 'addProof') return call('POST /api/next/refunds/{id}/proof', { path, body: { file: file ?? '' } })
+  if (ask === 'addProof') return call('POST /api/next/refunds/{id}/proof', { ...to, body: { file: file ?? '' } })
   if (ask === 'transaction') {
     const body = values as Body<'reportRefundTransaction'>
-    return call('POST /api/next/refunds/{id}/transaction', { path, body })
+    return call('POST /api/next/refunds/{id}/transaction', { ...to, body })
   }
   const { address = '' } = values
   const body = ask === 'confirm' ? { address, addressProof: { statement, evidence } } : { address }
-  return call('POST /api/next/refunds/{id}/address', { path, body })
+  return call('POST /api/next/refunds/{id}/address', { ...to, body })
 }
 
 function fileOf(form: HTMLFormElement): File | undefined {
@@ -119,15 +118,17 @@ function ProofField({ label, required = false }: { label: string; required?: boo
 
 type AskProps = { ask: Ask; refund: Refund }
 
-/** @param present the refund as it is now; `refund` stays as it was when the dialog opened */
-function AskDialog({ ask, refund, present, onClose }: AskProps & { present: Refund; onClose(): void }) {
+/** @param present the refund as it is now */
+function AskDialog({ ask, present, onClose }: { ask: Ask; present: Refund; onClose(): void }) {
+  const refund = useShown(present)
   const t = useTexts(texts)
   const meaningOf = useMeaning()
+  const opening = useOpening()
   const isChanged = ask === 'confirm' && present.proposedAddress !== refund.proposedAddress
   const action = useAction({
     run: async ({ values, file }: { values: Record<string, string>; file: File | undefined }) => {
       if (file && file.size > MAX_PROOF_BYTES) throw new Error(t.tooLarge)
-      return send(ask, refund._id, { values, file: file && (await readBase64(file)) })
+      return send(ask, refund._id, { values, file: file && (await readBase64(file)), opening })
     },
     onDone: (sent) => {
       const isOnce = ask === 'confirm' && (sent as Refund).status === 'needs_address'

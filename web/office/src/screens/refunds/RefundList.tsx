@@ -12,7 +12,7 @@ import { StatusTabs, usePage } from '../../kit/Tabs.tsx'
 import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
 import { useMeaning } from './meaning.ts'
 import { RefundActions } from './RefundActions.tsx'
-import { type Refund, sendsIt } from './refund.ts'
+import { destinationOf, type Refund, sendsIt } from './refund.ts'
 import { texts } from './texts.ts'
 
 const LIMIT = 20
@@ -75,7 +75,8 @@ function Card({ refund }: { refund: Refund }) {
   const isForOther = refund.toSendByHand && !sendsIt(refund, can('refunds.decide'))
   const rows: [string, React.ReactNode][] = []
   if (refund.reason) rows.push([core.reason, refund.reason])
-  if (refund.address) rows.push([t.destination, <Code key="to" text={refund.address} whole />])
+  const address = destinationOf(refund)
+  if (address) rows.push([t.destination, <Code key="to" text={address} whole />])
   if (refund.proposedAddress) rows.push([t.proposed, <Code key="proposed" text={refund.proposedAddress} whole />])
   if (refund.replacedAddress) rows.push([t.replaced, <Code key="replaced" text={refund.replacedAddress} whole />])
   if (refund.proof?.erasedAt) rows.push([t.proofFile, t.proofErased])

@@ -7,6 +7,17 @@ export const isOnChain = ({ channel }: Pick<Refund, 'channel'>): boolean =>
   channel === 'crypto' || channel === 'coinbase'
 
 /**
+ * It goes to an address of the payer; anything else goes back the way it came. A network is named of a provider only
+ * where a wallet paid it.
+ */
+export const goesToAddress = (goal: Pick<Refund, 'channel' | 'network'>): boolean =>
+  isOnChain(goal) || goal.network !== null
+
+/** Its address, if it is more than what someone wrote: proven, or paid already. An older node shows any. */
+export const destinationOf = ({ address, addressProof, status, channel }: Refund): string | null =>
+  addressProof !== null || (isOnChain({ channel }) && status === 'settled') ? address : null
+
+/**
  * Whether this person sends it where a person has to: whoever holds its money. An older node does not say who that is.
  * @param decides the right that only the operator has
  */

@@ -30,7 +30,7 @@ export const texts = defineTexts(
     byHand: {
       badge: 'To send by hand',
       chain: 'Nothing sends it by itself. Send the money from your wallet, then report the transaction here.',
-      provider: 'The provider cannot refund by itself. Send the money there or by another way, then settle it here.',
+      provider: 'The provider cannot refund by itself. Send the money back to the payer’s account there. If it must go elsewhere and no destination is shown here, ask the payer, and no one else. Then settle it here.',
       operator:
         'The operator of this service holds the money and sends it. Do not send anything yourself: it would be paid twice.',
       company: 'The company holds the money and sends it from its own account or wallet.',
@@ -122,7 +122,7 @@ export const texts = defineTexts(
         badge: 'À envoyer à la main',
         chain:
           'Rien ne l’envoie tout seul. Envoyez l’argent depuis votre portefeuille, puis signalez la transaction ici.',
-        provider: 'Le prestataire ne sait pas rembourser. Rendez l’argent chez lui ou autrement, puis réglez-le ici.',
+        provider: 'Le prestataire ne sait pas rembourser. Rendez l’argent au compte qui a payé. S’il doit aller ailleurs et qu’aucune destination n’est affichée ici, demandez-la au payeur, et à personne d’autre. Puis réglez-le ici.',
         operator:
           'L’opérateur de ce service détient l’argent et l’envoie. N’envoyez rien vous-même : il partirait deux fois.',
         company: 'La société détient l’argent et l’envoie depuis son propre compte ou portefeuille.',
@@ -215,7 +215,7 @@ export const texts = defineTexts(
         chain:
           'Nichts sendet sie von selbst. Senden Sie das Geld aus Ihrer Wallet und melden Sie hier die Transaktion.',
         provider:
-          'Der Anbieter kann nicht selbst erstatten. Senden Sie das Geld dort oder anders zurück und erledigen Sie sie hier.',
+          'Der Anbieter kann nicht selbst erstatten. Senden Sie das Geld auf das Konto zurück, von dem es kam. Muss es anderswohin und steht hier kein Ziel, fragen Sie die zahlende Person, und niemanden sonst. Dann erledigen Sie sie hier.',
         operator:
           'Der Betreiber dieses Dienstes hat das Geld und sendet es. Senden Sie selbst nichts, sonst wird doppelt bezahlt.',
         company: 'Die Firma hat das Geld und sendet es von ihrem eigenen Konto oder ihrer Wallet.',
@@ -308,7 +308,7 @@ export const texts = defineTexts(
         badge: 'Por enviar a mano',
         chain: 'Nada lo envía por sí solo. Envíe el dinero desde su monedero e informe aquí de la transacción.',
         provider:
-          'El proveedor no puede reembolsar por sí solo. Devuelva el dinero allí o de otro modo y resuélvalo aquí.',
+          'El proveedor no puede reembolsar por sí solo. Devuelva el dinero a la cuenta que pagó. Si debe ir a otro sitio y aquí no figura ningún destino, pregunte al pagador, y a nadie más. Después resuélvalo aquí.',
         operator: 'El operador de este servicio tiene el dinero y lo envía. No envíe nada usted: se pagaría dos veces.',
         company: 'La empresa tiene el dinero y lo envía desde su propia cuenta o monedero.',
       },
@@ -395,7 +395,7 @@ export const texts = defineTexts(
         badge: 'Da inviare a mano',
         chain: 'Nulla lo invia da solo. Invii il denaro dal suo wallet e segnali qui la transazione.',
         provider:
-          'Il fornitore non può rimborsare da solo. Restituisca il denaro da lì o in altro modo e lo chiuda qui.',
+          'Il fornitore non può rimborsare da solo. Restituisca il denaro al conto che ha pagato. Se deve andare altrove e qui non è indicata una destinazione, la chieda a chi ha pagato, e a nessun altro. Poi lo chiuda qui.',
         operator:
           'Il gestore di questo servizio ha il denaro e lo invia. Non invii nulla lei: si pagherebbe due volte.',
         company: 'La società ha il denaro e lo invia dal proprio conto o wallet.',

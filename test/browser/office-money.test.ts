@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Browser } from 'playwright-core'
+import { sql } from '../../src/db/db.ts'
+import { startBrowser } from '../harness/browser.ts'
+import { openMoneyDesk } from '../harness/money.ts'
+import { enterOffice } from '../harness/office.ts'
+import { type OfficeWorld, openOffice } from '../harness/office-world.ts'
+import { newAddress } from '../harness/refunds.ts'
+
+/* The sums at the top of Money: each says one thing. */
+
+let world: OfficeWorld
+let browser: Browser
+before(async () => {
+  world = await openOffice()
+  browser = await startBrowser()
+})
+after(async () => {
+  await browser?.close()
+  await world?.stop()
+})
+
+test('money that left the chain is no debt of the company, and is not taken off what waits for a decision', async () => {
+  const { shop, people } = world
+  const { companyId } = shop.merchant
+  const desk = await openMoneyDesk(shop)
+  await shop.chain.mine(10)
+  await shop.host.db.run(sql`
+    update companies set settlement_address = ${newAddress()}, settlement_network = 31337 where id = ${companyId}`)
+  const order = await shop.createAwaiting()
+  await desk.payFinally(order, 54_000_000n)
+  await shop.reaches(order.code, 'PAID')
+  const settled = await desk.admin.post('settlements', { companyId })
+  assert.equal(settled.status, 200, settled.text)
+  const sums = async () => {
+    const { email } = people.Manager
+    const { page } = await enterOffice(browser, shop.host.baseUrl, { email, path: '/money', freshLogin: true })
+    await page.locator('dl dd').first().waitFor()
+    const said = (await page.locator('dl').first().innerText()).replace(/\s+/g, ' ')
+    await page.close()
+    return said
+  }
+  const before = await sums()
+  await shop.chain.reorg(4)
+  await desk.openRecord(order, 'orphaned', 54_000_000n)
+  const lost = await sums()
+  assert.match(lost, /^Ready to pay out 0\.00 USDC/)
+  const line = ' 54.00 USDC left the chain and waits for a decision who bears it'
+  assert.equal(lost.replace(line, ''), before, 'nothing else has changed')
+})
