@@ -8,7 +8,7 @@ import { DAY } from '../src/kernel/clock.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { type Client, logInSuperAdmin, readMails } from './harness/accounts.ts'
 import { type Market, openMarket } from './harness/market.ts'
-import { accountOf, attemptsOf, openOwnGate, saveElsewhere } from './harness/own-gate.ts'
+import { accountOf, attemptsOf, openOwnGate, saveElsewhere, skipTo } from './harness/own-gate.ts'
 import { listRefundsOf, type RefundData } from './harness/refunds.ts'
 import { eventually, startTestService } from './harness/service.ts'
 import { chainEnv, FINAL_AFTER, type OrderData } from './harness/shop.ts'
@@ -192,7 +192,7 @@ test('a second payment under our reference shows itself by a callback: what come
 
 test('the hundredth attempt of an order has a reference and an address of its own, and its money counts once', async () => {
   const order = await market.create()
-  for (let number = 1; number <= 101; number += 1) {
+  for (let number = 1; number <= 101; number = number === 11 ? await skipTo(98, market, order) : number + 1) {
     const answer = await market.accept(order.code, number % 2 === 0 ? 'crypto' : 'binance')
     assert.equal(answer.status, 200, `${number}: ${answer.text}`)
   }

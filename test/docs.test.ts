@@ -10,6 +10,7 @@ import { CATALOGUE } from '../src/kernel/errors.ts'
 import { ERROR_WORDS } from '../src/pages/docs/error-words.ts'
 import { searchPages } from '../src/pages/docs/search.ts'
 import { hrefOf, readPages } from '../src/pages/docs/site.ts'
+import { bareEnv } from './harness/bare-env.ts'
 import { putCluster } from './harness/cluster.ts'
 import { freePort } from './harness/free-port.ts'
 import { waitFor } from './harness/receiver.ts'
@@ -103,7 +104,7 @@ function path(): string {
 }
 
 async function runShell(script: string): Promise<string> {
-  const child = spawn('sh', ['-ec', script], { cwd: folder, env: { PATH: path(), HOME: folder } })
+  const child = spawn('sh', ['-ec', script], { cwd: folder, env: { ...bareEnv(), PATH: path(), HOME: folder } })
   let output = ''
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (chunk: Buffer) => {
@@ -158,7 +159,7 @@ async function runProgram(file: string, hears: (output: string) => void = () => 
     readFileSync(join(folder, 'data/sandbox.json'), 'utf8'),
   )
   const credentials = { COMPTOIR_URL: baseUrl, COMPTOIR_API_KEY: apiKey, COMPTOIR_API_SECRET: apiSecret }
-  const env = { PATH: path(), ...credentials, WEBHOOK_SECRET: webhookSigningSecret }
+  const env = { ...bareEnv(), PATH: path(), ...credentials, WEBHOOK_SECRET: webhookSigningSecret }
   const child = spawn(process.execPath, [file], { cwd: shop, env })
   let output = ''
   for (const stream of [child.stdout, child.stderr])
@@ -240,7 +241,7 @@ test('the quickstart of a server ships after a verified webhook', async () => {
   const [run = ''] = blocks('server.md', 'sh')
   // the variables come from the page; `exec`, so that the signal below reaches the shop
   const script = run.replace('node shop.mjs', 'exec node shop.mjs')
-  const child = spawn('sh', ['-ec', script], { cwd: shop, env: { PATH: path() } })
+  const child = spawn('sh', ['-ec', script], { cwd: shop, env: { ...bareEnv(), PATH: path() } })
   let output = ''
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (chunk: Buffer) => {

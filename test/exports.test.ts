@@ -223,9 +223,17 @@ test('roles that may not export are refused', () => {
   }
 })
 
+/** One column of rows that were written without a quote: a parser for all that CSV may be takes ten times as long. */
+function columnOf(text: string, name: string): string[] {
+  const [header = '', ...lines] = text.trimEnd().split('\r\n')
+  const place = header.split(',').indexOf(name)
+  return lines.map((line) => line.split(',', place + 1)[place] ?? '')
+}
+
 test('every order that was there is in the file exactly once while 16 writers insert', async () => {
   const shop = await host.createMerchant()
-  await insertOrders(shop.companyId, 12_000)
+  // three pages of CSV, and five of a spreadsheet
+  await insertOrders(shop.companyId, 6000)
   let writing = true
   const writers = Array.from({ length: 16 }, async () => {
     let made = 0
@@ -237,7 +245,7 @@ test('every order that was there is in the file exactly once while 16 writers in
   })
   const known = await host.db.many<{ code: string }>(sql`select code from orders where company_id = ${shop.companyId}`)
   for (const sort of ['createdAt', '-createdAt']) {
-    const codes = (await csvOf(`?sort=${sort}`, shop)).map((row) => row.code)
+    const codes = columnOf(await (await download(`?sort=${sort}`, shop)).text(), 'code')
     const seen = new Set(codes)
     assert.equal(seen.size, codes.length)
     assert.equal(known.filter(({ code }) => !seen.has(code)).length, 0)
@@ -261,16 +269,25 @@ const open = (as: Merchant, query = ''): Promise<IncomingMessage> =>
     get(url, { headers: as.headers }, resolve).on('error', reject)
   })
 
+/** Companies whose files are longer than what lies between the service and a reader that takes nothing. */
+const large: Merchant[] = []
+async function openLarge(number: number): Promise<Merchant> {
+  while (large.length <= number) {
+    const shop = await host.createMerchant()
+    await insertOrders(shop.companyId, 60_000)
+    large.push(shop)
+  }
+  return large[number] as Merchant
+}
+
 test('a reader that goes away ends the work, one that stands still holds no statement, two at once are enough', async () => {
-  const shop = await host.createMerchant()
-  await insertOrders(shop.companyId, 60_000)
+  const shop = await openLarge(0)
   const first = await open(shop)
   const second = await open(shop)
   assert.deepEqual([first.statusCode, second.statusCode], [200, 200])
   assert.equal((await download('', shop)).status, 503)
   await eventually(busyExporters, (rows) => rows.length === 0)
-  const neighbour = await host.createMerchant()
-  await insertOrders(neighbour.companyId, 60_000)
+  const neighbour = await openLarge(1)
   const theirs = await open(neighbour)
   assert.deepEqual([theirs.statusCode, (await download('', neighbour)).status], [200, 503], 'one place stays free')
   assert.equal((await download('')).status, 200, 'for a company that has no file')
@@ -282,14 +299,13 @@ test('a reader that goes away ends the work, one that stands still holds no stat
 })
 
 test('an order that changes while the file is read stays in it: it fitted when the download began', async () => {
-  const shop = await host.createMerchant()
-  await insertOrders(shop.companyId, 60_000)
+  const shop = await openLarge(1)
   const answer = await open(shop, '?status=EXPIRED&sort=createdAt')
   await host.db.run(sql`
     update orders set status = 'PAID' where company_id = ${shop.companyId} and (from_units > 59100 or from_units = 101)`)
   let text = ''
   for await (const chunk of answer.setEncoding('utf8')) text += chunk
-  const ids = readCsv(text).map((row) => row._id)
+  const ids = columnOf(text, '_id')
   assert.deepEqual([answer.headers['x-total-count'], ids.length, new Set(ids).size], ['60000', 60_000, 60_000])
   assert.deepEqual(ids, ids.toSorted(), 'in the order that was asked for')
   assert.equal((await csvOf('?status=PAID', shop)).length, 1001)
@@ -391,8 +407,7 @@ test('a page deep in a file reads no more of the database than the first one', a
 })
 
 test('a file that breaks off does not look like a whole one', async () => {
-  const shop = await host.createMerchant()
-  await insertOrders(shop.companyId, 60_000)
+  const shop = await openLarge(0)
   const answer = await open(shop)
   // if a response breaks off before it is read, Node drops the error unless something listens for it
   answer.on('error', () => {})

@@ -281,8 +281,8 @@ async function checkInvariants(order: Order, model: Model): Promise<void> {
 test('whatever happens to an order, in any sequence, the model and the books agree', async () => {
   let walked = 0
   const property = fc.asyncProperty(steps, async (sequence) => {
-    // a company's books are verified at each refund, so a company of thousands of orders would slow a long run down
-    if (walked % 200 === 199) merchant = await host.createMerchant()
+    // a company's books are verified at each refund
+    if (walked % 20 === 19) merchant = await host.createMerchant()
     walked += 1
     const order = await makeOrder()
     const model: Model = {

@@ -6,6 +6,7 @@ import { sql, type Tx } from '../src/db/db.ts'
 import { Client, register, registerManager } from './harness/accounts.ts'
 import { CASES, type Case, ELSEWHERE, type Made, type Place } from './harness/permission-cases.ts'
 import {
+  affectedTables,
   type Caller,
   changedTables,
   type Home,
@@ -184,6 +185,7 @@ const formerFor = ({ id, method }: Operation, one: Case): Caller | undefined =>
 async function listHeldTables(tx: Tx): Promise<string[]> {
   const rows = await tx.many<{ name: string }>(sql`
     select distinct c.relname as name from pg_locks l join pg_class c on c.oid = l.relation and c.relkind = 'r'
+      and c.relname <> 'row_changes'
     where l.mode in ('RowShareLock', 'RowExclusiveLock') and l.pid in (
       select pid from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid)))`)
   return rows.map(({ name }) => name)
@@ -293,12 +295,13 @@ async function trySome(operation: Operation, one: Case, some: readonly Caller[])
     const answer = await send(operation, scene.caller, made)
     sent.push({ name: `${scene.caller.name} ${operation.id}`, scene, made, answer })
   }
-  const changed = changedTables(start, await snapshot())
+  const end = await snapshot()
+  const changed = changedTables(start, end)
   const names = some.map(({ name }) => name).join(', ')
   const wrong = sent.flatMap((each) => wrongIn(operation, each))
   if (operation.method === 'GET' && changed.length > 0)
     wrong.push(`${names} ${operation.id}: reading changed ${changed}`)
-  if (operation.method !== 'GET' && !one.silent && changed.length === 0)
+  if (operation.method !== 'GET' && !one.silent && affectedTables(start, end).length === 0)
     wrong.push(`${names} ${operation.id}: no effect`)
   for (const { scene, answer } of sent) await one.after?.(scene, answer)
   return wrong

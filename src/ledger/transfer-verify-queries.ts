@@ -25,22 +25,23 @@ export const listTransferDifferences = (
         from mispayments m where m.company_id = p.company_id and m.payment_id = p.id and m.kind = 'orphaned'
           and m.status in ('open', 'borne')), 0) as units
       from payments p where p.company_id = ${companyId} and p.deposit_address is not null
-    ), arrived as (
-      select p.id as payment_id, t.*, ${isUsdcOf(usdc)} as counts from counted p join chain_transfers t on t.to_address = p.deposit_address
-      where not p.is_shared and not ${IS_EARLIER}
-      union all
-      select p.id, t.*, ${isUsdcOf(usdc)} from counted p cross join lateral (${SHARED_TRANSFERS}) as t where p.is_shared
     ), compared as (
-      select c.company_id, c.order_id, c.deposit_address, c.units,
+      select p.company_id, p.order_id, p.deposit_address, p.units,
         coalesce(sum(t.units) filter (where t.status = 'seen' and t.counts), 0) as seen,
         coalesce(sum(t.units) filter (where t.final_at is not null and t.counts
-          and (not c.is_shared or t.chain_id = c.network)), 0) as settled,
+          and (not p.is_shared or t.chain_id = p.network)), 0) as settled,
         coalesce(bool_or(t.change > coalesce(f.after_change, 0)), false) as has_news
-      from counted c
-      left join arrived t on t.payment_id = c.id
+      from counted p
+      -- looked up payment by payment: joined as one list, each payment would be compared with the transfers of all
+      left join lateral (
+        select t.*, ${isUsdcOf(usdc)} as counts from chain_transfers t
+        where not p.is_shared and t.to_address = p.deposit_address and not ${IS_EARLIER}
+        union all
+        select t.*, ${isUsdcOf(usdc)} from (${SHARED_TRANSFERS}) as t where p.is_shared
+      ) as t on true
       left join payment_chain_cursors f on f.chain_id = t.chain_id
-      where c.units > 0 or t.id is not null
-      group by c.company_id, c.id, c.order_id, c.deposit_address, c.units
+      where p.units > 0 or t.id is not null
+      group by p.company_id, p.id, p.order_id, p.deposit_address, p.units
     )
     select c.company_id, 'order ' || o.code as subject, 'money at ' || c.deposit_address || ' by the transfers seen' as what,
       c.units::text as booked, (case when c.units > c.seen then c.seen else c.settled end)::text as expected

@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { HDKey } from '@scure/bip32'
+import { request } from 'undici'
 import { getContractAddress } from 'viem/utils'
 import { type Anvil, CHAIN_ID, startAnvil } from '../../sandbox/chain/anvil.ts'
 import { testUsdcBytecode } from '../../sandbox/chain/compile.ts'
 import { word } from '../../sandbox/chain/rpc.ts'
 import { DEPLOYER, PAYER } from '../../sandbox/chain/throwaway-keys.ts'
 import { balanceOf, deployTestUsdc, mint, transferData } from '../../sandbox/chain/token.ts'
+import { knowAnswers } from './known-answers.ts'
 
 export type TestChain = {
   rpcUrl: string
@@ -19,6 +21,10 @@ export type TestChain = {
   send(payment: { to: string; units: bigint; token?: string; from?: string }): Promise<string>
   /** Hands in a transfer and mines it. */
   pay(payment: { to: string; units: bigint; token?: string; from?: string }): Promise<string>
+  /** Hands in many transfers of one account at once; they wait for the next block. */
+  sendAll(payments: readonly { to: string; units: bigint }[], from?: string): Promise<void>
+  /** As many transfers of one account, each in a block of its own. */
+  payEach(payments: readonly { to: string; units: bigint }[], from?: string): Promise<void>
   /** Replaces the newest blocks by as many empty ones; what was in them is forgotten unless it is sent again. */
   reorg(depth: number): Promise<void>
   /** The signed bytes of a transaction, to hand it in again after a reorganisation. */
@@ -38,6 +44,12 @@ export type TestChain = {
 /** The public account key of a wallet that is made now and forgotten. */
 export const newTestXpub = (): string => HDKey.fromMasterSeed(randomBytes(32)).derive("m/44'/60'/0'").publicExtendedKey
 
+const TRANSFER_GAS = '0x186a0'
+/** A transfer uses a third of its gas: beside one, no second fits, and the price of gas does not rise. */
+const ROOM_FOR_ONE = '0x1fbd0'
+/** anvil's own. */
+const ROOMY = '0x1c9c380'
+
 const PURSE = 1_000_000_000_000n
 
 /**
@@ -46,13 +58,34 @@ const PURSE = 1_000_000_000_000n
  */
 export async function startTestChain(options: { stateFile?: string; port?: number } = {}): Promise<TestChain> {
   const anvil = await startAnvil({ ...options, mining: 'manual' })
-  const { call, rpcUrl } = anvil
+  const { rpcUrl } = anvil
   const { usdcAddress } = await deployTestUsdc(rpcUrl)
+  const known = knowAnswers(rpcUrl)
+  const call: Anvil['call'] = (method, ...params) => known.ask(method, () => anvil.call(method, ...params))
   await mint(call, PAYER.address, PURSE)
 
   const mine = async (blocks = 1): Promise<void> => void (await call('anvil_mine', toHex(blocks)))
   const send: TestChain['send'] = ({ to, units, token = usdcAddress, from = PAYER.address }) =>
-    call<string>('eth_sendTransaction', { from, to: token, data: transferData(to, units), gas: '0x186a0' })
+    call<string>('eth_sendTransaction', { from, to: token, data: transferData(to, units), gas: TRANSFER_GAS })
+  const sendAll: TestChain['sendAll'] = async (payments, from = PAYER.address) => {
+    const first = Number(await call<string>('eth_getTransactionCount', from, 'pending'))
+    const calls = payments.map(({ to, units }, id) => {
+      const data = transferData(to, units)
+      // the node may take a batch in any order
+      const params = [{ from, to: usdcAddress, data, gas: TRANSFER_GAS, nonce: toHex(first + id) }]
+      return { jsonrpc: '2.0', id, method: 'eth_sendTransaction', params }
+    })
+    const headers = { 'content-type': 'application/json' }
+    const answer = await request(rpcUrl, { method: 'POST', headers, body: JSON.stringify(calls) })
+    const refused = ((await answer.body.json()) as { error?: { message: string } }[]).find(({ error }) => error)
+    if (refused) throw new Error(`a transfer was refused: ${refused.error?.message}`)
+  }
+  const payEach: TestChain['payEach'] = async (payments, from) => {
+    await sendAll(payments, from)
+    await call('evm_setBlockGasLimit', ROOM_FOR_ONE)
+    await mine(payments.length)
+    await call('evm_setBlockGasLimit', ROOMY)
+  }
   const afterMining = async (txHash: string): Promise<string> => {
     await mine()
     const receipt = await call<{ status: string } | null>('eth_getTransactionReceipt', txHash)
@@ -67,7 +100,7 @@ export async function startTestChain(options: { stateFile?: string; port?: numbe
     payer: PAYER.address,
     call,
     mine,
-    send,
+    ...{ send, sendAll, payEach },
     pay: async (payment) => afterMining(await send(payment)),
     reorg: async (depth) => void (await call('anvil_reorg', depth, [])),
     rollback: async (depth) => void (await call('anvil_rollback', depth)),
@@ -87,7 +120,10 @@ export async function startTestChain(options: { stateFile?: string; port?: numbe
     },
     balanceOf: (address) => balanceOf(call, address),
     blockNumber: async () => BigInt(await call<string>('eth_blockNumber')),
-    stop: anvil.stop,
+    stop: () => {
+      known.end()
+      return anvil.stop()
+    },
   }
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { openDb, type Sql, sql } from '../../src/db/db.ts'
+import { openDb, raw, sql } from '../../src/db/db.ts'
 import { EVENTS } from '../../src/webhooks/outbox/events.ts'
 import {
   Client,
@@ -234,35 +234,61 @@ const BESIDE = [
   'request_log',
 ]
 
-/** One number for each table: any change of any row changes it. */
-export type Snapshots = { snapshot(): Promise<Record<string, string>>; close(): Promise<void> }
+/** Of one table: how often a row was written, and what is left of that: 0 where all of it was undone. */
+type Changes = { times: bigint; left: bigint }
+export type Snapshot = ReadonlyMap<string, Changes>
+export type Snapshots = { snapshot(): Promise<Snapshot>; close(): Promise<void> }
 
-/** On a connection of their own: planned once, and one round trip each. */
+/** A use may be noted without being a change. */
+const NOTE = `
+  create unlogged table row_changes (name text, "left" bigint);
+  create function note_change() returns trigger language plpgsql as $$
+  declare was bigint := 0; is_now bigint := 0;
+  begin
+    if tg_op <> 'INSERT' then was := hashtextextended((to_jsonb(old) - 'last_used_at')::text, 0) >> 16; end if;
+    if tg_op <> 'DELETE' then is_now := hashtextextended((to_jsonb(new) - 'last_used_at')::text, 0) >> 16; end if;
+    if tg_op = 'UPDATE' and was = is_now then
+      if tg_argv[1] = 'used' then return null; end if;
+      is_now := was + 1;
+    end if;
+    insert into row_changes values (tg_argv[0], is_now - was);
+    return null;
+  end $$`
+
+/** Triggers note each change: to read all rows of all tables before and after each request takes as long as it does. */
 export async function openSnapshots({ shop }: World): Promise<Snapshots> {
-  const address = new URL(shop.host.connectionString)
-  // starting workers costs more than reading all these rows
-  address.searchParams.set('options', '-c max_parallel_workers_per_gather=0')
-  const db = openDb({ connectionString: address.href, max: 1 })
+  const db = openDb({ connectionString: shop.host.connectionString, max: 1 })
   const tables = await db.many<{ name: string; used: boolean }>(sql`
     select c.relname as name, exists (select 1 from pg_attribute where attrelid = c.oid and attname = 'last_used_at') as used
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
     where n.nspname = 'public' and c.relkind in ('r', 'p') and not c.relispartition order by 1`)
-  // a write gives its rows a transaction of their own; only a use may be noted without being a change
-  const marks = tables
+  const triggers = tables
     .filter(({ name }) => !BESIDE.includes(name))
-    .map(({ name, used }) => {
-      const row = used ? `hashtextextended((to_jsonb(x) - 'last_used_at')::text, 0)` : 'x.xmin::text::bigint'
-      return `select '${name}' as name, count(*) || '.' || coalesce(sum(${row}), 0) as mark from "${name}" x`
-    })
-  const statement: Sql = { text: marks.join(' union all '), values: [], name: 'snapshot' }
+    .map(
+      ({ name, used }) => `create trigger note_change after insert or update or delete on "${name}"
+        for each row execute function note_change('${name}', '${used ? 'used' : ''}')`,
+    )
+  await db.run(raw([NOTE, ...triggers].join(';')))
+  const seen = new Map<string, Changes>()
   return {
     async snapshot() {
-      const rows = await db.many<{ name: string; mark: string }>(statement)
-      return Object.fromEntries(rows.map(({ name, mark }) => [name, mark]))
+      const rows = await db.many<Changes & { name: string }>(sql`
+        with noted as (delete from row_changes returning name, "left")
+        select name, count(*) as times, sum("left")::bigint as left from noted group by name`)
+      for (const { name, times, left } of rows) {
+        const before = seen.get(name) ?? { times: 0n, left: 0n }
+        seen.set(name, { times: before.times + times, left: before.left + left })
+      }
+      return new Map(seen)
     },
     close: () => db.close(),
   }
 }
 
-export const changedTables = (before: Record<string, string>, after: Record<string, string>): string[] =>
-  Object.keys(after).filter((name) => before[name] !== after[name])
+/** Tables in which anything was written. */
+export const changedTables = (before: Snapshot, after: Snapshot): string[] =>
+  [...after.keys()].filter((name) => before.get(name)?.times !== after.get(name)?.times).sort()
+
+/** Tables that are not what they were. */
+export const affectedTables = (before: Snapshot, after: Snapshot): string[] =>
+  [...after].filter(([name, { left }]) => (before.get(name)?.left ?? 0n) !== left).map(([name]) => name)

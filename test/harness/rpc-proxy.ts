@@ -1,7 +1,9 @@
 import { createServer, type ServerResponse } from 'node:http'
-import { openRpcClient } from '../../sandbox/chain/rpc.ts'
+import { request } from 'undici'
+import { answersOf } from './known-answers.ts'
 
 type Question = { id: unknown; method: string; params: unknown[] }
+type NodeAnswer = { id: unknown; result?: unknown }
 type Log = { blockHash: string; blockNumber: string; transactionHash: string; topics: string[]; data: string }
 type Filter = {
   address?: string | string[]
@@ -189,16 +191,35 @@ export async function startRpcProxy(targetUrl: string): Promise<RpcProxy> {
     return result
   }
 
-  const call = <Result>(method: string, ...params: unknown[]): Promise<Result> =>
-    openRpcClient(faults.otherUrl ?? targetUrl)<Result>(method, ...params)
+  const call = async <Result>(method: string, ...params: unknown[]): Promise<Result> => {
+    const [answer] = await forward([{ id: 1, method, params }])
+    return answer?.result as Result
+  }
 
-  async function forward(questions: readonly Question[]): Promise<{ id: unknown; result?: unknown }[]> {
-    const response = await fetch(faults.otherUrl ?? targetUrl, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(questions),
+  const askNode = async (url: string, questions: readonly Question[]): Promise<NodeAnswer[]> => {
+    if (questions.length === 0) return []
+    const body = JSON.stringify(questions.map((question) => ({ jsonrpc: '2.0', ...question })))
+    const answer = await request(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+    return (await answer.body.json()) as NodeAnswer[]
+  }
+
+  async function forward(questions: readonly Question[]): Promise<NodeAnswer[]> {
+    const url = faults.otherUrl ?? targetUrl
+    const known = answersOf(url)
+    const turn = known?.turn ?? 0
+    const texts = questions.map((question) => known?.find(question))
+    const open = questions.filter((_, index) => texts[index] === undefined)
+    const answers = await askNode(url, open)
+    const byId = new Map(answers.map((one) => [one.id, one]))
+    for (const question of open) {
+      const answer = byId.get(question.id)
+      if (answer && 'result' in answer) known?.keep(question, answer.result, turn)
+    }
+    return questions.flatMap(({ id }, index) => {
+      const text = texts[index]
+      if (text !== undefined) return [{ jsonrpc: '2.0', id, result: JSON.parse(text) as unknown }]
+      return byId.get(id) ?? []
     })
-    return (await response.json()) as { id: unknown; result?: unknown }[]
   }
 
   async function answer(body: string): Promise<string> {

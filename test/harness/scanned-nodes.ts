@@ -37,6 +37,8 @@ export type ScannedChain = {
   openNodes(t: Test, count: number, network?: Network): Promise<Nodes>
   /** A new deposit address. */
   assign(): Promise<string>
+  /** So many addresses are watched in all, at least. */
+  watch(count: number): Promise<void>
   payNew(units: bigint): Promise<string>
   seen(address: string): Promise<string[]>
   head(): Promise<bigint | undefined>
@@ -59,6 +61,16 @@ export async function startScannedChain(): Promise<ScannedChain> {
   return {
     ...{ chain, db, network, assign },
     openNodes: (t, count, its = network) => openNodes(t, { db, network: its, rpcUrl: chain.rpcUrl, count }),
+    // what no payment comes to need not be derived from a key
+    watch: async (count) =>
+      void (await db.run(sql`
+        insert into deposit_addresses (address, company_id, reference, watched_until)
+        select '0x' || left(encode(sha256(reference::bytea), 'hex'), 40), ${watched.companyId}, reference,
+          ${watched.watchedUntil}
+        from (
+          select gen_random_uuid()::text as reference
+          from generate_series(1, ${count} - (select count(*)::integer from deposit_addresses))
+        ) as missing`)),
     payNew: async (units) => {
       const address = await assign()
       await chain.pay({ to: address, units })
