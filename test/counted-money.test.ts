@@ -7,6 +7,9 @@ import { newId } from '../src/kernel/ids.ts'
 import { insertMispayment } from '../src/payments/mispayments/mispayment-queries.ts'
 import { acceptMispayment } from '../src/payments/mispayments/mispayment-service.ts'
 import { refundMispayment } from '../src/refunds/mispayment-refund.ts'
+import { dropRefund } from '../src/refunds/refund-decisions.ts'
+import { listRefundsOfOrder } from '../src/refunds/refund-queries.ts'
+import { revertOrder } from '../src/refunds/refund-service.ts'
 import { openBlockedIn, PART } from './harness/attempts.ts'
 import { DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
 
@@ -327,6 +330,37 @@ test('a part was refunded, and what came after the end of the order is accepted:
   assert.deepEqual(await open(), ['late 54000000 USDC open'])
   await accept()
   assert.equal((await find()).priceUnits, DUE)
+})
+
+test('what a person decides about again, after its refund failed and its order was paid, is no loss, and waits no second time', async () => {
+  for (const decides of ['ignore', 'refund', 'revert'] as const)
+    for (const asked of ['', '84']) {
+      const { context, gate, ignoreFirst, open, order, paysPart, records, refundFirst } = await openCounted()
+      await paysPart('24')
+      await refundFirst()
+      assert.equal(await gate('PAID', '84'), 'PAID')
+      const [refund] = await listRefundsOfOrder(world.host.db, order.companyId, order.id)
+      assert.ok(refund)
+      const refusal = { status: 'refused', channel: 'binance', reference: null, providerStatus: 'no' } as const
+      await dropRefund(world.refunds, refund, refusal)
+      assert.deepEqual(await records(), ['under 30000000 USDC resolved', 'over 30000000 USDC open'])
+      await gate('PAID', asked)
+      // where Gate names all that came, what is above the price is beside the payment
+      assert.match(
+        (await open()).join(),
+        asked === '' ? /^over 30000000 USDC open$/ : /^wrong_token 30000000 USDC open$/,
+      )
+      if (decides === 'refund' && asked !== '') continue
+      if (decides === 'ignore') await ignoreFirst()
+      if (decides === 'refund') await refundFirst()
+      if (decides === 'revert') await revertOrder(world.refunds, context, order.code, { amount: '30' })
+      const before = await open()
+      for (const _ of [1, 2]) {
+        await gate('PAID', '84')
+        assert.deepEqual(await open(), before, `${decides} ${asked}`)
+      }
+      if (asked === '') assert.deepEqual(before, [])
+    }
 })
 
 test('what went to the account of a declined order, and that staff complete after that, came once', async () => {

@@ -232,7 +232,7 @@ async function endPayment(deps: PaymentDeps, channel: Channel, given: Payment): 
     report !== undefined && (takesBack(report) || (await isPaidWith(deps, { order, payment, report })))
   // it may still be payable there, however long ago it was opened
   if (close.status === 'rejected' && !(await isAnswered())) throw close.reason
-  const hasEnded = report !== undefined && OVER.has(report.outcome)
+  const hasEnded = report !== undefined && (OVER.has(report.outcome) || (report.outcome === 'seen' && report.ends))
   if (hasEnded || isPastClosing(payment, now.getTime()))
     return updatePaymentClosed(deps.db, payment, { now, isAsked: true })
 }
