@@ -2,15 +2,18 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { reportOf } from '../src/channels/gatepay/status-map.ts'
 import { readOrder, reportOf as whitepayReportOf } from '../src/channels/whitepay/status-map.ts'
-import { sql } from '../src/db/db.ts'
+import { sql, type Tx } from '../src/db/db.ts'
 import { newId } from '../src/kernel/ids.ts'
+import type { Order } from '../src/orders/order.ts'
 import { insertMispayment } from '../src/payments/mispayments/mispayment-queries.ts'
 import { acceptMispayment } from '../src/payments/mispayments/mispayment-service.ts'
+import { applyReport } from '../src/payments/payment-report.ts'
+import { noteTakenBack } from '../src/payments/payment-service.ts'
 import { refundMispayment } from '../src/refunds/mispayment-refund.ts'
 import { dropRefund } from '../src/refunds/refund-decisions.ts'
 import { listRefundsOfOrder } from '../src/refunds/refund-queries.ts'
 import { revertOrder } from '../src/refunds/refund-service.ts'
-import { openBlockedIn, PART } from './harness/attempts.ts'
+import { gateSays, openBlockedIn, PART } from './harness/attempts.ts'
 import { DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
 
 /* Money that a payment counts, for its price or for a person, and what its provider says of it after that. */
@@ -385,6 +388,28 @@ test('what went to the account of a declined order, and that staff complete afte
     if (isDecided) await ignoreAll()
     assert.equal((await tells('COMPLETE'))?.status, isDecided ? 'AWAITING' : 'PAID')
     assert.deepEqual([await open(), (await find()).receivedUnits], [[], DUE])
+  }
+})
+
+test('what its provider called paid at the rate of before, and takes back after a person decided, is a difference', async () => {
+  for (const isRequoted of [true, false]) {
+    const { find, gate, key, open, order, reference, refundFirst, requote, says } = await openCounted()
+    const { db } = world.host
+    const before = await find()
+    if (isRequoted) {
+      await says('EXPIRED')
+      assert.equal((await requote()).status, 'AWAITING')
+      await db.run(sql`update orders set to_units = ${DUE + 6n * PART} where id = ${order.id}`)
+    }
+    assert.equal(await gate('PAID', '54'), isRequoted ? 'AWAITING' : 'PAID')
+    assert.deepEqual(await open(), isRequoted ? ['under 54000000 USDC open'] : [])
+    if (isRequoted) await refundFirst()
+    const report = gateSays('PAY_BLOCK', reference)
+    // read before another node heard that it is paid
+    const also = (tx: Tx, now: Order) => noteTakenBack(world.payments, tx, { order: now, payment: before, report })
+    await applyReport(world.payments, key, report, { also })
+    const found = await db.many(sql`select subject from ledger_differences where company_id = ${key.companyId}`)
+    assert.equal(found.length, 1, `${isRequoted}`)
   }
 })
 
