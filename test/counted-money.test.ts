@@ -2,12 +2,18 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { reportOf } from '../src/channels/gatepay/status-map.ts'
 import { readOrder, reportOf as whitepayReportOf } from '../src/channels/whitepay/status-map.ts'
-import { sql } from '../src/db/db.ts'
+import { sql, type Tx } from '../src/db/db.ts'
 import { newId } from '../src/kernel/ids.ts'
+import type { Order } from '../src/orders/order.ts'
 import { insertMispayment } from '../src/payments/mispayments/mispayment-queries.ts'
 import { acceptMispayment } from '../src/payments/mispayments/mispayment-service.ts'
+import { applyReport } from '../src/payments/payment-report.ts'
+import { noteTakenBack } from '../src/payments/payment-service.ts'
 import { refundMispayment } from '../src/refunds/mispayment-refund.ts'
-import { openBlockedIn, PART } from './harness/attempts.ts'
+import { dropRefund } from '../src/refunds/refund-decisions.ts'
+import { listRefundsOfOrder } from '../src/refunds/refund-queries.ts'
+import { revertOrder } from '../src/refunds/refund-service.ts'
+import { gateSays, openBlockedIn, PART } from './harness/attempts.ts'
 import { DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
 
 /* Money that a payment counts, for its price or for a person, and what its provider says of it after that. */
@@ -329,6 +335,37 @@ test('a part was refunded, and what came after the end of the order is accepted:
   assert.equal((await find()).priceUnits, DUE)
 })
 
+test('what a person decides about again, after its refund failed and its order was paid, is no loss, and waits no second time', async () => {
+  for (const decides of ['ignore', 'refund', 'revert'] as const)
+    for (const asked of ['', '84']) {
+      const { context, gate, ignoreFirst, open, order, paysPart, records, refundFirst } = await openCounted()
+      await paysPart('24')
+      await refundFirst()
+      assert.equal(await gate('PAID', '84'), 'PAID')
+      const [refund] = await listRefundsOfOrder(world.host.db, order.companyId, order.id)
+      assert.ok(refund)
+      const refusal = { status: 'refused', channel: 'binance', reference: null, providerStatus: 'no' } as const
+      await dropRefund(world.refunds, refund, refusal)
+      assert.deepEqual(await records(), ['under 30000000 USDC resolved', 'over 30000000 USDC open'])
+      await gate('PAID', asked)
+      // where Gate names all that came, what is above the price is beside the payment
+      assert.match(
+        (await open()).join(),
+        asked === '' ? /^over 30000000 USDC open$/ : /^wrong_token 30000000 USDC open$/,
+      )
+      if (decides === 'refund' && asked !== '') continue
+      if (decides === 'ignore') await ignoreFirst()
+      if (decides === 'refund') await refundFirst()
+      if (decides === 'revert') await revertOrder(world.refunds, context, order.code, { amount: '30' })
+      const before = await open()
+      for (const _ of [1, 2]) {
+        await gate('PAID', '84')
+        assert.deepEqual(await open(), before, `${decides} ${asked}`)
+      }
+      if (asked === '') assert.deepEqual(before, [])
+    }
+})
+
 test('what went to the account of a declined order, and that staff complete after that, came once', async () => {
   for (const isDecided of [false, true]) {
     const { apply, find, ignoreAll, open, order, reference } = await openCounted()
@@ -351,6 +388,28 @@ test('what went to the account of a declined order, and that staff complete afte
     if (isDecided) await ignoreAll()
     assert.equal((await tells('COMPLETE'))?.status, isDecided ? 'AWAITING' : 'PAID')
     assert.deepEqual([await open(), (await find()).receivedUnits], [[], DUE])
+  }
+})
+
+test('what its provider called paid at the rate of before, and takes back after a person decided, is a difference', async () => {
+  for (const isRequoted of [true, false]) {
+    const { find, gate, key, open, order, reference, refundFirst, requote, says } = await openCounted()
+    const { db } = world.host
+    const before = await find()
+    if (isRequoted) {
+      await says('EXPIRED')
+      assert.equal((await requote()).status, 'AWAITING')
+      await db.run(sql`update orders set to_units = ${DUE + 6n * PART} where id = ${order.id}`)
+    }
+    assert.equal(await gate('PAID', '54'), isRequoted ? 'AWAITING' : 'PAID')
+    assert.deepEqual(await open(), isRequoted ? ['under 54000000 USDC open'] : [])
+    if (isRequoted) await refundFirst()
+    const report = gateSays('PAY_BLOCK', reference)
+    // read before another node heard that it is paid
+    const also = (tx: Tx, now: Order) => noteTakenBack(world.payments, tx, { order: now, payment: before, report })
+    await applyReport(world.payments, key, report, { also })
+    const found = await db.many(sql`select subject from ledger_differences where company_id = ${key.companyId}`)
+    assert.equal(found.length, 1, `${isRequoted}`)
   }
 })
 

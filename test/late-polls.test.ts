@@ -137,7 +137,7 @@ test('late money that its provider counts after all is part of the price: its op
   await apply({ outcome: 'expired', providerReference: reference, unmatched, providerStatus: 'EXPIRED' })
   assert.deepEqual(await recordsOf(), ['wrong_token 27000000 USDC open p:late'])
   const paid = paidReport(reference, { final: DUE, providerStatus: 'PAID' })
-  assert.equal((await apply({ ...paid, nowCounted: ['p:late'] }))?.status, 'PAID')
+  assert.equal((await apply({ ...paid, total: { price: DUE, contains: ['p:late'] } }))?.status, 'PAID')
   assert.deepEqual(await recordsOf(), ['wrong_token 27000000 USDC resolved p:late'])
 })
 
@@ -148,7 +148,8 @@ test('late money that a person decided about pays no order, even if its provider
     const unmatched = [{ asset, units, reference: 'p:late' }]
     await apply({ outcome: 'expired', providerReference: reference, unmatched, providerStatus: 'EXPIRED' })
     await ignoreFirst()
-    const paid = { ...paidReport(reference, { final: DUE, providerStatus: 'PAID' }), nowCounted: ['p:late'] }
+    const total = { price: DUE, contains: ['p:late'] }
+    const paid = { ...paidReport(reference, { final: DUE, providerStatus: 'PAID' }), total }
     const waits = asset === 'BTC' ? 'WAITING_CHAIN_CONFIRMATION' : 'AWAITING'
     for (const told of [paid, paid]) assert.equal((await apply(told))?.status, waits, asset)
     const [late, under, ...more] = await recordsOf()

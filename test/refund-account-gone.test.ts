@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { paidReport } from '../src/channels/channel.ts'
+import { type Channel, paidReport } from '../src/channels/channel.ts'
+import { isOtherAccount, otherAccount } from '../src/channels/provider-errors.ts'
 import { sql } from '../src/db/db.ts'
 import { HOUR, MINUTE } from '../src/kernel/clock.ts'
 import { countNeeds, listWaiting, noteAsked } from '../src/orders/summary/summary-queries.ts'
@@ -40,6 +41,14 @@ async function openRefund() {
     poll: async (isSetUp: boolean, minutes = 0) => {
       world.clock.nowMs += minutes * MINUTE
       await refundPolls(isSetUp ? world.refunds : without).work(db, { companyId, id } as never)
+    },
+    /** Its channel answers a refund so. */
+    pollsAt: async (refundPayment: NonNullable<Channel['refundPayment']>, minutes = 0) => {
+      world.clock.nowMs += minutes * MINUTE
+      const channels = openChannels([
+        { ...(world.refunds.channels.operator.find('binance') as Channel), refundPayment },
+      ])
+      await refundPolls({ ...world.refunds, channels }).work(db, { companyId, id } as never)
     },
     change: (values: { status: string; isOwn: boolean }) =>
       db.tx(async (tx) => {
@@ -82,6 +91,29 @@ test('the operator is asked about a refund of his money whose channel is gone, o
     await poll(true)
     assert.deepEqual([(await find()).status, await needs(), await asked()], ['submitted', [0, 0], []])
   }
+})
+
+test('the operator is asked once about a refund that the account of the settings does not know, however often it is asked', async () => {
+  const { asked, find, needs, poll, pollsAt } = await openRefund()
+  const other = async () => {
+    throw otherAccount()
+  }
+  const told: string[] = []
+  for (let hour = 0; hour < 48; hour += 1) {
+    await assert.rejects(pollsAt(other, 60), isOtherAccount)
+    told.push(...(await asked()))
+  }
+  assert.deepEqual([told, await needs()], [['operator'], [0, 1]])
+  // it has no answer about it, and then it has it
+  const says = (outcome: 'unknown' | 'pending') => async () =>
+    ({ outcome, reference: null, txHash: null, providerStatus: outcome }) as const
+  await pollsAt(says('unknown'))
+  assert.deepEqual([await needs(), await asked()], [[0, 1], []])
+  await poll(true)
+  assert.deepEqual([await needs(), (await find()).status], [[0, 0], 'submitted'])
+  await assert.rejects(pollsAt(other), isOtherAccount)
+  await assert.rejects(pollsAt(other, 20), isOtherAccount)
+  assert.deepEqual(await asked(), ['operator'], 'it goes again')
 })
 
 test('where only some of the nodes have the channel, no mail tells of it', async () => {

@@ -109,6 +109,22 @@ export const isFrozen = (reference: string): boolean => reference.includes(':fro
 /** References of money that its provider may still count for the order, whatever its coin; a pattern, also in SQL. */
 export const CREDITABLE = '^(gatepay:.+:late|whitepay:)'
 
+/** What a provider tells of all that came through a payment, whatever became of it. */
+export type Total = {
+  /** What the payer was asked for there: no more than that pays the order. */
+  price: bigint
+  /** References of money recorded beside the payment that is part of the total; with a colon at its end: all below. */
+  contains: readonly string[]
+  /** Reference of what is above the price and has no other name, in USDC. Absent: the provider still has to name it. */
+  above?: string
+  /** So many units of the payer's coin are the price. Absent: only dollar coins have a known value. */
+  rate?: { asset: string; units: bigint }
+  /** Money above the price that only a callback told of may be missing in it. */
+  mayOmit?: true
+  /** The total is the price, and more may have come: no amount is named. What was credited before still is. */
+  isLeast?: true
+}
+
 /** Money was seen. `final` cannot disappear any more, `pending` still can. In smallest units of the due asset. */
 export type SeenReport = {
   outcome: 'seen'
@@ -120,11 +136,10 @@ export type SeenReport = {
   /** Other tokens that arrived at the same place: recorded, never counted. */
   unmatched: UnmatchedMoney[]
   /**
-   * References of unmatched money that is part of `final` now, or of what is above it: its open records are resolved,
-   * and what a person decided about does not count. `unmatched` is what is above the price then, in USDC. Both together
-   * are all that came: without what was decided about, it pays the price first.
+   * `final` is all that came, also what is above the price, beside the payment or decided about. `unmatched` under a
+   * reference that it contains is named with the most that it can be: what is above the price is there.
    */
-  nowCounted?: readonly string[]
+  total?: Total
   /**
    * References of unmatched money that is part of what is told as `pending`, or of a total: what is recorded under them
    * is not on its way. The order waits for it all the same until a person decides.
@@ -136,10 +151,10 @@ export type SeenReport = {
    * the price.
    */
   isEstimate?: true
-  /** `final` is the price, and more may have come: nothing above it is named. What was credited before still is. */
-  isCapped?: true
   /** The provider says that more is missing: this never completes a payment, however little is missing. */
   isPart?: true
+  /** All that came went back, and no more can come: this also ends the attempt, as a report without money does. */
+  ends?: 'expired' | 'cancelled'
   /** The refunded total according to the provider, whether by us or from its console; absent if it does not say. */
   refunded?: bigint
   providerStatus: string

@@ -1,11 +1,17 @@
 import type { PaymentReport, UnmatchedMoney } from '../channels/channel.ts'
 import { DAY, MINUTE } from '../kernel/clock.ts'
 import type { Order } from '../orders/order.ts'
-import { allows, isOpen } from '../orders/order-states.ts'
+import { allows, isOpen, type Trigger } from '../orders/order-states.ts'
 import { updatePaymentAbandoned } from './abandoned-queries.ts'
 import { hasUndecided } from './mispayments/mispayment-records.ts'
 import { findOther, noteOtherTold } from './mispayments/way-queries.ts'
-import { existsMoneyOfOthers, type Payment, updatePayment, updatePaymentNextCheck } from './payment-queries.ts'
+import {
+  existsMoneyOfOthers,
+  type Payment,
+  type PaymentStatus,
+  updatePayment,
+  updatePaymentNextCheck,
+} from './payment-queries.ts'
 import { isOld, isOver, nextCheckDelayMs, nextClosingCheck, nextEndedCheck, nextFailedCheck } from './payment-rules.ts'
 import {
   type LockedCase,
@@ -18,6 +24,17 @@ import {
 } from './report-case.ts'
 
 /* Payments that are over: how long they are asked about, and how long their orders wait for them. */
+
+/**
+ * The end status of the attempt, and what happens to its waiting order. `expired` leaves the order open for another
+ * choice.
+ */
+export const ENDINGS = {
+  expired: { status: 'closed', trigger: null },
+  cancelled: { status: 'closed', trigger: 'cancel' },
+  failed: { status: 'failed', trigger: 'fail' },
+  blocked: { status: 'failed', trigger: 'failScreening' },
+} as const satisfies Record<string, { status: PaymentStatus; trigger: Trigger | null }>
 
 export const isAwaitedBy = ({ paymentId, status }: Order, { id }: Payment): boolean =>
   paymentId === id && allows(status, 'losePayment')

@@ -7,6 +7,7 @@ import { updateOrderPaidUnits } from '../orders/order-queries.ts'
 import { allows, type Trigger } from '../orders/order-states.ts'
 import type { Standing as Clearance, SeenPlace } from '../screening/screening-gate.ts'
 import {
+  ENDINGS,
   giveUp,
   giveUpWait,
   isAwaitedBy,
@@ -24,7 +25,6 @@ import {
   hasUndecided,
   lowerUnmatched,
   recordUnmatchedTransfers,
-  resolveUnmatched,
   type Surplus,
 } from './mispayments/mispayment-records.ts'
 import { cameByEstimate, toldByEstimate } from './mispayments/on-its-way.ts'
@@ -141,21 +141,11 @@ async function passBy(scene: ReportCase): Promise<Order> {
   return nextCheckAt === null ? giveUp(scene) : order
 }
 
-/**
- * The end status of the attempt, and what happens to its waiting order. `expired` leaves the order open for another
- * choice.
- */
-const ENDINGS = {
-  expired: { status: 'closed', trigger: null },
-  cancelled: { status: 'closed', trigger: 'cancel' },
-  failed: { status: 'failed', trigger: 'fail' },
-  blocked: { status: 'failed', trigger: 'failScreening' },
-} as const satisfies Record<string, { status: PaymentStatus; trigger: Trigger | null }>
 type Ending = (typeof ENDINGS)[keyof typeof ENDINGS]
 
 async function applyTo(given: ReportCase, report: PaymentReport): Promise<Order> {
   const { tx, order, now } = given
-  if (report.outcome === 'seen') return applyMoney(given, report)
+  if (report.outcome === 'seen') return endAfter(given, report, await applyMoney(given, report))
   const [scene, news] = await recordBeside(given, report)
   const { payment } = scene
   const otherUnits = report.outcome === 'blocked' ? await noteWay(scene, report) : 0n
@@ -179,6 +169,12 @@ async function applyTo(given: ReportCase, report: PaymentReport): Promise<Order>
   await tellOtherAtEnd(scene, nextCheckAt)
   if (outcome !== 'blocked') return stopWaiting(scene)
   return (await isPaidOtherwise(scene, report.unmatched)) ? order : holdBack(scene)
+}
+
+/** What is told of money is recorded first: an attempt that has ended with it is not over twice. */
+async function endAfter(given: ReportCase, { ends, providerStatus }: SeenReport, after: Order): Promise<Order> {
+  const now = ends && (await lockCase(given.deps, given.tx, given.payment))
+  return now && !isOver(now.payment) ? applyEnding({ ...given, ...now }, { outcome: ends, providerStatus }) : after
 }
 
 /** The attempt is over, even if its money was seen but never arrived: the order stops waiting for it. */
@@ -379,9 +375,8 @@ async function recordMoney(
 ): Promise<void> {
   const { tx, order, payment, policy, now, standing } = scene
   const context = { tx, order, payment, now }
-  await recordUnmatchedTransfers(context, report.unmatched)
   await lowerUnmatched(context, report.lowered)
-  await resolveUnmatched(context, report.nowCounted ?? [])
+  await recordUnmatchedTransfers(context, report.unmatched)
   const { counted } = verdict
   if (order.paidAt === null && moved.paidAt !== null)
     return bookOrderPaid(context, { received: counted, due: priceUnitsOf(order, payment), feeBps: policy.feeBps })

@@ -38,17 +38,18 @@ export function completedAt(transfers: readonly { units: bigint; at: Date }[], m
 }
 
 /**
- * Whether its provider had called it paid: it paid the order, or as much as counts as paid came, also where a person
- * decided about that since. A part is no such word: providers end what was paid in part like any other payment.
+ * Whether its provider had called it paid: it paid the order, or as much as counts as paid came of what the provider
+ * asked for, whatever a fresh rate made of the order's price, and also where a person decided about that since. A part
+ * is no such word: providers end what was paid in part like any other payment.
  */
 export const wasPaid = (
-  order: Pick<Order, 'to' | 'paidAt' | 'paymentId'>,
-  payment: Pick<Payment, 'id' | 'status' | 'channel' | 'dueUnits' | 'receivedUnits'>,
+  order: Pick<Order, 'paidAt' | 'paymentId'>,
+  payment: Pick<Payment, 'id' | 'status' | 'dueUnits' | 'receivedUnits'>,
   policy: PaymentPolicy,
 ): boolean =>
   payment.status === 'paid' ||
   (order.paidAt !== null && order.paymentId === payment.id) ||
-  payment.receivedUnits >= minAcceptedUnits(priceUnitsOf(order, payment), policy)
+  payment.receivedUnits >= minAcceptedUnits(payment.dueUnits, policy)
 
 /** Whether money that is complete only after the order ended makes it PAID without a person's decision. */
 export function acceptsLate(status: OrderStatus, endedAt: Date, nowMs: number, policy: PaymentPolicy): boolean {

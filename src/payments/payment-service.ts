@@ -60,8 +60,10 @@ export type PaidWords = {
 
 /** The daily reconciliation would be too late: a refund or a settlement may leave before it. */
 export async function noteTakenBack({ words }: PaymentDeps, tx: Tx, told: Told): Promise<void> {
-  const { order, payment, report } = told
+  const { order, report } = told
   if (!takesBack(report)) return
+  // another node may have heard that it is paid since it was read
+  const payment = (await findPayment(tx, told.payment.companyId, told.payment.id)) ?? told.payment
   if (wasPaid(order, payment, await findPaymentPolicy(tx, payment.companyId))) await words.note(tx, told, [])
 }
 
@@ -232,7 +234,7 @@ async function endPayment(deps: PaymentDeps, channel: Channel, given: Payment): 
     report !== undefined && (takesBack(report) || (await isPaidWith(deps, { order, payment, report })))
   // it may still be payable there, however long ago it was opened
   if (close.status === 'rejected' && !(await isAnswered())) throw close.reason
-  const hasEnded = report !== undefined && OVER.has(report.outcome)
+  const hasEnded = report !== undefined && (OVER.has(report.outcome) || (report.outcome === 'seen' && report.ends))
   if (hasEnded || isPastClosing(payment, now.getTime()))
     return updatePaymentClosed(deps.db, payment, { now, isAsked: true })
 }

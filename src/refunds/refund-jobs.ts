@@ -332,7 +332,10 @@ export async function applyRefundReport(deps: RefundDeps, refund: Refund, report
       return
     const nextCheckAt = manual ? null : new Date(now.getTime() + pollGapMs('refund', current.checks))
     const status = manual ? 'ready' : 'submitted'
-    await updateRefund(tx, current, { status, reference, txHash, providerStatus, nextCheckAt, ...handedOver }, now)
+    // only what its account has, or hands over, waits for it no more
+    const taken = report.outcome === 'pending' ? { isAccountGone: false } : {}
+    const change = { status, reference, txHash, providerStatus, nextCheckAt, ...handedOver, ...taken } as const
+    await updateRefund(tx, current, change, now)
   })
 }
 

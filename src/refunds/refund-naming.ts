@@ -63,7 +63,12 @@ export async function reportTransaction(
     }
     const now = new Date(deps.clock())
     if (isPayable(current))
-      await updateRefund(tx, current, { status: 'submitted', txHash, byHand: true, nextCheckAt: now }, now)
+      await updateRefund(
+        tx,
+        current,
+        { status: 'submitted', txHash, byHand: true, isAccountGone: false, nextCheckAt: now },
+        now,
+      )
     await writeRefundAudit(deps, tx, context, { refund: current, action: 'refund.transaction', more: { txHash } })
   }
   const claim = { companyId, network, txHash, causeId, toAddress }

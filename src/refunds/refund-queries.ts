@@ -230,12 +230,24 @@ export type RefundChange = {
   paidElsewhere?: boolean
   providerStatus?: string
   handedOverAt?: Date
-  /** It waits for an account, a channel or a chain that is not set up. */
+  /**
+   * It waits for an account, a channel or a chain that is not set up; false: that has it now, or a person names what
+   * they sent.
+   */
   isAccountGone?: boolean
   nextCheckAt: Date | null
 }
 
-/** Any change but that it still waits for its account ends that wait: a later one is asked about again. */
+/** Whether it waits no more for its account: a later wait is asked about again. Another question says nothing of it. */
+const endsWait = ({ status, isAccountGone, handedOverAt }: RefundChange): boolean =>
+  isAccountGone === false || handedOverAt !== undefined || (status !== 'ready' && status !== 'submitted')
+
+/** Since when it waits for its account after this change. */
+const goneAt = (change: RefundChange, now: Date): Sql =>
+  change.isAccountGone === true
+    ? sql`coalesce(account_gone_at, ${now})`
+    : sql`case when not ${endsWait(change)}::boolean then account_gone_at end`
+
 export async function updateRefund(tx: Tx, refund: Refund, change: RefundChange, now: Date): Promise<void> {
   const proof = change.addressProof === undefined ? null : json(change.addressProof)
   await tx.run(sql`
@@ -252,8 +264,8 @@ export async function updateRefund(tx: Tx, refund: Refund, change: RefundChange,
       paid_elsewhere = coalesce(${change.paidElsewhere ?? null}, paid_elsewhere),
       last_words = coalesce(${change.providerStatus ?? null}, last_words),
       handed_over_at = coalesce(handed_over_at, ${change.handedOverAt ?? null}),
-      account_gone_at = case when ${change.isAccountGone === true} then coalesce(account_gone_at, ${now}) end,
-      by_hand_since = case when ${change.isAccountGone === true} or handed_over_at is not null then by_hand_since end,
+      account_gone_at = ${goneAt(change, now)},
+      by_hand_since = case when ${goneAt(change, now)} is not null or handed_over_at is not null then by_hand_since end,
       next_check_at = ${change.nextCheckAt}, updated_at = ${now},
       settled_at = case when ${change.status} = 'settled' then ${now}::timestamptz else settled_at end
     where company_id = ${refund.companyId} and id = ${refund.id}`)

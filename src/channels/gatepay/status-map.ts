@@ -198,14 +198,14 @@ export function reportOf(
   if (meaning === 'paid') {
     const final = received(data, price)
     if (final === undefined) return unknown(`${word}: underpaid`)
-    const paid = paidReport(providerReference, { final, providerStatus: word })
-    const isCapped = final === price && !namesWhole(data)
-    const nowCounted = [lateReference(providerReference)]
-    const report = { ...paid, ...recordedOf(providerReference), nowCounted, ...(isCapped && { isCapped }) }
-    const over = overpaid(data, price)
-    if (over === 0n) return report
-    const unmatched = [{ asset: 'USDC', units: over, reference: overReference(providerReference) }]
-    return { ...report, unmatched, providerStatus: `${word}, more than was asked for` }
+    // what is missing of the price says more than what Gate shows at the address
+    const over = final < price ? 0n : overpaid(data, price)
+    const paid = paidReport(providerReference, { final: final + over, providerStatus: word })
+    const isLeast = final === price && !namesWhole(data)
+    const above = overReference(providerReference)
+    const total = { price, contains: [lateReference(providerReference)], above, ...(isLeast && { isLeast }) }
+    const report = { ...paid, ...recordedOf(providerReference), total }
+    return over === 0n ? report : { ...report, providerStatus: `${word}, more than was asked for` }
   }
   if (meaning === 'confirming') return confirmingReport(word, data, { price, providerReference })
   return unpaidReport(word, data, { price, providerReference, isOver: meaning !== 'waiting' })

@@ -1,6 +1,13 @@
 import { ownAt, textAt } from '../../kernel/json.ts'
-import { EXPONENTS, type Money, parseDecimal } from '../../kernel/money.ts'
-import { type PaymentKey, type PaymentReport, paidReport, type SeenReport, type UnmatchedMoney } from '../channel.ts'
+import { EXPONENTS, type Money, parseDecimal, proportion } from '../../kernel/money.ts'
+import {
+  type PaymentKey,
+  type PaymentReport,
+  paidReport,
+  type SeenReport,
+  type Total,
+  type UnmatchedMoney,
+} from '../channel.ts'
 import { coinUnits } from '../usdc-text.ts'
 
 type Meaning = 'open' | 'part' | 'done' | 'gone'
@@ -110,28 +117,34 @@ const isComplete = ({ status }: Deposit): boolean => status === 'COMPLETE'
 type Counts = (deposit: Deposit) => boolean
 
 /**
- * The deposits as a share of the due amount: their sum over the expected deposit, both in one coin, minus what went
- * back. Undefined: something arrived, but it is unknown how much.
+ * The deposits in one coin, minus what went back to the client. Less than 0: a deposit of what went back is not listed.
+ * Undefined: something arrived, but it is unknown how much.
  */
-function shareOf(order: WhitepayOrder, due: Money, counts: Counts = () => true): bigint | undefined {
+function coinsOf(order: WhitepayOrder, counts: Counts = () => true): bigint | undefined {
   const deposits = order.deposits.filter((one) => !isGone(one) && signOf(one) !== 0n && counts(one))
-  if (deposits.length === 0) return 0n
-  const expected = exact(order.expected)
-  if (!expected || order.depositedCurrency === undefined) return undefined
   let sum = 0n
   for (const deposit of deposits) {
     const units = exact(deposit.value)
     if (deposit.currency !== order.depositedCurrency || units === undefined) return undefined
     sum += units * signOf(deposit)
   }
-  return sum <= 0n ? 0n : (due.units * sum) / expected
+  return sum
 }
 
-/** The same, up to the due amount. */
-function depositedUnits(order: WhitepayOrder, due: Money, counts?: Counts): bigint | undefined {
-  const share = shareOf(order, due, counts)
-  return share !== undefined && share > due.units ? due.units : share
+/** The same as a share of the due amount: over the expected deposit, in the same coin. It may be more than is due. */
+function shareOf(order: WhitepayOrder, due: Money, counts?: Counts): bigint | undefined {
+  const coins = coinsOf(order, counts)
+  const expected = exact(order.expected)
+  if (coins === undefined || coins <= 0n) return coins === undefined ? undefined : 0n
+  return expected ? proportion(due.units, coins, expected) : undefined
 }
+
+/** Whether any transaction of this sign counts. */
+const has = ({ deposits }: WhitepayOrder, sign: bigint): boolean =>
+  deposits.some((one) => !isGone(one) && signOf(one) === sign)
+
+/** All that came is known to have gone back to the client. */
+const wentBack = (order: WhitepayOrder): boolean => coinsOf(order) === 0n && has(order, 1n) && has(order, -1n)
 
 /**
  * "Rollback to account – overpayment amount was transferred to the account" (docs.whitepay.com, webhooks/events): money
@@ -143,7 +156,7 @@ const keptOf = (deposits: readonly Deposit[], orderId: string): UnmatchedMoney[]
     .map(({ id, currency = 'unknown', value = '' }) => ({
       asset: currency,
       units: coinUnits(currency, value),
-      reference: `whitepay:${id ?? `${orderId}:${value}:${currency}`}`,
+      reference: `${OWN}${id ?? `${orderId}:${value}:${currency}`}`,
       isOneSum: true,
     }))
 
@@ -151,16 +164,19 @@ const keptOf = (deposits: readonly Deposit[], orderId: string): UnmatchedMoney[]
 export const keptOfEvent = (transaction: unknown): UnmatchedMoney[] =>
   keptOf([readDeposit(transaction)], textAt(transaction, 'order_id') ?? '')
 
+/** What it names of its own money: what went to the account may be above the price, or be the price. */
+const OWN = 'whitepay:'
+
 /**
- * What went to the account is above the price where more came than that, or an unknown amount. Else it is part of what
- * counts, whether its order is declined or complete.
+ * All that came, in the payer's coin. What went to the account is part of that, whether it is listed here or only its
+ * event told of it: the order may list none of it. Where it is unknown how much came, it is above the price.
  */
-function besideOf(order: WhitepayOrder, due: Money): Pick<SeenReport, 'unmatched' | 'nowCounted'> {
-  const kept = keptOf(order.deposits, order.id)
-  const share = shareOf(order, due)
-  if (share === undefined) return { unmatched: kept }
-  if (share > due.units) return { unmatched: kept, nowCounted: [] }
-  return { unmatched: [], nowCounted: kept.map(({ reference }) => reference) }
+function totalOf(order: WhitepayOrder, due: Money): Total {
+  const { depositedCurrency: asset, expected } = order
+  const units = asset === undefined || expected === undefined ? 0n : coinUnits(asset, expected)
+  if (shareOf(order, due) === undefined || asset === undefined || units === 0n)
+    return { price: due.units, contains: [] }
+  return { price: due.units, contains: [OWN], rate: { asset, units }, mayOmit: true }
 }
 
 const WALLETS = { true: 'inside WhiteBIT', false: 'from an outside wallet' } as const
@@ -181,35 +197,56 @@ export function reportOf(order: WhitepayOrder, payment: PaymentKey, nowMs: numbe
   const strange = strangeness(order, payment)
   if (strange !== null)
     return { outcome: 'unknown', providerReference, providerStatus: `${providerStatus}: ${strange}` }
-  const units = depositedUnits(order, payment.due)
+  return moneyOf(order, payment, { meaning, providerStatus, nowMs })
+}
+
+/** What an order says whose price and reference are ours. */
+function moneyOf(
+  order: WhitepayOrder,
+  { due, expiresAt }: PaymentKey,
+  { meaning, providerStatus, nowMs }: { meaning: Meaning; providerStatus: string; nowMs: number },
+): PaymentReport {
+  const { id: providerReference, deposits } = order
+  const units = shareOf(order, due)
   // a return counts as soon as it is announced
-  const settled = depositedUnits(order, payment.due, (one) => isComplete(one) || signOf(one) < 0n) ?? 0n
-  const allWentBack = units === 0n && order.deposits.some((deposit) => !isGone(deposit) && signOf(deposit) < 0n)
-  if (meaning === 'done' && allWentBack)
-    return { outcome: 'unknown', providerReference, providerStatus: `${providerStatus}, but all of it went back` }
+  const settled = shareOf(order, due, (one) => isComplete(one) || signOf(one) < 0n) ?? 0n
+  const total = totalOf(order, due)
+  const unmatched = keptOf(deposits, order.id)
+  const tell = (money: { final: bigint; pending?: bigint }): SeenReport => ({
+    ...paidReport(providerReference, { ...money, providerStatus }),
+    ...{ unmatched, total },
+  })
+  const unknown = (why: string): PaymentReport => ({
+    outcome: 'unknown',
+    providerReference,
+    providerStatus: `${providerStatus}${why}`,
+  })
+  const end = nowMs >= expiresAt.getTime() ? 'expired' : 'cancelled'
+  if (wentBack(order))
+    return {
+      ...tell({ final: 0n }),
+      isPart: true,
+      providerStatus: `${providerStatus}, but all of it went back`,
+      ...(meaning === 'gone' && { ends: end }),
+    }
   if (meaning === 'done') {
+    if (units === 0n && has(order, -1n)) return unknown(', but more went back than came')
+    if (units === undefined || units === 0n)
+      return { ...tell({ final: due.units }), total: { ...total, contains: [], isLeast: true } }
     // staff may complete an order while some of its deposits are still open
-    const isSettled = order.deposits.some((one) => isComplete(one) && signOf(one) > 0n)
-    const money =
-      isSettled && units !== undefined
-        ? { final: settled, pending: units - settled }
-        : { final: units || payment.due.units }
-    return { ...paidReport(providerReference, { ...money, providerStatus }), ...besideOf(order, payment.due) }
+    const isSettled = deposits.some((one) => isComplete(one) && signOf(one) > 0n)
+    return isSettled ? tell({ final: settled, pending: units - settled }) : tell({ final: units })
   }
   if (units === undefined || (meaning === 'part' && units === 0n))
-    return {
-      outcome: 'unknown',
-      providerReference,
-      providerStatus: `${providerStatus}: a part came, it does not say how much`,
-    }
+    return unknown(': a part came, it does not say how much')
   if (units > 0n) {
-    const final = meaning === 'open' ? 0n : settled
-    const part = paidReport(providerReference, { final, pending: units - final, providerStatus })
-    return { ...part, ...(meaning === 'gone' && besideOf(order, payment.due)), isPart: true }
+    // nothing of an open order counts yet, also of what went to the account
+    if (meaning === 'open')
+      return { ...paidReport(providerReference, { final: 0n, pending: units, providerStatus }), isPart: true }
+    return { ...tell({ final: settled, pending: units - settled }), isPart: true }
   }
   if (meaning === 'open') return { outcome: 'waiting', providerReference, providerStatus }
-  const outcome = nowMs >= payment.expiresAt.getTime() ? 'expired' : 'cancelled'
-  return { outcome, providerReference, unmatched: keptOf(order.deposits, order.id), providerStatus }
+  return { outcome: end, providerReference, unmatched, providerStatus }
 }
 
 /** Whether it can no longer be paid. */

@@ -204,10 +204,24 @@ describe('whitepay: amounts', () => {
       return { ...fields, transactions: [...fields.transactions, ...more] }
     }
     assert.equal(seen({ ...moved('4', back('1')), status: 'DECLINED' }).final, (DUE * 3n) / 10n)
-    assert.equal(report({ ...moved('4', back('4')), status: 'DECLINED' }).outcome, 'cancelled')
     assert.equal(seen({ ...moved('15', back('5')), status: 'COMPLETE' }).final, DUE)
-    assert.equal(seen({ ...moved('15', back('5', 'ROLLBACK_TO_MERCHANT')), status: 'COMPLETE' }).final, DUE)
-    assert.equal(report({ ...moved('10', back('10')), status: 'COMPLETE' }).outcome, 'unknown')
+    const kept = seen({ ...moved('15', back('5', 'ROLLBACK_TO_MERCHANT')), status: 'COMPLETE' })
+    assert.deepEqual([kept.final, kept.total?.price], [(DUE * 3n) / 2n, DUE])
+  })
+
+  it('money that Whitepay sent back in full is known to be gone, in whatever status', () => {
+    const came = deposits('USDT', '10', '4')
+    const back = { currency: 'USDT', value: '4', status: 'COMPLETE', type: 'ROLLBACK_TO_CLIENT' }
+    const told = (status: string, ...sums: object[]) => report({ ...came, transactions: sums, status })
+    for (const status of ['OPEN', 'PARTIALLY_FULFILLED', 'COMPLETE', 'DECLINED']) {
+      const { final, pending, isPart, ends } = seen({ ...came, transactions: [...came.transactions, back], status })
+      const expected = [0n, 0n, true, status === 'DECLINED' ? 'cancelled' : undefined]
+      assert.deepEqual([final, pending, isPart, ends], expected, status)
+    }
+    // what went back is listed, and no deposit that it could be of
+    assert.deepEqual([told('COMPLETE', back).outcome, told('DECLINED', back).outcome], ['unknown', 'cancelled'])
+    const other = told('DECLINED', ...came.transactions, { ...back, currency: 'BTC' })
+    assert.equal(other.outcome, 'unknown')
   })
 
   // docs.whitepay.com, webhooks/events, "Rollback to account"
@@ -219,7 +233,8 @@ describe('whitepay: amounts', () => {
       return seen(order)
     }
     const unmatched = [{ asset: 'USDT', units: 5n * 10n ** 18n, reference: 'whitepay:t2', isOneSum: true }]
-    assert.deepEqual([told({}).final, told({}).unmatched], [DUE, unmatched])
+    assert.deepEqual([told({}).final, told({}).unmatched], [(DUE * 3n) / 2n, unmatched])
+    assert.deepEqual(told({}).total?.rate, { asset: 'USDT', units: 10n ** 19n })
     assert.deepEqual(told({ status: 'OPEN' }).unmatched, [])
     assert.deepEqual(told({ type: 'ROLLBACK_TO_CLIENT' }).unmatched, [])
     const event = (change: object) => {
@@ -288,13 +303,13 @@ describe('whitepay: amounts', () => {
     const unmatched = [{ asset: 'USDT', units: 5n * 10n ** 18n, reference: 'whitepay:t2', isOneSum: true }]
     const fields = deposits('USDT', '10', '15')
     const part = seen({ ...fields, transactions: [...fields.transactions, kept], status: 'DECLINED' })
-    assert.deepEqual([part.final, part.unmatched], [DUE, unmatched])
+    assert.deepEqual([part.final, part.unmatched], [(DUE * 3n) / 2n, unmatched])
     const same = deposits('USDT', '10', '5')
     const moved = seen({ ...same, transactions: [...same.transactions, kept], status: 'DECLINED' })
-    assert.deepEqual([moved.final, moved.unmatched, moved.nowCounted], [DUE / 2n, [], ['whitepay:t2']])
+    assert.deepEqual([moved.final, moved.unmatched, moved.total?.contains], [DUE / 2n, unmatched, ['whitepay:']])
     // staff may complete it after that
     const done = seen({ ...same, transactions: [...same.transactions, kept], status: 'COMPLETE' })
-    assert.deepEqual([done.final, done.unmatched, done.nowCounted], [DUE / 2n, [], ['whitepay:t2']])
+    assert.deepEqual([done.final, done.unmatched, done.total?.contains], [DUE / 2n, unmatched, ['whitepay:']])
     const none = report({ ...fields, transactions: [kept], status: 'DECLINED' })
     assert.deepEqual([none.outcome, none.unmatched], ['cancelled', unmatched])
     const unnamed = [5, 6].map((value) => ({ ...kept, id: undefined, value: String(value) }))

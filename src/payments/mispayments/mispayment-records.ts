@@ -23,10 +23,10 @@ import {
   updateNewName,
 } from './mispayment-queries.ts'
 import { bringSumTo, findNewName } from './one-sum.ts'
+import type { Lowered } from './one-total.ts'
 import {
   bookedUnits,
   HELD,
-  isDecided,
   isUndecided,
   isUnder,
   lossAfter,
@@ -254,35 +254,10 @@ export async function recordUnmatchedTransfers(
 export const hasUndecided = async (tx: Tx, { companyId, id }: Payment): Promise<boolean> =>
   isUndecided(await lockMispayments(tx, companyId, id))
 
-/** Closes open records of money that its payment counts now. It was never booked. */
-export async function resolveUnmatched(
-  { tx, payment, now }: MispaymentContext,
-  references: readonly string[],
-): Promise<void> {
-  if (references.length === 0) return
-  const records = await lockMispayments(tx, payment.companyId, payment.id)
-  for (const record of records.filter(({ kind, status }) => kind === 'wrong_token' && status === 'open'))
-    if (references.some((reference) => isUnder(record, reference)))
-      await updateMispayment(tx, record, { status: 'resolved' }, now)
-}
-
-/** Lowers open records to as much of each sum as there still is beside its payment. It was never booked. */
-export async function lowerUnmatched(
-  { tx, payment, now }: MispaymentContext,
-  sums: readonly UnmatchedMoney[],
-): Promise<void> {
-  if (sums.length === 0) return
-  const records = await lockMispayments(tx, payment.companyId, payment.id)
-  for (const { asset, reference, units } of sums) {
-    const own = records.filter((one) => one.kind === 'wrong_token' && one.asset === asset && isUnder(one, reference))
-    let left = units - own.filter(isDecided).reduce((sum, one) => sum + one.units, 0n)
-    for (const record of own.filter(({ status }) => status === 'open')) {
-      const stays = record.units < left ? record.units : left
-      left -= stays
-      if (stays <= 0n) await updateMispayment(tx, record, { units: 0n, status: 'resolved' }, now)
-      else if (stays < record.units) await updateMispayment(tx, record, { units: stays }, now)
-    }
-  }
+/** Lowers open records to what still waits of them: the rest is the payment's now. It was never booked. */
+export async function lowerUnmatched({ tx, now }: MispaymentContext, lowered: readonly Lowered[]): Promise<void> {
+  for (const { record, units } of lowered)
+    await updateMispayment(tx, record, units > 0n ? { units } : { status: 'resolved' }, now)
 }
 
 /**

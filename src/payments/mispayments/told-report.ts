@@ -1,8 +1,9 @@
 import type { PaymentReport, SeenReport, UnmatchedMoney } from '../../channels/channel.ts'
 import { dollarScale, dollarUnits, isDust, readable } from '../../channels/usdc-text.ts'
-import { larger, MOST_REAL_UNITS, smaller } from '../../kernel/money.ts'
+import { MOST_REAL_UNITS } from '../../kernel/money.ts'
 import type { Mispayment } from './mispayment-queries.ts'
-import { isDecided, isUndecided, isUnder, type Standing, undecidedUnits } from './standing.ts'
+import { besideOf, type Lowered, shareOut } from './one-total.ts'
+import { isDecided, isUndecided, type Standing, undecidedUnits } from './standing.ts'
 
 /* What a provider's report says: of the price, of what came, and of what is on its way. The rules read it here. */
 
@@ -23,43 +24,11 @@ export type RestReport = SeenReport & {
   wholeUnits: bigint
   /** What is there, final or not: all but what a person decided about beside the payment. */
   thereUnits: bigint
-  /** What is above the price, as much of it as there is: what is recorded as more pays its order now. */
-  lowered: readonly UnmatchedMoney[]
+  /** What waits beside the payment and is less than is recorded: the rest pays its order now. */
+  lowered: readonly Lowered[]
 }
 
-/** The records of money beside a payment under any of these references. */
-const besideOf = (records: readonly Mispayment[], references: readonly string[] = []): Mispayment[] =>
-  records.filter((one) => one.kind === 'wrong_token' && references.some((reference) => isUnder(one, reference)))
 const isLive = (record: Mispayment): boolean => record.status === 'open' || isDecided(record)
-
-type Shares = Pick<RestReport, 'final' | 'unmatched' | 'lowered' | 'isPart'>
-
-/**
- * Where `nowCounted` names money, `final` and what is told above it are all that came. Without what a person decided
- * about, beside the payment or as a part of it, the rest pays the price first, and only what remains is above it:
- * `final` contains the decided part, so that much of what is told above the price belongs to `final`. What is committed
- * and not lost was there beside what was decided about: none of that is taken from it.
- */
-function shareOut(report: SeenReport, { records, decided: decidedPart, committed, lost }: Standing): Shares {
-  const { final: told, unmatched, nowCounted } = report
-  if (nowCounted === undefined) return { final: told, unmatched, lowered: [] }
-  const decided = dollarsOf(besideOf(records, nowCounted).filter(isDecided))
-  // a person must see how much is left
-  if (decided === undefined) return { final: told, unmatched, lowered: [], isPart: true }
-  if (decided + decidedPart === 0n) return { final: told, unmatched, lowered: [] }
-  const named = knownDollars(unmatched)
-  const above = named > MOST_REAL_UNITS ? 0n : named
-  const own = besideOf(
-    records,
-    unmatched.map(({ reference }) => reference),
-  )
-  const decidedAbove = smaller(above, knownDollars(own.filter(isDecided)))
-  const left = undecidedUnits(told + above, { decided: decided + decidedAbove })
-  const final = smaller(told + decidedPart, larger(left, smaller(told, committed - lost)))
-  const gone = above - undecidedUnits(told + above - final, { decided })
-  const lowered = unmatched.map((sum) => ({ ...sum, units: undecidedUnits(sum.units, { decided: gone }) }))
-  return { final, unmatched: lowered.filter(({ units }) => units > 0n), lowered }
-}
 
 /** Without an amount, what was credited before still is, and what is missing of the price is on its way. */
 const withCredited = (report: SeenReport, present: bigint): SeenReport =>
@@ -80,12 +49,14 @@ export function withoutRecorded(told: SeenReport, standing: Standing, present: b
       decided: dollarsOf(sums) ?? (report.isEstimate ? knownDollars(sums) : report.pending),
     })
   const recorded = besideOf(records, report.alreadyRecorded)
-  const shares = shareOut(report, standing)
-  const final = report.isCapped ? larger(shares.final, present) : shares.final
+  const { total, unmatched } = report
+  const shares = total
+    ? shareOut({ ...report, total }, standing, present)
+    : { final: report.final, unmatched, lowered: [] }
+  const { final } = shares
   return {
     ...report,
     ...shares,
-    final,
     pending: pendingWithout(recorded.filter(isLive)),
     cameUnits: final + pendingWithout(recorded.filter(isDecided)),
     wholeUnits: report.final + report.pending,
@@ -94,7 +65,7 @@ export function withoutRecorded(told: SeenReport, standing: Standing, present: b
 }
 
 /**
- * The mirror of `nowCounted`: of a sum that names all that came through a payment, only that is beside it which the
+ * The mirror of a total: of a sum that names all that came through a payment, only that is beside it which the
  * payment does not count, and which no other reference records. What is resolved under its own reference was counted
  * after it was recorded: it is part of what is told and of what the payment counts.
  * @param present what the payment counts: its price, and what waits for a person or was decided about
@@ -121,7 +92,12 @@ export function withoutCounted(
 export function withoutAbsurd(told: PaymentReport): PaymentReport {
   const report = told.unmatched === undefined ? told : { ...told, unmatched: told.unmatched.map(readable) }
   if (report.outcome !== 'seen' || report.final + report.pending <= MOST_REAL_UNITS) return report
-  const { providerReference, unmatched, providerStatus } = report
+  const { providerReference, unmatched, providerStatus, total } = report
+  // what its provider calls paid is paid, and what is above that is unreadable
+  if (total?.above !== undefined && report.pending <= MOST_REAL_UNITS) {
+    const above = { asset: 'USDC', units: 0n, reference: total.above }
+    return { ...report, final: total.price, total: { ...total, isLeast: true }, unmatched: [...unmatched, above] }
+  }
   return { outcome: 'unknown', providerReference, unmatched, providerStatus: `${providerStatus}: an impossible amount` }
 }
 

@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import type { PaymentKey } from '../../src/channels/channel.ts'
+import { keptOfEvent, readOrder, reportOf } from '../../src/channels/whitepay/status-map.ts'
+import { sql } from '../../src/db/db.ts'
+import { recordUnmatched } from '../../src/payments/payment-report.ts'
+import { refundMispayment } from '../../src/refunds/mispayment-refund.ts'
+import { openBlockedIn } from './attempts.ts'
+import { DUE, type ModelWorld } from './model-world.ts'
+
+/** Type and value of a transaction; `OPEN` as its third word: it is not complete. */
+export type Transaction = readonly [string, string] | readonly [string, string, string]
+
+/** Of 54 USDC, in a coin of no known value. */
+export const BTC = { asset: 'BTC', expected: '0.000001234567890123' }
+
+/** An attempt whose provider is Whitepay: what it answers about its order, read as the channel reads it. */
+export async function openWhitepayIn(world: ModelWorld, { asset, expected } = { asset: 'USDT', expected: '54' }) {
+  const { db } = world.host
+  const attempt = await openBlockedIn(world, false)
+  const { apply, context, find, key, order, reference, recordsOf, openOf } = attempt
+  const { merchantReference } = await find()
+  const place: PaymentKey = {
+    ...{ ...key, merchantReference, providerReference: reference, network: null, expiresAt: order.expiresAt },
+    ...{ due: { asset: 'USDC', units: DUE }, fiat: { asset: 'EUR', units: 5000n } },
+  }
+  const short = (records: readonly string[]) => records.map((record) => record.replace(/ \S+$/, ''))
+  const transaction = ([type, value, status = 'COMPLETE']: Transaction, id: string) => ({
+    ...{ id, currency: asset, status, type, value },
+  })
+  const reports = (status: string, ...sums: Transaction[]) => {
+    const read = readOrder({
+      ...{ id: reference, status, currency: 'EUR', value: '50', expected_amount: expected, deposited_currency: asset },
+      ...{ external_order_id: merchantReference, transactions: sums.map((sum, at) => transaction(sum, `t${at}`)) },
+    })
+    assert.ok(read)
+    return reportOf(read, place, world.clock.nowMs)
+  }
+  return {
+    ...attempt,
+    reports,
+    records: async () => short(await recordsOf()),
+    open: async () => short(await openOf()),
+    /** @returns the status of the order */
+    tells: async (status: string, ...sums: Transaction[]) => (await apply(reports(status, ...sums)))?.status,
+    /** The event of the transaction with this number among those of the order. */
+    announces: (value: string, number: number) =>
+      recordUnmatched(world.payments, key, keptOfEvent(transaction(['ROLLBACK_TO_MERCHANT', value], `t${number}`))),
+    refundFirst: async () => {
+      const { id } = await db.one<{ id: string }>(
+        sql`select id from mispayments where order_id = ${order.id} and status = 'open' order by id limit 1`,
+      )
+      return refundMispayment(world.refunds, context, id, {})
+    },
+  }
+}

@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { NO_INSTRUCTIONS } from '../src/channels/channel.ts'
+import { sql } from '../src/db/db.ts'
+import { acceptMispayment } from '../src/payments/mispayments/mispayment-service.ts'
+import { reconcileEveryPayment } from '../src/payments/reconcile.ts'
+import { revertOrder } from '../src/refunds/refund-service.ts'
+import { DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
+import { openChannels } from './harness/one-channel-set.ts'
+import { BTC, openWhitepayIn, type Transaction } from './harness/whitepay-attempts.ts'
+
+/* Whitepay: each unit that came is paid, decided about or waiting once, also of what went to the account or back. */
+
+let world: ModelWorld
+before(async () => {
+  world = await startModelWorld({ async closePayment() {} })
+})
+after(() => world?.stop())
+
+const IN_BTC = { 24: '0.000000548696840055', 30: '0.000000685871050068' }
+const came = (value: string, status?: string): Transaction => ['DEPOSIT', value, ...(status ? [status] : [])] as never
+const kept = (value: string): Transaction => ['ROLLBACK_TO_MERCHANT', value]
+const back = (value: string): Transaction => ['ROLLBACK_TO_CLIENT', value]
+
+test('a part was refunded, the whole price came beside it, and the rest went to the account: the part waits no second time', async () => {
+  for (const isAsked of [true, false]) {
+    const { announces, open, records, refundFirst, tells } = await openWhitepayIn(world)
+    const all = [came('30'), came('54'), ...(isAsked ? [kept('30')] : [])]
+    await tells('PARTIALLY_FULFILLED', came('30'))
+    await refundFirst()
+    if (!isAsked) await announces('30', 2)
+    for (const _ of [1, 2]) {
+      assert.equal(await tells('COMPLETE', ...all), 'PAID')
+      assert.deepEqual([await open(), (await records())[0]], [[], 'under 30000000 USDC refunded'], `${isAsked}`)
+    }
+    // the event comes after that, or once more: the order is asked about again
+    await announces('30', 2)
+    await tells('COMPLETE', ...all)
+    assert.deepEqual(await open(), [])
+  }
+})
+
+test('the whole price beside a part that was refunded pays its order, in whatever coin', async () => {
+  for (const coin of [undefined, BTC]) {
+    const { announces, find, open, refundFirst, tells } = await openWhitepayIn(world, coin)
+    const part = coin ? IN_BTC[30] : '30'
+    await tells('PARTIALLY_FULFILLED', came(part))
+    await refundFirst()
+    await announces(part, 9)
+    assert.equal(await tells('COMPLETE', came(part), came(coin?.expected ?? '54')), 'PAID', coin?.asset)
+    assert.deepEqual([(await find()).priceUnits, await open()], [DUE, []], coin?.asset)
+  }
+})
+
+test('what a person decided about in the payer’s coin, whose value only the order tells, is no part of the price', async () => {
+  const { ignoreAll, announces, open, tells } = await openWhitepayIn(world, BTC)
+  await announces(IN_BTC[30], 0)
+  await ignoreAll()
+  assert.equal(await tells('COMPLETE', came(IN_BTC[30]), came(IN_BTC[24])), 'AWAITING')
+  assert.match((await open()).join(), /^under 2(400000[01]|3999999) USDC open$/)
+  assert.equal(await tells('COMPLETE', came(IN_BTC[30]), came(BTC.expected)), 'PAID')
+  assert.deepEqual(await open(), [])
+})
+
+test('of what went to the account, as much is above the price as came above the price', async () => {
+  const { open, tells } = await openWhitepayIn(world)
+  await tells('DECLINED', came('34'), kept('34'))
+  assert.deepEqual(await open(), ['under 34000000 USDC open'])
+  for (const [last, left] of [
+    [[came('24')], '4'],
+    [[came('24'), came('20'), kept('20')], '24'],
+    [[came('24'), came('20'), kept('20'), came('40')], '54'],
+  ] as const) {
+    assert.equal(await tells('COMPLETE', came('34'), kept('34'), ...last), 'PAID')
+    const sums = (await open()).map((record) => Number(/^wrong_token (\d+)0{18} USDT open$/.exec(record)?.[1]))
+    assert.equal(
+      sums.reduce((sum, units) => sum + units, 0),
+      Number(left),
+    )
+  }
+})
+
+test('what went back to the client after more than the price had come is not above the price any more, then it is lost', async () => {
+  const { open, tells } = await openWhitepayIn(world)
+  const all = [came('84'), kept('30')]
+  assert.equal(await tells('COMPLETE', ...all), 'PAID')
+  assert.deepEqual(await open(), ['wrong_token 30000000000000000000 USDT open'])
+  await tells('COMPLETE', ...all, back('24'))
+  assert.deepEqual(await open(), ['wrong_token 6000000000000000000 USDT open'])
+  await tells('COMPLETE', ...all, back('31'))
+  assert.deepEqual(await open(), ['orphaned 1000000 USDC open'])
+  await tells('COMPLETE', ...all)
+  assert.deepEqual(await open(), ['wrong_token 30000000000000000000 USDT open'], 'the return was declined')
+})
+
+test('what went to the account, told by its event alone, is part of what the order tells', async () => {
+  for (const word of ['PARTIALLY_FULFILLED', 'DECLINED', 'COMPLETE'])
+    for (const isFirst of [true, false]) {
+      const { announces, open, tells } = await openWhitepayIn(world)
+      if (isFirst) await announces('54', 1)
+      await tells(word, came('54'))
+      // once it is paid, nothing tells that it is not more
+      if (!isFirst && word !== 'COMPLETE') await announces('54', 1)
+      await tells(word, came('54'))
+      assert.deepEqual(await open(), word === 'COMPLETE' ? [] : ['under 54000000 USDC open'], word)
+    }
+})
+
+test('of a paid order whose price alone is listed, what an event tells went to the account is above the price', async () => {
+  const { announces, ignoreAll, open, tells } = await openWhitepayIn(world)
+  assert.equal(await tells('COMPLETE', came('54')), 'PAID')
+  await announces('2', 1)
+  for (const _ of [1, 2]) await tells('COMPLETE', came('54'))
+  assert.deepEqual(await open(), ['wrong_token 2000000000000000000 USDT open'])
+  await ignoreAll()
+  await tells('COMPLETE', came('54'))
+  assert.deepEqual(await open(), [])
+})
+
+test('an answer whose amount cannot be read takes nothing back of what was told before', async () => {
+  const { apply, open, records, refundFirst, reports, tells } = await openWhitepayIn(world)
+  const unreadable = () => apply(reports('COMPLETE', ['DEPOSIT', 'many']))
+  await tells('PARTIALLY_FULFILLED', came('30'))
+  await refundFirst()
+  assert.equal(await tells('COMPLETE', came('30'), came('54')), 'PAID')
+  for (const _ of [1, 2]) await unreadable()
+  assert.deepEqual([await open(), await records()], [[], ['under 30000000 USDC refunded']])
+  const fresh = await openWhitepayIn(world)
+  assert.equal((await fresh.apply(fresh.reports('COMPLETE', ['DEPOSIT', 'many'])))?.status, 'PAID')
+})
+
+test('money that Whitepay sent back in full waits for nobody', async () => {
+  for (const [word, sum] of [
+    ['DECLINED', '30'],
+    ['PARTIALLY_FULFILLED', '30'],
+    ['COMPLETE', '54'],
+  ] as const) {
+    const { find, key, open, order, refundFirst, tells } = await openWhitepayIn(world)
+    if (word === 'COMPLETE') await world.host.db.run(sql`update orders set status = 'CANCELLED' where id = ${order.id}`)
+    await tells(word, came(sum))
+    assert.match((await open()).join(), new RegExp(`^(under|late) ${sum}000000 USDC open$`))
+    const ended = word === 'PARTIALLY_FULFILLED' ? 'AWAITING' : 'CANCELLED'
+    for (const _ of [1, 2]) assert.equal(await tells(word, came(sum), back(sum)), ended, word)
+    assert.deepEqual([await open(), (await find()).receivedUnits], [[], 0n])
+    await assert.rejects(refundFirst(), /expected a row/)
+    const { units } = await world.host.db.one<{ units: string }>(sql`
+      select coalesce(sum(units), 0)::text as units from ledger_entries
+      where company_id = ${key.companyId} and account = 'suspense'`)
+    assert.equal(units, '0')
+    await world.books.check(key.companyId)
+    // it comes again
+    if (word !== 'DECLINED') assert.notEqual(await tells(word, came(sum), back(sum), came(sum)), 'PAID', word)
+    if (word !== 'DECLINED') assert.equal((await open()).length, 1)
+  }
+})
+
+test('a part whose refund is under way, and that Whitepay sent back, is lost: the refund waits', async () => {
+  const { open, refundFirst, tells } = await openWhitepayIn(world)
+  await tells('DECLINED', came('30'))
+  await refundFirst()
+  await tells('DECLINED', came('30'), back('30'))
+  assert.deepEqual(await open(), ['orphaned 30000000 USDC open'])
+})
+
+test('a paid order whose money went back in full is a loss, found by the daily question, and is not refunded', async () => {
+  for (const word of ['COMPLETE', 'DECLINED']) {
+    const { context, find, open, order, reports, tells } = await openWhitepayIn(world)
+    assert.equal(await tells('COMPLETE', came('54')), 'PAID')
+    const answer = reports(word, came('54'), back('54'))
+    const channels = openChannels([
+      {
+        ...{ id: 'binance', networks: [], fetchPayment: async () => answer },
+        createPayment: async () => ({ ...NO_INSTRUCTIONS, providerReference: 'x' }),
+      },
+    ])
+    await reconcileEveryPayment({ ...world.payments, channels }, world.books)
+    assert.deepEqual([await open(), (await find()).status], [['orphaned 54000000 USDC open'], 'paid'], word)
+    await assert.rejects(revertOrder(world.refunds, context, order.code, {}), { code: 'PAYMENT_ORPHANED' })
+    // it was sent again
+    await tells('COMPLETE', came('54'), back('54'), came('54'))
+    assert.deepEqual(await open(), [])
+  }
+})
+
+test('a part that waits and what comes beside it sell for what is left after a return', async () => {
+  const { accept, find, tells } = await openAccepting()
+  await tells('DECLINED', came('30'))
+  await tells('DECLINED', came('30'), back('20'))
+  await accept()
+  assert.equal((await find()).priceUnits, 10_000_000n)
+})
+
+async function openAccepting() {
+  const attempt = await openWhitepayIn(world)
+  const { context, order } = attempt
+  const accept = async () => {
+    const { id } = await world.host.db.one<{ id: string }>(
+      sql`select id from mispayments where order_id = ${order.id} and status = 'open'`,
+    )
+    await acceptMispayment(world.mispayments, context, id, {})
+  }
+  return { ...attempt, accept }
+}
