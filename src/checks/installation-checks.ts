@@ -196,12 +196,13 @@ function backupChecks(config: Config): Check[] {
   const run: Check['run'] = async () => {
     const folder = databaseUrl === null && backupTo !== null && !isBucket(backupTo) ? backupTo : null
     if (folder !== null) await refuseUnwritable(folder, serviceAccount(config.dataDir))
-    const { newest, ahead, ageMs } = await readBackupAge(backups, Date.now())
+    const { newest, ahead, others, ageMs } = await readBackupAge(backups, Date.now())
     const [future] = ahead
     if (future !== undefined) return bad(`${future} in ${backups.place} has a time that has not come.`, FUTURE_FIX)
     const when = newest ? new Date(newest.madeAtMs).toISOString() : 'none yet'
     const isThere = folder === null || existsSync(folder)
-    const message = `${backups.place} ${isThere ? 'answers' : 'will be made'}; newest backup: ${when}.`
+    const foreign = others === 0 ? '' : ` ${othersWords(others)}`
+    const message = `${backups.place} ${isThere ? 'answers' : 'will be made'}; newest backup: ${when}.${foreign}`
     if (!isBackupOverdue(ageMs, backupEveryMinutes)) return good(message)
     const fix = databaseUrl === null ? OLD_BACKUP_FIX : OLD_DUMP_FIX
     return bad(`${message} One is due every ${backupEveryMinutes} minutes.`, fix)
@@ -210,6 +211,10 @@ function backupChecks(config: Config): Check[] {
   const cure = `Check ${place}, and that this user reaches the place and may use it.`
   return [{ name: 'backups', cure, run }]
 }
+
+const othersWords = (count: number): string =>
+  `${count} there ${count === 1 ? 'is' : 'are'} not of this database since its last restore, or of an older version: ` +
+  'the service neither counts nor removes such backups.'
 
 const FUTURE_FIX =
   'A clock was wrong when it was made, or is now. Such a backup does not count. Correct the clock; if the backup can be restored, rename it, otherwise remove it.'

@@ -93,8 +93,8 @@ const listHeads = (tx: Tx, earlier: RestoredFacts['heads']): Promise<RestoredFac
 
 /**
  * Marks the restore, and skips the deposit addresses that may have been assigned after the backup: the same address for
- * two orders would pay the wrong one. Idempotent. The facts of an earlier mark are kept until it is reconciled: what
- * happened between the two is still to be compared.
+ * two orders would pay the wrong one. Another life of the database begins, whose backups are its own. Idempotent. The
+ * facts of an earlier mark are kept until it is reconciled: what happened between the two is still to be compared.
  */
 export async function markRestored(tx: Tx, at: RestoreTimes): Promise<boolean> {
   type Marked = { [Fact in keyof Restored]: Restored[Fact] | null } & { isOpen: boolean; firstIndex: bigint }
@@ -121,6 +121,7 @@ export async function markRestored(tx: Tx, at: RestoreTimes): Promise<boolean> {
     update installation set backup_made_at = least(${at.backupMadeAt}::timestamptz,
         case when ${marked.isOpen} then backup_made_at end),
       restored_at = ${at.restoredAt}, reconciled_at = null, first_index = ${firstIndex},
+      life = default, life_since = default,
       restored_facts = ${JSON.stringify(facts)}::jsonb`)
   // a person may have sent them since the backup: they are not asked to again before it is reconciled
   await tx.run(sql`

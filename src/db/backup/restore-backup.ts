@@ -58,9 +58,10 @@ export async function restoreFiles(request: {
   }
   const { facts, content } = await unseal(counted(), request.vaults)
   // a store that returns an older backup than the requested one would lose days of orders
-  if (isBackupName(backup.name) && backup.name !== backupNameAt(facts.madeAt))
+  const name = backupNameAt(facts.madeAt, facts.life)
+  if (isBackupName(backup.name) && backup.name !== name)
     throw new BackupFault(
-      `${backup.name} holds the backup of ${facts.madeAt}. Nothing was restored; take another one, or rename the file.`,
+      `${backup.name} holds the backup of ${facts.madeAt}, ${name}. Nothing was restored; take another one, or rename the file.`,
     )
   const draft = restoringOf(cluster)
   await rm(draft, { recursive: true, force: true })
