@@ -14,7 +14,7 @@ import { findHead } from './chain/chain-queries.ts'
 import { SANDBOX_CHAIN_ID } from './chain/networks.ts'
 import { localSigner } from './chain/payout/signer.ts'
 import type { CheckResult } from './checks/check.ts'
-import { claimOf, runDatabaseChecks } from './checks/installation-checks.ts'
+import { claimOf, filledCheck, runDatabaseChecks } from './checks/installation-checks.ts'
 import { noteRestore } from './commands/backup/note-restore.ts'
 import { startProgress } from './commands/progress.ts'
 import type { Handover } from './commands/serve/messages.ts'
@@ -26,7 +26,7 @@ import { restoreMarkOf } from './db/backup/restore-mark.ts'
 import { type Db, openDb } from './db/db.ts'
 import { lockDataDir } from './db/embedded/data-dir-lock.ts'
 import { startEmbeddedPostgres } from './db/embedded/embedded.ts'
-import { checkStateDirectory, noteElsewhere, refuseElsewhere } from './db/embedded/state-directory.ts'
+import { checkStateDirectory, noteElsewhere, refuseElsewhere, refuseNoDatabase } from './db/embedded/state-directory.ts'
 import { type Claimed, migrateService, writeInstallation } from './db/installation.ts'
 import { API_SCOPES } from './http/actor.ts'
 import { startMetricsServer } from './http/health/metrics-server.ts'
@@ -263,14 +263,18 @@ export async function openOwned(
 ): Promise<Owned> {
   const config = await withPort(given)
   if (!shared && hasOwnSandbox(config)) assertSandboxInstalled()
-  if (!shared && config.databaseUrl === null) checkStateDirectory(config.dataDir, process.env.STATE_DIRECTORY)
+  if (!shared && config.databaseUrl === null) {
+    checkStateDirectory(config.dataDir, process.env.STATE_DIRECTORY)
+    if (config.mode === 'live') refuseNoDatabase(config)
+  }
   makeFolder(config.dataDir)
   const chosen = chooseMasterKey(config)
   const claimed = claimOf(config, chosen.key)
   const opening = { say, closers, claimed, vault: openVault(chosen.key, config.previousMasterKeys) }
   const own = shared ? null : await openDatabase(config, opening)
   const connectionString = own ?? shared?.connectionString ?? config.databaseUrl ?? ''
-  refuseUnfit(await runDatabaseChecks({ connectionString, prepared: config.databasePrepared }, claimed))
+  const place = { connectionString, prepared: config.databasePrepared }
+  refuseUnfit(await runDatabaseChecks(place, claimed, [filledCheck(connectionString, config)]))
   chosen.keep()
   if (!shared) {
     const onApplied = startProgress(say, 'Migrations', 'applied')

@@ -14,8 +14,10 @@ import { findLeftDatabase, readElsewhere } from '../db/embedded/state-directory.
 import { serviceAccount } from '../db/embedded/system-user.ts'
 import {
   type Claimed,
+  EMPTY,
   findInstallationFaults,
   type Installation,
+  isLeftEmpty,
   readClockSkew,
   readInstallation,
   readMigrations,
@@ -138,10 +140,19 @@ function databaseChecks(place: DatabasePlace, claimed: Claimed): Check[] {
   ]
 }
 
-export const schemaCheck = (connectionString: string): Check => ({
+/** Before a start migrates it. */
+export const filledCheck = (connectionString: string, config: Pick<Config, 'mode' | 'databaseUrl'>): Check => ({
+  name: 'schema',
+  cure: UNREACHED_FIX,
+  run: async () =>
+    (await isLeftEmpty(connectionString, config)) ? bad(EMPTY.message, EMPTY.fix) : good('A start may migrate it.'),
+})
+
+export const schemaCheck = (connectionString: string, config: Pick<Config, 'mode' | 'databaseUrl'>): Check => ({
   name: 'schema',
   cure: UNREACHED_FIX,
   async run() {
+    if (await isLeftEmpty(connectionString, config)) return bad(EMPTY.message, EMPTY.fix)
     const known = listMigrations()
     const newest = known.at(-1)?.id
     const applied = await readMigrations(connectionString)

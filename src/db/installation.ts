@@ -213,6 +213,21 @@ export const readMigrations = (connectionString: string): Promise<AppliedMigrati
     return tables[0]?.found ? readApplied(client) : []
   })
 
+/** What it means that a database has no schema, and what to do. */
+export const EMPTY = {
+  message: 'The database of DATABASE_URL is empty. Nothing was written.',
+  fix: 'If it should have your orders, correct DATABASE_URL. For a new installation: comptoir init, or comptoir migrate.',
+}
+
+/**
+ * Whether a start, or a command, has to leave this database as it is: in live mode only `init` and `migrate` fill one
+ * of DATABASE_URL. An empty one may be a mistyped name, or a server that lost its data.
+ */
+export const isLeftEmpty = async (
+  connectionString: string,
+  { mode, databaseUrl }: { mode: Mode; databaseUrl: string | null },
+): Promise<boolean> => mode === 'live' && databaseUrl !== null && (await readMigrations(connectionString)).length === 0
+
 export type ServiceUrls = {
   /** What the service works with. */
   connectionString: string

@@ -10,7 +10,7 @@ import { openVault } from '../../kernel/vault.ts'
 import type { OperatorCommand } from '../admin.ts'
 import { UsageError } from '../command.ts'
 import { refuseForeignDatabase } from '../database.ts'
-import { refuseNoData, withDatabaseServer } from '../operator-database.ts'
+import { withDatabaseServer } from '../operator-database.ts'
 import { megabytes, startProgress } from '../progress.ts'
 
 export const BACKUP_USAGE = `comptoir backup --to PATH [--keep N] [--json]
@@ -52,7 +52,6 @@ export const runBackup: OperatorCommand = async (config: Config, args, say) => {
   const keep = readKeep(values.keep)
   if (config.databaseUrl !== null) throw new Error(OUTSIDE)
   if (to === null || to === undefined) throw new UsageError('Name a destination: --to PATH, or set BACKUP_TO.')
-  refuseNoData(config)
   const store = openStore(to, config)
   const key = findMasterKey(config)
   if (!key) throw new Error('There is no master key, so nothing can be encrypted. Set MASTER_KEY.')

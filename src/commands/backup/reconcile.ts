@@ -24,7 +24,7 @@ import type { OperatorCommand } from '../admin.ts'
 import { UsageError } from '../command.ts'
 import { refuseForeignDatabase } from '../database.ts'
 import { withServiceSettings } from '../operator-chains.ts'
-import { refuseNoData, withDatabaseServer } from '../operator-database.ts'
+import { withDatabaseServer } from '../operator-database.ts'
 import { type ChainReport, type ReconciledChain, reconcileChain } from './reconcile-chain.ts'
 
 export const RECONCILE_USAGE = `comptoir reconcile [--without-chain <id>] [--json]
@@ -222,7 +222,6 @@ export const runReconcile: OperatorCommand = async (given: Config, args, say) =>
     'without-chain': { type: 'string', multiple: true, default: [] as string[] },
   } as const
   const { json, 'without-chain': without } = parseArgs({ args, options }).values
-  refuseNoData(given)
   return withDatabaseServer(given, say, async (connectionString, serviceRuns) => {
     if (!serviceRuns) throw new Error('Start the service first; this command runs next to it.')
     const db = openDb({

@@ -75,6 +75,8 @@ export async function restoreFiles(request: {
     await rename(draft, cluster)
   } catch (error) {
     await rm(draft, { recursive: true, force: true })
+    // a sign for `findUnrestored`: nobody begins an empty database here because this one could not be restored
+    await mkdir(draft, { mode: 0o700 }).catch(() => {})
     throw diskFault(error, dataDir, 'Nothing was restored.')
   }
   // with the cluster, never without it: a restore that is killed here is finished by the next start
