@@ -16,6 +16,7 @@ import { localSigner } from './chain/payout/signer.ts'
 import type { CheckResult } from './checks/check.ts'
 import { claimOf, filledCheck, runDatabaseChecks } from './checks/installation-checks.ts'
 import { noteRestore } from './commands/backup/note-restore.ts'
+import { tellRestored } from './commands/backup/tell-restore.ts'
 import { startProgress } from './commands/progress.ts'
 import type { Handover } from './commands/serve/messages.ts'
 import { type DemoCredentials, demoButtonId, makeDemo, readDemo } from './companies/demo.ts'
@@ -123,6 +124,7 @@ async function openDatabase(config: Config, { say, closers, vault, claimed }: Op
     {
       refuse: async () =>
         refuseUnfit(await runDatabaseChecks({ connectionString, prepared: config.databasePrepared }, claimed)),
+      tell: (tx, at) => tellRestored({ vault, clock: systemClock }, tx, at),
       note: (db, tx, at) => noteRestore({ db, vault, clock: systemClock }, tx, at),
     },
   )

@@ -202,6 +202,11 @@ function describe(done: Reconciled): string[] {
   const toDo = done.faults.length > 0 ? ' Put right what is named above, and run this again.' : ''
   lines.push(`${done.released ? 'Refunds and settlements go again.' : 'Refunds and settlements stay held.'}${toDo}`)
   lines.push(
+    `API keys and people are those of ${done.backupMadeAt}: what was revoked or removed since works again. Look through ` +
+      'your own people (SuperAdmins), too. Everybody was logged out, each company got a mail, and is paid out once it has ' +
+      'confirmed its payout address.',
+  )
+  lines.push(
     'Orders made after the backup are gone here; shops have them, and the webhooks that they received for them.',
   )
   return lines

@@ -16,6 +16,7 @@ import { withDatabase } from '../database.ts'
 import { megabytes, startProgress } from '../progress.ts'
 import { readRestoreArgs } from './backup.ts'
 import { lostUntilNow, noteRestore } from './note-restore.ts'
+import { tellRestored } from './tell-restore.ts'
 
 /** For a database that its own server's tools restored. */
 async function markOutside(config: Config, backupMadeAt: Date, say: (line: string) => void): Promise<undefined> {
@@ -24,7 +25,7 @@ async function markOutside(config: Config, backupMadeAt: Date, say: (line: strin
   const at = { backupMadeAt, restoredAt: new Date(), lostUntil: lostUntilNow(config.auditAnchorFile, say) }
   await withDatabase(config, say, (db, vault) =>
     db.tx(async (tx) => {
-      await markRestored(tx, at)
+      if (await markRestored(tx, at)) await tellRestored({ vault, clock: systemClock }, tx, at)
       await noteRestore({ db, vault, clock: systemClock }, tx, at)
     }),
   )
@@ -89,6 +90,7 @@ export const runRestore: OperatorCommand = async (config, args, say) => {
   try {
     const place = { connectionString: server.connectionString, dataDir, vault }
     await finishRestore(place, {
+      tell: (tx, at) => tellRestored({ vault, clock: systemClock }, tx, at),
       note: (db, tx, at) => {
         // the files took their time; a mark that is not of this restore keeps its own
         const times = at.restoredAt.getTime() === restoredAt.getTime() ? { ...at, lostUntil: lostUntil() } : at

@@ -94,17 +94,24 @@ async function awaitRecovery(db: Db): Promise<void> {
   }
 }
 
+export type Finishing = {
+  /** Throws before anything is recorded, if the vault does not belong to this database. */
+  refuse?(): Promise<void>
+  /** Writes it to the audit log, in the same transaction, unless it is there. */
+  note(db: Db, tx: Tx, at: MarkTimes): Promise<void>
+  /** Writes the mails about it, in the same transaction. */
+  tell(tx: Tx, at: MarkTimes): Promise<void>
+}
+
 /**
  * Makes a restored database record that it was restored. Called after each start of the embedded server, because the
  * restore may have been killed before. A mark without our signature holds money like any other, and excuses nothing; it
  * stays, because a newer master key, which this start may lack, may have signed it.
- * @param refuse throws before anything is recorded, if the vault does not belong to this database
- * @param note writes it to the audit log, in the same transaction, unless it is there
  * @returns the mark that was found
  */
 export async function finishRestore(
   { connectionString, dataDir, vault }: { connectionString: string; dataDir: string; vault: Vault },
-  { refuse, note }: { refuse?: () => Promise<void>; note: (db: Db, tx: Tx, at: MarkTimes) => Promise<void> },
+  { refuse, note, tell }: Finishing,
 ): Promise<FoundMark | undefined> {
   const cluster = join(dataDir, 'postgres')
   const file = restoreMarkOf(cluster)
@@ -118,7 +125,7 @@ export async function finishRestore(
     await refuse?.()
     const mark = await readRestoreMark(cluster, vault)
     await db.tx(async (tx) => {
-      await markRestored(tx, mark)
+      if (await markRestored(tx, mark)) await tell(tx, mark)
       if (mark.isOurs) await note(db, tx, mark)
     })
     await db.pool.query('alter system reset restore_command')
