@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { appendFileSync, readdirSync } from 'node:fs'
+import { appendFileSync, existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { restoreMarkOf } from '../src/db/backup/restore-mark.ts'
@@ -11,7 +11,7 @@ import { newFolder, runOperator } from './harness/installation.ts'
 import { startServed } from './harness/served.ts'
 import { eventually } from './harness/service.ts'
 
-/* Backups of several databases in one place: a rehearsal with the service's own settings, the machine before, a stranger. */
+/* Backups of several databases in one place: of a rehearsal with the service's own settings, and of a stranger. */
 
 const place = newFolder()
 after(() => place.remove())
@@ -80,6 +80,32 @@ test('a rehearsal of a restore takes nothing of the real backups, and no restore
   assert.equal(new Set(list().map(backupLifeOf)).size, 3)
   const saved = await restore(backups, join(place.path, 'saved'))
   assert.match(saved.err, /holds backups of 3 databases/)
+})
+
+/** A machine whose clock is an hour behind: a new one, without a time service. */
+const behind = {
+  NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(`
+    const D = Date, now = () => D.now() - 3_600_000
+    globalThis.Date = class extends D {
+      constructor(...given) { given.length === 0 ? super(now()) : super(...given) }
+      static now() { return now() }
+    }`)}`,
+}
+
+test('by a clock that is behind neither a folder nor a named backup is restored, and no restore is noted', async () => {
+  const to = join(place.path, 'behind')
+  const outside = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none', MASTER_KEY, ...behind }
+  const tries = await Promise.all([
+    ...[backups, join(backups, list().at(-1) ?? '')].map((from) =>
+      runOperator(['restore', '--from', from, '--data-dir', to], { ...env, ...behind }),
+    ),
+    runOperator(['restore', '--already-done', new Date().toISOString()], outside),
+  ])
+  for (const { code, err } of tries) {
+    assert.equal(code, 1)
+    assert.match(err, /your clock says .*Nothing was restored\. Correct the clock/)
+  }
+  assert.equal(existsSync(join(to, 'postgres.restoring')), false)
 })
 
 test('a backup is refused while the database does not know yet that it was restored', async () => {

@@ -265,6 +265,10 @@ test('a restore takes the backup that is named, or the newest of a place', async
   const several = await choose(join(places.path, 'kept')).catch(({ message }: Error) => message)
   assert.match(several, /holds backups of 2 databases, .* Name the one that you want:/)
   for (const name of [nameOf(3), unknown]) assert.ok(several.includes(join(places.path, 'kept', name)), several)
+  const ahead = join(places.path, 'kept', backupNameAt(new Date(Date.now() + HOUR).toISOString(), LIFE))
+  writeFileSync(ahead, '')
+  await assert.rejects(choose(join(places.path, 'kept')), /has a time that has not come: your clock says /)
+  assert.equal(await choose(join(places.path, 'kept', nameOf(2))), nameOf(2))
   await assert.rejects(choose('s3://backups/other'), /There is no backup in s3:\/\/backups\/other/)
   await assert.rejects(
     chooseBackup('s3://backups/shop', { ...config, backupS3SecretAccessKey: null }),

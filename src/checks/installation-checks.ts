@@ -228,7 +228,7 @@ const othersWords = (count: number): string =>
   'the service neither counts nor removes such backups.'
 
 const FUTURE_FIX =
-  'A clock was wrong when it was made, or is now. Such a backup does not count. Correct the clock; if the backup can be restored, rename it, otherwise remove it.'
+  'A clock was wrong when it was made, or is now. Such a backup does not count, and restore waits for its time. Correct the clock; remove the backup once there are later ones.'
 const OLD_BACKUP_FIX =
   'Start the service if it is stopped: it makes one within minutes. If it runs, its log says why backups fail. By hand: comptoir backup'
 const OLD_DUMP_FIX =

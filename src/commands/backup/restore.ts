@@ -1,7 +1,7 @@
 import type { Config } from '../../config/config.ts'
 import { findMasterKey } from '../../config/master-key.ts'
 import { diskFault } from '../../db/backup/folder-store.ts'
-import { finishRestore, restoreFiles } from '../../db/backup/restore-backup.ts'
+import { finishRestore, refuseAhead, restoreFiles } from '../../db/backup/restore-backup.ts'
 import { lacksChain, type PlacedFiles } from '../../db/backup/sandbox-files.ts'
 import { lockDataDir } from '../../db/embedded/data-dir-lock.ts'
 import { startEmbeddedPostgres } from '../../db/embedded/embedded.ts'
@@ -22,7 +22,9 @@ import { tellRestored } from './tell-restore.ts'
 async function markOutside(config: Config, backupMadeAt: Date, say: (line: string) => void): Promise<undefined> {
   if (config.databaseUrl === null)
     throw new UsageError('--already-done is for a DATABASE_URL; the embedded one takes --from.')
-  const at = { backupMadeAt, restoredAt: new Date(), lostUntil: lostUntilNow(config.auditAnchorFile, say) }
+  const restoredAt = new Date()
+  refuseAhead(backupMadeAt, restoredAt)
+  const at = { backupMadeAt, restoredAt, lostUntil: lostUntilNow(config.auditAnchorFile, say) }
   await withDatabase(config, say, (db, vault) =>
     db.tx(async (tx) => {
       if (await markRestored(tx, at)) await tellRestored({ vault, clock: systemClock }, tx, at)

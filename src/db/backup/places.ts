@@ -74,12 +74,18 @@ export async function chooseBackup(from: string, settings: StoreSettings): Promi
     if (!found.isDirectory()) return { store: folderStore(dirname(from)), name: last }
   }
   const store = openStore(from, settings)
-  const { found, ahead } = await listBackups(store, Date.now())
+  const nowMs = Date.now()
+  const { found, ahead } = await listBackups(store, nowMs)
+  const [future] = ahead
+  // by a clock that is behind, the newest ones have not come yet
+  if (future !== undefined)
+    throw new BackupFault(
+      `${future} in ${from} has a time that has not come: your clock says ${new Date(nowMs).toISOString()}. Nothing was ` +
+        'restored. Correct the clock of this machine; if it is right, name the backup that you want.',
+    )
   const lives = [...Map.groupBy(found, ({ life }) => life).values()]
   if (lives.length > 1) throw severalFault(store, lives)
   const newest = found.at(-1)
   if (newest) return { store, name: newest.name }
-  const [future] = ahead
-  if (future === undefined) throw new BackupFault(`There is no backup in ${from}.`)
-  throw new BackupFault(`${from} holds backups of the future only, such as ${future}. Name the one that you want.`)
+  throw new BackupFault(`There is no backup in ${from}.`)
 }

@@ -28,6 +28,19 @@ async function prepareRecovery(folder: string): Promise<void> {
 }
 
 /**
+ * What was made after a restore has not left before it: by a clock that is behind, that would hold of what was made
+ * before it, too. @throws BackupFault
+ */
+export function refuseAhead(backupMadeAt: Date, now: Date): void {
+  if (backupMadeAt <= now) return
+  throw new BackupFault(
+    `The backup is of ${backupMadeAt.toISOString()}, and your clock says ${now.toISOString()}. Nothing was restored. ` +
+      'Correct the clock of this machine. If it is right, the one that made the backup was ahead: take an earlier backup, ' +
+      'or wait until then.',
+  )
+}
+
+/**
  * Restores a backup's files into an empty place, atomically: all of them or none.
  * @throws BackupFault: the place is occupied or full, or the backup has another key, is damaged or truncated
  */
@@ -63,6 +76,7 @@ export async function restoreFiles(request: {
     throw new BackupFault(
       `${backup.name} holds the backup of ${facts.madeAt}, ${name}. Nothing was restored; take another one, or rename the file.`,
     )
+  refuseAhead(new Date(facts.madeAt), restoredAt)
   const draft = restoringOf(cluster)
   await rm(draft, { recursive: true, force: true })
   await mkdir(draft, { recursive: true, mode: 0o700 })

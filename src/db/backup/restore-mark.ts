@@ -49,7 +49,9 @@ export async function readRestoreMark(cluster: string, vault: Vault): Promise<Fo
   const mark = JSON.parse(await readFile(restoreMarkOf(cluster), 'utf8')) as Mark
   const isOurs = typeof mark.mac === 'string' && macOf(vault).fits(textOf(mark, cluster), mark.mac)
   const lostUntil = mark.lostUntil === undefined ? undefined : new Date(mark.lostUntil)
-  return { backupMadeAt: new Date(mark.backupMadeAt), restoredAt: new Date(mark.restoredAt), lostUntil, isOurs }
+  const [backupMadeAt, noted] = [new Date(mark.backupMadeAt), new Date(mark.restoredAt)]
+  // an earlier version restored by clocks that were behind, too
+  return { backupMadeAt, restoredAt: noted < backupMadeAt ? backupMadeAt : noted, lostUntil, isOurs }
 }
 
 /** Whether a restore has put the files in place, and the database does not know it yet: it is another one still. */
