@@ -180,6 +180,13 @@ if (process.getuid?.() === 0 && canReach(NOBODY, place.path.slice(0, place.path.
     const done = await operator.run(['init', ...FLAGS, ...settings], { MASTER_KEY: KEY }, place.path)
     assert.match(done.out + done.err, /Written/)
     assert.deepEqual(foreignIn(theirs, NOBODY.uid), [])
+    assert.doesNotMatch(restored.out, /chown/)
+    const made = join(place.path, 'made by root')
+    const alone = await operator.run([...from.slice(0, -1), made], { MASTER_KEY: KEY }, place.path)
+    assert.match(
+      alone.out,
+      /belongs to user number \d+\. If .* first give it the folder: chown -R <user>: .*made by root/,
+    )
   })
 
   test('doctor as root says of a folder for backups whether the service may write there', async () => {

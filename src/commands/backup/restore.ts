@@ -1,3 +1,5 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Config } from '../../config/config.ts'
 import { findMasterKey } from '../../config/master-key.ts'
 import { diskFault } from '../../db/backup/folder-store.ts'
@@ -64,6 +66,13 @@ function filesWords({ kept, aside }: PlacedFiles, dataDir: string): string {
   )
 }
 
+/** A folder of root says nothing of the service's user, to whom the files must belong. Empty: it does. */
+const ownerWords = (dataDir: string): string =>
+  process.getuid?.() === 0 && statSync(dataDir).uid === 0
+    ? `The database belongs to user number ${statSync(join(dataDir, 'postgres')).uid}. If the service runs as another user ` +
+      `than root, first give it the folder: chown -R <user>: ${dataDir}\n`
+    : ''
+
 const lacksKey = (dataDir: string): string =>
   `The files are in ${dataDir}, but what an earlier master key sealed in them cannot be read. Start the service ` +
   'there with that key as MASTER_KEY_PREVIOUS: it finishes the restore.'
@@ -107,7 +116,7 @@ export const runRestore: OperatorCommand = async (config, args, say) => {
   }
   const sameKey = config.masterKey ? ' and the same MASTER_KEY' : ''
   const files = needsChain(config, facts.mode, dataDir) ? copyFiles(dataDir) : filesWords(sandbox, dataDir)
-  const next = `${files === '' ? '' : `${files}\n`}Start the service with DATA_DIR=${dataDir}${sameKey}, then run with the same settings: comptoir reconcile`
+  const next = `${files === '' ? '' : `${files}\n`}${ownerWords(dataDir)}Start the service with DATA_DIR=${dataDir}${sameKey}, then run with the same settings: comptoir reconcile`
   const text = `Restored into ${dataDir}: the state of ${facts.madeAt} (${facts.mode}).\n${next}\nUntil then no refund and no settlement leaves.`
   process.stdout.write(`${json ? JSON.stringify({ dataDir, ...facts, next }) : text}\n`)
 }
