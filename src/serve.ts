@@ -14,8 +14,9 @@ import { findHead } from './chain/chain-queries.ts'
 import { SANDBOX_CHAIN_ID } from './chain/networks.ts'
 import { localSigner } from './chain/payout/signer.ts'
 import type { CheckResult } from './checks/check.ts'
-import { claimOf, runDatabaseChecks } from './checks/installation-checks.ts'
+import { claimOf, filledCheck, runDatabaseChecks } from './checks/installation-checks.ts'
 import { noteRestore } from './commands/backup/note-restore.ts'
+import { tellRestored } from './commands/backup/tell-restore.ts'
 import { startProgress } from './commands/progress.ts'
 import type { Handover } from './commands/serve/messages.ts'
 import { type DemoCredentials, demoButtonId, makeDemo, readDemo } from './companies/demo.ts'
@@ -26,7 +27,7 @@ import { restoreMarkOf } from './db/backup/restore-mark.ts'
 import { type Db, openDb } from './db/db.ts'
 import { lockDataDir } from './db/embedded/data-dir-lock.ts'
 import { startEmbeddedPostgres } from './db/embedded/embedded.ts'
-import { checkStateDirectory, noteElsewhere, refuseElsewhere } from './db/embedded/state-directory.ts'
+import { checkStateDirectory, noteElsewhere, refuseElsewhere, refuseNoDatabase } from './db/embedded/state-directory.ts'
 import { type Claimed, migrateService, writeInstallation } from './db/installation.ts'
 import { API_SCOPES } from './http/actor.ts'
 import { startMetricsServer } from './http/health/metrics-server.ts'
@@ -123,6 +124,7 @@ async function openDatabase(config: Config, { say, closers, vault, claimed }: Op
     {
       refuse: async () =>
         refuseUnfit(await runDatabaseChecks({ connectionString, prepared: config.databasePrepared }, claimed)),
+      tell: (tx, at) => tellRestored({ vault, clock: systemClock }, tx, at),
       note: (db, tx, at) => noteRestore({ db, vault, clock: systemClock }, tx, at),
     },
   )
@@ -263,14 +265,18 @@ export async function openOwned(
 ): Promise<Owned> {
   const config = await withPort(given)
   if (!shared && hasOwnSandbox(config)) assertSandboxInstalled()
-  if (!shared && config.databaseUrl === null) checkStateDirectory(config.dataDir, process.env.STATE_DIRECTORY)
+  if (!shared && config.databaseUrl === null) {
+    checkStateDirectory(config.dataDir, process.env.STATE_DIRECTORY)
+    if (config.mode === 'live') refuseNoDatabase(config)
+  }
   makeFolder(config.dataDir)
   const chosen = chooseMasterKey(config)
   const claimed = claimOf(config, chosen.key)
   const opening = { say, closers, claimed, vault: openVault(chosen.key, config.previousMasterKeys) }
   const own = shared ? null : await openDatabase(config, opening)
   const connectionString = own ?? shared?.connectionString ?? config.databaseUrl ?? ''
-  refuseUnfit(await runDatabaseChecks({ connectionString, prepared: config.databasePrepared }, claimed))
+  const place = { connectionString, prepared: config.databasePrepared }
+  refuseUnfit(await runDatabaseChecks(place, claimed, [filledCheck(connectionString, config)]))
   chosen.keep()
   if (!shared) {
     const onApplied = startProgress(say, 'Migrations', 'applied')

@@ -16,6 +16,7 @@ import { seal } from '../src/db/backup/sealed.ts'
 import { type BackupStore, backupNameAt } from '../src/db/backup/store.ts'
 import {
   listBackups,
+  ownOf,
   pruneBackups,
   takeBackup,
   verifyBackup,
@@ -44,7 +45,8 @@ after(async () => {
 })
 
 const NOW = Date.now()
-const nameOf = (day: number): string => backupNameAt(`2020-01-0${day}T00:00:00.000Z`)
+const LIFE = '0123456789ab'
+const nameOf = (day: number): string => backupNameAt(`2020-01-0${day}T00:00:00.000Z`, LIFE)
 
 async function* inPieces(bytes: Buffer): AsyncGenerator<Buffer> {
   for (let from = 0; from < bytes.length; from += 300_000) yield bytes.subarray(from, from + 300_000)
@@ -99,13 +101,17 @@ test('a folder and a bucket keep backups alike: read back, listed in order, the 
     }
     assert.deepEqual(await store.list(), [1, 2, 3].map(nameOf))
     // made under a clock that was far ahead: it neither counts as kept nor as the newest
-    const future = backupNameAt('2040-01-01T00:00:00.000Z')
-    const bytes = randomBytes(9)
-    await store.put(future, inPieces(bytes), readsItself(bytes))
-    await pruneBackups(store, 2, NOW)
-    assert.deepEqual(await store.list(), [...[2, 3].map(nameOf), future])
-    assert.equal((await listBackups(store, NOW)).newest?.name, nameOf(3))
-    await store.remove(future)
+    const future = backupNameAt('2040-01-01T00:00:00.000Z', LIFE)
+    // of a restored copy, and of whichever database an older version was
+    const others = [backupNameAt('2020-01-04T00:00:00.000Z', 'ffffffffffff'), backupNameAt('2020-01-01T00:00:00.000Z')]
+    for (const name of [future, ...others]) {
+      const bytes = randomBytes(9)
+      await store.put(name, inPieces(bytes), readsItself(bytes))
+    }
+    await pruneBackups(store, { life: LIFE, keep: 2, nowMs: NOW })
+    assert.deepEqual(await store.list(), [...[2, 3].map(nameOf), ...others, future].sort())
+    assert.equal(ownOf((await listBackups(store, NOW)).found, LIFE).at(-1)?.name, nameOf(3))
+    for (const name of [future, ...others]) await store.remove(name)
   }
 })
 
@@ -189,12 +195,13 @@ test('a backup that breaks off, or is not what was written, is not kept in eithe
 
 test('a store that gives back an older backup for the one that was written has not kept it', async () => {
   const vault = openVault(randomBytes(32))
-  const sealed = (madeAt: string) =>
-    gather(seal(inPieces(zstdCompressSync('files')), { vault, facts: { madeAt, mode: 'live', schema: '0001' } }))
-  const [older, newer] = ['2030-02-01T00:00:00.000Z', '2030-02-02T00:00:00.000Z']
-  const back = await sealed(older)
+  const facts = { madeAt: '2030-02-01T00:00:00.000Z', mode: 'live', schema: '0001', life: LIFE } as const
+  const [older, newer] = [facts, { ...facts, madeAt: '2030-02-02T00:00:00.000Z' }]
+  const back = await gather(seal(inPieces(zstdCompressSync('files')), { vault, facts }))
   await verifyBackup(inPieces(back), vault, older)
   await assert.rejects(verifyBackup(inPieces(back), vault, newer), /2030-02-02.* read back as the backup of 2030-02-01/)
+  const other = { ...facts, life: 'ffffffffffff' }
+  await assert.rejects(verifyBackup(inPieces(back), vault, other), /read back as the backup of .* of another database/)
 })
 
 test('a folder that cannot be written is said in words, and the service outlives it', async () => {
@@ -204,7 +211,7 @@ test('a folder that cannot be written is said in words, and the service outlives
   for (const file of ['base', 'global/pg_control']) writeFileSync(join(cluster, file), randomBytes(8 * MIB))
   symlinkSync(join(places.path, 'unmounted/kept'), join(places.path, 'gone'))
   writeFileSync(join(places.path, 'a-file'), '')
-  const facts = { madeAt: '2030-01-01T00:00:00.000Z', mode: 'sandbox', schema: '' } as const
+  const facts = { madeAt: '2030-01-01T00:00:00.000Z', mode: 'sandbox', schema: '', life: LIFE } as const
   const take = (folder: string) =>
     withBackupConnection(process.env.TEST_DATABASE_URL ?? '', (client) =>
       takeBackup({
@@ -252,6 +259,15 @@ test('a restore takes the backup that is named, or the newest of a place', async
   assert.equal(await choose('s3://backups/shop/one'), nameOf(4))
   assert.equal(await choose(`s3://backups/shop/one/${nameOf(2)}`), nameOf(2))
   assert.equal(await choose(join(places.path, 'kept')), nameOf(3))
+  assert.equal(await choose(join(places.path, 'kept', nameOf(2))), nameOf(2))
+  const unknown = backupNameAt('2020-01-09T00:00:00.000Z')
+  writeFileSync(join(places.path, 'kept', unknown), '')
+  const several = await choose(join(places.path, 'kept')).catch(({ message }: Error) => message)
+  assert.match(several, /holds backups of 2 databases, .* Name the one that you want:/)
+  for (const name of [nameOf(3), unknown]) assert.ok(several.includes(join(places.path, 'kept', name)), several)
+  const ahead = join(places.path, 'kept', backupNameAt(new Date(Date.now() + HOUR).toISOString(), LIFE))
+  writeFileSync(ahead, '')
+  await assert.rejects(choose(join(places.path, 'kept')), /has a time that has not come: your clock says /)
   assert.equal(await choose(join(places.path, 'kept', nameOf(2))), nameOf(2))
   await assert.rejects(choose('s3://backups/other'), /There is no backup in s3:\/\/backups\/other/)
   await assert.rejects(

@@ -225,7 +225,7 @@ test('a backup under load holds every order that was acknowledged before it bega
   await served.end('SIGKILL')
 })
 
-test('a wrong key, a backup that was cut off and a place in use are refused with words, and nothing is left', async () => {
+test('a wrong key, a backup that was cut off and a place in use are refused with words, and no file is left', async () => {
   const [name = ''] = readdirSync(backups)
   const whole = join(backups, name)
   const cut = join(places.path, 'cut.backup')
@@ -248,11 +248,11 @@ test('a wrong key, a backup that was cut off and a place in use are refused with
     [foreign, short, other, taken].map(({ code, out }) => [code, out]),
     Array.from({ length: 4 }, () => [1, '']),
   )
-  for (const folder of ['refused', 'refused-too', 'refused-older'].map((name) => join(places.path, name)))
-    assert.deepEqual(
-      readdirSync(folder).filter((file) => file.startsWith('postgres')),
-      [],
-    )
+  const leftIn = (name: string) => readdirSync(join(places.path, name)).filter((file) => file.startsWith('postgres'))
+  assert.deepEqual([leftIn('refused'), leftIn('refused-older')], [[], []])
+  // a sign, and no files: no empty database is begun there
+  assert.deepEqual(leftIn('refused-too'), ['postgres.restoring'])
+  assert.deepEqual(readdirSync(join(places.path, 'refused-too/postgres.restoring')), [])
 })
 
 test('restored from a bucket into a new place nothing acknowledged is missing, and no money leaves before it was reconciled', async () => {

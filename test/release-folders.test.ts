@@ -5,6 +5,8 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { refuseUnwritable } from '../src/db/backup/folder-store.ts'
 import { canReach } from '../src/db/embedded/system-user.ts'
+import { readMigrations } from '../src/db/installation.ts'
+import { createEmptyDatabase } from './harness/database.ts'
 import { newFolder, openOperator } from './harness/installation.ts'
 
 const place = newFolder()
@@ -57,7 +59,7 @@ test('migrate makes no database: an empty one beside that of the orders would lo
   const elsewhere = join(place.path, 'nothing')
   const refused = await operator.run(['migrate'], { MODE: 'sandbox', DATA_DIR: elsewhere }, place.path)
   assert.equal(refused.code, 1)
-  assert.match(refused.err, /There is no database in .*nothing yet/)
+  assert.match(refused.err, /There is no database in .*nothing\. Start the service first/)
   assert.equal(existsSync(elsewhere), false)
 })
 
@@ -76,6 +78,67 @@ test('a restore needs no settings file: who restores may have lost it', async ()
   assert.match(other.err + other.out, /lost\/env does not exist/)
 })
 
+test('settings without DATA_DIR, brought along to the next release, begin no second database there', async () => {
+  const next = unpack('0.3.0')
+  const settings = readFileSync(join(old, '.env'), 'utf8').replace(/^DATA_DIR=.*$/m, '')
+  writeFileSync(join(next, '.env'), settings)
+  for (const args of [['doctor'], ['serve'], ['admin', 'create', '--email', 'other@pay.example']]) {
+    const refused = await operator.run(args, {}, next)
+    assert.equal(refused.code, 1, args.join(' '))
+    assert.match(
+      refused.err + refused.out,
+      /There is no database in .*comptoir-0\.3\.0\/data\.\s+(→ )?Set DATA_DIR to the folder that holds it/,
+    )
+  }
+  assert.deepEqual(readdirSync(next), ['.env'])
+})
+
+test('a live start, and a command, leave an empty database as it is; after migrate they take it', async () => {
+  const database = await createEmptyDatabase()
+  const env = {
+    ...{ MODE: 'live', BASE_URL: 'https://pay.example', METRICS_TOKEN: 'scrape-me-please', MASTER_KEY: KEY, PORT: '0' },
+    ...{
+      ACCEPT_RISK: 'no-mail,no-channel',
+      DATABASE_URL: database.connectionString,
+      DATA_DIR: join(place.path, 'none'),
+    },
+  }
+  const create = ['admin', 'create', '--email', 'boss@pay.example']
+  try {
+    for (const args of [['serve'], create, ['doctor']]) {
+      const refused = await operator.run(args, env, place.path)
+      assert.equal(refused.code, 1, args.join(' '))
+      assert.match(
+        refused.err + refused.out,
+        /DATABASE_URL is empty\. Nothing was written\.\s+(→ )?If it should have your orders, correct/,
+      )
+    }
+    assert.deepEqual(await readMigrations(database.connectionString), [])
+    assert.equal((await operator.run(['migrate'], env, place.path)).code, 0)
+    const made = await operator.run(create, env, place.path)
+    assert.equal(made.code, 0, made.err)
+  } finally {
+    await database.drop()
+  }
+})
+
+test('after a restore that failed no live start makes an empty database there; the restore is run again', async () => {
+  const to = join(place.path, 'failed')
+  const backups = join(place.path, 'backups')
+  const [name = ''] = readdirSync(backups)
+  const cut = join(place.path, 'cut.backup')
+  writeFileSync(cut, readFileSync(join(backups, name)).subarray(0, 200_000))
+  const env = { MASTER_KEY: KEY, COMPTOIR_ENV_FILE: join(old, '.env'), DATA_DIR: to }
+  const failed = await operator.run(['restore', '--from', cut, '--data-dir', to], env, place.path)
+  assert.match(failed.err, /cut off/)
+  const started = await operator.run(['serve'], env, place.path)
+  assert.equal(started.code, 1)
+  assert.match(started.err, /A restore into .*failed was cut off or failed.* Run comptoir restore again/)
+  assert.equal(existsSync(join(to, 'postgres')), false)
+  const again = await operator.run(['restore', '--from', backups, '--data-dir', to], env, place.path)
+  assert.equal(again.code, 0, again.err)
+})
+
 test('where a restore was cut off, a start makes no empty database; the restore is run again', async () => {
   const cutOff = join(place.path, 'cut-off')
   mkdirSync(join(cutOff, 'postgres.restoring'), { recursive: true })
@@ -86,7 +149,7 @@ test('where a restore was cut off, a start makes no empty database; the restore 
     place.path,
   )
   assert.equal(started.code, 1)
-  assert.match(started.err + started.out, /A restore into .*cut-off was cut off.* Run comptoir restore again/)
+  assert.match(started.err + started.out, /A restore into .*cut-off was cut off or failed.* Run comptoir restore again/)
   assert.equal(existsSync(join(cutOff, 'postgres')), false)
   const from = ['restore', '--from', join(place.path, 'backups'), '--data-dir', cutOff]
   const again = await operator.run(from, env, place.path)
@@ -117,6 +180,13 @@ if (process.getuid?.() === 0 && canReach(NOBODY, place.path.slice(0, place.path.
     const done = await operator.run(['init', ...FLAGS, ...settings], { MASTER_KEY: KEY }, place.path)
     assert.match(done.out + done.err, /Written/)
     assert.deepEqual(foreignIn(theirs, NOBODY.uid), [])
+    assert.doesNotMatch(restored.out, /chown/)
+    const made = join(place.path, 'made by root')
+    const alone = await operator.run([...from.slice(0, -1), made], { MASTER_KEY: KEY }, place.path)
+    assert.match(
+      alone.out,
+      /belongs to user number \d+\. If .* first give it the folder: chown -R <user>: .*made by root/,
+    )
   })
 
   test('doctor as root says of a folder for backups whether the service may write there', async () => {

@@ -440,7 +440,7 @@ test('every check that fails says what to do, and names it once', async () => {
   const place = { connectionString, prepared: true }
   const outside = await runChecks(outsideChecks(config))
   const database = await runDatabaseChecks(place, claimOf(config, Buffer.alloc(32, 1)))
-  const schema = await runChecks([schemaCheck(connectionString)])
+  const schema = await runChecks([schemaCheck(connectionString, config)])
   const failed = [...outside, ...database, ...schema].filter(({ ok }) => !ok)
   const names = failed.map(({ name }) => name)
   for (const name of ['backups', 'chain 8453', 'credentials gatepay', 'database', 'gas 8453', 'mail', 'schema'])

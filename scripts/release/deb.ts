@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import {
   chmodSync,
   cpSync,
@@ -106,6 +106,12 @@ function build(root: string): string {
   return file
 }
 
+/** A live start makes no database: `init` does. */
+const INIT = [
+  ...['--domain', 'pay.example', '--admin-email', 'boss@pay.example'],
+  ...['--accept-risk', 'no-mail,no-channel,embedded-database'],
+]
+
 /** Starts what the package holds, live, from another folder and with a bare PATH. @throws Error with its words */
 async function check(file: string, folder: string): Promise<void> {
   execFileSync('dpkg-deb', ['-x', file, folder])
@@ -116,10 +122,13 @@ async function check(file: string, folder: string): Promise<void> {
     ...{ MASTER_KEY: Buffer.from('0123456789abcdefghijklmnopqrstuv').toString('base64'), PORT: String(port) },
     ...{ ACCEPT_RISK: 'no-mail,no-channel,embedded-database', DATA_DIR: join(folder, 'data') },
   }
-  const child = spawn(join(app, nodePackage, 'bin/node'), [join(app, 'bin/comptoir.cjs'), 'serve'], {
-    env,
-    cwd: folder,
+  const node = join(app, nodePackage, 'bin/node')
+  const program = join(app, 'bin/comptoir.cjs')
+  // whether it is ready for real money is not asked here: nobody may reach the sources of rates
+  spawnSync(node, [program, 'init', ...INIT, '--data-dir', env.DATA_DIR, '--out', join(folder, 'env')], {
+    ...{ env, cwd: folder },
   })
+  const child = spawn(node, [program, 'serve'], { env, cwd: folder })
   let words = ''
   const ready = new Promise<void>((resolve, reject) => {
     const hear = (chunk: Buffer): void => {

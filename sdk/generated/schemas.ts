@@ -176,6 +176,8 @@ export type Company = {
   settlementAddress: string | null
   /** Chain id of the settlement. */
   settlementNetwork: number | null
+  /** The database was restored, and the payout address is the one of its backup. Nothing is paid out to it before somebody sends it again, with a fresh second factor. */
+  settlementRestored: boolean
   /** EUR; orders in other currencies are compared at their rate. */
   maxOrderAmount: string
   /** EUR; orders of this amount and above need payer information. */

@@ -14,8 +14,10 @@ import { findLeftDatabase, readElsewhere } from '../db/embedded/state-directory.
 import { serviceAccount } from '../db/embedded/system-user.ts'
 import {
   type Claimed,
+  EMPTY,
   findInstallationFaults,
   type Installation,
+  isLeftEmpty,
   readClockSkew,
   readInstallation,
   readMigrations,
@@ -138,10 +140,19 @@ function databaseChecks(place: DatabasePlace, claimed: Claimed): Check[] {
   ]
 }
 
-export const schemaCheck = (connectionString: string): Check => ({
+/** Before a start migrates it. */
+export const filledCheck = (connectionString: string, config: Pick<Config, 'mode' | 'databaseUrl'>): Check => ({
+  name: 'schema',
+  cure: UNREACHED_FIX,
+  run: async () =>
+    (await isLeftEmpty(connectionString, config)) ? bad(EMPTY.message, EMPTY.fix) : good('A start may migrate it.'),
+})
+
+export const schemaCheck = (connectionString: string, config: Pick<Config, 'mode' | 'databaseUrl'>): Check => ({
   name: 'schema',
   cure: UNREACHED_FIX,
   async run() {
+    if (await isLeftEmpty(connectionString, config)) return bad(EMPTY.message, EMPTY.fix)
     const known = listMigrations()
     const newest = known.at(-1)?.id
     const applied = await readMigrations(connectionString)
@@ -196,12 +207,13 @@ function backupChecks(config: Config): Check[] {
   const run: Check['run'] = async () => {
     const folder = databaseUrl === null && backupTo !== null && !isBucket(backupTo) ? backupTo : null
     if (folder !== null) await refuseUnwritable(folder, serviceAccount(config.dataDir))
-    const { newest, ahead, ageMs } = await readBackupAge(backups, Date.now())
+    const { newest, ahead, others, ageMs } = await readBackupAge(backups, Date.now())
     const [future] = ahead
     if (future !== undefined) return bad(`${future} in ${backups.place} has a time that has not come.`, FUTURE_FIX)
     const when = newest ? new Date(newest.madeAtMs).toISOString() : 'none yet'
     const isThere = folder === null || existsSync(folder)
-    const message = `${backups.place} ${isThere ? 'answers' : 'will be made'}; newest backup: ${when}.`
+    const foreign = others === 0 ? '' : ` ${othersWords(others)}`
+    const message = `${backups.place} ${isThere ? 'answers' : 'will be made'}; newest backup: ${when}.${foreign}`
     if (!isBackupOverdue(ageMs, backupEveryMinutes)) return good(message)
     const fix = databaseUrl === null ? OLD_BACKUP_FIX : OLD_DUMP_FIX
     return bad(`${message} One is due every ${backupEveryMinutes} minutes.`, fix)
@@ -211,8 +223,12 @@ function backupChecks(config: Config): Check[] {
   return [{ name: 'backups', cure, run }]
 }
 
+const othersWords = (count: number): string =>
+  `${count} there ${count === 1 ? 'is' : 'are'} not of this database since its last restore, or of an older version: ` +
+  'the service neither counts nor removes such backups.'
+
 const FUTURE_FIX =
-  'A clock was wrong when it was made, or is now. Such a backup does not count. Correct the clock; if the backup can be restored, rename it, otherwise remove it.'
+  'A clock was wrong when it was made, or is now. Such a backup does not count, and restore waits for its time. Correct the clock; remove the backup once there are later ones.'
 const OLD_BACKUP_FIX =
   'Start the service if it is stopped: it makes one within minutes. If it runs, its log says why backups fail. By hand: comptoir backup'
 const OLD_DUMP_FIX =

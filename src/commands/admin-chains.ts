@@ -25,7 +25,6 @@ import { deriveAddress, ONE_INSTALLATION, parseXpub, type Xpub } from '../kernel
 import { UsageError } from './command.ts'
 import { withDatabase } from './database.ts'
 import { listOperatorChains } from './operator-chains.ts'
-import { refuseNoData } from './operator-database.ts'
 
 export const ADMIN_CHAINS_USAGE = `comptoir admin confirm-addresses --chain ID [--yes]
     compare the first three deposit addresses with your wallet; live mode gives out none before
@@ -248,7 +247,6 @@ export function findChainCommand(name: string) {
     work &&
     ((config: Config, args: string[], say: (line: string) => void): Promise<undefined> => {
       const options = readArgs(args)
-      if (name !== 'confirm-addresses') refuseNoData(config)
       return withDatabase(config, say, (db, vault) => work({ config, db, vault, options, say }))
     })
   )

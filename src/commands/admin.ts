@@ -23,7 +23,6 @@ import { ADMIN_CHAINS_USAGE, CHAIN_COMMANDS, findChainCommand } from './admin-ch
 import { askBefore } from './ask-before.ts'
 import { UsageError } from './command.ts'
 import { withDatabase } from './database.ts'
-import { refuseNoData } from './operator-database.ts'
 
 type Say = (line: string) => void
 type Options = { email?: string; password?: string; anchor?: string; all: boolean; yes: boolean; json: boolean }
@@ -257,8 +256,6 @@ export const runAdmin: OperatorCommand = async (config, args, say) => {
     const names = [...Object.keys(ADMIN), ...CHAIN_COMMANDS].join(', ')
     throw new UsageError(`${name === '' ? 'Say what to do' : `There is no "admin ${name}"`}; choose from ${names}.`)
   }
-  // only the first of them belongs to an installation that is being set up
-  if (name !== 'create') refuseNoData(config)
   return withAccounts(config, rest, say, work)
 }
 
@@ -269,7 +266,6 @@ function checkVerify(args: readonly string[]): void {
 /** `audit verify`: false when an entry was changed, removed or truncated. */
 export const runAudit: OperatorCommand = async (config, args, say) => {
   checkVerify(args)
-  refuseNoData(config)
   return withAccounts(config, args.slice(1), say, verifyAudit)
 }
 
@@ -283,6 +279,5 @@ async function verifyBooks(work: Work): Promise<boolean> {
 /** `ledger verify`: false at the first difference between the books and the facts. */
 export const runLedger: OperatorCommand = async (config, args, say) => {
   checkVerify(args)
-  refuseNoData(config)
   return withAccounts(config, args.slice(1), say, verifyBooks)
 }

@@ -2,14 +2,16 @@ import { claimOf } from '../checks/installation-checks.ts'
 import { type Config, ConfigError } from '../config/config.ts'
 import { chooseMasterKey } from '../config/master-key.ts'
 import { type Db, openDb } from '../db/db.ts'
-import { findInstallationFaults, migrateService, readInstallation } from '../db/installation.ts'
+import { EMPTY, findInstallationFaults, isLeftEmpty, migrateService, readInstallation } from '../db/installation.ts'
 import type { SandboxVault } from '../kernel/vault.ts'
 import { openVaultOf } from '../keys/sandbox-vault.ts'
 import { withDatabaseServer } from './operator-database.ts'
 
-/** @throws ConfigError when mode or master key differ from those of this database */
+/** @throws ConfigError when mode or master key differ from those of this database, or a live one is empty */
 export async function refuseForeignDatabase(connectionString: string, config: Config, key: Buffer): Promise<void> {
   const faults = findInstallationFaults(await readInstallation(connectionString), claimOf(config, key))
+  if (faults.length === 0 && (await isLeftEmpty(connectionString, config)))
+    throw new ConfigError([`${EMPTY.message} ${EMPTY.fix}`])
   if (faults.length > 0) throw new ConfigError(faults.map(({ check, message, fix }) => `${check}: ${message} ${fix}`))
 }
 

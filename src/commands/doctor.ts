@@ -5,12 +5,16 @@ import { claimOf, outsideChecks, runDatabaseChecks, schemaCheck } from '../check
 import type { Config, Env } from '../config/config.ts'
 import { findMasterKey } from '../config/master-key.ts'
 import { findEmbeddedPostgres } from '../db/embedded/embedded.ts'
-import { findElsewhere } from '../db/embedded/state-directory.ts'
+import { findElsewhere, findNoDatabase } from '../db/embedded/state-directory.ts'
+
+/** A sandbox's first start makes its database. */
+const findPlaceFault = ({ dataDir, mode }: Config) =>
+  findElsewhere(dataDir) ?? (mode === 'live' ? findNoDatabase(dataDir, mode) : null)
 
 async function checkDatabase(config: Config): Promise<CheckResult[]> {
   const connectionString = config.databaseUrl ?? (await findEmbeddedPostgres(config.dataDir))
-  const elsewhere = config.databaseUrl === null ? findElsewhere(config.dataDir) : null
-  if (elsewhere !== null) return [{ name: 'database', ok: false, message: elsewhere.what, fix: elsewhere.fix }]
+  const fault = config.databaseUrl === null ? findPlaceFault(config) : null
+  if (fault !== null) return [{ name: 'database', ok: false, message: fault.what, fix: fault.fix }]
   if (connectionString === null) {
     const message = 'The embedded database is not running; it starts with the service.'
     return [{ name: 'database', ok: true, message, fix: null }]
@@ -18,7 +22,7 @@ async function checkDatabase(config: Config): Promise<CheckResult[]> {
   const key = findMasterKey(config)
   if (!key) return [{ name: 'master-key', ok: false, message: 'There is no master key.', fix: 'Set MASTER_KEY.' }]
   const place = { connectionString, prepared: config.databasePrepared }
-  return runDatabaseChecks(place, claimOf(config, key), [schemaCheck(connectionString)])
+  return runDatabaseChecks(place, claimOf(config, key), [schemaCheck(connectionString, config)])
 }
 
 const printResult = ({ name, ok, message, fix }: CheckResult): string => {

@@ -1,14 +1,13 @@
 import { parseArgs } from 'node:util'
 import { migrateService } from '../db/installation.ts'
 import type { OperatorCommand } from './admin.ts'
-import { refuseNoData, withDatabaseServer } from './operator-database.ts'
+import { withDatabaseServer } from './operator-database.ts'
 import { startProgress } from './progress.ts'
 
 /** Migrates the database, embedded or not, to the newest schema, even while the service runs. */
 export const runMigrate: OperatorCommand = async (config, args, say) => {
   const { json } = parseArgs({ args, options: { json: { type: 'boolean', default: false } } }).values
   const place = { ...config, databaseUrl: config.databaseDirectUrl ?? config.databaseUrl }
-  refuseNoData(place)
   const onApplied = startProgress(say, 'Migrations', 'applied')
   const applied = await withDatabaseServer(place, say, (connectionString) =>
     migrateService(

@@ -1,33 +1,39 @@
-import { existsSync } from 'node:fs'
-import { join, resolve } from 'node:path'
 import type { Config } from '../config/config.ts'
 import { findEmbeddedPostgres, startEmbeddedPostgres } from '../db/embedded/embedded.ts'
-import { refuseElsewhere } from '../db/embedded/state-directory.ts'
-
-/** Without this, a command that only reads would create a new database. @throws Error with a sentence */
-export function refuseNoData({ databaseUrl, dataDir }: Pick<Config, 'databaseUrl' | 'dataDir'>): void {
-  if (databaseUrl !== null || existsSync(join(dataDir, 'postgres'))) return
-  refuseElsewhere(dataDir)
-  throw new Error(`There is no database in ${resolve(dataDir)} yet. Start the service first, or set DATA_DIR.`)
-}
+import { refuseElsewhere, refuseNoDatabase } from '../db/embedded/state-directory.ts'
 
 type Say = (line: string) => void
+type Place = Pick<Config, 'databaseUrl' | 'dataDir' | 'mode'>
 
-/**
- * The database of this installation, even while the service runs. If it is embedded and not running, it is started for
- * the duration of the task. @throws Error when the orders are in another one
- */
-export async function withDatabaseServer<Result>(
-  config: Pick<Config, 'databaseUrl' | 'dataDir'>,
-  say: Say,
+/** Its own server is started for the duration of the task, unless it runs. @param refuse throws before it is started */
+async function withServer<Result>(
+  { databaseUrl, dataDir }: Place,
+  { say, refuse }: { say: Say; refuse(): void },
   work: (connectionString: string, serviceRuns: boolean) => Promise<Result>,
 ): Promise<Result> {
-  const running = config.databaseUrl ?? (await findEmbeddedPostgres(config.dataDir))
-  if (running === null) refuseElsewhere(config.dataDir)
-  const own = running === null ? await startEmbeddedPostgres({ dataDir: config.dataDir, log: say }) : null
+  const running = databaseUrl ?? (await findEmbeddedPostgres(dataDir))
+  if (running === null) refuse()
+  const own = running === null ? await startEmbeddedPostgres({ dataDir, log: say }) : null
   try {
     return await work(running ?? own?.connectionString ?? '', running !== null)
   } finally {
     await own?.stop()
   }
 }
+
+/**
+ * The database of this installation, even while the service runs. If it is embedded and not running, it is started for
+ * the duration of the task. @throws InstallationFault when there is none, or the orders are in another one
+ */
+export const withDatabaseServer = <Result>(
+  place: Place,
+  say: Say,
+  work: (connectionString: string, serviceRuns: boolean) => Promise<Result>,
+): Promise<Result> => withServer(place, { say, refuse: () => refuseNoDatabase(place) }, work)
+
+/** The same for `init`, which begins an installation: where there is no database yet, an empty one is made. */
+export const withNewDatabase = <Result>(
+  place: Place,
+  say: Say,
+  work: (connectionString: string) => Promise<Result>,
+): Promise<Result> => withServer(place, { say, refuse: () => refuseElsewhere(place.dataDir) }, work)

@@ -14,7 +14,6 @@ import { UsageError } from './command.ts'
 import { withDatabase } from './database.ts'
 import { startOver } from './new-chain.ts'
 import { listOperatorChains } from './operator-chains.ts'
-import { refuseNoData } from './operator-database.ts'
 import { startProgress } from './progress.ts'
 
 type Say = (line: string) => void
@@ -83,7 +82,6 @@ export async function runRescan(config: Config, args: string[], say: Say): Promi
   const chainId = Number(options.chain)
   if (!/^\d+$/.test(options.from ?? '') || !Number.isInteger(chainId) || chainId < 1)
     throw new UsageError('Name a chain and a block.')
-  refuseNoData(config)
   const log = pino({ level: 'silent' })
   await withDatabase(config, say, async (db, vault) => {
     const chain = findChain(config, vault, chainId)

@@ -25,7 +25,6 @@ import type { OperatorCommand } from './admin.ts'
 import { UsageError } from './command.ts'
 import { withDatabase } from './database.ts'
 import { listOperatorChains } from './operator-chains.ts'
-import { refuseNoData } from './operator-database.ts'
 import { countDeposits, readAddress, readBatch, runSign, SIGN_USAGE, totalOf, writeJson } from './sweep-files.ts'
 import { type HeldOut, type Screened, screenBatch, screenSenders, wordsOf } from './sweep-screening.ts'
 
@@ -332,7 +331,6 @@ const runSweep: OperatorCommand = async (config, args, say) => {
   if (name === 'send' && file === undefined) throw new UsageError('Name the signed file: comptoir sweep send FILE')
   checkOptions(options)
   const batch = file === undefined ? null : readBatch(file)
-  refuseNoData(config)
   return withDatabase(config, say, async (db, vault) => {
     const settings = chooseChains(config, vault, options)
     const deps = { config: { chains: settings }, db, clock: systemClock, log: pino({ level: 'silent' }) }

@@ -1,4 +1,5 @@
 import { json, type Queryable, type Sql, sql, type Tx, unnamed } from '../db/db.ts'
+import { SET_BY_RESTORE } from '../db/restored-queries.ts'
 import type { UserRole } from '../http/actor.ts'
 import type { Lang } from '../kernel/lang.ts'
 import { emailKeyOf } from '../kernel/people/emails.ts'
@@ -17,6 +18,8 @@ export type Company = {
   managerVerified: boolean
   settlementAddress: string | null
   settlementNetwork: number | null
+  /** Its payout address is the one of a backup, and nobody has confirmed it since. */
+  settlementRestored: boolean
   maxOrderAmount: string
   identityThresholdAmount: string
   toleranceBps: number
@@ -53,7 +56,8 @@ export type Company = {
 const MANAGER_VERIFIED = sql`exists (select from users u where u.company_id = companies.id
   and u.role in ('Manager', 'Association') and u.verified_at is not null and u.disabled_at is null)`
 
-const COLUMNS = sql`id, name, kind, country, siret, vat_number, approved, ${MANAGER_VERIFIED} as manager_verified, settlement_address, settlement_network, max_order_amount,
+const COLUMNS = sql`id, name, kind, country, siret, vat_number, approved, ${MANAGER_VERIFIED} as manager_verified, settlement_address, settlement_network,
+  settlement_set_by is not distinct from ${SET_BY_RESTORE} as settlement_restored, max_order_amount,
   identity_threshold_amount, tolerance_bps, tolerance_max_units, late_accept_hours, late_after_cancel,
   requote_hours, link_quote_minutes, (reserve_units / 1000000)::numeric(38, 6)::text as settlement_reserve, refund_approval,
   refund_limits, fee_bps, kyc_threshold_amount as kyc_threshold, kyc_limit_amount as kyc_limit,

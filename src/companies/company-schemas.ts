@@ -72,6 +72,11 @@ export const CompanySchema = Type.Object(
     managerVerified: Type.Boolean({ description: 'Whether one of its managers has confirmed the e-mail address.' }),
     settlementAddress: Nullable(Type.String()),
     settlementNetwork: Nullable(Type.Integer()),
+    settlementRestored: Type.Boolean({
+      description:
+        'The database was restored, and the payout address is the one of its backup. Nothing is paid out to it before ' +
+        'somebody sends it again, with a fresh second factor.',
+    }),
     maxOrderAmount: Type.String({ description: 'EUR; orders in other currencies are compared at their rate.' }),
     identityThresholdAmount: Type.String({
       description: 'EUR; orders of this amount and above need payer information.',

@@ -50,6 +50,7 @@ export const viewCompany = (
   managerVerified: company.managerVerified,
   settlementAddress: company.settlementAddress,
   settlementNetwork: company.settlementNetwork,
+  settlementRestored: company.settlementRestored,
   maxOrderAmount: company.maxOrderAmount,
   identityThresholdAmount: company.identityThresholdAmount,
   toleranceBps: company.toleranceBps,
@@ -184,9 +185,12 @@ function readVat(change: CompanyChange): CompanyChange {
   return { ...change, vatNumber: read.number }
 }
 
-/** Payouts go to another address; another network, or another spelling, is not one. */
+/**
+ * Payouts go to another address, or to the one of a backup, which nobody has confirmed since; another network, or
+ * another spelling, is not one.
+ */
 const isRedirected = (before: Company, { settlementAddress: after }: CompanyChange): boolean =>
-  after !== undefined && after?.toLowerCase() !== before.settlementAddress?.toLowerCase()
+  after !== undefined && (before.settlementRestored || after?.toLowerCase() !== before.settlementAddress?.toLowerCase())
 
 /** Does this change the payout address or network? */
 const touchesSettlement = (company: Company, change: CompanyChange): boolean =>

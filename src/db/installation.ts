@@ -69,14 +69,38 @@ export const readInstallation = (connectionString: string): Promise<Installation
     return rows[0] && { mode: null, keyMark: null, installedAt: null, sealed: rows[0].sealed, sealPrefixes: [] }
   })
 
-/** When this installation's database was created; undefined before its first start. */
-export const readInstalledAt = (connectionString: string): Promise<Date | undefined> =>
+/** One row, from the table `installation`; undefined before the first start. */
+const readOf = <Row extends pg.QueryResultRow>(connectionString: string, query: string): Promise<Row | undefined> =>
   withClient(checking(connectionString), async (client) => {
     const found = await client.query<{ found: boolean }>("select to_regclass('installation') is not null as found")
     if (found.rows[0]?.found !== true) return undefined
-    const { rows } = await client.query<{ at: Date }>('select created_at as at from installation')
-    return rows[0]?.at
+    const { rows } = await client.query<Row>(query)
+    return rows[0]
   })
+
+/** When this installation's database was created; undefined before its first start. */
+export const readInstalledAt = async (connectionString: string): Promise<Date | undefined> =>
+  (await readOf<{ at: Date }>(connectionString, 'select created_at as at from installation'))?.at
+
+/** The restore that the database records; undefined: none. */
+export const readRestoredAt = async (connectionString: string): Promise<Date | undefined> =>
+  (
+    await readOf<{ at: Date | null }>(
+      connectionString,
+      "select (to_jsonb(installation)->>'restored_at')::timestamptz as at from installation",
+    )
+  )?.at ?? undefined
+
+/** One life of a database: a restored copy goes on with another one. */
+export type Life = { id: string; since: Date }
+
+/** Undefined before the first start, and before the migration that began to tell lives apart. */
+export const readLife = (connectionString: string): Promise<Life | undefined> =>
+  readOf<Life>(
+    connectionString,
+    `select row->>'life' as id, (row->>'life_since')::timestamptz as since
+     from (select to_jsonb(installation) as row from installation) rows where row ? 'life'`,
+  )
 
 /** An empty database would give the deposit addresses of those orders to new ones. */
 const leavesOrders = (folder: string): InstallationFault => ({
@@ -188,6 +212,21 @@ export const readMigrations = (connectionString: string): Promise<AppliedMigrati
     )
     return tables[0]?.found ? readApplied(client) : []
   })
+
+/** What it means that a database has no schema, and what to do. */
+export const EMPTY = {
+  message: 'The database of DATABASE_URL is empty. Nothing was written.',
+  fix: 'If it should have your orders, correct DATABASE_URL. For a new installation: comptoir init, or comptoir migrate.',
+}
+
+/**
+ * Whether a start, or a command, has to leave this database as it is: in live mode only `init` and `migrate` fill one
+ * of DATABASE_URL. An empty one may be a mistyped name, or a server that lost its data.
+ */
+export const isLeftEmpty = async (
+  connectionString: string,
+  { mode, databaseUrl }: { mode: Mode; databaseUrl: string | null },
+): Promise<boolean> => mode === 'live' && databaseUrl !== null && (await readMigrations(connectionString)).length === 0
 
 export type ServiceUrls = {
   /** What the service works with. */

@@ -54,6 +54,23 @@ function continueAt(index: bigint, times: RestoreTimes): bigint {
   return next < most ? next : most
 }
 
+/** In the place of who wrote a company's payout address: nobody of the company has confirmed it since. */
+export const SET_BY_RESTORE = 'restore'
+
+/**
+ * What was taken away since the backup is there again. Nobody stays logged in, also on command lines, and no payout
+ * address counts as the company's word. API keys and people stay: without them shops would stand still.
+ */
+async function distrust(tx: Tx, { backupMadeAt, restoredAt }: RestoreTimes): Promise<void> {
+  await tx.run(sql`
+    update sessions set revoked_at = ${restoredAt}, revoked_reason = 'restore'
+    where expires_at > ${backupMadeAt} and revoked_at is null`)
+  await tx.run(sql`update api_keys set revoked_at = ${restoredAt} where of_login and revoked_at is null`)
+  await tx.run(sql`
+    update companies set settlement_set_at = ${restoredAt}, settlement_set_by = ${SET_BY_RESTORE}
+    where settlement_address is not null`)
+}
+
 const IS_UNRECONCILED = sql`restored_at is not null and reconciled_at is null`
 
 /**
@@ -93,8 +110,9 @@ const listHeads = (tx: Tx, earlier: RestoredFacts['heads']): Promise<RestoredFac
 
 /**
  * Marks the restore, and skips the deposit addresses that may have been assigned after the backup: the same address for
- * two orders would pay the wrong one. Idempotent. The facts of an earlier mark are kept until it is reconciled: what
- * happened between the two is still to be compared.
+ * two orders would pay the wrong one. Another life of the database begins, whose backups are its own. Idempotent. The
+ * facts of an earlier mark are kept until it is reconciled: what happened between the two is still to be compared.
+ * @returns false when this restore was marked before, or nothing was ever installed here
  */
 export async function markRestored(tx: Tx, at: RestoreTimes): Promise<boolean> {
   type Marked = { [Fact in keyof Restored]: Restored[Fact] | null } & { isOpen: boolean; firstIndex: bigint }
@@ -121,7 +139,9 @@ export async function markRestored(tx: Tx, at: RestoreTimes): Promise<boolean> {
     update installation set backup_made_at = least(${at.backupMadeAt}::timestamptz,
         case when ${marked.isOpen} then backup_made_at end),
       restored_at = ${at.restoredAt}, reconciled_at = null, first_index = ${firstIndex},
+      life = default, life_since = default,
       restored_facts = ${JSON.stringify(facts)}::jsonb`)
+  await distrust(tx, at)
   // a person may have sent them since the backup: they are not asked to again before it is reconciled
   await tx.run(sql`
     update refunds set next_check_at = ${at.restoredAt}

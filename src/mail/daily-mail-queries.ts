@@ -4,12 +4,12 @@ import { ALARM_PREFIX } from './mailbox-queries.ts'
 
 export type Manager = { companyId: string; companyName: string; email: string; firstName: string; lang: string }
 
-/** The active managers of these companies, who are told what happens to them. */
-export const listManagers = (q: Queryable, companyIds: readonly string[]): Promise<Manager[]> =>
+/** The active managers of these companies, or of all, who are told what happens to them. */
+export const listManagers = (q: Queryable, companyIds: readonly string[] | null): Promise<Manager[]> =>
   q.many<Manager>(sql`
     select u.company_id, c.name as company_name, u.email, u.first_name, u.lang
     from users u join companies c on c.id = u.company_id
-    where u.company_id = any (${[...companyIds]}::text[]) and u.role in ('Manager', 'Association')
+    where (${companyIds}::text[] is null or u.company_id = any (${companyIds}::text[])) and u.role in ('Manager', 'Association')
       and u.verified_at is not null and u.disabled_at is null`)
 
 /** @returns false when this was already sent */

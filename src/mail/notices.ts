@@ -8,6 +8,7 @@ import type {
   NoticeText,
   ReceiptFacts,
   RefundFacts,
+  RestoredFacts,
   WaitingFacts,
 } from '../texts/mail-texts.ts'
 import { unlinkedName } from './alarm-words.ts'
@@ -68,6 +69,9 @@ export const webhookFailureNotice = (
   lang: Lang,
   { officeUrl, ...facts }: FailureFacts & { officeUrl: string },
 ): Notice => write(TEXTS[lang].mails.webhookFailures, facts, `${officeUrl}${OFFICE_PATHS.failedWebhooks}`)
+
+/** To a manager whose company has the settings of a backup. Whoever restores may lack the settings with our address. */
+export const restoredNotice = (lang: Lang, facts: RestoredFacts): Notice => write(TEXTS[lang].mails.restored, facts)
 
 /** The daily mail about money that waits for a decision. */
 export const waitingNotice = (lang: Lang, { officeUrl, ...facts }: WaitingFacts & { officeUrl: string }): Notice =>

@@ -95,6 +95,9 @@ export type MoneyChangeTexts = {
 }
 type Told<Facts> = (facts: Facts) => { subject: string; text: string }
 
+/** `at`: the time of the backup, with its time zone. */
+export type RestoredFacts = { companyName: string; firstName: string; at: string }
+
 export type WaitingFacts = {
   day: string
   companyName: string
@@ -129,5 +132,6 @@ export type MailTexts = {
   emailChanged: NoticeText<EmailChangeFacts>
   webhookFailures: NoticeText<FailureFacts>
   waiting: NoticeText<WaitingFacts>
+  restored: NoticeText<RestoredFacts>
   moneyChange: MoneyChangeTexts
 }

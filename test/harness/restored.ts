@@ -104,8 +104,8 @@ export async function openRestoredShop(
   assert.ok(node)
   const proxy = node
   const { chain, host, merchant } = shop
-  const admin = await logInSuperAdmin(host)
   await restore(host.db)
+  const admin = await logInSuperAdmin(host)
   const rpc = createRpc({ url: chain.rpcUrl })
   const openLost: RestoredShop['openLost'] = (given = keys) => openPayoutsWith({ chain, rpc, keys: given }, lostDb)
   const lost = openLost()

@@ -7,10 +7,12 @@ import { BackupFault } from '../../db/backup/sealed.ts'
 import {
   listBackups,
   lockBackups,
+  ownOf,
   pruneBackups,
   takeBackup,
   withBackupConnection,
 } from '../../db/backup/take-backup.ts'
+import { readLife } from '../../db/installation.ts'
 import { listMigrations } from '../../db/migrate.ts'
 import { isYounger, MINUTE, SECOND } from '../../kernel/clock.ts'
 import { startTicker } from '../../kernel/ticker.ts'
@@ -54,23 +56,25 @@ function openMetrics({ config, clock, metrics }: BackupDeps, backups: KnownBacku
 /** Takes a backup when it is due, and no other process is about to: every worker comes here. */
 function backUpWhenDue({ config, vault, clock, log, db }: BackupDeps, backupTo: string): () => Promise<void> {
   const to = openStore(backupTo, config)
-  const isDue = async (): Promise<boolean> => {
-    const { newest } = await listBackups(to, clock())
+  const isDue = async (life: string): Promise<boolean> => {
+    const newest = ownOf((await listBackups(to, clock())).found, life).at(-1)
     return !newest || clock() - newest.madeAtMs >= config.backupEveryMinutes * MINUTE
   }
-  const backUp = async (client: pg.Client): Promise<void> => {
+  const backUp = async (client: pg.Client, life: string): Promise<void> => {
     // another process may have made it since
-    if (!(await lockBackups(client)) || !(await isDue())) return
+    if (!(await lockBackups(client)) || !(await isDue(life))) return
     const { mode, dataDir } = config
-    const facts = { madeAt: new Date(clock()).toISOString(), mode, schema: listMigrations().at(-1)?.id ?? '' }
+    const facts = { madeAt: new Date(clock()).toISOString(), mode, schema: listMigrations().at(-1)?.id ?? '', life }
     const made = await takeBackup({
       ...{ client, cluster: join(dataDir, 'postgres'), to, vault, facts, onProgress: () => {} },
     })
-    await pruneBackups(to, config.backupKeep, clock())
+    await pruneBackups(to, { life, keep: config.backupKeep, nowMs: clock() })
     log.info({ file: made.file, bytes: made.bytes }, 'backed up and read back')
   }
   return async () => {
-    if (await isDue()) await withBackupConnection(db.connectionString, backUp)
+    const life = (await readLife(db.connectionString))?.id
+    if (life === undefined) throw new Error('the database does not say which life of it this is')
+    if (await isDue(life)) await withBackupConnection(db.connectionString, (client) => backUp(client, life))
   }
 }
 

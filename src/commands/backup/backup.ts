@@ -3,13 +3,14 @@ import { parseArgs } from 'node:util'
 import type { Config } from '../../config/config.ts'
 import { findMasterKey } from '../../config/master-key.ts'
 import { type ChosenBackup, chooseBackup, openStore } from '../../db/backup/places.ts'
+import { isRestorePending } from '../../db/backup/restore-mark.ts'
 import { pruneBackups, takeBackup, withBackupConnection } from '../../db/backup/take-backup.ts'
-import { readMigrations } from '../../db/installation.ts'
+import { readLife, readMigrations } from '../../db/installation.ts'
 import { openVault } from '../../kernel/vault.ts'
 import type { OperatorCommand } from '../admin.ts'
 import { UsageError } from '../command.ts'
 import { refuseForeignDatabase } from '../database.ts'
-import { refuseNoData, withDatabaseServer } from '../operator-database.ts'
+import { withDatabaseServer } from '../operator-database.ts'
 import { megabytes, startProgress } from '../progress.ts'
 
 export const BACKUP_USAGE = `comptoir backup --to PATH [--keep N] [--json]
@@ -18,11 +19,15 @@ A consistent, encrypted copy of the embedded database, also while the service ru
 gets its name.
 
   --to PATH   folder, or s3://bucket/prefix (default: BACKUP_TO)
-  --keep N    remove all but the newest N afterwards
+  --keep N    remove all but the newest N of this database afterwards
   --json      for programs
 
 The copy opens with MASTER_KEY only. Keep the key in another place than the backups: without it they cannot be read,
 and neither can you. See docs/backup.md.`
+
+/** Its copy would pass for one of the database that the restored backup is of, and `--keep` would remove those. */
+const pending = (dataDir: string): string =>
+  `The restore into ${dataDir} is not finished: the database does not know of it yet. Start the service there once.`
 
 const OUTSIDE =
   'DATABASE_URL names a server of its own; back that one up with its own tools (pgBackRest, WAL-G, or your provider’s). ' +
@@ -47,27 +52,32 @@ export const runBackup: OperatorCommand = async (config: Config, args, say) => {
   const keep = readKeep(values.keep)
   if (config.databaseUrl !== null) throw new Error(OUTSIDE)
   if (to === null || to === undefined) throw new UsageError('Name a destination: --to PATH, or set BACKUP_TO.')
-  refuseNoData(config)
   const store = openStore(to, config)
   const key = findMasterKey(config)
   if (!key) throw new Error('There is no master key, so nothing can be encrypted. Set MASTER_KEY.')
+  const vault = openVault(key)
+  const cluster = join(config.dataDir, 'postgres')
   const progress = startProgress(say, 'Backup', 'MB')
   const made = await withDatabaseServer(config, say, async (connectionString) => {
     // another key would seal a backup that this installation cannot open, and --keep would then remove the good ones
     await refuseForeignDatabase(connectionString, config, key)
+    if (await isRestorePending(cluster, vault, connectionString)) throw new Error(pending(config.dataDir))
     const facts = {
       madeAt: new Date().toISOString(),
       mode: config.mode,
       schema: (await readMigrations(connectionString)).at(-1)?.id ?? '',
+      life: (await readLife(connectionString))?.id ?? null,
     }
-    return withBackupConnection(connectionString, (client) =>
+    const taken = await withBackupConnection(connectionString, (client) =>
       takeBackup({
-        ...{ client, cluster: join(config.dataDir, 'postgres'), to: store, vault: openVault(key), facts },
+        ...{ client, cluster, to: store, vault, facts },
         onProgress: (done, of) => progress(megabytes(done), megabytes(of)),
       }),
     )
+    return { ...taken, life: facts.life }
   })
-  if (keep !== null) await pruneBackups(store, keep, Date.now())
+  if (keep !== null && made.life !== null) await pruneBackups(store, { life: made.life, keep, nowMs: Date.now() })
+  else if (keep !== null) say('Nothing was removed: a database of an older version does not say which backups are its.')
   const text = `Backed up and read back: ${made.file} (${megabytes(made.bytes)} MB). It opens with your MASTER_KEY only.`
   process.stdout.write(`${values.json ? JSON.stringify(made) : text}\n`)
 }
@@ -78,7 +88,7 @@ comptoir restore --already-done TIME
 Puts a backup into a folder that holds no database yet. Start the service there afterwards, then run
 "comptoir reconcile": until then no refund and no settlement leaves.
 
-  --from PATH      a backup, or where backups are (a folder, s3://bucket/prefix): the newest one counts
+  --from PATH      a backup, or where backups of one database are (a folder, s3://bucket/prefix): the newest one counts
   --data-dir DIR   the new place
   --already-done TIME   only mark: your PostgreSQL's own tools restored DATABASE_URL to this time (ISO 8601)
   --json           for programs

@@ -24,7 +24,7 @@ import type { OperatorCommand } from '../admin.ts'
 import { UsageError } from '../command.ts'
 import { refuseForeignDatabase } from '../database.ts'
 import { withServiceSettings } from '../operator-chains.ts'
-import { refuseNoData, withDatabaseServer } from '../operator-database.ts'
+import { withDatabaseServer } from '../operator-database.ts'
 import { type ChainReport, type ReconciledChain, reconcileChain } from './reconcile-chain.ts'
 
 export const RECONCILE_USAGE = `comptoir reconcile [--without-chain <id>] [--json]
@@ -202,6 +202,11 @@ function describe(done: Reconciled): string[] {
   const toDo = done.faults.length > 0 ? ' Put right what is named above, and run this again.' : ''
   lines.push(`${done.released ? 'Refunds and settlements go again.' : 'Refunds and settlements stay held.'}${toDo}`)
   lines.push(
+    `API keys and people are those of ${done.backupMadeAt}: what was revoked or removed since works again. Look through ` +
+      'your own people (SuperAdmins), too. Everybody was logged out, each company got a mail, and is paid out once it has ' +
+      'confirmed its payout address.',
+  )
+  lines.push(
     'Orders made after the backup are gone here; shops have them, and the webhooks that they received for them.',
   )
   return lines
@@ -222,7 +227,6 @@ export const runReconcile: OperatorCommand = async (given: Config, args, say) =>
     'without-chain': { type: 'string', multiple: true, default: [] as string[] },
   } as const
   const { json, 'without-chain': without } = parseArgs({ args, options }).values
-  refuseNoData(given)
   return withDatabaseServer(given, say, async (connectionString, serviceRuns) => {
     if (!serviceRuns) throw new Error('Start the service first; this command runs next to it.')
     const db = openDb({

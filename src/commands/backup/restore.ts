@@ -1,7 +1,9 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Config } from '../../config/config.ts'
 import { findMasterKey } from '../../config/master-key.ts'
 import { diskFault } from '../../db/backup/folder-store.ts'
-import { finishRestore, restoreFiles } from '../../db/backup/restore-backup.ts'
+import { finishRestore, refuseAhead, restoreFiles } from '../../db/backup/restore-backup.ts'
 import { lacksChain, type PlacedFiles } from '../../db/backup/sandbox-files.ts'
 import { lockDataDir } from '../../db/embedded/data-dir-lock.ts'
 import { startEmbeddedPostgres } from '../../db/embedded/embedded.ts'
@@ -16,15 +18,18 @@ import { withDatabase } from '../database.ts'
 import { megabytes, startProgress } from '../progress.ts'
 import { readRestoreArgs } from './backup.ts'
 import { lostUntilNow, noteRestore } from './note-restore.ts'
+import { tellRestored } from './tell-restore.ts'
 
 /** For a database that its own server's tools restored. */
 async function markOutside(config: Config, backupMadeAt: Date, say: (line: string) => void): Promise<undefined> {
   if (config.databaseUrl === null)
     throw new UsageError('--already-done is for a DATABASE_URL; the embedded one takes --from.')
-  const at = { backupMadeAt, restoredAt: new Date(), lostUntil: lostUntilNow(config.auditAnchorFile, say) }
+  const restoredAt = new Date()
+  refuseAhead(backupMadeAt, restoredAt)
+  const at = { backupMadeAt, restoredAt, lostUntil: lostUntilNow(config.auditAnchorFile, say) }
   await withDatabase(config, say, (db, vault) =>
     db.tx(async (tx) => {
-      await markRestored(tx, at)
+      if (await markRestored(tx, at)) await tellRestored({ vault, clock: systemClock }, tx, at)
       await noteRestore({ db, vault, clock: systemClock }, tx, at)
     }),
   )
@@ -61,6 +66,13 @@ function filesWords({ kept, aside }: PlacedFiles, dataDir: string): string {
   )
 }
 
+/** A folder of root says nothing of the service's user, to whom the files must belong. Empty: it does. */
+const ownerWords = (dataDir: string): string =>
+  process.getuid?.() === 0 && statSync(dataDir).uid === 0
+    ? `The database belongs to user number ${statSync(join(dataDir, 'postgres')).uid}. If the service runs as another user ` +
+      `than root, first give it the folder: chown -R <user>: ${dataDir}\n`
+    : ''
+
 const lacksKey = (dataDir: string): string =>
   `The files are in ${dataDir}, but what an earlier master key sealed in them cannot be read. Start the service ` +
   'there with that key as MASTER_KEY_PREVIOUS: it finishes the restore.'
@@ -89,6 +101,7 @@ export const runRestore: OperatorCommand = async (config, args, say) => {
   try {
     const place = { connectionString: server.connectionString, dataDir, vault }
     await finishRestore(place, {
+      tell: (tx, at) => tellRestored({ vault, clock: systemClock }, tx, at),
       note: (db, tx, at) => {
         // the files took their time; a mark that is not of this restore keeps its own
         const times = at.restoredAt.getTime() === restoredAt.getTime() ? { ...at, lostUntil: lostUntil() } : at
@@ -103,7 +116,7 @@ export const runRestore: OperatorCommand = async (config, args, say) => {
   }
   const sameKey = config.masterKey ? ' and the same MASTER_KEY' : ''
   const files = needsChain(config, facts.mode, dataDir) ? copyFiles(dataDir) : filesWords(sandbox, dataDir)
-  const next = `${files === '' ? '' : `${files}\n`}Start the service with DATA_DIR=${dataDir}${sameKey}, then run with the same settings: comptoir reconcile`
+  const next = `${files === '' ? '' : `${files}\n`}${ownerWords(dataDir)}Start the service with DATA_DIR=${dataDir}${sameKey}, then run with the same settings: comptoir reconcile`
   const text = `Restored into ${dataDir}: the state of ${facts.madeAt} (${facts.mode}).\n${next}\nUntil then no refund and no settlement leaves.`
   process.stdout.write(`${json ? JSON.stringify({ dataDir, ...facts, next }) : text}\n`)
 }

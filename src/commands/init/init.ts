@@ -3,9 +3,11 @@ import { dirname, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { readEnvironment } from '../../checks/environment.ts'
 import type { Config, Env } from '../../config/config.ts'
+import { migrateService } from '../../db/installation.ts'
 import { AlreadyRegistered, runAdmin } from '../admin.ts'
 import { UsageError } from '../command.ts'
 import { runDoctor } from '../doctor.ts'
+import { withNewDatabase } from '../operator-database.ts'
 import { isRelease } from '../read-env.ts'
 import { type Asker, atTerminal, type Flags, flagsOnly, withEarlier } from './asker.ts'
 import { printEnv, type Section, writeEnv } from './env-file.ts'
@@ -239,8 +241,11 @@ export async function runInit(args: string[], environment: Env, say: Say): Promi
     const copy = writeEnv(out, printEnv(sections), switches.has('force'))
     say(known ? '\nThe master key stays the one that you gave.\n' : `\n${KEY_WORDS}\n\n  ${written.MASTER_KEY}\n`)
     sayWritten(say, out, { copy, left: listLeftBehind(old, written), moved: listMoved(old, written) })
-    await makeAdmin(config, admin, say)
-    await confirmCompared(config, written, say)
+    await withNewDatabase(config, say, async (connectionString) => {
+      await migrateService({ connectionString, directUrl: config.databaseDirectUrl }, { onWaiting: say })
+      await makeAdmin(config, admin, say)
+      await confirmCompared(config, written, say)
+    })
     say('')
     const ready = await runDoctor(env, { json: false, file: resolve(out) })
     say(ready ? '\nReady: comptoir serve' : '\nPut right what failed, then: comptoir doctor, comptoir serve')

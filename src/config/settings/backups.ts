@@ -15,7 +15,7 @@ export const BACKUPS = {
   backupEveryMinutes: integer('BACKUP_EVERY_MINUTES', 'Minutes between two backups.', {
     ...{ fallback: '360', min: 1, max: 10_080 },
   }),
-  backupKeep: integer('BACKUP_KEEP', 'How many backups stay there; older ones are removed.', {
+  backupKeep: integer('BACKUP_KEEP', 'How many backups of this database stay there; older ones are removed.', {
     ...{ fallback: '28', min: 1, max: 10_000 },
   }),
   backupS3Endpoint: optionalUrl(

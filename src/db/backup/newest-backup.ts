@@ -2,15 +2,19 @@ import { statSync } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { MINUTE } from '../../kernel/clock.ts'
-import { readInstalledAt } from '../installation.ts'
+import { findEmbeddedPostgres } from '../embedded/embedded.ts'
+import { type Life, readInstalledAt, readLife } from '../installation.ts'
 import { diskFault } from './folder-store.ts'
 import { openStore, type StoreSettings } from './places.ts'
 import { BackupFault } from './sealed.ts'
 import { isAhead } from './store.ts'
-import { type FoundBackup, listBackups } from './take-backup.ts'
+import { listBackups, ownOf } from './take-backup.ts'
 
-/** Those `ahead` have a time that has not come, and do not count. */
-type Look = { newest: FoundBackup | undefined; ahead: readonly string[] }
+/**
+ * Those `ahead` have a time that has not come, and do not count. Nor do those of `others`: of another life of this
+ * database, of another database, or of an older version, which did not say whose they are.
+ */
+type Look = { newest: { name: string; madeAtMs: number } | undefined; ahead: readonly string[]; others: number }
 
 /** The backups of this installation's database, whoever made them. */
 export type KnownBackups = {
@@ -18,7 +22,8 @@ export type KnownBackups = {
   /** @throws BackupFault when they cannot be listed */
   look(nowMs: number): Promise<Look>
   /**
-   * When the database was created, in milliseconds: from then on a first backup is due. Undefined without a database.
+   * When this life of the database began, in milliseconds: from then on a first backup is due. Undefined without a
+   * database.
    */
   databaseMadeAtMs(): Promise<number | undefined>
 }
@@ -43,7 +48,7 @@ async function lookAtFiles(folder: string, nowMs: number): Promise<Look> {
     const ahead = whole.filter(({ madeAtMs }) => isAhead(madeAtMs, nowMs))
     const usable = whole.filter((file) => !ahead.includes(file))
     const [newest] = usable.sort((left, right) => right.madeAtMs - left.madeAtMs)
-    return { newest, ahead: ahead.map(({ name }) => name) }
+    return { newest, ahead: ahead.map(({ name }) => name), others: 0 }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EACCES')
       throw new BackupFault(
@@ -60,14 +65,31 @@ export type BackupSettings = StoreSettings & {
   dataDir: string
 }
 
+/** Of the embedded database, if it runs. */
+async function readEmbeddedLife(dataDir: string): Promise<Life | undefined> {
+  const connectionString = await findEmbeddedPostgres(dataDir)
+  return connectionString === null ? undefined : readLife(connectionString)
+}
+
+/** While the database does not say whose they are, because it does not run, all in the place count as its own. */
+function ownBackups(backupTo: string, config: BackupSettings): KnownBackups {
+  const { dataDir } = config
+  return {
+    place: backupTo,
+    async look(nowMs) {
+      const listed = listBackups(openStore(backupTo, config), nowMs)
+      const [life, { found, ahead }] = await Promise.all([readEmbeddedLife(dataDir), listed])
+      const own = life ? ownOf(found, life.id) : found
+      return { newest: own.at(-1), ahead, others: found.length - own.length }
+    },
+    databaseMadeAtMs: async () => (await readEmbeddedLife(dataDir))?.since.getTime() ?? clusterTimeOf(dataDir),
+  }
+}
+
 /** Backups in BACKUP_TO for the embedded database, in BACKUP_WATCH for another one; null if neither is set. */
 export function openKnownBackups(config: BackupSettings): KnownBackups | null {
-  const { backupTo, backupWatch, databaseUrl, dataDir } = config
-  if (databaseUrl === null) {
-    if (backupTo === null) return null
-    const look = async (nowMs: number): Promise<Look> => listBackups(openStore(backupTo, config), nowMs)
-    return { place: backupTo, look, databaseMadeAtMs: async () => clusterTimeOf(dataDir) }
-  }
+  const { backupTo, backupWatch, databaseUrl } = config
+  if (databaseUrl === null) return backupTo === null ? null : ownBackups(backupTo, config)
   if (backupWatch === null) return null
   const databaseMadeAtMs = async () => (await readInstalledAt(databaseUrl))?.getTime()
   return { place: backupWatch, look: (nowMs) => lookAtFiles(backupWatch, nowMs), databaseMadeAtMs }
@@ -81,9 +103,9 @@ export async function readBackupAge(
   backups: KnownBackups,
   nowMs: number,
 ): Promise<Look & { ageMs: number | undefined }> {
-  const { newest, ahead } = await backups.look(nowMs)
-  const sinceMs = newest?.madeAtMs ?? (await backups.databaseMadeAtMs())
-  return { newest, ahead, ageMs: sinceMs === undefined ? undefined : nowMs - sinceMs }
+  const look = await backups.look(nowMs)
+  const sinceMs = look.newest?.madeAtMs ?? (await backups.databaseMadeAtMs())
+  return { ...look, ageMs: sinceMs === undefined ? undefined : nowMs - sinceMs }
 }
 
 export const isBackupOverdue = (ageMs: number | undefined, everyMinutes: number): boolean =>

@@ -4,7 +4,7 @@ import { folderStore } from './folder-store.ts'
 import { readS3Place, type S3Settings, s3Store } from './s3-store.ts'
 import { BackupFault } from './sealed.ts'
 import { type BackupStore, isBackupName } from './store.ts'
-import { listBackups } from './take-backup.ts'
+import { type FoundBackup, listBackups } from './take-backup.ts'
 
 /** Settings from the configuration; keys are needed for a bucket only. */
 export type StoreSettings = {
@@ -46,7 +46,24 @@ export function findStoreFaults({ backupTo, ...settings }: StoreSettings & { bac
 
 export type ChosenBackup = { store: BackupStore; name: string }
 
-/** The backup that the operator named, or the newest one at a place. @throws BackupFault */
+/** Which of several databases, or lives of one, is wanted, a person knows: the newest backup may be of a rehearsal. */
+function severalFault({ place, pathOf }: BackupStore, lives: readonly FoundBackup[][]): BackupFault {
+  const lines = lives.flatMap((backups) => {
+    const newest = backups.at(-1)
+    if (!newest) return []
+    const older = newest.life === null ? '; made by an older version, of one database or several' : ''
+    return [`  ${pathOf(newest.name)} (the newest of ${backups.length}${older})`]
+  })
+  return new BackupFault(
+    `${place} holds backups of ${lives.length} databases, or of one before and after a restore. Nothing was restored. ` +
+      `Name the one that you want:\n${lines.join('\n')}`,
+  )
+}
+
+/**
+ * The backup that the operator named, or the newest one at a place that holds those of one database only.
+ * @throws BackupFault
+ */
 export async function chooseBackup(from: string, settings: StoreSettings): Promise<ChosenBackup> {
   const last = basename(from)
   if (isBucket(from) && isBackupName(last))
@@ -57,9 +74,18 @@ export async function chooseBackup(from: string, settings: StoreSettings): Promi
     if (!found.isDirectory()) return { store: folderStore(dirname(from)), name: last }
   }
   const store = openStore(from, settings)
-  const { newest, ahead } = await listBackups(store, Date.now())
-  if (newest) return { store, name: newest.name }
+  const nowMs = Date.now()
+  const { found, ahead } = await listBackups(store, nowMs)
   const [future] = ahead
-  if (future === undefined) throw new BackupFault(`There is no backup in ${from}.`)
-  throw new BackupFault(`${from} holds backups of the future only, such as ${future}. Name the one that you want.`)
+  // by a clock that is behind, the newest ones have not come yet
+  if (future !== undefined)
+    throw new BackupFault(
+      `${future} in ${from} has a time that has not come: your clock says ${new Date(nowMs).toISOString()}. Nothing was ` +
+        'restored. Correct the clock of this machine; if it is right, name the backup that you want.',
+    )
+  const lives = [...Map.groupBy(found, ({ life }) => life).values()]
+  if (lives.length > 1) throw severalFault(store, lives)
+  const newest = found.at(-1)
+  if (newest) return { store, name: newest.name }
+  throw new BackupFault(`There is no backup in ${from}.`)
 }

@@ -28,6 +28,19 @@ async function prepareRecovery(folder: string): Promise<void> {
 }
 
 /**
+ * What was made after a restore has not left before it: by a clock that is behind, that would hold of what was made
+ * before it, too. @throws BackupFault
+ */
+export function refuseAhead(backupMadeAt: Date, now: Date): void {
+  if (backupMadeAt <= now) return
+  throw new BackupFault(
+    `The backup is of ${backupMadeAt.toISOString()}, and your clock says ${now.toISOString()}. Nothing was restored. ` +
+      'Correct the clock of this machine. If it is right, the one that made the backup was ahead: take an earlier backup, ' +
+      'or wait until then.',
+  )
+}
+
+/**
  * Restores a backup's files into an empty place, atomically: all of them or none.
  * @throws BackupFault: the place is occupied or full, or the backup has another key, is damaged or truncated
  */
@@ -58,10 +71,12 @@ export async function restoreFiles(request: {
   }
   const { facts, content } = await unseal(counted(), request.vaults)
   // a store that returns an older backup than the requested one would lose days of orders
-  if (isBackupName(backup.name) && backup.name !== backupNameAt(facts.madeAt))
+  const name = backupNameAt(facts.madeAt, facts.life)
+  if (isBackupName(backup.name) && backup.name !== name)
     throw new BackupFault(
-      `${backup.name} holds the backup of ${facts.madeAt}. Nothing was restored; take another one, or rename the file.`,
+      `${backup.name} holds the backup of ${facts.madeAt}, ${name}. Nothing was restored; take another one, or rename the file.`,
     )
+  refuseAhead(new Date(facts.madeAt), restoredAt)
   const draft = restoringOf(cluster)
   await rm(draft, { recursive: true, force: true })
   await mkdir(draft, { recursive: true, mode: 0o700 })
@@ -74,6 +89,8 @@ export async function restoreFiles(request: {
     await rename(draft, cluster)
   } catch (error) {
     await rm(draft, { recursive: true, force: true })
+    // a sign for `findUnrestored`: nobody begins an empty database here because this one could not be restored
+    await mkdir(draft, { mode: 0o700 }).catch(() => {})
     throw diskFault(error, dataDir, 'Nothing was restored.')
   }
   // with the cluster, never without it: a restore that is killed here is finished by the next start
@@ -91,17 +108,24 @@ async function awaitRecovery(db: Db): Promise<void> {
   }
 }
 
+export type Finishing = {
+  /** Throws before anything is recorded, if the vault does not belong to this database. */
+  refuse?(): Promise<void>
+  /** Writes it to the audit log, in the same transaction, unless it is there. */
+  note(db: Db, tx: Tx, at: MarkTimes): Promise<void>
+  /** Writes the mails about it, in the same transaction. */
+  tell(tx: Tx, at: MarkTimes): Promise<void>
+}
+
 /**
  * Makes a restored database record that it was restored. Called after each start of the embedded server, because the
  * restore may have been killed before. A mark without our signature holds money like any other, and excuses nothing; it
  * stays, because a newer master key, which this start may lack, may have signed it.
- * @param refuse throws before anything is recorded, if the vault does not belong to this database
- * @param note writes it to the audit log, in the same transaction, unless it is there
  * @returns the mark that was found
  */
 export async function finishRestore(
   { connectionString, dataDir, vault }: { connectionString: string; dataDir: string; vault: Vault },
-  { refuse, note }: { refuse?: () => Promise<void>; note: (db: Db, tx: Tx, at: MarkTimes) => Promise<void> },
+  { refuse, note, tell }: Finishing,
 ): Promise<FoundMark | undefined> {
   const cluster = join(dataDir, 'postgres')
   const file = restoreMarkOf(cluster)
@@ -115,7 +139,7 @@ export async function finishRestore(
     await refuse?.()
     const mark = await readRestoreMark(cluster, vault)
     await db.tx(async (tx) => {
-      await markRestored(tx, mark)
+      if (await markRestored(tx, mark)) await tell(tx, mark)
       if (mark.isOurs) await note(db, tx, mark)
     })
     await db.pool.query('alter system reset restore_command')

@@ -4,7 +4,12 @@ import { openVault } from '../../kernel/vault.ts'
 import { type BackupFacts, BackupFault, seal, unseal } from './sealed.ts'
 
 const KEY = Buffer.alloc(32, 7)
-const FACTS: BackupFacts = { madeAt: '2030-01-02T03:04:05.000Z', mode: 'live', schema: '0001_first' }
+const FACTS: BackupFacts = {
+  madeAt: '2030-01-02T03:04:05.000Z',
+  mode: 'live',
+  schema: '0001_first',
+  life: '0123456789ab',
+}
 const CHUNK = 65_536
 
 async function* pieces(bytes: Buffer, size: number): AsyncGenerator<Buffer> {

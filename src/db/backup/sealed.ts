@@ -16,9 +16,12 @@ export type BackupFacts = {
   mode: 'sandbox' | 'live'
   /** Id of the newest migration. */
   schema: string
+  /** Which life of a database it is of (`readLife`); null: an older version made it, or of an older schema. */
+  life: string | null
 }
 
-type Head = BackupFacts & { keyMark: string; salt: string }
+/** The heads of older versions have no `life`. */
+type Head = Omit<BackupFacts, 'life'> & { life?: string | null; keyMark: string; salt: string }
 
 export class BackupFault extends Error {
   override readonly name = 'BackupFault'
@@ -145,8 +148,8 @@ export async function unseal(
       index += 1
     }
   }
-  const { madeAt, mode, schema } = head
-  return { facts: { madeAt, mode, schema }, content: content() }
+  const { madeAt, mode, schema, life = null } = head
+  return { facts: { madeAt, mode, schema, life }, content: content() }
 }
 
 function whyClosed(chunk: Buffer, index: number, { key, line, last }: { key: Buffer; line: Buffer; last: boolean }) {

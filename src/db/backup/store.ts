@@ -1,10 +1,18 @@
 import { MINUTE } from '../../kernel/clock.ts'
 
-/** Names of finished backups. Drafts, and strangers' files in the same place, have other names. */
-const NAME = /^comptoir-\d{8}T\d{6}Z\.backup$/
+/**
+ * Names of finished backups: when each was made, and of which life of a database (`readLife`). Those of older versions
+ * do not say the latter. Drafts, and strangers' files in the same place, have other names.
+ */
+const NAME = /^comptoir-\d{8}T\d{6}Z(?:-([0-9a-f]{12}))?\.backup$/
 
 export const isBackupName = (name: string): boolean => NAME.test(name)
-export const backupNameAt = (madeAt: string): string => `comptoir-${madeAt.replaceAll(/[-:]|\.\d+/g, '')}.backup`
+
+export const backupNameAt = (madeAt: string, life: string | null = null): string =>
+  `comptoir-${madeAt.replaceAll(/[-:]|\.\d+/g, '')}${life === null ? '' : `-${life}`}.backup`
+
+/** Null: an older version made it, and whose it is is not known. */
+export const backupLifeOf = (name: string): string | null => NAME.exec(name)?.[1] ?? null
 
 /** When a backup was made, in milliseconds, according to its name. */
 export function backupTimeOf(name: string): number {

@@ -7,7 +7,7 @@ import { type ArchiveItem, packFiles } from './archive.ts'
 import { backupItems, measureCluster } from './cluster-files.ts'
 import { sandboxItems } from './sandbox-files.ts'
 import { type BackupFacts, BackupFault, seal, unseal } from './sealed.ts'
-import { type BackupStore, backupNameAt, backupTimeOf, type Content, isAhead } from './store.ts'
+import { type BackupStore, backupLifeOf, backupNameAt, backupTimeOf, type Content, isAhead } from './store.ts'
 
 export type BackupRequest = {
   /** Of `withBackupConnection`. */
@@ -22,27 +22,37 @@ export type BackupRequest = {
 
 export type Backup = { file: string; bytes: number; madeAt: string }
 
-export type FoundBackup = { name: string; madeAtMs: number }
+export type FoundBackup = { name: string; madeAtMs: number; life: string | null }
 
 /**
- * Finished backups, oldest first. Those `ahead` have a time that has not come: they count neither as the newest nor
- * among those to keep, because a wrong clock would otherwise stop backups, or remove the good ones.
+ * Finished backups, of whichever database, oldest first. Those `ahead` have a time that has not come: they count
+ * neither as the newest nor among those to keep, because a wrong clock would otherwise stop backups, or remove the
+ * good ones.
  */
 export async function listBackups(
   store: BackupStore,
   nowMs: number,
-): Promise<{ names: string[]; newest: FoundBackup | undefined; ahead: string[] }> {
-  const all = await store.list()
-  const ahead = all.filter((name) => isAhead(backupTimeOf(name), nowMs))
-  const names = all.filter((name) => !ahead.includes(name))
-  const name = names.at(-1)
-  return { names, newest: name === undefined ? undefined : { name, madeAtMs: backupTimeOf(name) }, ahead }
+): Promise<{ found: FoundBackup[]; ahead: string[] }> {
+  const all = (await store.list()).map((name) => ({ name, madeAtMs: backupTimeOf(name), life: backupLifeOf(name) }))
+  const found = all.filter(({ madeAtMs }) => !isAhead(madeAtMs, nowMs))
+  return { found, ahead: all.filter((one) => !found.includes(one)).map(({ name }) => name) }
 }
 
-/** Removes all but the newest backups, and drafts left by a crash. */
-export async function pruneBackups(store: BackupStore, keep: number, nowMs: number): Promise<void> {
-  const { names } = await listBackups(store, nowMs)
-  for (const name of names.slice(0, -keep)) await store.remove(name)
+/**
+ * Those of this life of the database, oldest first. Others may lie in the same place: of a copy that was restored for a
+ * rehearsal, of the machine before, of another shop. None of them keeps ours from being made, and none is ours to
+ * remove.
+ */
+export const ownOf = (found: readonly FoundBackup[], life: string): FoundBackup[] =>
+  found.filter((one) => one.life === life)
+
+/** Removes all but the newest backups of this life, and drafts left by a crash. */
+export async function pruneBackups(
+  store: BackupStore,
+  { life, keep, nowMs }: { life: string; keep: number; nowMs: number },
+): Promise<void> {
+  const { found } = await listBackups(store, nowMs)
+  for (const { name } of ownOf(found, life).slice(0, -keep)) await store.remove(name)
   await store.clean(nowMs)
 }
 
@@ -76,13 +86,20 @@ export const decompressed = (source: AsyncIterable<Buffer>): AsyncIterable<Buffe
   through(source, createZstdDecompress())
 
 /**
- * Reads a backup from beginning to end, as a restore would. @param madeAt time of the backup that was written: any
+ * Reads a backup from beginning to end, as a restore would. @param written facts of the backup that was written: any
  * other one of this master key would be readable as well @throws BackupFault
  */
-export async function verifyBackup(stored: Content, vault: Vault, madeAt: string): Promise<void> {
+export async function verifyBackup(
+  stored: Content,
+  vault: Vault,
+  written: Pick<BackupFacts, 'madeAt' | 'life'>,
+): Promise<void> {
   const { facts, content } = await unseal(stored, [vault])
-  if (facts.madeAt !== madeAt)
-    throw new BackupFault(`What was written at ${madeAt} is read back as the backup of ${facts.madeAt}.`)
+  const { madeAt, life } = written
+  if (facts.madeAt !== madeAt || facts.life !== life)
+    throw new BackupFault(
+      `What was written at ${madeAt} is read back as the backup of ${facts.madeAt}${facts.life === life ? '' : ' of another database'}.`,
+    )
   for await (const piece of decompressed(content)) if (piece.length === 0) continue
 }
 
@@ -121,12 +138,12 @@ async function* allItems({ client, cluster, facts }: BackupRequest): AsyncGenera
  */
 export async function takeBackup(request: BackupRequest): Promise<Backup> {
   const { to, cluster, vault, facts, onProgress } = request
-  const name = backupNameAt(facts.madeAt)
+  const name = backupNameAt(facts.madeAt, facts.life)
   const total = measureCluster(cluster)
   const plain = counted(packFiles(allItems(request)), (done) => onProgress(Math.min(done, total), total))
   const bytes = await to.put(name, seal(compressed(plain), { vault, facts }), {
     expectedBytes: total,
-    verify: (stored) => verifyBackup(stored, vault, facts.madeAt),
+    verify: (stored) => verifyBackup(stored, vault, facts),
   })
   return { file: to.pathOf(name), bytes, madeAt: facts.madeAt }
 }

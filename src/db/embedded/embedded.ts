@@ -1,12 +1,13 @@
 import { existsSync, realpathSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import pg from 'pg'
 import { makeFolder } from '../../kernel/process/make-folder.ts'
 import { prepareBinaries } from './binaries.ts'
-import { type ClusterPaths, chooseSocketDir, makeCluster, NAME, restoringOf } from './cluster.ts'
+import { type ClusterPaths, chooseSocketDir, makeCluster, NAME } from './cluster.ts'
 import { lockDataDir } from './data-dir-lock.ts'
 import { endOrphan } from './orphan.ts'
 import { answers, connectionStringFor, type Log, runServer } from './server.ts'
+import { findUnrestored } from './state-directory.ts'
 import { chooseAccount } from './system-user.ts'
 
 export type EmbeddedPostgres = {
@@ -18,8 +19,9 @@ export type EmbeddedPostgres = {
 
 /**
  * Starts the PostgreSQL that npm installed, with its data in `<dataDir>/postgres` and its log in
- * `<dataDir>/postgres.log`; the first start creates the database. The server ends with this process, even after kill -9
- * (on Linux; elsewhere the next start ends it). If it ends on its own, it is restarted.
+ * `<dataDir>/postgres.log`; the first start creates the database, which in live mode it must not (`refuseNoDatabase`).
+ * The server ends with this process, even after kill -9 (on Linux; elsewhere the next start ends it). If it ends on its
+ * own, it is restarted.
  * @param options.log gets a line when something unusual happens
  * @param options.onLocked called once this process owns the directory, before anything is made; it may refuse
  * @throws Error with a sentence for the user: another start owns the directory, or why PostgreSQL does not run here
@@ -35,7 +37,11 @@ export async function startEmbeddedPostgres(options: {
     await options.onLocked?.()
     const place = preparePlace(dataDir)
     await endOrphan(place, options.log)
-    if (!existsSync(place.clusterDir)) beginAnew(place.clusterDir, options.log)
+    if (!existsSync(place.clusterDir)) {
+      const unrestored = findUnrestored(dataDir)
+      if (unrestored !== null) throw unrestored
+      options.log(`First start: making the database in ${place.clusterDir}.`)
+    }
     makeCluster(place)
     const server = await runServer(place, options.log)
     await makeDatabase(place).catch(async (error: unknown) => {
@@ -65,17 +71,6 @@ export async function findEmbeddedPostgres(dataDir: string): Promise<string | nu
   const socketDir = chooseSocketDir(realDir, realCluster, account)
   const place = { native: '', clusterDir: realCluster, socketDir, logFile: '', account }
   return (await answers(place)) ? connectionStringFor(place, NAME) : null
-}
-
-/** @throws Error where a restore was cut off: the orders are in its backup, and a new database would hide that */
-function beginAnew(clusterDir: string, log: Log): void {
-  const cutOff = restoringOf(clusterDir)
-  if (existsSync(cutOff))
-    throw new Error(
-      `A restore into ${dirname(clusterDir)} was cut off, and there is no database yet. Run comptoir restore again. ` +
-        `For an empty database instead, first remove ${cutOff}`,
-    )
-  log(`First start: making the database in ${clusterDir}.`)
 }
 
 function openDataDir(path: string): string {

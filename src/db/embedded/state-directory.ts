@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { InstallationFault } from '../../kernel/errors.ts'
+import { restoringOf } from './cluster.ts'
 
 const holdsDatabase = (folder: string): boolean => existsSync(join(folder, 'postgres', 'PG_VERSION'))
 
@@ -58,6 +59,43 @@ export function findElsewhere(dataDir: string): InstallationFault | null {
 export function refuseElsewhere(dataDir: string): void {
   const elsewhere = findElsewhere(dataDir)
   if (elsewhere !== null) throw elsewhere
+}
+
+/** A restore that was cut off, or failed: the orders are in its backup, and an empty database would hide that. */
+export function findUnrestored(dataDir: string): InstallationFault | null {
+  const draft = restoringOf(join(dataDir, 'postgres'))
+  if (!existsSync(draft)) return null
+  return new InstallationFault(
+    `A restore into ${resolve(dataDir)} was cut off or failed, and there is no database yet.`,
+    `Run comptoir restore again. For an empty database instead, first remove ${draft}`,
+  )
+}
+
+const NO_DATABASE_FIX = {
+  live:
+    'Set DATA_DIR to the folder that holds it; after an upgrade it may lie beside the earlier release, or in it. A start ' +
+    'makes none in live mode: comptoir init begins a new one, and comptoir restore brings back a lost one.',
+  sandbox: 'Start the service first, or set DATA_DIR.',
+}
+
+/** Null: this folder has a database. */
+export function findNoDatabase(dataDir: string, mode: 'sandbox' | 'live'): InstallationFault | null {
+  if (existsSync(join(dataDir, 'postgres'))) return null
+  return (
+    findUnrestored(dataDir) ??
+    new InstallationFault(`There is no database in ${resolve(dataDir)}.`, NO_DATABASE_FIX[mode])
+  )
+}
+
+/**
+ * In live mode only `init` and `restore` make a database: in the wrong folder, or after its settings were lost, a start
+ * would begin an empty one, and give the deposit addresses of old orders to new ones.
+ * @throws InstallationFault when this folder has no database, or the orders are in another one
+ */
+export function refuseNoDatabase({ dataDir, mode }: { dataDir: string; mode: 'sandbox' | 'live' }): void {
+  refuseElsewhere(dataDir)
+  const none = findNoDatabase(dataDir, mode)
+  if (none !== null) throw none
 }
 
 /**

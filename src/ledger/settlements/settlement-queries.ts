@@ -1,5 +1,6 @@
 import { type Queryable, type Sql, sql, type Tx } from '../../db/db.ts'
 import type { PollTopic } from '../../db/polling.ts'
+import { SET_BY_RESTORE } from '../../db/restored-queries.ts'
 
 export const SETTLEMENT_STATUSES = ['open', 'approved', 'paid', 'cancelled'] as const
 export type SettlementStatus = (typeof SETTLEMENT_STATUSES)[number]
@@ -81,6 +82,21 @@ export const lockSettlementTarget = (tx: Tx, companyId: string): Promise<Settlem
   tx.maybe(sql`
     select settlement_address, settlement_network, settlement_set_at, settlement_set_by
     from companies where id = ${companyId} for update`)
+
+/**
+ * `isUnconfirmed`: nobody of the company has confirmed its address since a restore; `isOther`: the settlement is older
+ * than the restore, and goes to another one.
+ */
+export const findRestoredTarget = (
+  q: Queryable,
+  { companyId, id }: Pick<Settlement, 'companyId' | 'id'>,
+): Promise<{ isUnconfirmed: boolean; isOther: boolean }> =>
+  q.one(sql`
+    select c.settlement_set_by is not distinct from ${SET_BY_RESTORE} as is_unconfirmed,
+      coalesce(i.restored_at > s.created_at, false)
+        and lower(c.settlement_address) is distinct from lower(s.address) as is_other
+    from settlements s join companies c on c.id = s.company_id left join installation i on true
+    where s.company_id = ${companyId} and s.id = ${id}`)
 
 export const existsCompany = async (q: Queryable, companyId: string): Promise<boolean> =>
   (await q.maybe(sql`select 1 from companies where id = ${companyId}`)) !== undefined

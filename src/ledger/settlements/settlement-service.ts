@@ -20,6 +20,7 @@ import {
   countSettlements,
   existsCompany,
   findCompanyCreatedAt,
+  findRestoredTarget,
   findSettlement,
   findUnfinishedSettlement,
   insertSettlement,
@@ -274,6 +275,14 @@ async function findLimit({ limits, clock }: SettlementDeps, tx: Tx, settlement: 
   return `${text(released)} left in the last 24 hours; at most ${text(dayLimitUnits)} may (SETTLEMENT_DAY_LIMIT)`
 }
 
+/** Why it waits: the address is the one of a backup, which may be older than the company's last word. */
+async function findUnconfirmed(q: Queryable, settlement: Settlement): Promise<string | null> {
+  const { isUnconfirmed, isOther } = await findRestoredTarget(q, settlement)
+  if (isUnconfirmed)
+    return 'the company has not confirmed its settlement address since the database was restored: it saves it again, with a fresh second factor'
+  return isOther ? 'since the database was restored the company has another settlement address. Cancel it' : null
+}
+
 const NOT_ALLOWED = 'the address is not on the list of those that may be paid (SETTLEMENT_ALLOW_LIST)'
 
 /** How many of the next numbers are asked about: as many could have been cancelled in a row before a restore. */
@@ -328,6 +337,7 @@ async function findReason(deps: SettlementDeps, settlement: Settlement): Promise
   if (standing !== 'clear') return standing === 'blocked' ? BLOCKED : 'the screening of the settlement address'
   return (
     (await deps.books.findHold(settlement.companyId)) ??
+    (await findUnconfirmed(deps.db, settlement)) ??
     (await findShortfall(deps.db, settlement)) ??
     findUnlisted(deps, settlement) ??
     (isReleasedByHand(settlement) ? null : await deps.db.tx((tx) => findLimit(deps, tx, settlement))) ??
@@ -363,8 +373,8 @@ export async function approveSettlement(
     const shortfall = await findShortfall(tx, settlement)
     if (shortfall !== null)
       throw conflict(`It cannot be paid now: ${shortfall}. Cancel it, or settle what is missing first.`)
-    const unlisted = findUnlisted(deps, settlement)
-    if (unlisted !== null) throw conflict(`It cannot be paid: ${unlisted}.`)
+    const unfit = (await findUnconfirmed(tx, settlement)) ?? findUnlisted(deps, settlement)
+    if (unfit !== null) throw conflict(`It cannot be paid: ${unfit}.`)
     const { twoPersonsFromUnits } = deps.limits
     const by = `${actor.kind}:${actor.id}`
     const first = await findFirstApprover(tx, settlement)

@@ -182,6 +182,16 @@ export const de: MailTexts = {
     ],
     button: 'Ansehen, was wartet',
   },
+  restored: {
+    subject: ({ companyName }) =>
+      `Bitte prüfen Sie die Einstellungen von ${companyName}: Sie stammen aus einer Sicherung`,
+    paragraphs: (facts) => [
+      `Guten Tag ${facts.firstName},`,
+      `unsere Datenbank musste wiederhergestellt werden. Bei ${facts.companyName} ist alles wie am ${facts.at}; was seither geändert wurde, gilt nicht mehr.`,
+      'API-Schlüssel, die Sie seither widerrufen haben, gelten wieder, und Personen, die Sie entfernt haben, können sich wieder anmelden. Widerrufen und entfernen Sie sie im Backoffice noch einmal. Alle wurden abgemeldet.',
+      'Auch die Auszahlungsadresse, Ihre Wallets und Ihre Konten bei Börsen sind die von damals. Nichts wird ausgezahlt, bevor Sie die Adresse bestätigen: Sehen Sie sie unter Laden an, und speichern Sie sie mit einem frischen Code.',
+    ],
+  },
   moneyChange: {
     kinds: {
       payout: ({ company, before, after }) => ({

@@ -172,6 +172,15 @@ export const en: MailTexts = {
     ],
     button: 'See what waits',
   },
+  restored: {
+    subject: ({ companyName }) => `Look through the settings of ${companyName}: they are those of a backup`,
+    paragraphs: (facts) => [
+      `Hello ${facts.firstName},`,
+      `our database had to be restored. Everything at ${facts.companyName} is as it was on ${facts.at}; what was changed since is undone.`,
+      'API keys that you revoked since work again, and people whom you removed can log in again. Revoke and remove them once more, under API keys and People in the back office. Everybody has been logged out.',
+      'The payout address, your wallets and your accounts at exchanges are those of that time, too. Nothing is paid out before you confirm the address: look at it under Shop, and save it with a fresh code.',
+    ],
+  },
   moneyChange: {
     kinds: {
       payout: ({ company, before, after }) => ({

@@ -176,6 +176,15 @@ export const es: MailTexts = {
     ],
     button: 'Ver qué espera',
   },
+  restored: {
+    subject: ({ companyName }) => `Revise los ajustes de ${companyName}: son los de una copia de seguridad`,
+    paragraphs: (facts) => [
+      `Hola ${facts.firstName}:`,
+      `hubo que restaurar nuestra base de datos. Todo en ${facts.companyName} está como el ${facts.at}; lo que se cambió después ya no vale.`,
+      'Las claves API que revocó desde entonces vuelven a funcionar, y las personas que quitó pueden volver a entrar. Revóquelas y quítelas otra vez en el panel. Se ha cerrado la sesión de todos.',
+      'La dirección de pago, sus carteras y sus cuentas en plataformas son también las de entonces. No se paga nada hasta que confirme la dirección: mírela en Tienda y guárdela con un código nuevo.',
+    ],
+  },
   moneyChange: {
     kinds: {
       payout: ({ company, before, after }) => ({

@@ -184,6 +184,15 @@ export const fr: MailTexts = {
     ],
     button: 'Voir ce qui attend',
   },
+  restored: {
+    subject: ({ companyName }) => `Vérifiez les réglages de ${companyName} : ils viennent d’une sauvegarde`,
+    paragraphs: (facts) => [
+      `Bonjour ${facts.firstName},`,
+      `notre base de données a dû être restaurée. Tout chez ${facts.companyName} est comme au ${facts.at} ; ce qui a été changé depuis est annulé.`,
+      'Les clés API que vous avez révoquées depuis fonctionnent de nouveau, et les personnes que vous avez retirées peuvent de nouveau se connecter. Révoquez-les et retirez-les encore une fois dans le back-office. Tout le monde a été déconnecté.',
+      'L’adresse de versement, vos portefeuilles et vos comptes auprès des plateformes sont aussi ceux d’alors. Rien n’est versé avant que vous confirmiez l’adresse : regardez-la sous Boutique et enregistrez-la avec un nouveau code.',
+    ],
+  },
   moneyChange: {
     kinds: {
       payout: ({ company, before, after }) => ({

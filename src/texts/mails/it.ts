@@ -184,6 +184,15 @@ export const it: MailTexts = {
     ],
     button: 'Vedere che cosa attende',
   },
+  restored: {
+    subject: ({ companyName }) => `Controlli le impostazioni di ${companyName}: sono quelle di un backup`,
+    paragraphs: (facts) => [
+      `Buongiorno ${facts.firstName},`,
+      `il nostro database è stato ripristinato. Tutto presso ${facts.companyName} è come il ${facts.at}; ciò che è stato cambiato dopo non vale più.`,
+      'Le chiavi API che ha revocato da allora funzionano di nuovo, e le persone che ha rimosso possono di nuovo accedere. Le revochi e le rimuova ancora una volta nel back office. Tutti sono stati disconnessi.',
+      'Anche l’indirizzo per i pagamenti, i suoi wallet e i suoi conti presso le piattaforme sono quelli di allora. Non si paga nulla prima che lei confermi l’indirizzo: lo guardi sotto Negozio e lo salvi con un nuovo codice.',
+    ],
+  },
   moneyChange: {
     kinds: {
       payout: ({ company, before, after }) => ({

@@ -72,6 +72,7 @@ export const COMPANIES: Record<string, Word> = {
   feeBps: ['The operator’s fee, in hundredths of a percent.', 50],
   settlementAddress: ['Where the company’s USDC is sent.', WALLET],
   settlementNetwork: ['Chain id of the settlement.', 8453],
+  settlementRestored: ['Whether the payout address is the one of a backup, which nobody has confirmed since.', false],
   identityThresholdAmount: ['EUR from which the payer’s identity is needed.', '1000.00'],
   kycThreshold: ['EUR from which the identity is checked; null: never.', '5000.00'],
   kycLimit: ['EUR that a checked payer may spend in 30 days; null: no limit.', '15000.00'],

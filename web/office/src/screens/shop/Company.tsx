@@ -9,7 +9,15 @@ import { useCore, useLang, useTexts } from '../../texts/lang.ts'
 import { keyOf, useChange } from './change.ts'
 import { texts } from './texts.ts'
 
-const SHOWN = ['name', 'country', 'siret', 'vatNumber', 'settlementAddress', 'settlementNetwork'] as const
+const SHOWN = [
+  'name',
+  'country',
+  'siret',
+  'vatNumber',
+  'settlementAddress',
+  'settlementNetwork',
+  'settlementRestored',
+] as const
 
 export function Company({ companyId }: { companyId: string }) {
   const t = useTexts(texts)
@@ -64,7 +72,7 @@ function Identity({ company }: { company: Schemas['Company'] }) {
         kind="wallet"
         value={address}
         onChange={(event) => setAddress(event.target.value)}
-        hint={t.addressHint}
+        hint={company.settlementRestored ? t.addressRestored : t.addressHint}
       />
       <Select
         key={networks.length}

@@ -5,12 +5,19 @@ import { useCore } from '../../texts/lang.ts'
 
 type Change = Body<'changeCompany'>
 
-/** Sends only what was changed; an unchanged payout address also needs no fresh code. */
+/**
+ * Sends only what was changed; an unchanged payout address also needs no fresh code. One of a backup is sent unchanged,
+ * too: whoever saves it confirms it.
+ */
 export function useChange(company: Schemas['Company']) {
   const core = useCore()
   return useAction({
-    run: (values: Record<string, unknown>) =>
-      call('PUT /api/next/companies/{id}', { path: { id: company._id }, body: changed(company, values) as Change }),
+    run: (values: Record<string, unknown>) => {
+      const { settlementAddress } = values
+      const confirmed = company.settlementRestored && settlementAddress !== undefined ? { settlementAddress } : {}
+      const body = { ...changed(company, values), ...confirmed } as Change
+      return call('PUT /api/next/companies/{id}', { path: { id: company._id }, body })
+    },
     done: core.saved,
   })
 }

@@ -13,6 +13,7 @@ export const texts = defineTexts(
     address: 'Wallet address for payouts',
     network: 'Network for payouts',
     addressHint: 'Changing it needs a fresh code.',
+    addressRestored: 'This is the address of a backup. Nothing is paid out before you save it, with a fresh code.',
     policies: 'Rules',
     points: 'Sales points',
     addPoint: 'Add a sales point',
@@ -61,6 +62,8 @@ export const texts = defineTexts(
       address: 'Adresse du portefeuille pour les versements',
       network: 'Réseau pour les versements',
       addressHint: 'La modifier demande un nouveau code.',
+      addressRestored:
+        'C’est l’adresse d’une sauvegarde. Rien n’est versé avant que vous l’enregistriez avec un nouveau code.',
       policies: 'Règles',
       points: 'Points de vente',
       addPoint: 'Ajouter un point de vente',
@@ -109,6 +112,8 @@ export const texts = defineTexts(
       address: 'Wallet-Adresse für Auszahlungen',
       network: 'Netzwerk für Auszahlungen',
       addressHint: 'Eine Änderung verlangt einen frischen Code.',
+      addressRestored:
+        'Das ist die Adresse aus einer Sicherung. Nichts wird ausgezahlt, bevor Sie sie mit einem frischen Code speichern.',
       policies: 'Regeln',
       points: 'Verkaufsstellen',
       addPoint: 'Verkaufsstelle anlegen',
@@ -157,6 +162,8 @@ export const texts = defineTexts(
       address: 'Dirección del monedero para liquidaciones',
       network: 'Red para liquidaciones',
       addressHint: 'Cambiarla requiere un código nuevo.',
+      addressRestored:
+        'Es la dirección de una copia de seguridad. No se paga nada hasta que la guarde con un código nuevo.',
       policies: 'Reglas',
       points: 'Puntos de venta',
       addPoint: 'Añadir un punto de venta',
@@ -205,6 +212,7 @@ export const texts = defineTexts(
       address: 'Indirizzo del wallet per gli accrediti',
       network: 'Rete per gli accrediti',
       addressHint: 'Per cambiarlo serve un codice nuovo.',
+      addressRestored: 'È l’indirizzo di un backup. Non si paga nulla prima che lei lo salvi con un codice nuovo.',
       policies: 'Regole',
       points: 'Punti vendita',
       addPoint: 'Aggiungi un punto vendita',
