@@ -20,7 +20,7 @@ let isSilent = false
 const ROTATED = { API_KEY: 'new-key-of-the-same-account-012345', API_SECRET: 'new-secret-of-the-same-account-012345' }
 const OTHER = { API_KEY: 'key-of-another-account-0123456789', API_SECRET: 'secret-of-another-account-0123456789' }
 
-/** New secrets of the account: the imitation knows the old ones. Binance signs time, nonce and body, each with a line feed. */
+/** New secrets of the account, of which the imitation knows the old ones. Binance signs time, nonce and body. */
 function signedAnew(headers: IncomingHttpHeaders, chunks: readonly Buffer[]): IncomingHttpHeaders {
   const { API_KEY: key = '', API_SECRET: secret = '' } = own()
   const [time, nonce] = [headers['binancepay-timestamp'], headers['binancepay-nonce']]

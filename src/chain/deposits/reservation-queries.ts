@@ -83,7 +83,7 @@ export const deleteClaims = (tx: Tx, companyId: string, addresses: readonly stri
 
 export type AddressUses = { open: bigint; paid: bigint; units: string }
 
-/** What the payments at a shared address are about: how many may still be paid there, how many were, and with how much. */
+/** Of the payments at a shared address: how many may still be paid there, how many were, and with how much. */
 export const countUses = (tx: Tx, address: string): Promise<AddressUses> =>
   tx.one(sql`
     select count(*) filter (where p.status in ('creating', 'awaiting', 'confirming', 'closing')) as open,

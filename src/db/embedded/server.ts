@@ -88,8 +88,8 @@ function withDeathSignal(program: string): string[] {
 }
 
 /**
- * For root the file becomes the account's, which may be another one at the next start. The account could have put a link
- * to a file of root there. @throws Error for a link
+ * For root the file becomes the account's, which may be another one at the next start. The account could have put a
+ * link to a file of root there. @throws Error for a link
  */
 function openLog(file: string, account: ClusterPaths['account']): number {
   if (account === undefined) return openSync(file, 'a', 0o600)

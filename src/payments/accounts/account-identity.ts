@@ -12,8 +12,8 @@ import type { PaymentDeps } from '../payment-service.ts'
 import { listMarkedPayments, type MarkedPayment, remarkPayments } from './account-queries.ts'
 
 /*
- * Nothing but secrets names some accounts, and an account keeps its payments when its secrets change. So each has a mark
- * of its own, and new credentials are asked about payments under the marks that are known: who knows one has its account.
+ * Nothing but secrets names some accounts, and an account keeps its payments when its secrets change. So each has a
+ * mark of its own, and new credentials are asked about a payment under each known mark: who knows it has that account.
  */
 
 type Values = Readonly<Record<string, string>>

@@ -66,7 +66,7 @@ export type MarkedPayment = { id: string; orderId: string; accountMark: string |
 const RECENT = 10_000
 const MOST_MARKS = 8
 
-/** Of each of a company's accounts at a provider, the newest payment that the provider has: who knows it has the account. */
+/** Of each of a company's accounts at a provider, the newest payment that the provider has: its account knows it. */
 export function listMarkedPayments(q: Queryable, companyId: string, channel: ChannelId): Promise<MarkedPayment[]> {
   const any = { companyId, channel, accountMark: null, nextMark: null }
   return q.many(sql`
