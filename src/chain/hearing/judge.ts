@@ -1,6 +1,5 @@
 import { type Bloom, mayHold, parseBloom, readBloom } from '../bloom.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
-import { RpcError } from '../endpoints/rpc.ts'
 import { type LogFilter, logKey, type RpcBlock, type RpcLog, toBlock } from '../transfer-logs.ts'
 import { isProven } from './header-proof.ts'
 import { matches, placeOf, readReceipts } from './receipts.ts'
@@ -57,12 +56,8 @@ function findInventors({ mine, other }: Dispute, bloom: Bloom | null): Endpoint[
 
 /** Receipts of a block; null if the endpoint does not have them all, or does not give them. */
 async function readAll({ endpoint }: Witness, hash: string): Promise<readonly RpcReceipt[] | null> {
-  try {
-    return (await readReceipts(endpoint, hash))?.all ?? null
-  } catch (error) {
-    if (error instanceof RpcError) return null
-    throw error
-  }
+  const receipts = await readReceipts(endpoint, hash)
+  return typeof receipts === 'string' ? null : receipts.all
 }
 
 /** How the log of a transaction is told from others, whatever place its node gives it. */

@@ -13,7 +13,7 @@ import {
   toBlock,
 } from '../transfer-logs.ts'
 import { judge, type Testimony } from './judge.ts'
-import { placeOf, readWord, someAtOnce, type Word } from './receipts.ts'
+import { placeOf, readWord, readWords } from './receipts.ts'
 import { type Ask, disagree, headerCall, type Opinion, Outvoted, type Panel, vote } from './vote.ts'
 
 /** The same for the same logs; a node may say one twice. */
@@ -41,17 +41,16 @@ async function testify(endpoint: Endpoint, questions: readonly LogQuestion[]): P
   if (asked.length > 0) endpoint.noteWord(true)
   const shown = known.map(({ question, header }) => {
     const logs = callsOf(question).flatMap(() => answers.next().value ?? [])
-    return { question, header, block: toBlock(header), logs }
+    return { question, header, block: toBlock(header), logs, filter: question.filter }
   })
-  const words = await someAtOnce(shown, async ({ question, header, block, logs }) => {
-    const word = await readWord(endpoint, question.filter, { block, logs }).catch((error: unknown): Word => {
-      if (error instanceof RpcError) return { logs, lacks: 'receipts' }
-      throw error
-    })
-    if (word.lacks === 'more' && isLag(endpoint, question, logs)) return null
-    return [question, { logs: word.logs, header, place: placeOf(block) }] as const
+  const words = await readWords(endpoint, shown)
+  const heard = words.filter(([{ question, logs }, { lacks }]) => {
+    const isWhole = lacks === 'nothing' || lacks === 'receipts'
+    return isWhole || !isLag(endpoint, question, logs)
   })
-  return new Map(words.filter((word) => word !== null))
+  return new Map(
+    heard.map(([{ question, header, block }, { logs }]) => [question, { logs, header, place: placeOf(block) }]),
+  )
 }
 
 /** Logs that lack what their own node's header indicates bear nobody out for the moment that an index may lag. */
@@ -178,13 +177,9 @@ async function withReceipts(
   { block, filter }: LogQuestion,
   said: { logs: readonly RpcLog[]; others: readonly RpcLog[] },
 ): Promise<readonly RpcLog[]> {
-  try {
-    // what its header indicates was asked before
-    return (await readWord(endpoint, filter, { ...said, block: { hash: block.hash, logsBloom: undefined } })).logs
-  } catch (error) {
-    if (error instanceof RpcError) return said.logs
-    throw error
-  }
+  // what its header indicates was asked before
+  const shown = { block: { hash: block.hash, logsBloom: undefined }, logs: said.logs, filter }
+  return (await readWord(endpoint, shown, { others: said.others })).logs
 }
 
 const inWords = ({ endpoint, answer }: Pick<Opinion<Testimony>, 'endpoint' | 'answer'>, isMoved: boolean): string => {
