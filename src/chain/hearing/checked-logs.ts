@@ -3,7 +3,16 @@ import { MINUTE, SECOND } from '../../kernel/clock.ts'
 import { askLogs } from '../endpoints/ask-logs.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
 import type { Network } from '../networks.ts'
-import { type Block, ChainDoubt, type LogFilter, ReaderDoubt, type RpcLog, toHex, toTopic } from '../transfer-logs.ts'
+import {
+  type Block,
+  ChainDoubt,
+  LaggingLogs,
+  type LogFilter,
+  ReaderDoubt,
+  type RpcLog,
+  toHex,
+  toTopic,
+} from '../transfer-logs.ts'
 import { confirmLogs, type Halt } from './logs-vote.ts'
 import { readWords, suspicionOf, type Word, withMore } from './receipts.ts'
 import { confirmStep, type Found, listOthers, type Step } from './second-word.ts'
@@ -105,15 +114,19 @@ export async function checkStep(panel: Reading, step: Step): Promise<Checked> {
   checkPlaces(step.found)
   const said = await completeStep(panel, step)
   checkPlaces(said)
-  const unconfirmed = await confirmStep(panel, { ...step, found: said })
+  const answer = await confirmStep(panel, { ...step, found: said })
   warnOfMute(panel)
-  const confirmed = upTo(said, unconfirmed)
-  const halt = findLacking(panel, confirmed) ?? unconfirmed
+  const confirmed = upTo(said, answer.halt).map((one): Said => {
+    const { logs, isProven } = answer.completed.get(one.block.hash) ?? { logs: one.logs, isProven: false }
+    return { ...one, logs, lacks: isProven ? 'nothing' : one.lacks }
+  })
+  const halt = findLacking(panel, confirmed) ?? answer.halt
   return { found: upTo(confirmed, halt), halt }
 }
 
 /**
- * Confirms every transfer with the other endpoints before it is recorded.
+ * Confirms every transfer with the other endpoints before it is recorded. What the logs lack is not added here: blocks
+ * are asked about only because of what they show.
  * @param receivers only transfers to these addresses; absent: all
  * @returns where it halts
  * @throws Outvoted
@@ -132,7 +145,11 @@ export async function confirmTransfers(
     const asked = [...new Set(own.map((log) => `0x${log.topics[2]?.slice(26)}`))]
     return [{ block, logs: own, filter: { ...filter, addresses: asked } }]
   })
-  return confirmLogs(panel, questions)
+  const { halt, completed } = await confirmLogs(panel, questions)
+  const lacking = questions.find(({ block }) => completed.has(block.hash))?.block
+  if (!lacking) return halt
+  const words = `endpoint ${panel.endpoint.number} lacks some of the transfers in block ${lacking.number}`
+  return { at: lacking.number, doubt: new LaggingLogs(words) }
 }
 
 /** The blocks before a halt. @throws the doubt if there are none */

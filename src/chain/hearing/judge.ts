@@ -14,9 +14,10 @@ type Dispute = { hash: string; filter: LogFilter; mine: Witness; other: Witness 
 
 /**
  * `wrong`: it shows what is not there, or states that something is not there that is. `late`: it only lacks what is
- * proven, and may have it soon, or no longer. `isSettled`: what the first one shows counts.
+ * proven, and may have it soon, or no longer. `isSettled`: what the first one shows counts. `isOtherExact`: what the
+ * other one shows is proven, and all that there is.
  */
-export type Verdict = { wrong: ReadonlySet<Endpoint>; late: ReadonlySet<Endpoint>; isSettled: boolean }
+export type Verdict = Record<'wrong' | 'late', ReadonlySet<Endpoint>> & Record<'isSettled' | 'isOtherExact', boolean>
 
 /**
  * Which of two endpoints is wrong about a block. A header is its node's word like any other, unless the block's hash is
@@ -34,7 +35,7 @@ export async function judge(dispute: Dispute): Promise<Verdict> {
   for (const endpoint of findInventors(dispute, bloomBetween(dispute, proven))) wrong.add(endpoint)
   // both: then neither is called wrong on so little
   if (wrong.size > 1) wrong.clear()
-  return { wrong, late: new Set(), isSettled: wrong.has(other.endpoint) }
+  return { wrong, late: new Set(), isSettled: wrong.has(other.endpoint), isOtherExact: false }
 }
 
 /** Of a header that no hash proves, only what both show. */
@@ -113,10 +114,11 @@ async function judgeByProof(dispute: Dispute, proof: Proof, moved: readonly Witn
       else late.add(endpoint)
     }
   }
-  const isExact = proof.isNamed && inOrder(mine.answer.logs, proof).join(';') === proof.logs.join(';')
+  const isExact = ({ endpoint, answer }: Witness): boolean =>
+    proof.isNamed && !wrong.has(endpoint) && inOrder(answer.logs, proof).join(';') === proof.logs.join(';')
   const isMineFine = !wrong.has(mine.endpoint) && !late.has(mine.endpoint)
-  const isSettled = isMineFine && (isExact || wrong.has(other.endpoint))
-  return { wrong, late, isSettled }
+  const isSettled = isMineFine && (isExact(mine) || wrong.has(other.endpoint))
+  return { wrong, late, isSettled, isOtherExact: isExact(other) }
 }
 
 /** Whether two lists of receipts hold the same logs. */
