@@ -1,4 +1,4 @@
-import { type Bloom, mayHold, parseBloom, readBloom } from '../bloom.ts'
+import { type Bloom, mayHold, readBloom } from '../bloom.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
 import { type LogFilter, logKey, type RpcBlock, type RpcLog, toBlock } from '../transfer-logs.ts'
 import { isProven } from './header-proof.ts'
@@ -40,7 +40,7 @@ export async function judge(dispute: Dispute): Promise<Verdict> {
 
 /** Of a header that no hash proves, only what both show. */
 function bloomBetween({ mine, other }: Dispute, proven: RpcBlock | undefined): Bloom | null {
-  if (proven) return parseBloom(proven.logsBloom)
+  if (proven) return readBloom(proven.logsBloom)
   const [own, its] = [mine, other].map(({ answer }) => readBloom(answer.header?.logsBloom))
   return own && its?.equals(own) ? own : null
 }
