@@ -290,6 +290,13 @@ test('old blocks, more than a thousand, in which a watched address sent money, h
   assert.deepEqual([await world.head(), await world.trouble()], [await world.chain.blockNumber(), null])
 })
 
+/** A block like those of Base: a fifth of its bloom is set. */
+async function payAmongMany(address: string): Promise<void> {
+  const others = Array.from({ length: 165 }, () => ({ to: `0x${randomBytes(20).toString('hex')}`, units: 1n }))
+  await world.chain.sendAll([...others, { to: address, units: 901n }])
+  await world.chain.mine()
+}
+
 for (const watched of [1, 400])
   for (const count of [2, 3])
     for (const late of [[2], [1, 2]])
@@ -299,10 +306,7 @@ for (const watched of [1, 400])
         const nodes = await world.openNodes(t, count)
         const address = await world.assign()
         await nodes.lookOn(1)
-        // a block like those of Base: a fifth of its bloom is set
-        const others = Array.from({ length: 165 }, () => ({ to: `0x${randomBytes(20).toString('hex')}`, units: 1n }))
-        await world.chain.sendAll([...others, { to: address, units: 901n }])
-        await world.chain.mine()
+        await payAmongMany(address)
         for (const number of late) {
           nodes.proxy(number).faults.alter = ({ method }, result) =>
             method === 'eth_getLogs' ? without(address, result) : result
@@ -313,6 +317,38 @@ for (const watched of [1, 400])
         const found = { seen: await world.seen(address), faults: nodes.faults(), alarms: nodes.alarms() }
         assert.deepEqual(found, { seen: ['901 seen'], faults: new Array(count).fill(null), alarms: [] })
       })
+
+for (const [how, refuses] of Object.entries({
+  'and true receipts': null,
+  'and gives no receipts': ({ method }: { method: string }) => /Receipts?$/.test(method),
+}))
+  test(`the logs of the first of two nodes lack a payment for ever, ${how}, and the second is always two blocks behind: it counts`, async (t) => {
+    await world.chain.mine()
+    await world.watch(400)
+    const nodes = await world.openNodes(t, 2)
+    const [address, later] = [await world.assign(), await world.assign()]
+    const [first, second] = [nodes.proxy(1).faults, nodes.proxy(2).faults]
+    const goOn = async (pay?: () => Promise<unknown>): Promise<void> => {
+      nodes.time.nowMs += 11 * SECOND
+      const { timestamp } = await world.chain.call<{ timestamp: string }>('eth_getBlockByNumber', 'latest', false)
+      nodes.time.nowMs = Math.max(nodes.time.nowMs, (Number(timestamp) + 11) * SECOND)
+      await world.chain.call('evm_setNextBlockTimestamp', Math.floor(nodes.time.nowMs / SECOND))
+      await (pay ? pay() : world.chain.mine())
+      second.knowsUpTo = (await world.chain.blockNumber()) - 2n
+      await nodes.lookOn(1)
+    }
+    for (let block = 0; block < 4; block += 1) await goOn()
+    assert.deepEqual(nodes.faults(), [null, 'behind'])
+    first.refusalCode = -32601
+    first.refuses = refuses
+    first.alter = ({ method }, result) => (method === 'eth_getLogs' ? without(address, result) : result)
+    await goOn(() => payAmongMany(address))
+    await goOn()
+    await goOn(() => world.chain.pay({ to: later, units: 77n }))
+    for (let block = 0; block < 4; block += 1) await goOn()
+    assert.deepEqual([await world.seen(address), await world.seen(later)], [['901 seen'], ['77 seen']])
+    assert.deepEqual([await world.trouble(), nodes.faults(), nodes.warnings()], [null, [null, 'behind'], []])
+  })
 
 test('what keeps a chain from being read for ten minutes is an alarm that says what to do, once', async (t) => {
   const nodes = await world.openNodes(t, 2)

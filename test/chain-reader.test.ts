@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { toHex } from '../src/chain/transfer-logs.ts'
+import { sql } from '../src/db/db.ts'
 import { SECOND } from '../src/kernel/clock.ts'
 import { forgeBlocks } from './harness/forged-blocks.ts'
 import type { Faults } from './harness/rpc-proxy.ts'
@@ -42,6 +43,61 @@ for (const [what, alter] of Object.entries(ODD))
     await nodes.lookOn(8)
     assert.equal(await world.trouble(), null)
   })
+
+const placeLogsAt =
+  (logIndex: string): Alter =>
+  ({ method }, result) =>
+    method === 'eth_getLogs' ? (result as object[]).map((one) => ({ ...one, logIndex })) : result
+
+for (const odd of [1, 2])
+  test(`node ${odd} of two shows logs in a place that no column holds: the other one is read at once`, async (t) => {
+    await world.chain.mine()
+    const nodes = await world.openNodes(t, 2)
+    nodes.proxy(odd).faults.alter = placeLogsAt('0x80000000')
+    const address = await world.payNew(45n)
+    await nodes.lookOn(3)
+    assert.deepEqual([await world.seen(address), await world.trouble(), nodes.alarms()], [['45 seen'], null, []])
+  })
+
+/** As a new column or condition, which what a node says may not fit. */
+async function refuseToStore(t: { after(work: () => unknown): void }): Promise<void> {
+  t.after(() => world.db.run(sql`alter table chain_transfers drop constraint test_place`))
+  await world.db.run(sql`alter table chain_transfers add constraint test_place check (log_index < 1000)`)
+}
+
+test('where what the first of two nodes says cannot be stored, the second reads on, and the operator hears of it', async (t) => {
+  await refuseToStore(t)
+  await world.chain.mine()
+  const nodes = await world.openNodes(t, 2)
+  nodes.proxy(1).faults.alter = placeLogsAt('0x7fff')
+  for (let payment = 0; payment < 8; payment += 1) {
+    const address = await world.payNew(46n)
+    await nodes.lookOn(1)
+    assert.deepEqual(await world.seen(address), ['46 seen'])
+  }
+  assert.deepEqual([nodes.faults(), await world.trouble()], [['outvoted', null], null])
+  assert.match(nodes.alarms().join(), /^ALARM: the endpoint is set aside, and another one is read: .*test_place/)
+})
+
+test('where what the only node says cannot be stored, that is trouble of the chain, with an alarm', async (t) => {
+  await refuseToStore(t)
+  await world.chain.mine()
+  const nodes = await world.openNodes(t, 1)
+  nodes.proxy(1).faults.alter = placeLogsAt('0x7fff')
+  const address = await world.payNew(47n)
+  for (let second = 0; second < 32; second += 1)
+    await nodes.lookOn(1).catch(() => {
+      nodes.time.nowMs += SECOND
+    })
+  assert.deepEqual([await world.seen(address), await world.trouble()], [[], 'doubt'])
+  assert.match(
+    nodes.alarms().join(),
+    /^ALARM: the chain is not read on: .*test_place.*; the errors in the log say more$/,
+  )
+  nodes.proxy(1).heal()
+  await nodes.lookOn(2)
+  assert.deepEqual([await world.seen(address), await world.trouble()], [['47 seen'], null])
+})
 
 test('a node that names another finalized block is set aside with an alarm, and payments become final', async (t) => {
   const network = { ...world.network, large: { kind: 'tag', tag: 'finalized', extraBlocks: 0 } as const }

@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test'
 import { bloomOf } from '../src/chain/bloom.ts'
 import { TRANSFER_TOPIC, toHex, toTopic } from '../src/chain/transfer-logs.ts'
 import { sql } from '../src/db/db.ts'
+import { SECOND } from '../src/kernel/clock.ts'
 import type { Faults } from './harness/rpc-proxy.ts'
 import { type ScannedChain, startScannedChain } from './harness/scanned-nodes.ts'
 
@@ -89,11 +90,7 @@ for (const count of [1, 2])
     assert.deepEqual([await world.seen(address), await world.head()], [[], await world.chain.blockNumber()])
   })
 
-// one that cannot be read pauses, for longer each time
-for (const [words, { alter, seconds }] of Object.entries({
-  null: { alter: holdNothing, seconds: 25 },
-  unreadable: { alter: answerBadly, seconds: 120 },
-})) {
+for (const [words, alter] of Object.entries({ null: holdNothing, unreadable: answerBadly })) {
   test(`where two nodes agree, receipts that are ${words} hold the chain up for a while, with one warning`, async (t) => {
     await world.chain.mine()
     const nodes = await world.openNodes(t, 2)
@@ -102,7 +99,7 @@ for (const [words, { alter, seconds }] of Object.entries({
     const paid = await world.payNew(802n)
     await nodes.lookOn(12)
     assert.deepEqual([await world.seen(paid), nodes.warnings()], [[], []])
-    await nodes.lookOn(seconds)
+    await nodes.lookOn(25)
     assert.deepEqual([await world.seen(paid), await world.trouble(), nodes.alarms()], [['802 seen'], null, []])
     const [warning, ...more] = nodes.warnings().filter((one) => /^the header of block \d+ indicates /.test(one))
     assert.match(warning ?? '', /; the chain is read on without them$/)
@@ -116,12 +113,43 @@ for (const [words, { alter, seconds }] of Object.entries({
     await sweepOne(nodes)
     const paid = await world.payNew(803n)
     await nodes.lookOn(45)
-    assert.deepEqual([await world.seen(paid), await world.trouble()], [[], words === 'null' ? 'doubt' : null])
+    assert.deepEqual([await world.seen(paid), await world.trouble()], [[], 'doubt'])
     await nodes.lookOn(60)
     assert.deepEqual([await world.seen(paid), await world.trouble(), nodes.alarms()], [['803 seen'], null, []])
     assert.match(nodes.warnings().join(), /; the chain is read on without them$/)
   })
 }
+
+const failures: Record<string, Partial<Faults>> = {
+  'are refused': { refusalCode: -32000, refuses: ({ method }) => /Receipts?$/.test(method) },
+  'fail with an error that may pass': { refusalCode: -32603, refuses: ({ method }) => /Receipts?$/.test(method) },
+  'are unreadable': { alter: answerBadly },
+  'fail one by one': {
+    refusalCode: -32603,
+    lacks: 'eth_getTransactionReceipt',
+    alter: ({ method }, result) => (method === 'eth_getBlockReceipts' ? [null] : result),
+  },
+}
+for (const count of [1, 2])
+  for (const [how, faults] of Object.entries(failures))
+    test(`receipts of ${count} nodes ${how}: a payment after 40 blocks with sweeps is read within 3 minutes, and no node pauses`, async (t) => {
+      await world.chain.mine()
+      const nodes = await world.openNodes(t, count)
+      const address = await world.payNew(1_000_000n)
+      await nodes.lookOn(1)
+      await world.chain.call('anvil_impersonateAccount', address)
+      await world.chain.call('anvil_setBalance', address, '0xde0b6b3a7640000')
+      for (let block = 0; block < 40; block += 1)
+        await world.chain.pay({ to: world.chain.payer, units: 1n, from: address })
+      const paid = await world.payNew(804n)
+      for (let number = 1; number <= count; number += 1) Object.assign(nodes.proxy(number).faults, faults)
+      for (let look = 0; look < 45 && (await world.head()) !== (await world.chain.blockNumber()); look += 1) {
+        await nodes.lookOn(1)
+        assert.deepEqual(nodes.faults(), new Array(count).fill(null))
+        nodes.time.nowMs += 3 * SECOND
+      }
+      assert.deepEqual([await world.seen(paid), await world.trouble(), nodes.alarms()], [['804 seen'], null, []])
+    })
 
 /** One block in which a deposit leaves its address, and another address is paid. */
 async function sweepAndPay(nodes: Nodes): Promise<{ paid: string; number: bigint }> {

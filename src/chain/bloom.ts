@@ -10,8 +10,8 @@ export type Bloom = Buffer
 const BLOOM_BYTES = 256
 const MAX_REMEMBERED = 20_000
 
-/** The bits as they stand, also where none is set. It takes a proven header for that to say anything. */
-export function parseBloom(text: string | undefined): Bloom | null {
+/** The bits as they stand, also where none is set. */
+function parseBloom(text: string | undefined): Bloom | null {
   if (text === undefined || !/^0x[0-9a-fA-F]{512}$/.test(text)) return null
   return Buffer.from(text.slice(2), 'hex')
 }
@@ -20,7 +20,7 @@ const isEmpty = (bloom: Bloom): boolean => bloom.every((byte) => byte === 0)
 
 /**
  * The bloom that a node shows; null if it shows none. An empty one, which some nodes and chains send for every block,
- * is none: whoever hides logs can as well show the true one.
+ * is none, also where the block's hash holds it: whoever hides logs can as well show the true one.
  */
 export function readBloom(text: string | undefined): Bloom | null {
   const bloom = parseBloom(text)

@@ -19,7 +19,7 @@ import type { Endpoints } from './endpoints/endpoints.ts'
 import { NetworkMismatch, prove } from './endpoints/network-check.ts'
 import { RpcError } from './endpoints/rpc.ts'
 import { isTopGone, reconcile } from './go-back.ts'
-import { adviceOn, isAlarming, isWaiting, LONG_MS, longAlarm } from './hearing/doubts.ts'
+import { adviceOn, isAlarming, isDoubt, isOdd, isWaiting, LONG_MS, longAlarm } from './hearing/doubts.ts'
 import { HeadWatch } from './hearing/head-watch.ts'
 import { Disagreement, Outvoted } from './hearing/vote.ts'
 import { LogCost } from './log-cost.ts'
@@ -38,7 +38,7 @@ import {
   type Top,
   type View,
 } from './scan.ts'
-import { type Block, ChainDoubt, LackingTip, ReaderDoubt } from './transfer-logs.ts'
+import { type Block, ChainDoubt, LackingTip } from './transfer-logs.ts'
 
 export type ScannerOptions = {
   db: Db
@@ -111,7 +111,7 @@ class Reader {
     await this.register()
     let last: unknown = await this.lookAtSuspects()
     await this.heads.compare()
-    const odd = new Map<Endpoint, ReaderDoubt>()
+    const odd = new Map<Endpoint, Error>()
     for (const endpoint of this.base.endpoints.candidates()) {
       try {
         const changed = await this.lookThrough(endpoint)
@@ -119,7 +119,7 @@ class Reader {
         return changed
       } catch (error) {
         if (error instanceof ForeignChain) this.noteForeign(endpoint, error.message)
-        else if (error instanceof ReaderDoubt) odd.set(endpoint, error)
+        else if (!(error instanceof LeaseLost) && isOdd(error)) odd.set(endpoint, error)
         else if (!(error instanceof Outvoted) && !(error instanceof RpcError)) throw error
         last = error
       }
@@ -128,13 +128,13 @@ class Reader {
     const areForeign = this.base.endpoints.all.every((endpoint) => endpoint.fault() === 'foreign')
     if (areForeign) await this.note('foreign')
     const [doubt = last] = odd.values()
-    if (doubt instanceof RpcError || doubt instanceof ChainDoubt) throw doubt
+    if (doubt instanceof Error && !(doubt instanceof ForeignChain)) throw doubt
     if (!areForeign) throw new ChainDoubt('each endpoint is contradicted, foreign or unproven: none is read')
     return false
   }
 
   /** Another endpoint reads on where these do not. For a moment they may have changed chains; then they are wrong. */
-  private setAside(doubted: ReadonlyMap<Endpoint, ReaderDoubt>): void {
+  private setAside(doubted: ReadonlyMap<Endpoint, Error>): void {
     const now = this.clock()
     const odd = new Map([...doubted].filter(([, doubt]) => !(doubt instanceof LackingTip)))
     this.oddMs = new Map([...odd.keys()].map((one) => [one, Math.min(this.oddMs.get(one) ?? now, now)]))
@@ -207,7 +207,7 @@ class Reader {
   }
 
   /** Logs once when reading stops and once when it resumes, even if it was another node that had stopped. */
-  private async note(trouble: ChainTrouble | null, doubt?: ChainDoubt | RpcError): Promise<void> {
+  private async note(trouble: ChainTrouble | null, doubt?: Error): Promise<void> {
     const { db, network, owner, log, leaseMs } = this.base
     // after twice the lease, another node may have taken over and written something else
     const isKnown = isYounger(this.claimedMs, 2 * leaseMs, this.clock())
@@ -326,8 +326,8 @@ class Reader {
     if (this.trouble === 'doubt' || this.trouble === 'disagreement') await this.note(null)
   }
 
-  /** Records a doubt, or a refusal, that only another scan, or a person, can settle. */
-  async noteDoubt(doubt: ChainDoubt | RpcError): Promise<void> {
+  /** Records a doubt, a refusal or a failure that only another scan, or a person, can settle. */
+  async noteDoubt(doubt: Error): Promise<void> {
     const now = this.clock()
     this.doubtedMs = Math.min(this.doubtedMs ?? now, now)
     if (doubt instanceof Disagreement) {
@@ -368,7 +368,7 @@ export function startScanner(options: ScannerOptions): Scanner {
       return changed
     } catch (error) {
       await upsertChainTried(db, chainId).catch(() => {})
-      if (error instanceof ChainDoubt || (error instanceof RpcError && error.refused)) await reader.noteDoubt(error)
+      if (!(error instanceof LeaseLost) && isDoubt(error)) await reader.noteDoubt(error)
       if (!(error instanceof ChainDoubt) && !(error instanceof LeaseLost)) throw error
       log.info({ chainId, reason: error.message }, 'the scan ended early')
       if (reader.reached) onChange()

@@ -32,8 +32,16 @@ const object =
     Object.entries(fields).every(([name, fits]) => fits((value as Record<string, unknown>)[name]))
 
 const number = text(NUMBER)
-/** A height, or a time in seconds: what a date and a column of a table can hold. */
-const count: Fits = (value) => number(value) && BigInt(value as string) < 2n ** 40n
+const below =
+  (end: bigint): Fits =>
+  (value) =>
+    number(value) && BigInt(value as string) < end
+/** A height, a time in seconds, an account's nonce, or gas: what a date and a column of a table can hold. */
+const count = below(2n ** 40n)
+/** The place of a log in its block, whose column is smaller. */
+const index = below(2n ** 31n)
+/** What one unit of gas costs: times the gas, its column still holds it. */
+const price = below(2n ** 128n)
 const any: Fits = () => true
 const hash = text(HASH)
 const place = { blockHash: hash, blockNumber: count }
@@ -43,13 +51,13 @@ const log = object({
   topics: list(text(BYTES)),
   data: text(BYTES),
   transactionHash: hash,
-  logIndex: count,
+  logIndex: index,
 })
 const receiptFields = { ...place, transactionHash: hash, logs: list(log) }
 const receipt = object(receiptFields)
 const ownReceipt = object({
   ...{ ...receiptFields, from: orNothing(text(ADDRESS)), status: text(STATUS) },
-  ...{ gasUsed: orNothing(number), effectiveGasPrice: orNothing(number) },
+  ...{ gasUsed: orNothing(count), effectiveGasPrice: orNothing(price) },
 })
 const block = object({
   ...{ number: count, hash, parentHash: hash, timestamp: count, logsBloom: orNothing(text(BYTES)) },
@@ -61,7 +69,7 @@ const SHAPES: Readonly<Record<string, Fits>> = {
   eth_chainId: number,
   eth_blockNumber: count,
   eth_getBalance: number,
-  eth_getTransactionCount: number,
+  eth_getTransactionCount: count,
   eth_estimateGas: number,
   eth_maxPriorityFeePerGas: number,
   eth_call: text(BYTES),

@@ -46,7 +46,7 @@ const REFUSED_MS = 10 * SECOND
 const MUTE_MS = 30 * SECOND
 /** Nodes hear of a block one after another: without it for longer, an endpoint is not only a moment behind. */
 const LATE_MS = 5 * SECOND
-/** How long it refuses receipts, each time it is asked, before it is taken to have none. */
+/** How long it gives no receipts, each time it is asked, before it is taken to have none. */
 const NO_RECEIPTS_MS = 20 * SECOND
 /** What it lacks, of which we remember since when: more than the blocks of the longest range, each in a few ways. */
 const LACKED = 4 * Number(MAX_SPAN)
@@ -62,6 +62,8 @@ export class Endpoint {
   readonly number: number
   /** Counts and judges every answer; splits requests that exceed the node's limits. */
   readonly rpc: Rpc
+  /** For what it need not answer: whoever asks judges that, and one without an answer is no worse for anything else. */
+  readonly optional: Rpc
   limits: EndpointLimits = { ...FIRST_LIMITS }
   behind = false
   /** Its newest block is far ahead of all others and of our clock. */
@@ -91,7 +93,7 @@ export class Endpoint {
   #refused: { receivers: number; sinceMs: number } | null = null
   /** Its first and its last refusal in a row to say what is in blocks, and whether that was told. */
   #mute: { sinceMs: number; lastMs: number; isTold: boolean } | null = null
-  /** Its first and its last refusal in a row of receipts, and whether it was found to have none. */
+  /** When it gave no receipts, first and last in a row, and whether it was found to have none. */
   #receipts: { sinceMs: number; lastMs: number; areNone: boolean } | null = null
   /** By block: when it was first asked about it in vain. */
   readonly #lacked = new Map<string, number>()
@@ -102,11 +104,14 @@ export class Endpoint {
     this.#inner = inner
     this.#clock = clock
     this.#events = events
-    this.rpc = {
-      call: (method, ...params) => this.#watch(1, () => inner.call(method, ...params), isOptional({ method })),
-      batch: (calls) => this.#batch(calls),
+    const ask = (mayFail: boolean): Rpc => ({
+      call: (method, ...params) =>
+        this.#watch(1, () => inner.call(method, ...params), mayFail || isOptional({ method })),
+      batch: (calls) => this.#batch(calls, mayFail),
       close: () => inner.close(),
-    }
+    })
+    this.rpc = ask(false)
+    this.optional = ask(true)
   }
 
   /** Called after it has answered about this many blocks, or failed to. */
@@ -163,9 +168,9 @@ export class Endpoint {
   }
 
   /**
-   * It answered a question about receipts, or refused to. Without another question for so long, a refusal is the first
+   * It answered a question about receipts, or did not. Without another question for so long, a failure is the first
    * one again: the two may be about two blocks, of which each had just come.
-   * @returns whether it has refused for so long that it is taken to have none
+   * @returns whether it has given none for so long that it is taken to have none
    */
   noteReceipts(isAnswered: boolean): boolean {
     const now = this.#clock()
@@ -262,7 +267,7 @@ export class Endpoint {
     this.limits.topicCount = Math.min(MAX_FILTER_VALUES, 2 * this.limits.topicCount)
   }
 
-  async #watch<Result>(calls: number, ask: () => Promise<Result>, mayFail = false): Promise<Result> {
+  async #watch<Result>(calls: number, ask: () => Promise<Result>, mayFail: boolean): Promise<Result> {
     const answered = await this.#pace.wait(calls, this.limits.callsPerSecond)
     try {
       const result = await ask()
@@ -288,14 +293,14 @@ export class Endpoint {
   }
 
   /** A batch that is refused as a whole is asked in smaller ones. Only if these are answered was it their size. */
-  async #batch<Result>(calls: readonly RpcCall[]): Promise<Result[]> {
+  async #batch<Result>(calls: readonly RpcCall[], mayFail: boolean): Promise<Result[]> {
     const answers: Result[] = []
     let most = this.limits.batchSize
     while (answers.length < calls.length) {
       const size = Math.min(most, this.limits.callsPerSecond ?? most)
       const part = calls.slice(answers.length, answers.length + size)
       try {
-        answers.push(...(await this.#watch(part.length, () => this.#inner.batch<Result>(part))))
+        answers.push(...(await this.#watch(part.length, () => this.#inner.batch<Result>(part), mayFail)))
       } catch (error) {
         if (!(error instanceof RpcError) || !error.wholeBatch) throw error
         most = Math.ceil(part.length / 2)

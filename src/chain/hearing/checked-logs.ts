@@ -2,11 +2,19 @@ import type { FastifyBaseLogger } from 'fastify'
 import { MINUTE, SECOND } from '../../kernel/clock.ts'
 import { askLogs } from '../endpoints/ask-logs.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
-import { RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
-import { type Block, ChainDoubt, type LogFilter, ReaderDoubt, type RpcLog, toHex, toTopic } from '../transfer-logs.ts'
+import {
+  type Block,
+  ChainDoubt,
+  LaggingLogs,
+  type LogFilter,
+  ReaderDoubt,
+  type RpcLog,
+  toHex,
+  toTopic,
+} from '../transfer-logs.ts'
 import { confirmLogs, type Halt } from './logs-vote.ts'
-import { readWord, someAtOnce, suspicionOf, type Word, withMore } from './receipts.ts'
+import { readWords, suspicionOf, type Word, withMore } from './receipts.ts'
 import { confirmStep, type Found, listOthers, type Step } from './second-word.ts'
 import type { Panel } from './vote.ts'
 
@@ -32,29 +40,26 @@ const receiptsKey = ({ hash }: Block): string => `receipts of ${hash}`
 /**
  * The whole word of the one in use, before another one is asked for its own: where a header indicates transfers that
  * the logs lack, the receipts add them. Behind one provider's name, several endpoints may read the same lagging index.
- * One that is alone is asked for logs in another way before.
- * @throws RpcError
+ * One that is alone is asked for logs in another way before. Since when it lacks something is remembered of all blocks
+ * at once: those after a halt have waited with it.
  */
-async function readWords(reading: Reading, { filter, found }: Step): Promise<Said[]> {
+async function completeStep(reading: Reading, { filter, found }: Step): Promise<Said[]> {
   const { endpoint } = reading
   const suspect = suspicionOf(filter)
   const doubted = found.filter(({ block, logs }) => suspect(block, logs) !== 'none')
   const shown = isAlone(reading) ? await askAgain(endpoint, filter, doubted) : doubted
-  const patienceMs = patienceOf(reading)
-  const words = await someAtOnce(shown, async (one): Promise<[Block, Said]> => {
-    const word = await readWord(endpoint, filter, one).catch((error: unknown): Word => {
-      if (error instanceof RpcError && endpoint.noteLacking(receiptsKey(one.block), patienceMs))
-        return { logs: one.logs, lacks: 'more' }
-      throw error
-    })
-    return [one.block, { block: one.block, ...word }]
-  })
-  const said = new Map(words)
-  return found.map((one) => said.get(one.block) ?? { ...one, lacks: 'nothing' })
+  const asked = shown.map((one) => ({ ...one, filter }))
+  const words = new Map((await readWords(endpoint, asked)).map(([{ block }, word]) => [block, word]))
+  const said = found.map((one): Said => ({ lacks: 'nothing', ...one, ...words.get(one.block) }))
+  for (const { block, lacks } of said) {
+    if (lacks === 'nothing') endpoint.noteHaving(receiptsKey(block))
+    else endpoint.noteLacking(receiptsKey(block))
+  }
+  return said
 }
 
 /** The logs of blocks that the headers speak against, and those that a query by number shows beyond them. */
-async function askAgain(endpoint: Endpoint, filter: LogFilter, doubted: readonly Found[]): Promise<Found[]> {
+async function askAgain(endpoint: Endpoint, filter: LogFilter, doubted: readonly Found[]): Promise<readonly Found[]> {
   const ranges = doubted.map(({ block }) => ({ fromBlock: toHex(block.number), toBlock: toHex(block.number) }))
   const answers = await askLogs(endpoint, filter, ranges)
   return doubted.map(({ block, logs }, index) => {
@@ -66,18 +71,18 @@ async function askAgain(endpoint: Endpoint, filter: LogFilter, doubted: readonly
 /**
  * Where the reading halts because logs and receipts lack what a header indicates, also where others agree: that block
  * is read again later. Those of a node may never fit its headers: after a while, what its logs show stands, so that no
- * chain stands still for ever. Where others agree, one that supports no receipts is not waited for.
+ * chain stands still for ever. Where others agree, one that has no receipts is not waited for.
  */
 function findLacking(reading: Reading, said: readonly Said[]): Halt | undefined {
   const { endpoint, network, log } = reading
   const patienceMs = patienceOf(reading)
-  const isFine = ({ lacks }: Said): boolean => lacks === 'nothing' || (lacks === 'receipts' && !isAlone(reading))
-  for (const { block } of said.filter(isFine)) endpoint.noteHaving(receiptsKey(block))
-  const lacking = said.filter((one) => !isFine(one))
-  const isOver = lacking.map(({ block }) => endpoint.noteLacking(receiptsKey(block), patienceMs))
-  for (const [index, { block }] of lacking.entries()) {
+  for (const { block, lacks } of said) {
+    if (lacks === 'nothing') continue
     const words = `the header of block ${block.number} indicates transfers that no answer contains`
-    if (!isOver[index]) return { at: block.number, doubt: new ChainDoubt(words) }
+    const isOver = endpoint.noteLacking(receiptsKey(block), patienceMs)
+    const isWaitedFor = lacks !== 'receipts' || isAlone(reading)
+    if (isWaitedFor && !isOver) return { at: block.number, doubt: new ChainDoubt(words) }
+    if (!isOver) continue
     log.warn({ chainId: network.chainId, endpoint: endpoint.number }, `${words}; the chain is read on without them`)
   }
   return undefined
@@ -107,17 +112,21 @@ const upTo = <One extends Found>(found: readonly One[], halt: Halt | undefined):
  */
 export async function checkStep(panel: Reading, step: Step): Promise<Checked> {
   checkPlaces(step.found)
-  const said = await readWords(panel, step)
+  const said = await completeStep(panel, step)
   checkPlaces(said)
-  const unconfirmed = await confirmStep(panel, { ...step, found: said })
+  const answer = await confirmStep(panel, { ...step, found: said })
   warnOfMute(panel)
-  const confirmed = upTo(said, unconfirmed)
-  const halt = findLacking(panel, confirmed) ?? unconfirmed
+  const confirmed = upTo(said, answer.halt).map((one): Said => {
+    const { logs, isProven } = answer.completed.get(one.block.hash) ?? { logs: one.logs, isProven: false }
+    return { ...one, logs, lacks: isProven ? 'nothing' : one.lacks }
+  })
+  const halt = findLacking(panel, confirmed) ?? answer.halt
   return { found: upTo(confirmed, halt), halt }
 }
 
 /**
- * Confirms every transfer with the other endpoints before it is recorded.
+ * Confirms every transfer with the other endpoints before it is recorded. What the logs lack is not added here: blocks
+ * are asked about only because of what they show.
  * @param receivers only transfers to these addresses; absent: all
  * @returns where it halts
  * @throws Outvoted
@@ -136,7 +145,11 @@ export async function confirmTransfers(
     const asked = [...new Set(own.map((log) => `0x${log.topics[2]?.slice(26)}`))]
     return [{ block, logs: own, filter: { ...filter, addresses: asked } }]
   })
-  return confirmLogs(panel, questions)
+  const { halt, completed } = await confirmLogs(panel, questions)
+  const lacking = questions.find(({ block }) => completed.has(block.hash))?.block
+  if (!lacking) return halt
+  const words = `endpoint ${panel.endpoint.number} lacks some of the transfers in block ${lacking.number}`
+  return { at: lacking.number, doubt: new LaggingLogs(words) }
 }
 
 /** The blocks before a halt. @throws the doubt if there are none */

@@ -1,6 +1,5 @@
-import { type Bloom, mayHold, parseBloom, readBloom } from '../bloom.ts'
+import { type Bloom, mayHold, readBloom } from '../bloom.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
-import { RpcError } from '../endpoints/rpc.ts'
 import { type LogFilter, logKey, type RpcBlock, type RpcLog, toBlock } from '../transfer-logs.ts'
 import { isProven } from './header-proof.ts'
 import { matches, placeOf, readReceipts } from './receipts.ts'
@@ -15,9 +14,10 @@ type Dispute = { hash: string; filter: LogFilter; mine: Witness; other: Witness 
 
 /**
  * `wrong`: it shows what is not there, or states that something is not there that is. `late`: it only lacks what is
- * proven, and may have it soon, or no longer. `isSettled`: what the first one shows counts.
+ * proven, and may have it soon, or no longer. `isSettled`: what the first one shows counts. `isOtherExact`: what the
+ * other one shows is proven, and all that there is.
  */
-export type Verdict = { wrong: ReadonlySet<Endpoint>; late: ReadonlySet<Endpoint>; isSettled: boolean }
+export type Verdict = Record<'wrong' | 'late', ReadonlySet<Endpoint>> & Record<'isSettled' | 'isOtherExact', boolean>
 
 /**
  * Which of two endpoints is wrong about a block. A header is its node's word like any other, unless the block's hash is
@@ -35,12 +35,12 @@ export async function judge(dispute: Dispute): Promise<Verdict> {
   for (const endpoint of findInventors(dispute, bloomBetween(dispute, proven))) wrong.add(endpoint)
   // both: then neither is called wrong on so little
   if (wrong.size > 1) wrong.clear()
-  return { wrong, late: new Set(), isSettled: wrong.has(other.endpoint) }
+  return { wrong, late: new Set(), isSettled: wrong.has(other.endpoint), isOtherExact: false }
 }
 
 /** Of a header that no hash proves, only what both show. */
 function bloomBetween({ mine, other }: Dispute, proven: RpcBlock | undefined): Bloom | null {
-  if (proven) return parseBloom(proven.logsBloom)
+  if (proven) return readBloom(proven.logsBloom)
   const [own, its] = [mine, other].map(({ answer }) => readBloom(answer.header?.logsBloom))
   return own && its?.equals(own) ? own : null
 }
@@ -57,12 +57,8 @@ function findInventors({ mine, other }: Dispute, bloom: Bloom | null): Endpoint[
 
 /** Receipts of a block; null if the endpoint does not have them all, or does not give them. */
 async function readAll({ endpoint }: Witness, hash: string): Promise<readonly RpcReceipt[] | null> {
-  try {
-    return (await readReceipts(endpoint, hash))?.all ?? null
-  } catch (error) {
-    if (error instanceof RpcError) return null
-    throw error
-  }
+  const receipts = await readReceipts(endpoint, hash)
+  return typeof receipts === 'string' ? null : receipts.all
 }
 
 /** How the log of a transaction is told from others, whatever place its node gives it. */
@@ -118,10 +114,11 @@ async function judgeByProof(dispute: Dispute, proof: Proof, moved: readonly Witn
       else late.add(endpoint)
     }
   }
-  const isExact = proof.isNamed && inOrder(mine.answer.logs, proof).join(';') === proof.logs.join(';')
+  const isExact = ({ endpoint, answer }: Witness): boolean =>
+    proof.isNamed && !wrong.has(endpoint) && inOrder(answer.logs, proof).join(';') === proof.logs.join(';')
   const isMineFine = !wrong.has(mine.endpoint) && !late.has(mine.endpoint)
-  const isSettled = isMineFine && (isExact || wrong.has(other.endpoint))
-  return { wrong, late, isSettled }
+  const isSettled = isMineFine && (isExact(mine) || wrong.has(other.endpoint))
+  return { wrong, late, isSettled, isOtherExact: isExact(other) }
 }
 
 /** Whether two lists of receipts hold the same logs. */

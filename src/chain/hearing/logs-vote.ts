@@ -13,7 +13,7 @@ import {
   toBlock,
 } from '../transfer-logs.ts'
 import { judge, type Testimony } from './judge.ts'
-import { placeOf, readWord, someAtOnce, type Word } from './receipts.ts'
+import { placeOf, readWord, readWords } from './receipts.ts'
 import { type Ask, disagree, headerCall, type Opinion, Outvoted, type Panel, vote } from './vote.ts'
 
 /** The same for the same logs; a node may say one twice. */
@@ -41,17 +41,16 @@ async function testify(endpoint: Endpoint, questions: readonly LogQuestion[]): P
   if (asked.length > 0) endpoint.noteWord(true)
   const shown = known.map(({ question, header }) => {
     const logs = callsOf(question).flatMap(() => answers.next().value ?? [])
-    return { question, header, block: toBlock(header), logs }
+    return { question, header, block: toBlock(header), logs, filter: question.filter }
   })
-  const words = await someAtOnce(shown, async ({ question, header, block, logs }) => {
-    const word = await readWord(endpoint, question.filter, { block, logs }).catch((error: unknown): Word => {
-      if (error instanceof RpcError) return { logs, lacks: 'receipts' }
-      throw error
-    })
-    if (word.lacks === 'more' && isLag(endpoint, question, logs)) return null
-    return [question, { logs: word.logs, header, place: placeOf(block) }] as const
+  const words = await readWords(endpoint, shown)
+  const heard = words.filter(([{ question, logs }, { lacks }]) => {
+    const isWhole = lacks === 'nothing' || lacks === 'receipts'
+    return isWhole || !isLag(endpoint, question, logs)
   })
-  return new Map(words.filter((word) => word !== null))
+  return new Map(
+    heard.map(([{ question, header, block }, { logs }]) => [question, { logs, header, place: placeOf(block) }]),
+  )
 }
 
 /** Logs that lack what their own node's header indicates bear nobody out for the moment that an index may lag. */
@@ -116,18 +115,42 @@ function askTogether(questions: readonly LogQuestion[]): (question: LogQuestion)
 /** The first block that cannot be confirmed yet, and why; those before it are. */
 export type Halt = { at: bigint; doubt: ChainDoubt }
 
+/** All logs of a block, where those that the one in use showed lack some. `isProven`: by the block itself. */
+type Completed = { logs: readonly RpcLog[]; isProven: boolean }
+
+/** `halt`: where it halts; undefined if all are confirmed. `completed`: by the hash of the block. */
+export type Confirmed = { halt: Halt | undefined; completed: ReadonlyMap<string, Completed> }
+
 /**
  * Confirms the logs of blocks, in their order, with the other endpoints before they count.
- * @returns where it halts; undefined if all are confirmed
  * @throws Outvoted
  */
-export async function confirmLogs(panel: Panel, questions: readonly LogQuestion[]): Promise<Halt | undefined> {
+export async function confirmLogs(panel: Panel, questions: readonly LogQuestion[]): Promise<Confirmed> {
   const askAbout = askTogether(questions)
+  const completed = new Map<string, Completed>()
   for (const question of questions) {
-    const doubt = await confirmBlock(panel, question, askAbout(question)).catch(toDoubt)
-    if (doubt) return { at: question.block.number, doubt }
+    const { block } = question
+    const answer = await confirmBlock(panel, question, askAbout(question)).catch(toDoubt)
+    if (answer instanceof ChainDoubt) return { halt: { at: block.number, doubt: answer }, completed }
+    if (answer) completed.set(block.hash, answer)
   }
-  return undefined
+  return { halt: undefined, completed }
+}
+
+/**
+ * What the one in use lacks, and its own receipts or the block itself prove, is its word too, as for any other: an
+ * index of logs may lag, or have a hole for ever, and another one may not be fit to read from.
+ * @returns undefined if its logs are all
+ */
+async function confirmBlock(panel: Panel, question: LogQuestion, ask: Ask<Testimony>): Promise<Completed | undefined> {
+  let completed: Completed | undefined
+  // once for each other one, which may show something else, once for the block itself, and once to confirm them all
+  for (let round = 0; round <= panel.endpoints.all.length; round += 1) {
+    const more = await voteOnBlock(panel, { ...question, ...completed }, ask)
+    if (!more) return completed
+    completed = more
+  }
+  throw new LaggingLogs(`endpoint ${panel.endpoint.number} lacks ever more of block ${question.block.number}`)
 }
 
 /** A doubt that holds up one block, and none before it. @throws any other error */
@@ -136,21 +159,30 @@ function toDoubt(error: unknown): ChainDoubt {
   throw error
 }
 
-async function confirmBlock(panel: Panel, question: LogQuestion, ask: Ask<Testimony>): Promise<void> {
+/** @returns undefined if its logs are confirmed; more of them, to vote again on */
+async function voteOnBlock(panel: Panel, question: LogQuestion, ask: Ask<Testimony>): Promise<Completed | undefined> {
   const { block, logs, filter } = question
   const reader = `endpoint ${panel.endpoint.number}`
   const subject = `the transfers in block ${block.number}`
   const own: Testimony = { logs, header: null, place: placeOf(block) }
   const keyOf = (one: Testimony): string => `${one.place}: ${keyOfLogs(one.logs)}`
+  let more: Completed | undefined
   const askWhole: Ask<Testimony> = async (rpc, endpoint) => {
     const answer = await ask(rpc, endpoint)
     if (!answer) return undefined
     const mine = await withReceipts(panel.endpoint, question, { logs, others: answer.logs })
-    if (mine.length > logs.length) throw new LaggingLogs(`${subject} are in receipts of ${reader}, and not in its logs`)
+    if (mine.length > logs.length) {
+      more = { logs: mine, isProven: false }
+      throw new LaggingLogs(`${subject} are in receipts of ${reader}, and not in its logs`)
+    }
     return { ...answer, logs: await withReceipts(endpoint, question, { logs: answer.logs, others: logs }) }
   }
-  const against = await vote(panel, { own, ask: askWhole, keyOf, subject, isMoney: logs.length > 0, block })
-  if (against.length === 0) return
+  const asked = { own, ask: askWhole, keyOf, subject, isMoney: logs.length > 0, block }
+  const against = await vote(panel, asked).catch((error: unknown) => {
+    if (error instanceof LaggingLogs) return []
+    throw error
+  })
+  if (against.length === 0) return more
   const isMoved = against.some(({ answer }) => answer && answer.place !== own.place)
   const words = [{ endpoint: panel.endpoint, answer: own }, ...against].map((one) => inWords(one, isMoved))
   const shown = `${subject}: ${words.join(', ')}`
@@ -163,10 +195,14 @@ async function confirmBlock(panel: Panel, question: LogQuestion, ask: Ask<Testim
     const verdict = answer && (await judge({ hash: block.hash, filter, mine, other: { endpoint, answer } }))
     for (const one of verdict?.wrong ?? []) panel.onOutvoted(one, shown)
     if (verdict?.wrong.has(panel.endpoint)) throw new Outvoted(`${reader} contradicts block headers about ${subject}`)
-    if (verdict?.late.has(panel.endpoint)) throw new LaggingLogs(`${reader} lacks some of ${subject}`)
+    if (verdict?.late.has(panel.endpoint)) {
+      if (answer && verdict.isOtherExact) return { logs: answer.logs, isProven: true }
+      throw new LaggingLogs(`${reader} lacks some of ${subject}`)
+    }
     if (!verdict?.isSettled) open ??= other
   }
   if (open) throw disagree(panel, open.endpoint, { subject: shown, block })
+  return undefined
 }
 
 /**
@@ -178,13 +214,9 @@ async function withReceipts(
   { block, filter }: LogQuestion,
   said: { logs: readonly RpcLog[]; others: readonly RpcLog[] },
 ): Promise<readonly RpcLog[]> {
-  try {
-    // what its header indicates was asked before
-    return (await readWord(endpoint, filter, { ...said, block: { hash: block.hash, logsBloom: undefined } })).logs
-  } catch (error) {
-    if (error instanceof RpcError) return said.logs
-    throw error
-  }
+  // what its header indicates was asked before
+  const shown = { block: { hash: block.hash, logsBloom: undefined }, logs: said.logs, filter }
+  return (await readWord(endpoint, shown, { others: said.others })).logs
 }
 
 const inWords = ({ endpoint, answer }: Pick<Opinion<Testimony>, 'endpoint' | 'answer'>, isMoved: boolean): string => {

@@ -1,3 +1,4 @@
+import { SECOND } from '../../kernel/clock.ts'
 import { bloomOf, isWithin, mayHold, readBloom, type Suspicion, suspect } from '../bloom.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
 import { type Rpc, RpcError } from '../endpoints/rpc.ts'
@@ -5,7 +6,7 @@ import { type Block, type LogFilter, logKey, type RpcLog, TRANSFER_TOPIC, toHex,
 import type { RpcReceipt } from './receipts-root.ts'
 
 type Header = Pick<Block, 'hash' | 'logsBloom'>
-type Asked = Pick<Endpoint, 'rpc' | 'noteReceipts'>
+type Asked = Pick<Endpoint, 'optional' | 'noteReceipts'>
 
 /** A hash alone does not tell the number and the time of its block; a node says these. */
 export const placeOf = ({ number, at }: Pick<Block, 'number' | 'at'>): string =>
@@ -13,16 +14,8 @@ export const placeOf = ({ number, at }: Pick<Block, 'number' | 'at'>): string =>
 
 /** Concurrent questions about single blocks. One at a time, a chain with full blooms grows faster than it is read. */
 const AT_ONCE = 8
-
-export async function someAtOnce<Item, Result>(
-  items: readonly Item[],
-  work: (item: Item) => Promise<Result>,
-): Promise<Result[]> {
-  const results: Result[] = []
-  for (let start = 0; start < items.length; start += AT_ONCE)
-    results.push(...(await Promise.all(items.slice(start, start + AT_ONCE).map(work))))
-  return results
-}
+/** Refusals cost less; where it takes longer to get none, it may be the whole timeout of each. */
+const SLOW_MS = SECOND
 
 /** Not every node supports block receipts; all know those of its transactions. */
 async function askReceipts(rpc: Rpc, hash: string): Promise<readonly (RpcReceipt | null)[]> {
@@ -44,22 +37,25 @@ type Receipts = { logs: readonly RpcLog[]; all: readonly RpcReceipt[] | null }
 const NO_METHOD = -32601
 
 /**
- * A refusal may pass, as of a block that one of several nodes behind an address does not have yet.
- * @returns null if the node supports no receipts: it does not know the question, or has refused it for long
- * @throws RpcError
+ * `receipts`: it has none, because it does not know the question or has not answered it for long. `answer`: it gives
+ * none now. However it says so: a refusal may pass too, as of a block that one of several nodes behind an address does
+ * not have yet, and a timeout may last, as where blocks are too large for it.
  */
-export async function readReceipts(endpoint: Asked, hash: string): Promise<Receipts | null> {
+type Ungiven = 'receipts' | 'answer'
+
+/** Not every node gives receipts: one that does not is no worse for anything else. */
+export async function readReceipts(endpoint: Asked, hash: string): Promise<Receipts | Ungiven> {
   try {
-    const answers = await askReceipts(endpoint.rpc, hash)
+    const answers = await askReceipts(endpoint.optional, hash)
     endpoint.noteReceipts(true)
     const all = answers.filter((one) => one !== null && isOf(one, hash)) as RpcReceipt[]
     const logs = all.flatMap((one) => one.logs)
     if (all.length < answers.length) return { logs, all: null }
     return { logs: placeEach(logs), all }
   } catch (error) {
-    if (!(error instanceof RpcError && error.kind === 'definite')) throw error
+    if (!(error instanceof RpcError)) throw error
     const isLasting = endpoint.noteReceipts(false)
-    return error.code === NO_METHOD || isLasting ? null : { logs: [], all: null }
+    return error.code === NO_METHOD || isLasting ? 'receipts' : 'answer'
   }
 }
 
@@ -117,7 +113,10 @@ export function suspicionOf(filter: LogFilter): (header: Header, logs: readonly 
 }
 
 /** What a node says is in a block, and what it lacks of that: its receipts, or more that its header indicates. */
-export type Word = { logs: readonly RpcLog[]; lacks: 'nothing' | 'receipts' | 'more' }
+export type Word = { logs: readonly RpcLog[]; lacks: 'nothing' | 'more' | Ungiven }
+
+/** What a node's logs show in a block, of those that it is asked for. */
+type Shown = { block: Header; logs: readonly RpcLog[]; filter: LogFilter }
 
 /**
  * A node's word about a block, of the one in use and of those that confirm it: all that its logs show and, where its
@@ -127,19 +126,18 @@ export type Word = { logs: readonly RpcLog[]; lacks: 'nothing' | 'receipts' | 'm
  * they add what neither the header indicates nor another node shows, as the logs of Polygon's state syncs.
  * @param logs what the node's logs show
  * @param others what another node shows, which this one is about to deny
- * @throws RpcError
+ * @param isStrong its header is strong evidence of more
  */
 export async function readWord(
   endpoint: Asked,
-  filter: LogFilter,
-  { block, logs, others = [] }: { block: Header; logs: readonly RpcLog[]; others?: readonly RpcLog[] },
+  { block, logs, filter }: Shown,
+  { others = [], isStrong = false }: { others?: readonly RpcLog[]; isStrong?: boolean },
 ): Promise<Word> {
   const isAsked = matches(filter)
   const denied = new Set(withMore(logs, others).slice(logs.length).filter(isAsked).map(eventOf))
-  const isStrong = suspicionOf(filter)(block, logs) === 'strong'
   if (denied.size === 0 && !isStrong) return { logs, lacks: 'nothing' }
   const receipts = await readReceipts(endpoint, block.hash)
-  if (!receipts) return { logs, lacks: 'receipts' }
+  if (typeof receipts === 'string') return { logs, lacks: receipts }
   const header = readBloom(block.logsBloom)
   const isWhole = !isStrong || !header || isWithin(bloomOf([...receipts.logs, ...logs]), header)
   const isIndicated = (log: RpcLog): boolean => isWhole && header !== null && mayHold(header, log)
@@ -148,4 +146,26 @@ export async function readWord(
   // in a place that another log has, none could be recorded
   if (whole.length > logs.length && !arePlaced(whole)) return { logs, lacks: 'more' }
   return { logs: whole, lacks: isWhole ? 'nothing' : 'more' }
+}
+
+/**
+ * A node's words about blocks, in their order. Where it gives none of several receipts at once, and takes long for
+ * that, it is not asked for the rest now.
+ */
+export async function readWords<One extends Shown>(endpoint: Asked, shown: readonly One[]): Promise<[One, Word][]> {
+  const strong = shown.filter(({ block, logs, filter }) => suspicionOf(filter)(block, logs) === 'strong')
+  const words = new Map<One, Word>()
+  let mute: Ungiven | null = null
+  for (let start = 0; start < strong.length; start += AT_ONCE) {
+    const askedMs = performance.now()
+    const ask = async (one: One): Promise<[One, Word]> => {
+      return [one, mute ? { logs: one.logs, lacks: mute } : await readWord(endpoint, one, { isStrong: true })]
+    }
+    const said = await Promise.all(strong.slice(start, start + AT_ONCE).map(ask))
+    for (const [one, word] of said) words.set(one, word)
+    const ungiven = said.flatMap(([, { lacks }]) => (lacks === 'receipts' || lacks === 'answer' ? [lacks] : []))
+    const isSlow = performance.now() - askedMs >= SLOW_MS
+    if (isSlow && ungiven.length === AT_ONCE) mute = ungiven.at(-1) ?? null
+  }
+  return shown.map((one) => [one, words.get(one) ?? { logs: one.logs, lacks: 'nothing' }])
 }

@@ -3,7 +3,7 @@ import { askRange, type RangeAnswer } from '../endpoints/ask-logs.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
 import { RpcError } from '../endpoints/rpc.ts'
 import { type Block, ChainDoubt, type LogFilter, type RpcBlock, type RpcLog, toBlock } from '../transfer-logs.ts'
-import { confirmLogs, type Halt, keyOfLogs, type LogQuestion } from './logs-vote.ts'
+import { type Confirmed, confirmLogs, keyOfLogs, type LogQuestion } from './logs-vote.ts'
 import { placeOf, suspicionOf } from './receipts.ts'
 import { standingOf } from './standing.ts'
 import { doubtOf, findAwaited, headerCall, PATIENCE_MS, type Panel, type Waiting } from './vote.ts'
@@ -134,32 +134,35 @@ export function listOthers({ endpoints, endpoint }: Panel): Endpoint[] {
  * half of all with it must have the same blocks and the same logs. These are asked with one request for all the blocks.
  * Only where they do not say the same is each block put to the vote. A long range that none of them answers, though
  * they answer other questions, is read again in shorter ones.
- * @returns where it halts; undefined if all are confirmed
  * @throws Outvoted, RangeUnheard
  */
-export async function confirmStep(panel: Panel, step: Step): Promise<Halt | undefined> {
-  const halt = await confirmWords(panel, step)
+export async function confirmStep(panel: Panel, step: Step): Promise<Confirmed> {
+  const confirmed = await confirmWords(panel, step)
   const [first] = step.found
-  if (halt || !first || !step.isOlder) return halt
-  return confirmLogs(panel, questionsOf(step, [first]))
+  if (confirmed.halt || !first || !step.isOlder) return confirmed
+  const { halt, completed } = await confirmLogs(panel, questionsOf(step, [first]))
+  return { halt, completed: new Map([...confirmed.completed, ...completed]) }
 }
 
-async function confirmWords(panel: Panel, step: Step): Promise<Halt | undefined> {
+const haltAt = (halt: Confirmed['halt']): Confirmed => ({ halt, completed: new Map() })
+const SURE = haltAt(undefined)
+
+async function confirmWords(panel: Panel, step: Step): Promise<Confirmed> {
   const { all } = panel.endpoints
   const last = step.found.at(-1)
-  if (all.length < 2 || !last) return undefined
+  if (all.length < 2 || !last) return SURE
   const needed = Math.floor(all.length / 2)
   const others = listOthers(panel)
   const isWhole = (word: Word): boolean => 'same' in word && word.same === last.block.number
   const words = await askSome(others.slice(0, needed), step, others.length > needed)
   if (words.length === needed && words.every(isWhole)) {
     for (const one of all) one.noteHaving(STEPS)
-    return undefined
+    return SURE
   }
   words.push(...(await askSome(others.slice(needed), step, false)))
   if (words.filter(isWhole).length >= needed) {
     noteOdd(panel, words, last.block)
-    return undefined
+    return SURE
   }
   const other = words.flatMap((word) => ('others' in word ? word.others : 'unlike' in word ? [word.unlike] : []))
   if (words.length > 0 && words.every((word) => 'same' in word)) return judge(panel, step, words)
@@ -188,7 +191,7 @@ function noteOdd(panel: Panel, words: readonly Word[], { number }: Block): void 
 }
 
 /** All have the same blocks, and some not yet all of them. */
-function judge(panel: Panel, { found }: Step, words: readonly Word[]): Halt | undefined {
+function judge(panel: Panel, { found }: Step, words: readonly Word[]): Confirmed {
   for (const { block } of found) {
     const has = (word: Word): boolean => 'same' in word && word.same >= block.number
     const lacking = words.filter((word) => !has(word))
@@ -196,24 +199,25 @@ function judge(panel: Panel, { found }: Step, words: readonly Word[]): Halt | un
       return { endpoint, isLate: endpoint.noteLacking(block.hash), isShort: true }
     })
     const awaited = findAwaited(panel, waiting, words.length - lacking.length)
-    if (awaited) return { at: block.number, doubt: doubtOf(awaited) }
+    if (awaited) return haltAt({ at: block.number, doubt: doubtOf(awaited) })
   }
-  return undefined
+  return SURE
 }
 
 /**
  * They contradict each other, or none of them answers. Of a range only the blocks are asked about in which there is
  * something to dispute, and the last one.
  */
-async function voteOn(panel: Panel, step: Step, other: readonly Found[]): Promise<Halt | undefined> {
+async function voteOn(panel: Panel, step: Step, other: readonly Found[]): Promise<Confirmed> {
   const { found, isRange } = step
   const disputed = new Set(other)
   const last = found.at(-1)
   const asked = isRange ? found.filter((one) => one.logs.length > 0 || disputed.has(one) || one === last) : found
-  const halt = await confirmLogs(panel, questionsOf(step, asked))
-  if (!halt || !isRange) return halt
+  const confirmed = await confirmLogs(panel, questionsOf(step, asked))
+  const { halt } = confirmed
+  if (!halt || !isRange) return confirmed
   // no word was heard about the blocks between those that were asked about
-  return { at: found[0]?.block.number ?? halt.at, doubt: halt.doubt }
+  return haltAt({ at: found[0]?.block.number ?? halt.at, doubt: halt.doubt })
 }
 
 const questionsOf = ({ filter }: Step, asked: readonly Found[]): LogQuestion[] =>
