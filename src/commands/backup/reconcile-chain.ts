@@ -1,17 +1,12 @@
 import type { ServiceBase } from '../../assembly/service-base.ts'
-import {
-  EARLIER_RESTORE_MS,
-  findSkippedDeposits,
-  findUnknownPayouts,
-  type UnknownTransfer,
-} from '../../chain/after-backup.ts'
+import { findSkippedDeposits, findUnknownPayouts, type UnknownTransfer } from '../../chain/after-backup.ts'
 import { listWallets } from '../../chain/deposits/balance-audit-queries.ts'
 import { findBlockBefore } from '../../chain/deposits/block-before.ts'
 import type { Endpoint } from '../../chain/endpoints/endpoint.ts'
 import { provenEndpoints } from '../../chain/endpoints/endpoints.ts'
 import type { OpenChain } from '../../chain/open-chains.ts'
 import type { ChainReader } from '../../chain/rescan.ts'
-import { mostAssigned, type Restored, skippedOf } from '../../db/restored-queries.ts'
+import { type Restored, skippedOf } from '../../db/restored-queries.ts'
 import { HOUR } from '../../kernel/clock.ts'
 import { startProgress } from '../progress.ts'
 import { rescanAll } from '../rescan.ts'
@@ -70,16 +65,14 @@ export async function reconcileChain(
   // a chain that the backup has not read may have been set up, and paid on, since
   const range = { from: known ?? (await findStart(reader, backupMadeAt, to)), to }
   const { missed } = await rescanAll(reader, range, startProgress(say, `Chain ${chainId}`, 'addresses'))
-  const skippedDeposits: UnknownTransfer[] = []
-  const progress = startProgress(say, `Chain ${chainId}`, 'indexes of a key, for orders that the backup does not know')
-  const most = mostAssigned(restored)
-  for (const [at = '', ranges] of Map.groupBy(skippedOf(facts, xpubs), (one) => one.at)) {
-    const since = Date.parse(at) - EARLIER_RESTORE_MS
-    const start = Number.isNaN(since) ? range.from : await findStart(reader, new Date(since), to)
-    const asked = { most, earlier: start > range.from ? start : range.from, progress }
-    for (const skipped of ranges)
-      skippedDeposits.push(...(await findSkippedDeposits(reader, range, { skipped, ...asked })))
-  }
+  const skippedDeposits = await findSkippedDeposits(reader, range, {
+    ...{ ranges: skippedOf(facts, xpubs), times: restored },
+    async findBlock(since) {
+      const start = await findStart(reader, since, to)
+      return start > range.from ? start : range.from
+    },
+    progress: startProgress(say, `Chain ${chainId}`, 'indexes of keys, for orders that the backup does not know'),
+  })
   const listUnknownPayouts = async (): Promise<UnknownTransfer[]> => {
     const wallets = new Set(await listWallets(db, chainId))
     if (payouts) wallets.add(payouts.address.toLowerCase())
