@@ -1,7 +1,7 @@
 import type { ServiceBase } from '../../assembly/service-base.ts'
 import { findSkippedDeposits, findUnknownPayouts, type UnknownTransfer } from '../../chain/after-backup.ts'
 import { listWallets } from '../../chain/deposits/balance-audit-queries.ts'
-import { findBlockBefore } from '../../chain/deposits/block-before.ts'
+import { findBlockSince } from '../../chain/deposits/block-since.ts'
 import type { Endpoint } from '../../chain/endpoints/endpoint.ts'
 import { provenEndpoints } from '../../chain/endpoints/endpoints.ts'
 import type { OpenChain } from '../../chain/open-chains.ts'
@@ -32,13 +32,17 @@ type Say = (line: string) => void
 /** `listUnknownPayouts`: compares those once more, over the same blocks by the same endpoints. */
 export type ReconciledChain = { report: ChainReport; listUnknownPayouts(): Promise<UnknownTransfer[]> }
 
-/** The first block to compare of what happened since a time, by the earliest word of any endpoint. */
-async function findStart(reader: ChainReader, since: Date, to: bigint): Promise<bigint> {
+/** The first block to compare of what happened since a time, by the earliest word of those that keep such old ones. */
+async function findStart(reader: ChainReader, since: Date, to: bigint): Promise<bigint | undefined> {
   const at = new Date(since.getTime() - CLOCK_MARGIN_MS)
   const endpoints = await provenEndpoints(reader)
-  const starts = await Promise.all(endpoints.map(({ rpc }) => findBlockBefore(rpc, at, to)))
-  return starts.reduce((least, start) => (start < least ? start : least), to)
+  const starts = await Promise.all(endpoints.map(({ rpc }) => findBlockSince(rpc, at, to)))
+  const whole = starts.filter(({ isCutOff }) => !isCutOff).map(({ number }) => number)
+  return whole.length === 0 ? undefined : whole.reduce((least, start) => (start < least ? start : least))
 }
+
+const expiredWords = (chainId: number, since: Date): string =>
+  `no node of CHAIN_${chainId}_RPC_URL keeps the blocks since the backup of ${since.toISOString()}: add one that does`
 
 /**
  * What happened on a chain since the backup, by every endpoint.
@@ -63,13 +67,15 @@ export async function reconcileChain(
     onRefused: (endpoint: Endpoint) => void keptLess.add(endpoint.number),
   }
   // a chain that the backup has not read may have been set up, and paid on, since
-  const range = { from: known ?? (await findStart(reader, backupMadeAt, to)), to }
+  const from = known ?? (await findStart(reader, backupMadeAt, to))
+  if (from === undefined) throw new Error(expiredWords(chainId, backupMadeAt))
+  const range = { from, to }
   const { missed } = await rescanAll(reader, range, startProgress(say, `Chain ${chainId}`, 'addresses'))
   const skippedDeposits = await findSkippedDeposits(reader, range, {
     ...{ ranges: skippedOf(facts, xpubs), times: restored },
     async findBlock(since) {
-      const start = await findStart(reader, since, to)
-      return start > range.from ? start : range.from
+      const start = (await findStart(reader, since, to)) ?? from
+      return start > from ? start : from
     },
     progress: startProgress(say, `Chain ${chainId}`, 'indexes of keys, for orders that the backup does not know'),
   })
