@@ -72,13 +72,14 @@ test('a chain that was set up after the backup: all since then is compared, not 
 
 test('a node that fails for a moment, before or during the comparison, is heard all the same', async (t) => {
   const xpub = newTestXpub()
+  await world.assign()
   await world.chain.mine()
   const heads = [{ chainId: world.chain.chainId, number: `${await world.chain.blockNumber()}` }]
   const txHash = await world.chain.pay({ to: deriveAddress(xpub, 7), units: 50n })
   const restoredAt = new Date()
   await goOn(t)
   // the first node keeps no old logs, and says that there are none
-  for (const failing of ['before', 'during'] as const) {
+  for (const failing of ['before', 'during', 'after the first was read'] as const) {
     const { proxies, endpoints } = await openProxies(t, 2)
     const [first, second] = proxies
     assert.ok(first && second)
@@ -87,14 +88,16 @@ test('a node that fails for a moment, before or during the comparison, is heard 
     if (failing === 'before') {
       second.faults.status = 503
       setTimeout(() => second.heal(), 500)
-    } else
-      second.faults.alter = ({ method }, result) => {
+    } else {
+      const read = failing === 'during' ? second : first
+      read.faults.alter = ({ method }, result) => {
         if (method !== 'eth_getLogs' || failures > 0) return result
         failures += 1
         second.faults.status = 503
         setTimeout(() => second.heal(), 500)
-        return result
+        return failing === 'during' ? result : []
       }
+    }
     const report = await compare(endpoints, { heads, xpub, restoredAt })
     const found = report.skippedDeposits.map((one) => one.txHash)
     assert.deepEqual([found, report.keptLess], [[txHash], []], failing)

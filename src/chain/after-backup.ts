@@ -1,7 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Db } from '../db/db.ts'
 import { INDEXES_A_MINUTE, type IndexRange, type RestoreTimes } from '../db/restored-queries.ts'
-import { DAY, MINUTE, SECOND } from '../kernel/clock.ts'
+import { DAY, MINUTE } from '../kernel/clock.ts'
 import { deriveAddress, parseXpub } from '../kernel/xpub.ts'
 import { listOwnTransactions } from './deposits/balance-audit-queries.ts'
 import { countAssignedOf, listAssignedAmong } from './deposits/deposit-queries.ts'
@@ -29,21 +28,6 @@ const isUsdc = ({ network }: ChainReader, log: RpcLog): boolean =>
 
 const addressIn = (topic: string | undefined): string => `0x${(topic ?? '').slice(26)}`.toLowerCase()
 
-const PAUSES_MS = [SECOND, 3 * SECOND, 9 * SECOND]
-
-/** One request of thousands that fails ends nothing. */
-async function patiently<Result>(read: () => Promise<Result>): Promise<Result> {
-  for (const pauseMs of PAUSES_MS) {
-    try {
-      return await read()
-    } catch (error) {
-      if (!(error instanceof RpcError) || error.kind !== 'unknown') throw error
-      await sleep(pauseMs)
-    }
-  }
-  return read()
-}
-
 /**
  * The logs that any endpoint shows: a person looks at each, and one that hides some does not decide. One that keeps no
  * such old blocks says nothing. @throws RpcError
@@ -55,10 +39,9 @@ async function readEverywhere(
   const logs = new Map<string, RpcLog>()
   let answers = 0
   let refused: unknown
-  for (const endpoint of await patiently(() => provenEndpoints(reader))) {
+  for (const endpoint of await provenEndpoints(reader)) {
     try {
-      for (const log of await patiently(() => read(endpoint)))
-        logs.set(`${log.blockHash} ${log.transactionHash} ${log.logIndex}`, log)
+      for (const log of await read(endpoint)) logs.set(`${log.blockHash} ${log.transactionHash} ${log.logIndex}`, log)
       answers += 1
     } catch (error) {
       if (!(error instanceof RpcError) || error.kind === 'unknown') throw error

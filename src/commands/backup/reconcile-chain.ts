@@ -11,6 +11,7 @@ import { HOUR } from '../../kernel/clock.ts'
 import { startProgress } from '../progress.ts'
 import { rescanAll } from '../rescan.ts'
 import { awaitComparable } from './await-chain.ts'
+import { openPatient } from './patience.ts'
 
 export type ChainReport = {
   chainId: number
@@ -63,7 +64,7 @@ export async function reconcileChain(
   const to = await awaitComparable(base, chain, { known: known ?? 0n, restoredAt, say })
   const keptLess = new Set<number>()
   const reader = {
-    ...{ db, log, ...chain, endpoints: { ...chain.endpoints, isEachHeard: true } },
+    ...{ db, log, ...chain, endpoints: openPatient(network, chain.endpoints) },
     onRefused: (endpoint: Endpoint) => void keptLess.add(endpoint.number),
   }
   // a chain that the backup has not read may have been set up, and paid on, since
