@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
+import { openAddresses } from '../src/chain/after-backup.ts'
 import { findBlockSince } from '../src/chain/deposits/block-since.ts'
 import { auditDeposits, auditNextPage } from '../src/chain/deposits/deposit-audit.ts'
 import { type Endpoints, openEndpoints } from '../src/chain/endpoints/endpoints.ts'
@@ -185,7 +186,12 @@ async function compare(endpoints: Endpoints, { heads, xpub, restoredAt }: Compar
   const base = { db: world.db, log, metrics: new Registry() } as unknown as Parameters<typeof reconcileChain>[0]
   const chain = { network: world.network, endpoints, payouts: null } as unknown as Parameters<typeof reconcileChain>[1]
   const restored = { backupMadeAt, restoredAt, reconciledAt: null, facts }
-  const { report } = await reconcileChain(base, chain, { restored, xpubs: [], say: () => {} })
+  const { report } = await reconcileChain(base, chain, {
+    restored,
+    xpubs: [],
+    addressOf: openAddresses(),
+    say: () => {},
+  })
   return report
 }
 

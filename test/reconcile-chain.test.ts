@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
+import { openAddresses } from '../src/chain/after-backup.ts'
 import { listStandings } from '../src/chain/chain-queries.ts'
 import { type Endpoints, openEndpoints } from '../src/chain/endpoints/endpoints.ts'
 import { createRpc } from '../src/chain/endpoints/rpc.ts'
@@ -42,7 +43,12 @@ async function compare(endpoints: Endpoints, { heads, xpub, restoredAt }: Facts)
   const restored = { backupMadeAt: new Date(restoredAt.getTime() - 60_000), restoredAt, reconciledAt: null }
   const base = { db: world.db, log, metrics: new Registry() } as unknown as Parameters<typeof reconcileChain>[0]
   const chain = { network: world.network, endpoints, payouts: null } as unknown as Parameters<typeof reconcileChain>[1]
-  const comparison = { restored: { ...restored, facts: { heads, skipped } }, xpubs: [], say: () => {} }
+  const comparison = {
+    restored: { ...restored, facts: { heads, skipped } },
+    xpubs: [],
+    addressOf: openAddresses(),
+    say: () => {},
+  }
   const { report } = await reconcileChain(base, chain, comparison)
   return report
 }

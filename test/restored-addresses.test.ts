@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { pino } from 'pino'
-import { findSkippedDeposits } from '../src/chain/after-backup.ts'
+import { findSkippedDeposits, openAddresses } from '../src/chain/after-backup.ts'
 import { assignDepositAddress } from '../src/chain/deposits/deposit-addresses.ts'
 import { claimDepositKey, listKeys, upsertKeyConfirmed } from '../src/chain/deposits/deposit-key-queries.ts'
 import type { Endpoints } from '../src/chain/endpoints/endpoints.ts'
+import { openPatient } from '../src/commands/backup/patience.ts'
 import { type Db, openDb, sql } from '../src/db/db.ts'
 import {
   findRestored,
@@ -169,7 +170,7 @@ test('a backup is restored, then one that was made after that, then the first on
 })
 
 for (const [what, older, newer] of [
-  ['an older backup', ['01T00:00:00', '01T09:00:00'], ['01T06:00:00', '01T09:30:00']],
+  ['an older backup', ['01T00:00:00', '01T09:00:00'], ['01T08:40:00', '01T09:30:00']],
   ['a point in time too early', ['01T08:00:00', '01T09:00:00'], ['01T08:50:00', '01T09:20:00']],
 ] as const)
   test(`${what} is restored by mistake, then a newer one: the orders of that life are looked at, and go on behind`, async (t) => {
@@ -230,9 +231,10 @@ async function lookAt(
   since: { findBlock?: () => Promise<bigint>; from?: bigint } = {},
 ) {
   const { findBlock = () => assert.fail('nothing is that long ago'), from = 0n } = since
-  const reader = { db: world.db, network: world.network, endpoints, log: pino({ level: 'silent' }) }
+  const patient = openPatient(world.network, endpoints) // as the command is
+  const reader = { db: world.db, network: world.network, endpoints: patient, log: pino({ level: 'silent' }) }
   const range = { from, to: await world.chain.blockNumber() }
-  return findSkippedDeposits(reader, range, { ranges, times, findBlock })
+  return findSkippedDeposits(reader, range, { ranges, times, findBlock, addressOf: openAddresses() })
 }
 
 const fiveMinutes = { backupMadeAt: at('01T05:55:00'), restoredAt: at('01T06:00:00') }
@@ -250,6 +252,20 @@ test('money is found behind hundreds of unpaid addresses, and where an earlier r
     found.map(({ index, units }) => [index, units]),
     [5, 990, 1_800, 19_609, 20_300].map((index) => [index, BigInt(index)]),
   )
+})
+
+test('the addresses of many keys are asked for in one question, and derived once for all chains', async (t) => {
+  const nodes = await world.openNodes(t, 1)
+  const keys = Array.from({ length: 40 }, () => newTestXpub())
+  const ranges = keys.map((xpub) => ({ xpub, from: '5', to: '25' }))
+  const [last = ''] = keys.slice(-1)
+  await world.chain.pay({ to: deriveAddress(last, 24), units: 9n })
+  const { counts } = nodes.proxy(1)
+  counts.clear()
+  const found = await lookAt(nodes.endpoints, ranges, fiveMinutes)
+  assert.deepEqual([found.map(({ index }) => index), counts.get('eth_getLogs')], [[24], 1])
+  const addressOf = openAddresses()
+  for (const index of [49, 50, 49]) assert.equal(addressOf(last, index), deriveAddress(last, index).toLowerCase())
 })
 
 test('a key of many orders is looked at behind more unpaid ones', async (t) => {

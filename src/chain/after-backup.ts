@@ -36,21 +36,20 @@ async function readEverywhere(
   reader: ChainReader,
   read: (endpoint: Endpoint) => Promise<readonly RpcLog[]>,
 ): Promise<RpcLog[]> {
-  const logs = new Map<string, RpcLog>()
-  let answers = 0
-  let refused: unknown
-  for (const endpoint of await provenEndpoints(reader)) {
+  const hear = async (endpoint: Endpoint): Promise<readonly RpcLog[] | RpcError> => {
     try {
-      for (const log of await read(endpoint)) logs.set(`${log.blockHash} ${log.transactionHash} ${log.logIndex}`, log)
-      answers += 1
+      return await read(endpoint)
     } catch (error) {
       if (!(error instanceof RpcError) || error.kind === 'unknown') throw error
-      refused = error
       reader.onRefused?.(endpoint)
+      return error
     }
   }
-  if (answers === 0) throw refused
-  return [...logs.values()]
+  const answers = await Promise.all((await provenEndpoints(reader)).map(hear))
+  const heard = answers.flatMap((answer) => (answer instanceof RpcError ? [] : [answer]))
+  if (heard.length === 0) throw answers[0]
+  const byPlace = heard.flat().map((log) => [`${log.blockHash} ${log.transactionHash} ${log.logIndex}`, log] as const)
+  return [...new Map(byPlace).values()]
 }
 
 /** So many addresses in a row are looked at without any money: ten times the key's orders, within these limits. */
@@ -86,10 +85,29 @@ function goOnAfter(walk: Walk, paid: readonly number[]): void {
   walk.until = until
 }
 
-type Search = { walks: readonly Walk[]; progress: Progress }
+export type AddressOf = (xpub: string, index: number) => string
+
+const ADDRESS_BYTES = 20
+const PIECE = 50
+
+/** Addresses in lower case. Each takes half a millisecond: they are kept for the next chain, packed. */
+export function openAddresses(): AddressOf {
+  const pieces = new Map<string, Buffer>()
+  return (xpub, index) => {
+    const key = `${xpub} ${Math.floor(index / PIECE)}`
+    const piece = pieces.get(key) ?? Buffer.alloc(PIECE * ADDRESS_BYTES)
+    pieces.set(key, piece)
+    const start = (index % PIECE) * ADDRESS_BYTES
+    const bytes = piece.subarray(start, start + ADDRESS_BYTES)
+    if (bytes.every((byte) => byte === 0)) bytes.write(deriveAddress(xpub, index).slice(2), 'hex')
+    return `0x${bytes.toString('hex')}`
+  }
+}
+
+type Search = { walks: readonly Walk[]; addressOf: AddressOf; progress: Progress }
 
 /** USDC that came to the addresses of all these walks, those of many keys in one question. @throws RpcError */
-async function findDeposits(reader: ChainReader, range: BlockRange, { walks, progress }: Search) {
+async function findDeposits(reader: ChainReader, range: BlockRange, { walks, addressOf, progress }: Search) {
   const { chainId } = reader.network
   const found = new Map<string, UnknownTransfer>()
   const starts = walks.map(({ next }) => next)
@@ -99,15 +117,16 @@ async function findDeposits(reader: ChainReader, range: BlockRange, { walks, pro
     const asked = new Map<string, { walk: Walk; index: number }>()
     for (const walk of open)
       for (const index of takeNext(walk, MAX_FILTER_VALUES - asked.size))
-        asked.set(deriveAddress(walk.xpub, index).toLowerCase(), { walk, index })
+        asked.set(addressOf(walk.xpub, index), { walk, index })
     if (asked.size === 0) continue
     const filter = { addresses: [...asked.keys()], tokens: tokensOf(reader.network), at: new Date(0) }
     const paid: { walk: Walk; index: number }[] = []
     for (const log of await readEverywhere(reader, (endpoint) => readLogRange(endpoint, filter, range))) {
       const address = addressIn(log.topics[2])
       const place = asked.get(address)
+      if (!place || !isUsdc(reader, log)) continue
       const units = toWord(log.data)
-      if (!place || !isUsdc(reader, log) || units === 0n) continue
+      if (units === 0n) continue
       paid.push(place)
       const { transactionHash: txHash, logIndex } = log
       found.set(`${txHash} ${logIndex}`, { chainId, txHash, address, units, index: place.index })
@@ -153,16 +172,14 @@ export async function findSkippedDeposits(
   range: BlockRange,
   {
     findBlock,
+    addressOf,
     progress = () => {},
     ...skipped
-  }: Skipped & {
-    findBlock(since: Date): Promise<bigint>
-    progress?: Progress
-  },
+  }: Skipped & { findBlock(since: Date): Promise<bigint>; addressOf: AddressOf; progress?: Progress },
 ): Promise<UnknownTransfer[]> {
   const walks = await planWalks(reader.db, skipped)
   if (walks.length === 0) return []
-  const found = await findDeposits(reader, range, { walks: walks.map(({ walk }) => walk), progress })
+  const found = await findDeposits(reader, range, { walks: walks.map(({ walk }) => walk), addressOf, progress })
   const later = walks.map(({ walk, earliest }) => {
     const next = Math.min(Math.max(walk.until, earliest), walk.end)
     return { ...walk, next, beginning: within(BEGINNING, walk.unpaid / BEGINNING.share) }
@@ -170,7 +187,7 @@ export async function findSkippedDeposits(
   const sinceMs = Math.min(...walks.map((one) => one.sinceMs))
   const isLater = sinceMs > skipped.times.backupMadeAt.getTime()
   const blocks = { ...range, from: isLater ? await findBlock(new Date(sinceMs)) : range.from }
-  found.push(...(await findDeposits(reader, blocks, { walks: later, progress })))
+  found.push(...(await findDeposits(reader, blocks, { walks: later, addressOf, progress })))
   return listUnassigned(reader.db, found)
 }
 

@@ -1,5 +1,10 @@
 import type { ServiceBase } from '../../assembly/service-base.ts'
-import { findSkippedDeposits, findUnknownPayouts, type UnknownTransfer } from '../../chain/after-backup.ts'
+import {
+  type AddressOf,
+  findSkippedDeposits,
+  findUnknownPayouts,
+  type UnknownTransfer,
+} from '../../chain/after-backup.ts'
 import { listWallets } from '../../chain/deposits/balance-audit-queries.ts'
 import { findBlockSince } from '../../chain/deposits/block-since.ts'
 import type { Endpoint } from '../../chain/endpoints/endpoint.ts'
@@ -33,6 +38,9 @@ type Say = (line: string) => void
 /** `listUnknownPayouts`: compares those once more, over the same blocks by the same endpoints. */
 export type ReconciledChain = { report: ChainReport; listUnknownPayouts(): Promise<UnknownTransfer[]> }
 
+/** `xpubs`: all keys of deposit addresses, also those that the backup does not know; `addressOf`: for all chains. */
+type Comparison = { restored: Restored; xpubs: readonly string[]; addressOf: AddressOf; say: Say }
+
 /** The first block to compare of what happened since a time, by the earliest word of those that keep such old ones. */
 async function findStart(reader: ChainReader, since: Date, to: bigint): Promise<bigint | undefined> {
   const at = new Date(since.getTime() - CLOCK_MARGIN_MS)
@@ -47,13 +55,12 @@ const expiredWords = (chainId: number, since: Date): string =>
 
 /**
  * What happened on a chain since the backup, by every endpoint.
- * @param comparison `xpubs`: all keys of deposit addresses, also those that the backup does not know
  * @throws RpcError, Error with a sentence for the operator: also where a node or the service lags
  */
 export async function reconcileChain(
   base: ServiceBase,
   chain: OpenChain,
-  { restored, xpubs, say }: { restored: Restored; xpubs: readonly string[]; say: Say },
+  { restored, xpubs, addressOf, say }: Comparison,
 ): Promise<ReconciledChain> {
   const { db, log } = base
   const { network, payouts } = chain
@@ -73,7 +80,7 @@ export async function reconcileChain(
   const range = { from, to }
   const { missed } = await rescanAll(reader, range, startProgress(say, `Chain ${chainId}`, 'addresses'))
   const skippedDeposits = await findSkippedDeposits(reader, range, {
-    ...{ ranges: skippedOf(facts, xpubs), times: restored },
+    ...{ ranges: skippedOf(facts, xpubs), times: restored, addressOf },
     async findBlock(since) {
       const start = (await findStart(reader, since, to)) ?? from
       return start > from ? start : from
