@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
+import { openAddresses } from '../src/chain/after-backup.ts'
 import { listStandings } from '../src/chain/chain-queries.ts'
 import { type Endpoints, openEndpoints } from '../src/chain/endpoints/endpoints.ts'
 import { createRpc } from '../src/chain/endpoints/rpc.ts'
@@ -42,7 +43,12 @@ async function compare(endpoints: Endpoints, { heads, xpub, restoredAt }: Facts)
   const restored = { backupMadeAt: new Date(restoredAt.getTime() - 60_000), restoredAt, reconciledAt: null }
   const base = { db: world.db, log, metrics: new Registry() } as unknown as Parameters<typeof reconcileChain>[0]
   const chain = { network: world.network, endpoints, payouts: null } as unknown as Parameters<typeof reconcileChain>[1]
-  const comparison = { restored: { ...restored, facts: { heads, skipped } }, xpubs: [], say: () => {} }
+  const comparison = {
+    restored: { ...restored, facts: { heads, skipped } },
+    xpubs: [],
+    addressOf: openAddresses(),
+    say: () => {},
+  }
   const { report } = await reconcileChain(base, chain, comparison)
   return report
 }
@@ -72,13 +78,14 @@ test('a chain that was set up after the backup: all since then is compared, not 
 
 test('a node that fails for a moment, before or during the comparison, is heard all the same', async (t) => {
   const xpub = newTestXpub()
+  await world.assign()
   await world.chain.mine()
   const heads = [{ chainId: world.chain.chainId, number: `${await world.chain.blockNumber()}` }]
   const txHash = await world.chain.pay({ to: deriveAddress(xpub, 7), units: 50n })
   const restoredAt = new Date()
   await goOn(t)
   // the first node keeps no old logs, and says that there are none
-  for (const failing of ['before', 'during'] as const) {
+  for (const failing of ['before', 'during', 'after the first was read'] as const) {
     const { proxies, endpoints } = await openProxies(t, 2)
     const [first, second] = proxies
     assert.ok(first && second)
@@ -87,14 +94,16 @@ test('a node that fails for a moment, before or during the comparison, is heard 
     if (failing === 'before') {
       second.faults.status = 503
       setTimeout(() => second.heal(), 500)
-    } else
-      second.faults.alter = ({ method }, result) => {
+    } else {
+      const read = failing === 'during' ? second : first
+      read.faults.alter = ({ method }, result) => {
         if (method !== 'eth_getLogs' || failures > 0) return result
         failures += 1
         second.faults.status = 503
         setTimeout(() => second.heal(), 500)
-        return result
+        return failing === 'during' ? result : []
       }
+    }
     const report = await compare(endpoints, { heads, xpub, restoredAt })
     const found = report.skippedDeposits.map((one) => one.txHash)
     assert.deepEqual([found, report.keptLess], [[txHash], []], failing)

@@ -359,14 +359,15 @@ test('a restore that is marked again before it is reconciled forgets nothing of 
     await mark('11')
     assert.ok(first)
     assert.equal(await updateReconciledRestore(db, first, new Date()), 0, 'the first one counts for the second')
+    const indexOn = (day: number) => `${((Date.UTC(2030, 1, day) - Date.UTC(2026, 0, 1)) / MINUTE) * 200}`
     const both = [
-      ['5', '44660000'],
-      ['44660000', '89320000'],
+      ['5', indexOn(10)],
+      [indexOn(10), indexOn(11)],
     ]
     assert.deepEqual(await known(), [10, ['100'], both])
     await noteReconciled(db)
     await mark('12')
-    assert.deepEqual(await known(), [12, ['200'], [['89320000', '133980000']]])
+    assert.deepEqual(await known(), [12, ['200'], [[indexOn(11), indexOn(12)]]])
   } finally {
     await db.close()
     await own.drop()

@@ -1,10 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Db } from '../db/db.ts'
-import { INDEX_STEP, type IndexRange, STEP_BEGINNING, STEP_SECONDS } from '../db/restored-queries.ts'
-import { DAY, SECOND } from '../kernel/clock.ts'
+import { INDEXES_A_MINUTE, type IndexRange, type RestoreTimes } from '../db/restored-queries.ts'
+import { DAY, MINUTE } from '../kernel/clock.ts'
 import { deriveAddress, parseXpub } from '../kernel/xpub.ts'
 import { listOwnTransactions } from './deposits/balance-audit-queries.ts'
-import { listAssignedAmong } from './deposits/deposit-queries.ts'
+import { countAssignedOf, listAssignedAmong } from './deposits/deposit-queries.ts'
 import type { Endpoint } from './endpoints/endpoint.ts'
 import { provenEndpoints } from './endpoints/endpoints.ts'
 import { MAX_FILTER_VALUES, RpcError, toWord } from './endpoints/rpc.ts'
@@ -20,30 +19,14 @@ type Progress = (done: number, of: number) => void
 /** Both blocks included. */
 export type BlockRange = { from: bigint; to: bigint }
 
-const STEP = Number(INDEX_STEP)
-/** An earlier restore is looked for so long before the last one: later, its own backups are restored. */
-export const EARLIER_RESTORE_MS = DAY
-const EARLIER_STEPS = EARLIER_RESTORE_MS / (STEP_SECONDS * SECOND)
+const STEP = Number(INDEXES_A_MINUTE)
+/** An earlier restore is looked for so long before a later one: after that, its own backups are restored. */
+const EARLIER_RESTORE_MS = DAY
 
 const isUsdc = ({ network }: ChainReader, log: RpcLog): boolean =>
   log.address.toLowerCase() === network.usdcAddress.toLowerCase()
 
 const addressIn = (topic: string | undefined): string => `0x${(topic ?? '').slice(26)}`.toLowerCase()
-
-const PAUSES_MS = [SECOND, 3 * SECOND, 9 * SECOND]
-
-/** One request of thousands that fails ends nothing. */
-async function patiently<Result>(read: () => Promise<Result>): Promise<Result> {
-  for (const pauseMs of PAUSES_MS) {
-    try {
-      return await read()
-    } catch (error) {
-      if (!(error instanceof RpcError) || error.kind !== 'unknown') throw error
-      await sleep(pauseMs)
-    }
-  }
-  return read()
-}
 
 /**
  * The logs that any endpoint shows: a person looks at each, and one that hides some does not decide. One that keeps no
@@ -53,89 +36,158 @@ async function readEverywhere(
   reader: ChainReader,
   read: (endpoint: Endpoint) => Promise<readonly RpcLog[]>,
 ): Promise<RpcLog[]> {
-  const logs = new Map<string, RpcLog>()
-  let answers = 0
-  let refused: unknown
-  for (const endpoint of await patiently(() => provenEndpoints(reader))) {
+  const hear = async (endpoint: Endpoint): Promise<readonly RpcLog[] | RpcError> => {
     try {
-      for (const log of await patiently(() => read(endpoint)))
-        logs.set(`${log.blockHash} ${log.transactionHash} ${log.logIndex}`, log)
-      answers += 1
+      return await read(endpoint)
     } catch (error) {
       if (!(error instanceof RpcError) || error.kind === 'unknown') throw error
-      refused = error
       reader.onRefused?.(endpoint)
+      return error
     }
   }
-  if (answers === 0) throw refused
-  return [...logs.values()]
+  const answers = await Promise.all((await provenEndpoints(reader)).map(hear))
+  const heard = answers.flatMap((answer) => (answer instanceof RpcError ? [] : [answer]))
+  if (heard.length === 0) throw answers[0]
+  const byPlace = heard.flat().map((log) => [`${log.blockHash} ${log.transactionHash} ${log.logIndex}`, log] as const)
+  return [...new Map(byPlace).values()]
 }
 
-/** Indexes of deposit addresses: from (included) to (excluded). */
-type Indexes = { from: number; to: number }
+/** So many addresses in a row are looked at without any money: ten times the key's orders, within these limits. */
+const UNPAID = { times: 10, least: 1000, most: 100_000 }
+/** So many are looked at from each index where an earlier restore may have gone on: a share of those in a row. */
+const BEGINNING = { share: 200, least: 10, most: 50 }
 
-/** USDC that came to addresses of these indexes and that no order of this database explains. @throws RpcError */
-async function findDeposits(
-  reader: ChainReader,
-  range: BlockRange,
-  { xpub, from, to }: Indexes & { xpub: string },
-): Promise<UnknownTransfer[]> {
+const within = ({ least, most }: typeof UNPAID | typeof BEGINNING, count: number): number =>
+  Math.min(Math.max(Math.ceil(count), least), most)
+
+/**
+ * Indexes of a key to look at. All below `until`; every payment moves that on. Beyond it, the first so many of each
+ * minute that a service may have gone on in.
+ */
+type Walk = { xpub: string; next: number; until: number; end: number; unpaid: number; beginning: number }
+
+/** Moves on. @returns at most so many, in order */
+function takeNext(walk: Walk, most: number): number[] {
+  const taken: number[] = []
+  while (taken.length < most && walk.next < walk.end) {
+    const inMinute = STEP - 1 - ((walk.end - walk.next - 1) % STEP)
+    if (walk.next < walk.until || inMinute < walk.beginning) taken.push(walk.next++)
+    else walk.next = walk.beginning > 0 ? Math.min(walk.next + STEP - inMinute, walk.end) : walk.end
+  }
+  return taken
+}
+
+/** Goes back to what was passed over before a payment showed that it may be used. */
+function goOnAfter(walk: Walk, paid: readonly number[]): void {
+  const until = Math.max(...paid) + 1 + walk.unpaid
+  if (until <= walk.until) return
+  if (walk.next > walk.until) walk.next = Math.max(walk.until, Math.min(...paid) + 1)
+  walk.until = until
+}
+
+export type AddressOf = (xpub: string, index: number) => string
+
+const ADDRESS_BYTES = 20
+const PIECE = 50
+
+/** Addresses in lower case. Each takes half a millisecond: they are kept for the next chain, packed. */
+export function openAddresses(): AddressOf {
+  const pieces = new Map<string, Buffer>()
+  return (xpub, index) => {
+    const key = `${xpub} ${Math.floor(index / PIECE)}`
+    const piece = pieces.get(key) ?? Buffer.alloc(PIECE * ADDRESS_BYTES)
+    pieces.set(key, piece)
+    const start = (index % PIECE) * ADDRESS_BYTES
+    const bytes = piece.subarray(start, start + ADDRESS_BYTES)
+    if (bytes.every((byte) => byte === 0)) bytes.write(deriveAddress(xpub, index).slice(2), 'hex')
+    return `0x${bytes.toString('hex')}`
+  }
+}
+
+type Search = { walks: readonly Walk[]; addressOf: AddressOf; progress: Progress }
+
+/** USDC that came to the addresses of all these walks, those of many keys in one question. @throws RpcError */
+async function findDeposits(reader: ChainReader, range: BlockRange, { walks, addressOf, progress }: Search) {
   const { chainId } = reader.network
-  const found: UnknownTransfer[] = []
-  for (let start = from; start < to; start += MAX_FILTER_VALUES) {
-    const count = Math.min(MAX_FILTER_VALUES, to - start)
-    const indexes = new Map(
-      Array.from({ length: count }, (_, offset) => [deriveAddress(xpub, start + offset).toLowerCase(), start + offset]),
-    )
-    const filter = { addresses: [...indexes.keys()], tokens: tokensOf(reader.network), at: new Date(0) }
+  const found = new Map<string, UnknownTransfer>()
+  const starts = walks.map(({ next }) => next)
+  const sum = (of: (walk: Walk) => number): number =>
+    walks.reduce((total, walk, index) => total + of(walk) - (starts[index] ?? 0), 0)
+  for (let open = walks; open.length > 0; open = open.filter(({ next, end }) => next < end)) {
+    const asked = new Map<string, { walk: Walk; index: number }>()
+    for (const walk of open)
+      for (const index of takeNext(walk, MAX_FILTER_VALUES - asked.size))
+        asked.set(addressOf(walk.xpub, index), { walk, index })
+    if (asked.size === 0) continue
+    const filter = { addresses: [...asked.keys()], tokens: tokensOf(reader.network), at: new Date(0) }
+    const paid: { walk: Walk; index: number }[] = []
     for (const log of await readEverywhere(reader, (endpoint) => readLogRange(endpoint, filter, range))) {
       const address = addressIn(log.topics[2])
-      const index = indexes.get(address)
-      if (index === undefined || !isUsdc(reader, log)) continue
+      const place = asked.get(address)
+      if (!place || !isUsdc(reader, log)) continue
       const units = toWord(log.data)
-      if (units > 0n) found.push({ chainId, txHash: log.transactionHash, address, units, index })
+      if (units === 0n) continue
+      paid.push(place)
+      const { transactionHash: txHash, logIndex } = log
+      found.set(`${txHash} ${logIndex}`, { chainId, txHash, address, units, index: place.index })
     }
+    for (const [walk, its] of Map.groupBy(paid, (one) => one.walk))
+      goOnAfter(
+        walk,
+        its.map(({ index }) => index),
+      )
+    progress(
+      sum(({ next }) => next),
+      sum(({ end }) => end),
+    )
   }
-  return found
+  return [...found.values()]
 }
 
-type Asked = { skipped: IndexRange & { xpub: string }; most: number; earlier: bigint; progress?: Progress }
+type Skipped = { ranges: readonly (IndexRange & { xpub: string })[]; times: RestoreTimes }
+
+/** What to look at of each range: all that followed the backup, and where an earlier restore may have gone on. */
+async function planWalks(db: Db, { ranges, times: { backupMadeAt, restoredAt } }: Skipped) {
+  const xpubs = ranges.map(({ xpub }) => parseXpub(xpub).text)
+  const used = await countAssignedOf(db, xpubs, UNPAID.most / UNPAID.times)
+  return ranges.map(({ from, to, at = restoredAt }, index) => {
+    const xpub = xpubs[index] ?? ''
+    const unpaid = within(UNPAID, UNPAID.times * (used.get(xpub) ?? 0))
+    const [next, end] = [Number(from), Number(to)]
+    const atMs = new Date(at).getTime()
+    const lostMs = Math.min(Math.max(0, atMs - backupMadeAt.getTime()), EARLIER_RESTORE_MS)
+    const walk: Walk = { xpub, next, until: next + unpaid, end, unpaid, beginning: 0 }
+    return { walk, earliest: end - (1 + Math.ceil(lostMs / MINUTE)) * STEP, sinceMs: atMs - EARLIER_RESTORE_MS }
+  })
+}
 
 /**
  * Transfers to addresses that were assigned after the backup: their orders are lost, their money is not. The service
- * went on from the first index, or, after an earlier restore of the same backup, from the beginning of a later step.
- * That was a day before the last restore at most. Of the first step, all are read that it may have assigned, however
- * many were never paid; of each later one, the first addresses, and the rest where one of them, or of the step before,
- * was paid.
- * @param asked `most`: addresses that the service may have assigned between backup and restore; `earlier`: the first
- *   block in which an earlier restore counts
+ * went on from the first index of each range, or, after an earlier restore, from the index of one of its minutes.
+ * @param findBlock the block to read from for what happened since a time, none before the range
  * @throws RpcError
  */
 export async function findSkippedDeposits(
   reader: ChainReader,
   range: BlockRange,
-  { skipped, most, earlier, progress = () => {} }: Asked,
+  {
+    findBlock,
+    addressOf,
+    progress = () => {},
+    ...skipped
+  }: Skipped & { findBlock(since: Date): Promise<bigint>; addressOf: AddressOf; progress?: Progress },
 ): Promise<UnknownTransfer[]> {
-  const xpub = parseXpub(skipped.xpub).text
-  const [first, end] = [Number(skipped.from), Number(skipped.to)]
-  const found: UnknownTransfer[] = []
-  let isUsed = false
-  for (let from = first; from < end; ) {
-    // a service continues two steps or more after the step of the backup
-    const next = (Math.floor(from / STEP) + (from === first ? 2 : 1)) * STEP
-    const to = Math.min(next, end)
-    const isFirst = from === first
-    const middle = Math.min(from + (isFirst ? most : STEP_BEGINNING), to)
-    const blocks = isFirst || isUsed ? range : { from: earlier, to: range.to }
-    const isLookedAt: boolean = isFirst || isUsed || end - from <= EARLIER_STEPS * STEP
-    const inStep: UnknownTransfer[] = isLookedAt ? await findDeposits(reader, blocks, { xpub, from, to: middle }) : []
-    const goesOn = !isFirst && (isUsed || inStep.length > 0)
-    if (goesOn) inStep.push(...(await findDeposits(reader, blocks, { xpub, from: middle, to })))
-    isUsed = inStep.length > 0 && (!isFirst || middle === to)
-    found.push(...inStep)
-    progress(to - first, end - first)
-    from = to
-  }
+  const walks = await planWalks(reader.db, skipped)
+  if (walks.length === 0) return []
+  const found = await findDeposits(reader, range, { walks: walks.map(({ walk }) => walk), addressOf, progress })
+  const later = walks.map(({ walk, earliest }) => {
+    const next = Math.min(Math.max(walk.until, earliest), walk.end)
+    return { ...walk, next, beginning: within(BEGINNING, walk.unpaid / BEGINNING.share) }
+  })
+  const sinceMs = Math.min(...walks.map((one) => one.sinceMs))
+  const isLater = sinceMs > skipped.times.backupMadeAt.getTime()
+  const blocks = { ...range, from: isLater ? await findBlock(new Date(sinceMs)) : range.from }
+  found.push(...(await findDeposits(reader, blocks, { walks: later, addressOf, progress })))
   return listUnassigned(reader.db, found)
 }
 

@@ -145,6 +145,7 @@ async function confirmAddresses(work: Work): Promise<undefined> {
 
 /** Wallets stop scanning after this many unused addresses in a row; 20 by BIP-44. */
 const USUAL_GAP = 20
+const MOST_GAP = 100_000
 
 async function exportAddresses(work: Work): Promise<undefined> {
   const { db, options } = work
@@ -172,14 +173,17 @@ async function exportKey({ db, options, say }: Work, { id, text }: Xpub): Promis
     if (!last) break
     after = last.keyIndex
   }
-  const { used, largestGap, nextIndex } = await findKeyUse(db, id)
-  const advice =
-    largestGap > USUAL_GAP
-      ? `Wallets stop after ${USUAL_GAP} unused addresses in a row: set the gap limit to ${largestGap + 1} or more.`
-      : `The usual gap limit of ${USUAL_GAP} is enough.`
+  const { assigned, used, largestGap } = await findKeyUse(db, id)
   say(
-    `${nextIndex} addresses were given out, ${used} received money; the longest row without any is ${largestGap}. ${advice}`,
+    `${assigned} addresses were given out, ${used} received money; the longest row without any is ${largestGap}. ${gapAdvice(largestGap)}`,
   )
+}
+
+/** A restore passes over millions of indexes. */
+function gapAdvice(largestGap: number): string {
+  if (largestGap <= USUAL_GAP) return `The usual gap limit of ${USUAL_GAP} is enough.`
+  if (largestGap > MOST_GAP) return 'No wallet looks so far: open what you need by its path, or use comptoir sweep.'
+  return `Wallets stop after ${USUAL_GAP} unused addresses in a row: set the gap limit to ${largestGap + 1} or more.`
 }
 
 async function allowFee(work: Work): Promise<undefined> {

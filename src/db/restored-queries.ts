@@ -1,3 +1,4 @@
+import { DAY, MINUTE } from '../kernel/clock.ts'
 import { type Queryable, sql, type Tx } from './db.ts'
 
 /** Indexes of deposit addresses: from (included) to (excluded). `at`: when the restore was; facts of old lack it. */
@@ -18,40 +19,30 @@ export type RestoreTimes = { backupMadeAt: Date; restoredAt: Date }
 export type Restored = RestoreTimes & { facts: RestoredFacts; reconciledAt: Date | null }
 
 /**
- * A restored installation continues at a multiple of so many indexes, and no order ever gets one in between. One more
- * of them for each step of time since the backup: so the same backup, restored once more, continues beyond what the
- * service assigned after the earlier restore, up to 16 addresses a second, day and night. A key has indexes for four
- * years of such gaps in all.
+ * Where a restored installation continues depends on the moment of the restore alone, never on the backup: whichever
+ * backup is restored later continues beyond what the service assigned after an earlier restore. So many indexes of each
+ * key are kept for a minute; those since 2026 last until 2046.
  */
-export const INDEX_STEP = 10_000n
-export const STEP_SECONDS = 600
-/** Within a step: few, as `reconcile` looks at all of them for an order that may be the first. */
-const INDEXES_A_MINUTE = 20n
-/** A service that went on within a step has assigned some of its first addresses. */
-export const STEP_BEGINNING = 250
+export const INDEXES_A_MINUTE = 200n
+const FIRST_DAY_MS = Date.UTC(2026, 0, 1)
+/** A key that was used faster continues on a line so far beyond: longer than anyone keeps a backup. */
+const LINE = 100n * BigInt(DAY / MINUTE) * INDEXES_A_MINUTE
 
 /** BIP-32 knows no higher one without the private key. */
 const INDEXES = 2n ** 31n
 
-const secondsLost = ({ backupMadeAt, restoredAt }: RestoreTimes): number =>
-  Math.max(0, Math.floor((restoredAt.getTime() - backupMadeAt.getTime()) / 1000))
+const minuteOf = (at: Date): number => Math.floor((at.getTime() - FIRST_DAY_MS) / MINUTE)
+const indexOf = (minute: number): bigint => BigInt(minute) * INDEXES_A_MINUTE
 
-/** More at once than a service assigns. */
-const MANY_AT_ONCE = 1000
-
-/** The addresses of a key that a service can have assigned between backup and restore. */
-export const mostAssigned = (times: RestoreTimes): number =>
-  MANY_AT_ONCE + Math.ceil((secondsLost(times) * Number(INDEX_STEP)) / STEP_SECONDS)
-
-/** Where a key that had come to this index in the backup continues. */
-function continueAt(index: bigint, times: RestoreTimes): bigint {
-  const seconds = secondsLost(times)
-  const steps = index / INDEX_STEP + 2n + BigInt(Math.floor(seconds / STEP_SECONDS))
-  // whoever restores it again at once gets other addresses, too
-  const next = steps * INDEX_STEP + BigInt(Math.floor((seconds % STEP_SECONDS) / 60)) * INDEXES_A_MINUTE
-  // of a very old backup: as far as leaves as many indexes again
-  const most = (index + INDEXES) / 2n
-  return next < most ? next : most
+/** Where a key continues that had come to this index in the backup. */
+function continueAt(index: bigint, { backupMadeAt, restoredAt }: RestoreTimes): bigint {
+  const start = indexOf(minuteOf(restoredAt))
+  // what is above the line at the time of the backup goes on above it
+  const line = indexOf(Math.min(Math.max(minuteOf(backupMadeAt), 0) + 1, minuteOf(restoredAt)))
+  const above = index - line
+  const next = above <= 0n ? start : start + ((above + LINE - 1n) / LINE) * LINE
+  // at the end of the numbers, rather few than none
+  return next < INDEXES ? next : (index + INDEXES) / 2n
 }
 
 /** In the place of who wrote a company's payout address: nobody of the company has confirmed it since. */
@@ -122,14 +113,17 @@ export async function markRestored(tx: Tx, at: RestoreTimes): Promise<boolean> {
   if (!marked || marked.restoredAt?.getTime() === at.restoredAt.getTime()) return false
   const earlier = (marked.isOpen ? marked.facts : null) ?? { heads: [], skipped: [] }
   const keys = await tx.many<Key>(sql`select id, xpub, next_index from deposit_keys order by id for update`)
-  const firstIndex = continueAt(marked.firstIndex, at)
+  // a database that knows of a restore is of after it
+  const madeAt = new Date(Math.max(at.backupMadeAt.getTime(), marked.restoredAt?.getTime() ?? 0))
+  const times = { backupMadeAt: madeAt, restoredAt: at.restoredAt }
+  const firstIndex = continueAt(marked.firstIndex, times)
   const ofEarlier = skippedOf(
     earlier,
     keys.map(({ xpub }) => xpub),
   )
   const facts: RestoredFacts = {
     heads: await listHeads(tx, earlier.heads),
-    skipped: [...ofEarlier, ...(await skipIndexes(tx, keys, at))],
+    skipped: [...ofEarlier, ...(await skipIndexes(tx, keys, times))],
     newKeys: {
       ...{ from: earlier.newKeys?.from ?? `${marked.firstIndex}`, to: `${firstIndex}` },
       at: at.restoredAt.toISOString(),

@@ -8,7 +8,7 @@ import { readNewestBlock } from '../payout/payout-view.ts'
 import { balanceCall } from '../payout/usdc-token.ts'
 import { type ChainReader, listOutgoing, rescan } from '../rescan.ts'
 import { blockCall, type RpcBlock } from '../transfer-logs.ts'
-import { findBlockBefore } from './block-before.ts'
+import { findBlockSince } from './block-since.ts'
 import {
   claimAuditPage,
   type DepositFinding,
@@ -74,15 +74,16 @@ async function readOutflowsAnew(
   const { db, network } = reader
   const { chainId, usdcAddress: token } = network
   const addresses = deposits.map(({ address }) => address)
-  const { method, params } = blockCall(from)
-  const block = deposits.length > 0 && (await endpoint.rpc.call<RpcBlock | null>(method, ...params))
-  if (!block) return new Map()
-  const held = await askBalances({ network }, endpoints, { blockHash: block.hash, addresses }).catch(
-    (error: unknown) => {
-      if (isRpcError(error)) return undefined
-      throw error
-    },
-  )
+  if (deposits.length === 0) return new Map()
+  const readHeld = async (): Promise<Balances | undefined> => {
+    const { method, params } = blockCall(from)
+    const block = await endpoint.rpc.call<RpcBlock | null>(method, ...params)
+    return block ? askBalances({ network }, endpoints, { blockHash: block.hash, addresses }) : undefined
+  }
+  const held = await readHeld().catch((error: unknown) => {
+    if (isRpcError(error)) return undefined
+    throw error
+  })
   // one alone could explain away what is missing: where a second one was asked, it must have the state too
   if (!held || held.endpoints.length < endpoints.length) return new Map()
   const recorded = await readRecordedUntil(db, { chainId, token, addresses, block: from })
@@ -120,6 +121,49 @@ async function askBalances(
 
 const isRpcError = (error: unknown): boolean => error instanceof RpcError
 
+type Since = { addresses: readonly string[]; at: Date; to: bigint }
+type Keeper = { endpoint: Endpoint; from: bigint; isWhole: boolean }
+
+/** The first block since a time of which the endpoint keeps the logs: nodes expire old ones, some with the headers. */
+async function findKept({ network }: ChainReader, endpoint: Endpoint, { addresses, at, to }: Since): Promise<Keeper> {
+  const { number: first, isCutOff } = await findBlockSince(endpoint.rpc, at, to)
+  const senders = addresses.slice(0, 1)
+  const lacks = (block: bigint): Promise<boolean> =>
+    listOutgoing(network, endpoint, { senders, from: block, to: block }).then(
+      () => false,
+      (error: unknown) => {
+        if (error instanceof RpcError && error.kind === 'definite') return true
+        throw error
+      },
+    )
+  if (!(await lacks(first))) return { endpoint, from: first, isWhole: !isCutOff }
+  let [lacked, from] = [first, to]
+  while (from - lacked > 1n) {
+    const middle = (lacked + from) / 2n
+    if (await lacks(middle)) lacked = middle
+    else from = middle
+  }
+  return { endpoint, from, isWhole: false }
+}
+
+/** Which of them to ask about the blocks since a time: one that keeps all of them, or the most. @throws RpcError */
+async function findKeeper(reader: ChainReader, endpoints: readonly Endpoint[], since: Since): Promise<Keeper> {
+  const keepers: Keeper[] = []
+  let failed: unknown
+  for (const endpoint of endpoints) {
+    const keeper = await findKept(reader, endpoint, since).catch((error: unknown) => {
+      if (!isRpcError(error)) throw error
+      failed = error
+      return undefined
+    })
+    if (keeper?.isWhole) return keeper
+    if (keeper) keepers.push(keeper)
+  }
+  const [first, ...others] = keepers
+  if (!first) throw failed
+  return others.reduce((best, one) => (one.from < best.from ? one : best), first)
+}
+
 /** Explains addresses whose balance differs: reads incoming and outgoing transfers again. */
 async function explain(
   reader: ChainReader,
@@ -130,11 +174,10 @@ async function explain(
   const { chainId, usdcAddress: token } = network
   const addresses = deposits.map(({ address }) => address)
   const balances = await askBalances(reader, endpoints, { blockHash: head.hash, addresses })
-  // one that lacks this block does not know what left in it
-  const [endpoint] = balances.endpoints
-  if (!endpoint) return
   const oldest = Math.min(...deposits.map(({ createdAt }) => createdAt.getTime()))
-  const from = await findBlockBefore(endpoint.rpc, new Date(oldest - CLOCK_MARGIN_MS), head.number)
+  const since = { addresses, at: new Date(oldest - CLOCK_MARGIN_MS), to: head.number }
+  // one that lacks this block does not know what left in it
+  const { endpoint, from } = await findKeeper(reader, balances.endpoints, since)
   await rescan(reader, { addresses, from, to: head.number })
   const outflows = await readOutflows(reader, endpoint, { deposits, from, to: head.number })
   const again = await readRecordedDeposits(db, { chainId, token, addresses }, head.number)

@@ -52,21 +52,21 @@ export const listKeyAddresses = (q: Queryable, keyId: string, after: bigint, lim
     from deposit_addresses d where d.key_id = ${keyId} and d.key_index > ${after}
     order by d.key_index limit ${limit}`)
 
-/** How many addresses received money, and the longest run of unused addresses before the last used one. */
+/** How many addresses were given out and received money, and the longest run of unused ones before the last used. */
 export async function findKeyUse(
   q: Queryable,
   keyId: string,
-): Promise<{ used: number; largestGap: number; nextIndex: bigint }> {
-  const row = await q.one<{ used: bigint; largestGap: bigint; nextIndex: bigint }>(sql`
+): Promise<{ assigned: number; used: number; largestGap: number }> {
+  const row = await q.one<{ assigned: bigint; used: bigint; largestGap: bigint }>(sql`
     with used as (
       select d.key_index, d.key_index - coalesce(lag(d.key_index) over (order by d.key_index), -1) - 1 as gap
       from deposit_addresses d
       where d.key_id = ${keyId} and exists (select 1 from chain_transfers t where t.to_address = d.address)
     )
     select count(*) as used, coalesce(max(gap), 0) as largest_gap,
-      coalesce((select next_index from deposit_keys where id = ${keyId}), 0) as next_index
+      (select count(*) from deposit_addresses where key_id = ${keyId}) as assigned
     from used`)
-  return { used: Number(row.used), largestGap: Number(row.largestGap), nextIndex: row.nextIndex }
+  return { assigned: Number(row.assigned), used: Number(row.used), largestGap: Number(row.largestGap) }
 }
 
 /** Every key of this database, of the operator and of companies. */

@@ -97,3 +97,17 @@ export async function listAssignedAmong(q: Queryable, addresses: readonly string
     select address from deposit_addresses where address = any(${[...addresses]}::text[])`)
   return new Set(rows.map((row) => row.address))
 }
+
+/** How many addresses of each of these keys were ever assigned; counts up to `limit`. Keys without any are left out. */
+export async function countAssignedOf(
+  q: Queryable,
+  xpubs: readonly string[],
+  limit: number,
+): Promise<Map<string, number>> {
+  const rows = await q.many<{ xpub: string; used: bigint }>(sql`
+    select k.xpub, its.used from deposit_keys as k, lateral (
+      select count(*) as used from (select from deposit_addresses as d where d.key_id = k.id limit ${limit}) as assigned
+    ) as its
+    where k.xpub = any(${[...xpubs]}::text[])`)
+  return new Map(rows.map(({ xpub, used }) => [xpub, Number(used)]))
+}

@@ -1,15 +1,18 @@
+import { MINUTE } from '../../kernel/clock.ts'
 import { findHead } from '../chain-queries.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
 import { provenEndpoints } from '../endpoints/endpoints.ts'
 import { type Hex, RpcError } from '../endpoints/rpc.ts'
 import { type ChainReader, fetchCanonical, readLogRange, recordMissed } from '../rescan.ts'
 import { type LogFilter, type RpcLog, readTransfers, TRANSFER_TOPIC, tokensOf } from '../transfer-logs.ts'
-import { findBlockBefore } from './block-before.ts'
+import { findBlockSince } from './block-since.ts'
 import { listKeyedSince } from './native-coin-queries.ts'
 import { readTokenNames } from './token-name.ts'
 
 /** How far back to look, in queries of the node's own maximum range. */
 const MOST_QUESTIONS = 20n
+/** Tolerance between block times and our clock. */
+const CLOCK_MARGIN_MS = MINUTE
 
 /** Transfers of contracts that are not on the network's list, grouped by contract. */
 export function strangersAmong(network: ChainReader['network'], logs: readonly RpcLog[]): Map<string, RpcLog[]> {
@@ -23,10 +26,10 @@ export function strangersAmong(network: ChainReader['network'], logs: readonly R
 async function readStrangers(
   { network }: ChainReader,
   endpoint: Endpoint,
-  { addresses, since, head }: { addresses: readonly string[]; since: Date; head: bigint },
+  { addresses, since, newest, head }: { addresses: readonly string[]; since: Date; newest: bigint; head: bigint },
 ): Promise<Map<string, RpcLog[]>> {
   const filter: LogFilter = { addresses, tokens: new Map(), at: since }
-  const first = await findBlockBefore(endpoint.rpc, since, head)
+  const { number: first } = await findBlockSince(endpoint.rpc, new Date(since.getTime() - CLOCK_MARGIN_MS), newest)
   const least = head - MOST_QUESTIONS * endpoint.limits.blockSpan
   return strangersAmong(
     network,
@@ -53,7 +56,7 @@ export async function noticeLookAlikes(reader: ChainReader, addresses: readonly 
   // include blocks that the scanner has yet to read: the payment's last seconds are in them
   const newest = BigInt(await endpoint.rpc.call<Hex>('eth_blockNumber'))
   const to = newest > head.number ? newest : head.number
-  const strangers = await readStrangers(reader, endpoint, { addresses: asked, since, head: to })
+  const strangers = await readStrangers(reader, endpoint, { addresses: asked, since, newest, head: to })
   const names = await readTokenNames(endpoint.rpc, [...strangers.keys()])
   const tokens = new Map([...names].flatMap(([token, { label, isLookAlike }]) => (isLookAlike ? [[token, label]] : [])))
   if (tokens.size === 0) return []

@@ -1,21 +1,22 @@
 import type { ServiceBase } from '../../assembly/service-base.ts'
 import {
-  EARLIER_RESTORE_MS,
+  type AddressOf,
   findSkippedDeposits,
   findUnknownPayouts,
   type UnknownTransfer,
 } from '../../chain/after-backup.ts'
 import { listWallets } from '../../chain/deposits/balance-audit-queries.ts'
-import { findBlockBefore } from '../../chain/deposits/block-before.ts'
+import { findBlockSince } from '../../chain/deposits/block-since.ts'
 import type { Endpoint } from '../../chain/endpoints/endpoint.ts'
 import { provenEndpoints } from '../../chain/endpoints/endpoints.ts'
 import type { OpenChain } from '../../chain/open-chains.ts'
 import type { ChainReader } from '../../chain/rescan.ts'
-import { mostAssigned, type Restored, skippedOf } from '../../db/restored-queries.ts'
+import { type Restored, skippedOf } from '../../db/restored-queries.ts'
 import { HOUR } from '../../kernel/clock.ts'
 import { startProgress } from '../progress.ts'
 import { rescanAll } from '../rescan.ts'
 import { awaitComparable } from './await-chain.ts'
+import { openPatient } from './patience.ts'
 
 export type ChainReport = {
   chainId: number
@@ -37,23 +38,29 @@ type Say = (line: string) => void
 /** `listUnknownPayouts`: compares those once more, over the same blocks by the same endpoints. */
 export type ReconciledChain = { report: ChainReport; listUnknownPayouts(): Promise<UnknownTransfer[]> }
 
-/** The first block to compare of what happened since a time, by the earliest word of any endpoint. */
-async function findStart(reader: ChainReader, since: Date, to: bigint): Promise<bigint> {
+/** `xpubs`: all keys of deposit addresses, also those that the backup does not know; `addressOf`: for all chains. */
+type Comparison = { restored: Restored; xpubs: readonly string[]; addressOf: AddressOf; say: Say }
+
+/** The first block to compare of what happened since a time, by the earliest word of those that keep such old ones. */
+async function findStart(reader: ChainReader, since: Date, to: bigint): Promise<bigint | undefined> {
   const at = new Date(since.getTime() - CLOCK_MARGIN_MS)
   const endpoints = await provenEndpoints(reader)
-  const starts = await Promise.all(endpoints.map(({ rpc }) => findBlockBefore(rpc, at, to)))
-  return starts.reduce((least, start) => (start < least ? start : least), to)
+  const starts = await Promise.all(endpoints.map(({ rpc }) => findBlockSince(rpc, at, to)))
+  const whole = starts.filter(({ isCutOff }) => !isCutOff).map(({ number }) => number)
+  return whole.length === 0 ? undefined : whole.reduce((least, start) => (start < least ? start : least))
 }
+
+const expiredWords = (chainId: number, since: Date): string =>
+  `no node of CHAIN_${chainId}_RPC_URL keeps the blocks since the backup of ${since.toISOString()}: add one that does`
 
 /**
  * What happened on a chain since the backup, by every endpoint.
- * @param comparison `xpubs`: all keys of deposit addresses, also those that the backup does not know
  * @throws RpcError, Error with a sentence for the operator: also where a node or the service lags
  */
 export async function reconcileChain(
   base: ServiceBase,
   chain: OpenChain,
-  { restored, xpubs, say }: { restored: Restored; xpubs: readonly string[]; say: Say },
+  { restored, xpubs, addressOf, say }: Comparison,
 ): Promise<ReconciledChain> {
   const { db, log } = base
   const { network, payouts } = chain
@@ -64,22 +71,22 @@ export async function reconcileChain(
   const to = await awaitComparable(base, chain, { known: known ?? 0n, restoredAt, say })
   const keptLess = new Set<number>()
   const reader = {
-    ...{ db, log, ...chain, endpoints: { ...chain.endpoints, isEachHeard: true } },
+    ...{ db, log, ...chain, endpoints: openPatient(network, chain.endpoints) },
     onRefused: (endpoint: Endpoint) => void keptLess.add(endpoint.number),
   }
   // a chain that the backup has not read may have been set up, and paid on, since
-  const range = { from: known ?? (await findStart(reader, backupMadeAt, to)), to }
+  const from = known ?? (await findStart(reader, backupMadeAt, to))
+  if (from === undefined) throw new Error(expiredWords(chainId, backupMadeAt))
+  const range = { from, to }
   const { missed } = await rescanAll(reader, range, startProgress(say, `Chain ${chainId}`, 'addresses'))
-  const skippedDeposits: UnknownTransfer[] = []
-  const progress = startProgress(say, `Chain ${chainId}`, 'indexes of a key, for orders that the backup does not know')
-  const most = mostAssigned(restored)
-  for (const [at = '', ranges] of Map.groupBy(skippedOf(facts, xpubs), (one) => one.at)) {
-    const since = Date.parse(at) - EARLIER_RESTORE_MS
-    const start = Number.isNaN(since) ? range.from : await findStart(reader, new Date(since), to)
-    const asked = { most, earlier: start > range.from ? start : range.from, progress }
-    for (const skipped of ranges)
-      skippedDeposits.push(...(await findSkippedDeposits(reader, range, { skipped, ...asked })))
-  }
+  const skippedDeposits = await findSkippedDeposits(reader, range, {
+    ...{ ranges: skippedOf(facts, xpubs), times: restored, addressOf },
+    async findBlock(since) {
+      const start = (await findStart(reader, since, to)) ?? from
+      return start > from ? start : from
+    },
+    progress: startProgress(say, `Chain ${chainId}`, 'indexes of keys, for orders that the backup does not know'),
+  })
   const listUnknownPayouts = async (): Promise<UnknownTransfer[]> => {
     const wallets = new Set(await listWallets(db, chainId))
     if (payouts) wallets.add(payouts.address.toLowerCase())

@@ -6,6 +6,7 @@ import { openAccounts } from '../../assembly/accounts.ts'
 import { type Commerce, openCommerce } from '../../assembly/commerce.ts'
 import type { ServiceBase } from '../../assembly/service-base.ts'
 import type { Audit } from '../../audit/audit.ts'
+import { openAddresses } from '../../chain/after-backup.ts'
 import { type ChainStanding, listStandings } from '../../chain/chain-queries.ts'
 import { listKeys } from '../../chain/deposits/deposit-key-queries.ts'
 import { CHANNEL_KINDS } from '../../channels/kinds.ts'
@@ -155,8 +156,9 @@ async function reconcileAll(
     })
   const compared: ReconciledChain[] = []
   const xpubs = [...(await listKeys(db)), ...trade.chains.flatMap(({ xpub }) => xpub ?? [])]
+  const addressOf = openAddresses()
   for (const chain of trade.chains) {
-    const comparison = { restored, xpubs, say }
+    const comparison = { restored, xpubs, addressOf, say }
     const done = await look(`chain ${chain.network.chainId}`, () => reconcileChain(base, chain, comparison))
     if (done) compared.push(done)
   }
