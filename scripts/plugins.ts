@@ -12,6 +12,7 @@ const SHARED = {
   'ShopOrder.php': 'plugins/shared/ShopOrder.php',
   'ShopPayment.php': 'plugins/shared/ShopPayment.php',
   'ShopPayments.php': 'plugins/shared/ShopPayments.php',
+  'ShopRound.php': 'plugins/shared/ShopRound.php',
 }
 const FRONT = 'controllers/front'
 
@@ -22,6 +23,7 @@ const PACKS: Record<string, Pack> = {
     files: {
       'comptoir.php': 'plugins/woocommerce/comptoir.php',
       'gateway.php': 'plugins/woocommerce/gateway.php',
+      'orders.php': 'plugins/woocommerce/orders.php',
       'blocks.php': 'plugins/woocommerce/blocks.php',
       'blocks.js': 'plugins/woocommerce/blocks.js',
     },
@@ -37,6 +39,7 @@ const PACKS: Record<string, Pack> = {
       [`${FRONT}/news.php`]: `plugins/prestashop/${FRONT}/news.php`,
       'upgrade/upgrade-0.2.0.php': 'plugins/prestashop/upgrade/upgrade-0.2.0.php',
       'upgrade/upgrade-0.3.0.php': 'plugins/prestashop/upgrade/upgrade-0.3.0.php',
+      'upgrade/upgrade-0.4.0.php': 'plugins/prestashop/upgrade/upgrade-0.4.0.php',
     },
   },
 }

@@ -29,7 +29,11 @@ class ComptoirPay extends PaymentModule
         'actionOrderStatusPostUpdate',
         'displayBackOfficeHeader',
     ];
-    private const LOOK_SECONDS = 300;
+    private const LOOK_EVERY = 300;
+    /** Later than a cron job asks, so that pages do its work only where there is none. */
+    private const PAGE_EVERY = 420;
+    private const PAGE_ORDERS = 5;
+    private const PAGE_SECONDS = 4;
     /** Refunds that are asked about at a time. */
     private const REFUNDS = 20;
 
@@ -44,7 +48,7 @@ class ComptoirPay extends PaymentModule
     {
         $this->name = 'comptoirpay';
         $this->tab = 'payments_gateways';
-        $this->version = '0.3.0';
+        $this->version = '0.4.0';
         $this->author = 'Comptoir';
         $this->currencies = true;
         $this->currencies_mode = 'checkbox';
@@ -82,8 +86,11 @@ class ComptoirPay extends PaymentModule
         return parent::uninstall();
     }
 
-    /** @param int $timeout seconds; with no retry, for a page that a customer looks at */
-    public function payments(int $timeout = 30, int $maxRetries = 3): ShopPayments
+    /**
+     * @param int $timeout seconds of an attempt; with no retry, for a page that a customer looks at
+     * @param float|null $deadline seconds of all calls together
+     */
+    public function payments(int $timeout = 30, int $maxRetries = 3, ?float $deadline = null): ShopPayments
     {
         $api = new Comptoir(
             (string) Configuration::get('COMPTOIR_BASE_URL'),
@@ -91,6 +98,7 @@ class ComptoirPay extends PaymentModule
             (string) Configuration::get('COMPTOIR_API_SECRET'),
             $timeout,
             $maxRetries,
+            $deadline,
         );
         return new ShopPayments($api, (string) Configuration::get('COMPTOIR_TILL'), (string) Configuration::get('COMPTOIR_WEBHOOK_SECRET'));
     }
@@ -107,8 +115,6 @@ class ComptoirPay extends PaymentModule
                     Configuration::updateValue($name, $value);
                 }
             }
-            // another account has another feed
-            Configuration::deleteByName('COMPTOIR_CURSOR');
             $faults = $this->payments()->test();
             $message = $faults === []
                 ? $this->displayConfirmation('Comptoir answers, and the till is there.')
@@ -137,11 +143,6 @@ class ComptoirPay extends PaymentModule
         $option->setCallToActionText('Pay with crypto (USDC and others)');
         $option->setAction($this->context->link->getModuleLink($this->name, 'validation', [], true));
         return [$option];
-    }
-
-    public function address(): string
-    {
-        return (string) $this->context->shop->getBaseURL();
     }
 
     /** PrestaShop makes an order of each parcel, and one payment pays one order. */
@@ -178,7 +179,6 @@ class ComptoirPay extends PaymentModule
         $link = $this->context->link;
         $id = (int) $order->id;
         $urls = [
-            'shop' => $this->address(),
             'webhook' => $link->getModuleLink($this->name, 'webhook', [], true),
             'return' => $link->getPageLink('order-confirmation', true, null, [
                 'id_cart' => $order->id_cart,
@@ -189,11 +189,16 @@ class ComptoirPay extends PaymentModule
             'cancel' => $link->getPageLink('history', true),
         ];
         $amount = ShopPayments::amountOf((float) $order->total_paid, $currency);
-        $payment = $this->payments()->open("PS-$id", $amount, $currency, $urls, ComptoirOrders::codesOf($id));
-        self::change($id, function () use ($id, $payment): void {
-            ComptoirOrders::keep($id, ['codes' => implode(',', array_unique([...ComptoirOrders::codesOf($id), $payment->code]))]);
+        $payments = $this->payments();
+        $secret = ComptoirOrders::secretOf($order);
+        $payment = $payments->open("PS-$id", $secret, $amount, $currency, $urls, ComptoirOrders::codesOf($order));
+        self::change($id, function (Order $order) use ($payment): void {
+            $codes = array_unique([...ComptoirOrders::codesOf($order), $payment->code]);
+            ComptoirOrders::keep($order, ['codes' => implode(',', $codes)]);
         });
-        $this->apply($payment);
+        if ($payment->hasMoney()) {
+            $this->lookAt($id, $payments);
+        }
         return $payment->hasPaid() ? $urls['return'] : $payment->url;
     }
 
@@ -205,72 +210,84 @@ class ComptoirPay extends PaymentModule
             return '';
         }
         try {
-            $payments = $this->payments(5, 0);
-            foreach ($payments->look(ComptoirOrders::codesOf((int) $order->id), $this->address()) as $payment) {
-                $this->apply($payment, $payments);
-            }
+            $this->lookAt((int) $order->id, $this->payments(5, 0));
         } catch (ComptoirError) {
             // the page is shown all the same, and the webhook may still come
         }
         return '';
     }
 
-    public function apply(ShopPayment $payment, ?ShopPayments $payments = null): void
+    /** @throws WebhookVerificationError */
+    public function take(string $body, array $headers): void
     {
-        $id = str_starts_with($payment->reference, 'PS-') ? (int) substr($payment->reference, 3) : 0;
-        if ($id === 0) {
-            return;
+        $payments = $this->payments();
+        [$code, $id] = $payments->read($body, $headers) ?? ['', 0];
+        $order = new Order($id);
+        if (Validate::isLoadedObject($order) && in_array($code, ComptoirOrders::codesOf($order), true)) {
+            $this->lookAt($id, $payments);
+        } elseif ($code !== '' && ($note = $payments->strayNote($code)) !== '') {
+            // PrestaShop writes the same entry once, and mails those of this weight if the shop wants it
+            PrestaShopLogger::addLog("Comptoir: $note", 3);
         }
-        $payments ??= $this->payments();
-        $over = $payments->overBeside($payment, ComptoirOrders::codesOf($id), $this->address());
-        $payments->close(self::change($id, fn (Order $order) => $this->settle($order, $payment, $over)) ?? []);
     }
 
-    /**
-     * @param string[] $over the order's other payments that bring no money any more
-     * @return string[] the payments that must not be paid any more
-     */
-    private function settle(Order $order, ShopPayment $payment, array $over): array
+    /** What Comptoir says of an order's payments, and what it changes here. */
+    private function lookAt(int $id, ShopPayments $payments): void
     {
-        $codes = ComptoirOrders::codesOf((int) $order->id);
-        if (!in_array($payment->code, $codes, true)) {
-            if (!$payment->isOwn) {
-                return [];
-            }
-            // opened before the module kept every code
-            array_unshift($codes, $payment->code);
+        $order = new Order($id);
+        if (Validate::isLoadedObject($order)) {
+            $found = $payments->look(ComptoirOrders::codesOf($order));
+            $payments->close(self::change($id, fn (Order $order) => self::settle($order, $found)) ?? []);
         }
+    }
+
+    /** What a payment changes depends on this. */
+    private static function known(Order $order): ShopOrder
+    {
+        $codes = ComptoirOrders::codesOf($order);
         $currency = (new Currency((int) $order->id_currency))->iso_code;
-        $amount = ShopPayments::amountOf((float) $order->total_paid, $currency);
-        // what ended late changes no order that was paid or that the shop moved on, and nothing is done twice
         // PrestaShop itself moves an order of something out of stock on
         // and an order of an earlier version of the module waits as one for a bank wire
         $names = ['PS_OS_BANKWIRE', 'PS_OS_OUTOFSTOCK_UNPAID'];
         $waiting = [ComptoirStates::waiting(), ...array_map(fn ($name) => (int) Configuration::get($name), $names)];
-        $waits = in_array((int) $order->current_state, $waiting, true);
-        $isCancelled = (int) $order->current_state === (int) Configuration::get('PS_OS_CANCELED');
-        [$action, $note] = $payment->decide(new ShopOrder(
+        return new ShopOrder(
             codes: $codes,
             isPaid: (bool) $order->hasBeenPaid(),
-            paidBy: ComptoirOrders::paidBy((int) $order->id),
-            waits: $waits,
-            amount: $amount,
+            paidBy: ComptoirOrders::paidBy($order),
+            // what ended late changes no order that was paid or that the shop moved on
+            waits: in_array((int) $order->current_state, $waiting, true),
+            amount: ShopPayments::amountOf((float) $order->total_paid, $currency),
             currency: $currency,
             // hasBeenPaid() asks the order's history, which no later state changes: only what came late is kept
-            surplus: array_filter($codes, fn ($code) => ComptoirOrders::isSaid((int) $order->id, "late $code")),
-            isCancelled: $isCancelled && !ComptoirOrders::isSaid((int) $order->id, 'fail'),
-        ), $over);
-        if ($action === 'complete') {
-            ComptoirOrders::keep((int) $order->id, ['paid' => $payment->code]);
+            surplus: array_filter($codes, fn ($code) => ComptoirOrders::isSaid($order, "late $code")),
+            // also by this module: its goods went back on sale
+            isCancelled: (int) $order->current_state === (int) Configuration::get('PS_OS_CANCELED'),
+        );
+    }
+
+    /**
+     * @param ShopPayment[] $payments of the order, as Comptoir has just said
+     * @return string[] the payments that must not be paid any more
+     */
+    private static function settle(Order $order, array $payments): array
+    {
+        foreach ($payments as $payment) {
+            [$action, $note] = $payment->decide(self::known($order), ShopPayments::overOf($payments));
+            self::follow($order, $payment->code, $action, $note);
         }
-        if ($action === 'fail') {
-            ComptoirOrders::mark((int) $order->id, 'fail');
+        return ShopPayments::toClose(self::known($order), $payments);
+    }
+
+    private static function follow(Order $order, string $code, string $action, string $note): void
+    {
+        if ($action === 'complete') {
+            ComptoirOrders::keep($order, ['paid' => $code]);
         }
         if ($action === 'late') {
-            ComptoirOrders::mark((int) $order->id, "late $payment->code");
+            ComptoirOrders::mark($order, "late $code");
         }
         $isReview = in_array($action, ['review', 'surplus', 'late'], true);
-        $isNews = $note === '' || self::say($order, $note, $isReview ? "review $payment->code" : $note);
+        $isNews = $note === '' || self::say($order, $note, $isReview ? "review $code" : $note);
         $state = match ($action) {
             'complete' => (int) Configuration::get('PS_OS_PAYMENT'),
             'review', 'late' => $isNews ? (int) Configuration::get('PS_OS_ERROR') : null,
@@ -282,7 +299,6 @@ class ComptoirPay extends PaymentModule
         if ($state !== null && (int) $order->current_state !== $state) {
             $order->setCurrentState($state);
         }
-        return $payment->hasMoney() ? array_diff($codes, [$payment->code]) : [];
     }
 
     /** Where a person sees an order that was paid twice. null: what was sent, or is over, keeps its state. */
@@ -297,7 +313,7 @@ class ComptoirPay extends PaymentModule
     /** Adds a private note to the order once, and to the shop's log. @return bool it was news */
     private static function say(Order $order, string $note, string $key): bool
     {
-        if (!ComptoirOrders::mark((int) $order->id, $key)) {
+        if (!ComptoirOrders::mark($order, $key)) {
             return false;
         }
         $order->note = ltrim("{$order->note}\n$note");
@@ -315,42 +331,41 @@ class ComptoirPay extends PaymentModule
             return;
         }
         try {
-            $this->payments(5, 0)->close(ComptoirOrders::codesOf((int) $order->id));
+            $this->payments(5, 0)->close(ComptoirOrders::codesOf($order));
         } catch (ComptoirError $error) {
             $said = "Comptoir: the payment of a cancelled order could not be closed: {$error->getMessage()}";
             PrestaShopLogger::addLog($said, 3, null, 'Order', (int) $order->id);
         }
     }
 
-    /** A page of the back office: also where nobody has set up a cron job, lost webhooks are made up for. */
+    /** A page of the back office, for a shop without a cron job: few orders, for few seconds. */
     public function hookDisplayBackOfficeHeader(array $params): string
     {
-        $this->catchUp();
+        $this->catchUp(self::PAGE_EVERY, self::PAGE_ORDERS, self::PAGE_SECONDS);
         return '';
     }
 
-    /** What webhooks would have said, for those that were lost; at most every five minutes, whoever asks. */
-    public function catchUp(): void
+    /** What webhooks would have said, for those that were lost; at most every few minutes, whoever asks. */
+    public function catchUp(int $every = self::LOOK_EVERY, int $orders = 40, float $seconds = 25): void
     {
-        if (time() - (int) Configuration::get('COMPTOIR_LOOKED') < self::LOOK_SECONDS) {
+        if (time() - (int) Configuration::get('COMPTOIR_LOOKED') < $every) {
             return;
         }
         Configuration::updateValue('COMPTOIR_LOOKED', time());
+        $payments = $this->payments(5, 0, $seconds);
+        ShopRound::run(
+            ComptoirOrders::kinds((int) $this->context->shop->id),
+            (array) json_decode((string) Configuration::get('COMPTOIR_PLACES'), true),
+            $orders,
+            fn (int $id) => $this->lookAt($id, $payments),
+            fn (array $places) => Configuration::updateValue('COMPTOIR_PLACES', json_encode($places)),
+            fn (int $id, Throwable $error) =>
+                PrestaShopLogger::addLog("Comptoir: order $id: {$error->getMessage()}", 3, null, 'Order', $id),
+        );
         try {
-            $payments = $this->payments(5, 0);
-            $payments->catchUp(
-                $this->address(),
-                ((string) Configuration::get('COMPTOIR_CURSOR')) ?: null,
-                ComptoirOrders::listOf((string) Configuration::get('COMPTOIR_LATER')),
-                fn (ShopPayment $payment) => $this->apply($payment, $payments),
-                function (string $cursor, array $later): void {
-                    Configuration::updateValue('COMPTOIR_LATER', implode(',', $later));
-                    Configuration::updateValue('COMPTOIR_CURSOR', $cursor);
-                },
-            );
             self::endRefunds($payments);
         } catch (ComptoirError) {
-            // the cursor stays where it was: the next time begins there
+            // they are asked about again the next time
         }
     }
 
@@ -382,8 +397,8 @@ class ComptoirPay extends PaymentModule
     public function hookActionOrderSlipAdd(array $params): void
     {
         $order = $params['order'];
-        $codes = ComptoirOrders::codesOf((int) $order->id);
-        $code = ComptoirOrders::paidBy((int) $order->id) ?: (string) end($codes);
+        $codes = ComptoirOrders::codesOf($order);
+        $code = ComptoirOrders::paidBy($order) ?: (string) end($codes);
         if ($order->module !== $this->name || $code === '') {
             return;
         }

@@ -1,0 +1,199 @@
+<?php
+
+declare(strict_types=1);
+
+defined('ABSPATH') || exit;
+
+/** The shop's orders, and what the module keeps with each. */
+final class Comptoir_Orders
+{
+    private const DAY = 86400;
+
+    /** An order, not the record of a refund, which WooCommerce finds by the same function. */
+    public static function find(int $id): ?WC_Order
+    {
+        $order = $id > 0 ? wc_get_order($id) : null;
+        return $order instanceof WC_Order ? $order : null;
+    }
+
+    /**
+     * The orders that are looked at in turn. Comptoir keeps its events for 90 days, and watches a payment for 30.
+     * `meta_key` works wherever WooCommerce keeps its orders; `meta_query` does not.
+     * @return array<string, int[]>
+     */
+    public static function kinds(): array
+    {
+        $find = fn (string $meta, array $more = []): array =>
+            wc_get_orders(['type' => 'shop_order', 'limit' => -1, 'return' => 'ids', 'meta_key' => $meta, ...$more]);
+        $since = fn (int $days): array => ['date_modified' => '>' . (time() - $days * self::DAY)];
+        return ['fresh' => $find('_comptoir_code', $since(1)), 'recent' => $find('_comptoir_code', $since(90))];
+    }
+
+    public static function amountOf(WC_Order $order): string
+    {
+        return ShopPayments::amountOf((float) $order->get_total(), $order->get_currency());
+    }
+
+    /** @return string[] what the module wrote to the order under this name, the newest last */
+    public static function listOf(WC_Order $order, string $name): array
+    {
+        return array_values(array_map(fn ($meta) => (string) $meta->value, $order->get_meta($name, false)));
+    }
+
+    /** @return string[] every payment that was opened for the order, the newest last */
+    public static function codesOf(WC_Order $order): array
+    {
+        return self::listOf($order, '_comptoir_code');
+    }
+
+    /** The payment that paid the order; empty: another one, or none. */
+    public static function paidBy(WC_Order $order): string
+    {
+        $code = (string) $order->get_transaction_id();
+        return in_array($code, self::codesOf($order), true) ? $code : '';
+    }
+
+    /**
+     * An order that a person or this module put on hold, or that was cancelled, is still paid; one that the shop asks
+     * payment for is not. WooCommerce keeps the date, whoever paid the order and whatever becomes of its status.
+     */
+    public static function isPaid(WC_Order $order): bool
+    {
+        return match (true) {
+            $order->has_status(['pending', 'failed']) => false,
+            $order->has_status(['on-hold', 'cancelled', 'trash']) => $order->get_date_paid() !== null,
+            default => true,
+        };
+    }
+
+    /**
+     * Changes an order as it is in the database now, one request at a time: the webhook and the customer who comes back
+     * arrive together. No call to Comptoir may be made in it.
+     * @throws ComptoirError
+     */
+    public static function change(int $id, callable $do): mixed
+    {
+        global $wpdb;
+        $lock = "comptoir_{$wpdb->prefix}$id";
+        ShopPayments::checkLock($wpdb->get_var($wpdb->prepare('SELECT GET_LOCK(%s, 10)', $lock)));
+        try {
+            clean_post_cache($id);
+            $cache = 'Automattic\WooCommerce\Caches\OrderCache';
+            if (class_exists($cache)) {
+                wc_get_container()->get($cache)->remove($id);
+            }
+            $order = self::find($id);
+            $order?->read_meta_data(true);
+            return $order === null ? null : $do($order);
+        } finally {
+            $wpdb->query($wpdb->prepare('SELECT RELEASE_LOCK(%s)', $lock));
+        }
+    }
+
+    /** Before the customer sees the payment's page: from then on, money may come. */
+    public static function remember(WC_Order $order, ShopPayment $payment): void
+    {
+        if (!in_array($payment->code, self::codesOf($order), true)) {
+            $order->add_meta_data('_comptoir_code', $payment->code);
+            // an order from long ago that is paid now is one of the last days again
+            $order->set_date_modified(time());
+            $order->save();
+        }
+        // on hold, WooCommerce would empty the cart of a customer who goes back, or place a second order at the next
+        // click: its checkout goes on only with an order that is pending or failed
+        if ($payment->state === 'open' && $order->has_status('failed')) {
+            $order->update_status('pending', 'Waiting for the payment.');
+        }
+    }
+
+    /** What a payment changes depends on this. */
+    private static function known(WC_Order $order): ShopOrder
+    {
+        return new ShopOrder(
+            codes: self::codesOf($order),
+            isPaid: self::isPaid($order),
+            paidBy: self::paidBy($order),
+            // an order that is paid another way, or was ended by the shop, does not wait for this payment
+            waits: $order->get_payment_method() === 'comptoir' && $order->has_status(['on-hold', 'pending', 'failed']),
+            amount: self::amountOf($order),
+            currency: $order->get_currency(),
+            surplus: self::listOf($order, '_comptoir_surplus'),
+            isCancelled: $order->has_status(['cancelled', 'trash']),
+        );
+    }
+
+    /**
+     * @param ShopPayment[] $payments of the order, as Comptoir has just said
+     * @return string[] the payments that must not be paid any more
+     */
+    public static function settle(WC_Order $order, array $payments): array
+    {
+        foreach ($payments as $payment) {
+            [$action, $note] = $payment->decide(self::known($order), ShopPayments::overOf($payments));
+            match ($action) {
+                'complete' => self::complete($order, $payment->code, $note),
+                'review', 'surplus', 'late' => self::review($order, $payment->code, $note, $action),
+                'wait', 'fail', 'refund', 'note' => self::say($order, $note, $note),
+                'none' => null,
+            };
+            $status = ['wait' => 'on-hold', 'fail' => 'failed', 'refund' => 'refunded'][$action] ?? null;
+            if ($status !== null && !$order->has_status($status)) {
+                $order->update_status($status);
+            }
+        }
+        return ShopPayments::toClose(self::known($order), $payments);
+    }
+
+    private static function complete(WC_Order $order, string $code, string $note): void
+    {
+        if ($note !== '') {
+            self::say($order, $note, $note);
+        }
+        // WooCommerce catches whatever another plugin throws meanwhile, and says only that it did not work
+        if ($order->payment_complete($code) === false) {
+            throw new ComptoirError(0, 'SHOP_BUSY', 'The order could not be completed. Try again in a minute.');
+        }
+    }
+
+    /** A person must see it: in the order, in the list of orders where nothing was sent yet, and in the mail. */
+    public static function review(WC_Order $order, string $code, string $note, string $action): void
+    {
+        if (in_array($action, ['surplus', 'late'], true)) {
+            $order->add_meta_data('_comptoir_surplus', $code);
+            $order->save_meta_data();
+        }
+        // what a person has settled since is not opened again
+        if (!self::say($order, $note, "review $code")) {
+            return;
+        }
+        // an order that was sent, or is over, keeps its status, and one in the bin stays there
+        $isAsked = in_array($action, ['review', 'late'], true) && !$order->has_status('trash');
+        if ($isAsked || $order->has_status('processing')) {
+            $order->update_status('on-hold');
+        }
+        $subject = "Order {$order->get_order_number()}: please check its payment";
+        wp_mail((string) get_option('admin_email'), $subject, $note);
+    }
+
+    /** A payment that no order keeps, for the shop's administrator, once. */
+    public static function tellOfStray(string $code, string $note): void
+    {
+        $known = (array) get_option('comptoir_strays', []);
+        if (!in_array($code, $known, true)) {
+            update_option('comptoir_strays', array_slice([...$known, $code], -1000), false);
+            wp_mail((string) get_option('admin_email'), "Please check the payment $code", $note);
+        }
+    }
+
+    /** Adds a note once, however often it is news. @return bool it was news */
+    public static function say(WC_Order $order, string $note, string $key): bool
+    {
+        if (in_array($key, self::listOf($order, '_comptoir_said'), true)) {
+            return false;
+        }
+        $order->add_meta_data('_comptoir_said', $key);
+        $order->save_meta_data();
+        $order->add_order_note($note);
+        return true;
+    }
+}
