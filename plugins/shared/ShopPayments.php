@@ -138,6 +138,25 @@ final class ShopPayments
         array_map($this->cancel(...), $codes);
     }
 
+    /**
+     * Whether none of an order's payments can bring money any more: Comptoir said so of each, or closes it now.
+     * @param string[] $codes all that the order keeps
+     * @param ShopPayment[] $payments what Comptoir has just said of them
+     */
+    public function closeAll(array $codes, array $payments): bool
+    {
+        // one that Comptoir does not know is open in another account, or was before a backup was restored
+        if (array_diff($codes, array_column($payments, 'code')) !== []) {
+            return false;
+        }
+        foreach ($payments as $payment) {
+            if (!$payment->isOver() && ($payment->state !== 'open' || !$this->cancel($payment->code))) {
+                return false;
+            }
+        }
+        return true;
+    }
+
     /** @return bool it is cancelled */
     private function cancel(string $code): bool
     {

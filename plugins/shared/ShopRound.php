@@ -8,7 +8,6 @@ declare(strict_types=1);
  */
 final class ShopRound
 {
-    /** After this there is no use in asking about the next order. */
     private const ENDS = ['CONNECTION_FAILED', 'SHOP_COPY'];
 
     /**
@@ -46,7 +45,7 @@ final class ShopRound
                 try {
                     $look($id);
                 } catch (Throwable $error) {
-                    if ($error instanceof ComptoirError && self::ends($error)) {
+                    if (self::ends($error)) {
                         return;
                     }
                     $report($id, $error);
@@ -55,9 +54,11 @@ final class ShopRound
         }
     }
 
-    private static function ends(ComptoirError $error): bool
+    /** Comptoir would not answer about any other order either. */
+    public static function ends(Throwable $error): bool
     {
-        return in_array($error->errorCode, self::ENDS, true) || in_array($error->status, [401, 403, 429], true);
+        return $error instanceof ComptoirError
+            && (in_array($error->errorCode, self::ENDS, true) || in_array($error->status, [401, 403, 429], true));
     }
 
     /** @param int[] $ids @return int[] those after this one, and then the first again */

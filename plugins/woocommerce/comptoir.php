@@ -58,5 +58,11 @@ register_deactivation_hook(__FILE__, function (): void {
     }
 });
 add_action(COMPTOIR_LOOK, fn () => comptoir_gateway()?->catch_up());
-add_filter('woocommerce_cancel_unpaid_order', fn ($cancels, $order) => $cancels && !comptoir_gateway()?->is_paid_after_all($order), 10, 2);
+// after all others: what they keep is not closed
+add_filter(
+    'woocommerce_cancel_unpaid_order',
+    fn ($cancels, $order) => $cancels && (comptoir_gateway()?->may_cancel($order) ?? true),
+    1000,
+    2,
+);
 add_action('woocommerce_order_status_cancelled', fn ($id) => comptoir_gateway()?->close_payments((int) $id));

@@ -11,6 +11,10 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
     private const ORDERS = 40;
     /** Action Scheduler ends what takes half a minute. */
     private const SECONDS = 20.0;
+    /** Seconds in which a Comptoir that did not answer is not asked whether an order may be cancelled. */
+    private const SILENCE = 60;
+
+    private static int $silentAt = 0;
     /** Refunds that are asked about at a time. */
     private const REFUNDS = 20;
 
@@ -112,16 +116,17 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
         return ['result' => 'success', 'redirect' => $redirect];
     }
 
-    /** What Comptoir says of an order's payments, and what it changes here. */
-    private function look_at(int $id, ShopPayments $payments): void
+    /** What Comptoir says of an order's payments, and what it changes here. @return ShopPayment[] */
+    private function look_at(int $id, ShopPayments $payments): array
     {
         $order = Comptoir_Orders::find($id);
         if ($order === null) {
-            return;
+            return [];
         }
         $found = $payments->look(Comptoir_Orders::codesOf($order));
         $settle = fn (WC_Order $order) => Comptoir_Orders::settle($order, $found);
         $payments->close(Comptoir_Orders::change($id, $settle) ?? []);
+        return $found;
     }
 
     /** The customer is back from the payment's page. If the webhook is late or lost, Comptoir still knows. */
@@ -175,28 +180,50 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
         }
     }
 
-    /** WooCommerce is about to cancel an order for want of a payment. */
-    public function is_paid_after_all(WC_Order $order): bool
+    /**
+     * WooCommerce is about to cancel an order for want of a payment, and to sell its goods to somebody else. It may once
+     * no payment can bring money any more; without an answer of Comptoir it may not, and asks again with its next run.
+     */
+    public function may_cancel(WC_Order $order): bool
     {
-        if ($order->get_payment_method() !== $this->id) {
+        [$id, $codes] = [$order->get_id(), Comptoir_Orders::codesOf($order)];
+        if ($codes === []) {
+            return true;
+        }
+        // WooCommerce asks about every unpaid order in one go
+        if (time() - self::$silentAt < self::SILENCE) {
             return false;
         }
-        $this->look_again($order->get_id());
-        $now = wc_get_order($order->get_id());
-        return $now && !$now->has_status('pending');
+        try {
+            $payments = $this->payments(5, 0, self::SECONDS);
+            $found = $this->look_at($id, $payments);
+            $unknown = implode(', ', array_diff($codes, array_column($found, 'code')));
+            if ($unknown !== '') {
+                $note = "Comptoir does not know the payment $unknown, so this order is not cancelled by itself. Look in "
+                    . "Comptoir's account of that time whether it was paid, and cancel it here if not.";
+                Comptoir_Orders::change($id, fn (WC_Order $order) => Comptoir_Orders::say($order, $note, $note));
+            }
+            $isDue = Comptoir_Orders::find($id)?->has_status('pending') ?? false;
+            return $isDue && $payments->closeAll($codes, $found);
+        } catch (Throwable $error) {
+            // what is wrong with this order only holds up no other one
+            self::$silentAt = ShopRound::ends($error) ? time() : self::$silentAt;
+            return false;
+        }
     }
 
     /** Nobody may pay for what the shop has cancelled. What is paid all the same is put before a person. */
     public function close_payments(int $id): void
     {
         $order = Comptoir_Orders::find($id);
-        if ($order === null || $order->get_payment_method() !== $this->id || Comptoir_Orders::isPaid($order)) {
+        if ($order === null || Comptoir_Orders::isPaid($order)) {
             return;
         }
         try {
             $this->payments(5, 0)->close(Comptoir_Orders::codesOf($order));
         } catch (ComptoirError $error) {
-            Comptoir_Orders::say($order, "Its payment could not be closed in Comptoir: {$error->getMessage()}", 'close');
+            $note = "Its payment is not closed in Comptoir yet, and is tried again: {$error->getMessage()}";
+            Comptoir_Orders::say($order, $note, 'close');
         }
     }
 

@@ -413,6 +413,8 @@ while (($line = fgets(STDIN)) !== false) {
         })(),
         'catchUp' => (Shop::$actions['comptoir_look'])(),
         'look' => null,
+        // as in a later process
+        'later' => (new ReflectionProperty($gateway, 'silentAt'))->setValue(null, 0),
         'rounds' => array_map(function () use ($command) {
             static $places = [];
             static $left = null;
