@@ -144,3 +144,29 @@ withPhp('money for an order in the bin is told to a person, and takes it out of 
   const late = await webhook(241, 'order.paid', code, { set: { status: 'trash' } })
   assert.deepEqual([late.status, late.completed, late.mails.length], ['trash', 0, 1])
 })
+
+for (const [order, state] of [
+  [251, 'checkout-draft'],
+  [252, 'awaiting-approval'],
+] as const) {
+  withPhp(`an order in a state of the shop’s own that asks for payment (${state}) is completed by it`, async () => {
+    const code = await pay(order, { status: state })
+    await php.payUntilPaid(code)
+    const paid = await webhook(order, 'order.paid', code)
+    assert.deepEqual([paid.status, paid.completed], ['processing', 1])
+  })
+}
+
+withPhp('an order in a state of the shop’s own that counts as paid is not completed a second time', async () => {
+  const code = await pay(253)
+  await php.payUntilPaid(code)
+  const second = await webhook(253, 'order.paid', code, { set: { status: 'packed', method: 'bacs' } })
+  assert.deepEqual([second.status, second.completed, second.mails.length], ['packed', 0, 1])
+})
+
+withPhp('money for an order that the shop has refunded, unpaid, is put before a person and changes no status', async () => {
+  const code = await pay(254)
+  await php.payUntilPaid(code)
+  const late = await webhook(254, 'order.paid', code, { set: { status: 'refunded' } })
+  assert.deepEqual([late.status, late.completed, late.mails.length], ['refunded', 0, 1])
+})

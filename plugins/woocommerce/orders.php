@@ -55,15 +55,12 @@ final class Comptoir_Orders
 
     /**
      * An order that a person or this module put on hold, or that was cancelled, is still paid; one that the shop asks
-     * payment for is not. WooCommerce keeps the date, whoever paid the order and whatever becomes of its status.
+     * payment for is not. WooCommerce keeps the date, whoever paid the order and whatever becomes of its status, and a
+     * shop adds states of its own to those that ask for payment, or that count as paid: its two functions know them.
      */
     public static function isPaid(WC_Order $order): bool
     {
-        return match (true) {
-            $order->has_status(['pending', 'failed']) => false,
-            $order->has_status(['on-hold', 'cancelled', 'trash']) => $order->get_date_paid() !== null,
-            default => true,
-        };
+        return !$order->needs_payment() && ($order->get_date_paid() !== null || $order->is_paid());
     }
 
     /**
@@ -101,7 +98,8 @@ final class Comptoir_Orders
         }
         // on hold, WooCommerce would empty the cart of a customer who goes back, or place a second order at the next
         // click: its checkout goes on only with an order that is pending or failed
-        if ($payment->state === 'open' && $order->has_status('failed')) {
+        // WooCommerce deletes a draft of its checkout block after a day, and with it the payment's code
+        if ($payment->state === 'open' && $order->has_status(['failed', 'checkout-draft'])) {
             $order->update_status('pending', 'Waiting for the payment.');
         }
     }
@@ -114,11 +112,12 @@ final class Comptoir_Orders
             isPaid: self::isPaid($order),
             paidBy: self::paidBy($order),
             // an order that is paid another way, or was ended by the shop, does not wait for this payment
-            waits: $order->get_payment_method() === 'comptoir' && $order->has_status(['on-hold', 'pending', 'failed']),
+            waits: $order->get_payment_method() === 'comptoir'
+                && ($order->needs_payment() || $order->has_status('on-hold')),
             amount: self::amountOf($order),
             currency: $order->get_currency(),
             surplus: self::listOf($order, '_comptoir_surplus'),
-            isCancelled: $order->has_status(['cancelled', 'trash']),
+            isCancelled: $order->has_status(['cancelled', 'refunded', 'trash']),
         );
     }
 
@@ -149,8 +148,17 @@ final class Comptoir_Orders
         if ($note !== '') {
             self::say($order, $note, $note);
         }
-        // WooCommerce catches whatever another plugin throws meanwhile, and says only that it did not work
-        if ($order->payment_complete($code) === false) {
+        // in a state of the shop's own, WooCommerce would do nothing and say that it worked
+        $filter = 'woocommerce_valid_order_statuses_for_payment_complete';
+        $addState = fn (array $states): array => [...$states, $order->get_status()];
+        add_filter($filter, $addState, 1000);
+        try {
+            $isComplete = $order->payment_complete($code);
+        } finally {
+            remove_filter($filter, $addState, 1000);
+        }
+        // WooCommerce catches what another plugin throws meanwhile, and says only that it did not work
+        if ($isComplete === false) {
             throw new ComptoirError(0, 'SHOP_BUSY', 'The order could not be completed. Try again in a minute.');
         }
     }
@@ -167,7 +175,7 @@ final class Comptoir_Orders
             return;
         }
         // an order that was sent, or is over, keeps its status, and one in the bin stays there
-        $isAsked = in_array($action, ['review', 'late'], true) && !$order->has_status('trash');
+        $isAsked = $action === 'review' || ($action === 'late' && $order->has_status('cancelled'));
         if ($isAsked || $order->has_status('processing')) {
             $order->update_status('on-hold');
         }

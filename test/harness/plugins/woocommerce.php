@@ -50,6 +50,10 @@ function add_filter(string $name, callable $filter, int $priority = 10, int $arg
 {
     Shop::$actions[$name] = $filter;
 }
+function remove_filter(string $name, callable $filter, int $priority): void
+{
+    unset(Shop::$actions[$name]);
+}
 function wc_add_notice(string $text): void
 {
     Shop::$notices[] = $text;
@@ -246,6 +250,15 @@ final class WC_Order
             (Shop::$actions['woocommerce_order_status_cancelled'])($this->id);
         }
     }
+    /** The shop's own state asks for payment, and WooCommerce completes it only if a filter says so. */
+    public function needs_payment(): bool
+    {
+        return $this->has_status(['pending', 'failed', 'checkout-draft', 'awaiting-approval']);
+    }
+    public function is_paid(): bool
+    {
+        return $this->has_status(['processing', 'completed', 'packed']);
+    }
     public function get_status(): string
     {
         return $this->status;
@@ -257,6 +270,10 @@ final class WC_Order
         }
         if ($this->id === Shop::$throws) {
             throw new TypeError('another plugin is broken');
+        }
+        $filter = Shop::$actions['woocommerce_valid_order_statuses_for_payment_complete'] ?? fn ($states) => $states;
+        if (!$this->has_status($filter(['on-hold', 'pending', 'failed', 'cancelled', 'checkout-draft']))) {
+            return true;
         }
         $this->save_meta_data();
         $this->write('transaction', $code);
