@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
 import { hasPhp, openPhpShop, type PhpShop } from './harness/php-shop.ts'
@@ -169,4 +171,16 @@ withPhp('money for an order that the shop has refunded, unpaid, is put before a 
   await php.payUntilPaid(code)
   const late = await webhook(254, 'order.paid', code, { set: { status: 'refunded' } })
   assert.deepEqual([late.status, late.completed, late.mails.length], ['refunded', 0, 1])
+})
+
+withPhp('a Comptoir that takes the connection and says nothing holds a checkout for ten seconds at most', async (t) => {
+  const server = createServer(() => {})
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.after(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const from = Date.now()
+  const options = { base_url: `http://127.0.0.1:${port}` }
+  const { answer } = await tell<{ result: string }>({ do: 'pay', order: 261, options })
+  assert.equal(answer.result, 'failure')
+  assert.ok(Date.now() - from < 12_000, `${Date.now() - from} ms`)
 })

@@ -87,10 +87,10 @@ class ComptoirPay extends PaymentModule
     }
 
     /**
-     * @param int $timeout seconds of an attempt; with no retry, for a page that a customer looks at
-     * @param float|null $deadline seconds of all calls together
+     * @param int $timeout seconds of an attempt. A customer waits for most of them, and Comptoir for the webhook's answer
+     * @param float $deadline seconds of all calls and attempts together
      */
-    public function payments(int $timeout = 30, int $maxRetries = 3, ?float $deadline = null): ShopPayments
+    public function payments(int $timeout = 4, int $maxRetries = 1, float $deadline = 9): ShopPayments
     {
         $api = new Comptoir(
             (string) Configuration::get('COMPTOIR_BASE_URL'),
@@ -210,7 +210,7 @@ class ComptoirPay extends PaymentModule
             return '';
         }
         try {
-            $this->lookAt((int) $order->id, $this->payments(5, 0));
+            $this->lookAt((int) $order->id, $this->payments(4, 0));
         } catch (ComptoirError) {
             // the page is shown all the same, and the webhook may still come
         }
@@ -331,7 +331,7 @@ class ComptoirPay extends PaymentModule
             return;
         }
         try {
-            $this->payments(5, 0)->close(ComptoirOrders::codesOf($order));
+            $this->payments(4, 0)->close(ComptoirOrders::codesOf($order));
         } catch (ComptoirError $error) {
             $said = "Comptoir: the payment of a cancelled order could not be closed: {$error->getMessage()}";
             PrestaShopLogger::addLog($said, 3, null, 'Order', (int) $order->id);
@@ -352,7 +352,7 @@ class ComptoirPay extends PaymentModule
             return;
         }
         Configuration::updateValue('COMPTOIR_LOOKED', time());
-        $payments = $this->payments(5, 0, $seconds);
+        $payments = $this->payments(4, 0, $seconds);
         ShopRound::run(
             ComptoirOrders::kinds((int) $this->context->shop->id),
             (array) json_decode((string) Configuration::get('COMPTOIR_PLACES'), true),
@@ -419,7 +419,7 @@ class ComptoirPay extends PaymentModule
             return;
         }
         try {
-            $id = $this->payments()->refund($code, $amount, 'Credit slip', "ps-slip-$newest-$amount");
+            $id = $this->payments(15, 1, 40)->refund($code, $amount, 'Credit slip', "ps-slip-$newest-$amount");
             Configuration::updateValue('COMPTOIR_REFUNDS', json_encode([...self::openRefunds(), $id => (int) $order->id]));
             PrestaShopLogger::addLog("Comptoir: refund $id of $amount $currency has started.", 1, null, 'Order', (int) $order->id);
         } catch (ComptoirError | InvalidArgumentException $error) {

@@ -49,10 +49,10 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
     }
 
     /**
-     * @param int $timeout seconds of an attempt; with no retry, for a page that a customer looks at
-     * @param float|null $deadline seconds of all calls together
+     * @param int $timeout seconds of an attempt. A customer waits for most of them, and Comptoir for the webhook's answer
+     * @param float $deadline seconds of all calls and attempts together
      */
-    private function payments(int $timeout = 30, int $maxRetries = 3, ?float $deadline = null): ShopPayments
+    private function payments(int $timeout = 4, int $maxRetries = 1, float $deadline = 9): ShopPayments
     {
         $api = new Comptoir(
             (string) $this->get_option('base_url'),
@@ -137,7 +137,7 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
             return;
         }
         try {
-            $this->look_at($order->get_id(), $this->payments(5, 0));
+            $this->look_at($order->get_id(), $this->payments(4, 0));
         } catch (ComptoirError) {
             // the page is shown all the same, and the webhook may still come
         }
@@ -195,7 +195,7 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
             return false;
         }
         try {
-            $payments = $this->payments(5, 0, self::SECONDS);
+            $payments = $this->payments(4, 0);
             $found = $this->look_at($id, $payments);
             $unknown = implode(', ', array_diff($codes, array_column($found, 'code')));
             if ($unknown !== '') {
@@ -220,7 +220,7 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
             return;
         }
         try {
-            $this->payments(5, 0)->close(Comptoir_Orders::codesOf($order));
+            $this->payments(4, 0)->close(Comptoir_Orders::codesOf($order));
         } catch (ComptoirError $error) {
             $note = "Its payment is not closed in Comptoir yet, and is tried again: {$error->getMessage()}";
             Comptoir_Orders::say($order, $note, 'close');
@@ -282,7 +282,7 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
         // started is counted here. So the same amount may be refunded twice, and a repeated click refunds once
         $key = "wc-refund-{$order->get_id()}-" . count(Comptoir_Orders::listOf($order, '_comptoir_refund')) . "-$text";
         try {
-            $id = $this->payments()->refund($code, $text, (string) $reason, $key);
+            $id = $this->payments(15, 1, 40)->refund($code, $text, (string) $reason, $key);
             // a refund that has started and could not be counted is found again by the next click, which has its key
             $isNew = Comptoir_Orders::change($order->get_id(), function (WC_Order $order) use ($id): bool {
                 if (in_array($id, Comptoir_Orders::listOf($order, '_comptoir_refund'), true)) {
