@@ -33,6 +33,7 @@ const PACKS: Record<string, Pack> = {
     files: {
       'comptoirpay.php': 'plugins/prestashop/comptoirpay.php',
       'ComptoirOrders.php': 'plugins/prestashop/ComptoirOrders.php',
+      'ComptoirSlip.php': 'plugins/prestashop/ComptoirSlip.php',
       'ComptoirStates.php': 'plugins/prestashop/ComptoirStates.php',
       [`${FRONT}/validation.php`]: `plugins/prestashop/${FRONT}/validation.php`,
       [`${FRONT}/webhook.php`]: `plugins/prestashop/${FRONT}/webhook.php`,

@@ -350,11 +350,18 @@ withPhp(
     const { id, code } = await orderInPresta()
     const gone = await orderInPresta()
     await php.payUntilPaid(code)
-    await askPresta({ do: 'asOld', drop: ['secret'], deleted: gone.id })
-    await askPresta({ do: 'upgrade', from: '0.3.0', known: { COMPTOIR_CURSOR: 'abc', COMPTOIR_LATER: code } })
+    await askPresta({ do: 'asOld', drop: ['secret', 'refunds'], deleted: gone.id })
+    const refunds = JSON.stringify({ ['f'.repeat(24)]: id, ['e'.repeat(24)]: gone.id })
+  const known = { COMPTOIR_CURSOR: 'abc', COMPTOIR_LATER: code, COMPTOIR_REFUNDS: refunds }
+  await askPresta({ do: 'upgrade', from: '0.3.0', known })
+  const row = await askPresta<[{ refunds: string }, string[]]>({ do: 'row', order: id })
+  assert.deepEqual(Object.keys(JSON.parse(row.answer[0].refunds)), ['f'.repeat(24)])
     assert.equal((await inTurn()).orders[id]?.state, STATES.paid)
     const { answer } = await askPresta<[string, Record<string, string>]>({ do: 'save', post: {} })
-    assert.deepEqual([answer[1].COMPTOIR_CURSOR, answer[1].COMPTOIR_LATER], [undefined, undefined])
+    assert.deepEqual(
+    Object.keys(known).filter((name) => name in answer[1]),
+    [],
+  )
   },
 )
 

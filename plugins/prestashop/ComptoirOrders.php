@@ -10,7 +10,7 @@ if (!defined('_PS_VERSION_')) {
 final class ComptoirOrders
 {
     private const TABLE = 'comptoir_order';
-    private const EMPTY = ['codes' => '', 'paid' => '', 'said' => ''];
+    private const EMPTY = ['codes' => '', 'paid' => '', 'said' => '', 'refunds' => ''];
     private const DAY = 86400;
 
     public static function makeTable(): bool
@@ -18,7 +18,7 @@ final class ComptoirOrders
         $table = _DB_PREFIX_ . self::TABLE;
         return Db::getInstance()->execute("CREATE TABLE IF NOT EXISTS `$table` (
             id_order INT UNSIGNED NOT NULL PRIMARY KEY, secret CHAR(64) NOT NULL DEFAULT '', codes TEXT NOT NULL,
-            paid VARCHAR(64) NOT NULL, said TEXT NOT NULL
+            paid VARCHAR(64) NOT NULL, said TEXT NOT NULL, refunds TEXT NOT NULL
         ) DEFAULT CHARSET=utf8mb4");
     }
 
@@ -31,7 +31,8 @@ final class ComptoirOrders
         if ($db->executeS("SHOW COLUMNS FROM `$table` LIKE 'secret'")) {
             return true;
         }
-        return $db->execute("ALTER TABLE `$table` ADD secret CHAR(64) NOT NULL DEFAULT ''")
+        return $db->execute("ALTER TABLE `$table` ADD refunds TEXT NOT NULL")
+            && $db->execute("ALTER TABLE `$table` ADD secret CHAR(64) NOT NULL DEFAULT ''")
             && $db->execute("UPDATE `$table` c JOIN `$orders` o ON o.id_order = c.id_order
                 SET c.secret = SHA2(CONCAT(o.reference, '|', o.secure_key), 256)");
     }
@@ -75,11 +76,12 @@ final class ComptoirOrders
     public static function kinds(int $shop): array
     {
         [$table, $orders] = [_DB_PREFIX_ . self::TABLE, _DB_PREFIX_ . 'orders'];
-        $find = fn (int $days): array => array_column(Db::getInstance()->executeS(
+        $find = fn (string $which): array => array_column(Db::getInstance()->executeS(
             "SELECT c.id_order FROM `$table` c JOIN `$orders` o ON o.id_order = c.id_order
-            WHERE o.id_shop = $shop AND o.date_upd > '" . date('Y-m-d H:i:s', time() - $days * self::DAY) . "'",
+            WHERE o.id_shop = $shop AND $which",
         ) ?: [], 'id_order');
-        return ['fresh' => $find(1), 'recent' => $find(90)];
+        $since = fn (int $days): string => "o.date_upd > '" . date('Y-m-d H:i:s', time() - $days * self::DAY) . "'";
+        return ['fresh' => $find($since(1)), 'recent' => $find($since(90)), 'refunds' => $find("c.refunds <> ''")];
     }
 
     /** @return string[] codes with commas between them */
@@ -98,6 +100,17 @@ final class ComptoirOrders
     public static function paidBy(Order $order): string
     {
         return self::rowOf($order)['paid'];
+    }
+
+    /** @return array<string, array> what the module knows of refunds whose end it does not know, by id */
+    public static function openRefunds(Order $order): array
+    {
+        return (array) json_decode(self::rowOf($order)['refunds'], true);
+    }
+
+    public static function keepRefunds(Order $order, array $open): void
+    {
+        self::keep($order, ['refunds' => $open === [] ? '' : json_encode($open, JSON_UNESCAPED_SLASHES)]);
     }
 
     public static function isSaid(Order $order, string $key): bool

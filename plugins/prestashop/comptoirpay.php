@@ -9,6 +9,7 @@ if (!defined('_PS_VERSION_')) {
 require_once __DIR__ . '/Comptoir.php';
 require_once __DIR__ . '/ShopPayments.php';
 require_once __DIR__ . '/ComptoirOrders.php';
+require_once __DIR__ . '/ComptoirSlip.php';
 require_once __DIR__ . '/ComptoirStates.php';
 
 /** Crypto payments settled in USDC, by your own Comptoir. For PrestaShop 8; PHP 8.1 or newer. */
@@ -34,15 +35,9 @@ class ComptoirPay extends PaymentModule
     private const PAGE_EVERY = 420;
     private const PAGE_ORDERS = 5;
     private const PAGE_SECONDS = 4;
-    /** Refunds that are asked about at a time. */
-    private const REFUNDS = 20;
 
     /** An order is being changed here, where no call to Comptoir may be made. */
     private static bool $isChanging = false;
-
-    /** PrestaShop's VoucherRefundType: what a credit slip does with the order's discounts. */
-    private const WITHOUT_DISCOUNTS = 1;
-    private const CHOSEN_AMOUNT = 2;
 
     public function __construct()
     {
@@ -238,6 +233,11 @@ class ComptoirPay extends PaymentModule
         if (Validate::isLoadedObject($order)) {
             $found = $payments->look(ComptoirOrders::codesOf($order));
             $payments->close(self::change($id, fn (Order $order) => self::settle($order, $found)) ?? []);
+            $refunds = ComptoirOrders::openRefunds($order);
+            $states = $payments->refundStates($refunds);
+            if ($refunds !== []) {
+                self::change($id, fn (Order $order) => self::followRefunds($order, $states));
+            }
         }
     }
 
@@ -298,6 +298,19 @@ class ComptoirPay extends PaymentModule
         };
         if ($state !== null && (int) $order->current_state !== $state) {
             $order->setCurrentState($state);
+        }
+    }
+
+    /** @param array<string, string> $states what Comptoir has just said of the order's refunds */
+    private static function followRefunds(Order $order, array $states): void
+    {
+        $before = ComptoirOrders::openRefunds($order);
+        [$open, $notes] = ShopPayments::followRefunds($before, $states);
+        foreach ($notes as $id => $note) {
+            self::say($order, $note, isset($open[$id]) ? "unknown refund $id" : "refund $id");
+        }
+        if ($open !== $before) {
+            ComptoirOrders::keepRefunds($order, $open);
         }
     }
 
@@ -362,32 +375,6 @@ class ComptoirPay extends PaymentModule
             fn (int $id, Throwable $error) =>
                 PrestaShopLogger::addLog("Comptoir: order $id: {$error->getMessage()}", 3, null, 'Order', $id),
         );
-        try {
-            self::endRefunds($payments);
-        } catch (ComptoirError) {
-            // they are asked about again the next time
-        }
-    }
-
-    /** @return array<string, int> the order of each refund that has not ended */
-    private static function openRefunds(): array
-    {
-        return (array) json_decode((string) Configuration::get('COMPTOIR_REFUNDS'), true);
-    }
-
-    /** A refund that was rejected is put before a person. */
-    private static function endRefunds(ShopPayments $payments): void
-    {
-        $open = self::openRefunds();
-        $ids = array_keys($open);
-        // those that wait for weeks hold up no other one
-        shuffle($ids);
-        foreach ($payments->endedRefunds(array_slice($ids, 0, self::REFUNDS)) as $id => $hasGone) {
-            if (!$hasGone) {
-                self::say(new Order((int) $open[$id]), ShopPayments::rejectedRefund($id), "refund $id");
-            }
-            Configuration::updateValue('COMPTOIR_REFUNDS', json_encode(array_diff_key(self::openRefunds(), [$id => 1])));
-        }
     }
 
     /**
@@ -411,7 +398,7 @@ class ComptoirPay extends PaymentModule
         $newest = max(array_keys($slips));
         $form = Tools::getValue('cancel_product');
         $form = is_array($form) ? $form : [];
-        $amount = ShopPayments::amountOf(self::totalOf($slips[$newest], $form, $order), $currency);
+        $amount = ShopPayments::amountOf(ComptoirSlip::totalOf($slips[$newest], $form, $order), $currency);
         if (!empty($form['voucher'])) {
             $said = "Comptoir: the credit slip of $amount $currency was not refunded, because the customer got a "
                 . 'voucher.';
@@ -420,33 +407,15 @@ class ComptoirPay extends PaymentModule
         }
         try {
             $id = $this->payments(15, 1, 40)->refund($code, $amount, 'Credit slip', "ps-slip-$newest-$amount");
-            Configuration::updateValue('COMPTOIR_REFUNDS', json_encode([...self::openRefunds(), $id => (int) $order->id]));
+            $account = Configuration::get('COMPTOIR_API_KEY') . ' at ' . Configuration::get('COMPTOIR_BASE_URL');
+            self::change((int) $order->id, fn (Order $order) => ComptoirOrders::keepRefunds(
+                $order,
+                ComptoirOrders::openRefunds($order) + [$id => ['account' => $account]],
+            ));
             PrestaShopLogger::addLog("Comptoir: refund $id of $amount $currency has started.", 1, null, 'Order', (int) $order->id);
         } catch (ComptoirError | InvalidArgumentException $error) {
             $said = "Comptoir: the credit slip of $amount $currency was not refunded: {$error->getMessage()}";
             PrestaShopLogger::addLog($said, 3, null, 'Order', (int) $order->id);
         }
-    }
-
-    /**
-     * What a credit slip gives back, with tax and shipping. The lines that the hook is given are without tax where the
-     * customer's group sees prices without tax, and without shipping always.
-     * @param array $slip its row
-     * @param array $form what the back office was asked for
-     */
-    private static function totalOf(array $slip, array $form, Order $order): float
-    {
-        [$amount, $net] = [(float) $slip['amount'], (float) $slip['total_products_tax_excl']];
-        $products = (float) $slip['total_products_tax_incl'];
-        $type = (int) ($form['voucher_refund_type'] ?? $slip['order_slip_type']);
-        $isNet = abs($amount - $net) < 0.005;
-        if ($type === self::CHOSEN_AMOUNT && !$isNet) {
-            $products = $amount;
-        }
-        // PrestaShop takes the order's discounts off one of the two sums only: the net one, if the prices have tax
-        if ($type === self::WITHOUT_DISCOUNTS && !$isNet) {
-            $products -= (float) $order->total_discounts;
-        }
-        return $products + (float) $slip['total_shipping_tax_incl'];
     }
 }

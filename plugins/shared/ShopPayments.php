@@ -19,6 +19,10 @@ final class ShopPayments
         'ERROR' => 'ended',
         'KYT_FAILED' => 'ended',
     ];
+    /** Refunds of one order that are asked about at a time. */
+    private const REFUNDS = 10;
+    /** Three days in which a refund that Comptoir does not know may be a wrong setting. */
+    private const UNKNOWN_SECONDS = 259_200;
     /** Of the hash of the order's secret, at the end of an alias. */
     private const SECRET_DIGITS = 12;
 
@@ -210,27 +214,59 @@ final class ShopPayments
     }
 
     /**
-     * Which of these refunds have ended. No webhook says that one was rejected: the order is paid again, as before.
-     * @param string[] $ids
-     * @return array<string, bool> by id: the money has gone back
+     * What has become of refunds that the shop began. No webhook says that one was rejected: the order is paid again, as
+     * before.
+     * @param array<string, array> $open by id, as the shop keeps them
+     * @return array<string, string> by id: `settled`, `rejected`, `unknown`, or on its way
      */
-    public function endedRefunds(array $ids): array
+    public function refundStates(array $open): array
     {
-        $ended = [];
-        foreach ($ids as $id) {
-            $status = self::found(fn () => $this->api->getRefund($id), 'OBJECT_NOT_FOUND')['status'] ?? 'rejected';
-            if (in_array($status, ['settled', 'rejected', 'refused'], true)) {
-                $ended[$id] = $status === 'settled';
+        $ids = array_map(strval(...), array_keys($open));
+        // of very many, others the next time
+        shuffle($ids);
+        $ids = array_slice($ids, 0, self::REFUNDS);
+        $found = fn (string $id) => self::found(fn () => $this->api->getRefund($id), 'OBJECT_NOT_FOUND');
+        return array_combine($ids, array_map(fn ($id) => $found($id)['status'] ?? 'unknown', $ids));
+    }
+
+    /**
+     * What a shop keeps of its refunds, and says of them. One that Comptoir does not know was not rejected: a backup was
+     * restored there, or the settings name another account. It is asked about on.
+     * @param array<string, array{account: string, unknownSince?: int}> $open as the shop keeps them now
+     * @param array<string, string> $states
+     * @return array{array<string, array>, array<string, string>} those to keep; sentences for a person, by id
+     */
+    public static function followRefunds(array $open, array $states): array
+    {
+        $notes = [];
+        foreach (array_intersect_key($states, $open) as $id => $state) {
+            $since = $open[$id]['unknownSince'] ?? time();
+            unset($open[$id]['unknownSince']);
+            if ($state === 'unknown') {
+                $open[$id]['unknownSince'] = $since;
+                if (time() - $since >= self::UNKNOWN_SECONDS) {
+                    $notes[$id] = self::unknownRefund((string) $id, $open[$id]['account']);
+                }
+            } elseif (in_array($state, ['settled', 'rejected', 'refused'], true)) {
+                $notes += $state === 'settled' ? [] : [$id => self::rejectedRefund((string) $id)];
+                unset($open[$id]);
             }
         }
-        return $ended;
+        return [$open, $notes];
     }
 
     /** For the people of the shop, whose books say that the money went back. */
-    public static function rejectedRefund(string $id): string
+    private static function rejectedRefund(string $id): string
     {
         return "Refund $id was rejected in Comptoir, and no money has gone back, although it is booked here as refunded. "
             . 'Look in Comptoir why, and correct this order or refund it another way.';
+    }
+
+    private static function unknownRefund(string $id, string $account): string
+    {
+        $begun = $account === '' ? '' : ", which this shop began with the API key $account";
+        return "Comptoir does not know the refund $id$begun. Its money may have gone back all the same: look in the books "
+            . 'of that account before you refund again.';
     }
 
     public static function takes(string $currency): bool

@@ -15,8 +15,6 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
     private const SILENCE = 60;
 
     private static int $silentAt = 0;
-    /** Refunds that are asked about at a time. */
-    private const REFUNDS = 20;
 
     public function __construct()
     {
@@ -126,6 +124,11 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
         $found = $payments->look(Comptoir_Orders::codesOf($order));
         $settle = fn (WC_Order $order) => Comptoir_Orders::settle($order, $found);
         $payments->close(Comptoir_Orders::change($id, $settle) ?? []);
+        $refunds = Comptoir_Orders::openRefunds($order);
+        if ($refunds !== []) {
+            $states = $payments->refundStates($refunds);
+            Comptoir_Orders::change($id, fn (WC_Order $order) => Comptoir_Orders::followRefunds($order, $states));
+        }
         return $found;
     }
 
@@ -146,6 +149,7 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
     /** What webhooks would have said, for those that were lost. Called every few minutes. */
     public function catch_up(): void
     {
+        Comptoir_Orders::upgrade();
         $payments = $this->payments(10, 1, self::SECONDS);
         ShopRound::run(
             Comptoir_Orders::kinds(),
@@ -156,28 +160,6 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
             fn (int $id, Throwable $error) =>
                 wc_get_logger()->warning("Order $id: {$error->getMessage()}", ['source' => 'comptoir']),
         );
-        try {
-            $this->end_refunds($payments);
-        } catch (ComptoirError) {
-            // they are asked about again the next time
-        }
-    }
-
-    /** A refund that was rejected is put before a person. */
-    private function end_refunds(ShopPayments $payments): void
-    {
-        $open = (array) get_option('comptoir_refunds', []);
-        $ids = array_keys($open);
-        // those that wait for weeks hold up no other one
-        shuffle($ids);
-        foreach ($payments->endedRefunds(array_slice($ids, 0, self::REFUNDS)) as $id => $hasGone) {
-            $order = $hasGone ? null : Comptoir_Orders::find((int) $open[$id]);
-            if ($order !== null) {
-                Comptoir_Orders::review($order, "refund $id", ShopPayments::rejectedRefund($id), 'refund');
-            }
-            // another request may have begun a refund meanwhile
-            update_option('comptoir_refunds', array_diff_key((array) get_option('comptoir_refunds', []), [$id => 1]), false);
-        }
     }
 
     /**
@@ -270,7 +252,7 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
 
     public function process_refund($order_id, $amount = null, $reason = ''): bool|WP_Error
     {
-        $order = wc_get_order($order_id);
+        $order = Comptoir_Orders::find((int) $order_id);
         // an order that a person marked as paid: the newest payment; Comptoir refuses what is not paid
         $codes = Comptoir_Orders::codesOf($order);
         $code = Comptoir_Orders::paidBy($order) ?: (string) end($codes);
@@ -281,21 +263,15 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
         // WooCommerce deletes the record of a refund whose answer was lost, and a person may delete any: what has
         // started is counted here. So the same amount may be refunded twice, and a repeated click refunds once
         $key = "wc-refund-{$order->get_id()}-" . count(Comptoir_Orders::listOf($order, '_comptoir_refund')) . "-$text";
+        $account = $this->get_option('api_key') . ' at ' . $this->get_option('base_url');
         try {
-            $id = $this->payments(15, 1, 40)->refund($code, $text, (string) $reason, $key);
+            $payments = $this->payments(15, 1, 40);
+            $first = fn (WC_Order $order) => Comptoir_Orders::reasonOf($order, $key, (string) $reason);
+            $reason = Comptoir_Orders::change($order->get_id(), $first);
+            $id = $payments->refund($code, $text, $reason, $key);
             // a refund that has started and could not be counted is found again by the next click, which has its key
-            $isNew = Comptoir_Orders::change($order->get_id(), function (WC_Order $order) use ($id): bool {
-                if (in_array($id, Comptoir_Orders::listOf($order, '_comptoir_refund'), true)) {
-                    return false;
-                }
-                $order->add_meta_data('_comptoir_refund', $id);
-                $order->save_meta_data();
-                $open = (array) get_option('comptoir_refunds', []);
-                update_option('comptoir_refunds', [...$open, $id => $order->get_id()], false);
-                $note = "Refund $id has started at Comptoir. The customer may be asked for a wallet address.";
-                $order->add_order_note($note);
-                return true;
-            });
+            $begin = fn (WC_Order $order) => Comptoir_Orders::beginRefund($order, $id, $account);
+            $isNew = Comptoir_Orders::change($order->get_id(), $begin);
         } catch (ComptoirError | InvalidArgumentException $error) {
             return new WP_Error('comptoir', $error->getMessage());
         }

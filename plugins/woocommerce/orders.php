@@ -26,7 +26,11 @@ final class Comptoir_Orders
         $find = fn (string $meta, array $more = []): array =>
             wc_get_orders(['type' => 'shop_order', 'limit' => -1, 'return' => 'ids', 'meta_key' => $meta, ...$more]);
         $since = fn (int $days): array => ['date_modified' => '>' . (time() - $days * self::DAY)];
-        return ['fresh' => $find('_comptoir_code', $since(1)), 'recent' => $find('_comptoir_code', $since(90))];
+        return [
+            'fresh' => $find('_comptoir_code', $since(1)),
+            'recent' => $find('_comptoir_code', $since(90)),
+            'refunds' => $find('_comptoir_open_refunds'),
+        ];
     }
 
     public static function amountOf(WC_Order $order): string
@@ -203,5 +207,79 @@ final class Comptoir_Orders
         $order->save_meta_data();
         $order->add_order_note($note);
         return true;
+    }
+
+    /** @return array<string, array> what the module knows of refunds whose end it does not know, by id */
+    public static function openRefunds(WC_Order $order): array
+    {
+        return (array) json_decode((string) $order->get_meta('_comptoir_open_refunds'), true);
+    }
+
+    private static function keepRefunds(WC_Order $order, array $open): void
+    {
+        $order->delete_meta_data('_comptoir_open_refunds');
+        if ($open !== []) {
+            $order->add_meta_data('_comptoir_open_refunds', json_encode($open));
+        }
+        $order->save_meta_data();
+    }
+
+    /** @return bool it is new */
+    public static function beginRefund(WC_Order $order, string $id, string $account): bool
+    {
+        if (in_array($id, self::listOf($order, '_comptoir_refund'), true)) {
+            return false;
+        }
+        $order->add_meta_data('_comptoir_refund', $id);
+        self::keepRefunds($order, self::openRefunds($order) + [$id => ['account' => $account]]);
+        $order->add_order_note("Refund $id has started at Comptoir. The customer may be asked for a wallet address.");
+        return true;
+    }
+
+    /** @param array<string, string> $states what Comptoir has just said of the order's refunds */
+    public static function followRefunds(WC_Order $order, array $states): void
+    {
+        $before = self::openRefunds($order);
+        [$open, $notes] = ShopPayments::followRefunds($before, $states);
+        foreach ($notes as $id => $note) {
+            self::review($order, isset($open[$id]) ? "unknown refund $id" : "refund $id", $note, 'refund');
+        }
+        if ($open !== $before) {
+            self::keepRefunds($order, $open);
+        }
+    }
+
+    /** The reason that a refund was first tried with: a click that is repeated under its key must say the same. */
+    public static function reasonOf(WC_Order $order, string $key, string $reason): string
+    {
+        $reasons = (array) json_decode((string) $order->get_meta('_comptoir_refund_reasons'), true);
+        if (!isset($reasons[$key])) {
+            $reasons[$key] = $reason;
+            $order->delete_meta_data('_comptoir_refund_reasons');
+            $order->add_meta_data('_comptoir_refund_reasons', json_encode($reasons));
+            $order->save_meta_data();
+        }
+        return $reasons[$key];
+    }
+
+    /** Until 0.3.0 open refunds were in one option for all orders, beside a place in the company's events. */
+    public static function upgrade(): void
+    {
+        $refunds = (array) get_option('comptoir_refunds', []);
+        foreach ($refunds as $id => $order) {
+            try {
+                $keep = fn (WC_Order $order) =>
+                    self::keepRefunds($order, self::openRefunds($order) + [$id => ['account' => '']]);
+                self::change((int) $order, $keep);
+            } catch (ComptoirError) {
+                // its order is busy: the next time
+                continue;
+            }
+            $refunds = array_diff_key($refunds, [$id => 1]);
+            update_option('comptoir_refunds', $refunds, false);
+        }
+        if ($refunds === []) {
+            array_map(delete_option(...), ['comptoir_refunds', 'comptoir_cursor', 'comptoir_later']);
+        }
     }
 }

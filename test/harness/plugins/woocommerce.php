@@ -231,6 +231,10 @@ final class WC_Order
     {
         $this->meta[$name] = [...(array) ($this->meta[$name] ?? []), $value];
     }
+    public function delete_meta_data(string $name): void
+    {
+        unset($this->meta[$name]);
+    }
     public function save_meta_data(): void
     {
         $this->write('meta', $this->meta);
@@ -412,6 +416,8 @@ while (($line = fgets(STDIN)) !== false) {
             $order->refunds[] = $command['amount'];
             $answer = $gateway->process_refund($id, $command['amount'], $command['reason'] ?? 'Cold');
             if ($command['lost'] ?? false) {
+                // what the module wrote before it asked stays, unless the whole request came to nothing
+                $meta += array_intersect_key($order->meta, ['_comptoir_refund_reasons' => 1]);
                 [$order->refunds, $order->meta] = [$refunds, $meta];
                 return 'lost';
             }
@@ -430,6 +436,9 @@ while (($line = fgets(STDIN)) !== false) {
         })(),
         'catchUp' => (Shop::$actions['comptoir_look'])(),
         'look' => null,
+        'store' => Shop::$stored = [...Shop::$stored, ...$command['stored']],
+        'stored' => Shop::$stored,
+        'meta' => $order->meta,
         // as in a later process
         'later' => (new ReflectionProperty($gateway, 'silentAt'))->setValue(null, 0),
         'rounds' => array_map(function () use ($command) {
