@@ -12,6 +12,7 @@ const SHARED = {
   'ShopOrder.php': 'plugins/shared/ShopOrder.php',
   'ShopPayment.php': 'plugins/shared/ShopPayment.php',
   'ShopPayments.php': 'plugins/shared/ShopPayments.php',
+  'ShopPlace.php': 'plugins/shared/ShopPlace.php',
   'ShopRound.php': 'plugins/shared/ShopRound.php',
 }
 const FRONT = 'controllers/front'

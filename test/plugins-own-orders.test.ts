@@ -166,12 +166,15 @@ withPhp('an order in a state of the shop’s own that counts as paid is not comp
   assert.deepEqual([second.status, second.completed, second.mails.length], ['packed', 0, 1])
 })
 
-withPhp('money for an order that the shop has refunded, unpaid, is put before a person and changes no status', async () => {
-  const code = await pay(254)
-  await php.payUntilPaid(code)
-  const late = await webhook(254, 'order.paid', code, { set: { status: 'refunded' } })
-  assert.deepEqual([late.status, late.completed, late.mails.length], ['refunded', 0, 1])
-})
+withPhp(
+  'money for an order that the shop has refunded, unpaid, is put before a person and changes no status',
+  async () => {
+    const code = await pay(254)
+    await php.payUntilPaid(code)
+    const late = await webhook(254, 'order.paid', code, { set: { status: 'refunded' } })
+    assert.deepEqual([late.status, late.completed, late.mails.length], ['refunded', 0, 1])
+  },
+)
 
 withPhp('a Comptoir that takes the connection and says nothing holds a checkout for ten seconds at most', async (t) => {
   const server = createServer(() => {})

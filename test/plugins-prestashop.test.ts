@@ -37,12 +37,12 @@ const askPresta = <Data>(command: Record<string, unknown>): Promise<Presta<Data>
 withPhp('the module installs, offers itself, and its settings say what is wrong and keep their secrets', async () => {
   const installed = await askPresta<[boolean, string[]]>({ do: 'install' })
   const hooks = ['paymentOptions', 'displayPaymentReturn', 'actionOrderSlipAdd']
-  const unattended = ['actionOrderStatusPostUpdate', 'displayBackOfficeHeader']
+  const unattended = ['actionOrderStatusPostUpdate', 'displayBackOfficeHeader', 'displayBackOfficeTop']
   assert.deepEqual(installed.answer, [true, [...hooks, ...unattended]])
   const upgraded = await askPresta<string[]>({ do: 'upgrade', from: '0.1.0' })
   const every = [...new Set(upgraded.answer)]
   assert.deepEqual(every, installed.answer[1], 'a shop that had an earlier version gets every hook')
-  assert.deepEqual((await askPresta<string[]>({ do: 'upgrade', from: '0.3.0' })).answer, [])
+  assert.deepEqual((await askPresta<string[]>({ do: 'upgrade', from: '0.4.0' })).answer, [])
   const [option] = (await askPresta<{ module: string; action: string }[]>({ do: 'options' })).answer
   assert.deepEqual(
     [option?.module, option?.action],
@@ -352,18 +352,50 @@ withPhp(
     await php.payUntilPaid(code)
     await askPresta({ do: 'asOld', drop: ['secret', 'refunds'], deleted: gone.id })
     const refunds = JSON.stringify({ ['f'.repeat(24)]: id, ['e'.repeat(24)]: gone.id })
-  const known = { COMPTOIR_CURSOR: 'abc', COMPTOIR_LATER: code, COMPTOIR_REFUNDS: refunds }
-  await askPresta({ do: 'upgrade', from: '0.3.0', known })
-  const row = await askPresta<[{ refunds: string }, string[]]>({ do: 'row', order: id })
-  assert.deepEqual(Object.keys(JSON.parse(row.answer[0].refunds)), ['f'.repeat(24)])
+    const known = { COMPTOIR_CURSOR: 'abc', COMPTOIR_LATER: code, COMPTOIR_REFUNDS: refunds }
+    await askPresta({ do: 'upgrade', from: '0.3.0', known })
+    const row = await askPresta<[{ refunds: string }, string[]]>({ do: 'row', order: id })
+    assert.deepEqual(Object.keys(JSON.parse(row.answer[0].refunds)), ['f'.repeat(24)])
     assert.equal((await inTurn()).orders[id]?.state, STATES.paid)
     const { answer } = await askPresta<[string, Record<string, string>]>({ do: 'save', post: {} })
     assert.deepEqual(
-    Object.keys(known).filter((name) => name in answer[1]),
-    [],
-  )
+      Object.keys(known).filter((name) => name in answer[1]),
+      [],
+    )
   },
 )
+
+withPhp('an order is placed only by the checkout’s form, and where the shop allows the module', async () => {
+  const before = Object.keys((await askPresta({ do: 'states' })).orders)
+  for (const more of [{ method: 'GET' }, { allows: false }, { shop: 'https://staging.example/' }]) {
+    const { answer, orders } = await askPresta<[string, string[]]>({ do: 'pay', ...more })
+    assert.deepEqual([answer[0], Object.keys(orders)], ['index.php?controller=order', before])
+  }
+})
+
+withPhp('a copy of the shop touches no payment of it, also once its settings are saved; a move takes all', async () => {
+  const { id, code } = await orderInPresta()
+  await askPresta({ do: 'age', order: id })
+  const copy = { shop: 'https://staging.example/' }
+  const statusOf = async () => (await shop.host.call<{ status: string }>('GET', `status/${code}`)).data.status
+  assert.deepEqual((await askPresta<unknown[]>({ do: 'options', ...copy })).answer, [])
+  assert.match((await askPresta<string>({ do: 'top', ...copy })).answer, /Comptoir is switched off here/)
+  assert.equal((await askPresta<string>({ do: 'top', shop: 'https://www.shop.example/' })).answer, '')
+  assert.match(
+    (await askPresta({ do: 'catchUp', ...copy })).logged[0] ?? '',
+    /saved for shop\.example, and this shop is/,
+  )
+  await askPresta({ do: 'state', order: id, state: STATES.cancelled, ...copy })
+  const keys = { COMPTOIR_BASE_URL: shop.host.baseUrl, COMPTOIR_API_KEY: shop.merchant.headers['x-api-key'] }
+  const post = { ...keys, COMPTOIR_TILL: 'TILL-1' }
+  const saved = await askPresta<[string, Record<string, string>]>({ do: 'save', keeps: true, post, ...copy })
+  assert.match(saved.answer[0], /<ok>Comptoir answers/)
+  await askPresta({ do: 'state', order: id, state: STATES.cancelled, ...copy })
+  assert.equal(await statusOf(), 'INITIAL')
+  await askPresta({ do: 'save', keeps: true, post: { ...post, COMPTOIR_MOVED: '1' } })
+  await askPresta({ do: 'state', order: id, state: STATES.cancelled })
+  assert.equal(await statusOf(), 'CANCELLED')
+})
 
 for (const module of [false, true]) {
   const table = module ? 'with' : 'without'

@@ -79,7 +79,11 @@ withPhp('an upgrade from 0.3.0 keeps the open refunds with their orders, and for
   const { answer: meta } = await tell<Record<string, string[]>>({ do: 'meta', order: 403 })
   const { _comptoir_open_refunds: _, ...before } = meta
   const id = (await refundsOf(code))[0]?._id ?? ''
-  const stored = { comptoir_refunds: { [id]: 403, ['f'.repeat(24)]: 9999 }, comptoir_cursor: 'abc', comptoir_later: [code] }
+  const stored = {
+    comptoir_refunds: { [id]: 403, ['f'.repeat(24)]: 9999 },
+    comptoir_cursor: 'abc',
+    comptoir_later: [code],
+  }
   await tell({ do: 'store', order: 403, set: { meta: before }, stored })
   await tell({ do: 'catchUp', order: 403, lock: '0' })
   const busy = (await tell<{ comptoir_refunds: object }>({ do: 'stored' })).answer

@@ -51,7 +51,9 @@ final class ComptoirOrders
     {
         $table = _DB_PREFIX_ . self::TABLE;
         $row = Db::getInstance()->getRow("SELECT * FROM `$table` WHERE id_order = " . (int) $order->id, false);
-        $isOwn = is_array($row) && $row['secret'] === self::secretOf($order);
+        // in a copy of a shop, what the shop itself did is not the copy's
+        $isCopied = (string) $order->date_add < (string) Configuration::get('COMPTOIR_COPIED');
+        $isOwn = is_array($row) && $row['secret'] === self::secretOf($order) && !$isCopied;
         return $isOwn ? array_intersect_key($row, self::EMPTY) : self::EMPTY;
     }
 

@@ -29,6 +29,7 @@ class ComptoirPay extends PaymentModule
         'actionOrderSlipAdd',
         'actionOrderStatusPostUpdate',
         'displayBackOfficeHeader',
+        'displayBackOfficeTop',
     ];
     private const LOOK_EVERY = 300;
     /** Later than a cron job asks, so that pages do its work only where there is none. */
@@ -84,9 +85,14 @@ class ComptoirPay extends PaymentModule
     /**
      * @param int $timeout seconds of an attempt. A customer waits for most of them, and Comptoir for the webhook's answer
      * @param float $deadline seconds of all calls and attempts together
+     * @throws ComptoirError in a copy of the shop
      */
     public function payments(int $timeout = 4, int $maxRetries = 1, float $deadline = 9): ShopPayments
     {
+        $place = $this->placeFault();
+        if ($place !== '') {
+            throw new ComptoirError(0, 'SHOP_COPY', $place);
+        }
         $api = new Comptoir(
             (string) Configuration::get('COMPTOIR_BASE_URL'),
             (string) Configuration::get('COMPTOIR_API_KEY'),
@@ -96,6 +102,46 @@ class ComptoirPay extends PaymentModule
             $deadline,
         );
         return new ShopPayments($api, (string) Configuration::get('COMPTOIR_TILL'), (string) Configuration::get('COMPTOIR_WEBHOOK_SECRET'));
+    }
+
+    /** @return string what is wrong, in a copy of the shop or after a move; empty: the settings were saved here */
+    public function placeFault(): string
+    {
+        $saved = self::savedPlaces();
+        $shop = $this->context->shop;
+        if (!isset($saved[$shop->id])) {
+            // a shop of several that is new, or the first version that asks
+            $saved[$shop->id] = ShopPlace::of((string) $shop->getBaseURL(false));
+            Configuration::updateGlobalValue('COMPTOIR_SHOPS', json_encode($saved));
+        }
+        return ShopPlace::fault($saved[$shop->id], (string) $shop->getBaseURL(false));
+    }
+
+    /** @return array<int, string> where each shop was when its settings were saved */
+    private static function savedPlaces(): array
+    {
+        return (array) json_decode((string) Configuration::getGlobalValue('COMPTOIR_SHOPS'), true);
+    }
+
+    private function savePlace(): void
+    {
+        if (Tools::getValue('COMPTOIR_MOVED')) {
+            Configuration::deleteByName('COMPTOIR_COPIED');
+        } elseif ($this->placeFault() !== '') {
+            Configuration::updateGlobalValue('COMPTOIR_COPIED', date('Y-m-d H:i:s'));
+        }
+        $saved = self::savedPlaces();
+        foreach (Shop::getContextListShopID() as $id) {
+            $saved[$id] = ShopPlace::of((string) (new Shop((int) $id))->getBaseURL(false));
+        }
+        Configuration::updateGlobalValue('COMPTOIR_SHOPS', json_encode($saved));
+    }
+
+    /** The shop may have moved, and would not be paid by its customers. */
+    public function hookDisplayBackOfficeTop(array $params): string
+    {
+        $fault = $this->placeFault();
+        return $fault === '' ? '' : '<div class="alert alert-danger">' . htmlspecialchars($fault, ENT_QUOTES) . '</div>';
     }
 
     /** The settings page: saving tries them at once. */
@@ -110,6 +156,7 @@ class ComptoirPay extends PaymentModule
                     Configuration::updateValue($name, $value);
                 }
             }
+            $this->savePlace();
             $faults = $this->payments()->test();
             $message = $faults === []
                 ? $this->displayConfirmation('Comptoir answers, and the till is there.')
@@ -122,6 +169,8 @@ class ComptoirPay extends PaymentModule
             $type = $isSecret ? 'password' : 'text';
             $fields .= "<p><label>$label<br><input type=\"$type\" name=\"$name\" value=\"$value\" size=\"50\"></label></p>";
         }
+        $fields .= '<p><label><input type="checkbox" name="COMPTOIR_MOVED" value="1"> This shop has moved here: it is the same '
+            . 'shop at another address, not a copy, and its earlier orders go on here.</label></p>';
         $news = htmlspecialchars($this->context->link->getModuleLink($this->name, 'news', [], true), ENT_QUOTES);
         $hint = "<p>A cron job that asks for <code>$news</code> every five minutes makes up for lost webhooks.</p>";
         return "$message$hint<form method=\"post\">$fields<button name=\"submitComptoirPay\" value=\"1\">Save and test</button></form>";
@@ -130,7 +179,7 @@ class ComptoirPay extends PaymentModule
     public function hookPaymentOptions(array $params): array
     {
         $currency = (string) $this->context->currency->iso_code;
-        if (!$this->active || !ShopPayments::takes($currency) || self::hasParcels($this->context->cart)) {
+        if (!$this->active || !$this->canTake($currency, $this->context->cart)) {
             return [];
         }
         $option = new PrestaShop\PrestaShop\Core\Payment\PaymentOption();
@@ -140,8 +189,14 @@ class ComptoirPay extends PaymentModule
         return [$option];
     }
 
+    /** Whether a cart may be paid here: no order is placed whose payment cannot open. */
+    public function canTake(string $currency, Cart $cart): bool
+    {
+        return ShopPayments::takes($currency) && !self::hasParcels($cart) && $this->placeFault() === '';
+    }
+
     /** PrestaShop makes an order of each parcel, and one payment pays one order. */
-    public static function hasParcels(Cart $cart): bool
+    private static function hasParcels(Cart $cart): bool
     {
         return count(array_merge(...array_values($cart->getPackageList()))) > 1;
     }
@@ -365,6 +420,12 @@ class ComptoirPay extends PaymentModule
             return;
         }
         Configuration::updateValue('COMPTOIR_LOOKED', time());
+        $fault = $this->placeFault();
+        if ($fault !== '') {
+            // PrestaShop writes the same entry once, and mails those of this weight if the shop wants it
+            PrestaShopLogger::addLog("Comptoir: $fault", 4);
+            return;
+        }
         $payments = $this->payments(4, 0, $seconds);
         ShopRound::run(
             ComptoirOrders::kinds((int) $this->context->shop->id),

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 require_once __DIR__ . '/ShopOrder.php';
 require_once __DIR__ . '/ShopPayment.php';
+require_once __DIR__ . '/ShopPlace.php';
 require_once __DIR__ . '/ShopRound.php';
 
 /** What every shop module does with Comptoir: pay, listen, refund, test. No shop system is known here. */

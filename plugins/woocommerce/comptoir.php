@@ -57,6 +57,12 @@ register_deactivation_hook(__FILE__, function (): void {
         as_unschedule_all_actions(COMPTOIR_LOOK);
     }
 });
+add_action('admin_notices', function (): void {
+    $fault = current_user_can('manage_woocommerce') ? (comptoir_gateway()?->place_fault() ?? '') : '';
+    if ($fault !== '') {
+        echo '<div class="notice notice-error"><p>', esc_html($fault), '</p></div>';
+    }
+});
 add_action(COMPTOIR_LOOK, fn () => comptoir_gateway()?->catch_up());
 // after all others: what they keep is not closed
 add_filter(

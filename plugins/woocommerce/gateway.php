@@ -43,15 +43,23 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
             'api_secret' => ['title' => 'API secret', 'type' => 'password', 'placeholder' => 'sk_…'],
             'webhook_secret' => ['title' => 'Signing secret of webhooks', 'type' => 'password', 'placeholder' => 'whsec_…'],
             'till' => ['title' => 'Till', 'type' => 'text', 'default' => 'TILL-1'],
+            'moved' => [
+                'title' => 'This shop has moved here',
+                'type' => 'checkbox',
+                'default' => 'no',
+                'label' => 'It is the same shop at another address, not a copy: its earlier orders go on here.',
+            ],
         ];
     }
 
     /**
      * @param int $timeout seconds of an attempt. A customer waits for most of them, and Comptoir for the webhook's answer
      * @param float $deadline seconds of all calls and attempts together
+     * @throws ComptoirError in a copy of the shop
      */
     private function payments(int $timeout = 4, int $maxRetries = 1, float $deadline = 9): ShopPayments
     {
+        ShopPlace::check(self::place(), self::address());
         $api = new Comptoir(
             (string) $this->get_option('base_url'),
             (string) $this->get_option('api_key'),
@@ -63,10 +71,52 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
         return new ShopPayments($api, (string) $this->get_option('till'), (string) $this->get_option('webhook_secret'));
     }
 
+    /** home_url() would differ from one language of a shop to another. */
+    private static function address(): string
+    {
+        return (string) get_option('siteurl');
+    }
+
+    /** Where the settings were saved; the first version that asks takes where it is. */
+    private static function place(): string
+    {
+        $place = (string) get_option('comptoir_place', '');
+        if ($place === '') {
+            $place = ShopPlace::of(self::address());
+            update_option('comptoir_place', $place, false);
+        }
+        return $place;
+    }
+
+    /** What the back office shows on every page. */
+    public function place_fault(): string
+    {
+        return ShopPlace::fault(self::place(), self::address());
+    }
+
+    /** The shop may have moved, and would not be paid by its customers: also by mail, once for each place. */
+    private function warn(): void
+    {
+        $here = ShopPlace::of(self::address());
+        $fault = $this->place_fault();
+        if ($fault !== '' && get_option('comptoir_warned') !== $here) {
+            update_option('comptoir_warned', $here, false);
+            wp_mail((string) get_option('admin_email'), 'Comptoir is switched off in your shop', $fault);
+        }
+    }
+
     /** Saving the settings tries them at once. */
     public function save_and_test(): void
     {
         $this->process_admin_options();
+        if ($this->get_option('moved') === 'yes') {
+            delete_option('comptoir_copied');
+            $this->update_option('moved', 'no');
+        } elseif ($this->place_fault() !== '') {
+            update_option('comptoir_copied', time(), false);
+            WC_Admin_Settings::add_message('Comptoir is used here for new orders. Those from before are left alone.');
+        }
+        update_option('comptoir_place', ShopPlace::of(self::address()), false);
         $faults = $this->payments()->test();
         foreach ($faults as $fault) {
             WC_Admin_Settings::add_error($fault);
@@ -81,6 +131,7 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
     {
         $order = wc_get_order(absint(get_query_var('order-pay')));
         return parent::is_available()
+            && $this->place_fault() === ''
             && ShopPayments::takes($order ? $order->get_currency() : get_woocommerce_currency());
     }
 
@@ -149,6 +200,10 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
     /** What webhooks would have said, for those that were lost. Called every few minutes. */
     public function catch_up(): void
     {
+        $this->warn();
+        if ($this->place_fault() !== '') {
+            return;
+        }
         Comptoir_Orders::upgrade();
         $payments = $this->payments(10, 1, self::SECONDS);
         ShopRound::run(

@@ -44,10 +44,14 @@ final class Comptoir_Orders
         return array_values(array_map(fn ($meta) => (string) $meta->value, $order->get_meta($name, false)));
     }
 
-    /** @return string[] every payment that was opened for the order, the newest last */
+    /**
+     * @return string[] every payment that was opened for the order, the newest last. In a copy of a shop, those that the
+     *     shop itself opened are not the copy's
+     */
     public static function codesOf(WC_Order $order): array
     {
-        return self::listOf($order, '_comptoir_code');
+        $isCopied = ($order->get_date_created()?->getTimestamp() ?? 0) < (int) get_option('comptoir_copied', 0);
+        return $isCopied ? [] : self::listOf($order, '_comptoir_code');
     }
 
     /** The payment that paid the order; empty: another one, or none. */
@@ -212,7 +216,8 @@ final class Comptoir_Orders
     /** @return array<string, array> what the module knows of refunds whose end it does not know, by id */
     public static function openRefunds(WC_Order $order): array
     {
-        return (array) json_decode((string) $order->get_meta('_comptoir_open_refunds'), true);
+        $open = self::codesOf($order) === [] ? '' : $order->get_meta('_comptoir_open_refunds');
+        return (array) json_decode((string) $open, true);
     }
 
     private static function keepRefunds(WC_Order $order, array $open): void

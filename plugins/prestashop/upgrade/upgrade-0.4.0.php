@@ -9,7 +9,7 @@ if (!defined('_PS_VERSION_')) {
 /** Each row says which order it belongs to, and has its open refunds; the company's events are no longer followed. */
 function upgrade_module_0_4_0(ComptoirPay $module): bool
 {
-    if (!ComptoirOrders::addColumns()) {
+    if (!ComptoirOrders::addColumns() || !$module->registerHooks()) {
         return false;
     }
     $refunds = (array) json_decode((string) Configuration::get('COMPTOIR_REFUNDS'), true);

@@ -48,6 +48,27 @@ namespace {
         public static ?string $redirect = null;
         /** What the database answers to GET_LOCK. */
         public static string $lock = '1';
+        public static string $address = 'http://shop.example/';
+        /** Whether the country, the group, the carrier and the currency allow the module. */
+        public static bool $allows = true;
+        public function __construct(public int $id)
+        {
+        }
+        public static function getContextListShopID(): array
+        {
+            return [1];
+        }
+        public function getBaseURL(bool $isSecure): string
+        {
+            return self::$address;
+        }
+    }
+    final class Module
+    {
+        public static function getPaymentModules(): array
+        {
+            return Shop::$allows ? [['name' => 'comptoirpay'], ['name' => 'other']] : [['name' => 'other']];
+        }
     }
     final class Configuration
     {
@@ -59,6 +80,14 @@ namespace {
         {
             Shop::$settings[$name] = $value;
             return true;
+        }
+        public static function getGlobalValue(string $name): mixed
+        {
+            return self::get($name);
+        }
+        public static function updateGlobalValue(string $name, mixed $value): bool
+        {
+            return self::updateValue($name, $value);
         }
         public static function loadConfiguration(): void
         {
@@ -226,6 +255,7 @@ namespace {
         public string $secure_key = 'secure';
         public string $reference = '';
         public string $date_upd = '';
+        public string $date_add = '';
         public string $module = '';
         public array $states = [];
         public function __construct(int $id)
@@ -299,13 +329,7 @@ namespace {
             $this->currency = new Currency(1);
             $this->link = new Link();
             $this->cart = new Cart();
-            $this->shop = new class () {
-                public int $id = 1;
-                public function getBaseURL(): string
-                {
-                    return 'http://shop.example/';
-                }
-            };
+            $this->shop = new Shop(1);
         }
     }
     abstract class PaymentModule
@@ -354,6 +378,7 @@ namespace {
             $this->currentOrder = max([0, ...array_keys(Shop::$orders)]) + 1;
             $row = ['id' => $this->currentOrder, 'total_paid' => $paid, 'current_state' => $state, 'states' => [$state]];
             $own = ['reference' => strtoupper(bin2hex(random_bytes(4))), 'secure_key' => $key, 'date_upd' => date('Y-m-d H:i:s')];
+            $own['date_add'] = $own['date_upd'];
             Shop::$orders[$this->currentOrder] = [...$row, ...$own, 'module' => $this->name];
             return true;
         }
@@ -386,6 +411,9 @@ namespace {
         Shop::$redirect = null;
         Shop::$lock = $command['lock'] ?? '1';
         Shop::$throws = $command['throws'] ?? 0;
+        Shop::$address = $command['shop'] ?? 'http://shop.example/';
+        Shop::$allows = $command['allows'] ?? true;
+        $_SERVER['REQUEST_METHOD'] = $command['method'] ?? 'POST';
         Shop::$packages = $command['packages'] ?? [5 => [['one']]];
         Shop::$settings = [...Shop::$settings, ...($command['known'] ?? [])];
         Currency::$used = $module->context->currency->iso_code = $command['currency'] ?? 'EUR';
@@ -443,6 +471,8 @@ namespace {
                 Shop::$orders = Shop::$slips = [];
                 Shop::$rows = ($command['module'] ?? false) ? [] : Shop::$rows;
             })(),
+            'top' => $module->hookDisplayBackOfficeTop([]),
+            'age' => Shop::$orders[$command['order']]['date_add'] = date('Y-m-d H:i:s', time() - 60),
             'states' => array_map(fn ($state) => [$state->name[1], $state->send_email, $state->paid], Shop::$states),
             'row' => [Shop::$rows[$command['order']] ?? null, array_filter(array_keys(Shop::$settings), fn ($name) => str_ends_with($name, "_{$command['order']}"))],
             'thanks' => $module->hookDisplayPaymentReturn(['order' => new Order($command['order'])]),

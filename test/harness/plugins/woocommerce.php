@@ -15,6 +15,14 @@ function get_option(string $name, mixed $default = false): mixed
 {
     return ['siteurl' => Shop::$address, 'admin_email' => 'shop@shop.example', ...Shop::$stored][$name] ?? $default;
 }
+function current_user_can(string $what): bool
+{
+    return true;
+}
+function esc_html(string $text): string
+{
+    return htmlspecialchars($text);
+}
 function update_option(string $name, mixed $value, bool $autoload): void
 {
     Shop::$stored[$name] = $value;
@@ -130,6 +138,10 @@ abstract class WC_Payment_Gateway
     {
         return Shop::$options[$name] ?? $this->form_fields[$name]['default'] ?? '';
     }
+    public function update_option(string $name, string $value): void
+    {
+        Shop::$options[$name] = $value;
+    }
     public function process_admin_options(): void
     {
     }
@@ -158,14 +170,19 @@ final class WC_Order
     public int $completed = 0;
     public string $key;
     public int $modified;
+    public int $created;
     public function __construct(private readonly int $id, public string $total)
     {
         $this->key = 'wc_order_' . bin2hex(random_bytes(7));
-        $this->modified = time();
+        $this->created = $this->modified = time();
     }
     public function get_order_key(): string
     {
         return $this->key;
+    }
+    public function get_date_created(): DateTime
+    {
+        return new DateTime("@{$this->created}");
     }
     public function set_date_modified(int $time): void
     {
@@ -436,6 +453,11 @@ while (($line = fgets(STDIN)) !== false) {
         })(),
         'catchUp' => (Shop::$actions['comptoir_look'])(),
         'look' => null,
+        'notice' => (function () {
+            ob_start();
+            (Shop::$actions['admin_notices'])();
+            return ob_get_clean();
+        })(),
         'store' => Shop::$stored = [...Shop::$stored, ...$command['stored']],
         'stored' => Shop::$stored,
         'meta' => $order->meta,
