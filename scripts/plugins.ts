@@ -34,6 +34,7 @@ const PACKS: Record<string, Pack> = {
     files: {
       'comptoirpay.php': 'plugins/prestashop/comptoirpay.php',
       'ComptoirOrders.php': 'plugins/prestashop/ComptoirOrders.php',
+      'ComptoirPlaces.php': 'plugins/prestashop/ComptoirPlaces.php',
       'ComptoirSlip.php': 'plugins/prestashop/ComptoirSlip.php',
       'ComptoirStates.php': 'plugins/prestashop/ComptoirStates.php',
       [`${FRONT}/validation.php`]: `plugins/prestashop/${FRONT}/validation.php`,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { hasPhp, openPhpShop, type PhpShop } from './harness/php-shop.ts'
 
-/* A copy of a WooCommerce shop has its keys and its orders, and must not touch its payments; a shop that moves goes on. */
+/* A copy of a WooCommerce shop has its keys and its orders, and must not touch them; a shop that moves goes on. */
 
 const COPY = 'https://staging.shop.example'
 let php: PhpShop

@@ -9,6 +9,7 @@ if (!defined('_PS_VERSION_')) {
 require_once __DIR__ . '/Comptoir.php';
 require_once __DIR__ . '/ShopPayments.php';
 require_once __DIR__ . '/ComptoirOrders.php';
+require_once __DIR__ . '/ComptoirPlaces.php';
 require_once __DIR__ . '/ComptoirSlip.php';
 require_once __DIR__ . '/ComptoirStates.php';
 
@@ -89,7 +90,7 @@ class ComptoirPay extends PaymentModule
      */
     public function payments(int $timeout = 4, int $maxRetries = 1, float $deadline = 9): ShopPayments
     {
-        $place = $this->placeFault();
+        $place = ComptoirPlaces::fault($this->context->shop);
         if ($place !== '') {
             throw new ComptoirError(0, 'SHOP_COPY', $place);
         }
@@ -104,43 +105,10 @@ class ComptoirPay extends PaymentModule
         return new ShopPayments($api, (string) Configuration::get('COMPTOIR_TILL'), (string) Configuration::get('COMPTOIR_WEBHOOK_SECRET'));
     }
 
-    /** @return string what is wrong, in a copy of the shop or after a move; empty: the settings were saved here */
-    public function placeFault(): string
-    {
-        $saved = self::savedPlaces();
-        $shop = $this->context->shop;
-        if (!isset($saved[$shop->id])) {
-            // a shop of several that is new, or the first version that asks
-            $saved[$shop->id] = ShopPlace::of((string) $shop->getBaseURL(false));
-            Configuration::updateGlobalValue('COMPTOIR_SHOPS', json_encode($saved));
-        }
-        return ShopPlace::fault($saved[$shop->id], (string) $shop->getBaseURL(false));
-    }
-
-    /** @return array<int, string> where each shop was when its settings were saved */
-    private static function savedPlaces(): array
-    {
-        return (array) json_decode((string) Configuration::getGlobalValue('COMPTOIR_SHOPS'), true);
-    }
-
-    private function savePlace(): void
-    {
-        if (Tools::getValue('COMPTOIR_MOVED')) {
-            Configuration::deleteByName('COMPTOIR_COPIED');
-        } elseif ($this->placeFault() !== '') {
-            Configuration::updateGlobalValue('COMPTOIR_COPIED', date('Y-m-d H:i:s'));
-        }
-        $saved = self::savedPlaces();
-        foreach (Shop::getContextListShopID() as $id) {
-            $saved[$id] = ShopPlace::of((string) (new Shop((int) $id))->getBaseURL(false));
-        }
-        Configuration::updateGlobalValue('COMPTOIR_SHOPS', json_encode($saved));
-    }
-
     /** The shop may have moved, and would not be paid by its customers. */
     public function hookDisplayBackOfficeTop(array $params): string
     {
-        $fault = $this->placeFault();
+        $fault = ComptoirPlaces::fault($this->context->shop);
         return $fault === '' ? '' : '<div class="alert alert-danger">' . htmlspecialchars($fault, ENT_QUOTES) . '</div>';
     }
 
@@ -156,7 +124,7 @@ class ComptoirPay extends PaymentModule
                     Configuration::updateValue($name, $value);
                 }
             }
-            $this->savePlace();
+            ComptoirPlaces::save($this->context->shop, (bool) Tools::getValue('COMPTOIR_MOVED'));
             $faults = $this->payments()->test();
             $message = $faults === []
                 ? $this->displayConfirmation('Comptoir answers, and the till is there.')
@@ -192,7 +160,7 @@ class ComptoirPay extends PaymentModule
     /** Whether a cart may be paid here: no order is placed whose payment cannot open. */
     public function canTake(string $currency, Cart $cart): bool
     {
-        return ShopPayments::takes($currency) && !self::hasParcels($cart) && $this->placeFault() === '';
+        return ShopPayments::takes($currency) && !self::hasParcels($cart) && ComptoirPlaces::fault($this->context->shop) === '';
     }
 
     /** PrestaShop makes an order of each parcel, and one payment pays one order. */
@@ -420,7 +388,7 @@ class ComptoirPay extends PaymentModule
             return;
         }
         Configuration::updateValue('COMPTOIR_LOOKED', time());
-        $fault = $this->placeFault();
+        $fault = ComptoirPlaces::fault($this->context->shop);
         if ($fault !== '') {
             // PrestaShop writes the same entry once, and mails those of this weight if the shop wants it
             PrestaShopLogger::addLog("Comptoir: $fault", 4);

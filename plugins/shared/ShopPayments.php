@@ -41,8 +41,9 @@ final class ShopPayments
      * Opens a payment for a shop's order, unless it has one: paid, held for a person, or still open.
      * A payment belongs to the order that keeps its code, and to no other: a shop gives a number again once its orders
      * were deleted or a backup was restored. So neither the number nor the alias finds a payment here, and the order's
-     * secret is in both the alias and the key. When an answer was lost, the next click has the same key for two days
-     * and gets the same payment; after that another one is opened, and nobody ever saw the page of the first.
+     * secret is in both the alias and the key. When an answer was lost, the next click has the same key, which lives two
+     * days, and gets the same payment. After that, or from another session, another one is opened: nobody ever saw the
+     * page of the first.
      * @param string $secret of the order, which no other one has, nor a later one with the same number
      * @param string $amount decimal text
      * @param array{webhook: string, return: string, cancel: string} $urls

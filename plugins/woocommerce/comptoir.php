@@ -21,7 +21,8 @@ const COMPTOIR_LOOK_SECONDS = 300;
 
 function comptoir_gateway(): ?WC_Gateway_Comptoir
 {
-    return WC()->payment_gateways()->payment_gateways()['comptoir'] ?? null;
+    // WooCommerce may be switched off while this plugin is on
+    return function_exists('WC') ? WC()->payment_gateways()->payment_gateways()['comptoir'] ?? null : null;
 }
 
 add_action('plugins_loaded', function (): void {
