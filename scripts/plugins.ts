@@ -12,6 +12,8 @@ const SHARED = {
   'ShopOrder.php': 'plugins/shared/ShopOrder.php',
   'ShopPayment.php': 'plugins/shared/ShopPayment.php',
   'ShopPayments.php': 'plugins/shared/ShopPayments.php',
+  'ShopPlace.php': 'plugins/shared/ShopPlace.php',
+  'ShopRound.php': 'plugins/shared/ShopRound.php',
 }
 const FRONT = 'controllers/front'
 
@@ -22,6 +24,7 @@ const PACKS: Record<string, Pack> = {
     files: {
       'comptoir.php': 'plugins/woocommerce/comptoir.php',
       'gateway.php': 'plugins/woocommerce/gateway.php',
+      'orders.php': 'plugins/woocommerce/orders.php',
       'blocks.php': 'plugins/woocommerce/blocks.php',
       'blocks.js': 'plugins/woocommerce/blocks.js',
     },
@@ -31,12 +34,15 @@ const PACKS: Record<string, Pack> = {
     files: {
       'comptoirpay.php': 'plugins/prestashop/comptoirpay.php',
       'ComptoirOrders.php': 'plugins/prestashop/ComptoirOrders.php',
+      'ComptoirPlaces.php': 'plugins/prestashop/ComptoirPlaces.php',
+      'ComptoirSlip.php': 'plugins/prestashop/ComptoirSlip.php',
       'ComptoirStates.php': 'plugins/prestashop/ComptoirStates.php',
       [`${FRONT}/validation.php`]: `plugins/prestashop/${FRONT}/validation.php`,
       [`${FRONT}/webhook.php`]: `plugins/prestashop/${FRONT}/webhook.php`,
       [`${FRONT}/news.php`]: `plugins/prestashop/${FRONT}/news.php`,
       'upgrade/upgrade-0.2.0.php': 'plugins/prestashop/upgrade/upgrade-0.2.0.php',
       'upgrade/upgrade-0.3.0.php': 'plugins/prestashop/upgrade/upgrade-0.3.0.php',
+      'upgrade/upgrade-0.4.0.php': 'plugins/prestashop/upgrade/upgrade-0.4.0.php',
     },
   },
 }

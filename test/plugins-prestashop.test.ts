@@ -28,6 +28,7 @@ const withPhp = hasPhp ? test : () => {}
 type Presta<Data> = {
   answer: Data
   orders: Record<string, { state: number; states: number[]; note: string }>
+  logged: string[]
 }
 const STATES = { bankWire: 1, paid: 2, error: 3, cancelled: 4, refunded: 5, waiting: 20, paidTwice: 21 }
 
@@ -36,12 +37,12 @@ const askPresta = <Data>(command: Record<string, unknown>): Promise<Presta<Data>
 withPhp('the module installs, offers itself, and its settings say what is wrong and keep their secrets', async () => {
   const installed = await askPresta<[boolean, string[]]>({ do: 'install' })
   const hooks = ['paymentOptions', 'displayPaymentReturn', 'actionOrderSlipAdd']
-  const unattended = ['actionOrderStatusPostUpdate', 'displayBackOfficeHeader']
+  const unattended = ['actionOrderStatusPostUpdate', 'displayBackOfficeHeader', 'displayBackOfficeTop']
   assert.deepEqual(installed.answer, [true, [...hooks, ...unattended]])
   const upgraded = await askPresta<string[]>({ do: 'upgrade', from: '0.1.0' })
   const every = [...new Set(upgraded.answer)]
   assert.deepEqual(every, installed.answer[1], 'a shop that had an earlier version gets every hook')
-  assert.deepEqual((await askPresta<string[]>({ do: 'upgrade', from: '0.3.0' })).answer, [])
+  assert.deepEqual((await askPresta<string[]>({ do: 'upgrade', from: '0.4.0' })).answer, [])
   const [option] = (await askPresta<{ module: string; action: string }[]>({ do: 'options' })).answer
   assert.deepEqual(
     [option?.module, option?.action],
@@ -133,7 +134,7 @@ withPhp('an order that ends unpaid is cancelled there; one whose payment cannot 
 async function orderInPresta(): Promise<{ id: number; code: string }> {
   const { answer, orders } = await askPresta<[string, string[]]>({ do: 'pay' })
   const code = new URL(answer[0]).searchParams.get('code') ?? ''
-  return { id: Object.keys(orders).length, code }
+  return { id: Math.max(...Object.keys(orders).map(Number)), code }
 }
 
 /** A credit slip as PrestaShop stores it: products with tax, without, and the shipping with tax. */
@@ -178,11 +179,12 @@ const takeIn = async (id: number, event: string, code: string) =>
 const openAgain = async (id: number): Promise<string> =>
   new URL((await askPresta<string>({ do: 'open', order: id })).answer).searchParams.get('code') ?? ''
 
-withPhp('late money pays the order, a second payment is put before a person, lost webhooks are made up', async () => {
+withPhp('a second payment is put before a person, lost webhooks are made up', async () => {
   const { id, code: first } = await orderInPresta()
   const payFirst = await php.choose(first)
   await php.expire(first)
   assert.equal((await takeIn(id, 'order.expired', first))?.state, STATES.cancelled)
+  await askPresta({ do: 'state', order: id, state: STATES.waiting })
   const second = await openAgain(id)
   assert.notEqual(second, first)
   await php.payUntilPaid(second)
@@ -273,13 +275,39 @@ withPhp('what the shop cancels cannot be paid any more; money that was on its wa
 })
 
 withPhp('a payment whose webhook was lost pays its order, though the customer never comes back', async () => {
-  await askPresta({ do: 'catchUp' })
   const { id, code } = await orderInPresta()
+  const other = await orderInPresta()
   await php.payUntilPaid(code)
-  const busy = await askPresta<Record<string, string>>({ do: 'catchUp', lock: '0' })
-  assert.deepEqual([busy.answer, busy.orders[id]?.state], [{ COMPTOIR_LATER: code }, STATES.waiting])
-  const paid = await askPresta<Record<string, string>>({ do: 'catchUp' })
-  assert.deepEqual([paid.answer, paid.orders[id]?.state], [{ COMPTOIR_LATER: '' }, STATES.paid])
+  await php.payUntilPaid(other.code)
+  const busy = await askPresta({ do: 'catchUp', lock: '0' })
+  assert.equal(busy.orders[id]?.state, STATES.waiting)
+  // the merchant saves the settings while the shop is behind
+  const { host, merchant } = shop
+  const post = { COMPTOIR_BASE_URL: host.baseUrl, COMPTOIR_API_KEY: merchant.headers['x-api-key'] }
+  await askPresta({ do: 'save', keeps: true, post: { ...post, COMPTOIR_TILL: 'TILL-1' } })
+  await inTurn({ throws: id })
+  const { orders } = await askPresta({ do: 'states' })
+  assert.deepEqual([orders[id]?.state, orders[other.id]?.state], [STATES.waiting, STATES.paid], 'one holds up no other')
+  const { orders: now } = await inTurn()
+  assert.equal(now[id]?.state, STATES.paid)
+})
+
+/** Pages of the back office until every order had its turn. */
+async function inTurn(more: Record<string, unknown> = {}): Promise<Presta<unknown>> {
+  for (let pages = 0; pages < 8; pages += 1) await askPresta({ do: 'catchUp', ...more })
+  return askPresta({ do: 'states' })
+}
+
+withPhp('late money for an order whose goods went back on sale is put before a person', async () => {
+  const { id, code } = await orderInPresta()
+  const payLate = await php.choose(code)
+  await php.expire(code)
+  assert.equal((await takeIn(id, 'order.expired', code))?.state, STATES.cancelled)
+  await payLate()
+  await shop.reaches(code, 'PAID')
+  const late = await takeIn(id, 'order.paid', code)
+  assert.equal(late?.state, STATES.error)
+  assert.match(late?.note ?? '', /after the order had been cancelled here\. Send the goods if you still have them/)
 })
 
 withPhp('a credit slip whose refund Comptoir rejects afterwards is noted in the order, once', async () => {
@@ -290,23 +318,102 @@ withPhp('a credit slip whose refund Comptoir rejects afterwards is noted in the 
   const refund = /refund (\w+) of/.exec(answer[0] ?? '')?.[1]
   const rejected = await (await logInSuperAdmin(shop.host)).post(`refunds/${refund}/reject`, { reason: 'a mistake' })
   assert.equal(rejected.status, 200, rejected.text)
-  const told = await askPresta({ do: 'catchUp' })
+  const told = await inTurn()
   assert.match(told.orders[id]?.note ?? '', new RegExp(`Refund ${refund} was rejected in Comptoir`))
-  assert.deepEqual((await askPresta({ do: 'catchUp' })).orders[id], told.orders[id])
+  assert.deepEqual((await inTurn()).orders[id], told.orders[id])
 })
 
 withPhp(
-  'what earlier versions kept among the shop’s settings moves to the table, and leaves the settings',
+  'what earlier versions kept moves to the table with the order it belongs to, and leaves the settings',
   async () => {
+    const first = await orderInPresta()
+    const second = await orderInPresta()
     const known = {
-      COMPTOIR_ORDER_71: 'one,two',
-      COMPTOIR_PAID_71: 'two',
-      COMPTOIR_SAID_71: 'abc',
-      COMPTOIR_ORDER_72: 'x',
+      [`COMPTOIR_ORDER_${first.id}`]: 'one,two',
+      [`COMPTOIR_PAID_${first.id}`]: 'two',
+      [`COMPTOIR_SAID_${first.id}`]: 'abc',
+      [`COMPTOIR_ORDER_${second.id}`]: 'x',
+      COMPTOIR_ORDER_7001: 'of an order that was deleted',
     }
     await askPresta({ do: 'upgrade', from: '0.2.0', known })
-    const rowOf = async (order: number) => (await askPresta({ do: 'row', order })).answer
-    assert.deepEqual(await rowOf(71), [{ codes: 'one,two', paid: 'two', said: 'abc' }, []])
-    assert.deepEqual(await rowOf(72), [{ codes: 'x', paid: '', said: '' }, []])
+    type Row = [{ codes: string; paid: string; said: string } | null, string[]]
+    const rowOf = async (order: number): Promise<Row> => (await askPresta<Row>({ do: 'row', order })).answer
+    const [row, left] = await rowOf(first.id)
+    assert.deepEqual([row?.codes, row?.paid, row?.said, left], ['one,two', 'two', 'abc', []])
+    assert.deepEqual([(await rowOf(second.id))[0]?.codes, (await rowOf(7001))[0]], ['x', null])
   },
 )
+
+withPhp(
+  'an upgrade from 0.3.0 keeps the payments of the orders that are there, and forgets the events’ place',
+  async () => {
+    const { id, code } = await orderInPresta()
+    const gone = await orderInPresta()
+    await php.payUntilPaid(code)
+    await askPresta({ do: 'asOld', drop: ['secret', 'refunds'], deleted: gone.id })
+    const refunds = JSON.stringify({ ['f'.repeat(24)]: id, ['e'.repeat(24)]: gone.id })
+    const known = { COMPTOIR_CURSOR: 'abc', COMPTOIR_LATER: code, COMPTOIR_REFUNDS: refunds }
+    await askPresta({ do: 'upgrade', from: '0.3.0', known })
+    const row = await askPresta<[{ refunds: string }, string[]]>({ do: 'row', order: id })
+    assert.deepEqual(Object.keys(JSON.parse(row.answer[0].refunds)), ['f'.repeat(24)])
+    assert.equal((await inTurn()).orders[id]?.state, STATES.paid)
+    const { answer } = await askPresta<[string, Record<string, string>]>({ do: 'save', post: {} })
+    assert.deepEqual(
+      Object.keys(known).filter((name) => name in answer[1]),
+      [],
+    )
+  },
+)
+
+withPhp('an order is placed only by the checkout’s form, and where the shop allows the module', async () => {
+  const before = Object.keys((await askPresta({ do: 'states' })).orders)
+  for (const more of [{ method: 'GET' }, { allows: false }, { shop: 'https://staging.example/' }]) {
+    const { answer, orders } = await askPresta<[string, string[]]>({ do: 'pay', ...more })
+    assert.deepEqual([answer[0], Object.keys(orders)], ['index.php?controller=order', before])
+  }
+})
+
+withPhp('a copy of the shop touches no payment of it, also once its settings are saved; a move takes all', async () => {
+  const { id, code } = await orderInPresta()
+  await askPresta({ do: 'age', order: id })
+  const copy = { shop: 'https://staging.example/' }
+  const statusOf = async () => (await shop.host.call<{ status: string }>('GET', `status/${code}`)).data.status
+  assert.deepEqual((await askPresta<unknown[]>({ do: 'options', ...copy })).answer, [])
+  assert.match((await askPresta<string>({ do: 'top', ...copy })).answer, /Comptoir is switched off here/)
+  assert.equal((await askPresta<string>({ do: 'top', shop: 'https://www.shop.example/' })).answer, '')
+  assert.match(
+    (await askPresta({ do: 'catchUp', ...copy })).logged[0] ?? '',
+    /saved for shop\.example, and this shop is/,
+  )
+  await askPresta({ do: 'state', order: id, state: STATES.cancelled, ...copy })
+  const keys = { COMPTOIR_BASE_URL: shop.host.baseUrl, COMPTOIR_API_KEY: shop.merchant.headers['x-api-key'] }
+  const post = { ...keys, COMPTOIR_TILL: 'TILL-1' }
+  const saved = await askPresta<[string, Record<string, string>]>({ do: 'save', keeps: true, post, ...copy })
+  assert.match(saved.answer[0], /<ok>Comptoir answers/)
+  await askPresta({ do: 'state', order: id, state: STATES.cancelled, ...copy })
+  assert.equal(await statusOf(), 'INITIAL')
+  await askPresta({ do: 'save', keeps: true, post: { ...post, COMPTOIR_MOVED: '1' } })
+  await askPresta({ do: 'state', order: id, state: STATES.cancelled })
+  assert.equal(await statusOf(), 'CANCELLED')
+})
+
+for (const module of [false, true]) {
+  const table = module ? 'with' : 'without'
+  withPhp(`in a shop that was emptied, ${table} the module’s table, the new order 1 is not the old one`, async () => {
+    await askPresta({ do: 'empty', module: true })
+    const old = await orderInPresta()
+    await php.payUntilPaid(old.code)
+    assert.equal((await takeIn(1, 'order.paid', old.code))?.state, STATES.paid)
+    await askPresta({ do: 'empty', module })
+    const next = await orderInPresta()
+    assert.deepEqual([next.id, next.code === old.code], [1, false])
+    const slip = await askPresta<string[]>({ do: 'slip', order: 1, slip: slipOf(20) })
+    assert.doesNotMatch(slip.answer[0] ?? '', /has started/, 'the earlier customer is not refunded')
+    const stray = await askPresta({ do: 'webhook', ...(await php.hookOf('order.paid', old.code)) })
+    assert.deepEqual([stray.orders[1]?.state, stray.logged.length], [STATES.waiting, 1])
+    assert.match(
+      stray.logged[0] ?? '',
+      new RegExp(`received money for the payment ${old.code} .* no order of this shop`),
+    )
+  })
+}

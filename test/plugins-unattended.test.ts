@@ -65,6 +65,36 @@ withPhp('before WooCommerce cancels an order that nobody paid, it asks once more
   assert.equal(await statusOf(unpaid), 'CANCELLED', 'nobody can pay for it any more')
 })
 
+withPhp('WooCommerce cancels an order only when Comptoir says that no money can come for it', async () => {
+  const silent = { options: { base_url: 'http://127.0.0.1:1' } }
+  const paid = await pay(61)
+  await php.payUntilPaid(paid)
+  const kept = await tell<boolean>({ do: 'timeOut', order: 61, ...silent })
+  assert.deepEqual([kept.answer, kept.status], [false, 'pending'])
+  const unpaid = await pay(62)
+  await php.choose(unpaid)
+  assert.equal((await tell<boolean>({ do: 'timeOut', order: 62 })).answer, false, 'nor asks it again at once')
+  await tell({ do: 'later' })
+  assert.equal((await tell<boolean>({ do: 'timeOut', order: 61 })).status, 'processing', 'the next run asks again')
+  const closed = await tell<boolean>({ do: 'timeOut', order: 62 })
+  assert.deepEqual([closed.answer, closed.status, await statusOf(unpaid)], [true, 'cancelled', 'CANCELLED'])
+  const onItsWay = await pay(63)
+  const { data } = await php.shop.accept(onItsWay, { network: php.shop.chain.chainId })
+  await php.shop.chain.pay({ to: data.toAddress, units: 54_000_000n })
+  await php.shop.reaches(onItsWay, 'WAITING_CHAIN_CONFIRMATION')
+  const waits = await tell<boolean>({ do: 'timeOut', order: 63 })
+  assert.deepEqual([waits.answer, waits.status], [false, 'pending'], 'money is on its way')
+})
+
+withPhp('an order whose payment Comptoir does not know is left to a person', async () => {
+  await pay(64)
+  const unknown = { _comptoir_code: ['of-another-account'] }
+  const out = await tell<boolean>({ do: 'timeOut', order: 64, set: { meta: unknown } })
+  assert.deepEqual([out.answer, out.status, out.notes.length], [false, 'pending', 1])
+  assert.match(out.notes[0] ?? '', /^Comptoir does not know the payment of-another-account, so this order/)
+  assert.equal((await tell<boolean>({ do: 'timeOut', order: 64 })).notes.length, 1, 'said once')
+})
+
 withPhp('what is paid for an order that the shop cancelled is put before a person, once', async () => {
   const code = await pay(55)
   const payNow = await php.choose(code)

@@ -212,6 +212,40 @@ function forgedBy(secret: string, body: string): Record<string, string> {
   }
 }
 
+const DEADLINE_PHP = `
+require '${SDK}/php/Comptoir.php';
+$api = new Comptoir(stream_get_contents(STDIN), 'pk_1', 'sk_1', 2, 5, 3.0);
+$from = microtime(true);
+foreach (['/silent', '/drip', '/silent'] as $path) {
+    try {
+        $api->call('POST', $path);
+    } catch (ComptoirError $error) {
+        echo $error->errorCode, ' ';
+    }
+}
+echo microtime(true) - $from < 4 ? 'in time' : 'late';
+`
+
+/** PHP without curl, as on some hosts: `-n` loads no extension that is not built in. */
+for (const options of [[], ['-n']]) {
+  test(`the PHP client ${options.length > 0 ? 'without curl ' : ''}gives up at its deadline, however many calls`, {
+    skip: present.every(({ name }) => name !== 'PHP'),
+  }, async () => {
+    const drip = (response: ServerResponse) => {
+      const socket = response.socket
+      const timer = setInterval(() => socket?.write('H'), 100)
+      socket?.on('close', () => clearInterval(timer))
+    }
+    // PHP's own streams wait for each byte anew, so only curl is asked to end a drip
+    const server = await openServer({ '/silent': () => {}, '/drip': options.length > 0 ? () => {} : drip })
+    const child = spawn('php', [...options, '-r', DEADLINE_PHP], { stdio: ['pipe', 'pipe', 'inherit'] })
+    child.stdin.end(server.url)
+    const output = Buffer.concat(await child.stdout.toArray()).toString()
+    server.close()
+    assert.equal(output, `${'CONNECTION_FAILED '.repeat(3)}in time`)
+  })
+}
+
 for (const { name, command, args, story, verify, calls } of present) {
   test(`the ${name} client tries a lost or cut answer again under one key, and names what is not Comptoir’s`, async () => {
     const good = (response: ServerResponse): void => void answer(response, 'good')

@@ -10,28 +10,80 @@ if (!defined('_PS_VERSION_')) {
 final class ComptoirOrders
 {
     private const TABLE = 'comptoir_order';
+    private const EMPTY = ['codes' => '', 'paid' => '', 'said' => '', 'refunds' => ''];
+    private const DAY = 86400;
 
     public static function makeTable(): bool
     {
         $table = _DB_PREFIX_ . self::TABLE;
         return Db::getInstance()->execute("CREATE TABLE IF NOT EXISTS `$table` (
-            id_order INT UNSIGNED NOT NULL PRIMARY KEY, codes TEXT NOT NULL, paid VARCHAR(64) NOT NULL, said TEXT NOT NULL
+            id_order INT UNSIGNED NOT NULL PRIMARY KEY, secret CHAR(64) NOT NULL DEFAULT '', codes TEXT NOT NULL,
+            paid VARCHAR(64) NOT NULL, said TEXT NOT NULL, refunds TEXT NOT NULL
         ) DEFAULT CHARSET=utf8mb4");
     }
 
-    /** @return array{codes: string, paid: string, said: string} what the module knows of an order */
-    private static function rowOf(int $id): array
+    /** The table of an earlier version. Its rows belong to the orders that have their numbers now. */
+    public static function addColumns(): bool
     {
         $table = _DB_PREFIX_ . self::TABLE;
-        $row = Db::getInstance()->getRow("SELECT codes, paid, said FROM `$table` WHERE id_order = $id", false);
-        return is_array($row) ? $row : ['codes' => '', 'paid' => '', 'said' => ''];
+        $orders = _DB_PREFIX_ . 'orders';
+        $db = Db::getInstance();
+        if ($db->executeS("SHOW COLUMNS FROM `$table` LIKE 'secret'")) {
+            return true;
+        }
+        return $db->execute("ALTER TABLE `$table` ADD refunds TEXT NOT NULL")
+            && $db->execute("ALTER TABLE `$table` ADD secret CHAR(64) NOT NULL DEFAULT ''")
+            && $db->execute("UPDATE `$table` c JOIN `$orders` o ON o.id_order = c.id_order
+                SET c.secret = SHA2(CONCAT(o.reference, '|', o.secure_key), 256)");
     }
 
-    /** @param array<string, string> $changes */
-    public static function keep(int $id, array $changes): void
+    /**
+     * PrestaShop gives the numbers of deleted orders again, for example after its own cleaner. The reference is nine
+     * random letters and the key is the customer's own.
+     */
+    public static function secretOf(Order $order): string
     {
-        $row = array_map(pSQL(...), [...self::rowOf($id), ...$changes]);
-        Db::getInstance()->insert(self::TABLE, ['id_order' => $id, ...$row], false, true, Db::REPLACE);
+        return hash('sha256', "$order->reference|$order->secure_key");
+    }
+
+    /** @return array<string, string> what the module knows of this order, not of an earlier one with its number */
+    private static function rowOf(Order $order): array
+    {
+        $table = _DB_PREFIX_ . self::TABLE;
+        $row = Db::getInstance()->getRow("SELECT * FROM `$table` WHERE id_order = " . (int) $order->id, false);
+        // in a copy of a shop, what the shop itself did is not the copy's
+        $isCopied = (string) $order->date_add < (string) Configuration::get('COMPTOIR_COPIED');
+        $isOwn = is_array($row) && $row['secret'] === self::secretOf($order) && !$isCopied;
+        return $isOwn ? array_intersect_key($row, self::EMPTY) : self::EMPTY;
+    }
+
+    /**
+     * @param array<string, string> $changes
+     * @throws ComptoirError they could not be kept: no customer may pay what the shop would not know
+     */
+    public static function keep(Order $order, array $changes): void
+    {
+        $row = [...self::rowOf($order), ...$changes, 'secret' => self::secretOf($order)];
+        $data = ['id_order' => (int) $order->id, ...array_map(pSQL(...), $row)];
+        if (!Db::getInstance()->insert(self::TABLE, $data, false, true, Db::REPLACE)) {
+            throw new ComptoirError(0, 'SHOP_BUSY', 'The order could not be written. Upgrade the module, or try again.');
+        }
+    }
+
+    /**
+     * The orders of one shop that are looked at in turn. Comptoir keeps its events for 90 days, and watches a payment
+     * for 30.
+     * @return array<string, int[]>
+     */
+    public static function kinds(int $shop): array
+    {
+        [$table, $orders] = [_DB_PREFIX_ . self::TABLE, _DB_PREFIX_ . 'orders'];
+        $find = fn (string $which): array => array_column(Db::getInstance()->executeS(
+            "SELECT c.id_order FROM `$table` c JOIN `$orders` o ON o.id_order = c.id_order
+            WHERE o.id_shop = $shop AND $which",
+        ) ?: [], 'id_order');
+        $since = fn (int $days): string => "o.date_upd > '" . date('Y-m-d H:i:s', time() - $days * self::DAY) . "'";
+        return ['fresh' => $find($since(1)), 'recent' => $find($since(90)), 'refunds' => $find("c.refunds <> ''")];
     }
 
     /** @return string[] codes with commas between them */
@@ -41,31 +93,42 @@ final class ComptoirOrders
     }
 
     /** @return string[] every payment that was opened for the order, the newest last */
-    public static function codesOf(int $id): array
+    public static function codesOf(Order $order): array
     {
-        return self::listOf(self::rowOf($id)['codes']);
+        return self::listOf(self::rowOf($order)['codes']);
     }
 
     /** The payment that paid the order; empty: another one, or none. */
-    public static function paidBy(int $id): string
+    public static function paidBy(Order $order): string
     {
-        return self::rowOf($id)['paid'];
+        return self::rowOf($order)['paid'];
     }
 
-    public static function isSaid(int $id, string $key): bool
+    /** @return array<string, array> what the module knows of refunds whose end it does not know, by id */
+    public static function openRefunds(Order $order): array
     {
-        $said = self::listOf(self::rowOf($id)['said']);
+        return (array) json_decode(self::rowOf($order)['refunds'], true);
+    }
+
+    public static function keepRefunds(Order $order, array $open): void
+    {
+        self::keep($order, ['refunds' => $open === [] ? '' : json_encode($open, JSON_UNESCAPED_SLASHES)]);
+    }
+
+    public static function isSaid(Order $order, string $key): bool
+    {
+        $said = self::listOf(self::rowOf($order)['said']);
         return in_array(substr(hash('sha256', $key), 0, 16), $said, true);
     }
 
     /** @return bool it was not marked before */
-    public static function mark(int $id, string $key): bool
+    public static function mark(Order $order, string $key): bool
     {
-        if (self::isSaid($id, $key)) {
+        if (self::isSaid($order, $key)) {
             return false;
         }
-        $said = self::listOf(self::rowOf($id)['said']);
-        self::keep($id, ['said' => implode(',', [...$said, substr(hash('sha256', $key), 0, 16)])]);
+        $said = self::listOf(self::rowOf($order)['said']);
+        self::keep($order, ['said' => implode(',', [...$said, substr(hash('sha256', $key), 0, 16)])]);
         return true;
     }
 }

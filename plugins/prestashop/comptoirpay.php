@@ -9,6 +9,8 @@ if (!defined('_PS_VERSION_')) {
 require_once __DIR__ . '/Comptoir.php';
 require_once __DIR__ . '/ShopPayments.php';
 require_once __DIR__ . '/ComptoirOrders.php';
+require_once __DIR__ . '/ComptoirPlaces.php';
+require_once __DIR__ . '/ComptoirSlip.php';
 require_once __DIR__ . '/ComptoirStates.php';
 
 /** Crypto payments settled in USDC, by your own Comptoir. For PrestaShop 8; PHP 8.1 or newer. */
@@ -28,23 +30,22 @@ class ComptoirPay extends PaymentModule
         'actionOrderSlipAdd',
         'actionOrderStatusPostUpdate',
         'displayBackOfficeHeader',
+        'displayBackOfficeTop',
     ];
-    private const LOOK_SECONDS = 300;
-    /** Refunds that are asked about at a time. */
-    private const REFUNDS = 20;
+    private const LOOK_EVERY = 300;
+    /** Later than a cron job asks, so that pages do its work only where there is none. */
+    private const PAGE_EVERY = 420;
+    private const PAGE_ORDERS = 5;
+    private const PAGE_SECONDS = 4;
 
     /** An order is being changed here, where no call to Comptoir may be made. */
     private static bool $isChanging = false;
-
-    /** PrestaShop's VoucherRefundType: what a credit slip does with the order's discounts. */
-    private const WITHOUT_DISCOUNTS = 1;
-    private const CHOSEN_AMOUNT = 2;
 
     public function __construct()
     {
         $this->name = 'comptoirpay';
         $this->tab = 'payments_gateways';
-        $this->version = '0.3.0';
+        $this->version = '0.4.0';
         $this->author = 'Comptoir';
         $this->currencies = true;
         $this->currencies_mode = 'checkbox';
@@ -82,17 +83,33 @@ class ComptoirPay extends PaymentModule
         return parent::uninstall();
     }
 
-    /** @param int $timeout seconds; with no retry, for a page that a customer looks at */
-    public function payments(int $timeout = 30, int $maxRetries = 3): ShopPayments
+    /**
+     * @param int $timeout seconds of an attempt. A customer waits for most of them, and Comptoir for the webhook's answer
+     * @param float $deadline seconds of all calls and attempts together
+     * @throws ComptoirError in a copy of the shop
+     */
+    public function payments(int $timeout = 4, int $maxRetries = 1, float $deadline = 9): ShopPayments
     {
+        $place = ComptoirPlaces::fault($this->context->shop);
+        if ($place !== '') {
+            throw new ComptoirError(0, 'SHOP_COPY', $place);
+        }
         $api = new Comptoir(
             (string) Configuration::get('COMPTOIR_BASE_URL'),
             (string) Configuration::get('COMPTOIR_API_KEY'),
             (string) Configuration::get('COMPTOIR_API_SECRET'),
             $timeout,
             $maxRetries,
+            $deadline,
         );
         return new ShopPayments($api, (string) Configuration::get('COMPTOIR_TILL'), (string) Configuration::get('COMPTOIR_WEBHOOK_SECRET'));
+    }
+
+    /** The shop may have moved, and would not be paid by its customers. */
+    public function hookDisplayBackOfficeTop(array $params): string
+    {
+        $fault = ComptoirPlaces::fault($this->context->shop);
+        return $fault === '' ? '' : '<div class="alert alert-danger">' . htmlspecialchars($fault, ENT_QUOTES) . '</div>';
     }
 
     /** The settings page: saving tries them at once. */
@@ -107,8 +124,7 @@ class ComptoirPay extends PaymentModule
                     Configuration::updateValue($name, $value);
                 }
             }
-            // another account has another feed
-            Configuration::deleteByName('COMPTOIR_CURSOR');
+            ComptoirPlaces::save($this->context->shop, (bool) Tools::getValue('COMPTOIR_MOVED'));
             $faults = $this->payments()->test();
             $message = $faults === []
                 ? $this->displayConfirmation('Comptoir answers, and the till is there.')
@@ -121,6 +137,8 @@ class ComptoirPay extends PaymentModule
             $type = $isSecret ? 'password' : 'text';
             $fields .= "<p><label>$label<br><input type=\"$type\" name=\"$name\" value=\"$value\" size=\"50\"></label></p>";
         }
+        $fields .= '<p><label><input type="checkbox" name="COMPTOIR_MOVED" value="1"> This shop has moved here: it is the same '
+            . 'shop at another address, not a copy, and its earlier orders go on here.</label></p>';
         $news = htmlspecialchars($this->context->link->getModuleLink($this->name, 'news', [], true), ENT_QUOTES);
         $hint = "<p>A cron job that asks for <code>$news</code> every five minutes makes up for lost webhooks.</p>";
         return "$message$hint<form method=\"post\">$fields<button name=\"submitComptoirPay\" value=\"1\">Save and test</button></form>";
@@ -129,7 +147,7 @@ class ComptoirPay extends PaymentModule
     public function hookPaymentOptions(array $params): array
     {
         $currency = (string) $this->context->currency->iso_code;
-        if (!$this->active || !ShopPayments::takes($currency) || self::hasParcels($this->context->cart)) {
+        if (!$this->active || !$this->canTake($currency, $this->context->cart)) {
             return [];
         }
         $option = new PrestaShop\PrestaShop\Core\Payment\PaymentOption();
@@ -139,13 +157,14 @@ class ComptoirPay extends PaymentModule
         return [$option];
     }
 
-    public function address(): string
+    /** Whether a cart may be paid here: no order is placed whose payment cannot open. */
+    public function canTake(string $currency, Cart $cart): bool
     {
-        return (string) $this->context->shop->getBaseURL();
+        return ShopPayments::takes($currency) && !self::hasParcels($cart) && ComptoirPlaces::fault($this->context->shop) === '';
     }
 
     /** PrestaShop makes an order of each parcel, and one payment pays one order. */
-    public static function hasParcels(Cart $cart): bool
+    private static function hasParcels(Cart $cart): bool
     {
         return count(array_merge(...array_values($cart->getPackageList()))) > 1;
     }
@@ -178,7 +197,6 @@ class ComptoirPay extends PaymentModule
         $link = $this->context->link;
         $id = (int) $order->id;
         $urls = [
-            'shop' => $this->address(),
             'webhook' => $link->getModuleLink($this->name, 'webhook', [], true),
             'return' => $link->getPageLink('order-confirmation', true, null, [
                 'id_cart' => $order->id_cart,
@@ -189,11 +207,16 @@ class ComptoirPay extends PaymentModule
             'cancel' => $link->getPageLink('history', true),
         ];
         $amount = ShopPayments::amountOf((float) $order->total_paid, $currency);
-        $payment = $this->payments()->open("PS-$id", $amount, $currency, $urls, ComptoirOrders::codesOf($id));
-        self::change($id, function () use ($id, $payment): void {
-            ComptoirOrders::keep($id, ['codes' => implode(',', array_unique([...ComptoirOrders::codesOf($id), $payment->code]))]);
+        $payments = $this->payments();
+        $secret = ComptoirOrders::secretOf($order);
+        $payment = $payments->open("PS-$id", $secret, $amount, $currency, $urls, ComptoirOrders::codesOf($order));
+        self::change($id, function (Order $order) use ($payment): void {
+            $codes = array_unique([...ComptoirOrders::codesOf($order), $payment->code]);
+            ComptoirOrders::keep($order, ['codes' => implode(',', $codes)]);
         });
-        $this->apply($payment);
+        if ($payment->hasMoney()) {
+            $this->lookAt($id, $payments);
+        }
         return $payment->hasPaid() ? $urls['return'] : $payment->url;
     }
 
@@ -205,72 +228,89 @@ class ComptoirPay extends PaymentModule
             return '';
         }
         try {
-            $payments = $this->payments(5, 0);
-            foreach ($payments->look(ComptoirOrders::codesOf((int) $order->id), $this->address()) as $payment) {
-                $this->apply($payment, $payments);
-            }
+            $this->lookAt((int) $order->id, $this->payments(4, 0));
         } catch (ComptoirError) {
             // the page is shown all the same, and the webhook may still come
         }
         return '';
     }
 
-    public function apply(ShopPayment $payment, ?ShopPayments $payments = null): void
+    /** @throws WebhookVerificationError */
+    public function take(string $body, array $headers): void
     {
-        $id = str_starts_with($payment->reference, 'PS-') ? (int) substr($payment->reference, 3) : 0;
-        if ($id === 0) {
-            return;
+        $payments = $this->payments();
+        [$code, $id] = $payments->read($body, $headers) ?? ['', 0];
+        $order = new Order($id);
+        if (Validate::isLoadedObject($order) && in_array($code, ComptoirOrders::codesOf($order), true)) {
+            $this->lookAt($id, $payments);
+        } elseif ($code !== '' && ($note = $payments->strayNote($code)) !== '') {
+            // PrestaShop writes the same entry once, and mails those of this weight if the shop wants it
+            PrestaShopLogger::addLog("Comptoir: $note", 3);
         }
-        $payments ??= $this->payments();
-        $over = $payments->overBeside($payment, ComptoirOrders::codesOf($id), $this->address());
-        $payments->close(self::change($id, fn (Order $order) => $this->settle($order, $payment, $over)) ?? []);
     }
 
-    /**
-     * @param string[] $over the order's other payments that bring no money any more
-     * @return string[] the payments that must not be paid any more
-     */
-    private function settle(Order $order, ShopPayment $payment, array $over): array
+    /** What Comptoir says of an order's payments, and what it changes here. */
+    private function lookAt(int $id, ShopPayments $payments): void
     {
-        $codes = ComptoirOrders::codesOf((int) $order->id);
-        if (!in_array($payment->code, $codes, true)) {
-            if (!$payment->isOwn) {
-                return [];
+        $order = new Order($id);
+        if (Validate::isLoadedObject($order)) {
+            $found = $payments->look(ComptoirOrders::codesOf($order));
+            $payments->close(self::change($id, fn (Order $order) => self::settle($order, $found)) ?? []);
+            $refunds = ComptoirOrders::openRefunds($order);
+            $states = $payments->refundStates($refunds);
+            if ($refunds !== []) {
+                self::change($id, fn (Order $order) => self::followRefunds($order, $states));
             }
-            // opened before the module kept every code
-            array_unshift($codes, $payment->code);
         }
+    }
+
+    /** What a payment changes depends on this. */
+    private static function known(Order $order): ShopOrder
+    {
+        $codes = ComptoirOrders::codesOf($order);
         $currency = (new Currency((int) $order->id_currency))->iso_code;
-        $amount = ShopPayments::amountOf((float) $order->total_paid, $currency);
-        // what ended late changes no order that was paid or that the shop moved on, and nothing is done twice
         // PrestaShop itself moves an order of something out of stock on
         // and an order of an earlier version of the module waits as one for a bank wire
         $names = ['PS_OS_BANKWIRE', 'PS_OS_OUTOFSTOCK_UNPAID'];
         $waiting = [ComptoirStates::waiting(), ...array_map(fn ($name) => (int) Configuration::get($name), $names)];
-        $waits = in_array((int) $order->current_state, $waiting, true);
-        $isCancelled = (int) $order->current_state === (int) Configuration::get('PS_OS_CANCELED');
-        [$action, $note] = $payment->decide(new ShopOrder(
+        return new ShopOrder(
             codes: $codes,
             isPaid: (bool) $order->hasBeenPaid(),
-            paidBy: ComptoirOrders::paidBy((int) $order->id),
-            waits: $waits,
-            amount: $amount,
+            paidBy: ComptoirOrders::paidBy($order),
+            // what ended late changes no order that was paid or that the shop moved on
+            waits: in_array((int) $order->current_state, $waiting, true),
+            amount: ShopPayments::amountOf((float) $order->total_paid, $currency),
             currency: $currency,
             // hasBeenPaid() asks the order's history, which no later state changes: only what came late is kept
-            surplus: array_filter($codes, fn ($code) => ComptoirOrders::isSaid((int) $order->id, "late $code")),
-            isCancelled: $isCancelled && !ComptoirOrders::isSaid((int) $order->id, 'fail'),
-        ), $over);
-        if ($action === 'complete') {
-            ComptoirOrders::keep((int) $order->id, ['paid' => $payment->code]);
+            surplus: array_filter($codes, fn ($code) => ComptoirOrders::isSaid($order, "late $code")),
+            // also by this module: its goods went back on sale
+            isCancelled: (int) $order->current_state === (int) Configuration::get('PS_OS_CANCELED'),
+        );
+    }
+
+    /**
+     * @param ShopPayment[] $payments of the order, as Comptoir has just said
+     * @return string[] the payments that must not be paid any more
+     */
+    private static function settle(Order $order, array $payments): array
+    {
+        foreach ($payments as $payment) {
+            [$action, $note] = $payment->decide(self::known($order), ShopPayments::overOf($payments));
+            self::follow($order, $payment->code, $action, $note);
         }
-        if ($action === 'fail') {
-            ComptoirOrders::mark((int) $order->id, 'fail');
+        return ShopPayments::toClose(self::known($order), $payments);
+    }
+
+    private static function follow(Order $order, string $code, string $action, string $note): void
+    {
+        if ($action === 'complete') {
+            ComptoirOrders::keep($order, ['paid' => $code]);
         }
         if ($action === 'late') {
-            ComptoirOrders::mark((int) $order->id, "late $payment->code");
+            ComptoirOrders::mark($order, "late $code");
         }
         $isReview = in_array($action, ['review', 'surplus', 'late'], true);
-        $isNews = $note === '' || self::say($order, $note, $isReview ? "review $payment->code" : $note);
+        $isNews = $note === '' || self::say($order, $note, $isReview ? "review $code" : $note);
         $state = match ($action) {
             'complete' => (int) Configuration::get('PS_OS_PAYMENT'),
             'review', 'late' => $isNews ? (int) Configuration::get('PS_OS_ERROR') : null,
@@ -282,7 +322,19 @@ class ComptoirPay extends PaymentModule
         if ($state !== null && (int) $order->current_state !== $state) {
             $order->setCurrentState($state);
         }
-        return $payment->hasMoney() ? array_diff($codes, [$payment->code]) : [];
+    }
+
+    /** @param array<string, string> $states what Comptoir has just said of the order's refunds */
+    private static function followRefunds(Order $order, array $states): void
+    {
+        $before = ComptoirOrders::openRefunds($order);
+        [$open, $notes] = ShopPayments::followRefunds($before, $states);
+        foreach ($notes as $id => $note) {
+            self::say($order, $note, isset($open[$id]) ? "unknown refund $id" : "refund $id");
+        }
+        if ($open !== $before) {
+            ComptoirOrders::keepRefunds($order, $open);
+        }
     }
 
     /** Where a person sees an order that was paid twice. null: what was sent, or is over, keeps its state. */
@@ -297,7 +349,7 @@ class ComptoirPay extends PaymentModule
     /** Adds a private note to the order once, and to the shop's log. @return bool it was news */
     private static function say(Order $order, string $note, string $key): bool
     {
-        if (!ComptoirOrders::mark((int) $order->id, $key)) {
+        if (!ComptoirOrders::mark($order, $key)) {
             return false;
         }
         $order->note = ltrim("{$order->note}\n$note");
@@ -315,64 +367,43 @@ class ComptoirPay extends PaymentModule
             return;
         }
         try {
-            $this->payments(5, 0)->close(ComptoirOrders::codesOf((int) $order->id));
+            $this->payments(4, 0)->close(ComptoirOrders::codesOf($order));
         } catch (ComptoirError $error) {
             $said = "Comptoir: the payment of a cancelled order could not be closed: {$error->getMessage()}";
             PrestaShopLogger::addLog($said, 3, null, 'Order', (int) $order->id);
         }
     }
 
-    /** A page of the back office: also where nobody has set up a cron job, lost webhooks are made up for. */
+    /** A page of the back office, for a shop without a cron job: few orders, for few seconds. */
     public function hookDisplayBackOfficeHeader(array $params): string
     {
-        $this->catchUp();
+        $this->catchUp(self::PAGE_EVERY, self::PAGE_ORDERS, self::PAGE_SECONDS);
         return '';
     }
 
-    /** What webhooks would have said, for those that were lost; at most every five minutes, whoever asks. */
-    public function catchUp(): void
+    /** What webhooks would have said, for those that were lost; at most every few minutes, whoever asks. */
+    public function catchUp(int $every = self::LOOK_EVERY, int $orders = 40, float $seconds = 25): void
     {
-        if (time() - (int) Configuration::get('COMPTOIR_LOOKED') < self::LOOK_SECONDS) {
+        if (time() - (int) Configuration::get('COMPTOIR_LOOKED') < $every) {
             return;
         }
         Configuration::updateValue('COMPTOIR_LOOKED', time());
-        try {
-            $payments = $this->payments(5, 0);
-            $payments->catchUp(
-                $this->address(),
-                ((string) Configuration::get('COMPTOIR_CURSOR')) ?: null,
-                ComptoirOrders::listOf((string) Configuration::get('COMPTOIR_LATER')),
-                fn (ShopPayment $payment) => $this->apply($payment, $payments),
-                function (string $cursor, array $later): void {
-                    Configuration::updateValue('COMPTOIR_LATER', implode(',', $later));
-                    Configuration::updateValue('COMPTOIR_CURSOR', $cursor);
-                },
-            );
-            self::endRefunds($payments);
-        } catch (ComptoirError) {
-            // the cursor stays where it was: the next time begins there
+        $fault = ComptoirPlaces::fault($this->context->shop);
+        if ($fault !== '') {
+            // PrestaShop writes the same entry once, and mails those of this weight if the shop wants it
+            PrestaShopLogger::addLog("Comptoir: $fault", 4);
+            return;
         }
-    }
-
-    /** @return array<string, int> the order of each refund that has not ended */
-    private static function openRefunds(): array
-    {
-        return (array) json_decode((string) Configuration::get('COMPTOIR_REFUNDS'), true);
-    }
-
-    /** A refund that was rejected is put before a person. */
-    private static function endRefunds(ShopPayments $payments): void
-    {
-        $open = self::openRefunds();
-        $ids = array_keys($open);
-        // those that wait for weeks hold up no other one
-        shuffle($ids);
-        foreach ($payments->endedRefunds(array_slice($ids, 0, self::REFUNDS)) as $id => $hasGone) {
-            if (!$hasGone) {
-                self::say(new Order((int) $open[$id]), ShopPayments::rejectedRefund($id), "refund $id");
-            }
-            Configuration::updateValue('COMPTOIR_REFUNDS', json_encode(array_diff_key(self::openRefunds(), [$id => 1])));
-        }
+        $payments = $this->payments(4, 0, $seconds);
+        ShopRound::run(
+            ComptoirOrders::kinds((int) $this->context->shop->id),
+            (array) json_decode((string) Configuration::get('COMPTOIR_PLACES'), true),
+            $orders,
+            fn (int $id) => $this->lookAt($id, $payments),
+            fn (array $places) => Configuration::updateValue('COMPTOIR_PLACES', json_encode($places)),
+            fn (int $id, Throwable $error) =>
+                PrestaShopLogger::addLog("Comptoir: order $id: {$error->getMessage()}", 3, null, 'Order', $id),
+        );
     }
 
     /**
@@ -382,8 +413,8 @@ class ComptoirPay extends PaymentModule
     public function hookActionOrderSlipAdd(array $params): void
     {
         $order = $params['order'];
-        $codes = ComptoirOrders::codesOf((int) $order->id);
-        $code = ComptoirOrders::paidBy((int) $order->id) ?: (string) end($codes);
+        $codes = ComptoirOrders::codesOf($order);
+        $code = ComptoirOrders::paidBy($order) ?: (string) end($codes);
         if ($order->module !== $this->name || $code === '') {
             return;
         }
@@ -396,7 +427,7 @@ class ComptoirPay extends PaymentModule
         $newest = max(array_keys($slips));
         $form = Tools::getValue('cancel_product');
         $form = is_array($form) ? $form : [];
-        $amount = ShopPayments::amountOf(self::totalOf($slips[$newest], $form, $order), $currency);
+        $amount = ShopPayments::amountOf(ComptoirSlip::totalOf($slips[$newest], $form, $order), $currency);
         if (!empty($form['voucher'])) {
             $said = "Comptoir: the credit slip of $amount $currency was not refunded, because the customer got a "
                 . 'voucher.';
@@ -404,34 +435,16 @@ class ComptoirPay extends PaymentModule
             return;
         }
         try {
-            $id = $this->payments()->refund($code, $amount, 'Credit slip', "ps-slip-$newest-$amount");
-            Configuration::updateValue('COMPTOIR_REFUNDS', json_encode([...self::openRefunds(), $id => (int) $order->id]));
+            $id = $this->payments(15, 1, 40)->refund($code, $amount, 'Credit slip', "ps-slip-$newest-$amount");
+            $account = Configuration::get('COMPTOIR_API_KEY') . ' at ' . Configuration::get('COMPTOIR_BASE_URL');
+            self::change((int) $order->id, fn (Order $order) => ComptoirOrders::keepRefunds(
+                $order,
+                ComptoirOrders::openRefunds($order) + [$id => ['account' => $account]],
+            ));
             PrestaShopLogger::addLog("Comptoir: refund $id of $amount $currency has started.", 1, null, 'Order', (int) $order->id);
         } catch (ComptoirError | InvalidArgumentException $error) {
             $said = "Comptoir: the credit slip of $amount $currency was not refunded: {$error->getMessage()}";
             PrestaShopLogger::addLog($said, 3, null, 'Order', (int) $order->id);
         }
-    }
-
-    /**
-     * What a credit slip gives back, with tax and shipping. The lines that the hook is given are without tax where the
-     * customer's group sees prices without tax, and without shipping always.
-     * @param array $slip its row
-     * @param array $form what the back office was asked for
-     */
-    private static function totalOf(array $slip, array $form, Order $order): float
-    {
-        [$amount, $net] = [(float) $slip['amount'], (float) $slip['total_products_tax_excl']];
-        $products = (float) $slip['total_products_tax_incl'];
-        $type = (int) ($form['voucher_refund_type'] ?? $slip['order_slip_type']);
-        $isNet = abs($amount - $net) < 0.005;
-        if ($type === self::CHOSEN_AMOUNT && !$isNet) {
-            $products = $amount;
-        }
-        // PrestaShop takes the order's discounts off one of the two sums only: the net one, if the prices have tax
-        if ($type === self::WITHOUT_DISCOUNTS && !$isNet) {
-            $products -= (float) $order->total_discounts;
-        }
-        return $products + (float) $slip['total_shipping_tax_incl'];
     }
 }

@@ -8,10 +8,6 @@ final class ShopPayment
     public function __construct(
         /** Comptoir's code of the order. */
         public readonly string $code,
-        /** The shop's own reference, as it was given to open(). */
-        public readonly string $reference,
-        /** The reference carries the address of this shop, not of another one with the same account. */
-        public readonly bool $isOwn,
         /**
          * `paid`, `held`, `refunding`, `partly_refunded`, `refunded`, `ended` or `open`. Held: the money is there, but
          * does not count, and a person decides about it in Comptoir.

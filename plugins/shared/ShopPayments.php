@@ -4,8 +4,10 @@ declare(strict_types=1);
 
 require_once __DIR__ . '/ShopOrder.php';
 require_once __DIR__ . '/ShopPayment.php';
+require_once __DIR__ . '/ShopPlace.php';
+require_once __DIR__ . '/ShopRound.php';
 
-/** What every shop module does with Comptoir: pay, listen, refund, test the connection. No shop system is known here. */
+/** What every shop module does with Comptoir: pay, listen, refund, test. No shop system is known here. */
 final class ShopPayments
 {
     private const STATES = [
@@ -18,14 +20,12 @@ final class ShopPayments
         'ERROR' => 'ended',
         'KYT_FAILED' => 'ended',
     ];
-    /** Events a page. */
-    private const NEWS = 50;
-    /** Pages at most, before the next time. */
-    private const PAGES = 20;
-    /** Payments that are tried again, at most. */
-    private const LATER = 100;
-    /** Of the hash of the shop's address, at the end of an alias. */
-    private const SHOP_DIGITS = 6;
+    /** Refunds of one order that are asked about at a time. */
+    private const REFUNDS = 10;
+    /** Three days in which a refund that Comptoir does not know may be a wrong setting. */
+    private const UNKNOWN_SECONDS = 259_200;
+    /** Of the hash of the order's secret, at the end of an alias. */
+    private const SECRET_DIGITS = 12;
 
     /** Comptoir's currencies and their digits. An operator may take fewer of them. */
     private const DIGITS = ['EUR' => 2, 'CHF' => 2, 'XPF' => 0, 'USD' => 2, 'GBP' => 2];
@@ -38,54 +38,88 @@ final class ShopPayments
     }
 
     /**
-     * Opens a payment for a shop's order, unless one is there already: paid, held for a person, or still open.
+     * Opens a payment for a shop's order, unless it has one: paid, held for a person, or still open.
+     * A payment belongs to the order that keeps its code, and to no other: a shop gives a number again once its orders
+     * were deleted or a backup was restored. So neither the number nor the alias finds a payment here, and the order's
+     * secret is in both the alias and the key. When an answer was lost, the next click has the same key, which lives two
+     * days, and gets the same payment. After that, or from another session, another one is opened: nobody ever saw the
+     * page of the first.
+     * @param string $secret of the order, which no other one has, nor a later one with the same number
      * @param string $amount decimal text
-     * @param array{shop: string, webhook: string, return: string, cancel: string} $urls shop: the shop's own address
-     * @param string[] $codes every payment that was opened for the order before
+     * @param array{webhook: string, return: string, cancel: string} $urls
+     * @param string[] $codes every payment that the order keeps
      */
-    public function open(string $reference, string $amount, string $currency, array $urls, array $codes): ShopPayment
-    {
-        $alias = self::aliasOf($reference, $urls['shop']);
-        $newest = $this->newest($alias);
-        $known = $newest === null ? null : $this->paymentOf($newest, $urls['shop']);
-        $payments = $this->look(array_diff($codes, [$known?->code]), $urls['shop']);
-        if ($known !== null) {
-            $payments[] = $known;
-        }
+    public function open(
+        string $reference,
+        string $secret,
+        string $amount,
+        string $currency,
+        array $urls,
+        array $codes,
+    ): ShopPayment {
+        $payments = $this->look($codes);
         // whatever the cart costs by now: who paid is not asked for the whole price again
         $paid = array_filter($payments, fn ($payment) => $payment->hasPaid());
         $withMoney = [...$paid, ...array_filter($payments, fn ($payment) => $payment->hasMoney())];
         if ($withMoney !== []) {
             return $withMoney[0];
         }
-        // the cart changed while its payment was open: the old price must not be paid any more
-        if ($known?->state === 'open' && ($known->costs($amount, $currency) || !$this->cancel($known->code))) {
-            return $known;
+        foreach (array_reverse(self::openOf($payments)) as $payment) {
+            // the cart changed while its payment was open: the old price must not be paid any more
+            if ($payment->costs($amount, $currency) || !$this->cancel($payment->code)) {
+                return $payment;
+            }
         }
         $body = [
             'amount' => $amount,
             'fromAsset' => $currency,
             'merchantIdentifier' => $this->till,
-            'alias' => $alias,
+            'alias' => $reference . '-' . substr(hash('sha256', $secret), 0, self::SECRET_DIGITS),
             'webhookUrl' => $urls['webhook'],
             'returnUrl' => $urls['return'],
             'cancelUrl' => $urls['cancel'],
         ];
         // two clicks at once make one order; after an order that has ended, the next one
-        $made = $this->api->createOrder($body, hash('sha256', implode('|', [...$body, $known?->code ?? ''])));
-        return $this->paymentOf($made['order'], $urls['shop']);
+        $key = hash('sha256', implode('|', [...$body, $secret, ...$codes]));
+        return $this->paymentOf($this->api->createOrder($body, $key)['order']);
     }
 
     /**
      * Reads payments of one order again. Those that this Comptoir does not know are left out.
      * @param string[] $codes
-     * @param string $shop the shop's own address
      * @return ShopPayment[]
      */
-    public function look(array $codes, string $shop): array
+    public function look(array $codes): array
     {
         $orders = array_map(fn ($code) => self::found(fn () => $this->api->getOrder($code)), array_values($codes));
-        return array_map(fn ($order) => $this->paymentOf($order, $shop), array_values(array_filter($orders)));
+        return array_map($this->paymentOf(...), array_values(array_filter($orders)));
+    }
+
+    /** @param ShopPayment[] $payments @return ShopPayment[] those that the customer can still pay */
+    private static function openOf(array $payments): array
+    {
+        return array_values(array_filter($payments, fn ($payment) => $payment->state === 'open'));
+    }
+
+    /**
+     * @param ShopPayment[] $payments
+     * @return string[] those of which Comptoir said that they bring no money any more
+     */
+    public static function overOf(array $payments): array
+    {
+        return array_column(array_filter($payments, fn ($payment) => $payment->isOver()), 'code');
+    }
+
+    /**
+     * What must not be paid any more: what is open beside money that came, or for an order that is paid or cancelled.
+     * @param ShopPayment[] $payments of the order
+     * @return string[]
+     */
+    public static function toClose(ShopOrder $order, array $payments): array
+    {
+        $withMoney = array_filter($payments, fn ($payment) => $payment->hasMoney());
+        $isDue = !$order->isPaid && !$order->isCancelled && $withMoney === [];
+        return $isDue ? [] : array_column(self::openOf($payments), 'code');
     }
 
     /**
@@ -101,29 +135,32 @@ final class ShopPayments
     }
 
     /**
-     * Which of the order's other payments bring no money any more. Only the end of a payment asks for it.
-     * @param string[] $codes every payment that was opened for the order
-     * @param string $shop the shop's own address
-     * @return string[]
-     */
-    public function overBeside(ShopPayment $payment, array $codes, string $shop): array
-    {
-        if ($payment->state !== 'ended') {
-            return [];
-        }
-        $others = array_diff($codes, [$payment->code]);
-        $alive = array_filter($this->look($others, $shop), fn ($other) => !$other->isOver());
-        return array_diff($others, array_column($alive, 'code'));
-    }
-
-    /**
-     * Cancels what was opened beside a payment that came. What cannot be cancelled has ended, or its money is on its
-     * way and is announced by a webhook of its own.
+     * Cancels what must not be paid any more. What cannot be cancelled has ended, or its money is on its way and is
+     * announced by a webhook of its own.
      * @param string[] $codes
      */
     public function close(array $codes): void
     {
         array_map($this->cancel(...), $codes);
+    }
+
+    /**
+     * Whether none of an order's payments can bring money any more: Comptoir said so of each, or closes it now.
+     * @param string[] $codes all that the order keeps
+     * @param ShopPayment[] $payments what Comptoir has just said of them
+     */
+    public function closeAll(array $codes, array $payments): bool
+    {
+        // one that Comptoir does not know is open in another account, or was before a backup was restored
+        if (array_diff($codes, array_column($payments, 'code')) !== []) {
+            return false;
+        }
+        foreach ($payments as $payment) {
+            if (!$payment->isOver() && ($payment->state !== 'open' || !$this->cancel($payment->code))) {
+                return false;
+            }
+        }
+        return true;
     }
 
     /** @return bool it is cancelled */
@@ -138,11 +175,6 @@ final class ShopPayments
         }
     }
 
-    private function newest(string $alias): ?array
-    {
-        return self::found(fn () => $this->api->getOrderByReference($alias));
-    }
-
     private static function found(callable $read, string $missing = 'ORDER_NOT_FOUND'): ?array
     {
         try {
@@ -154,79 +186,89 @@ final class ShopPayments
 
     /**
      * Deliveries may come late, twice or out of order, so the webhook only says which order to look at.
-     * @param string $shop the shop's own address
-     * @return ShopPayment|null null: a test event, or news that changes no order
+     * @return array{string, int}|null the payment's code, and the number of the order that may keep it (0: none); null:
+     *     a test event, or news that changes no order
      * @throws WebhookVerificationError
      */
-    public function read(string $rawBody, array $headers, string $shop): ?ShopPayment
+    public function read(string $rawBody, array $headers): ?array
     {
         $event = Comptoir::verifyWebhook($rawBody, $headers, $this->webhookSecret);
         if (($event['test'] ?? false) === true || !str_starts_with($event['event'] ?? '', 'order.')) {
             return null;
         }
-        return $this->paymentOf($this->api->getOrder($event['code']), $shop);
+        preg_match('/^[A-Z]+-(\d{1,18})(-[0-9a-f]+)?$/', (string) ($event['alias'] ?? ''), $found);
+        return [(string) $event['code'], (int) ($found[1] ?? 0)];
     }
 
     /**
-     * Makes up for lost webhooks. An order that cannot be changed now holds up no other one.
-     * @param string|null $after where the last time ended; null: from now on
-     * @param string[] $again payments whose orders could not be changed the last time
-     * @param callable(ShopPayment): void $apply
-     * @param callable(string, string[]): void $keep where to go on, and what to try again
-     * @throws ComptoirError the next time begins at what was kept
+     * Money for a payment that this shop opened, and that no order of it keeps any more: for a person.
+     * @return string empty: there is none
      */
-    public function catchUp(string $shop, ?string $after, array $again, callable $apply, callable $keep): void
+    public function strayNote(string $code): string
     {
-        [$found, $failed] = [$this->look($again, $shop), []];
-        for ([$pages, $isMore] = [0, true]; $isMore && $pages < self::PAGES; $pages++) {
-            [$news, $after, $isMore] = $this->news($after, $shop);
-            foreach ([...$found, ...$news] as $payment) {
-                try {
-                    $apply($payment);
-                } catch (ComptoirError $error) {
-                    $failed[] = $error->errorCode === 'SHOP_BUSY' ? $payment->code : throw $error;
+        $stray = current($this->look([$code]));
+        if (!$stray || (!$stray->hasMoney() && $stray->arrived === '')) {
+            return '';
+        }
+        return "Comptoir received money for the payment $code ($stray->amount $stray->currency), which no order of "
+            . 'this shop keeps: the order was deleted, or is newer than a backup that was restored. Look in Comptoir '
+            . 'who paid, and refund it there or write the order again.';
+    }
+
+    /**
+     * What has become of refunds that the shop began. No webhook says that one was rejected: the order is paid again, as
+     * before.
+     * @param array<string, array> $open by id, as the shop keeps them
+     * @return array<string, string> by id: `settled`, `rejected`, `unknown`, or on its way
+     */
+    public function refundStates(array $open): array
+    {
+        $ids = array_map(strval(...), array_keys($open));
+        // of very many, others the next time
+        shuffle($ids);
+        $ids = array_slice($ids, 0, self::REFUNDS);
+        $found = fn (string $id) => self::found(fn () => $this->api->getRefund($id), 'OBJECT_NOT_FOUND');
+        return array_combine($ids, array_map(fn ($id) => $found($id)['status'] ?? 'unknown', $ids));
+    }
+
+    /**
+     * What a shop keeps of its refunds, and says of them. One that Comptoir does not know was not rejected: a backup was
+     * restored there, or the settings name another account. It is asked about on.
+     * @param array<string, array{account: string, unknownSince?: int}> $open as the shop keeps them now
+     * @param array<string, string> $states
+     * @return array{array<string, array>, array<string, string>} those to keep; sentences for a person, by id
+     */
+    public static function followRefunds(array $open, array $states): array
+    {
+        $notes = [];
+        foreach (array_intersect_key($states, $open) as $id => $state) {
+            $since = $open[$id]['unknownSince'] ?? time();
+            unset($open[$id]['unknownSince']);
+            if ($state === 'unknown') {
+                $open[$id]['unknownSince'] = $since;
+                if (time() - $since >= self::UNKNOWN_SECONDS) {
+                    $notes[$id] = self::unknownRefund((string) $id, $open[$id]['account']);
                 }
-            }
-            $keep($after, array_slice(array_unique($failed), -self::LATER));
-            $found = [];
-        }
-    }
-
-    /**
-     * What happened since the last time.
-     * @param string|null $after where the last time ended; null: from now on
-     * @param string $shop the shop's own address
-     * @return array{ShopPayment[], string, bool} each order's payment as it is now, where to go on, and whether there is more
-     */
-    private function news(?string $after, string $shop): array
-    {
-        $page = $this->api->listEvents($after ?? 'latest', self::NEWS);
-        $codes = array_unique(array_map(fn ($event) => $event['order']['code'], $page['events']));
-        return [$this->look($codes, $shop), $page['nextCursor'], count($page['events']) === self::NEWS];
-    }
-
-    /**
-     * Which of these refunds have ended. No webhook says that one was rejected: the order is paid again, as before.
-     * @param string[] $ids
-     * @return array<string, bool> by id: the money has gone back
-     */
-    public function endedRefunds(array $ids): array
-    {
-        $ended = [];
-        foreach ($ids as $id) {
-            $status = self::found(fn () => $this->api->getRefund($id), 'OBJECT_NOT_FOUND')['status'] ?? 'rejected';
-            if (in_array($status, ['settled', 'rejected', 'refused'], true)) {
-                $ended[$id] = $status === 'settled';
+            } elseif (in_array($state, ['settled', 'rejected', 'refused'], true)) {
+                $notes += $state === 'settled' ? [] : [$id => self::rejectedRefund((string) $id)];
+                unset($open[$id]);
             }
         }
-        return $ended;
+        return [$open, $notes];
     }
 
     /** For the people of the shop, whose books say that the money went back. */
-    public static function rejectedRefund(string $id): string
+    private static function rejectedRefund(string $id): string
     {
         return "Refund $id was rejected in Comptoir, and no money has gone back, although it is booked here as refunded. "
             . 'Look in Comptoir why, and correct this order or refund it another way.';
+    }
+
+    private static function unknownRefund(string $id, string $account): string
+    {
+        $begun = $account === '' ? '' : ", which this shop began with the API key $account";
+        return "Comptoir does not know the refund $id$begun. Its money may have gone back all the same: look in the books "
+            . 'of that account before you refund again.';
     }
 
     public static function takes(string $currency): bool
@@ -240,22 +282,12 @@ final class ShopPayments
         return number_format($amount, self::DIGITS[$currency] ?? 2, '.', '');
     }
 
-    /** Several shops of a company, and the staging copy of one, number their orders alike. */
-    private static function aliasOf(string $reference, string $shop): string
+    private function paymentOf(array $order): ShopPayment
     {
-        return $reference . '-' . substr(hash('sha256', $shop), 0, self::SHOP_DIGITS);
-    }
-
-    private function paymentOf(array $order, string $shop): ShopPayment
-    {
-        $alias = $order['alias'] ?? '';
-        $reference = (string) preg_replace('/^([A-Z]+-\d+)-[0-9a-f]{' . self::SHOP_DIGITS . '}$/', '$1', $alias);
         $state = self::STATES[$order['status']] ?? 'open';
         [$isHeld, $arrived] = $state === 'ended' ? $this->undecidedMoney($order) : [false, ''];
         return new ShopPayment(
             $order['code'],
-            $reference,
-            $alias === self::aliasOf($reference, $shop),
             $isHeld ? 'held' : $state,
             $order['fromAmount'],
             $order['fromAsset'],

@@ -3,7 +3,7 @@
 /**
  * Plugin Name: Comptoir for WooCommerce
  * Description: Crypto payments settled in USDC, by your own Comptoir.
- * Version: 0.3.0
+ * Version: 0.4.0
  * Requires PHP: 8.1
  * Requires Plugins: woocommerce
  * License: Apache-2.0
@@ -21,11 +21,13 @@ const COMPTOIR_LOOK_SECONDS = 300;
 
 function comptoir_gateway(): ?WC_Gateway_Comptoir
 {
-    return WC()->payment_gateways()->payment_gateways()['comptoir'] ?? null;
+    // WooCommerce may be switched off while this plugin is on
+    return function_exists('WC') ? WC()->payment_gateways()->payment_gateways()['comptoir'] ?? null : null;
 }
 
 add_action('plugins_loaded', function (): void {
     if (class_exists('WC_Payment_Gateway')) {
+        require_once __DIR__ . '/orders.php';
         require_once __DIR__ . '/gateway.php';
     }
 });
@@ -56,6 +58,18 @@ register_deactivation_hook(__FILE__, function (): void {
         as_unschedule_all_actions(COMPTOIR_LOOK);
     }
 });
+add_action('admin_notices', function (): void {
+    $fault = current_user_can('manage_woocommerce') ? (comptoir_gateway()?->place_fault() ?? '') : '';
+    if ($fault !== '') {
+        echo '<div class="notice notice-error"><p>', esc_html($fault), '</p></div>';
+    }
+});
 add_action(COMPTOIR_LOOK, fn () => comptoir_gateway()?->catch_up());
-add_filter('woocommerce_cancel_unpaid_order', fn ($cancels, $order) => $cancels && !comptoir_gateway()?->is_paid_after_all($order), 10, 2);
+// after all others: what they keep is not closed
+add_filter(
+    'woocommerce_cancel_unpaid_order',
+    fn ($cancels, $order) => $cancels && (comptoir_gateway()?->may_cancel($order) ?? true),
+    1000,
+    2,
+);
 add_action('woocommerce_order_status_cancelled', fn ($id) => comptoir_gateway()?->close_payments((int) $id));

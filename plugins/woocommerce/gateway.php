@@ -7,8 +7,14 @@ defined('ABSPATH') || exit;
 /** The payment method, its settings, the webhook's address and refunds from the order's page. */
 final class WC_Gateway_Comptoir extends WC_Payment_Gateway
 {
-    /** Refunds that are asked about at a time. */
-    private const REFUNDS = 20;
+    /** Orders of each kind that are looked at in five minutes. */
+    private const ORDERS = 40;
+    /** Action Scheduler ends what takes half a minute. */
+    private const SECONDS = 20.0;
+    /** Seconds in which a Comptoir that did not answer is not asked whether an order may be cancelled. */
+    private const SILENCE = 60;
+
+    private static int $silentAt = 0;
 
     public function __construct()
     {
@@ -37,28 +43,80 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
             'api_secret' => ['title' => 'API secret', 'type' => 'password', 'placeholder' => 'sk_…'],
             'webhook_secret' => ['title' => 'Signing secret of webhooks', 'type' => 'password', 'placeholder' => 'whsec_…'],
             'till' => ['title' => 'Till', 'type' => 'text', 'default' => 'TILL-1'],
+            'moved' => [
+                'title' => 'This shop has moved here',
+                'type' => 'checkbox',
+                'default' => 'no',
+                'label' => 'It is the same shop at another address, not a copy: its earlier orders go on here.',
+            ],
         ];
     }
 
-    /** @param int $timeout seconds; with no retry, for a page that a customer looks at */
-    private function payments(int $timeout = 30, int $maxRetries = 3): ShopPayments
+    /**
+     * @param int $timeout seconds of an attempt. A customer waits for most of them, and Comptoir for the webhook's answer
+     * @param float $deadline seconds of all calls and attempts together
+     * @throws ComptoirError in a copy of the shop
+     */
+    private function payments(int $timeout = 4, int $maxRetries = 1, float $deadline = 9): ShopPayments
     {
+        ShopPlace::check(self::place(), self::address());
         $api = new Comptoir(
             (string) $this->get_option('base_url'),
             (string) $this->get_option('api_key'),
             (string) $this->get_option('api_secret'),
             $timeout,
             $maxRetries,
+            $deadline,
         );
         return new ShopPayments($api, (string) $this->get_option('till'), (string) $this->get_option('webhook_secret'));
+    }
+
+    /** home_url() would differ from one language of a shop to another. */
+    private static function address(): string
+    {
+        return (string) get_option('siteurl');
+    }
+
+    /** Where the settings were saved; the first version that asks takes where it is. */
+    private static function place(): string
+    {
+        $place = (string) get_option('comptoir_place', '');
+        if ($place === '') {
+            $place = ShopPlace::of(self::address());
+            update_option('comptoir_place', $place, false);
+        }
+        return $place;
+    }
+
+    /** What the back office shows on every page. */
+    public function place_fault(): string
+    {
+        return ShopPlace::fault(self::place(), self::address());
+    }
+
+    /** The shop may have moved, and would not be paid by its customers: also by mail, once for each place. */
+    private function warn(): void
+    {
+        $here = ShopPlace::of(self::address());
+        $fault = $this->place_fault();
+        if ($fault !== '' && get_option('comptoir_warned') !== $here) {
+            update_option('comptoir_warned', $here, false);
+            wp_mail((string) get_option('admin_email'), 'Comptoir is switched off in your shop', $fault);
+        }
     }
 
     /** Saving the settings tries them at once. */
     public function save_and_test(): void
     {
         $this->process_admin_options();
-        // another account has another feed
-        delete_option('comptoir_cursor');
+        if ($this->get_option('moved') === 'yes') {
+            delete_option('comptoir_copied');
+            $this->update_option('moved', 'no');
+        } elseif ($this->place_fault() !== '') {
+            update_option('comptoir_copied', time(), false);
+            WC_Admin_Settings::add_message('Comptoir is used here for new orders. Those from before are left alone.');
+        }
+        update_option('comptoir_place', ShopPlace::of(self::address()), false);
         $faults = $this->payments()->test();
         foreach ($faults as $fault) {
             WC_Admin_Settings::add_error($fault);
@@ -73,97 +131,32 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
     {
         $order = wc_get_order(absint(get_query_var('order-pay')));
         return parent::is_available()
+            && $this->place_fault() === ''
             && ShopPayments::takes($order ? $order->get_currency() : get_woocommerce_currency());
-    }
-
-    private static function amountOf(WC_Order $order): string
-    {
-        return ShopPayments::amountOf((float) $order->get_total(), $order->get_currency());
-    }
-
-    /** home_url() would differ from one language of a shop to another. */
-    private static function address(): string
-    {
-        return (string) get_option('siteurl');
-    }
-
-    /** @return string[] what the module wrote to the order under this name, the newest last */
-    private static function listOf(WC_Order $order, string $name): array
-    {
-        return array_values(array_map(fn ($meta) => (string) $meta->value, $order->get_meta($name, false)));
-    }
-
-    /** @return string[] every payment that was opened for the order, the newest last */
-    private static function codesOf(WC_Order $order): array
-    {
-        return self::listOf($order, '_comptoir_code');
-    }
-
-    /** The payment that paid the order; empty: another one, or none. */
-    private static function paidBy(WC_Order $order): string
-    {
-        $code = (string) $order->get_transaction_id();
-        return in_array($code, self::codesOf($order), true) ? $code : '';
-    }
-
-    /**
-     * An order that a person or this module put on hold, or that was cancelled, is still paid; one that the shop asks
-     * payment for is not. WooCommerce keeps the date, whoever paid the order and whatever becomes of its status.
-     */
-    private static function isPaid(WC_Order $order): bool
-    {
-        return match (true) {
-            $order->has_status(['pending', 'failed']) => false,
-            $order->has_status(['on-hold', 'cancelled']) => $order->get_date_paid() !== null,
-            default => true,
-        };
-    }
-
-    /**
-     * Changes an order as it is in the database now, one request at a time: the webhook and the customer who comes back
-     * arrive together. No call to Comptoir may be made in it.
-     * @throws ComptoirError
-     */
-    private static function change(int $id, callable $do): mixed
-    {
-        global $wpdb;
-        $lock = "comptoir_{$wpdb->prefix}$id";
-        ShopPayments::checkLock($wpdb->get_var($wpdb->prepare('SELECT GET_LOCK(%s, 10)', $lock)));
-        try {
-            clean_post_cache($id);
-            $cache = 'Automattic\WooCommerce\Caches\OrderCache';
-            if (class_exists($cache)) {
-                wc_get_container()->get($cache)->remove($id);
-            }
-            $order = wc_get_order($id);
-            if (!$order) {
-                return null;
-            }
-            $order->read_meta_data(true);
-            return $do($order);
-        } finally {
-            $wpdb->query($wpdb->prepare('SELECT RELEASE_LOCK(%s)', $lock));
-        }
     }
 
     public function process_payment($order_id): array
     {
-        $order = wc_get_order($order_id);
+        $order = Comptoir_Orders::find((int) $order_id);
         try {
-            $payment = $this->payments()->open(
+            $payments = $this->payments();
+            $payment = $payments->open(
                 'WC-' . $order->get_id(),
-                self::amountOf($order),
+                $order->get_order_key(),
+                Comptoir_Orders::amountOf($order),
                 $order->get_currency(),
                 [
-                    'shop' => self::address(),
                     'webhook' => WC()->api_request_url('comptoir'),
                     'return' => $this->get_return_url($order),
                     'cancel' => $order->get_cancel_order_url_raw(),
                 ],
-                self::codesOf($order),
+                Comptoir_Orders::codesOf($order),
             );
-            self::change($order->get_id(), fn (WC_Order $order) => self::remember($order, $payment));
-            $this->apply($payment);
+            $remember = fn (WC_Order $order) => Comptoir_Orders::remember($order, $payment);
+            Comptoir_Orders::change($order->get_id(), $remember);
+            if ($payment->hasMoney()) {
+                $this->look_at($order->get_id(), $payments);
+            }
         } catch (ComptoirError $error) {
             wc_add_notice('The payment cannot be started now: ' . $error->getMessage(), 'error');
             return ['result' => 'failure'];
@@ -172,32 +165,33 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
         return ['result' => 'success', 'redirect' => $redirect];
     }
 
-    /** Before the customer sees the payment's page: from then on, money may come. */
-    private static function remember(WC_Order $order, ShopPayment $payment): void
+    /** What Comptoir says of an order's payments, and what it changes here. @return ShopPayment[] */
+    private function look_at(int $id, ShopPayments $payments): array
     {
-        if (!in_array($payment->code, self::codesOf($order), true)) {
-            $order->add_meta_data('_comptoir_code', $payment->code);
-            $order->save_meta_data();
+        $order = Comptoir_Orders::find($id);
+        if ($order === null) {
+            return [];
         }
-        // on hold, WooCommerce would empty the cart of a customer who goes back, or place a second order at the next
-        // click: its checkout goes on only with an order that is pending or failed
-        if ($payment->state === 'open' && $order->has_status('failed')) {
-            $order->update_status('pending', 'Waiting for the payment.');
+        $found = $payments->look(Comptoir_Orders::codesOf($order));
+        $settle = fn (WC_Order $order) => Comptoir_Orders::settle($order, $found);
+        $payments->close(Comptoir_Orders::change($id, $settle) ?? []);
+        $refunds = Comptoir_Orders::openRefunds($order);
+        if ($refunds !== []) {
+            $states = $payments->refundStates($refunds);
+            Comptoir_Orders::change($id, fn (WC_Order $order) => Comptoir_Orders::followRefunds($order, $states));
         }
+        return $found;
     }
 
     /** The customer is back from the payment's page. If the webhook is late or lost, Comptoir still knows. */
     public function look_again($order_id): void
     {
-        $order = wc_get_order($order_id);
-        if (!$order || self::isPaid($order)) {
+        $order = Comptoir_Orders::find((int) $order_id);
+        if ($order === null || Comptoir_Orders::isPaid($order)) {
             return;
         }
         try {
-            $payments = $this->payments(5, 0);
-            foreach ($payments->look(self::codesOf($order), self::address()) as $payment) {
-                $this->apply($payment, $payments);
-            }
+            $this->look_at($order->get_id(), $this->payments(4, 0));
         } catch (ComptoirError) {
             // the page is shown all the same, and the webhook may still come
         }
@@ -206,63 +200,67 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
     /** What webhooks would have said, for those that were lost. Called every few minutes. */
     public function catch_up(): void
     {
-        try {
-            $payments = $this->payments();
-            $payments->catchUp(
-                self::address(),
-                get_option('comptoir_cursor') ?: null,
-                (array) get_option('comptoir_later', []),
-                fn (ShopPayment $payment) => $this->apply($payment, $payments),
-                function (string $cursor, array $later): void {
-                    update_option('comptoir_later', $later, false);
-                    update_option('comptoir_cursor', $cursor, false);
-                },
-            );
-            $this->end_refunds($payments);
-        } catch (ComptoirError) {
-            // the cursor stays where it was: the next time begins there
+        $this->warn();
+        if ($this->place_fault() !== '') {
+            return;
         }
+        Comptoir_Orders::upgrade();
+        $payments = $this->payments(10, 1, self::SECONDS);
+        ShopRound::run(
+            Comptoir_Orders::kinds(),
+            (array) get_option('comptoir_places', []),
+            self::ORDERS,
+            fn (int $id) => $this->look_at($id, $payments),
+            fn (array $places) => update_option('comptoir_places', $places, false),
+            fn (int $id, Throwable $error) =>
+                wc_get_logger()->warning("Order $id: {$error->getMessage()}", ['source' => 'comptoir']),
+        );
     }
 
-    /** A refund that was rejected is put before a person. */
-    private function end_refunds(ShopPayments $payments): void
+    /**
+     * WooCommerce is about to cancel an order for want of a payment, and to sell its goods to somebody else. It may once
+     * no payment can bring money any more; without an answer of Comptoir it may not, and asks again with its next run.
+     */
+    public function may_cancel(WC_Order $order): bool
     {
-        $open = (array) get_option('comptoir_refunds', []);
-        $ids = array_keys($open);
-        // those that wait for weeks hold up no other one
-        shuffle($ids);
-        foreach ($payments->endedRefunds(array_slice($ids, 0, self::REFUNDS)) as $id => $hasGone) {
-            $order = $hasGone ? false : wc_get_order($open[$id]);
-            if ($order) {
-                self::review($order, "refund $id", ShopPayments::rejectedRefund($id), 'refund');
-            }
-            // another request may have begun a refund meanwhile
-            update_option('comptoir_refunds', array_diff_key((array) get_option('comptoir_refunds', []), [$id => 1]), false);
+        [$id, $codes] = [$order->get_id(), Comptoir_Orders::codesOf($order)];
+        if ($codes === []) {
+            return true;
         }
-    }
-
-    /** WooCommerce is about to cancel an order for want of a payment. */
-    public function is_paid_after_all(WC_Order $order): bool
-    {
-        if ($order->get_payment_method() !== $this->id) {
+        // WooCommerce asks about every unpaid order in one go
+        if (time() - self::$silentAt < self::SILENCE) {
             return false;
         }
-        $this->look_again($order->get_id());
-        $now = wc_get_order($order->get_id());
-        return $now && !$now->has_status('pending');
+        try {
+            $payments = $this->payments(4, 0);
+            $found = $this->look_at($id, $payments);
+            $unknown = implode(', ', array_diff($codes, array_column($found, 'code')));
+            if ($unknown !== '') {
+                $note = "Comptoir does not know the payment $unknown, so this order is not cancelled by itself. Look in "
+                    . "Comptoir's account of that time whether it was paid, and cancel it here if not.";
+                Comptoir_Orders::change($id, fn (WC_Order $order) => Comptoir_Orders::say($order, $note, $note));
+            }
+            $isDue = Comptoir_Orders::find($id)?->has_status('pending') ?? false;
+            return $isDue && $payments->closeAll($codes, $found);
+        } catch (Throwable $error) {
+            // what is wrong with this order only holds up no other one
+            self::$silentAt = ShopRound::ends($error) ? time() : self::$silentAt;
+            return false;
+        }
     }
 
     /** Nobody may pay for what the shop has cancelled. What is paid all the same is put before a person. */
     public function close_payments(int $id): void
     {
-        $order = wc_get_order($id);
-        if (!$order || $order->get_payment_method() !== $this->id || self::isPaid($order)) {
+        $order = Comptoir_Orders::find($id);
+        if ($order === null || Comptoir_Orders::isPaid($order)) {
             return;
         }
         try {
-            $this->payments(5, 0)->close(self::codesOf($order));
+            $this->payments(4, 0)->close(Comptoir_Orders::codesOf($order));
         } catch (ComptoirError $error) {
-            self::say($order, "Its payment could not be closed in Comptoir: {$error->getMessage()}", 'close');
+            $note = "Its payment is not closed in Comptoir yet, and is tried again: {$error->getMessage()}";
+            Comptoir_Orders::say($order, $note, 'close');
         }
     }
 
@@ -270,11 +268,7 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
     public function receive(): void
     {
         try {
-            $body = (string) file_get_contents('php://input');
-            $payment = $this->payments()->read($body, self::headers(), self::address());
-            if ($payment !== null) {
-                $this->apply($payment);
-            }
+            $this->take((string) file_get_contents('php://input'), self::headers());
         } catch (WebhookVerificationError) {
             status_header(400);
             return;
@@ -284,6 +278,19 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
             return;
         }
         status_header(200);
+    }
+
+    /** @throws WebhookVerificationError */
+    public function take(string $body, array $headers): void
+    {
+        $payments = $this->payments();
+        [$code, $id] = $payments->read($body, $headers) ?? ['', 0];
+        $order = Comptoir_Orders::find($id);
+        if ($order !== null && in_array($code, Comptoir_Orders::codesOf($order), true)) {
+            $this->look_at($id, $payments);
+        } elseif ($code !== '' && ($note = $payments->strayNote($code)) !== '') {
+            Comptoir_Orders::tellOfStray($code, $note);
+        }
     }
 
     /** @return array<string, string> */
@@ -298,131 +305,28 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
         return $headers;
     }
 
-    public function apply(ShopPayment $payment, ?ShopPayments $payments = null): void
-    {
-        $isHere = str_starts_with($payment->reference, 'WC-');
-        $order = $isHere ? wc_get_order((int) substr($payment->reference, 3)) : false;
-        if (!$order) {
-            return;
-        }
-        $payments ??= $this->payments();
-        $over = $payments->overBeside($payment, self::codesOf($order), self::address());
-        $settle = fn (WC_Order $order) => $this->settle($order, $payment, $over);
-        $payments->close(self::change($order->get_id(), $settle) ?? []);
-    }
-
-    /**
-     * @param string[] $over the order's other payments that bring no money any more
-     * @return string[] the payments that must not be paid any more
-     */
-    private function settle(WC_Order $order, ShopPayment $payment, array $over): array
-    {
-        $codes = self::codesOf($order);
-        if (!in_array($payment->code, $codes, true)) {
-            if (!$payment->isOwn) {
-                return [];
-            }
-            // opened before the module kept every code
-            array_unshift($codes, $payment->code);
-        }
-        // an order that is paid another way, or was ended by the shop, does not wait for this payment
-        $waits = $order->get_payment_method() === $this->id && $order->has_status(['on-hold', 'pending', 'failed']);
-        [$action, $note] = $payment->decide(new ShopOrder(
-            codes: $codes,
-            isPaid: self::isPaid($order),
-            paidBy: self::paidBy($order),
-            waits: $waits,
-            amount: self::amountOf($order),
-            currency: $order->get_currency(),
-            surplus: self::listOf($order, '_comptoir_surplus'),
-            isCancelled: $order->has_status('cancelled'),
-        ), $over);
-        match ($action) {
-            'complete' => $this->complete($order, $payment->code, $note),
-            'review', 'surplus', 'late' => self::review($order, $payment->code, $note, $action),
-            'wait', 'fail', 'refund', 'note' => self::say($order, $note, $note),
-            'none' => null,
-        };
-        $status = ['wait' => 'on-hold', 'fail' => 'failed', 'refund' => 'refunded'][$action] ?? null;
-        if ($status !== null && !$order->has_status($status)) {
-            $order->update_status($status);
-        }
-        return $payment->hasMoney() ? array_diff($codes, [$payment->code]) : [];
-    }
-
-    private function complete(WC_Order $order, string $code, string $note): void
-    {
-        if ($note !== '') {
-            self::say($order, $note, $note);
-        }
-        if (!in_array($code, self::codesOf($order), true)) {
-            $order->add_meta_data('_comptoir_code', $code);
-        }
-        // WooCommerce catches whatever another plugin throws meanwhile, and says only that it did not work
-        if ($order->payment_complete($code) === false) {
-            throw new ComptoirError(0, 'SHOP_BUSY', 'The order could not be completed. Try again in a minute.');
-        }
-    }
-
-    /** A person must see it: in the order, in the list of orders where nothing was sent yet, and in the mail. */
-    private static function review(WC_Order $order, string $code, string $note, string $action): void
-    {
-        if (in_array($action, ['surplus', 'late'], true)) {
-            $order->add_meta_data('_comptoir_surplus', $code);
-            $order->save_meta_data();
-        }
-        // what a person has settled since is not opened again
-        if (!self::say($order, $note, "review $code")) {
-            return;
-        }
-        // an order that was sent, or is over, keeps its status
-        if (in_array($action, ['review', 'late'], true) || $order->has_status('processing')) {
-            $order->update_status('on-hold');
-        }
-        $subject = "Order {$order->get_order_number()}: please check its payment";
-        wp_mail((string) get_option('admin_email'), $subject, $note);
-    }
-
-    /** Adds a note once, however often it is news. @return bool it was news */
-    private static function say(WC_Order $order, string $note, string $key): bool
-    {
-        if (in_array($key, self::listOf($order, '_comptoir_said'), true)) {
-            return false;
-        }
-        $order->add_meta_data('_comptoir_said', $key);
-        $order->save_meta_data();
-        $order->add_order_note($note);
-        return true;
-    }
-
     public function process_refund($order_id, $amount = null, $reason = ''): bool|WP_Error
     {
-        $order = wc_get_order($order_id);
+        $order = Comptoir_Orders::find((int) $order_id);
         // an order that a person marked as paid: the newest payment; Comptoir refuses what is not paid
-        $codes = self::codesOf($order);
-        $code = self::paidBy($order) ?: (string) end($codes);
+        $codes = Comptoir_Orders::codesOf($order);
+        $code = Comptoir_Orders::paidBy($order) ?: (string) end($codes);
         if ($code === '') {
             return new WP_Error('comptoir', 'This order was not paid through Comptoir.');
         }
         $text = $amount === null ? null : ShopPayments::amountOf((float) $amount, $order->get_currency());
         // WooCommerce deletes the record of a refund whose answer was lost, and a person may delete any: what has
         // started is counted here. So the same amount may be refunded twice, and a repeated click refunds once
-        $key = "wc-refund-{$order->get_id()}-" . count(self::listOf($order, '_comptoir_refund')) . "-$text";
+        $key = "wc-refund-{$order->get_id()}-" . count(Comptoir_Orders::listOf($order, '_comptoir_refund')) . "-$text";
+        $account = $this->get_option('api_key') . ' at ' . $this->get_option('base_url');
         try {
-            $id = $this->payments()->refund($code, $text, (string) $reason, $key);
+            $payments = $this->payments(15, 1, 40);
+            $first = fn (WC_Order $order) => Comptoir_Orders::reasonOf($order, $key, (string) $reason);
+            $reason = Comptoir_Orders::change($order->get_id(), $first);
+            $id = $payments->refund($code, $text, $reason, $key);
             // a refund that has started and could not be counted is found again by the next click, which has its key
-            $isNew = self::change($order->get_id(), function (WC_Order $order) use ($id): bool {
-                if (in_array($id, self::listOf($order, '_comptoir_refund'), true)) {
-                    return false;
-                }
-                $order->add_meta_data('_comptoir_refund', $id);
-                $order->save_meta_data();
-                $open = (array) get_option('comptoir_refunds', []);
-                update_option('comptoir_refunds', [...$open, $id => $order->get_id()], false);
-                $note = "Refund $id has started at Comptoir. The customer may be asked for a wallet address.";
-                $order->add_order_note($note);
-                return true;
-            });
+            $begin = fn (WC_Order $order) => Comptoir_Orders::beginRefund($order, $id, $account);
+            $isNew = Comptoir_Orders::change($order->get_id(), $begin);
         } catch (ComptoirError | InvalidArgumentException $error) {
             return new WP_Error('comptoir', $error->getMessage());
         }

@@ -2,7 +2,10 @@
 
 declare(strict_types=1);
 
-/** Comptoir in one file: the ten commonest calls and webhook verification. PHP 8.1 or newer, with allow_url_fopen; no dependency. */
+/**
+ * Comptoir in one file: the ten commonest calls and webhook verification. PHP 8.1 or newer, with curl or
+ * allow_url_fopen; no dependency.
+ */
 final class ComptoirError extends RuntimeException
 {
     public function __construct(
@@ -25,13 +28,29 @@ final class WebhookVerificationError extends RuntimeException
 
 final class Comptoir
 {
+    /** When the time of this client is over. */
+    private readonly float $until;
+
+    /**
+     * @param int $timeout seconds for one attempt
+     * @param float|null $deadline seconds for everything that this client does, however many calls and attempts. A
+     *     page that a person waits for gives a few
+     */
     public function __construct(
         private readonly string $baseUrl,
         private readonly string $apiKey,
         private readonly string $apiSecret,
         private readonly int $timeout = 30,
         private readonly int $maxRetries = 3,
+        ?float $deadline = null,
     ) {
+        $this->until = $deadline === null ? INF : self::now() + $deadline;
+    }
+
+    /** Seconds that no change of the clock touches. */
+    private static function now(): float
+    {
+        return hrtime(true) / 1e9;
     }
 
     /** Any operation of the reference. Retries 429, 502, 503 and lost connections under one Idempotency-Key. */
@@ -61,7 +80,8 @@ final class Comptoir
             $code = $textOf('code') ?? ($status === 0 ? 'CONNECTION_FAILED' : 'UNEXPECTED_ANSWER');
             $wait = $retryAfter ?? 0.4 * 2 ** $attempt;
             $again = in_array($status, [0, 429, 502, 503], true) || $code === 'IDEMPOTENCY_IN_PROGRESS';
-            if (!$again || $attempt >= $this->maxRetries || $wait > 60) {
+            $isLate = self::now() + $wait >= $this->until;
+            if (!$again || $attempt >= $this->maxRetries || $wait > 60 || $isLate) {
                 $message = $textOf('message') ?? "$method $path: " . ($status === 0
                     ? 'no answer of Comptoir'
                     : "the answer $status is not one of Comptoir. Check the address.");
@@ -75,15 +95,19 @@ final class Comptoir
     /** @return array{int, string, ?int, ?string} status (0: no whole answer), body, Retry-After in seconds, ignored names */
     private function send(string $method, string $path, array $headers, ?string $content): array
     {
-        $options = ['method' => $method, 'header' => $headers, 'timeout' => $this->timeout, 'ignore_errors' => true];
-        $options += ['follow_location' => 0, ...($content === null ? [] : ['content' => $content])];
-        $context = stream_context_create(['http' => $options]);
-        $text = @file_get_contents(rtrim($this->baseUrl, '/') . $path, false, $context);
-        $lines = $http_response_header ?? [];
-        if ($text === false || !preg_match('/^HTTP\/\S+ (\d{3})/', $lines[0] ?? '', $found)) {
+        $time = min((float) $this->timeout, $this->until - self::now());
+        if ($time <= 0) {
             return [0, '', null, null];
         }
-        // PHP returns what came of a body that was cut off, or that was not whole within the timeout
+        $url = rtrim($this->baseUrl, '/') . $path;
+        [$text, $lines] = function_exists('curl_init')
+            ? self::byCurl($method, $url, $headers, $content, $time)
+            : self::byStream($method, $url, $headers, $content, $time);
+        $heads = preg_grep('/^HTTP\/\S+ \d{3}/', $lines);
+        if (!is_string($text) || !preg_match('/^HTTP\/\S+ (\d{3})/', end($heads) ?: '', $found)) {
+            return [0, '', null, null];
+        }
+        // a body that was cut off, or that was not whole within the timeout
         if (preg_grep('/^content-type: *application\/json/i', $lines) !== [] && json_decode($text) === null && $text !== 'null') {
             return [0, '', null, null];
         }
@@ -95,6 +119,42 @@ final class Comptoir
             $retry === [] ? null : (int) preg_replace('/\D/', '', $retry[0]),
             $ignored === [] ? null : rawurldecode(trim(substr($ignored[0], strlen('comptoir-ignored:')))),
         ];
+    }
+
+    /**
+     * curl counts the whole exchange: a server that sends a byte now and then holds nobody.
+     * @return array{mixed, string[]} the body, false if it is not whole, and the lines of the header
+     */
+    private static function byCurl(string $method, string $url, array $headers, ?string $content, float $time): array
+    {
+        $lines = [];
+        $curl = curl_init($url);
+        curl_setopt_array($curl, ($content === null ? [] : [CURLOPT_POSTFIELDS => $content]) + [
+            CURLOPT_CUSTOMREQUEST => $method,
+            CURLOPT_HTTPHEADER => [...$headers, 'expect:'],
+            CURLOPT_PROTOCOLS => CURLPROTO_HTTP | CURLPROTO_HTTPS,
+            CURLOPT_PROXY => '',
+            CURLOPT_TIMEOUT_MS => max(1, (int) ($time * 1000)),
+            CURLOPT_NOSIGNAL => true,
+            CURLOPT_RETURNTRANSFER => true,
+            CURLOPT_HEADERFUNCTION => function ($curl, string $line) use (&$lines): int {
+                $lines[] = trim($line);
+                return strlen($line);
+            },
+        ]);
+        return [curl_exec($curl), $lines];
+    }
+
+    /**
+     * PHP's own streams count each read anew: a server that sends a byte now and then holds them.
+     * @return array{mixed, string[]} the body, false if it is not whole, and the lines of the header
+     */
+    private static function byStream(string $method, string $url, array $headers, ?string $content, float $time): array
+    {
+        $options = ['method' => $method, 'header' => $headers, 'timeout' => $time, 'ignore_errors' => true];
+        $options += ['follow_location' => 0, ...($content === null ? [] : ['content' => $content])];
+        $text = @file_get_contents($url, false, stream_context_create(['http' => $options]));
+        return [$text, $http_response_header ?? []];
     }
 
     /** @param array $filters lists, true and false, and dates may stand in it */

@@ -33,6 +33,8 @@ namespace {
     {
         public static array $settings = ['PS_OS_BANKWIRE' => 1, 'PS_OS_PAYMENT' => 2, 'PS_OS_ERROR' => 3, 'PS_OS_CANCELED' => 4, 'PS_OS_REFUND' => 5];
         public static array $orders = [];
+        /** The order whose state PrestaShop cannot change. */
+        public static int $throws = 0;
         public static array $rows = [];
         /** @var OrderState[] made by modules */
         public static array $states = [];
@@ -46,6 +48,27 @@ namespace {
         public static ?string $redirect = null;
         /** What the database answers to GET_LOCK. */
         public static string $lock = '1';
+        public static string $address = 'http://shop.example/';
+        /** Whether the country, the group, the carrier and the currency allow the module. */
+        public static bool $allows = true;
+        public function __construct(public int $id)
+        {
+        }
+        public static function getContextListShopID(): array
+        {
+            return [1];
+        }
+        public function getBaseURL(bool $isSecure): string
+        {
+            return self::$address;
+        }
+    }
+    final class Module
+    {
+        public static function getPaymentModules(): array
+        {
+            return Shop::$allows ? [['name' => 'comptoirpay'], ['name' => 'other']] : [['name' => 'other']];
+        }
     }
     final class Configuration
     {
@@ -57,6 +80,14 @@ namespace {
         {
             Shop::$settings[$name] = $value;
             return true;
+        }
+        public static function getGlobalValue(string $name): mixed
+        {
+            return self::get($name);
+        }
+        public static function updateGlobalValue(string $name, mixed $value): bool
+        {
+            return self::updateValue($name, $value);
         }
         public static function loadConfiguration(): void
         {
@@ -88,21 +119,46 @@ namespace {
         }
         public function execute(string $query): bool
         {
+            if (str_starts_with($query, 'ALTER TABLE')) {
+                preg_match("/ADD (\w+) (?:CHAR|TEXT)/", $query, $found);
+                Shop::$rows = array_map(fn ($row) => [...$row, $found[1] => ''], Shop::$rows);
+            } elseif (str_starts_with($query, 'UPDATE')) {
+                foreach (array_intersect_key(Shop::$orders, Shop::$rows) as $id => $order) {
+                    Shop::$rows[$id]['secret'] = hash('sha256', "{$order['reference']}|{$order['secure_key']}");
+                }
+            }
             return Shop::$hasTable = true;
         }
         public function getRow(string $query, bool $useCache = true): array|false
         {
             preg_match('/FROM `ps_comptoir_order` WHERE id_order = (\d+)$/', $query, $found);
-            return Shop::$hasTable ? Shop::$rows[(int) $found[1]] ?? false : throw new PrestaShopException('no such table');
+            $row = Shop::$hasTable ? Shop::$rows[(int) $found[1]] ?? false : throw new PrestaShopException('no such table');
+            return $row ? ['id_order' => $found[1], ...$row] : false;
         }
         public function insert(string $table, array $data, bool $nulls, bool $cache, int $type): bool
         {
             $table === 'comptoir_order' && $type === self::REPLACE || throw new PrestaShopException($table);
-            Shop::$rows[$data['id_order']] = array_diff_key($data, ['id_order' => 1]);
+            Shop::$rows[$data['id_order']] = array_map(stripslashes(...), array_diff_key($data, ['id_order' => 1]));
             return true;
+        }
+        private function orders(string $query): array
+        {
+            preg_match("/WHERE o.id_shop = 1 AND (o.date_upd > '(.+)'|c.refunds <> '')$/", $query, $found);
+            $ids = array_keys(array_filter(
+                array_intersect_key(Shop::$orders, Shop::$rows),
+                fn ($order) => isset($found[2]) ? $order['date_upd'] > $found[2] : Shop::$rows[$order['id']]['refunds'] !== '',
+            ));
+            return array_map(fn ($id) => ['id_order' => (string) $id], $ids);
         }
         public function executeS(string $query): array
         {
+            if (str_starts_with($query, 'SHOW COLUMNS')) {
+                preg_match("/LIKE '(\w+)'$/", $query, $found);
+                return array_filter(Shop::$rows, fn ($row) => isset($row[$found[1]]));
+            }
+            if (str_contains($query, 'JOIN `ps_orders`')) {
+                return $this->orders($query);
+            }
             preg_match("/FROM `ps_configuration` WHERE name LIKE '(.+)%'$/", $query, $found);
             $prefix = str_replace('\\_', '_', $found[1]);
             $names = array_filter(array_keys(Shop::$settings), fn ($name) => str_starts_with($name, $prefix));
@@ -197,6 +253,9 @@ namespace {
         public int $id_customer = 3;
         public int $current_state = 0;
         public string $secure_key = 'secure';
+        public string $reference = '';
+        public string $date_upd = '';
+        public string $date_add = '';
         public string $module = '';
         public array $states = [];
         public function __construct(int $id)
@@ -211,6 +270,9 @@ namespace {
         }
         public function setCurrentState(int $state): void
         {
+            if ($this->id === Shop::$throws) {
+                throw new PrestaShopException('the invoice of this order cannot be made');
+            }
             $this->current_state = $state;
             $this->states[] = $state;
             $this->update();
@@ -219,6 +281,7 @@ namespace {
         }
         public function update(): void
         {
+            $this->date_upd = date('Y-m-d H:i:s');
             Shop::$orders[$this->id] = get_object_vars($this);
         }
     }
@@ -266,12 +329,7 @@ namespace {
             $this->currency = new Currency(1);
             $this->link = new Link();
             $this->cart = new Cart();
-            $this->shop = new class () {
-                public function getBaseURL(): string
-                {
-                    return 'http://shop.example/';
-                }
-            };
+            $this->shop = new Shop(1);
         }
     }
     abstract class PaymentModule
@@ -317,9 +375,11 @@ namespace {
         }
         public function validateOrder(int $cart, int $state, float $paid, string $method, ?string $message, array $extra, ?int $currency, bool $keep, string|false $key): bool
         {
-            $this->currentOrder = count(Shop::$orders) + 1;
-            $row = ['id' => $this->currentOrder, 'total_paid' => $paid, 'current_state' => $state, 'states' => [$state], 'module' => $this->name];
-            Shop::$orders[$this->currentOrder] = $row;
+            $this->currentOrder = max([0, ...array_keys(Shop::$orders)]) + 1;
+            $row = ['id' => $this->currentOrder, 'total_paid' => $paid, 'current_state' => $state, 'states' => [$state]];
+            $own = ['reference' => strtoupper(bin2hex(random_bytes(4))), 'secure_key' => $key, 'date_upd' => date('Y-m-d H:i:s')];
+            $own['date_add'] = $own['date_upd'];
+            Shop::$orders[$this->currentOrder] = [...$row, ...$own, 'module' => $this->name];
             return true;
         }
     }
@@ -350,6 +410,10 @@ namespace {
         Shop::$logged = [];
         Shop::$redirect = null;
         Shop::$lock = $command['lock'] ?? '1';
+        Shop::$throws = $command['throws'] ?? 0;
+        Shop::$address = $command['shop'] ?? 'http://shop.example/';
+        Shop::$allows = $command['allows'] ?? true;
+        $_SERVER['REQUEST_METHOD'] = $command['method'] ?? 'POST';
         Shop::$packages = $command['packages'] ?? [5 => [['one']]];
         Shop::$settings = [...Shop::$settings, ...($command['known'] ?? [])];
         Currency::$used = $module->context->currency->iso_code = $command['currency'] ?? 'EUR';
@@ -375,7 +439,7 @@ namespace {
                 $html = $module->getContent();
                 Shop::$post = [];
                 $stored = Shop::$settings;
-                Shop::$settings = $kept;
+                Shop::$settings = ($command['keeps'] ?? false) ? $stored : $kept;
                 return [$html, $stored];
             })(),
             'pay' => (function () use ($module, $command) {
@@ -396,8 +460,19 @@ namespace {
             'catchUp' => (function () use ($module) {
                 Shop::$settings['COMPTOIR_LOOKED'] = 0;
                 $module->hookDisplayBackOfficeHeader([]);
-                return array_intersect_key(Shop::$settings, ['COMPTOIR_LATER' => 1]);
             })(),
+            // the table of an earlier version, and an order that the shop has deleted
+            'asOld' => (function () use ($command) {
+                Shop::$rows = array_map(fn ($row) => array_diff_key($row, array_flip($command['drop'])), Shop::$rows);
+                unset(Shop::$orders[$command['deleted']]);
+            })(),
+            // as PrestaShop's own cleaner does: its tables are emptied, and the numbers begin again at 1
+            'empty' => (function () use ($command) {
+                Shop::$orders = Shop::$slips = [];
+                Shop::$rows = ($command['module'] ?? false) ? [] : Shop::$rows;
+            })(),
+            'top' => $module->hookDisplayBackOfficeTop([]),
+            'age' => Shop::$orders[$command['order']]['date_add'] = date('Y-m-d H:i:s', time() - 60),
             'states' => array_map(fn ($state) => [$state->name[1], $state->send_email, $state->paid], Shop::$states),
             'row' => [Shop::$rows[$command['order']] ?? null, array_filter(array_keys(Shop::$settings), fn ($name) => str_ends_with($name, "_{$command['order']}"))],
             'thanks' => $module->hookDisplayPaymentReturn(['order' => new Order($command['order'])]),
@@ -412,6 +487,6 @@ namespace {
             })(),
         };
         $orders = array_map(fn ($order) => ['state' => $order['current_state'], 'states' => $order['states'], 'note' => $order['note'] ?? ''], Shop::$orders);
-        echo json_encode(['answer' => $answer, 'orders' => (object) $orders]), "\n";
+        echo json_encode(['answer' => $answer, 'orders' => (object) $orders, 'logged' => Shop::$logged]), "\n";
     }
 }

@@ -8,13 +8,12 @@ class ComptoirPayValidationModuleFrontController extends ModuleFrontController
     public function postProcess(): void
     {
         $cart = $this->context->cart;
-        if (!$this->module->active || !$cart->id || !$cart->id_customer) {
-            Tools::redirect('index.php?controller=order');
-            return;
-        }
         $currency = new Currency((int) $cart->id_currency);
-        // an order must not be placed whose payment cannot open
-        if (!ShopPayments::takes($currency->iso_code) || ComptoirPay::hasParcels($cart)) {
+        // the checkout sends a form; a link or a picture on another page must place no order
+        $isSent = ($_SERVER['REQUEST_METHOD'] ?? '') === 'POST' && $cart->id && $cart->id_customer;
+        // PrestaShop lists the modules that the country, the customer's group, the carrier and the currency allow
+        $isAllowed = in_array($this->module->name, array_column(Module::getPaymentModules(), 'name'), true);
+        if (!$isSent || !$isAllowed || !$this->module->active || !$this->module->canTake($currency->iso_code, $cart)) {
             Tools::redirect('index.php?controller=order');
             return;
         }

@@ -17,10 +17,7 @@ class ComptoirPayWebhookModuleFrontController extends ModuleFrontController
     public function take(string $body, array $headers): int
     {
         try {
-            $payment = $this->module->payments()->read($body, $headers, $this->module->address());
-            if ($payment !== null) {
-                $this->module->apply($payment);
-            }
+            $this->module->take($body, $headers);
             return 200;
         } catch (WebhookVerificationError) {
             return 400;

@@ -1,0 +1,72 @@
+<?php
+
+declare(strict_types=1);
+
+/**
+ * Makes up for lost webhooks: looks at the shop's own orders, a few at a time, of each kind in turn, going on where the
+ * last time ended. So no order waits for another one for good, however many there are.
+ */
+final class ShopRound
+{
+    private const ENDS = ['CONNECTION_FAILED', 'SHOP_COPY'];
+
+    /**
+     * @param array<string, int[]> $kinds the numbers of the orders of each kind
+     * @param array<string, int> $places the order of each kind at which the last time ended
+     * @param int $most orders of each kind, before the next time
+     * @param callable(int): void $look
+     * @param callable(array<string, int>): void $keep the places; before each order, so that one that ends this process
+     *     does not end every later one
+     * @param callable(int, Throwable): void $report an order that could not be changed
+     */
+    public static function run(
+        array $kinds,
+        array $places,
+        int $most,
+        callable $look,
+        callable $keep,
+        callable $report,
+    ): void {
+        $turns = [];
+        foreach ($kinds as $kind => $ids) {
+            foreach (self::next($ids, $places[$kind] ?? 0, $most) as $turn => $id) {
+                $turns[$turn][$kind] = $id;
+            }
+        }
+        $done = [];
+        foreach ($turns as $turn) {
+            foreach ($turn as $kind => $id) {
+                $places[$kind] = $id;
+                $keep($places);
+                if (in_array($id, $done, true)) {
+                    continue;
+                }
+                $done[] = $id;
+                try {
+                    $look($id);
+                } catch (Throwable $error) {
+                    if (self::ends($error)) {
+                        return;
+                    }
+                    $report($id, $error);
+                }
+            }
+        }
+    }
+
+    /** Comptoir would not answer about any other order either. */
+    public static function ends(Throwable $error): bool
+    {
+        return $error instanceof ComptoirError
+            && (in_array($error->errorCode, self::ENDS, true) || in_array($error->status, [401, 403, 429], true));
+    }
+
+    /** @param int[] $ids @return int[] those after this one, and then the first again */
+    private static function next(array $ids, int $after, int $most): array
+    {
+        $ids = array_values(array_unique(array_map(intval(...), $ids)));
+        sort($ids);
+        $later = array_filter($ids, fn ($id) => $id > $after);
+        return array_slice([...$later, ...array_diff($ids, $later)], 0, $most);
+    }
+}

@@ -1,0 +1,290 @@
+<?php
+
+declare(strict_types=1);
+
+defined('ABSPATH') || exit;
+
+/** The shop's orders, and what the module keeps with each. */
+final class Comptoir_Orders
+{
+    private const DAY = 86400;
+
+    /** An order, not the record of a refund, which WooCommerce finds by the same function. */
+    public static function find(int $id): ?WC_Order
+    {
+        $order = $id > 0 ? wc_get_order($id) : null;
+        return $order instanceof WC_Order ? $order : null;
+    }
+
+    /**
+     * The orders that are looked at in turn. Comptoir keeps its events for 90 days, and watches a payment for 30.
+     * `meta_key` works wherever WooCommerce keeps its orders; `meta_query` does not.
+     * @return array<string, int[]>
+     */
+    public static function kinds(): array
+    {
+        $find = fn (string $meta, array $more = []): array =>
+            wc_get_orders(['type' => 'shop_order', 'limit' => -1, 'return' => 'ids', 'meta_key' => $meta, ...$more]);
+        $since = fn (int $days): array => ['date_modified' => '>' . (time() - $days * self::DAY)];
+        return [
+            'fresh' => $find('_comptoir_code', $since(1)),
+            'recent' => $find('_comptoir_code', $since(90)),
+            'refunds' => $find('_comptoir_open_refunds'),
+        ];
+    }
+
+    public static function amountOf(WC_Order $order): string
+    {
+        return ShopPayments::amountOf((float) $order->get_total(), $order->get_currency());
+    }
+
+    /** @return string[] what the module wrote to the order under this name, the newest last */
+    public static function listOf(WC_Order $order, string $name): array
+    {
+        return array_values(array_map(fn ($meta) => (string) $meta->value, $order->get_meta($name, false)));
+    }
+
+    /**
+     * @return string[] every payment that was opened for the order, the newest last. In a copy of a shop, those that the
+     *     shop itself opened are not the copy's
+     */
+    public static function codesOf(WC_Order $order): array
+    {
+        $isCopied = ($order->get_date_created()?->getTimestamp() ?? 0) < (int) get_option('comptoir_copied', 0);
+        return $isCopied ? [] : self::listOf($order, '_comptoir_code');
+    }
+
+    /** The payment that paid the order; empty: another one, or none. */
+    public static function paidBy(WC_Order $order): string
+    {
+        $code = (string) $order->get_transaction_id();
+        return in_array($code, self::codesOf($order), true) ? $code : '';
+    }
+
+    /**
+     * An order that a person or this module put on hold, or that was cancelled, is still paid; one that the shop asks
+     * payment for is not. WooCommerce keeps the date, whoever paid the order and whatever becomes of its status, and a
+     * shop adds states of its own to those that ask for payment, or that count as paid: its two functions know them.
+     */
+    public static function isPaid(WC_Order $order): bool
+    {
+        return !$order->needs_payment() && ($order->get_date_paid() !== null || $order->is_paid());
+    }
+
+    /**
+     * Changes an order as it is in the database now, one request at a time: the webhook and the customer who comes back
+     * arrive together. No call to Comptoir may be made in it.
+     * @throws ComptoirError
+     */
+    public static function change(int $id, callable $do): mixed
+    {
+        global $wpdb;
+        $lock = "comptoir_{$wpdb->prefix}$id";
+        ShopPayments::checkLock($wpdb->get_var($wpdb->prepare('SELECT GET_LOCK(%s, 10)', $lock)));
+        try {
+            clean_post_cache($id);
+            $cache = 'Automattic\WooCommerce\Caches\OrderCache';
+            if (class_exists($cache)) {
+                wc_get_container()->get($cache)->remove($id);
+            }
+            $order = self::find($id);
+            $order?->read_meta_data(true);
+            return $order === null ? null : $do($order);
+        } finally {
+            $wpdb->query($wpdb->prepare('SELECT RELEASE_LOCK(%s)', $lock));
+        }
+    }
+
+    /** Before the customer sees the payment's page: from then on, money may come. */
+    public static function remember(WC_Order $order, ShopPayment $payment): void
+    {
+        if (!in_array($payment->code, self::codesOf($order), true)) {
+            $order->add_meta_data('_comptoir_code', $payment->code);
+            // an order from long ago that is paid now is one of the last days again
+            $order->set_date_modified(time());
+            $order->save();
+        }
+        // on hold, WooCommerce would empty the cart of a customer who goes back, or place a second order at the next
+        // click: its checkout goes on only with an order that is pending or failed
+        // WooCommerce deletes a draft of its checkout block after a day, and with it the payment's code
+        if ($payment->state === 'open' && $order->has_status(['failed', 'checkout-draft'])) {
+            $order->update_status('pending', 'Waiting for the payment.');
+        }
+    }
+
+    /** What a payment changes depends on this. */
+    private static function known(WC_Order $order): ShopOrder
+    {
+        return new ShopOrder(
+            codes: self::codesOf($order),
+            isPaid: self::isPaid($order),
+            paidBy: self::paidBy($order),
+            // an order that is paid another way, or was ended by the shop, does not wait for this payment
+            waits: $order->get_payment_method() === 'comptoir'
+                && ($order->needs_payment() || $order->has_status('on-hold')),
+            amount: self::amountOf($order),
+            currency: $order->get_currency(),
+            surplus: self::listOf($order, '_comptoir_surplus'),
+            isCancelled: $order->has_status(['cancelled', 'refunded', 'trash']),
+        );
+    }
+
+    /**
+     * @param ShopPayment[] $payments of the order, as Comptoir has just said
+     * @return string[] the payments that must not be paid any more
+     */
+    public static function settle(WC_Order $order, array $payments): array
+    {
+        foreach ($payments as $payment) {
+            [$action, $note] = $payment->decide(self::known($order), ShopPayments::overOf($payments));
+            match ($action) {
+                'complete' => self::complete($order, $payment->code, $note),
+                'review', 'surplus', 'late' => self::review($order, $payment->code, $note, $action),
+                'wait', 'fail', 'refund', 'note' => self::say($order, $note, $note),
+                'none' => null,
+            };
+            $status = ['wait' => 'on-hold', 'fail' => 'failed', 'refund' => 'refunded'][$action] ?? null;
+            if ($status !== null && !$order->has_status($status)) {
+                $order->update_status($status);
+            }
+        }
+        return ShopPayments::toClose(self::known($order), $payments);
+    }
+
+    private static function complete(WC_Order $order, string $code, string $note): void
+    {
+        if ($note !== '') {
+            self::say($order, $note, $note);
+        }
+        // in a state of the shop's own, WooCommerce would do nothing and say that it worked
+        $filter = 'woocommerce_valid_order_statuses_for_payment_complete';
+        $addState = fn (array $states): array => [...$states, $order->get_status()];
+        add_filter($filter, $addState, 1000);
+        try {
+            $isComplete = $order->payment_complete($code);
+        } finally {
+            remove_filter($filter, $addState, 1000);
+        }
+        // WooCommerce catches what another plugin throws meanwhile, and says only that it did not work
+        if ($isComplete === false) {
+            throw new ComptoirError(0, 'SHOP_BUSY', 'The order could not be completed. Try again in a minute.');
+        }
+    }
+
+    /** A person must see it: in the order, in the list of orders where nothing was sent yet, and in the mail. */
+    public static function review(WC_Order $order, string $code, string $note, string $action): void
+    {
+        if (in_array($action, ['surplus', 'late'], true)) {
+            $order->add_meta_data('_comptoir_surplus', $code);
+            $order->save_meta_data();
+        }
+        // what a person has settled since is not opened again
+        if (!self::say($order, $note, "review $code")) {
+            return;
+        }
+        // an order that was sent, or is over, keeps its status, and one in the bin stays there
+        $isAsked = $action === 'review' || ($action === 'late' && $order->has_status('cancelled'));
+        if ($isAsked || $order->has_status('processing')) {
+            $order->update_status('on-hold');
+        }
+        $subject = "Order {$order->get_order_number()}: please check its payment";
+        wp_mail((string) get_option('admin_email'), $subject, $note);
+    }
+
+    /** A payment that no order keeps, for the shop's administrator, once. */
+    public static function tellOfStray(string $code, string $note): void
+    {
+        $known = (array) get_option('comptoir_strays', []);
+        if (!in_array($code, $known, true)) {
+            update_option('comptoir_strays', array_slice([...$known, $code], -1000), false);
+            wp_mail((string) get_option('admin_email'), "Please check the payment $code", $note);
+        }
+    }
+
+    /** Adds a note once, however often it is news. @return bool it was news */
+    public static function say(WC_Order $order, string $note, string $key): bool
+    {
+        if (in_array($key, self::listOf($order, '_comptoir_said'), true)) {
+            return false;
+        }
+        $order->add_meta_data('_comptoir_said', $key);
+        $order->save_meta_data();
+        $order->add_order_note($note);
+        return true;
+    }
+
+    /** @return array<string, array> what the module knows of refunds whose end it does not know, by id */
+    public static function openRefunds(WC_Order $order): array
+    {
+        $open = self::codesOf($order) === [] ? '' : $order->get_meta('_comptoir_open_refunds');
+        return (array) json_decode((string) $open, true);
+    }
+
+    private static function keepRefunds(WC_Order $order, array $open): void
+    {
+        $order->delete_meta_data('_comptoir_open_refunds');
+        if ($open !== []) {
+            $order->add_meta_data('_comptoir_open_refunds', json_encode($open));
+        }
+        $order->save_meta_data();
+    }
+
+    /** @return bool it is new */
+    public static function beginRefund(WC_Order $order, string $id, string $account): bool
+    {
+        if (in_array($id, self::listOf($order, '_comptoir_refund'), true)) {
+            return false;
+        }
+        $order->add_meta_data('_comptoir_refund', $id);
+        self::keepRefunds($order, self::openRefunds($order) + [$id => ['account' => $account]]);
+        $order->add_order_note("Refund $id has started at Comptoir. The customer may be asked for a wallet address.");
+        return true;
+    }
+
+    /** @param array<string, string> $states what Comptoir has just said of the order's refunds */
+    public static function followRefunds(WC_Order $order, array $states): void
+    {
+        $before = self::openRefunds($order);
+        [$open, $notes] = ShopPayments::followRefunds($before, $states);
+        foreach ($notes as $id => $note) {
+            self::review($order, isset($open[$id]) ? "unknown refund $id" : "refund $id", $note, 'refund');
+        }
+        if ($open !== $before) {
+            self::keepRefunds($order, $open);
+        }
+    }
+
+    /** The reason that a refund was first tried with: a click that is repeated under its key must say the same. */
+    public static function reasonOf(WC_Order $order, string $key, string $reason): string
+    {
+        $reasons = (array) json_decode((string) $order->get_meta('_comptoir_refund_reasons'), true);
+        if (!isset($reasons[$key])) {
+            $reasons[$key] = $reason;
+            $order->delete_meta_data('_comptoir_refund_reasons');
+            $order->add_meta_data('_comptoir_refund_reasons', json_encode($reasons));
+            $order->save_meta_data();
+        }
+        return $reasons[$key];
+    }
+
+    /** Until 0.3.0 open refunds were in one option for all orders, beside a place in the company's events. */
+    public static function upgrade(): void
+    {
+        $refunds = (array) get_option('comptoir_refunds', []);
+        foreach ($refunds as $id => $order) {
+            try {
+                $keep = fn (WC_Order $order) =>
+                    self::keepRefunds($order, self::openRefunds($order) + [$id => ['account' => '']]);
+                self::change((int) $order, $keep);
+            } catch (ComptoirError) {
+                // its order is busy: the next time
+                continue;
+            }
+            $refunds = array_diff_key($refunds, [$id => 1]);
+            update_option('comptoir_refunds', $refunds, false);
+        }
+        if ($refunds === []) {
+            array_map(delete_option(...), ['comptoir_refunds', 'comptoir_cursor', 'comptoir_later']);
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { logInSuperAdmin } from './harness/accounts.ts'
+import { hasPhp, openPhpShop, type PhpShop } from './harness/php-shop.ts'
+
+/* Refunds that a shop began in WooCommerce: said again, rejected, or unknown to Comptoir. */
+
+let php: PhpShop
+
+before(async () => {
+  if (!hasPhp) return
+  php = await openPhpShop('woocommerce', 'comptoir', ({ host, merchant }) => {
+    const { 'x-api-key': api_key, 'x-api-secret': api_secret } = merchant.headers
+    const options = { base_url: host.baseUrl, api_key, api_secret, till: 'TILL-1' }
+    return { OPTIONS: { ...options, webhook_secret: merchant.webhookSecret } }
+  })
+})
+after(() => php?.stop())
+
+type Known<Data> = { answer: Data; status: string; completed: number; notes: string[]; mails: string[] }
+
+const tell = <Data>(command: Record<string, unknown>): Promise<Known<Data>> => php.tell<Known<Data>>(command)
+const withPhp = hasPhp ? test : () => {}
+
+async function paid(order: number): Promise<string> {
+  const { answer } = await tell<{ redirect: string }>({ do: 'pay', order })
+  const code = new URL(answer.redirect).searchParams.get('code') ?? ''
+  await php.payUntilPaid(code)
+  await tell({ do: 'webhook', order, ...(await php.hookOf('order.paid', code)) })
+  return code
+}
+
+async function refundsOf(code: string): Promise<{ _id: string; amount: string }[]> {
+  const path = `/api/next/refunds?code=${code}`
+  type List = { refunds: { _id: string; amount: string }[] }
+  return (await php.shop.host.call<List>('GET', path, { as: php.shop.merchant })).data.refunds
+}
+
+withPhp('a refund whose answer was lost, tried again with another reason, is the same refund', async () => {
+  const code = await paid(401)
+  await tell({ do: 'refund', order: 401, amount: 20, reason: 'Cold', lost: true })
+  const again = await tell<boolean>({ do: 'refund', order: 401, amount: 20, reason: 'Arrived cold' })
+  assert.equal(again.answer, true)
+  assert.deepEqual(
+    (await refundsOf(code)).map(({ amount }) => amount),
+    ['21.600000'],
+  )
+})
+
+withPhp('a refund that Comptoir does not know is not called rejected; after days a person is told, once', async () => {
+  await paid(402)
+  assert.equal((await tell<boolean>({ do: 'refund', order: 402, amount: 20 })).answer, true)
+  const other = await php.shop.host.createMerchant()
+  const { 'x-api-key': api_key, 'x-api-secret': api_secret } = other.headers
+  const options = { api_key, api_secret, webhook_secret: other.webhookSecret }
+  assert.deepEqual((await tell({ do: 'catchUp', order: 402, options })).mails, [])
+  const { answer: meta } = await tell<Record<string, string[]>>({ do: 'meta', order: 402 })
+  const open: Record<string, { account: string; unknownSince: number }> = JSON.parse(
+    meta._comptoir_open_refunds?.[0] ?? '{}',
+  )
+  const [id = '', refund] = Object.entries(open)[0] ?? []
+  assert.ok((refund?.unknownSince ?? 0) > 0)
+  const old = JSON.stringify({ [id]: { ...refund, unknownSince: (refund?.unknownSince ?? 0) - 4 * 86_400 } })
+  const set = { meta: { ...meta, _comptoir_open_refunds: [old] } }
+  const told = await tell({ do: 'catchUp', order: 402, options, set })
+  assert.deepEqual(told.mails, ['shop@shop.example: Order 402: please check its payment'])
+  const key = php.shop.merchant.headers['x-api-key']
+  assert.match(told.notes.at(-1) ?? '', new RegExp(`^Comptoir does not know the refund ${id}, .* key ${key} at http`))
+  assert.match(told.notes.at(-1) ?? '', /look in the books of that account before you refund again/)
+  assert.deepEqual((await tell({ do: 'catchUp', order: 402, options })).mails, [])
+  const rejected = await (await logInSuperAdmin(php.shop.host)).post(`refunds/${id}/reject`, { reason: 'a mistake' })
+  assert.equal(rejected.status, 200)
+  assert.match((await tell({ do: 'catchUp', order: 402 })).notes.at(-1) ?? '', /was rejected in Comptoir/)
+})
+
+withPhp('an upgrade from 0.3.0 keeps the open refunds with their orders, and forgets the events’ place', async () => {
+  const code = await paid(403)
+  assert.equal((await tell<boolean>({ do: 'refund', order: 403, amount: 20 })).answer, true)
+  const { answer: meta } = await tell<Record<string, string[]>>({ do: 'meta', order: 403 })
+  const { _comptoir_open_refunds: _, ...before } = meta
+  const id = (await refundsOf(code))[0]?._id ?? ''
+  const stored = {
+    comptoir_refunds: { [id]: 403, ['f'.repeat(24)]: 9999 },
+    comptoir_cursor: 'abc',
+    comptoir_later: [code],
+  }
+  await tell({ do: 'store', order: 403, set: { meta: before }, stored })
+  await tell({ do: 'catchUp', order: 403, lock: '0' })
+  const busy = (await tell<{ comptoir_refunds: object }>({ do: 'stored' })).answer
+  assert.deepEqual(busy.comptoir_refunds, stored.comptoir_refunds, 'nothing is lost while the order is busy')
+  await tell({ do: 'catchUp', order: 403 })
+  const left = Object.keys((await tell<object>({ do: 'stored' })).answer)
+  assert.deepEqual(
+    left.filter((name) => name in stored),
+    [],
+  )
+  const kept = (await tell<Record<string, string[]>>({ do: 'meta', order: 403 })).answer._comptoir_open_refunds
+  assert.deepEqual(Object.keys(JSON.parse(kept?.[0] ?? '{}')), [id])
+})
