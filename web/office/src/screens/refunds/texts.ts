@@ -30,7 +30,8 @@ export const texts = defineTexts(
     byHand: {
       badge: 'To send by hand',
       chain: 'Nothing sends it by itself. Send the money from your wallet, then report the transaction here.',
-      provider: 'The provider cannot refund by itself. Send the money back to the payer’s account there. If it must go elsewhere and no destination is shown here, ask the payer, and no one else. Then settle it here.',
+      provider:
+        'The provider cannot refund by itself. Send the money back to the payer’s account there. If it must go elsewhere and no destination is shown here, ask the payer, and no one else. Then settle it here.',
       operator:
         'The operator of this service holds the money and sends it. Do not send anything yourself: it would be paid twice.',
       company: 'The company holds the money and sends it from its own account or wallet.',
@@ -122,7 +123,8 @@ export const texts = defineTexts(
         badge: 'À envoyer à la main',
         chain:
           'Rien ne l’envoie tout seul. Envoyez l’argent depuis votre portefeuille, puis signalez la transaction ici.',
-        provider: 'Le prestataire ne sait pas rembourser. Rendez l’argent au compte qui a payé. S’il doit aller ailleurs et qu’aucune destination n’est affichée ici, demandez-la au payeur, et à personne d’autre. Puis réglez-le ici.',
+        provider:
+          'Le prestataire ne sait pas rembourser. Rendez l’argent au compte qui a payé. S’il doit aller ailleurs et qu’aucune destination n’est affichée ici, demandez-la au payeur, et à personne d’autre. Puis réglez-le ici.',
         operator:
           'L’opérateur de ce service détient l’argent et l’envoie. N’envoyez rien vous-même : il partirait deux fois.',
         company: 'La société détient l’argent et l’envoie depuis son propre compte ou portefeuille.',
