@@ -124,9 +124,13 @@ const isRpcError = (error: unknown): boolean => error instanceof RpcError
 type Since = { addresses: readonly string[]; at: Date; to: bigint }
 type Keeper = { endpoint: Endpoint; from: bigint; isWhole: boolean }
 
-/** The first block since a time of which the endpoint keeps the logs: nodes expire old ones, some with the headers. */
+/**
+ * The last block before a time, whose state holds nothing of later; or the first one of which the endpoint keeps the
+ * logs: nodes expire old ones, some with the headers.
+ */
 async function findKept({ network }: ChainReader, endpoint: Endpoint, { addresses, at, to }: Since): Promise<Keeper> {
-  const { number: first, isCutOff } = await findBlockSince(endpoint.rpc, at, to)
+  const { number: since, isCutOff } = await findBlockSince(endpoint.rpc, at, to)
+  const first = isCutOff || since === 0n ? since : since - 1n
   const senders = addresses.slice(0, 1)
   const lacks = (block: bigint): Promise<boolean> =>
     listOutgoing(network, endpoint, { senders, from: block, to: block }).then(
