@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Providers, startProviders } from '../sandbox/providers/server.ts'
 import { startTestChain, type TestChain } from './harness/chain.ts'
 import { putCluster } from './harness/cluster.ts'
 import { freePort } from './harness/free-port.ts'
-import { insertMerchantAt, newFolder, runOperator } from './harness/installation.ts'
+import { type Ended, insertMerchantAt, newFolder, openOperator, runOperator } from './harness/installation.ts'
 import { type Receiver, startReceiver } from './harness/receiver.ts'
 import { newAddress, payoutEnv, type RefundData } from './harness/refunds.ts'
 import { S3_SECRET, type S3StandIn, s3Env, startS3Store } from './harness/s3-store.ts'
@@ -29,6 +30,7 @@ type Report = {
 const SANDBOX_FILES = ['chain.json', 'providers.json', 'screening.json']
 
 const places = newFolder()
+const operator = openOperator()
 const [before_, after_, backups] = ['old', 'new', 'backups'].map((name) => join(places.path, name)) as [
   string,
   string,
@@ -65,7 +67,7 @@ before(async () => {
 })
 after(async () => {
   await served?.end()
-  await Promise.all([chain?.stop(), receiver?.close(), store?.close(), providers?.stop()])
+  await Promise.all([operator.close(), chain?.stop(), receiver?.close(), store?.close(), providers?.stop()])
   places.remove()
 })
 
@@ -132,6 +134,9 @@ async function sellAtProvider(): Promise<string> {
   return code
 }
 
+/** Between two orders of a shop: more would only take time from the backup. */
+const ORDER_GAP_MS = 40
+
 /** Shops that order all the time. `made`: when each order was acknowledged */
 function startLoad(): { made: Made; stop(): Promise<Made> } {
   const made: Made = []
@@ -140,6 +145,7 @@ function startLoad(): { made: Made; stop(): Promise<Made> } {
     while (going) {
       const { code } = await create()
       made.push({ code, atMs: Date.now() })
+      await sleep(ORDER_GAP_MS)
     }
   })
   return {
@@ -154,15 +160,20 @@ function startLoad(): { made: Made; stop(): Promise<Made> } {
 
 const BUCKET = 's3://backups/shop'
 
-const restore = (from: string, to: string, key = TEST_MASTER_KEY) =>
-  runOperator(['restore', '--from', from, '--data-dir', to], { ...s3Env(store), MASTER_KEY: key.toString('base64') })
+type Run = (args: string[], settings: Record<string, string>) => Promise<Ended>
 
-const reconcile = async (): Promise<{ code: number | null; report: Report }> => {
+/** By one process, after the commands before it. `runOperator`: as it is typed, a process of its own. */
+const run: Run = (args, settings) => operator.run(args, settings, places.path)
+
+const restore = (from: string, to: string, { key = TEST_MASTER_KEY, by = run } = {}) =>
+  by(['restore', '--from', from, '--data-dir', to], { ...s3Env(store), MASTER_KEY: key.toString('base64') })
+
+const reconcile = async (by = run): Promise<{ code: number | null; report: Report }> => {
   // a sandbox's chain and providers are in no environment: the service that runs has recorded where they are
   const own = Object.entries(env).filter(([name]) => !/^(CHAIN_31337|SANDBOX_PROVIDERS)_/.test(name))
   const operatorEnv = { ...Object.fromEntries(own), DATA_DIR: after_ }
   const mining = setInterval(() => void chain.mine().catch(() => {}), 300)
-  const { code, out, err } = await runOperator(['reconcile', '--json'], operatorEnv)
+  const { code, out, err } = await by(['reconcile', '--json'], operatorEnv)
   clearInterval(mining)
   assert.match(out, /^\{/, err)
   return { code, report: JSON.parse(out) as Report }
@@ -193,7 +204,7 @@ test('a backup under load holds every order that was acknowledged before it bega
   )
   const beganMs = Date.now()
   const backup = await runOperator(['backup', '--to', backups, '--json'], { ...env, DATA_DIR: before_ })
-  const toBucket = await runOperator(['backup', '--to', BUCKET, '--json'], { ...env, DATA_DIR: before_ })
+  const toBucket = await run(['backup', '--to', BUCKET, '--json'], { ...env, DATA_DIR: before_ })
   await new Promise((resolve) => setTimeout(resolve, 200))
   const made = await load.stop()
   assert.equal(backup.code, 0, backup.err)
@@ -235,7 +246,7 @@ test('a wrong key, a backup that was cut off and a place in use are refused with
   copyFileSync(whole, older)
   const place = join(places.path, 'refused')
   const [foreign, short, other, taken] = await Promise.all([
-    restore(whole, place, Buffer.alloc(32, 9)),
+    restore(whole, place, { key: Buffer.alloc(32, 9) }),
     restore(cut, join(places.path, 'refused-too')),
     restore(older, join(places.path, 'refused-older')),
     restore(whole, before_),
@@ -259,7 +270,7 @@ test('restored from a bucket into a new place nothing acknowledged is missing, a
   // DATABASE_URL was used there: to restore is to leave it
   mkdirSync(after_, { mode: 0o700 })
   writeFileSync(join(after_, 'database-elsewhere'), 'the orders are in the database of DATABASE_URL')
-  const done = await restore(BUCKET, after_)
+  const done = await restore(BUCKET, after_, { by: runOperator })
   assert.equal(done.code, 0, done.err)
   for (const name of SANDBOX_FILES)
     assert.equal(readFileSync(join(after_, name), 'utf8'), `${name} of the old place`, name)
@@ -276,7 +287,7 @@ test('restored from a bucket into a new place nothing acknowledged is missing, a
 })
 
 test('reconcile finds what was paid meanwhile, names money without an order, and lets money go again', async () => {
-  const { code, report } = await reconcile()
+  const { code, report } = await reconcile(runOperator)
   assert.deepEqual([code, report.faults, report.released, report.ledger], [1, [], true, 'right'])
   const [found] = report.chains
   const lower = (address: string): string => address.toLowerCase()

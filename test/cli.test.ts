@@ -218,77 +218,6 @@ test('orders are exported to a file, also over a line that breaks in the middle 
   assert.equal(readFileSync(join(folder, 'whole.xlsx')).subarray(0, 2).toString(), 'PK')
 })
 
-test('trigger plays all 16 events and all stories, and listen brings each event, signed, to a local server', async () => {
-  const receiver = await openReceiver()
-  const listener = start(['listen', '--forward-to', receiver.url, '--json'])
-  let heard = ''
-  listener.stdout?.on('data', (chunk: Buffer) => {
-    heard += chunk.toString()
-  })
-  await once(start(['trigger', 'order.initial', '--json']), 'close')
-  await new Promise((resolve) => setTimeout(resolve, 1500))
-  const names = await json<{ name: string }[]>(['trigger'])
-  assert.deepEqual(
-    names.map(({ name }) => name),
-    [...EVENT_TYPES, ...STORIES],
-  )
-  const ends: Record<string, string> = {}
-  const play = async (names: readonly string[]): Promise<void> => {
-    const lane = openDeveloper(folder)
-    for (const name of names) {
-      const args = ['trigger', name, '--json']
-      const { code, out, err } = await lane.run({ args, env: environment(), cwd: folder })
-      assert.equal(code, 0, `${name}: ${out}${err}`)
-      ends[name] = (JSON.parse(out) as OrderFacts).status
-    }
-    await lane.close()
-  }
-  await Promise.all([0, 1, 2, 3].map((lane) => play(EVENT_TYPES.filter((_, index) => index % 4 === lane))))
-  // stories of one provider follow each other: each is armed for the next payment there
-  const lane = (fits: RegExp) => play(STORIES.filter((name) => fits.test(name)))
-  await Promise.all([
-    lane(/^(timeout-after|duplicate|reordered|forged|unknown|late)/),
-    lane(/^(outage|partial-refund|refund-)/),
-    lane(/^ky/),
-  ])
-  await lane(/^(credentials|clock)/)
-  const guide = readFileSync(join(import.meta.dirname, '../docs/guides/bad-stories.md'), 'utf8')
-  const told = [...guide.matchAll(/^\| `([a-z-]+)` \|.+\| (.+) \|$/gm)].map(([, name = '', end = '']) => [name, end])
-  assert.deepEqual(told.map(([name]) => name).sort(), [...STORIES].sort(), 'the guide tells every story')
-  const wrong = told.filter(([name = '', end = '']) => !end.includes(`\`${ends[name]}\``))
-  assert.deepEqual(
-    wrong.map(([name = '', end]) => [name, end, ends[name]]),
-    [],
-    'each ends as the guide says',
-  )
-  assert.deepEqual(
-    ['order.kyt_failed', 'order.error', 'order.refunded', 'order.full_refunded'].map((name) => ends[name]),
-    ['KYT_FAILED', 'ERROR', 'REFUNDED', 'FULL_REFUNDED'],
-  )
-  await waitFor('all 16 events at the local server', () => EVENT_TYPES.every((event) => receiver.events.has(event)))
-  await untilQuiet(() => receiver.ids.size)
-  listener.kill()
-  await once(listener, 'close')
-  const lines = heard
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as { answer: string; cursor: string | null; event: string; id: string })
-  assert.ok(
-    lines.every(({ answer }) => answer === '200'),
-    heard.slice(0, 500),
-  )
-  // replay: what came after the third event comes again, under the same ids
-  const known = receiver.ids.size
-  const [, , third] = lines.filter(({ cursor }) => cursor !== null)
-  const after = ['--after', third?.cursor ?? '', '--events', 'order.paid']
-  const again = start(['listen', '--forward-to', receiver.url, ...after])
-  const before = receiver.events.get('order.paid') ?? 0
-  await waitFor('the replay', () => (receiver.events.get('order.paid') ?? 0) >= 2 * before)
-  again.kill()
-  await once(again, 'close')
-  assert.equal(receiver.ids.size, known)
-})
-
 test('fixtures give the shop a past that the books agree with, and refuse where money is real', async () => {
   const { orders, moved } = await json<{ orders: { code: string }[]; moved: number }>(
     ['fixtures', '--orders', '10'],
@@ -458,4 +387,87 @@ test('webhooks test finds the fault of each of twelve broken receivers, and none
   for (const [name, { behaves, finds }] of Object.entries(BROKEN)) {
     assert.deepEqual({ name, ...(await tryReceiver(behaves)) }, { name, code: 1, faults: finds })
   }
+})
+
+// the last one: a provider whose key was refused is left alone for a minute
+test('trigger plays all 16 events and all stories, and listen brings each event, signed, to a local server', async () => {
+  const receiver = await openReceiver()
+  const listener = start(['listen', '--forward-to', receiver.url, '--json'])
+  let heard = ''
+  listener.stdout?.on('data', (chunk: Buffer) => {
+    heard += chunk.toString()
+  })
+  await once(start(['trigger', 'order.initial', '--json']), 'close')
+  await new Promise((resolve) => setTimeout(resolve, 1500))
+  const names = await json<{ name: string }[]>(['trigger'])
+  assert.deepEqual(
+    names.map(({ name }) => name),
+    [...EVENT_TYPES, ...STORIES],
+  )
+  const ends: Record<string, string> = {}
+  const lanes = Array.from({ length: 4 }, () => openDeveloper(folder))
+  const play = async (lane: number, names: readonly string[]): Promise<void> => {
+    for (const name of names) {
+      const args = ['trigger', name, '--json']
+      const done = await lanes[lane]?.run({ args, env: environment(), cwd: folder })
+      assert.equal(done?.code, 0, `${name}: ${done?.out}${done?.err}`)
+      ends[name] = (JSON.parse(done?.out ?? '') as OrderFacts).status
+    }
+  }
+  await Promise.all(
+    lanes.map((_, lane) =>
+      play(
+        lane,
+        EVENT_TYPES.filter((_, index) => index % 4 === lane),
+      ),
+    ),
+  )
+  // stories of one provider follow each other: each is armed for the next payment there
+  const tell = (lane: number, fits: RegExp) =>
+    play(
+      lane,
+      STORIES.filter((name) => fits.test(name)),
+    )
+  await Promise.all([
+    tell(0, /^(timeout-after|duplicate|reordered|forged|unknown|late)/),
+    tell(1, /^(outage|partial-refund|refund-)/),
+    tell(2, /^ky/),
+  ])
+  await tell(0, /^(credentials|clock)/)
+  await Promise.all(lanes.map((lane) => lane.close()))
+  const guide = readFileSync(join(import.meta.dirname, '../docs/guides/bad-stories.md'), 'utf8')
+  const told = [...guide.matchAll(/^\| `([a-z-]+)` \|.+\| (.+) \|$/gm)].map(([, name = '', end = '']) => [name, end])
+  assert.deepEqual(told.map(([name]) => name).sort(), [...STORIES].sort(), 'the guide tells every story')
+  const wrong = told.filter(([name = '', end = '']) => !end.includes(`\`${ends[name]}\``))
+  assert.deepEqual(
+    wrong.map(([name = '', end]) => [name, end, ends[name]]),
+    [],
+    'each ends as the guide says',
+  )
+  assert.deepEqual(
+    ['order.kyt_failed', 'order.error', 'order.refunded', 'order.full_refunded'].map((name) => ends[name]),
+    ['KYT_FAILED', 'ERROR', 'REFUNDED', 'FULL_REFUNDED'],
+  )
+  await waitFor('all 16 events at the local server', () => EVENT_TYPES.every((event) => receiver.events.has(event)))
+  await untilQuiet(() => receiver.ids.size)
+  listener.kill()
+  await once(listener, 'close')
+  const lines = heard
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { answer: string; cursor: string | null; event: string; id: string })
+  assert.ok(
+    lines.every(({ answer }) => answer === '200'),
+    heard.slice(0, 500),
+  )
+  // replay: what came after the third event comes again, under the same ids
+  const known = receiver.ids.size
+  const [, , third] = lines.filter(({ cursor }) => cursor !== null)
+  const after = ['--after', third?.cursor ?? '', '--events', 'order.paid']
+  const again = start(['listen', '--forward-to', receiver.url, ...after])
+  const before = receiver.events.get('order.paid') ?? 0
+  await waitFor('the replay', () => (receiver.events.get('order.paid') ?? 0) >= 2 * before)
+  again.kill()
+  await once(again, 'close')
+  assert.equal(receiver.ids.size, known)
 })

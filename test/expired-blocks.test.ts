@@ -189,7 +189,7 @@ async function compare(endpoints: Endpoints, { heads, xpub, restoredAt }: Compar
   const { report } = await reconcileChain(base, chain, {
     restored,
     xpubs: [],
-    addressOf: openAddresses(),
+    addressesOf: openAddresses(),
     say: () => {},
   })
   return report

@@ -29,7 +29,7 @@ after(async () => {
   place.remove()
 })
 const env = join(place.path, '.env')
-/** What it refuses; what it makes, a process of its own makes. */
+/** What is typed first is a process of its own; one process runs the rest. */
 const init = (...args: string[]) => operator.run(['init', ...args], {}, place.path)
 
 /** The public test phrase (BIP-39): nothing of worth may ever come to it. */
@@ -94,7 +94,7 @@ test('init writes a closed file, shows the key once, makes the SuperAdmin; the s
     assert.match(done.out, words)
   const port = await freePort()
   const other = createServer().listen(port, '127.0.0.1')
-  const refused = await runOperator(['serve'], { PORT: String(port) }, place.path)
+  const refused = await operator.run(['serve'], { PORT: String(port) }, place.path)
   other.close()
   assert.equal(refused.code, 1)
   assert.match(refused.err, new RegExp(`Another program listens on 127.0.0.1:${port} already.*set PORT`))
@@ -104,7 +104,7 @@ test('init writes a closed file, shows the key once, makes the SuperAdmin; the s
   const settings = Object.fromEntries(given.map((pair) => pair.split('=') as [string, string]))
   const asService = { ...settings, COMPTOIR_ENV_FILE: env, STATE_DIRECTORY: join(place.path, 'database') }
   const elsewhere = { ...asService, DATA_DIR: join(place.path, 'other'), PORT: '0' }
-  const second = await runOperator(['serve'], elsewhere, place.path)
+  const second = await operator.run(['serve'], elsewhere, place.path)
   assert.equal(second.code, 1)
   assert.match(second.err, /^DATA_DIR in the environment differs from the settings file\./m)
   assert.match(
@@ -116,7 +116,7 @@ test('init writes a closed file, shows the key once, makes the SuperAdmin; the s
   const units = join(place.path, 'unit')
   mkdirSync(join(units, 'postgres'), { recursive: true })
   writeFileSync(join(units, 'postgres/PG_VERSION'), '18')
-  const both = await runOperator(['serve'], { ...asService, STATE_DIRECTORY: units, PORT: '0' }, place.path)
+  const both = await operator.run(['serve'], { ...asService, STATE_DIRECTORY: units, PORT: '0' }, place.path)
   assert.equal(both.code, 1)
   assert.match(
     both.err,
@@ -127,10 +127,10 @@ test('init writes a closed file, shows the key once, makes the SuperAdmin; the s
   try {
     await served.ready()
     assert.equal(/DATA_DIR/.test(served.words()), false, served.words())
-    const same = await runOperator(['admin', 'create', '--email', 'boss@pay.example'], asService, place.path)
+    const same = await operator.run(['admin', 'create', '--email', 'boss@pay.example'], asService, place.path)
     assert.match(same.err, /is registered already/, 'the service has the database that init made')
     assert.equal((await fetch(`http://127.0.0.1:${port}/readyz`)).status, 200)
-    const beside = await runOperator(['migrate', '--json'], {}, place.path)
+    const beside = await operator.run(['migrate', '--json'], {}, place.path)
     assert.deepEqual([beside.code, beside.out], [0, '{"applied":[]}\n'], beside.err)
   } finally {
     await served.end('SIGTERM')
@@ -204,7 +204,7 @@ const copiesOf = (name: string): string[] => readdirSync(place.path).filter((fil
 test('--force keeps the key and the token of the file it replaces, keeps the file, and says both', async () => {
   writeFileSync(env, `${readFileSync(env, 'utf8')}REPORTS_NOTE=mine\n`)
   const before = readFileSync(env, 'utf8')
-  const again = await runOperator(['init', ...PERSON, '--force'], {}, place.path)
+  const again = await operator.run(['init', ...PERSON, '--force'], {}, place.path)
   assert.equal(again.code, 0, again.err + again.out)
   const of = (text: string) => ['BASE_URL', 'DATA_DIR', 'BACKUP_TO'].map((name) => parseEnv(text)[name])
   assert.deepEqual(of(readFileSync(env, 'utf8')), of(before), 'another place would hold an empty database')
@@ -235,25 +235,25 @@ test('after a restore the noted key, or the file that holds it, writes the confi
   assert.equal(backup.code, 0, backup.err)
   const foreign = { MASTER_KEY: Buffer.alloc(32, 9).toString('base64') }
   const kept = readdirSync(join(place.path, 'backups'))
-  const refused = await runOperator(['backup', '--to', 'backups', '--keep', '1'], foreign, place.path)
+  const refused = await operator.run(['backup', '--to', 'backups', '--keep', '1'], foreign, place.path)
   assert.equal(refused.code, 1)
   assert.match(refused.err, /master-key/)
   assert.deepEqual(readdirSync(join(place.path, 'backups')), kept)
   const elsewhere = newFolder()
   try {
     const from = ['restore', '--from', join(place.path, 'backups'), '--data-dir', 'database']
-    const restored = await runOperator(from, { MASTER_KEY: key }, elsewhere.path)
+    const restored = await operator.run(from, { MASTER_KEY: key }, elsewhere.path)
     assert.equal(restored.code, 0, restored.err)
-    const noted = await runOperator(['init', ...FLAGS], { MASTER_KEY: key }, elsewhere.path)
+    const noted = await operator.run(['init', ...FLAGS], { MASTER_KEY: key }, elsewhere.path)
     assert.equal(noted.code, 0, noted.err + noted.out)
     assert.equal(keyIn(join(elsewhere.path, '.env')), key)
     writeFileSync(join(elsewhere.path, 'key'), `${key}\n`)
-    const filed = await runOperator(['init', ...FLAGS, '--force'], { MASTER_KEY_FILE: 'key' }, elsewhere.path)
+    const filed = await operator.run(['init', ...FLAGS, '--force'], { MASTER_KEY_FILE: 'key' }, elsewhere.path)
     assert.equal(filed.code, 0, filed.err + filed.out)
     assert.match(readFileSync(join(elsewhere.path, '.env'), 'utf8'), /^MASTER_KEY_FILE=\/.*\/key$/m)
     const chains = ['--chains', '1', '--rpc-1', 'https://127.0.0.1:1', '--xpub', XPUB, '--addresses-match', '--force']
     const exported = { CHAIN_8453_RPC_URL: 'https://127.0.0.1:1', CHAIN_8453_XPUB: xpubOf(1), MASTER_KEY_FILE: 'key' }
-    const mixed = await runOperator(['init', ...FLAGS, ...chains], exported, elsewhere.path)
+    const mixed = await operator.run(['init', ...FLAGS, ...chains], exported, elsewhere.path)
     const said = mixed.out + mixed.err
     assert.match(said, /Chain 8453 comes from the environment.*confirm-addresses --chain 8453/)
     assert.equal(mixed.out.split('Confirmed.').length, 2, 'only what the operator compared')

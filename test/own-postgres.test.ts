@@ -6,15 +6,13 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { startEmbeddedPostgres } from '../src/db/embedded/embedded.ts'
 import { withClient } from '../src/db/wire/connection.ts'
-import { bareEnv } from './harness/bare-env.ts'
 import { putCluster } from './harness/cluster.ts'
 import { freePort } from './harness/free-port.ts'
+import { openOperator } from './harness/installation.ts'
 import { startServed } from './harness/served.ts'
 import { callService } from './harness/service.ts'
 
 /* docs/guides/own-postgresql.md: the folder of the embedded server is taken along to a PostgreSQL of one's own. */
-
-const BIN = join(import.meta.dirname, '../bin/comptoir.cjs')
 
 test('an installation moves to another PostgreSQL with its orders, keys, books and audit log, and goes on selling', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'comptoir-own-'))
@@ -24,6 +22,7 @@ test('an installation moves to another PostgreSQL with its orders, keys, books a
   const baseUrl = `http://localhost:${PORT}`
   let server: { connectionString: string; stop(): Promise<void> } | undefined
   const first = startServed({ PORT }, { cwd: folder })
+  const operator = openOperator()
   try {
     await first.ready()
     const { apiKey, apiSecret } = JSON.parse(readFileSync(join(folder, 'data/sandbox.json'), 'utf8'))
@@ -42,20 +41,20 @@ test('an installation moves to another PostgreSQL with its orders, keys, books a
     const copied = spawnSync('cp', ['-a', join(folder, 'data/postgres'), join(folder, 'own/postgres')])
     assert.equal(copied.status, 0, copied.stderr.toString())
     server = await startEmbeddedPostgres({ dataDir: join(folder, 'own'), log: () => {} })
-    const run = (args: string[], given: Record<string, string>) => {
-      const ran = spawnSync(process.execPath, [BIN, ...args], { cwd: folder, env: { ...bareEnv(), PORT, ...given } })
-      return { status: ran.status, text: `${ran.stdout}${ran.stderr}` }
+    const run = async (args: string[], given: Record<string, string>) => {
+      const { code: status, out, err } = await operator.run(args, { PORT, ...given }, folder)
+      return { status, text: `${out}${err}` }
     }
     await withClient({ connectionString: server.connectionString }, (client) => client.query('create database empty'))
     const empty = { DATABASE_URL: server.connectionString.replace('/comptoir?', '/empty?') }
     for (const command of ['serve', 'doctor']) {
-      const refused = run([command], empty)
+      const refused = await run([command], empty)
       assert.equal(refused.status, 1, `${command}: ${refused.text}`)
       assert.match(refused.text, /database of DATABASE_URL is empty, and .*data\/postgres holds one with your orders/)
       assert.doesNotMatch(refused.text, /belongs to this|comptoir migrate/)
     }
     renameSync(join(folder, 'data/postgres'), join(folder, 'kept'))
-    assert.match(run(['doctor'], empty).text, /is empty: it belongs to no installation yet/)
+    assert.match((await run(['doctor'], empty)).text, /is empty: it belongs to no installation yet/)
     const env = { PORT, DATABASE_URL: server.connectionString }
     const second = startServed(env, { cwd: folder })
     try {
@@ -69,31 +68,31 @@ test('an installation moves to another PostgreSQL with its orders, keys, books a
       assert.deepEqual([found.status, found.data.alias], [200, 'BEFORE'], 'the same key reads the same order')
       await sell('AFTER')
       for (const what of ['ledger', 'audit']) {
-        const done = spawnSync(process.execPath, [BIN, what, 'verify'], { cwd: folder, env: { ...bareEnv(), ...env } })
-        assert.equal(done.status, 0, `${what}: ${done.stdout}${done.stderr}`)
+        const done = await run([what, 'verify'], env)
+        assert.equal(done.status, 0, `${what}: ${done.text}`)
       }
     } finally {
       await second.end('SIGTERM')
     }
     for (const command of ['serve', 'migrate']) {
-      const lost = run([command], {})
+      const lost = await run([command], {})
       assert.notEqual(lost.status, 0, lost.text)
       assert.match(lost.text, /DATABASE_URL is not set.*Set DATABASE_URL again/)
     }
     assert.equal(existsSync(join(folder, 'data/postgres')), false, 'no other database begins here')
     for (const command of ['serve', 'doctor']) {
-      const mistyped = run([command], empty)
+      const mistyped = await run([command], empty)
       assert.equal(mistyped.status, 1, `${command}: ${mistyped.text}`)
       assert.match(mistyped.text, /database of DATABASE_URL is empty, and .*database-elsewhere says/)
     }
     await withClient({ connectionString: server.connectionString }, (client) =>
       client.query("update installation set created_at = created_at - interval '1 second'"),
     )
-    const another = run(['serve'], { DATABASE_URL: server.connectionString })
+    const another = await run(['serve'], { DATABASE_URL: server.connectionString })
     assert.equal(another.status, 1, another.text)
     assert.match(another.text, /belongs to another installation, and .*database-elsewhere says/)
   } finally {
-    await first.end()
+    await Promise.all([first.end(), operator.close()])
     await server?.stop()
     rmSync(folder, { recursive: true, force: true })
   }

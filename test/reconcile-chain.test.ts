@@ -46,7 +46,7 @@ async function compare(endpoints: Endpoints, { heads, xpub, restoredAt }: Facts)
   const comparison = {
     restored: { ...restored, facts: { heads, skipped } },
     xpubs: [],
-    addressOf: openAddresses(),
+    addressesOf: openAddresses(),
     say: () => {},
   }
   const { report } = await reconcileChain(base, chain, comparison)

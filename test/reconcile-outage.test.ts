@@ -22,7 +22,7 @@ import { NO_DATA_DIR } from './harness/bare-env.ts'
 import { startTestChain, type TestChain } from './harness/chain.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { freePort } from './harness/free-port.ts'
-import { runOperator } from './harness/installation.ts'
+import { type Operator, openOperator, runOperator } from './harness/installation.ts'
 import { payoutEnv } from './harness/refunds.ts'
 import { noteReconciled } from './harness/restored.ts'
 import { startRpcProxy } from './harness/rpc-proxy.ts'
@@ -30,6 +30,7 @@ import { eventually, type Merchant, startTestService, TEST_MASTER_KEY, type Test
 import { chainEnv, type OrderData } from './harness/shop.ts'
 
 /** A service that starts on a restored database, beside a provider that is away. */
+let commands: Operator
 let database: TestDatabase
 let chain: TestChain
 let providers: Providers
@@ -38,6 +39,7 @@ let merchant: Merchant
 let env: Record<string, string>
 
 before(async () => {
+  commands = openOperator()
   ;[database, chain] = await Promise.all([createTestDatabase(), startTestChain()])
   const port = await freePort()
   const wallet = {
@@ -53,7 +55,7 @@ before(async () => {
 })
 after(async () => {
   await host?.stop()
-  await Promise.all([providers?.stop(), chain?.stop()])
+  await Promise.all([commands?.close(), providers?.stop(), chain?.stop()])
   await database?.drop()
 })
 
@@ -89,6 +91,9 @@ const operator = () => ({
   BASE_URL: host.baseUrl,
 })
 
+/** One process runs them; one command below is typed, a process of its own. */
+const run = (args: string[], settings: Record<string, string>) => commands.run(args, settings, process.cwd())
+
 /** The service stops, the database is marked as restored, and the service starts again. */
 async function restore(): Promise<void> {
   // what the first start of a service writes
@@ -101,11 +106,11 @@ async function restore(): Promise<void> {
   const at = new Date(Date.now() - 60_000).toISOString().replace(/\.\d+/, '')
   const wrongKey = { ...operator(), MASTER_KEY: randomBytes(32).toString('base64') }
   const refuseWrongKey = async (...args: string[]): Promise<void> => {
-    const { code, err } = await runOperator(args, wrongKey)
+    const { code, err } = await run(args, wrongKey)
     assert.deepEqual([code, /MASTER_KEY is not the key of this database/.test(err)], [1, true], err)
   }
   await refuseWrongKey('restore', '--already-done', at)
-  const marked = await runOperator(['restore', '--already-done', at], operator())
+  const marked = await run(['restore', '--already-done', at], operator())
   assert.equal(marked.code, 0, marked.err)
   await refuseWrongKey('reconcile')
   host = await startTestService({ env, workers: true, connectionString })
@@ -115,7 +120,7 @@ type Outcome = { faults: string[]; released: boolean }
 
 async function reconcile(settings: Record<string, string> = operator(), ...args: string[]) {
   const mining = setInterval(() => void chain.mine().catch(() => {}), 300)
-  const { code, out, err } = await runOperator(['reconcile', '--json', ...args], settings)
+  const { code, out, err } = await run(['reconcile', '--json', ...args], settings)
   clearInterval(mining)
   assert.notEqual(out, '', err)
   const { faults, released } = JSON.parse(out) as Outcome
@@ -144,7 +149,7 @@ test('after a restore nothing leaves before each provider was asked: one that is
   await tell('/stories/outage', { provider: 'binance', seconds: 0.001 })
   assert.deepEqual(await reconcile(), { code: 0, faults: [], released: true })
   // once released, nothing is held again
-  const { code: exitCode, out } = await runOperator(['reconcile'], withoutBinance)
+  const { code: exitCode, out } = await run(['reconcile'], withoutBinance)
   assert.equal(exitCode, 1)
   assert.match(out, /\nRefunds and settlements go again\. Put right what is named above, and run this again\.\n/)
   assert.equal((await refundOne(code)).status, 200)
@@ -153,7 +158,7 @@ test('after a restore nothing leaves before each provider was asked: one that is
 test('what was compared for one restore releases no later one, whose backup is another', async () => {
   const code = await createPaid()
   await restore()
-  const first = runOperator(['reconcile', '--json'], operator())
+  const first = run(['reconcile', '--json'], operator())
   // it waits for a block of after the restore
   await eventually(
     () =>
@@ -206,7 +211,7 @@ test('a chain of the backup whose settings are missing holds all, until the oper
   assert.deepEqual(held, { code: 1, released: false })
   assert.match(faults.join(), /^chain 8453: .* block 1000, .* CHAIN_8453_RPC_URL, .* --without-chain 8453$/)
   for (const chainId of ['31337', '10', 'base']) {
-    const { code, err } = await runOperator(['reconcile', '--without-chain', chainId], operator())
+    const { code, err } = await run(['reconcile', '--without-chain', chainId], operator())
     assert.deepEqual([code, new RegExp(`--without-chain ${chainId}: this is for`).test(err)], [2, true], err)
   }
   // as a worker of a service that has this chain does

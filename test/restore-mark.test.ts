@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { chownSync, existsSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -8,22 +9,26 @@ import { findEmbeddedPostgres } from '../src/db/embedded/embedded.ts'
 import { openVault } from '../src/kernel/vault.ts'
 import { putCluster } from './harness/cluster.ts'
 import { freePort } from './harness/free-port.ts'
-import { newFolder, runOperator } from './harness/installation.ts'
+import { newFolder, openOperator } from './harness/installation.ts'
 import { type Served, startServed } from './harness/served.ts'
-import { eventually, TEST_MASTER_KEY } from './harness/service.ts'
+import { eventually } from './harness/service.ts'
 
 /* Who controls the database can write files next to it: the mark of a restore counts by its signature. */
 
 const place = newFolder()
 const [dataDir, anchor] = [join(place.path, 'data'), join(place.path, 'anchor')]
 const cluster = join(dataDir, 'postgres')
+const masterKey = randomBytes(32)
+/** Live: beside a sandbox, each of the starts would start a chain and providers, which no one asks here. */
 const env: Record<string, string> = {
-  ...{ DATA_DIR: dataDir, AUDIT_ANCHOR_FILE: anchor, LOG_LEVEL: 'warn' },
-  MASTER_KEY: TEST_MASTER_KEY.toString('base64'),
+  ...{ MODE: 'live', BASE_URL: 'https://pay.example', METRICS_TOKEN: 'scrape-me-please', LOG_LEVEL: 'warn' },
+  ...{ DATA_DIR: dataDir, AUDIT_ANCHOR_FILE: anchor, MASTER_KEY: masterKey.toString('base64') },
+  ACCEPT_RISK: 'no-mail,no-channel,embedded-database',
 }
+const operator = openOperator()
 let served: Served | undefined
 after(async () => {
-  await served?.end()
+  await Promise.all([operator.close(), served?.end()])
   place.remove()
 })
 
@@ -61,16 +66,17 @@ const cutBehind = (db: Db, seq: bigint): Promise<unknown> =>
     await tx.run(sql`alter table audit_log enable trigger all`)
   })
 
+const run = (...args: string[]) => operator.run(args, env, place.path)
+
 /** Entries, noted outside the database. @returns the last one */
 async function work(count: number): Promise<bigint> {
-  for (let turn = 0; turn < count; turn += 1)
-    assert.equal((await runOperator(['admin', 'rotate-keys', '--yes'], env)).code, 0)
+  for (let turn = 0; turn < count; turn += 1) assert.equal((await run('admin', 'rotate-keys', '--yes')).code, 0)
   const { seq } = await withDb((db) => db.one<{ seq: bigint }>(sql`select seq from audit_head`))
   await awaitNoted(seq)
   return seq
 }
 
-const verify = () => runOperator(['audit', 'verify', '--anchor', anchor], env)
+const verify = () => run('audit', 'verify', '--anchor', anchor)
 
 test('whoever has the database alone, without the master key, cuts the audit log and cannot excuse it', async () => {
   env.PORT = String(await freePort())
@@ -98,7 +104,7 @@ test('whoever has the database alone, without the master key, cuts the audit log
 
 test('a mark by the master key is finished by the next start, once: put back, it excuses nothing', async () => {
   const times = { backupMadeAt: new Date('2030-01-01'), restoredAt: new Date('2030-01-02') }
-  const vault = openVault(TEST_MASTER_KEY)
+  const vault = openVault(masterKey)
   await writeRestoreMark(cluster, times, vault)
   const mark = readFileSync(restoreMarkOf(cluster), 'utf8')
   const first = await serve()
@@ -131,7 +137,7 @@ test('the copied mark of an honest restore excuses no later cut', async () => {
   await first.end('SIGTERM')
   const now = Date.now()
   const times = { backupMadeAt: new Date(now), restoredAt: new Date(now + 1000) }
-  await writeRestoreMark(cluster, times, openVault(TEST_MASTER_KEY))
+  await writeRestoreMark(cluster, times, openVault(masterKey))
   const owner = statSync(join(cluster, 'PG_VERSION')) // as restored files have it
   chownSync(restoreMarkOf(cluster), owner.uid, owner.gid)
   const second = await serve()
@@ -153,7 +159,7 @@ test('the copied mark of an honest restore excuses no later cut', async () => {
 })
 
 test('a mark by a newer master key stays at a start without it, and is recorded once the key is there', async () => {
-  const newer = Buffer.alloc(32, 9)
+  const newer = randomBytes(32)
   await writeRestoreMark(cluster, { backupMadeAt: new Date(), restoredAt: new Date() }, openVault(newer))
   const owner = statSync(join(cluster, 'PG_VERSION'))
   chownSync(restoreMarkOf(cluster), owner.uid, owner.gid)

@@ -234,7 +234,7 @@ async function lookAt(
   const patient = openPatient(world.network, endpoints) // as the command is
   const reader = { db: world.db, network: world.network, endpoints: patient, log: pino({ level: 'silent' }) }
   const range = { from, to: await world.chain.blockNumber() }
-  return findSkippedDeposits(reader, range, { ranges, times, findBlock, addressOf: openAddresses() })
+  return findSkippedDeposits(reader, range, { ranges, times, findBlock, addressesOf: openAddresses() })
 }
 
 const fiveMinutes = { backupMadeAt: at('01T05:55:00'), restoredAt: at('01T06:00:00') }
@@ -264,8 +264,12 @@ test('the addresses of many keys are asked for in one question, and derived once
   counts.clear()
   const found = await lookAt(nodes.endpoints, ranges, fiveMinutes)
   assert.deepEqual([found.map(({ index }) => index), counts.get('eth_getLogs')], [[24], 1])
-  const addressOf = openAddresses()
-  for (const index of [49, 50, 49]) assert.equal(addressOf(last, index), deriveAddress(last, index).toLowerCase())
+  const addressesOf = openAddresses()
+  for (const indexes of [[49, 50], [48, 49, 0], []])
+    assert.deepEqual(
+      addressesOf(last, indexes),
+      indexes.map((index) => deriveAddress(last, index).toLowerCase()),
+    )
 })
 
 test('a key of many orders is looked at behind more unpaid ones', async (t) => {

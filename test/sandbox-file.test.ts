@@ -6,10 +6,10 @@ import { after, before, test } from 'node:test'
 import { type Db, openDb, sql } from '../src/db/db.ts'
 import { openVault } from '../src/kernel/vault.ts'
 import { secretContext } from '../src/webhooks/outbox/webhook-secret.ts'
-import { createEmptyDatabase, type TestDatabase } from './harness/database.ts'
+import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { freePort } from './harness/free-port.ts'
 import { newFolder } from './harness/installation.ts'
-import { startServed } from './harness/served.ts'
+import { type Served, startServed } from './harness/served.ts'
 import { eventually } from './harness/service.ts'
 
 /* What the sandbox hands out in sandbox.json, after a person changed something. */
@@ -21,10 +21,11 @@ let db: Db
 let port: number
 
 before(async () => {
-  ;[database, port] = await Promise.all([createEmptyDatabase(), freePort()])
+  ;[database, port] = await Promise.all([createTestDatabase(), freePort()])
   db = openDb({ connectionString: database.connectionString, max: 1 })
 })
 after(async () => {
+  await served?.end('SIGTERM')
   await db?.close()
   await database?.drop()
   place.remove()
@@ -43,17 +44,16 @@ type Facts = Record<string, unknown> & {
 const listLasting = ({ providersUrl: _, rpcUrl: __, ...lasting }: Facts) => lasting
 const readFacts = (): Facts => JSON.parse(readFileSync(join(place.path, 'sandbox.json'), 'utf8')) as Facts
 
-async function whileServed<Result>(keys: Record<string, string>, work: () => Promise<Result>): Promise<Result> {
-  const served = startServed({
+let served: Served | undefined
+
+/** The service with these keys, from now on. */
+async function serve(keys: Record<string, string>): Promise<void> {
+  await served?.end('SIGTERM')
+  served = startServed({
     ...{ DATABASE_URL: database.connectionString, DATA_DIR: place.path, PORT: String(port), LOG_LEVEL: 'warn' },
     ...keys,
   })
-  try {
-    await served.ready()
-    return await work()
-  } finally {
-    await served.end('SIGTERM')
-  }
+  await served.ready()
 }
 
 const ask = (path: string, body?: object): Promise<Response> => {
@@ -72,10 +72,9 @@ const text = (key: Buffer): string => key.toString('base64')
 
 test('after a change of the master key the demo is the same: its shop, its orders, its logins and its wallets', async () => {
   const order = { amount: '5', fromAsset: 'EUR', merchantIdentifier: 'TILL-1' }
-  const first = await whileServed({ MASTER_KEY: text(OLD) }, async () => {
-    assert.equal((await ask('confirm_conversion/request', order)).status, 200)
-    return readFacts()
-  })
+  await serve({ MASTER_KEY: text(OLD) })
+  assert.equal((await ask('confirm_conversion/request', order)).status, 200)
+  const first = readFacts()
   const look = async (): Promise<unknown> => {
     const { data } = (await (await ask('confirm_conversion')).json()) as { data: { total: number } }
     const login = await ask('auth/login/manager', { ...readFacts().manager, origin: 'dashboard' })
@@ -83,22 +82,18 @@ test('after a change of the master key the demo is the same: its shop, its order
     return { total: data.total, login: login.status, companies, facts: listLasting(readFacts()) }
   }
   const same = { total: 1, login: 200, companies: 1n, facts: listLasting(first) }
-  assert.deepEqual(
-    await whileServed({ MASTER_KEY: text(NEXT), MASTER_KEY_PREVIOUS: text(OLD) }, async () => {
-      const found = await look()
-      const { sealPrefix } = openVault(OLD)
-      await eventually(
-        () =>
-          db.one<{ left: bigint }>(sql`select
-            (select count(*) from server_keys where starts_with(sealed, ${sealPrefix}))
-            + (select count(*) from companies where starts_with(webhook_secret_sealed, ${sealPrefix})) as left`),
-        ({ left }) => left === 0n,
-      )
-      return found
-    }),
-    same,
+  await serve({ MASTER_KEY: text(NEXT), MASTER_KEY_PREVIOUS: text(OLD) })
+  assert.deepEqual(await look(), same)
+  const { sealPrefix } = openVault(OLD)
+  await eventually(
+    () =>
+      db.one<{ left: bigint }>(sql`select
+        (select count(*) from server_keys where starts_with(sealed, ${sealPrefix}))
+        + (select count(*) from companies where starts_with(webhook_secret_sealed, ${sealPrefix})) as left`),
+    ({ left }) => left === 0n,
   )
-  assert.deepEqual(await whileServed({ MASTER_KEY: text(NEXT) }, look), same, 'the old key was given up')
+  await serve({ MASTER_KEY: text(NEXT) })
+  assert.deepEqual(await look(), same, 'the old key was given up')
 })
 
 test('sandbox.json follows a changed webhook secret and a revoked key, at once and after a restart', async () => {
@@ -110,18 +105,18 @@ test('sandbox.json follows a changed webhook secret and a revoked key, at once a
     const { webhookSigningSecret, apiKey, apiSecret } = readFacts()
     return { secret: webhookSigningSecret, apiKey, apiSecret }
   }
-  await whileServed({ MASTER_KEY: text(NEXT) }, async () => {
-    await db.run(sql`update companies set webhook_secret_sealed = ${sealed}`)
-    await eventually(
-      async () => found().secret,
-      (read) => read === secret,
-    )
-    await db.run(sql`update api_keys set revoked_at = now()`)
-    await eventually(
-      async () => found().apiKey,
-      (read) => read === null,
-    )
-    assert.deepEqual(found(), expected)
-  })
-  await whileServed({ MASTER_KEY: text(NEXT) }, async () => assert.deepEqual(found(), expected))
+  // the service of the test above
+  await db.run(sql`update companies set webhook_secret_sealed = ${sealed}`)
+  await eventually(
+    async () => found().secret,
+    (read) => read === secret,
+  )
+  await db.run(sql`update api_keys set revoked_at = now()`)
+  await eventually(
+    async () => found().apiKey,
+    (read) => read === null,
+  )
+  assert.deepEqual(found(), expected)
+  await serve({ MASTER_KEY: text(NEXT) })
+  assert.deepEqual(found(), expected)
 })

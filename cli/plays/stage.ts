@@ -11,7 +11,8 @@ export type Stage = {
   say(line: string): void
   /** A new order, or the one that the caller named. */
   order(): Promise<Order>
-  accept(order: Order, channel: Channel): Promise<string>
+  /** `maxRetries`: how often it is sent again where the answer says so; by default as often as a shop does. */
+  accept(order: Order, channel: Channel, options?: { maxRetries: number }): Promise<string>
   /** Accepts even if the provider does not answer; a job, or the next try, finds out. */
   acceptSomehow(order: Order, channel: Channel): Promise<string>
   pay(reference: string): Promise<void>
@@ -39,8 +40,8 @@ export function openStage(
     say(`${order.code} is ${reached.status}`)
     return reached
   }
-  const accept: Stage['accept'] = async (order, channel) => {
-    const given = await client.orders.accept(order.code, { paymentChannel: channel })
+  const accept: Stage['accept'] = async (order, channel, options) => {
+    const given = await client.orders.accept(order.code, { paymentChannel: channel }, options)
     say(`${order.code}: the payer chose ${channel}`)
     return channel === 'crypto' ? `${given.toAddress}` : `${given.providerReference}`
   }

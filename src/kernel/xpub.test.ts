@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { HDKey } from '@scure/bip32'
 import { privateKeyToAccount } from 'viem/accounts'
 import type { AppError } from './errors.ts'
-import { deriveAddress, parseXpub } from './xpub.ts'
+import { deriveAddress, deriveAddresses, parseXpub } from './xpub.ts'
 
 /** m/44'/60'/0' of the public test phrase "test test test test test test test test test test test junk". */
 const TEST_XPUB =
@@ -42,6 +42,19 @@ describe('an extended public key', () => {
     }
   })
 
+  it('gives many addresses at once as one by one, also those whose points begin with a zero byte', () => {
+    for (const [xpub, from] of [
+      [TEST_XPUB, 0],
+      [HDKey.fromMasterSeed(randomBytes(32)).derive("m/44'/60'/0'").publicExtendedKey, 2 ** 31 - 300],
+    ] as const) {
+      const indexes = Array.from({ length: 300 }, (_, offset) => from + offset)
+      const oneByOne = indexes.map((index) => deriveAddress(xpub, index))
+      assert.deepEqual(deriveAddresses(xpub, indexes), oneByOne)
+      assert.deepEqual(deriveAddresses(xpub, [from + 9, from + 7]), [oneByOne[9], oneByOne[7]])
+    }
+    assert.deepEqual(deriveAddresses(TEST_XPUB, []), [])
+  })
+
   it('has the same id in whatever wallet it was made, another key another one', () => {
     const key = HDKey.fromMasterSeed(randomBytes(32)).derive("m/44'/60'/0'")
     assert.equal(parseXpub(` ${key.publicExtendedKey}\n`).id, parseXpub(key.publicExtendedKey).id)
@@ -66,6 +79,9 @@ describe('an extended public key', () => {
   })
 
   it('has no hardened children', () => {
-    for (const index of [2 ** 31, -1, 0.5, Number.NaN]) assert.throws(() => deriveAddress(TEST_XPUB, index), RangeError)
+    for (const index of [2 ** 31, -1, 0.5, Number.NaN]) {
+      assert.throws(() => deriveAddress(TEST_XPUB, index), RangeError)
+      assert.throws(() => deriveAddresses(TEST_XPUB, [0, index]), RangeError)
+    }
   })
 })

@@ -1,4 +1,5 @@
 import { createECDH, createHash, createHmac } from 'node:crypto'
+import { normalizeZ } from '@noble/curves/abstract/curve.js'
 import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { HARDENED_OFFSET, HDKey } from '@scure/bip32'
 import { publicKeyToAddress } from 'viem/utils'
@@ -90,15 +91,20 @@ function toParent({ publicKey, chainCode }: Pick<HDKey, 'publicKey' | 'chainCode
   return { point: Point.fromBytes(publicKey), chainCode }
 }
 
+/** What CKDpub of BIP-32 adds to a public key, and hands on: the key's factor in the first 32 bytes, a chain code. */
+function digestOf({ point, chainCode }: Parent, index: number): Buffer {
+  const data = Buffer.alloc(37)
+  data.set(point.toBytes(true))
+  data.writeUInt32BE(index, 33)
+  return createHmac('sha512', chainCode).update(data).digest()
+}
+
 /**
  * The child number `index` of a public key: CKDpub of BIP-32. OpenSSL multiplies; the library does that in JavaScript,
  * with a table that takes 40 ms to make. The indices that BIP-32 calls invalid (one in 2^127) go to the library.
  */
 function deriveChild(parent: Parent, index: number): Parent {
-  const data = Buffer.alloc(37)
-  data.set(parent.point.toBytes(true))
-  data.writeUInt32BE(index, 33)
-  const digest = createHmac('sha512', parent.chainCode).update(data).digest()
+  const digest = digestOf(parent, index)
   const multiplier = createECDH(CURVE)
   try {
     multiplier.setPrivateKey(digest.subarray(0, 32))
@@ -116,21 +122,52 @@ function deriveChild(parent: Parent, index: number): Parent {
 function receivingBranch(xpub: string): Parent {
   const known = receiving.get(xpub)
   if (known) return known
-  const branch = deriveChild(toParent(parseKey(xpub)), 0)
+  const { point, chainCode } = deriveChild(toParent(parseKey(xpub)), 0)
+  // divided once, not for each child
+  const branch = { point: Point.fromAffine(point.toAffine()), chainCode }
   if (receiving.size >= MAX_CACHED) receiving.clear()
   receiving.set(xpub, branch)
   return branch
 }
+
+/** @throws RangeError for an index that only the private key could derive */
+function refuseHardened(index: number): void {
+  if (Number.isInteger(index) && index >= 0 && index < HARDENED_OFFSET) return
+  throw new RangeError(`index ${index} is outside 0 to ${HARDENED_OFFSET - 1}: hardened children need the private key`)
+}
+
+const addressOf = ({ point }: Pick<Parent, 'point'>): string => publicKeyToAddress(`0x${point.toHex(false)}`)
 
 /**
  * The receiving address number `index` of an account: `0/index` below the xpub, as wallets do, with EIP-55 checksum.
  * @throws VALIDATION_FAILED for a bad xpub, RangeError for an index that only the private key could derive
  */
 export function deriveAddress(xpub: string, index: number): string {
-  if (!Number.isInteger(index) || index < 0 || index >= HARDENED_OFFSET) {
-    throw new RangeError(
-      `index ${index} is outside 0 to ${HARDENED_OFFSET - 1}: hardened children need the private key`,
-    )
-  }
-  return publicKeyToAddress(`0x${deriveChild(receivingBranch(xpub), index).point.toHex(false)}`)
+  refuseHardened(index)
+  return addressOf(deriveChild(receivingBranch(xpub), index))
+}
+
+/** The curve's base, with a table twice as fast as the library's own; made at its first use, in 60 ms. */
+const BASE = Point.fromAffine(Point.BASE.toAffine()).precompute(8)
+
+/** As `deriveChild`, by the table, and not divided yet. Its time depends on the factor, which is not secret. */
+function deriveRawPoint(parent: Parent, index: number): Parent['point'] {
+  const factor = BigInt(`0x${digestOf(parent, index).toString('hex', 0, 32)}`)
+  if (factor === 0n || factor >= Point.Fn.ORDER) return deriveChild(parent, index).point
+  const point = BASE.multiplyUnsafe(factor).add(parent.point)
+  return point.is0() ? deriveChild(parent, index).point : point
+}
+
+/**
+ * What `deriveAddress` gives for each of these indexes, in half of the time: for hundreds at once.
+ * @throws as `deriveAddress`
+ */
+export function deriveAddresses(xpub: string, indexes: readonly number[]): string[] {
+  if (indexes.length === 0) return []
+  const parent = receivingBranch(xpub)
+  const points = indexes.map((index) => {
+    refuseHardened(index)
+    return deriveRawPoint(parent, index)
+  })
+  return normalizeZ(Point, points).map((point) => addressOf({ point }))
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { startEmbeddedPostgres } from '../../src/db/embedded/embedded.ts'
 
@@ -19,6 +20,8 @@ console.log(server.connectionString)
 while (!ending) {
   const { rows } = await client.query<{ id: string }>('insert into rows default values returning id')
   console.log(rows[0]?.id)
+  // hundreds a second are as good as thousands
+  await sleep(1)
 }
 await client.end()
 await server.stop()

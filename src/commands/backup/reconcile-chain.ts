@@ -1,6 +1,6 @@
 import type { ServiceBase } from '../../assembly/service-base.ts'
 import {
-  type AddressOf,
+  type AddressesOf,
   findSkippedDeposits,
   findUnknownPayouts,
   type UnknownTransfer,
@@ -38,8 +38,8 @@ type Say = (line: string) => void
 /** `listUnknownPayouts`: compares those once more, over the same blocks by the same endpoints. */
 export type ReconciledChain = { report: ChainReport; listUnknownPayouts(): Promise<UnknownTransfer[]> }
 
-/** `xpubs`: all keys of deposit addresses, also those that the backup does not know; `addressOf`: for all chains. */
-type Comparison = { restored: Restored; xpubs: readonly string[]; addressOf: AddressOf; say: Say }
+/** `xpubs`: all keys of deposit addresses, also those that the backup does not know; `addressesOf`: for all chains. */
+type Comparison = { restored: Restored; xpubs: readonly string[]; addressesOf: AddressesOf; say: Say }
 
 /** The first block to compare of what happened since a time, by the earliest word of those that keep such old ones. */
 async function findStart(reader: ChainReader, since: Date, to: bigint): Promise<bigint | undefined> {
@@ -60,7 +60,7 @@ const expiredWords = (chainId: number, since: Date): string =>
 export async function reconcileChain(
   base: ServiceBase,
   chain: OpenChain,
-  { restored, xpubs, addressOf, say }: Comparison,
+  { restored, xpubs, addressesOf, say }: Comparison,
 ): Promise<ReconciledChain> {
   const { db, log } = base
   const { network, payouts } = chain
@@ -80,7 +80,7 @@ export async function reconcileChain(
   const range = { from, to }
   const { missed } = await rescanAll(reader, range, startProgress(say, `Chain ${chainId}`, 'addresses'))
   const skippedDeposits = await findSkippedDeposits(reader, range, {
-    ...{ ranges: skippedOf(facts, xpubs), times: restored, addressOf },
+    ...{ ranges: skippedOf(facts, xpubs), times: restored, addressesOf },
     async findBlock(since) {
       const start = (await findStart(reader, since, to)) ?? from
       return start > from ? start : from

@@ -156,9 +156,9 @@ async function reconcileAll(
     })
   const compared: ReconciledChain[] = []
   const xpubs = [...(await listKeys(db)), ...trade.chains.flatMap(({ xpub }) => xpub ?? [])]
-  const addressOf = openAddresses()
+  const addressesOf = openAddresses()
   for (const chain of trade.chains) {
-    const comparison = { restored, xpubs, addressOf, say }
+    const comparison = { restored, xpubs, addressesOf, say }
     const done = await look(`chain ${chain.network.chainId}`, () => reconcileChain(base, chain, comparison))
     if (done) compared.push(done)
   }
