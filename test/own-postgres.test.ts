@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { startEmbeddedPostgres } from '../src/db/embedded/embedded.ts'
 import { withClient } from '../src/db/wire/connection.ts'
 import { putCluster } from './harness/cluster.ts'
@@ -14,6 +14,14 @@ import { callService } from './harness/service.ts'
 
 /* docs/guides/own-postgresql.md: the folder of the embedded server is taken along to a PostgreSQL of one's own. */
 
+const operator = openOperator()
+after(() => operator.close())
+
+async function runIn(folder: string, args: string[], env: Record<string, string>) {
+  const { code: status, out, err } = await operator.run(args, env, folder)
+  return { status, text: `${out}${err}` }
+}
+
 test('an installation moves to another PostgreSQL with its orders, keys, books and audit log, and goes on selling', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'comptoir-own-'))
   chmodSync(folder, 0o755)
@@ -22,7 +30,6 @@ test('an installation moves to another PostgreSQL with its orders, keys, books a
   const baseUrl = `http://localhost:${PORT}`
   let server: { connectionString: string; stop(): Promise<void> } | undefined
   const first = startServed({ PORT }, { cwd: folder })
-  const operator = openOperator()
   try {
     await first.ready()
     const { apiKey, apiSecret } = JSON.parse(readFileSync(join(folder, 'data/sandbox.json'), 'utf8'))
@@ -41,10 +48,7 @@ test('an installation moves to another PostgreSQL with its orders, keys, books a
     const copied = spawnSync('cp', ['-a', join(folder, 'data/postgres'), join(folder, 'own/postgres')])
     assert.equal(copied.status, 0, copied.stderr.toString())
     server = await startEmbeddedPostgres({ dataDir: join(folder, 'own'), log: () => {} })
-    const run = async (args: string[], given: Record<string, string>) => {
-      const { code: status, out, err } = await operator.run(args, { PORT, ...given }, folder)
-      return { status, text: `${out}${err}` }
-    }
+    const run = (args: string[], given: Record<string, string>) => runIn(folder, args, { PORT, ...given })
     await withClient({ connectionString: server.connectionString }, (client) => client.query('create database empty'))
     const empty = { DATABASE_URL: server.connectionString.replace('/comptoir?', '/empty?') }
     for (const command of ['serve', 'doctor']) {
@@ -59,12 +63,7 @@ test('an installation moves to another PostgreSQL with its orders, keys, books a
     const second = startServed(env, { cwd: folder })
     try {
       await second.ready()
-      const found = await callService<{ alias: string }>(
-        baseUrl,
-        'GET',
-        `/api/next/confirm_conversion/status/${code}`,
-        { headers },
-      )
+      const found = await callService<{ alias: string }>(baseUrl, 'GET', `status/${code}`, { headers })
       assert.deepEqual([found.status, found.data.alias], [200, 'BEFORE'], 'the same key reads the same order')
       await sell('AFTER')
       for (const what of ['ledger', 'audit']) {
@@ -92,7 +91,7 @@ test('an installation moves to another PostgreSQL with its orders, keys, books a
     assert.equal(another.status, 1, another.text)
     assert.match(another.text, /belongs to another installation, and .*database-elsewhere says/)
   } finally {
-    await Promise.all([first.end(), operator.close()])
+    await first.end()
     await server?.stop()
     rmSync(folder, { recursive: true, force: true })
   }
