@@ -4,9 +4,11 @@ import { parseEnv } from 'node:util'
 import { claimOf } from '../../checks/installation-checks.ts'
 import type { Config, Env } from '../../config/config.ts'
 import { findMasterKey } from '../../config/master-key.ts'
-import { findInstallationFaults, readInstallation } from '../../db/installation.ts'
+import { findElsewhere, findUnrestored } from '../../db/embedded/state-directory.ts'
+import { findInstallationFaults, readInstallation, readMigrations } from '../../db/installation.ts'
 import { withDatabaseServer } from '../operator-database.ts'
-import type { Flags } from './asker.ts'
+import { findLeftBehind } from '../read-env.ts'
+import type { Asker, Flags } from './asker.ts'
 
 type Say = (line: string) => void
 
@@ -19,6 +21,10 @@ export function readOldEnv(file: string, replace: boolean): Env {
 
 const domainOf = (url: string | undefined): string | undefined =>
   url !== undefined && URL.canParse(url) ? new URL(url).hostname : undefined
+
+/** Earlier units of systemd set MODE, and DATA_DIR, beside the file; a live service has a key. */
+const isOfLive = ({ MODE, MASTER_KEY, MASTER_KEY_FILE }: Env): boolean =>
+  MODE ? MODE === 'live' : Boolean(MASTER_KEY || MASTER_KEY_FILE)
 
 /**
  * What the old file answers, by flag. Above all where its database is: in another place there would be an empty one,
@@ -79,16 +85,55 @@ const whyNot = (error: unknown): string => {
   return code ?? message
 }
 
-/** Checks the data that the answers point to. @throws Error when it belongs to another key or mode */
-export async function refuseForeignData(config: Config, say: Say): Promise<void> {
+/**
+ * Looks at the place that the answers name. @returns what it lacks, if there is no database yet; null: there is one
+ * @throws Error when it belongs to another key or mode, when the orders are in another one, or were not restored
+ */
+export async function lookAtData(config: Config, say: Say): Promise<string | null> {
+  const { databaseUrl, dataDir } = config
   const key = findMasterKey(config)
-  if (!key || (config.databaseUrl === null && !existsSync(join(config.dataDir, 'postgres')))) return
-  const known = await withDatabaseServer(config, say, readInstallation).catch((error: unknown) => {
+  if (!key) return null
+  if (databaseUrl === null) {
+    const fault = findElsewhere(dataDir) ?? findUnrestored(dataDir)
+    if (fault) throw fault
+    if (!existsSync(join(dataDir, 'postgres'))) return `There is no database in ${resolve(dataDir)}`
+  }
+  const { known, applied } = await withDatabaseServer(config, say, async (connectionString) => ({
+    known: await readInstallation(connectionString),
+    applied: await readMigrations(connectionString),
+  })).catch((error: unknown) => {
     const message = `The database cannot be looked at (${whyNot(error)}). Nothing was written.`
     throw new Error(message, { cause: error })
   })
   const [fault] = findInstallationFaults(known, claimOf(config, key))
   if (fault) throw new Error(fault.check === 'master-key' ? KEY_HINT : `${fault.message} ${fault.fix}`)
+  if (applied.length > 0) return null
+  return databaseUrl === null ? `The database in ${resolve(dataDir)} is empty` : 'The database of DATABASE_URL is empty'
+}
+
+/** What shows that there is an installation already, which has a database somewhere; null: nothing does. */
+export function findInstallation(environment: Env, old: Env, file: string): string | null {
+  if (isOfLive(old)) return `${resolve(file)} is of an installation, which has a database`
+  if (findKnownKey(environment, old)) return 'the MASTER_KEY was given, as for an installation that has a database'
+  const beside = findLeftBehind()
+  return beside === undefined ? null : `the settings of another release are in ${beside}`
+}
+
+const DOUBLE = 'A new database would give the deposit addresses of earlier orders to new ones.'
+
+/**
+ * An installation has one database: where the answers name an empty place, only a person knows whether it is the wrong
+ * one, or a first installation. @throws Error when he does not want a new database
+ */
+export async function askForNew(asker: Asker, lacking: string, shown: string): Promise<void> {
+  const words = `${lacking}, and ${shown}. ${DOUBLE}`
+  if (await asker.confirm(`${words}\n  Begin a new one all the same, without any earlier order?`, 'new-database'))
+    return
+  throw new Error(
+    `${words} Nothing was written. Name the place of the database (--data-dir, --database-url), which after an upgrade ` +
+      'may lie beside the earlier release, or in it, or restore a backup first. For a first installation, or one that ' +
+      'never had an order: --new-database',
+  )
 }
 
 /** Names set in the old file but not in the new one, because init does not ask for everything. */

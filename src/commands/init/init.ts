@@ -12,13 +12,15 @@ import { isRelease } from '../read-env.ts'
 import { type Asker, atTerminal, type Flags, flagsOnly, withEarlier } from './asker.ts'
 import { printEnv, type Section, writeEnv } from './env-file.ts'
 import {
+  askForNew,
+  findInstallation,
   findKnownKey,
   findKnownToken,
   listEarlier,
   listLeftBehind,
   listMoved,
+  lookAtData,
   readOldEnv,
-  refuseForeignData,
 } from './existing.ts'
 import { askChains, askChannels, channelFlags } from './money-answers.ts'
 
@@ -49,11 +51,12 @@ A MASTER_KEY (or MASTER_KEY_FILE) in the environment or in the file that is repl
   --admin-email ADDRESS        first SuperAdmin; the password is shown once
   --accept-risk NAMES          risks that you take (docs/operating.md)
   --out FILE                   default COMPTOIR_ENV_FILE, or .env
+  --new-database               begin an empty database under keys that are in use, or that you made yourself
   --force                      replace the file; a copy of the old one stays beside it`
 
 type Say = (line: string) => void
 
-const SWITCHES = ['addresses-match', 'keep-untried', 'force']
+const SWITCHES = ['addresses-match', 'keep-untried', 'new-database', 'force']
 const TEXTS = [
   ...['domain', 'database-url', 'backup-to', 'data-dir', 'smtp-url', 'mail-from', 'operator-email', 'chains', 'xpub'],
   ...['channels', 'admin-email', 'accept-risk', 'out'],
@@ -237,7 +240,9 @@ export async function runInit(args: string[], environment: Env, say: Say): Promi
     })
     const env = { ...environment, ...written }
     const { config } = readEnvironment(env)
-    await refuseForeignData(config, say)
+    const lacking = await lookAtData(config, say)
+    const shown = lacking !== null && !switches.has('new-database') ? findInstallation(environment, old, out) : null
+    if (lacking !== null && shown !== null) await askForNew(asker, lacking, shown)
     const copy = writeEnv(out, printEnv(sections), switches.has('force'))
     say(known ? '\nThe master key stays the one that you gave.\n' : `\n${KEY_WORDS}\n\n  ${written.MASTER_KEY}\n`)
     sayWritten(say, out, { copy, left: listLeftBehind(old, written), moved: listMoved(old, written) })
