@@ -20,6 +20,7 @@ import { printEnv, writeEnv } from '../src/commands/init/env-file.ts'
 import { listMoved } from '../src/commands/init/existing.ts'
 import { freePort } from './harness/free-port.ts'
 import { newFolder, openOperator, runOperator } from './harness/installation.ts'
+import { S3_SECRET, s3Env, startS3Store } from './harness/s3-store.ts'
 import { startServed } from './harness/served.ts'
 
 const place = newFolder()
@@ -217,6 +218,40 @@ test('--force keeps the key and the token of the file it replaces, keeps the fil
   assert.ok(!again.err.includes(keyIn(env)), 'a key that is known is not shown again')
   for (const words of ['The master key stays', copy, 'old file only: REPORTS_NOTE', 'registered already'])
     assert.ok(again.err.includes(words), `${words}\n${again.err}`)
+})
+
+test('a bucket for backups stays one, with its settings, and whoever leaves it reads where the backups are', async () => {
+  const force = (...args: string[]) => operator.run(['init', ...PERSON, '--force', ...args], {}, place.path)
+  const lacking = await force('--backup-to', 's3://my-bucket/comptoir')
+  assert.equal(lacking.code, 2)
+  assert.match(lacking.err, /--backup-to: BACKUP_S3_ACCESS_KEY_ID: missing.*BACKUP_S3_SECRET_ACCESS_KEY: missing/)
+  const strange = await force('--backup-to', 'S3://my-bucket/comptoir')
+  assert.match(strange.err, /--backup-to: A folder, or s3:\/\/bucket\/prefix/)
+  const store = await startS3Store()
+  try {
+    writeFileSync(join(place.path, 's3-secret'), `${S3_SECRET}\n`)
+    const { BACKUP_S3_SECRET_ACCESS_KEY: _, ...plain } = s3Env(store)
+    const bucket = { BACKUP_TO: `s3://${store.bucket}/shop`, ...plain }
+    const text = readFileSync(env, 'utf8').replace(/^BACKUP_TO=.*$/m, '')
+    const lines = Object.entries({ ...bucket, BACKUP_S3_SECRET_ACCESS_KEY_FILE: 's3-secret' }).map((set) =>
+      set.join('='),
+    )
+    writeFileSync(env, `${text}${lines.join('\n')}\n`)
+    const kept = await force()
+    assert.equal(kept.code, 0, kept.err + kept.out)
+    const secret = { BACKUP_S3_SECRET_ACCESS_KEY_FILE: join(place.path, 's3-secret') }
+    const set = parseEnv(readFileSync(env, 'utf8'))
+    assert.deepEqual(Object.fromEntries(Object.entries(set).filter(([name]) => /^BACKUP_/.test(name))), {
+      ...{ ...bucket, ...secret },
+    })
+    assert.doesNotMatch(kept.err, /old file only|BACKUP_TO was/)
+    const moved = await force('--backup-to', 'backups')
+    assert.equal(moved.code, 0, moved.err + moved.out)
+    assert.match(moved.err, /BACKUP_TO was s3:\/\/.*\. Its backups stay there, and no more are added\./)
+    assert.match(moved.err, /old file only: .*BACKUP_S3_SECRET_ACCESS_KEY_FILE/)
+  } finally {
+    await store.close()
+  }
 })
 
 test('data of another key are refused before anything is written', async () => {

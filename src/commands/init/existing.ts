@@ -4,6 +4,8 @@ import { parseEnv } from 'node:util'
 import { claimOf } from '../../checks/installation-checks.ts'
 import type { Config, Env } from '../../config/config.ts'
 import { findMasterKey } from '../../config/master-key.ts'
+import { BACKUPS } from '../../config/settings/backups.ts'
+import { isBucket } from '../../db/backup/places.ts'
 import { findElsewhere, findUnrestored } from '../../db/embedded/state-directory.ts'
 import { findInstallationFaults, readInstallation, readMigrations } from '../../db/installation.ts'
 import { withDatabaseServer } from '../operator-database.ts'
@@ -43,38 +45,51 @@ export function listEarlier(old: Env): Flags {
   }
 }
 
-/** Sentences about a database that is in another place than before, because the answers say so. */
+/** Sentences about a database, or backups, in another place than before, because the answers say so. */
 export function listMoved(old: Env, written: Env): string[] {
-  const isElsewhere = (name: 'DATA_DIR' | 'DATABASE_URL', form: (value: string) => string): boolean =>
+  const isElsewhere = (name: 'DATA_DIR' | 'DATABASE_URL' | 'BACKUP_TO', form: (value: string) => string): boolean =>
     !!old[name] && form(old[name]) !== form(written[name] ?? '')
   const lines = []
   if (isElsewhere('DATA_DIR', (folder) => resolve(folder)))
     lines.push(`DATA_DIR was ${old.DATA_DIR}. What is there stays there, and is not used from now on.`)
   if (isElsewhere('DATABASE_URL', (url) => url))
     lines.push('DATABASE_URL is another than before. What is in the earlier database is not used from now on.')
+  if (isElsewhere('BACKUP_TO', (to) => (isBucket(to) ? to : resolve(to))))
+    lines.push(`BACKUP_TO was ${old.BACKUP_TO}. Its backups stay there, and no more are added.`)
   return lines
 }
 
-/** A setting in the form in which it was set: directly, or as the file that holds it. */
+/** A setting in the form in which it was set: directly, or as the file that holds it, which wins (`readConfig`). */
 function findGiven(name: string, env: Env): Record<string, string> | undefined {
   const { [name]: value, [`${name}_FILE`]: file } = env
-  if (value) return { [name]: value }
-  return file ? { [`${name}_FILE`]: resolve(file) } : undefined
+  if (file) return { [`${name}_FILE`]: resolve(file) }
+  return value ? { [name]: value } : undefined
 }
+
+/** A setting already in use: from the environment, otherwise from the old file. */
+const findKnown = (name: string, environment: Env, old: Env): Record<string, string> | undefined =>
+  findGiven(name, environment) ?? findGiven(name, old)
 
 /**
  * The master key already in use, and its predecessors: from the environment, otherwise from the old file.
  * @returns undefined for the first installation
  */
 export function findKnownKey(environment: Env, old: Env): Record<string, string> | undefined {
-  const find = (name: string) => findGiven(name, environment) ?? findGiven(name, old)
-  const key = find('MASTER_KEY')
-  return key && { ...key, ...find('MASTER_KEY_PREVIOUS') }
+  const key = findKnown('MASTER_KEY', environment, old)
+  return key && { ...key, ...findKnown('MASTER_KEY_PREVIOUS', environment, old) }
 }
 
 /** The token of /metrics already in use: whoever reads them would otherwise be refused after the next start. */
 export const findKnownToken = (environment: Env, old: Env): Record<string, string> | undefined =>
-  findGiven('METRICS_TOKEN', environment) ?? findGiven('METRICS_TOKEN', old)
+  findKnown('METRICS_TOKEN', environment, old)
+
+const BUCKET_SETTINGS = Object.values(BACKUPS)
+  .map(({ name }) => name)
+  .filter((name) => name.startsWith('BACKUP_S3_'))
+
+/** The bucket's keys, its endpoint and region: without them no backup reaches it. */
+export const findKnownBucket = (environment: Env, old: Env): Record<string, string> =>
+  Object.assign({}, ...BUCKET_SETTINGS.map((name) => findKnown(name, environment, old)))
 
 const KEY_HINT =
   'This database was made with another MASTER_KEY, and without it what it encrypted cannot be read. Nothing was ' +

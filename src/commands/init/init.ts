@@ -10,10 +10,12 @@ import { runDoctor } from '../doctor.ts'
 import { withNewDatabase } from '../operator-database.ts'
 import { isRelease } from '../read-env.ts'
 import { type Asker, atTerminal, type Flags, flagsOnly, withEarlier } from './asker.ts'
+import { askBackup } from './backup-answer.ts'
 import { printEnv, type Section, writeEnv } from './env-file.ts'
 import {
   askForNew,
   findInstallation,
+  findKnownBucket,
   findKnownKey,
   findKnownToken,
   listEarlier,
@@ -34,7 +36,8 @@ A MASTER_KEY (or MASTER_KEY_FILE) in the environment or in the file that is repl
 
   --domain pay.example         where payers reach you
   --database-url URL           your PostgreSQL; without it Comptoir runs its own
-  --backup-to FOLDER           backups of its own PostgreSQL
+  --backup-to PLACE            backups of its own PostgreSQL: a folder, or s3://bucket/prefix (BACKUP_S3_… then come
+                               from the environment or the old file)
   --data-dir FOLDER            default ./data, for a release ../comptoir-data; /var/lib/comptoir for a file below /etc
   --smtp-url URL               mail server
   --mail-from TEXT             sender of mails
@@ -91,6 +94,9 @@ const readSmtp = matching(/^smtps?:\/\//, 'An address that begins with smtps:// 
 
 type Place = { dataDir: string; values: Record<string, string> }
 
+/** What is known before anything is asked. */
+type Known = Record<'key' | 'token' | 'bucket', Record<string, string>> & { place: Place; old: Env }
+
 /**
  * A file below /etc belongs to a service, whose unit (deploy/systemd) lets it write here and is reloaded. The folder of
  * a release is removed after an upgrade, and the data must not go with it.
@@ -112,7 +118,7 @@ async function askService(asker: Asker, values: Record<string, string>): Promise
   }
 }
 
-async function askDatabase(asker: Asker, { dataDir: fallback }: Place, old: Env): Promise<Section> {
+async function askDatabase(asker: Asker, { place: { dataDir: fallback }, bucket, old }: Known): Promise<Section> {
   const text = 'PostgreSQL (postgres://user:password@host/database), or empty for the one that comes with Comptoir'
   const url = await asker.ask({ flag: 'database-url', text, fallback: '', read: readPostgres })
   const dataDir = await asker.ask({ flag: 'data-dir', text: 'Folder for its own files', fallback })
@@ -120,12 +126,7 @@ async function askDatabase(asker: Asker, { dataDir: fallback }: Place, old: Env)
   const { DATABASE_URL_FILE: file } = old
   if (url === '' && file) return { title: 'Database', values: { DATABASE_URL_FILE: resolve(file), ...place } }
   if (url !== '') return { title: 'Database', values: { DATABASE_URL: url, ...place } }
-  const to = await asker.ask({
-    flag: 'backup-to',
-    text: 'Folder for backups, best on another machine’s disk',
-    fallback: '',
-  })
-  return { title: 'Database: our own', values: { ...place, ...(to !== '' && { BACKUP_TO: resolve(to) }) } }
+  return { title: 'Database: our own', values: { ...place, ...(await askBackup(asker, bucket)) } }
 }
 
 async function askMail(asker: Asker): Promise<Section> {
@@ -168,19 +169,17 @@ type Answers = { sections: Section[]; admin: string; written: Record<string, str
 const valuesOf = (sections: readonly Section[]): Record<string, string> =>
   Object.assign({}, ...sections.map(({ values }) => values))
 
-type Known = { key: Record<string, string>; token: Record<string, string>; place: Place; old: Env }
-
-async function askAll(asker: Asker, flags: Flags, { key, token, place, old }: Known): Promise<Answers> {
+async function askAll(asker: Asker, flags: Flags, known: Known): Promise<Answers> {
   const sections = [
-    await askService(asker, { ...place.values, ...token }),
-    await askDatabase(asker, place, old),
+    await askService(asker, { ...known.place.values, ...known.token }),
+    await askDatabase(asker, known),
     await askMail(asker),
     { title: 'Chains', values: await askChains(asker) },
     { title: 'Channels', values: await askChannels(asker) },
   ]
   const admin = await asker.ask({ flag: 'admin-email', text: 'E-mail of the first SuperAdmin', read: readEmail })
   if (asker.missing.length > 0) throw new UsageError(`Without a terminal these are needed: ${asker.missing.join(', ')}`)
-  const secret: Section = { title: 'The master key', values: key }
+  const secret: Section = { title: 'The master key', values: known.key }
   const risks = await askRisks(asker, valuesOf([secret, ...sections]), flags)
   const accepted: Section = { title: 'Risks taken', values: risks === '' ? {} : { ACCEPT_RISK: risks } }
   const all = [secret, ...sections, accepted]
@@ -235,6 +234,7 @@ export async function runInit(args: string[], environment: Env, say: Say): Promi
     const { sections, admin, written } = await askAll(asker, flags, {
       key: known ?? newKey(),
       token: findKnownToken(environment, old) ?? newToken(),
+      bucket: findKnownBucket(environment, old),
       place: placeOf(out),
       old,
     })
