@@ -21,8 +21,11 @@ export function readOldEnv(file: string, replace: boolean): Env {
   return parseEnv(readFileSync(file, 'utf8'))
 }
 
-const domainOf = (url: string | undefined): string | undefined =>
-  url !== undefined && URL.canParse(url) ? new URL(url).hostname : undefined
+/** With its port. A sandbox's address is no live one. */
+function domainOf(address: string | undefined): string | undefined {
+  const url = URL.parse(address ?? '')
+  return url?.protocol === 'https:' ? url.host : undefined
+}
 
 /** Earlier units of systemd set MODE, and DATA_DIR, beside the file; a live service has a key. */
 const isOfLive = ({ MODE, MASTER_KEY, MASTER_KEY_FILE }: Env): boolean =>
@@ -33,17 +36,25 @@ const isOfLive = ({ MODE, MASTER_KEY, MASTER_KEY_FILE }: Env): boolean =>
  * under the same keys.
  */
 export function listEarlier(old: Env): Flags {
-  if (old.MODE !== 'live') return {}
+  if (!isOfLive(old)) return {}
+  // beside a unit that set MODE, too, and DATA_DIR, a folder here is not its own
+  const here = old.MODE && existsSync(join('data', 'postgres')) ? './data' : undefined
   return {
     domain: domainOf(old.BASE_URL),
     'database-url': old.DATABASE_URL,
-    'data-dir': old.DATA_DIR ?? (existsSync(join('data', 'postgres')) ? './data' : undefined),
+    'data-dir': old.DATA_DIR ?? here,
     'backup-to': old.BACKUP_TO,
     'smtp-url': old.SMTP_URL,
     'mail-from': old.MAIL_FROM,
     'operator-email': old.OPERATOR_EMAIL,
   }
 }
+
+/** Settings that init does not ask for: in live mode those of before are right, and ours are only a beginning. */
+export const listKept = (old: Env): Record<string, string> =>
+  Object.fromEntries(
+    ['TRUST_PROXY', 'PROCESSES'].flatMap((name) => (isOfLive(old) && old[name] ? [[name, old[name]]] : [])),
+  )
 
 /** Sentences about a database, or backups, in another place than before, because the answers say so. */
 export function listMoved(old: Env, written: Env): string[] {

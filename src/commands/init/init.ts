@@ -19,6 +19,7 @@ import {
   findKnownKey,
   findKnownToken,
   listEarlier,
+  listKept,
   listLeftBehind,
   listMoved,
   lookAtData,
@@ -85,7 +86,7 @@ const matching =
   }
 
 const readDomain = matching(
-  /^(?=.{1,253}$)([a-z0-9-]{1,63}\.)+[a-z]{2,63}$/i,
+  /^(?=.{1,259}$)([a-z0-9-]{1,63}\.)+[a-z]{2,63}(:\d{1,5})?$/i,
   'A domain without https://, for example pay.example.',
 )
 const readEmail = matching(/^[^\s@]+@[^\s@]+$/, 'An e-mail address.')
@@ -171,7 +172,7 @@ const valuesOf = (sections: readonly Section[]): Record<string, string> =>
 
 async function askAll(asker: Asker, flags: Flags, known: Known): Promise<Answers> {
   const sections = [
-    await askService(asker, { ...known.place.values, ...known.token }),
+    await askService(asker, { ...known.place.values, ...listKept(known.old), ...known.token }),
     await askDatabase(asker, known),
     await askMail(asker),
     { title: 'Chains', values: await askChains(asker) },
