@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { NO_INSTRUCTIONS } from '../src/channels/channel.ts'
 import { sql } from '../src/db/db.ts'
 import { acceptMispayment } from '../src/payments/mispayments/mispayment-service.ts'
-import { reconcileEveryPayment } from '../src/payments/reconcile.ts'
-import { revertOrder } from '../src/refunds/refund-service.ts'
 import { DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
-import { openChannels } from './harness/one-channel-set.ts'
 import { BTC, openWhitepayIn, type Transaction } from './harness/whitepay-attempts.ts'
 
 /* Whitepay: each unit that came is paid, decided about or waiting once, also of what went to the account or back. */
@@ -80,15 +76,15 @@ test('of what went to the account, as much is above the price as came above the 
   }
 })
 
-test('what went back to the client after more than the price had come is not above the price any more, then it is lost', async () => {
-  const { open, tells } = await openWhitepayIn(world)
+test('what went back to the client after more than the price had come is not above the price any more, then it is a refund', async () => {
+  const { find, open, tells } = await openWhitepayIn(world)
   const all = [came('84'), kept('30')]
   assert.equal(await tells('COMPLETE', ...all), 'PAID')
   assert.deepEqual(await open(), ['wrong_token 30000000000000000000 USDT open'])
   await tells('COMPLETE', ...all, back('24'))
   assert.deepEqual(await open(), ['wrong_token 6000000000000000000 USDT open'])
   await tells('COMPLETE', ...all, back('31'))
-  assert.deepEqual(await open(), ['orphaned 1000000 USDC open'])
+  assert.deepEqual([await open(), (await find()).receivedUnits], [[], DUE])
   await tells('COMPLETE', ...all)
   assert.deepEqual(await open(), ['wrong_token 30000000000000000000 USDT open'], 'the return was declined')
 })
@@ -151,34 +147,6 @@ test('money that Whitepay sent back in full waits for nobody', async () => {
     // it comes again
     if (word !== 'DECLINED') assert.notEqual(await tells(word, came(sum), back(sum), came(sum)), 'PAID', word)
     if (word !== 'DECLINED') assert.equal((await open()).length, 1)
-  }
-})
-
-test('a part whose refund is under way, and that Whitepay sent back, is lost: the refund waits', async () => {
-  const { open, refundFirst, tells } = await openWhitepayIn(world)
-  await tells('DECLINED', came('30'))
-  await refundFirst()
-  await tells('DECLINED', came('30'), back('30'))
-  assert.deepEqual(await open(), ['orphaned 30000000 USDC open'])
-})
-
-test('a paid order whose money went back in full is a loss, found by the daily question, and is not refunded', async () => {
-  for (const word of ['COMPLETE', 'DECLINED']) {
-    const { context, find, open, order, reports, tells } = await openWhitepayIn(world)
-    assert.equal(await tells('COMPLETE', came('54')), 'PAID')
-    const answer = reports(word, came('54'), back('54'))
-    const channels = openChannels([
-      {
-        ...{ id: 'binance', networks: [], fetchPayment: async () => answer },
-        createPayment: async () => ({ ...NO_INSTRUCTIONS, providerReference: 'x' }),
-      },
-    ])
-    await reconcileEveryPayment({ ...world.payments, channels }, world.books)
-    assert.deepEqual([await open(), (await find()).status], [['orphaned 54000000 USDC open'], 'paid'], word)
-    await assert.rejects(revertOrder(world.refunds, context, order.code, {}), { code: 'PAYMENT_ORPHANED' })
-    // it was sent again
-    await tells('COMPLETE', came('54'), back('54'), came('54'))
-    assert.deepEqual(await open(), [])
   }
 })
 

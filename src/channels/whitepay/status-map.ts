@@ -4,6 +4,7 @@ import {
   type PaymentKey,
   type PaymentReport,
   paidReport,
+  type Returned,
   type SeenReport,
   type Total,
   type UnmatchedMoney,
@@ -139,6 +140,15 @@ function shareOf(order: WhitepayOrder, due: Money, counts?: Counts): bigint | un
   return expected ? proportion(due.units, coins, expected) : undefined
 }
 
+/** What went back to the client of what came; undefined: nothing came, or it is unknown how much. */
+function returnedOf(order: WhitepayOrder, due: Money): Returned | undefined {
+  const came = shareOf(order, due, (one) => signOf(one) > 0n)
+  const left = shareOf(order, due)
+  const atLast = shareOf(order, due, (one) => signOf(one) > 0n || isComplete(one))
+  if (!came || left === undefined || atLast === undefined) return undefined
+  return { units: came - left, complete: came - atLast }
+}
+
 /** Whether any transaction of this sign counts. */
 const has = ({ deposits }: WhitepayOrder, sign: bigint): boolean =>
   deposits.some((one) => !isGone(one) && signOf(one) === sign)
@@ -212,9 +222,10 @@ function moneyOf(
   const settled = shareOf(order, due, (one) => isComplete(one) || signOf(one) < 0n) ?? 0n
   const total = totalOf(order, due)
   const unmatched = keptOf(deposits, order.id)
+  const returned = returnedOf(order, due)
   const tell = (money: { final: bigint; pending?: bigint }): SeenReport => ({
     ...paidReport(providerReference, { ...money, providerStatus }),
-    ...{ unmatched, total },
+    ...{ unmatched, total, ...(returned && { returned }) },
   })
   const unknown = (why: string): PaymentReport => ({
     outcome: 'unknown',

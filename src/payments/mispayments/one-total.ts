@@ -120,16 +120,25 @@ function openPlaces(total: Total, records: readonly Mispayment[], above: bigint)
   }
 }
 
+/** What is decided about of these records; undefined: some of it has no known value. */
+const decidedOf = (total: Total, records: readonly Mispayment[]): bigint | undefined =>
+  records.filter(isDecided).reduce<bigint | undefined>((sum, one) => {
+    const worth = worthOf(total, one)
+    return sum === undefined || worth === undefined ? undefined : sum + worth
+  }, 0n)
+
+/** The same of what is recorded beside the payment and is contained in the total. */
+export const decidedBeside = (total: Total, records: readonly Mispayment[]): bigint | undefined =>
+  decidedOf(
+    total,
+    records.filter((one) => isBeside(one) && isContained(total, one.sourceReference)),
+  )
+
 /** What is decided about beside the payment, as part of a total; undefined: some of it has no known value. */
 function decidedIn(told: bigint, total: Total, { records }: Standing): bigint | undefined {
-  const known = (own: readonly Mispayment[]): bigint | undefined =>
-    own.filter(isDecided).reduce<bigint | undefined>((sum, one) => {
-      const worth = worthOf(total, one)
-      return sum === undefined || worth === undefined ? undefined : sum + worth
-    }, 0n)
-  const contained = known(records.filter((one) => isBeside(one) && isContained(total, one.sourceReference)))
+  const contained = decidedBeside(total, records)
   // what was above the price is none of what came for it
-  const above = known(besideOf(records, total.above === undefined ? [] : [total.above]))
+  const above = decidedOf(total, besideOf(records, total.above === undefined ? [] : [total.above]))
   if (contained === undefined || above === undefined) return undefined
   return contained + smaller(above, positive(told - total.price))
 }

@@ -1,0 +1,76 @@
+import type { PaymentReport, Returned, SeenReport } from '../../channels/channel.ts'
+import type { Tx } from '../../db/db.ts'
+import { larger, MOST_REAL_UNITS, smaller } from '../../kernel/money.ts'
+import type { Payment } from '../payment-queries.ts'
+import { findReturnsGone, sumRefundedPrice, updateReturnsGone } from './mispayment-queries.ts'
+import { decidedBeside } from './one-total.ts'
+import { readStanding, type Standing } from './standing.ts'
+
+/*
+ * What a provider lists as sent back to the payer. What went back after it paid its order, or after a person decided
+ * about it, is a refund: it had come, and still counts as that. Anything else is simply gone. The list does not tell
+ * them apart, so what is gone is noted: what is decided later is none of it.
+ */
+
+const positive = (units: bigint): bigint => larger(units, 0n)
+
+/** What is known of one payment before its provider tells of its returns. */
+export type Known = {
+  /** What is noted as gone; null: nothing was told before. */
+  goneUnits: bigint | null
+  /** The price and what was decided about, by the books. */
+  committed: bigint
+  /** What of that is expected to go back, or was ignored: all but the price that nobody refunds. */
+  expected: bigint
+  /** What of that was ignored: nothing refunds it. */
+  ignored: bigint
+  /** What was decided about beside the payment: ignored, and not in the books. */
+  beside: bigint
+}
+
+/**
+ * What went back is first what a person refunds or ignored, then what waits or is above the price, then the price: that
+ * is a refund from the provider's console. `final` is all that came and is not gone.
+ */
+export function splitReturned(
+  { final: left, returned }: { final: bigint; returned: Returned },
+  { goneUnits, committed, expected, ignored, beside }: Known,
+): { final: bigint; goneUnits: bigint; refunded: bigint } {
+  const came = left + returned.units
+  const paid = smaller(came, committed)
+  // an older node took all that went back for gone
+  const before = goneUnits === null ? came - larger(left, paid) : smaller(goneUnits, returned.units)
+  // of a price that is paid, what only a callback told of may be missing in the list
+  const other = smaller(beside, came - paid)
+  const waits = positive(came - before - committed - other)
+  const gone = before + smaller(positive(returned.units - before - expected - other), waits)
+  const refunded = positive(returned.complete - gone - ignored - other)
+  return { final: larger(came - gone, paid), goneUnits: gone, refunded }
+}
+
+async function readKnown(tx: Tx, payment: Payment, report: SeenReport, standing: Standing): Promise<Known> {
+  const { records, committed } = standing
+  const price = payment.priceUnits ?? 0n
+  const ignored = records.filter(({ kind, status }) => kind !== 'wrong_token' && status === 'ignored')
+  return {
+    goneUnits: await findReturnsGone(tx, payment),
+    committed,
+    expected: committed - price + (price === 0n ? 0n : await sumRefundedPrice(tx, payment)),
+    ignored: ignored.reduce((sum, { units }) => sum + units, 0n),
+    beside: (report.total && decidedBeside(report.total, records)) ?? 0n,
+  }
+}
+
+/**
+ * Reads a report that lists returns: what of them is refunded, and what is final with that. It notes what is gone, so
+ * the same report says the same again.
+ */
+export async function withReturns(tx: Tx, payment: Payment, report: PaymentReport): Promise<PaymentReport> {
+  if (report.outcome !== 'seen' || report.returned === undefined) return report
+  const { final, returned } = report
+  if (final + returned.units > MOST_REAL_UNITS) return report
+  const known = await readKnown(tx, payment, report, await readStanding(tx, payment))
+  const { goneUnits, refunded, ...rest } = splitReturned({ final, returned }, known)
+  if (goneUnits !== known.goneUnits) await updateReturnsGone(tx, payment, goneUnits)
+  return { ...report, ...rest, ...(refunded > 0n && { refunded }) }
+}
