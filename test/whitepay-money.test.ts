@@ -90,16 +90,42 @@ test('what went back to the client after more than the price had come is not abo
 })
 
 test('what went to the account, told by its event alone, is part of what the order tells', async () => {
-  for (const word of ['PARTIALLY_FULFILLED', 'DECLINED', 'COMPLETE'])
+  for (const word of ['PARTIALLY_FULFILLED', 'DECLINED'])
     for (const isFirst of [true, false]) {
       const { announces, open, tells } = await openWhitepayIn(world)
       if (isFirst) await announces('54', 1)
       await tells(word, came('54'))
-      // once it is paid, nothing tells that it is not more
-      if (!isFirst && word !== 'COMPLETE') await announces('54', 1)
+      if (!isFirst) await announces('54', 1)
       await tells(word, came('54'))
-      assert.deepEqual(await open(), word === 'COMPLETE' ? [] : ['under 54000000 USDC open'], word)
+      assert.deepEqual(await open(), ['under 54000000 USDC open'], word)
     }
+})
+
+test('what came above a price that alone is listed waits, whether its event comes before the order is read or after', async () => {
+  for (const at of [0, 1, 2])
+    for (const status of ['AWAITING', 'CANCELLED']) {
+      const { announces, open, order, tells } = await openWhitepayIn(world)
+      await world.host.db.run(sql`update orders set status = ${status} where id = ${order.id}`)
+      if (at === 0) await announces('30', 1)
+      await tells('COMPLETE', came('54'))
+      if (at === 1) await announces('30', 1)
+      for (const _ of [1, 2]) await tells('COMPLETE', came('54'))
+      for (const _ of [1, 2]) await announces('30', 1)
+      const waits = (await open()).toSorted()
+      const late = status === 'AWAITING' ? [] : ['late 54000000 USDC open']
+      assert.deepEqual(waits, [...late, 'wrong_token 30000000000000000000 USDT open'], `${status} ${at}`)
+      // the order lists all of it after that
+      await tells('COMPLETE', came('84'), kept('30'))
+      assert.deepEqual((await open()).toSorted(), waits)
+    }
+})
+
+test('of what its event alone tells, what was counted as a part before is none that is above the price', async () => {
+  const { announces, open, tells } = await openWhitepayIn(world)
+  await tells('PARTIALLY_FULFILLED', came('30'))
+  await announces('40', 1)
+  for (const _ of [1, 2]) assert.equal(await tells('COMPLETE', came('54')), 'PAID')
+  assert.deepEqual(await open(), ['wrong_token 10000000000000000000 USDT open'])
 })
 
 test('of a paid order whose price alone is listed, what an event tells went to the account is above the price', async () => {

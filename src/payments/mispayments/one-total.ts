@@ -117,6 +117,14 @@ function openPlaces(total: Total, records: readonly Mispayment[], above: bigint)
       const units = take(record)
       if (units < record.units) shares.lowered.push({ record, units })
     },
+    /** What its provider may not list is lowered by what the payment counts of it. @returns the rest of that */
+    unlisted(record: Mispayment, counted: bigint): bigint {
+      const worth = worthOf(total, record)
+      if (worth === undefined || counted === 0n) return counted
+      const units = worth <= counted ? 0n : coinsFor(total, record.asset, worth - counted)
+      shares.lowered.push({ record, units })
+      return positive(counted - worth)
+    },
   }
 }
 
@@ -163,10 +171,14 @@ export function shareOut(report: SeenReport & { total: Total }, standing: Standi
   // what came last is what came above the price
   for (const sum of named.toReversed()) places.named(sum)
   if (total.above !== undefined && !total.isLeast) places.rest(total.above)
-  // of a price that is paid, what only a callback told of is more than the provider lists
-  const isOmitted = total.mayOmit === true && committed > decidedPart && told <= total.price
-  for (const one of records.filter((record) => isBeside(record) && isOpen(record)).toReversed())
-    if (!isOmitted && isContained(total, one.sourceReference) && !isKnown(one)) places.recorded(one)
+  // of a price that came in full, what only a callback told of may be more than the provider lists
+  const mayOmit = total.mayOmit === true && report.isPart !== true && told <= total.price
+  let counted = committed > decidedPart || present >= told ? 0n : present
+  for (const one of records.filter((record) => isBeside(record) && isOpen(record)).toReversed()) {
+    if (!isContained(total, one.sourceReference) || isKnown(one)) continue
+    if (mayOmit) counted = places.unlisted(one, counted)
+    else places.recorded(one)
+  }
   const beside = unmatched.filter((sum) => !isNamed(sum))
   // a person must see how much is left
   const doubt = decided === undefined ? { isPart: true as const } : {}
