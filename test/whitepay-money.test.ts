@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
-import { acceptMispayment } from '../src/payments/mispayments/mispayment-service.ts'
-import { DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
+import { acceptMispayment, ignoreMispayment } from '../src/payments/mispayments/mispayment-service.ts'
+import { dropRefund } from '../src/refunds/refund-decisions.ts'
+import { listRefundsOfOrder } from '../src/refunds/refund-queries.ts'
+import { contextFor, DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
 import { BTC, openWhitepayIn, type Transaction } from './harness/whitepay-attempts.ts'
 
 /* Whitepay: each unit that came is paid, decided about or waiting once, also of what went to the account or back. */
@@ -195,3 +197,24 @@ async function openAccepting() {
   }
   return { ...attempt, accept }
 }
+
+test('a loss of what is not decided about any more ends, whatever was ignored beside it', async () => {
+  const { announces, key, open, order, refundFirst, tells } = await openWhitepayIn(world)
+  await tells('DECLINED', came('30'))
+  await refundFirst()
+  await tells('DECLINED', came('10'))
+  assert.deepEqual(await open(), ['orphaned 20000000 USDC open'])
+  const [refund] = await listRefundsOfOrder(world.host.db, key.companyId, order.id)
+  const by = contextFor(world.operator)
+  assert.ok(refund)
+  await dropRefund(world.refunds, refund, {
+    ...{ status: 'rejected', providerStatus: 'no', by, vanished: null, hold: null },
+  })
+  await announces('40', 1)
+  const { id } = await world.host.db.one<{ id: string }>(
+    sql`select id from mispayments where order_id = ${order.id} and kind = 'wrong_token'`,
+  )
+  await ignoreMispayment(world.mispayments, by, id, { reason: 'kept' })
+  await tells('DECLINED', came('10'))
+  assert.deepEqual(await open(), [])
+})

@@ -161,7 +161,7 @@ export function shareOut(report: SeenReport & { total: Total }, standing: Standi
   const { final: told, total, unmatched } = report
   const { records, decided: decidedPart, committed, lost } = standing
   const decided = decidedIn(told, total, standing)
-  const there = larger(told - (decided ?? 0n), smaller(smaller(told, total.price), committed - lost))
+  const there = larger(told - (decided ?? 0n), smaller(smaller(told, total.price), positive(committed - lost)))
   const most = larger(committed, total.price + decidedPart)
   const final = total.isLeast ? larger(there, present) : smaller(there, most)
   const isNamed = ({ reference }: Pick<UnmatchedMoney, 'reference'>): boolean => isContained(total, reference)
