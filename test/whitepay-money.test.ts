@@ -218,3 +218,21 @@ test('a loss of what is not decided about any more ends, whatever was ignored be
   await tells('DECLINED', came('10'))
   assert.deepEqual(await open(), [])
 })
+
+test('a deposit that was rolled back came all the same where the order lists where it went', async () => {
+  for (const rolled of [came('34'), came('34', 'ROLLBACK')]) {
+    const { open, tells } = await openWhitepayIn(world)
+    await tells('DECLINED', came('34'))
+    for (const _ of [1, 2]) await tells('DECLINED', rolled, kept('34'))
+    assert.deepEqual(await open(), ['under 34000000 USDC open'], rolled.join())
+    // from the account it went back to the client
+    await tells('DECLINED', rolled, kept('34'), back('34'))
+    assert.deepEqual(await open(), [])
+    const above = await openWhitepayIn(world)
+    assert.equal(await above.tells('COMPLETE', rolled, kept('34'), came('54')), 'PAID')
+    assert.deepEqual(await above.open(), ['wrong_token 34000000000000000000 USDT open'])
+    const sent = await openWhitepayIn(world)
+    assert.equal(await sent.tells('COMPLETE', rolled, back('34'), came('54')), 'PAID')
+    assert.deepEqual([(await sent.find()).priceUnits, await sent.open()], [DUE, []])
+  }
+})
