@@ -119,11 +119,12 @@ function openPlaces(total: Total, records: readonly Mispayment[], above: bigint)
     },
     /** What its provider may not list is lowered by what the payment counts of it. @returns the rest of that */
     unlisted(record: Mispayment, counted: bigint): bigint {
-      const worth = worthOf(total, record)
+      // of a coin of unknown value, nothing tells more than a price without an amount
+      const worth = worthOf(total, record) ?? (total.isLeast ? counted : undefined)
       if (worth === undefined || counted === 0n) return counted
-      const units = worth <= counted ? 0n : coinsFor(total, record.asset, worth - counted)
-      shares.lowered.push({ record, units })
-      return positive(counted - worth)
+      const rest = worth - counted
+      shares.lowered.push({ record, units: rest < LEAST_UNITS ? 0n : coinsFor(total, record.asset, rest) })
+      return positive(-rest)
     },
   }
 }
@@ -171,9 +172,10 @@ export function shareOut(report: SeenReport & { total: Total }, standing: Standi
   // what came last is what came above the price
   for (const sum of named.toReversed()) places.named(sum)
   if (total.above !== undefined && !total.isLeast) places.rest(total.above)
-  // of a price that came in full, what only a callback told of may be more than the provider lists
-  const mayOmit = total.mayOmit === true && report.isPart !== true && told <= total.price
-  let counted = committed > decidedPart || present >= told ? 0n : present
+  // of a price that came in full, more may have come than the provider lists
+  const mayOmit = total.isLeast === true || (total.mayOmit === true && report.isPart !== true && told <= total.price)
+  let counted = total.isLeast ? positive(final - larger(present, committed)) : present
+  if (!total.isLeast && (committed > decidedPart || present >= told)) counted = 0n
   for (const one of records.filter((record) => isBeside(record) && isOpen(record)).toReversed()) {
     if (!isContained(total, one.sourceReference) || isKnown(one)) continue
     if (mayOmit) counted = places.unlisted(one, counted)
