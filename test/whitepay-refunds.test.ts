@@ -207,6 +207,25 @@ test('a part that is refunded, and that Whitepay lists as sent back, is no loss,
   }
 })
 
+test('a part that a person ignored and sent back is in the books no more, and the whole price after it pays', async () => {
+  const { books, find, ignoreAll, isAsked, open, records, refunds, tells } = await openRefunded()
+  await tells('PARTIALLY_FULFILLED', came('30'))
+  await ignoreAll()
+  await isAsked('PARTIALLY_FULFILLED', came('30'), back('10'))
+  assert.deepEqual(await records(), ['under 20000000 USDC ignored'])
+  await isAsked('PARTIALLY_FULFILLED', came('30'), back('30', 'OPEN'))
+  assert.deepEqual(await books(), ['payer_clearing 20', 'suspense -20'], 'it is announced only')
+  for (const _ of [1, 2]) {
+    await isAsked('PARTIALLY_FULFILLED', came('30'), back('30'))
+    assert.deepEqual([await records(), await books()], [['under 0 USDC resolved'], []])
+  }
+  for (const _ of [1, 2]) {
+    assert.equal(await tells('COMPLETE', came('30'), back('30'), came('54')), 'PAID')
+    await isAsked('COMPLETE', came('30'), back('30'), came('54'))
+  }
+  assert.deepEqual([await open(), await refunds(), (await find()).priceUnits], [[], [], 54_000_000n])
+})
+
 test('a part that was sent back before a person decided about the rest never counts again', async () => {
   const { books, isAsked, open, refundFirst, refunds, settle, tells } = await openRefunded()
   const first = [came('30'), back('10')]

@@ -73,7 +73,7 @@ export async function applyReport(
   return deps.db.tx(async (tx) => {
     const locked = await lockCase(deps, tx, key)
     if (!locked) return undefined
-    const report = await withReturns(tx, locked.payment, said)
+    const report = await withReturns(locked, said)
     const policy = await findPaymentPolicy(tx, key.companyId)
     const scene = {
       ...locked,

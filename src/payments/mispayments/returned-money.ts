@@ -2,7 +2,8 @@ import type { PaymentReport, Returned, SeenReport } from '../../channels/channel
 import type { Tx } from '../../db/db.ts'
 import { larger, MOST_REAL_UNITS, smaller } from '../../kernel/money.ts'
 import type { Payment } from '../payment-queries.ts'
-import { findReturnsGone, sumRefundedPrice, updateReturnsGone } from './mispayment-queries.ts'
+import { findReturnsGone, type Mispayment, sumRefundedPrice, updateReturnsGone } from './mispayment-queries.ts'
+import { type MispaymentContext, releaseIgnored } from './mispayment-records.ts'
 import { decidedBeside } from './one-total.ts'
 import { readStanding, type Standing } from './standing.ts'
 
@@ -48,15 +49,22 @@ export function splitReturned(
   return { final: larger(came - gone, paid), goneUnits: gone, refunded }
 }
 
+/** What of the ignored money is complete on its way back: after refunds, and before anything else. */
+function ignoredBack({ complete }: Returned, { goneUnits, expected, ignored, beside }: Known): bigint {
+  if (goneUnits === null) return 0n
+  return smaller(ignored, positive(complete - goneUnits - (expected - ignored) - beside))
+}
+
+const isIgnored = ({ kind, status }: Mispayment): boolean => kind !== 'wrong_token' && status === 'ignored'
+
 async function readKnown(tx: Tx, payment: Payment, report: SeenReport, standing: Standing): Promise<Known> {
   const { records, committed } = standing
   const price = payment.priceUnits ?? 0n
-  const ignored = records.filter(({ kind, status }) => kind !== 'wrong_token' && status === 'ignored')
   return {
     goneUnits: await findReturnsGone(tx, payment),
     committed,
     expected: committed - price + (price === 0n ? 0n : await sumRefundedPrice(tx, payment)),
-    ignored: ignored.reduce((sum, { units }) => sum + units, 0n),
+    ignored: records.filter(isIgnored).reduce((sum, { units }) => sum + units, 0n),
     beside: (report.total && decidedBeside(report.total, records)) ?? 0n,
   }
 }
@@ -65,12 +73,24 @@ async function readKnown(tx: Tx, payment: Payment, report: SeenReport, standing:
  * Reads a report that lists returns: what of them is refunded, and what is final with that. It notes what is gone, so
  * the same report says the same again.
  */
-export async function withReturns(tx: Tx, payment: Payment, report: PaymentReport): Promise<PaymentReport> {
+export async function withReturns(context: MispaymentContext, report: PaymentReport): Promise<PaymentReport> {
+  const { tx, payment } = context
   if (report.outcome !== 'seen' || report.returned === undefined) return report
   const { final, returned } = report
-  if (final + returned.units > MOST_REAL_UNITS) return report
-  const known = await readKnown(tx, payment, report, await readStanding(tx, payment))
-  const { goneUnits, refunded, ...rest } = splitReturned({ final, returned }, known)
+  if (final + report.pending + returned.units > MOST_REAL_UNITS) return report
+  const standing = await readStanding(tx, payment)
+  const known = await readKnown(tx, payment, report, standing)
+  const back = ignoredBack(returned, known)
+  await releaseIgnored(context, standing.records.filter(isIgnored), back)
+  const { goneUnits, refunded, ...rest } = splitReturned({ final, returned }, withoutIgnored(known, back))
   if (goneUnits !== known.goneUnits) await updateReturnsGone(tx, payment, goneUnits)
   return { ...report, ...rest, ...(refunded > 0n && { refunded }) }
 }
+
+const withoutIgnored = (known: Known, back: bigint): Known => ({
+  ...known,
+  goneUnits: known.goneUnits === null ? null : known.goneUnits + back,
+  committed: known.committed - back,
+  expected: known.expected - back,
+  ignored: known.ignored - back,
+})
