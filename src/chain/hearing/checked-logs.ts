@@ -71,7 +71,7 @@ async function askAgain(endpoint: Endpoint, filter: LogFilter, doubted: readonly
 /**
  * Where the reading halts because logs and receipts lack what a header indicates, also where others agree: that block
  * is read again later. Those of a node may never fit its headers: after a while, what its logs show stands, so that no
- * chain stands still for ever. Where others agree, one that has no receipts is not waited for.
+ * chain stands still for ever. Where others agree, one that has no receipts is not waited for. Each such block is told.
  */
 function findLacking(reading: Reading, said: readonly Said[]): Halt | undefined {
   const { endpoint, network, log } = reading
@@ -82,7 +82,6 @@ function findLacking(reading: Reading, said: readonly Said[]): Halt | undefined 
     const isOver = endpoint.noteLacking(receiptsKey(block), patienceMs)
     const isWaitedFor = lacks !== 'receipts' || isAlone(reading)
     if (isWaitedFor && !isOver) return { at: block.number, doubt: new ChainDoubt(words) }
-    if (!isOver) continue
     log.warn({ chainId: network.chainId, endpoint: endpoint.number }, `${words}; the chain is read on without them`)
   }
   return undefined

@@ -6,7 +6,7 @@ import { type Block, type LogFilter, logKey, type RpcLog, TRANSFER_TOPIC, toHex,
 import type { RpcReceipt } from './receipts-root.ts'
 
 type Header = Pick<Block, 'hash' | 'logsBloom'>
-type Asked = Pick<Endpoint, 'optional' | 'noteReceipts'>
+type Asked = Pick<Endpoint, 'optional' | 'receipts'>
 
 /** A hash alone does not tell the number and the time of its block; a node says these. */
 export const placeOf = ({ number, at }: Pick<Block, 'number' | 'at'>): string =>
@@ -45,16 +45,18 @@ type Ungiven = 'receipts' | 'answer'
 
 /** Not every node gives receipts: one that does not is no worse for anything else. */
 export async function readReceipts(endpoint: Asked, hash: string): Promise<Receipts | Ungiven> {
+  const note = endpoint.receipts.begin()
   try {
     const answers = await askReceipts(endpoint.optional, hash)
-    endpoint.noteReceipts(true)
+    // a block without transactions shows nothing, and null is none
+    if (answers.some((one) => one !== null)) note(true)
     const all = answers.filter((one) => one !== null && isOf(one, hash)) as RpcReceipt[]
     const logs = all.flatMap((one) => one.logs)
     if (all.length < answers.length) return { logs, all: null }
     return { logs: placeEach(logs), all }
   } catch (error) {
     if (!(error instanceof RpcError)) throw error
-    const isLasting = endpoint.noteReceipts(false)
+    const isLasting = note(false)
     return error.code === NO_METHOD || isLasting ? 'receipts' : 'answer'
   }
 }

@@ -1,0 +1,46 @@
+import { type Clock, isYounger, SECOND } from '../../kernel/clock.ts'
+
+/** How long it gives no receipts, each time it is asked, before it is taken to have none. */
+const NO_RECEIPTS_MS = 20 * SECOND
+
+/** When an endpoint gave no receipts, first and last in a row, and whether it was found to have none. */
+type Refused = { sinceMs: number; lastMs: number; areNone: boolean }
+
+/** Notes whether a question was answered. @returns whether it has given none for so long that it is taken to have none */
+type Note = (isGiven: boolean) => boolean
+
+/** Whether an endpoint gives receipts. It is asked for them only where it is in doubt what is in a block: rarely. */
+export class ReceiptsGiven {
+  readonly #clock: Clock
+  #refused: Refused | null = null
+  /** It gave some: where it gives none, that passes. */
+  #areKnown = false
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Begins a question. Several may be open at once, and each may take its whole timeout. */
+  begin(): Note {
+    const askedMs = this.#clock()
+    return (isGiven) => {
+      this.#areKnown ||= isGiven
+      this.#refused = isGiven ? null : this.#refuse(askedMs)
+      return this.#refused?.areNone ?? false
+    }
+  }
+
+  /**
+   * Without another question for so long, a failure is the first one again: the two may be about two blocks, of which
+   * each had just come. One that never gave any need not begin again.
+   */
+  #refuse(askedMs: number): Refused {
+    const now = this.#clock()
+    const last = this.#refused
+    const isNext = last !== null && isYounger(last.lastMs, NO_RECEIPTS_MS, Math.max(askedMs, last.lastMs))
+    const goesOn = last !== null && (isNext || (last.areNone && !this.#areKnown))
+    // a clock that was set back begins it again
+    const sinceMs = goesOn ? Math.min(last.sinceMs, now) : now
+    return { sinceMs, lastMs: now, areNone: goesOn && (last.areNone || now - sinceMs >= NO_RECEIPTS_MS) }
+  }
+}
