@@ -47,6 +47,8 @@ const REFUSED_MS = 10 * SECOND
 const MUTE_MS = 30 * SECOND
 /** Nodes hear of a block one after another: without it for longer, an endpoint is not only a moment behind. */
 const LATE_MS = 5 * SECOND
+/** Under which is remembered since when it lacks what others prove. */
+const PROVEN = 'proven'
 /** What it lacks, of which we remember since when: more than the blocks of the longest range, each in a few ways. */
 const LACKED = 4 * Number(MAX_SPAN)
 
@@ -76,6 +78,8 @@ export class Endpoint {
   slow = false
   /** It did not have all blocks that it was last asked to confirm: another one is asked first. */
   short = false
+  /** It lacks payments for longer than an index of logs lags, and another one proved them: that one is read first. */
+  lacking = false
   /** Its token is not checked yet: until then nothing is read from it, even if no other endpoint answers. */
   unproven = false
   /** Blocks queried at once: fewer after each missing answer, one more after each answer. */
@@ -164,6 +168,17 @@ export class Endpoint {
 
   noteHaving(block: string): void {
     this.#lacked.delete(block)
+  }
+
+  /** Others proved a payment that it lacks, and of which it gives no receipts. @returns whether that has lasted */
+  noteProven(): boolean {
+    return this.noteLacking(PROVEN)
+  }
+
+  /** It shows the payments of a block, and lacks none. */
+  noteWhole(): void {
+    this.lacking = false
+    this.noteHaving(PROVEN)
   }
 
   /** It said what is in blocks, or refused to for a step of the reading: what it keeps of old blocks is no matter. */
