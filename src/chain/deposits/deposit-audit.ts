@@ -61,9 +61,9 @@ async function readOutflows(
 }
 
 /**
- * Outflows of each address, counted anew by one of the endpoints: at block `from`, before it was given out, it held what
- * the chain says, whatever was recorded until then. Less than 0 where money came before that. None of an address if
- * endpoints are not of one mind about that block, or keep no state as old. From a later block on, this would explain
+ * Outflows of each address, counted anew by one of the endpoints: at block `from`, before it was given out, it held
+ * what the chain says, whatever was recorded until then. Less than 0 where money came before that. None of an address
+ * if endpoints are not of one mind about that block, or keep no state as old. From a later block on, this would explain
  * whatever was missed or invented before.
  * @throws RpcError
  */

@@ -12,7 +12,7 @@ export const SLOW_MS = SECOND
  */
 type Refused = { sinceMs: number; lastMs: number; areNone: boolean; isSlow: boolean }
 
-/** Notes whether a question was answered. @returns whether it has given none for so long that it is taken to have none */
+/** Notes whether a question was answered. @returns whether it is taken to have none, as it has given none for long */
 type Note = (isGiven: boolean) => boolean
 
 const isSpared = ({ areNone, isSlow }: Refused): boolean => areNone && isSlow
