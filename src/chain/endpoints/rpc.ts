@@ -111,8 +111,8 @@ export const isReverted = ({ code, message }: RpcError): boolean => code === 3 |
 export const MAX_FILTER_VALUES = 1000
 
 /**
- * Asked too often: limit exceeded (EIP-1474); the HTTP status, which several providers put here; "request limit reached"
- * (QuickNode), "over rate limit" (Base), "Too Many Requests".
+ * Asked too often: limit exceeded (EIP-1474); the HTTP status, which several providers put here; "request limit
+ * reached" (QuickNode), "over rate limit" (Base), "Too Many Requests".
  */
 const RATE_CODES: ReadonlySet<number | null> = new Set([-32005, 429, -32007, -32016, -32029])
 const RATE_WORDS = /rate.?limit|too many requests/i
