@@ -1,7 +1,6 @@
 import type { ChannelId } from '../../channels/channel.ts'
-import type { PaymentAccount } from '../../channels/channel-set.ts'
 import { type Queryable, sql, type Tx } from '../../db/db.ts'
-import { isUnfinishedThere, type LeavingAccount } from '../../payments/accounts/account-queries.ts'
+import { isUnfinishedThere, type LeavingAccount, type SavedAccount } from '../../payments/accounts/account-queries.ts'
 import type { Refund } from '../refund-queries.ts'
 
 /* Refunds that are polled again at once, because what they wait for may be there. */
@@ -35,13 +34,13 @@ export const wakeRefundsOfPayment = (q: Queryable, companyId: string, paymentId:
  */
 export const wakeRefundsOfAccount = (
   tx: Tx,
-  { companyId, channel, accountMark }: Omit<PaymentAccount, 'ownAccount'>,
+  { companyId, channel, accountMarks }: SavedAccount,
   now: Date,
 ): Promise<number> =>
   tx.run(sql`
     update refunds r set next_check_at = ${now}, checks = 0, poll_again = r.lease_until is not null
     from payments p where p.company_id = ${companyId} and p.id = r.payment_id and p.own_account
-      and (p.account_mark is null or p.account_mark = ${accountMark})
+      and (p.account_mark is null or p.account_mark = any(${[...accountMarks]}::text[]))
       and r.company_id = ${companyId} and r.channel = ${channel} and r.status in ('ready', 'submitted')
       and (r.next_check_at is not null or r.provider_reference is not null)`)
 
