@@ -27,9 +27,9 @@ final class Comptoir_Orders
             wc_get_orders(['type' => 'shop_order', 'limit' => -1, 'return' => 'ids', 'meta_key' => $meta, ...$more]);
         $since = fn (int $days): array => ['date_modified' => '>' . (time() - $days * self::DAY)];
         return [
-            'fresh' => $find('_comptoir_code', $since(1)),
-            'recent' => $find('_comptoir_code', $since(90)),
-            'refunds' => $find('_comptoir_open_refunds'),
+            'fresh' => $find(Comptoir_Kept::CODE, $since(1)),
+            'recent' => $find(Comptoir_Kept::CODE, $since(90)),
+            'refunds' => $find(Comptoir_Kept::OPEN_REFUNDS),
         ];
     }
 
@@ -38,20 +38,10 @@ final class Comptoir_Orders
         return ShopPayments::amountOf((float) $order->get_total(), $order->get_currency());
     }
 
-    /** @return string[] what the module wrote to the order under this name, the newest last */
-    public static function listOf(WC_Order $order, string $name): array
-    {
-        return array_values(array_map(fn ($meta) => (string) $meta->value, $order->get_meta($name, false)));
-    }
-
-    /**
-     * @return string[] every payment that was opened for the order, the newest last. In a copy of a shop, those that the
-     *     shop itself opened are not the copy's
-     */
+    /** @return string[] every payment that was opened for the order, the newest last */
     public static function codesOf(WC_Order $order): array
     {
-        $isCopied = ($order->get_date_created()?->getTimestamp() ?? 0) < (int) get_option('comptoir_copied', 0);
-        return $isCopied ? [] : self::listOf($order, '_comptoir_code');
+        return Comptoir_Kept::hereOf($order, Comptoir_Kept::CODE);
     }
 
     /** The payment that paid the order; empty: another one, or none. */
@@ -99,7 +89,7 @@ final class Comptoir_Orders
     public static function remember(WC_Order $order, ShopPayment $payment): void
     {
         if (!in_array($payment->code, self::codesOf($order), true)) {
-            $order->add_meta_data('_comptoir_code', $payment->code);
+            Comptoir_Kept::add($order, Comptoir_Kept::CODE, $payment->code);
             // an order from long ago that is paid now is one of the last days again
             $order->set_date_modified(time());
             $order->save();
@@ -124,7 +114,7 @@ final class Comptoir_Orders
                 && ($order->needs_payment() || $order->has_status('on-hold')),
             amount: self::amountOf($order),
             currency: $order->get_currency(),
-            surplus: self::listOf($order, '_comptoir_surplus'),
+            surplus: Comptoir_Kept::listOf($order, Comptoir_Kept::SURPLUS),
             isCancelled: $order->has_status(['cancelled', 'refunded', 'trash']),
         );
     }
@@ -175,7 +165,7 @@ final class Comptoir_Orders
     public static function review(WC_Order $order, string $code, string $note, string $action): void
     {
         if (in_array($action, ['surplus', 'late'], true)) {
-            $order->add_meta_data('_comptoir_surplus', $code);
+            Comptoir_Kept::add($order, Comptoir_Kept::SURPLUS, $code);
             $order->save_meta_data();
         }
         // what a person has settled since is not opened again
@@ -204,10 +194,10 @@ final class Comptoir_Orders
     /** Adds a note once, however often it is news. @return bool it was news */
     public static function say(WC_Order $order, string $note, string $key): bool
     {
-        if (in_array($key, self::listOf($order, '_comptoir_said'), true)) {
+        if (in_array($key, Comptoir_Kept::listOf($order, Comptoir_Kept::SAID), true)) {
             return false;
         }
-        $order->add_meta_data('_comptoir_said', $key);
+        Comptoir_Kept::add($order, Comptoir_Kept::SAID, $key);
         $order->save_meta_data();
         $order->add_order_note($note);
         return true;
@@ -216,26 +206,23 @@ final class Comptoir_Orders
     /** @return array<string, array> what the module knows of refunds whose end it does not know, by id */
     public static function openRefunds(WC_Order $order): array
     {
-        $open = self::codesOf($order) === [] ? '' : $order->get_meta('_comptoir_open_refunds');
-        return (array) json_decode((string) $open, true);
+        $decoded = fn (string $text): array => (array) json_decode($text, true);
+        return array_replace([], ...array_map($decoded, Comptoir_Kept::hereOf($order, Comptoir_Kept::OPEN_REFUNDS)));
     }
 
     private static function keepRefunds(WC_Order $order, array $open): void
     {
-        $order->delete_meta_data('_comptoir_open_refunds');
-        if ($open !== []) {
-            $order->add_meta_data('_comptoir_open_refunds', json_encode($open));
-        }
+        Comptoir_Kept::replace($order, Comptoir_Kept::OPEN_REFUNDS, $open === [] ? '' : json_encode($open));
         $order->save_meta_data();
     }
 
     /** @return bool it is new */
     public static function beginRefund(WC_Order $order, string $id, string $account): bool
     {
-        if (in_array($id, self::listOf($order, '_comptoir_refund'), true)) {
+        if (in_array($id, Comptoir_Kept::listOf($order, Comptoir_Kept::REFUND), true)) {
             return false;
         }
-        $order->add_meta_data('_comptoir_refund', $id);
+        Comptoir_Kept::add($order, Comptoir_Kept::REFUND, $id);
         self::keepRefunds($order, self::openRefunds($order) + [$id => ['account' => $account]]);
         $order->add_order_note("Refund $id has started at Comptoir. The customer may be asked for a wallet address.");
         return true;

@@ -152,7 +152,7 @@ abstract class WC_Payment_Gateway
 }
 final class WC_Meta_Data
 {
-    public function __construct(public readonly string $key, public readonly string $value)
+    public function __construct(public readonly int $id, public readonly string $key, public readonly string $value)
     {
     }
 }
@@ -241,8 +241,31 @@ final class WC_Order
     }
     public function get_meta(string $name, bool $single = true): string|array
     {
-        $values = (array) ($this->meta[$name] ?? []);
-        return $single ? $values[0] ?? '' : array_map(fn ($value) => new WC_Meta_Data($name, $value), $values);
+        $values = array_filter((array) ($this->meta[$name] ?? []), fn ($value) => $value !== null);
+        $row = fn ($index) => new WC_Meta_Data(self::metaId($name, $index), $name, $values[$index]);
+        return $single ? current($values) ?: '' : array_map($row, array_keys($values));
+    }
+    /** As in the original, the number of a row stays while another one is deleted. */
+    private static function metaId(string $name, int $index): int
+    {
+        return crc32($name) * 1000 + $index;
+    }
+    private function set_meta_by_id(int $id, ?string $value): void
+    {
+        foreach ($this->meta as $name => $values) {
+            foreach (array_keys((array) $values) as $index) {
+                $this->meta[$name] = (array) $this->meta[$name];
+                self::metaId($name, $index) === $id && $this->meta[$name][$index] = $value;
+            }
+        }
+    }
+    public function update_meta_data(string $name, string $value, int $id): void
+    {
+        $this->set_meta_by_id($id, $value);
+    }
+    public function delete_meta_data_by_mid(int $id): void
+    {
+        $this->set_meta_by_id($id, null);
     }
     public function add_meta_data(string $name, string $value): void
     {
@@ -254,6 +277,8 @@ final class WC_Order
     }
     public function save_meta_data(): void
     {
+        $left = fn ($values) => array_values(array_filter((array) $values, fn ($value) => $value !== null));
+        $this->meta = array_filter(array_map($left, $this->meta));
         $this->write('meta', $this->meta);
     }
     public function read_meta_data(bool $force): void
