@@ -89,3 +89,40 @@ withPhp(
     assert.equal((await tell({ do: 'look', order: 512 })).status, 'processing')
   },
 )
+
+withPhp('after a move whose settings were saved without the tick, what is opened here is read here', async () => {
+  const stored = (await tell<{ comptoir_place: string }>({ do: 'stored' })).answer
+  await tell({
+    do: 'store',
+    order: 521,
+    stored: { ...stored, comptoir_place: btoa('shop.example'), comptoir_copied: 0 },
+  })
+  const old = { created: Math.floor(Date.now() / 1000) - 60 }
+  const before = await pay(521)
+  await tell({ do: 'look', order: 521, set: old })
+  await tell({ do: 'look', order: 522, set: old })
+  const moved = { shop: 'https://forgotten.example' }
+  await tell({ do: 'test', ...moved })
+  await tell({ do: 'later', order: 521 })
+  const kept = await tell<boolean>({ do: 'timeOut', order: 521, ...moved })
+  assert.deepEqual([kept.answer, kept.status, await statusOf(before)], [false, 'pending', 'INITIAL'])
+  assert.match(kept.notes.at(-1) ?? '', new RegExp(`^Comptoir does not know the payment ${before}, so this order`))
+  const code = await pay(522, moved)
+  await php.payUntilPaid(code)
+  const heard = await tell({ do: 'webhook', order: 522, ...(await php.hookOf('order.paid', code)), ...moved })
+  assert.deepEqual([heard.status, heard.mails], ['processing', []])
+  await php.payUntilPaid(before)
+  await tell({ do: 'test', ...moved, options: { moved: 'yes' } })
+  await tell({ do: 'catchUp', ...moved })
+  assert.equal((await tell({ do: 'look', order: 521 })).status, 'processing', 'the tick may come later')
+})
+
+withPhp('a copy of a shop that has moved is no owner of what the shop opened before and after the move', async () => {
+  const first = await pay(531, { shop: 'https://forgotten.example' })
+  await tell({ do: 'test', shop: 'https://next.example', options: { moved: 'yes' } })
+  const second = await pay(532, { shop: 'https://next.example' })
+  await tell({ do: 'look', order: 531, set: { created: Math.floor(Date.now() / 1000) + 60 } })
+  await tell({ do: 'test', shop: COPY })
+  for (const order of [531, 532]) await tell({ do: 'cancel', order, shop: COPY })
+  assert.deepEqual(await Promise.all([first, second].map(statusOf)), ['INITIAL', 'INITIAL'])
+})

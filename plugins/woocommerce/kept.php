@@ -142,10 +142,13 @@ final class Comptoir_Kept
         return $row['owner'] === self::ownerOf($order) && self::isHere($order, $row);
     }
 
-    /** In a copy of a shop, orders of the shop itself are not the copy's. */
+    /** In a copy of a shop, what the shop itself wrote is not the copy's. Earlier versions kept no place with it. */
     private static function isHere(WC_Order $order, array $row): bool
     {
-        return ($order->get_date_created()?->getTimestamp() ?? 0) >= (int) get_option('comptoir_copied', 0);
+        $copied = (int) get_option('comptoir_copied', 0);
+        return $copied === 0 || ($row['owner'] === ''
+            ? ($order->get_date_created()?->getTimestamp() ?? 0) >= $copied
+            : $row['place'] === get_option('comptoir_place', ''));
     }
 
     private static function textsOf(array $rows, callable $isMeant): array
