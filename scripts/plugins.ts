@@ -44,6 +44,7 @@ const PACKS: Record<string, Pack> = {
       'upgrade/upgrade-0.2.0.php': 'plugins/prestashop/upgrade/upgrade-0.2.0.php',
       'upgrade/upgrade-0.3.0.php': 'plugins/prestashop/upgrade/upgrade-0.3.0.php',
       'upgrade/upgrade-0.4.0.php': 'plugins/prestashop/upgrade/upgrade-0.4.0.php',
+      'upgrade/upgrade-0.5.0.php': 'plugins/prestashop/upgrade/upgrade-0.5.0.php',
     },
   },
 }

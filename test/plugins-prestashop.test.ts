@@ -42,7 +42,7 @@ withPhp('the module installs, offers itself, and its settings say what is wrong 
   const upgraded = await askPresta<string[]>({ do: 'upgrade', from: '0.1.0' })
   const every = [...new Set(upgraded.answer)]
   assert.deepEqual(every, installed.answer[1], 'a shop that had an earlier version gets every hook')
-  assert.deepEqual((await askPresta<string[]>({ do: 'upgrade', from: '0.4.0' })).answer, [])
+  assert.deepEqual((await askPresta<string[]>({ do: 'upgrade', from: '0.5.0' })).answer, [])
   const [option] = (await askPresta<{ module: string; action: string }[]>({ do: 'options' })).answer
   assert.deepEqual(
     [option?.module, option?.action],
@@ -308,6 +308,27 @@ withPhp('late money for an order whose goods went back on sale is put before a p
   const late = await takeIn(id, 'order.paid', code)
   assert.equal(late?.state, STATES.error)
   assert.match(late?.note ?? '', /after the order had been cancelled here\. Send the goods if you still have them/)
+})
+
+withPhp('what a person makes of a cancelled or a refunded order stays, also after an upgrade', async () => {
+  const { id, code } = await orderInPresta()
+  await php.expire(code)
+  assert.equal((await takeIn(id, 'order.expired', code))?.state, STATES.cancelled)
+  await askPresta({ do: 'state', order: id, state: STATES.bankWire })
+  const paid = await orderInPresta()
+  await php.payUntilPaid(paid.code)
+  await takeIn(paid.id, 'order.paid', paid.code)
+  await shop.host.db.run(sql`update orders set status = 'FULL_REFUNDED' where code = ${paid.code}`)
+  assert.equal((await takeIn(paid.id, 'order.paid', paid.code))?.state, STATES.refunded)
+  await askPresta({ do: 'state', order: paid.id, state: STATES.paid })
+  const { orders } = await inTurn()
+  assert.deepEqual([orders[id]?.state, orders[paid.id]?.state], [STATES.bankWire, STATES.paid])
+  // what 0.4.0 kept: its sentences alone
+  await askPresta({ do: 'said', order: id, texts: [`The payment ${code} ended unpaid.`] })
+  await askPresta({ do: 'said', order: paid.id, texts: ['x', 'Refunded through Comptoir.', 'y'] })
+  for (const _ of ['once', 'again']) await askPresta({ do: 'upgrade', from: '0.4.0' })
+  const later = (await inTurn()).orders
+  assert.deepEqual([later[id], later[paid.id]], [orders[id], orders[paid.id]])
 })
 
 withPhp('a credit slip whose refund Comptoir rejects afterwards is noted in the order, once', async () => {

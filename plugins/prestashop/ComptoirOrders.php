@@ -37,6 +37,17 @@ final class ComptoirOrders
                 SET c.secret = SHA2(CONCAT(o.reference, '|', o.secure_key), 256)");
     }
 
+    /** Until 0.4.0 the sentence of a refund named no payment; it was said of the one that paid the order. */
+    public static function nameRefunds(): bool
+    {
+        $table = _DB_PREFIX_ . self::TABLE;
+        $old = self::keyOf('Refunded through Comptoir.');
+        $code = "IF(paid <> '', paid, SUBSTRING_INDEX(codes, ',', -1))";
+        $sentence = "CONCAT('" . implode("', $code, '", explode('%', ShopPayment::refundedNote('%'))) . "')";
+        return Db::getInstance()->execute("UPDATE `$table`
+            SET said = REPLACE(said, '$old', LEFT(SHA2($sentence, 256), 16)) WHERE said LIKE '%$old%'");
+    }
+
     /**
      * PrestaShop gives the numbers of deleted orders again, for example after its own cleaner. The reference is nine
      * random letters and the key is the customer's own.
@@ -115,20 +126,25 @@ final class ComptoirOrders
         self::keep($order, ['refunds' => $open === [] ? '' : json_encode($open, JSON_UNESCAPED_SLASHES)]);
     }
 
-    public static function isSaid(Order $order, string $key): bool
+    /** A key or a sentence, as it is kept: the table would be full of sentences otherwise. */
+    public static function keyOf(string $text): string
     {
-        $said = self::listOf(self::rowOf($order)['said']);
-        return in_array(substr(hash('sha256', $key), 0, 16), $said, true);
+        return substr(hash('sha256', $text), 0, 16);
     }
 
-    /** @return bool it was not marked before */
-    public static function mark(Order $order, string $key): bool
+    /** @return string[] what was said of the order, by `keyOf`, the newest last */
+    public static function saidOf(Order $order): array
     {
-        if (self::isSaid($order, $key)) {
-            return false;
-        }
-        $said = self::listOf(self::rowOf($order)['said']);
-        self::keep($order, ['said' => implode(',', [...$said, substr(hash('sha256', $key), 0, 16)])]);
-        return true;
+        return self::listOf(self::rowOf($order)['said']);
+    }
+
+    public static function isSaid(Order $order, string $key): bool
+    {
+        return in_array(self::keyOf($key), self::saidOf($order), true);
+    }
+
+    public static function mark(Order $order, string $key): void
+    {
+        self::keep($order, ['said' => implode(',', [...self::saidOf($order), self::keyOf($key)])]);
     }
 }

@@ -45,7 +45,7 @@ class ComptoirPay extends PaymentModule
     {
         $this->name = 'comptoirpay';
         $this->tab = 'payments_gateways';
-        $this->version = '0.4.0';
+        $this->version = '0.5.0';
         $this->author = 'Comptoir';
         $this->currencies = true;
         $this->currencies_mode = 'checkbox';
@@ -269,6 +269,9 @@ class ComptoirPay extends PaymentModule
     {
         $codes = ComptoirOrders::codesOf($order);
         $currency = (new Currency((int) $order->id_currency))->iso_code;
+        // hasBeenPaid() asks the order's history, which no later state changes: only what came late is kept
+        $late = array_filter($codes, fn ($code) => ComptoirOrders::isSaid($order, "late $code"));
+        $reviewed = array_filter($late, fn ($code) => ComptoirOrders::isSaid($order, "review $code"));
         // PrestaShop itself moves an order of something out of stock on
         // and an order of an earlier version of the module waits as one for a bank wire
         $names = ['PS_OS_BANKWIRE', 'PS_OS_OUTOFSTOCK_UNPAID'];
@@ -276,15 +279,15 @@ class ComptoirPay extends PaymentModule
         return new ShopOrder(
             codes: $codes,
             isPaid: (bool) $order->hasBeenPaid(),
-            paidBy: ComptoirOrders::paidBy($order),
+            // kept before the state, which PrestaShop may fail to change: then it is completed again
+            paidBy: $order->hasBeenPaid() ? ComptoirOrders::paidBy($order) : '',
             // what ended late changes no order that was paid or that the shop moved on
             waits: in_array((int) $order->current_state, $waiting, true),
             amount: ShopPayments::amountOf((float) $order->total_paid, $currency),
             currency: $currency,
-            // hasBeenPaid() asks the order's history, which no later state changes: only what came late is kept
-            surplus: array_filter($codes, fn ($code) => ComptoirOrders::isSaid($order, "late $code")),
-            // also by this module: its goods went back on sale
-            isCancelled: (int) $order->current_state === (int) Configuration::get('PS_OS_CANCELED'),
+            surplus: $reviewed,
+            // also by this module: its goods went back on sale. A process that ended too early is made up for
+            isCancelled: (int) $order->current_state === (int) Configuration::get('PS_OS_CANCELED') || $late !== $reviewed,
         );
     }
 
@@ -296,32 +299,54 @@ class ComptoirPay extends PaymentModule
     {
         foreach ($payments as $payment) {
             [$action, $note] = $payment->decide(self::known($order), ShopPayments::overOf($payments));
-            self::follow($order, $payment->code, $action, $note);
+            self::follow($order, $payment, $action, $note);
         }
         return ShopPayments::toClose(self::known($order), $payments);
     }
 
-    private static function follow(Order $order, string $code, string $action, string $note): void
+    private static function follow(Order $order, ShopPayment $payment, string $action, string $note): void
     {
-        if ($action === 'complete') {
-            ComptoirOrders::keep($order, ['paid' => $code]);
-        }
-        if ($action === 'late') {
-            ComptoirOrders::mark($order, "late $code");
-        }
         $isReview = in_array($action, ['review', 'surplus', 'late'], true);
-        $isNews = $note === '' || self::say($order, $note, $isReview ? "review $code" : $note);
-        $state = match ($action) {
+        [$noteKey, $newsKey] = [$isReview ? "review $payment->code" : $note, "$action $payment->code"];
+        $isNews = match ($action) {
+            'complete' => true,
+            'wait', 'fail', 'refund' =>
+                $payment->isNews($action, $note, ComptoirOrders::saidOf($order), ComptoirOrders::keyOf(...)),
+            default => !ComptoirOrders::isSaid($order, $noteKey),
+        };
+        if ($action === 'complete') {
+            ComptoirOrders::keep($order, ['paid' => $payment->code]);
+            if ($note !== '') {
+                self::say($order, $note, $noteKey);
+            }
+        }
+        if ($action === 'late' && !ComptoirOrders::isSaid($order, $newsKey)) {
+            ComptoirOrders::mark($order, $newsKey);
+        }
+        $state = $isNews ? self::stateOf($order, $action) : null;
+        if ($state !== null && (int) $order->current_state !== $state) {
+            $order->setCurrentState($state);
+        }
+        // after the state: a process that ends between them does both again, and loses neither
+        if ($isNews && in_array($action, ['wait', 'fail', 'refund'], true)) {
+            ComptoirOrders::mark($order, $newsKey);
+        }
+        if ($note !== '') {
+            self::say($order, $note, $noteKey);
+        }
+    }
+
+    /** @return int|null null: the order keeps its state */
+    private static function stateOf(Order $order, string $action): ?int
+    {
+        return match ($action) {
             'complete' => (int) Configuration::get('PS_OS_PAYMENT'),
-            'review', 'late' => $isNews ? (int) Configuration::get('PS_OS_ERROR') : null,
-            'surplus' => $isNews ? self::surplusState($order) : null,
+            'review', 'late' => (int) Configuration::get('PS_OS_ERROR'),
+            'surplus' => self::surplusState($order),
             'fail' => (int) Configuration::get('PS_OS_CANCELED'),
             'refund' => (int) Configuration::get('PS_OS_REFUND'),
             default => null,
         };
-        if ($state !== null && (int) $order->current_state !== $state) {
-            $order->setCurrentState($state);
-        }
     }
 
     /** @param array<string, string> $states what Comptoir has just said of the order's refunds */
@@ -346,16 +371,16 @@ class ComptoirPay extends PaymentModule
         return ComptoirStates::paidTwice();
     }
 
-    /** Adds a private note to the order once, and to the shop's log. @return bool it was news */
-    private static function say(Order $order, string $note, string $key): bool
+    /** Adds a private note to the order once, and to the shop's log. */
+    private static function say(Order $order, string $note, string $key): void
     {
-        if (!ComptoirOrders::mark($order, $key)) {
-            return false;
+        if (ComptoirOrders::isSaid($order, $key)) {
+            return;
         }
+        ComptoirOrders::mark($order, $key);
         $order->note = ltrim("{$order->note}\n$note");
         $order->update();
         PrestaShopLogger::addLog("Comptoir: $note", 2, null, 'Order', (int) $order->id);
-        return true;
     }
 
     /** Nobody may pay for what the shop has cancelled. What is paid all the same is put before a person. */

@@ -3,7 +3,7 @@
 /**
  * Plugin Name: Comptoir for WooCommerce
  * Description: Crypto payments settled in USDC, by your own Comptoir.
- * Version: 0.4.0
+ * Version: 0.5.0
  * Requires PHP: 8.1
  * Requires Plugins: woocommerce
  * License: Apache-2.0

@@ -102,11 +102,21 @@ final class Comptoir_Kept
                     default => $rest,
                 };
                 if ($owner !== null) {
-                    $order->update_meta_data($name, self::signed($owner, $row['text']), $row['id']);
+                    $order->update_meta_data($name, self::signed($owner, self::named($order, $row['text'])), $row['id']);
                 }
             }
         }
         $order->save_meta_data();
+    }
+
+    /** Until 0.4.0 this sentence named no payment; it was said of the one that paid the order. */
+    private static function named(WC_Order $order, string $text): string
+    {
+        $codes = self::hereOf($order, self::CODE);
+        $paid = (string) $order->get_transaction_id();
+        return $text === 'Refunded through Comptoir.'
+            ? ShopPayment::refundedNote(in_array($paid, $codes, true) ? $paid : (string) end($codes))
+            : $text;
     }
 
     /** A shop gives a number again once its orders were deleted, and leaves their metas behind if that went wrong. */

@@ -105,6 +105,9 @@ final class Comptoir_Orders
     /** What a payment changes depends on this. */
     private static function known(WC_Order $order): ShopOrder
     {
+        $surplus = Comptoir_Kept::listOf($order, Comptoir_Kept::SURPLUS);
+        $isReviewed = fn (string $code): bool => self::isSaid($order, "review $code");
+        $reviewed = array_filter($surplus, $isReviewed);
         return new ShopOrder(
             codes: self::codesOf($order),
             isPaid: self::isPaid($order),
@@ -114,8 +117,9 @@ final class Comptoir_Orders
                 && ($order->needs_payment() || $order->has_status('on-hold')),
             amount: self::amountOf($order),
             currency: $order->get_currency(),
-            surplus: Comptoir_Kept::listOf($order, Comptoir_Kept::SURPLUS),
-            isCancelled: $order->has_status(['cancelled', 'refunded', 'trash']),
+            surplus: $reviewed,
+            // what a process that ended too early did not put before a person is made up for
+            isCancelled: $order->has_status(['cancelled', 'refunded', 'trash']) || $surplus !== $reviewed,
         );
     }
 
@@ -130,15 +134,28 @@ final class Comptoir_Orders
             match ($action) {
                 'complete' => self::complete($order, $payment->code, $note),
                 'review', 'surplus', 'late' => self::review($order, $payment->code, $note, $action),
-                'wait', 'fail', 'refund', 'note' => self::say($order, $note, $note),
+                'wait', 'fail', 'refund' => self::follow($order, $payment, $action, $note),
+                'note' => self::say($order, $note, $note),
                 'none' => null,
             };
-            $status = ['wait' => 'on-hold', 'fail' => 'failed', 'refund' => 'refunded'][$action] ?? null;
-            if ($status !== null && !$order->has_status($status)) {
-                $order->update_status($status);
-            }
         }
         return ShopPayments::toClose(self::known($order), $payments);
+    }
+
+    private static function follow(WC_Order $order, ShopPayment $payment, string $action, string $note): void
+    {
+        $status = ['wait' => 'on-hold', 'fail' => 'failed', 'refund' => 'refunded'][$action];
+        $said = Comptoir_Kept::listOf($order, Comptoir_Kept::SAID);
+        if ($payment->isNews($action, $note, $said, fn (string $key): string => $key)) {
+            // WooCommerce notes itself what another plugin threw meanwhile; the next look tries again
+            if (!$order->has_status($status) && $order->update_status($status) === false) {
+                return;
+            }
+            // after the status: a process that ends between them does both again, and loses neither
+            Comptoir_Kept::add($order, Comptoir_Kept::SAID, "$action $payment->code");
+            $order->save_meta_data();
+        }
+        self::say($order, $note, $note);
     }
 
     private static function complete(WC_Order $order, string $code, string $note): void
@@ -164,19 +181,22 @@ final class Comptoir_Orders
     /** A person must see it: in the order, in the list of orders where nothing was sent yet, and in the mail. */
     public static function review(WC_Order $order, string $code, string $note, string $action): void
     {
-        if (in_array($action, ['surplus', 'late'], true)) {
+        // what a person has settled since is not opened again
+        if (self::isSaid($order, "review $code")) {
+            return;
+        }
+        $isSurplus = in_array($action, ['surplus', 'late'], true);
+        if ($isSurplus && !in_array($code, Comptoir_Kept::listOf($order, Comptoir_Kept::SURPLUS), true)) {
             Comptoir_Kept::add($order, Comptoir_Kept::SURPLUS, $code);
             $order->save_meta_data();
         }
-        // what a person has settled since is not opened again
-        if (!self::say($order, $note, "review $code")) {
-            return;
-        }
         // an order that was sent, or is over, keeps its status, and one in the bin stays there
         $isAsked = $action === 'review' || ($action === 'late' && $order->has_status('cancelled'));
-        if ($isAsked || $order->has_status('processing')) {
-            $order->update_status('on-hold');
+        $isMoved = ($isAsked || $order->has_status('processing')) && !$order->has_status('on-hold');
+        if ($isMoved && $order->update_status('on-hold') === false) {
+            return;
         }
+        self::say($order, $note, "review $code");
         $subject = "Order {$order->get_order_number()}: please check its payment";
         wp_mail((string) get_option('admin_email'), $subject, $note);
     }
@@ -191,16 +211,19 @@ final class Comptoir_Orders
         }
     }
 
-    /** Adds a note once, however often it is news. @return bool it was news */
-    public static function say(WC_Order $order, string $note, string $key): bool
+    /** Adds a note once, however often it is news. */
+    public static function say(WC_Order $order, string $note, string $key): void
     {
-        if (in_array($key, Comptoir_Kept::listOf($order, Comptoir_Kept::SAID), true)) {
-            return false;
+        if (!self::isSaid($order, $key)) {
+            Comptoir_Kept::add($order, Comptoir_Kept::SAID, $key);
+            $order->save_meta_data();
+            $order->add_order_note($note);
         }
-        Comptoir_Kept::add($order, Comptoir_Kept::SAID, $key);
-        $order->save_meta_data();
-        $order->add_order_note($note);
-        return true;
+    }
+
+    private static function isSaid(WC_Order $order, string $key): bool
+    {
+        return in_array($key, Comptoir_Kept::listOf($order, Comptoir_Kept::SAID), true);
     }
 
     /** @return array<string, array> what the module knows of refunds whose end it does not know, by id */

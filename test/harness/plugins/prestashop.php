@@ -122,6 +122,13 @@ namespace {
             if (str_starts_with($query, 'ALTER TABLE')) {
                 preg_match("/ADD (\w+) (?:CHAR|TEXT)/", $query, $found);
                 Shop::$rows = array_map(fn ($row) => [...$row, $found[1] => ''], Shop::$rows);
+            } elseif (str_contains($query, 'SET said = REPLACE(')) {
+                preg_match("/REPLACE\(said, '(\w+)'/", $query, $found);
+                foreach (Shop::$rows as $id => $row) {
+                    $code = $row['paid'] ?: current(array_reverse(explode(',', $row['codes'])));
+                    $key = substr(hash('sha256', "The payment $code was refunded in full."), 0, 16);
+                    Shop::$rows[$id]['said'] = str_replace($found[1], $key, $row['said']);
+                }
             } elseif (str_starts_with($query, 'UPDATE')) {
                 foreach (array_intersect_key(Shop::$orders, Shop::$rows) as $id => $order) {
                     Shop::$rows[$id]['secret'] = hash('sha256', "{$order['reference']}|{$order['secure_key']}");
@@ -471,6 +478,10 @@ namespace {
                 Shop::$orders = Shop::$slips = [];
                 Shop::$rows = ($command['module'] ?? false) ? [] : Shop::$rows;
             })(),
+            'said' => Shop::$rows[$command['order']]['said'] = implode(',', array_map(
+                fn ($text) => substr(hash('sha256', $text), 0, 16),
+                $command['texts'],
+            )),
             'top' => $module->hookDisplayBackOfficeTop([]),
             'age' => Shop::$orders[$command['order']]['date_add'] = date('Y-m-d H:i:s', time() - 60),
             'states' => array_map(fn ($state) => [$state->name[1], $state->send_email, $state->paid], Shop::$states),

@@ -78,7 +78,7 @@ final class Shop
     /** The shop's own options, by name. */
     public static array $stored = [];
     public static ?WC_Gateway_Comptoir $gateway = null;
-    /** Another plugin throws while WooCommerce completes an order, which then says false. */
+    /** Another plugin throws while WooCommerce changes an order, which then says false. */
     public static bool $completes = true;
     /** The database. */
     public static array $orders = [];
@@ -285,8 +285,12 @@ final class WC_Order
     {
         $this->meta = Shop::$orders[$this->id]->meta;
     }
-    public function update_status(string $status, string $note = ''): void
+    /** @return bool false: WooCommerce caught what another plugin threw */
+    public function update_status(string $status, string $note = ''): bool
     {
+        if (!Shop::$completes) {
+            return false;
+        }
         $this->save_meta_data();
         $this->write('status', $status);
         $this->write('modified', time());
@@ -295,6 +299,7 @@ final class WC_Order
         if ($status === 'cancelled') {
             (Shop::$actions['woocommerce_order_status_cancelled'])($this->id);
         }
+        return true;
     }
     /** The shop's own state asks for payment, and WooCommerce completes it only if a filter says so. */
     public function needs_payment(): bool
