@@ -310,6 +310,27 @@ withPhp('late money for an order whose goods went back on sale is put before a p
   assert.match(late?.note ?? '', /after the order had been cancelled here\. Send the goods if you still have them/)
 })
 
+withPhp('a credit slip is never called "not refunded" once its refund has started, or may have', async () => {
+  const { id, code } = await orderInPresta()
+  await php.payUntilPaid(code)
+  await takeIn(id, 'order.paid', code)
+  const slip = { do: 'slip', order: id, slip: slipOf(20) }
+  const [started, lost] = (await askPresta<string[]>({ ...slip, lock: '0' })).answer
+  const refund = /^Comptoir: refund (\w+) of 20\.00 EUR has started\.$/.exec(started ?? '')?.[1]
+  assert.match(
+    lost ?? '',
+    new RegExp(`^Comptoir: refund ${refund} has started, but is not followed here: The order is`),
+  )
+  const silent = { known: { COMPTOIR_BASE_URL: 'http://127.0.0.1:1' } }
+  const unknown = await askPresta<string[]>({ ...slip, ...silent })
+  await askPresta({ do: 'states', known: { COMPTOIR_BASE_URL: shop.host.baseUrl } })
+  assert.match(
+    unknown.answer[0] ?? '',
+    /^Comptoir: it is not known whether the credit slip of 20\.00 EUR was refunded: /,
+  )
+  assert.equal(unknown.answer.length, 1)
+})
+
 withPhp('what a person makes of a cancelled or a refunded order stays, also after an upgrade', async () => {
   const { id, code } = await orderInPresta()
   await php.expire(code)

@@ -380,7 +380,7 @@ class ComptoirPay extends PaymentModule
         ComptoirOrders::mark($order, $key);
         $order->note = ltrim("{$order->note}\n$note");
         $order->update();
-        PrestaShopLogger::addLog("Comptoir: $note", 2, null, 'Order', (int) $order->id);
+        self::log($order, $note, 2);
     }
 
     /** Nobody may pay for what the shop has cancelled. What is paid all the same is put before a person. */
@@ -394,8 +394,7 @@ class ComptoirPay extends PaymentModule
         try {
             $this->payments(4, 0)->close(ComptoirOrders::codesOf($order));
         } catch (ComptoirError $error) {
-            $said = "Comptoir: the payment of a cancelled order could not be closed: {$error->getMessage()}";
-            PrestaShopLogger::addLog($said, 3, null, 'Order', (int) $order->id);
+            self::log($order, "the payment of a cancelled order could not be closed: {$error->getMessage()}", 3);
         }
     }
 
@@ -438,38 +437,49 @@ class ComptoirPay extends PaymentModule
     public function hookActionOrderSlipAdd(array $params): void
     {
         $order = $params['order'];
-        $codes = ComptoirOrders::codesOf($order);
-        $code = ComptoirOrders::paidBy($order) ?: (string) end($codes);
-        if ($order->module !== $this->name || $code === '') {
+        $slip = $order->module === $this->name ? ComptoirSlip::newestOf($order) : null;
+        if ($slip === null) {
             return;
         }
         $currency = (new Currency((int) $order->id_currency))->iso_code;
-        $rows = OrderSlip::getOrdersSlip((int) $order->id_customer, (int) $order->id);
-        $slips = array_column($rows, null, 'id_order_slip');
-        if ($slips === []) {
-            return;
-        }
-        $newest = max(array_keys($slips));
         $form = Tools::getValue('cancel_product');
         $form = is_array($form) ? $form : [];
-        $amount = ShopPayments::amountOf(ComptoirSlip::totalOf($slips[$newest], $form, $order), $currency);
+        $amount = ShopPayments::amountOf(ComptoirSlip::totalOf($slip, $form, $order), $currency);
+        $what = "the credit slip of $amount $currency";
         if (!empty($form['voucher'])) {
-            $said = "Comptoir: the credit slip of $amount $currency was not refunded, because the customer got a "
-                . 'voucher.';
-            PrestaShopLogger::addLog($said, 2, null, 'Order', (int) $order->id);
+            self::log($order, "$what was not refunded, because the customer got a voucher.", 2);
             return;
         }
         try {
-            $id = $this->payments(15, 1, 40)->refund($code, $amount, 'Credit slip', "ps-slip-$newest-$amount");
+            $codes = ComptoirOrders::codesOf($order);
+            $code = ComptoirOrders::paidBy($order) ?: (string) end($codes);
+            if ($code === '') {
+                throw new ComptoirError(0, 'NOT_PAID', 'No payment through Comptoir is kept with this order here.');
+            }
+            $key = "ps-slip-{$slip['id_order_slip']}-$amount";
+            $id = $this->payments(15, 1, 40)->refund($code, $amount, 'Credit slip', $key);
+        } catch (Throwable $error) {
+            self::log($order, ComptoirSlip::faultOf($what, $error), 3);
+            return;
+        }
+        // money leaves, whatever fails from here on: nobody may refund it again
+        self::log($order, "refund $id of $amount $currency has started.", 1);
+        try {
             $account = Configuration::get('COMPTOIR_API_KEY') . ' at ' . Configuration::get('COMPTOIR_BASE_URL');
             self::change((int) $order->id, fn (Order $order) => ComptoirOrders::keepRefunds(
                 $order,
                 ComptoirOrders::openRefunds($order) + [$id => ['account' => $account]],
             ));
-            PrestaShopLogger::addLog("Comptoir: refund $id of $amount $currency has started.", 1, null, 'Order', (int) $order->id);
-        } catch (ComptoirError | InvalidArgumentException $error) {
-            $said = "Comptoir: the credit slip of $amount $currency was not refunded: {$error->getMessage()}";
-            PrestaShopLogger::addLog($said, 3, null, 'Order', (int) $order->id);
+        } catch (Throwable $error) {
+            $said = "refund $id has started, but is not followed here: {$error->getMessage()} Look in Comptoir how it "
+                . 'ends.';
+            self::log($order, $said, 3);
         }
+    }
+
+    /** PrestaShop mails what has the weight 3, if the shop wants it. */
+    private static function log(Order $order, string $text, int $weight): void
+    {
+        PrestaShopLogger::addLog("Comptoir: $text", $weight, null, 'Order', (int) $order->id);
     }
 }
