@@ -12,6 +12,7 @@ final class ComptoirOrders
     private const TABLE = 'comptoir_order';
     private const EMPTY = ['codes' => '', 'paid' => '', 'said' => '', 'refunds' => ''];
     private const DAY = 86400;
+    private const NOT_UPGRADED = 'The module was replaced and not upgraded. Upgrade it on the page of the modules.';
 
     public static function makeTable(): bool
     {
@@ -22,19 +23,42 @@ final class ComptoirOrders
         ) DEFAULT CHARSET=utf8mb4");
     }
 
-    /** The table of an earlier version. Its rows belong to the orders that have their numbers now. */
+    /**
+     * The table of an earlier version, also where an upgrade was interrupted: the database keeps each of its steps. Rows
+     * belong to the orders that have their numbers now; those of deleted orders to none.
+     */
     public static function addColumns(): bool
     {
         $table = _DB_PREFIX_ . self::TABLE;
         $orders = _DB_PREFIX_ . 'orders';
         $db = Db::getInstance();
-        if ($db->executeS("SHOW COLUMNS FROM `$table` LIKE 'secret'")) {
-            return true;
+        foreach (['refunds' => 'TEXT NOT NULL', 'secret' => "CHAR(64) NOT NULL DEFAULT ''"] as $name => $type) {
+            if (!self::hasColumn($name) && !$db->execute("ALTER TABLE `$table` ADD $name $type")) {
+                return false;
+            }
         }
-        return $db->execute("ALTER TABLE `$table` ADD refunds TEXT NOT NULL")
-            && $db->execute("ALTER TABLE `$table` ADD secret CHAR(64) NOT NULL DEFAULT ''")
-            && $db->execute("UPDATE `$table` c JOIN `$orders` o ON o.id_order = c.id_order
-                SET c.secret = SHA2(CONCAT(o.reference, '|', o.secure_key), 256)");
+        return $db->execute("UPDATE `$table` c LEFT JOIN `$orders` o ON o.id_order = c.id_order
+            SET c.secret = COALESCE(SHA2(CONCAT(o.reference, '|', o.secure_key), 256), '-') WHERE c.secret = ''");
+    }
+
+    private static function hasColumn(string $name): bool
+    {
+        $table = _DB_PREFIX_ . self::TABLE;
+        return (bool) Db::getInstance()->executeS("SHOW COLUMNS FROM `$table` LIKE '$name'", true, false);
+    }
+
+    /** @return string what is wrong where the files are newer than the table; empty: nothing */
+    public static function fault(): string
+    {
+        return self::hasColumn('secret') ? '' : self::NOT_UPGRADED;
+    }
+
+    /** @throws ComptoirError nobody knows which order keeps which payment */
+    public static function check(bool $isUpgraded): void
+    {
+        if (!$isUpgraded) {
+            throw new ComptoirError(0, 'SHOP_OLD', self::NOT_UPGRADED);
+        }
     }
 
     /** Until 0.4.0 the sentence of a refund named no payment; it was said of the one that paid the order. */
@@ -57,11 +81,16 @@ final class ComptoirOrders
         return hash('sha256', "$order->reference|$order->secure_key");
     }
 
-    /** @return array<string, string> what the module knows of this order, not of an earlier one with its number */
+    /**
+     * @return array<string, string> what the module knows of this order, not of an earlier one with its number
+     * @throws ComptoirError
+     */
     private static function rowOf(Order $order): array
     {
         $table = _DB_PREFIX_ . self::TABLE;
         $row = Db::getInstance()->getRow("SELECT * FROM `$table` WHERE id_order = " . (int) $order->id, false);
+        // before an upgrade, or while it is under way
+        self::check(!is_array($row) || ($row['secret'] ?? '') !== '');
         // in a copy of a shop, what the shop itself did is not the copy's
         $isCopied = (string) $order->date_add < (string) Configuration::get('COMPTOIR_COPIED');
         $isOwn = is_array($row) && $row['secret'] === self::secretOf($order) && !$isCopied;

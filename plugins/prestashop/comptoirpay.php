@@ -244,6 +244,7 @@ class ComptoirPay extends PaymentModule
         if (Validate::isLoadedObject($order) && in_array($code, ComptoirOrders::codesOf($order), true)) {
             $this->lookAt($id, $payments);
         } elseif ($code !== '' && ($note = $payments->strayNote($code)) !== '') {
+            ComptoirOrders::check(ComptoirOrders::fault() === '');
             // PrestaShop writes the same entry once, and mails those of this weight if the shop wants it
             PrestaShopLogger::addLog("Comptoir: $note", 3);
         }
@@ -412,7 +413,7 @@ class ComptoirPay extends PaymentModule
             return;
         }
         Configuration::updateValue('COMPTOIR_LOOKED', time());
-        $fault = ComptoirPlaces::fault($this->context->shop);
+        $fault = ComptoirPlaces::fault($this->context->shop) ?: ComptoirOrders::fault();
         if ($fault !== '') {
             // PrestaShop writes the same entry once, and mails those of this weight if the shop wants it
             PrestaShopLogger::addLog("Comptoir: $fault", 4);
@@ -437,8 +438,12 @@ class ComptoirPay extends PaymentModule
     public function hookActionOrderSlipAdd(array $params): void
     {
         $order = $params['order'];
-        $slip = $order->module === $this->name ? ComptoirSlip::newestOf($order) : null;
+        if ($order->module !== $this->name) {
+            return;
+        }
+        $slip = ComptoirSlip::newestOf($order);
         if ($slip === null) {
+            self::log($order, 'a credit slip was not refunded: PrestaShop does not find it.', 3);
             return;
         }
         $currency = (new Currency((int) $order->id_currency))->iso_code;

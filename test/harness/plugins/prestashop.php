@@ -39,6 +39,10 @@ namespace {
         /** @var OrderState[] made by modules */
         public static array $states = [];
         public static bool $hasTable = false;
+        /** Those of the module's table that a version added. */
+        public static array $columns = ['secret', 'refunds'];
+        /** The statement at which the database's connection ends. */
+        public static string $fails = '';
         public static ?PaymentModule $module = null;
         /** The parcels of the cart, by address. */
         public static array $packages = [5 => [['one']]];
@@ -119,8 +123,13 @@ namespace {
         }
         public function execute(string $query): bool
         {
+            if (Shop::$fails !== '' && str_contains($query, Shop::$fails)) {
+                return false;
+            }
             if (str_starts_with($query, 'ALTER TABLE')) {
                 preg_match("/ADD (\w+) (?:CHAR|TEXT)/", $query, $found);
+                in_array($found[1], Shop::$columns, true) && throw new PrestaShopException("duplicate column $found[1]");
+                Shop::$columns[] = $found[1];
                 Shop::$rows = array_map(fn ($row) => [...$row, $found[1] => ''], Shop::$rows);
             } elseif (str_contains($query, 'SET said = REPLACE(')) {
                 preg_match("/REPLACE\(said, '(\w+)'/", $query, $found);
@@ -130,8 +139,11 @@ namespace {
                     Shop::$rows[$id]['said'] = str_replace($found[1], $key, $row['said']);
                 }
             } elseif (str_starts_with($query, 'UPDATE')) {
-                foreach (array_intersect_key(Shop::$orders, Shop::$rows) as $id => $order) {
-                    Shop::$rows[$id]['secret'] = hash('sha256', "{$order['reference']}|{$order['secure_key']}");
+                str_ends_with($query, "WHERE c.secret = ''") || throw new PrestaShopException($query);
+                foreach (Shop::$rows as $id => $row) {
+                    $order = Shop::$orders[$id] ?? null;
+                    $secret = $order === null ? '-' : hash('sha256', "{$order['reference']}|{$order['secure_key']}");
+                    Shop::$rows[$id]['secret'] = $row['secret'] ?: $secret;
                 }
             }
             return Shop::$hasTable = true;
@@ -157,11 +169,11 @@ namespace {
             ));
             return array_map(fn ($id) => ['id_order' => (string) $id], $ids);
         }
-        public function executeS(string $query): array
+        public function executeS(string $query, bool $asArray = true, bool $useCache = true): array
         {
             if (str_starts_with($query, 'SHOW COLUMNS')) {
                 preg_match("/LIKE '(\w+)'$/", $query, $found);
-                return array_filter(Shop::$rows, fn ($row) => isset($row[$found[1]]));
+                return array_intersect(Shop::$columns, [$found[1]]);
             }
             if (str_contains($query, 'JOIN `ps_orders`')) {
                 return $this->orders($query);
@@ -417,6 +429,7 @@ namespace {
         Shop::$logged = [];
         Shop::$redirect = null;
         Shop::$lock = $command['lock'] ?? '1';
+        Shop::$fails = $command['fails'] ?? '';
         Shop::$throws = $command['throws'] ?? 0;
         Shop::$address = $command['shop'] ?? 'http://shop.example/';
         Shop::$allows = $command['allows'] ?? true;
@@ -434,7 +447,10 @@ namespace {
                     $isAbove = version_compare($found[1], $command['from'], '>');
                     if ($isAbove && version_compare($found[1], $module->version, '<=')) {
                         require_once $file;
-                        ('upgrade_module_' . str_replace('.', '_', $found[1]))($module);
+                        // PrestaShop goes on with the next version only after the one before
+                        if (!('upgrade_module_' . str_replace('.', '_', $found[1]))($module)) {
+                            break;
+                        }
                     }
                 }
                 return $module->hooks;
@@ -471,6 +487,7 @@ namespace {
             // the table of an earlier version, and an order that the shop has deleted
             'asOld' => (function () use ($command) {
                 Shop::$rows = array_map(fn ($row) => array_diff_key($row, array_flip($command['drop'])), Shop::$rows);
+                Shop::$columns = array_diff(Shop::$columns, $command['drop']);
                 unset(Shop::$orders[$command['deleted']]);
             })(),
             // as PrestaShop's own cleaner does: its tables are emptied, and the numbers begin again at 1
@@ -482,6 +499,7 @@ namespace {
                 fn ($text) => substr(hash('sha256', $text), 0, 16),
                 $command['texts'],
             )),
+            'unpaid' => Shop::$rows[$command['order']] = [...Shop::$rows[$command['order']], 'codes' => '', 'paid' => ''],
             'top' => $module->hookDisplayBackOfficeTop([]),
             'age' => Shop::$orders[$command['order']]['date_add'] = date('Y-m-d H:i:s', time() - 60),
             'states' => array_map(fn ($state) => [$state->name[1], $state->send_email, $state->paid], Shop::$states),
