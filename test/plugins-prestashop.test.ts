@@ -310,6 +310,27 @@ withPhp('late money for an order whose goods went back on sale is put before a p
   assert.match(late?.note ?? '', /after the order had been cancelled here\. Send the goods if you still have them/)
 })
 
+withPhp('a clock that was once ahead stops no look, and of requests that ask at once one looks', async () => {
+  const { id, code } = await orderInPresta()
+  await php.payUntilPaid(code)
+  const now = Math.floor(Date.now() / 1000)
+  const stateAfter = async (more: Record<string, unknown>) => {
+    for (let pages = 0; pages < 8; pages += 1) await askPresta({ do: 'catchUp', ...more })
+    return (await askPresta({ do: 'states' })).orders[id]?.state
+  }
+  assert.equal(await stateAfter({ looked: now - 60 }), STATES.waiting)
+  assert.equal(await stateAfter({ written: { COMPTOIR_LOOKED: now } }), STATES.waiting, 'another one took the turn')
+  assert.equal(await stateAfter({ lock: '0' }), STATES.waiting, 'another one takes it now')
+  assert.equal(await stateAfter({ looked: now + 86_400 }), STATES.paid)
+})
+
+withPhp('an order that another request moves while this one waits is read again', async () => {
+  const { id, code } = await orderInPresta()
+  await php.payUntilPaid(code)
+  const { orders } = await askPresta({ do: 'thanks', order: id, meanwhile: { [id]: STATES.paid } })
+  assert.equal(orders[id]?.state, STATES.paidTwice, 'the bank paid it meanwhile')
+})
+
 withPhp('a credit slip is never called "not refunded" once its refund has started, or may have', async () => {
   const { id, code } = await orderInPresta()
   await php.payUntilPaid(code)

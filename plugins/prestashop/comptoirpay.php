@@ -182,6 +182,10 @@ class ComptoirPay extends PaymentModule
         ShopPayments::checkLock(is_scalar($answer) ? (string) $answer : null);
         try {
             Cache::clean("objectmodel_Order_{$id}_*");
+            // whether it has been paid, as this request asked before it had the lock
+            if (method_exists('Order', 'cleanHistoryCache')) {
+                Order::cleanHistoryCache();
+            }
             self::$isChanging = true;
             $order = new Order($id);
             return Validate::isLoadedObject($order) ? $do($order) : null;
@@ -409,10 +413,9 @@ class ComptoirPay extends PaymentModule
     /** What webhooks would have said, for those that were lost; at most every few minutes, whoever asks. */
     public function catchUp(int $every = self::LOOK_EVERY, int $orders = 40, float $seconds = 25): void
     {
-        if (time() - (int) Configuration::get('COMPTOIR_LOOKED') < $every) {
+        if (!self::isDue($every) || !self::takeTurn($every)) {
             return;
         }
-        Configuration::updateValue('COMPTOIR_LOOKED', time());
         $fault = ComptoirPlaces::fault($this->context->shop) ?: ComptoirOrders::fault();
         if ($fault !== '') {
             // PrestaShop writes the same entry once, and mails those of this weight if the shop wants it
@@ -429,6 +432,29 @@ class ComptoirPay extends PaymentModule
             fn (int $id, Throwable $error) =>
                 PrestaShopLogger::addLog("Comptoir: order $id: {$error->getMessage()}", 3, null, 'Order', $id),
         );
+    }
+
+    /** A time in the future was written by a clock that was ahead. */
+    private static function isDue(int $every): bool
+    {
+        $since = time() - (int) Configuration::get('COMPTOIR_LOOKED');
+        return $since < 0 || $since >= $every;
+    }
+
+    /** @return bool it is this request's: of several that ask at once, one looks */
+    private static function takeTurn(int $every): bool
+    {
+        $lock = pSQL('comptoir_' . _DB_PREFIX_ . 'look');
+        if ((string) Db::getInstance()->getValue("SELECT GET_LOCK('$lock', 0)", false) === '0') {
+            return false;
+        }
+        try {
+            // read when this request began
+            Configuration::loadConfiguration();
+            return self::isDue($every) && Configuration::updateValue('COMPTOIR_LOOKED', time());
+        } finally {
+            Db::getInstance()->getValue("SELECT RELEASE_LOCK('$lock')", false);
+        }
     }
 
     /**

@@ -72,16 +72,29 @@ final class Comptoir_Orders
         $lock = "comptoir_{$wpdb->prefix}$id";
         ShopPayments::checkLock($wpdb->get_var($wpdb->prepare('SELECT GET_LOCK(%s, 10)', $lock)));
         try {
-            clean_post_cache($id);
-            $cache = 'Automattic\WooCommerce\Caches\OrderCache';
-            if (class_exists($cache)) {
-                wc_get_container()->get($cache)->remove($id);
-            }
+            self::forget($id);
             $order = self::find($id);
             $order?->read_meta_data(true);
             return $order === null ? null : $do($order);
         } finally {
             $wpdb->query($wpdb->prepare('SELECT RELEASE_LOCK(%s)', $lock));
+        }
+    }
+
+    /** What this request, or a cache of all requests, has read of an order, wherever WooCommerce keeps it. */
+    private static function forget(int $id): void
+    {
+        clean_post_cache($id);
+        $cache = 'Automattic\WooCommerce\Caches\OrderCache';
+        if (class_exists($cache)) {
+            wc_get_container()->get($cache)->remove($id);
+        }
+        // the first one leaves out the metas of an order whose row it does not have
+        foreach (['OrdersTableDataStore', 'OrdersTableDataStoreMeta'] as $name) {
+            $store = "Automattic\\WooCommerce\\Internal\\DataStores\\Orders\\$name";
+            if (method_exists($store, 'clear_cached_data')) {
+                wc_get_container()->get($store)->clear_cached_data([$id]);
+            }
         }
     }
 

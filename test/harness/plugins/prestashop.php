@@ -50,6 +50,10 @@ namespace {
         public static array $logged = [];
         public static array $slips = [];
         public static ?string $redirect = null;
+        /** What another request writes to the settings while this one waits. */
+        public static array $written = [];
+        /** The state in which another request puts an order while this one waits for the order. */
+        public static array $meanwhile = [];
         /** What the database answers to GET_LOCK. */
         public static string $lock = '1';
         public static string $address = 'http://shop.example/';
@@ -95,6 +99,7 @@ namespace {
         }
         public static function loadConfiguration(): void
         {
+            Shop::$settings = [...Shop::$settings, ...Shop::$written];
         }
         public static function deleteByName(string $name): bool
         {
@@ -119,6 +124,11 @@ namespace {
         public const REPLACE = 3;
         public function getValue(string $query, bool $useCache = true): string
         {
+            foreach (Shop::$meanwhile as $id => $state) {
+                Shop::$orders[$id]['current_state'] = $state;
+                Shop::$orders[$id]['states'][] = $state;
+            }
+            Shop::$meanwhile = [];
             return Shop::$lock;
         }
         public function execute(string $query): bool
@@ -283,12 +293,20 @@ namespace {
                 $this->$name = $value;
             }
         }
+        /** What a request has read of the history of orders. */
+        private static array $history = [];
+        public static function cleanHistoryCache(): void
+        {
+            self::$history = [];
+        }
         public function hasBeenPaid(): int
         {
-            return in_array((int) Configuration::get('PS_OS_PAYMENT'), $this->states, true) ? 1 : 0;
+            $isPaid = in_array((int) Configuration::get('PS_OS_PAYMENT'), $this->states, true);
+            return self::$history[$this->id] ??= $isPaid ? 1 : 0;
         }
         public function setCurrentState(int $state): void
         {
+            self::cleanHistoryCache();
             if ($this->id === Shop::$throws) {
                 throw new PrestaShopException('the invoice of this order cannot be made');
             }
@@ -430,6 +448,9 @@ namespace {
         Shop::$redirect = null;
         Shop::$lock = $command['lock'] ?? '1';
         Shop::$fails = $command['fails'] ?? '';
+        Shop::$written = $command['written'] ?? [];
+        Shop::$meanwhile = $command['meanwhile'] ?? [];
+        Order::cleanHistoryCache();
         Shop::$throws = $command['throws'] ?? 0;
         Shop::$address = $command['shop'] ?? 'http://shop.example/';
         Shop::$allows = $command['allows'] ?? true;
@@ -480,8 +501,8 @@ namespace {
             'state' => (new Order($command['order']))->setCurrentState($command['state']),
             'open' => $module->openPayment(new Order($command['order']), 'EUR'),
             // as if the five minutes were over
-            'catchUp' => (function () use ($module) {
-                Shop::$settings['COMPTOIR_LOOKED'] = 0;
+            'catchUp' => (function () use ($module, $command) {
+                Shop::$settings['COMPTOIR_LOOKED'] = $command['looked'] ?? 0;
                 $module->hookDisplayBackOfficeHeader([]);
             })(),
             // the table of an earlier version, and an order that the shop has deleted

@@ -84,6 +84,8 @@ final class Shop
     public static array $orders = [];
     /** What this request has read of it. */
     public static array $cache = [];
+    /** The rows that WooCommerce caches of orders in tables of their own. */
+    public static array $rows = [];
     /** What another request changes while this one talks to Comptoir. */
     public static array $meanwhile = [];
     /** The order on its page of payment; empty: the checkout. */
@@ -367,6 +369,26 @@ function wc_get_orders(array $query): array
     $isMeant = fn ($order) => isset($order->meta[$query['meta_key']]) && $order->modified > $since && $order->status !== 'trash';
     return [...array_keys(array_filter(Shop::$orders, $isMeant)), ...Shop::$refundRecords];
 }
+final class OrdersTableDataStore
+{
+    public function clear_cached_data(array $ids): array
+    {
+        array_map(function (int $id): void {
+            unset(Shop::$rows[$id]);
+        }, $ids);
+        return [];
+    }
+}
+class_alias(OrdersTableDataStore::class, 'Automattic\WooCommerce\Internal\DataStores\Orders\OrdersTableDataStore');
+function wc_get_container(): object
+{
+    return new class () {
+        public function get(string $class): object
+        {
+            return new $class();
+        }
+    };
+}
 function wc_get_logger(): object
 {
     return new class () {
@@ -381,7 +403,7 @@ function wc_get_order(int $id): WC_Order|WC_Order_Refund|false
     if (in_array($id, Shop::$refundRecords, true)) {
         return new WC_Order_Refund();
     }
-    Shop::$cache[$id] ??= Shop::$orders[$id] ?? false;
+    Shop::$cache[$id] ??= Shop::$rows[$id] ?? Shop::$orders[$id] ?? false;
     return Shop::$cache[$id] ? clone Shop::$cache[$id] : false;
 }
 function WC(): object
@@ -400,7 +422,7 @@ function WC(): object
         {
             foreach (Shop::$meanwhile as $id => $changes) {
                 // what this request has read stays what it was
-                isset(Shop::$cache[$id]) && Shop::$cache[$id] = clone Shop::$cache[$id];
+                isset(Shop::$cache[$id]) && Shop::$cache[$id] = Shop::$rows[$id] = clone Shop::$cache[$id];
                 foreach ($changes as $name => $value) {
                     Shop::$orders[$id]->$name = $value;
                 }
@@ -417,7 +439,7 @@ Shop::$options = json_decode(getenv('OPTIONS'), true);
 
 while (($line = fgets(STDIN)) !== false) {
     $command = json_decode($line, true);
-    Shop::$notices = Shop::$mails = Shop::$logged = Shop::$cache = [];
+    Shop::$notices = Shop::$mails = Shop::$logged = Shop::$cache = Shop::$rows = [];
     Shop::$lock = array_key_exists('lock', $command) ? $command['lock'] : '1';
     Shop::$address = $command['shop'] ?? 'https://shop.example';
     $id = $command['order'] ?? 7;
