@@ -79,6 +79,8 @@ withPhp('an order that is opened again before the shop hears of the refund keeps
   const seen = await round(302)
   assert.deepEqual([seen.status, await statusOf(next)], ['pending', 'INITIAL'])
   assert.equal(seen.notes.at(-1), `The payment ${first} was refunded in full.`)
+  await refundInFull(await paid(309))
+  assert.equal((await round(309, { status: 'pending' })).status, 'pending', 'also before its customer is back')
 })
 
 withPhp('a refunded order that the bank paid keeps its status, also after an upgrade', async () => {
