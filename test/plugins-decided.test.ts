@@ -114,6 +114,15 @@ withPhp('a paid order that a person lets fail is not completed by the same payme
   assert.equal(await statusOf(code), 'PAID')
 })
 
+withPhp('a payment of another price that a person has decided about pays nothing by itself later', async () => {
+  const code = await pay(311)
+  await php.payUntilPaid(code)
+  assert.equal((await round(311, { total: '60.00' })).status, 'on-hold')
+  await round(311, { status: 'cancelled' })
+  const again = await round(311, { status: 'pending', total: '50.00' })
+  assert.deepEqual([again.status, again.completed, again.mails], ['pending', 0, []])
+})
+
 withPhp('other news of a payment is acted on, though the same was news before', async () => {
   const code = await pay(306)
   const payLate = await php.choose(code)

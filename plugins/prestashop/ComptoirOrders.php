@@ -24,8 +24,8 @@ final class ComptoirOrders
     }
 
     /**
-     * The table of an earlier version, also where an upgrade was interrupted: the database keeps each of its steps. Rows
-     * belong to the orders that have their numbers now; those of deleted orders to none.
+     * The table of an earlier version, also where an upgrade was interrupted: the database keeps each of its steps.
+     * Rows belong to the orders that have their numbers now; those of deleted orders to none.
      */
     public static function addColumns(): bool
     {

@@ -292,7 +292,8 @@ class ComptoirPay extends PaymentModule
             currency: $currency,
             surplus: $reviewed,
             // also by this module: its goods went back on sale. A process that ended too early is made up for
-            isCancelled: (int) $order->current_state === (int) Configuration::get('PS_OS_CANCELED') || $late !== $reviewed,
+            isCancelled: $late !== $reviewed
+                || (int) $order->current_state === (int) Configuration::get('PS_OS_CANCELED'),
         );
     }
 

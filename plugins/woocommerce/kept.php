@@ -102,7 +102,8 @@ final class Comptoir_Kept
                     default => $rest,
                 };
                 if ($owner !== null) {
-                    $order->update_meta_data($name, self::signed($owner, self::named($order, $row['text'])), $row['id']);
+                    $text = self::named($order, $row['text']);
+                    $order->update_meta_data($name, self::signed($owner, $text), $row['id']);
                 }
             }
         }

@@ -194,14 +194,14 @@ final class Comptoir_Orders
     /** A person must see it: in the order, in the list of orders where nothing was sent yet, and in the mail. */
     public static function review(WC_Order $order, string $code, string $note, string $action): void
     {
-        // what a person has settled since is not opened again
-        if (self::isSaid($order, "review $code")) {
-            return;
-        }
         $isSurplus = in_array($action, ['surplus', 'late'], true);
         if ($isSurplus && !in_array($code, Comptoir_Kept::listOf($order, Comptoir_Kept::SURPLUS), true)) {
             Comptoir_Kept::add($order, Comptoir_Kept::SURPLUS, $code);
             $order->save_meta_data();
+        }
+        // what a person has settled since is not opened again
+        if (self::isSaid($order, "review $code")) {
+            return;
         }
         // an order that was sent, or is over, keeps its status, and one in the bin stays there
         $isAsked = $action === 'review' || ($action === 'late' && $order->has_status('cancelled'));
