@@ -18,7 +18,14 @@ before(async () => {
 })
 after(() => php?.stop())
 
-type Known<Data> = { answer: Data; status: string; completed: number; notes: string[]; mails: string[] }
+type Known<Data> = {
+  answer: Data
+  status: string
+  completed: number
+  notes: string[]
+  mails: string[]
+  letters: string[]
+}
 
 const tell = <Data>(command: Record<string, unknown>): Promise<Known<Data>> => php.tell<Known<Data>>(command)
 const withPhp = hasPhp ? test : () => {}
@@ -112,6 +119,8 @@ withPhp('after a move whose settings were saved without the tick, what is opened
   const heard = await tell({ do: 'webhook', order: 522, ...(await php.hookOf('order.paid', code)), ...moved })
   assert.deepEqual([heard.status, heard.mails], ['processing', []])
   await php.payUntilPaid(before)
+  const early = await tell({ do: 'webhook', order: 521, ...(await php.hookOf('order.paid', before)), ...moved })
+  assert.match(early.letters.join(), new RegExp(`payment ${before} of the order 521, .* If the shop has moved, tick`))
   await tell({ do: 'test', ...moved, options: { moved: 'yes' } })
   await tell({ do: 'catchUp', ...moved })
   assert.equal((await tell({ do: 'look', order: 521 })).status, 'processing', 'the tick may come later')

@@ -131,8 +131,8 @@ withPhp('an order that ends unpaid is cancelled there; one whose payment cannot 
 })
 
 /** The customer orders in PrestaShop. @returns the shop's number of the order, and the code of its payment */
-async function orderInPresta(): Promise<{ id: number; code: string }> {
-  const { answer, orders } = await askPresta<[string, string[]]>({ do: 'pay' })
+async function orderInPresta(more: Record<string, unknown> = {}): Promise<{ id: number; code: string }> {
+  const { answer, orders } = await askPresta<[string, string[]]>({ do: 'pay', ...more })
   const code = new URL(answer[0]).searchParams.get('code') ?? ''
   return { id: Math.max(...Object.keys(orders).map(Number)), code }
 }
@@ -455,6 +455,14 @@ withPhp('a copy of the shop touches no payment of it, also once its settings are
   assert.match(saved.answer[0], /<ok>Comptoir answers/)
   await askPresta({ do: 'state', order: id, state: STATES.cancelled, ...copy })
   assert.equal(await statusOf(), 'INITIAL')
+  const early = await orderInPresta(copy)
+  await php.payUntilPaid(early.code)
+  await askPresta({ do: 'age', order: early.id })
+  const hidden = await askPresta({ do: 'webhook', ...(await php.hookOf('order.paid', early.code)), ...copy })
+  assert.match(
+    hidden.logged.join(),
+    new RegExp(`payment ${early.code} of the order ${early.id}, .* If the shop has moved`),
+  )
   await askPresta({ do: 'save', keeps: true, post: { ...post, COMPTOIR_MOVED: '1' } })
   await askPresta({ do: 'state', order: id, state: STATES.cancelled })
   assert.equal(await statusOf(), 'CANCELLED')

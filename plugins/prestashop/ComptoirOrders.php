@@ -87,14 +87,29 @@ final class ComptoirOrders
      */
     private static function rowOf(Order $order): array
     {
+        return self::isCopied($order) ? self::EMPTY : self::ownRow($order);
+    }
+
+    /** In a copy of a shop, what the shop itself did is not the copy's. */
+    private static function isCopied(Order $order): bool
+    {
+        return (string) $order->date_add < (string) Configuration::get('COMPTOIR_COPIED');
+    }
+
+    private static function ownRow(Order $order): array
+    {
         $table = _DB_PREFIX_ . self::TABLE;
         $row = Db::getInstance()->getRow("SELECT * FROM `$table` WHERE id_order = " . (int) $order->id, false);
         // before an upgrade, or while it is under way
         self::check(!is_array($row) || ($row['secret'] ?? '') !== '');
-        // in a copy of a shop, what the shop itself did is not the copy's
-        $isCopied = (string) $order->date_add < (string) Configuration::get('COMPTOIR_COPIED');
-        $isOwn = is_array($row) && $row['secret'] === self::secretOf($order) && !$isCopied;
+        $isOwn = is_array($row) && $row['secret'] === self::secretOf($order);
         return $isOwn ? array_intersect_key($row, self::EMPTY) : self::EMPTY;
+    }
+
+    /** A payment of the order that may not be read here: this is a copy of the shop, or it has moved. */
+    public static function isHidden(Order $order, string $code): bool
+    {
+        return self::isCopied($order) && in_array($code, self::listOf(self::ownRow($order)['codes']), true);
     }
 
     /**

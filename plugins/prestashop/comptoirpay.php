@@ -249,6 +249,8 @@ class ComptoirPay extends PaymentModule
             $this->lookAt($id, $payments);
         } elseif ($code !== '' && ($note = $payments->strayNote($code)) !== '') {
             ComptoirOrders::check(ComptoirOrders::fault() === '');
+            $isHidden = Validate::isLoadedObject($order) && ComptoirOrders::isHidden($order, $code);
+            $note = $isHidden ? ShopPlace::hiddenNote($code, $id) : $note;
             // PrestaShop writes the same entry once, and mails those of this weight if the shop wants it
             PrestaShopLogger::addLog("Comptoir: $note", 3);
         }

@@ -307,7 +307,8 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
         if ($order !== null && in_array($code, Comptoir_Orders::codesOf($order), true)) {
             $this->look_at($id, $payments);
         } elseif ($code !== '' && ($note = $payments->strayNote($code)) !== '') {
-            Comptoir_Orders::tellOfStray($code, $note);
+            $isHidden = $order !== null && in_array($code, Comptoir_Kept::hiddenCodes($order), true);
+            Comptoir_Orders::tellOfStray($code, $isHidden ? ShopPlace::hiddenNote($code, $id) : $note);
         }
     }
 

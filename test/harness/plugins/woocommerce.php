@@ -49,6 +49,7 @@ function get_woocommerce_currency(): string
 function wp_mail(string $to, string $subject, string $text): void
 {
     Shop::$mails[] = "$to: $subject";
+    Shop::$letters[] = $text;
 }
 function clean_post_cache(int $id): void
 {
@@ -93,6 +94,8 @@ final class Shop
     public static string $currency = 'EUR';
     public static array $actions = [];
     public static array $mails = [];
+    /** What the mails say. */
+    public static array $letters = [];
     public static array $logged = [];
     /** The order that cannot be completed: WooCommerce catches what is an Exception, not every Throwable. */
     public static int $throws = 0;
@@ -439,7 +442,7 @@ Shop::$options = json_decode(getenv('OPTIONS'), true);
 
 while (($line = fgets(STDIN)) !== false) {
     $command = json_decode($line, true);
-    Shop::$notices = Shop::$mails = Shop::$logged = Shop::$cache = Shop::$rows = [];
+    Shop::$notices = Shop::$mails = Shop::$letters = Shop::$logged = Shop::$cache = Shop::$rows = [];
     Shop::$lock = array_key_exists('lock', $command) ? $command['lock'] : '1';
     Shop::$address = $command['shop'] ?? 'https://shop.example';
     $id = $command['order'] ?? 7;
@@ -534,5 +537,6 @@ while (($line = fgets(STDIN)) !== false) {
     };
     Shop::$options = $kept;
     $facts = ['status' => $order->status, 'completed' => $order->completed, 'notes' => $order->notes, 'mails' => Shop::$mails];
+    $facts['letters'] = Shop::$letters;
     echo json_encode(['answer' => $answer, ...$facts]), "\n";
 }
