@@ -24,6 +24,7 @@ const PACKS: Record<string, Pack> = {
     files: {
       'comptoir.php': 'plugins/woocommerce/comptoir.php',
       'gateway.php': 'plugins/woocommerce/gateway.php',
+      'kept.php': 'plugins/woocommerce/kept.php',
       'orders.php': 'plugins/woocommerce/orders.php',
       'blocks.php': 'plugins/woocommerce/blocks.php',
       'blocks.js': 'plugins/woocommerce/blocks.js',
@@ -43,6 +44,7 @@ const PACKS: Record<string, Pack> = {
       'upgrade/upgrade-0.2.0.php': 'plugins/prestashop/upgrade/upgrade-0.2.0.php',
       'upgrade/upgrade-0.3.0.php': 'plugins/prestashop/upgrade/upgrade-0.3.0.php',
       'upgrade/upgrade-0.4.0.php': 'plugins/prestashop/upgrade/upgrade-0.4.0.php',
+      'upgrade/upgrade-0.5.0.php': 'plugins/prestashop/upgrade/upgrade-0.5.0.php',
     },
   },
 }

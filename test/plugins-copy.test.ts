@@ -18,7 +18,14 @@ before(async () => {
 })
 after(() => php?.stop())
 
-type Known<Data> = { answer: Data; status: string; completed: number; notes: string[]; mails: string[] }
+type Known<Data> = {
+  answer: Data
+  status: string
+  completed: number
+  notes: string[]
+  mails: string[]
+  letters: string[]
+}
 
 const tell = <Data>(command: Record<string, unknown>): Promise<Known<Data>> => php.tell<Known<Data>>(command)
 const withPhp = hasPhp ? test : () => {}
@@ -89,3 +96,42 @@ withPhp(
     assert.equal((await tell({ do: 'look', order: 512 })).status, 'processing')
   },
 )
+
+withPhp('after a move whose settings were saved without the tick, what is opened here is read here', async () => {
+  const stored = (await tell<{ comptoir_place: string }>({ do: 'stored' })).answer
+  await tell({
+    do: 'store',
+    order: 521,
+    stored: { ...stored, comptoir_place: btoa('shop.example'), comptoir_copied: 0 },
+  })
+  const old = { created: Math.floor(Date.now() / 1000) - 60 }
+  const before = await pay(521)
+  await tell({ do: 'look', order: 521, set: old })
+  await tell({ do: 'look', order: 522, set: old })
+  const moved = { shop: 'https://forgotten.example' }
+  await tell({ do: 'test', ...moved })
+  await tell({ do: 'later', order: 521 })
+  const kept = await tell<boolean>({ do: 'timeOut', order: 521, ...moved })
+  assert.deepEqual([kept.answer, kept.status, await statusOf(before)], [false, 'pending', 'INITIAL'])
+  assert.match(kept.notes.at(-1) ?? '', new RegExp(`^Comptoir does not know the payment ${before}, so this order`))
+  const code = await pay(522, moved)
+  await php.payUntilPaid(code)
+  const heard = await tell({ do: 'webhook', order: 522, ...(await php.hookOf('order.paid', code)), ...moved })
+  assert.deepEqual([heard.status, heard.mails], ['processing', []])
+  await php.payUntilPaid(before)
+  const early = await tell({ do: 'webhook', order: 521, ...(await php.hookOf('order.paid', before)), ...moved })
+  assert.match(early.letters.join(), new RegExp(`payment ${before} of the order 521, .* If the shop has moved, tick`))
+  await tell({ do: 'test', ...moved, options: { moved: 'yes' } })
+  await tell({ do: 'catchUp', ...moved })
+  assert.equal((await tell({ do: 'look', order: 521 })).status, 'processing', 'the tick may come later')
+})
+
+withPhp('a copy of a shop that has moved is no owner of what the shop opened before and after the move', async () => {
+  const first = await pay(531, { shop: 'https://forgotten.example' })
+  await tell({ do: 'test', shop: 'https://next.example', options: { moved: 'yes' } })
+  const second = await pay(532, { shop: 'https://next.example' })
+  await tell({ do: 'look', order: 531, set: { created: Math.floor(Date.now() / 1000) + 60 } })
+  await tell({ do: 'test', shop: COPY })
+  for (const order of [531, 532]) await tell({ do: 'cancel', order, shop: COPY })
+  assert.deepEqual(await Promise.all([first, second].map(statusOf)), ['INITIAL', 'INITIAL'])
+})

@@ -77,6 +77,62 @@ withPhp('a payment that no order keeps pays nothing, and the administrator is to
   assert.deepEqual([without.status, without.mails], ['pending', []], 'nothing came for it')
 })
 
+/** What another plugin does: every meta of an order is copied to a renewal or a clone. */
+async function copyOf(from: number, to: number, more: Record<string, unknown> = {}): Promise<void> {
+  const { answer: meta } = await tell<Record<string, string[]>>({ do: 'meta', order: from })
+  await look(to, { meta, ...more })
+}
+
+withPhp('a renewal or a clone is not paid by the payment of the order that it was copied from', async () => {
+  const paid = await pay(271)
+  await php.payUntilPaid(paid)
+  await webhook(271, 'order.paid', paid)
+  await copyOf(271, 272, { transaction: paid })
+  await tell({ do: 'catchUp' })
+  const renewal = await look(272)
+  assert.deepEqual([renewal.status, renewal.completed], ['pending', 0])
+  const refund = await tell<{ message: string }>({ do: 'refund', order: 272, amount: 20 })
+  assert.match(refund.answer.message, /^This order was not paid through Comptoir/)
+  const own = await pay(272)
+  assert.notEqual(own, paid)
+  await php.payUntilPaid(own)
+  assert.equal((await webhook(272, 'order.paid', own)).status, 'processing', 'and is paid by its own')
+  assert.equal((await webhook(271, 'order.paid', paid)).status, 'processing')
+  assert.equal((await tell<boolean>({ do: 'refund', order: 272, amount: 20 })).answer, true)
+  assert.equal(await statusOf(paid), 'PAID')
+})
+
+withPhp('cancelling a clone closes no payment of the order that it was copied from', async () => {
+  const open = await pay(273)
+  await copyOf(273, 274)
+  assert.equal((await tell<boolean>({ do: 'timeOut', order: 274 })).answer, true)
+  assert.equal(await statusOf(open), 'INITIAL')
+})
+
+withPhp(
+  'what earlier versions kept goes to the order that it was opened for, with its news and its refunds',
+  async () => {
+    const paid = await pay(275)
+    await php.payUntilPaid(paid)
+    await webhook(275, 'order.paid', paid)
+    const old = { _comptoir_code: [paid], _comptoir_said: ['x'], _comptoir_refund: ['f'.repeat(24)] }
+    await look(275, { meta: old })
+    await look(276, { meta: old })
+    await tell({ do: 'catchUp', lock: '0' })
+    await tell({ do: 'catchUp' })
+    const clone = await look(276)
+    assert.deepEqual([clone.status, clone.completed], ['pending', 0])
+    const { answer: kept } = await tell<Record<string, string[]>>({ do: 'meta', order: 275 })
+    const texts = Object.values(kept).map((values) => values.map((value) => value.split(' ')[2]))
+    assert.deepEqual(texts, Object.values(old))
+    const refund = await tell<boolean>({ do: 'refund', order: 275, amount: 20 })
+    assert.equal(refund.answer, true)
+    const { answer: left } = await tell<Record<string, string[]>>({ do: 'meta', order: 276 })
+    assert.ok(left._comptoir_code?.[0]?.startsWith('0000000000000000 '), 'it is not asked about again')
+    assert.notEqual(await pay(276), paid)
+  },
+)
+
 withPhp('a click whose answer was lost gets the payment that it made', async () => {
   const code = await pay(206)
   assert.equal(await pay(206, { meta: [] }), code, 'the same order, which does not keep the code yet')

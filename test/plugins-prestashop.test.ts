@@ -42,7 +42,7 @@ withPhp('the module installs, offers itself, and its settings say what is wrong 
   const upgraded = await askPresta<string[]>({ do: 'upgrade', from: '0.1.0' })
   const every = [...new Set(upgraded.answer)]
   assert.deepEqual(every, installed.answer[1], 'a shop that had an earlier version gets every hook')
-  assert.deepEqual((await askPresta<string[]>({ do: 'upgrade', from: '0.4.0' })).answer, [])
+  assert.deepEqual((await askPresta<string[]>({ do: 'upgrade', from: '0.5.0' })).answer, [])
   const [option] = (await askPresta<{ module: string; action: string }[]>({ do: 'options' })).answer
   assert.deepEqual(
     [option?.module, option?.action],
@@ -131,8 +131,8 @@ withPhp('an order that ends unpaid is cancelled there; one whose payment cannot 
 })
 
 /** The customer orders in PrestaShop. @returns the shop's number of the order, and the code of its payment */
-async function orderInPresta(): Promise<{ id: number; code: string }> {
-  const { answer, orders } = await askPresta<[string, string[]]>({ do: 'pay' })
+async function orderInPresta(more: Record<string, unknown> = {}): Promise<{ id: number; code: string }> {
+  const { answer, orders } = await askPresta<[string, string[]]>({ do: 'pay', ...more })
   const code = new URL(answer[0]).searchParams.get('code') ?? ''
   return { id: Math.max(...Object.keys(orders).map(Number)), code }
 }
@@ -310,6 +310,69 @@ withPhp('late money for an order whose goods went back on sale is put before a p
   assert.match(late?.note ?? '', /after the order had been cancelled here\. Send the goods if you still have them/)
 })
 
+withPhp('a clock that was once ahead stops no look, and of requests that ask at once one looks', async () => {
+  const { id, code } = await orderInPresta()
+  await php.payUntilPaid(code)
+  const now = Math.floor(Date.now() / 1000)
+  const stateAfter = async (more: Record<string, unknown>) => {
+    for (let pages = 0; pages < 8; pages += 1) await askPresta({ do: 'catchUp', ...more })
+    return (await askPresta({ do: 'states' })).orders[id]?.state
+  }
+  assert.equal(await stateAfter({ looked: now - 60 }), STATES.waiting)
+  assert.equal(await stateAfter({ written: { COMPTOIR_LOOKED: now } }), STATES.waiting, 'another one took the turn')
+  assert.equal(await stateAfter({ lock: '0' }), STATES.waiting, 'another one takes it now')
+  assert.equal(await stateAfter({ looked: now + 86_400 }), STATES.paid)
+})
+
+withPhp('an order that another request moves while this one waits is read again', async () => {
+  const { id, code } = await orderInPresta()
+  await php.payUntilPaid(code)
+  const { orders } = await askPresta({ do: 'thanks', order: id, meanwhile: { [id]: STATES.paid } })
+  assert.equal(orders[id]?.state, STATES.paidTwice, 'the bank paid it meanwhile')
+})
+
+withPhp('a credit slip is never called "not refunded" once its refund has started, or may have', async () => {
+  const { id, code } = await orderInPresta()
+  await php.payUntilPaid(code)
+  await takeIn(id, 'order.paid', code)
+  const slip = { do: 'slip', order: id, slip: slipOf(20) }
+  const [started, lost] = (await askPresta<string[]>({ ...slip, lock: '0' })).answer
+  const refund = /^Comptoir: refund (\w+) of 20\.00 EUR has started\.$/.exec(started ?? '')?.[1]
+  assert.match(
+    lost ?? '',
+    new RegExp(`^Comptoir: refund ${refund} has started, but is not followed here: The order is`),
+  )
+  const silent = { known: { COMPTOIR_BASE_URL: 'http://127.0.0.1:1' } }
+  const unknown = await askPresta<string[]>({ ...slip, ...silent })
+  await askPresta({ do: 'states', known: { COMPTOIR_BASE_URL: shop.host.baseUrl } })
+  assert.match(
+    unknown.answer[0] ?? '',
+    /^Comptoir: it is not known whether the credit slip of 20\.00 EUR was refunded: /,
+  )
+  assert.equal(unknown.answer.length, 1)
+})
+
+withPhp('what a person makes of a cancelled or a refunded order stays, also after an upgrade', async () => {
+  const { id, code } = await orderInPresta()
+  await php.expire(code)
+  assert.equal((await takeIn(id, 'order.expired', code))?.state, STATES.cancelled)
+  await askPresta({ do: 'state', order: id, state: STATES.bankWire })
+  const paid = await orderInPresta()
+  await php.payUntilPaid(paid.code)
+  await takeIn(paid.id, 'order.paid', paid.code)
+  await shop.host.db.run(sql`update orders set status = 'FULL_REFUNDED' where code = ${paid.code}`)
+  assert.equal((await takeIn(paid.id, 'order.paid', paid.code))?.state, STATES.refunded)
+  await askPresta({ do: 'state', order: paid.id, state: STATES.paid })
+  const { orders } = await inTurn()
+  assert.deepEqual([orders[id]?.state, orders[paid.id]?.state], [STATES.bankWire, STATES.paid])
+  // what 0.4.0 kept: its sentences alone
+  await askPresta({ do: 'said', order: id, texts: [`The payment ${code} ended unpaid.`] })
+  await askPresta({ do: 'said', order: paid.id, texts: ['x', 'Refunded through Comptoir.', 'y'] })
+  for (const _ of ['once', 'again']) await askPresta({ do: 'upgrade', from: '0.4.0' })
+  const later = (await inTurn()).orders
+  assert.deepEqual([later[id], later[paid.id]], [orders[id], orders[paid.id]])
+})
+
 withPhp('a credit slip whose refund Comptoir rejects afterwards is noted in the order, once', async () => {
   const { id, code } = await orderInPresta()
   await php.payUntilPaid(code)
@@ -392,6 +455,14 @@ withPhp('a copy of the shop touches no payment of it, also once its settings are
   assert.match(saved.answer[0], /<ok>Comptoir answers/)
   await askPresta({ do: 'state', order: id, state: STATES.cancelled, ...copy })
   assert.equal(await statusOf(), 'INITIAL')
+  const early = await orderInPresta(copy)
+  await php.payUntilPaid(early.code)
+  await askPresta({ do: 'age', order: early.id })
+  const hidden = await askPresta({ do: 'webhook', ...(await php.hookOf('order.paid', early.code)), ...copy })
+  assert.match(
+    hidden.logged.join(),
+    new RegExp(`payment ${early.code} of the order ${early.id}, .* If the shop has moved`),
+  )
   await askPresta({ do: 'save', keeps: true, post: { ...post, COMPTOIR_MOVED: '1' } })
   await askPresta({ do: 'state', order: id, state: STATES.cancelled })
   assert.equal(await statusOf(), 'CANCELLED')

@@ -12,6 +12,7 @@ final class ComptoirOrders
     private const TABLE = 'comptoir_order';
     private const EMPTY = ['codes' => '', 'paid' => '', 'said' => '', 'refunds' => ''];
     private const DAY = 86400;
+    private const NOT_UPGRADED = 'The module was replaced and not upgraded. Upgrade it on the page of the modules.';
 
     public static function makeTable(): bool
     {
@@ -22,19 +23,53 @@ final class ComptoirOrders
         ) DEFAULT CHARSET=utf8mb4");
     }
 
-    /** The table of an earlier version. Its rows belong to the orders that have their numbers now. */
+    /**
+     * The table of an earlier version, also where an upgrade was interrupted: the database keeps each of its steps.
+     * Rows belong to the orders that have their numbers now; those of deleted orders to none.
+     */
     public static function addColumns(): bool
     {
         $table = _DB_PREFIX_ . self::TABLE;
         $orders = _DB_PREFIX_ . 'orders';
         $db = Db::getInstance();
-        if ($db->executeS("SHOW COLUMNS FROM `$table` LIKE 'secret'")) {
-            return true;
+        foreach (['refunds' => 'TEXT NOT NULL', 'secret' => "CHAR(64) NOT NULL DEFAULT ''"] as $name => $type) {
+            if (!self::hasColumn($name) && !$db->execute("ALTER TABLE `$table` ADD $name $type")) {
+                return false;
+            }
         }
-        return $db->execute("ALTER TABLE `$table` ADD refunds TEXT NOT NULL")
-            && $db->execute("ALTER TABLE `$table` ADD secret CHAR(64) NOT NULL DEFAULT ''")
-            && $db->execute("UPDATE `$table` c JOIN `$orders` o ON o.id_order = c.id_order
-                SET c.secret = SHA2(CONCAT(o.reference, '|', o.secure_key), 256)");
+        return $db->execute("UPDATE `$table` c LEFT JOIN `$orders` o ON o.id_order = c.id_order
+            SET c.secret = COALESCE(SHA2(CONCAT(o.reference, '|', o.secure_key), 256), '-') WHERE c.secret = ''");
+    }
+
+    private static function hasColumn(string $name): bool
+    {
+        $table = _DB_PREFIX_ . self::TABLE;
+        return (bool) Db::getInstance()->executeS("SHOW COLUMNS FROM `$table` LIKE '$name'", true, false);
+    }
+
+    /** @return string what is wrong where the files are newer than the table; empty: nothing */
+    public static function fault(): string
+    {
+        return self::hasColumn('secret') ? '' : self::NOT_UPGRADED;
+    }
+
+    /** @throws ComptoirError nobody knows which order keeps which payment */
+    public static function check(bool $isUpgraded): void
+    {
+        if (!$isUpgraded) {
+            throw new ComptoirError(0, 'SHOP_OLD', self::NOT_UPGRADED);
+        }
+    }
+
+    /** Until 0.4.0 the sentence of a refund named no payment; it was said of the one that paid the order. */
+    public static function nameRefunds(): bool
+    {
+        $table = _DB_PREFIX_ . self::TABLE;
+        $old = self::keyOf('Refunded through Comptoir.');
+        $code = "IF(paid <> '', paid, SUBSTRING_INDEX(codes, ',', -1))";
+        $sentence = "CONCAT('" . implode("', $code, '", explode('%', ShopPayment::refundedNote('%'))) . "')";
+        return Db::getInstance()->execute("UPDATE `$table`
+            SET said = REPLACE(said, '$old', LEFT(SHA2($sentence, 256), 16)) WHERE said LIKE '%$old%'");
     }
 
     /**
@@ -46,15 +81,35 @@ final class ComptoirOrders
         return hash('sha256', "$order->reference|$order->secure_key");
     }
 
-    /** @return array<string, string> what the module knows of this order, not of an earlier one with its number */
+    /**
+     * @return array<string, string> what the module knows of this order, not of an earlier one with its number
+     * @throws ComptoirError
+     */
     private static function rowOf(Order $order): array
+    {
+        return self::isCopied($order) ? self::EMPTY : self::ownRow($order);
+    }
+
+    /** In a copy of a shop, what the shop itself did is not the copy's. */
+    private static function isCopied(Order $order): bool
+    {
+        return (string) $order->date_add < (string) Configuration::get('COMPTOIR_COPIED');
+    }
+
+    private static function ownRow(Order $order): array
     {
         $table = _DB_PREFIX_ . self::TABLE;
         $row = Db::getInstance()->getRow("SELECT * FROM `$table` WHERE id_order = " . (int) $order->id, false);
-        // in a copy of a shop, what the shop itself did is not the copy's
-        $isCopied = (string) $order->date_add < (string) Configuration::get('COMPTOIR_COPIED');
-        $isOwn = is_array($row) && $row['secret'] === self::secretOf($order) && !$isCopied;
+        // before an upgrade, or while it is under way
+        self::check(!is_array($row) || ($row['secret'] ?? '') !== '');
+        $isOwn = is_array($row) && $row['secret'] === self::secretOf($order);
         return $isOwn ? array_intersect_key($row, self::EMPTY) : self::EMPTY;
+    }
+
+    /** A payment of the order that may not be read here: this is a copy of the shop, or it has moved. */
+    public static function isHidden(Order $order, string $code): bool
+    {
+        return self::isCopied($order) && in_array($code, self::listOf(self::ownRow($order)['codes']), true);
     }
 
     /**
@@ -115,20 +170,25 @@ final class ComptoirOrders
         self::keep($order, ['refunds' => $open === [] ? '' : json_encode($open, JSON_UNESCAPED_SLASHES)]);
     }
 
-    public static function isSaid(Order $order, string $key): bool
+    /** A key or a sentence, as it is kept: the table would be full of sentences otherwise. */
+    public static function keyOf(string $text): string
     {
-        $said = self::listOf(self::rowOf($order)['said']);
-        return in_array(substr(hash('sha256', $key), 0, 16), $said, true);
+        return substr(hash('sha256', $text), 0, 16);
     }
 
-    /** @return bool it was not marked before */
-    public static function mark(Order $order, string $key): bool
+    /** @return string[] what was said of the order, by `keyOf`, the newest last */
+    public static function saidOf(Order $order): array
     {
-        if (self::isSaid($order, $key)) {
-            return false;
-        }
-        $said = self::listOf(self::rowOf($order)['said']);
-        self::keep($order, ['said' => implode(',', [...$said, substr(hash('sha256', $key), 0, 16)])]);
-        return true;
+        return self::listOf(self::rowOf($order)['said']);
+    }
+
+    public static function isSaid(Order $order, string $key): bool
+    {
+        return in_array(self::keyOf($key), self::saidOf($order), true);
+    }
+
+    public static function mark(Order $order, string $key): void
+    {
+        self::keep($order, ['said' => implode(',', [...self::saidOf($order), self::keyOf($key)])]);
     }
 }

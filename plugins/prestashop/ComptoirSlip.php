@@ -13,6 +13,25 @@ final class ComptoirSlip
     private const WITHOUT_DISCOUNTS = 1;
     private const CHOSEN_AMOUNT = 2;
 
+    /** @return array|null the row of the order's newest credit slip */
+    public static function newestOf(Order $order): ?array
+    {
+        $rows = OrderSlip::getOrdersSlip((int) $order->id_customer, (int) $order->id);
+        $slips = array_column($rows, null, 'id_order_slip');
+        return $slips === [] ? null : $slips[max(array_keys($slips))];
+    }
+
+    /** What the log says of a refund that did not start for sure. No answer may mean that it did. */
+    public static function faultOf(string $what, Throwable $error): string
+    {
+        $isUnknown = $error instanceof ComptoirError
+            && (in_array($error->errorCode, ['CONNECTION_FAILED', 'UNEXPECTED_ANSWER'], true) || $error->status >= 500);
+        return $isUnknown
+            ? "it is not known whether $what was refunded: {$error->getMessage()} Look in Comptoir before you refund "
+                . 'again.'
+            : "$what was not refunded: {$error->getMessage()}";
+    }
+
     /**
      * What a credit slip gives back, with tax and shipping. The lines that the hook is given are without tax where the
      * customer's group sees prices without tax, and without shipping always.

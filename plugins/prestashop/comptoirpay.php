@@ -45,7 +45,7 @@ class ComptoirPay extends PaymentModule
     {
         $this->name = 'comptoirpay';
         $this->tab = 'payments_gateways';
-        $this->version = '0.4.0';
+        $this->version = '0.5.0';
         $this->author = 'Comptoir';
         $this->currencies = true;
         $this->currencies_mode = 'checkbox';
@@ -182,6 +182,10 @@ class ComptoirPay extends PaymentModule
         ShopPayments::checkLock(is_scalar($answer) ? (string) $answer : null);
         try {
             Cache::clean("objectmodel_Order_{$id}_*");
+            // whether it has been paid, as this request asked before it had the lock
+            if (method_exists('Order', 'cleanHistoryCache')) {
+                Order::cleanHistoryCache();
+            }
             self::$isChanging = true;
             $order = new Order($id);
             return Validate::isLoadedObject($order) ? $do($order) : null;
@@ -244,6 +248,9 @@ class ComptoirPay extends PaymentModule
         if (Validate::isLoadedObject($order) && in_array($code, ComptoirOrders::codesOf($order), true)) {
             $this->lookAt($id, $payments);
         } elseif ($code !== '' && ($note = $payments->strayNote($code)) !== '') {
+            ComptoirOrders::check(ComptoirOrders::fault() === '');
+            $isHidden = Validate::isLoadedObject($order) && ComptoirOrders::isHidden($order, $code);
+            $note = $isHidden ? ShopPlace::hiddenNote($code, $id) : $note;
             // PrestaShop writes the same entry once, and mails those of this weight if the shop wants it
             PrestaShopLogger::addLog("Comptoir: $note", 3);
         }
@@ -269,6 +276,9 @@ class ComptoirPay extends PaymentModule
     {
         $codes = ComptoirOrders::codesOf($order);
         $currency = (new Currency((int) $order->id_currency))->iso_code;
+        // hasBeenPaid() asks the order's history, which no later state changes: only what came late is kept
+        $late = array_filter($codes, fn ($code) => ComptoirOrders::isSaid($order, "late $code"));
+        $reviewed = array_filter($late, fn ($code) => ComptoirOrders::isSaid($order, "review $code"));
         // PrestaShop itself moves an order of something out of stock on
         // and an order of an earlier version of the module waits as one for a bank wire
         $names = ['PS_OS_BANKWIRE', 'PS_OS_OUTOFSTOCK_UNPAID'];
@@ -276,15 +286,16 @@ class ComptoirPay extends PaymentModule
         return new ShopOrder(
             codes: $codes,
             isPaid: (bool) $order->hasBeenPaid(),
-            paidBy: ComptoirOrders::paidBy($order),
+            // kept before the state, which PrestaShop may fail to change: then it is completed again
+            paidBy: $order->hasBeenPaid() ? ComptoirOrders::paidBy($order) : '',
             // what ended late changes no order that was paid or that the shop moved on
             waits: in_array((int) $order->current_state, $waiting, true),
             amount: ShopPayments::amountOf((float) $order->total_paid, $currency),
             currency: $currency,
-            // hasBeenPaid() asks the order's history, which no later state changes: only what came late is kept
-            surplus: array_filter($codes, fn ($code) => ComptoirOrders::isSaid($order, "late $code")),
-            // also by this module: its goods went back on sale
-            isCancelled: (int) $order->current_state === (int) Configuration::get('PS_OS_CANCELED'),
+            surplus: $reviewed,
+            // also by this module: its goods went back on sale. A process that ended too early is made up for
+            isCancelled: $late !== $reviewed
+                || (int) $order->current_state === (int) Configuration::get('PS_OS_CANCELED'),
         );
     }
 
@@ -296,32 +307,54 @@ class ComptoirPay extends PaymentModule
     {
         foreach ($payments as $payment) {
             [$action, $note] = $payment->decide(self::known($order), ShopPayments::overOf($payments));
-            self::follow($order, $payment->code, $action, $note);
+            self::follow($order, $payment, $action, $note);
         }
         return ShopPayments::toClose(self::known($order), $payments);
     }
 
-    private static function follow(Order $order, string $code, string $action, string $note): void
+    private static function follow(Order $order, ShopPayment $payment, string $action, string $note): void
     {
-        if ($action === 'complete') {
-            ComptoirOrders::keep($order, ['paid' => $code]);
-        }
-        if ($action === 'late') {
-            ComptoirOrders::mark($order, "late $code");
-        }
         $isReview = in_array($action, ['review', 'surplus', 'late'], true);
-        $isNews = $note === '' || self::say($order, $note, $isReview ? "review $code" : $note);
-        $state = match ($action) {
+        [$noteKey, $newsKey] = [$isReview ? "review $payment->code" : $note, "$action $payment->code"];
+        $isNews = match ($action) {
+            'complete' => true,
+            'wait', 'fail', 'refund' =>
+                $payment->isNews($action, $note, ComptoirOrders::saidOf($order), ComptoirOrders::keyOf(...)),
+            default => !ComptoirOrders::isSaid($order, $noteKey),
+        };
+        if ($action === 'complete') {
+            ComptoirOrders::keep($order, ['paid' => $payment->code]);
+            if ($note !== '') {
+                self::say($order, $note, $noteKey);
+            }
+        }
+        if ($action === 'late' && !ComptoirOrders::isSaid($order, $newsKey)) {
+            ComptoirOrders::mark($order, $newsKey);
+        }
+        $state = $isNews ? self::stateOf($order, $action) : null;
+        if ($state !== null && (int) $order->current_state !== $state) {
+            $order->setCurrentState($state);
+        }
+        // after the state: a process that ends between them does both again, and loses neither
+        if ($isNews && in_array($action, ['wait', 'fail', 'refund'], true)) {
+            ComptoirOrders::mark($order, $newsKey);
+        }
+        if ($note !== '') {
+            self::say($order, $note, $noteKey);
+        }
+    }
+
+    /** @return int|null null: the order keeps its state */
+    private static function stateOf(Order $order, string $action): ?int
+    {
+        return match ($action) {
             'complete' => (int) Configuration::get('PS_OS_PAYMENT'),
-            'review', 'late' => $isNews ? (int) Configuration::get('PS_OS_ERROR') : null,
-            'surplus' => $isNews ? self::surplusState($order) : null,
+            'review', 'late' => (int) Configuration::get('PS_OS_ERROR'),
+            'surplus' => self::surplusState($order),
             'fail' => (int) Configuration::get('PS_OS_CANCELED'),
             'refund' => (int) Configuration::get('PS_OS_REFUND'),
             default => null,
         };
-        if ($state !== null && (int) $order->current_state !== $state) {
-            $order->setCurrentState($state);
-        }
     }
 
     /** @param array<string, string> $states what Comptoir has just said of the order's refunds */
@@ -346,16 +379,16 @@ class ComptoirPay extends PaymentModule
         return ComptoirStates::paidTwice();
     }
 
-    /** Adds a private note to the order once, and to the shop's log. @return bool it was news */
-    private static function say(Order $order, string $note, string $key): bool
+    /** Adds a private note to the order once, and to the shop's log. */
+    private static function say(Order $order, string $note, string $key): void
     {
-        if (!ComptoirOrders::mark($order, $key)) {
-            return false;
+        if (ComptoirOrders::isSaid($order, $key)) {
+            return;
         }
+        ComptoirOrders::mark($order, $key);
         $order->note = ltrim("{$order->note}\n$note");
         $order->update();
-        PrestaShopLogger::addLog("Comptoir: $note", 2, null, 'Order', (int) $order->id);
-        return true;
+        self::log($order, $note, 2);
     }
 
     /** Nobody may pay for what the shop has cancelled. What is paid all the same is put before a person. */
@@ -369,8 +402,7 @@ class ComptoirPay extends PaymentModule
         try {
             $this->payments(4, 0)->close(ComptoirOrders::codesOf($order));
         } catch (ComptoirError $error) {
-            $said = "Comptoir: the payment of a cancelled order could not be closed: {$error->getMessage()}";
-            PrestaShopLogger::addLog($said, 3, null, 'Order', (int) $order->id);
+            self::log($order, "the payment of a cancelled order could not be closed: {$error->getMessage()}", 3);
         }
     }
 
@@ -384,11 +416,10 @@ class ComptoirPay extends PaymentModule
     /** What webhooks would have said, for those that were lost; at most every few minutes, whoever asks. */
     public function catchUp(int $every = self::LOOK_EVERY, int $orders = 40, float $seconds = 25): void
     {
-        if (time() - (int) Configuration::get('COMPTOIR_LOOKED') < $every) {
+        if (!self::isDue($every) || !self::takeTurn($every)) {
             return;
         }
-        Configuration::updateValue('COMPTOIR_LOOKED', time());
-        $fault = ComptoirPlaces::fault($this->context->shop);
+        $fault = ComptoirPlaces::fault($this->context->shop) ?: ComptoirOrders::fault();
         if ($fault !== '') {
             // PrestaShop writes the same entry once, and mails those of this weight if the shop wants it
             PrestaShopLogger::addLog("Comptoir: $fault", 4);
@@ -406,6 +437,29 @@ class ComptoirPay extends PaymentModule
         );
     }
 
+    /** A time in the future was written by a clock that was ahead. */
+    private static function isDue(int $every): bool
+    {
+        $since = time() - (int) Configuration::get('COMPTOIR_LOOKED');
+        return $since < 0 || $since >= $every;
+    }
+
+    /** @return bool it is this request's: of several that ask at once, one looks */
+    private static function takeTurn(int $every): bool
+    {
+        $lock = pSQL('comptoir_' . _DB_PREFIX_ . 'look');
+        if ((string) Db::getInstance()->getValue("SELECT GET_LOCK('$lock', 0)", false) === '0') {
+            return false;
+        }
+        try {
+            // read when this request began
+            Configuration::loadConfiguration();
+            return self::isDue($every) && Configuration::updateValue('COMPTOIR_LOOKED', time());
+        } finally {
+            Db::getInstance()->getValue("SELECT RELEASE_LOCK('$lock')", false);
+        }
+    }
+
     /**
      * A credit slip made in the back office sends the money back. The slip exists by now, so whatever fails is said in
      * the shop's log and repaired in Comptoir's back office; it never stops the shop's page.
@@ -413,38 +467,53 @@ class ComptoirPay extends PaymentModule
     public function hookActionOrderSlipAdd(array $params): void
     {
         $order = $params['order'];
-        $codes = ComptoirOrders::codesOf($order);
-        $code = ComptoirOrders::paidBy($order) ?: (string) end($codes);
-        if ($order->module !== $this->name || $code === '') {
+        if ($order->module !== $this->name) {
+            return;
+        }
+        $slip = ComptoirSlip::newestOf($order);
+        if ($slip === null) {
+            self::log($order, 'a credit slip was not refunded: PrestaShop does not find it.', 3);
             return;
         }
         $currency = (new Currency((int) $order->id_currency))->iso_code;
-        $rows = OrderSlip::getOrdersSlip((int) $order->id_customer, (int) $order->id);
-        $slips = array_column($rows, null, 'id_order_slip');
-        if ($slips === []) {
-            return;
-        }
-        $newest = max(array_keys($slips));
         $form = Tools::getValue('cancel_product');
         $form = is_array($form) ? $form : [];
-        $amount = ShopPayments::amountOf(ComptoirSlip::totalOf($slips[$newest], $form, $order), $currency);
+        $amount = ShopPayments::amountOf(ComptoirSlip::totalOf($slip, $form, $order), $currency);
+        $what = "the credit slip of $amount $currency";
         if (!empty($form['voucher'])) {
-            $said = "Comptoir: the credit slip of $amount $currency was not refunded, because the customer got a "
-                . 'voucher.';
-            PrestaShopLogger::addLog($said, 2, null, 'Order', (int) $order->id);
+            self::log($order, "$what was not refunded, because the customer got a voucher.", 2);
             return;
         }
         try {
-            $id = $this->payments(15, 1, 40)->refund($code, $amount, 'Credit slip', "ps-slip-$newest-$amount");
+            $codes = ComptoirOrders::codesOf($order);
+            $code = ComptoirOrders::paidBy($order) ?: (string) end($codes);
+            if ($code === '') {
+                throw new ComptoirError(0, 'NOT_PAID', 'No payment through Comptoir is kept with this order here.');
+            }
+            $key = "ps-slip-{$slip['id_order_slip']}-$amount";
+            $id = $this->payments(15, 1, 40)->refund($code, $amount, 'Credit slip', $key);
+        } catch (Throwable $error) {
+            self::log($order, ComptoirSlip::faultOf($what, $error), 3);
+            return;
+        }
+        // money leaves, whatever fails from here on: nobody may refund it again
+        self::log($order, "refund $id of $amount $currency has started.", 1);
+        try {
             $account = Configuration::get('COMPTOIR_API_KEY') . ' at ' . Configuration::get('COMPTOIR_BASE_URL');
             self::change((int) $order->id, fn (Order $order) => ComptoirOrders::keepRefunds(
                 $order,
                 ComptoirOrders::openRefunds($order) + [$id => ['account' => $account]],
             ));
-            PrestaShopLogger::addLog("Comptoir: refund $id of $amount $currency has started.", 1, null, 'Order', (int) $order->id);
-        } catch (ComptoirError | InvalidArgumentException $error) {
-            $said = "Comptoir: the credit slip of $amount $currency was not refunded: {$error->getMessage()}";
-            PrestaShopLogger::addLog($said, 3, null, 'Order', (int) $order->id);
+        } catch (Throwable $error) {
+            $said = "refund $id has started, but is not followed here: {$error->getMessage()} Look in Comptoir how it "
+                . 'ends.';
+            self::log($order, $said, 3);
         }
+    }
+
+    /** PrestaShop mails what has the weight 3, if the shop wants it. */
+    private static function log(Order $order, string $text, int $weight): void
+    {
+        PrestaShopLogger::addLog("Comptoir: $text", $weight, null, 'Order', (int) $order->id);
     }
 }

@@ -20,6 +20,8 @@ final class ShopPayment
         public readonly string $url,
         /** What arrived without paying and waits for a person: `20.000000 USDC`. Empty: nothing. */
         public readonly string $arrived = '',
+        /** The shop's number of the order that it was opened for; 0: its alias names none. */
+        public readonly int $number = 0,
     ) {
     }
 
@@ -34,7 +36,8 @@ final class ShopPayment
     {
         return match ($this->state) {
             'paid', 'refunding', 'partly_refunded' => match (true) {
-                $order->isPaid && $order->paidBy === $this->code => ['none', ''],
+                // it pays the order once, whatever a person has made of the order since
+                $order->paidBy === $this->code => ['none', ''],
                 // a person decides about it, whatever becomes of the order's status meanwhile
                 $this->isSurplus($order) => ['none', ''],
                 $order->isPaid => ['surplus', $this->secondPayment($order->paidBy)],
@@ -50,11 +53,28 @@ final class ShopPayment
                 $this->arrived !== '' => ['note', $this->endedPayment()],
                 default => ['none', ''],
             },
-            'refunded' => $this->isPaymentOf($order)
-                ? ['refund', 'Refunded through Comptoir.']
-                : ['note', "The payment $this->code was refunded in full."],
+            'refunded' => [$this->isPaymentOf($order) ? 'refund' : 'note', self::refundedNote($this->code)],
             default => ['none', ''],
         };
+    }
+
+    /**
+     * Whether what it changes (`wait`, `fail`, `refund`) is news: once, and again only after other news of the same
+     * payment. An order is looked at for months, and what a person has decided about it since is not undone.
+     * @param string[] $said what was said of the order, the newest last
+     * @param callable(string): string $keyOf how the shop keeps it
+     */
+    public function isNews(string $action, string $note, array $said, callable $keyOf): bool
+    {
+        $keys = array_map(fn ($one) => $keyOf("$one $this->code"), ['wait', 'fail', 'refund']);
+        $known = array_intersect($said, $keys);
+        // until 0.4.0 the sentence alone was kept
+        return $known === [] ? !in_array($keyOf($note), $said, true) : end($known) !== $keyOf("$action $this->code");
+    }
+
+    public static function refundedNote(string $code): string
+    {
+        return "The payment $code was refunded in full.";
     }
 
     /** It paid its whole price. What was refunded of it since is not asked for again. */
@@ -82,12 +102,14 @@ final class ShopPayment
 
     /**
      * This payment paid the order, or was to pay it: its refund is the order's. An order that was paid another way, and
-     * one whose second payment a person decides about, is still paid when that second payment goes back.
+     * one whose second payment a person decides about, is still paid when that second payment goes back; one that a
+     * person opened again after it was paid waits for another payment.
      */
     private function isPaymentOf(ShopOrder $order): bool
     {
-        return $this->code === $order->paidBy
-            || (!$order->isPaid && $order->paidBy === '' && $this->isNewest($order) && !$this->isSurplus($order));
+        return $order->isPaid
+            ? $this->code === $order->paidBy
+            : $order->paidBy === '' && $this->isNewest($order) && !$this->isSurplus($order);
     }
 
     private function isNewest(ShopOrder $order): bool

@@ -196,8 +196,14 @@ final class ShopPayments
         if (($event['test'] ?? false) === true || !str_starts_with($event['event'] ?? '', 'order.')) {
             return null;
         }
-        preg_match('/^[A-Z]+-(\d{1,18})(-[0-9a-f]+)?$/', (string) ($event['alias'] ?? ''), $found);
-        return [(string) $event['code'], (int) ($found[1] ?? 0)];
+        return [(string) $event['code'], self::numberOf($event)];
+    }
+
+    /** The shop's number of an order, in the alias of every version. */
+    private static function numberOf(array $order): int
+    {
+        preg_match('/^[A-Z]+-(\d{1,18})(-[0-9a-f]+)?$/', (string) ($order['alias'] ?? ''), $found);
+        return (int) ($found[1] ?? 0);
     }
 
     /**
@@ -293,6 +299,7 @@ final class ShopPayments
             $order['fromAsset'],
             $order['paymentUrl'],
             $arrived,
+            self::numberOf($order),
         );
     }
 

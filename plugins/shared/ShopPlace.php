@@ -30,6 +30,14 @@ final class ShopPlace
             . '"This shop has moved here" and save the settings.';
     }
 
+    /** Money for a payment that may be the shop's own, if it has moved: nobody should refund it before that is known. */
+    public static function hiddenNote(string $code, int $order): string
+    {
+        return "Comptoir received money for the payment $code of the order $order, which was opened where this shop "
+            . 'was before its settings were saved here. If the shop has moved, tick "This shop has moved here" and save '
+            . 'the settings: then it pays its order. If this is a copy, the shop itself hears of it.';
+    }
+
     /** @throws ComptoirError */
     public static function check(string $saved, string $address): void
     {

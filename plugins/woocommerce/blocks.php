@@ -25,7 +25,7 @@ final class Comptoir_Blocks_Method extends AbstractPaymentMethodType
     public function get_payment_method_script_handles(): array
     {
         $needs = ['wc-blocks-registry', 'wc-settings', 'wp-element', 'wp-html-entities'];
-        wp_register_script('comptoir-blocks', plugins_url('blocks.js', __FILE__), $needs, '0.4.0', true);
+        wp_register_script('comptoir-blocks', plugins_url('blocks.js', __FILE__), $needs, '0.5.0', true);
         return ['comptoir-blocks'];
     }
 

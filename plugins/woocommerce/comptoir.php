@@ -3,7 +3,7 @@
 /**
  * Plugin Name: Comptoir for WooCommerce
  * Description: Crypto payments settled in USDC, by your own Comptoir.
- * Version: 0.4.0
+ * Version: 0.5.0
  * Requires PHP: 8.1
  * Requires Plugins: woocommerce
  * License: Apache-2.0
@@ -27,6 +27,7 @@ function comptoir_gateway(): ?WC_Gateway_Comptoir
 
 add_action('plugins_loaded', function (): void {
     if (class_exists('WC_Payment_Gateway')) {
+        require_once __DIR__ . '/kept.php';
         require_once __DIR__ . '/orders.php';
         require_once __DIR__ . '/gateway.php';
     }

@@ -137,9 +137,9 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
 
     public function process_payment($order_id): array
     {
-        $order = Comptoir_Orders::find((int) $order_id);
         try {
             $payments = $this->payments();
+            $order = $this->find((int) $order_id, $payments);
             $payment = $payments->open(
                 'WC-' . $order->get_id(),
                 $order->get_order_key(),
@@ -165,10 +165,22 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
         return ['result' => 'success', 'redirect' => $redirect];
     }
 
+    /** An order. Its codes that an earlier version kept are given to the orders that they were opened for. */
+    private function find(int $id, ShopPayments $payments): ?WC_Order
+    {
+        $order = Comptoir_Orders::find($id);
+        if ($order === null || !Comptoir_Kept::isUnclaimed($order)) {
+            return $order;
+        }
+        $found = $payments->look(Comptoir_Kept::unclaimedCodes($order));
+        Comptoir_Orders::change($id, fn (WC_Order $order) => Comptoir_Kept::claim($order, $found));
+        return Comptoir_Orders::find($id);
+    }
+
     /** What Comptoir says of an order's payments, and what it changes here. @return ShopPayment[] */
     private function look_at(int $id, ShopPayments $payments): array
     {
-        $order = Comptoir_Orders::find($id);
+        $order = $this->find($id, $payments);
         if ($order === null) {
             return [];
         }
@@ -223,8 +235,8 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
      */
     public function may_cancel(WC_Order $order): bool
     {
-        [$id, $codes] = [$order->get_id(), Comptoir_Orders::codesOf($order)];
-        if ($codes === []) {
+        $id = $order->get_id();
+        if (!Comptoir_Kept::hasCodes($order)) {
             return true;
         }
         // WooCommerce asks about every unpaid order in one go
@@ -234,14 +246,19 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
         try {
             $payments = $this->payments(4, 0);
             $found = $this->look_at($id, $payments);
-            $unknown = implode(', ', array_diff($codes, array_column($found, 'code')));
-            if ($unknown !== '') {
-                $note = "Comptoir does not know the payment $unknown, so this order is not cancelled by itself. Look in "
-                    . "Comptoir's account of that time whether it was paid, and cancel it here if not.";
+            $order = Comptoir_Orders::find($id);
+            if ($order === null) {
+                return false;
+            }
+            $codes = Comptoir_Orders::codesOf($order);
+            $unread = [...array_diff($codes, array_column($found, 'code')), ...Comptoir_Kept::hiddenCodes($order)];
+            if ($unread !== []) {
+                $note = 'Comptoir does not know the payment ' . implode(', ', $unread) . ', so this order is not '
+                    . "cancelled by itself. Look in Comptoir's account of that time whether it was paid, and cancel it "
+                    . 'here if not.';
                 Comptoir_Orders::change($id, fn (WC_Order $order) => Comptoir_Orders::say($order, $note, $note));
             }
-            $isDue = Comptoir_Orders::find($id)?->has_status('pending') ?? false;
-            return $isDue && $payments->closeAll($codes, $found);
+            return $unread === [] && $order->has_status('pending') && $payments->closeAll($codes, $found);
         } catch (Throwable $error) {
             // what is wrong with this order only holds up no other one
             self::$silentAt = ShopRound::ends($error) ? time() : self::$silentAt;
@@ -253,11 +270,12 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
     public function close_payments(int $id): void
     {
         $order = Comptoir_Orders::find($id);
-        if ($order === null || Comptoir_Orders::isPaid($order)) {
+        if ($order === null || Comptoir_Orders::isPaid($order) || !Comptoir_Kept::hasCodes($order)) {
             return;
         }
         try {
-            $this->payments(4, 0)->close(Comptoir_Orders::codesOf($order));
+            $payments = $this->payments(4, 0);
+            $payments->close(Comptoir_Orders::codesOf($this->find($id, $payments) ?? $order));
         } catch (ComptoirError $error) {
             $note = "Its payment is not closed in Comptoir yet, and is tried again: {$error->getMessage()}";
             Comptoir_Orders::say($order, $note, 'close');
@@ -285,11 +303,12 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
     {
         $payments = $this->payments();
         [$code, $id] = $payments->read($body, $headers) ?? ['', 0];
-        $order = Comptoir_Orders::find($id);
+        $order = $this->find($id, $payments);
         if ($order !== null && in_array($code, Comptoir_Orders::codesOf($order), true)) {
             $this->look_at($id, $payments);
         } elseif ($code !== '' && ($note = $payments->strayNote($code)) !== '') {
-            Comptoir_Orders::tellOfStray($code, $note);
+            $isHidden = $order !== null && in_array($code, Comptoir_Kept::hiddenCodes($order), true);
+            Comptoir_Orders::tellOfStray($code, $isHidden ? ShopPlace::hiddenNote($code, $id) : $note);
         }
     }
 
@@ -307,20 +326,22 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
 
     public function process_refund($order_id, $amount = null, $reason = ''): bool|WP_Error
     {
-        $order = Comptoir_Orders::find((int) $order_id);
-        // an order that a person marked as paid: the newest payment; Comptoir refuses what is not paid
-        $codes = Comptoir_Orders::codesOf($order);
-        $code = Comptoir_Orders::paidBy($order) ?: (string) end($codes);
-        if ($code === '') {
-            return new WP_Error('comptoir', 'This order was not paid through Comptoir.');
-        }
-        $text = $amount === null ? null : ShopPayments::amountOf((float) $amount, $order->get_currency());
-        // WooCommerce deletes the record of a refund whose answer was lost, and a person may delete any: what has
-        // started is counted here. So the same amount may be refunded twice, and a repeated click refunds once
-        $key = "wc-refund-{$order->get_id()}-" . count(Comptoir_Orders::listOf($order, '_comptoir_refund')) . "-$text";
         $account = $this->get_option('api_key') . ' at ' . $this->get_option('base_url');
         try {
             $payments = $this->payments(15, 1, 40);
+            $order = $this->find((int) $order_id, $payments);
+            // an order that a person marked as paid: the newest payment; Comptoir refuses what is not paid
+            $codes = Comptoir_Orders::codesOf($order);
+            $code = Comptoir_Orders::paidBy($order) ?: (string) end($codes);
+            if ($code === '') {
+                $hint = Comptoir_Kept::hasCodes($order) ? ', or not at this address and in this account' : '';
+                return new WP_Error('comptoir', "This order was not paid through Comptoir$hint.");
+            }
+            $text = $amount === null ? null : ShopPayments::amountOf((float) $amount, $order->get_currency());
+            // WooCommerce deletes the record of a refund whose answer was lost, and a person may delete any: what has
+            // started is counted here. So the same amount may be refunded twice, and a repeated click refunds once
+            $started = count(Comptoir_Kept::listOf($order, Comptoir_Kept::REFUND));
+            $key = "wc-refund-{$order->get_id()}-$started-$text";
             $first = fn (WC_Order $order) => Comptoir_Orders::reasonOf($order, $key, (string) $reason);
             $reason = Comptoir_Orders::change($order->get_id(), $first);
             $id = $payments->refund($code, $text, $reason, $key);

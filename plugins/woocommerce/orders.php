@@ -27,9 +27,9 @@ final class Comptoir_Orders
             wc_get_orders(['type' => 'shop_order', 'limit' => -1, 'return' => 'ids', 'meta_key' => $meta, ...$more]);
         $since = fn (int $days): array => ['date_modified' => '>' . (time() - $days * self::DAY)];
         return [
-            'fresh' => $find('_comptoir_code', $since(1)),
-            'recent' => $find('_comptoir_code', $since(90)),
-            'refunds' => $find('_comptoir_open_refunds'),
+            'fresh' => $find(Comptoir_Kept::CODE, $since(1)),
+            'recent' => $find(Comptoir_Kept::CODE, $since(90)),
+            'refunds' => $find(Comptoir_Kept::OPEN_REFUNDS),
         ];
     }
 
@@ -38,20 +38,10 @@ final class Comptoir_Orders
         return ShopPayments::amountOf((float) $order->get_total(), $order->get_currency());
     }
 
-    /** @return string[] what the module wrote to the order under this name, the newest last */
-    public static function listOf(WC_Order $order, string $name): array
-    {
-        return array_values(array_map(fn ($meta) => (string) $meta->value, $order->get_meta($name, false)));
-    }
-
-    /**
-     * @return string[] every payment that was opened for the order, the newest last. In a copy of a shop, those that the
-     *     shop itself opened are not the copy's
-     */
+    /** @return string[] every payment that was opened for the order, the newest last */
     public static function codesOf(WC_Order $order): array
     {
-        $isCopied = ($order->get_date_created()?->getTimestamp() ?? 0) < (int) get_option('comptoir_copied', 0);
-        return $isCopied ? [] : self::listOf($order, '_comptoir_code');
+        return Comptoir_Kept::hereOf($order, Comptoir_Kept::CODE);
     }
 
     /** The payment that paid the order; empty: another one, or none. */
@@ -82,11 +72,7 @@ final class Comptoir_Orders
         $lock = "comptoir_{$wpdb->prefix}$id";
         ShopPayments::checkLock($wpdb->get_var($wpdb->prepare('SELECT GET_LOCK(%s, 10)', $lock)));
         try {
-            clean_post_cache($id);
-            $cache = 'Automattic\WooCommerce\Caches\OrderCache';
-            if (class_exists($cache)) {
-                wc_get_container()->get($cache)->remove($id);
-            }
+            self::forget($id);
             $order = self::find($id);
             $order?->read_meta_data(true);
             return $order === null ? null : $do($order);
@@ -95,11 +81,28 @@ final class Comptoir_Orders
         }
     }
 
+    /** What this request, or a cache of all requests, has read of an order, wherever WooCommerce keeps it. */
+    private static function forget(int $id): void
+    {
+        clean_post_cache($id);
+        $cache = 'Automattic\WooCommerce\Caches\OrderCache';
+        if (class_exists($cache)) {
+            wc_get_container()->get($cache)->remove($id);
+        }
+        // the first one leaves out the metas of an order whose row it does not have
+        foreach (['OrdersTableDataStore', 'OrdersTableDataStoreMeta'] as $name) {
+            $store = "Automattic\\WooCommerce\\Internal\\DataStores\\Orders\\$name";
+            if (method_exists($store, 'clear_cached_data')) {
+                wc_get_container()->get($store)->clear_cached_data([$id]);
+            }
+        }
+    }
+
     /** Before the customer sees the payment's page: from then on, money may come. */
     public static function remember(WC_Order $order, ShopPayment $payment): void
     {
         if (!in_array($payment->code, self::codesOf($order), true)) {
-            $order->add_meta_data('_comptoir_code', $payment->code);
+            Comptoir_Kept::add($order, Comptoir_Kept::CODE, $payment->code);
             // an order from long ago that is paid now is one of the last days again
             $order->set_date_modified(time());
             $order->save();
@@ -115,6 +118,9 @@ final class Comptoir_Orders
     /** What a payment changes depends on this. */
     private static function known(WC_Order $order): ShopOrder
     {
+        $surplus = Comptoir_Kept::listOf($order, Comptoir_Kept::SURPLUS);
+        $isReviewed = fn (string $code): bool => self::isSaid($order, "review $code");
+        $reviewed = array_filter($surplus, $isReviewed);
         return new ShopOrder(
             codes: self::codesOf($order),
             isPaid: self::isPaid($order),
@@ -124,8 +130,9 @@ final class Comptoir_Orders
                 && ($order->needs_payment() || $order->has_status('on-hold')),
             amount: self::amountOf($order),
             currency: $order->get_currency(),
-            surplus: self::listOf($order, '_comptoir_surplus'),
-            isCancelled: $order->has_status(['cancelled', 'refunded', 'trash']),
+            surplus: $reviewed,
+            // what a process that ended too early did not put before a person is made up for
+            isCancelled: $order->has_status(['cancelled', 'refunded', 'trash']) || $surplus !== $reviewed,
         );
     }
 
@@ -140,15 +147,28 @@ final class Comptoir_Orders
             match ($action) {
                 'complete' => self::complete($order, $payment->code, $note),
                 'review', 'surplus', 'late' => self::review($order, $payment->code, $note, $action),
-                'wait', 'fail', 'refund', 'note' => self::say($order, $note, $note),
+                'wait', 'fail', 'refund' => self::follow($order, $payment, $action, $note),
+                'note' => self::say($order, $note, $note),
                 'none' => null,
             };
-            $status = ['wait' => 'on-hold', 'fail' => 'failed', 'refund' => 'refunded'][$action] ?? null;
-            if ($status !== null && !$order->has_status($status)) {
-                $order->update_status($status);
-            }
         }
         return ShopPayments::toClose(self::known($order), $payments);
+    }
+
+    private static function follow(WC_Order $order, ShopPayment $payment, string $action, string $note): void
+    {
+        $status = ['wait' => 'on-hold', 'fail' => 'failed', 'refund' => 'refunded'][$action];
+        $said = Comptoir_Kept::listOf($order, Comptoir_Kept::SAID);
+        if ($payment->isNews($action, $note, $said, fn (string $key): string => $key)) {
+            // WooCommerce notes itself what another plugin threw meanwhile; the next look tries again
+            if (!$order->has_status($status) && $order->update_status($status) === false) {
+                return;
+            }
+            // after the status: a process that ends between them does both again, and loses neither
+            Comptoir_Kept::add($order, Comptoir_Kept::SAID, "$action $payment->code");
+            $order->save_meta_data();
+        }
+        self::say($order, $note, $note);
     }
 
     private static function complete(WC_Order $order, string $code, string $note): void
@@ -174,19 +194,22 @@ final class Comptoir_Orders
     /** A person must see it: in the order, in the list of orders where nothing was sent yet, and in the mail. */
     public static function review(WC_Order $order, string $code, string $note, string $action): void
     {
-        if (in_array($action, ['surplus', 'late'], true)) {
-            $order->add_meta_data('_comptoir_surplus', $code);
+        $isSurplus = in_array($action, ['surplus', 'late'], true);
+        if ($isSurplus && !in_array($code, Comptoir_Kept::listOf($order, Comptoir_Kept::SURPLUS), true)) {
+            Comptoir_Kept::add($order, Comptoir_Kept::SURPLUS, $code);
             $order->save_meta_data();
         }
         // what a person has settled since is not opened again
-        if (!self::say($order, $note, "review $code")) {
+        if (self::isSaid($order, "review $code")) {
             return;
         }
         // an order that was sent, or is over, keeps its status, and one in the bin stays there
         $isAsked = $action === 'review' || ($action === 'late' && $order->has_status('cancelled'));
-        if ($isAsked || $order->has_status('processing')) {
-            $order->update_status('on-hold');
+        $isMoved = ($isAsked || $order->has_status('processing')) && !$order->has_status('on-hold');
+        if ($isMoved && $order->update_status('on-hold') === false) {
+            return;
         }
+        self::say($order, $note, "review $code");
         $subject = "Order {$order->get_order_number()}: please check its payment";
         wp_mail((string) get_option('admin_email'), $subject, $note);
     }
@@ -201,41 +224,41 @@ final class Comptoir_Orders
         }
     }
 
-    /** Adds a note once, however often it is news. @return bool it was news */
-    public static function say(WC_Order $order, string $note, string $key): bool
+    /** Adds a note once, however often it is news. */
+    public static function say(WC_Order $order, string $note, string $key): void
     {
-        if (in_array($key, self::listOf($order, '_comptoir_said'), true)) {
-            return false;
+        if (!self::isSaid($order, $key)) {
+            Comptoir_Kept::add($order, Comptoir_Kept::SAID, $key);
+            $order->save_meta_data();
+            $order->add_order_note($note);
         }
-        $order->add_meta_data('_comptoir_said', $key);
-        $order->save_meta_data();
-        $order->add_order_note($note);
-        return true;
+    }
+
+    private static function isSaid(WC_Order $order, string $key): bool
+    {
+        return in_array($key, Comptoir_Kept::listOf($order, Comptoir_Kept::SAID), true);
     }
 
     /** @return array<string, array> what the module knows of refunds whose end it does not know, by id */
     public static function openRefunds(WC_Order $order): array
     {
-        $open = self::codesOf($order) === [] ? '' : $order->get_meta('_comptoir_open_refunds');
-        return (array) json_decode((string) $open, true);
+        $decoded = fn (string $text): array => (array) json_decode($text, true);
+        return array_replace([], ...array_map($decoded, Comptoir_Kept::hereOf($order, Comptoir_Kept::OPEN_REFUNDS)));
     }
 
     private static function keepRefunds(WC_Order $order, array $open): void
     {
-        $order->delete_meta_data('_comptoir_open_refunds');
-        if ($open !== []) {
-            $order->add_meta_data('_comptoir_open_refunds', json_encode($open));
-        }
+        Comptoir_Kept::replace($order, Comptoir_Kept::OPEN_REFUNDS, $open === [] ? '' : json_encode($open));
         $order->save_meta_data();
     }
 
     /** @return bool it is new */
     public static function beginRefund(WC_Order $order, string $id, string $account): bool
     {
-        if (in_array($id, self::listOf($order, '_comptoir_refund'), true)) {
+        if (in_array($id, Comptoir_Kept::listOf($order, Comptoir_Kept::REFUND), true)) {
             return false;
         }
-        $order->add_meta_data('_comptoir_refund', $id);
+        Comptoir_Kept::add($order, Comptoir_Kept::REFUND, $id);
         self::keepRefunds($order, self::openRefunds($order) + [$id => ['account' => $account]]);
         $order->add_order_note("Refund $id has started at Comptoir. The customer may be asked for a wallet address.");
         return true;

@@ -39,6 +39,10 @@ namespace {
         /** @var OrderState[] made by modules */
         public static array $states = [];
         public static bool $hasTable = false;
+        /** Those of the module's table that a version added. */
+        public static array $columns = ['secret', 'refunds'];
+        /** The statement at which the database's connection ends. */
+        public static string $fails = '';
         public static ?PaymentModule $module = null;
         /** The parcels of the cart, by address. */
         public static array $packages = [5 => [['one']]];
@@ -46,6 +50,10 @@ namespace {
         public static array $logged = [];
         public static array $slips = [];
         public static ?string $redirect = null;
+        /** What another request writes to the settings while this one waits. */
+        public static array $written = [];
+        /** The state in which another request puts an order while this one waits for the order. */
+        public static array $meanwhile = [];
         /** What the database answers to GET_LOCK. */
         public static string $lock = '1';
         public static string $address = 'http://shop.example/';
@@ -91,6 +99,7 @@ namespace {
         }
         public static function loadConfiguration(): void
         {
+            Shop::$settings = [...Shop::$settings, ...Shop::$written];
         }
         public static function deleteByName(string $name): bool
         {
@@ -115,16 +124,36 @@ namespace {
         public const REPLACE = 3;
         public function getValue(string $query, bool $useCache = true): string
         {
+            foreach (Shop::$meanwhile as $id => $state) {
+                Shop::$orders[$id]['current_state'] = $state;
+                Shop::$orders[$id]['states'][] = $state;
+            }
+            Shop::$meanwhile = [];
             return Shop::$lock;
         }
         public function execute(string $query): bool
         {
+            if (Shop::$fails !== '' && str_contains($query, Shop::$fails)) {
+                return false;
+            }
             if (str_starts_with($query, 'ALTER TABLE')) {
                 preg_match("/ADD (\w+) (?:CHAR|TEXT)/", $query, $found);
+                in_array($found[1], Shop::$columns, true) && throw new PrestaShopException("duplicate column $found[1]");
+                Shop::$columns[] = $found[1];
                 Shop::$rows = array_map(fn ($row) => [...$row, $found[1] => ''], Shop::$rows);
+            } elseif (str_contains($query, 'SET said = REPLACE(')) {
+                preg_match("/REPLACE\(said, '(\w+)'/", $query, $found);
+                foreach (Shop::$rows as $id => $row) {
+                    $code = $row['paid'] ?: current(array_reverse(explode(',', $row['codes'])));
+                    $key = substr(hash('sha256', "The payment $code was refunded in full."), 0, 16);
+                    Shop::$rows[$id]['said'] = str_replace($found[1], $key, $row['said']);
+                }
             } elseif (str_starts_with($query, 'UPDATE')) {
-                foreach (array_intersect_key(Shop::$orders, Shop::$rows) as $id => $order) {
-                    Shop::$rows[$id]['secret'] = hash('sha256', "{$order['reference']}|{$order['secure_key']}");
+                str_ends_with($query, "WHERE c.secret = ''") || throw new PrestaShopException($query);
+                foreach (Shop::$rows as $id => $row) {
+                    $order = Shop::$orders[$id] ?? null;
+                    $secret = $order === null ? '-' : hash('sha256', "{$order['reference']}|{$order['secure_key']}");
+                    Shop::$rows[$id]['secret'] = $row['secret'] ?: $secret;
                 }
             }
             return Shop::$hasTable = true;
@@ -150,11 +179,11 @@ namespace {
             ));
             return array_map(fn ($id) => ['id_order' => (string) $id], $ids);
         }
-        public function executeS(string $query): array
+        public function executeS(string $query, bool $asArray = true, bool $useCache = true): array
         {
             if (str_starts_with($query, 'SHOW COLUMNS')) {
                 preg_match("/LIKE '(\w+)'$/", $query, $found);
-                return array_filter(Shop::$rows, fn ($row) => isset($row[$found[1]]));
+                return array_intersect(Shop::$columns, [$found[1]]);
             }
             if (str_contains($query, 'JOIN `ps_orders`')) {
                 return $this->orders($query);
@@ -264,12 +293,20 @@ namespace {
                 $this->$name = $value;
             }
         }
+        /** What a request has read of the history of orders. */
+        private static array $history = [];
+        public static function cleanHistoryCache(): void
+        {
+            self::$history = [];
+        }
         public function hasBeenPaid(): int
         {
-            return in_array((int) Configuration::get('PS_OS_PAYMENT'), $this->states, true) ? 1 : 0;
+            $isPaid = in_array((int) Configuration::get('PS_OS_PAYMENT'), $this->states, true);
+            return self::$history[$this->id] ??= $isPaid ? 1 : 0;
         }
         public function setCurrentState(int $state): void
         {
+            self::cleanHistoryCache();
             if ($this->id === Shop::$throws) {
                 throw new PrestaShopException('the invoice of this order cannot be made');
             }
@@ -410,6 +447,10 @@ namespace {
         Shop::$logged = [];
         Shop::$redirect = null;
         Shop::$lock = $command['lock'] ?? '1';
+        Shop::$fails = $command['fails'] ?? '';
+        Shop::$written = $command['written'] ?? [];
+        Shop::$meanwhile = $command['meanwhile'] ?? [];
+        Order::cleanHistoryCache();
         Shop::$throws = $command['throws'] ?? 0;
         Shop::$address = $command['shop'] ?? 'http://shop.example/';
         Shop::$allows = $command['allows'] ?? true;
@@ -427,7 +468,10 @@ namespace {
                     $isAbove = version_compare($found[1], $command['from'], '>');
                     if ($isAbove && version_compare($found[1], $module->version, '<=')) {
                         require_once $file;
-                        ('upgrade_module_' . str_replace('.', '_', $found[1]))($module);
+                        // PrestaShop goes on with the next version only after the one before
+                        if (!('upgrade_module_' . str_replace('.', '_', $found[1]))($module)) {
+                            break;
+                        }
                     }
                 }
                 return $module->hooks;
@@ -457,13 +501,14 @@ namespace {
             'state' => (new Order($command['order']))->setCurrentState($command['state']),
             'open' => $module->openPayment(new Order($command['order']), 'EUR'),
             // as if the five minutes were over
-            'catchUp' => (function () use ($module) {
-                Shop::$settings['COMPTOIR_LOOKED'] = 0;
+            'catchUp' => (function () use ($module, $command) {
+                Shop::$settings['COMPTOIR_LOOKED'] = $command['looked'] ?? 0;
                 $module->hookDisplayBackOfficeHeader([]);
             })(),
             // the table of an earlier version, and an order that the shop has deleted
             'asOld' => (function () use ($command) {
                 Shop::$rows = array_map(fn ($row) => array_diff_key($row, array_flip($command['drop'])), Shop::$rows);
+                Shop::$columns = array_diff(Shop::$columns, $command['drop']);
                 unset(Shop::$orders[$command['deleted']]);
             })(),
             // as PrestaShop's own cleaner does: its tables are emptied, and the numbers begin again at 1
@@ -471,6 +516,11 @@ namespace {
                 Shop::$orders = Shop::$slips = [];
                 Shop::$rows = ($command['module'] ?? false) ? [] : Shop::$rows;
             })(),
+            'said' => Shop::$rows[$command['order']]['said'] = implode(',', array_map(
+                fn ($text) => substr(hash('sha256', $text), 0, 16),
+                $command['texts'],
+            )),
+            'unpaid' => Shop::$rows[$command['order']] = [...Shop::$rows[$command['order']], 'codes' => '', 'paid' => ''],
             'top' => $module->hookDisplayBackOfficeTop([]),
             'age' => Shop::$orders[$command['order']]['date_add'] = date('Y-m-d H:i:s', time() - 60),
             'states' => array_map(fn ($state) => [$state->name[1], $state->send_email, $state->paid], Shop::$states),

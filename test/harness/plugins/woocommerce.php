@@ -49,6 +49,7 @@ function get_woocommerce_currency(): string
 function wp_mail(string $to, string $subject, string $text): void
 {
     Shop::$mails[] = "$to: $subject";
+    Shop::$letters[] = $text;
 }
 function clean_post_cache(int $id): void
 {
@@ -78,12 +79,14 @@ final class Shop
     /** The shop's own options, by name. */
     public static array $stored = [];
     public static ?WC_Gateway_Comptoir $gateway = null;
-    /** Another plugin throws while WooCommerce completes an order, which then says false. */
+    /** Another plugin throws while WooCommerce changes an order, which then says false. */
     public static bool $completes = true;
     /** The database. */
     public static array $orders = [];
     /** What this request has read of it. */
     public static array $cache = [];
+    /** The rows that WooCommerce caches of orders in tables of their own. */
+    public static array $rows = [];
     /** What another request changes while this one talks to Comptoir. */
     public static array $meanwhile = [];
     /** The order on its page of payment; empty: the checkout. */
@@ -91,6 +94,8 @@ final class Shop
     public static string $currency = 'EUR';
     public static array $actions = [];
     public static array $mails = [];
+    /** What the mails say. */
+    public static array $letters = [];
     public static array $logged = [];
     /** The order that cannot be completed: WooCommerce catches what is an Exception, not every Throwable. */
     public static int $throws = 0;
@@ -152,7 +157,7 @@ abstract class WC_Payment_Gateway
 }
 final class WC_Meta_Data
 {
-    public function __construct(public readonly string $key, public readonly string $value)
+    public function __construct(public readonly int $id, public readonly string $key, public readonly string $value)
     {
     }
 }
@@ -241,8 +246,31 @@ final class WC_Order
     }
     public function get_meta(string $name, bool $single = true): string|array
     {
-        $values = (array) ($this->meta[$name] ?? []);
-        return $single ? $values[0] ?? '' : array_map(fn ($value) => new WC_Meta_Data($name, $value), $values);
+        $values = array_filter((array) ($this->meta[$name] ?? []), fn ($value) => $value !== null);
+        $row = fn ($index) => new WC_Meta_Data(self::metaId($name, $index), $name, $values[$index]);
+        return $single ? current($values) ?: '' : array_map($row, array_keys($values));
+    }
+    /** As in the original, the number of a row stays while another one is deleted. */
+    private static function metaId(string $name, int $index): int
+    {
+        return crc32($name) * 1000 + $index;
+    }
+    private function set_meta_by_id(int $id, ?string $value): void
+    {
+        foreach ($this->meta as $name => $values) {
+            foreach (array_keys((array) $values) as $index) {
+                $this->meta[$name] = (array) $this->meta[$name];
+                self::metaId($name, $index) === $id && $this->meta[$name][$index] = $value;
+            }
+        }
+    }
+    public function update_meta_data(string $name, string $value, int $id): void
+    {
+        $this->set_meta_by_id($id, $value);
+    }
+    public function delete_meta_data_by_mid(int $id): void
+    {
+        $this->set_meta_by_id($id, null);
     }
     public function add_meta_data(string $name, string $value): void
     {
@@ -254,14 +282,20 @@ final class WC_Order
     }
     public function save_meta_data(): void
     {
+        $left = fn ($values) => array_values(array_filter((array) $values, fn ($value) => $value !== null));
+        $this->meta = array_filter(array_map($left, $this->meta));
         $this->write('meta', $this->meta);
     }
     public function read_meta_data(bool $force): void
     {
         $this->meta = Shop::$orders[$this->id]->meta;
     }
-    public function update_status(string $status, string $note = ''): void
+    /** @return bool false: WooCommerce caught what another plugin threw */
+    public function update_status(string $status, string $note = ''): bool
     {
+        if (!Shop::$completes) {
+            return false;
+        }
         $this->save_meta_data();
         $this->write('status', $status);
         $this->write('modified', time());
@@ -270,6 +304,7 @@ final class WC_Order
         if ($status === 'cancelled') {
             (Shop::$actions['woocommerce_order_status_cancelled'])($this->id);
         }
+        return true;
     }
     /** The shop's own state asks for payment, and WooCommerce completes it only if a filter says so. */
     public function needs_payment(): bool
@@ -337,6 +372,26 @@ function wc_get_orders(array $query): array
     $isMeant = fn ($order) => isset($order->meta[$query['meta_key']]) && $order->modified > $since && $order->status !== 'trash';
     return [...array_keys(array_filter(Shop::$orders, $isMeant)), ...Shop::$refundRecords];
 }
+final class OrdersTableDataStore
+{
+    public function clear_cached_data(array $ids): array
+    {
+        array_map(function (int $id): void {
+            unset(Shop::$rows[$id]);
+        }, $ids);
+        return [];
+    }
+}
+class_alias(OrdersTableDataStore::class, 'Automattic\WooCommerce\Internal\DataStores\Orders\OrdersTableDataStore');
+function wc_get_container(): object
+{
+    return new class () {
+        public function get(string $class): object
+        {
+            return new $class();
+        }
+    };
+}
 function wc_get_logger(): object
 {
     return new class () {
@@ -351,7 +406,7 @@ function wc_get_order(int $id): WC_Order|WC_Order_Refund|false
     if (in_array($id, Shop::$refundRecords, true)) {
         return new WC_Order_Refund();
     }
-    Shop::$cache[$id] ??= Shop::$orders[$id] ?? false;
+    Shop::$cache[$id] ??= Shop::$rows[$id] ?? Shop::$orders[$id] ?? false;
     return Shop::$cache[$id] ? clone Shop::$cache[$id] : false;
 }
 function WC(): object
@@ -370,7 +425,7 @@ function WC(): object
         {
             foreach (Shop::$meanwhile as $id => $changes) {
                 // what this request has read stays what it was
-                isset(Shop::$cache[$id]) && Shop::$cache[$id] = clone Shop::$cache[$id];
+                isset(Shop::$cache[$id]) && Shop::$cache[$id] = Shop::$rows[$id] = clone Shop::$cache[$id];
                 foreach ($changes as $name => $value) {
                     Shop::$orders[$id]->$name = $value;
                 }
@@ -387,7 +442,7 @@ Shop::$options = json_decode(getenv('OPTIONS'), true);
 
 while (($line = fgets(STDIN)) !== false) {
     $command = json_decode($line, true);
-    Shop::$notices = Shop::$mails = Shop::$logged = Shop::$cache = [];
+    Shop::$notices = Shop::$mails = Shop::$letters = Shop::$logged = Shop::$cache = Shop::$rows = [];
     Shop::$lock = array_key_exists('lock', $command) ? $command['lock'] : '1';
     Shop::$address = $command['shop'] ?? 'https://shop.example';
     $id = $command['order'] ?? 7;
@@ -482,5 +537,6 @@ while (($line = fgets(STDIN)) !== false) {
     };
     Shop::$options = $kept;
     $facts = ['status' => $order->status, 'completed' => $order->completed, 'notes' => $order->notes, 'mails' => Shop::$mails];
+    $facts['letters'] = Shop::$letters;
     echo json_encode(['answer' => $answer, ...$facts]), "\n";
 }

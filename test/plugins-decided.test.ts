@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { sql } from '../src/db/db.ts'
+import { hasPhp, openPhpShop, type PhpShop } from './harness/php-shop.ts'
+import { waitFor } from './harness/receiver.ts'
+
+/* What a person decides about a WooCommerce order is not undone by news that the module has acted on before. */
+
+let php: PhpShop
+
+before(async () => {
+  if (!hasPhp) return
+  php = await openPhpShop('woocommerce', 'comptoir', ({ host, merchant }) => {
+    const { 'x-api-key': api_key, 'x-api-secret': api_secret } = merchant.headers
+    const options = { base_url: host.baseUrl, api_key, api_secret, till: 'TILL-1' }
+    return { OPTIONS: { ...options, webhook_secret: merchant.webhookSecret } }
+  })
+})
+after(() => php?.stop())
+
+type Known<Data> = { answer: Data; status: string; completed: number; notes: string[]; mails: string[] }
+
+const tell = <Data>(command: Record<string, unknown>): Promise<Known<Data>> => php.tell<Known<Data>>(command)
+const withPhp = hasPhp ? test : () => {}
+
+async function pay(order: number, set: Record<string, unknown> = {}): Promise<string> {
+  const { answer } = await tell<{ redirect: string }>({ do: 'pay', order, set })
+  return new URL(answer.redirect).searchParams.get('code') ?? answer.redirect
+}
+
+const round = (order: number, set: Record<string, unknown> = {}, more: Record<string, unknown> = {}) =>
+  tell({ do: 'catchUp', order, set, ...more })
+const statusOf = async (code: string): Promise<string> =>
+  (await php.shop.host.call<{ status: string }>('GET', `status/${code}`)).data.status
+const refundInFull = (code: string) =>
+  php.shop.host.db.run(sql`update orders set status = 'FULL_REFUNDED' where code = ${code}`)
+
+async function paid(order: number): Promise<string> {
+  const code = await pay(order)
+  await php.payUntilPaid(code)
+  assert.equal((await round(order)).status, 'processing')
+  return code
+}
+
+async function refunded(order: number): Promise<string> {
+  const code = await paid(order)
+  await refundInFull(code)
+  assert.equal((await round(order)).status, 'refunded')
+  return code
+}
+
+const METAS = ['_comptoir_code', '_comptoir_said', '_comptoir_surplus', '_comptoir_refund', '_comptoir_open_refunds']
+
+/** The order as 0.4.0 left it: no value names its owner, and no news but its sentences. */
+async function asOld(order: number, sentence: string): Promise<void> {
+  const { answer } = await tell<Record<string, string[]>>({ do: 'meta', order })
+  const old = Object.entries(answer).filter(([name]) => METAS.includes(name) && name !== '_comptoir_said')
+  const texts = old.map(([name, values]) => [name, values.map((value) => value.split(' ').slice(2).join(' '))])
+  await tell({ do: 'look', order, set: { meta: { ...Object.fromEntries(texts), _comptoir_said: [sentence] } } })
+}
+
+withPhp('a refunded order that a person opens again is paid by its new payment, which nobody closes', async () => {
+  const first = await refunded(301)
+  const next = await pay(301, { status: 'pending' })
+  const seen = await round(301)
+  assert.deepEqual([seen.status, await statusOf(next)], ['pending', 'INITIAL'])
+  await php.payUntilPaid(next)
+  const again = await round(301)
+  assert.deepEqual([again.status, again.completed, again.mails], ['processing', 2, []])
+  assert.equal((await round(301)).notes.filter((note) => note.includes(first)).length, 1, 'its refund is said once')
+  await refundInFull(next)
+  assert.equal((await round(301)).status, 'refunded', 'the refund of the second one is news')
+})
+
+withPhp('an order that is opened again before the shop hears of the refund keeps its new payment open', async () => {
+  const first = await paid(302)
+  await refundInFull(first)
+  const next = await pay(302, { status: 'pending' })
+  const seen = await round(302)
+  assert.deepEqual([seen.status, await statusOf(next)], ['pending', 'INITIAL'])
+  assert.equal(seen.notes.at(-1), `The payment ${first} was refunded in full.`)
+  await refundInFull(await paid(309))
+  assert.equal((await round(309, { status: 'pending' })).status, 'pending', 'also before its customer is back')
+})
+
+withPhp('a refunded order that the bank paid keeps its status, also after an upgrade', async () => {
+  await refunded(303)
+  assert.equal((await round(303, { status: 'processing' })).status, 'processing')
+  await asOld(303, 'Refunded through Comptoir.')
+  const upgraded = await round(303)
+  assert.deepEqual([upgraded.status, upgraded.notes.length], ['processing', 1])
+})
+
+withPhp(
+  'a failed order that a person puts on hold for a bank transfer stays there, also after an upgrade',
+  async () => {
+    const code = await pay(304)
+    await php.expire(code)
+    assert.equal((await round(304)).status, 'failed')
+    assert.equal((await round(304, { status: 'on-hold' })).status, 'on-hold')
+    await asOld(304, `The payment ${code} ended unpaid.`)
+    const upgraded = await round(304)
+    assert.deepEqual([upgraded.status, upgraded.notes.length], ['on-hold', 1])
+  },
+)
+
+withPhp('a paid order that a person lets fail is not completed by the same payment again', async () => {
+  const code = await paid(305)
+  for (const status of ['failed', 'pending', 'on-hold']) {
+    const seen = await round(305, { status })
+    assert.deepEqual([seen.status, seen.completed], [status, 1])
+  }
+  assert.equal((await tell<boolean>({ do: 'timeOut', order: 305, set: { status: 'pending' } })).answer, false)
+  assert.equal(await statusOf(code), 'PAID')
+})
+
+withPhp('a payment of another price that a person has decided about pays nothing by itself later', async () => {
+  const code = await pay(311)
+  await php.payUntilPaid(code)
+  assert.equal((await round(311, { total: '60.00' })).status, 'on-hold')
+  await round(311, { status: 'cancelled' })
+  const again = await round(311, { status: 'pending', total: '50.00' })
+  assert.deepEqual([again.status, again.completed, again.mails], ['pending', 0, []])
+})
+
+withPhp('other news of a payment is acted on, though the same was news before', async () => {
+  const code = await pay(306)
+  const payLate = await php.choose(code)
+  await php.shop.host.call('POST', `cancel/${code}`, { as: php.shop.merchant })
+  assert.equal((await round(306)).status, 'failed')
+  await payLate()
+  await waitFor('the late money', async () => {
+    const path = `/api/next/mispayments?code=${code}&status=open`
+    return (await php.shop.host.call<{ total: number }>('GET', path, { as: php.shop.merchant })).data.total > 0
+  })
+  assert.equal((await round(306)).status, 'on-hold')
+  assert.equal((await round(306, { status: 'pending' })).status, 'pending', 'a person asks for another payment')
+  await php.shop.host.db.run(sql`update mispayments set status = 'ignored' where order_id in
+    (select id from orders where code = ${code})`)
+  assert.equal((await round(306)).status, 'failed', 'the money is no longer held')
+})
+
+withPhp('a status that WooCommerce could not change is changed by the next look', async () => {
+  const code = await pay(307)
+  await php.expire(code)
+  const stuck = await round(307, {}, { completes: false })
+  assert.deepEqual([stuck.status, stuck.notes], ['pending', []])
+  assert.equal((await round(307)).status, 'failed')
+  const late = await pay(308)
+  await php.payUntilPaid(late)
+  await tell({ do: 'look', order: 308, set: { status: 'cancelled' } })
+  assert.equal((await round(308, {}, { completes: false })).status, 'cancelled')
+  const told = await round(308)
+  assert.deepEqual([told.status, told.completed, told.mails.length], ['on-hold', 0, 1])
+  assert.deepEqual((await round(308)).mails, [])
+})

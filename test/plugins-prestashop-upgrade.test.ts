@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { hasPhp, openPhpShop, type PhpShop } from './harness/php-shop.ts'
+
+/* The PrestaShop module whose files were replaced, before its upgrade, and while an upgrade is interrupted. */
+
+let php: PhpShop
+
+before(async () => {
+  if (!hasPhp) return
+  php = await openPhpShop('prestashop', 'comptoirpay', ({ host, merchant }) => {
+    const { 'x-api-key': key, 'x-api-secret': secret } = merchant.headers
+    const access = { COMPTOIR_BASE_URL: host.baseUrl, COMPTOIR_API_KEY: key, COMPTOIR_API_SECRET: secret }
+    return { SETTINGS: { ...access, COMPTOIR_TILL: 'TILL-1', COMPTOIR_WEBHOOK_SECRET: merchant.webhookSecret } }
+  })
+  await ask({ do: 'install' })
+})
+after(() => php?.stop())
+
+type Presta = { answer: unknown; orders: Record<string, { state: number }>; logged: string[] }
+const STATES = { paid: 2, waiting: 20 }
+
+const ask = (command: Record<string, unknown>): Promise<Presta> => php.tell<Presta>(command)
+const withPhp = hasPhp ? test : () => {}
+
+async function paidOrder(): Promise<{ id: number; code: string }> {
+  const { answer, orders } = await ask({ do: 'pay' })
+  const code = new URL((answer as [string])[0]).searchParams.get('code') ?? ''
+  await php.payUntilPaid(code)
+  return { id: Math.max(...Object.keys(orders).map(Number)), code }
+}
+
+const takeIn = async (code: string) => ask({ do: 'webhook', ...(await php.hookOf('order.paid', code)) })
+const rows = { total_products_tax_incl: 20, total_products_tax_excl: 20, total_shipping_tax_incl: 0, amount: 20 }
+const slip = { do: 'slip', slip: { ...rows, order_slip_type: 0 } }
+const OLD = { do: 'asOld', drop: ['secret', 'refunds'], deleted: 0 }
+
+withPhp('before the upgrade no payment is called a stray, and a credit slip says that it is not refunded', async () => {
+  const { id, code } = await paidOrder()
+  await ask(OLD)
+  const early = await takeIn(code)
+  assert.deepEqual([early.answer, early.logged], [503, []], 'Comptoir delivers again')
+  assert.match(
+    (await ask({ do: 'catchUp' })).logged.join(),
+    /^Comptoir: The module was replaced and not upgraded\.[^,]*$/,
+  )
+  const { answer } = await ask({ ...slip, order: id })
+  assert.match(
+    (answer as string[])[0] ?? '',
+    /credit slip of 20\.00 EUR was not refunded: The module was replaced and not/,
+  )
+  await ask({ do: 'upgrade', from: '0.3.0' })
+  assert.equal((await takeIn(code)).orders[id]?.state, STATES.paid)
+  await ask({ do: 'unpaid', order: id })
+  const unpaid = await ask({ ...slip, order: id })
+  assert.match((unpaid.answer as string[])[0] ?? '', /was not refunded: No payment through Comptoir is kept/)
+})
+
+for (const fails of ['ADD refunds', 'ADD secret', 'UPDATE']) {
+  withPhp(`an upgrade that ends at ${fails} forgets no payment, and is finished by the next one`, async () => {
+    const { id, code } = await paidOrder()
+    const gone = await paidOrder()
+    await ask({ ...OLD, deleted: gone.id })
+    await ask({ do: 'upgrade', from: '0.3.0', fails })
+    const between = await takeIn(code)
+    assert.deepEqual([between.answer, between.orders[id]?.state, between.logged], [503, STATES.waiting, []])
+    for (const from of ['0.3.0', '0.4.0']) await ask({ do: 'upgrade', from })
+    const taken = await takeIn(code)
+    assert.deepEqual([taken.answer, taken.orders[id]?.state], [200, STATES.paid])
+    const next = await paidOrder()
+    assert.equal(next.id, gone.id, 'the number of a deleted order is given again')
+    assert.equal((await takeIn(next.code)).orders[next.id]?.state, STATES.paid)
+  })
+}
