@@ -9,7 +9,7 @@ import { markRestored } from '../src/db/restored-queries.ts'
 import { newId } from '../src/kernel/ids.ts'
 import { type Books, openBooks } from '../src/ledger/books.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
-import { type Client, logInSuperAdmin } from './harness/accounts.ts'
+import { type Client, logIn, logInSuperAdmin, type Person, registerManager } from './harness/accounts.ts'
 import { createPaid, newAddress, refundReaches, revert } from './harness/refunds.ts'
 import { noteReconciled, openRestoredShop, type RestoredShop } from './harness/restored.ts'
 import { eventually } from './harness/service.ts'
@@ -29,6 +29,8 @@ type Settlement = {
 let world: RestoredShop
 let shop: Shop
 let admin: Client
+let boss: Person
+let manager: Client
 let companyId: string
 let books: Books
 
@@ -43,11 +45,22 @@ const unitsOf = ({ amount }: Settlement): bigint => BigInt(amount.replace('.', '
 const poll = ({ _id }: Settlement) =>
   shop.host.db.run(sql`update settlements set next_check_at = now() where id = ${_id}`)
 
+/** Somebody of the company saves its payout address, with a fresh second factor. */
+async function save(settlementAddress: string): Promise<void> {
+  const { db } = shop.host
+  await db.run(sql`update sessions set second_factor_at = now() where user_id = ${boss.userId} and revoked_at is null`)
+  await eventually(
+    () => manager.call('PUT', `companies/${companyId}`, { settlementAddress }),
+    ({ status }) => status === 200,
+    20_000,
+  )
+}
+
 let restores = 0
 
 /** The database is restored once more, so long ago that all pools are empty, with this address in the backup. */
 async function restoreWith(address: string): Promise<void> {
-  const { db } = shop.host
+  const { db, baseUrl } = shop.host
   await db.run(sql`
     update companies set settlement_address = ${address}, settlement_network = 31337, settlement_set_by = 'the manager'
     where id = ${companyId}`)
@@ -56,6 +69,7 @@ async function restoreWith(address: string): Promise<void> {
   await db.tx((tx) => markRestored(tx, { backupMadeAt: restoredAt, restoredAt }))
   await noteReconciled(db)
   admin = await logInSuperAdmin(shop.host)
+  manager = await logIn(baseUrl, boss.email)
 }
 
 /** A settlement of the backup, in this state there. */
@@ -87,8 +101,11 @@ before(async () => {
   world = await openRestoredShop()
   ;({ shop } = world)
   ;({ companyId } = shop.merchant)
-  const { db } = shop.host
+  const { db, baseUrl } = shop.host
   books = openBooks({ db, clock: Date.now, log: pino({ level: 'silent' }), alarm: async () => {}, usdc: {} })
+  boss = await registerManager(baseUrl)
+  await db.run(sql`
+    update users set company_id = ${companyId}, verified_at = now(), approved_at = now() where id = ${boss.userId}`)
 })
 after(() => world?.stop())
 
@@ -146,4 +163,22 @@ test('what had left as something else is said before its company confirms the ad
   const { data: paid } = await admin.post<Settlement>(`settlements/${made._id}/paid`, { txHash })
   assert.deepEqual([paid.status, await shop.chain.balanceOf(old)], ['paid', 5_000_000n])
   assert.equal((await verifyLedger(shop.host.db)).difference, null)
+})
+
+test('what was made before its company named another address does not go to the one of the backup', async () => {
+  const [old, today] = [newAddress(), newAddress()]
+  await createPaid(shop)
+  await restoreWith(old)
+  // on pay day the operator makes it, and asks the company
+  const { data: made } = await admin.post<Settlement>('settlements', { companyId })
+  const approve = (id: string) => admin.post<Settlement>(`settlements/${id}/approve`)
+  assert.match((await approve(made._id)).error.message, /has not confirmed its settlement address/)
+  await save(today)
+  const refused = await approve(made._id)
+  assert.match(refused.error?.message, /^It cannot be paid: .* the company has another settlement address/)
+  assert.equal((await admin.post(`settlements/${made._id}/cancel`)).status, 200)
+  const { data: next } = await admin.post<Settlement>('settlements', { companyId })
+  await approve(next._id)
+  await reaches(next._id, isPaid)
+  assert.deepEqual([await shop.chain.balanceOf(old), await shop.chain.balanceOf(today)], [0n, unitsOf(made)])
 })

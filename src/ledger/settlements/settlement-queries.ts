@@ -84,8 +84,8 @@ export const lockSettlementTarget = (tx: Tx, companyId: string): Promise<Settlem
     from companies where id = ${companyId} for update`)
 
 /**
- * `isUnconfirmed`: nobody of the company has confirmed its address since a restore; `isOther`: the settlement is older
- * than the restore, and goes to another one.
+ * `isUnconfirmed`: nobody of the company has confirmed its address since a restore; `isOther`: the settlement has its
+ * address from the backup, because it is older than the restore or was made before that word, and it is another one.
  */
 export const findRestoredTarget = (
   q: Queryable,
@@ -93,7 +93,7 @@ export const findRestoredTarget = (
 ): Promise<{ isUnconfirmed: boolean; isOther: boolean }> =>
   q.one(sql`
     select c.settlement_set_by is not distinct from ${SET_BY_RESTORE} as is_unconfirmed,
-      coalesce(i.restored_at > s.created_at, false)
+      (coalesce(i.restored_at > s.created_at, false) or s.address_set_by is not distinct from ${SET_BY_RESTORE})
         and lower(c.settlement_address) is distinct from lower(s.address) as is_other
     from settlements s join companies c on c.id = s.company_id left join installation i on true
     where s.company_id = ${companyId} and s.id = ${id}`)
