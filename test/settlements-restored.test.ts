@@ -182,3 +182,50 @@ test('what was made before its company named another address does not go to the 
   await reaches(next._id, isPaid)
   assert.deepEqual([await shop.chain.balanceOf(old), await shop.chain.balanceOf(today)], [0n, unitsOf(made)])
 })
+
+test('what was open in the backup and had left is paid once that is named, whatever address its company has since', async () => {
+  const [old, today] = [newAddress(), newAddress()]
+  await createPaid(shop)
+  await restoreWith(old)
+  const open = await makeBefore('open')
+  const txHash = await world.leave({ id: open._id, to: old, units: unitsOf(open) })
+  await save(today)
+  const act = (what: string, body = {}) => admin.post<Settlement>(`settlements/${open._id}/${what}`, body)
+  assert.match(
+    (await act('approve')).error.message,
+    /If it was sent already, name its transaction; otherwise cancel it/,
+  )
+  assert.match((await act('cancel')).error.message, /settled with it: .* once that transaction is named/)
+  const foreign = await shop.chain.pay({ to: today, units: unitsOf(open) })
+  await shop.chain.mine(4)
+  assert.equal((await act('paid', { txHash: foreign })).status, 422)
+  assert.equal((await get(open._id)).status, 'open')
+  const { data: paid } = await act('paid', { txHash })
+  assert.deepEqual([paid.status, paid.txHash, paid.address], ['paid', txHash, old])
+  await createPaid(shop)
+  const { data: next } = await admin.post<Settlement>('settlements', { companyId })
+  assert.deepEqual([next.status, next.address], ['open', today])
+  await admin.post(`settlements/${next._id}/cancel`)
+  assert.equal((await verifyLedger(shop.host.db)).difference, null)
+})
+
+test('what was open in the backup and was sent by hand is named, and only the operator may cancel it', async () => {
+  const [old, today] = [newAddress(), newAddress()]
+  await createPaid(shop)
+  await restoreWith(old)
+  const open = await makeBefore('open')
+  await save(today)
+  const refused = await manager.post(`settlements/${open._id}/cancel`)
+  assert.deepEqual([refused.status, (await get(open._id)).status], [403, 'open'])
+  const txHash = await shop.chain.pay({ to: old, units: unitsOf(open) })
+  await shop.chain.mine(4)
+  const { data: paid } = await admin.post<Settlement>(`settlements/${open._id}/paid`, { txHash })
+  assert.deepEqual([paid.status, paid.txHash], ['paid', txHash])
+  // one that was made after the word of its company waits for its approval, as ever
+  await createPaid(shop)
+  const { data: next } = await admin.post<Settlement>('settlements', { companyId })
+  const early = await admin.post<Settlement>(`settlements/${next._id}/paid`, { txHash })
+  assert.match(early.error.message, /only an approved one can be paid/)
+  assert.equal((await manager.post(`settlements/${next._id}/cancel`)).status, 200)
+  assert.equal((await verifyLedger(shop.host.db)).difference, null)
+})
