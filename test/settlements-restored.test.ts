@@ -4,14 +4,17 @@ import pino from 'pino'
 import { auditBalances } from '../src/assembly/money-checks.ts'
 import { openEndpoints } from '../src/chain/endpoints/endpoints.ts'
 import { networkFor } from '../src/chain/networks.ts'
+import { openWatchPayout } from '../src/chain/payout/payout.ts'
+import { recognise } from '../src/chain/payout/state/after-restore.ts'
 import { sql } from '../src/db/db.ts'
 import { markRestored } from '../src/db/restored-queries.ts'
+import { DAY } from '../src/kernel/clock.ts'
 import { newId } from '../src/kernel/ids.ts'
 import { type Books, openBooks } from '../src/ledger/books.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { type Client, logIn, logInSuperAdmin, type Person, registerManager } from './harness/accounts.ts'
 import { createPaid, newAddress, refundReaches, revert } from './harness/refunds.ts'
-import { noteReconciled, openRestoredShop, type RestoredShop } from './harness/restored.ts'
+import { noteReconciled, openKeyless, openRestoredShop, type RestoredShop } from './harness/restored.ts'
 import { eventually } from './harness/service.ts'
 import type { Shop } from './harness/shop.ts'
 
@@ -163,6 +166,31 @@ test('what had left as something else is said before its company confirms the ad
   const { data: paid } = await admin.post<Settlement>(`settlements/${made._id}/paid`, { txHash })
   assert.deepEqual([paid.status, await shop.chain.balanceOf(old)], ['paid', 5_000_000n])
   assert.equal((await verifyLedger(shop.host.db)).difference, null)
+})
+
+test('a node without the keys recognises what had left as asked, once it is final, and nothing else', async (t) => {
+  const { db } = shop.host
+  const keyless = openKeyless(t, shop)
+  const asked = { id: newId(), to: newAddress(), units: 3_000_000n }
+  const look = async (what: typeof asked, since = new Date(0)) => {
+    await recognise({ db, clock: Date.now }, keyless, what, async () => since)
+    return db.many<{ status: string; txHash: string }>(sql`
+      select status, tx_hash from chain_payouts where id = ${what.id}`)
+  }
+  assert.deepEqual(await look(asked), [], 'nothing left')
+  await world.leaveUnfinal(asked)
+  assert.deepEqual(await look(asked), [], 'it is not final')
+  const txHash = await world.leave(asked)
+  assert.deepEqual(await look({ ...asked, units: 4_000_000n }), [], 'another amount is for a person to name')
+  const later = new Date(Date.now() + DAY)
+  assert.deepEqual(await look(asked, later), [], 'what was made since the restore is not asked about')
+  await db.run(sql`update installation set reconciled_at = null`)
+  assert.deepEqual(await look(asked), [], 'nothing is concluded before the chains were compared')
+  await noteReconciled(db)
+  assert.deepEqual(await look(asked), [{ status: 'mined', txHash }])
+  const watch = openWatchPayout({ ...keyless, db, clock: Date.now, log: pino({ level: 'silent' }) })
+  assert.deepEqual(await watch(asked.id).then((seen) => [seen?.outcome, seen?.txHash]), ['settled', txHash])
+  assert.equal(await shop.chain.balanceOf(asked.to), asked.units)
 })
 
 test('what was made before its company named another address does not go to the one of the backup', async () => {
