@@ -49,8 +49,14 @@ if (values.many) {
 }
 const prepared = await prepareDatabase({ folder: values.folder ?? null, prepared: values.prepared ?? null }, start)
 say(`database after ${Math.round(realNow() - startedAt)} ms`)
+/** Set once there are sessions that wait. */
+let endWaits: () => void = () => {}
+const drop = (): Promise<void> => {
+  endWaits()
+  return prepared.drop()
+}
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
-  process.once(signal, () => void prepared.drop().finally(() => process.exit(1)))
+  process.once(signal, () => void drop().finally(() => process.exit(1)))
 let failure: unknown = null
 /** Current troubles, and the activity of the database's sessions; set once these exist. */
 let describe: () => Promise<string[]> = async () => []
@@ -79,6 +85,7 @@ try {
     },
   })
   await database.open()
+  endWaits = () => database.close()
   describe = async () => [...conditions.describe(), ...database.describe(), ...(await describeSessions(client))]
   const network = new Network({
     scheduler,
@@ -137,5 +144,5 @@ if (failure !== null) {
   say(failure instanceof Error ? (failure.stack ?? failure.message) : String(failure))
   for (const line of await describe().catch((error: unknown) => [String(error)])) say(`  ${line}`)
 }
-await prepared.drop().catch(() => {})
+await drop().catch(() => {})
 process.exit(failure === null ? 0 : 1)

@@ -249,29 +249,77 @@ for (const how of ['null', 'refused'])
     assert.deepEqual([await world.seen(address), nodes.alarms(), nodes.warnings()], [['901 seen'], [], []])
   })
 
+type Nodes = Awaited<ReturnType<ScannedChain['openNodes']>>
+
+/** What two nodes show alike, and refuse alike with one code. */
+function spoilBoth(nodes: Nodes, code: number, alter: Faults['alter'] = null): void {
+  for (const number of [1, 2]) {
+    const { faults } = nodes.proxy(number)
+    faults.refusalCode = code
+    faults.refuses = ({ method }) => /Receipts?$/.test(method)
+    faults.alter = alter
+  }
+}
+
+async function sweep(address: string): Promise<void> {
+  await world.chain.call('anvil_impersonateAccount', address)
+  await world.chain.call('anvil_setBalance', address, '0xde0b6b3a7640000')
+  await world.chain.pay({ to: world.chain.payer, units: 800n, from: address })
+}
+
 for (const code of [-32601, -32000])
   test(`two nodes that refuse all receipts (${code}) hold the chain up ${code === -32601 ? 'never' : 'once'}`, async (t) => {
-    await world.chain.mine()
+    await world.chain.mine(301) // the first look, without these faults, sees no earlier sweep: they never gave any
     const nodes = await world.openNodes(t, 2)
-    for (const number of [1, 2]) {
-      const { faults } = nodes.proxy(number)
-      faults.refusalCode = code
-      faults.refuses = ({ method }) => /Receipts?$/.test(method)
-    }
-    const sweep = async (): Promise<boolean> => {
+    spoilBoth(nodes, code)
+    const isReadOn = async (): Promise<boolean> => {
       const address = await world.payNew(800n)
       await nodes.lookOn(2)
-      await world.chain.call('anvil_impersonateAccount', address)
-      await world.chain.call('anvil_setBalance', address, '0xde0b6b3a7640000')
-      await world.chain.pay({ to: world.chain.payer, units: 800n, from: address })
+      await sweep(address)
       await nodes.lookOn(2)
       return (await world.head()) === (await world.chain.blockNumber())
     }
-    assert.equal(await sweep(), code === -32601)
+    assert.equal(await isReadOn(), code === -32601)
     await nodes.lookOn(25)
     nodes.time.nowMs += MINUTE
-    assert.deepEqual([await sweep(), await sweep(), nodes.alarms()], [true, true, []])
+    assert.deepEqual([await isReadOn(), await isReadOn(), nodes.alarms()], [true, true, []])
   })
+
+test('after an outage of receipts that is long over, logs that lag for a moment hide no payment', async (t) => {
+  await world.chain.mine()
+  const nodes = await world.openNodes(t, 2)
+  const swept = [await world.payNew(800n), await world.payNew(800n)]
+  await nodes.lookOn(2)
+  await sweep(swept[0] ?? '')
+  await nodes.lookOn(2)
+  spoilBoth(nodes, -32603) // "internal error"
+  await sweep(swept[1] ?? '')
+  await nodes.lookOn(30)
+  assert.equal(nodes.warnings().length, 1)
+  for (const number of [1, 2]) nodes.proxy(number).heal()
+  await nodes.lookOn(25)
+  const address = await world.assign()
+  await nodes.lookOn(1)
+  await world.chain.pay({ to: address, units: 901n })
+  spoilBoth(nodes, -32000, ({ method }, result) => (method === 'eth_getLogs' ? without(address, result) : result))
+  await nodes.lookOn(1)
+  for (const number of [1, 2]) nodes.proxy(number).heal()
+  await world.chain.mine()
+  await nodes.lookOn(5)
+  assert.deepEqual([await world.seen(address), nodes.alarms(), nodes.warnings().length], [['901 seen'], [], 1])
+})
+
+test('a block that is read without what its header indicates is told, also where no node has receipts', async (t) => {
+  await world.chain.mine()
+  const nodes = await world.openNodes(t, 2)
+  const swept = await world.payNew(800n)
+  await nodes.lookOn(2)
+  spoilBoth(nodes, -32601)
+  await sweep(swept)
+  await nodes.lookOn(2)
+  assert.equal(await world.head(), await world.chain.blockNumber())
+  assert.match(nodes.warnings().join('|'), /^the header of block \d+ indicates transfers .* read on without them$/)
+})
 
 test('old blocks, more than a thousand, in which a watched address sent money, hold the chain up for a minute at most', async (t) => {
   await world.chain.mine()

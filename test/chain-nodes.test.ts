@@ -212,3 +212,41 @@ it('a node that does not tell its newest block is behind until it does, and anot
     await Promise.all([...rpcs.map((one) => one.close()), ...proxies.map((one) => one.stop())])
   }
 })
+
+it('an outage of the database calls no node wrong, though another one shows no new block', async () => {
+  await scanner.stop()
+  await db.run(sql`update chain_heads set lease_until = null`)
+  const proxies = await Promise.all([1, 2].map(() => startRpcProxy(chain.rpcUrl)))
+  const rpcs = proxies.map(({ url }) => createRpc({ url }))
+  let nowMs = Date.now()
+  let isDown = false
+  const failing = new Proxy(db, {
+    get: (target, name: keyof Db) => (isDown ? () => Promise.reject(new Error('no connection')) : target[name]),
+  })
+  const clock = () => nowMs
+  const endpoints = openEndpoints(network, rpcs, { clock })
+  const both = startScanner({ db: failing, network, endpoints, log, clock, pollMs: 0, onChange: () => {} })
+  try {
+    await both.tick()
+    const [, late] = proxies
+    if (late) late.faults.knowsUpTo = await chain.blockNumber()
+    await chain.mine()
+    isDown = true
+    for (let look = 0; look < 12; look += 1) {
+      nowMs += 1000
+      await both.tick().catch(() => {})
+    }
+    assert.deepEqual(
+      endpoints.all.map((one) => one.fault()),
+      [null, null],
+    )
+    isDown = false
+    for (const proxy of proxies) proxy.heal()
+    await both.tick()
+    assert.equal((await findHead(db, chain.chainId))?.number, await chain.blockNumber())
+  } finally {
+    isDown = false
+    await both.stop()
+    await Promise.all([...rpcs.map((one) => one.close()), ...proxies.map((one) => one.stop())])
+  }
+})

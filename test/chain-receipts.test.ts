@@ -359,3 +359,33 @@ for (const count of [2, 3])
       assert.deepEqual([nodes.faults(), nodes.alarms()], [new Array(count).fill(null), []])
       assert.equal(await world.head(), await world.chain.blockNumber())
     })
+
+test('a reader that hides payments and lets receipts hang is asked once about each, and another one is soon read first', async (t) => {
+  await world.chain.mine()
+  const nodes = await world.openNodes(t, 2, world.network, 1100)
+  const liar = nodes.proxy(1)
+  liar.faults.alter = ({ method }, result) => (method === 'eth_getLogs' ? [] : result)
+  liar.faults.hangsOn = 'eth_getBlockReceipts'
+  const paid: string[] = []
+  const payAndLook = async (): Promise<void> => {
+    paid.push(await world.payNew(5n))
+    await nodes.lookOn(1)
+  }
+  for (let count = 0; count < 3; count += 1) paid.push(await world.payNew(5n))
+  await nodes.lookOn(1)
+  assert.deepEqual([await seenOf(paid), liar.held.length], [paid.map(() => ['5 seen']), 3])
+  for (let look = 0; look < 4; look += 1) await payAndLook()
+  const readFirst = (): (number | undefined)[] => nodes.endpoints.usable().map(({ number }) => number)
+  assert.deepEqual([readFirst(), nodes.warnings()], [[1, 2], []], 'an index may lag')
+  await payAndLook()
+  await payAndLook()
+  assert.deepEqual([readFirst(), nodes.faults(), nodes.alarms()], [[2, 1], [null, null], []])
+  assert.match(nodes.warnings().join('|'), /^the endpoint lacks payments that blocks prove, [^|]*$/)
+  assert.deepEqual(
+    await seenOf(paid),
+    paid.map(() => ['5 seen']),
+  )
+  liar.heal()
+  await payAndLook()
+  assert.deepEqual([readFirst(), await seenOf(paid)], [[1, 2], paid.map(() => ['5 seen'])])
+})

@@ -227,6 +227,51 @@ test('new secrets of the same account need no force, and keep its payments', asy
   assert.equal(await savedMark(), mark)
 })
 
+const marksSaved = async (): Promise<string[]> =>
+  (await market.host.db.one<{ marks: string[] }>(sql`select account_marks as marks from channel_accounts`)).marks
+
+test('an account that is put back while Binance is silent needs force, and has its payments once it is saved again', async () => {
+  assert.equal((await save(own(), true)).status, 200)
+  const { order, reference } = await place()
+  assert.equal((await manager.call('DELETE', 'channel-accounts/binance?force=true')).status, 200)
+  isSilent = true
+  try {
+    const back = await save(own())
+    assert.deepEqual([back.status, back.error?.code], [409, 'ACCOUNT_IN_USE'], back.text)
+    assert.match(back.error.message, /until you save it again while the provider answers/)
+    assert.equal((await save(own(), true)).status, 200)
+  } finally {
+    isSilent = false
+  }
+  await market.act(reference, 'pay')
+  assert.equal((await marksSaved()).includes((await marksOf(order._id))[0] ?? ''), false)
+  assert.equal((await save(own())).status, 200)
+  assert.equal((await marksSaved()).includes((await marksOf(order._id))[0] ?? ''), true)
+  await market.reaches(order.code, 'PAID')
+})
+
+test('secrets that Binance refuses do not make two accounts one', async () => {
+  assert.equal((await save(own(), true)).status, 200)
+  const [first, second] = [await place(), await place()]
+  assert.equal((await save(OTHER, true)).status, 200)
+  const mark = (await savedMark()) ?? ''
+  // as one that the other account took
+  await market.host.db.run(sql`
+    update payments set account_mark = ${mark}, provider_reference = 'taken-there' where order_id = ${second.order._id}`)
+  const marks = async () => [await marksOf(first.order._id), await marksOf(second.order._id)]
+  const before = await marks()
+  assert.equal((await save({ ...own(), API_SECRET: 'a-secret-with-a-typing-error-0123456789' })).status, 200)
+  assert.ok((await marksSaved()).includes(mark), 'the payments of the account before are still its own')
+  assert.notEqual(await savedMark(), mark, 'and what it takes is told apart')
+  const right = await save(own())
+  assert.deepEqual([right.status, right.error?.code], [409, 'ACCOUNT_IN_USE'], right.text)
+  assert.equal((await save(own(), true)).status, 200)
+  assert.deepEqual(await marks(), before)
+  assert.equal((await marksSaved()).includes(mark), false)
+  await market.act(first.reference, 'pay')
+  await market.reaches(first.order.code, 'PAID')
+})
+
 test('payments of before accounts had marks are of the one that is left by force', async () => {
   assert.equal((await save(own(), true)).status, 200)
   const { order } = await place()
@@ -236,6 +281,8 @@ test('payments of before accounts had marks are of the one that is left by force
   assert.equal((await save(OTHER, true)).status, 200)
   const [mark] = await marksOf(order._id)
   assert.ok(mark)
+  const older = sql`select count(*) as older from payments where account_mark is null`
+  assert.ok((await db.one<{ older: bigint }>(older)).older > 0n, 'those from before it was saved are anybody’s')
   assert.notEqual(await savedMark(), mark)
   assert.equal((await save(own(), true)).status, 200)
   assert.equal(await savedMark(), mark)

@@ -434,3 +434,26 @@ test('what an older version took for a loss of the price, or for too much, pays 
   await unpaid.gate('PAID', '104')
   assert.deepEqual(await unpaid.open(), ['wrong_token 10000000 USDC open', 'wrong_token 10000000 USDC open'])
 })
+
+test('of late money, a word that names no amount takes as much as it pays of the price, and the rest waits', async () => {
+  for (const [late, left] of [
+    ['84', ['wrong_token 30000000 USDC open']],
+    ['54', []],
+    ['20', []],
+  ] as const) {
+    const { gate, open } = await openCounted()
+    await gate('EXPIRED', late)
+    for (const _ of [1, 2]) {
+      assert.equal(await gate('PAID', ''), 'PAID', late)
+      assert.deepEqual(await open(), left, late)
+    }
+    for (const [word, done] of [
+      ['EXPIRED', late],
+      ['PAID', ''],
+      ...(late === '20' ? [] : [['PAID', late] as const, ['PAID', ''] as const]),
+    ] as const) {
+      await gate(word, done)
+      assert.deepEqual(await open(), left, `${late} ${word} ${done}`)
+    }
+  }
+})

@@ -168,6 +168,73 @@ test('what left in expired blocks stays a difference, and the hourly round goes 
   assert.deepEqual(open, [{ recordedUnits: '700' }])
 })
 
+/** Refuses so many questions about blocks below this one, whichever they are. */
+function refuseFor({ faults }: RpcProxy, { code, below }: { code: number; below: bigint }): void {
+  let left = 2
+  faults.refusalCode = code
+  faults.refuses = ({ method, params: [which] }) =>
+    method === 'eth_getBlockByNumber' && which !== `0x${below.toString(16)}` && left > 0 && left-- > 0
+}
+
+type Difference = { recordedUnits: string; isClosed: boolean }
+
+const differencesOf = (address: string) =>
+  world.db.many<Difference>(sql`
+    select recorded_units, closed_at is not null as is_closed from deposit_differences where address = ${address}`)
+
+/* -32016: "over rate limit"; -32099: a reason that we do not know. */
+for (const code of [-32016, -32099])
+  for (const count of [1, 2])
+    test(`${count} nodes that refuse two questions in a row (${code}) explain no missed payment away`, async (t) => {
+      const address = (await openMissed(t, await mineLater())).toLowerCase()
+      const { proxies, endpoints } = await openProxies(t, count)
+      const below = (await world.head()) ?? assert.fail()
+      for (const proxy of proxies) refuseFor(proxy, { code, below })
+      await assert.rejects(auditDeposits(reader(endpoints), [address]), { name: 'RpcError', kind: 'unknown' })
+      assert.deepEqual(await differencesOf(address), [])
+      for (const proxy of proxies) proxy.heal()
+      await auditDeposits(reader(endpoints), [address])
+      assert.deepEqual(await world.seen(address), ['901 seen'])
+    })
+
+test('logs that a node refuses for a moment are not taken for expired', async (t) => {
+  const address = (await openMissed(t, await mineLater())).toLowerCase()
+  const { proxies, endpoints } = await openProxies(t, 1)
+  const [proxy] = proxies
+  assert.ok(proxy)
+  for (const refused of [1, 2, 1000]) {
+    let left = refused
+    proxy.faults.refusalCode = -32099
+    proxy.faults.refuses = ({ method }) => method === 'eth_getLogs' && left > 0 && left-- > 0
+    await assert.rejects(auditDeposits(reader(endpoints), [address]), { name: 'RpcError', kind: 'unknown' })
+  }
+  proxy.heal()
+  await auditDeposits(reader(endpoints), [address])
+  assert.deepEqual(await world.seen(address), ['901 seen'])
+})
+
+for (const count of [1, 2])
+  test(`an invented payment stays a difference where ${count} nodes keep the state of expired blocks`, async (t) => {
+    const first = await mineLater()
+    await world.chain.mine(5)
+    const nodes = await world.openNodes(t, 1)
+    const address = (await world.payNew(10n)).toLowerCase()
+    await world.chain.mine(3)
+    const kept = await mineLater()
+    await world.chain.mine(3)
+    await nodes.lookOn(3)
+    const createdAt = new Date((await timeOf(first)).getTime() + HOUR)
+    await world.db.run(sql`update deposit_addresses set created_at = ${createdAt} where address = ${address}`)
+    await world.db.run(sql`update chain_transfers set units = 5000 where to_address = ${address}`)
+    const { proxies, endpoints } = await openProxies(t, count)
+    for (const proxy of proxies) expire(proxy, kept, 'by error 4444')
+    const lines: string[] = []
+    const heard = pino({ level: 'error' }, { write: (line: string) => void lines.push(JSON.parse(line).msg) })
+    for (let round = 0; round < 2; round += 1) await auditDeposits({ ...reader(endpoints), log: heard }, [address])
+    assert.deepEqual(await differencesOf(address), [{ recordedUnits: '5000', isClosed: false }])
+    assert.deepEqual(lines, ['ALARM: a deposit balance differs from the recorded transfers'])
+  })
+
 /** The chain goes on after the restore, and the service has read it. @returns when the restore was */
 async function goOn(t: TestContext): Promise<Date> {
   const restoredAt = new Date()

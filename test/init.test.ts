@@ -17,9 +17,10 @@ import { after, test } from 'node:test'
 import { parseEnv } from 'node:util'
 import { HDKey } from '@scure/bip32'
 import { printEnv, writeEnv } from '../src/commands/init/env-file.ts'
-import { listMoved } from '../src/commands/init/existing.ts'
+import { listEarlier, listMoved } from '../src/commands/init/existing.ts'
 import { freePort } from './harness/free-port.ts'
 import { newFolder, openOperator, runOperator } from './harness/installation.ts'
+import { S3_SECRET, s3Env, startS3Store } from './harness/s3-store.ts'
 import { startServed } from './harness/served.ts'
 
 const place = newFolder()
@@ -197,16 +198,33 @@ test('who moves the database by a flag reads where the old one stays', () => {
   assert.match(database ?? '', /^DATABASE_URL is another/)
 })
 
+test('a file of an earlier unit, which set MODE beside it, answers where the database is; a sandbox’s does not', () => {
+  const old = { BASE_URL: 'https://pay.example', DATABASE_URL: 'postgres://a/b' }
+  const answered = (more: Record<string, string>) => {
+    const { domain, 'database-url': database } = listEarlier({ ...old, ...more })
+    return [domain, database]
+  }
+  assert.deepEqual(answered({ MASTER_KEY: 'any' }), ['pay.example', 'postgres://a/b'])
+  assert.deepEqual(answered({ MASTER_KEY_FILE: '/any' }), ['pay.example', 'postgres://a/b'])
+  for (const sandbox of [{}, { MODE: 'sandbox', MASTER_KEY: 'any' }] as Record<string, string>[])
+    assert.deepEqual(answered(sandbox), [undefined, undefined])
+  const local = { MASTER_KEY: 'any', BASE_URL: 'http://localhost:3000' }
+  assert.deepEqual(answered(local), [undefined, 'postgres://a/b'])
+})
+
 const keyIn = (file: string): string => /^MASTER_KEY=(.+)$/m.exec(readFileSync(file, 'utf8'))?.[1] ?? ''
 const tokenIn = (file: string): string => /^METRICS_TOKEN=(.+)$/m.exec(readFileSync(file, 'utf8'))?.[1] ?? ''
 const copiesOf = (name: string): string[] => readdirSync(place.path).filter((file) => file.startsWith(`${name}.2`))
 
 test('--force keeps the key and the token of the file it replaces, keeps the file, and says both', async () => {
-  writeFileSync(env, `${readFileSync(env, 'utf8')}REPORTS_NOTE=mine\n`)
+  const written = readFileSync(env, 'utf8').replace(/^BASE_URL=.*$/m, '$&:8443')
+  const behind = written.replace(/^TRUST_PROXY=.*$/m, 'TRUST_PROXY=10.1.2.3\nPROCESSES=2')
+  writeFileSync(env, `${behind}REPORTS_NOTE=mine\n`)
   const before = readFileSync(env, 'utf8')
   const again = await operator.run(['init', ...PERSON, '--force'], {}, place.path)
   assert.equal(again.code, 0, again.err + again.out)
-  const of = (text: string) => ['BASE_URL', 'DATA_DIR', 'BACKUP_TO'].map((name) => parseEnv(text)[name])
+  const names = ['BASE_URL', 'TRUST_PROXY', 'PROCESSES', 'DATA_DIR', 'BACKUP_TO']
+  const of = (text: string) => names.map((name) => parseEnv(text)[name])
   assert.deepEqual(of(readFileSync(env, 'utf8')), of(before), 'another place would hold an empty database')
   for (const secretIn of [keyIn, tokenIn])
     assert.equal(secretIn(env), secretIn(join(place.path, copiesOf('.env')[0] ?? '')))
@@ -217,6 +235,40 @@ test('--force keeps the key and the token of the file it replaces, keeps the fil
   assert.ok(!again.err.includes(keyIn(env)), 'a key that is known is not shown again')
   for (const words of ['The master key stays', copy, 'old file only: REPORTS_NOTE', 'registered already'])
     assert.ok(again.err.includes(words), `${words}\n${again.err}`)
+})
+
+test('a bucket for backups stays one, with its settings, and whoever leaves it reads where the backups are', async () => {
+  const force = (...args: string[]) => operator.run(['init', ...PERSON, '--force', ...args], {}, place.path)
+  const lacking = await force('--backup-to', 's3://my-bucket/comptoir')
+  assert.equal(lacking.code, 2)
+  assert.match(lacking.err, /--backup-to: BACKUP_S3_ACCESS_KEY_ID: missing.*BACKUP_S3_SECRET_ACCESS_KEY: missing/)
+  const strange = await force('--backup-to', 'S3://my-bucket/comptoir')
+  assert.match(strange.err, /--backup-to: A folder, or s3:\/\/bucket\/prefix/)
+  const store = await startS3Store()
+  try {
+    writeFileSync(join(place.path, 's3-secret'), `${S3_SECRET}\n`)
+    const { BACKUP_S3_SECRET_ACCESS_KEY: _, ...plain } = s3Env(store)
+    const bucket = { BACKUP_TO: `s3://${store.bucket}/shop`, ...plain }
+    const text = readFileSync(env, 'utf8').replace(/^BACKUP_TO=.*$/m, '')
+    const lines = Object.entries({ ...bucket, BACKUP_S3_SECRET_ACCESS_KEY_FILE: 's3-secret' }).map((set) =>
+      set.join('='),
+    )
+    writeFileSync(env, `${text}${lines.join('\n')}\n`)
+    const kept = await force()
+    assert.equal(kept.code, 0, kept.err + kept.out)
+    const secret = { BACKUP_S3_SECRET_ACCESS_KEY_FILE: join(place.path, 's3-secret') }
+    const set = parseEnv(readFileSync(env, 'utf8'))
+    assert.deepEqual(Object.fromEntries(Object.entries(set).filter(([name]) => /^BACKUP_/.test(name))), {
+      ...{ ...bucket, ...secret },
+    })
+    assert.doesNotMatch(kept.err, /old file only|BACKUP_TO was/)
+    const moved = await force('--backup-to', 'backups')
+    assert.equal(moved.code, 0, moved.err + moved.out)
+    assert.match(moved.err, /BACKUP_TO was s3:\/\/.*\. Its backups stay there, and no more are added\./)
+    assert.match(moved.err, /old file only: .*BACKUP_S3_SECRET_ACCESS_KEY_FILE/)
+  } finally {
+    await store.close()
+  }
 })
 
 test('data of another key are refused before anything is written', async () => {

@@ -208,14 +208,17 @@ test('a refund on a chain that is not set up waits, and is settled by hand only 
   const { db } = world.host
   const txHash = `0x${'c8'.repeat(32)}`
   const deps = { ...world.refunds, channels: openChannels([]) }
-  const settle = async () =>
-    settleByHand(deps, context, await read(world, key.id), { reference: 'bank-1', statement: 'by bank', file: null })
+  const proof = { reference: 'bank-1', statement: 'by bank', file: null }
+  const settle = async () => settleByHand(deps, context, await read(world, key.id), proof)
   await beginNaming(world, key, txHash)
   await refundPolls(deps).work(db, key)
   const { status, providerStatus } = await read(world, key.id)
   assert.deepEqual([status, providerStatus?.startsWith(`waits: the chain ${CHAIN} is not set up`)], ['ready', true])
   await assert.rejects(settle(), { code: 'OBJECT_CONFLICT', message: new RegExp(`^Transaction ${txHash} was named`) })
   await db.tx((tx) => releaseClaims(tx, { companyId: key.companyId, network: CHAIN, causeId: key.id }))
+  const asked = { refundPayment: async () => BY_HAND, checkRefundTransaction: GONE }
+  const whole = { ...world.refunds, channels: openChannels([walletOf(asked)]) }
+  await assert.rejects(settleByHand(whole, context, await read(world, key.id), proof), /is proved by its transaction/)
   await settle()
   assert.equal((await read(world, key.id)).status, 'settled')
   assert.equal((await findPayout(db, key.id))?.kind, 'withdrawn')

@@ -17,7 +17,7 @@ import {
 import { settleByHand } from '../src/refunds/manual-refund.ts'
 import { refundPolls } from '../src/refunds/refund-jobs.ts'
 import { rejectRefund, reportTransaction } from '../src/refunds/refund-naming.ts'
-import { wakeRefundsHandedOver } from '../src/refunds/refund-queries.ts'
+import { wakeRefundsHandedOver } from '../src/refunds/waiting/wake-queries.ts'
 import { actorOf, contextFor, DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
 import {
   BY_HAND,

@@ -110,6 +110,29 @@ test('a node that fails for a moment, before or during the comparison, is heard 
   }
 })
 
+for (const receipts of ['gives its receipts', 'gives no receipts'])
+  test(`payments that the index of node 1 lacks are found one after another, where it ${receipts}`, async (t) => {
+    const xpub = newTestXpub()
+    await world.chain.mine()
+    const heads = [{ chainId: world.chain.chainId, number: `${await world.chain.blockNumber()}` }]
+    for (const index of [900, 1800]) await world.chain.pay({ to: deriveAddress(xpub, index), units: 50n })
+    const restoredAt = new Date()
+    await goOn(t)
+    const { proxies, endpoints } = await openProxies(t, 2)
+    const [first] = proxies
+    assert.ok(first)
+    first.faults.hidesLogs = true
+    if (receipts === 'gives no receipts') first.faults.refuses = ({ method }) => /Receipts?$/.test(method)
+    const { skippedDeposits } = await compare(endpoints, { heads, xpub, restoredAt })
+    assert.deepEqual(
+      skippedDeposits.map(({ index, shownBy }) => [index, shownBy]),
+      [
+        [900, null],
+        [1800, null],
+      ],
+    )
+  })
+
 test('a node that refuses the logs of older blocks is named, and another one is compared', async (t) => {
   const xpub = newTestXpub()
   await world.chain.mine()

@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Channel, paidReport } from '../src/channels/channel.ts'
-import { isOtherAccount, otherAccount } from '../src/channels/provider-errors.ts'
+import { isOtherAccount, otherAccount, ProviderTrouble } from '../src/channels/provider-errors.ts'
 import { sql } from '../src/db/db.ts'
 import { HOUR, MINUTE } from '../src/kernel/clock.ts'
 import { countNeeds, listWaiting, noteAsked } from '../src/orders/summary/summary-queries.ts'
 import { applyReport } from '../src/payments/payment-report.ts'
+import { settleByHand } from '../src/refunds/manual-refund.ts'
 import { refundPolls } from '../src/refunds/refund-jobs.ts'
 import { listRefundsOfOrder } from '../src/refunds/refund-queries.ts'
 import { revertOrder } from '../src/refunds/refund-service.ts'
 import { openAttemptIn } from './harness/attempts.ts'
-import { DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
+import { contextFor, DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
 import { openChannels } from './harness/one-channel-set.ts'
 
 /* A refund whose channel, chain or account at a provider is not set up any more waits for whoever holds its money. */
@@ -55,6 +56,12 @@ async function openRefund() {
         await tx.run(sql`update refunds set status = ${values.status} where id = ${id}`)
         await tx.run(sql`update payments set own_account = ${values.isOwn} where id = ${key.id}`)
       }),
+    /** A person says that it was paid another way. @param isSetUp whether the node that is asked has its channel */
+    settle: async (isSetUp: boolean) => {
+      const proof = { reference: `bank-${id}`, statement: 'sent from our bank account', file: null }
+      await settleByHand(isSetUp ? world.refunds : without, contextFor(world.operator), await find(), proof)
+      return (await find()).status
+    },
     /** How many a person of the company sees on Home, and a SuperAdmin. */
     needs: async () => {
       const now = new Date(world.clock.nowMs)
@@ -95,9 +102,6 @@ test('the operator is asked about a refund of his money whose channel is gone, o
 
 test('the operator is asked once about a refund that the account of the settings does not know, however often it is asked', async () => {
   const { asked, find, needs, poll, pollsAt } = await openRefund()
-  const other = async () => {
-    throw otherAccount()
-  }
   const told: string[] = []
   for (let hour = 0; hour < 48; hour += 1) {
     await assert.rejects(pollsAt(other, 60), isOtherAccount)
@@ -114,6 +118,47 @@ test('the operator is asked once about a refund that the account of the settings
   await assert.rejects(pollsAt(other), isOtherAccount)
   await assert.rejects(pollsAt(other, 20), isOtherAccount)
   assert.deepEqual(await asked(), ['operator'], 'it goes again')
+})
+
+const other = async () => {
+  throw otherAccount()
+}
+/** The provider takes it, and its answer is lost. */
+const lost = async () => {
+  throw new ProviderTrouble('timeout')
+}
+
+test('a refund that its provider is asked for once its channel is back is not settled by hand', async () => {
+  const { asked, find, needs, poll, pollsAt, settle } = await openRefund()
+  await poll(false)
+  await assert.rejects(pollsAt(lost), ProviderTrouble)
+  const { status, accountGoneAt, providerStatus } = await find()
+  assert.deepEqual([status, accountGoneAt, await needs()], ['submitted', null, [0, 0]])
+  assert.match(providerStatus ?? '', /asked about again, and there is no answer yet/)
+  await assert.rejects(settle(true), { code: 'OBJECT_CONFLICT', message: /sends its own refunds/ })
+  // the node without the channel polls it again, and is asked to settle it
+  await poll(false, 10)
+  await assert.rejects(settle(true), /sends its own refunds/)
+  await assert.rejects(settle(false), { code: 'OBJECT_CONFLICT', message: /another one may have it/ })
+  assert.deepEqual(await asked(), [])
+  // once no node has it, a person looks at the provider
+  await poll(false, 16)
+  assert.deepEqual([await asked(), await settle(false)], [['operator'], 'settled'])
+})
+
+test('only while its account answers that it is another one does a person settle its refund', async () => {
+  const { find, poll, pollsAt, settle } = await openRefund()
+  await assert.rejects(pollsAt(other), isOtherAccount)
+  // the right credentials are back, and take it without an answer
+  await assert.rejects(pollsAt(lost), ProviderTrouble)
+  await assert.rejects(settle(true), /sends its own refunds/)
+  assert.notEqual((await find()).accountGoneAt, null, 'it still waits for a person')
+  // a node without the channel knows nothing of that, however long the other account was asked before
+  await poll(false, 60)
+  await assert.rejects(settle(true), /sends its own refunds/)
+  await assert.rejects(settle(false), /another one may have it/)
+  await assert.rejects(pollsAt(other), isOtherAccount)
+  assert.equal(await settle(true), 'settled')
 })
 
 test('where only some of the nodes have the channel, no mail tells of it', async () => {

@@ -23,9 +23,9 @@ const FLAGS = [
 ]
 
 /** A folder like that of an unpacked archive. */
-function unpack(version: string): string {
-  const folder = join(place.path, `comptoir-${version}`)
-  mkdirSync(folder)
+function unpack(version: string, under = '.'): string {
+  const folder = join(place.path, under, `comptoir-${version}`)
+  mkdirSync(folder, { recursive: true })
   return folder
 }
 
@@ -34,7 +34,7 @@ const fresh = unpack('0.2.0')
 const data = join(place.path, 'comptoir-data')
 
 test('init keeps the data beside the folder of a release, which is removed after the next upgrade', async () => {
-  const done = await operator.run(['init', ...FLAGS], { MASTER_KEY: KEY }, old)
+  const done = await operator.run(['init', ...FLAGS, '--new-database'], { MASTER_KEY: KEY }, old)
   assert.equal(done.code, 0, done.err + done.out)
   assert.match(readFileSync(join(old, '.env'), 'utf8'), new RegExp(`^DATA_DIR=${data}$`, 'm'))
   assert.equal(existsSync(join(data, 'postgres')), true)
@@ -91,6 +91,47 @@ test('settings without DATA_DIR, brought along to the next release, begin no sec
     )
   }
   assert.deepEqual(readdirSync(next), ['.env'])
+})
+
+test('init begins no second database under known keys, unless a person says so', async () => {
+  const fifth = unpack('0.5.0', 'apart')
+  const settings = readFileSync(join(old, '.env'), 'utf8').replace(/^DATA_DIR=.*$/m, '')
+  writeFileSync(join(fifth, '.env'), settings)
+  const checked = await operator.run(['doctor'], {}, fifth)
+  assert.doesNotMatch(checked.out, /comptoir init/)
+  const again = await operator.run(['init', ...FLAGS, '--force'], {}, fifth)
+  assert.equal(again.code, 1)
+  assert.match(
+    again.err,
+    /There is no database in .*apart\/comptoir-data, and .*\.env is of an installation.*Nothing was written\..*--new-database/s,
+  )
+  assert.equal(readFileSync(join(fifth, '.env'), 'utf8'), settings)
+  // the settings of an installation that were not brought along, and a key that was noted
+  const sixth = unpack('0.6.0', 'apart')
+  const bare = await operator.run(['init', ...FLAGS], {}, sixth)
+  assert.equal(bare.code, 1)
+  assert.match(bare.err, /and the settings of another release are in .*comptoir-0\.5\.0\/\.env/)
+  const keyed = ['init', ...FLAGS, '--data-dir', join(place.path, 'forgotten'), '--out', join(place.path, 'keyed.env')]
+  const noted = await operator.run(keyed, { MASTER_KEY: KEY }, place.path)
+  assert.equal(noted.code, 1)
+  assert.match(noted.err, /no database in .*forgotten, and the MASTER_KEY was given/)
+  assert.deepEqual(readdirSync(join(place.path, 'apart')).sort(), ['comptoir-0.5.0', 'comptoir-0.6.0'])
+  assert.deepEqual([readdirSync(sixth), existsSync(join(place.path, 'forgotten'))], [[], false])
+  const empty = await createEmptyDatabase()
+  try {
+    const url = [...keyed, '--database-url', empty.connectionString]
+    const refused = await operator.run(url, { MASTER_KEY: KEY }, place.path)
+    assert.equal(refused.code, 1)
+    assert.match(refused.err, /The database of DATABASE_URL is empty, and the MASTER_KEY was given/)
+    assert.deepEqual(await readMigrations(empty.connectionString), [])
+    assert.equal(existsSync(join(place.path, 'keyed.env')), false)
+    const begun = await operator.run([...url, '--new-database'], { MASTER_KEY: KEY }, place.path)
+    assert.equal(begun.code, 0, begun.err + begun.out)
+    const kept = await operator.run([...url, '--force'], {}, place.path)
+    assert.equal(kept.code, 0, `${kept.err}: it has the database that init began, if no start has`)
+  } finally {
+    await empty.drop()
+  }
 })
 
 test('a live start, and a command, leave an empty database as it is; after migrate they take it', async () => {
@@ -150,7 +191,7 @@ test('where a restore was cut off, a start makes no empty database; the restore 
   )
   assert.equal(started.code, 1)
   assert.match(started.err + started.out, /A restore into .*cut-off was cut off or failed.* Run comptoir restore again/)
-  assert.equal(existsSync(join(cutOff, 'postgres')), false)
+  assert.deepEqual([existsSync(join(cutOff, 'postgres')), existsSync(join(cutOff, 'env'))], [false, false])
   const from = ['restore', '--from', join(place.path, 'backups'), '--data-dir', cutOff]
   const again = await operator.run(from, env, place.path)
   assert.equal(again.code, 0, again.err)

@@ -58,9 +58,10 @@ test('a restore ends every session', async () => {
   assert.equal((await boss.client.get('users/me')).status, 401)
 })
 
-test('each company is told once to which time its keys, people and payout address went back', async () => {
+test('each company is told once to which time its keys, secrets, people and payout address went back', async () => {
   const mail = await waitForMail(shop.host.baseUrl, boss.email, /they are those of a backup/)
   assert.match(mail.text, /as it was on 2026-01-02 03:04 UTC/)
+  assert.match(mail.text, /If you replaced the webhook secret since, the old one is in use again/)
   await assert.rejects(waitForMail(shop.host.baseUrl, boss.email, /they are those of a backup/, 2))
 })
 

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { NO_INSTRUCTIONS } from '../src/channels/channel.ts'
 import { sql } from '../src/db/db.ts'
-import { acceptMispayment } from '../src/payments/mispayments/mispayment-service.ts'
-import { reconcileEveryPayment } from '../src/payments/reconcile.ts'
-import { revertOrder } from '../src/refunds/refund-service.ts'
-import { DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
-import { openChannels } from './harness/one-channel-set.ts'
+import { acceptMispayment, ignoreMispayment } from '../src/payments/mispayments/mispayment-service.ts'
+import { dropRefund } from '../src/refunds/refund-decisions.ts'
+import { listRefundsOfOrder } from '../src/refunds/refund-queries.ts'
+import { contextFor, DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
 import { BTC, openWhitepayIn, type Transaction } from './harness/whitepay-attempts.ts'
 
 /* Whitepay: each unit that came is paid, decided about or waiting once, also of what went to the account or back. */
@@ -80,30 +78,56 @@ test('of what went to the account, as much is above the price as came above the 
   }
 })
 
-test('what went back to the client after more than the price had come is not above the price any more, then it is lost', async () => {
-  const { open, tells } = await openWhitepayIn(world)
+test('what went back to the client after more than the price had come is not above the price any more, then it is a refund', async () => {
+  const { find, open, tells } = await openWhitepayIn(world)
   const all = [came('84'), kept('30')]
   assert.equal(await tells('COMPLETE', ...all), 'PAID')
   assert.deepEqual(await open(), ['wrong_token 30000000000000000000 USDT open'])
   await tells('COMPLETE', ...all, back('24'))
   assert.deepEqual(await open(), ['wrong_token 6000000000000000000 USDT open'])
   await tells('COMPLETE', ...all, back('31'))
-  assert.deepEqual(await open(), ['orphaned 1000000 USDC open'])
+  assert.deepEqual([await open(), (await find()).receivedUnits], [[], DUE])
   await tells('COMPLETE', ...all)
   assert.deepEqual(await open(), ['wrong_token 30000000000000000000 USDT open'], 'the return was declined')
 })
 
 test('what went to the account, told by its event alone, is part of what the order tells', async () => {
-  for (const word of ['PARTIALLY_FULFILLED', 'DECLINED', 'COMPLETE'])
+  for (const word of ['PARTIALLY_FULFILLED', 'DECLINED'])
     for (const isFirst of [true, false]) {
       const { announces, open, tells } = await openWhitepayIn(world)
       if (isFirst) await announces('54', 1)
       await tells(word, came('54'))
-      // once it is paid, nothing tells that it is not more
-      if (!isFirst && word !== 'COMPLETE') await announces('54', 1)
+      if (!isFirst) await announces('54', 1)
       await tells(word, came('54'))
-      assert.deepEqual(await open(), word === 'COMPLETE' ? [] : ['under 54000000 USDC open'], word)
+      assert.deepEqual(await open(), ['under 54000000 USDC open'], word)
     }
+})
+
+test('what came above a price that alone is listed waits, whether its event comes before the order is read or after', async () => {
+  for (const at of [0, 1, 2])
+    for (const status of ['AWAITING', 'CANCELLED']) {
+      const { announces, open, order, tells } = await openWhitepayIn(world)
+      await world.host.db.run(sql`update orders set status = ${status} where id = ${order.id}`)
+      if (at === 0) await announces('30', 1)
+      await tells('COMPLETE', came('54'))
+      if (at === 1) await announces('30', 1)
+      for (const _ of [1, 2]) await tells('COMPLETE', came('54'))
+      for (const _ of [1, 2]) await announces('30', 1)
+      const waits = (await open()).toSorted()
+      const late = status === 'AWAITING' ? [] : ['late 54000000 USDC open']
+      assert.deepEqual(waits, [...late, 'wrong_token 30000000000000000000 USDT open'], `${status} ${at}`)
+      // the order lists all of it after that
+      await tells('COMPLETE', came('84'), kept('30'))
+      assert.deepEqual((await open()).toSorted(), waits)
+    }
+})
+
+test('of what its event alone tells, what was counted as a part before is none that is above the price', async () => {
+  const { announces, open, tells } = await openWhitepayIn(world)
+  await tells('PARTIALLY_FULFILLED', came('30'))
+  await announces('40', 1)
+  for (const _ of [1, 2]) assert.equal(await tells('COMPLETE', came('54')), 'PAID')
+  assert.deepEqual(await open(), ['wrong_token 10000000000000000000 USDT open'])
 })
 
 test('of a paid order whose price alone is listed, what an event tells went to the account is above the price', async () => {
@@ -154,34 +178,6 @@ test('money that Whitepay sent back in full waits for nobody', async () => {
   }
 })
 
-test('a part whose refund is under way, and that Whitepay sent back, is lost: the refund waits', async () => {
-  const { open, refundFirst, tells } = await openWhitepayIn(world)
-  await tells('DECLINED', came('30'))
-  await refundFirst()
-  await tells('DECLINED', came('30'), back('30'))
-  assert.deepEqual(await open(), ['orphaned 30000000 USDC open'])
-})
-
-test('a paid order whose money went back in full is a loss, found by the daily question, and is not refunded', async () => {
-  for (const word of ['COMPLETE', 'DECLINED']) {
-    const { context, find, open, order, reports, tells } = await openWhitepayIn(world)
-    assert.equal(await tells('COMPLETE', came('54')), 'PAID')
-    const answer = reports(word, came('54'), back('54'))
-    const channels = openChannels([
-      {
-        ...{ id: 'binance', networks: [], fetchPayment: async () => answer },
-        createPayment: async () => ({ ...NO_INSTRUCTIONS, providerReference: 'x' }),
-      },
-    ])
-    await reconcileEveryPayment({ ...world.payments, channels }, world.books)
-    assert.deepEqual([await open(), (await find()).status], [['orphaned 54000000 USDC open'], 'paid'], word)
-    await assert.rejects(revertOrder(world.refunds, context, order.code, {}), { code: 'PAYMENT_ORPHANED' })
-    // it was sent again
-    await tells('COMPLETE', came('54'), back('54'), came('54'))
-    assert.deepEqual(await open(), [])
-  }
-})
-
 test('a part that waits and what comes beside it sell for what is left after a return', async () => {
   const { accept, find, tells } = await openAccepting()
   await tells('DECLINED', came('30'))
@@ -201,3 +197,42 @@ async function openAccepting() {
   }
   return { ...attempt, accept }
 }
+
+test('a loss of what is not decided about any more ends, whatever was ignored beside it', async () => {
+  const { announces, key, open, order, refundFirst, tells } = await openWhitepayIn(world)
+  await tells('DECLINED', came('30'))
+  await refundFirst()
+  await tells('DECLINED', came('10'))
+  assert.deepEqual(await open(), ['orphaned 20000000 USDC open'])
+  const [refund] = await listRefundsOfOrder(world.host.db, key.companyId, order.id)
+  const by = contextFor(world.operator)
+  assert.ok(refund)
+  await dropRefund(world.refunds, refund, {
+    ...{ status: 'rejected', providerStatus: 'no', by, vanished: null, hold: null },
+  })
+  await announces('40', 1)
+  const { id } = await world.host.db.one<{ id: string }>(
+    sql`select id from mispayments where order_id = ${order.id} and kind = 'wrong_token'`,
+  )
+  await ignoreMispayment(world.mispayments, by, id, { reason: 'kept' })
+  await tells('DECLINED', came('10'))
+  assert.deepEqual(await open(), [])
+})
+
+test('a deposit that was rolled back came all the same where the order lists where it went', async () => {
+  for (const rolled of [came('34'), came('34', 'ROLLBACK')]) {
+    const { open, tells } = await openWhitepayIn(world)
+    await tells('DECLINED', came('34'))
+    for (const _ of [1, 2]) await tells('DECLINED', rolled, kept('34'))
+    assert.deepEqual(await open(), ['under 34000000 USDC open'], rolled.join())
+    // from the account it went back to the client
+    await tells('DECLINED', rolled, kept('34'), back('34'))
+    assert.deepEqual(await open(), [])
+    const above = await openWhitepayIn(world)
+    assert.equal(await above.tells('COMPLETE', rolled, kept('34'), came('54')), 'PAID')
+    assert.deepEqual(await above.open(), ['wrong_token 34000000000000000000 USDT open'])
+    const sent = await openWhitepayIn(world)
+    assert.equal(await sent.tells('COMPLETE', rolled, back('34'), came('54')), 'PAID')
+    assert.deepEqual([(await sent.find()).priceUnits, await sent.open()], [DUE, []])
+  }
+})

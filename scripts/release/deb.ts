@@ -106,8 +106,9 @@ function build(root: string): string {
   return file
 }
 
-/** A live start makes no database: `init` does. */
+/** A live start makes no database: `init` does, under the key that it is given. */
 const INIT = [
+  '--new-database',
   ...['--domain', 'pay.example', '--admin-email', 'boss@pay.example'],
   ...['--accept-risk', 'no-mail,no-channel,embedded-database'],
 ]

@@ -1887,7 +1887,7 @@ export interface Operations {
       updatedAt: string | null
     }>
   }
-  /** Use the company’s own account at a provider. All settings at once; they win over the operator’s for new payments. Stored encrypted. If they name another account than before, it is as if that one were removed: while it is needed, `force` has to say so. New secrets of the same account change nothing for payments that have begun. Where a wallet (`crypto`) no longer has the address that the payer of an open order was shown, the page offers it no more, and he chooses again. */
+  /** Use the company’s own account at a provider. All settings at once; they win over the operator’s for new payments. Stored encrypted. If they name another account than before, it is as if that one were removed: while it is needed, `force` has to say so. New secrets of the same account change nothing for payments that have begun. Where only secrets name the account, the provider is asked whether it is the same; while it does not answer, `force` saves it as another one. Where a wallet (`crypto`) no longer has the address that the payer of an open order was shown, the page offers it no more, and he chooses again. */
   saveChannelAccount: {
     params: {
       /** For operators: the company. */

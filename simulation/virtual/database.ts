@@ -31,6 +31,8 @@ const DEADLOCK_MS = 1
 const LOOKED_MS = 20
 /** A statement that takes longer is checked for waiting on a lock. */
 const PATIENCE_MS = 3
+/** The server answers at once, unless a session was stopped while it held what all need to look for waits. */
+const HELD_MS = 200
 const realNow = performance.now.bind(performance)
 const realSetTimeout = globalThis.setTimeout
 const realClearTimeout = globalThis.clearTimeout
@@ -181,7 +183,7 @@ export class VirtualDatabase {
     if (this.#options.isCounting) this.#noteCost(frames, realNow() - startedAt)
     if (wait !== null) {
       this.lockWaits += 1
-      this.#blocked.push({ backend, answer: sent, wait, done: finish })
+      this.#blocked.push({ backend, answer: sent, wait: await this.#hold(backend, wait), done: finish })
       return
     }
     finish(await sent)
@@ -250,6 +252,25 @@ export class VirtualDatabase {
     return null
   }
 
+  /**
+   * Stops a session's process while it waits: when what it waits for ends, those who follow the row to its new version
+   * race for it, and the machine would decide who overtakes whom. They go on one after another instead.
+   */
+  async #hold(backend: Backend, wait: Wait): Promise<Wait> {
+    for (;;) {
+      process.kill(backend.pid, 'SIGSTOP')
+      const held = this.#waitOf(backend)
+      let isAnswered = false
+      const noted = held.then(() => {
+        isAnswered = true
+      })
+      await answeredWithin(HELD_MS, noted)
+      if (isAnswered) return (await held) ?? wait
+      process.kill(backend.pid, 'SIGCONT')
+      await held
+    }
+  }
+
   /** The wait for a transaction that can proceed. The server itself resolves a deadlock, with an error in one. */
   async #waitOf({ pid }: Backend): Promise<Wait | null> {
     const waits = new Map<string, Wait>()
@@ -299,8 +320,10 @@ export class VirtualDatabase {
   }
 
   async #answersNow(blocked: Blocked): Promise<boolean> {
-    const wait = await this.#waitOrAnswer(blocked.backend, blocked.answer, blocked.wait)
-    if (wait !== null) blocked.wait = wait
+    const { backend, answer } = blocked
+    process.kill(backend.pid, 'SIGCONT')
+    const wait = await this.#waitOrAnswer(backend, answer, blocked.wait)
+    if (wait !== null) blocked.wait = await this.#hold(backend, wait)
     return wait === null
   }
 
@@ -317,6 +340,11 @@ export class VirtualDatabase {
     await backend.rollback()
     this.#release(connection, backend)
     await this.#unblock(backend)
+  }
+
+  /** Lets those that wait for a lock end with the server. */
+  close(): void {
+    for (const { backend } of this.#blocked) process.kill(backend.pid, 'SIGCONT')
   }
 
   /** All connections of a node that was killed. */

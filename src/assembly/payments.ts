@@ -19,13 +19,13 @@ import type { UnmatchedDeps } from '../payments/unmatched/unmatched-service.ts'
 import { noticeForeignRefund } from '../refunds/foreign-refund.ts'
 import type { MispaymentRefundDeps } from '../refunds/mispayment-refund.ts'
 import { takeRefundNews } from '../refunds/refund-news.ts'
+import { refundRoutes } from '../refunds/refund-routes.ts'
 import {
   countRefundsOfAccount,
   wakeRefundsHandedOver,
   wakeRefundsOfAccount,
   wakeRefundsOfPayment,
-} from '../refunds/refund-queries.ts'
-import { refundRoutes } from '../refunds/refund-routes.ts'
+} from '../refunds/waiting/wake-queries.ts'
 import { type Chains, openExplorer } from './chains.ts'
 import type { PollWakes, ServiceBase } from './service-base.ts'
 

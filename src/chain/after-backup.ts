@@ -7,12 +7,19 @@ import { countAssignedOf, listAssignedAmong } from './deposits/deposit-queries.t
 import type { Endpoint } from './endpoints/endpoint.ts'
 import { provenEndpoints } from './endpoints/endpoints.ts'
 import { MAX_FILTER_VALUES, RpcError, toWord } from './endpoints/rpc.ts'
+import { listBorneOut, type Shown } from './hearing/borne-out.ts'
 import { listPayingTokens } from './payout/wallet-queries.ts'
 import { type ChainReader, listOutgoing, readLogRange } from './rescan.ts'
-import { type RpcLog, tokensOf } from './transfer-logs.ts'
+import { logKey, type RpcLog, tokensOf } from './transfer-logs.ts'
 
-/** Money that moved after a backup was made and that the restored database cannot explain. */
-export type UnknownTransfer = { chainId: number; txHash: string; address: string; units: bigint; index: number | null }
+/**
+ * Money that moved after a backup was made and that the restored database cannot explain. `shownBy`: the number of the
+ * only endpoint that shows it, where others were asked and nothing bears it out.
+ */
+export type UnknownTransfer = { chainId: number; txHash: string; address: string; units: bigint } & Record<
+  'index' | 'shownBy',
+  number | null
+>
 
 type Progress = (done: number, of: number) => void
 
@@ -28,17 +35,23 @@ const isUsdc = ({ network }: ChainReader, log: RpcLog): boolean =>
 
 const addressIn = (topic: string | undefined): string => `0x${(topic ?? '').slice(26)}`.toLowerCase()
 
+/** Who was heard, and what they show. */
+type Heard = { heard: readonly Endpoint[]; shown: readonly Shown[] }
+
 /**
  * The logs that any endpoint shows: a person looks at each, and one that hides some does not decide. One that keeps no
  * such old blocks says nothing. @throws RpcError
  */
 async function readEverywhere(
   reader: ChainReader,
+  { from, to }: BlockRange,
   read: (endpoint: Endpoint) => Promise<readonly RpcLog[]>,
-): Promise<RpcLog[]> {
-  const hear = async (endpoint: Endpoint): Promise<readonly RpcLog[] | RpcError> => {
+): Promise<Heard> {
+  // what is said to be elsewhere is no answer, and nobody could contradict it
+  const isWithin = ({ blockNumber }: RpcLog): boolean => BigInt(blockNumber) >= from && BigInt(blockNumber) <= to
+  const hear = async (endpoint: Endpoint) => {
     try {
-      return await read(endpoint)
+      return { endpoint, logs: (await read(endpoint)).filter(isWithin) }
     } catch (error) {
       if (!(error instanceof RpcError) || error.kind === 'unknown') throw error
       reader.onRefused?.(endpoint)
@@ -48,9 +61,18 @@ async function readEverywhere(
   const answers = await Promise.all((await provenEndpoints(reader)).map(hear))
   const heard = answers.flatMap((answer) => (answer instanceof RpcError ? [] : [answer]))
   if (heard.length === 0) throw answers[0]
-  const byPlace = heard.flat().map((log) => [`${log.blockHash} ${log.transactionHash} ${log.logIndex}`, log] as const)
-  return [...new Map(byPlace).values()]
+  const shown = new Map<string, Shown>()
+  for (const { endpoint, logs } of heard)
+    for (const log of logs) {
+      const key = `${log.blockHash} ${logKey(log)}`.toLowerCase()
+      const by = shown.get(key)?.by ?? []
+      shown.set(key, { log, by: by.includes(endpoint) ? by : [...by, endpoint] })
+    }
+  return { heard: heard.map(({ endpoint }) => endpoint), shown: [...shown.values()] }
 }
+
+const shownByOf = (one: Shown, borneOut: ReadonlySet<Shown>): number | null =>
+  borneOut.has(one) ? null : (one.by[0]?.number ?? null)
 
 /** So many addresses in a row are looked at without any money: ten times the key's orders, within these limits. */
 const UNPAID = { times: 10, least: 1000, most: 100_000 }
@@ -60,11 +82,18 @@ const BEGINNING = { share: 200, least: 10, most: 50 }
 const within = ({ least, most }: typeof UNPAID | typeof BEGINNING, count: number): number =>
   Math.min(Math.max(Math.ceil(count), least), most)
 
+/** No installation gives out more addresses of a key in a minute: thirty times what is kept for one. */
+const FASTEST = 30 * STEP
+
 /**
- * Indexes of a key to look at. All below `until`; every payment moves that on. Beyond it, the first so many of each
- * minute that a service may have gone on in.
+ * Indexes of a key to look at. All below `until`; every payment moves that on, by `left` in all: whoever knows the key
+ * could else pay a little at one address of each thousand. Beyond it, the first so many of each minute that a service
+ * may have gone on in.
  */
-type Walk = { xpub: string; next: number; until: number; end: number; unpaid: number; beginning: number }
+type Walk = { xpub: string; isCut: boolean } & Record<
+  'next' | 'until' | 'end' | 'unpaid' | 'left' | 'beginning',
+  number
+>
 
 /** Moves on. @returns at most so many, in order */
 function takeNext(walk: Walk, most: number): number[] {
@@ -77,12 +106,16 @@ function takeNext(walk: Walk, most: number): number[] {
   return taken
 }
 
-/** Goes back to what was passed over before a payment showed that it may be used. */
+/** Goes back to what was passed over before a payment showed that it may be used; `isCut`: not all of it. */
 function goOnAfter(walk: Walk, paid: readonly number[]): void {
-  const until = Math.max(...paid) + 1 + walk.unpaid
+  const until = Math.min(Math.max(...paid) + 1 + walk.unpaid, walk.end)
   if (until <= walk.until) return
-  if (walk.next > walk.until) walk.next = Math.max(walk.until, Math.min(...paid) + 1)
-  walk.until = until
+  const from = Math.max(walk.until, Math.min(...paid) + 1)
+  walk.isCut ||= until > from + walk.left
+  if (walk.left === 0) return
+  if (walk.next > walk.until) walk.next = from
+  walk.until = Math.min(until, from + walk.left)
+  walk.left -= walk.until - from
 }
 
 /** In lower case, in the order of the indexes. */
@@ -113,36 +146,59 @@ export function openAddresses(): AddressesOf {
   }
 }
 
+/** Where an address that is asked about comes from. */
+type Place = { walk: Walk; index: number }
+
+/** The addresses to ask about next, of all walks that are not at their end. */
+function takePlaces(open: readonly Walk[], addressesOf: AddressesOf): Map<string, Place> {
+  const asked = new Map<string, Place>()
+  for (const walk of open) {
+    const indexes = takeNext(walk, MAX_FILTER_VALUES - asked.size)
+    const addresses = addressesOf(walk.xpub, indexes)
+    for (const [at, index] of indexes.entries()) asked.set(addresses[at] ?? '', { walk, index })
+  }
+  return asked
+}
+
+type Paid = { one: Shown; place: Place; transfer: UnknownTransfer }
+
+/** What came to these addresses. What one endpoint alone shows, and nothing bears out, is listed and moves no walk. */
+async function findPaid(reader: ChainReader, range: BlockRange, asked: ReadonlyMap<string, Place>): Promise<Paid[]> {
+  const { chainId } = reader.network
+  const filter = { addresses: [...asked.keys()], tokens: tokensOf(reader.network), at: new Date(0) }
+  const { heard, shown } = await readEverywhere(reader, range, (endpoint) => readLogRange(endpoint, filter, range))
+  const paid = shown.flatMap((one): Paid[] => {
+    const address = addressIn(one.log.topics[2])
+    const place = asked.get(address)
+    if (!place || !isUsdc(reader, one.log)) return []
+    const units = toWord(one.log.data)
+    const { transactionHash: txHash } = one.log
+    return [{ one, place, transfer: { chainId, txHash, address, units, index: place.index, shownBy: null } }]
+  })
+  const some = paid.filter(({ transfer }) => transfer.units > 0n)
+  some.sort((left, right) => right.place.index - left.place.index) // the highest moves a walk on
+  const borneOut = await listBorneOut(
+    heard,
+    some.map(({ one }) => one),
+  )
+  return some.map((one) => ({ ...one, transfer: { ...one.transfer, shownBy: shownByOf(one.one, borneOut) } }))
+}
+
 type Search = { walks: readonly Walk[]; addressesOf: AddressesOf; progress: Progress }
 
 /** USDC that came to the addresses of all these walks, those of many keys in one question. @throws RpcError */
 async function findDeposits(reader: ChainReader, range: BlockRange, { walks, addressesOf, progress }: Search) {
-  const { chainId } = reader.network
   const found = new Map<string, UnknownTransfer>()
   const starts = walks.map(({ next }) => next)
   const sum = (of: (walk: Walk) => number): number =>
     walks.reduce((total, walk, index) => total + of(walk) - (starts[index] ?? 0), 0)
   for (let open = walks; open.length > 0; open = open.filter(({ next, end }) => next < end)) {
-    const asked = new Map<string, { walk: Walk; index: number }>()
-    for (const walk of open) {
-      const indexes = takeNext(walk, MAX_FILTER_VALUES - asked.size)
-      const addresses = addressesOf(walk.xpub, indexes)
-      for (const [at, index] of indexes.entries()) asked.set(addresses[at] ?? '', { walk, index })
-    }
+    const asked = takePlaces(open, addressesOf)
     if (asked.size === 0) continue
-    const filter = { addresses: [...asked.keys()], tokens: tokensOf(reader.network), at: new Date(0) }
-    const paid: { walk: Walk; index: number }[] = []
-    for (const log of await readEverywhere(reader, (endpoint) => readLogRange(endpoint, filter, range))) {
-      const address = addressIn(log.topics[2])
-      const place = asked.get(address)
-      if (!place || !isUsdc(reader, log)) continue
-      const units = toWord(log.data)
-      if (units === 0n) continue
-      paid.push(place)
-      const { transactionHash: txHash, logIndex } = log
-      found.set(`${txHash} ${logIndex}`, { chainId, txHash, address, units, index: place.index })
-    }
-    for (const [walk, its] of Map.groupBy(paid, (one) => one.walk))
+    const paid = await findPaid(reader, range, asked)
+    for (const { one, transfer } of paid) found.set(`${one.log.blockHash} ${logKey(one.log)}`, transfer)
+    const sure = paid.filter(({ transfer }) => transfer.shownBy === null).map(({ place }) => place)
+    for (const [walk, its] of Map.groupBy(sure, (place) => place.walk))
       goOnAfter(
         walk,
         its.map(({ index }) => index),
@@ -166,11 +222,17 @@ async function planWalks(db: Db, { ranges, times: { backupMadeAt, restoredAt } }
     const unpaid = within(UNPAID, UNPAID.times * (used.get(xpub) ?? 0))
     const [next, end] = [Number(from), Number(to)]
     const atMs = new Date(at).getTime()
-    const lostMs = Math.min(Math.max(0, atMs - backupMadeAt.getTime()), EARLIER_RESTORE_MS)
-    const walk: Walk = { xpub, next, until: next + unpaid, end, unpaid, beginning: 0 }
-    return { walk, earliest: end - (1 + Math.ceil(lostMs / MINUTE)) * STEP, sinceMs: atMs - EARLIER_RESTORE_MS }
+    const lostMs = Math.max(0, atMs - backupMadeAt.getTime())
+    const minutes = (ms: number): number => 1 + Math.ceil(ms / MINUTE)
+    const earlier = minutes(Math.min(lostMs, EARLIER_RESTORE_MS))
+    const left = minutes(lostMs) * FASTEST
+    const walk: Walk = { xpub, next, until: next + unpaid, end, unpaid, left, beginning: 0, isCut: false }
+    return { walk, earliest: end - earlier * STEP, left: earlier * FASTEST, sinceMs: atMs - EARLIER_RESTORE_MS }
   })
 }
+
+/** `onCut`: more addresses seem to be paid than can have been given out; not all from this index on were looked at. */
+type Heed = { progress: Progress; onCut(index: number): void }
 
 /**
  * Transfers to addresses that were assigned after the backup: their orders are lost, their money is not. The service
@@ -185,20 +247,22 @@ export async function findSkippedDeposits(
     findBlock,
     addressesOf,
     progress = () => {},
+    onCut = () => {},
     ...skipped
-  }: Skipped & { findBlock(since: Date): Promise<bigint>; addressesOf: AddressesOf; progress?: Progress },
+  }: Skipped & { findBlock(since: Date): Promise<bigint>; addressesOf: AddressesOf } & Partial<Heed>,
 ): Promise<UnknownTransfer[]> {
   const walks = await planWalks(reader.db, skipped)
   if (walks.length === 0) return []
   const found = await findDeposits(reader, range, { walks: walks.map(({ walk }) => walk), addressesOf, progress })
-  const later = walks.map(({ walk, earliest }) => {
+  const later = walks.map(({ walk, earliest, left }) => {
     const next = Math.min(Math.max(walk.until, earliest), walk.end)
-    return { ...walk, next, beginning: within(BEGINNING, walk.unpaid / BEGINNING.share) }
+    return { ...walk, next, left, isCut: false, beginning: within(BEGINNING, walk.unpaid / BEGINNING.share) }
   })
   const sinceMs = Math.min(...walks.map((one) => one.sinceMs))
   const isLater = sinceMs > skipped.times.backupMadeAt.getTime()
   const blocks = { ...range, from: isLater ? await findBlock(new Date(sinceMs)) : range.from }
   found.push(...(await findDeposits(reader, blocks, { walks: later, addressesOf, progress })))
+  for (const { isCut, until } of [...walks.map(({ walk }) => walk), ...later]) if (isCut) onCut(until)
   return listUnassigned(reader.db, found)
 }
 
@@ -221,23 +285,22 @@ export async function findUnknownPayouts(
   wallet: string,
 ): Promise<UnknownTransfer[]> {
   const { chainId } = reader.network
-  const logs: RpcLog[] = []
+  const found: UnknownTransfer[] = []
   for (const network of await listPayingTokens(reader.db, reader.network)) {
     const asked = { senders: [wallet], ...range }
-    logs.push(...(await readEverywhere(reader, (endpoint) => listOutgoing(network, endpoint, asked))))
+    const { heard, shown } = await readEverywhere(reader, range, (endpoint) => listOutgoing(network, endpoint, asked))
+    const own = await listOwnTransactions(
+      reader.db,
+      chainId,
+      shown.map(({ log }) => log.transactionHash),
+    )
+    const unknown = shown.filter(({ log }) => !own.has(log.transactionHash))
+    const borneOut = await listBorneOut(heard, unknown)
+    for (const one of unknown) {
+      const { transactionHash: txHash, topics, data } = one.log
+      const transfer = { chainId, txHash, address: addressIn(topics[2]), units: toWord(data), index: null }
+      found.push({ ...transfer, shownBy: shownByOf(one, borneOut) })
+    }
   }
-  const own = await listOwn(reader.db, chainId, logs)
-  return logs
-    .filter(({ transactionHash }) => !own.has(transactionHash))
-    .map((log) => {
-      const [txHash, address] = [log.transactionHash, addressIn(log.topics[2])]
-      return { chainId, txHash, address, units: toWord(log.data), index: null }
-    })
+  return found
 }
-
-const listOwn = (db: Db, chainId: number, logs: readonly RpcLog[]): Promise<Set<string>> =>
-  listOwnTransactions(
-    db,
-    chainId,
-    logs.map(({ transactionHash }) => transactionHash),
-  )

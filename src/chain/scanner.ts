@@ -279,11 +279,11 @@ class Reader {
     return changed
   }
 
-  /** @returns undefined while another node reads this chain */
+  /** One that fails is none, whichever node is asked next. @returns undefined while another node reads this chain */
   private async claim(): Promise<Lease | undefined> {
     const { db, network, owner, leaseMs } = this.base
-    this.claimedMs = this.clock()
-    const lease = await claimChain(db, { chainId: network.chainId, owner, leaseMs })
+    const [nowMs, lease] = [this.clock(), await claimChain(db, { chainId: network.chainId, owner, leaseMs })]
+    this.claimedMs = nowMs
     if (!lease) {
       this.announced = ''
       this.forgetDoubts()

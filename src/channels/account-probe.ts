@@ -68,19 +68,22 @@ export async function probeAccount(kind: ChannelKind, values: Values, place: Pla
 }
 
 /**
- * Whether these credentials are those of the account that has the payment. Refused ones read nothing, which their owner
- * is told otherwise. Undefined: no answer.
+ * Whether the account with these credentials has the payment. `refused`: the provider does not take them, which says
+ * nothing of their account; `silent`: no answer.
  */
-export async function isAccountOf(
+export type Knowledge = 'known' | 'strange' | 'refused' | 'silent'
+
+export async function askAboutPayment(
   kind: ChannelKind,
   values: Values,
   place: Place,
   payment: PaymentKey & { providerReference: string },
-): Promise<boolean | undefined> {
+): Promise<Knowledge> {
   try {
     const report = await askWith(kind, values, place, (context) => kind.open(values, context).fetchPayment(payment))
-    return report.outcome !== 'unknown'
+    return report.outcome === 'unknown' ? 'strange' : 'known'
   } catch (error) {
-    return error instanceof ProviderRefusal ? isForOperator(error.reason) : undefined
+    if (!(error instanceof ProviderRefusal)) return 'silent'
+    return isForOperator(error.reason) ? 'refused' : 'strange'
   }
 }

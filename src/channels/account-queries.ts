@@ -6,14 +6,17 @@ export type ChannelAccount = {
   sealed: string
   /** Setting name to the part of its value that may be shown. */
   hints: Record<string, string>
-  /** Tells it from other accounts where no setting does; null: of an earlier version. */
-  accountMark: string | null
+  /** Tell it from the company's other accounts; new payments get the first. None: of an earlier version. */
+  accountMarks: readonly string[]
   updatedAt: Date
 }
 
 export const listChannelAccounts = (q: Queryable, companyId: string): Promise<ChannelAccount[]> =>
   q.many<ChannelAccount>(sql`
-    select channel, sealed, hints, account_mark, updated_at from channel_accounts where company_id = ${companyId} order by channel`)
+    select channel, sealed, hints, updated_at,
+      case when account_marks[1] = account_mark then account_marks
+        else array_remove(array[account_mark], null) end as account_marks
+    from channel_accounts where company_id = ${companyId} order by channel`)
 
 export async function upsertChannelAccount(
   tx: Tx,
@@ -22,17 +25,19 @@ export async function upsertChannelAccount(
     channel: ChannelId
     sealed: string
     hints: Record<string, string>
-    accountMark: string | null
+    accountMarks: readonly string[]
     by: string
     at: Date
   },
 ): Promise<void> {
+  const { companyId, channel, sealed, hints, accountMarks, by, at } = account
   await tx.run(sql`
-    insert into channel_accounts (company_id, channel, sealed, hints, account_mark, created_by, updated_at)
-    values (${account.companyId}, ${account.channel}, ${account.sealed}, ${json(account.hints)}, ${account.accountMark}, ${account.by},
-      ${account.at})
+    insert into channel_accounts (company_id, channel, sealed, hints, account_mark, account_marks, created_by, updated_at)
+    values (${companyId}, ${channel}, ${sealed}, ${json(hints)}, ${accountMarks[0] ?? null}, ${[...accountMarks]}::text[],
+      ${by}, ${at})
     on conflict (company_id, channel) do update set sealed = excluded.sealed, hints = excluded.hints,
-      account_mark = excluded.account_mark, created_by = excluded.created_by, updated_at = excluded.updated_at`)
+      account_mark = excluded.account_mark, account_marks = excluded.account_marks,
+      created_by = excluded.created_by, updated_at = excluded.updated_at`)
 }
 
 export const deleteChannelAccount = async (tx: Tx, companyId: string, channel: ChannelId): Promise<boolean> =>

@@ -56,11 +56,11 @@ const CACHE_MS = 5 * SECOND
 export const accountContext = (companyId: string, channel: ChannelId): string =>
   `company:${companyId}:channel:${channel}`
 
-type Opened = { supervised: Supervised; own: boolean; accountMark: string | null; close(): Promise<void> }
+type Opened = { supervised: Supervised; own: boolean; accountMarks: readonly string[]; close(): Promise<void> }
 
 /** The wallet's channel, which no provider can disturb. */
 const openedWallet = (channel: Channel, own: boolean): Opened => ({
-  ...{ supervised: { channel, health: () => HEALTHY }, own, accountMark: null },
+  ...{ supervised: { channel, health: () => HEALTHY }, own, accountMarks: [] },
   close: async () => {},
 })
 
@@ -74,15 +74,21 @@ export const isReadWithoutAccount = (channel: ChannelId): boolean =>
 function openKind(
   deps: AccountDeps,
   kind: ChannelKind,
-  account: { values: Readonly<Record<string, string>>; secrets: readonly string[]; own: boolean; mark: string | null },
+  account: {
+    values: Readonly<Record<string, string>>
+    secrets: readonly string[]
+    own: boolean
+    marks: readonly string[]
+  },
 ): Opened[] {
   if (!deps.wallet && NEEDS_WALLET.includes(kind.id)) return []
   const { clock, live, wallet } = deps
   const { http, clockAheadMs, close } = openProviderHttp({ ...account, clock })
   const context: ChannelContext = { http, clock, live, ...(wallet && { wallet }) }
   const channel = kind.open(account.values, context)
-  const accountMark = account.own ? (accountMarkOf(kind, account.values) ?? account.mark) : null
-  return [{ supervised: supervise(channel, deps.supervision, clockAheadMs), own: account.own, accountMark, close }]
+  const named = account.own ? accountMarkOf(kind, account.values) : null
+  const accountMarks = named === null ? account.marks : [named]
+  return [{ supervised: supervise(channel, deps.supervision, clockAheadMs), own: account.own, accountMarks, close }]
 }
 
 /** @throws ConfigError with one line per wrong or missing variable */
@@ -92,7 +98,7 @@ function openOperator(deps: AccountDeps): Opened[] {
     const reading = readSettings(kind, settingsOfEnv(kind, deps.provider))
     if (reading.outcome === 'faulty')
       faults.push(...reading.faults.map(({ name, message }) => `CHANNEL_${kind.env}_${name}: ${message}`))
-    return reading.outcome === 'set' ? openKind(deps, kind, { ...reading, own: false, mark: null }) : []
+    return reading.outcome === 'set' ? openKind(deps, kind, { ...reading, own: false, marks: [] }) : []
   })
   if (faults.length > 0) throw new ConfigError([...new Set(faults)])
   return opened
@@ -124,14 +130,14 @@ const faultsOf = (reading: SettingsReading): string =>
 
 /** @returns undefined if it cannot be opened: then the channel is not offered, least of all with the operator's */
 function openAccount(deps: AccountDeps, companyId: string, account: ChannelAccount): Opened[] | undefined {
-  const { channel, sealed, accountMark: mark } = account
+  const { channel, sealed, accountMarks: marks } = account
   const provider = CHANNEL_KINDS.find(({ id }) => id === channel)
   const kind = channel === ownWallet.id ? ownWallet : provider
   if (!kind) return []
   try {
     const reading = readAccount(deps, companyId, { kind, sealed })
     if (reading.outcome !== 'set') throw new Error(`its settings are not complete any more: ${faultsOf(reading)}`)
-    if (provider) return openKind(deps, provider, { ...reading, own: true, mark })
+    if (provider) return openKind(deps, provider, { ...reading, own: true, marks })
     const wallet = deps.ownWallets?.open(reading.values)
     return wallet ? [openedWallet(wallet, true)] : []
   } catch (error) {
@@ -239,7 +245,7 @@ export function openChannelAccounts(deps: AccountDeps): Channels & { close(): Pr
 
   const ofOperator = (channel: ChannelId): Channel | undefined => operator.find(channel) ?? readerOf(channel)
   const ofCompany = (set: ChannelSet, { channel, accountMark }: PaymentAccount): Channel | undefined => {
-    const isSame = accountMark === null || accountMark === set.accountMark(channel)
+    const isSame = accountMark === null || set.accountMarks(channel).includes(accountMark)
     if (set.isOwn(channel) && isSame) return set.find(channel)
     return channel === ownWallet.id ? deps.ownWallets?.reader : readerOf(channel)
   }

@@ -13,8 +13,8 @@ export type ChannelSet = {
   health(id: ChannelId): Health
   /** Whether the company's own account at the provider is used instead of the operator's. */
   isOwn(id: ChannelId): boolean
-  /** Mark of the company's own account; null for the operator's, and if nothing but secrets names the account. */
-  accountMark(id: ChannelId): string | null
+  /** Marks of the company's own account; new payments get the first. None: the operator's, and a wallet. */
+  accountMarks(id: ChannelId): readonly string[]
   /** The prices for which the company offers it, and its texts. */
   rule(id: ChannelId): ChannelRule
 }
@@ -54,7 +54,7 @@ export type Channels = {
 }
 
 export function channelSet(
-  channels: readonly { supervised: Supervised; own: boolean; accountMark: string | null }[],
+  channels: readonly { supervised: Supervised; own: boolean; accountMarks: readonly string[] }[],
   rules: readonly ChannelRule[] = [],
 ): ChannelSet {
   const sorted = sortByRules(channels, rules, ({ supervised }) => supervised.channel.id)
@@ -73,7 +73,7 @@ export function channelSet(
     },
     health: (id) => byId.get(id)?.supervised.health() ?? HEALTHY,
     isOwn: (id) => byId.get(id)?.own === true,
-    accountMark: (id) => byId.get(id)?.accountMark ?? null,
+    accountMarks: (id) => byId.get(id)?.accountMarks ?? [],
     rule: (id) => rules.find(({ channel }) => channel === id) ?? plainRule(id),
   }
 }

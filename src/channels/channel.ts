@@ -157,7 +157,16 @@ export type SeenReport = {
   ends?: 'expired' | 'cancelled'
   /** The refunded total according to the provider, whether by us or from its console; absent if it does not say. */
   refunded?: bigint
+  /** What went back to the payer of what came: no part of `final`. Absent: the provider lists no returns. */
+  returned?: Returned
   providerStatus: string
+}
+
+/** Money that a provider lists as sent back: a refund, or what never paid anything (`returned-money.ts`). */
+export type Returned = {
+  units: bigint
+  /** The part of it whose return is complete. */
+  complete: bigint
 }
 
 /**

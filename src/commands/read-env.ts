@@ -36,12 +36,20 @@ export function listDividedPlaces(): string[] {
 /** The folder of an unpacked release, by its name. */
 export const isRelease = (folder: string): boolean => /^comptoir-\d/.test(basename(folder))
 
+/** What lies beside a folder, as far as this user may see it. */
+function listNeighbours(folder: string): string[] {
+  try {
+    return readdirSync(dirname(folder)).map((name) => join(dirname(folder), name))
+  } catch {
+    return []
+  }
+}
+
 /** The settings of another release beside this one, which has none: they were not brought along. */
-function findLeftBehind(): string | undefined {
+export function findLeftBehind(): string | undefined {
   const here = process.cwd()
   if (!isRelease(here)) return undefined
-  const beside = readdirSync(dirname(here)).map((name) => join(dirname(here), name))
-  return beside
+  return listNeighbours(here)
     .filter((folder) => folder !== here && isRelease(folder))
     .map((folder) => join(folder, '.env'))
     .find((file) => existsSync(file))

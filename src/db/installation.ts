@@ -216,7 +216,7 @@ export const readMigrations = (connectionString: string): Promise<AppliedMigrati
 /** What it means that a database has no schema, and what to do. */
 export const EMPTY = {
   message: 'The database of DATABASE_URL is empty. Nothing was written.',
-  fix: 'If it should have your orders, correct DATABASE_URL. For a new installation: comptoir init, or comptoir migrate.',
+  fix: 'If it should have your orders, correct DATABASE_URL. For a new installation: comptoir migrate.',
 }
 
 /**

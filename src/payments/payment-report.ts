@@ -29,6 +29,7 @@ import {
 } from './mispayments/mispayment-records.ts'
 import { cameByEstimate, toldByEstimate } from './mispayments/on-its-way.ts'
 import { noteBlock, noteReceived, noteWay } from './mispayments/provider-block.ts'
+import { withReturns } from './mispayments/returned-money.ts'
 import { bookedUnits, presentUnits, readStanding, type Standing, undecidedUnits } from './mispayments/standing.ts'
 import { type RestReport, withoutAbsurd, withoutCounted, withoutRecorded } from './mispayments/told-report.ts'
 import { findOnItsWay, findWayMoney, updateTold } from './mispayments/way-queries.ts'
@@ -54,6 +55,9 @@ import {
 } from './payment-rules.ts'
 import { lockCase, type PaymentPlace, type ReportCase, type ReportDeps, subjectOf } from './report-case.ts'
 
+/** @param report as it was read: what of its returns is a refund */
+type Also = (tx: Tx, order: Order, report: PaymentReport) => Promise<void>
+
 /**
  * The only way that a provider's or a chain's report changes an order. Repeated and late reports are harmless: a paid
  * order never moves back, and an old payment never touches an order that another one paid.
@@ -63,12 +67,13 @@ import { lockCase, type PaymentPlace, type ReportCase, type ReportDeps, subjectO
 export async function applyReport(
   deps: ReportDeps,
   key: PaymentPlace,
-  report: PaymentReport,
-  { requestId = null, also }: { requestId?: string | null; also?: (tx: Tx, order: Order) => Promise<void> } = {},
+  said: PaymentReport,
+  { requestId = null, also }: { requestId?: string | null; also?: Also } = {},
 ): Promise<Order | undefined> {
   return deps.db.tx(async (tx) => {
     const locked = await lockCase(deps, tx, key)
     if (!locked) return undefined
+    const report = await withReturns(locked, said)
     const policy = await findPaymentPolicy(tx, key.companyId)
     const scene = {
       ...locked,
@@ -79,7 +84,7 @@ export async function applyReport(
     const after = await applyTo(scene, withoutAbsurd(report))
     // a block changes nothing of that after it was recorded
     if (report.outcome !== 'blocked') await noteWay(scene, report)
-    await also?.(tx, after)
+    await also?.(tx, after, report)
     return after
   })
 }

@@ -82,10 +82,10 @@ async function askAndApply(deps: PaymentDeps, payment: Payment, requestId: strin
   if (!channel || providerReference === null || !order) return { order, report: undefined }
   const known = mayConfirm(payment) ? await deps.words.listOpen(order, payment) : []
   const report = await askProvider(channel.fetchPayment({ ...keyOf(order, payment), providerReference }))
-  const also = async (tx: Tx, after: Order): Promise<void> => {
-    if (report.outcome === 'seen' && report.refunded !== undefined) await deps.onRefunded(tx, payment, report.refunded)
-    if (report.outcome === 'seen') await deps.words.note(tx, { order: after, payment, report }, known)
-    else await noteTakenBack(deps, tx, { order: after, payment, report })
+  const also = async (tx: Tx, after: Order, read: PaymentReport): Promise<void> => {
+    if (read.outcome === 'seen' && read.refunded !== undefined) await deps.onRefunded(tx, payment, read.refunded)
+    if (read.outcome === 'seen') await deps.words.note(tx, { order: after, payment, report: read }, known)
+    else await noteTakenBack(deps, tx, { order: after, payment, report: read })
   }
   return { order: await applyReport(deps, payment, report, { requestId, also }), report }
 }

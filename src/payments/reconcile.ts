@@ -65,11 +65,10 @@ async function reconcile(deps: PaymentDeps, books: Books, payment: Payment): Pro
   const report = await channel.fetchPayment({ ...keyOf(order, payment), providerReference })
   if (isPaid && takesBack(report)) await deps.db.tx((tx) => words.note(tx, { order, payment, report }, known))
   if (report.outcome !== 'seen') return true
-  const { refunded } = report
-  const also = async (tx: Tx, after: Order): Promise<void> => {
+  const also = async (tx: Tx, after: Order, read: PaymentReport): Promise<void> => {
     // the callback that reported a refund from the provider's console may have been lost
-    if (refunded !== undefined) await deps.onRefunded(tx, payment, refunded)
-    await words.note(tx, { order: after, payment, report }, known)
+    if (read.outcome === 'seen' && read.refunded !== undefined) await deps.onRefunded(tx, payment, read.refunded)
+    await words.note(tx, { order: after, payment, report: read }, known)
   }
   // a partial reversal is a loss and is booked like any other
   await applyReport(deps, payment, report, { also })

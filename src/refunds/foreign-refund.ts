@@ -7,6 +7,7 @@ import type { Order } from '../orders/order.ts'
 import { lockOrderById } from '../orders/order-queries.ts'
 import { allows } from '../orders/order-states.ts'
 import { findPayment, findToldRefunds, type Payment, updateToldRefunds } from '../payments/payment-queries.ts'
+import { goesToAddress } from './destination/address-proof.ts'
 import { fiatShare, fiatTotal, needOf, wholePriceUnits } from './refund-amount.ts'
 import { lacksCover } from './refund-cover.ts'
 import type { RefundDeps } from './refund-deps.ts'
@@ -110,13 +111,30 @@ export async function noticeForeignRefund(
   }
   const all = await listRefundsOfOrder(tx, order.companyId, order.id)
   const ours = all.filter(({ paymentId, status }) => paymentId === payment.id && isLive({ status }))
-  const sent = sumOf(ours.filter(({ paidElsewhere }) => !paidElsewhere))
+  const { sent, doubtful, isConsole } = await readSent(deps, tx, payment, ours)
   const foreign = refunded - sent
-  const isCertain = sent === sumOf(ours) && (dropped === undefined || foreign < dropped)
+  const returned = await readReturned(tx, order)
+  const left = order.paidUnits - sumOf(returned.refunds) - returned.besideUnits
+  const isCertain = isConsole
+    ? doubtful === 0n || foreign >= left
+    : doubtful === 0n && (dropped === undefined || foreign < dropped)
   const isBookable = isCertain && order.paymentId === payment.id && allows(order.status, 'revert')
-  const booked = isBookable && foreign > 0n ? await bookTotal(deps, tx, { order, payment, foreign }) : 0n
+  const booked = isBookable && foreign > 0n ? await bookTotal(deps, tx, { order, payment, returned, foreign }) : 0n
   if (foreign - booked < leastOf(order)) return
   await noteUnbooked(deps, tx, payment, unbookedOf(order, payment, { sent: sent + booked, refunded }))
+}
+
+/**
+ * What of our refunds the provider's total contains, and what it may contain besides: what a person sent another way. A
+ * provider that refunds in its console only has no other refunds than those that a person makes there.
+ */
+async function readSent(deps: RefundDeps, tx: Tx, payment: Payment, ours: readonly Refund[]) {
+  const channel = await deps.channels.forPayment(payment, tx)
+  const isConsole = channel !== undefined && channel.refundPayment === undefined
+  const elsewhere = ours.filter(({ paidElsewhere }) => paidElsewhere)
+  const byHand = isConsole ? elsewhere.filter((refund) => !goesToAddress(refund)) : []
+  const sent = sumOf(ours) - sumOf(elsewhere) + sumOf(byHand)
+  return { sent, doubtful: sumOf(elsewhere), isConsole }
 }
 
 /** A refund of ours is over: evaluates what was meanwhile reported about refunds of its payment. */
@@ -138,9 +156,8 @@ const sumOf = (refunds: readonly { units: bigint }[]): bigint => refunds.reduce(
 async function bookTotal(
   deps: RefundDeps,
   tx: Tx,
-  { order, payment, foreign }: { order: Order; payment: Payment; foreign: bigint },
+  { order, payment, returned, foreign }: Omit<Case, 'units' | 'fiatUnits' | 'reference'> & { foreign: bigint },
 ): Promise<bigint> {
-  const returned = await readReturned(tx, order)
   const left = order.paidUnits - sumOf(returned.refunds) - returned.besideUnits
   const units = foreign > left ? left : foreign
   if (units <= 0n || (units < leastOf(order) && units < left)) return 0n

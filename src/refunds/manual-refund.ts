@@ -4,16 +4,16 @@ import type { Tx } from '../db/db.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { AppError } from '../kernel/errors.ts'
 import { checkNoneHolds } from '../ledger/claims.ts'
-import { findPayment } from '../payments/payment-queries.ts'
 import { noticeToldRefunds } from './foreign-refund.ts'
 import type { MispaymentRefundDeps } from './mispayment-refund.ts'
 import { type ProofFile, proofAuditFacts } from './proof/proof-file.ts'
 import { keepProof } from './proof/proof-service.ts'
 import { findRefundHold, stopPayout } from './refund-decisions.ts'
 import type { RefundDeps } from './refund-deps.ts'
-import { isHandedOver } from './refund-jobs.ts'
+import { findPaymentOf, isHandedOver } from './refund-jobs.ts'
 import { isRefundPolled, isRefundReferenceUsed, lockRefundReference, type Refund } from './refund-queries.ts'
 import { isPaidOnChain, lockRefundWithOrder, settleRefundIn, withChainOf } from './refund-settle.ts'
+import { findAnswering } from './waiting/account-wait.ts'
 
 const conflict = (message: string): AppError => new AppError('OBJECT_CONFLICT', { message })
 
@@ -34,6 +34,10 @@ async function findTaken(deps: RefundDeps, tx: Tx, current: Refund, reference: s
     : null
 }
 
+const ELSEWHERE =
+  'Its channel is not set up on this server, but another one may have it and may have sent the refund. If none has it, ' +
+  'the refund says so after its next poll, and can be settled a quarter of an hour later.'
+
 /**
  * Only a person can settle a refund if the channel cannot refund, has handed it over, or lost track of it. One that is
  * paid on a chain that is not set up here is not sent from then on, by any node.
@@ -43,13 +47,14 @@ async function checkIsForPerson(
   deps: RefundDeps,
   tx: Tx,
   {
-    channel,
+    answering,
     current,
     reference,
     hold,
-  }: { channel: Channel | undefined; current: Refund; reference: string; hold: string | null },
+  }: { answering: Channel | 'gone' | 'elsewhere'; current: Refund; reference: string; hold: string | null },
 ): Promise<void> {
   const { status, nextCheckAt } = current
+  const channel = typeof answering === 'string' ? undefined : answering
   if (channel?.checkRefundTransaction)
     throw conflict('This refund is proved by its transaction: POST /refunds/{id}/transaction.')
   if (status !== 'ready' && status !== 'submitted')
@@ -58,6 +63,7 @@ async function checkIsForPerson(
     return
   if (channel && (channel.refundsByCallback !== true || status !== 'submitted'))
     throw conflict(`${current.channel} sends its own refunds; no proof is needed.`)
+  if (answering === 'elsewhere') throw conflict(ELSEWHERE)
   const taken = await findTaken(deps, tx, current, reference)
   if (taken !== null) throw conflict(taken)
   if (!isPaidOnChain(current)) return
@@ -77,17 +83,17 @@ export async function settleByHand(
   proof: { reference: string; statement: string; file: ProofFile | null },
 ): Promise<void> {
   const { actor } = context
-  const payment = await findPayment(deps.db, refund.companyId, refund.paymentId)
-  const channel = payment && withChainOf(refund, await deps.channels.forPayment(payment))
   const by = `${actor.kind}:${actor.id}`
   const { reference, statement, file } = proof
   const hold = await findRefundHold(deps, refund)
   await deps.db.tx(async (tx) => {
     await lockActor(tx, actor, refund.companyId)
     const { refund: current } = await lockRefundWithOrder(tx, refund)
-    // the account that is set up is another one than that which has the refund
-    const its = current.accountGoneAt === null ? channel : undefined
-    await checkIsForPerson(deps, tx, { channel: its, current, reference, hold })
+    const payment = await findPaymentOf({ db: tx }, current)
+    // read under the lock: an account that is saved meanwhile has its refunds asked about after this
+    const channel = withChainOf(current, await deps.channels.forPayment(payment, tx))
+    const answering = await findAnswering(deps, tx, { payment, refund: current, channel })
+    await checkIsForPerson(deps, tx, { answering, current, reference, hold })
     await lockRefundReference(tx, current, reference)
     if (await isRefundReferenceUsed(tx, current, reference))
       throw conflict('This reference already settled another refund.')

@@ -1,13 +1,12 @@
-import { listChannelAccounts } from '../channels/account-queries.ts'
 import type { Channel, RefundReport, RefundRequest } from '../channels/channel.ts'
-import { isOtherAccount, OTHER_ACCOUNT, ProviderRefusal, ProviderTrouble } from '../channels/provider-errors.ts'
+import { isOtherAccount, ProviderRefusal, ProviderTrouble } from '../channels/provider-errors.ts'
 import type { Queryable, Tx } from '../db/db.ts'
 import type { PollSpec } from '../db/polling.ts'
 import { DAY } from '../kernel/clock.ts'
 import { crashPoint } from '../kernel/crash-point.ts'
 import { pollGapMs } from '../kernel/poll-gaps.ts'
 import { isClaimedByOther } from '../ledger/claim-queries.ts'
-import { checkNamedAgain, claimedWords, isNamedSince, listNamed, missingChainWords } from '../ledger/claims.ts'
+import { checkNamedAgain, claimedWords, isNamedSince, listNamed } from '../ledger/claims.ts'
 import type { Order } from '../orders/order.ts'
 import { findOrderById } from '../orders/order-queries.ts'
 import { findPayment, type Payment } from '../payments/payment-queries.ts'
@@ -25,9 +24,10 @@ import {
   type Refund,
   updateRefund,
   updateRefundNextCheck,
-  wakeRefundsOfOperator,
 } from './refund-queries.ts'
 import { isPaidOnChain, lockRefundWithOrder, settleRefundIn, withChainOf } from './refund-settle.ts'
+import { isAccountGone, missingWords, noteAsking, waitForAccount, waitForOther } from './waiting/account-wait.ts'
+import { wakeRefundsOfOperator } from './waiting/wake-queries.ts'
 
 /** Delay before a blocked refund is retried. */
 const HOLD_MS = 30_000
@@ -35,7 +35,7 @@ const HOLD_MS = 30_000
 const sumOf = (refunds: readonly Refund[], field: 'units' | 'fiatUnits'): bigint =>
   refunds.reduce((sum, refund) => sum + refund[field], 0n)
 
-export async function findPaymentOf({ db }: RefundDeps, { id, companyId, paymentId }: Refund): Promise<Payment> {
+export async function findPaymentOf({ db }: { db: Queryable }, { id, companyId, paymentId }: Refund): Promise<Payment> {
   const payment = await findPayment(db, companyId, paymentId)
   if (!payment) throw new Error(`refund ${id} without its payment`)
   return payment
@@ -223,36 +223,8 @@ async function askChannel(
   return { outcome: 'manual', reference: null, txHash: null, providerStatus: 'to be sent by hand' }
 }
 
-const OWN_ACCOUNT_GONE =
-  'waits: its account at the provider was removed or replaced. Save that account again, or settle the refund by hand'
-const OPERATOR_GONE =
-  'waits: its channel is not set up on the server. The operator sets it up again, or a person settles the refund by hand'
-
-/** Whether the company removed or replaced the account, so that no node has it. */
-async function isAccountGone({ db, channels }: RefundDeps, { companyId, channel, ownAccount }: Payment) {
-  if (!ownAccount) return false
-  const accounts = await listChannelAccounts(db, companyId)
-  return !accounts.some((one) => one.channel === channel) || (await channels.of(companyId)).isOwn(channel)
-}
-
-const chainGone = (network: number | null): string => `waits: ${missingChainWords(network)}`
-
 /** The provider may have a refund that was attempted. */
 const isUntaken = ({ status, providerReference }: Refund): boolean => status === 'ready' && providerReference === null
-
-/**
- * Leaves the refund as it is, to other nodes or until its account or chain is back. Whoever holds its money is asked.
- */
-async function waitForAccount(deps: RefundDeps, refund: Refund, providerStatus: string): Promise<void> {
-  await deps.db.tx(async (tx) => {
-    const { refund: current } = await lockRefundWithOrder(tx, refund)
-    const { status, checks } = current
-    if (status !== 'ready' && status !== 'submitted') return updateRefundNextCheck(tx, current, null)
-    const now = new Date(deps.clock())
-    const nextCheckAt = new Date(now.getTime() + pollGapMs('refund', checks))
-    return updateRefund(tx, current, { status, providerStatus, nextCheckAt, isAccountGone: true }, now)
-  })
-}
 
 /** Nothing was signed for it: it says what was named. If that was refused meanwhile, it goes on as before. */
 async function holdNamed(deps: RefundDeps, refund: Refund): Promise<void> {
@@ -275,10 +247,9 @@ async function pollRefund(deps: RefundDeps, refund: Refund): Promise<void> {
   const account = await deps.channels.forPayment(payment)
   const channel = withChainOf(refund, account)
   if (!channel) {
-    const isGone = !account && (await isAccountGone(deps, payment))
-    if (!isGone) return waitForAccount(deps, refund, isPaidOnChain(refund) ? chainGone(refund.network) : OPERATOR_GONE)
-    if (!isUntaken(refund)) return waitForAccount(deps, refund, OWN_ACCOUNT_GONE)
-  }
+    const isGone = !account && (await isAccountGone(deps, deps.db, payment))
+    if (!isGone || !isUntaken(refund)) return waitForAccount(deps, refund, isGone)
+  } else await noteAsking(deps, refund)
   await recognise(deps, refund)
   const step = await beginSending(deps, refund)
   if (step === null) return
@@ -286,7 +257,7 @@ async function pollRefund(deps: RefundDeps, refund: Refund): Promise<void> {
   crashPoint('refund:before-send')
   const report = await askChannel(deps, refund, { channel, step }).catch(async (error: unknown) => {
     if (refund.status === 'ready' && refund.providerReference === null && isNotDone(error)) await takeBack(deps, refund)
-    if (isOtherAccount(error)) await waitForAccount(deps, refund, `waits: ${OTHER_ACCOUNT}`)
+    if (isOtherAccount(error)) await waitForOther(deps, refund)
     throw error
   })
   crashPoint('refund:after-send')
@@ -343,7 +314,7 @@ export async function applyRefundReport(deps: RefundDeps, refund: Refund, report
     const nextCheckAt = manual ? null : new Date(now.getTime() + pollGapMs('refund', current.checks))
     const status = manual ? 'ready' : 'submitted'
     // only what its account has, or hands over, waits for it no more
-    const taken = report.outcome === 'pending' ? { isAccountGone: false } : {}
+    const taken = report.outcome === 'pending' ? { accountGoneAt: null } : {}
     const change = { status, reference, txHash, providerStatus, nextCheckAt, ...handedOver, ...taken } as const
     await updateRefund(tx, current, change, now)
   })
@@ -354,8 +325,8 @@ export const isPayable = ({ status }: Refund): boolean => status === 'ready' || 
 /** For the start of a node: the operator may have set up channels or chains again that refunds wait for. */
 export function wakeWaitingRefunds({ db, clock, channels: { operator } }: RefundDeps): Promise<number> {
   const networks = new Set(operator.available.flatMap((id) => operator.find(id)?.refundNetworks ?? []))
-  const words = [OPERATOR_GONE, ...[...networks].map(chainGone)]
-  return wakeRefundsOfOperator(db, { channels: operator.available, words }, new Date(clock()))
+  const wait = { channels: operator.available, words: missingWords(networks) }
+  return wakeRefundsOfOperator(db, wait, new Date(clock()))
 }
 
 /**

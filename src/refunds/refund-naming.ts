@@ -7,8 +7,9 @@ import { writeRefundAudit } from './refund-audit.ts'
 import { dropRefund, findRefundHold } from './refund-decisions.ts'
 import type { RefundDeps } from './refund-deps.ts'
 import { applyRefundReport, findPaymentOf, isPayable, refundRequestOf } from './refund-jobs.ts'
-import { type Refund, updateRefund, wakeRefundUnpolled } from './refund-queries.ts'
+import { type Refund, updateRefund } from './refund-queries.ts'
 import { isPaidOnChain, lockRefundWithOrder, withChainOf } from './refund-settle.ts'
+import { wakeRefundUnpolled } from './waiting/wake-queries.ts'
 
 /* A person says which transaction paid a refund, or rejects it. */
 
@@ -66,7 +67,7 @@ export async function reportTransaction(
       await updateRefund(
         tx,
         current,
-        { status: 'submitted', txHash, byHand: true, isAccountGone: false, nextCheckAt: now },
+        { status: 'submitted', txHash, byHand: true, accountGoneAt: null, nextCheckAt: now },
         now,
       )
     await writeRefundAudit(deps, tx, context, { refund: current, action: 'refund.transaction', more: { txHash } })

@@ -1,11 +1,9 @@
 import type { ChannelId } from '../channels/channel.ts'
-import type { PaymentAccount } from '../channels/channel-set.ts'
 import { joinSql, json, type Queryable, type Sql, sql, type Tx, unnamed } from '../db/db.ts'
 import type { PollTopic } from '../db/polling.ts'
 import type { Lang } from '../kernel/lang.ts'
 import { type HOLDERS, heldBy } from '../ledger/payable-queries.ts'
 import { toSendByHand } from '../orders/summary/summary-queries.ts'
-import { isUnfinishedThere, type LeavingAccount } from '../payments/accounts/account-queries.ts'
 import { type AddressProof, leavesOnChain } from './destination/address-proof.ts'
 
 export const REFUND_STATUSES = [
@@ -231,21 +229,21 @@ export type RefundChange = {
   providerStatus?: string
   handedOverAt?: Date
   /**
-   * It waits for an account, a channel or a chain that is not set up; false: that has it now, or a person names what
-   * they sent.
+   * Since when it waits for an account, a channel or a chain that is not set up; null: that has it now, or a person
+   * names what they sent.
    */
-  isAccountGone?: boolean
+  accountGoneAt?: Date | null
   nextCheckAt: Date | null
 }
 
 /** Whether it waits no more for its account: a later wait is asked about again. Another question says nothing of it. */
-const endsWait = ({ status, isAccountGone, handedOverAt }: RefundChange): boolean =>
-  isAccountGone === false || handedOverAt !== undefined || (status !== 'ready' && status !== 'submitted')
+const endsWait = ({ status, handedOverAt }: RefundChange): boolean =>
+  handedOverAt !== undefined || (status !== 'ready' && status !== 'submitted')
 
 /** Since when it waits for its account after this change. */
-const goneAt = (change: RefundChange, now: Date): Sql =>
-  change.isAccountGone === true
-    ? sql`coalesce(account_gone_at, ${now})`
+const goneAt = (change: RefundChange): Sql =>
+  change.accountGoneAt !== undefined
+    ? sql`${change.accountGoneAt}::timestamptz`
     : sql`case when not ${endsWait(change)}::boolean then account_gone_at end`
 
 export async function updateRefund(tx: Tx, refund: Refund, change: RefundChange, now: Date): Promise<void> {
@@ -264,8 +262,8 @@ export async function updateRefund(tx: Tx, refund: Refund, change: RefundChange,
       paid_elsewhere = coalesce(${change.paidElsewhere ?? null}, paid_elsewhere),
       last_words = coalesce(${change.providerStatus ?? null}, last_words),
       handed_over_at = coalesce(handed_over_at, ${change.handedOverAt ?? null}),
-      account_gone_at = ${goneAt(change, now)},
-      by_hand_since = case when ${goneAt(change, now)} is not null or handed_over_at is not null then by_hand_since end,
+      account_gone_at = ${goneAt(change)},
+      by_hand_since = case when ${goneAt(change)} is not null or handed_over_at is not null then by_hand_since end,
       next_check_at = ${change.nextCheckAt}, updated_at = ${now},
       settled_at = case when ${change.status} = 'settled' then ${now}::timestamptz else settled_at end
     where company_id = ${refund.companyId} and id = ${refund.id}`)
@@ -280,23 +278,6 @@ export const updateRefundNextCheck = (tx: Tx, refund: Refund, nextCheckAt: Date 
   tx.run(sql`
     update refunds set next_check_at = ${nextCheckAt}
     where company_id = ${refund.companyId} and id = ${refund.id}`)
-
-/** Has one that waits for a person polled again. */
-export const wakeRefundUnpolled = (tx: Tx, { companyId, id }: Refund, nextCheckAt: Date): Promise<number> =>
-  tx.run(sql`
-    update refunds set next_check_at = ${nextCheckAt}
-    where company_id = ${companyId} and id = ${id} and status in ('ready', 'submitted') and next_check_at is null`)
-
-/** Has the refunds of an order that a person is asked to send polled again. */
-export const wakeRefundsHandedOver = (
-  tx: Tx,
-  { companyId, id }: { companyId: string; id: string },
-  now: Date,
-): Promise<number> =>
-  tx.run(sql`
-    update refunds set next_check_at = ${now}
-    where company_id = ${companyId} and order_id = ${id} and status = 'ready' and handed_over_at is not null
-      and next_check_at is null`)
 
 type ReferenceScope = { companyId: string; channel: ChannelId; id?: string }
 
@@ -327,47 +308,6 @@ export async function isRefundPolled(tx: Tx, { companyId, id }: Refund, now: Dat
     select coalesce(lease_until > ${now}, false) as polled from refunds where company_id = ${companyId} and id = ${id}`)
   return polled
 }
-
-/** Polls the open refunds of a payment now. */
-export const wakeRefundsOfPayment = (q: Queryable, companyId: string, paymentId: string, now: Date): Promise<number> =>
-  q.run(sql`
-    update refunds set next_check_at = least(next_check_at, ${now}), poll_again = lease_until is not null
-    where company_id = ${companyId} and payment_id = ${paymentId} and next_check_at is not null`)
-
-/**
- * A company's account was saved: refunds through it that have no final answer are polled at once, also those that
- * an older node handed to a person although the provider has them.
- */
-export const wakeRefundsOfAccount = (
-  tx: Tx,
-  { companyId, channel, accountMark }: Omit<PaymentAccount, 'ownAccount'>,
-  now: Date,
-): Promise<number> =>
-  tx.run(sql`
-    update refunds r set next_check_at = ${now}, checks = 0, poll_again = r.lease_until is not null
-    from payments p where p.company_id = ${companyId} and p.id = r.payment_id and p.own_account
-      and (p.account_mark is null or p.account_mark = ${accountMark})
-      and r.company_id = ${companyId} and r.channel = ${channel} and r.status in ('ready', 'submitted')
-      and (r.next_check_at is not null or r.provider_reference is not null)`)
-
-export async function countRefundsOfAccount(q: Queryable, account: LeavingAccount): Promise<number> {
-  const { total } = await q.one<{ total: bigint }>(sql`
-    select count(*) as total from refunds r
-    join payments p on p.company_id = r.company_id and p.id = r.payment_id
-    where ${isUnfinishedThere(account)}`)
-  return Number(total)
-}
-
-/** The operator uses these channels again: the refunds that wait for them, and say so, are polled at once. */
-export const wakeRefundsOfOperator = (
-  q: Queryable,
-  { channels, words }: { channels: readonly ChannelId[]; words: readonly string[] },
-  now: Date,
-): Promise<number> =>
-  q.run(sql`
-    update refunds set next_check_at = ${now}, checks = 0, poll_again = lease_until is not null
-    where status in ('ready', 'submitted') and next_check_at is not null and channel = any(${[...channels]})
-      and last_words = any(${[...words]})`)
 
 /** Sender of mails to payers, the contact for replies, and the language for payers who have chosen none. */
 export type Merchant = {

@@ -16,6 +16,7 @@ import { returnBlock } from '../../src/payments/mispayments/way-queries.ts'
 import type { PaymentDeps } from '../../src/payments/payment-service.ts'
 import { openWords } from '../../src/payments/reconcile.ts'
 import { openRates } from '../../src/rates/rate-service.ts'
+import { noticeForeignRefund } from '../../src/refunds/foreign-refund.ts'
 import type { MispaymentRefundDeps } from '../../src/refunds/mispayment-refund.ts'
 import { openRefundLinks } from '../../src/refunds/refund-link.ts'
 import type { DecisionDeps } from '../../src/screening/screening-decisions.ts'
@@ -70,7 +71,7 @@ export async function personFor(db: Db, is: Pick<Actor, 'role' | 'companyId'>): 
 }
 
 /** A provider that answers at once; what it says of a payment is what the test reports. */
-const provider: Channel = {
+export const MODEL_PROVIDER: Channel = {
   id: 'binance',
   networks: [],
   createPayment: async ({ merchantReference }) => ({ ...NO_INSTRUCTIONS, providerReference: merchantReference }),
@@ -103,7 +104,7 @@ export async function startModelWorld(own: Partial<Channel> = {}): Promise<Model
     tellEmailChanged: async () => {},
     findAddressFault: openAddressFaults([]),
   }
-  const channels = openChannels([{ ...provider, ...own }])
+  const channels = openChannels([{ ...MODEL_PROVIDER, ...own }])
   const books = openBooks({ db, clock, log, alarm: async () => {}, usdc: {} })
   const payouts = openPayoutPorts({ db, clock }, [])
   const nothing = async (): Promise<void> => {}
@@ -113,15 +114,16 @@ export async function startModelWorld(own: Partial<Channel> = {}): Promise<Model
   const desk = { db, clock, transition, audit: NO_AUDIT, screening }
   const gate = { admit: async () => null, admitLate: async () => true }
   const links = openRefundLinks({ vault, payUrl: config.payUrl })
+  const refunds = { ...desk, channels, payers, books, ...payouts, askForAddress: nothing, links }
   return {
-    ...{ host, clock: time, books },
+    ...{ host, clock: time, books, refunds },
     operator: await personFor(db, { role: 'SuperAdmin', companyId: null }),
     payments: {
       ...{ db, clock, vault, config, channels, transition, payers, dustUnits: 10_000n },
-      ...{ screening, onRefunded: nothing, gate, onLoss: nothing, onGivenUp: async () => true, onSoldTwice: nothing },
+      ...{ screening, gate, onLoss: nothing, onGivenUp: async () => true, onSoldTwice: nothing },
+      onRefunded: (tx, payment, refunded) => noticeForeignRefund(refunds, tx, payment, { refunded }),
       words: openWords(books),
     },
-    refunds: { ...desk, channels, payers, books, ...payouts, askForAddress: nothing, links },
     screenings: { ...{ db, clock, audit: NO_AUDIT }, wakeSubject: nothing, returnBlock },
     mispayments: { ...desk, payers, gate, dustUnits: 10_000n, onDecided: () => {} },
     settlements: {

@@ -5,7 +5,7 @@ import { HEALTHY } from '../../src/channels/supervised.ts'
 /** Every company sees the same channels, unsupervised. */
 export function openChannels(channels: readonly Channel[]): Channels {
   const operator = channelSet(
-    channels.map((channel) => ({ supervised: { channel, health: () => HEALTHY }, own: false, accountMark: null })),
+    channels.map((channel) => ({ supervised: { channel, health: () => HEALTHY }, own: false, accountMarks: [] })),
   )
   return {
     operator,

@@ -45,16 +45,16 @@ export const attemptsOf = (market: Market, orderId: string): Promise<AttemptRow[
       coalesce(next_check_at > now() + interval '2 minutes', false) as waits_minutes
     from payments where order_id = ${orderId} order by number`)
 
-type Saved = ChannelAccount & { companyId: string; accountMark: string }
+type Saved = ChannelAccount & { companyId: string }
 
 /** The account that an order's payment was opened with. */
 export async function accountOf({ host: { db } }: Market, orderId: string): Promise<Saved> {
-  const payment = await db.one<Pick<Saved, 'companyId' | 'accountMark'>>(
+  const { companyId, accountMark } = await db.one<{ companyId: string; accountMark: string }>(
     sql`select company_id, account_mark from payments where order_id = ${orderId}`,
   )
-  const [account] = await listChannelAccounts(db, payment.companyId)
+  const [account] = await listChannelAccounts(db, companyId)
   assert.ok(account)
-  return { ...account, ...payment }
+  return { ...account, companyId, accountMarks: [accountMark] }
 }
 
 /** As another node saves it: the market's own still has its copy of the account before. */

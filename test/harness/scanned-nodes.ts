@@ -34,7 +34,7 @@ export type ScannedChain = {
   db: Db
   network: Network
   /** A scanner with so many nodes, all honest until their faults are set, after its first look. */
-  openNodes(t: Test, count: number, network?: Network): Promise<Nodes>
+  openNodes(t: Test, count: number, network?: Network, timeoutMs?: number): Promise<Nodes>
   /** A new deposit address. */
   assign(): Promise<string>
   /** So many addresses are watched in all, at least. */
@@ -60,7 +60,8 @@ export async function startScannedChain(): Promise<ScannedChain> {
   }
   return {
     ...{ chain, db, network, assign },
-    openNodes: (t, count, its = network) => openNodes(t, { db, network: its, rpcUrl: chain.rpcUrl, count }),
+    openNodes: (t, count, its = network, timeoutMs = 10 * SECOND) =>
+      openNodes(t, { db, network: its, rpcUrl: chain.rpcUrl, count, timeoutMs }),
     // what no payment comes to need not be derived from a key
     watch: async (count) =>
       void (await db.run(sql`
@@ -89,10 +90,16 @@ export async function startScannedChain(): Promise<ScannedChain> {
 
 async function openNodes(
   t: Test,
-  { db, network, rpcUrl, count }: { db: Db; network: Network; rpcUrl: string; count: number },
+  {
+    db,
+    network,
+    rpcUrl,
+    count,
+    timeoutMs,
+  }: { db: Db; network: Network; rpcUrl: string } & Record<'count' | 'timeoutMs', number>,
 ): Promise<Nodes> {
   const proxies = await Promise.all(Array.from({ length: count }, () => startRpcProxy(rpcUrl)))
-  const rpcs = proxies.map(({ url }) => createRpc({ url }))
+  const rpcs = proxies.map(({ url }) => createRpc({ url, timeoutMs }))
   const lines: { level: number; msg: string }[] = []
   const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
   const time = { nowMs: Date.now() }

@@ -3,9 +3,12 @@ import type { PaymentKey } from '../../src/channels/channel.ts'
 import { keptOfEvent, readOrder, reportOf } from '../../src/channels/whitepay/status-map.ts'
 import { sql } from '../../src/db/db.ts'
 import { recordUnmatched } from '../../src/payments/payment-report.ts'
+import { pollPayment } from '../../src/payments/payment-service.ts'
+import { reconcileEveryPayment } from '../../src/payments/reconcile.ts'
 import { refundMispayment } from '../../src/refunds/mispayment-refund.ts'
 import { openBlockedIn } from './attempts.ts'
-import { DUE, type ModelWorld } from './model-world.ts'
+import { DUE, MODEL_PROVIDER, type ModelWorld } from './model-world.ts'
+import { openChannels } from './one-channel-set.ts'
 
 /** Type and value of a transaction; `OPEN` as its third word: it is not complete. */
 export type Transaction = readonly [string, string] | readonly [string, string, string]
@@ -42,6 +45,13 @@ export async function openWhitepayIn(world: ModelWorld, { asset, expected } = { 
     open: async () => short(await openOf()),
     /** @returns the status of the order */
     tells: async (status: string, ...sums: Transaction[]) => (await apply(reports(status, ...sums)))?.status,
+    /** The same as the answer of a poll, or of the daily question: what follows from it is noted too. */
+    isAsked: async (status: string, ...sums: Transaction[]) => {
+      const channels = openChannels([{ ...MODEL_PROVIDER, fetchPayment: async () => reports(status, ...sums) }])
+      const deps = { ...world.payments, channels }
+      if ((await find()).status === 'paid') await reconcileEveryPayment(deps, world.books)
+      else await pollPayment(deps, await find())
+    },
     /** The event of the transaction with this number among those of the order. */
     announces: (value: string, number: number) =>
       recordUnmatched(world.payments, key, keptOfEvent(transaction(['ROLLBACK_TO_MERCHANT', value], `t${number}`))),

@@ -1,7 +1,7 @@
 import { type Rpc, RpcError } from '../endpoints/rpc.ts'
 import { blockCall, type RpcBlock } from '../transfer-logs.ts'
 
-/** Null where the node lacks it, or refuses it as old. @throws RpcError */
+/** Null where the node lacks it, or refuses it. @throws RpcError */
 async function findBlock(rpc: Rpc, number: bigint): Promise<RpcBlock | null> {
   const { method, params } = blockCall(number)
   try {
@@ -12,10 +12,24 @@ async function findBlock(rpc: Rpc, number: bigint): Promise<RpcBlock | null> {
   }
 }
 
+/** How often it must show the same. */
+const CHECKS = 2
+
+/**
+ * Whether age is why a node lacks a block: then it has the next one, each time it is asked. One that refuses some
+ * questions for a moment would hide what is below. @throws RpcError
+ */
+async function checkEdge(rpc: Rpc, { before, since }: Record<'before' | 'since', bigint>): Promise<void> {
+  for (let check = 0; check < CHECKS; check += 1) {
+    if (!(await findBlock(rpc, since))) throw new RpcError('unknown', `the node lacks block ${since}`)
+    if (await findBlock(rpc, before)) throw new RpcError('unknown', `the node lacked block ${before}`)
+  }
+}
+
 /**
  * The first block mined at a time or later, or the head where there is none. Nodes expire old blocks (EIP-4444): what
  * one lacks below the head counts as older than the time, and `isCutOff` says that it may not be.
- * @throws RpcError, also where it lacks the head
+ * @throws RpcError, also where it lacks the head, and where it lacks blocks for a moment, whatever the reason
  */
 export async function findBlockSince(rpc: Rpc, at: Date, head: bigint): Promise<{ number: bigint; isCutOff: boolean }> {
   const seconds = BigInt(Math.floor(at.getTime() / 1000))
@@ -39,7 +53,6 @@ export async function findBlockSince(rpc: Rpc, at: Date, head: bigint): Promise<
     else since = middle
   }
   const isCutOff = lacked.has(before)
-  // a node that lacked it for a moment only would hide what is below
-  if (isCutOff && (await findBlock(rpc, before))) throw new RpcError('unknown', `the node lacked block ${before}`)
+  if (isCutOff) await checkEdge(rpc, { before, since })
   return { number: since < head ? since : head, isCutOff }
 }

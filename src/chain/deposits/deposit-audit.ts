@@ -61,9 +61,10 @@ async function readOutflows(
 }
 
 /**
- * Outflows of each address, counted anew by one of the endpoints: at block `from` it held what the chain says, whatever
- * was recorded until then. Less than 0 where money came before the address was given out. None of an address if
- * endpoints are not of one mind about that block, or keep no state as old.
+ * Outflows of each address, counted anew by one of the endpoints: at block `from`, before it was given out, it held
+ * what the chain says, whatever was recorded until then. Less than 0 where money came before that. None of an address
+ * if endpoints are not of one mind about that block, or keep no state as old. From a later block on, this would explain
+ * whatever was missed or invented before.
  * @throws RpcError
  */
 async function readOutflowsAnew(
@@ -126,7 +127,7 @@ type Keeper = { endpoint: Endpoint; from: bigint; isWhole: boolean }
 
 /**
  * The last block before a time, whose state holds nothing of later; or the first one of which the endpoint keeps the
- * logs: nodes expire old ones, some with the headers.
+ * logs: nodes expire old ones, some with the headers. @throws RpcError, also where it refuses them for a moment
  */
 async function findKept({ network }: ChainReader, endpoint: Endpoint, { addresses, at, to }: Since): Promise<Keeper> {
   const { number: since, isCutOff } = await findBlockSince(endpoint.rpc, at, to)
@@ -147,6 +148,10 @@ async function findKept({ network }: ChainReader, endpoint: Endpoint, { addresse
     if (await lacks(middle)) lacked = middle
     else from = middle
   }
+  // only age has an edge: what it refuses for a moment is not expired
+  const refuses = `endpoint ${endpoint.number} refuses logs up to block`
+  if (await lacks(to)) throw new RpcError('unknown', `${refuses} ${to}`)
+  if (!(await lacks(lacked))) throw new RpcError('unknown', `${refuses} ${lacked} only for a moment`)
   return { endpoint, from, isWhole: false }
 }
 
@@ -181,7 +186,7 @@ async function explain(
   const oldest = Math.min(...deposits.map(({ createdAt }) => createdAt.getTime()))
   const since = { addresses, at: new Date(oldest - CLOCK_MARGIN_MS), to: head.number }
   // one that lacks this block does not know what left in it
-  const { endpoint, from } = await findKeeper(reader, balances.endpoints, since)
+  const { endpoint, from, isWhole } = await findKeeper(reader, balances.endpoints, since)
   await rescan(reader, { addresses, from, to: head.number })
   const outflows = await readOutflows(reader, endpoint, { deposits, from, to: head.number })
   const again = await readRecordedDeposits(db, { chainId, token, addresses }, head.number)
@@ -189,7 +194,8 @@ async function explain(
   const fits = (index: number, address: string, outflow = 0n): boolean =>
     balances.of(index).includes(recordedOf(address) - outflow)
   const open = deposits.filter(({ address }, index) => !fits(index, address, outflows.get(address)))
-  const anew = await readOutflowsAnew(reader, { endpoints, endpoint }, { deposits: open, from, to: head.number })
+  const asked = { deposits: isWhole ? open : [], from, to: head.number }
+  const anew = await readOutflowsAnew(reader, { endpoints, endpoint }, asked)
   for (const [index, address] of addresses.entries()) {
     const counted = anew.get(address)
     if (counted !== undefined && fits(index, address, counted)) {

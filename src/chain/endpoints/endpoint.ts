@@ -2,6 +2,7 @@ import { type Clock, isRecent, isYounger, MINUTE, SECOND } from '../../kernel/cl
 import type { Network } from '../networks.ts'
 import { isOptional } from './answer-shapes.ts'
 import { Pace } from './pace.ts'
+import { ReceiptsGiven } from './receipts-given.ts'
 import { type Hex, MAX_FILTER_VALUES, type Rpc, type RpcCall, RpcError } from './rpc.ts'
 
 /** A node's limits, learned from its refusals. */
@@ -46,8 +47,8 @@ const REFUSED_MS = 10 * SECOND
 const MUTE_MS = 30 * SECOND
 /** Nodes hear of a block one after another: without it for longer, an endpoint is not only a moment behind. */
 const LATE_MS = 5 * SECOND
-/** How long it gives no receipts, each time it is asked, before it is taken to have none. */
-const NO_RECEIPTS_MS = 20 * SECOND
+/** Under which is remembered since when it lacks what others prove. */
+const PROVEN = 'proven'
 /** What it lacks, of which we remember since when: more than the blocks of the longest range, each in a few ways. */
 const LACKED = 4 * Number(MAX_SPAN)
 
@@ -64,6 +65,7 @@ export class Endpoint {
   readonly rpc: Rpc
   /** For what it need not answer: whoever asks judges that, and one without an answer is no worse for anything else. */
   readonly optional: Rpc
+  readonly receipts: ReceiptsGiven
   limits: EndpointLimits = { ...FIRST_LIMITS }
   behind = false
   /** Its newest block is far ahead of all others and of our clock. */
@@ -76,6 +78,8 @@ export class Endpoint {
   slow = false
   /** It did not have all blocks that it was last asked to confirm: another one is asked first. */
   short = false
+  /** It lacks payments for longer than an index of logs lags, and another one proved them: that one is read first. */
+  lacking = false
   /** Its token is not checked yet: until then nothing is read from it, even if no other endpoint answers. */
   unproven = false
   /** Blocks queried at once: fewer after each missing answer, one more after each answer. */
@@ -93,8 +97,6 @@ export class Endpoint {
   #refused: { receivers: number; sinceMs: number } | null = null
   /** Its first and its last refusal in a row to say what is in blocks, and whether that was told. */
   #mute: { sinceMs: number; lastMs: number; isTold: boolean } | null = null
-  /** When it gave no receipts, first and last in a row, and whether it was found to have none. */
-  #receipts: { sinceMs: number; lastMs: number; areNone: boolean } | null = null
   /** By block: when it was first asked about it in vain. */
   readonly #lacked = new Map<string, number>()
   readonly #pace = new Pace()
@@ -103,6 +105,7 @@ export class Endpoint {
     this.number = number
     this.#inner = inner
     this.#clock = clock
+    this.receipts = new ReceiptsGiven(clock)
     this.#events = events
     const ask = (mayFail: boolean): Rpc => ({
       call: (method, ...params) =>
@@ -167,22 +170,15 @@ export class Endpoint {
     this.#lacked.delete(block)
   }
 
-  /**
-   * It answered a question about receipts, or did not. Without another question for so long, a failure is the first
-   * one again: the two may be about two blocks, of which each had just come.
-   * @returns whether it has given none for so long that it is taken to have none
-   */
-  noteReceipts(isAnswered: boolean): boolean {
-    const now = this.#clock()
-    const last = this.#receipts
-    if (isAnswered) this.#receipts = null
-    else {
-      const goesOn = last !== null && (last.areNone || isYounger(last.lastMs, NO_RECEIPTS_MS, now))
-      const sinceMs = goesOn ? Math.min(last.sinceMs, now) : now
-      const areNone = goesOn && (last.areNone || now - sinceMs >= NO_RECEIPTS_MS)
-      this.#receipts = { sinceMs, lastMs: now, areNone }
-    }
-    return this.#receipts?.areNone ?? false
+  /** Others proved a payment that it lacks, and of which it gives no receipts. @returns whether that has lasted */
+  noteProven(): boolean {
+    return this.noteLacking(PROVEN)
+  }
+
+  /** It shows the payments of a block, and lacks none. */
+  noteWhole(): void {
+    this.lacking = false
+    this.noteHaving(PROVEN)
   }
 
   /** It said what is in blocks, or refused to for a step of the reading: what it keeps of old blocks is no matter. */

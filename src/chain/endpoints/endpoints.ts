@@ -7,7 +7,7 @@ import { isReverted, type Rpc, RpcError } from './rpc.ts'
 /** All nodes of one chain. */
 export type Endpoints = {
   readonly all: readonly Endpoint[]
-  /** The trusted ones, in the order of configuration. */
+  /** The trusted ones, in the order of configuration; last those that lack what others prove. */
   usable(): Endpoint[]
   /** Those to read from, in this order: the trusted ones; without any, those that merely failed, or are behind. */
   candidates(): Endpoint[]
@@ -69,7 +69,10 @@ export function openEndpoints(
   { clock = Date.now, events = QUIET }: { clock?: Clock; events?: EndpointEvents } = {},
 ): Endpoints {
   const all = rpcs.map((rpc, index) => new Endpoint(index + 1, rpc, { clock, events }))
-  const usable = (): Endpoint[] => all.filter((endpoint) => endpoint.fault() === null)
+  const usable = (): Endpoint[] =>
+    all
+      .filter((endpoint) => endpoint.fault() === null)
+      .toSorted((left, right) => Number(left.lacking) - Number(right.lacking))
 
   // who merely failed may be back
   const candidates = (): Endpoint[] => {

@@ -3,7 +3,7 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { after, describe, it } from 'node:test'
 import { makeCertificate } from '../../../test/harness/certificates.ts'
-import { createRpc, MAX_FILTER_VALUES, type Rpc, toWord } from './rpc.ts'
+import { createRpc, MAX_FILTER_VALUES, type Rpc, RpcError, toWord } from './rpc.ts'
 import { whyUnreached } from './unreached.ts'
 
 const opened: { rpc: Rpc; server: Server }[] = []
@@ -63,6 +63,28 @@ describe('an answer of a node', () => {
     const refusing = await answering({ id: 1, error: { code: -32000, message: 'nonce too low' } })
     const expected = { kind: 'definite', code: -32000, message: 'eth_sendRawTransaction: nonce too low' }
     await assert.rejects(refusing.call('eth_sendRawTransaction', '0x'), expected)
+  })
+
+  it('is about the rate, and passes, however a provider says so; a contract’s own words are its refusal', async () => {
+    const refusing = async (code: number, message: string) => {
+      const node = await answering({ id: 1, error: { code, message } })
+      const error = await node.call('eth_call').catch((caught: unknown) => caught)
+      assert.ok(error instanceof RpcError)
+      return [error.kind, error.tooOften]
+    }
+    for (const [code, message] of [
+      [-32005, 'daily request count exceeded'],
+      [-32007, '50/second request limit reached'],
+      [-32016, 'over rate limit'],
+      [-32029, 'Too Many Requests'],
+      [-32000, 'rate limit exceeded'],
+      [15, 'Too many requests, try again later'],
+    ] as const)
+      assert.deepEqual(await refusing(code, message), ['unknown', true], message)
+    for (const message of ['query returned more than 10000 results', 'eth_getLogs request was canceled due to timeout'])
+      for (const code of [-32005, -32016]) assert.deepEqual(await refusing(code, message), ['unknown', false], message)
+    for (const code of [3, -32000])
+      assert.deepEqual(await refusing(code, 'execution reverted: rate limit exceeded'), ['definite', false])
   })
 
   it('never shows the secret in the address of the node', async () => {

@@ -110,12 +110,19 @@ export const isReverted = ({ code, message }: RpcError): boolean => code === 3 |
  */
 export const MAX_FILTER_VALUES = 1000
 
-/** Internal error, resource unavailable, limit exceeded (EIP-1474): the same call may succeed later. */
-const LIMIT_EXCEEDED = -32005
-/** 429: several providers put the HTTP status here. */
-const PASSING_CODES = new Set([-32603, -32002, LIMIT_EXCEEDED, 429])
-/** The same code, for a single query that is too large: "query returned more than 10000 results". */
-const TOO_MUCH = /result|range|size|block/i
+/**
+ * Asked too often: limit exceeded (EIP-1474); the HTTP status, which several providers put here; "request limit
+ * reached" (QuickNode), "over rate limit" (Base), "Too Many Requests".
+ */
+const RATE_CODES: ReadonlySet<number | null> = new Set([-32005, 429, -32007, -32016, -32029])
+const RATE_WORDS = /rate.?limit|too many requests/i
+/** Internal error, resource unavailable (EIP-1474): the same call may succeed later. */
+const PASSING_CODES: ReadonlySet<number | null> = new Set([-32603, -32002, ...RATE_CODES])
+/**
+ * The same codes, for a single query that is too large: "query returned more than 10000 results"; or takes too long, as
+ * Nethermind's -32016 says.
+ */
+const TOO_MUCH = /result|range|size|block|time.?out|timed out/i
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 
 export type RpcOptions = { url: string; timeoutMs?: number }
@@ -221,10 +228,7 @@ function readAnswer<Result>(answer: unknown, call: RpcCall): Result {
     if ('error' in answer && typeof answer.error === 'object' && answer.error !== null) {
       const { code, message } = answer.error as { code?: unknown; message?: unknown }
       const number = typeof code === 'number' ? code : null
-      const kind = number === null || PASSING_CODES.has(number) ? 'unknown' : 'definite'
-      const refused = new RpcError(kind, `${method}: ${String(message)}`, number)
-      const isRate = (number === LIMIT_EXCEEDED || number === 429) && !TOO_MUCH.test(String(message))
-      throw isRate ? asTooOften(refused) : refused
+      throw refusalFor(method, String(message), number)
     }
     if ('result' in answer) {
       if (canAnswer(call, answer.result)) return answer.result as Result
@@ -232,6 +236,15 @@ function readAnswer<Result>(answer: unknown, call: RpcCall): Result {
     }
   }
   throw new RpcError('unknown', `${method}: the node's answer has neither result nor error`)
+}
+
+/** @param words may be a contract's own, which says why it stopped the call */
+function refusalFor(method: string, words: string, code: number | null): RpcError {
+  const said = new RpcError('definite', `${method}: ${words}`, code)
+  const isRate = RATE_CODES.has(code) || (RATE_WORDS.test(words) && !isReverted(said))
+  if (code !== null && !isRate && !PASSING_CODES.has(code)) return said
+  const passing = new RpcError('unknown', `${method}: ${words}`, code)
+  return isRate && !TOO_MUCH.test(words) ? asTooOften(passing) : passing
 }
 
 function checkFilter({ method, params }: RpcCall): void {

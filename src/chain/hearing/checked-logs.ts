@@ -13,7 +13,7 @@ import {
   toHex,
   toTopic,
 } from '../transfer-logs.ts'
-import { confirmLogs, type Halt } from './logs-vote.ts'
+import { type Confirmed, confirmLogs, type Halt } from './logs-vote.ts'
 import { readWords, suspicionOf, type Word, withMore } from './receipts.ts'
 import { confirmStep, type Found, listOthers, type Step } from './second-word.ts'
 import type { Panel } from './vote.ts'
@@ -71,7 +71,7 @@ async function askAgain(endpoint: Endpoint, filter: LogFilter, doubted: readonly
 /**
  * Where the reading halts because logs and receipts lack what a header indicates, also where others agree: that block
  * is read again later. Those of a node may never fit its headers: after a while, what its logs show stands, so that no
- * chain stands still for ever. Where others agree, one that has no receipts is not waited for.
+ * chain stands still for ever. Where others agree, one that has no receipts is not waited for. Each such block is told.
  */
 function findLacking(reading: Reading, said: readonly Said[]): Halt | undefined {
   const { endpoint, network, log } = reading
@@ -82,7 +82,6 @@ function findLacking(reading: Reading, said: readonly Said[]): Halt | undefined 
     const isOver = endpoint.noteLacking(receiptsKey(block), patienceMs)
     const isWaitedFor = lacks !== 'receipts' || isAlone(reading)
     if (isWaitedFor && !isOver) return { at: block.number, doubt: new ChainDoubt(words) }
-    if (!isOver) continue
     log.warn({ chainId: network.chainId, endpoint: endpoint.number }, `${words}; the chain is read on without them`)
   }
   return undefined
@@ -106,6 +105,22 @@ const upTo = <One extends Found>(found: readonly One[], halt: Halt | undefined):
   found.filter(({ block }) => !halt || block.number < halt.at)
 
 /**
+ * Each payment that another one had to prove may have cost the whole timeout of a question about receipts. Where that
+ * goes on for longer than an index lags, another one that is up to date is read first, until this one shows all again.
+ */
+function compareToProofs(reading: Reading, said: readonly Said[], { halt, completed }: Confirmed): void {
+  const { endpoint, endpoints, network, log } = reading
+  const isProven = [...completed.values()].some((one) => one.isProven)
+  const isWhole = upTo(said, halt).some(({ block, logs }) => logs.length > 0 && !completed.has(block.hash))
+  if (!isProven && isWhole) endpoint.noteWhole()
+  if (!isProven || !endpoint.noteProven() || endpoint.lacking) return
+  if (!endpoints.usable().some((one) => one !== endpoint && !one.lacking)) return
+  endpoint.lacking = true
+  const words = 'the endpoint lacks payments that blocks prove, in its receipts too: another one is read first'
+  log.warn({ chainId: network.chainId, endpoint: endpoint.number }, words)
+}
+
+/**
  * Checks consecutive blocks and their logs with the other endpoints, and against the headers.
  * @returns the blocks before the halt, each with all its requested logs
  * @throws Outvoted, RpcError, ReaderDoubt
@@ -116,6 +131,7 @@ export async function checkStep(panel: Reading, step: Step): Promise<Checked> {
   checkPlaces(said)
   const answer = await confirmStep(panel, { ...step, found: said })
   warnOfMute(panel)
+  compareToProofs(panel, said, answer)
   const confirmed = upTo(said, answer.halt).map((one): Said => {
     const { logs, isProven } = answer.completed.get(one.block.hash) ?? { logs: one.logs, isProven: false }
     return { ...one, logs, lacks: isProven ? 'nothing' : one.lacks }

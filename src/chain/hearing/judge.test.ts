@@ -41,6 +41,7 @@ test('an empty bloom filter under a true hash convicts nobody: some chains fill 
     ...{ hash: header.hash, filter: { addresses: [receiver], tokens: new Map([[token, 'USDC']]), at: new Date() } },
     mine: { endpoint: liar, answer: { logs: [], header, place } },
     other: { endpoint: honest, answer: { logs: [paid], header, place } },
+    silent: new Set(),
   })
   assert.deepEqual([verdict.wrong.size, verdict.late.size, verdict.isSettled], [0, 0, false])
 })

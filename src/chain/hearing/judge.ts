@@ -9,8 +9,11 @@ import { areProven, type RpcReceipt } from './receipts-root.ts'
 export type Testimony = { logs: readonly RpcLog[]; header: RpcBlock | null; place: string }
 export type Witness = { endpoint: Endpoint; answer: Testimony }
 
-/** A block that two endpoints dispute, and the logs that they were asked for. */
-type Dispute = { hash: string; filter: LogFilter; mine: Witness; other: Witness }
+/**
+ * A block that two endpoints dispute, and the logs that they were asked for. `silent`: those that gave no receipts of
+ * it just now.
+ */
+type Dispute = { hash: string; filter: LogFilter; mine: Witness; other: Witness; silent: ReadonlySet<Endpoint> }
 
 /**
  * `wrong`: it shows what is not there, or states that something is not there that is. `late`: it only lacks what is
@@ -56,7 +59,11 @@ function findInventors({ mine, other }: Dispute, bloom: Bloom | null): Endpoint[
 }
 
 /** Receipts of a block; null if the endpoint does not have them all, or does not give them. */
-async function readAll({ endpoint }: Witness, hash: string): Promise<readonly RpcReceipt[] | null> {
+async function readAll(
+  { hash, silent }: Pick<Dispute, 'hash' | 'silent'>,
+  { endpoint }: Witness,
+): Promise<readonly RpcReceipt[] | null> {
+  if (silent.has(endpoint)) return null
   const receipts = await readReceipts(endpoint, hash)
   return typeof receipts === 'string' ? null : receipts.all
 }
@@ -73,12 +80,13 @@ type Proof = { receipts: readonly RpcReceipt[]; given: Map<Witness, readonly Rpc
   isNamed: boolean
 }
 
-async function findProof({ hash, filter, mine, other }: Dispute, header: RpcBlock): Promise<Proof | undefined> {
+async function findProof(dispute: Dispute, header: RpcBlock): Promise<Proof | undefined> {
+  const { filter, mine, other } = dispute
   const given: Proof['given'] = new Map()
   // who shows a log has its receipts; one that keeps none of so old a block may have shown none
   const byLogs = [mine, other].toSorted((left, right) => right.answer.logs.length - left.answer.logs.length)
   for (const witness of byLogs) {
-    const receipts = await readAll(witness, hash)
+    const receipts = await readAll(dispute, witness)
     given.set(witness, receipts)
     if (!receipts || !areProven(header, receipts)) continue
     const names = namesBetween(mine, other, receipts.length)
@@ -100,7 +108,7 @@ function namesBetween(mine: Witness, other: Witness, count: number): readonly st
 }
 
 async function judgeByProof(dispute: Dispute, proof: Proof, moved: readonly Witness[]): Promise<Verdict> {
-  const { mine, other, hash } = dispute
+  const { mine, other } = dispute
   const wrong = new Set(moved.map(({ endpoint }) => endpoint))
   const late = new Set<Endpoint>()
   for (const witness of [mine, other]) {
@@ -108,7 +116,7 @@ async function judgeByProof(dispute: Dispute, proof: Proof, moved: readonly Witn
     const { endpoint } = witness
     if (exceeds(shown, proof.logs)) wrong.add(endpoint)
     else if (exceeds(proof.logs, shown)) {
-      const its = proof.given.has(witness) ? proof.given.get(witness) : await readAll(witness, hash)
+      const its = proof.given.has(witness) ? proof.given.get(witness) : await readAll(dispute, witness)
       const isStated = its?.length === proof.receipts.length && !isSame(its, proof.receipts)
       if (isStated) wrong.add(endpoint)
       else late.add(endpoint)

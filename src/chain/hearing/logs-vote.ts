@@ -13,24 +13,47 @@ import {
   toBlock,
 } from '../transfer-logs.ts'
 import { judge, type Testimony } from './judge.ts'
-import { placeOf, readWord, readWords } from './receipts.ts'
+import { isUngiven, type Lack, placeOf, readWord, readWords } from './receipts.ts'
 import { type Ask, disagree, headerCall, type Opinion, Outvoted, type Panel, vote } from './vote.ts'
 
 /** The same for the same logs; a node may say one twice. */
 export const keyOfLogs = (logs: readonly RpcLog[]): string => [...new Set(logs.map(logKey))].sort().join(';')
 
-/** Logs of one block, and the filter that they pass. Without an address, it only asks whether the block is there. */
+/**
+ * Logs of one block, and the filter that they pass. Without an address, it only asks whether the block is there.
+ * `lacks`: what the one in use was found to lack of it before.
+ */
 export type LogQuestion = {
   block: Pick<Block, 'number' | 'hash' | 'at'>
   logs: readonly RpcLog[]
   filter: LogFilter
+  lacks?: Lack
+}
+
+/** Those that gave no receipts of a block, by its hash: each may take its whole timeout, and is not asked twice. */
+class Silence {
+  readonly #byHash = new Map<string, Set<Endpoint>>()
+
+  about({ hash }: Pick<Block, 'hash'>): Set<Endpoint> {
+    const known = this.#byHash.get(hash) ?? new Set()
+    this.#byHash.set(hash, known)
+    return known
+  }
+
+  note(endpoint: Endpoint, block: Pick<Block, 'hash'>, lacks: Lack = 'nothing'): void {
+    if (isUngiven(lacks)) this.about(block).add(endpoint)
+  }
 }
 
 const callsOf = ({ block, filter }: LogQuestion): RpcCall[] =>
   logsCalls(filter, { blockHash: block.hash }, Math.max(1, filter.addresses.length))
 
 /** An endpoint that does not know the block is not asked for its logs. Nothing is said while its logs lag behind it. */
-async function testify(endpoint: Endpoint, questions: readonly LogQuestion[]): Promise<Map<LogQuestion, Testimony>> {
+async function testify(
+  endpoint: Endpoint,
+  questions: readonly LogQuestion[],
+  silence: Silence,
+): Promise<Map<LogQuestion, Testimony>> {
   const headers = await endpoint.rpc.batch<RpcBlock | null>(questions.map(({ block }) => headerCall(block.hash)))
   const known = questions.flatMap((question, index) => {
     const header = headers[index]
@@ -44,6 +67,7 @@ async function testify(endpoint: Endpoint, questions: readonly LogQuestion[]): P
     return { question, header, block: toBlock(header), logs, filter: question.filter }
   })
   const words = await readWords(endpoint, shown)
+  for (const [{ block }, { lacks }] of words) silence.note(endpoint, block, lacks)
   const heard = words.filter(([{ question, logs }, { lacks }]) => {
     const isWhole = lacks === 'nothing' || lacks === 'receipts'
     return isWhole || !isLag(endpoint, question, logs)
@@ -70,11 +94,11 @@ const isAnswered = (error: RpcError): boolean => error.inBatch || error.tooOften
  * the rest, nor if it refuses several in a row and the last one too: it keeps no old logs, and what it has begins
  * above.
  */
-function askTogether(questions: readonly LogQuestion[]): (question: LogQuestion) => Ask<Testimony> {
+function askTogether(questions: readonly LogQuestion[], silence: Silence): (question: LogQuestion) => Ask<Testimony> {
   const asked = new Map<Endpoint, Promise<Map<LogQuestion, Testimony> | 'alone'>>()
   const silent = new Map<Endpoint, RpcError>()
   const askAll = (endpoint: Endpoint): Promise<Map<LogQuestion, Testimony> | 'alone'> => {
-    const answer = testify(endpoint, questions).catch((error: unknown) => {
+    const answer = testify(endpoint, questions, silence).catch((error: unknown) => {
       if (error instanceof RpcError && questions.length > 1) return 'alone' as const
       throw error
     })
@@ -89,7 +113,7 @@ function askTogether(questions: readonly LogQuestion[]): (question: LogQuestion)
     refused.set(endpoint, inRow)
     const last = questions.at(-1)
     if (inRow !== MOST_REFUSED || !last) return false
-    return testify(endpoint, [last]).then(
+    return testify(endpoint, [last], silence).then(
       () => false,
       (cause: unknown) => cause instanceof RpcError && cause.kind === 'definite',
     )
@@ -98,7 +122,7 @@ function askTogether(questions: readonly LogQuestion[]): (question: LogQuestion)
     const error = silent.get(endpoint)
     if (error) throw error
     try {
-      const answer = (await testify(endpoint, [question])).get(question)
+      const answer = (await testify(endpoint, [question], silence)).get(question)
       refused.delete(endpoint)
       return answer
     } catch (error) {
@@ -126,27 +150,33 @@ export type Confirmed = { halt: Halt | undefined; completed: ReadonlyMap<string,
  * @throws Outvoted
  */
 export async function confirmLogs(panel: Panel, questions: readonly LogQuestion[]): Promise<Confirmed> {
-  const askAbout = askTogether(questions)
+  const silence = new Silence()
+  for (const { block, lacks } of questions) silence.note(panel.endpoint, block, lacks)
+  const askAbout = askTogether(questions, silence)
   const completed = new Map<string, Completed>()
   for (const question of questions) {
     const { block } = question
-    const answer = await confirmBlock(panel, question, askAbout(question)).catch(toDoubt)
+    const inquiry = { ask: askAbout(question), silent: silence.about(block) }
+    const answer = await confirmBlock(panel, question, inquiry).catch(toDoubt)
     if (answer instanceof ChainDoubt) return { halt: { at: block.number, doubt: answer }, completed }
     if (answer) completed.set(block.hash, answer)
   }
   return { halt: undefined, completed }
 }
 
+/** How others are asked about a block, and who gave no receipts of it. */
+type Inquiry = { ask: Ask<Testimony>; silent: Set<Endpoint> }
+
 /**
  * What the one in use lacks, and its own receipts or the block itself prove, is its word too, as for any other: an
  * index of logs may lag, or have a hole for ever, and another one may not be fit to read from.
  * @returns undefined if its logs are all
  */
-async function confirmBlock(panel: Panel, question: LogQuestion, ask: Ask<Testimony>): Promise<Completed | undefined> {
+async function confirmBlock(panel: Panel, question: LogQuestion, inquiry: Inquiry): Promise<Completed | undefined> {
   let completed: Completed | undefined
   // once for each other one, which may show something else, once for the block itself, and once to confirm them all
   for (let round = 0; round <= panel.endpoints.all.length; round += 1) {
-    const more = await voteOnBlock(panel, { ...question, ...completed }, ask)
+    const more = await voteOnBlock(panel, { ...question, ...completed }, inquiry)
     if (!more) return completed
     completed = more
   }
@@ -160,7 +190,8 @@ function toDoubt(error: unknown): ChainDoubt {
 }
 
 /** @returns undefined if its logs are confirmed; more of them, to vote again on */
-async function voteOnBlock(panel: Panel, question: LogQuestion, ask: Ask<Testimony>): Promise<Completed | undefined> {
+async function voteOnBlock(panel: Panel, question: LogQuestion, inquiry: Inquiry): Promise<Completed | undefined> {
+  const { ask, silent } = inquiry
   const { block, logs, filter } = question
   const reader = `endpoint ${panel.endpoint.number}`
   const subject = `the transfers in block ${block.number}`
@@ -170,12 +201,12 @@ async function voteOnBlock(panel: Panel, question: LogQuestion, ask: Ask<Testimo
   const askWhole: Ask<Testimony> = async (rpc, endpoint) => {
     const answer = await ask(rpc, endpoint)
     if (!answer) return undefined
-    const mine = await withReceipts(panel.endpoint, question, { logs, others: answer.logs })
+    const mine = await withReceipts(panel.endpoint, question, { logs, others: answer.logs, silent })
     if (mine.length > logs.length) {
       more = { logs: mine, isProven: false }
       throw new LaggingLogs(`${subject} are in receipts of ${reader}, and not in its logs`)
     }
-    return { ...answer, logs: await withReceipts(endpoint, question, { logs: answer.logs, others: logs }) }
+    return { ...answer, logs: await withReceipts(endpoint, question, { logs: answer.logs, others: logs, silent }) }
   }
   const asked = { own, ask: askWhole, keyOf, subject, isMoney: logs.length > 0, block }
   const against = await vote(panel, asked).catch((error: unknown) => {
@@ -192,7 +223,7 @@ async function voteOnBlock(panel: Panel, question: LogQuestion, ask: Ask<Testimo
   for (const other of against) {
     const { endpoint, answer } = other
     // one that does not have the block contradicts whatever another one's header shows
-    const verdict = answer && (await judge({ hash: block.hash, filter, mine, other: { endpoint, answer } }))
+    const verdict = answer && (await judge({ hash: block.hash, filter, mine, other: { endpoint, answer }, silent }))
     for (const one of verdict?.wrong ?? []) panel.onOutvoted(one, shown)
     if (verdict?.wrong.has(panel.endpoint)) throw new Outvoted(`${reader} contradicts block headers about ${subject}`)
     if (verdict?.late.has(panel.endpoint)) {
@@ -212,11 +243,14 @@ async function voteOnBlock(panel: Panel, question: LogQuestion, ask: Ask<Testimo
 async function withReceipts(
   endpoint: Endpoint,
   { block, filter }: LogQuestion,
-  said: { logs: readonly RpcLog[]; others: readonly RpcLog[] },
+  { silent, ...said }: { logs: readonly RpcLog[]; others: readonly RpcLog[]; silent: Set<Endpoint> },
 ): Promise<readonly RpcLog[]> {
+  if (silent.has(endpoint)) return said.logs
   // what its header indicates was asked before
   const shown = { block: { hash: block.hash, logsBloom: undefined }, logs: said.logs, filter }
-  return (await readWord(endpoint, shown, { others: said.others })).logs
+  const { logs, lacks } = await readWord(endpoint, shown, { others: said.others })
+  if (isUngiven(lacks)) silent.add(endpoint)
+  return logs
 }
 
 const inWords = ({ endpoint, answer }: Pick<Opinion<Testimony>, 'endpoint' | 'answer'>, isMoved: boolean): string => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { bloomOf } from '../bloom.ts'
+import { ReceiptsGiven } from '../endpoints/receipts-given.ts'
 import { type Rpc, RpcError } from '../endpoints/rpc.ts'
 import type { RpcLog } from '../transfer-logs.ts'
 import { TRANSFER_TOPIC, toTopic } from '../transfer-logs.ts'
@@ -41,7 +42,7 @@ async function wordsOf(count: number, tookMs: number): Promise<{ lacks: string[]
     const block = { hash: `0x${String(index).padStart(64, '0')}`, logsBloom: `0x${bloom.toString('hex')}` }
     return { block, logs: [], filter }
   })
-  const words = await readWords({ optional, noteReceipts: () => false }, shown)
+  const words = await readWords({ optional, receipts: new ReceiptsGiven(() => 0) }, shown)
   return { lacks: [...new Set(words.map(([, { lacks }]) => lacks))], asked }
 }
 

@@ -1,12 +1,12 @@
-import { SECOND } from '../../kernel/clock.ts'
 import { bloomOf, isWithin, mayHold, readBloom, type Suspicion, suspect } from '../bloom.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
+import { SLOW_MS } from '../endpoints/receipts-given.ts'
 import { type Rpc, RpcError } from '../endpoints/rpc.ts'
 import { type Block, type LogFilter, logKey, type RpcLog, TRANSFER_TOPIC, toHex, toTopic } from '../transfer-logs.ts'
 import type { RpcReceipt } from './receipts-root.ts'
 
 type Header = Pick<Block, 'hash' | 'logsBloom'>
-type Asked = Pick<Endpoint, 'optional' | 'noteReceipts'>
+type Asked = Pick<Endpoint, 'optional' | 'receipts'>
 
 /** A hash alone does not tell the number and the time of its block; a node says these. */
 export const placeOf = ({ number, at }: Pick<Block, 'number' | 'at'>): string =>
@@ -14,8 +14,6 @@ export const placeOf = ({ number, at }: Pick<Block, 'number' | 'at'>): string =>
 
 /** Concurrent questions about single blocks. One at a time, a chain with full blooms grows faster than it is read. */
 const AT_ONCE = 8
-/** Refusals cost less; where it takes longer to get none, it may be the whole timeout of each. */
-const SLOW_MS = SECOND
 
 /** Not every node supports block receipts; all know those of its transactions. */
 async function askReceipts(rpc: Rpc, hash: string): Promise<readonly (RpcReceipt | null)[]> {
@@ -45,16 +43,19 @@ type Ungiven = 'receipts' | 'answer'
 
 /** Not every node gives receipts: one that does not is no worse for anything else. */
 export async function readReceipts(endpoint: Asked, hash: string): Promise<Receipts | Ungiven> {
+  const note = endpoint.receipts.begin()
+  if (!note) return 'receipts'
   try {
     const answers = await askReceipts(endpoint.optional, hash)
-    endpoint.noteReceipts(true)
+    // a block without transactions shows nothing, and null is none
+    if (answers.some((one) => one !== null)) note(true)
     const all = answers.filter((one) => one !== null && isOf(one, hash)) as RpcReceipt[]
     const logs = all.flatMap((one) => one.logs)
     if (all.length < answers.length) return { logs, all: null }
     return { logs: placeEach(logs), all }
   } catch (error) {
     if (!(error instanceof RpcError)) throw error
-    const isLasting = endpoint.noteReceipts(false)
+    const isLasting = note(false)
     return error.code === NO_METHOD || isLasting ? 'receipts' : 'answer'
   }
 }
@@ -112,8 +113,14 @@ export function suspicionOf(filter: LogFilter): (header: Header, logs: readonly 
   return ({ logsBloom }, logs) => suspect(logsBloom, asked, logs)
 }
 
-/** What a node says is in a block, and what it lacks of that: its receipts, or more that its header indicates. */
-export type Word = { logs: readonly RpcLog[]; lacks: 'nothing' | 'more' | Ungiven }
+/** What a node lacks of a block: its receipts, or more that its header indicates. */
+export type Lack = 'nothing' | 'more' | Ungiven
+
+/** What a node says is in a block. */
+export type Word = { logs: readonly RpcLog[]; lacks: Lack }
+
+/** Whether a node gave no receipts. */
+export const isUngiven = (lacks: Lack): lacks is Ungiven => lacks === 'receipts' || lacks === 'answer'
 
 /** What a node's logs show in a block, of those that it is asked for. */
 type Shown = { block: Header; logs: readonly RpcLog[]; filter: LogFilter }
@@ -163,7 +170,7 @@ export async function readWords<One extends Shown>(endpoint: Asked, shown: reado
     }
     const said = await Promise.all(strong.slice(start, start + AT_ONCE).map(ask))
     for (const [one, word] of said) words.set(one, word)
-    const ungiven = said.flatMap(([, { lacks }]) => (lacks === 'receipts' || lacks === 'answer' ? [lacks] : []))
+    const ungiven = said.flatMap(([, { lacks }]) => (isUngiven(lacks) ? [lacks] : []))
     const isSlow = performance.now() - askedMs >= SLOW_MS
     if (isSlow && ungiven.length === AT_ONCE) mute = ungiven.at(-1) ?? null
   }

@@ -4,11 +4,12 @@ import type { Endpoint } from '../endpoints/endpoint.ts'
 import { RpcError } from '../endpoints/rpc.ts'
 import { type Block, ChainDoubt, type LogFilter, type RpcBlock, type RpcLog, toBlock } from '../transfer-logs.ts'
 import { type Confirmed, confirmLogs, keyOfLogs, type LogQuestion } from './logs-vote.ts'
-import { placeOf, suspicionOf } from './receipts.ts'
+import { type Lack, placeOf, suspicionOf } from './receipts.ts'
 import { standingOf } from './standing.ts'
 import { doubtOf, findAwaited, headerCall, PATIENCE_MS, type Panel, type Waiting } from './vote.ts'
 
-export type Found = { block: Block; logs: readonly RpcLog[] }
+/** `lacks`: what the one in use was found to lack of the block. */
+export type Found = { block: Block; logs: readonly RpcLog[]; lacks?: Lack }
 
 /** Consecutive blocks, each following the one before, and what the one in use shows in them. */
 export type Step = {
@@ -98,6 +99,10 @@ async function askOne(endpoint: Endpoint, { filter, found }: Step): Promise<Word
   }
 }
 
+/** Whether it shows the same payments as the one in use, in any block. */
+const isWhole = (word: Word, { found }: Step): boolean =>
+  'same' in word && found.some(({ block, logs }) => logs.length > 0 && block.number <= word.same)
+
 /** @param hasNext another one can be asked instead: then a slow one is waited for a moment, or not at all */
 async function askSome(endpoints: readonly Endpoint[], step: Step, hasNext: boolean): Promise<Word[]> {
   const words: Word[] = []
@@ -106,6 +111,7 @@ async function askSome(endpoints: readonly Endpoint[], step: Step, hasNext: bool
     const word = await askOne(one, step)
     one.slow = performance.now() - askedMs >= PATIENCE_MS
     one.short = word !== null && ('lacks' in word || ('same' in word && word.same !== step.found.at(-1)?.block.number))
+    if (word && isWhole(word, step)) one.noteWhole()
     if (word) words.push(word)
   }
   const all = Promise.all(endpoints.map(askTimed))
@@ -153,14 +159,14 @@ async function confirmWords(panel: Panel, step: Step): Promise<Confirmed> {
   if (all.length < 2 || !last) return SURE
   const needed = Math.floor(all.length / 2)
   const others = listOthers(panel)
-  const isWhole = (word: Word): boolean => 'same' in word && word.same === last.block.number
+  const isComplete = (word: Word): boolean => 'same' in word && word.same === last.block.number
   const words = await askSome(others.slice(0, needed), step, others.length > needed)
-  if (words.length === needed && words.every(isWhole)) {
+  if (words.length === needed && words.every(isComplete)) {
     for (const one of all) one.noteHaving(STEPS)
     return SURE
   }
   words.push(...(await askSome(others.slice(needed), step, false)))
-  if (words.filter(isWhole).length >= needed) {
+  if (words.filter(isComplete).length >= needed) {
     noteOdd(panel, words, last.block)
     return SURE
   }

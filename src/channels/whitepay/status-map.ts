@@ -4,6 +4,7 @@ import {
   type PaymentKey,
   type PaymentReport,
   paidReport,
+  type Returned,
   type SeenReport,
   type Total,
   type UnmatchedMoney,
@@ -104,15 +105,26 @@ function strangeness(order: WhitepayOrder, payment: PaymentKey): string | null {
   return exact(order.value) === scaled ? null : `its price is ${order.value ?? 'missing'} ${order.currency}`
 }
 
-/** Deposits that were declined or sent back do not count. */
-const isGone = ({ status }: Deposit): boolean => /declin|cancel|reject|fail|rollback/i.test(status ?? '')
-
 /** The sign of each transaction type in the sum of deposits; money that Whitepay sent back is subtracted. */
 const SIGNS: Readonly<Record<string, bigint>> = { ROLLBACK_TO_CLIENT: -1n, ROLLBACK_TO_MERCHANT: 0n, WITHDRAWAL: 0n }
 const signOf = ({ type }: Deposit): bigint => ownAt(SIGNS, type ?? '') ?? 1n
 
+const isRolledBack = ({ status }: Deposit): boolean => /rollback/i.test(status ?? '')
+
 /** A transaction that will not change any more (docs.whitepay.com, webhooks/events). */
 const isComplete = ({ status }: Deposit): boolean => status === 'COMPLETE'
+/** The same of money that came: it may have left again. */
+const isFinal = (one: Deposit): boolean => isComplete(one) || isRolledBack(one)
+
+/**
+ * What was declined never came. A deposit that was rolled back did, if the order lists where anything went: then its
+ * return is subtracted, or the account has it.
+ */
+function countedOf({ deposits }: WhitepayOrder): Deposit[] {
+  const isGone = (one: Deposit): boolean => /declin|cancel|reject|fail/i.test(one.status ?? '')
+  const tellsWhere = deposits.some((one) => /^ROLLBACK_TO_/.test(one.type ?? '') && !isGone(one) && !isRolledBack(one))
+  return deposits.filter((one) => !isGone(one) && (!isRolledBack(one) || (tellsWhere && signOf(one) > 0n)))
+}
 
 type Counts = (deposit: Deposit) => boolean
 
@@ -121,7 +133,7 @@ type Counts = (deposit: Deposit) => boolean
  * Undefined: something arrived, but it is unknown how much.
  */
 function coinsOf(order: WhitepayOrder, counts: Counts = () => true): bigint | undefined {
-  const deposits = order.deposits.filter((one) => !isGone(one) && signOf(one) !== 0n && counts(one))
+  const deposits = countedOf(order).filter((one) => signOf(one) !== 0n && counts(one))
   let sum = 0n
   for (const deposit of deposits) {
     const units = exact(deposit.value)
@@ -139,9 +151,17 @@ function shareOf(order: WhitepayOrder, due: Money, counts?: Counts): bigint | un
   return expected ? proportion(due.units, coins, expected) : undefined
 }
 
+/** What went back to the client of what came; undefined: nothing came, or it is unknown how much. */
+function returnedOf(order: WhitepayOrder, due: Money): Returned | undefined {
+  const came = shareOf(order, due, (one) => signOf(one) > 0n)
+  const left = shareOf(order, due)
+  const atLast = shareOf(order, due, (one) => signOf(one) > 0n || isComplete(one))
+  if (!came || left === undefined || atLast === undefined) return undefined
+  return { units: came - left, complete: came - atLast }
+}
+
 /** Whether any transaction of this sign counts. */
-const has = ({ deposits }: WhitepayOrder, sign: bigint): boolean =>
-  deposits.some((one) => !isGone(one) && signOf(one) === sign)
+const has = (order: WhitepayOrder, sign: bigint): boolean => countedOf(order).some((one) => signOf(one) === sign)
 
 /** All that came is known to have gone back to the client. */
 const wentBack = (order: WhitepayOrder): boolean => coinsOf(order) === 0n && has(order, 1n) && has(order, -1n)
@@ -209,12 +229,13 @@ function moneyOf(
   const { id: providerReference, deposits } = order
   const units = shareOf(order, due)
   // a return counts as soon as it is announced
-  const settled = shareOf(order, due, (one) => isComplete(one) || signOf(one) < 0n) ?? 0n
+  const settled = shareOf(order, due, (one) => isFinal(one) || signOf(one) < 0n) ?? 0n
   const total = totalOf(order, due)
   const unmatched = keptOf(deposits, order.id)
+  const returned = returnedOf(order, due)
   const tell = (money: { final: bigint; pending?: bigint }): SeenReport => ({
     ...paidReport(providerReference, { ...money, providerStatus }),
-    ...{ unmatched, total },
+    ...{ unmatched, total, ...(returned && { returned }) },
   })
   const unknown = (why: string): PaymentReport => ({
     outcome: 'unknown',
@@ -234,7 +255,7 @@ function moneyOf(
     if (units === undefined || units === 0n)
       return { ...tell({ final: due.units }), total: { ...total, contains: [], isLeast: true } }
     // staff may complete an order while some of its deposits are still open
-    const isSettled = deposits.some((one) => isComplete(one) && signOf(one) > 0n)
+    const isSettled = countedOf(order).some((one) => isFinal(one) && signOf(one) > 0n)
     return isSettled ? tell({ final: settled, pending: units - settled }) : tell({ final: units })
   }
   if (units === undefined || (meaning === 'part' && units === 0n))

@@ -28,6 +28,8 @@ export type ChainReport = {
   unknownPayouts: UnknownTransfer[]
   /** Numbers of endpoints that refused logs as old, and showed nothing in those blocks. */
   keptLess: number[]
+  /** Indexes from which on not all addresses of a key were looked at: more seem to be paid than were given out. */
+  cutAt: number[]
 }
 
 /** Tolerance between block times and our clock. */
@@ -70,6 +72,7 @@ export async function reconcileChain(
   const known = head && BigInt(head.number)
   const to = await awaitComparable(base, chain, { known: known ?? 0n, restoredAt, say })
   const keptLess = new Set<number>()
+  const cutAt: number[] = []
   const reader = {
     ...{ db, log, ...chain, endpoints: openPatient(network, chain.endpoints) },
     onRefused: (endpoint: Endpoint) => void keptLess.add(endpoint.number),
@@ -85,6 +88,7 @@ export async function reconcileChain(
       const start = (await findStart(reader, since, to)) ?? from
       return start > from ? start : from
     },
+    onCut: (index) => void cutAt.push(index),
     progress: startProgress(say, `Chain ${chainId}`, 'indexes of keys, for orders that the backup does not know'),
   })
   const listUnknownPayouts = async (): Promise<UnknownTransfer[]> => {
@@ -96,6 +100,6 @@ export async function reconcileChain(
   }
   const blocks = { from: `${range.from}`, to: `${to}` }
   const unknownPayouts = await listUnknownPayouts()
-  const report = { chainId, ...blocks, missed, skippedDeposits, unknownPayouts, keptLess: [...keptLess] }
+  const report = { chainId, ...blocks, missed, skippedDeposits, unknownPayouts, keptLess: [...keptLess], cutAt }
   return { report, listUnknownPayouts }
 }

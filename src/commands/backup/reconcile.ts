@@ -181,18 +181,28 @@ async function reconcileAll(
 
 const usdc = (units: bigint): string => `${formatDecimal(units, 6)} USDC`
 
+/** A node that invents transfers is no reason to look for them. */
+const onlyOf = (endpoint: number | null): string =>
+  endpoint === null ? '' : ` Only endpoint ${endpoint} shows it, and nothing bears it out: look it up first.`
+
 function describe(done: Reconciled): string[] {
   const lines = [`The backup is of ${done.backupMadeAt}.`]
-  for (const { chainId, from, to, missed, skippedDeposits, unknownPayouts, keptLess } of done.chains) {
+  for (const { chainId, from, to, missed, skippedDeposits, unknownPayouts, keptLess, cutAt } of done.chains) {
     lines.push(`Chain ${chainId}: blocks ${from} to ${to} were compared; ${missed} missed transfers were recorded.`)
     for (const number of keptLess)
       lines.push(`  Endpoint ${number} refuses the logs of older blocks: in those, it was not compared.`)
-    for (const { units, address, txHash, index } of skippedDeposits)
+    for (const index of cutAt)
       lines.push(
-        `  Paid for an order that the backup does not know: ${usdc(units)} at ${address} (index ${index}), transaction ${txHash}.`,
+        `  More addresses of a key were paid than can have been given out: not all from index ${index} on were looked at.`,
       )
-    for (const { units, address, txHash } of unknownPayouts)
-      lines.push(`  Left the wallet after the backup: ${usdc(units)} to ${address}, transaction ${txHash}.`)
+    for (const { units, address, txHash, index, shownBy } of skippedDeposits) {
+      const where = `${address} (index ${index}), transaction ${txHash}.${onlyOf(shownBy)}`
+      lines.push(`  Paid for an order that the backup does not know: ${usdc(units)} at ${where}`)
+    }
+    for (const { units, address, txHash, shownBy } of unknownPayouts)
+      lines.push(
+        `  Left the wallet after the backup: ${usdc(units)} to ${address}, transaction ${txHash}.${onlyOf(shownBy)}`,
+      )
   }
   for (const chainId of done.withoutChains)
     lines.push(`Chain ${chainId}: not compared, as you asked. What happened there since the backup is not known.`)

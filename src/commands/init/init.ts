@@ -10,15 +10,20 @@ import { runDoctor } from '../doctor.ts'
 import { withNewDatabase } from '../operator-database.ts'
 import { isRelease } from '../read-env.ts'
 import { type Asker, atTerminal, type Flags, flagsOnly, withEarlier } from './asker.ts'
+import { askBackup } from './backup-answer.ts'
 import { printEnv, type Section, writeEnv } from './env-file.ts'
 import {
+  askForNew,
+  findInstallation,
+  findKnownBucket,
   findKnownKey,
   findKnownToken,
   listEarlier,
+  listKept,
   listLeftBehind,
   listMoved,
+  lookAtData,
   readOldEnv,
-  refuseForeignData,
 } from './existing.ts'
 import { askChains, askChannels, channelFlags } from './money-answers.ts'
 
@@ -32,7 +37,8 @@ A MASTER_KEY (or MASTER_KEY_FILE) in the environment or in the file that is repl
 
   --domain pay.example         where payers reach you
   --database-url URL           your PostgreSQL; without it Comptoir runs its own
-  --backup-to FOLDER           backups of its own PostgreSQL
+  --backup-to PLACE            backups of its own PostgreSQL: a folder, or s3://bucket/prefix (BACKUP_S3_… then come
+                               from the environment or the old file)
   --data-dir FOLDER            default ./data, for a release ../comptoir-data; /var/lib/comptoir for a file below /etc
   --smtp-url URL               mail server
   --mail-from TEXT             sender of mails
@@ -49,11 +55,12 @@ A MASTER_KEY (or MASTER_KEY_FILE) in the environment or in the file that is repl
   --admin-email ADDRESS        first SuperAdmin; the password is shown once
   --accept-risk NAMES          risks that you take (docs/operating.md)
   --out FILE                   default COMPTOIR_ENV_FILE, or .env
+  --new-database               begin an empty database under keys that are in use, or that you made yourself
   --force                      replace the file; a copy of the old one stays beside it`
 
 type Say = (line: string) => void
 
-const SWITCHES = ['addresses-match', 'keep-untried', 'force']
+const SWITCHES = ['addresses-match', 'keep-untried', 'new-database', 'force']
 const TEXTS = [
   ...['domain', 'database-url', 'backup-to', 'data-dir', 'smtp-url', 'mail-from', 'operator-email', 'chains', 'xpub'],
   ...['channels', 'admin-email', 'accept-risk', 'out'],
@@ -79,7 +86,7 @@ const matching =
   }
 
 const readDomain = matching(
-  /^(?=.{1,253}$)([a-z0-9-]{1,63}\.)+[a-z]{2,63}$/i,
+  /^(?=.{1,259}$)([a-z0-9-]{1,63}\.)+[a-z]{2,63}(:\d{1,5})?$/i,
   'A domain without https://, for example pay.example.',
 )
 const readEmail = matching(/^[^\s@]+@[^\s@]+$/, 'An e-mail address.')
@@ -87,6 +94,9 @@ const readPostgres = matching(/^postgres(ql)?:\/\//, 'An address that begins wit
 const readSmtp = matching(/^smtps?:\/\//, 'An address that begins with smtps:// (or smtp://).')
 
 type Place = { dataDir: string; values: Record<string, string> }
+
+/** What is known before anything is asked. */
+type Known = Record<'key' | 'token' | 'bucket', Record<string, string>> & { place: Place; old: Env }
 
 /**
  * A file below /etc belongs to a service, whose unit (deploy/systemd) lets it write here and is reloaded. The folder of
@@ -109,7 +119,7 @@ async function askService(asker: Asker, values: Record<string, string>): Promise
   }
 }
 
-async function askDatabase(asker: Asker, { dataDir: fallback }: Place, old: Env): Promise<Section> {
+async function askDatabase(asker: Asker, { place: { dataDir: fallback }, bucket, old }: Known): Promise<Section> {
   const text = 'PostgreSQL (postgres://user:password@host/database), or empty for the one that comes with Comptoir'
   const url = await asker.ask({ flag: 'database-url', text, fallback: '', read: readPostgres })
   const dataDir = await asker.ask({ flag: 'data-dir', text: 'Folder for its own files', fallback })
@@ -117,12 +127,7 @@ async function askDatabase(asker: Asker, { dataDir: fallback }: Place, old: Env)
   const { DATABASE_URL_FILE: file } = old
   if (url === '' && file) return { title: 'Database', values: { DATABASE_URL_FILE: resolve(file), ...place } }
   if (url !== '') return { title: 'Database', values: { DATABASE_URL: url, ...place } }
-  const to = await asker.ask({
-    flag: 'backup-to',
-    text: 'Folder for backups, best on another machine’s disk',
-    fallback: '',
-  })
-  return { title: 'Database: our own', values: { ...place, ...(to !== '' && { BACKUP_TO: resolve(to) }) } }
+  return { title: 'Database: our own', values: { ...place, ...(await askBackup(asker, bucket)) } }
 }
 
 async function askMail(asker: Asker): Promise<Section> {
@@ -165,19 +170,17 @@ type Answers = { sections: Section[]; admin: string; written: Record<string, str
 const valuesOf = (sections: readonly Section[]): Record<string, string> =>
   Object.assign({}, ...sections.map(({ values }) => values))
 
-type Known = { key: Record<string, string>; token: Record<string, string>; place: Place; old: Env }
-
-async function askAll(asker: Asker, flags: Flags, { key, token, place, old }: Known): Promise<Answers> {
+async function askAll(asker: Asker, flags: Flags, known: Known): Promise<Answers> {
   const sections = [
-    await askService(asker, { ...place.values, ...token }),
-    await askDatabase(asker, place, old),
+    await askService(asker, { ...known.place.values, ...listKept(known.old), ...known.token }),
+    await askDatabase(asker, known),
     await askMail(asker),
     { title: 'Chains', values: await askChains(asker) },
     { title: 'Channels', values: await askChannels(asker) },
   ]
   const admin = await asker.ask({ flag: 'admin-email', text: 'E-mail of the first SuperAdmin', read: readEmail })
   if (asker.missing.length > 0) throw new UsageError(`Without a terminal these are needed: ${asker.missing.join(', ')}`)
-  const secret: Section = { title: 'The master key', values: key }
+  const secret: Section = { title: 'The master key', values: known.key }
   const risks = await askRisks(asker, valuesOf([secret, ...sections]), flags)
   const accepted: Section = { title: 'Risks taken', values: risks === '' ? {} : { ACCEPT_RISK: risks } }
   const all = [secret, ...sections, accepted]
@@ -232,12 +235,15 @@ export async function runInit(args: string[], environment: Env, say: Say): Promi
     const { sections, admin, written } = await askAll(asker, flags, {
       key: known ?? newKey(),
       token: findKnownToken(environment, old) ?? newToken(),
+      bucket: findKnownBucket(environment, old),
       place: placeOf(out),
       old,
     })
     const env = { ...environment, ...written }
     const { config } = readEnvironment(env)
-    await refuseForeignData(config, say)
+    const lacking = await lookAtData(config, say)
+    const shown = lacking !== null && !switches.has('new-database') ? findInstallation(environment, old, out) : null
+    if (lacking !== null && shown !== null) await askForNew(asker, lacking, shown)
     const copy = writeEnv(out, printEnv(sections), switches.has('force'))
     say(known ? '\nThe master key stays the one that you gave.\n' : `\n${KEY_WORDS}\n\n  ${written.MASTER_KEY}\n`)
     sayWritten(say, out, { copy, left: listLeftBehind(old, written), moved: listMoved(old, written) })

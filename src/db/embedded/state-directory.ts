@@ -74,7 +74,7 @@ export function findUnrestored(dataDir: string): InstallationFault | null {
 const NO_DATABASE_FIX = {
   live:
     'Set DATA_DIR to the folder that holds it; after an upgrade it may lie beside the earlier release, or in it. A start ' +
-    'makes none in live mode: comptoir init begins a new one, and comptoir restore brings back a lost one.',
+    'makes none in live mode. comptoir restore brings back a lost one; docs/going-live.md says how an installation begins.',
   sandbox: 'Start the service first, or set DATA_DIR.',
 }
 

@@ -1,4 +1,5 @@
 import { joinSql, type Queryable, type Sql, sql, type Tx, unnamed } from '../../db/db.ts'
+import { MINUTE } from '../../kernel/clock.ts'
 import { firstIdAt } from '../../kernel/ids.ts'
 import type { Fiat } from '../../kernel/money.ts'
 import { HOLDERS, heldBy, paidOfPrice } from '../../ledger/payable-queries.ts'
@@ -121,9 +122,10 @@ const waitsForAccount = (refund: Sql): Sql => sql`(${refund}.account_gone_at is 
   and ${refund}.status in ('ready', 'submitted'))`
 const waitsForPerson = (refund: Sql): Sql => sql`(${toSendByHand(refund)} or ${waitsForAccount(refund)})`
 
-/** Another node may have that account: within this time it has polled the refund, too. */
+/** Another node may have that account: within this time it has polled the refund, too, which ends the wait. */
+export const GONE_FOR_ALL_MS = 15 * MINUTE
 const isGoneForAll = (now: Date): Sql =>
-  sql`coalesce(account_gone_at <= ${now}::timestamptz - interval '15 minutes', true)`
+  sql`coalesce(account_gone_at <= ${new Date(now.getTime() - GONE_FOR_ALL_MS)}::timestamptz, true)`
 
 /** The states in which a refund may wait for a person, word for word as in the index `refunds__waiting`. */
 const MAY_WAIT = sql`status in ('needs_approval', 'needs_address', 'ready', 'submitted')`

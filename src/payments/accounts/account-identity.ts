@@ -1,27 +1,31 @@
 import { randomBytes } from 'node:crypto'
-import { isAccountOf } from '../../channels/account-probe.ts'
+import { askAboutPayment, type Knowledge } from '../../channels/account-probe.ts'
 import { isReadWithoutAccount } from '../../channels/accounts.ts'
-import { accountMarkOf, type ChannelKind } from '../../channels/kind.ts'
+import { accountMarkOf, type ChannelKind, type SettingsReading } from '../../channels/kind.ts'
 import { CHANNEL_KINDS } from '../../channels/kinds.ts'
-import type { Tx } from '../../db/db.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { findOrderById } from '../../orders/order-queries.ts'
 import { keyOf } from '../accept/start-payment.ts'
 import { findPayment } from '../payment-queries.ts'
 import type { PaymentDeps } from '../payment-service.ts'
-import { listMarkedPayments, type MarkedPayment, remarkPayments } from './account-queries.ts'
+import { listMarkedPayments, type MarkedPayment } from './account-queries.ts'
 
 /*
- * Nothing but secrets names some accounts, and an account keeps its payments when its secrets change. So each has a
- * mark of its own, and new credentials are asked about a payment under each known mark: who knows it has that account.
+ * Nothing but secrets names some accounts, and an account keeps its payments when its secrets change. So each has marks
+ * of its own, which its payments keep. New credentials are asked about a payment under each known mark: an account has
+ * the marks whose payments it knows. A wrong guess gives it a mark too many or too few until it is saved again; it
+ * never changes a payment.
  */
 
 type Values = Readonly<Record<string, string>>
 type Kind = Omit<ChannelKind, 'open'>
 type Deps = PaymentDeps & { live: boolean }
 
-/** Of payments under marks (null: without one, of an earlier version), which ones the new credentials know. */
-export type Recognition = { known: readonly (string | null)[]; strange: readonly (string | null)[]; isUntold: boolean }
+/** What new credentials know of the payments under each mark (null: of those without one, of an earlier version). */
+export type Recognition = ReadonlyMap<string | null, Knowledge>
+
+const says = (recognition: Recognition, answer: Knowledge): (string | null)[] =>
+  [...recognition.keys()].filter((mark) => recognition.get(mark) === answer)
 
 /** A kind whose accounts only secrets name. */
 export function findUnnamed(kind: Kind): ChannelKind | undefined {
@@ -29,19 +33,19 @@ export function findUnnamed(kind: Kind): ChannelKind | undefined {
   return found?.accountOf ? undefined : found
 }
 
-const newMark = (): string => randomBytes(8).toString('hex')
+export const newMark = (): string => randomBytes(8).toString('hex')
 
-async function isKnownTo(
+async function askAbout(
   deps: Deps,
   companyId: string,
   kind: ChannelKind,
   values: Values,
   { id, orderId }: MarkedPayment,
-) {
+): Promise<Knowledge> {
   const order = await findOrderById(deps.db, companyId, orderId)
   const payment = await findPayment(deps.db, companyId, id)
-  if (!order || !payment || payment.providerReference === null) return undefined
-  return isAccountOf(kind, values, deps, { ...keyOf(order, payment), providerReference: payment.providerReference })
+  if (!order || !payment || payment.providerReference === null) return 'silent'
+  return askAboutPayment(kind, values, deps, { ...keyOf(order, payment), providerReference: payment.providerReference })
 }
 
 /** Asks the provider; called before the transaction. */
@@ -52,57 +56,61 @@ export async function recogniseAccount(
   values: Values,
 ): Promise<Recognition> {
   const payments = await listMarkedPayments(deps.db, companyId, kind.id)
-  const asked = payments.map(async (payment) => ({
-    mark: payment.accountMark,
-    isSame: await isKnownTo(deps, companyId, kind, values, payment),
-  }))
-  const answers = await Promise.all(asked)
-  const marksOf = (said: boolean | undefined) => answers.flatMap(({ mark, isSame }) => (isSame === said ? [mark] : []))
-  return { known: marksOf(true), strange: marksOf(false), isUntold: marksOf(undefined).length > 0 }
+  const asked = payments.map(
+    async (payment) => [payment.accountMark, await askAbout(deps, companyId, kind, values, payment)] as const,
+  )
+  return new Map(await Promise.all(asked))
 }
 
 const NOT_TOLD =
-  'Payments or refunds still need the account, and the provider does not answer whether these credentials are of the ' +
-  'same one. Try again in a minute, or send force=true.'
+  'The provider does not answer whether these credentials are of the account that has your earlier payments. Try again ' +
+  'in a minute. With force=true it counts as another account, which does not have them, until you save it again while ' +
+  'the provider answers.'
 
 export type MarkChoice = {
-  companyId: string
   kind: Kind
   values: Values
-  /** Of the account that is saved until now, if there is one; its `accountMark` may be null. */
-  before: { accountMark: string | null; values: Values | null } | undefined
+  /** The account that is saved until now, if there is one. */
+  before: { accountMarks: readonly string[]; reading: SettingsReading | undefined } | undefined
   /** Undefined where the settings name the account. */
   recognition: Recognition | undefined
   isForced: boolean
-  /** Whether payments or refunds still need the account before. */
-  isNeeded(): Promise<boolean>
 }
 
-const isEqual = (left: Values, right: Values | null): boolean =>
-  right !== null && JSON.stringify(Object.entries(left).sort()) === JSON.stringify(Object.entries(right).sort())
+const hasSameSecrets = (kind: Kind, values: Values, before: SettingsReading | undefined): boolean =>
+  before?.outcome === 'set' &&
+  Object.entries(kind.settings).every(([name, { secret }]) => !secret || values[name] === before.values[name])
 
 /**
- * The mark of the account that is saved now. Payments under other marks that it knows become its own; those without a
- * mark are anybody's. Where it knows none, it stays the same account as before, unless that is needed or the person
- * forces the exchange.
+ * What the account before keeps of its marks where these secrets know its payments. Those without a mark are anybody's:
+ * they tell only where nothing else does.
+ */
+function keptMarks(last: readonly string[], recognition: Recognition): readonly string[] {
+  const known = says(recognition, 'known')
+  const isAnybodys = known.includes(null) && known.length === 1 && !last.some((mark) => recognition.has(mark))
+  const isSame = isAnybodys || last.some((mark) => known.includes(mark))
+  return isSame ? last.filter((mark) => recognition.get(mark) !== 'strange') : []
+}
+
+/** No payment has it yet. */
+const isUnused = (mark: string | undefined, recognition: Recognition): boolean =>
+  mark !== undefined && !recognition.has(mark) && !recognition.has(null)
+
+/**
+ * The marks of the account that is saved now; its new payments get the first. It has those whose payments it knows, and
+ * if it is the account before, by its secrets or its payments, that one's. Secrets that the provider refuses tell
+ * nothing: what the account before has is still read, and what is to come gets a mark of its own, in case it is another
+ * account. Anything else is another account.
  * @throws ACCOUNT_IN_USE where the provider does not tell, unless forced
  */
-export async function chooseMark(tx: Tx, choice: MarkChoice): Promise<string | null> {
-  const { companyId, kind, values, before, recognition, isForced } = choice
-  if (recognition === undefined) return accountMarkOf(kind, values)
-  const last = before?.accountMark ?? null
-  const place = { companyId, channel: kind.id }
-  if (before && isEqual(values, before.values)) return last
-  const { known, strange, isUntold } = recognition
-  if (known.length > 0) {
-    const marks = known.filter((mark) => mark !== null)
-    const mark = marks.find((one) => one === last) ?? marks[0] ?? (strange.includes(last) ? newMark() : last)
-    if (mark !== null && marks.length > 1) await remarkPayments(tx, place, { from: marks, to: mark })
-    return mark
-  }
-  if (!isForced && isUntold && (await choice.isNeeded())) throw new AppError('ACCOUNT_IN_USE', { message: NOT_TOLD })
-  if (!isForced && !(await choice.isNeeded())) return before ? last : newMark()
-  // what says nothing of its account is of one before this one
-  await remarkPayments(tx, place, { from: [null], to: last ?? newMark() })
-  return newMark()
+export function chooseMarks({ kind, values, before, recognition, isForced }: MarkChoice): string[] {
+  if (recognition === undefined) return [accountMarkOf(kind, values)].filter((mark) => mark !== null)
+  const last = before?.accountMarks ?? []
+  const known = says(recognition, 'known').filter((mark) => mark !== null)
+  const kept = hasSameSecrets(kind, values, before?.reading) ? last : keptMarks(last, recognition)
+  const marks = [...new Set([...kept, ...known])]
+  if (marks.length > 0) return marks
+  if (says(recognition, 'refused').length > 0) return isUnused(last[0], recognition) ? [...last] : [newMark(), ...last]
+  if (says(recognition, 'silent').length > 0 && !isForced) throw new AppError('ACCOUNT_IN_USE', { message: NOT_TOLD })
+  return [newMark()]
 }

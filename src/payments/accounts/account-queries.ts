@@ -1,20 +1,22 @@
 import type { ChannelId } from '../../channels/channel.ts'
-import type { PaymentAccount } from '../../channels/channel-set.ts'
 import type { OwnPlaces } from '../../channels/crypto/own-wallets.ts'
 import { type Queryable, type Sql, sql, type Tx } from '../../db/db.ts'
 
 /* Payments by the account at their provider that they were opened with. */
 
+/** A company's account at a provider, or its wallet. */
+export type SavedAccount = { companyId: string; channel: ChannelId; accountMarks: readonly string[] }
+
 /** A company's account was saved: payments opened with it that have no final answer are polled at once. */
 export async function wakePaymentsOfAccount(
   q: Queryable,
-  { companyId, channel, accountMark }: Omit<PaymentAccount, 'ownAccount'>,
+  { companyId, channel, accountMarks }: SavedAccount,
   now: Date,
 ): Promise<void> {
   await q.run(sql`
     update payments set next_check_at = ${now}, checks = 0, poll_again = lease_until is not null
     where company_id = ${companyId} and channel = ${channel} and own_account and next_check_at is not null
-      and (account_mark is null or account_mark = ${accountMark})`)
+      and (account_mark is null or account_mark = any(${[...accountMarks]}::text[]))`)
 }
 
 /**
@@ -23,7 +25,7 @@ export async function wakePaymentsOfAccount(
  */
 export const markPaymentsOfAccount = (
   tx: Tx,
-  { companyId, channel, accountMark }: Omit<PaymentAccount, 'ownAccount'>,
+  { companyId, channel, accountMark }: { companyId: string; channel: ChannelId; accountMark: string },
   savedAt: Date,
 ): Promise<number> =>
   tx.run(sql`
@@ -32,16 +34,16 @@ export const markPaymentsOfAccount = (
       and opened_at >= ${savedAt}`)
 
 /** An account of a company that is removed or replaced. */
-export type LeavingAccount = Omit<PaymentAccount, 'ownAccount'> & {
-  /** Of the account that replaces it, which continues its own payments; null: none does. */
-  nextMark: string | null
+export type LeavingAccount = SavedAccount & {
+  /** Of the account that replaces it, which continues its own payments; none: nothing does. */
+  nextMarks: readonly string[]
 }
 
-/** Payment `p` can only be followed with this account. Without a mark it could not be read: it may be that of any. */
-const needsAccount = ({ accountMark, nextMark }: LeavingAccount): Sql =>
+/** Payment `p` can only be followed with this account. Without marks it could not be read: it may be that of any. */
+const needsAccount = ({ accountMarks, nextMarks }: LeavingAccount): Sql =>
   sql`(p.own_account
-    and (${accountMark}::text is null or p.account_mark is null or p.account_mark = ${accountMark})
-    and (${nextMark}::text is null or p.account_mark is distinct from ${nextMark}))`
+    and (${accountMarks.length === 0} or p.account_mark is null or p.account_mark = any(${[...accountMarks]}::text[]))
+    and (p.account_mark is null or p.account_mark <> all(${[...nextMarks]}::text[])))`
 
 /** Payment `p` is not over and needs this account. */
 const isOpenThere = (account: LeavingAccount): Sql => sql`(
@@ -68,7 +70,7 @@ const MOST_MARKS = 8
 
 /** Of each of a company's accounts at a provider, the newest payment that the provider has: its account knows it. */
 export function listMarkedPayments(q: Queryable, companyId: string, channel: ChannelId): Promise<MarkedPayment[]> {
-  const any = { companyId, channel, accountMark: null, nextMark: null }
+  const any = { companyId, channel, accountMarks: [], nextMarks: [] }
   return q.many(sql`
     select * from (
       select distinct on (account_mark) id, order_id, account_mark, opened_at from (
@@ -86,18 +88,6 @@ export function listMarkedPayments(q: Queryable, companyId: string, channel: Cha
       ) as known order by account_mark, opened_at desc
     ) as newest order by opened_at desc limit ${MOST_MARKS}`)
 }
-
-/** Payments under these marks (null: none) are of the account with that mark. */
-export const remarkPayments = (
-  tx: Tx,
-  { companyId, channel }: { companyId: string; channel: ChannelId },
-  { from, to }: { from: readonly (string | null)[]; to: string },
-): Promise<number> =>
-  tx.run(sql`
-    update payments set account_mark = ${to}
-    where company_id = ${companyId} and channel = ${channel} and own_account
-      and (account_mark = any(${from.filter((mark) => mark !== null && mark !== to)}::text[])
-        or account_mark is null and ${from.includes(null)})`)
 
 /**
  * Open orders whose payer was shown a place of the company's wallet that is not in this one.

@@ -3,7 +3,6 @@ import { type AccountVerdict, probeAccount } from '../../channels/account-probe.
 import { deleteChannelAccount, listChannelAccounts, upsertChannelAccount } from '../../channels/account-queries.ts'
 import { accountContext, isReadWithoutAccount, readAccount, settingsOfAccount } from '../../channels/accounts.ts'
 import type { ChannelId } from '../../channels/channel.ts'
-import type { PaymentAccount } from '../../channels/channel-set.ts'
 import { ownWallet, readOwnWallet } from '../../channels/crypto/own-wallet.ts'
 import { type OwnWallets, ownPlacesOf } from '../../channels/crypto/own-wallets.ts'
 import { accountMarkOf, type ChannelKind, readSettings, type SettingsReading } from '../../channels/kind.ts'
@@ -19,18 +18,16 @@ import { findReachableOrder } from '../../orders/order-service.ts'
 import { callbackUrlOf } from '../accept/create-at-provider.ts'
 import { listPaymentsOfOrder } from '../payment-queries.ts'
 import type { PaymentDeps } from '../payment-service.ts'
-import { chooseMark, findUnnamed, recogniseAccount } from './account-identity.ts'
+import { chooseMarks, findUnnamed, newMark, recogniseAccount } from './account-identity.ts'
 import {
   countOrdersElsewhere,
   countPaymentsOfAccount,
   type LeavingAccount,
   markPaymentsOfAccount,
+  type SavedAccount,
   wakePaymentsOfAccount,
 } from './account-queries.ts'
 import { changeOf, type KnownAccount, walletOf } from './account-words.ts'
-
-/** A company's account at a provider. */
-type SavedAccount = Omit<PaymentAccount, 'ownAccount'>
 
 export type ChannelSettingsDeps = PaymentDeps & {
   audit: Audit
@@ -95,8 +92,8 @@ export async function listAccounts(deps: ChannelSettingsDeps, companyId: string)
 }
 
 type Leaving = KnownAccount & {
-  /** Null if it cannot be told. */
-  accountMark: string | null
+  /** None if it cannot be told. */
+  accountMarks: readonly string[]
 }
 
 /**
@@ -114,9 +111,11 @@ async function readLeaving(
   if (!account) return undefined
   const reading = readIfPossible(deps, companyId, { kind, sealed: account.sealed })
   const named = reading?.outcome === 'set' ? accountMarkOf(kind, reading.values) : null
-  const accountMark = named ?? (findUnnamed(kind) ? account.accountMark : null)
-  if (named !== null) await markPaymentsOfAccount(tx, { companyId, channel: kind.id, accountMark }, account.updatedAt)
-  return { reading, hints: account.hints, accountMark }
+  const unnamed = account.accountMarks.length > 0 ? account.accountMarks : [newMark()]
+  const accountMarks = named === null ? (findUnnamed(kind) ? unnamed : []) : [named]
+  const [accountMark] = accountMarks
+  if (accountMark) await markPaymentsOfAccount(tx, { companyId, channel: kind.id, accountMark }, account.updatedAt)
+  return { reading, hints: account.hints, accountMarks }
 }
 
 type Uses = { openPayments: number; unfinishedRefunds: number }
@@ -215,21 +214,17 @@ export async function saveAccount(
     const at = new Date(deps.clock())
     const before = await readLeaving(deps, tx, companyId, kind)
     if (kind.id === ownWallet.id) await deps.ownWallets?.claim(tx, { companyId, values: reading.values, by, at })
-    const leavingOf = ({ accountMark: mark }: Leaving, nextMark: string | null): LeavingAccount => ({
-      ...{ companyId, channel: kind.id, accountMark: mark, nextMark },
-    })
-    const accountMark = await chooseMark(tx, {
-      ...{ companyId, kind, values: reading.values, recognition, isForced },
-      before: before && { ...before, values: before.reading?.outcome === 'set' ? before.reading.values : null },
-      isNeeded: async () => before !== undefined && isUsed(await countUses(deps, tx, leavingOf(before, null))),
-    })
-    const isOther = before !== undefined && before.accountMark !== accountMark
-    const inUse = isOther ? await checkUnused(deps, tx, leavingOf(before, accountMark), isForced) : {}
+    const accountMarks = chooseMarks({ kind, values: reading.values, before, recognition, isForced })
+    const account = { companyId, channel: kind.id, accountMarks }
+    const left = before?.accountMarks.filter((mark) => !accountMarks.includes(mark)) ?? []
+    const isLeft = left.length > 0 || before?.accountMarks.length === 0
+    const leaving = { ...account, accountMarks: left, nextMarks: accountMarks }
+    const inUse = isLeft ? await checkUnused(deps, tx, leaving, isForced) : {}
     const after = { reading, hints }
     await releaseLeft(deps, tx, companyId, kind, { before, after })
-    await upsertChannelAccount(tx, { companyId, channel: kind.id, sealed, hints, accountMark, by, at })
-    await wakePaymentsOfAccount(tx, { companyId, channel: kind.id, accountMark }, at)
-    await deps.wakeRefunds(tx, { companyId, channel: kind.id, accountMark }, at)
+    await upsertChannelAccount(tx, { ...account, sealed, hints, by, at })
+    await wakePaymentsOfAccount(tx, account, at)
+    await deps.wakeRefunds(tx, account, at)
     const movedOrders = await countMoved(tx, companyId, kind, reading.values)
     await context.remember(tx, { movedOrders })
     const facts = { ...changeOf(kind, { before, after }), movedOrders, ...inUse }
@@ -255,9 +250,9 @@ export async function removeAccount(
   const change = await deps.db.tx(async (tx) => {
     await lockActor(tx, context.actor, companyId)
     const before = await readLeaving(deps, tx, companyId, kind)
-    const accountMark = before?.accountMark ?? null
+    const { accountMarks = [] } = before ?? {}
     if (!(await deleteChannelAccount(tx, companyId, kind.id))) throw new AppError('OBJECT_NOT_FOUND')
-    const inUse = await checkUnused(deps, tx, { companyId, channel: kind.id, accountMark, nextMark: null }, isForced)
+    const inUse = await checkUnused(deps, tx, { companyId, channel: kind.id, accountMarks, nextMarks: [] }, isForced)
     await releaseLeft(deps, tx, companyId, kind, { before, after: undefined })
     const movedOrders = await countMoved(tx, companyId, kind)
     const facts = { ...changeOf(kind, { before, after: undefined }), movedOrders, ...inUse }

@@ -180,3 +180,25 @@ export async function sumRefundedExcess(tx: Tx, companyId: string, orderId: stri
       and status not in ('rejected', 'refused')`)
   return BigInt(units)
 }
+
+/** What the order's own refunds return, or are returning, of the price that this payment paid. */
+export async function sumRefundedPrice(tx: Tx, { companyId, orderId, id }: PaymentRef): Promise<bigint> {
+  const { units } = await tx.one<{ units: string }>(sql`
+    select coalesce(sum(units - excess_units), 0) as units from refunds
+    where company_id = ${companyId} and order_id = ${orderId} and payment_id = ${id} and mispayment_id is null
+      and status not in ('rejected', 'refused')`)
+  return BigInt(units)
+}
+
+type PaymentRef = { companyId: string; orderId: string; id: string }
+
+/** Null: no returns of it were told to this version. */
+export async function findReturnsGone(tx: Tx, { companyId, id }: PaymentRef): Promise<bigint | null> {
+  const { units } = await tx.one<{ units: string | null }>(sql`
+    select returns_gone_units as units from payments where company_id = ${companyId} and id = ${id}`)
+  return units === null ? null : BigInt(units)
+}
+
+export const updateReturnsGone = (tx: Tx, { companyId, id }: PaymentRef, units: bigint): Promise<number> =>
+  tx.run(sql`
+    update payments set returns_gone_units = ${units}::numeric where company_id = ${companyId} and id = ${id}`)

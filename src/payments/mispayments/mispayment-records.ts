@@ -250,6 +250,20 @@ export async function recordUnmatchedTransfers(
   return news
 }
 
+/** Booked money that was ignored, and went back to the payer after that: it is in suspense no more. */
+export async function releaseIgnored(context: MispaymentContext, records: readonly Mispayment[], units: bigint) {
+  const { tx, payment, now } = context
+  let left = units
+  for (const record of records) {
+    const part = record.units < left ? record.units : left
+    if (part === 0n) continue
+    left -= part
+    const rest = record.units - part
+    await updateMispayment(tx, record, rest > 0n ? { units: rest } : { units: 0n, status: 'resolved' }, now)
+    await bookSuspense(tx, bookingOf(context, freshCause(record.id)), -part, holderOf(payment))
+  }
+}
+
 /** Whether any money of the payment waits for a person. */
 export const hasUndecided = async (tx: Tx, { companyId, id }: Payment): Promise<boolean> =>
   isUndecided(await lockMispayments(tx, companyId, id))

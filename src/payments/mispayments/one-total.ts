@@ -117,19 +117,37 @@ function openPlaces(total: Total, records: readonly Mispayment[], above: bigint)
       const units = take(record)
       if (units < record.units) shares.lowered.push({ record, units })
     },
+    /** What its provider may not list is lowered by what the payment counts of it. @returns the rest of that */
+    unlisted(record: Mispayment, counted: bigint): bigint {
+      // of a coin of unknown value, nothing tells more than a price without an amount
+      const worth = worthOf(total, record) ?? (total.isLeast ? counted : undefined)
+      if (worth === undefined || counted === 0n) return counted
+      const rest = worth - counted
+      shares.lowered.push({ record, units: rest < LEAST_UNITS ? 0n : coinsFor(total, record.asset, rest) })
+      return positive(-rest)
+    },
   }
 }
 
+/** What is decided about of these records; undefined: some of it has no known value. */
+const decidedOf = (total: Total, records: readonly Mispayment[]): bigint | undefined =>
+  records.filter(isDecided).reduce<bigint | undefined>((sum, one) => {
+    const worth = worthOf(total, one)
+    return sum === undefined || worth === undefined ? undefined : sum + worth
+  }, 0n)
+
+/** The same of what is recorded beside the payment and is contained in the total. */
+export const decidedBeside = (total: Total, records: readonly Mispayment[]): bigint | undefined =>
+  decidedOf(
+    total,
+    records.filter((one) => isBeside(one) && isContained(total, one.sourceReference)),
+  )
+
 /** What is decided about beside the payment, as part of a total; undefined: some of it has no known value. */
 function decidedIn(told: bigint, total: Total, { records }: Standing): bigint | undefined {
-  const known = (own: readonly Mispayment[]): bigint | undefined =>
-    own.filter(isDecided).reduce<bigint | undefined>((sum, one) => {
-      const worth = worthOf(total, one)
-      return sum === undefined || worth === undefined ? undefined : sum + worth
-    }, 0n)
-  const contained = known(records.filter((one) => isBeside(one) && isContained(total, one.sourceReference)))
+  const contained = decidedBeside(total, records)
   // what was above the price is none of what came for it
-  const above = known(besideOf(records, total.above === undefined ? [] : [total.above]))
+  const above = decidedOf(total, besideOf(records, total.above === undefined ? [] : [total.above]))
   if (contained === undefined || above === undefined) return undefined
   return contained + smaller(above, positive(told - total.price))
 }
@@ -144,7 +162,7 @@ export function shareOut(report: SeenReport & { total: Total }, standing: Standi
   const { final: told, total, unmatched } = report
   const { records, decided: decidedPart, committed, lost } = standing
   const decided = decidedIn(told, total, standing)
-  const there = larger(told - (decided ?? 0n), smaller(smaller(told, total.price), committed - lost))
+  const there = larger(told - (decided ?? 0n), smaller(smaller(told, total.price), positive(committed - lost)))
   const most = larger(committed, total.price + decidedPart)
   const final = total.isLeast ? larger(there, present) : smaller(there, most)
   const isNamed = ({ reference }: Pick<UnmatchedMoney, 'reference'>): boolean => isContained(total, reference)
@@ -154,10 +172,15 @@ export function shareOut(report: SeenReport & { total: Total }, standing: Standi
   // what came last is what came above the price
   for (const sum of named.toReversed()) places.named(sum)
   if (total.above !== undefined && !total.isLeast) places.rest(total.above)
-  // of a price that is paid, what only a callback told of is more than the provider lists
-  const isOmitted = total.mayOmit === true && committed > decidedPart && told <= total.price
-  for (const one of records.filter((record) => isBeside(record) && isOpen(record)).toReversed())
-    if (!isOmitted && isContained(total, one.sourceReference) && !isKnown(one)) places.recorded(one)
+  // of a price that came in full, more may have come than the provider lists
+  const mayOmit = total.isLeast === true || (total.mayOmit === true && report.isPart !== true && told <= total.price)
+  let counted = total.isLeast ? positive(final - larger(present, committed)) : present
+  if (!total.isLeast && (committed > decidedPart || present >= told)) counted = 0n
+  for (const one of records.filter((record) => isBeside(record) && isOpen(record)).toReversed()) {
+    if (!isContained(total, one.sourceReference) || isKnown(one)) continue
+    if (mayOmit) counted = places.unlisted(one, counted)
+    else places.recorded(one)
+  }
   const beside = unmatched.filter((sum) => !isNamed(sum))
   // a person must see how much is left
   const doubt = decided === undefined ? { isPart: true as const } : {}

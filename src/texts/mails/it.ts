@@ -190,6 +190,7 @@ export const it: MailTexts = {
       `Buongiorno ${facts.firstName},`,
       `il nostro database è stato ripristinato. Tutto presso ${facts.companyName} è come il ${facts.at}; ciò che è stato cambiato dopo non vale più.`,
       'Le chiavi API che ha revocato da allora funzionano di nuovo, e le persone che ha rimosso possono di nuovo accedere. Le revochi e le rimuova ancora una volta nel back office. Tutti sono stati disconnessi.',
+      'Se da allora ha sostituito il segreto dei webhook, vale di nuovo quello vecchio e il suo negozio rifiuta i nostri webhook: lo sostituisca ancora una volta sotto Webhook e dia quello nuovo al suo negozio. Anche le password cambiate da allora sono di nuovo quelle vecchie: chi ha cambiato la sua dovrebbe cambiarla ancora.',
       'Anche l’indirizzo per i pagamenti, i suoi wallet e i suoi conti presso le piattaforme sono quelli di allora. Non si paga nulla prima che lei confermi l’indirizzo: lo guardi sotto Negozio, spunti che è giusto o ne indichi un altro, e salvi con un nuovo codice.',
     ],
   },

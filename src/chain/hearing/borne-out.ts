@@ -1,0 +1,61 @@
+import type { Endpoint } from '../endpoints/endpoint.ts'
+import { RpcError } from '../endpoints/rpc.ts'
+import { blockCall, type RpcBlock, type RpcLog } from '../transfer-logs.ts'
+import { isProven } from './header-proof.ts'
+import { eventOf, readReceipts } from './receipts.ts'
+import { areProven } from './receipts-root.ts'
+
+/** A log, and which endpoints show it. */
+export type Shown = { log: RpcLog; by: readonly Endpoint[] }
+
+/** The others are asked about so many of the logs that one endpoint alone shows: a liar may show thousands. */
+const MOST_CHECKED = 20
+
+/** Null where it keeps no such old block. @throws RpcError */
+async function findBlock({ rpc }: Endpoint, number: bigint): Promise<RpcBlock | null> {
+  const { method, params } = blockCall(number)
+  try {
+    return await rpc.call<RpcBlock | null>(method, ...params)
+  } catch (error) {
+    if (error instanceof RpcError && error.kind === 'definite') return null
+    throw error
+  }
+}
+
+/**
+ * Whether another endpoint bears out a log that it does not show: its receipts hold it, or its header of the block
+ * proves the receipts of the one that shows it. An index of logs may have a hole.
+ * @returns undefined if it does not have the block's height, so that it says nothing @throws RpcError
+ */
+async function bearsOut(other: Endpoint, { log, by: [shower] }: Shown): Promise<boolean | undefined> {
+  const header = await findBlock(other, BigInt(log.blockNumber))
+  if (!header) return undefined
+  if (header.hash !== log.blockHash) return false
+  const its = await readReceipts(other, log.blockHash)
+  const holds = (logs: readonly RpcLog[]): boolean => logs.some((one) => eventOf(one) === eventOf(log))
+  if (typeof its !== 'string' && holds(its.logs)) return true
+  const shown = shower ? await readReceipts(shower, log.blockHash) : 'answer'
+  if (typeof shown === 'string' || !shown.all) return false
+  return isProven(header) && areProven(header, shown.all) && holds(shown.logs)
+}
+
+/** Where no other one says anything about the block, the word of the one that shows the log is all there is. */
+async function isBorneOut(others: readonly Endpoint[], one: Shown): Promise<boolean> {
+  const words = await Promise.all(others.map((other) => bearsOut(other, one)))
+  return words.includes(true) || words.every((word) => word === undefined)
+}
+
+/**
+ * Those that a second endpoint bears out, of the logs that some of these showed.
+ * @param shown the most important ones first
+ * @throws RpcError
+ */
+export async function listBorneOut(heard: readonly Endpoint[], shown: readonly Shown[]): Promise<ReadonlySet<Shown>> {
+  const sure = shown.filter(({ by }) => by.length > 1 || heard.length < 2)
+  const borneOut = new Set(sure)
+  for (const one of shown.filter((other) => !borneOut.has(other)).slice(0, MOST_CHECKED)) {
+    const others = heard.filter((endpoint) => !one.by.includes(endpoint))
+    if (await isBorneOut(others, one)) borneOut.add(one)
+  }
+  return borneOut
+}

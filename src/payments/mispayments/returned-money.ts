@@ -1,0 +1,96 @@
+import type { PaymentReport, Returned, SeenReport } from '../../channels/channel.ts'
+import type { Tx } from '../../db/db.ts'
+import { larger, MOST_REAL_UNITS, smaller } from '../../kernel/money.ts'
+import type { Payment } from '../payment-queries.ts'
+import { findReturnsGone, type Mispayment, sumRefundedPrice, updateReturnsGone } from './mispayment-queries.ts'
+import { type MispaymentContext, releaseIgnored } from './mispayment-records.ts'
+import { decidedBeside } from './one-total.ts'
+import { readStanding, type Standing } from './standing.ts'
+
+/*
+ * What a provider lists as sent back to the payer. What went back after it paid its order, or after a person decided
+ * about it, is a refund: it had come, and still counts as that. Anything else is simply gone. The list does not tell
+ * them apart, so what is gone is noted: what is decided later is none of it.
+ */
+
+const positive = (units: bigint): bigint => larger(units, 0n)
+
+/** What is known of one payment before its provider tells of its returns. */
+export type Known = {
+  /** What is noted as gone; null: nothing was told before. */
+  goneUnits: bigint | null
+  /** The price and what was decided about, by the books. */
+  committed: bigint
+  /** What of that is expected to go back, or was ignored: all but the price that nobody refunds. */
+  expected: bigint
+  /** What of that was ignored: nothing refunds it. */
+  ignored: bigint
+  /** What was decided about beside the payment: ignored, and not in the books. */
+  beside: bigint
+}
+
+/**
+ * What went back is first what a person refunds or ignored, then what waits or is above the price, then the price: that
+ * is a refund from the provider's console. `final` is all that came and is not gone.
+ */
+export function splitReturned(
+  { final: left, returned }: { final: bigint; returned: Returned },
+  { goneUnits, committed, expected, ignored, beside }: Known,
+): { final: bigint; goneUnits: bigint; refunded: bigint } {
+  const came = left + returned.units
+  const paid = smaller(came, committed)
+  // an older node took all that went back for gone
+  const before = goneUnits === null ? came - larger(left, paid) : smaller(goneUnits, returned.units)
+  // of a price that is paid, what only a callback told of may be missing in the list
+  const other = smaller(beside, came - paid)
+  const waits = positive(came - before - committed - other)
+  const gone = before + smaller(positive(returned.units - before - expected - other), waits)
+  const refunded = positive(returned.complete - gone - ignored - other)
+  return { final: larger(came - gone, paid), goneUnits: gone, refunded }
+}
+
+/** What of the ignored money is complete on its way back: after refunds, and before anything else. */
+function ignoredBack({ complete }: Returned, { goneUnits, expected, ignored, beside }: Known): bigint {
+  if (goneUnits === null) return 0n
+  return smaller(ignored, positive(complete - goneUnits - (expected - ignored) - beside))
+}
+
+const isIgnored = ({ kind, status }: Mispayment): boolean => kind !== 'wrong_token' && status === 'ignored'
+
+async function readKnown(tx: Tx, payment: Payment, report: SeenReport, standing: Standing): Promise<Known> {
+  const { records, committed } = standing
+  const price = payment.priceUnits ?? 0n
+  return {
+    goneUnits: await findReturnsGone(tx, payment),
+    committed,
+    expected: committed - price + (price === 0n ? 0n : await sumRefundedPrice(tx, payment)),
+    ignored: records.filter(isIgnored).reduce((sum, { units }) => sum + units, 0n),
+    beside: (report.total && decidedBeside(report.total, records)) ?? 0n,
+  }
+}
+
+/**
+ * Reads a report that lists returns: what of them is refunded, and what is final with that. It notes what is gone, so
+ * the same report says the same again.
+ */
+export async function withReturns(context: MispaymentContext, report: PaymentReport): Promise<PaymentReport> {
+  const { tx, payment } = context
+  if (report.outcome !== 'seen' || report.returned === undefined) return report
+  const { final, returned } = report
+  if (final + report.pending + returned.units > MOST_REAL_UNITS) return report
+  const standing = await readStanding(tx, payment)
+  const known = await readKnown(tx, payment, report, standing)
+  const back = ignoredBack(returned, known)
+  await releaseIgnored(context, standing.records.filter(isIgnored), back)
+  const { goneUnits, refunded, ...rest } = splitReturned({ final, returned }, withoutIgnored(known, back))
+  if (goneUnits !== known.goneUnits) await updateReturnsGone(tx, payment, goneUnits)
+  return { ...report, ...rest, ...(refunded > 0n && { refunded }) }
+}
+
+const withoutIgnored = (known: Known, back: bigint): Known => ({
+  ...known,
+  goneUnits: known.goneUnits === null ? null : known.goneUnits + back,
+  committed: known.committed - back,
+  expected: known.expected - back,
+  ignored: known.ignored - back,
+})

@@ -1,0 +1,278 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { sql } from '../src/db/db.ts'
+import { verifyLedger } from '../src/ledger/ledger-verify.ts'
+import { bearLoss } from '../src/payments/mispayments/mispayment-service.ts'
+import { settleByHand } from '../src/refunds/manual-refund.ts'
+import { dropRefund } from '../src/refunds/refund-decisions.ts'
+import { refundPolls } from '../src/refunds/refund-jobs.ts'
+import { listRefundsOfOrder } from '../src/refunds/refund-queries.ts'
+import { revertOrder } from '../src/refunds/refund-service.ts'
+import { contextFor, type ModelWorld, startModelWorld } from './harness/model-world.ts'
+import { openWhitepayIn, type Transaction } from './harness/whitepay-attempts.ts'
+
+/* Whitepay has no call for refunds: a person makes them in its CRM, and the order lists what went back. */
+
+let world: ModelWorld
+before(async () => {
+  world = await startModelWorld({ async closePayment() {} })
+})
+after(async () => {
+  try {
+    if (world) assert.equal((await verifyLedger(world.host.db)).difference, null)
+  } finally {
+    await world?.stop()
+  }
+})
+
+const came = (value: string): Transaction => ['DEPOSIT', value]
+const kept = (value: string): Transaction => ['ROLLBACK_TO_MERCHANT', value]
+const back = (value: string, status = 'COMPLETE'): Transaction => ['ROLLBACK_TO_CLIENT', value, status]
+
+/** An attempt with what a person does about its refunds. */
+async function openRefunded() {
+  const attempt = await openWhitepayIn(world)
+  const { companyId, id: orderId, code } = attempt.order
+  const { db } = world.host
+  const operator = contextFor(world.operator)
+  let proofs = 0
+  const refunds = () => listRefundsOfOrder(db, companyId, orderId)
+  const last = async () => {
+    const refund = (await refunds()).at(-1)
+    assert.ok(refund)
+    return refund
+  }
+  return {
+    ...attempt,
+    /** Units and status of each refund, and who started it where that was nobody here. */
+    refunds: async () =>
+      (await refunds()).map(
+        ({ units, status, requestedBy }) =>
+          `${units / 1_000_000n} ${status}${requestedBy.startsWith('channel:') ? ' console' : ''}`,
+      ),
+    revert: async (amount?: string) => {
+      await revertOrder(world.refunds, attempt.context, code, amount ? { amount } : {})
+      await refundPolls(world.refunds).work(db, { companyId, id: (await last()).id } as never)
+    },
+    settle: async () => {
+      proofs += 1
+      const proof = { reference: `wp-${proofs}`, statement: 'returned in the CRM', file: null }
+      await settleByHand(world.refunds, operator, await last(), proof)
+    },
+    reject: async () =>
+      dropRefund(world.refunds, await last(), {
+        ...{ status: 'rejected', providerStatus: 'no', by: operator, vanished: null, hold: null },
+      }),
+    /** Accounts of the company that are not 0, and what the books miss. */
+    books: async () => {
+      const accounts = await db.many<{ account: string; units: string }>(sql`
+        select account, (sum(units) / 1000000)::int::text as units from ledger_entries where company_id = ${companyId}
+        group by 1 having sum(units) <> 0 order by 1`)
+      const differences = await db.many<{ expected: string }>(
+        sql`select expected from ledger_differences where company_id = ${companyId} and status = 'open'`,
+      )
+      return [...accounts.map(({ account, units }) => `${account} ${units}`), ...differences.map((one) => one.expected)]
+    },
+  }
+}
+
+test('a refund that a person makes in the CRM is paid once, whether its return is seen before it is settled here or after', async () => {
+  for (const isSeenFirst of [true, false]) {
+    const { books, isAsked, open, refunds, revert, settle, tells } = await openRefunded()
+    assert.equal(await tells('COMPLETE', came('54')), 'PAID')
+    await revert()
+    if (isSeenFirst) await isAsked('COMPLETE', came('54'), back('54'))
+    assert.deepEqual(await refunds(), ['54 ready'])
+    await settle()
+    for (const _ of [1, 2]) await isAsked('COMPLETE', came('54'), back('54'))
+    assert.deepEqual([await open(), await refunds(), await books()], [[], ['54 settled'], []], `${isSeenFirst}`)
+  }
+})
+
+test('what goes back from the CRM of a paid order, without a refund here, is one', async () => {
+  for (const word of ['COMPLETE', 'DECLINED']) {
+    const { books, find, isAsked, open, refunds, tells } = await openRefunded()
+    assert.equal(await tells('COMPLETE', came('54')), 'PAID')
+    await isAsked(word, came('54'), back('20', 'OPEN'))
+    assert.deepEqual([await open(), await refunds()], [[], []], 'it is announced only')
+    for (const _ of [1, 2]) await isAsked(word, came('54'), back('20'))
+    assert.deepEqual([await open(), await refunds()], [[], ['20 settled console']], word)
+    assert.deepEqual(await books(), ['company_payable -34', 'payer_clearing 34'])
+    for (const _ of [1, 2]) await isAsked(word, came('54'), back('20'), back('34'))
+    assert.deepEqual([await open(), await books()], [[], []], word)
+    assert.deepEqual(await refunds(), ['20 settled console', '34 settled console'])
+    assert.deepEqual([(await find()).status, (await find()).receivedUnits], ['paid', 54_000_000n])
+    // it was sent again
+    await isAsked(word, came('54'), back('20'), back('34'), came('54'))
+    assert.deepEqual([await open(), await books()], [[], []])
+  }
+})
+
+test('a refund that is rejected although the CRM made it is one from the console', async () => {
+  for (const isSeenFirst of [true, false]) {
+    const { books, isAsked, open, refunds, revert, reject, tells } = await openRefunded()
+    await tells('COMPLETE', came('54'))
+    await revert()
+    if (isSeenFirst) await isAsked('COMPLETE', came('54'), back('54'))
+    await reject()
+    await isAsked('COMPLETE', came('54'), back('54'))
+    const found = [await open(), await refunds(), await books()]
+    assert.deepEqual(found, [[], ['54 rejected', '54 settled console'], []], `${isSeenFirst}`)
+  }
+})
+
+test('of two partial refunds each return is paid once, whichever of them were asked for here', async () => {
+  const both = [came('54'), back('20'), back('34')]
+  const { books, isAsked, open, refunds, revert, settle, tells } = await openRefunded()
+  await tells('COMPLETE', came('54'))
+  await revert('20')
+  await settle()
+  await isAsked('COMPLETE', came('54'), back('20'))
+  await revert('34')
+  await isAsked('COMPLETE', ...both)
+  await settle()
+  await isAsked('COMPLETE', ...both)
+  assert.deepEqual([await open(), await refunds(), await books()], [[], ['20 settled', '34 settled'], []])
+  for (const isOursFirst of [true, false]) {
+    const one = await openRefunded()
+    await one.tells('COMPLETE', came('54'))
+    if (isOursFirst) await one.revert('20')
+    if (isOursFirst) await one.settle()
+    if (!isOursFirst) await one.isAsked('COMPLETE', came('54'), back('34'))
+    if (!isOursFirst) await one.revert('20')
+    await one.isAsked('COMPLETE', ...both)
+    if (!isOursFirst) await one.settle()
+    await one.isAsked('COMPLETE', ...both)
+    assert.deepEqual([await one.open(), await one.books()], [[], []], `${isOursFirst}`)
+    assert.deepEqual((await one.refunds()).toSorted(), ['20 settled', '34 settled console'])
+  }
+})
+
+test('a return of a part beside a refund that a person settled may be that one: it is a difference, and no refund', async () => {
+  const { books, isAsked, refunds, revert, settle, tells } = await openRefunded()
+  await tells('COMPLETE', came('54'))
+  await revert('20')
+  await settle()
+  for (const _ of [1, 2]) await isAsked('COMPLETE', came('54'), back('30'))
+  assert.deepEqual(await refunds(), ['20 settled'])
+  assert.deepEqual(await books(), ['company_payable -34', 'payer_clearing 34', '30.000000 USDC'])
+})
+
+test('what goes back is first what a person refunds, then what is above the price, then the price', async () => {
+  const all = [came('84'), kept('30')]
+  const above = ['wrong_token 30000000000000000000 USDT open']
+  const asked = await openRefunded()
+  await asked.tells('COMPLETE', ...all)
+  await asked.revert()
+  await asked.isAsked('COMPLETE', ...all, back('54'))
+  await asked.settle()
+  assert.deepEqual([await asked.open(), await asked.refunds(), await asked.books()], [above, ['54 settled'], []])
+  await asked.isAsked('COMPLETE', ...all, back('54'), back('30'))
+  assert.deepEqual([await asked.open(), await asked.refunds(), await asked.books()], [[], ['54 settled'], []])
+
+  const { books, isAsked, open, refunds, tells } = await openRefunded()
+  await tells('COMPLETE', ...all)
+  await isAsked('COMPLETE', ...all, back('30'))
+  assert.deepEqual([await open(), await refunds()], [[], []])
+  for (const _ of [1, 2]) await isAsked('COMPLETE', ...all, back('30'), back('24'))
+  assert.deepEqual([await open(), await refunds()], [[], ['24 settled console']])
+  assert.deepEqual(await books(), ['company_payable -30', 'payer_clearing 30'])
+})
+
+test('what was sent back above the price after a person ignored it is no refund of the price', async () => {
+  const { books, ignoreAll, isAsked, open, refunds, tells } = await openRefunded()
+  await tells('COMPLETE', came('84'), kept('30'))
+  await ignoreAll()
+  await isAsked('COMPLETE', came('84'), kept('30'), back('30'))
+  assert.deepEqual([await open(), await refunds()], [[], []])
+  await isAsked('COMPLETE', came('84'), kept('30'), back('84'))
+  assert.deepEqual([await open(), await refunds(), await books()], [[], ['54 settled console'], []])
+})
+
+test('a part that is refunded, and that Whitepay lists as sent back, is no loss, and the whole price after it pays', async () => {
+  for (const isSettledFirst of [true, false]) {
+    const { books, find, isAsked, open, refundFirst, refunds, settle, tells } = await openRefunded()
+    await tells('PARTIALLY_FULFILLED', came('30'))
+    await refundFirst()
+    if (isSettledFirst) await settle()
+    for (const _ of [1, 2]) await isAsked('PARTIALLY_FULFILLED', came('30'), back('30'))
+    if (!isSettledFirst) await settle()
+    assert.deepEqual([await open(), await refunds(), await books()], [[], ['30 settled'], []], `${isSettledFirst}`)
+    assert.equal(await tells('PARTIALLY_FULFILLED', came('30'), back('30'), came('24')), 'AWAITING')
+    assert.deepEqual(await open(), ['under 24000000 USDC open'])
+    for (const _ of [1, 2]) assert.equal(await tells('COMPLETE', came('30'), back('30'), came('54')), 'PAID')
+    assert.deepEqual([await open(), (await find()).priceUnits], [[], 54_000_000n])
+    await isAsked('COMPLETE', came('30'), back('30'), came('54'))
+    assert.deepEqual([await refunds(), await books()], [['30 settled'], ['company_payable -54', 'payer_clearing 54']])
+  }
+})
+
+test('a part that a person ignored and sent back is in the books no more, and the whole price after it pays', async () => {
+  const { books, find, ignoreAll, isAsked, open, records, refunds, tells } = await openRefunded()
+  await tells('PARTIALLY_FULFILLED', came('30'))
+  await ignoreAll()
+  await isAsked('PARTIALLY_FULFILLED', came('30'), back('10'))
+  assert.deepEqual(await records(), ['under 20000000 USDC ignored'])
+  await isAsked('PARTIALLY_FULFILLED', came('30'), back('30', 'OPEN'))
+  assert.deepEqual(await books(), ['payer_clearing 20', 'suspense -20'], 'it is announced only')
+  for (const _ of [1, 2]) {
+    await isAsked('PARTIALLY_FULFILLED', came('30'), back('30'))
+    assert.deepEqual([await records(), await books()], [['under 0 USDC resolved'], []])
+  }
+  for (const _ of [1, 2]) {
+    assert.equal(await tells('COMPLETE', came('30'), back('30'), came('54')), 'PAID')
+    await isAsked('COMPLETE', came('30'), back('30'), came('54'))
+  }
+  assert.deepEqual([await open(), await refunds(), (await find()).priceUnits], [[], [], 54_000_000n])
+})
+
+test('a part that was sent back before a person decided about the rest never counts again', async () => {
+  const { books, isAsked, open, refundFirst, refunds, settle, tells } = await openRefunded()
+  const first = [came('30'), back('10')]
+  await tells('PARTIALLY_FULFILLED', came('30'))
+  await isAsked('PARTIALLY_FULFILLED', ...first)
+  assert.deepEqual(await open(), ['under 20000000 USDC open'])
+  await refundFirst()
+  for (const more of [[], [back('20')], [back('20')]]) {
+    await isAsked('PARTIALLY_FULFILLED', ...first, ...more)
+    assert.deepEqual([await open(), await refunds()], [[], ['20 ready']])
+  }
+  await settle()
+  assert.deepEqual(await books(), [])
+  // all of it went back, and came again
+  const again = await openRefunded()
+  await again.tells('DECLINED', came('30'))
+  await again.isAsked('DECLINED', came('30'), back('30'))
+  await again.isAsked('DECLINED', came('30'), back('30'), came('30'))
+  await again.refundFirst()
+  for (const _ of [1, 2]) await again.isAsked('DECLINED', came('30'), back('30'), came('30'))
+  assert.deepEqual([await again.open(), await again.refunds()], [[], ['30 ready']])
+})
+
+test('the rejected refund of a part that Whitepay lists as sent back leaves nothing that waits', async () => {
+  const { books, isAsked, open, refundFirst, refunds, reject, tells } = await openRefunded()
+  await tells('DECLINED', came('30'))
+  await refundFirst()
+  await isAsked('DECLINED', came('30'), back('30'))
+  await reject()
+  assert.deepEqual(await open(), ['under 30000000 USDC open'])
+  await isAsked('DECLINED', came('30'), back('30'))
+  assert.deepEqual([await open(), await refunds(), await books()], [[], ['30 rejected'], []])
+})
+
+test('a return that an earlier version booked as a loss becomes a refund, whoever bore the loss', async () => {
+  for (const by of [undefined, 'company', 'operator'] as const) {
+    const { apply, books, isAsked, key, open, order, refunds, reports, tells } = await openRefunded()
+    await tells('COMPLETE', came('54'))
+    const { returned: _, ...told } = { returned: 0n, ...reports('COMPLETE', came('54'), back('54')) }
+    await apply(told as never)
+    assert.deepEqual(await open(), ['orphaned 54000000 USDC open'])
+    await world.host.db.run(sql`update payments set returns_gone_units = null where id = ${key.id}`)
+    const { id } = await world.host.db.one<{ id: string }>(
+      sql`select id from mispayments where order_id = ${order.id} and kind = 'orphaned'`,
+    )
+    if (by) await bearLoss(world.mispayments, contextFor(world.operator), id, { by })
+    for (const _ of [1, 2]) await isAsked('COMPLETE', came('54'), back('54'))
+    assert.deepEqual([await open(), await refunds(), await books()], [[], ['54 settled console'], []], by)
+  }
+})
