@@ -102,6 +102,30 @@ test('whoever has the database alone, without the master key, cuts the audit log
   await third.end('SIGTERM')
 })
 
+test('a mark by a clock that was behind counts from its backup on, and one that is recorded holds nothing again', async () => {
+  const first = await serve()
+  const [backupMadeAt, restoredAt] = [new Date('2029-01-01T01:00:00Z'), new Date('2029-01-01T00:00:00Z')]
+  await withDb((db) =>
+    db.pool.query(
+      `copy (select '${JSON.stringify({ backupMadeAt, restoredAt })}') to program 'cat > comptoir.restored'`,
+    ),
+  )
+  await first.end('SIGTERM')
+  const second = await serve()
+  const { at } = await withDb((db) => db.one<{ at: Date }>(sql`select restored_at as at from installation`))
+  assert.deepEqual([at, (await readMark()).held], [backupMadeAt, true])
+  for (const recorded of [backupMadeAt, restoredAt]) {
+    // an earlier version recorded the time of the mark itself
+    await withDb((db) => db.run(sql`update installation set restored_at = ${recorded}, reconciled_at = now()`))
+    await served?.end('SIGTERM')
+    await serve()
+    assert.equal((await readMark()).held, false)
+  }
+  assert.notEqual(served, second)
+  await withDb((db) => db.pool.query("copy (select 1) to program 'rm comptoir.restored'"))
+  await served?.end('SIGTERM')
+})
+
 test('a mark by the master key is finished by the next start, once: put back, it excuses nothing', async () => {
   const times = { backupMadeAt: new Date('2030-01-01'), restoredAt: new Date('2030-01-02') }
   const vault = openVault(masterKey)

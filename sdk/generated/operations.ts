@@ -3475,6 +3475,8 @@ export interface Operations {
         /** Chain id of the last payout. */
         lastNetwork: number | null
       } | null
+      /** Before it is paid: its address is the one of a backup that was restored. It may have left since, so its transaction can be named while it is open, too. */
+      fromBackup: boolean
       /** Hash of the transaction. */
       txHash: string | null
       /** Its current state, for people. */
@@ -3529,6 +3531,8 @@ export interface Operations {
         /** Chain id of the last payout. */
         lastNetwork: number | null
       } | null
+      /** Before it is paid: its address is the one of a backup that was restored. It may have left since, so its transaction can be named while it is open, too. */
+      fromBackup: boolean
       /** Hash of the transaction. */
       txHash: string | null
       /** Its current state, for people. */
@@ -3581,6 +3585,8 @@ export interface Operations {
         /** Chain id of the last payout. */
         lastNetwork: number | null
       } | null
+      /** Before it is paid: its address is the one of a backup that was restored. It may have left since, so its transaction can be named while it is open, too. */
+      fromBackup: boolean
       /** Hash of the transaction. */
       txHash: string | null
       /** Its current state, for people. */
@@ -3641,6 +3647,8 @@ export interface Operations {
           /** Chain id of the last payout. */
           lastNetwork: number | null
         } | null
+        /** Before it is paid: its address is the one of a backup that was restored. It may have left since, so its transaction can be named while it is open, too. */
+        fromBackup: boolean
         /** Hash of the transaction. */
         txHash: string | null
         /** Its current state, for people. */
@@ -3767,6 +3775,8 @@ export interface Operations {
         /** Chain id of the last payout. */
         lastNetwork: number | null
       } | null
+      /** Before it is paid: its address is the one of a backup that was restored. It may have left since, so its transaction can be named while it is open, too. */
+      fromBackup: boolean
       /** Hash of the transaction. */
       txHash: string | null
       /** Its current state, for people. */
@@ -3785,7 +3795,7 @@ export interface Operations {
       paidAt: string | null
     }
   }
-  /** A settlement that was sent by hand. The transaction is checked on its chain: USDC, amount, address; paid when it is final. If its message says that it left with another amount before a restore, name the transaction that the message names: it is paid with what left, and the difference is owed again. */
+  /** A settlement that was sent by hand. The transaction is checked on its chain: USDC, amount, address; paid when it is final. If its message says that it left with another amount before a restore, name the transaction that the message names: it is paid with what left, and the difference is owed again. One that is open since a backup (`fromBackup`) may have left as well: name its transaction instead of cancelling it. */
   reportSettlementPaid: {
     params: {
       /** Identifier: 24 hex characters. */
@@ -3823,6 +3833,8 @@ export interface Operations {
         /** Chain id of the last payout. */
         lastNetwork: number | null
       } | null
+      /** Before it is paid: its address is the one of a backup that was restored. It may have left since, so its transaction can be named while it is open, too. */
+      fromBackup: boolean
       /** Hash of the transaction. */
       txHash: string | null
       /** Its current state, for people. */
@@ -3875,6 +3887,8 @@ export interface Operations {
         /** Chain id of the last payout. */
         lastNetwork: number | null
       } | null
+      /** Before it is paid: its address is the one of a backup that was restored. It may have left since, so its transaction can be named while it is open, too. */
+      fromBackup: boolean
       /** Hash of the transaction. */
       txHash: string | null
       /** Its current state, for people. */

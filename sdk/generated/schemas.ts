@@ -176,7 +176,7 @@ export type Company = {
   settlementAddress: string | null
   /** Chain id of the settlement. */
   settlementNetwork: number | null
-  /** The database was restored, and the payout address is the one of its backup. Nothing is paid out to it before somebody sends it again, with a fresh second factor. */
+  /** The database was restored, and the payout address is the one of its backup. Nothing is paid out to it before somebody of the company sends it again, the same or another, with a fresh second factor. */
   settlementRestored: boolean
   /** EUR; orders in other currencies are compared at their rate. */
   maxOrderAmount: string

@@ -6,7 +6,7 @@ import { checkManualTransfer } from '../chain/payout/manual-transfer.ts'
 import { withdrawPayout } from '../chain/payout/payout.ts'
 import type { FindNamedHold } from '../chain/payout/payout-deps.ts'
 import { findOtherPayout } from '../chain/payout/payout-recheck.ts'
-import { findRestoreHold } from '../chain/payout/state/after-restore.ts'
+import { findRestoreHold, recognise } from '../chain/payout/state/after-restore.ts'
 import {
   isPayoutOver,
   isPayoutSigned,
@@ -100,6 +100,10 @@ type Ground = { db: Db; clock: Clock }
 
 /** What refunds and settlements ask of the payouts that may already be on their way. */
 export const openPayoutPorts = (ground: Ground, chains: Chains): PayoutPorts => ({
+  async recognisePayout({ network: chainId, ...asked }, since) {
+    const chain = chains.find(({ network }) => network.chainId === chainId)
+    if (chain) await recognise(ground, chain, asked, since)
+  },
   isPayoutOver,
   isPayoutSigned,
   isPayoutStarted,

@@ -35,12 +35,13 @@ const company: Reader = ({ detail, own }) => {
     changes.push({
       ...base,
       kind: 'payout',
-      write: (kinds, names) =>
-        kinds.payout({
-          ...names,
-          before: targetOf(textOf(detail.addressBefore), detail.networkBefore, names),
-          after: targetOf(textOf(detail.settlementAddress), detail.settlementNetwork, names),
-        }),
+      write: (kinds, names) => {
+        const before = targetOf(textOf(detail.addressBefore), detail.networkBefore, names)
+        const after = targetOf(textOf(detail.settlementAddress), detail.settlementNetwork, names)
+        // the one of a backup, which its company has confirmed
+        const isSame = after !== null && before?.toLowerCase() === after.toLowerCase()
+        return isSame ? kinds.payoutConfirmed({ ...names, address: after }) : kinds.payout({ ...names, before, after })
+      },
     })
   const operators = Array.isArray(detail.operators) ? (detail.operators as readonly string[]) : []
   if (detail.refundLimits !== undefined || operators.some((line) => line.startsWith('refundApproval:')))

@@ -75,7 +75,7 @@ export const CompanySchema = Type.Object(
     settlementRestored: Type.Boolean({
       description:
         'The database was restored, and the payout address is the one of its backup. Nothing is paid out to it before ' +
-        'somebody sends it again, with a fresh second factor.',
+        'somebody of the company sends it again, the same or another, with a fresh second factor.',
     }),
     maxOrderAmount: Type.String({ description: 'EUR; orders in other currencies are compared at their rate.' }),
     identityThresholdAmount: Type.String({

@@ -1,6 +1,6 @@
 import type { Audit } from '../audit/audit.ts'
 import type { Db, Queryable, Tx } from '../db/db.ts'
-import { type Actor, sees } from '../http/actor.ts'
+import { type Actor, isOperator, sees } from '../http/actor.ts'
 import { hasFreshFactor } from '../http/permissions.ts'
 import { nameOf, type RequestContext } from '../http/request-context.ts'
 import { readAddress } from '../kernel/addresses.ts'
@@ -186,16 +186,13 @@ function readVat(change: CompanyChange): CompanyChange {
 }
 
 /**
- * Payouts go to another address, or to the one of a backup, which nobody has confirmed since; another network, or
- * another spelling, is not one.
+ * Payouts go to another address, or the company itself confirms the one of a backup: that the operator, or a form of
+ * theirs, repeats it is not its word. Another network, or another spelling, is no other address.
  */
-const isRedirected = (before: Company, { settlementAddress: after }: CompanyChange): boolean =>
-  after !== undefined && (before.settlementRestored || after?.toLowerCase() !== before.settlementAddress?.toLowerCase())
-
-/** Does this change the payout address or network? */
-const touchesSettlement = (company: Company, change: CompanyChange): boolean =>
-  isRedirected(company, change) ||
-  (change.settlementNetwork !== undefined && change.settlementNetwork !== company.settlementNetwork)
+const isRedirected = (actor: Actor, before: Company, { settlementAddress: after }: CompanyChange): boolean =>
+  after !== undefined &&
+  (after?.toLowerCase() !== before.settlementAddress?.toLowerCase() ||
+    (before.settlementRestored && actor.companyId === before.id && !isOperator(actor)))
 
 /** For the audit log, and for the mails about it. */
 const payoutDetail = (before: Company, after: Company) => ({
@@ -240,11 +237,13 @@ export async function changeCompany(
     const { refundLimits: wanted, ...others } = read
     const rest = others.brandColor ? { ...others, brandColor: others.brandColor.toLowerCase() } : others
     const refundLimits = wanted ? changeRefundLimits(actor, company.refundLimits, wanted) : company.refundLimits
-    const settlement = touchesSettlement(company, read)
+    const isSet = isRedirected(actor, company, read)
+    const { settlementNetwork: network = company.settlementNetwork } = read
+    const settlement = isSet || network !== company.settlementNetwork
     const operators = operatorChanges(company, change)
     const isOperators = operators.length > 0
     if ((settlement || wanted || isOperators) && !hasFreshFactor(actor, clock())) throw new AppError('STEP_UP_REQUIRED')
-    if (read.settlementAddress && isRedirected(company, read)) {
+    if (read.settlementAddress && isSet) {
       const fault = await deps.findLossyAddress(tx, read.settlementAddress)
       if (fault !== null) throw invalid('settlementAddress', `${fault}. Give an address of a wallet of your own`)
     }
@@ -252,8 +251,7 @@ export async function changeCompany(
     const { approved } = company
     await queries.updateCompany(tx, { ...company, ...given, id, approved, refundLimits }, new Date(clock()))
     tx.afterCommit(() => cache.forget(id))
-    if (isRedirected(company, read))
-      await queries.updateSettlementSet(tx, id, { by: nameOf(context), at: new Date(clock()) })
+    if (isSet) await queries.updateSettlementSet(tx, id, { by: nameOf(context), at: new Date(clock()) })
     const changed = await queries.findCompany(tx, id)
     const limits = wanted && {
       before: JSON.stringify(company.refundLimits),

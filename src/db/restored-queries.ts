@@ -99,18 +99,27 @@ const listHeads = (tx: Tx, earlier: RestoredFacts['heads']): Promise<RestoredFac
       from jsonb_array_elements(${JSON.stringify(earlier)}::jsonb) head) every_head
     group by chain_id order by chain_id`)
 
+/** By a clock that was behind, the restore would lie before its backup: it counts from then on. */
+const countedAt = ({ backupMadeAt, restoredAt }: RestoreTimes): Date =>
+  restoredAt < backupMadeAt ? backupMadeAt : restoredAt
+
+/** Whether the database records this restore. Earlier versions recorded what the clock said, though it was behind. */
+export const isRecorded = (recordedAt: Date | null | undefined, at: RestoreTimes): boolean =>
+  [at.restoredAt, countedAt(at)].some((time) => time.getTime() === recordedAt?.getTime())
+
 /**
  * Marks the restore, and skips the deposit addresses that may have been assigned after the backup: the same address for
  * two orders would pay the wrong one. Another life of the database begins, whose backups are its own. Idempotent. The
  * facts of an earlier mark are kept until it is reconciled: what happened between the two is still to be compared.
  * @returns false when this restore was marked before, or nothing was ever installed here
  */
-export async function markRestored(tx: Tx, at: RestoreTimes): Promise<boolean> {
+export async function markRestored(tx: Tx, noted: RestoreTimes): Promise<boolean> {
   type Marked = { [Fact in keyof Restored]: Restored[Fact] | null } & { isOpen: boolean; firstIndex: bigint }
   const marked = await tx.maybe<Marked>(sql`
     select backup_made_at, restored_at, restored_facts as facts, reconciled_at, ${IS_UNRECONCILED} as is_open, first_index
     from installation for update`)
-  if (!marked || marked.restoredAt?.getTime() === at.restoredAt.getTime()) return false
+  if (!marked || isRecorded(marked.restoredAt, noted)) return false
+  const at = { ...noted, restoredAt: countedAt(noted) }
   const earlier = (marked.isOpen ? marked.facts : null) ?? { heads: [], skipped: [] }
   const keys = await tx.many<Key>(sql`select id, xpub, next_index from deposit_keys order by id for update`)
   // a database that knows of a restore is of after it

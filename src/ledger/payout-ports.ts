@@ -21,6 +21,11 @@ export type PayoutPorts = {
    * @returns null: nothing speaks against it @throws CHANNEL_UNAVAILABLE
    */
   findWithdrawalHold(payout: Withdrawn & { to: string | null; units: bigint; since: Date }): Promise<string | null>
+  /**
+   * After a restore: stores what its own authorization has paid before, so that it is followed whatever holds what is
+   * not sent yet. Signs nothing. @param since when its order or company was made; asked only after a restore
+   */
+  recognisePayout(payout: Withdrawn & { to: string; units: bigint }, since: () => Promise<Date>): Promise<void>
   /** Whether it is never sent, because it was withdrawn or given up. */
   isPayoutOver(q: Queryable, id: string): Promise<boolean>
   /** Whether a transaction was signed that can pay it, or it was paid. Until then all checks are repeated. */

@@ -7,6 +7,7 @@ import { crashPoint } from '../kernel/crash-point.ts'
 import { pollGapMs } from '../kernel/poll-gaps.ts'
 import { isClaimedByOther } from '../ledger/claim-queries.ts'
 import { checkNamedAgain, claimedWords, isNamedSince, listNamed } from '../ledger/claims.ts'
+import type { Order } from '../orders/order.ts'
 import { findOrderById } from '../orders/order-queries.ts'
 import { findPayment, type Payment } from '../payments/payment-queries.ts'
 import { goesToAddress } from './destination/address-proof.ts'
@@ -40,13 +41,15 @@ export async function findPaymentOf({ db }: { db: Queryable }, { id, companyId, 
   return payment
 }
 
+async function findOrderOf(db: Queryable, { id, companyId, orderId }: Refund): Promise<Order> {
+  const order = await findOrderById(db, companyId, orderId)
+  if (!order) throw new Error(`refund ${id} without its order`)
+  return order
+}
+
 /** What a channel needs for a refund. */
 export async function refundRequestOf(deps: RefundDeps, refund: Refund): Promise<RefundRequest> {
-  const [order, payment] = await Promise.all([
-    findOrderById(deps.db, refund.companyId, refund.orderId),
-    findPaymentOf(deps, refund),
-  ])
-  if (!order) throw new Error(`refund ${refund.id} without its order`)
+  const [order, payment] = await Promise.all([findOrderOf(deps.db, refund), findPaymentOf(deps, refund)])
   const all = await listRefundsOfOrder(deps.db, refund.companyId, refund.orderId)
   const others = all.filter(
     ({ id, paymentId, paidElsewhere }) => id !== refund.id && paymentId === payment.id && !paidElsewhere,
@@ -102,8 +105,7 @@ async function findOther({ db, findOtherPayout }: RefundDeps, refund: Refund): P
   const { companyId, orderId, id, network } = refund
   if (network === null) return null
   return findOtherPayout({ network, id }, async () => {
-    const order = await findOrderById(db, companyId, orderId)
-    if (!order) throw new Error(`refund ${id} without its order`)
+    const order = await findOrderOf(db, refund)
     const all = await listRefundsOfOrder(db, companyId, orderId)
     const next = Array.from({ length: NEXT }, (_, index) => refundIdOf(companyId, orderId, all.length + 1 + index))
     return { since: order.createdAt, known: all.map((one) => one.id), next }
@@ -125,6 +127,13 @@ const findHold = async (deps: RefundDeps, refund: Refund): Promise<string | null
   (await deps.books.findHold(refund.companyId)) ??
   (await deps.db.tx((tx) => findLocalHold(deps, tx, refund))) ??
   (await findOther(deps, refund))
+
+/** What had left before a restore is followed, whatever holds others. */
+async function recognise({ db, recognisePayout }: RefundDeps, refund: Refund): Promise<void> {
+  const { id, network, address: to, units, byHand } = refund
+  if (!isPayable(refund) || !isPaidOnChain(refund) || byHand || network === null || to === null) return
+  await recognisePayout({ id, network, to, units }, async () => (await findOrderOf(db, refund)).createdAt)
+}
 
 /** A person was asked to send it, and the provider does not have it. */
 export const isHandedOver = ({ handedOverAt, providerReference }: Refund): boolean =>
@@ -241,6 +250,7 @@ async function pollRefund(deps: RefundDeps, refund: Refund): Promise<void> {
     const isGone = !account && (await isAccountGone(deps, deps.db, payment))
     if (!isGone || !isUntaken(refund)) return waitForAccount(deps, refund, isGone)
   } else await noteAsking(deps, refund)
+  await recognise(deps, refund)
   const step = await beginSending(deps, refund)
   if (step === null) return
   if (step === 'held') return followHeld(deps, refund, channel)

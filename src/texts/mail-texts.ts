@@ -68,6 +68,8 @@ export type MoneyChangeTexts = {
   kinds: {
     /** An address with the name of its network; null: none. */
     payout: Told<{ company: string; before: string | null; after: string | null }>
+    /** The database was restored, and the company has confirmed the address of the backup. */
+    payoutConfirmed: Told<{ company: string; address: string }>
     refundRules: Told<{ company: string }>
     /** `channel`: its name in the API. `before`, `after`: addresses or hints of the account, in no language. */
     account: Told<{

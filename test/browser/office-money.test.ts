@@ -8,7 +8,7 @@ import { enterOffice } from '../harness/office.ts'
 import { type OfficeWorld, openOffice } from '../harness/office-world.ts'
 import { newAddress } from '../harness/refunds.ts'
 
-/* The sums at the top of Money: each says one thing. */
+/* Money: the sums at its top each say one thing, and what a payout of a backup offers. */
 
 let world: OfficeWorld
 let browser: Browser
@@ -19,6 +19,44 @@ before(async () => {
 after(async () => {
   await browser?.close()
   await world?.stop()
+})
+
+test('a payout that is open in a backup is reported where it was sent, and its company does not cancel it', async () => {
+  const { shop, people } = world
+  const { companyId } = shop.merchant
+  const { db, baseUrl } = shop.host
+  const desk = await openMoneyDesk(shop)
+  const to = newAddress()
+  await shop.chain.mine(10)
+  await db.run(sql`
+    update companies set settlement_address = ${to}, settlement_network = 31337, settlement_set_by = 'restore'
+    where id = ${companyId}`)
+  const order = await shop.createAwaiting()
+  await desk.payFinally(order, 54_000_000n)
+  await shop.reaches(order.code, 'PAID')
+  const { data: made } = await desk.admin.post<{ _id: string; amount: string }>('settlements', { companyId })
+  const open = async (person: { email: string }) => {
+    const path = `/money?company=${companyId}`
+    const { page } = await enterOffice(browser, baseUrl, { email: person.email, path, freshLogin: true })
+    const row = page.getByRole('listitem').filter({ hasText: to })
+    await row.waitFor()
+    return { page, row }
+  }
+  const theirs = await open(people.Manager)
+  assert.equal(await theirs.row.getByRole('button', { name: 'Cancel', exact: true }).count(), 0)
+  await theirs.page.close()
+
+  const { page, row } = await open(people.SuperAdmin)
+  await row.getByText(/Since the backup it may have been approved and sent/).waitFor()
+  const txHash = await shop.chain.pay({ to, units: BigInt(made.amount.replace('.', '')) })
+  await shop.chain.mine(10)
+  await row.getByRole('button', { name: 'Report the payment' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText(/^Send nothing now\./).waitFor()
+  await dialog.getByLabel('Hash of the transaction').fill(txHash)
+  await dialog.getByRole('button', { name: 'Report the payment' }).click()
+  await row.getByText('Paid', { exact: true }).waitFor()
+  await page.close()
 })
 
 test('money that left the chain is no debt of the company, and is not taken off what waits for a decision', async () => {

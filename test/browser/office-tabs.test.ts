@@ -104,6 +104,34 @@ test('saving one form of the company leaves alone what was typed into the form b
   await leave()
 })
 
+test('the address of a backup is confirmed by saying so, not by saving the form that shows it', async () => {
+  const { db } = world.shop.host
+  const address = `0x${'a'.repeat(40)}`
+  const { id: companyId } = await db.one<{ id: string }>(sql`
+    update companies set settlement_address = ${address}, settlement_network = 31337, settlement_set_by = 'restore'
+    where id = (select company_id from users where id = ${world.people.Manager.id}) returning id`)
+  const find = () =>
+    db.one<{ vat: string | null; by: string | null }>(
+      sql`select vat_number as vat, settlement_set_by as by from companies where id = ${companyId}`,
+    )
+  const { page, leave } = await enter('/shop')
+  await db.run(sql`update sessions set second_factor_at = now()`)
+  const form = page.locator('form', { has: page.locator('input[name=vatNumber]') })
+  const save = async (): Promise<void> => {
+    const answered = page.waitForResponse((answer) => answer.request().method() === 'PUT')
+    await form.getByRole('button', { name: 'Save' }).click()
+    assert.equal((await answered).status(), 200)
+  }
+  await form.locator('input[name=vatNumber]').fill('DE136695976')
+  await save()
+  assert.deepEqual(await find(), { vat: 'DE136695976', by: 'restore' })
+  await form.getByLabel('This address is right').check()
+  await save()
+  assert.notEqual((await find()).by, 'restore')
+  await form.getByLabel('This address is right').waitFor({ state: 'detached' })
+  await leave()
+})
+
 test('a field that the service refuses is explained in the language of the reader', async () => {
   const { page, leave } = await enter()
   await page.goto(`${base()}/app/shop?lang=de`)

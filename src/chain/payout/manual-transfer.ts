@@ -7,16 +7,9 @@ import { type Network, tokenOf } from '../networks.ts'
 import { type Agree, agreeAlone } from './agreement.ts'
 import { type PayoutRequest, type Payouts, viewPayout, type WatchPayout, withdrawPayout } from './payout.ts'
 import { nonceOf } from './payout-deps.ts'
-import {
-  findPayout,
-  insertPayout,
-  isPayoutDropped,
-  type Payout,
-  updatePayoutFound,
-  type Withdrawal,
-} from './payout-queries.ts'
+import { findPayout, isPayoutDropped, type Payout, type Withdrawal } from './payout-queries.ts'
 import { findPayoutOfTransaction, listPayoutTransactions } from './relayer/transaction-queries.ts'
-import { askChain, findRestoreHold } from './state/after-restore.ts'
+import { askChain, findRestoreHold, noteFound } from './state/after-restore.ts'
 import { findUse, isAsked, noteSpent, type UsedKey } from './state/authorization-use.ts'
 import { findStoredUse } from './state/left-queries.ts'
 import { answersOf } from './state/states.ts'
@@ -154,16 +147,7 @@ async function handOver(
   const { agree = agreeAlone(deps.rpc) } = deps
   const use = await ask(deps, checkUsed({ agree, network }, { txHash, authorization }))
   if (!use || !isAsked(use, { to, units })) return null
-  const { chainId } = network
-  const { from: fromAddress, nonce: authorizationNonce } = authorization
-  const wallets = { fromAddress, toAddress: to.toLowerCase() as Hex, tokenAddress: tokenOf(network) }
-  const found = { id, chainId, units, txHash, ...wallets }
-  const now = new Date(deps.clock())
-  await deps.db.tx(async (tx) => {
-    const stored = { status: 'reserved', providerStatus: 'not sent yet', authorizationNonce } as const
-    await insertPayout(tx, { ...found, ...stored }, now)
-    await updatePayoutFound(tx, found, now)
-  })
+  await noteFound(deps, { id, to, units }, { txHash, used })
   const payout = await findPayout(deps.db, id)
   if (payout?.txHash !== txHash || !answersOf(payout).mayHaveLeft) return null
   const seen = (await deps.watchPayout(id)) ?? viewPayout(payout)

@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Hmac, openHmac, type Vault } from '../../kernel/vault.ts'
 import { readRestoredAt } from '../installation.ts'
-import type { RestoreTimes } from '../restored-queries.ts'
+import { isRecorded, type RestoreTimes } from '../restored-queries.ts'
 
 /** Marker file in a restored cluster, until its database itself records that it was restored. */
 const MARK = 'comptoir.restored'
@@ -49,14 +49,11 @@ export async function readRestoreMark(cluster: string, vault: Vault): Promise<Fo
   const mark = JSON.parse(await readFile(restoreMarkOf(cluster), 'utf8')) as Mark
   const isOurs = typeof mark.mac === 'string' && macOf(vault).fits(textOf(mark, cluster), mark.mac)
   const lostUntil = mark.lostUntil === undefined ? undefined : new Date(mark.lostUntil)
-  const [backupMadeAt, noted] = [new Date(mark.backupMadeAt), new Date(mark.restoredAt)]
-  // an earlier version restored by clocks that were behind, too
-  return { backupMadeAt, restoredAt: noted < backupMadeAt ? backupMadeAt : noted, lostUntil, isOurs }
+  return { backupMadeAt: new Date(mark.backupMadeAt), restoredAt: new Date(mark.restoredAt), lostUntil, isOurs }
 }
 
 /** Whether a restore has put the files in place, and the database does not know it yet: it is another one still. */
 export async function isRestorePending(cluster: string, vault: Vault, connectionString: string): Promise<boolean> {
   if (!existsSync(restoreMarkOf(cluster))) return false
-  const { restoredAt } = await readRestoreMark(cluster, vault)
-  return (await readRestoredAt(connectionString))?.getTime() !== restoredAt.getTime()
+  return !isRecorded(await readRestoredAt(connectionString), await readRestoreMark(cluster, vault))
 }

@@ -96,6 +96,11 @@ async function checkElsewhere(
   const { approvedBy } = settlement
   if (twoPersonsFromUnits === null || !isElsewhere(settlement, left)) return
   if (left.units < twoPersonsFromUnits && settlement.units < twoPersonsFromUnits) return
+  if (approvedBy === null)
+    throw conflict(
+      `It went to ${left.to}, which was not asked, and nobody has approved it here. Two persons stand for that: one ` +
+        'approves it, once its company has saved the address of this settlement, and another one names it.',
+    )
   if (approvedBy === by)
     throw conflict(`It went to ${left.to}, which was not asked, and you approved it. A second person has to name it.`)
   if (approvedBy !== null && (await listCommonMakers(db, approvedBy, by)).length > 0) throw conflict(ONE_MAKER)
@@ -104,7 +109,8 @@ async function checkElsewhere(
 /**
  * A person sent an approved settlement and names the transaction, which must send exactly its USDC units to its
  * address. It is paid once the transaction is final. Or it had left with another amount or to another address before a
- * restore: then it is paid with what its own authorization moved.
+ * restore: then it is paid with what its own authorization moved. One that was open in a backup may have been approved
+ * and have left since: naming what the chain shows is no decision to pay, and nothing is sent for it any more.
  * @throws OBJECT_CONFLICT, VALIDATION_FAILED at `txHash`, CHANNEL_UNAVAILABLE
  */
 export async function reportSettlementPaid(
@@ -118,7 +124,9 @@ export async function reportSettlementPaid(
     throw invalid('txHash', 'must be a transaction hash: 0x and 64 hexadecimal digits')
   const key = await findReachableSettlement(deps, actor, id)
   const chain = deps.chains.find(({ network }) => network === key.network)
-  if (key.status !== 'approved') throw conflict(`The settlement is ${key.status}; only an approved one can be paid.`)
+  const statuses: Settlement['status'][] = key.isOfBackup ? ['open', 'approved'] : ['approved']
+  if (!statuses.includes(key.status))
+    throw conflict(`The settlement is ${key.status}; only an approved one can be paid.`)
   if (!chain) throw conflict(`The chain ${key.network} is not set up here, so the transaction cannot be checked.`)
   const { companyId, network, address: toAddress } = key
   const wanted = { companyId, network, txHash, causeId: id, toAddress }
@@ -127,7 +135,7 @@ export async function reportSettlementPaid(
   const nextCheckAt = new Date(deps.clock() + NAMING_MS)
   const begin = (tx: Tx) => wakeSettlementUnpolled(tx, key, nextCheckAt)
   const follow = async (tx: Tx, { providerStatus, left }: SettlementReport): Promise<void> => {
-    const settlement = await lockIn(tx, key, ['approved'])
+    const settlement = await lockIn(tx, key, statuses)
     if (left?.to && isElsewhere(settlement, left)) await claim(tx, { ...wanted, toAddress: left.to })
     const now = new Date(deps.clock())
     await updateSettlement(
@@ -178,14 +186,18 @@ export async function cancelSettlement(
 ): Promise<SettlementView> {
   const { actor } = context
   const key = await findReachableSettlement(deps, actor, id)
-  if (key.status === 'approved' && actor.role !== 'SuperAdmin')
-    throw new AppError('FORBIDDEN', { message: 'An approved settlement can only be cancelled by a SuperAdmin.' })
+  const isApproved = key.status === 'approved'
+  // one that is open in a backup may have been approved and sent since, which the operator knows
+  if ((isApproved || key.isOfBackup) && actor.role !== 'SuperAdmin') {
+    const what = isApproved ? 'An approved settlement' : 'A settlement of a backup'
+    throw new AppError('FORBIDDEN', { message: `${what} can only be cancelled by a SuperAdmin.` })
+  }
   const since = await findCompanyCreatedAt(deps.db, key.companyId)
   const hold = await deps.findWithdrawalHold({ ...requestOf(key), network: key.network, since })
   const vanished = await listVanishedOf(deps, key)
   return deps.db.tx(async (tx) => {
     await lockActor(tx, actor, key.companyId)
-    const settlement = await lockIn(tx, key, [key.status === 'approved' ? 'approved' : 'open'])
+    const settlement = await lockIn(tx, key, [isApproved ? 'approved' : 'open'])
     const { companyId, network } = settlement
     await checkNoneHolds(tx, { asked: key, current: settlement }, vanished)
     const asked = { ...requestOf(settlement), network, hold, isRejected: false }

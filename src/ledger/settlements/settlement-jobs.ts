@@ -4,6 +4,7 @@ import { pollGapMs } from '../../kernel/poll-gaps.ts'
 import { checkNamedAgain, isNamedSince, listNamed, missingChainWords, namedWords } from '../claims.ts'
 import { acceptAny, settlePaid } from './settlement-end.ts'
 import {
+  findCompanyCreatedAt,
   findSettlement,
   lockSettlement,
   SETTLEMENT_POLLS,
@@ -62,9 +63,10 @@ async function askChain(deps: SettlementDeps, settlement: Settlement): Promise<A
     const mayBePaid = named.length > 0 || (await deps.isPayoutSigned(deps.db, settlement.id))
     return waits(`${missingChainWords(settlement.network)}${mayBePaid ? '' : ', or cancel the settlement'}`)
   }
-  const { id, byHand, txHash, handedOverAt } = settlement
+  const { id, network, companyId, byHand, txHash, handedOverAt } = settlement
   if (byHand && txHash !== null)
     return checkNamedAgain(txHash, () => chain.check({ ...requestOf(settlement), isFollowed: true }, txHash, acceptAny))
+  await deps.recognisePayout({ ...requestOf(settlement), network }, () => findCompanyCreatedAt(deps.db, companyId))
   const pay = handedOverAt === null ? chain.pay : null
   if (pay && named.length === 0) return send(deps, { chain, pay }, settlement)
   const watched = await chain.watch(id)

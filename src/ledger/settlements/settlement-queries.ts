@@ -42,6 +42,8 @@ export type Settlement = {
   /** Of the last payout that left before this one, if this one is not finished. */
   lastTo: string | null
   lastNetwork: number | null
+  /** It has its address from a backup, and is not finished: it may have left since. */
+  isOfBackup: boolean
 }
 
 type Row = Omit<Settlement, 'units' | 'leftUnits'> & { units: string; leftUnits: string | null }
@@ -58,11 +60,16 @@ const lastPayout = (column: Sql): Sql => sql`case when status in ('open', 'appro
     where p.company_id = settlements.company_id and p.status = 'paid' and p.left_units is distinct from 0
     order by p.created_at desc, p.id desc limit 1) end`
 
+/** Its address is the one of a backup: it is older than the restore, or was made before the company's word since. */
+const IS_OF_BACKUP = sql`(coalesce(settlements.created_at < (select restored_at from installation), false)
+    or settlements.address_set_by is not distinct from ${SET_BY_RESTORE})`
+
 const COLUMNS = sql`company_id, id, status, units, address, network, tx_hash, by_hand, last_words as provider_status, checks, next_check_at,
   released_at, handed_over_at, created_by, approved_by, first_approved_by, created_at, updated_at, paid_at, left_units, left_to, address_set_at,
   case when status in ('open', 'approved') then (
     select first_name || ' ' || last_name from users where id = substr(address_set_by, 6)) end as address_set_by,
-  ${lastPayout(sql`coalesce(p.left_to, p.address)`)} as last_to, ${lastPayout(sql`p.network`)} as last_network`
+  ${lastPayout(sql`coalesce(p.left_to, p.address)`)} as last_to, ${lastPayout(sql`p.network`)} as last_network,
+  status in ('open', 'approved') and ${IS_OF_BACKUP} as is_of_backup`
 
 const toSettlement = (row: Row): Settlement => ({
   ...row,
@@ -84,8 +91,8 @@ export const lockSettlementTarget = (tx: Tx, companyId: string): Promise<Settlem
     from companies where id = ${companyId} for update`)
 
 /**
- * `isUnconfirmed`: nobody of the company has confirmed its address since a restore; `isOther`: the settlement is older
- * than the restore, and goes to another one.
+ * `isUnconfirmed`: nobody of the company has confirmed its address since a restore; `isOther`: the settlement has its
+ * address from the backup, and the company's is another one.
  */
 export const findRestoredTarget = (
   q: Queryable,
@@ -93,10 +100,10 @@ export const findRestoredTarget = (
 ): Promise<{ isUnconfirmed: boolean; isOther: boolean }> =>
   q.one(sql`
     select c.settlement_set_by is not distinct from ${SET_BY_RESTORE} as is_unconfirmed,
-      coalesce(i.restored_at > s.created_at, false)
-        and lower(c.settlement_address) is distinct from lower(s.address) as is_other
-    from settlements s join companies c on c.id = s.company_id left join installation i on true
-    where s.company_id = ${companyId} and s.id = ${id}`)
+      ${IS_OF_BACKUP}
+        and lower(c.settlement_address) is distinct from lower(settlements.address) as is_other
+    from settlements join companies c on c.id = company_id
+    where company_id = ${companyId} and settlements.id = ${id}`)
 
 export const existsCompany = async (q: Queryable, companyId: string): Promise<boolean> =>
   (await q.maybe(sql`select 1 from companies where id = ${companyId}`)) !== undefined

@@ -140,7 +140,8 @@ export const settlementRoutes: FastifyPluginAsyncTypebox<SettlementDeps> = async
         description:
           'The transaction is checked on its chain: USDC, amount, address; paid when it is final. If its message says ' +
           'that it left with another amount before a restore, name the transaction that the message names: it is paid ' +
-          'with what left, and the difference is owed again.',
+          'with what left, and the difference is owed again. One that is open since a backup (`fromBackup`) may have left ' +
+          'as well: name its transaction instead of cancelling it.',
         tags,
         params: IdParams,
         body: SettlementPaidBody,

@@ -55,6 +55,11 @@ export const SettlementSchema = Type.Object({
       },
     ),
   ),
+  fromBackup: Type.Boolean({
+    description:
+      'Before it is paid: its address is the one of a backup that was restored. It may have left since, so its ' +
+      'transaction can be named while it is open, too.',
+  }),
   txHash: Nullable(Type.String()),
   message: Nullable(Type.String({ description: 'Its current state, for people.' })),
   createdBy: Type.String(),

@@ -15,12 +15,12 @@ import { listNamed } from '../claims.ts'
 import { bookSettlement } from '../ledger-service.ts'
 import { findPayableWith, findReserve, findSettleable, settleableOf } from '../payable-queries.ts'
 import type { PayoutPorts } from '../payout-ports.ts'
+import { findUnconfirmed } from './restored-address.ts'
 import {
   type AddressSet,
   countSettlements,
   existsCompany,
   findCompanyCreatedAt,
-  findRestoredTarget,
   findSettlement,
   findUnfinishedSettlement,
   insertSettlement,
@@ -110,6 +110,7 @@ export const viewSettlement = (settlement: Settlement) => ({
   address: settlement.address,
   network: settlement.network,
   addressChange: addressChangeOf(settlement),
+  fromBackup: settlement.isOfBackup,
   txHash: settlement.txHash,
   message: settlement.providerStatus,
   createdBy: settlement.createdBy,
@@ -273,14 +274,6 @@ async function findLimit({ limits, clock }: SettlementDeps, tx: Tx, settlement: 
   const released = await lockReleased(tx, settlement, new Date(clock() - DAY))
   if (released + settlement.units <= dayLimitUnits) return null
   return `${text(released)} left in the last 24 hours; at most ${text(dayLimitUnits)} may (SETTLEMENT_DAY_LIMIT)`
-}
-
-/** Why it waits: the address is the one of a backup, which may be older than the company's last word. */
-async function findUnconfirmed(q: Queryable, settlement: Settlement): Promise<string | null> {
-  const { isUnconfirmed, isOther } = await findRestoredTarget(q, settlement)
-  if (isUnconfirmed)
-    return 'the company has not confirmed its settlement address since the database was restored: it saves it again, with a fresh second factor'
-  return isOther ? 'since the database was restored the company has another settlement address. Cancel it' : null
 }
 
 const NOT_ALLOWED = 'the address is not on the list of those that may be paid (SETTLEMENT_ALLOW_LIST)'

@@ -190,7 +190,7 @@ export const de: MailTexts = {
       `unsere Datenbank musste wiederhergestellt werden. Bei ${facts.companyName} ist alles wie am ${facts.at}; was seither geändert wurde, gilt nicht mehr.`,
       'API-Schlüssel, die Sie seither widerrufen haben, gelten wieder, und Personen, die Sie entfernt haben, können sich wieder anmelden. Widerrufen und entfernen Sie sie im Backoffice noch einmal. Alle wurden abgemeldet.',
       'Haben Sie seither das Webhook-Geheimnis ersetzt, gilt wieder das alte, und Ihr Shop weist unsere Webhooks ab: Ersetzen Sie es unter Webhooks noch einmal, und geben Sie Ihrem Shop das neue. Auch Passwörter, die seither geändert wurden, sind wieder die alten: Wer seines geändert hat, sollte es noch einmal ändern.',
-      'Auch die Auszahlungsadresse, Ihre Wallets und Ihre Konten bei Börsen sind die von damals. Nichts wird ausgezahlt, bevor Sie die Adresse bestätigen: Sehen Sie sie unter Laden an, und speichern Sie sie mit einem frischen Code.',
+      'Auch die Auszahlungsadresse, Ihre Wallets und Ihre Konten bei Börsen sind die von damals. Nichts wird ausgezahlt, bevor Sie die Adresse bestätigen: Sehen Sie sie unter Laden an, bestätigen Sie sie mit dem Häkchen oder nennen Sie eine andere, und speichern Sie mit einem frischen Code.',
     ],
   },
   moneyChange: {
@@ -198,6 +198,10 @@ export const de: MailTexts = {
       payout: ({ company, before, after }) => ({
         subject: `Die Auszahlungsadresse von ${company} wurde geändert`,
         text: `Auszahlungen an ${company} gehen ab jetzt an eine andere Adresse. Bisher: ${before ?? 'keine'}. Neu: ${after ?? 'keine'}.`,
+      }),
+      payoutConfirmed: ({ company, address }) => ({
+        subject: `Die Auszahlungsadresse von ${company} wurde bestätigt`,
+        text: `Der Dienst wurde aus einer Sicherung wiederhergestellt, und die Auszahlungsadresse von damals wurde bestätigt. Auszahlungen an ${company} gehen dorthin: ${address}.`,
       }),
       refundRules: ({ company }) => ({
         subject: `Die Regeln für Erstattungen von ${company} wurden geändert`,

@@ -179,7 +179,7 @@ export const en: MailTexts = {
       `our database had to be restored. Everything at ${facts.companyName} is as it was on ${facts.at}; what was changed since is undone.`,
       'API keys that you revoked since work again, and people whom you removed can log in again. Revoke and remove them once more, under API keys and People in the back office. Everybody has been logged out.',
       'If you replaced the webhook secret since, the old one is in use again, and your shop refuses our webhooks: replace it once more under Webhooks, and give the new one to your shop. Passwords that were changed since are the old ones, too: whoever changed one should change it again.',
-      'The payout address, your wallets and your accounts at exchanges are those of that time, too. Nothing is paid out before you confirm the address: look at it under Shop, and save it with a fresh code.',
+      'The payout address, your wallets and your accounts at exchanges are those of that time, too. Nothing is paid out before you confirm the address: look at it under Shop, tick that it is right, or enter another one, and save with a fresh code.',
     ],
   },
   moneyChange: {
@@ -187,6 +187,10 @@ export const en: MailTexts = {
       payout: ({ company, before, after }) => ({
         subject: `The payout address of ${company} was changed`,
         text: `Payouts to ${company} go to another address from now on. Before: ${before ?? 'none'}. Now: ${after ?? 'none'}.`,
+      }),
+      payoutConfirmed: ({ company, address }) => ({
+        subject: `The payout address of ${company} was confirmed`,
+        text: `The service was restored from a backup, and the payout address of that time was confirmed. Payouts to ${company} go there: ${address}.`,
       }),
       refundRules: ({ company }) => ({
         subject: `The rules for refunds of ${company} were changed`,

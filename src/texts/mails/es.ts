@@ -183,7 +183,7 @@ export const es: MailTexts = {
       `hubo que restaurar nuestra base de datos. Todo en ${facts.companyName} está como el ${facts.at}; lo que se cambió después ya no vale.`,
       'Las claves API que revocó desde entonces vuelven a funcionar, y las personas que quitó pueden volver a entrar. Revóquelas y quítelas otra vez en el panel. Se ha cerrado la sesión de todos.',
       'Si desde entonces sustituyó el secreto de los webhooks, vuelve a valer el anterior y su tienda rechaza nuestros webhooks: sustitúyalo otra vez en Webhooks y dé el nuevo a su tienda. Las contraseñas que se cambiaron después también son las anteriores: quien cambió la suya debería cambiarla otra vez.',
-      'La dirección de pago, sus carteras y sus cuentas en plataformas son también las de entonces. No se paga nada hasta que confirme la dirección: mírela en Tienda y guárdela con un código nuevo.',
+      'La dirección de pago, sus carteras y sus cuentas en plataformas son también las de entonces. No se paga nada hasta que confirme la dirección: mírela en Tienda, marque que es correcta o indique otra, y guarde con un código nuevo.',
     ],
   },
   moneyChange: {
@@ -191,6 +191,10 @@ export const es: MailTexts = {
       payout: ({ company, before, after }) => ({
         subject: `Se ha cambiado la dirección de liquidación de ${company}`,
         text: `Las liquidaciones a ${company} van desde ahora a otra dirección. Antes: ${before ?? 'ninguna'}. Ahora: ${after ?? 'ninguna'}.`,
+      }),
+      payoutConfirmed: ({ company, address }) => ({
+        subject: `Se ha confirmado la dirección de liquidación de ${company}`,
+        text: `El servicio se restauró de una copia de seguridad y se confirmó la dirección de liquidación de entonces. Las liquidaciones a ${company} van a ella: ${address}.`,
       }),
       refundRules: ({ company }) => ({
         subject: `Se han cambiado las reglas de reembolso de ${company}`,

@@ -191,7 +191,7 @@ export const fr: MailTexts = {
       `notre base de données a dû être restaurée. Tout chez ${facts.companyName} est comme au ${facts.at} ; ce qui a été changé depuis est annulé.`,
       'Les clés API que vous avez révoquées depuis fonctionnent de nouveau, et les personnes que vous avez retirées peuvent de nouveau se connecter. Révoquez-les et retirez-les encore une fois dans le back-office. Tout le monde a été déconnecté.',
       'Si vous avez remplacé le secret des webhooks depuis, l’ancien est de nouveau en vigueur et votre boutique refuse nos webhooks : remplacez-le encore une fois sous Webhooks et donnez le nouveau à votre boutique. Les mots de passe changés depuis sont eux aussi les anciens : qui a changé le sien devrait le changer de nouveau.',
-      'L’adresse de versement, vos portefeuilles et vos comptes auprès des plateformes sont aussi ceux d’alors. Rien n’est versé avant que vous confirmiez l’adresse : regardez-la sous Boutique et enregistrez-la avec un nouveau code.',
+      'L’adresse de versement, vos portefeuilles et vos comptes auprès des plateformes sont aussi ceux d’alors. Rien n’est versé avant que vous confirmiez l’adresse : regardez-la sous Boutique, cochez qu’elle est la bonne ou indiquez-en une autre, et enregistrez avec un nouveau code.',
     ],
   },
   moneyChange: {
@@ -199,6 +199,10 @@ export const fr: MailTexts = {
       payout: ({ company, before, after }) => ({
         subject: `L’adresse de versement de ${company} a été modifiée`,
         text: `Les versements à ${company} partent désormais vers une autre adresse. Avant : ${before ?? 'aucune'}. Maintenant : ${after ?? 'aucune'}.`,
+      }),
+      payoutConfirmed: ({ company, address }) => ({
+        subject: `L’adresse de versement de ${company} a été confirmée`,
+        text: `Le service a été restauré depuis une sauvegarde, et l’adresse de versement d’alors a été confirmée. Les versements à ${company} y partent : ${address}.`,
       }),
       refundRules: ({ company }) => ({
         subject: `Les règles de remboursement de ${company} ont été modifiées`,

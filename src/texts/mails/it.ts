@@ -191,7 +191,7 @@ export const it: MailTexts = {
       `il nostro database è stato ripristinato. Tutto presso ${facts.companyName} è come il ${facts.at}; ciò che è stato cambiato dopo non vale più.`,
       'Le chiavi API che ha revocato da allora funzionano di nuovo, e le persone che ha rimosso possono di nuovo accedere. Le revochi e le rimuova ancora una volta nel back office. Tutti sono stati disconnessi.',
       'Se da allora ha sostituito il segreto dei webhook, vale di nuovo quello vecchio e il suo negozio rifiuta i nostri webhook: lo sostituisca ancora una volta sotto Webhook e dia quello nuovo al suo negozio. Anche le password cambiate da allora sono di nuovo quelle vecchie: chi ha cambiato la sua dovrebbe cambiarla ancora.',
-      'Anche l’indirizzo per i pagamenti, i suoi wallet e i suoi conti presso le piattaforme sono quelli di allora. Non si paga nulla prima che lei confermi l’indirizzo: lo guardi sotto Negozio e lo salvi con un nuovo codice.',
+      'Anche l’indirizzo per i pagamenti, i suoi wallet e i suoi conti presso le piattaforme sono quelli di allora. Non si paga nulla prima che lei confermi l’indirizzo: lo guardi sotto Negozio, spunti che è giusto o ne indichi un altro, e salvi con un nuovo codice.',
     ],
   },
   moneyChange: {
@@ -199,6 +199,10 @@ export const it: MailTexts = {
       payout: ({ company, before, after }) => ({
         subject: `L’indirizzo di accredito di ${company} è stato cambiato`,
         text: `Da ora gli accrediti a ${company} vanno a un altro indirizzo. Prima: ${before ?? 'nessuno'}. Ora: ${after ?? 'nessuno'}.`,
+      }),
+      payoutConfirmed: ({ company, address }) => ({
+        subject: `L’indirizzo di accredito di ${company} è stato confermato`,
+        text: `Il servizio è stato ripristinato da un backup, e l’indirizzo di accredito di allora è stato confermato. Gli accrediti a ${company} vanno lì: ${address}.`,
       }),
       refundRules: ({ company }) => ({
         subject: `Le regole per i rimborsi di ${company} sono state cambiate`,

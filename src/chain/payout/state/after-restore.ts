@@ -3,16 +3,16 @@ import { findRestored } from '../../../db/restored-queries.ts'
 import { type Clock, DAY, HOUR, SECOND } from '../../../kernel/clock.ts'
 import { AppError } from '../../../kernel/errors.ts'
 import { findAnsweredAt } from '../../chain-queries.ts'
-import { isReached, type Rpc, RpcError } from '../../endpoints/rpc.ts'
+import { type Hex, isReached, type Rpc, RpcError } from '../../endpoints/rpc.ts'
 import { type Network, tokenOf } from '../../networks.ts'
 import { ChainDoubt } from '../../transfer-logs.ts'
 import { type Agree, agreeAlone, isSeenByAll } from '../agreement.ts'
 import { nonceOf } from '../payout-deps.ts'
-import { findPayout } from '../payout-queries.ts'
+import { findPayout, insertPayout, type NewPayout, type Payout, updatePayoutFound } from '../payout-queries.ts'
 import { lastExpiryOf } from '../payout-view.ts'
-import { checkAuthorizationUsed } from '../transfer-check.ts'
+import { type AuthorizationUse, checkAuthorizationUsed } from '../transfer-check.ts'
 import { listPayingTokens, listPayingWallets } from '../wallet-queries.ts'
-import { findUse, isAsked, noteSpent } from './authorization-use.ts'
+import { findUse, isAsked, noteSpent, type UsedKey } from './authorization-use.ts'
 import { findStoredUse } from './left-queries.ts'
 import { answersOf } from './states.ts'
 
@@ -48,7 +48,10 @@ export const isMadeSince = ({ restoredAt }: { restoredAt: Date }, since: Date): 
 /** Without a destination where none was known yet. */
 type Asked = { id: string; to: string | null; units: bigint }
 /** `notFound`: the token knows it, and the node does not find in which transaction. */
-type Used = { how: 'none' | 'unfinal' | 'notFound' | 'otherwise' } | { how: 'asked'; txHash: string }
+type Used =
+  | { how: 'none' | 'unfinal' | 'notFound' }
+  | { how: 'asked'; txHash: string; used: UsedKey }
+  | { how: 'otherwise'; use: AuthorizationUse | null; used: UsedKey }
 
 /**
  * How a wallet that pays or paid on the chain, and in a token that it pays or paid in, used the authorization of this
@@ -68,10 +71,72 @@ async function findUsed({ db, clock }: Deps, chain: Chain, asked: Asked): Promis
       const { txHash, use } = await findUse({ rpc, agree }, { key, network, stored })
       if (txHash !== undefined && !use?.isFinal) return { how: 'unfinal' }
       if (payout) await noteSpent({ db, clock, rpc }, payout, { key, network }, use)
-      if (txHash !== undefined && use && isAsked(use, asked)) return { how: 'asked', txHash }
-      if (found.how !== 'notFound') found = { how: txHash === undefined ? 'notFound' : 'otherwise' }
+      const used = { key, network }
+      if (txHash !== undefined && use && isAsked(use, asked)) return { how: 'asked', txHash, used }
+      if (txHash === undefined) found = { how: 'notFound' }
+      else if (found.how === 'none') found = { how: 'otherwise', use, used }
     }
   return found
+}
+
+type AskedPayout = Asked & { to: string }
+
+const rowOf = ({ id, to, units }: AskedPayout, { key, network }: UsedKey): NewPayout & { tokenAddress: Hex } => ({
+  ...{ id, units, chainId: network.chainId, tokenAddress: tokenOf(network), toAddress: to.toLowerCase() as Hex },
+  ...{ fromAddress: key.from, authorizationNonce: key.nonce, status: 'reserved', providerStatus: 'not sent yet' },
+})
+
+/** Its own authorization has paid exactly what is asked, in this transaction: the payout is followed there. */
+export const noteFound = (
+  { db, clock }: Deps,
+  asked: AskedPayout,
+  { txHash, used }: { txHash: string; used: UsedKey },
+): Promise<number> =>
+  db.tx(async (tx) => {
+    const [row, now] = [rowOf(asked, used), new Date(clock())]
+    await insertPayout(tx, row, now)
+    return updatePayoutFound(tx, { ...row, txHash }, now)
+  })
+
+/** Nothing here says that it left, or may leave. */
+function isUnknown(payout: Payout): boolean {
+  const { isOpen, isUnsigned, mayHaveLeft } = answersOf(payout)
+  return isOpen && isUnsigned && !mayHaveLeft
+}
+
+/**
+ * Stores what left before a restore under a payout's own authorization, whatever holds what is not sent yet: a check is
+ * needed to sign, not to recognise, and what nobody recognises is missing in a wallet and stops the payouts of all.
+ * Signs nothing. What moved something else is stored where it left the wallet whose key is set up here; else a person
+ * names it. What is not final, or about which the nodes do not agree, is left to the checks, which find it, too.
+ * @param since when its order or company was made; asked only after a restore
+ */
+export async function recognise(
+  deps: Deps,
+  chain: Chain,
+  asked: AskedPayout,
+  since: () => Promise<Date>,
+): Promise<void> {
+  const { db, clock } = deps
+  const restored = await findRestored(db)
+  if (!restored || restored.reconciledAt === null) return
+  const payout = await findPayout(db, asked.id)
+  if (payout && !isUnknown(payout)) return
+  if (isMadeSince(restored, await since())) return
+  try {
+    const found = await findUsed(deps, chain, asked)
+    if (found.how === 'asked') await noteFound(deps, asked, found)
+    if (found.how !== 'otherwise' || payout) return
+    const row = rowOf(asked, found.used)
+    const isOwn =
+      row.fromAddress === chain.payouts?.address.toLowerCase() && row.tokenAddress === tokenOf(chain.network)
+    if (!isOwn) return
+    await insertPayout(db, row, new Date(clock()))
+    const stored = await findPayout(db, asked.id)
+    if (stored) await noteSpent({ db, clock, rpc: chain.rpc }, stored, found.used, found.use)
+  } catch (error) {
+    if (!(error instanceof RpcError) && !(error instanceof ChainDoubt)) throw error
+  }
 }
 
 const WHY =

@@ -77,6 +77,7 @@ export function Settlements() {
 function Row({ settlement }: { settlement: Settlement }) {
   const t = useTexts(texts)
   const words = useTexts(statementTexts)
+  const addresses = useTexts(addressTexts)
   const core = useCore()
   const can = useCan()
   const [isPaying, setPaying] = useState(false)
@@ -84,10 +85,12 @@ function Row({ settlement }: { settlement: Settlement }) {
   const path = { id: settlement._id }
   const [isApproving, setApproving] = useState(false)
   const cancel = useCancel(settlement)
-  const { status, amount, createdAt, message } = settlement
+  const { status, amount, createdAt, message, fromBackup } = settlement
   const isOpen = status === 'open'
   const isApproved = status === 'approved'
   const hold = isApproved ? findHold(message) : null
+  // a person may have sent it
+  const mayBeSent = isApproved || (isOpen && fromBackup)
   return (
     <>
       <div className="mb-2 flex flex-wrap items-center gap-3">
@@ -101,6 +104,11 @@ function Row({ settlement }: { settlement: Settlement }) {
       </div>
       <Destination settlement={settlement} />
       <AddressChange change={settlement.addressChange} />
+      {isOpen && fromBackup && can('settlements.pay') && (
+        <div className="mt-3">
+          <Notice tone="warn">{addresses.fromBackup}</Notice>
+        </div>
+      )}
       {status !== 'paid' && <Message text={message} hold={hold} />}
       <Refusal error={cancel.error} />
       <div className="no-print mt-3 flex flex-wrap gap-2">
@@ -112,16 +120,16 @@ function Row({ settlement }: { settlement: Settlement }) {
             {t.approve}
           </button>
         )}
-        {isApproved && can('settlements.pay') && (
+        {mayBeSent && can('settlements.pay') && (
           <button type="button" className="btn" onClick={() => setPaying(true)}>
             {t.pay}
           </button>
         )}
-        {(isOpen ? can('settlements.cancel') : isApproved && hold !== 'otherwise' && can('settlements.pay')) && (
+        {(mayBeSent ? hold !== 'otherwise' && can('settlements.pay') : isOpen && can('settlements.cancel')) && (
           <button
             type="button"
             className="btn"
-            onClick={() => (isApproved ? setCancelling(true) : cancel.mutate(undefined))}
+            onClick={() => (mayBeSent ? setCancelling(true) : cancel.mutate(undefined))}
           >
             {core.cancel}
           </button>
@@ -137,8 +145,9 @@ function Row({ settlement }: { settlement: Settlement }) {
 type DialogProps = { settlement: Settlement; onClose(): void }
 
 /** One that is being answered here stays. */
-function useAnswered({ settlement, onClose }: DialogProps, status: Settlement['status'], isBusy: boolean): void {
+function useAnswered({ settlement, onClose }: DialogProps, isBusy: boolean): void {
   const { refusals } = useCore()
+  const [status] = useState(settlement.status)
   useClosing(settlement.status !== status && !isBusy, refusals.payoutMoved, onClose)
 }
 
@@ -150,7 +159,7 @@ function Approve({ settlement, onClose }: DialogProps) {
     done: t.approved,
     onDone: onClose,
   })
-  useAnswered({ settlement, onClose }, 'open', action.isPending)
+  useAnswered({ settlement, onClose }, action.isPending)
   return (
     <Dialog title={t.approveTitle} onClose={onClose}>
       <Form button={t.approve} isBusy={action.isPending} error={action.error} onSend={() => action.mutate(undefined)}>
@@ -170,11 +179,11 @@ function useCancel({ _id: id }: Settlement, onDone: () => void = () => {}) {
   return useAction({ run: () => call('POST /api/next/settlements/{id}/cancel', { path: { id } }), done, onDone })
 }
 
-/** Of an approved one, which a person may have sent. */
+/** Of one that a person may have sent. */
 function Cancel({ settlement, onClose }: DialogProps) {
   const t = useTexts(texts)
   const action = useCancel(settlement, onClose)
-  useAnswered({ settlement, onClose }, 'approved', action.isPending)
+  useAnswered({ settlement, onClose }, action.isPending)
   return (
     <Dialog title={t.cancelTitle} onClose={onClose}>
       <Form
@@ -247,13 +256,16 @@ function Message({ text, hold }: { text: string | null; hold: Hold | null }) {
 
 function Pay({ settlement, onClose }: DialogProps) {
   const t = useTexts(texts)
+  const { onlyIfSent } = useTexts(addressTexts)
+  // while a check holds it, nothing is to be sent
+  const isHeld = settlement.status === 'open' || settlement.message?.startsWith('waits: ')
   const action = useAction({
     run: (txHash: string) =>
       call('POST /api/next/settlements/{id}/paid', { path: { id: settlement._id }, body: { txHash } }),
     done: t.paid,
     onDone: onClose,
   })
-  useAnswered({ settlement, onClose }, 'approved', action.isPending)
+  useAnswered({ settlement, onClose }, action.isPending)
   return (
     <Dialog title={t.pay} onClose={onClose}>
       <Form
@@ -262,7 +274,7 @@ function Pay({ settlement, onClose }: DialogProps) {
         error={action.error}
         onSend={({ txHash = '' }) => action.mutate(txHash)}
       >
-        <p className="mb-4">{t.payText}</p>
+        <p className="mb-4">{isHeld ? onlyIfSent : t.payText}</p>
         <Field
           label={t.hash}
           name="txHash"

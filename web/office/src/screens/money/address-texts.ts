@@ -10,6 +10,12 @@ export const addressTexts = defineTexts(
     addressOther: (last: string | null) =>
       last === null ? 'This is the first payout.' : `The last payout went elsewhere: to ${last}.`,
     addressAsk: 'Before it is paid, ask the company by a way that you know already whether this address is theirs.',
+    fromBackup:
+      'This payout is open in the backup that was restored. Since the backup it may have been approved and ' +
+      'sent. If it was, report its payment. Cancelled, it would be paid twice.',
+    onlyIfSent:
+      'Send nothing now. If it was sent already, give the hash of that transaction: it counts once the chain ' +
+      'shows exactly this amount to this address.',
   },
   {
     fr: {
@@ -21,6 +27,12 @@ export const addressTexts = defineTexts(
         last === null ? 'C’est le premier versement.' : `Le dernier versement est parti ailleurs : vers ${last}.`,
       addressAsk:
         'Avant de payer, demandez à l’entreprise, par un moyen que vous connaissez déjà, si cette adresse est la sienne.',
+      fromBackup:
+        'Ce versement est en attente dans la sauvegarde restaurée. Depuis, il a pu être approuvé et envoyé. ' +
+        'Dans ce cas, signalez le paiement. Annulé, il serait versé deux fois.',
+      onlyIfSent:
+        'N’envoyez rien maintenant. S’il a déjà été envoyé, donnez l’empreinte de cette transaction : elle ' +
+        'compte dès que la chaîne montre exactement ce montant vers cette adresse.',
     },
     de: {
       addressSet: ({ at, by, last }) =>
@@ -31,6 +43,12 @@ export const addressTexts = defineTexts(
         last === null ? 'Das ist die erste Auszahlung.' : `Die letzte Auszahlung ging anderswohin: an ${last}.`,
       addressAsk:
         'Fragen Sie vor der Zahlung beim Unternehmen nach, auf einem Weg, den Sie schon kennen, ob diese Adresse ihm gehört.',
+      fromBackup:
+        'Diese Auszahlung ist in der wiederhergestellten Sicherung offen. Seither kann sie freigegeben und ' +
+        'gesendet worden sein. Dann melden Sie die Zahlung. Storniert würde sie doppelt gezahlt.',
+      onlyIfSent:
+        'Senden Sie jetzt nichts. Wurde sie schon gesendet, geben Sie den Hash jener Transaktion an: Er zählt, ' +
+        'sobald die Chain genau diesen Betrag an diese Adresse zeigt.',
     },
     es: {
       addressSet: ({ at, by, last }) =>
@@ -40,6 +58,12 @@ export const addressTexts = defineTexts(
       addressOther: (last) =>
         last === null ? 'Es la primera liquidación.' : `La última liquidación fue a otra dirección: ${last}.`,
       addressAsk: 'Antes de pagar, pregunte a la empresa, por un medio que ya conozca, si esta dirección es suya.',
+      fromBackup:
+        'Esta liquidación está abierta en la copia restaurada. Desde entonces pudo aprobarse y enviarse. En ' +
+        'ese caso, informe del pago. Si se cancela, se pagaría dos veces.',
+      onlyIfSent:
+        'No envíe nada ahora. Si ya se envió, dé el hash de esa transacción: cuenta en cuanto la cadena ' +
+        'muestra exactamente este importe a esta dirección.',
     },
     it: {
       addressSet: ({ at, by, last }) =>
@@ -49,6 +73,12 @@ export const addressTexts = defineTexts(
       addressOther: (last) =>
         last === null ? 'È il primo accredito.' : `L’ultimo accredito è andato altrove: a ${last}.`,
       addressAsk: 'Prima di pagare, chieda all’azienda, per una via che conosce già, se questo indirizzo è suo.',
+      fromBackup:
+        'Questo accredito è aperto nel backup ripristinato. Da allora può essere stato approvato e inviato. In ' +
+        'tal caso segnali il pagamento. Se lo annulla, verrebbe pagato due volte.',
+      onlyIfSent:
+        'Non invii nulla ora. Se è già stato inviato, indichi l’hash di quella transazione: vale non appena la ' +
+        'chain mostra esattamente questo importo a questo indirizzo.',
     },
   },
 )

@@ -1,12 +1,14 @@
 import { useState } from 'react'
 import type { Schemas } from '../../api/call.ts'
 import { useApi } from '../../api/hooks.ts'
+import { useSession } from '../../api/session.ts'
+import { isOperator } from '../../frame/company.tsx'
 import { useNetworkOptions } from '../../frame/networks.ts'
 import { listCountries } from '../../kit/countries.ts'
-import { Field, Form, Select } from '../../kit/fields.tsx'
+import { Check, Field, Form, Select } from '../../kit/fields.tsx'
 import { Loaded, Panel } from '../../kit/parts.tsx'
 import { useCore, useLang, useTexts } from '../../texts/lang.ts'
-import { keyOf, useChange } from './change.ts'
+import { ADDRESS_IS_RIGHT, keyOf, useChange } from './change.ts'
 import { texts } from './texts.ts'
 
 const SHOWN = [
@@ -36,6 +38,9 @@ function Identity({ company }: { company: Schemas['Company'] }) {
   const lang = useLang()
   const networks = useNetworkOptions(company.settlementNetwork)
   const action = useChange(company)
+  const { user } = useSession()
+  const isOwn = !isOperator(user.role)
+  const restored = isOwn ? t.addressRestored : t.addressRestoredTheirs
   const [address, setAddress] = useState(company.settlementAddress ?? '')
   const onSend = ({ settlementNetwork, ...values }: Record<string, string>): void =>
     action.mutate({
@@ -72,8 +77,9 @@ function Identity({ company }: { company: Schemas['Company'] }) {
         kind="wallet"
         value={address}
         onChange={(event) => setAddress(event.target.value)}
-        hint={company.settlementRestored ? t.addressRestored : t.addressHint}
+        hint={company.settlementRestored ? restored : t.addressHint}
       />
+      {company.settlementRestored && isOwn && <Check label={t.addressIsRight} name={ADDRESS_IS_RIGHT} />}
       <Select
         key={networks.length}
         label={t.network}

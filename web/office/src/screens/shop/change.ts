@@ -5,17 +5,16 @@ import { useCore } from '../../texts/lang.ts'
 
 type Change = Body<'changeCompany'>
 
-/**
- * Sends only what was changed; an unchanged payout address also needs no fresh code. One of a backup is sent unchanged,
- * too: whoever saves it confirms it.
- */
+/** Of a backup: the person says that the payout address is right. It is sent, though it is the same. */
+export const ADDRESS_IS_RIGHT = 'addressIsRight'
+
+/** Sends only what was changed; an unchanged payout address also needs no fresh code. */
 export function useChange(company: Schemas['Company']) {
   const core = useCore()
   return useAction({
-    run: (values: Record<string, unknown>) => {
+    run: ({ [ADDRESS_IS_RIGHT]: isRight, ...values }: Record<string, unknown>) => {
       const { settlementAddress } = values
-      const confirmed = company.settlementRestored && settlementAddress !== undefined ? { settlementAddress } : {}
-      const body = { ...changed(company, values), ...confirmed } as Change
+      const body = { ...changed(company, values), ...(isRight ? { settlementAddress } : {}) } as Change
       return call('PUT /api/next/companies/{id}', { path: { id: company._id }, body })
     },
     done: core.saved,

@@ -13,7 +13,11 @@ export const texts = defineTexts(
     address: 'Wallet address for payouts',
     network: 'Network for payouts',
     addressHint: 'Changing it needs a fresh code.',
-    addressRestored: 'This is the address of a backup. Nothing is paid out before you save it, with a fresh code.',
+    addressRestored:
+      'This is the address of a backup. Nothing is paid out before you confirm it, or save another one, with a fresh code.',
+    addressRestoredTheirs:
+      'This is the address of a backup. Nothing is paid out before a manager of the company confirms it, or names another one.',
+    addressIsRight: 'This address is right',
     policies: 'Rules',
     points: 'Sales points',
     addPoint: 'Add a sales point',
@@ -63,7 +67,10 @@ export const texts = defineTexts(
       network: 'Réseau pour les versements',
       addressHint: 'La modifier demande un nouveau code.',
       addressRestored:
-        'C’est l’adresse d’une sauvegarde. Rien n’est versé avant que vous l’enregistriez avec un nouveau code.',
+        'C’est l’adresse d’une sauvegarde. Rien n’est versé avant que vous la confirmiez, ou en enregistriez une autre, avec un nouveau code.',
+      addressRestoredTheirs:
+        'C’est l’adresse d’une sauvegarde. Rien n’est versé avant qu’un responsable de la société la confirme ou en indique une autre.',
+      addressIsRight: 'Cette adresse est la bonne',
       policies: 'Règles',
       points: 'Points de vente',
       addPoint: 'Ajouter un point de vente',
@@ -113,7 +120,10 @@ export const texts = defineTexts(
       network: 'Netzwerk für Auszahlungen',
       addressHint: 'Eine Änderung verlangt einen frischen Code.',
       addressRestored:
-        'Das ist die Adresse aus einer Sicherung. Nichts wird ausgezahlt, bevor Sie sie mit einem frischen Code speichern.',
+        'Das ist die Adresse aus einer Sicherung. Nichts wird ausgezahlt, bevor Sie sie bestätigen oder eine andere speichern, mit einem frischen Code.',
+      addressRestoredTheirs:
+        'Das ist die Adresse aus einer Sicherung. Nichts wird ausgezahlt, bevor die Leitung der Firma sie bestätigt oder eine andere nennt.',
+      addressIsRight: 'Diese Adresse stimmt',
       policies: 'Regeln',
       points: 'Verkaufsstellen',
       addPoint: 'Verkaufsstelle anlegen',
@@ -163,7 +173,10 @@ export const texts = defineTexts(
       network: 'Red para liquidaciones',
       addressHint: 'Cambiarla requiere un código nuevo.',
       addressRestored:
-        'Es la dirección de una copia de seguridad. No se paga nada hasta que la guarde con un código nuevo.',
+        'Es la dirección de una copia de seguridad. No se paga nada hasta que la confirme, o guarde otra, con un código nuevo.',
+      addressRestoredTheirs:
+        'Es la dirección de una copia de seguridad. No se paga nada hasta que un responsable de la empresa la confirme o indique otra.',
+      addressIsRight: 'Esta dirección es correcta',
       policies: 'Reglas',
       points: 'Puntos de venta',
       addPoint: 'Añadir un punto de venta',
@@ -212,7 +225,11 @@ export const texts = defineTexts(
       address: 'Indirizzo del wallet per gli accrediti',
       network: 'Rete per gli accrediti',
       addressHint: 'Per cambiarlo serve un codice nuovo.',
-      addressRestored: 'È l’indirizzo di un backup. Non si paga nulla prima che lei lo salvi con un codice nuovo.',
+      addressRestored:
+        'È l’indirizzo di un backup. Non si paga nulla prima che lei lo confermi, o ne salvi un altro, con un codice nuovo.',
+      addressRestoredTheirs:
+        'È l’indirizzo di un backup. Non si paga nulla prima che un responsabile dell’azienda lo confermi o ne indichi un altro.',
+      addressIsRight: 'Questo indirizzo è giusto',
       policies: 'Regole',
       points: 'Punti vendita',
       addPoint: 'Aggiungi un punto vendita',
