@@ -238,7 +238,7 @@ test('an account that is put back while Binance is silent needs force, and has i
   try {
     const back = await save(own())
     assert.deepEqual([back.status, back.error?.code], [409, 'ACCOUNT_IN_USE'], back.text)
-    assert.match(back.error.message, /until you save it again while the provider answers/)
+    assert.match(back.error.message, /until you save it again and the provider answers/)
     assert.equal((await save(own(), true)).status, 200)
   } finally {
     isSilent = false
@@ -250,26 +250,24 @@ test('an account that is put back while Binance is silent needs force, and has i
   await market.reaches(order.code, 'PAID')
 })
 
-test('secrets that Binance refuses do not make two accounts one', async () => {
+test('secrets that Binance refuses are saved by force only, also where an account is put back', async () => {
   assert.equal((await save(own(), true)).status, 200)
-  const [first, second] = [await place(), await place()]
-  assert.equal((await save(OTHER, true)).status, 200)
-  const mark = (await savedMark()) ?? ''
-  // as one that the other account took
-  await market.host.db.run(sql`
-    update payments set account_mark = ${mark}, provider_reference = 'taken-there' where order_id = ${second.order._id}`)
-  const marks = async () => [await marksOf(first.order._id), await marksOf(second.order._id)]
-  const before = await marks()
-  assert.equal((await save({ ...own(), API_SECRET: 'a-secret-with-a-typing-error-0123456789' })).status, 200)
-  assert.ok((await marksSaved()).includes(mark), 'the payments of the account before are still its own')
-  assert.notEqual(await savedMark(), mark, 'and what it takes is told apart')
-  const right = await save(own())
-  assert.deepEqual([right.status, right.error?.code], [409, 'ACCOUNT_IN_USE'], right.text)
-  assert.equal((await save(own(), true)).status, 200)
-  assert.deepEqual(await marks(), before)
-  assert.equal((await marksSaved()).includes(mark), false)
-  await market.act(first.reference, 'pay')
-  await market.reaches(first.order.code, 'PAID')
+  const { order, reference } = await place()
+  const mistyped = { ...own(), API_SECRET: 'a-secret-with-a-typing-error-0123456789' }
+  const isRefused = async (): Promise<void> => {
+    const refused = await save(mistyped)
+    assert.deepEqual([refused.status, refused.error?.code], [409, 'ACCOUNT_IN_USE'], refused.text)
+    assert.match(refused.error.message, /^The provider refuses these credentials/)
+  }
+  const before = await marksSaved()
+  await isRefused()
+  assert.deepEqual(await marksSaved(), before, 'nothing was saved')
+  assert.equal((await manager.call('DELETE', 'channel-accounts/binance?force=true')).status, 200)
+  await isRefused()
+  assert.equal((await save(own())).status, 200)
+  assert.ok((await marksSaved()).includes((await marksOf(order._id))[0] ?? ''), 'it has its payments again')
+  await market.act(reference, 'pay')
+  await market.reaches(order.code, 'PAID')
 })
 
 test('payments of before accounts had marks are of the one that is left by force', async () => {

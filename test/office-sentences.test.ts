@@ -57,6 +57,8 @@ test('the office knows each of these refusals by the words of the service, with 
     payoutUnderWay: sentenceOf('ledger/settlements/settlement-service.ts', 'The settlement '),
     payoutMoved: sentenceOf('ledger/settlements/settlement-service.ts', 'The settlement is '),
     accountInUse: sentenceOf('payments/accounts/channel-service.ts', 'This account is').replace(/x1/g, '3'),
+    accountSilent: sentenceOf('payments/accounts/account-identity.ts', 'The provider does not answer'),
+    accountRefused: sentenceOf('payments/accounts/account-identity.ts', 'The provider refuses'),
   }
   const facts = { least: ['0.10', 'EUR'], most: ['100000.00', 'EUR'], decimals: ['2', 'EUR'] }
   const known = Object.keys(REFUSALS).map((name) => ({

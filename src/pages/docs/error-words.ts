@@ -186,7 +186,7 @@ export const ERROR_WORDS: Partial<Record<ErrorCode, Words>> = {
   ],
   ACCOUNT_IN_USE: [
     'Payments that are open, or refunds that are not finished, were made with the account that would go, or the ' +
-      'provider does not answer whether new credentials are of the same account.',
+      'provider does not tell whether new credentials are of the same account.',
     'Wait until they have ended. With `force=true` it goes all the same; save it again to find what was paid there.',
   ],
   INTERNAL_ERROR: [

@@ -62,10 +62,17 @@ export async function recogniseAccount(
   return new Map(await Promise.all(asked))
 }
 
-const NOT_TOLD =
+const FORCED =
+  'With force=true it counts as another account, which does not have them, until you save it again and the provider ' +
+  'answers.'
+const SILENT =
   'The provider does not answer whether these credentials are of the account that has your earlier payments. Try again ' +
-  'in a minute. With force=true it counts as another account, which does not have them, until you save it again while ' +
-  'the provider answers.'
+  `in a minute. ${FORCED}`
+const REFUSED =
+  'The provider refuses these credentials, so it does not tell whether they are of the account that has your earlier ' +
+  `payments. Check them, and whether the key is active there for this server, and save again. ${FORCED}`
+
+const notTold = (message: string): AppError => new AppError('ACCOUNT_IN_USE', { message })
 
 export type MarkChoice = {
   kind: Kind
@@ -92,15 +99,10 @@ function keptMarks(last: readonly string[], recognition: Recognition): readonly 
   return isSame ? last.filter((mark) => recognition.get(mark) !== 'strange') : []
 }
 
-/** No payment has it yet. */
-const isUnused = (mark: string | undefined, recognition: Recognition): boolean =>
-  mark !== undefined && !recognition.has(mark) && !recognition.has(null)
-
 /**
  * The marks of the account that is saved now; its new payments get the first. It has those whose payments it knows, and
- * if it is the account before, by its secrets or its payments, that one's. Secrets that the provider refuses tell
- * nothing: what the account before has is still read, and what is to come gets a mark of its own, in case it is another
- * account. Anything else is another account.
+ * if it is the account before, by its secrets or its payments, that one's. Anything else is another account. Secrets that
+ * the provider refuses tell nothing, and read nothing either.
  * @throws ACCOUNT_IN_USE where the provider does not tell, unless forced
  */
 export function chooseMarks({ kind, values, before, recognition, isForced }: MarkChoice): string[] {
@@ -110,7 +112,7 @@ export function chooseMarks({ kind, values, before, recognition, isForced }: Mar
   const kept = hasSameSecrets(kind, values, before?.reading) ? last : keptMarks(last, recognition)
   const marks = [...new Set([...kept, ...known])]
   if (marks.length > 0) return marks
-  if (says(recognition, 'refused').length > 0) return isUnused(last[0], recognition) ? [...last] : [newMark(), ...last]
-  if (says(recognition, 'silent').length > 0 && !isForced) throw new AppError('ACCOUNT_IN_USE', { message: NOT_TOLD })
+  if (!isForced && says(recognition, 'refused').length > 0) throw notTold(REFUSED)
+  if (!isForced && says(recognition, 'silent').length > 0) throw notTold(SILENT)
   return [newMark()]
 }

@@ -15,6 +15,8 @@ export const REFUSALS = {
   payoutUnderWay: /^The settlement \w+ of ([\d.]+) (USDC) is \w+; finish it first\.$/,
   payoutMoved: /^The settlement is \w+; (?:this needs one that is [\w ]+|only an approved one can be paid)\.$/,
   accountInUse: /^This account is still needed \(open payments: (\d+), unfinished refunds: (\d+)\)\./,
+  accountSilent: /^The provider does not answer whether these credentials are of the account/,
+  accountRefused: /^The provider refuses these credentials, so it does not tell/,
 } as const
 export type KnownRefusal = keyof typeof REFUSALS
 

@@ -117,6 +117,7 @@ export function Check({ label, hint, ...input }: { label: ReactNode; hint?: stri
 type FormProps = {
   /** Called with the person's input, and with the form, which may be cleared. */
   onSend(values: Record<string, string>, form: HTMLFormElement): void
+  onInput?: (() => void) | undefined
   error?: unknown
   isBusy?: boolean
   /** What the person sees does not hold any more: nothing is sent. */
@@ -137,7 +138,17 @@ function labelIn(form: HTMLFormElement | null, path: string): string | null {
 }
 
 /** A form that sends once, shows a refusal above its button, and keeps the input. */
-export function Form({ onSend, error, isBusy, isBlocked, button, tone = 'fill', beside, children }: FormProps) {
+export function Form({
+  onSend,
+  onInput,
+  error,
+  isBusy,
+  isBlocked,
+  button,
+  tone = 'fill',
+  beside,
+  children,
+}: FormProps) {
   const form = useRef<HTMLFormElement>(null)
   const lang = useLang()
   // what was refused earlier is not what is written now
@@ -151,7 +162,7 @@ export function Form({ onSend, error, isBusy, isBlocked, button, tone = 'fill', 
     if (isGood) onSend(readForm(currentTarget, lang), currentTarget)
   }
   return (
-    <form ref={form} noValidate onSubmit={onSubmit} className="min-w-0">
+    <form ref={form} noValidate onSubmit={onSubmit} onInput={onInput} className="min-w-0">
       {children}
       <Refusal error={isHeld ? null : error} labelOf={(path) => labelIn(form.current, path)} />
       <div className="mt-2 flex flex-wrap items-center gap-2">

@@ -177,6 +177,10 @@ export const de: Core = {
       `Diese Erstattung braucht ${needs}, vom Guthaben der Firma sind aber nur ${left} übrig: Das Geld ist schon ausgezahlt. Warten Sie auf neue Zahlungen, erstatten Sie weniger, oder fragen Sie den Betreiber dieses Dienstes; er kann ohne Deckung erstatten.`,
     accountInUse: (payments, refunds) =>
       `Dieses Konto wird noch gebraucht (offene Zahlungen: ${payments}, nicht abgeschlossene Erstattungen: ${refunds}). Warten Sie, bis sie beendet sind. Ohne das Konto wählen diese Zahlenden neu; was dort schon bezahlt ist und Erstattungen, die der Anbieter schon hat, warten, bis Sie dieses Konto wieder speichern.`,
+    accountSilent:
+      'Der Anbieter antwortet nicht, ob diese Zugangsdaten zu dem Konto mit Ihren früheren Zahlungen gehören. Nichts wurde gespeichert. Versuchen Sie es in einer Minute noch einmal.',
+    accountRefused:
+      'Der Anbieter lehnt diese Zugangsdaten ab. Nichts wurde gespeichert. Prüfen Sie sie, und ob der Schlüssel dort aktiv ist und die Adresse dieses Servers erlaubt, und speichern Sie noch einmal.',
   },
   fields: {
     missing: 'Füllen Sie dieses Feld aus.',

@@ -163,6 +163,10 @@ export const en = {
       `This refund needs ${needs}, but only ${left} of the company’s balance is left: the money was already paid out. Wait for new payments, refund less, or ask the operator of this service, who can refund without cover.`,
     accountInUse: (payments: string, refunds: string) =>
       `This account is still needed (open payments: ${payments}, unfinished refunds: ${refunds}). Wait until they have ended. Without it those payers choose again how to pay; what they paid there already, and refunds that the provider has, wait until you save this account again.`,
+    accountSilent:
+      'The provider does not answer whether these credentials are of the account that has your earlier payments. Nothing was saved. Try again in a minute.',
+    accountRefused:
+      'The provider refuses these credentials. Nothing was saved. Check them, and whether the key is active there and allows this server’s address, then save again.',
   },
   /** What to type into a field instead of what stands there. */
   fields: {

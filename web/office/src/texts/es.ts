@@ -170,6 +170,10 @@ export const es: Core = {
       `Este reembolso necesita ${needs}, pero al saldo de la empresa solo le quedan ${left}: el dinero ya se pagó. Espere nuevos pagos, reembolse menos o pregunte al operador de este servicio, que puede reembolsar sin cobertura.`,
     accountInUse: (payments, refunds) =>
       `Esta cuenta aún hace falta (pagos abiertos: ${payments}, reembolsos sin terminar: ${refunds}). Espere a que terminen. Sin ella, esos pagadores vuelven a elegir cómo pagar; lo que ya pagaron allí y los reembolsos que ya tiene el proveedor esperan hasta que vuelva a guardar esta cuenta.`,
+    accountSilent:
+      'El proveedor no responde si estas credenciales son de la cuenta de sus pagos anteriores. No se guardó nada. Inténtelo de nuevo dentro de un minuto.',
+    accountRefused:
+      'El proveedor rechaza estas credenciales. No se guardó nada. Compruébelas, y que la clave esté activa allí y permita la dirección de este servidor, y vuelva a guardar.',
   },
   fields: {
     missing: 'Rellene este campo.',

@@ -172,6 +172,10 @@ export const fr: Core = {
       `Ce remboursement demande ${needs}, mais il ne reste que ${left} au solde de la société : l’argent a déjà été versé. Attendez de nouveaux paiements, remboursez moins, ou demandez à l’opérateur de ce service, qui peut rembourser sans couverture.`,
     accountInUse: (payments, refunds) =>
       `Ce compte sert encore (paiements en cours : ${payments}, remboursements non terminés : ${refunds}). Attendez qu’ils soient terminés. Sans lui, ces payeurs choisissent à nouveau comment payer ; ce qu’ils y ont déjà payé et les remboursements déjà confiés au prestataire attendent que vous enregistriez de nouveau ce compte.`,
+    accountSilent:
+      'Le prestataire ne répond pas si ces identifiants sont ceux du compte de vos paiements précédents. Rien n’a été enregistré. Réessayez dans une minute.',
+    accountRefused:
+      'Le prestataire refuse ces identifiants. Rien n’a été enregistré. Vérifiez-les, et que la clé y est active et autorise l’adresse de ce serveur, puis enregistrez à nouveau.',
   },
   fields: {
     missing: 'Remplissez ce champ.',

@@ -171,6 +171,10 @@ export const it: Core = {
       `Questo rimborso richiede ${needs}, ma del saldo della società restano solo ${left}: il denaro è già stato versato. Attenda nuovi pagamenti, rimborsi meno, o chieda al gestore di questo servizio, che può rimborsare senza copertura.`,
     accountInUse: (payments, refunds) =>
       `Questo conto serve ancora (pagamenti aperti: ${payments}, rimborsi non conclusi: ${refunds}). Attenda che finiscano. Senza, chi sta pagando sceglie di nuovo come pagare; ciò che vi è già stato pagato e i rimborsi già affidati al fornitore attendono finché non salva di nuovo questo conto.`,
+    accountSilent:
+      'Il fornitore non risponde se queste credenziali sono del conto dei suoi pagamenti precedenti. Non è stato salvato nulla. Riprovi tra un minuto.',
+    accountRefused:
+      'Il fornitore rifiuta queste credenziali. Non è stato salvato nulla. Le verifichi, controlli che la chiave vi sia attiva e permetta l’indirizzo di questo server, poi salvi di nuovo.',
   },
   fields: {
     missing: 'Compili questo campo.',

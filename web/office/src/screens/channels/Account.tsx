@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { ApiError, call, type Data } from '../../api/call.ts'
 import { useAction } from '../../api/hooks.ts'
+import { recognize } from '../../api/sentences.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { Field, Form } from '../../kit/fields.tsx'
 import { Code, Copy, Dialog, Notice, Refusal, type Tone } from '../../kit/parts.tsx'
@@ -68,8 +69,12 @@ function Said({ verdict: { outcome, reason } }: { verdict: Verdict }) {
   )
 }
 
+/** Where the provider did not say whose credentials these are, waiting or other ones help, and insisting harms. */
+const NOT_TOLD: readonly (string | undefined)[] = ['accountSilent', 'accountRefused']
+
 /** The service refused because payments or refunds need the account that goes; the person may insist. */
-const isNeeded = (error: unknown): boolean => error instanceof ApiError && error.code === 'ACCOUNT_IN_USE'
+const isNeeded = (error: unknown): boolean =>
+  error instanceof ApiError && error.code === 'ACCOUNT_IN_USE' && !NOT_TOLD.includes(recognize(error.message)?.name)
 
 /** The credentials are deleted and can only be entered again. */
 function Drop({ account, onClose }: { account: Account; onClose(): void }) {
@@ -143,6 +148,8 @@ function Settings({ account, onClose, onSaved }: { account: Account; onClose(): 
         isBusy={action.isPending}
         error={action.error}
         onSend={(settings) => action.mutate({ settings, force })}
+        // insisting was meant for what was written then
+        onInput={force ? action.reset : undefined}
       >
         {account.settings.filter(({ required }) => required).map(field)}
         {rare.length > 0 && (
