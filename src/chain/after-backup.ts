@@ -181,7 +181,8 @@ async function findPaid(reader: ChainReader, range: BlockRange, asked: ReadonlyM
     heard,
     some.map(({ one }) => one),
   )
-  return some.map((one) => ({ ...one, transfer: { ...one.transfer, shownBy: shownByOf(one.one, borneOut) } }))
+  const told = some.map((one) => ({ ...one, transfer: { ...one.transfer, shownBy: shownByOf(one.one, borneOut) } }))
+  return told.reverse()
 }
 
 type Search = { walks: readonly Walk[]; addressesOf: AddressesOf; progress: Progress }

@@ -113,11 +113,16 @@ export const ORDERS: Cases = {
 
 const TINY_PDF = Buffer.from('%PDF-1.4\n%%EOF').toString('base64')
 
-/** A refund that a person must settle: its channel is not set up here. */
+const NO_CHANNEL =
+  'waits: its channel is not set up on the server. The operator sets it up again, or a person settles the refund by hand'
+
+/** A refund that a person must settle: no node has had its channel for an hour. */
 async function manual(place: Place): Promise<string> {
   const { id } = await refund(place, 'ready')
   const { db } = place.world.shop.host
-  await db.run(sql`update refunds set channel = 'gatepay' where id = ${id}`)
+  await db.run(sql`
+    update refunds set channel = 'gatepay', last_words = ${NO_CHANNEL}, account_gone_at = now() - interval '1 hour'
+    where id = ${id}`)
   await db.run(sql`
     update payments set channel = 'gatepay' where id = (select payment_id from refunds where id = ${id})`)
   return id
