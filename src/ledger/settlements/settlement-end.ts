@@ -98,8 +98,8 @@ async function checkElsewhere(
   if (left.units < twoPersonsFromUnits && settlement.units < twoPersonsFromUnits) return
   if (approvedBy === null)
     throw conflict(
-      `It went to ${left.to}, which was not asked, and nobody has approved it here. Two persons stand for that: one ` +
-        'approves it, once its company has saved the address of this settlement, and another one names it.',
+      `It went to ${left.to}, which was not asked, and nobody has approved it here. Cancel this settlement and make it ` +
+        'again. Once the company’s address is that one and two persons have approved it, name this transaction for it.',
     )
   if (approvedBy === by)
     throw conflict(`It went to ${left.to}, which was not asked, and you approved it. A second person has to name it.`)

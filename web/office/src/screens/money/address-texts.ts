@@ -12,7 +12,7 @@ export const addressTexts = defineTexts(
     addressAsk: 'Before it is paid, ask the company by a way that you know already whether this address is theirs.',
     fromBackup:
       'This payout is open in the backup that was restored. Since the backup it may have been approved and ' +
-      'sent. If it was, report its payment. Cancelled, it would be paid twice.',
+      'sent. If it was, report its payment first: cancelled without that, it may be paid twice.',
     onlyIfSent:
       'Send nothing now. If it was sent already, give the hash of that transaction: it counts once the chain ' +
       'shows exactly this amount to this address.',
@@ -29,7 +29,7 @@ export const addressTexts = defineTexts(
         'Avant de payer, demandez à l’entreprise, par un moyen que vous connaissez déjà, si cette adresse est la sienne.',
       fromBackup:
         'Ce versement est en attente dans la sauvegarde restaurée. Depuis, il a pu être approuvé et envoyé. ' +
-        'Dans ce cas, signalez le paiement. Annulé, il serait versé deux fois.',
+        'Dans ce cas, signalez d’abord le paiement : annulé sans cela, il peut être versé deux fois.',
       onlyIfSent:
         'N’envoyez rien maintenant. S’il a déjà été envoyé, donnez l’empreinte de cette transaction : elle ' +
         'compte dès que la chaîne montre exactement ce montant vers cette adresse.',
@@ -45,7 +45,7 @@ export const addressTexts = defineTexts(
         'Fragen Sie vor der Zahlung beim Unternehmen nach, auf einem Weg, den Sie schon kennen, ob diese Adresse ihm gehört.',
       fromBackup:
         'Diese Auszahlung ist in der wiederhergestellten Sicherung offen. Seither kann sie freigegeben und ' +
-        'gesendet worden sein. Dann melden Sie die Zahlung. Storniert würde sie doppelt gezahlt.',
+        'gesendet worden sein. Dann melden Sie zuerst die Zahlung: Ohne das storniert, kann sie doppelt gezahlt werden.',
       onlyIfSent:
         'Senden Sie jetzt nichts. Wurde sie schon gesendet, geben Sie den Hash jener Transaktion an: Er zählt, ' +
         'sobald die Chain genau diesen Betrag an diese Adresse zeigt.',
@@ -60,7 +60,7 @@ export const addressTexts = defineTexts(
       addressAsk: 'Antes de pagar, pregunte a la empresa, por un medio que ya conozca, si esta dirección es suya.',
       fromBackup:
         'Esta liquidación está abierta en la copia restaurada. Desde entonces pudo aprobarse y enviarse. En ' +
-        'ese caso, informe del pago. Si se cancela, se pagaría dos veces.',
+        'ese caso, informe primero del pago: si se cancela sin eso, puede pagarse dos veces.',
       onlyIfSent:
         'No envíe nada ahora. Si ya se envió, dé el hash de esa transacción: cuenta en cuanto la cadena ' +
         'muestra exactamente este importe a esta dirección.',
@@ -75,7 +75,7 @@ export const addressTexts = defineTexts(
       addressAsk: 'Prima di pagare, chieda all’azienda, per una via che conosce già, se questo indirizzo è suo.',
       fromBackup:
         'Questo accredito è aperto nel backup ripristinato. Da allora può essere stato approvato e inviato. In ' +
-        'tal caso segnali il pagamento. Se lo annulla, verrebbe pagato due volte.',
+        'tal caso segnali prima il pagamento: annullato senza questo, può essere pagato due volte.',
       onlyIfSent:
         'Non invii nulla ora. Se è già stato inviato, indichi l’hash di quella transazione: vale non appena la ' +
         'chain mostra esattamente questo importo a questo indirizzo.',
