@@ -154,3 +154,42 @@ withPhp('a status that WooCommerce could not change is changed by the next look'
   assert.deepEqual([told.status, told.completed, told.mails.length], ['on-hold', 0, 1])
   assert.deepEqual((await round(308)).mails, [])
 })
+
+withPhp('a paid order whose transaction WooCommerce empties is still paid by its payment, not twice', async () => {
+  const code = await paid(321)
+  await round(321, { status: 'completed' })
+  for (const transaction of ['0', '']) {
+    const seen = await round(321, { transaction })
+    assert.deepEqual([seen.status, seen.notes, seen.mails], ['completed', [], []])
+  }
+  assert.equal((await tell<boolean>({ do: 'refund', order: 321, amount: 20 })).answer, true)
+  await refundInFull(code)
+  assert.equal((await round(321)).status, 'refunded', 'its refund is the order’s')
+  await paid(322)
+  await asOld(322, 'x')
+  assert.deepEqual((await round(322, { transaction: '0' })).mails, [], 'its customer was forgotten before an upgrade')
+})
+
+withPhp(
+  'an order that is paid by card after its payment went to a person keeps its state, also forgotten',
+  async () => {
+    const code = await paid(323)
+    const card = { status: 'processing', method: 'stripe', transaction: 'pi_card' }
+    assert.equal((await round(323, card)).mails.length, 1, 'paid a second time')
+    await round(323, { status: 'processing', transaction: '0' })
+    await refundInFull(code)
+    const seen = await round(323)
+    assert.deepEqual([seen.status, seen.mails], ['processing', []])
+  },
+)
+
+withPhp(
+  'a payment of which WooCommerce only says that it completed the order completes it with the next look',
+  async () => {
+    const code = await pay(324)
+    await php.payUntilPaid(code)
+    assert.equal((await round(324, {}, { saves: false })).status, 'pending')
+    const seen = await round(324)
+    assert.deepEqual([seen.status, seen.completed], ['processing', 1])
+  },
+)
