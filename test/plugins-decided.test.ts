@@ -18,7 +18,14 @@ before(async () => {
 })
 after(() => php?.stop())
 
-type Known<Data> = { answer: Data; status: string; completed: number; notes: string[]; mails: string[] }
+type Known<Data> = {
+  answer: Data
+  status: string
+  completed: number
+  notes: string[]
+  mails: string[]
+  notices: string[]
+}
 
 const tell = <Data>(command: Record<string, unknown>): Promise<Known<Data>> => php.tell<Known<Data>>(command)
 const withPhp = hasPhp ? test : () => {}
@@ -104,14 +111,34 @@ withPhp(
   },
 )
 
-withPhp('a paid order that a person lets fail is not completed by the same payment again', async () => {
-  const code = await paid(305)
-  for (const status of ['failed', 'pending', 'on-hold']) {
-    const seen = await round(305, { status })
-    assert.deepEqual([seen.status, seen.completed], [status, 1])
-  }
-  assert.equal((await tell<boolean>({ do: 'timeOut', order: 305, set: { status: 'pending' } })).answer, false)
-  assert.equal(await statusOf(code), 'PAID')
+withPhp(
+  'a paid order that is opened again is not completed by its payment, and the shop is told so, once',
+  async () => {
+    const code = await paid(305)
+    const paidBefore = `The payment ${code} (50.00 EUR) paid this order before it was opened again.`
+    for (const status of ['failed', 'pending', 'on-hold']) {
+      const seen = await round(305, { status })
+      assert.deepEqual([seen.status, seen.completed, seen.notes.length], [status, 1, 1])
+      assert.equal(
+        seen.notes[0],
+        `${paidBefore} It is not asked for again here: set the status back, or ask for a difference another way.`,
+      )
+    }
+    assert.equal((await tell<boolean>({ do: 'timeOut', order: 305, set: { status: 'pending' } })).answer, false)
+    assert.equal(await statusOf(code), 'PAID')
+  },
+)
+
+withPhp('the customer of an order that is opened again is not thanked for a second payment', async () => {
+  await paid(312)
+  const click = await tell<{ result: string; redirect?: string }>({
+    ...{ do: 'pay', order: 312 },
+    set: { status: 'pending', total: '60.00', transaction: '' },
+  })
+  assert.deepEqual([click.answer, click.status, click.notes.length], [{ result: 'failure' }, 'pending', 1])
+  assert.match(click.notices.join(), /^This order has been paid already, .* Please ask the shop/)
+  const back = await tell<{ redirect: string }>({ do: 'pay', order: 312, set: { status: 'processing' } })
+  assert.equal(back.answer.redirect, 'https://shop.example/thanks/312')
 })
 
 withPhp('a payment of another price that a person has decided about pays nothing by itself later', async () => {

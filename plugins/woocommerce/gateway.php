@@ -161,6 +161,12 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
             wc_add_notice('The payment cannot be started now: ' . $error->getMessage(), 'error');
             return ['result' => 'failure'];
         }
+        // a person opened the order again, and may want a difference: its payment is neither asked for again nor enough
+        if ($payment->hasPaid() && Comptoir_Orders::fresh($order->get_id())?->needs_payment()) {
+            $notice = 'This order has been paid already, but waits for a payment again. Please ask the shop why.';
+            wc_add_notice($notice, 'error');
+            return ['result' => 'failure'];
+        }
         $redirect = $payment->hasPaid() ? $this->get_return_url($order) : $payment->url;
         return ['result' => 'success', 'redirect' => $redirect];
     }

@@ -111,7 +111,7 @@ final class Comptoir_Orders
     }
 
     /** An order as it is in the database now. */
-    private static function fresh(int $id): ?WC_Order
+    public static function fresh(int $id): ?WC_Order
     {
         self::forget($id);
         $order = self::find($id);

@@ -543,6 +543,6 @@ while (($line = fgets(STDIN)) !== false) {
     };
     Shop::$options = $kept;
     $facts = ['status' => $order->status, 'completed' => $order->completed, 'notes' => $order->notes, 'mails' => Shop::$mails];
-    $facts['letters'] = Shop::$letters;
+    $facts += ['letters' => Shop::$letters, 'notices' => Shop::$notices];
     echo json_encode(['answer' => $answer, ...$facts]), "\n";
 }
