@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
 import { logInSuperAdmin } from './harness/accounts.ts'
-import { hasPhp, openPhpShop, type PhpShop } from './harness/php-shop.ts'
+import { hasPhp, openPhpShop, type PhpShop, startInFront } from './harness/php-shop.ts'
 import { waitFor } from './harness/receiver.ts'
 import { refundReaches } from './harness/refunds.ts'
 import type { OrderData, Shop } from './harness/shop.ts'
@@ -331,7 +331,7 @@ withPhp('an order that another request moves while this one waits is read again'
   assert.equal(orders[id]?.state, STATES.paidTwice, 'the bank paid it meanwhile')
 })
 
-withPhp('a credit slip is never called "not refunded" once its refund has started, or may have', async () => {
+withPhp('a credit slip is never called "not refunded" once its refund has started, or may have', async (t) => {
   const { id, code } = await orderInPresta()
   await php.payUntilPaid(code)
   await takeIn(id, 'order.paid', code)
@@ -342,14 +342,21 @@ withPhp('a credit slip is never called "not refunded" once its refund has starte
     lost ?? '',
     new RegExp(`^Comptoir: refund ${refund} has started, but is not followed here: The order is`),
   )
-  const silent = { known: { COMPTOIR_BASE_URL: 'http://127.0.0.1:1' } }
-  const unknown = await askPresta<string[]>({ ...slip, ...silent })
-  await askPresta({ do: 'states', known: { COMPTOIR_BASE_URL: shop.host.baseUrl } })
-  assert.match(
-    unknown.answer[0] ?? '',
-    /^Comptoir: it is not known whether the credit slip of 20\.00 EUR was refunded: /,
-  )
-  assert.equal(unknown.answer.length, 1)
+  const running = [502, 'UNEXPECTED'] as [number, string]
+  const front = await startInFront(shop.host.baseUrl, [
+    ...[running, [409, 'IDEMPOTENCY_IN_PROGRESS'] as [number, string]],
+    ...[running, [429, 'TOO_MANY_REQUESTS'] as [number, string]],
+  ])
+  t.after(front.stop)
+  for (const url of ['http://127.0.0.1:1', front.url, front.url]) {
+    const unknown = await askPresta<string[]>({ ...slip, known: { COMPTOIR_BASE_URL: url } })
+    await askPresta({ do: 'states', known: { COMPTOIR_BASE_URL: shop.host.baseUrl } })
+    assert.match(
+      unknown.answer[0] ?? '',
+      /^Comptoir: it is not known whether the credit slip of 20\.00 EUR was refunded: /,
+    )
+    assert.equal(unknown.answer.length, 1)
+  }
 })
 
 withPhp('what a person makes of a cancelled or a refunded order stays, also after an upgrade', async () => {
