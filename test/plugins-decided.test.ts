@@ -172,14 +172,21 @@ withPhp('a status that WooCommerce could not change is changed by the next look'
   await php.expire(code)
   const stuck = await round(307, {}, { completes: false })
   assert.deepEqual([stuck.status, stuck.notes], ['pending', []])
+  // WooCommerce says true of a row that its database did not take
+  assert.equal((await round(307, {}, { saves: false })).status, 'pending')
   assert.equal((await round(307)).status, 'failed')
   const late = await pay(308)
   await php.payUntilPaid(late)
   await tell({ do: 'look', order: 308, set: { status: 'cancelled' } })
   assert.equal((await round(308, {}, { completes: false })).status, 'cancelled')
+  assert.deepEqual((await round(308, {}, { saves: false })).mails, [])
   const told = await round(308)
   assert.deepEqual([told.status, told.completed, told.mails.length], ['on-hold', 0, 1])
   assert.deepEqual((await round(308)).mails, [])
+  const back = await paid(313)
+  await refundInFull(back)
+  assert.equal((await round(313, {}, { saves: false })).status, 'processing')
+  assert.equal((await round(313)).status, 'refunded')
 })
 
 withPhp('a paid order whose transaction WooCommerce empties is still paid by its payment, not twice', async () => {
@@ -220,3 +227,11 @@ withPhp(
     assert.deepEqual([seen.status, seen.completed], ['processing', 1])
   },
 )
+
+withPhp('a status that another plugin moves back at once is changed once, and its news is told', async () => {
+  const code = await pay(314)
+  await php.expire(code)
+  const seen = await round(314, { modified: Math.floor(Date.now() / 1000) - 100 }, { movesBack: true })
+  assert.deepEqual([seen.status, seen.notes], ['pending', [`The payment ${code} ended unpaid.`]])
+  assert.equal((await round(314)).status, 'pending')
+})

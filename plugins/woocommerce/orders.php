@@ -200,8 +200,7 @@ final class Comptoir_Orders
         $status = ['wait' => 'on-hold', 'fail' => 'failed', 'refund' => 'refunded'][$action];
         $said = Comptoir_Kept::listOf($order, Comptoir_Kept::SAID);
         if ($payment->isNews($action, $note, $said, fn (string $key): string => $key)) {
-            // WooCommerce notes itself what another plugin threw meanwhile; the next look tries again
-            if (!$order->has_status($status) && $order->update_status($status) === false) {
+            if (!$order->has_status($status) && !self::move($order, $status)) {
                 return;
             }
             // after the status: a process that ends between them does both again, and loses neither
@@ -209,6 +208,23 @@ final class Comptoir_Orders
             $order->save_meta_data();
         }
         self::say($order, $note, $note);
+    }
+
+    /**
+     * @return bool false: the order is as it was, and the next look tries again. WooCommerce notes itself what another
+     *     plugin threw meanwhile, and says true although it caught what its database threw. What was written, and moved
+     *     back at once by another plugin, was changed.
+     */
+    private static function move(WC_Order $order, string $status): bool
+    {
+        $before = self::fresh($order->get_id());
+        if ($before === null || $order->update_status($status) === false) {
+            return false;
+        }
+        $after = self::fresh($order->get_id());
+        $isUnwritten = isset($order->get_changes()['status'])
+            || $after?->get_date_modified() == $before->get_date_modified();
+        return !$isUnwritten || !$after?->has_status($before->get_status());
     }
 
     private static function complete(WC_Order $order, string $code, string $note): void
@@ -249,7 +265,7 @@ final class Comptoir_Orders
         // an order that was sent, or is over, keeps its status, and one in the bin stays there
         $isAsked = $action === 'review' || ($action === 'late' && $order->has_status('cancelled'));
         $isMoved = ($isAsked || $order->has_status('processing')) && !$order->has_status('on-hold');
-        if ($isMoved && $order->update_status('on-hold') === false) {
+        if ($isMoved && !self::move($order, 'on-hold')) {
             return;
         }
         self::say($order, $note, "review $code");

@@ -37,10 +37,11 @@ export type PhpShop = {
 }
 
 /** Something in front of the service that answers the first POSTs itself, as after a connection that was cut. */
-export async function startInFront(baseUrl: string, codes: [status: number, code: string][]) {
-  const left = [...codes]
+export async function startInFront(baseUrl: string, statuses: number[]) {
+  const left = [...statuses]
   const server = createServer(async (request, response) => {
-    const [status, code] = (request.method === 'POST' && left.shift()) || [0, '']
+    const status = request.method === 'POST' ? left.shift() : undefined
+    const code = status === 409 ? 'IDEMPOTENCY_IN_PROGRESS' : 'ANOTHER_FAULT'
     const headers = Object.entries(request.headers).filter(([name]) => name.startsWith('x-'))
     const answer = status
       ? Response.json({ error: { code, message: 'Wait a moment.' } }, { status })

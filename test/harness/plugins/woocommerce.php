@@ -83,6 +83,8 @@ final class Shop
     public static bool $completes = true;
     /** The database takes the order's row; if not, WooCommerce notes it in the order, and says true all the same. */
     public static bool $saves = true;
+    /** Another plugin moves an order back to the state that it was in. */
+    public static bool $movesBack = false;
     /** The database. */
     public static array $orders = [];
     /** What this request has read of it. */
@@ -175,6 +177,7 @@ final class WC_Order
     public array $notes = [];
     public array $refunds = [];
     public int $completed = 0;
+    private array $changes = [];
     public string $key;
     public int $modified;
     public int $created;
@@ -190,6 +193,15 @@ final class WC_Order
     public function get_date_created(): DateTime
     {
         return new DateTime("@{$this->created}");
+    }
+    /** What is not in the database yet. */
+    public function get_changes(): array
+    {
+        return $this->changes;
+    }
+    public function get_date_modified(): DateTime
+    {
+        return new DateTime("@{$this->modified}");
     }
     public function set_date_modified(int $time): void
     {
@@ -300,9 +312,12 @@ final class WC_Order
         if (!Shop::$completes) {
             return false;
         }
+        $before = $this->status;
         $this->save_meta_data();
+        $this->changes = Shop::$saves ? [] : ['status' => $status];
         $this->write('status', $status);
         $this->write('modified', time());
+        Shop::$movesBack && Shop::$orders[$this->id]->status = $before;
         $this->date();
         $note === '' || $this->add_order_note($note);
         Shop::$saves || $this->add_order_note('Error saving order.');
@@ -460,6 +475,7 @@ while (($line = fgets(STDIN)) !== false) {
     $gateway = Shop::$gateway = new WC_Gateway_Comptoir();
     Shop::$completes = $command['completes'] ?? true;
     Shop::$saves = $command['saves'] ?? true;
+    Shop::$movesBack = $command['movesBack'] ?? false;
     Shop::$refundRecords = $command['refundRecords'] ?? [];
     Shop::$throws = $command['throws'] ?? 0;
     $kept = Shop::$options;
