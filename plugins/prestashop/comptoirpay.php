@@ -57,7 +57,9 @@ class ComptoirPay extends PaymentModule
 
     public function install(): bool
     {
-        return parent::install() && $this->registerHooks() && ComptoirOrders::makeTable() && ComptoirStates::waiting() > 0;
+        // the table outlives the module, and an earlier version may have written to it
+        $hasTable = fn (): bool => ComptoirOrders::makeTable() && ComptoirOrders::addColumns();
+        return parent::install() && $this->registerHooks() && $hasTable() && ComptoirStates::waiting() > 0;
     }
 
     /**
