@@ -18,7 +18,14 @@ before(async () => {
 })
 after(() => php?.stop())
 
-type Known<Data> = { answer: Data; status: string; completed: number; notes: string[]; mails: string[] }
+type Known<Data> = {
+  answer: Data
+  status: string
+  completed: number
+  notes: string[]
+  mails: string[]
+  notices: string[]
+}
 
 const tell = <Data>(command: Record<string, unknown>): Promise<Known<Data>> => php.tell<Known<Data>>(command)
 const withPhp = hasPhp ? test : () => {}
@@ -104,14 +111,34 @@ withPhp(
   },
 )
 
-withPhp('a paid order that a person lets fail is not completed by the same payment again', async () => {
-  const code = await paid(305)
-  for (const status of ['failed', 'pending', 'on-hold']) {
-    const seen = await round(305, { status })
-    assert.deepEqual([seen.status, seen.completed], [status, 1])
-  }
-  assert.equal((await tell<boolean>({ do: 'timeOut', order: 305, set: { status: 'pending' } })).answer, false)
-  assert.equal(await statusOf(code), 'PAID')
+withPhp(
+  'a paid order that is opened again is not completed by its payment, and the shop is told so, once',
+  async () => {
+    const code = await paid(305)
+    const paidBefore = `The payment ${code} (50.00 EUR) paid this order before it was opened again.`
+    for (const status of ['failed', 'pending', 'on-hold']) {
+      const seen = await round(305, { status })
+      assert.deepEqual([seen.status, seen.completed, seen.notes.length], [status, 1, 1])
+      assert.equal(
+        seen.notes[0],
+        `${paidBefore} It is not asked for again here: set the status back, or ask for a difference another way.`,
+      )
+    }
+    assert.equal((await tell<boolean>({ do: 'timeOut', order: 305, set: { status: 'pending' } })).answer, false)
+    assert.equal(await statusOf(code), 'PAID')
+  },
+)
+
+withPhp('the customer of an order that is opened again is not thanked for a second payment', async () => {
+  await paid(312)
+  const click = await tell<{ result: string; redirect?: string }>({
+    ...{ do: 'pay', order: 312 },
+    set: { status: 'pending', total: '60.00', transaction: '' },
+  })
+  assert.deepEqual([click.answer, click.status, click.notes.length], [{ result: 'failure' }, 'pending', 1])
+  assert.match(click.notices.join(), /^This order has been paid already, .* Please ask the shop/)
+  const back = await tell<{ redirect: string }>({ do: 'pay', order: 312, set: { status: 'processing' } })
+  assert.equal(back.answer.redirect, 'https://shop.example/thanks/312')
 })
 
 withPhp('a payment of another price that a person has decided about pays nothing by itself later', async () => {
@@ -145,12 +172,66 @@ withPhp('a status that WooCommerce could not change is changed by the next look'
   await php.expire(code)
   const stuck = await round(307, {}, { completes: false })
   assert.deepEqual([stuck.status, stuck.notes], ['pending', []])
+  // WooCommerce says true of a row that its database did not take
+  assert.equal((await round(307, {}, { saves: false })).status, 'pending')
   assert.equal((await round(307)).status, 'failed')
   const late = await pay(308)
   await php.payUntilPaid(late)
   await tell({ do: 'look', order: 308, set: { status: 'cancelled' } })
   assert.equal((await round(308, {}, { completes: false })).status, 'cancelled')
+  assert.deepEqual((await round(308, {}, { saves: false })).mails, [])
   const told = await round(308)
   assert.deepEqual([told.status, told.completed, told.mails.length], ['on-hold', 0, 1])
   assert.deepEqual((await round(308)).mails, [])
+  const back = await paid(313)
+  await refundInFull(back)
+  assert.equal((await round(313, {}, { saves: false })).status, 'processing')
+  assert.equal((await round(313)).status, 'refunded')
+})
+
+withPhp('a paid order whose transaction WooCommerce empties is still paid by its payment, not twice', async () => {
+  const code = await paid(321)
+  await round(321, { status: 'completed' })
+  for (const transaction of ['0', '']) {
+    const seen = await round(321, { transaction })
+    assert.deepEqual([seen.status, seen.notes, seen.mails], ['completed', [], []])
+  }
+  assert.equal((await tell<boolean>({ do: 'refund', order: 321, amount: 20 })).answer, true)
+  await refundInFull(code)
+  assert.equal((await round(321)).status, 'refunded', 'its refund is the order’s')
+  await paid(322)
+  await asOld(322, 'x')
+  assert.deepEqual((await round(322, { transaction: '0' })).mails, [], 'its customer was forgotten before an upgrade')
+})
+
+withPhp(
+  'an order that is paid by card after its payment went to a person keeps its state, also forgotten',
+  async () => {
+    const code = await paid(323)
+    const card = { status: 'processing', method: 'stripe', transaction: 'pi_card' }
+    assert.equal((await round(323, card)).mails.length, 1, 'paid a second time')
+    await round(323, { status: 'processing', transaction: '0' })
+    await refundInFull(code)
+    const seen = await round(323)
+    assert.deepEqual([seen.status, seen.mails], ['processing', []])
+  },
+)
+
+withPhp(
+  'a payment of which WooCommerce only says that it completed the order completes it with the next look',
+  async () => {
+    const code = await pay(324)
+    await php.payUntilPaid(code)
+    assert.equal((await round(324, {}, { saves: false })).status, 'pending')
+    const seen = await round(324)
+    assert.deepEqual([seen.status, seen.completed], ['processing', 1])
+  },
+)
+
+withPhp('a status that another plugin moves back at once is changed once, and its news is told', async () => {
+  const code = await pay(314)
+  await php.expire(code)
+  const seen = await round(314, { modified: Math.floor(Date.now() / 1000) - 100 }, { movesBack: true })
+  assert.deepEqual([seen.status, seen.notes], ['pending', [`The payment ${code} ended unpaid.`]])
+  assert.equal((await round(314)).status, 'pending')
 })

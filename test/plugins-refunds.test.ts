@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { logInSuperAdmin } from './harness/accounts.ts'
-import { hasPhp, openPhpShop, type PhpShop } from './harness/php-shop.ts'
+import { hasPhp, openPhpShop, type PhpShop, startInFront } from './harness/php-shop.ts'
 
 /* Refunds that a shop began in WooCommerce: said again, rejected, or unknown to Comptoir. */
 
@@ -99,4 +99,21 @@ withPhp('an upgrade from 0.3.0 keeps the open refunds with their orders, and for
   )
   const kept = (await tell<Record<string, string[]>>({ do: 'meta', order: 403 })).answer._comptoir_open_refunds
   assert.deepEqual(Object.keys(JSON.parse(textOf(kept))), [id])
+})
+
+withPhp('a refund that may have started is not called failed, and the same click finds it', async (t) => {
+  const code = await paid(404)
+  const front = await startInFront(php.shop.host.baseUrl, [502, 409, 502, 429, 422])
+  t.after(front.stop)
+  const refund = { do: 'refund', order: 404, amount: 20 }
+  const said = async () =>
+    (await tell<{ message: string }>({ ...refund, options: { base_url: front.url } })).answer.message
+  for (const _ of ['still running', 'too many'])
+    assert.match(
+      await said(),
+      /^It is not known whether this refund has started: Wait a moment\. Refund the same amount/,
+    )
+  assert.equal(await said(), 'Wait a moment.', 'what was refused did not start')
+  assert.equal((await tell<boolean>(refund)).answer, true)
+  assert.equal((await refundsOf(code)).length, 1)
 })

@@ -348,8 +348,8 @@ withPhp('a payment of which a part was refunded before the shop heard of it has 
   const heard = await take(44, 'order.paid', code)
   assert.deepEqual([heard.answer, heard.status, heard.completed], ['refunding', 'processing', 1])
   assert.match(heard.notes.at(-1) ?? '', /^A refund of the payment \w+ has begun in Comptoir/)
-  const again = await tell<{ redirect: string }>({ do: 'pay', order: 44, set: { status: 'pending' } })
-  assert.equal(again.answer.redirect, 'https://shop.example/thanks/44', 'the price is not asked for again')
+  const again = await tell<{ result: string }>({ do: 'pay', order: 44, set: { status: 'pending' } })
+  assert.deepEqual(again.answer, { result: 'failure' }, 'the price is not asked for again')
 })
 
 withPhp('an order that another request is changing is not changed, and Comptoir delivers again', async () => {

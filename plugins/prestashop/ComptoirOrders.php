@@ -12,7 +12,9 @@ final class ComptoirOrders
     private const TABLE = 'comptoir_order';
     private const EMPTY = ['codes' => '', 'paid' => '', 'said' => '', 'refunds' => ''];
     private const DAY = 86400;
-    private const NOT_UPGRADED = 'The module was replaced and not upgraded. Upgrade it on the page of the modules.';
+    private const NOT_UPGRADED = 'The module was replaced and not upgraded, or an earlier version has worked here '
+        . 'since. Upgrade it on the page of the modules; where it offers none, uninstall it there, install it again '
+        . 'and enter its settings: what it keeps of the orders stays.';
 
     public static function makeTable(): bool
     {

@@ -24,9 +24,7 @@ final class ComptoirSlip
     /** What the log says of a refund that did not start for sure. No answer may mean that it did. */
     public static function faultOf(string $what, Throwable $error): string
     {
-        $isUnknown = $error instanceof ComptoirError
-            && (in_array($error->errorCode, ['CONNECTION_FAILED', 'UNEXPECTED_ANSWER'], true) || $error->status >= 500);
-        return $isUnknown
+        return ShopPayments::mayHaveStarted($error)
             ? "it is not known whether $what was refunded: {$error->getMessage()} Look in Comptoir before you refund "
                 . 'again.'
             : "$what was not refunded: {$error->getMessage()}";

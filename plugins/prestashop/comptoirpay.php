@@ -57,7 +57,9 @@ class ComptoirPay extends PaymentModule
 
     public function install(): bool
     {
-        return parent::install() && $this->registerHooks() && ComptoirOrders::makeTable() && ComptoirStates::waiting() > 0;
+        // the table outlives the module, and an earlier version may have written to it
+        $hasTable = fn (): bool => ComptoirOrders::makeTable() && ComptoirOrders::addColumns();
+        return parent::install() && $this->registerHooks() && $hasTable() && ComptoirStates::waiting() > 0;
     }
 
     /**
@@ -332,16 +334,30 @@ class ComptoirPay extends PaymentModule
             ComptoirOrders::mark($order, $newsKey);
         }
         $state = $isNews ? self::stateOf($order, $action) : null;
+        $isKept = in_array($action, ['wait', 'fail', 'refund'], true);
         if ($state !== null && (int) $order->current_state !== $state) {
+            $before = self::stateNow($order);
             $order->setCurrentState($state);
+            // PrestaShop does not say that its database did not take it: the next look tries again
+            if ($isKept && self::stateNow($order) === $before) {
+                return;
+            }
         }
         // after the state: a process that ends between them does both again, and loses neither
-        if ($isNews && in_array($action, ['wait', 'fail', 'refund'], true)) {
+        if ($isNews && $isKept) {
             ComptoirOrders::mark($order, $newsKey);
         }
         if ($note !== '') {
             self::say($order, $note, $noteKey);
         }
+    }
+
+    /** @return array{int, string} an order's state in the database, and when its row was written */
+    private static function stateNow(Order $order): array
+    {
+        Cache::clean("objectmodel_Order_{$order->id}_*");
+        $now = new Order((int) $order->id);
+        return [(int) $now->current_state, (string) $now->date_upd];
     }
 
     /** @return int|null null: the order keeps its state */

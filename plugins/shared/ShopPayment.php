@@ -37,7 +37,8 @@ final class ShopPayment
         return match ($this->state) {
             'paid', 'refunding', 'partly_refunded' => match (true) {
                 // it pays the order once, whatever a person has made of the order since
-                $order->paidBy === $this->code => ['none', ''],
+                $order->paidBy === $this->code =>
+                    $order->isPaid ? ['none', ''] : ['note', $this->openedAgain()],
                 // a person decides about it, whatever becomes of the order's status meanwhile
                 $this->isSurplus($order) => ['none', ''],
                 $order->isPaid => ['surplus', $this->secondPayment($order->paidBy)],
@@ -135,6 +136,12 @@ final class ShopPayment
             ? "Comptoir received the payment $what, but the order no longer waited for one. If the customer paid "
                 . 'twice, refund it in Comptoir.'
             : "Paid a second time: $what. The first payment was $paidBy. Refund the second one in Comptoir.";
+    }
+
+    private function openedAgain(): string
+    {
+        return "The payment $this->code ($this->amount $this->currency) paid this order before it was opened again. It "
+            . 'is not asked for again here: set the status back, or ask for a difference another way.';
     }
 
     private function latePayment(): string

@@ -368,6 +368,17 @@ final class ShopPayments
         }
     }
 
+    /**
+     * Whether a refund may have started although this came in its place: no answer, or one of the second attempt, which
+     * hides that the first was cut off while Comptoir was at work.
+     */
+    public static function mayHaveStarted(Throwable $error): bool
+    {
+        $codes = ['CONNECTION_FAILED', 'UNEXPECTED_ANSWER', 'IDEMPOTENCY_IN_PROGRESS'];
+        return $error instanceof ComptoirError
+            && (in_array($error->errorCode, $codes, true) || $error->status === 429 || $error->status >= 500);
+    }
+
     /** $whole (USDC) × $part ÷ $total (both fiat) in exact decimal text with six digits, rounded down. */
     public static function partOf(string $whole, string $part, string $total): string
     {

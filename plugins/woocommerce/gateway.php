@@ -161,6 +161,12 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
             wc_add_notice('The payment cannot be started now: ' . $error->getMessage(), 'error');
             return ['result' => 'failure'];
         }
+        // a person opened the order again, and may want a difference: its payment is neither asked for again nor enough
+        if ($payment->hasPaid() && Comptoir_Orders::fresh($order->get_id())?->needs_payment()) {
+            $notice = 'This order has been paid already, but waits for a payment again. Please ask the shop why.';
+            wc_add_notice($notice, 'error');
+            return ['result' => 'failure'];
+        }
         $redirect = $payment->hasPaid() ? $this->get_return_url($order) : $payment->url;
         return ['result' => 'success', 'redirect' => $redirect];
     }
@@ -327,6 +333,7 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
     public function process_refund($order_id, $amount = null, $reason = ''): bool|WP_Error
     {
         $account = $this->get_option('api_key') . ' at ' . $this->get_option('base_url');
+        $id = '';
         try {
             $payments = $this->payments(15, 1, 40);
             $order = $this->find((int) $order_id, $payments);
@@ -349,8 +356,21 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
             $begin = fn (WC_Order $order) => Comptoir_Orders::beginRefund($order, $id, $account);
             $isNew = Comptoir_Orders::change($order->get_id(), $begin);
         } catch (ComptoirError | InvalidArgumentException $error) {
-            return new WP_Error('comptoir', $error->getMessage());
+            return new WP_Error('comptoir', self::refundFault($id, $error));
         }
         return $isNew ?: new WP_Error('comptoir', "Refund $id has started already, by another click.");
+    }
+
+    /** WooCommerce deletes its record of a refund that is refused: nobody may think that no money goes back. */
+    private static function refundFault(string $id, Throwable $error): string
+    {
+        $what = match (true) {
+            $id !== '' => "Refund $id has started, but is not counted here",
+            ShopPayments::mayHaveStarted($error) => 'It is not known whether this refund has started',
+            default => '',
+        };
+        $hint = 'Refund the same amount again first, within a day: it is sent once. Look in Comptoir before you refund '
+            . 'another amount or another way.';
+        return $what === '' ? $error->getMessage() : "$what: {$error->getMessage()} $hint";
     }
 }

@@ -44,11 +44,42 @@ final class Comptoir_Orders
         return Comptoir_Kept::hereOf($order, Comptoir_Kept::CODE);
     }
 
-    /** The payment that paid the order; empty: another one, or none. */
+    /**
+     * The payment that paid the order; empty: another one, or none. WooCommerce keeps it as the transaction, and
+     * empties that when it forgets the customer ("0") or takes a form that was opened before the payment: then the
+     * module's own word counts, unless the order was paid another way since.
+     */
     public static function paidBy(WC_Order $order): string
     {
         $code = (string) $order->get_transaction_id();
-        return in_array($code, self::codesOf($order), true) ? $code : '';
+        $codes = self::codesOf($order);
+        if (!in_array($code, ['', '0'], true)) {
+            return in_array($code, $codes, true) ? $code : '';
+        }
+        $own = array_diff($codes, Comptoir_Kept::listOf($order, Comptoir_Kept::SURPLUS));
+        $keys = array_map(fn (string $code): string => "paid $code", $own);
+        $said = array_intersect(Comptoir_Kept::listOf($order, Comptoir_Kept::SAID), $keys);
+        return substr((string) end($said), strlen('paid '));
+    }
+
+    /**
+     * What alone has paid an order whose customer was forgotten ("0") before this version looked at it; empty: unknown.
+     * @param ShopPayment[] $payments
+     */
+    private static function forgottenPayment(WC_Order $order, array $payments): string
+    {
+        $surplus = Comptoir_Kept::listOf($order, Comptoir_Kept::SURPLUS);
+        $own = array_filter($payments, fn ($one) => $one->hasPaid() && !in_array($one->code, $surplus, true));
+        $isForgotten = (string) $order->get_transaction_id() === '0' && $order->get_payment_method() === 'comptoir';
+        return $isForgotten && self::isPaid($order) && count($own) === 1 ? current($own)->code : '';
+    }
+
+    private static function keepPaid(WC_Order $order, string $code): void
+    {
+        if ($code !== '' && !self::isSaid($order, "paid $code")) {
+            Comptoir_Kept::add($order, Comptoir_Kept::SAID, "paid $code");
+            $order->save_meta_data();
+        }
     }
 
     /**
@@ -72,13 +103,20 @@ final class Comptoir_Orders
         $lock = "comptoir_{$wpdb->prefix}$id";
         ShopPayments::checkLock($wpdb->get_var($wpdb->prepare('SELECT GET_LOCK(%s, 10)', $lock)));
         try {
-            self::forget($id);
-            $order = self::find($id);
-            $order?->read_meta_data(true);
+            $order = self::fresh($id);
             return $order === null ? null : $do($order);
         } finally {
             $wpdb->query($wpdb->prepare('SELECT RELEASE_LOCK(%s)', $lock));
         }
+    }
+
+    /** An order as it is in the database now. */
+    public static function fresh(int $id): ?WC_Order
+    {
+        self::forget($id);
+        $order = self::find($id);
+        $order?->read_meta_data(true);
+        return $order;
     }
 
     /** What this request, or a cache of all requests, has read of an order, wherever WooCommerce keeps it. */
@@ -142,6 +180,8 @@ final class Comptoir_Orders
      */
     public static function settle(WC_Order $order, array $payments): array
     {
+        // also of an order that an earlier version saw paid
+        self::keepPaid($order, self::paidBy($order) ?: self::forgottenPayment($order, $payments));
         foreach ($payments as $payment) {
             [$action, $note] = $payment->decide(self::known($order), ShopPayments::overOf($payments));
             match ($action) {
@@ -160,8 +200,7 @@ final class Comptoir_Orders
         $status = ['wait' => 'on-hold', 'fail' => 'failed', 'refund' => 'refunded'][$action];
         $said = Comptoir_Kept::listOf($order, Comptoir_Kept::SAID);
         if ($payment->isNews($action, $note, $said, fn (string $key): string => $key)) {
-            // WooCommerce notes itself what another plugin threw meanwhile; the next look tries again
-            if (!$order->has_status($status) && $order->update_status($status) === false) {
+            if (!$order->has_status($status) && !self::move($order, $status)) {
                 return;
             }
             // after the status: a process that ends between them does both again, and loses neither
@@ -169,6 +208,23 @@ final class Comptoir_Orders
             $order->save_meta_data();
         }
         self::say($order, $note, $note);
+    }
+
+    /**
+     * @return bool false: the order is as it was, and the next look tries again. WooCommerce notes itself what another
+     *     plugin threw meanwhile, and says true although it caught what its database threw. What was written, and moved
+     *     back at once by another plugin, was changed.
+     */
+    private static function move(WC_Order $order, string $status): bool
+    {
+        $before = self::fresh($order->get_id());
+        if ($before === null || $order->update_status($status) === false) {
+            return false;
+        }
+        $after = self::fresh($order->get_id());
+        $isUnwritten = isset($order->get_changes()['status'])
+            || $after?->get_date_modified() == $before->get_date_modified();
+        return !$isUnwritten || !$after?->has_status($before->get_status());
     }
 
     private static function complete(WC_Order $order, string $code, string $note): void
@@ -185,10 +241,13 @@ final class Comptoir_Orders
         } finally {
             remove_filter($filter, $addState, 1000);
         }
-        // WooCommerce catches what another plugin throws meanwhile, and says only that it did not work
-        if ($isComplete === false) {
+        // WooCommerce catches what another plugin throws meanwhile, and says only that it did not work; it catches what
+        // its database throws too, and says that it worked
+        if ($isComplete === false || self::fresh($order->get_id())?->get_transaction_id() !== $code) {
             throw new ComptoirError(0, 'SHOP_BUSY', 'The order could not be completed. Try again in a minute.');
         }
+        // after the order: one whose payment is kept is not completed again
+        self::keepPaid($order, $code);
     }
 
     /** A person must see it: in the order, in the list of orders where nothing was sent yet, and in the mail. */
@@ -206,7 +265,7 @@ final class Comptoir_Orders
         // an order that was sent, or is over, keeps its status, and one in the bin stays there
         $isAsked = $action === 'review' || ($action === 'late' && $order->has_status('cancelled'));
         $isMoved = ($isAsked || $order->has_status('processing')) && !$order->has_status('on-hold');
-        if ($isMoved && $order->update_status('on-hold') === false) {
+        if ($isMoved && !self::move($order, 'on-hold')) {
             return;
         }
         self::say($order, $note, "review $code");

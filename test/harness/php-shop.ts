@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -31,6 +34,22 @@ export type PhpShop = {
   payUntilPaid(code: string): Promise<void>
   expire(code: string): Promise<void>
   stop(): Promise<void>
+}
+
+/** Something in front of the service that answers the first POSTs itself, as after a connection that was cut. */
+export async function startInFront(baseUrl: string, statuses: number[]) {
+  const left = [...statuses]
+  const server = createServer(async (request, response) => {
+    const status = request.method === 'POST' ? left.shift() : undefined
+    const code = status === 409 ? 'IDEMPOTENCY_IN_PROGRESS' : 'ANOTHER_FAULT'
+    const headers = Object.entries(request.headers).filter(([name]) => name.startsWith('x-'))
+    const answer = status
+      ? Response.json({ error: { code, message: 'Wait a moment.' } }, { status })
+      : await fetch(baseUrl + request.url, { headers: headers.map(([name, value]) => [name, String(value)]) })
+    response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text())
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, stop: () => server.close() }
 }
 
 const unpack = (zip: string, target: string): void => {

@@ -33,6 +33,8 @@ namespace {
     {
         public static array $settings = ['PS_OS_BANKWIRE' => 1, 'PS_OS_PAYMENT' => 2, 'PS_OS_ERROR' => 3, 'PS_OS_CANCELED' => 4, 'PS_OS_REFUND' => 5];
         public static array $orders = [];
+        /** The database takes an order's row; if not, PrestaShop does not say so. */
+        public static bool $saves = true;
         /** The order whose state PrestaShop cannot change. */
         public static int $throws = 0;
         public static array $rows = [];
@@ -319,7 +321,7 @@ namespace {
         public function update(): void
         {
             $this->date_upd = date('Y-m-d H:i:s');
-            Shop::$orders[$this->id] = get_object_vars($this);
+            Shop::$saves && Shop::$orders[$this->id] = get_object_vars($this);
         }
     }
     final class OrderSlip
@@ -452,6 +454,7 @@ namespace {
         Shop::$meanwhile = $command['meanwhile'] ?? [];
         Order::cleanHistoryCache();
         Shop::$throws = $command['throws'] ?? 0;
+        Shop::$saves = $command['saves'] ?? true;
         Shop::$address = $command['shop'] ?? 'http://shop.example/';
         Shop::$allows = $command['allows'] ?? true;
         $_SERVER['REQUEST_METHOD'] = $command['method'] ?? 'POST';

@@ -81,6 +81,10 @@ final class Shop
     public static ?WC_Gateway_Comptoir $gateway = null;
     /** Another plugin throws while WooCommerce changes an order, which then says false. */
     public static bool $completes = true;
+    /** The database takes the order's row; if not, WooCommerce notes it in the order, and says true all the same. */
+    public static bool $saves = true;
+    /** Another plugin moves an order back to the state that it was in. */
+    public static bool $movesBack = false;
     /** The database. */
     public static array $orders = [];
     /** What this request has read of it. */
@@ -173,6 +177,7 @@ final class WC_Order
     public array $notes = [];
     public array $refunds = [];
     public int $completed = 0;
+    private array $changes = [];
     public string $key;
     public int $modified;
     public int $created;
@@ -189,6 +194,15 @@ final class WC_Order
     {
         return new DateTime("@{$this->created}");
     }
+    /** What is not in the database yet. */
+    public function get_changes(): array
+    {
+        return $this->changes;
+    }
+    public function get_date_modified(): DateTime
+    {
+        return new DateTime("@{$this->modified}");
+    }
     public function set_date_modified(int $time): void
     {
         $this->modified = $time;
@@ -201,7 +215,9 @@ final class WC_Order
     private function write(string $name, mixed $value): void
     {
         $this->$name = $value;
-        Shop::$orders[$this->id]->$name = $value;
+        if (Shop::$saves || $name === 'meta') {
+            Shop::$orders[$this->id]->$name = $value;
+        }
     }
     public function get_date_paid(): ?string
     {
@@ -296,11 +312,15 @@ final class WC_Order
         if (!Shop::$completes) {
             return false;
         }
+        $before = $this->status;
         $this->save_meta_data();
+        $this->changes = Shop::$saves ? [] : ['status' => $status];
         $this->write('status', $status);
         $this->write('modified', time());
+        Shop::$movesBack && Shop::$orders[$this->id]->status = $before;
         $this->date();
         $note === '' || $this->add_order_note($note);
+        Shop::$saves || $this->add_order_note('Error saving order.');
         if ($status === 'cancelled') {
             (Shop::$actions['woocommerce_order_status_cancelled'])($this->id);
         }
@@ -335,7 +355,7 @@ final class WC_Order
         $this->write('transaction', $code);
         $this->write('status', 'processing');
         $this->date();
-        Shop::$orders[$this->id]->completed++;
+        Shop::$saves ? Shop::$orders[$this->id]->completed++ : $this->add_order_note('Error saving order.');
         return true;
     }
     public function add_order_note(string $note): void
@@ -454,6 +474,8 @@ while (($line = fgets(STDIN)) !== false) {
     Shop::$meanwhile = isset($command['meanwhile']) ? [$id => $command['meanwhile']] : [];
     $gateway = Shop::$gateway = new WC_Gateway_Comptoir();
     Shop::$completes = $command['completes'] ?? true;
+    Shop::$saves = $command['saves'] ?? true;
+    Shop::$movesBack = $command['movesBack'] ?? false;
     Shop::$refundRecords = $command['refundRecords'] ?? [];
     Shop::$throws = $command['throws'] ?? 0;
     $kept = Shop::$options;
@@ -537,6 +559,6 @@ while (($line = fgets(STDIN)) !== false) {
     };
     Shop::$options = $kept;
     $facts = ['status' => $order->status, 'completed' => $order->completed, 'notes' => $order->notes, 'mails' => Shop::$mails];
-    $facts['letters'] = Shop::$letters;
+    $facts += ['letters' => Shop::$letters, 'notices' => Shop::$notices];
     echo json_encode(['answer' => $answer, ...$facts]), "\n";
 }
