@@ -34,10 +34,7 @@ const own = (): Record<string, string> => {
 const save = (settings: Record<string, string>, channel = 'binance') =>
   manager.call('PUT', `channel-accounts/${channel}`, { settings })
 /** Secrets that Binance refuses. */
-const saveRefused = () =>
-  manager.call('PUT', 'channel-accounts/binance?force=true', {
-    settings: { ...own(), API_SECRET: 'another-secret-0123456789' },
-  })
+const saveRefused = () => save({ ...own(), API_SECRET: 'another-secret-0123456789' }, 'binance?force=true')
 const accountOf = async (channel: string): Promise<Account | undefined> =>
   (await manager.get<Account[]>('channel-accounts')).data.find((one) => one.channel === channel)
 

@@ -51,6 +51,7 @@ test('what had left to the company’s address of today is paid with the next se
   const units = BigInt(made.amount.replace('.', ''))
   // before the loss, this number went to the address that the company had named after the backup
   const txHash = await world.leave({ id: made._id, to: today, units })
+  assert.ok(txHash)
   const manager = await logIn(host.baseUrl, boss.email)
   await host.db.run(sql`update sessions set second_factor_at = now() where user_id = ${boss.userId}`)
   assert.equal((await manager.call('PUT', `companies/${companyId}`, { settlementAddress: today })).status, 200)

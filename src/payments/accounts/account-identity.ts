@@ -101,8 +101,8 @@ function keptMarks(last: readonly string[], recognition: Recognition): readonly 
 
 /**
  * The marks of the account that is saved now; its new payments get the first. It has those whose payments it knows, and
- * if it is the account before, by its secrets or its payments, that one's. Anything else is another account. Secrets that
- * the provider refuses tell nothing, and read nothing either.
+ * if it is the account before, by its secrets or its payments, that one's. Anything else is another account. Secrets
+ * that the provider refuses tell nothing, and read nothing either.
  * @throws ACCOUNT_IN_USE where the provider does not tell, unless forced
  */
 export function chooseMarks({ kind, values, before, recognition, isForced }: MarkChoice): string[] {
