@@ -9,7 +9,7 @@ import { refundPolls } from '../src/refunds/refund-jobs.ts'
 import { listRefundsOfOrder } from '../src/refunds/refund-queries.ts'
 import { revertOrder } from '../src/refunds/refund-service.ts'
 import { contextFor, type ModelWorld, startModelWorld } from './harness/model-world.ts'
-import { openWhitepayIn, type Transaction } from './harness/whitepay-attempts.ts'
+import { BTC, openWhitepayIn, type Transaction } from './harness/whitepay-attempts.ts'
 
 /* Whitepay has no call for refunds: a person makes them in its CRM, and the order lists what went back. */
 
@@ -30,8 +30,8 @@ const kept = (value: string): Transaction => ['ROLLBACK_TO_MERCHANT', value]
 const back = (value: string, status = 'COMPLETE'): Transaction => ['ROLLBACK_TO_CLIENT', value, status]
 
 /** An attempt with what a person does about its refunds. */
-async function openRefunded() {
-  const attempt = await openWhitepayIn(world)
+async function openRefunded(coin?: { asset: string; expected: string }) {
+  const attempt = await openWhitepayIn(world, coin)
   const { companyId, id: orderId, code } = attempt.order
   const { db } = world.host
   const operator = contextFor(world.operator)
@@ -274,5 +274,22 @@ test('a return that an earlier version booked as a loss becomes a refund, whoeve
     if (by) await bearLoss(world.mispayments, contextFor(world.operator), id, { by })
     for (const _ of [1, 2]) await isAsked('COMPLETE', came('54'), back('54'))
     assert.deepEqual([await open(), await refunds(), await books()], [[], ['54 settled console'], []], by)
+  }
+})
+
+test('an overpayment that went back while a refund was asked for is no refund once that is rejected', async () => {
+  // Whitepay returned it, or staff did as they are told
+  for (const [sums, returned] of [
+    [[came('60')], '6'],
+    [[came('84'), kept('30')], '30'],
+  ] as const) {
+    const { books, isAsked, open, refunds, revert, reject, tells } = await openRefunded()
+    await tells('COMPLETE', ...sums)
+    await revert('20')
+    await isAsked('COMPLETE', ...sums, back(returned))
+    await reject()
+    for (const _ of [1, 2]) await isAsked('COMPLETE', ...sums, back(returned))
+    assert.deepEqual([await open(), await refunds()], [[], ['20 rejected']])
+    assert.deepEqual(await books(), ['company_payable -54', 'payer_clearing 54'])
   }
 })

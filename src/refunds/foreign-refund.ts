@@ -104,7 +104,7 @@ export async function noticeForeignRefund(
   if (refunded > MOST_REAL_UNITS) return
   const order = await lockOrderById(tx, payment.companyId, payment.orderId)
   if (!order) return
-  // while a refund of ours is in progress no total is certain; a later report, or the end of ours, decides
+  // while a refund of ours is in progress no total is certain; a later report decides, or without a list its end
   if (order.paymentId === payment.id && order.status === 'REFUNDING') {
     await updateToldRefunds(tx, payment, refunded)
     return
