@@ -293,3 +293,20 @@ test('an overpayment that went back while a refund was asked for is no refund on
     assert.deepEqual(await books(), ['company_payable -54', 'payer_clearing 54'])
   }
 })
+
+for (const [coin, sum] of [
+  [BTC, '0.000000481252853520'],
+  [{ asset: 'USDT', expected: '53.95' }, '20'],
+] as const)
+  test(`a part that a person refunds in the CRM, at its rate of the payer’s coin, stops no payouts: ${coin.asset}`, async () => {
+    for (const isSeenFirst of [true, false]) {
+      const { books, isAsked, key, refunds, revert, settle, tells } = await openRefunded(coin)
+      await tells('COMPLETE', came(coin.expected))
+      await revert('20')
+      if (isSeenFirst) await isAsked('COMPLETE', came(coin.expected), back(sum))
+      await settle()
+      for (const _ of [1, 2]) await isAsked('COMPLETE', came(coin.expected), back(sum))
+      assert.deepEqual([await refunds(), await books()], [['20 settled'], ['company_payable -34', 'payer_clearing 34']])
+      await world.books.check(key.companyId)
+    }
+  })
