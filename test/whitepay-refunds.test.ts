@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
-import { bearLoss } from '../src/payments/mispayments/mispayment-service.ts'
+import { acceptMispayment, bearLoss } from '../src/payments/mispayments/mispayment-service.ts'
 import { settleByHand } from '../src/refunds/manual-refund.ts'
 import { dropRefund } from '../src/refunds/refund-decisions.ts'
 import { refundPolls } from '../src/refunds/refund-jobs.ts'
@@ -310,3 +310,50 @@ for (const [coin, sum] of [
       await world.books.check(key.companyId)
     }
   })
+
+const WAITS = ['wrong_token 30000000000000000000 USDT open']
+for (const [word, sum] of [
+  ['COMPLETE', '54'],
+  ['COMPLETE', '20'],
+  ['DECLINED', '20'],
+  ['DECLINED', '54'],
+] as const)
+  test(`an overpayment that only its event told of still waits after a refund in the CRM: ${word}, ${sum}`, async () => {
+    const { announces, books, isAsked, open, refunds, tells } = await openRefunded()
+    assert.equal(await tells('COMPLETE', came('54')), 'PAID')
+    await announces('30', 9)
+    await isAsked('COMPLETE', came('54'))
+    assert.deepEqual(await open(), WAITS)
+    for (const _ of [1, 2]) await isAsked(word, came('54'), back(sum))
+    await announces('30', 9)
+    assert.deepEqual([await open(), await refunds()], [WAITS, [`${sum} settled console`]])
+    const rest = 54 - Number(sum)
+    assert.deepEqual(await books(), rest === 0 ? [] : [`company_payable -${rest}`, `payer_clearing ${rest}`])
+  })
+
+test('the same of money that came too late, whether a person decided about it before it went back or not', async () => {
+  for (const isDecided of [true, false]) {
+    const { announces, books, isAsked, open, order, refundFirst, refunds, tells } = await openRefunded()
+    await world.host.db.run(sql`update orders set status = 'CANCELLED', updated_at = now() where id = ${order.id}`)
+    await tells('COMPLETE', came('54'))
+    assert.deepEqual(await open(), ['late 54000000 USDC open'])
+    if (isDecided) await refundFirst()
+    await announces('30', 9)
+    for (const _ of [1, 2]) await isAsked('COMPLETE', came('54'), back('54'))
+    await announces('30', 9)
+    assert.deepEqual([await open(), await refunds()], [WAITS, isDecided ? ['54 ready'] : []])
+    assert.deepEqual(await books(), isDecided ? ['payer_clearing 54', 'refunds -54'] : [])
+  }
+})
+
+test('of an accepted part, what an event tells of is that part, and waits for nobody', async () => {
+  const { announces, context, find, isAsked, open, order, tells } = await openRefunded()
+  await tells('PARTIALLY_FULFILLED', came('30'))
+  const { id } = await world.host.db.one<{ id: string }>(
+    sql`select id from mispayments where order_id = ${order.id} and kind = 'under'`,
+  )
+  await acceptMispayment(world.mispayments, context, id, { reason: 'enough' })
+  await announces('30', 9)
+  for (const word of ['PARTIALLY_FULFILLED', 'DECLINED']) await isAsked(word, came('30'))
+  assert.deepEqual([await open(), (await find()).priceUnits], [[], 30_000_000n])
+})

@@ -246,7 +246,7 @@ function moneyOf(
   if (wentBack(order))
     return {
       ...tell({ final: 0n }),
-      isPart: true,
+      ...(meaning !== 'done' && { isPart: true }),
       providerStatus: `${providerStatus}, but all of it went back`,
       ...(meaning === 'gone' && { ends: end }),
     }
