@@ -189,6 +189,48 @@ test('what was sent back above the price after a person ignored it is no refund 
   assert.deepEqual([await open(), await refunds(), await books()], [[], ['54 settled console'], []])
 })
 
+for (const [name, ...sums] of [
+  ['above the price', came('84'), kept('30')],
+  ['of a part', came('30'), came('54')],
+] as const)
+  test(`what goes back beyond ignored money may all be of the price: somebody is told, unless all went back: ${name}`, async () => {
+    const openIgnored = async () => {
+      const attempt = await openRefunded()
+      if (name === 'of a part') await attempt.tells('PARTIALLY_FULFILLED', came('30'))
+      if (name === 'of a part') await attempt.ignoreAll()
+      assert.equal(await attempt.tells('COMPLETE', ...sums), 'PAID')
+      if (name !== 'of a part') await attempt.ignoreAll()
+      return attempt
+    }
+    const found = async ({ open, refunds, books }: Awaited<ReturnType<typeof openIgnored>>) => [
+      ...(await open()),
+      ...(await refunds()),
+      ...(await books()).filter((one) => one.endsWith('USDC')),
+    ]
+    const some = await openIgnored()
+    for (const _ of [1, 2]) await some.isAsked('COMPLETE', ...sums, back('54'))
+    assert.deepEqual(await found(some), ['24 settled console', '54.000000 USDC'])
+
+    const all = await openIgnored()
+    await all.isAsked('COMPLETE', ...sums, back('30'))
+    for (const _ of [1, 2]) await all.isAsked('COMPLETE', ...sums, back('30'), back('54'))
+    assert.deepEqual([await found(all), await all.books()], [['54 settled console'], []])
+
+    const asked = await openIgnored()
+    await asked.revert()
+    await asked.isAsked('COMPLETE', ...sums, back('54'))
+    await asked.settle()
+    for (const rest of [[], [back('30')], [back('30')]]) await asked.isAsked('COMPLETE', ...sums, back('54'), ...rest)
+    assert.deepEqual([await found(asked), await asked.books()], [['54 settled'], []])
+
+    const rejected = await openIgnored()
+    await rejected.revert('20')
+    await rejected.isAsked('COMPLETE', ...sums, back('54'))
+    await rejected.reject()
+    for (const _ of [1, 2]) await rejected.isAsked('COMPLETE', ...sums, back('54'))
+    assert.deepEqual(await found(rejected), ['20 rejected', '24 settled console', '54.000000 USDC'])
+  })
+
 test('a part that is refunded, and that Whitepay lists as sent back, is no loss, and the whole price after it pays', async () => {
   for (const isSettledFirst of [true, false]) {
     const { books, find, isAsked, open, refundFirst, refunds, settle, tells } = await openRefunded()

@@ -167,6 +167,8 @@ export type Returned = {
   units: bigint
   /** The part of it whose return is complete. */
   complete: bigint
+  /** Of `complete`, what is taken for ignored money. Set where the list is read; absent: all that came is back. */
+  ignored?: bigint
 }
 
 /**

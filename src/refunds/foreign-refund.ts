@@ -122,7 +122,7 @@ export async function noticeForeignRefund(
   }
   const all = await listRefundsOfOrder(tx, order.companyId, order.id)
   const ours = all.filter(({ paymentId, status }) => paymentId === payment.id && isLive({ status }))
-  const { sent, doubtful, rate } = sumSent(ours, list)
+  const { sent, doubtful, byHand } = sumSent(ours, list)
   const foreign = refunded - sent
   const returned = await readReturned(tx, order)
   const left = order.paidUnits - sumOf(returned.refunds) - returned.besideUnits
@@ -131,19 +131,23 @@ export async function noticeForeignRefund(
     : doubtful === 0n && (dropped === undefined || foreign < dropped)
   const isBookable = isCertain && order.paymentId === payment.id && allows(order.status, 'revert')
   const booked = isBookable && foreign > 0n ? await bookTotal(deps, tx, { order, payment, returned, foreign }) : 0n
-  if (foreign - booked < larger(rate, leastOf(order))) return
-  await noteUnbooked(deps, tx, payment, unbookedOf(order, payment, { sent: sent + booked, refunded }))
+  const ignored = list?.ignored ?? 0n
+  // a list is in the payer's coin: a tenth more or less is its rate of the day
+  const least = larger((byHand + ignored) / 10n, leastOf(order))
+  // where more went back than was ignored, all of it may be a refund
+  const most = foreign < least ? refunded : refunded + ignored
+  if (most - sent - booked < least) return
+  await noteUnbooked(deps, tx, payment, unbookedOf(order, payment, { sent: sent + booked, refunded: most }))
 }
 
 /**
  * What of our refunds the provider's total contains, and what it may contain besides: what a person sent another way. A
- * provider that lists what it sent back refunds in its console only, so what a person settled by hand is in its list, at
- * the rate of the day: a tenth more or less is no other refund.
+ * provider that lists what it sent back refunds in its console only, so what a person settled by hand is in its list.
  */
 function sumSent(ours: readonly Refund[], list: Returned | undefined) {
   const elsewhere = ours.filter(({ paidElsewhere }) => paidElsewhere)
   const byHand = sumOf(list ? elsewhere.filter((refund) => !goesToAddress(refund)) : [])
-  return { sent: sumOf(ours) - sumOf(elsewhere) + byHand, doubtful: sumOf(elsewhere), rate: byHand / 10n }
+  return { sent: sumOf(ours) - sumOf(elsewhere) + byHand, doubtful: sumOf(elsewhere), byHand }
 }
 
 /** A refund of ours is over: evaluates what was meanwhile reported about refunds of its payment. */
