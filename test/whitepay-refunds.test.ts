@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
+import { DAY } from '../src/kernel/clock.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { acceptMispayment, bearLoss } from '../src/payments/mispayments/mispayment-service.ts'
 import { settleByHand } from '../src/refunds/manual-refund.ts'
@@ -398,4 +399,50 @@ test('of an accepted part, what an event tells of is that part, and waits for no
   await announces('30', 9)
   for (const word of ['PARTIALLY_FULFILLED', 'DECLINED']) await isAsked(word, came('30'))
   assert.deepEqual([await open(), (await find()).priceUnits], [[], 30_000_000n])
+})
+
+const madeAt = (value: string, atMs: number): Transaction => ['ROLLBACK_TO_CLIENT', value, 'COMPLETE', atMs]
+
+test('a part was refunded by a withdrawal, and days later Whitepay returns as much by itself: somebody is told', async () => {
+  const { books, isAsked, refundFirst, refunds, settle, tells } = await openRefunded()
+  await tells('PARTIALLY_FULFILLED', came('30'))
+  await refundFirst()
+  await settle()
+  const all = [came('30'), came('54')]
+  assert.equal(await tells('COMPLETE', ...all), 'PAID')
+  world.clock.nowMs += 3 * DAY
+  for (const _ of [1, 2]) await isAsked('COMPLETE', ...all, madeAt('30', world.clock.nowMs))
+  assert.deepEqual(await refunds(), ['30 settled'])
+  assert.deepEqual(await books(), ['company_payable -54', 'payer_clearing 54', '30.000000 USDC'])
+})
+
+test('a refund that was settled by hand is not the one that is made in the CRM days later, whenever either is read', async () => {
+  for (const [days, differs] of [
+    [-1, []],
+    [0, []],
+    [1, []],
+    [3, ['54.000000 USDC']],
+  ] as const) {
+    const { books, isAsked, refunds, revert, settle, tells } = await openRefunded()
+    await tells('COMPLETE', came('54'))
+    await revert()
+    await settle()
+    const atMs = world.clock.nowMs + days * DAY
+    await isAsked('COMPLETE', came('54'))
+    world.clock.nowMs += 10 * DAY
+    for (const _ of [1, 2]) await isAsked('COMPLETE', came('54'), madeAt('54', atMs))
+    assert.deepEqual([await refunds(), await books()], [['54 settled'], differs], `${days}`)
+  }
+})
+
+test('a later refund from the console takes nothing from the one that was settled by hand before', async () => {
+  const { books, isAsked, refunds, revert, settle, tells } = await openRefunded()
+  await tells('COMPLETE', came('54'))
+  await revert('20')
+  await settle()
+  const first = madeAt('19', world.clock.nowMs)
+  await isAsked('COMPLETE', came('54'), first)
+  world.clock.nowMs += 5 * DAY
+  for (const _ of [1, 2]) await isAsked('COMPLETE', came('54'), first, madeAt('35', world.clock.nowMs))
+  assert.deepEqual([await refunds(), await books()], [['20 settled', '34 settled console'], []])
 })

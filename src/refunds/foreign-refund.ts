@@ -1,5 +1,6 @@
 import type { Returned, SeenReport } from '../channels/channel.ts'
 import type { Tx } from '../db/db.ts'
+import { DAY } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
 import {
@@ -10,6 +11,7 @@ import {
   MOST_REAL_UNITS,
   type Money,
   proportion,
+  smaller,
 } from '../kernel/money.ts'
 import { bookRefund } from '../ledger/ledger-service.ts'
 import type { Order } from '../orders/order.ts'
@@ -140,13 +142,29 @@ export async function noticeForeignRefund(
   await noteUnbooked(deps, tx, payment, unbookedOf(order, payment, { sent: sent + booked, refunded: most }))
 }
 
+/** Who settles a refund by hand has sent it. Providers' times have no zone, and a console may need its time. */
+const LATER_MS = 2 * DAY
+
+/** What was settled by hand and is in the provider's list: as much as it says was made until a while after that. */
+function listedOf(byHand: readonly Refund[], { complete, made }: Returned): bigint {
+  const until = Math.max(...byHand.map(({ settledAt }) => settledAt?.getTime() ?? Number.POSITIVE_INFINITY)) + LATER_MS
+  const there = complete - sumOf(made.filter(({ at }) => at.getTime() > until))
+  return smaller(sumOf(byHand), larger(there, 0n))
+}
+
 /**
  * What of our refunds the provider's total contains, and what it may contain besides: what a person sent another way. A
- * provider that lists what it sent back refunds in its console only, so what a person settled by hand is in its list.
+ * provider that lists what it sent back refunds in its console only, so what a person settled by hand may be in its
+ * list.
  */
 function sumSent(ours: readonly Refund[], list: Returned | undefined) {
   const elsewhere = ours.filter(({ paidElsewhere }) => paidElsewhere)
-  const byHand = sumOf(list ? elsewhere.filter((refund) => !goesToAddress(refund)) : [])
+  const byHand = list
+    ? listedOf(
+        elsewhere.filter((refund) => !goesToAddress(refund)),
+        list,
+      )
+    : 0n
   return { sent: sumOf(ours) - sumOf(elsewhere) + byHand, doubtful: sumOf(elsewhere), byHand }
 }
 
