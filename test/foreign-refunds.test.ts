@@ -343,7 +343,7 @@ test('money that came and went back before anybody looked: the payment is asked 
     pollPayment(
       {
         ...{ ...world.payments, channels },
-        onRefunded: (tx, of, refunded) => noticeForeignRefund(refunds, tx, of, { refunded }),
+        onRefunded: (tx, of, report) => noticeForeignRefund(refunds, tx, of, report),
       },
       payment,
     )

@@ -455,7 +455,7 @@ test('a refund from the provider’s console whose callback was lost is noticed 
   const { refunds, books, host } = world
   const payments: PaymentDeps = {
     ...world.payments,
-    onRefunded: (tx, payment, refunded) => noticeForeignRefund(refunds, tx, payment, { refunded }),
+    onRefunded: (tx, payment, report) => noticeForeignRefund(refunds, tx, payment, report),
   }
   for (let day = 0; day < 2; day += 1) {
     world.clock.nowMs += DAY

@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
+import { DAY } from '../src/kernel/clock.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
-import { bearLoss } from '../src/payments/mispayments/mispayment-service.ts'
+import { acceptMispayment, bearLoss } from '../src/payments/mispayments/mispayment-service.ts'
 import { settleByHand } from '../src/refunds/manual-refund.ts'
 import { dropRefund } from '../src/refunds/refund-decisions.ts'
 import { refundPolls } from '../src/refunds/refund-jobs.ts'
 import { listRefundsOfOrder } from '../src/refunds/refund-queries.ts'
 import { revertOrder } from '../src/refunds/refund-service.ts'
 import { contextFor, type ModelWorld, startModelWorld } from './harness/model-world.ts'
-import { openWhitepayIn, type Transaction } from './harness/whitepay-attempts.ts'
+import { BTC, openWhitepayIn, type Transaction } from './harness/whitepay-attempts.ts'
 
 /* Whitepay has no call for refunds: a person makes them in its CRM, and the order lists what went back. */
 
@@ -30,8 +31,8 @@ const kept = (value: string): Transaction => ['ROLLBACK_TO_MERCHANT', value]
 const back = (value: string, status = 'COMPLETE'): Transaction => ['ROLLBACK_TO_CLIENT', value, status]
 
 /** An attempt with what a person does about its refunds. */
-async function openRefunded() {
-  const attempt = await openWhitepayIn(world)
+async function openRefunded(coin?: { asset: string; expected: string }) {
+  const attempt = await openWhitepayIn(world, coin)
   const { companyId, id: orderId, code } = attempt.order
   const { db } = world.host
   const operator = contextFor(world.operator)
@@ -189,6 +190,48 @@ test('what was sent back above the price after a person ignored it is no refund 
   assert.deepEqual([await open(), await refunds(), await books()], [[], ['54 settled console'], []])
 })
 
+for (const [name, ...sums] of [
+  ['above the price', came('84'), kept('30')],
+  ['of a part', came('30'), came('54')],
+] as const)
+  test(`what goes back beyond ignored money may all be of the price: somebody is told, unless all went back: ${name}`, async () => {
+    const openIgnored = async () => {
+      const attempt = await openRefunded()
+      if (name === 'of a part') await attempt.tells('PARTIALLY_FULFILLED', came('30'))
+      if (name === 'of a part') await attempt.ignoreAll()
+      assert.equal(await attempt.tells('COMPLETE', ...sums), 'PAID')
+      if (name !== 'of a part') await attempt.ignoreAll()
+      return attempt
+    }
+    const found = async ({ open, refunds, books }: Awaited<ReturnType<typeof openIgnored>>) => [
+      ...(await open()),
+      ...(await refunds()),
+      ...(await books()).filter((one) => one.endsWith('USDC')),
+    ]
+    const some = await openIgnored()
+    for (const _ of [1, 2]) await some.isAsked('COMPLETE', ...sums, back('54'))
+    assert.deepEqual(await found(some), ['24 settled console', '54.000000 USDC'])
+
+    const all = await openIgnored()
+    await all.isAsked('COMPLETE', ...sums, back('30'))
+    for (const _ of [1, 2]) await all.isAsked('COMPLETE', ...sums, back('30'), back('54'))
+    assert.deepEqual([await found(all), await all.books()], [['54 settled console'], []])
+
+    const asked = await openIgnored()
+    await asked.revert()
+    await asked.isAsked('COMPLETE', ...sums, back('54'))
+    await asked.settle()
+    for (const rest of [[], [back('30')], [back('30')]]) await asked.isAsked('COMPLETE', ...sums, back('54'), ...rest)
+    assert.deepEqual([await found(asked), await asked.books()], [['54 settled'], []])
+
+    const rejected = await openIgnored()
+    await rejected.revert('20')
+    await rejected.isAsked('COMPLETE', ...sums, back('54'))
+    await rejected.reject()
+    for (const _ of [1, 2]) await rejected.isAsked('COMPLETE', ...sums, back('54'))
+    assert.deepEqual(await found(rejected), ['20 rejected', '24 settled console', '54.000000 USDC'])
+  })
+
 test('a part that is refunded, and that Whitepay lists as sent back, is no loss, and the whole price after it pays', async () => {
   for (const isSettledFirst of [true, false]) {
     const { books, find, isAsked, open, refundFirst, refunds, settle, tells } = await openRefunded()
@@ -275,4 +318,131 @@ test('a return that an earlier version booked as a loss becomes a refund, whoeve
     for (const _ of [1, 2]) await isAsked('COMPLETE', came('54'), back('54'))
     assert.deepEqual([await open(), await refunds(), await books()], [[], ['54 settled console'], []], by)
   }
+})
+
+test('an overpayment that went back while a refund was asked for is no refund once that is rejected', async () => {
+  // Whitepay returned it, or staff did as they are told
+  for (const [sums, returned] of [
+    [[came('60')], '6'],
+    [[came('84'), kept('30')], '30'],
+  ] as const) {
+    const { books, isAsked, open, refunds, revert, reject, tells } = await openRefunded()
+    await tells('COMPLETE', ...sums)
+    await revert('20')
+    await isAsked('COMPLETE', ...sums, back(returned))
+    await reject()
+    for (const _ of [1, 2]) await isAsked('COMPLETE', ...sums, back(returned))
+    assert.deepEqual([await open(), await refunds()], [[], ['20 rejected']])
+    assert.deepEqual(await books(), ['company_payable -54', 'payer_clearing 54'])
+  }
+})
+
+for (const [coin, sum] of [
+  [BTC, '0.000000481252853520'],
+  [{ asset: 'USDT', expected: '53.95' }, '20'],
+] as const)
+  test(`a part that a person refunds in the CRM, at its rate of the payer’s coin, stops no payouts: ${coin.asset}`, async () => {
+    for (const isSeenFirst of [true, false]) {
+      const { books, isAsked, key, refunds, revert, settle, tells } = await openRefunded(coin)
+      await tells('COMPLETE', came(coin.expected))
+      await revert('20')
+      if (isSeenFirst) await isAsked('COMPLETE', came(coin.expected), back(sum))
+      await settle()
+      for (const _ of [1, 2]) await isAsked('COMPLETE', came(coin.expected), back(sum))
+      assert.deepEqual([await refunds(), await books()], [['20 settled'], ['company_payable -34', 'payer_clearing 34']])
+      await world.books.check(key.companyId)
+    }
+  })
+
+const WAITS = ['wrong_token 30000000000000000000 USDT open']
+for (const [word, sum] of [
+  ['COMPLETE', '54'],
+  ['COMPLETE', '20'],
+  ['DECLINED', '20'],
+  ['DECLINED', '54'],
+] as const)
+  test(`an overpayment that only its event told of still waits after a refund in the CRM: ${word}, ${sum}`, async () => {
+    const { announces, books, isAsked, open, refunds, tells } = await openRefunded()
+    assert.equal(await tells('COMPLETE', came('54')), 'PAID')
+    await announces('30', 9)
+    await isAsked('COMPLETE', came('54'))
+    assert.deepEqual(await open(), WAITS)
+    for (const _ of [1, 2]) await isAsked(word, came('54'), back(sum))
+    await announces('30', 9)
+    assert.deepEqual([await open(), await refunds()], [WAITS, [`${sum} settled console`]])
+    const rest = 54 - Number(sum)
+    assert.deepEqual(await books(), rest === 0 ? [] : [`company_payable -${rest}`, `payer_clearing ${rest}`])
+  })
+
+test('the same of money that came too late, whether a person decided about it before it went back or not', async () => {
+  for (const isDecided of [true, false]) {
+    const { announces, books, isAsked, open, order, refundFirst, refunds, tells } = await openRefunded()
+    await world.host.db.run(sql`update orders set status = 'CANCELLED', updated_at = now() where id = ${order.id}`)
+    await tells('COMPLETE', came('54'))
+    assert.deepEqual(await open(), ['late 54000000 USDC open'])
+    if (isDecided) await refundFirst()
+    await announces('30', 9)
+    for (const _ of [1, 2]) await isAsked('COMPLETE', came('54'), back('54'))
+    await announces('30', 9)
+    assert.deepEqual([await open(), await refunds()], [WAITS, isDecided ? ['54 ready'] : []])
+    assert.deepEqual(await books(), isDecided ? ['payer_clearing 54', 'refunds -54'] : [])
+  }
+})
+
+test('of an accepted part, what an event tells of is that part, and waits for nobody', async () => {
+  const { announces, context, find, isAsked, open, order, tells } = await openRefunded()
+  await tells('PARTIALLY_FULFILLED', came('30'))
+  const { id } = await world.host.db.one<{ id: string }>(
+    sql`select id from mispayments where order_id = ${order.id} and kind = 'under'`,
+  )
+  await acceptMispayment(world.mispayments, context, id, { reason: 'enough' })
+  await announces('30', 9)
+  for (const word of ['PARTIALLY_FULFILLED', 'DECLINED']) await isAsked(word, came('30'))
+  assert.deepEqual([await open(), (await find()).priceUnits], [[], 30_000_000n])
+})
+
+const madeAt = (value: string, atMs: number): Transaction => ['ROLLBACK_TO_CLIENT', value, 'COMPLETE', atMs]
+
+test('a part was refunded by a withdrawal, and days later Whitepay returns as much by itself: somebody is told', async () => {
+  const { books, isAsked, refundFirst, refunds, settle, tells } = await openRefunded()
+  await tells('PARTIALLY_FULFILLED', came('30'))
+  await refundFirst()
+  await settle()
+  const all = [came('30'), came('54')]
+  assert.equal(await tells('COMPLETE', ...all), 'PAID')
+  world.clock.nowMs += 3 * DAY
+  for (const _ of [1, 2]) await isAsked('COMPLETE', ...all, madeAt('30', world.clock.nowMs))
+  assert.deepEqual(await refunds(), ['30 settled'])
+  assert.deepEqual(await books(), ['company_payable -54', 'payer_clearing 54', '30.000000 USDC'])
+})
+
+test('a refund that was settled by hand is not the one that is made in the CRM days later, whenever either is read', async () => {
+  for (const [days, differs] of [
+    [-1, []],
+    [0, []],
+    [1, []],
+    [3, ['54.000000 USDC']],
+  ] as const) {
+    const { books, isAsked, refunds, revert, settle, tells } = await openRefunded()
+    await tells('COMPLETE', came('54'))
+    await revert()
+    await settle()
+    const atMs = world.clock.nowMs + days * DAY
+    await isAsked('COMPLETE', came('54'))
+    world.clock.nowMs += 10 * DAY
+    for (const _ of [1, 2]) await isAsked('COMPLETE', came('54'), madeAt('54', atMs))
+    assert.deepEqual([await refunds(), await books()], [['54 settled'], differs], `${days}`)
+  }
+})
+
+test('a later refund from the console takes nothing from the one that was settled by hand before', async () => {
+  const { books, isAsked, refunds, revert, settle, tells } = await openRefunded()
+  await tells('COMPLETE', came('54'))
+  await revert('20')
+  await settle()
+  const first = madeAt('19', world.clock.nowMs)
+  await isAsked('COMPLETE', came('54'), first)
+  world.clock.nowMs += 5 * DAY
+  for (const _ of [1, 2]) await isAsked('COMPLETE', came('54'), first, madeAt('35', world.clock.nowMs))
+  assert.deepEqual([await refunds(), await books()], [['20 settled', '34 settled console'], []])
 })

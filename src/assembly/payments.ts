@@ -60,8 +60,8 @@ export function openPayments(
 ) {
   const { config, db, vault, clock, log } = ground
   const { payers, channels, transition, audit, screening } = refunds
-  const onRefunded: PaymentDeps['onRefunded'] = (tx, payment, refunded) =>
-    noticeForeignRefund(refunds, tx, payment, { refunded })
+  const onRefunded: PaymentDeps['onRefunded'] = (tx, payment, report) =>
+    noticeForeignRefund(refunds, tx, payment, report)
   const gate = openPayerGate(kyc)
   const alarmOfLoss = openLossAlarm({ alarm, log })
   const onLoss: PaymentDeps['onLoss'] = async (tx, loss) => {

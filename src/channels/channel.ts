@@ -167,6 +167,10 @@ export type Returned = {
   units: bigint
   /** The part of it whose return is complete. */
   complete: bigint
+  /** The complete ones of which it says when they were made. */
+  made: readonly { units: bigint; at: Date }[]
+  /** Of `complete`, what is taken for ignored money. Set where the list is read; absent: all that came is back. */
+  ignored?: bigint
 }
 
 /**

@@ -1,5 +1,5 @@
 import { askProvider } from '../channels/ask-provider.ts'
-import type { Channel, PaymentReport } from '../channels/channel.ts'
+import type { Channel, PaymentReport, SeenReport } from '../channels/channel.ts'
 import type { Tx } from '../db/db.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { crashPoint } from '../kernel/crash-point.ts'
@@ -40,10 +40,10 @@ import { lockCase, type ReportDeps } from './report-case.ts'
 export type PaymentDeps = AcceptDeps &
   ReportDeps & {
     /**
-     * The provider reports refunded units of a payment, whoever started the refund. Called in the transaction that
+     * The provider may report refunded units of a payment, whoever started the refund. Called in the transaction that
      * records it.
      */
-    onRefunded(tx: Tx, payment: Payment, units: bigint): Promise<void>
+    onRefunded(tx: Tx, payment: Payment, report: SeenReport): Promise<void>
     /** The books differ once a provider reverses a payment that it had called paid (`reconcile.ts`). */
     words: PaidWords
   }
@@ -83,7 +83,7 @@ async function askAndApply(deps: PaymentDeps, payment: Payment, requestId: strin
   const known = mayConfirm(payment) ? await deps.words.listOpen(order, payment) : []
   const report = await askProvider(channel.fetchPayment({ ...keyOf(order, payment), providerReference }))
   const also = async (tx: Tx, after: Order, read: PaymentReport): Promise<void> => {
-    if (read.outcome === 'seen' && read.refunded !== undefined) await deps.onRefunded(tx, payment, read.refunded)
+    if (read.outcome === 'seen') await deps.onRefunded(tx, payment, read)
     if (read.outcome === 'seen') await deps.words.note(tx, { order: after, payment, report: read }, known)
     else await noteTakenBack(deps, tx, { order: after, payment, report: read })
   }

@@ -67,7 +67,7 @@ async function reconcile(deps: PaymentDeps, books: Books, payment: Payment): Pro
   if (report.outcome !== 'seen') return true
   const also = async (tx: Tx, after: Order, read: PaymentReport): Promise<void> => {
     // the callback that reported a refund from the provider's console may have been lost
-    if (read.outcome === 'seen' && read.refunded !== undefined) await deps.onRefunded(tx, payment, read.refunded)
+    if (read.outcome === 'seen') await deps.onRefunded(tx, payment, read)
     await words.note(tx, { order: after, payment, report: read }, known)
   }
   // a partial reversal is a loss and is booked like any other

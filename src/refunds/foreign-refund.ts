@@ -1,7 +1,18 @@
+import type { Returned, SeenReport } from '../channels/channel.ts'
 import type { Tx } from '../db/db.ts'
+import { DAY } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
-import { convert, formatDecimal, formatMoney, MOST_REAL_UNITS, type Money, proportion } from '../kernel/money.ts'
+import {
+  convert,
+  formatDecimal,
+  formatMoney,
+  larger,
+  MOST_REAL_UNITS,
+  type Money,
+  proportion,
+  smaller,
+} from '../kernel/money.ts'
 import { bookRefund } from '../ledger/ledger-service.ts'
 import type { Order } from '../orders/order.ts'
 import { lockOrderById } from '../orders/order-queries.ts'
@@ -20,7 +31,7 @@ import {
   type NewRefund,
   type Refund,
 } from './refund-queries.ts'
-import { closeUsedRecord, isLive, type Returned, readReturned } from './refund-records.ts'
+import { closeUsedRecord, isLive, type Returned as ReturnedOfOrder, readReturned } from './refund-records.ts'
 import { bookingOf, settleRefundIn } from './refund-settle.ts'
 
 /** A provider that refunds in fiat rounds: a difference below its smallest unit is no refund. */
@@ -31,7 +42,7 @@ type Amounts = { number: number; units: bigint; excess: bigint; fiatUnits: bigin
 type Case = {
   order: Order
   payment: Payment
-  returned: Returned
+  returned: ReturnedOfOrder
   units: bigint
   fiatUnits: bigint
   reference: string | null
@@ -87,54 +98,74 @@ async function bookForeign(deps: RefundDeps, tx: Tx, refunded: Case) {
   await settleRefundIn(deps, tx, refund, { actor, reference, txHash: null, providerStatus })
 }
 
+/** `dropped`: our dropped refunds that the total may still include. If it might, a person must judge it. */
+type Told = Pick<SeenReport, 'refunded' | 'returned'> & { dropped?: bigint }
+
 /**
  * The provider reports the refunded units of a payment. Those that we did not send came from its console. They become a
  * refund here, so that order, books and merchant see it. If a person says that a refund was sent another way, it may be
  * that one, so nothing is booked. In that case, and when the units fit no order, a difference of the books is recorded.
  * @param tx the transaction of the report: once our refund or the payment is over, the provider is not polled again
- * @param dropped our dropped refunds that the total may still include: if it might, a person must judge it
  */
 export async function noticeForeignRefund(
   deps: RefundDeps,
   tx: Tx,
   payment: Payment,
-  { refunded, dropped }: { refunded: bigint; dropped?: bigint },
+  { refunded, returned: list, dropped }: Told,
 ): Promise<void> {
   // says nothing, like an amount paid that cannot be right: a later report may
-  if (refunded > MOST_REAL_UNITS) return
+  if (refunded === undefined || refunded > MOST_REAL_UNITS) return
   const order = await lockOrderById(tx, payment.companyId, payment.orderId)
   if (!order) return
-  // while a refund of ours is in progress no total is certain; a later report, or the end of ours, decides
+  // while a refund of ours is in progress no total is certain; a later report decides, or without a list its end
   if (order.paymentId === payment.id && order.status === 'REFUNDING') {
     await updateToldRefunds(tx, payment, refunded)
     return
   }
   const all = await listRefundsOfOrder(tx, order.companyId, order.id)
   const ours = all.filter(({ paymentId, status }) => paymentId === payment.id && isLive({ status }))
-  const { sent, doubtful, isConsole } = await readSent(deps, tx, payment, ours)
+  const { sent, doubtful, byHand } = sumSent(ours, list)
   const foreign = refunded - sent
   const returned = await readReturned(tx, order)
   const left = order.paidUnits - sumOf(returned.refunds) - returned.besideUnits
-  const isCertain = isConsole
+  const isCertain = list
     ? doubtful === 0n || foreign >= left
     : doubtful === 0n && (dropped === undefined || foreign < dropped)
   const isBookable = isCertain && order.paymentId === payment.id && allows(order.status, 'revert')
   const booked = isBookable && foreign > 0n ? await bookTotal(deps, tx, { order, payment, returned, foreign }) : 0n
-  if (foreign - booked < leastOf(order)) return
-  await noteUnbooked(deps, tx, payment, unbookedOf(order, payment, { sent: sent + booked, refunded }))
+  const ignored = list?.ignored ?? 0n
+  // a list is in the payer's coin: a tenth more or less is its rate of the day
+  const least = larger((byHand + ignored) / 10n, leastOf(order))
+  // where more went back than was ignored, all of it may be a refund
+  const most = foreign < least ? refunded : refunded + ignored
+  if (most - sent - booked < least) return
+  await noteUnbooked(deps, tx, payment, unbookedOf(order, payment, { sent: sent + booked, refunded: most }))
+}
+
+/** Who settles a refund by hand has sent it. Providers' times have no zone, and a console may need its time. */
+const LATER_MS = 2 * DAY
+
+/** What was settled by hand and is in the provider's list: as much as it says was made until a while after that. */
+function listedOf(byHand: readonly Refund[], { complete, made }: Returned): bigint {
+  const until = Math.max(...byHand.map(({ settledAt }) => settledAt?.getTime() ?? Number.POSITIVE_INFINITY)) + LATER_MS
+  const there = complete - sumOf(made.filter(({ at }) => at.getTime() > until))
+  return smaller(sumOf(byHand), larger(there, 0n))
 }
 
 /**
  * What of our refunds the provider's total contains, and what it may contain besides: what a person sent another way. A
- * provider that refunds in its console only has no other refunds than those that a person makes there.
+ * provider that lists what it sent back refunds in its console only, so what a person settled by hand may be in its
+ * list.
  */
-async function readSent(deps: RefundDeps, tx: Tx, payment: Payment, ours: readonly Refund[]) {
-  const channel = await deps.channels.forPayment(payment, tx)
-  const isConsole = channel !== undefined && channel.refundPayment === undefined
+function sumSent(ours: readonly Refund[], list: Returned | undefined) {
   const elsewhere = ours.filter(({ paidElsewhere }) => paidElsewhere)
-  const byHand = isConsole ? elsewhere.filter((refund) => !goesToAddress(refund)) : []
-  const sent = sumOf(ours) - sumOf(elsewhere) + sumOf(byHand)
-  return { sent, doubtful: sumOf(elsewhere), isConsole }
+  const byHand = list
+    ? listedOf(
+        elsewhere.filter((refund) => !goesToAddress(refund)),
+        list,
+      )
+    : 0n
+  return { sent: sumOf(ours) - sumOf(elsewhere) + byHand, doubtful: sumOf(elsewhere), byHand }
 }
 
 /** A refund of ours is over: evaluates what was meanwhile reported about refunds of its payment. */

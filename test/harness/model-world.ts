@@ -121,7 +121,7 @@ export async function startModelWorld(own: Partial<Channel> = {}): Promise<Model
     payments: {
       ...{ db, clock, vault, config, channels, transition, payers, dustUnits: 10_000n },
       ...{ screening, gate, onLoss: nothing, onGivenUp: async () => true, onSoldTwice: nothing },
-      onRefunded: (tx, payment, refunded) => noticeForeignRefund(refunds, tx, payment, { refunded }),
+      onRefunded: (tx, payment, report) => noticeForeignRefund(refunds, tx, payment, report),
       words: openWords(books),
     },
     screenings: { ...{ db, clock, audit: NO_AUDIT }, wakeSubject: nothing, returnBlock },

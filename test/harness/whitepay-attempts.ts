@@ -10,8 +10,11 @@ import { openBlockedIn } from './attempts.ts'
 import { DUE, MODEL_PROVIDER, type ModelWorld } from './model-world.ts'
 import { openChannels } from './one-channel-set.ts'
 
-/** Type and value of a transaction; `OPEN` as its third word: it is not complete. */
-export type Transaction = readonly [string, string] | readonly [string, string, string]
+/** Type and value of a transaction; `OPEN` as its third word: it is not complete; at last, when it was made. */
+export type Transaction =
+  | readonly [string, string]
+  | readonly [string, string, string]
+  | readonly [string, string, string, number]
 
 /** Of 54 USDC, in a coin of no known value. */
 export const BTC = { asset: 'BTC', expected: '0.000001234567890123' }
@@ -27,8 +30,9 @@ export async function openWhitepayIn(world: ModelWorld, { asset, expected } = { 
     ...{ due: { asset: 'USDC', units: DUE }, fiat: { asset: 'EUR', units: 5000n } },
   }
   const short = (records: readonly string[]) => records.map((record) => record.replace(/ \S+$/, ''))
-  const transaction = ([type, value, status = 'COMPLETE']: Transaction, id: string) => ({
+  const transaction = ([type, value, status = 'COMPLETE', atMs]: Transaction, id: string) => ({
     ...{ id, currency: asset, status, type, value },
+    ...(atMs !== undefined && { created_at: new Date(atMs).toISOString().slice(0, 19).replace('T', ' ') }),
   })
   const reports = (status: string, ...sums: Transaction[]) => {
     const read = readOrder({

@@ -33,6 +33,7 @@ type Deposit = {
   status: string | undefined
   /** DEPOSIT, ROLLBACK_TO_CLIENT and so on (docs.whitepay.com, webhooks/events). */
   type: string | undefined
+  at: Date | undefined
 }
 
 /**
@@ -55,12 +56,19 @@ export type WhitepayOrder = {
   raw: unknown
 }
 
+/** `2024-06-10 06:13:20`; the zone is not documented. */
+function readTime(text: string | undefined): Date | undefined {
+  const at = new Date(`${text?.slice(0, 19).replace(' ', 'T')}Z`)
+  return Number.isNaN(at.getTime()) ? undefined : at
+}
+
 const readDeposit = (row: unknown): Deposit => ({
   id: textAt(row, 'id'),
   currency: textAt(row, 'currency'),
   value: textAt(row, 'value'),
   status: textAt(row, 'status'),
   type: textAt(row, 'type'),
+  at: readTime(textAt(row, 'created_at')),
 })
 
 function readDeposits(raw: unknown): Deposit[] {
@@ -157,7 +165,11 @@ function returnedOf(order: WhitepayOrder, due: Money): Returned | undefined {
   const left = shareOf(order, due)
   const atLast = shareOf(order, due, (one) => signOf(one) > 0n || isComplete(one))
   if (!came || left === undefined || atLast === undefined) return undefined
-  return { units: came - left, complete: came - atLast }
+  const made = countedOf(order).flatMap((one) => {
+    const units = came - (shareOf(order, due, (other) => signOf(other) > 0n || other === one) ?? came)
+    return signOf(one) < 0n && isComplete(one) && one.at ? [{ units, at: one.at }] : []
+  })
+  return { units: came - left, complete: came - atLast, made }
 }
 
 /** Whether any transaction of this sign counts. */
@@ -246,7 +258,7 @@ function moneyOf(
   if (wentBack(order))
     return {
       ...tell({ final: 0n }),
-      isPart: true,
+      ...(meaning !== 'done' && { isPart: true }),
       providerStatus: `${providerStatus}, but all of it went back`,
       ...(meaning === 'gone' && { ends: end }),
     }

@@ -215,7 +215,8 @@ describe('whitepay: amounts', () => {
     const told = (status: string, ...sums: object[]) => report({ ...came, transactions: sums, status })
     for (const status of ['OPEN', 'PARTIALLY_FULFILLED', 'COMPLETE', 'DECLINED']) {
       const { final, pending, isPart, ends } = seen({ ...came, transactions: [...came.transactions, back], status })
-      const expected = [0n, 0n, true, status === 'DECLINED' ? 'cancelled' : undefined]
+      const part = status === 'COMPLETE' ? undefined : true
+      const expected = [0n, 0n, part, status === 'DECLINED' ? 'cancelled' : undefined]
       assert.deepEqual([final, pending, isPart, ends], expected, status)
     }
     // what went back is listed, and no deposit that it could be of

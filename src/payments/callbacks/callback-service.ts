@@ -129,8 +129,9 @@ export async function takeCallback(
   if (news.unmatched) await recordUnmatched(deps, payment, news.unmatched)
   await pollSoon(deps, payment)
   // some providers report a refund from their console only here; its amount is signed like the rest
-  const refunded = news.report?.outcome === 'seen' ? news.report.refunded : undefined
-  if (refunded !== undefined) await deps.db.tx((tx) => deps.onRefunded(tx, payment, refunded))
+  const { report } = news
+  if (report?.outcome === 'seen' && report.refunded !== undefined)
+    await deps.db.tx((tx) => deps.onRefunded(tx, payment, report))
   if (news.refund) await deps.reportRefund(payment, news.refund)
   await deps.wakeRefunds(payment)
   return acknowledgement

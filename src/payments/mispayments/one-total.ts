@@ -172,8 +172,9 @@ export function shareOut(report: SeenReport & { total: Total }, standing: Standi
   // what came last is what came above the price
   for (const sum of named.toReversed()) places.named(sum)
   if (total.above !== undefined && !total.isLeast) places.rest(total.above)
-  // of a price that came in full, more may have come than the provider lists
-  const mayOmit = total.isLeast === true || (total.mayOmit === true && report.isPart !== true && told <= total.price)
+  // of a price that came in full, more may have come than the provider lists, whatever went back since
+  const isWhole = report.isPart !== true || committed - decidedPart >= total.price
+  const mayOmit = total.isLeast === true || (total.mayOmit === true && isWhole && told <= total.price)
   let counted = total.isLeast ? positive(final - larger(present, committed)) : present
   if (!total.isLeast && (committed > decidedPart || present >= told)) counted = 0n
   for (const one of records.filter((record) => isBeside(record) && isOpen(record)).toReversed()) {

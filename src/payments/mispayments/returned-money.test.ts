@@ -5,7 +5,7 @@ import { type Known, splitReturned } from './returned-money.ts'
 const PRICE = 54n
 const nothing: Known = { goneUnits: 0n, committed: 0n, expected: 0n, ignored: 0n, beside: 0n }
 const split = (final: bigint, returned: { units: bigint; complete: bigint }, known: Partial<Known>) =>
-  splitReturned({ final, returned }, { ...nothing, ...known })
+  splitReturned({ final, returned: { ...returned, made: [] } }, { ...nothing, ...known })
 const all = { units: PRICE, complete: PRICE }
 
 test('what goes back before it paid anything is gone, and what comes then pays', () => {

@@ -74,17 +74,25 @@ async function readKnown(tx: Tx, payment: Payment, report: SeenReport, standing:
  * the same report says the same again.
  */
 export async function withReturns(context: MispaymentContext, report: PaymentReport): Promise<PaymentReport> {
-  const { tx, payment } = context
+  const { tx, order, payment } = context
   if (report.outcome !== 'seen' || report.returned === undefined) return report
   const { final, returned } = report
   if (final + report.pending + returned.units > MOST_REAL_UNITS) return report
   const standing = await readStanding(tx, payment)
   const known = await readKnown(tx, payment, report, standing)
-  const back = ignoredBack(returned, known)
+  // while a refund is in progress, nobody could be told what else it may have been
+  const back = order.status === 'REFUNDING' ? 0n : ignoredBack(returned, known)
   await releaseIgnored(context, standing.records.filter(isIgnored), back)
   const { goneUnits, refunded, ...rest } = splitReturned({ final, returned }, withoutIgnored(known, back))
   if (goneUnits !== known.goneUnits) await updateReturnsGone(tx, payment, goneUnits)
-  return { ...report, ...rest, ...(refunded > 0n && { refunded }) }
+  const isAll = final + report.pending === 0n && returned.complete === returned.units
+  const ignored = back + positive(returned.complete - goneUnits - refunded)
+  return {
+    ...report,
+    ...rest,
+    ...(refunded > 0n && { refunded }),
+    returned: isAll ? returned : { ...returned, ignored },
+  }
 }
 
 const withoutIgnored = (known: Known, back: bigint): Known => ({
