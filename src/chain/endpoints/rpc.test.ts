@@ -188,6 +188,13 @@ describe('a batch', () => {
       await assert.rejects(node.batch(calls.slice(1)), { kind: 'unknown', wholeBatch: false, refused: true })
     }
   })
+
+  it('that one error refuses as too often is not too large', async () => {
+    const calls = ['a', 'b'].map((method) => ({ method, params: [] }))
+    const node = await answering({ id: null, error: { code: -32016, message: 'over rate limit' } })
+    const expected = { kind: 'unknown', tooOften: true, wholeBatch: false, refused: false }
+    for (const asked of [calls, calls.slice(1)]) await assert.rejects(node.batch(asked), expected)
+  })
 })
 
 it('a log filter with more than 1,000 values never leaves the house: nodes refuse it, the local chain would not', async () => {

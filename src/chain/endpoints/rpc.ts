@@ -188,10 +188,11 @@ export function createRpc({ url, timeoutMs = 10_000 }: RpcOptions): Rpc {
   }
 }
 
-/** One error for a whole request: of several calls, it may be their number; of a single one, it is that call. */
+/** One error for a whole request: of several calls, it may be their number or rate; of one, it is that call. */
 function asRefusal(error: RpcError, body: unknown): RpcError {
-  error.wholeBatch = Array.isArray(body) && body.length > 1
-  error.inBatch = !error.wholeBatch
+  const isBatch = Array.isArray(body) && body.length > 1
+  error.wholeBatch = isBatch && !error.tooOften
+  error.inBatch = !isBatch
   return error
 }
 
