@@ -349,7 +349,7 @@ for (const code of [-32602, -32603])
       assert.deepEqual([nodes.warnings(), nodes.alarms(), await world.trouble()], [[], [], null])
     })
 
-for (const code of [-32602, -32603])
+for (const code of [-32602, -32603, -32016])
   test(`a second node that refuses all logs (${code}) look after look confirms nothing, with one warning`, async (t) => {
     await assignMany()
     await world.chain.mine(10)

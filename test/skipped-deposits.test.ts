@@ -76,7 +76,8 @@ async function walk(nodes: readonly Node[], end = 3_000_000) {
   const paid = found
     .map(({ index, shownBy }) => [index, shownBy])
     .sort(([left], [right]) => Number(left) - Number(right))
-  return { paid, questions: questions / nodes.length, cuts }
+  const unchecked = found.filter(({ isChecked }) => !isChecked).map(({ shownBy }) => shownBy)
+  return { paid, questions: questions / nodes.length, cuts, unchecked }
 }
 
 const honest: Node = { shows: () => [] }
@@ -95,6 +96,14 @@ test('what one node alone invents is listed with its number, and makes nobody lo
       assert.equal(questions, usual.questions)
       assert.deepEqual([paid.length, paid[0]], [questions, [1004, 2]])
     }
+})
+
+test('what one node alone shows beyond the 20 that are checked is listed as not checked', async () => {
+  const many = Array.from({ length: 25 }, (_, at) => 10 + at)
+  const { paid, unchecked } = await walk([honest, { shows: paidAt(...many) }])
+  assert.deepEqual([paid, unchecked], [many.map((index) => [index, 2]), Array(5).fill(2)])
+  const both = await walk([{ shows: paidAt(...many) }, { shows: paidAt(...many) }])
+  assert.deepEqual([both.paid, both.unchecked], [many.map((index) => [index, null]), []])
 })
 
 test('a payment in another block than was asked for is none, though nobody has that block', async () => {

@@ -7,19 +7,24 @@ import { countAssignedOf, listAssignedAmong } from './deposits/deposit-queries.t
 import type { Endpoint } from './endpoints/endpoint.ts'
 import { provenEndpoints } from './endpoints/endpoints.ts'
 import { MAX_FILTER_VALUES, RpcError, toWord } from './endpoints/rpc.ts'
-import { listBorneOut, type Shown } from './hearing/borne-out.ts'
+import { type Checked, checkShown, type Shown } from './hearing/borne-out.ts'
 import { listPayingTokens } from './payout/wallet-queries.ts'
 import { type ChainReader, listOutgoing, readLogRange } from './rescan.ts'
 import { logKey, type RpcLog, tokensOf } from './transfer-logs.ts'
 
 /**
  * Money that moved after a backup was made and that the restored database cannot explain. `shownBy`: the number of the
- * only endpoint that shows it, where others were asked and nothing bears it out.
+ * only endpoint that shows it, where nothing bears it out. `isChecked`: the others were asked about it.
  */
-export type UnknownTransfer = { chainId: number; txHash: string; address: string; units: bigint } & Record<
-  'index' | 'shownBy',
-  number | null
->
+export type UnknownTransfer = {
+  chainId: number
+  txHash: string
+  address: string
+  units: bigint
+  index: number | null
+  shownBy: number | null
+  isChecked: boolean
+}
 
 type Progress = (done: number, of: number) => void
 
@@ -71,8 +76,10 @@ async function readEverywhere(
   return { heard: heard.map(({ endpoint }) => endpoint), shown: [...shown.values()] }
 }
 
-const shownByOf = (one: Shown, borneOut: ReadonlySet<Shown>): number | null =>
-  borneOut.has(one) ? null : (one.by[0]?.number ?? null)
+const wordOn = (one: Shown, { borneOut, unchecked }: Checked): Pick<UnknownTransfer, 'shownBy' | 'isChecked'> => ({
+  shownBy: borneOut.has(one) ? null : (one.by[0]?.number ?? null),
+  isChecked: !unchecked.has(one),
+})
 
 /** So many addresses in a row are looked at without any money: ten times the key's orders, within these limits. */
 const UNPAID = { times: 10, least: 1000, most: 100_000 }
@@ -173,15 +180,16 @@ async function findPaid(reader: ChainReader, range: BlockRange, asked: ReadonlyM
     if (!place || !isUsdc(reader, one.log)) return []
     const units = toWord(one.log.data)
     const { transactionHash: txHash } = one.log
-    return [{ one, place, transfer: { chainId, txHash, address, units, index: place.index, shownBy: null } }]
+    const unheard = { shownBy: null, isChecked: false }
+    return [{ one, place, transfer: { chainId, txHash, address, units, index: place.index, ...unheard } }]
   })
   const some = paid.filter(({ transfer }) => transfer.units > 0n)
   some.sort((left, right) => right.place.index - left.place.index) // the highest moves a walk on
-  const borneOut = await listBorneOut(
+  const checked = await checkShown(
     heard,
     some.map(({ one }) => one),
   )
-  const told = some.map((one) => ({ ...one, transfer: { ...one.transfer, shownBy: shownByOf(one.one, borneOut) } }))
+  const told = some.map((one) => ({ ...one, transfer: { ...one.transfer, ...wordOn(one.one, checked) } }))
   return told.reverse()
 }
 
@@ -296,11 +304,11 @@ export async function findUnknownPayouts(
       shown.map(({ log }) => log.transactionHash),
     )
     const unknown = shown.filter(({ log }) => !own.has(log.transactionHash))
-    const borneOut = await listBorneOut(heard, unknown)
+    const checked = await checkShown(heard, unknown)
     for (const one of unknown) {
       const { transactionHash: txHash, topics, data } = one.log
       const transfer = { chainId, txHash, address: addressIn(topics[2]), units: toWord(data), index: null }
-      found.push({ ...transfer, shownBy: shownByOf(one, borneOut) })
+      found.push({ ...transfer, ...wordOn(one, checked) })
     }
   }
   return found

@@ -133,8 +133,8 @@ async function hasBlock({ rpc }: Endpoint, number: bigint): Promise<boolean> {
  * Reads a range again for these addresses, from every available endpoint. A transfer that any of them shows in a block
  * of the chain is recorded, unless another one contradicts it. A recorded transfer whose block is gone is orphaned.
  * @returns how many transfers had been missed
- * @throws RpcError, also where none has the last of these blocks, and while the endpoints contradict each other and no
- *   header shows which one is right
+ * @throws RpcError where one of them does not answer, after the others were read; also where none has the last of these
+ *   blocks, and while the endpoints contradict each other and no header shows which one is right
  */
 export async function rescan(
   reader: ChainReader,
@@ -144,6 +144,7 @@ export async function rescan(
   const filter: LogFilter = { addresses, tokens: tokensOf(network), at: new Date(0) }
   let missed = 0
   let refused: unknown
+  let silent: RpcError | undefined
   let read = 0
   for (const endpoint of await provenEndpoints(reader)) {
     const panel = panelOf(reader, endpoint)
@@ -169,12 +170,17 @@ export async function rescan(
         continue
       }
       if (error instanceof ChainDoubt) throw new RpcError('unknown', error.message, null, error)
+      if (!(error instanceof RpcError)) throw error
+      if (error.kind === 'unknown') {
+        silent ??= error
+        continue
+      }
       // one that does not keep such old blocks says nothing about them
-      if (!(error instanceof RpcError) || error.kind === 'unknown') throw error
       refused = error
-      if (error.kind === 'definite') reader.onRefused?.(endpoint)
+      reader.onRefused?.(endpoint)
     }
   }
+  if (silent) throw silent
   if (read === 0 && refused !== undefined) throw refused
   return missed
 }

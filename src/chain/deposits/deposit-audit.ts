@@ -120,7 +120,7 @@ async function askBalances(
   return { endpoints: answers.map(({ endpoint }) => endpoint), of }
 }
 
-const isRpcError = (error: unknown): boolean => error instanceof RpcError
+const isRpcError = (error: unknown): error is RpcError => error instanceof RpcError
 
 type Since = { addresses: readonly string[]; at: Date; to: bigint }
 type Keeper = { endpoint: Endpoint; from: bigint; isWhole: boolean }
@@ -173,7 +173,11 @@ async function findKeeper(reader: ChainReader, endpoints: readonly Endpoint[], s
   return others.reduce((best, one) => (one.from < best.from ? one : best), first)
 }
 
-/** Explains addresses whose balance differs: reads incoming and outgoing transfers again. */
+/**
+ * Explains addresses whose balance differs: reads incoming and outgoing transfers again. Where an endpoint did not say
+ * what came in, it may be what is missing: then all that were asked must say the same of a balance to explain it.
+ * @throws RpcError if one did not say that, and something stays unexplained
+ */
 async function explain(
   reader: ChainReader,
   endpoints: readonly Endpoint[],
@@ -187,15 +191,25 @@ async function explain(
   const since = { addresses, at: new Date(oldest - CLOCK_MARGIN_MS), to: head.number }
   // one that lacks this block does not know what left in it
   const { endpoint, from, isWhole } = await findKeeper(reader, balances.endpoints, since)
-  await rescan(reader, { addresses, from, to: head.number })
+  const silent = await rescan(reader, { addresses, from, to: head.number }).then(
+    () => undefined,
+    (error: unknown) => {
+      if (isRpcError(error)) return error
+      throw error
+    },
+  )
   const outflows = await readOutflows(reader, endpoint, { deposits, from, to: head.number })
   const again = await readRecordedDeposits(db, { chainId, token, addresses }, head.number)
   const recordedOf = (address: string): bigint => again?.deposits.find((one) => one.address === address)?.units ?? 0n
-  const fits = (index: number, address: string, outflow = 0n): boolean =>
-    balances.of(index).includes(recordedOf(address) - outflow)
+  // what two endpoints confirmed was recorded: one that says the same of the balance explains it
+  const fits = (index: number, address: string, outflow = 0n): boolean => {
+    const isDue = (units: bigint): boolean => units === recordedOf(address) - outflow
+    return silent ? balances.of(index).every(isDue) : balances.of(index).some(isDue)
+  }
   const open = deposits.filter(({ address }, index) => !fits(index, address, outflows.get(address)))
   const asked = { deposits: isWhole ? open : [], from, to: head.number }
   const anew = await readOutflowsAnew(reader, { endpoints, endpoint }, asked)
+  let unsure: RpcError | undefined
   for (const [index, address] of addresses.entries()) {
     const counted = anew.get(address)
     if (counted !== undefined && fits(index, address, counted)) {
@@ -204,11 +218,13 @@ async function explain(
     }
     const recordedUnits = recordedOf(address)
     const outflowUnits = outflows.get(address) ?? 0n
-    const due = recordedUnits - outflowUnits
-    // what two endpoints confirmed was recorded: one that says the same of the balance explains it
-    const [first = 0n, ...more] = balances.of(index)
-    const balanceUnits = more.find((units) => units === due) ?? first
-    const explained = balanceUnits === due
+    const explained = fits(index, address, outflowUnits)
+    if (!explained && silent) {
+      unsure = silent
+      continue
+    }
+    const [first = 0n] = balances.of(index)
+    const balanceUnits = explained ? recordedUnits - outflowUnits : first
     const finding: DepositFinding = {
       ...{ chainId, address, balanceUnits, recordedUnits, outflowUnits, explained },
       blockNumber: head.number,
@@ -222,6 +238,7 @@ async function explain(
         `ALARM: endpoints ${balances.endpoints.map(({ number }) => number).join(' and ')} show different balances`,
       )
   }
+  if (unsure) throw unsure
 }
 
 const HELD_MONEY =

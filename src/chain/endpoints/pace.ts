@@ -25,7 +25,8 @@ export class Pace {
   /** Calls of the last second, oldest first. */
   #sent: Sent[] = []
   #last: Promise<unknown> = Promise.resolve()
-  #slowedMs = Number.NEGATIVE_INFINITY
+  /** A limit kept from before a restart grows from here on. */
+  #slowedMs = performance.now()
 
   /**
    * Resolves when this many calls may be sent, in first-come order.
@@ -44,15 +45,16 @@ export class Pace {
 
   /** @returns the new limit, after a refusal of what was just sent */
   slower(perSecond: number | null): number {
+    const known = perSecond === null ? Number.POSITIVE_INFINITY : this.#allowed(perSecond)
     this.#slowedMs = performance.now()
     const seen = Math.max(1, this.#count())
-    return Math.max(MIN_PER_SECOND, Math.floor(Math.min(seen, perSecond ?? seen) * 0.75))
+    return Math.max(MIN_PER_SECOND, Math.floor(Math.min(seen, known) * 0.75))
   }
 
   /** Part of the limit is restored over time, because nodes also refuse when other clients keep them busy. */
   #allowed(perSecond: number): number {
     const quietMs = performance.now() - this.#slowedMs
-    const steps = Number.isFinite(quietMs) ? Math.min(8, Math.floor(quietMs / FASTER_AFTER_MS)) : 0
+    const steps = Math.min(8, Math.floor(quietMs / FASTER_AFTER_MS))
     return Math.floor(perSecond * FASTER_BY ** steps)
   }
 

@@ -65,6 +65,20 @@ describe('an answer of a node', () => {
     await assert.rejects(refusing.call('eth_sendRawTransaction', '0x'), expected)
   })
 
+  it('is unknown with HTTP 5xx, whatever its words: the node may have taken it; a contract’s words are its refusal', async () => {
+    const failing = async (message: string, status: number) => {
+      const node = await answering({ id: 1, error: { code: -32000, message } }, status)
+      const error = await node.call('eth_sendRawTransaction', '0x').catch((caught: unknown) => caught)
+      assert.ok(error instanceof RpcError)
+      return [error.kind, error.refused]
+    }
+    for (const status of [500, 502, 503, 504]) {
+      assert.deepEqual(await failing('upstream request failed', status), ['unknown', false])
+      assert.deepEqual(await failing('execution reverted', status), ['definite', true])
+    }
+    assert.deepEqual(await failing('nonce too low', 400), ['definite', true])
+  })
+
   it('is about the rate, and passes, however a provider says so; a contract’s own words are its refusal', async () => {
     const refusing = async (code: number, message: string) => {
       const node = await answering({ id: 1, error: { code, message } })
@@ -187,6 +201,13 @@ describe('a batch', () => {
       await assert.rejects(node.batch(calls), { kind: 'unknown', wholeBatch: true, refused: false })
       await assert.rejects(node.batch(calls.slice(1)), { kind: 'unknown', wholeBatch: false, refused: true })
     }
+  })
+
+  it('that one error refuses as too often is not too large', async () => {
+    const calls = ['a', 'b'].map((method) => ({ method, params: [] }))
+    const node = await answering({ id: null, error: { code: -32016, message: 'over rate limit' } })
+    const expected = { kind: 'unknown', tooOften: true, wholeBatch: false, refused: false }
+    for (const asked of [calls, calls.slice(1)]) await assert.rejects(node.batch(asked), expected)
   })
 })
 

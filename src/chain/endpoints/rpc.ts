@@ -125,6 +125,9 @@ const PASSING_CODES: ReadonlySet<number | null> = new Set([-32603, -32002, ...RA
 const TOO_MUCH = /result|range|size|block|time.?out|timed out/i
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 
+/** `isFailing`: with HTTP 5xx, by which a gateway may speak for a node that took the request. */
+type Answer = { parsed: unknown; isFailing?: boolean }
+
 export type RpcOptions = { url: string; timeoutMs?: number }
 
 /** Opens a client for one node. The URL may hold a secret and never appears in a message. */
@@ -137,7 +140,7 @@ export function createRpc({ url, timeoutMs = 10_000 }: RpcOptions): Rpc {
     headers.authorization = `Basic ${Buffer.from(credentials).toString('base64')}`
   }
 
-  const post = async (body: unknown, what: string): Promise<unknown> => {
+  const post = async (body: unknown, what: string): Promise<Answer> => {
     const fail = (reason: string, cause?: unknown) => new RpcError('unknown', `${what}: ${reason}`, null, cause)
     const request = { path: pathname + search, method: 'POST' as const, headers, body: JSON.stringify(body) }
     let answer: { status: number; text: string; retryAfter: unknown }
@@ -158,10 +161,10 @@ export function createRpc({ url, timeoutMs = 10_000 }: RpcOptions): Rpc {
       throw askedToWait(answer.status === 429 ? asTooOften(refused) : refused, answer.retryAfter)
     }
     if (answer.status === 429) {
-      const { message, code } = refusalOf(parsed, what)
+      const { message, code } = refusalOf({ parsed }, what)
       throw askedToWait(asTooOften(new RpcError('unknown', message, code)), answer.retryAfter)
     }
-    return parsed
+    return { parsed, isFailing: answer.status >= 500 }
   }
 
   return {
@@ -174,11 +177,11 @@ export function createRpc({ url, timeoutMs = 10_000 }: RpcOptions): Rpc {
       for (const call of calls) checkFilter(call)
       const what = `${calls[0]?.method} and ${calls.length - 1} more`
       const body = calls.map((call, id) => ({ jsonrpc: '2.0', id, ...call }))
-      const answers = await post(body, what)
-      if (!Array.isArray(answers)) throw asRefusal(refusalOf(answers, what), body)
-      const byId = new Map(answers.map((answer: { id?: unknown }) => [answer?.id, answer]))
+      const answer = await post(body, what)
+      if (!Array.isArray(answer.parsed)) throw asRefusal(refusalOf(answer, what), body)
+      const byId = new Map(answer.parsed.map((one: { id?: unknown }) => [one?.id, one]))
       try {
-        return calls.map((call, id) => readAnswer<Result>(byId.get(id), call))
+        return calls.map((call, id) => readAnswer<Result>({ ...answer, parsed: byId.get(id) }, call))
       } catch (error) {
         if (error instanceof RpcError) error.inBatch = true
         throw error
@@ -188,10 +191,11 @@ export function createRpc({ url, timeoutMs = 10_000 }: RpcOptions): Rpc {
   }
 }
 
-/** One error for a whole request: of several calls, it may be their number; of a single one, it is that call. */
+/** One error for a whole request: of several calls, it may be their number or rate; of one, it is that call. */
 function asRefusal(error: RpcError, body: unknown): RpcError {
-  error.wholeBatch = Array.isArray(body) && body.length > 1
-  error.inBatch = !error.wholeBatch
+  const isBatch = Array.isArray(body) && body.length > 1
+  error.wholeBatch = isBatch && !error.tooOften
+  error.inBatch = !isBatch
   return error
 }
 
@@ -213,7 +217,7 @@ function askedToWait(error: RpcError, header: unknown): RpcError {
 }
 
 /** A batch that gets a single answer was refused. */
-function refusalOf(answer: unknown, what: string): RpcError {
+function refusalOf(answer: Answer, what: string): RpcError {
   try {
     readAnswer(answer, { method: what, params: [] })
     return new RpcError('unknown', `${what}: a single answer to a batch`)
@@ -222,13 +226,13 @@ function refusalOf(answer: unknown, what: string): RpcError {
   }
 }
 
-function readAnswer<Result>(answer: unknown, call: RpcCall): Result {
+function readAnswer<Result>({ parsed: answer, isFailing = false }: Answer, call: RpcCall): Result {
   const { method } = call
   if (typeof answer === 'object' && answer !== null) {
     if ('error' in answer && typeof answer.error === 'object' && answer.error !== null) {
       const { code, message } = answer.error as { code?: unknown; message?: unknown }
       const number = typeof code === 'number' ? code : null
-      throw refusalFor(method, String(message), number)
+      throw refusalFor(method, { words: String(message), code: number, isFailing })
     }
     if ('result' in answer) {
       if (canAnswer(call, answer.result)) return answer.result as Result
@@ -238,11 +242,15 @@ function readAnswer<Result>(answer: unknown, call: RpcCall): Result {
   throw new RpcError('unknown', `${method}: the node's answer has neither result nor error`)
 }
 
-/** @param words may be a contract's own, which says why it stopped the call */
-function refusalFor(method: string, words: string, code: number | null): RpcError {
+type Refusal = { words: string; code: number | null; isFailing: boolean }
+
+/** `words` may be a contract's own, which says why it stopped the call: then the node did run it. */
+function refusalFor(method: string, { words, code, isFailing }: Refusal): RpcError {
   const said = new RpcError('definite', `${method}: ${words}`, code)
-  const isRate = RATE_CODES.has(code) || (RATE_WORDS.test(words) && !isReverted(said))
-  if (code !== null && !isRate && !PASSING_CODES.has(code)) return said
+  const byContract = isReverted(said)
+  const isRate = RATE_CODES.has(code) || (RATE_WORDS.test(words) && !byContract)
+  const isPassing = PASSING_CODES.has(code) || (isFailing && !byContract)
+  if (code !== null && !isRate && !isPassing) return said
   const passing = new RpcError('unknown', `${method}: ${words}`, code)
   return isRate && !TOO_MUCH.test(words) ? asTooOften(passing) : passing
 }

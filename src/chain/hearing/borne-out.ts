@@ -45,17 +45,21 @@ async function isBorneOut(others: readonly Endpoint[], one: Shown): Promise<bool
   return words.includes(true) || words.every((word) => word === undefined)
 }
 
+/** `borneOut`: a second endpoint bears these out. `unchecked`: none was asked about these, as there were too many. */
+export type Checked = Record<'borneOut' | 'unchecked', ReadonlySet<Shown>>
+
 /**
- * Those that a second endpoint bears out, of the logs that some of these showed.
+ * Which of the logs that some of these showed a second endpoint bears out.
  * @param shown the most important ones first
  * @throws RpcError
  */
-export async function listBorneOut(heard: readonly Endpoint[], shown: readonly Shown[]): Promise<ReadonlySet<Shown>> {
-  const sure = shown.filter(({ by }) => by.length > 1 || heard.length < 2)
-  const borneOut = new Set(sure)
-  for (const one of shown.filter((other) => !borneOut.has(other)).slice(0, MOST_CHECKED)) {
+export async function checkShown(heard: readonly Endpoint[], shown: readonly Shown[]): Promise<Checked> {
+  const isAlone = ({ by }: Shown): boolean => by.length < 2 && heard.length > 1
+  const borneOut = new Set(shown.filter((one) => !isAlone(one)))
+  const alone = shown.filter(isAlone)
+  for (const one of alone.slice(0, MOST_CHECKED)) {
     const others = heard.filter((endpoint) => !one.by.includes(endpoint))
     if (await isBorneOut(others, one)) borneOut.add(one)
   }
-  return borneOut
+  return { borneOut, unchecked: new Set(alone.slice(MOST_CHECKED)) }
 }

@@ -94,7 +94,8 @@ async function askOne(endpoint: Endpoint, { filter, found }: Step): Promise<Word
     return isUnlike ? { endpoint, unlike: shared } : { endpoint, same: top.number }
   } catch (error) {
     if (!(error instanceof RpcError)) throw error
-    if (error.refused) endpoint.noteWord(false)
+    // without receivers it is asked for no logs: then no answer would end what a rush began
+    if (error.refused || (error.tooOften && filter.addresses.length > 0)) endpoint.noteWord(false)
     return null
   }
 }

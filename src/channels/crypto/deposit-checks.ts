@@ -4,8 +4,11 @@ import { noticeNative } from '../../chain/deposits/native-coin.ts'
 import { RpcError } from '../../chain/endpoints/rpc.ts'
 import { recordNamedTransaction } from '../../chain/named-transaction.ts'
 import type { ChainReader } from '../../chain/rescan.ts'
+import { MINUTE } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
 import type { DepositChecks, NamedTransaction } from '../deposit-checks.ts'
+
+const UNREAD = 'deposit addresses cannot be compared with their chain now; their orders do not expire'
 
 /** Deposit checks across all configured chains. */
 export function openDepositChecks(readers: readonly ChainReader[]): DepositChecks {
@@ -20,6 +23,15 @@ export function openDepositChecks(readers: readonly ChainReader[]): DepositCheck
       const message = `${reader.network.name} does not answer now, so the transaction cannot be checked. Try again in a moment.`
       throw new AppError('CHANNEL_UNAVAILABLE', { message, retryAfter: 10, cause: error })
     }
+  }
+
+  const loggedMs = new Map<number, number>()
+  /** It is tried again every second while orders expire. */
+  function logUnread({ network: { chainId }, log }: ChainReader, error: unknown): void {
+    const nowMs = performance.now()
+    if (nowMs - (loggedMs.get(chainId) ?? Number.NEGATIVE_INFINITY) < MINUTE) return
+    loggedMs.set(chainId, nowMs)
+    log.warn({ chainId, err: error }, UNREAD)
   }
 
   return {
@@ -63,7 +75,13 @@ export function openDepositChecks(readers: readonly ChainReader[]): DepositCheck
     },
     async auditDeposits(network, addresses) {
       const reader = readers.find((one) => one.network.chainId === network)
-      if (reader) await auditDeposits(reader, addresses)
+      if (!reader) return
+      try {
+        await auditDeposits(reader, addresses)
+      } catch (error) {
+        logUnread(reader, error)
+        throw error
+      }
     },
   }
 }

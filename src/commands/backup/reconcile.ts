@@ -6,7 +6,7 @@ import { openAccounts } from '../../assembly/accounts.ts'
 import { type Commerce, openCommerce } from '../../assembly/commerce.ts'
 import type { ServiceBase } from '../../assembly/service-base.ts'
 import type { Audit } from '../../audit/audit.ts'
-import { openAddresses } from '../../chain/after-backup.ts'
+import { openAddresses, type UnknownTransfer } from '../../chain/after-backup.ts'
 import { type ChainStanding, listStandings } from '../../chain/chain-queries.ts'
 import { listKeys } from '../../chain/deposits/deposit-key-queries.ts'
 import { CHANNEL_KINDS } from '../../channels/kinds.ts'
@@ -182,8 +182,10 @@ async function reconcileAll(
 const usdc = (units: bigint): string => `${formatDecimal(units, 6)} USDC`
 
 /** A node that invents transfers is no reason to look for them. */
-const onlyOf = (endpoint: number | null): string =>
-  endpoint === null ? '' : ` Only endpoint ${endpoint} shows it, and nothing bears it out: look it up first.`
+function onlyOf({ shownBy, isChecked }: Pick<UnknownTransfer, 'shownBy' | 'isChecked'>): string {
+  const why = isChecked ? 'nothing bears it out' : 'it was not checked with the others, as there are so many'
+  return shownBy === null ? '' : ` Only endpoint ${shownBy} shows it, and ${why}: look it up first.`
+}
 
 function describe(done: Reconciled): string[] {
   const lines = [`The backup is of ${done.backupMadeAt}.`]
@@ -195,14 +197,14 @@ function describe(done: Reconciled): string[] {
       lines.push(
         `  More addresses of a key were paid than can have been given out: not all from index ${index} on were looked at.`,
       )
-    for (const { units, address, txHash, index, shownBy } of skippedDeposits) {
-      const where = `${address} (index ${index}), transaction ${txHash}.${onlyOf(shownBy)}`
-      lines.push(`  Paid for an order that the backup does not know: ${usdc(units)} at ${where}`)
+    for (const one of skippedDeposits) {
+      const where = `${one.address} (index ${one.index}), transaction ${one.txHash}.${onlyOf(one)}`
+      lines.push(`  Paid for an order that the backup does not know: ${usdc(one.units)} at ${where}`)
     }
-    for (const { units, address, txHash, shownBy } of unknownPayouts)
-      lines.push(
-        `  Left the wallet after the backup: ${usdc(units)} to ${address}, transaction ${txHash}.${onlyOf(shownBy)}`,
-      )
+    for (const one of unknownPayouts) {
+      const where = `${one.address}, transaction ${one.txHash}.${onlyOf(one)}`
+      lines.push(`  Left the wallet after the backup: ${usdc(one.units)} to ${where}`)
+    }
   }
   for (const chainId of done.withoutChains)
     lines.push(`Chain ${chainId}: not compared, as you asked. What happened there since the backup is not known.`)
