@@ -1,4 +1,6 @@
+import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import type { Socket } from 'node:net'
 import pg from 'pg'
 import { Backend, BEGIN, SET_TIME } from './backend.ts'
 import { LATENCY_MS, VirtualConnection } from './connection.ts'
@@ -51,6 +53,17 @@ async function answeredWithin(ms: number, sent: Promise<unknown>): Promise<void>
 
 const FAIL = `do $$ begin raise exception 'simulated' using errcode = '%'; end $$`
 
+/** Lets stopped processes go on once this one has died, however it died: their server could not end without them. */
+function continueAtDeath(pids: readonly number[]): void {
+  const wait = 'cat >/dev/null; kill -CONT "$@" 2>/dev/null'
+  const keeper = spawn('sh', ['-c', wait, 'sh', ...pids.map(String)], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+  })
+  keeper.unref()
+  ;(keeper.stdin as Socket).unref()
+}
+
 const lost = (): Error => Object.assign(new Error('Connection terminated: read ECONNRESET'), { code: 'ECONNRESET' })
 
 /** proc_pid_stat(5): user and system time in ticks of 10 ms, after the command's name in parentheses. */
@@ -97,8 +110,8 @@ export class VirtualDatabase {
   /** Opens the sessions, with the process's real timers; later pools of `pg` use them. */
   async open(): Promise<void> {
     const { connectionString, sessions } = this.#options
-    const connect = async (): Promise<Backend> => {
-      const client = new pg.Client({ connectionString })
+    const connect = async (address = connectionString): Promise<Backend> => {
+      const client = new pg.Client({ connectionString: address })
       client.on('error', () => {})
       await client.connect()
       await client.query(
@@ -113,7 +126,11 @@ export class VirtualDatabase {
       return backend
     }
     for (let number = 0; number < sessions; number += 1) this.#idle.push(await connect())
-    this.#monitor = await connect()
+    continueAtDeath(this.#pids)
+    // its snapshots, which it takes when the machine is slow, keep no versions of rows that statements clear away
+    const elsewhere = new URL(connectionString)
+    elsewhere.pathname = '/postgres'
+    this.#monitor = await connect(elsewhere.href)
     const stream = (): VirtualConnection => {
       const connection = new VirtualConnection(this)
       this.#connections.add(connection)

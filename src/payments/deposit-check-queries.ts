@@ -36,7 +36,7 @@ export const listUnauditedDeposits = (q: Queryable, dueAt: Date, limit: number):
     select ${COLUMNS}, p.closed_at from payments as p
     where p.deposit_address is not null and p.audited_at is null and p.closed_at is not null and p.network is not null
       and coalesce(p.audit_due_at, p.closed_at) <= ${dueAt}
-    order by coalesce(p.audit_due_at, p.closed_at) limit ${limit}`)
+    order by coalesce(p.audit_due_at, p.closed_at), p.id limit ${limit}`)
 
 const among = (deposits: readonly OrderDeposit[]) => sql`
   (company_id, id) in (select * from unnest(${deposits.map(({ companyId }) => companyId)}::text[],

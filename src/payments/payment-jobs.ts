@@ -42,8 +42,9 @@ export const pollDepositAddresses = async (deps: PaymentDeps, addresses: readonl
 export const pollTransfers = async (deps: PaymentDeps, transferIds: readonly string[]): Promise<void> =>
   pollAll(deps, await listPaymentsByTransfers(deps.db, transferIds))
 
-/** Waits for rows that are locked only after all others, so that they hold nothing else up. */
-async function pollAll(deps: PaymentDeps, payments: readonly Payment[]): Promise<void> {
+/** Oldest first. Waits for rows that are locked only after all others, so that they hold nothing else up. */
+async function pollAll(deps: PaymentDeps, found: readonly Payment[]): Promise<void> {
+  const payments = found.toSorted((left, right) => (left.id < right.id ? -1 : 1))
   const poll = (payment: Payment) =>
     pollNow(deps, PAYMENT_POLLS, payment, (db) => pollPayment({ ...deps, db }, payment)).catch(() => undefined)
   const renew = (payment: Payment, renewRow: typeof renewItem) =>
