@@ -1,6 +1,6 @@
 import type { Queryable } from '../db/db.ts'
 import { countWatched, listWatchedAddresses, listWatchedAmong } from './deposits/deposit-queries.ts'
-import type { Hex, RpcCall } from './endpoints/rpc.ts'
+import { type Hex, type Rpc, type RpcCall, RpcError } from './endpoints/rpc.ts'
 import type { Network } from './networks.ts'
 import type { FoundTransfer } from './transfer-queries.ts'
 
@@ -46,6 +46,17 @@ export const blockCall = (number: bigint | string): RpcCall => ({
   method: 'eth_getBlockByNumber',
   params: [typeof number === 'bigint' ? toHex(number) : number, false],
 })
+
+/** Null where the node lacks it, or refuses it, as one may that keeps no such old block. @throws RpcError */
+export async function findNodeBlock(rpc: Rpc, number: bigint): Promise<RpcBlock | null> {
+  const { method, params } = blockCall(number)
+  try {
+    return await rpc.call<RpcBlock | null>(method, ...params)
+  } catch (error) {
+    if (error instanceof RpcError && error.kind === 'definite') return null
+    throw error
+  }
+}
 
 export const toHex = (number: bigint): Hex => `0x${number.toString(16)}`
 

@@ -1,16 +1,5 @@
 import { type Rpc, RpcError } from '../endpoints/rpc.ts'
-import { blockCall, type RpcBlock } from '../transfer-logs.ts'
-
-/** Null where the node lacks it, or refuses it. @throws RpcError */
-async function findBlock(rpc: Rpc, number: bigint): Promise<RpcBlock | null> {
-  const { method, params } = blockCall(number)
-  try {
-    return await rpc.call<RpcBlock | null>(method, ...params)
-  } catch (error) {
-    if (error instanceof RpcError && error.kind === 'definite') return null
-    throw error
-  }
-}
+import { findNodeBlock } from '../transfer-logs.ts'
 
 /** How often it must show the same. */
 const CHECKS = 2
@@ -21,8 +10,8 @@ const CHECKS = 2
  */
 async function checkEdge(rpc: Rpc, { before, since }: Record<'before' | 'since', bigint>): Promise<void> {
   for (let check = 0; check < CHECKS; check += 1) {
-    if (!(await findBlock(rpc, since))) throw new RpcError('unknown', `the node lacks block ${since}`)
-    if (await findBlock(rpc, before)) throw new RpcError('unknown', `the node lacked block ${before}`)
+    if (!(await findNodeBlock(rpc, since))) throw new RpcError('unknown', `the node lacks block ${since}`)
+    if (await findNodeBlock(rpc, before)) throw new RpcError('unknown', `the node lacked block ${before}`)
   }
 }
 
@@ -35,7 +24,7 @@ export async function findBlockSince(rpc: Rpc, at: Date, head: bigint): Promise<
   const seconds = BigInt(Math.floor(at.getTime() / 1000))
   const lacked = new Set<bigint>()
   const isBefore = async (number: bigint): Promise<boolean> => {
-    const block = await findBlock(rpc, number)
+    const block = await findNodeBlock(rpc, number)
     if (block) return BigInt(block.timestamp) < seconds
     if (number === head) throw new RpcError('unknown', `the node lacks block ${head}`)
     lacked.add(number)

@@ -1,6 +1,5 @@
 import type { Endpoint } from '../endpoints/endpoint.ts'
-import { RpcError } from '../endpoints/rpc.ts'
-import { blockCall, type RpcBlock, type RpcLog } from '../transfer-logs.ts'
+import { findNodeBlock, type RpcLog } from '../transfer-logs.ts'
 import { isProven } from './header-proof.ts'
 import { eventOf, readReceipts } from './receipts.ts'
 import { areProven } from './receipts-root.ts'
@@ -11,24 +10,13 @@ export type Shown = { log: RpcLog; by: readonly Endpoint[] }
 /** The others are asked about so many of the logs that one endpoint alone shows: a liar may show thousands. */
 const MOST_CHECKED = 20
 
-/** Null where it keeps no such old block. @throws RpcError */
-async function findBlock({ rpc }: Endpoint, number: bigint): Promise<RpcBlock | null> {
-  const { method, params } = blockCall(number)
-  try {
-    return await rpc.call<RpcBlock | null>(method, ...params)
-  } catch (error) {
-    if (error instanceof RpcError && error.kind === 'definite') return null
-    throw error
-  }
-}
-
 /**
  * Whether another endpoint bears out a log that it does not show: its receipts hold it, or its header of the block
  * proves the receipts of the one that shows it. An index of logs may have a hole.
  * @returns undefined if it does not have the block's height, so that it says nothing @throws RpcError
  */
 async function bearsOut(other: Endpoint, { log, by: [shower] }: Shown): Promise<boolean | undefined> {
-  const header = await findBlock(other, BigInt(log.blockNumber))
+  const header = await findNodeBlock(other.rpc, BigInt(log.blockNumber))
   if (!header) return undefined
   if (header.hash !== log.blockHash) return false
   const its = await readReceipts(other, log.blockHash)
