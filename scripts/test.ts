@@ -109,7 +109,7 @@ function printFailure({ name, place, error }: Failure): void {
 
 type Finished = { result: TestResult; again?: true }
 
-const MAX_SECOND_TRIES = 3
+const MAX_SECOND_TRIES = 6
 
 /**
  * Promises about time hold on a machine that is not overloaded, and here several files share its cores. A file that

@@ -311,8 +311,9 @@ test('after a restored backup nothing is missed: a cursor of lost events, or of 
 test('after a restored backup a reader that had seen everything is not told a quiet company’s whole past again', async () => {
   const shop = await host.createMerchant()
   await create(shop)
-  await host.db.run(sql`update order_events set at = at - interval '1 hour' where company_id = ${shop.companyId}`)
-  await settled()
+  // long before the horizon, which others on the server can set back by a moment
+  await host.db.run(sql`
+    update order_events set at = at - interval '1 hour', position = 1 where company_id = ${shop.companyId}`)
   const before = Buffer.from(`ffffffff.1..0.${Date.now()}`).toString('base64url')
   const { events, nextCursor } = await page(shop, `after=${before}`)
   assert.deepEqual(events, [])

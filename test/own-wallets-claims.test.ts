@@ -11,7 +11,7 @@ import { sql } from '../src/db/db.ts'
 import { type Client, logIn, registerManager } from './harness/accounts.ts'
 import { bareEnv } from './harness/bare-env.ts'
 import { payoutEnv } from './harness/refunds.ts'
-import { TEST_MASTER_KEY } from './harness/service.ts'
+import { eventually, TEST_MASTER_KEY } from './harness/service.ts'
 import { chainEnv, FINAL_AFTER, type Instructions, type OrderData, openShop, type Shop } from './harness/shop.ts'
 
 // a company names addresses of its wallet without a proof that they are its own
@@ -128,10 +128,7 @@ test('the operator takes an address from a company: not while orders there are o
   await shop.chain.pay({ to: squatted, units: BigInt(order.accepted.data.tokenAmount.replace('.', '')) })
   await shop.chain.mine(FINAL_AFTER)
   const status = async () => (await shop.host.call<OrderData>('GET', `status/${order.code}`)).data.status
-  for (let tries = 0; (await status()) !== 'PAID'; tries += 1) {
-    assert.ok(tries < 100, 'its owner’s order is paid there')
-    await new Promise((resolve) => setTimeout(resolve, 100))
-  }
+  await eventually(status, (seen) => seen === 'PAID')
   await shop.host.db.run(sql`
     update payments set status = 'closed', closed_at = now(), next_check_at = null
     where deposit_address = ${squatted.toLowerCase()}`)

@@ -13,6 +13,7 @@ import {
   refundReaches,
   revertPlainly,
 } from '../harness/refunds.ts'
+import { eventually } from '../harness/service.ts'
 import type { Payable } from '../harness/shop.ts'
 
 /* What leaves for good: before it a person reads where it goes, or who has to say so first. */
@@ -142,9 +143,12 @@ test('an address that an earlier version stored for a provider’s refund is no 
   assert.match(said, /Goes to Back through Binance/)
   await dialog.getByRole('button', { name: 'Approve', exact: true }).click()
   await dialog.waitFor({ state: 'hidden' })
-  // as after the answer `manual` of the channel
-  await db.run(sql`
-    update refunds set status = 'ready', handed_over_at = now(), next_check_at = null where order_id = ${order.orderId}`)
+  // as after the answer `manual` of the channel; a poll that is under way would write its own
+  const handOver = () =>
+    db.run(sql`
+      update refunds set status = 'ready', handed_over_at = now(), next_check_at = null
+      where order_id = ${order.orderId} and lease_until is null`)
+  await eventually(handOver, (changed) => changed === 1)
   await page.reload()
   await page.getByText('To send by hand').first().waitFor()
   const sent = await page.locator('article').first().innerText()
