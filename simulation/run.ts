@@ -40,6 +40,8 @@ async function keepTidy({ oracle }: World, number: number): Promise<void> {
   const isPowerOfTwo = number >= 32 && Number.isInteger(Math.log2(number))
   if (isPowerOfTwo || number % (50 * UPKEEP_EVERY) === 0) await oracle.many('vacuum (analyze)')
   else if (number % UPKEEP_EVERY === 0) await oracle.many('vacuum')
+  // the log is kept in memory, like the tables
+  if (number > 0 && number % UPKEEP_EVERY === 0) await oracle.many('checkpoint')
 }
 
 async function tellAll(world: World, options: RunOptions, archive: Archive): Promise<number> {

@@ -115,7 +115,7 @@ export class VirtualDatabase {
       client.on('error', () => {})
       await client.connect()
       await client.query(
-        `set timezone = 'UTC'; set deadlock_timeout = '${DEADLOCK_MS}ms'; set synchronous_commit = off;
+        `set timezone = 'UTC'; set deadlock_timeout = '${DEADLOCK_MS}ms';
          set max_parallel_workers_per_gather = 0; set synchronize_seqscans = off; set jit = off`,
       )
       await client.query({ name: BEGIN, text: 'begin' })
