@@ -24,6 +24,7 @@ const PACKS: Record<string, Pack> = {
     files: {
       'comptoir.php': 'plugins/woocommerce/comptoir.php',
       'gateway.php': 'plugins/woocommerce/gateway.php',
+      'journal.php': 'plugins/woocommerce/journal.php',
       'kept.php': 'plugins/woocommerce/kept.php',
       'orders.php': 'plugins/woocommerce/orders.php',
       'blocks.php': 'plugins/woocommerce/blocks.php',
