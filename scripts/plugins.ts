@@ -39,6 +39,7 @@ const PACKS: Record<string, Pack> = {
       'ComptoirPlaces.php': 'plugins/prestashop/ComptoirPlaces.php',
       'ComptoirSlip.php': 'plugins/prestashop/ComptoirSlip.php',
       'ComptoirStates.php': 'plugins/prestashop/ComptoirStates.php',
+      'ComptoirUpgrade.php': 'plugins/prestashop/ComptoirUpgrade.php',
       [`${FRONT}/validation.php`]: `plugins/prestashop/${FRONT}/validation.php`,
       [`${FRONT}/webhook.php`]: `plugins/prestashop/${FRONT}/webhook.php`,
       [`${FRONT}/news.php`]: `plugins/prestashop/${FRONT}/news.php`,
