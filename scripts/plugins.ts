@@ -24,6 +24,7 @@ const PACKS: Record<string, Pack> = {
     files: {
       'comptoir.php': 'plugins/woocommerce/comptoir.php',
       'gateway.php': 'plugins/woocommerce/gateway.php',
+      'journal.php': 'plugins/woocommerce/journal.php',
       'kept.php': 'plugins/woocommerce/kept.php',
       'orders.php': 'plugins/woocommerce/orders.php',
       'blocks.php': 'plugins/woocommerce/blocks.php',
@@ -38,6 +39,7 @@ const PACKS: Record<string, Pack> = {
       'ComptoirPlaces.php': 'plugins/prestashop/ComptoirPlaces.php',
       'ComptoirSlip.php': 'plugins/prestashop/ComptoirSlip.php',
       'ComptoirStates.php': 'plugins/prestashop/ComptoirStates.php',
+      'ComptoirUpgrade.php': 'plugins/prestashop/ComptoirUpgrade.php',
       [`${FRONT}/validation.php`]: `plugins/prestashop/${FRONT}/validation.php`,
       [`${FRONT}/webhook.php`]: `plugins/prestashop/${FRONT}/webhook.php`,
       [`${FRONT}/news.php`]: `plugins/prestashop/${FRONT}/news.php`,

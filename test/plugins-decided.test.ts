@@ -124,6 +124,9 @@ withPhp(
         `${paidBefore} It is not asked for again here: set the status back, or ask for a difference another way.`,
       )
     }
+    await round(305, { status: 'processing' })
+    const second = await round(305, { status: 'pending' })
+    assert.deepEqual([second.status, second.notes.length], ['pending', 2], 'each time that it is opened')
     assert.equal((await tell<boolean>({ do: 'timeOut', order: 305, set: { status: 'pending' } })).answer, false)
     assert.equal(await statusOf(code), 'PAID')
   },
@@ -133,7 +136,7 @@ withPhp('the customer of an order that is opened again is not thanked for a seco
   await paid(312)
   const click = await tell<{ result: string; redirect?: string }>({
     ...{ do: 'pay', order: 312 },
-    set: { status: 'pending', total: '60.00', transaction: '' },
+    set: { status: 'pending', total: '60.00' },
   })
   assert.deepEqual([click.answer, click.status, click.notes.length], [{ result: 'failure' }, 'pending', 1])
   assert.match(click.notices.join(), /^This order has been paid already, .* Please ask the shop/)

@@ -86,3 +86,32 @@ withPhp(
     assert.deepEqual([taken.answer, taken.orders[id]?.state], [200, STATES.paid])
   },
 )
+
+type Row = { codes: string; paid: string; said: string; refunds: string }
+const rowOf = async (order: number): Promise<[Row, string[]]> =>
+  (await ask({ do: 'row', order })).answer as [Row, string[]]
+
+withPhp('what every earlier version kept is read again after an installation, also beside a newer row', async () => {
+  const { id, code } = await paidOrder()
+  const beside = await paidOrder()
+  await ask({ do: 'unpaid', order: id })
+  const refund = 'f'.repeat(24)
+  const known = {
+    [`COMPTOIR_ORDER_${id}`]: code,
+    [`COMPTOIR_SAID_${id}`]: 'abc',
+    [`COMPTOIR_ORDER_${beside.id}`]: 'older',
+    [`COMPTOIR_PAID_${beside.id}`]: '',
+    COMPTOIR_REFUNDS: JSON.stringify({ [refund]: id }),
+  }
+  await ask({ do: 'install', known })
+  const [row, left] = await rowOf(id)
+  assert.deepEqual(
+    [row.codes, row.said, JSON.parse(row.refunds), left],
+    [code, 'abc', { [refund]: { account: '' } }, []],
+  )
+  assert.equal((await rowOf(beside.id))[0].codes, `${beside.code},older`)
+  await ask({ do: 'install' })
+  assert.deepEqual((await rowOf(id))[0], row)
+  const taken = await takeIn(code)
+  assert.deepEqual([taken.answer, taken.orders[id]?.state], [200, STATES.paid])
+})

@@ -396,6 +396,7 @@ withPhp(
   async () => {
     const first = await orderInPresta()
     const second = await orderInPresta()
+    for (const { id } of [first, second]) await askPresta({ do: 'unpaid', order: id })
     const known = {
       [`COMPTOIR_ORDER_${first.id}`]: 'one,two',
       [`COMPTOIR_PAID_${first.id}`]: 'two',

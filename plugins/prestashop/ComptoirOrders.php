@@ -9,41 +9,14 @@ if (!defined('_PS_VERSION_')) {
 /** What the module knows of each order, in a table: PrestaShop reads its settings whole on every page. */
 final class ComptoirOrders
 {
-    private const TABLE = 'comptoir_order';
+    public const TABLE = 'comptoir_order';
     private const EMPTY = ['codes' => '', 'paid' => '', 'said' => '', 'refunds' => ''];
     private const DAY = 86400;
     private const NOT_UPGRADED = 'The module was replaced and not upgraded, or an earlier version has worked here '
         . 'since. Upgrade it on the page of the modules; where it offers none, uninstall it there, install it again '
         . 'and enter its settings: what it keeps of the orders stays.';
 
-    public static function makeTable(): bool
-    {
-        $table = _DB_PREFIX_ . self::TABLE;
-        return Db::getInstance()->execute("CREATE TABLE IF NOT EXISTS `$table` (
-            id_order INT UNSIGNED NOT NULL PRIMARY KEY, secret CHAR(64) NOT NULL DEFAULT '', codes TEXT NOT NULL,
-            paid VARCHAR(64) NOT NULL, said TEXT NOT NULL, refunds TEXT NOT NULL
-        ) DEFAULT CHARSET=utf8mb4");
-    }
-
-    /**
-     * The table of an earlier version, also where an upgrade was interrupted: the database keeps each of its steps.
-     * Rows belong to the orders that have their numbers now; those of deleted orders to none.
-     */
-    public static function addColumns(): bool
-    {
-        $table = _DB_PREFIX_ . self::TABLE;
-        $orders = _DB_PREFIX_ . 'orders';
-        $db = Db::getInstance();
-        foreach (['refunds' => 'TEXT NOT NULL', 'secret' => "CHAR(64) NOT NULL DEFAULT ''"] as $name => $type) {
-            if (!self::hasColumn($name) && !$db->execute("ALTER TABLE `$table` ADD $name $type")) {
-                return false;
-            }
-        }
-        return $db->execute("UPDATE `$table` c LEFT JOIN `$orders` o ON o.id_order = c.id_order
-            SET c.secret = COALESCE(SHA2(CONCAT(o.reference, '|', o.secure_key), 256), '-') WHERE c.secret = ''");
-    }
-
-    private static function hasColumn(string $name): bool
+    public static function hasColumn(string $name): bool
     {
         $table = _DB_PREFIX_ . self::TABLE;
         return (bool) Db::getInstance()->executeS("SHOW COLUMNS FROM `$table` LIKE '$name'", true, false);
@@ -61,17 +34,6 @@ final class ComptoirOrders
         if (!$isUpgraded) {
             throw new ComptoirError(0, 'SHOP_OLD', self::NOT_UPGRADED);
         }
-    }
-
-    /** Until 0.4.0 the sentence of a refund named no payment; it was said of the one that paid the order. */
-    public static function nameRefunds(): bool
-    {
-        $table = _DB_PREFIX_ . self::TABLE;
-        $old = self::keyOf('Refunded through Comptoir.');
-        $code = "IF(paid <> '', paid, SUBSTRING_INDEX(codes, ',', -1))";
-        $sentence = "CONCAT('" . implode("', $code, '", explode('%', ShopPayment::refundedNote('%'))) . "')";
-        return Db::getInstance()->execute("UPDATE `$table`
-            SET said = REPLACE(said, '$old', LEFT(SHA2($sentence, 256), 16)) WHERE said LIKE '%$old%'");
     }
 
     /**

@@ -12,6 +12,7 @@ require_once __DIR__ . '/ComptoirOrders.php';
 require_once __DIR__ . '/ComptoirPlaces.php';
 require_once __DIR__ . '/ComptoirSlip.php';
 require_once __DIR__ . '/ComptoirStates.php';
+require_once __DIR__ . '/ComptoirUpgrade.php';
 
 /** Crypto payments settled in USDC, by your own Comptoir. For PrestaShop 8; PHP 8.1 or newer. */
 class ComptoirPay extends PaymentModule
@@ -55,25 +56,25 @@ class ComptoirPay extends PaymentModule
         $this->description = 'Customers pay with crypto; you are settled in USDC.';
     }
 
+    /** What the module keeps outlives it, and an earlier version may have written it. */
     public function install(): bool
     {
-        // the table outlives the module, and an earlier version may have written to it
-        $hasTable = fn (): bool => ComptoirOrders::makeTable() && ComptoirOrders::addColumns();
-        return parent::install() && $this->registerHooks() && $hasTable() && ComptoirStates::waiting() > 0;
+        return parent::install() && $this->bringUpToDate();
     }
 
     /**
-     * PrestaShop calls only the hooks in its table. A new one needs a higher version and a file in upgrade/, or a shop
-     * that has the module never calls it; a hook that is there already stays.
+     * After an installation and after every upgrade. PrestaShop calls only the hooks in its table. A new one needs a
+     * higher version and a file in upgrade/, or a shop that has the module never calls it; a hook that is there already
+     * stays.
      */
-    public function registerHooks(): bool
+    public function bringUpToDate(): bool
     {
         foreach (self::HOOKS as $hook) {
             if (!$this->registerHook($hook)) {
                 return false;
             }
         }
-        return true;
+        return ComptoirStates::waiting() > 0 && ComptoirUpgrade::run();
     }
 
     /** The settings go; which payment belongs to which order stays, for refunds after a new installation. */

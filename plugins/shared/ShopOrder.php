@@ -10,7 +10,7 @@ final class ShopOrder
         public readonly array $codes,
         /** It is paid, whoever paid it, also while a person looks into it. */
         public readonly bool $isPaid,
-        /** The payment that paid it; empty: none of these. */
+        /** The payment that paid it, if it is paid; empty: none of these. */
         public readonly string $paidBy,
         /** It waits for a payment through Comptoir. */
         public readonly bool $waits,
@@ -21,6 +21,10 @@ final class ShopOrder
         public readonly array $surplus,
         /** The shop cancelled it: its goods may be sold to somebody else. */
         public readonly bool $isCancelled = false,
+        /** @var string[] payments of which the module itself has seen that they paid it, whatever it says now */
+        public readonly array $havePaid = [],
+        /** A form that was opened before it was paid was saved afterwards: it waits again, and nobody decided that. */
+        public readonly bool $isOverwritten = false,
     ) {
     }
 }

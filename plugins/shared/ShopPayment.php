@@ -28,24 +28,15 @@ final class ShopPayment
     /**
      * What this payment changes in the shop's order, the same in every shop system. `complete`: the order is paid;
      * `review`: a person must see it; `surplus`: the same, and the order was paid before; `late`: the same, and it was
-     * cancelled before; `wait`: it waits on; `fail`; `refund`; `note`: only a sentence; `none`.
+     * cancelled before; `compare`: the same, and the order is sent meanwhile; `wait`: it waits on; `fail`; `refund`;
+     * `opened`: a sentence for each time that a person opens a paid order again; `note`: only a sentence; `none`.
      * @param string[] $over the order's other payments that bring no money any more
      * @return array{string, string} what to do, and a sentence for the people of the shop
      */
     public function decide(ShopOrder $order, array $over = []): array
     {
         return match ($this->state) {
-            'paid', 'refunding', 'partly_refunded' => match (true) {
-                // it pays the order once, whatever a person has made of the order since
-                $order->paidBy === $this->code =>
-                    $order->isPaid ? ['none', ''] : ['note', $this->openedAgain()],
-                // a person decides about it, whatever becomes of the order's status meanwhile
-                $this->isSurplus($order) => ['none', ''],
-                $order->isPaid => ['surplus', $this->secondPayment($order->paidBy)],
-                $order->isCancelled => ['late', $this->latePayment()],
-                $this->costs($order->amount, $order->currency) => ['complete', $this->refundNews()],
-                default => ['review', "Paid $this->amount $this->currency by $this->code, which is not the total."],
-            },
+            'paid', 'refunding', 'partly_refunded' => $this->decidePaid($order),
             'held' => [$order->waits && !$order->isPaid ? 'wait' : 'note', $this->heldPayment()],
             // one payment's end does not end an order that waits for another one, or for a person who decides about it
             'ended' => match (true) {
@@ -56,6 +47,26 @@ final class ShopPayment
             },
             'refunded' => [$this->isPaymentOf($order) ? 'refund' : 'note', self::refundedNote($this->code)],
             default => ['none', ''],
+        };
+    }
+
+    /** @return array{string, string} */
+    private function decidePaid(ShopOrder $order): array
+    {
+        $fits = $this->costs($order->amount, $order->currency);
+        $hasPaid = in_array($this->code, $order->havePaid, true);
+        return match (true) {
+            // a person decides about it, whatever becomes of the order's status meanwhile
+            $this->isSurplus($order) => ['none', ''],
+            $order->isPaid && $order->paidBy === $this->code =>
+                $order->isOverwritten && $fits ? ['note', $this->overwritten('Set its status back.')] : ['none', ''],
+            $order->isPaid && $hasPaid => ['compare', $this->paidFirst()],
+            $order->isPaid => ['surplus', $this->secondPayment($order->paidBy)],
+            // it pays the order once, whatever a person has made of the order since
+            $hasPaid && !$order->isOverwritten => ['opened', $this->openedAgain()],
+            $order->isCancelled => ['late', $this->latePayment()],
+            $fits => ['complete', $hasPaid ? $this->overwritten('It is completed again.') : $this->refundNews()],
+            default => ['review', "Paid $this->amount $this->currency by $this->code, which is not the total."],
         };
     }
 
@@ -110,7 +121,8 @@ final class ShopPayment
     {
         return $order->isPaid
             ? $this->code === $order->paidBy
-            : $order->paidBy === '' && $this->isNewest($order) && !$this->isSurplus($order);
+            : ($order->havePaid === [] || $order->isOverwritten)
+                && $this->isNewest($order) && !$this->isSurplus($order);
     }
 
     private function isNewest(ShopOrder $order): bool
@@ -142,6 +154,18 @@ final class ShopPayment
     {
         return "The payment $this->code ($this->amount $this->currency) paid this order before it was opened again. It "
             . 'is not asked for again here: set the status back, or ask for a difference another way.';
+    }
+
+    private function paidFirst(): string
+    {
+        return "The payment $this->code ($this->amount $this->currency) paid this order first, and the order names "
+            . 'another payment now. Compare both sums with the total: only what is too much has to go back.';
+    }
+
+    private function overwritten(string $what): string
+    {
+        return "The payment $this->code ($this->amount $this->currency) has paid this order. A form that was opened "
+            . "before was saved since, and put the old status back. $what";
     }
 
     private function latePayment(): string

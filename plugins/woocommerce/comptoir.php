@@ -28,6 +28,7 @@ function comptoir_gateway(): ?WC_Gateway_Comptoir
 add_action('plugins_loaded', function (): void {
     if (class_exists('WC_Payment_Gateway')) {
         require_once __DIR__ . '/kept.php';
+        require_once __DIR__ . '/journal.php';
         require_once __DIR__ . '/orders.php';
         require_once __DIR__ . '/gateway.php';
     }

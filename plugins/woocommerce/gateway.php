@@ -179,7 +179,7 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
             return $order;
         }
         $found = $payments->look(Comptoir_Kept::unclaimedCodes($order));
-        Comptoir_Orders::change($id, fn (WC_Order $order) => Comptoir_Kept::claim($order, $found));
+        Comptoir_Orders::change($id, fn (WC_Order $order) => Comptoir_Journal::claim($order, $found));
         return Comptoir_Orders::find($id);
     }
 

@@ -47,19 +47,15 @@ final class Comptoir_Orders
     /**
      * The payment that paid the order; empty: another one, or none. WooCommerce keeps it as the transaction, and
      * empties that when it forgets the customer ("0") or takes a form that was opened before the payment: then the
-     * module's own word counts, unless the order was paid another way since.
+     * module's own word counts, unless the order is paid another way by now. Not every way has a transaction.
      */
     public static function paidBy(WC_Order $order): string
     {
         $code = (string) $order->get_transaction_id();
-        $codes = self::codesOf($order);
         if (!in_array($code, ['', '0'], true)) {
-            return in_array($code, $codes, true) ? $code : '';
+            return in_array($code, self::codesOf($order), true) ? $code : '';
         }
-        $own = array_diff($codes, Comptoir_Kept::listOf($order, Comptoir_Kept::SURPLUS));
-        $keys = array_map(fn (string $code): string => "paid $code", $own);
-        $said = array_intersect(Comptoir_Kept::listOf($order, Comptoir_Kept::SAID), $keys);
-        return substr((string) end($said), strlen('paid '));
+        return $order->get_payment_method() === 'comptoir' ? Comptoir_Journal::last($order)[1] : '';
     }
 
     /**
@@ -74,22 +70,34 @@ final class Comptoir_Orders
         return $isForgotten && self::isPaid($order) && count($own) === 1 ? current($own)->code : '';
     }
 
-    private static function keepPaid(WC_Order $order, string $code): void
-    {
-        if ($code !== '' && !self::isSaid($order, "paid $code")) {
-            Comptoir_Kept::add($order, Comptoir_Kept::SAID, "paid $code");
-            $order->save_meta_data();
-        }
-    }
-
     /**
      * An order that a person or this module put on hold, or that was cancelled, is still paid; one that the shop asks
      * payment for is not. WooCommerce keeps the date, whoever paid the order and whatever becomes of its status, and a
      * shop adds states of its own to those that ask for payment, or that count as paid: its two functions know them.
+     * One on hold may have the date and not the status: it is completed.
      */
     public static function isPaid(WC_Order $order): bool
     {
-        return !$order->needs_payment() && ($order->get_date_paid() !== null || $order->is_paid());
+        $isHalf = $order->has_status('on-hold') && Comptoir_Journal::last($order)[0] === Comptoir_Journal::PAYING;
+        return !$order->needs_payment() && !$isHalf && ($order->get_date_paid() !== null || $order->is_paid());
+    }
+
+    /** An order that is paid another way, or was ended by the shop, does not wait for a payment of Comptoir. */
+    private static function waits(WC_Order $order): bool
+    {
+        return $order->get_payment_method() === 'comptoir'
+            && ($order->needs_payment() || $order->has_status('on-hold'));
+    }
+
+    /**
+     * WooCommerce's form sends the status and the transaction that it was opened with: those from before the payment.
+     * Whoever opens a paid order again leaves its transaction.
+     */
+    private static function isOverwritten(WC_Order $order): bool
+    {
+        return self::waits($order)
+            && (string) $order->get_transaction_id() === ''
+            && Comptoir_Journal::last($order)[0] === Comptoir_Journal::PAID;
     }
 
     /**
@@ -163,14 +171,14 @@ final class Comptoir_Orders
             codes: self::codesOf($order),
             isPaid: self::isPaid($order),
             paidBy: self::paidBy($order),
-            // an order that is paid another way, or was ended by the shop, does not wait for this payment
-            waits: $order->get_payment_method() === 'comptoir'
-                && ($order->needs_payment() || $order->has_status('on-hold')),
+            waits: self::waits($order),
             amount: self::amountOf($order),
             currency: $order->get_currency(),
             surplus: $reviewed,
             // what a process that ended too early did not put before a person is made up for
             isCancelled: $order->has_status(['cancelled', 'refunded', 'trash']) || $surplus !== $reviewed,
+            havePaid: Comptoir_Journal::paidCodes($order),
+            isOverwritten: self::isOverwritten($order),
         );
     }
 
@@ -180,14 +188,16 @@ final class Comptoir_Orders
      */
     public static function settle(WC_Order $order, array $payments): array
     {
-        // also of an order that an earlier version saw paid
-        self::keepPaid($order, self::paidBy($order) ?: self::forgottenPayment($order, $payments));
+        $code = self::isPaid($order) ? self::paidBy($order) ?: self::forgottenPayment($order, $payments) : '';
+        $code === '' || Comptoir_Journal::keepPaid($order, $code);
         foreach ($payments as $payment) {
             [$action, $note] = $payment->decide(self::known($order), ShopPayments::overOf($payments));
             match ($action) {
                 'complete' => self::complete($order, $payment->code, $note),
-                'review', 'surplus', 'late' => self::review($order, $payment->code, $note, $action),
+                'review', 'surplus', 'late', 'compare' => self::review($order, $payment->code, $note, $action),
                 'wait', 'fail', 'refund' => self::follow($order, $payment, $action, $note),
+                'opened' => Comptoir_Journal::write($order, Comptoir_Journal::OPENED, $payment->code)
+                    && $order->add_order_note($note),
                 'note' => self::say($order, $note, $note),
                 'none' => null,
             };
@@ -200,7 +210,7 @@ final class Comptoir_Orders
         $status = ['wait' => 'on-hold', 'fail' => 'failed', 'refund' => 'refunded'][$action];
         $said = Comptoir_Kept::listOf($order, Comptoir_Kept::SAID);
         if ($payment->isNews($action, $note, $said, fn (string $key): string => $key)) {
-            if (!$order->has_status($status) && !self::move($order, $status)) {
+            if (!$order->has_status($status) && !self::isTaken($order, fn () => $order->update_status($status))) {
                 return;
             }
             // after the status: a process that ends between them does both again, and loses neither
@@ -211,20 +221,21 @@ final class Comptoir_Orders
     }
 
     /**
+     * @param callable(): bool $change of the status, by WooCommerce
      * @return bool false: the order is as it was, and the next look tries again. WooCommerce notes itself what another
      *     plugin threw meanwhile, and says true although it caught what its database threw. What was written, and moved
-     *     back at once by another plugin, was changed.
+     *     back at once by another plugin, was changed. A plugin may also choose the status that the order has.
      */
-    private static function move(WC_Order $order, string $status): bool
+    private static function isTaken(WC_Order $order, callable $change): bool
     {
         $before = self::fresh($order->get_id());
-        if ($before === null || $order->update_status($status) === false) {
+        if ($before === null || $change() === false) {
             return false;
         }
         $after = self::fresh($order->get_id());
         $isUnwritten = isset($order->get_changes()['status'])
             || $after?->get_date_modified() == $before->get_date_modified();
-        return !$isUnwritten || !$after?->has_status($before->get_status());
+        return !$isUnwritten || !$after?->has_status($before->get_status()) || $order->has_status($after->get_status());
     }
 
     private static function complete(WC_Order $order, string $code, string $note): void
@@ -232,28 +243,28 @@ final class Comptoir_Orders
         if ($note !== '') {
             self::say($order, $note, $note);
         }
+        Comptoir_Journal::write($order, Comptoir_Journal::PAYING, $code);
         // in a state of the shop's own, WooCommerce would do nothing and say that it worked
         $filter = 'woocommerce_valid_order_statuses_for_payment_complete';
         $addState = fn (array $states): array => [...$states, $order->get_status()];
         add_filter($filter, $addState, 1000);
         try {
-            $isComplete = $order->payment_complete($code);
+            $isTaken = self::isTaken($order, fn (): bool => $order->payment_complete($code));
         } finally {
             remove_filter($filter, $addState, 1000);
         }
-        // WooCommerce catches what another plugin throws meanwhile, and says only that it did not work; it catches what
-        // its database throws too, and says that it worked
-        if ($isComplete === false || self::fresh($order->get_id())?->get_transaction_id() !== $code) {
+        // where orders are posts, the transaction is written also if the status was not taken, and not always after it
+        if (!$isTaken || self::fresh($order->get_id())?->get_transaction_id() !== $code) {
             throw new ComptoirError(0, 'SHOP_BUSY', 'The order could not be completed. Try again in a minute.');
         }
         // after the order: one whose payment is kept is not completed again
-        self::keepPaid($order, $code);
+        Comptoir_Journal::keepPaid($order, $code);
     }
 
     /** A person must see it: in the order, in the list of orders where nothing was sent yet, and in the mail. */
     public static function review(WC_Order $order, string $code, string $note, string $action): void
     {
-        $isSurplus = in_array($action, ['surplus', 'late'], true);
+        $isSurplus = in_array($action, ['surplus', 'late', 'compare'], true);
         if ($isSurplus && !in_array($code, Comptoir_Kept::listOf($order, Comptoir_Kept::SURPLUS), true)) {
             Comptoir_Kept::add($order, Comptoir_Kept::SURPLUS, $code);
             $order->save_meta_data();
@@ -264,8 +275,9 @@ final class Comptoir_Orders
         }
         // an order that was sent, or is over, keeps its status, and one in the bin stays there
         $isAsked = $action === 'review' || ($action === 'late' && $order->has_status('cancelled'));
-        $isMoved = ($isAsked || $order->has_status('processing')) && !$order->has_status('on-hold');
-        if ($isMoved && !self::move($order, 'on-hold')) {
+        $isUnsent = $order->has_status('processing') && $action !== 'compare';
+        $isMoved = ($isAsked || $isUnsent) && !$order->has_status('on-hold');
+        if ($isMoved && !self::isTaken($order, fn () => $order->update_status('on-hold'))) {
             return;
         }
         self::say($order, $note, "review $code");

@@ -6,11 +6,8 @@ if (!defined('_PS_VERSION_')) {
     exit;
 }
 
-/**
- * News of a payment changes its order once; what earlier versions have said of it counts. An earlier upgrade that was
- * interrupted is finished.
- */
+/** News of a payment changes its order once; what earlier versions have said of it counts. */
 function upgrade_module_0_5_0(ComptoirPay $module): bool
 {
-    return ComptoirOrders::addColumns() && $module->registerHooks() && ComptoirOrders::nameRefunds();
+    return $module->bringUpToDate();
 }

@@ -81,8 +81,12 @@ final class Shop
     public static ?WC_Gateway_Comptoir $gateway = null;
     /** Another plugin throws while WooCommerce changes an order, which then says false. */
     public static bool $completes = true;
-    /** The database takes the order's row; if not, WooCommerce notes it in the order, and says true all the same. */
-    public static bool $saves = true;
+    /**
+     * What the database takes of a change. In a table of orders, status and transaction are one row: true or false. Where
+     * orders are posts, `metas`: wp_update_post() is refused, which WooCommerce does not look at; `row`: another plugin
+     * throws in save_post. WooCommerce says true all the same, and notes what was thrown.
+     */
+    public static bool|string $saves = true;
     /** Another plugin moves an order back to the state that it was in. */
     public static bool $movesBack = false;
     /** The database. */
@@ -211,11 +215,14 @@ final class WC_Order
     {
         $this->save_meta_data();
         $this->write('modified', $this->modified);
+        $this->write('transaction', $this->transaction);
+        $this->write('paid', $this->paid);
     }
     private function write(string $name, mixed $value): void
     {
         $this->$name = $value;
-        if (Shop::$saves || $name === 'meta') {
+        $isRow = in_array($name, ['status', 'modified'], true);
+        if (Shop::$saves === true || $name === 'meta' || Shop::$saves === ($isRow ? 'row' : 'metas')) {
             Shop::$orders[$this->id]->$name = $value;
         }
     }
@@ -314,13 +321,13 @@ final class WC_Order
         }
         $before = $this->status;
         $this->save_meta_data();
-        $this->changes = Shop::$saves ? [] : ['status' => $status];
+        $this->changes = in_array(Shop::$saves, [true, 'metas'], true) ? [] : ['status' => $status];
         $this->write('status', $status);
         $this->write('modified', time());
         Shop::$movesBack && Shop::$orders[$this->id]->status = $before;
         $this->date();
         $note === '' || $this->add_order_note($note);
-        Shop::$saves || $this->add_order_note('Error saving order.');
+        $this->noteFault();
         if ($status === 'cancelled') {
             (Shop::$actions['woocommerce_order_status_cancelled'])($this->id);
         }
@@ -344,19 +351,36 @@ final class WC_Order
         if (!Shop::$completes) {
             return false;
         }
-        if ($this->id === Shop::$throws) {
-            throw new TypeError('another plugin is broken');
-        }
+        $this->id === Shop::$throws && Shop::$saves === true && throw new TypeError('another plugin is broken');
         $filter = Shop::$actions['woocommerce_valid_order_statuses_for_payment_complete'] ?? fn ($states) => $states;
         if (!$this->has_status($filter(['on-hold', 'pending', 'failed', 'cancelled', 'checkout-draft']))) {
             return true;
         }
         $this->save_meta_data();
-        $this->write('transaction', $code);
+        $this->changes = in_array(Shop::$saves, [true, 'metas'], true) ? [] : ['status' => 'processing'];
         $this->write('status', 'processing');
-        $this->date();
-        Shop::$saves ? Shop::$orders[$this->id]->completed++ : $this->add_order_note('Error saving order.');
+        $this->write('modified', time());
+        // the process ends between the two
+        $this->id === Shop::$throws && throw new TypeError('another plugin is broken');
+        $this->write('transaction', $code);
+        $this->write('paid', $this->paid ?? 'today');
+        Shop::$movesBack && Shop::$orders[$this->id]->status = 'pending';
+        Shop::$saves === false || Shop::$orders[$this->id]->completed++;
+        $this->noteFault();
         return true;
+    }
+    /** What the order's own save() catches. */
+    private function noteFault(): void
+    {
+        in_array(Shop::$saves, [true, 'metas'], true) || $this->add_order_note('Error saving order.');
+    }
+    public function set_date_paid(int $time): void
+    {
+        $this->paid = 'today';
+    }
+    public function set_transaction_id(string $code): void
+    {
+        $this->transaction = $code;
     }
     public function add_order_note(string $note): void
     {
@@ -559,6 +583,6 @@ while (($line = fgets(STDIN)) !== false) {
     };
     Shop::$options = $kept;
     $facts = ['status' => $order->status, 'completed' => $order->completed, 'notes' => $order->notes, 'mails' => Shop::$mails];
-    $facts += ['letters' => Shop::$letters, 'notices' => Shop::$notices];
+    $facts += ['letters' => Shop::$letters, 'notices' => Shop::$notices, 'transaction' => $order->transaction];
     echo json_encode(['answer' => $answer, ...$facts]), "\n";
 }

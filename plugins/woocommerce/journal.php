@@ -1,0 +1,82 @@
+<?php
+
+declare(strict_types=1);
+
+defined('ABSPATH') || exit;
+
+/**
+ * The module's own words on how an order was paid, among what was said of it. WooCommerce's status and transaction are
+ * two facts: where orders are posts, the one may be written without the other, and forms put both back.
+ */
+final class Comptoir_Journal
+{
+    /** Before the order is completed by a payment: what is left half written is finished by the next look. */
+    public const PAYING = 'paying';
+    /** The order was seen paid by it. */
+    public const PAID = 'paid';
+    /** A person opened the order again after that. */
+    public const OPENED = 'opened';
+
+    /** @return bool it is news: the payment's last word was another one */
+    public static function write(WC_Order $order, string $word, string $code): bool
+    {
+        if (self::last($order, [$code])[0] === $word) {
+            return false;
+        }
+        Comptoir_Kept::add($order, Comptoir_Kept::SAID, "$word $code");
+        $order->save_meta_data();
+        return true;
+    }
+
+    /**
+     * @param string[]|null $codes null: all payments of the order but those that a person decides about
+     * @return array{string, string} the last word on any of them, and on which one; empty: none
+     */
+    public static function last(WC_Order $order, ?array $codes = null): array
+    {
+        $codes ??= array_diff(
+            Comptoir_Kept::hereOf($order, Comptoir_Kept::CODE),
+            Comptoir_Kept::listOf($order, Comptoir_Kept::SURPLUS),
+        );
+        foreach (array_reverse(Comptoir_Kept::listOf($order, Comptoir_Kept::SAID)) as $said) {
+            [$word, $code] = [...explode(' ', $said, 2), ''];
+            if (in_array($word, [self::PAYING, self::PAID, self::OPENED], true) && in_array($code, $codes, true)) {
+                return [$word, $code];
+            }
+        }
+        return ['', ''];
+    }
+
+    /** @return string[] the payments that have paid the order, whatever it says now */
+    public static function paidCodes(WC_Order $order): array
+    {
+        $hasPaid = fn (string $code): bool =>
+            in_array(self::last($order, [$code])[0], [self::PAID, self::OPENED], true);
+        return array_values(array_filter(Comptoir_Kept::hereOf($order, Comptoir_Kept::CODE), $hasPaid));
+    }
+
+    /** The order is paid by it. Where only its status was written, WooCommerce's own facts are missing. */
+    public static function keepPaid(WC_Order $order, string $code): void
+    {
+        if (self::last($order, [$code])[0] === self::PAYING && !$order->get_transaction_id()) {
+            $order->set_transaction_id($code);
+            $order->get_date_paid() ?? $order->set_date_paid(time());
+            $order->save();
+        }
+        self::write($order, self::PAID, $code);
+    }
+
+    /**
+     * Of an order of an earlier version, only its transaction says what paid it, also where a person has opened it
+     * again.
+     * @param ShopPayment[] $payments of the codes that no order owns yet
+     */
+    public static function claim(WC_Order $order, array $payments): void
+    {
+        Comptoir_Kept::claim($order, $payments);
+        $code = (string) $order->get_transaction_id();
+        if (in_array($code, Comptoir_Kept::hereOf($order, Comptoir_Kept::CODE), true) && self::last($order)[0] === '') {
+            self::keepPaid($order, $code);
+        }
+    }
+}
