@@ -190,7 +190,7 @@ for (const code of [-32016, -32099])
       const { proxies, endpoints } = await openProxies(t, count)
       const below = (await world.head()) ?? assert.fail()
       for (const proxy of proxies) refuseFor(proxy, { code, below })
-      await assert.rejects(auditDeposits(reader(endpoints), [address]), { name: 'RpcError', kind: 'unknown' })
+      assert.deepEqual([...(await auditDeposits(reader(endpoints), [address])).keys()], [address])
       assert.deepEqual(await differencesOf(address), [])
       for (const proxy of proxies) proxy.heal()
       await auditDeposits(reader(endpoints), [address])
@@ -206,7 +206,7 @@ test('logs that a node refuses for a moment are not taken for expired', async (t
     let left = refused
     proxy.faults.refusalCode = -32099
     proxy.faults.refuses = ({ method }) => method === 'eth_getLogs' && left > 0 && left-- > 0
-    await assert.rejects(auditDeposits(reader(endpoints), [address]), { name: 'RpcError', kind: 'unknown' })
+    assert.deepEqual([...(await auditDeposits(reader(endpoints), [address])).keys()], [address])
   }
   proxy.heal()
   await auditDeposits(reader(endpoints), [address])

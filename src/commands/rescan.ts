@@ -46,7 +46,8 @@ export async function rescanAll(
     const last = addresses.at(-1)
     if (last === undefined) return { checked, missed }
     missed += await rescan(reader, { addresses, ...range })
-    await auditDeposits(reader, addresses, { mayLag: true })
+    const [awaited] = (await auditDeposits(reader, addresses, { mayLag: true })).values()
+    if (awaited) throw awaited
     checked += addresses.length
     progress(checked, total)
     after = last

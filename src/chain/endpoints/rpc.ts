@@ -92,6 +92,8 @@ export class RpcError extends Error {
   }
 }
 
+export const isRpcError = (error: unknown): error is RpcError => error instanceof RpcError
+
 /**
  * The one number that a contract returned, or wrote into a log.
  * @throws RpcError `unknown` if it is not a number: the node finds no contract there, or invents an answer
