@@ -294,3 +294,19 @@ test('a chain that was set up after the backup is compared where a node keeps th
   const { skippedDeposits, keptLess } = await compare(endpoints, asked)
   assert.deepEqual([skippedDeposits.map((one) => one.txHash), keptLess], [[txHash], [1]])
 })
+
+test('reconcile names a node that refuses what is compared, and says what to do', async (t) => {
+  const { proxies, endpoints } = await openProxies(t, 2)
+  const heads = [{ chainId: world.chain.chainId, number: `${await world.chain.blockNumber()}` }]
+  const restoredAt = await goOn(t)
+  const { faults } = proxies[1] ?? assert.fail()
+  faults.refusalCode = -32000
+  faults.refusalStatus = 503
+  faults.refuses = ({ method }) => method === 'eth_getLogs'
+  const { chainId } = world.network
+  await assert.rejects(compare(endpoints, { heads, xpub: newTestXpub(), restoredAt }), {
+    message:
+      `Endpoint 2 of chain ${chainId} does not answer (eth_getLogs: not this one): what it shows was not compared. ` +
+      `Wait until it has caught up, or leave it out of CHAIN_${chainId}_RPC_URL for this command.`,
+  })
+})

@@ -174,12 +174,7 @@ export async function rescan(
       if (error instanceof ChainDoubt) throw new RpcError('unknown', error.message, null, error)
       if (!(error instanceof RpcError)) throw error
       if (error.kind === 'unknown') {
-        silent ??= new RpcError(
-          'unknown',
-          `endpoint ${endpoint.number} does not answer: ${error.message}`,
-          error.code,
-          error,
-        )
+        silent ??= error
         continue
       }
       // one that does not keep such old blocks says nothing about them

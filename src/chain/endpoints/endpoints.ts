@@ -29,7 +29,9 @@ export const verifyChain = (endpoint: Endpoint, network: Pick<Network, 'chainId'
 /** @throws RpcError */
 function refuse(endpoint: Endpoint, error: unknown): never {
   if (error instanceof RpcError) throw error
-  throw new RpcError('unknown', `endpoint ${endpoint.number}: ${(error as Error).message}`)
+  const refused = new RpcError('unknown', `endpoint ${endpoint.number}: ${(error as Error).message}`)
+  refused.endpoint = endpoint.number
+  throw refused
 }
 
 type Scene = {

@@ -80,6 +80,8 @@ export class RpcError extends Error {
   unanswered = false
   /** How long the node asked us to wait. */
   retryAfterMs: number | null = null
+  /** The number of the endpoint that was asked, where there are several. */
+  endpoint: number | null = null
   constructor(kind: 'unknown' | 'definite', message: string, code: number | null = null, cause?: unknown) {
     super(toStorableText(message), { cause }) // may quote a contract: `custom error 0xec442f05: \0\0…`
     this.kind = kind
