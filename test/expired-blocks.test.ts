@@ -295,6 +295,19 @@ test('a chain that was set up after the backup is compared where a node keeps th
   assert.deepEqual([skippedDeposits.map((one) => one.txHash), keptLess], [[txHash], [1]])
 })
 
+test('reconcile goes on without a node that says with HTTP 503 that it does not keep the blocks', async (t) => {
+  const xpub = newTestXpub()
+  const heads = [{ chainId: world.chain.chainId, number: `${await world.chain.blockNumber()}` }]
+  const txHash = await world.chain.pay({ to: deriveAddress(xpub, 7), units: 51n })
+  const kept = await mineLater()
+  const { proxies, endpoints } = await openProxies(t, 2)
+  const second = proxies[1] ?? assert.fail()
+  expire(second, kept, 'by error 4444')
+  second.faults.refusalStatus = 503
+  const report = await compare(endpoints, { heads, xpub, restoredAt: await goOn(t) })
+  assert.deepEqual([report.skippedDeposits.map((one) => one.txHash), report.keptLess], [[txHash], [2]])
+})
+
 test('reconcile names a node that refuses what is compared, and says what to do', async (t) => {
   const { proxies, endpoints } = await openProxies(t, 2)
   const heads = [{ chainId: world.chain.chainId, number: `${await world.chain.blockNumber()}` }]
