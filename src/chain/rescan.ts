@@ -3,7 +3,7 @@ import type { Db } from '../db/db.ts'
 import { listBlocksAt, lockHead } from './deposits/deposit-audit-queries.ts'
 import { askCalls, askLogs, MIN_SPAN } from './endpoints/ask-logs.ts'
 import type { Endpoint } from './endpoints/endpoint.ts'
-import { type Endpoints, provenEndpoints } from './endpoints/endpoints.ts'
+import { audibleEndpoints, type Endpoints, verifyChain } from './endpoints/endpoints.ts'
 import { type Hex, RpcError } from './endpoints/rpc.ts'
 import { dropGone } from './gone-transfers.ts'
 import { confirmTransfers } from './hearing/checked-logs.ts'
@@ -130,8 +130,9 @@ async function hasBlock({ rpc }: Endpoint, number: bigint): Promise<boolean> {
 }
 
 /**
- * Reads a range again for these addresses, from every available endpoint. A transfer that any of them shows in a block
- * of the chain is recorded, unless another one contradicts it. A recorded transfer whose block is gone is orphaned.
+ * Reads a range again for these addresses, from every endpoint, also one that failed a moment ago. A transfer that any
+ * of them shows in a block of the chain is recorded, unless another one contradicts it. A recorded transfer whose block
+ * is gone is orphaned.
  * @returns how many transfers had been missed
  * @throws RpcError where one of them does not answer, after the others were read; also where none has the last of these
  *   blocks, and while the endpoints contradict each other and no header shows which one is right
@@ -146,9 +147,10 @@ export async function rescan(
   let refused: unknown
   let silent: RpcError | undefined
   let read = 0
-  for (const endpoint of await provenEndpoints(reader)) {
+  for (const endpoint of audibleEndpoints(reader)) {
     const panel = panelOf(reader, endpoint)
     try {
+      await verifyChain(endpoint, network)
       const isWhole = await hasBlock(endpoint, to)
       const logs = await readLogRange(endpoint, filter, { from, to })
       const blocks = await fetchCanonical(endpoint, logs)

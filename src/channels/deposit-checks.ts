@@ -37,9 +37,10 @@ export interface DepositChecks {
   }): Promise<NamedTransaction>
   /**
    * Compares balances on one chain with the records, and reads missed transfers again.
+   * @returns the addresses of which a node that did not answer may know more
    * @throws an error of the chain's client; then nothing is known
    */
-  auditDeposits(network: number, addresses: readonly string[]): Promise<void>
+  auditDeposits(network: number, addresses: readonly string[]): Promise<readonly string[]>
   /**
    * Looks for native coin at these addresses, and for tokens that only call themselves USDC, on every configured chain.
    */

@@ -12,6 +12,7 @@ import { systemClock } from '../kernel/clock.ts'
 import type { SandboxVault } from '../kernel/vault.ts'
 import { UsageError } from './command.ts'
 import { withDatabase } from './database.ts'
+import { namingSilent } from './endpoint-advice.ts'
 import { startOver } from './new-chain.ts'
 import { listOperatorChains } from './operator-chains.ts'
 import { startProgress } from './progress.ts'
@@ -46,7 +47,8 @@ export async function rescanAll(
     const last = addresses.at(-1)
     if (last === undefined) return { checked, missed }
     missed += await rescan(reader, { addresses, ...range })
-    await auditDeposits(reader, addresses, { mayLag: true })
+    const [awaited] = (await auditDeposits(reader, addresses, { mayLag: true })).values()
+    if (awaited) throw awaited
     checked += addresses.length
     progress(checked, total)
     after = last
@@ -95,7 +97,8 @@ export async function runRescan(config: Config, args: string[], say: Say): Promi
     if (!opened) throw new Error(`Chain ${chainId} cannot be opened.`)
     try {
       const range = await rangeFrom(db, chainId, BigInt(options.from ?? '0'))
-      const result = await rescanAll({ db, log, ...opened }, range, startProgress(say, `Chain ${chainId}`, 'addresses'))
+      const progress = startProgress(say, `Chain ${chainId}`, 'addresses')
+      const result = await namingSilent(chainId, rescanAll({ db, log, ...opened }, range, progress))
       const differences = await countDifferences(db, chainId)
       const facts = { chainId, ...result, differences }
       const sentence = `Chain ${chainId}: ${result.checked} addresses, ${result.missed} missed transfers recorded, ${differences} balances differ.`

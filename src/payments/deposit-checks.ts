@@ -87,7 +87,7 @@ export async function checkBeforeEnd(
   return orders.filter(({ id }) => !held.has(id))
 }
 
-/** @returns those whose chain cannot be queried now */
+/** @returns those of which the chain cannot be queried now, or not all that may know of them answers */
 async function auditByNetwork<Deposit extends OrderDeposit>(
   deps: DepositCheckDeps,
   deposits: readonly Deposit[],
@@ -95,7 +95,8 @@ async function auditByNetwork<Deposit extends OrderDeposit>(
   const unread: Deposit[] = []
   for (const [network, members] of Map.groupBy(deposits, (deposit) => deposit.network)) {
     const addresses = members.map(({ depositAddress }) => depositAddress)
-    await deps.deposits.auditDeposits(network, addresses).catch(() => void unread.push(...members))
+    const unsure = new Set(await deps.deposits.auditDeposits(network, addresses).catch(() => addresses))
+    unread.push(...members.filter(({ depositAddress }) => unsure.has(depositAddress)))
   }
   return unread
 }

@@ -36,6 +36,8 @@ export type Faults = {
   maxSpan: bigint | null
   maxBatch: number | null
   maxTopics: number
+  /** The HTTP status of answers that hold one of its refusals. */
+  refusalStatus: number
   /** The code of its refusals. */
   refusalCode: number | string
   /** Refuses eth_getLogs that names no contract, as some providers do. */
@@ -88,6 +90,7 @@ const HONEST: Faults = {
   maxBatch: null,
   // geth's and Erigon's own limit, which the local chain does not have
   maxTopics: 1000,
+  refusalStatus: 200,
   refusalCode: -32602,
   wantsContract: false,
   breaksAbove: null,
@@ -270,9 +273,12 @@ export async function startRpcProxy(targetUrl: string): Promise<RpcProxy> {
           return refuseWith(response, 502)
         if (isTooOften(Array.isArray(parsed) ? parsed.length : 1))
           return void response.writeHead(429).end(JSON.stringify(refusal(null, 'too many requests')))
+        const before = refusals
         const text = await answer(body)
         bytes.received += text.length
-        response.writeHead(200, { 'content-type': 'application/json' }).end(text)
+        response
+          .writeHead(refusals === before ? 200 : faults.refusalStatus, { 'content-type': 'application/json' })
+          .end(text)
       } catch {
         response.destroy()
       }

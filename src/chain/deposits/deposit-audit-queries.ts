@@ -14,6 +14,9 @@ export type RecordedDeposit = {
   auditedAt: bigint
   /** A difference is already open for it. */
   differed: boolean
+  /** An earlier audit left open what an endpoint that did not answer may know; `isLongUnsure`: an hour ago or more. */
+  isUnsure: boolean
+  isLongUnsure: boolean
 }
 
 type Row = Omit<RecordedDeposit, 'units' | 'outflowUnits'> & { units: string; outflowUnits: string }
@@ -35,17 +38,19 @@ export async function readRecordedDeposits(
         and t.to_address = d.address and t.token = ${token.toLowerCase()} and t.status = 'seen'
         and (${block}::bigint is null or t.block_number <= ${block})), 0)::text as units,
       coalesce(f.outflow_units, 0)::text as outflow_units, coalesce(f.outflow_to, 0) as outflow_to,
-      coalesce(f.block_number, 0) as audited_at, (f.address is not null and f.closed_at is null) as differed
+      coalesce(f.block_number, 0) as audited_at, (f.address is not null and f.closed_at is null) as differed,
+      u.since is not null as is_unsure, coalesce(u.since <= now() - interval '1 hour', false) as is_long_unsure
     from deposit_addresses as d
     join chain_heads as h on h.chain_id = ${chainId} and h.number is not null
     left join deposit_differences as f on f.chain_id = h.chain_id and f.address = d.address
+    left join deposit_doubts as u on u.chain_id = h.chain_id and u.address = d.address
     where d.key_id is not null and d.address = any(${addresses.map((address) => address.toLowerCase())}::text[])`)
   const [first] = rows
   if (!first) return undefined
   return {
     head: { number: first.headNumber, hash: first.headHash },
-    deposits: rows.map(({ address, createdAt, units, outflowUnits, outflowTo, auditedAt, differed }) => ({
-      ...{ address, createdAt, outflowTo, auditedAt, differed },
+    deposits: rows.map(({ headNumber, headHash, units, outflowUnits, ...deposit }) => ({
+      ...deposit,
       units: BigInt(units),
       outflowUnits: BigInt(outflowUnits),
     })),
@@ -98,6 +103,15 @@ export const updateDifferencesClosed = (q: Queryable, chainId: number, addresses
   q.run(sql`
     update deposit_differences set closed_at = now(), updated_at = now()
     where chain_id = ${chainId} and address = any(${[...addresses]}::text[]) and closed_at is null`)
+
+/** Remembers since when these are unsure. */
+export const insertDepositDoubts = (q: Queryable, chainId: number, addresses: readonly string[]): Promise<number> =>
+  q.run(sql`
+    insert into deposit_doubts (chain_id, address) select ${chainId}, unnest(${[...addresses]}::text[])
+    on conflict do nothing`)
+
+export const deleteDepositDoubts = (q: Queryable, chainId: number, addresses: readonly string[]): Promise<number> =>
+  q.run(sql`delete from deposit_doubts where chain_id = ${chainId} and address = any(${[...addresses]}::text[])`)
 
 export async function countDifferences(q: Queryable, chainId: number): Promise<number> {
   const { total } = await q.one<{ total: bigint }>(sql`

@@ -1,17 +1,17 @@
 import { HOUR } from '../../kernel/clock.ts'
 import { type BlockId, listBlocks } from '../chain-queries.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
-import { provenEndpoints } from '../endpoints/endpoints.ts'
-import { type Hex, type Rpc, RpcError, toWord } from '../endpoints/rpc.ts'
-import type { Network } from '../networks.ts'
+import { audibleEndpoints, verifyChain } from '../endpoints/endpoints.ts'
+import { isRpcError, type RpcError, toWord } from '../endpoints/rpc.ts'
 import { readNewestBlock } from '../payout/payout-view.ts'
-import { balanceCall } from '../payout/usdc-token.ts'
 import { type ChainReader, listOutgoing, rescan } from '../rescan.ts'
 import { blockCall, type RpcBlock } from '../transfer-logs.ts'
-import { findBlockSince } from './block-since.ts'
+import { askBalances, askPairs, type Balances } from './audit-balances.ts'
 import {
   claimAuditPage,
   type DepositFinding,
+  deleteDepositDoubts,
+  insertDepositDoubts,
   listAuditPage,
   type RecordedDeposit,
   readRecordedDeposits,
@@ -20,6 +20,7 @@ import {
   updateDifferencesClosed,
   upsertDepositFinding,
 } from './deposit-audit-queries.ts'
+import { findKeeper } from './log-keeper.ts'
 import { noticeNative } from './native-coin.ts'
 import { listWatchEnding } from './native-coin-queries.ts'
 
@@ -27,19 +28,6 @@ const PAGE = 500
 const ROUND_MS = HOUR
 /** Tolerance between block times and our clock. */
 const CLOCK_MARGIN_MS = HOUR
-
-/** Balances at one block, in the order of the addresses. @throws RpcError */
-async function readBalances(
-  rpc: Rpc,
-  { network, blockHash }: { network: Network; blockHash: string },
-  addresses: readonly string[],
-): Promise<bigint[]> {
-  const calls = addresses.map((address) => ({
-    method: 'eth_call',
-    params: [balanceCall(network, address), { blockHash }],
-  }))
-  return (await rpc.batch<Hex>(calls)).map(toWord)
-}
 
 /** Outflows of each address, continuing from the end of the last audit. @throws RpcError */
 async function readOutflows(
@@ -74,12 +62,12 @@ async function readOutflowsAnew(
 ): Promise<Map<string, bigint>> {
   const { db, network } = reader
   const { chainId, usdcAddress: token } = network
-  const addresses = deposits.map(({ address }) => address)
+  const addresses = addressesOf(deposits)
   if (deposits.length === 0) return new Map()
   const readHeld = async (): Promise<Balances | undefined> => {
     const { method, params } = blockCall(from)
     const block = await endpoint.rpc.call<RpcBlock | null>(method, ...params)
-    return block ? askBalances({ network }, endpoints, { blockHash: block.hash, addresses }) : undefined
+    return block ? askBalances(reader, endpoints, { blockHash: block.hash, addresses }) : undefined
   }
   const held = await readHeld().catch((error: unknown) => {
     if (isRpcError(error)) return undefined
@@ -98,99 +86,44 @@ async function readOutflowsAnew(
 
 const remainder = ({ units, outflowUnits }: RecordedDeposit): bigint => units - outflowUnits
 
-/** What two endpoints say of the balances, or one where no other answers; the first is asked for more. */
-type Balances = { endpoints: readonly Endpoint[]; of(index: number): bigint[] }
+/** `balances`: what endpoints say that it holds. */
+type Weighed = { deposit: RecordedDeposit; balances: readonly bigint[] }
 
-/** One that answers is enough: another one may not know so old a state any more. @throws RpcError if none answers */
-async function askBalances(
-  { network }: Pick<ChainReader, 'network'>,
-  endpoints: readonly Endpoint[],
-  { blockHash, addresses }: { blockHash: string; addresses: readonly string[] },
-): Promise<Balances> {
-  const asked = await Promise.allSettled(
-    endpoints.map(({ rpc }) => readBalances(rpc, { network, blockHash }, addresses)),
-  )
-  const answers = asked.flatMap((one, index) => {
-    const endpoint = endpoints[index]
-    return one.status === 'fulfilled' && endpoint ? [{ endpoint, balances: one.value }] : []
-  })
-  const failed = asked.find((one) => one.status === 'rejected' && (answers.length === 0 || !isRpcError(one.reason)))
-  if (failed?.status === 'rejected') throw failed.reason
-  const of = (index: number): bigint[] => answers.map(({ balances }) => balances[index] ?? 0n)
-  return { endpoints: answers.map(({ endpoint }) => endpoint), of }
+/** `unheard`: why one of the endpoints asked for balances said none; `silent`: why one did not say what came in. */
+type Silence = { unheard: RpcError | undefined; silent: RpcError | undefined }
+
+/** What is due at an address, read again. `isWhole`: since the address was given out. */
+type Again = Silence & {
+  recorded: ReadonlyMap<string, bigint>
+  outflows: ReadonlyMap<string, bigint>
+  isWhole: boolean
 }
 
-const isRpcError = (error: unknown): error is RpcError => error instanceof RpcError
-
-type Since = { addresses: readonly string[]; at: Date; to: bigint }
-type Keeper = { endpoint: Endpoint; from: bigint; isWhole: boolean }
+/** It stays open until every endpoint asked says what it holds. */
+const isOpen = ({ differed, isUnsure }: RecordedDeposit): boolean => differed || isUnsure
 
 /**
- * The last block before a time, whose state holds nothing of later; or the first one of which the endpoint keeps the
- * logs: nodes expire old ones, some with the headers. @throws RpcError, also where it refuses them for a moment
+ * Whether the balances are what is due. What two endpoints confirmed was recorded: one that says the same of the
+ * balance explains it. Where an endpoint did not say what came in, it may be what is missing: then all must say the
+ * same. Of an address that was left open, none may be missing: it may be the one that showed the difference.
  */
-async function findKept({ network }: ChainReader, endpoint: Endpoint, { addresses, at, to }: Since): Promise<Keeper> {
-  const { number: since, isCutOff } = await findBlockSince(endpoint.rpc, at, to)
-  const first = isCutOff || since === 0n ? since : since - 1n
-  const senders = addresses.slice(0, 1)
-  const lacks = (block: bigint): Promise<boolean> =>
-    listOutgoing(network, endpoint, { senders, from: block, to: block }).then(
-      () => false,
-      (error: unknown) => {
-        if (error instanceof RpcError && error.kind === 'definite') return true
-        throw error
-      },
-    )
-  if (!(await lacks(first))) return { endpoint, from: first, isWhole: !isCutOff }
-  let [lacked, from] = [first, to]
-  while (from - lacked > 1n) {
-    const middle = (lacked + from) / 2n
-    if (await lacks(middle)) lacked = middle
-    else from = middle
-  }
-  // only age has an edge: what it refuses for a moment is not expired
-  const refuses = `endpoint ${endpoint.number} refuses logs up to block`
-  if (await lacks(to)) throw new RpcError('unknown', `${refuses} ${to}`)
-  if (!(await lacks(lacked))) throw new RpcError('unknown', `${refuses} ${lacked} only for a moment`)
-  return { endpoint, from, isWhole: false }
+function fits({ deposit, balances }: Weighed, due: bigint, { unheard, silent }: Silence): boolean {
+  const isDue = (units: bigint): boolean => units === due
+  if (!silent) return balances.some(isDue)
+  return balances.every(isDue) && !(unheard && isOpen(deposit))
 }
 
-/** Which of them to ask about the blocks since a time: one that keeps all of them, or the most. @throws RpcError */
-async function findKeeper(reader: ChainReader, endpoints: readonly Endpoint[], since: Since): Promise<Keeper> {
-  const keepers: Keeper[] = []
-  let failed: unknown
-  for (const endpoint of endpoints) {
-    const keeper = await findKept(reader, endpoint, since).catch((error: unknown) => {
-      if (!isRpcError(error)) throw error
-      failed = error
-      return undefined
-    })
-    if (keeper?.isWhole) return keeper
-    if (keeper) keepers.push(keeper)
-  }
-  const [first, ...others] = keepers
-  if (!first) throw failed
-  return others.reduce((best, one) => (one.from < best.from ? one : best), first)
-}
-
-/**
- * Explains addresses whose balance differs: reads incoming and outgoing transfers again. Where an endpoint did not say
- * what came in, it may be what is missing: then all that were asked must say the same of a balance to explain it.
- * @throws RpcError if one did not say that, and something stays unexplained
- */
-async function explain(
-  reader: ChainReader,
-  endpoints: readonly Endpoint[],
-  { deposits, head }: { deposits: readonly RecordedDeposit[]; head: { number: bigint; hash: string } },
-): Promise<void> {
+/** Reads incoming and outgoing transfers of these addresses again. @throws RpcError if no endpoint says what left */
+async function readAgain(reader: ChainReader, page: Page, differing: readonly Weighed[]): Promise<Again> {
   const { db, network, log } = reader
   const { chainId, usdcAddress: token } = network
-  const addresses = deposits.map(({ address }) => address)
-  const balances = await askBalances(reader, endpoints, { blockHash: head.hash, addresses })
+  const { head, asked, heard } = page
+  const deposits = differing.map(({ deposit }) => deposit)
+  const addresses = addressesOf(deposits)
   const oldest = Math.min(...deposits.map(({ createdAt }) => createdAt.getTime()))
   const since = { addresses, at: new Date(oldest - CLOCK_MARGIN_MS), to: head.number }
   // one that lacks this block does not know what left in it
-  const { endpoint, from, isWhole } = await findKeeper(reader, balances.endpoints, since)
+  const { endpoint, from, isWhole } = await findKeeper(reader, heard.endpoints, since)
   const silent = await rescan(reader, { addresses, from, to: head.number }).then(
     () => undefined,
     (error: unknown) => {
@@ -198,47 +131,82 @@ async function explain(
       throw error
     },
   )
+  const silence = { unheard: heard.unheard, silent }
   const outflows = await readOutflows(reader, endpoint, { deposits, from, to: head.number })
   const again = await readRecordedDeposits(db, { chainId, token, addresses }, head.number)
-  const recordedOf = (address: string): bigint => again?.deposits.find((one) => one.address === address)?.units ?? 0n
-  // what two endpoints confirmed was recorded: one that says the same of the balance explains it
-  const fits = (index: number, address: string, outflow = 0n): boolean => {
-    const isDue = (units: bigint): boolean => units === recordedOf(address) - outflow
-    return silent ? balances.of(index).every(isDue) : balances.of(index).some(isDue)
-  }
-  const open = deposits.filter(({ address }, index) => !fits(index, address, outflows.get(address)))
-  const asked = { deposits: isWhole ? open : [], from, to: head.number }
-  const anew = await readOutflowsAnew(reader, { endpoints, endpoint }, asked)
-  let unsure: RpcError | undefined
-  for (const [index, address] of addresses.entries()) {
+  const recorded = new Map(again?.deposits.map(({ address, units }) => [address, units]))
+  const isExplained = (one: Weighed, outflow = 0n): boolean =>
+    fits(one, (recorded.get(one.deposit.address) ?? 0n) - outflow, silence)
+  const open = differing.filter((one) => !isExplained(one, outflows.get(one.deposit.address)))
+  const missing = isWhole ? open.map(({ deposit }) => deposit) : []
+  const anew = await readOutflowsAnew(
+    reader,
+    { endpoints: asked, endpoint },
+    { deposits: missing, from, to: head.number },
+  )
+  for (const one of open) {
+    const { address } = one.deposit
     const counted = anew.get(address)
-    if (counted !== undefined && fits(index, address, counted)) {
-      if (counted < 0n) log.error({ chainId, address, units: `${-counted}` }, HELD_MONEY)
-      outflows.set(address, counted)
-    }
-    const recordedUnits = recordedOf(address)
-    const outflowUnits = outflows.get(address) ?? 0n
-    const explained = fits(index, address, outflowUnits)
-    if (!explained && silent) {
-      unsure = silent
-      continue
-    }
-    const [first = 0n] = balances.of(index)
-    const balanceUnits = explained ? recordedUnits - outflowUnits : first
-    const finding: DepositFinding = {
-      ...{ chainId, address, balanceUnits, recordedUnits, outflowUnits, explained },
-      blockNumber: head.number,
-    }
-    await upsertDepositFinding(db, finding)
-    const known = deposits[index]?.differed
-    if (!explained && !known) log.error(inText(finding), 'ALARM: a deposit balance differs from the recorded transfers')
-    else if (new Set(balances.of(index)).size > 1)
-      log.error(
-        { chainId, address, balances: balances.of(index).map(String) },
-        `ALARM: endpoints ${balances.endpoints.map(({ number }) => number).join(' and ')} show different balances`,
-      )
+    if (counted === undefined || !isExplained(one, counted)) continue
+    if (counted < 0n) log.error({ chainId, address, units: `${-counted}` }, HELD_MONEY)
+    outflows.set(address, counted)
   }
-  if (unsure) throw unsure
+  return { ...silence, recorded, outflows, isWhole }
+}
+
+/** What is known of an address of which no endpoint says what left. */
+const lastKnown = ({ address, units, outflowUnits }: RecordedDeposit, silence: Silence): Again => ({
+  ...{ ...silence, isWhole: false },
+  recorded: new Map([[address, units]]),
+  outflows: new Map([[address, outflowUnits]]),
+})
+
+/**
+ * Records what explains a balance, or that nothing does. What an endpoint did not say is waited for: for an hour, the
+ * difference is no finding, unless less is there than is due, which nothing that came in explains.
+ * @returns what is waited for, if anything is
+ */
+async function judge(reader: ChainReader, page: Page, one: Weighed, again: Again): Promise<RpcError | undefined> {
+  const { db, network, log } = reader
+  const { chainId } = network
+  const { deposit, balances } = one
+  const { address } = deposit
+  const recordedUnits = again.recorded.get(address) ?? 0n
+  const outflowUnits = again.outflows.get(address) ?? 0n
+  const due = recordedUnits - outflowUnits
+  const explained = fits(one, due, again)
+  const awaited = explained ? undefined : again.silent
+  const isLess = again.isWhole && balances.every((units) => units < due)
+  if (awaited && !isLess && !deposit.isLongUnsure) return awaited
+  const [first = 0n] = balances
+  const finding: DepositFinding = {
+    ...{ chainId, address, balanceUnits: explained ? due : first, recordedUnits, outflowUnits, explained },
+    blockNumber: page.head.number,
+  }
+  await upsertDepositFinding(db, finding)
+  if (!explained && !deposit.differed)
+    log.error(inText(finding), 'ALARM: a deposit balance differs from the recorded transfers')
+  else if (!awaited && new Set(balances).size > 1)
+    log.error(
+      { chainId, address, balances: balances.map(String) },
+      `ALARM: endpoints ${page.heard.endpoints.map(({ number }) => number).join(' and ')} show different balances`,
+    )
+  return awaited
+}
+
+/** Explains addresses whose balance differs. @returns those that stay unsure, and what is waited for */
+async function explain(reader: ChainReader, page: Page, differing: readonly Weighed[]): Promise<Map<string, RpcError>> {
+  const again = await readAgain(reader, page, differing).catch((error: unknown) => {
+    if (isRpcError(error)) return error
+    throw error
+  })
+  const unsure = new Map<string, RpcError>()
+  for (const one of differing) {
+    const known = isRpcError(again) ? lastKnown(one.deposit, { unheard: page.heard.unheard, silent: again }) : again
+    const awaited = await judge(reader, page, one, known)
+    if (awaited) unsure.set(one.deposit.address, awaited)
+  }
+  return unsure
 }
 
 const HELD_MONEY =
@@ -251,26 +219,12 @@ const inText = (finding: DepositFinding): Record<string, unknown> =>
   )
 
 /** `asked`: the endpoints whose balances these are, and one beside them that did not answer. */
-type Page = { head: BlockId; deposits: readonly RecordedDeposit[]; asked: readonly Endpoint[]; balances: Balances }
-
-/** Two, as one alone may hide what it hid when the blocks were read; the next two where neither has the block. */
-async function askPairs(
-  reader: ChainReader,
-  endpoints: readonly Endpoint[],
-  question: { blockHash: string; addresses: readonly string[] },
-): Promise<Pick<Page, 'asked' | 'balances'>> {
-  const [asked, next] = [endpoints.slice(0, 2), endpoints.slice(2)]
-  try {
-    return { asked, balances: await askBalances(reader, asked, question) }
-  } catch (error) {
-    if (!isRpcError(error) || next.length === 0) throw error
-    return askPairs(reader, next, question)
-  }
-}
+type Page = { head: BlockId; deposits: readonly RecordedDeposit[]; asked: readonly Endpoint[]; heard: Balances }
 
 /** The newest block of ours below the last one read that one of them has. */
 async function findBelow({ db, network }: ChainReader, endpoints: readonly Endpoint[]): Promise<BlockId | undefined> {
-  const tops = await Promise.allSettled(endpoints.map(({ rpc }) => readNewestBlock(rpc)))
+  const readTop = (endpoint: Endpoint) => verifyChain(endpoint, network).then(() => readNewestBlock(endpoint.rpc))
+  const tops = await Promise.allSettled(endpoints.map(readTop))
   const numbers = tops.flatMap((one) => (one.status === 'fulfilled' ? [one.value.number] : []))
   const [, ...below] = await listBlocks(db, network.chainId)
   return below.find((block) => numbers.some((number) => number >= block.number))
@@ -280,7 +234,7 @@ async function findBelow({ db, network }: ChainReader, endpoints: readonly Endpo
 async function readPage(reader: ChainReader, addresses: readonly string[], mayLag: boolean): Promise<Page | undefined> {
   const { db, network } = reader
   const { chainId, usdcAddress: token } = network
-  const endpoints = await provenEndpoints(reader)
+  const endpoints = audibleEndpoints(reader)
   const readAt = async (at: BlockId | null): Promise<Page | undefined> => {
     const recorded = await readRecordedDeposits(db, { chainId, token, addresses }, at?.number ?? null)
     if (!recorded) return undefined
@@ -304,32 +258,44 @@ async function readPage(reader: ChainReader, addresses: readonly string[], mayLa
  * Compares the balances of deposit addresses with the recorded transfers, at the last block read. Missed transfers are
  * recorded; anything unexplained becomes a difference, with an alarm.
  * @param options `mayLag`: where all that answer are some blocks behind, at the newest block that one of them has
+ * @returns addresses of which an endpoint that did not answer may know more, and what it said instead
  * @throws RpcError if no endpoint answers
  */
 export async function auditDeposits(
   reader: ChainReader,
   addresses: readonly string[],
   { mayLag = false }: { mayLag?: boolean } = {},
-): Promise<void> {
-  const { db, network } = reader
-  const { chainId } = network
+): Promise<ReadonlyMap<string, RpcError>> {
+  const unsure = new Map<string, RpcError>()
   for (let start = 0; start < addresses.length; start += PAGE) {
     const page = await readPage(reader, addresses.slice(start, start + PAGE), mayLag)
     if (!page) continue
-    const { deposits, head, asked, balances } = page
-    const isEven = (deposit: RecordedDeposit, index: number): boolean =>
-      balances.of(index).every((units) => units === remainder(deposit))
-    const differing = deposits.filter((deposit, index) => !isEven(deposit, index))
-    const even = deposits.filter((deposit) => !differing.includes(deposit) && deposit.differed)
-    if (even.length > 0)
-      await updateDifferencesClosed(
-        db,
-        chainId,
-        even.map(({ address }) => address),
-      )
-    if (differing.length > 0) await explain(reader, asked, { deposits: differing, head })
+    for (const [address, awaited] of await auditPage(reader, page)) unsure.set(address, awaited)
   }
+  return unsure
 }
+
+const addressesOf = (deposits: readonly RecordedDeposit[]): string[] => deposits.map(({ address }) => address)
+
+async function auditPage(reader: ChainReader, page: Page): Promise<Map<string, RpcError>> {
+  const { db, network } = reader
+  const { chainId } = network
+  const { deposits, heard } = page
+  const weighed = deposits.map((deposit, index) => ({ deposit, balances: heard.of(index) }))
+  const isEven = ({ deposit, balances }: Weighed): boolean =>
+    balances.every((units) => units === remainder(deposit)) && !(heard.unheard && isOpen(deposit))
+  const differing = weighed.filter((one) => !isEven(one))
+  const even = weighed.filter((one) => isEven(one) && one.deposit.differed).map(({ deposit }) => deposit)
+  if (even.length > 0) await updateDifferencesClosed(db, chainId, addressesOf(even))
+  const unsure = differing.length > 0 ? await explain(reader, page, differing) : new Map<string, RpcError>()
+  const settled = deposits.filter(({ address, isUnsure }) => isUnsure && !unsure.has(address))
+  if (settled.length > 0) await deleteDepositDoubts(db, chainId, addressesOf(settled))
+  const doubted = deposits.filter(({ address, isUnsure }) => !isUnsure && unsure.has(address))
+  if (doubted.length > 0) await insertDepositDoubts(db, chainId, addressesOf(doubted))
+  return unsure
+}
+
+const UNSURE = 'deposit addresses cannot be compared with their chain now; the next round compares them again'
 
 /**
  * Audits one page of the hourly round over all watched addresses; `onNative` gets the addresses where native coin was
@@ -341,13 +307,15 @@ export async function auditNextPage(
   nowMs: number,
   onNative: (addresses: readonly string[]) => Promise<void> = async () => {},
 ): Promise<boolean> {
-  const { db, network } = reader
+  const { db, network, log } = reader
   const { chainId } = network
   const due = await claimAuditPage(db, chainId, new Date(nowMs - ROUND_MS))
   if (!due) return false
   const from = due.auditCursor
   const page = await listAuditPage(db, { after: from, watchedAt: new Date(nowMs), limit: PAGE })
-  if (page.length > 0) await auditDeposits(reader, page)
+  const unsure = await auditDeposits(reader, page)
+  const [awaited] = unsure.values()
+  if (awaited) log.warn({ chainId, addresses: [...unsure.keys()], err: awaited }, UNSURE)
   // one last audit before watching ends; the previous round ended at most this long ago
   const ending = await listWatchEnding(db, page, new Date(nowMs + 2 * ROUND_MS))
   if (ending.length > 0) await onNative(await noticeNative(reader, ending))

@@ -280,6 +280,7 @@ export class Endpoint {
 
   #noteFailure(error: RpcError, mayFail: boolean): void {
     this.#events.onError(this.number)
+    error.endpoint = this.number
     if (error.kind === 'definite' || error.wholeBatch) return
     if (error.tooOften) this.learn({ callsPerSecond: this.#pace.slower(this.limits.callsPerSecond) })
     if (mayFail) return

@@ -22,10 +22,41 @@ export type Endpoints = {
 
 const isIgnored = (fault: EndpointFault | null): boolean => fault !== null && fault !== 'down' && fault !== 'behind'
 
+/** Lets an endpoint prove that it serves this chain. @throws RpcError */
+export const verifyChain = (endpoint: Endpoint, network: Pick<Network, 'chainId'>): Promise<void> =>
+  endpoint.verify(network).catch((error: unknown) => refuse(endpoint, error))
+
 /** @throws RpcError */
 function refuse(endpoint: Endpoint, error: unknown): never {
   if (error instanceof RpcError) throw error
-  throw new RpcError('unknown', `endpoint ${endpoint.number}: ${(error as Error).message}`)
+  const refused = new RpcError('unknown', `endpoint ${endpoint.number}: ${(error as Error).message}`)
+  refused.endpoint = endpoint.number
+  throw refused
+}
+
+type Scene = {
+  endpoints: Pick<Endpoints, 'all' | 'usable' | 'isEachHeard'>
+  network: Pick<Network, 'chainId'>
+}
+
+const noneOf = ({ chainId }: Pick<Network, 'chainId'>): RpcError =>
+  new RpcError('unknown', `no endpoint of chain ${chainId} is available`)
+
+/**
+ * Each endpoint that may know what another one hides, the usable ones first: also one that failed a moment ago, is
+ * behind or was outvoted. Whoever asks one calls `verifyChain` before. One that then fails did not answer: nothing
+ * follows from its silence.
+ * @throws RpcError if there is none; where each is to be heard, if the answers of one are ignored
+ */
+export function audibleEndpoints({ endpoints: { all, usable, isEachHeard = false }, network }: Scene): Endpoint[] {
+  const first = usable()
+  const audible = [...first, ...all.filter((endpoint) => !first.includes(endpoint))].filter((endpoint) => {
+    const fault = endpoint.fault()
+    if (isEachHeard && isIgnored(fault)) refuse(endpoint, new Error(`its answers are ignored (${fault})`))
+    return fault !== 'foreign' && fault !== 'unproven'
+  })
+  if (audible.length === 0) throw noneOf(network)
+  return audible
 }
 
 /**
@@ -35,12 +66,9 @@ function refuse(endpoint: Endpoint, error: unknown): never {
 export async function provenEndpoints({
   endpoints: { all, usable, isEachHeard = false },
   network,
-}: {
-  endpoints: Pick<Endpoints, 'all' | 'usable' | 'isEachHeard'>
-  network: Pick<Network, 'chainId'>
-}): Promise<Endpoint[]> {
+}: Scene): Promise<Endpoint[]> {
   const proven: Endpoint[] = []
-  let last: unknown = new RpcError('unknown', `no endpoint of chain ${network.chainId} is available`)
+  let last: unknown = noneOf(network)
   for (const endpoint of isEachHeard || usable().length === 0 ? all : usable()) {
     const fault = endpoint.fault()
     if (isEachHeard && isIgnored(fault)) refuse(endpoint, new Error(`its answers are ignored (${fault})`))
@@ -85,7 +113,7 @@ export function openEndpoints(
 
   async function ask<Result>(question: (rpc: Rpc) => Promise<Result>, { once, isFinal }: How): Promise<Result> {
     let refused: RpcError | undefined
-    let last: unknown = new RpcError('unknown', `no endpoint of chain ${network.chainId} is available`)
+    let last: unknown = noneOf(network)
     for (const endpoint of candidates()) {
       try {
         await endpoint.verify(network)

@@ -79,6 +79,30 @@ describe('an answer of a node', () => {
     assert.deepEqual(await failing('nonce too low', 400), ['definite', true])
   })
 
+  it('is definite with HTTP 5xx where a node says that it does not keep a block, unless it is about a transaction', async () => {
+    const failing = async (method: string, code: number, message: string) => {
+      const node = await answering({ id: 1, error: { code, message } }, 503)
+      const error = await node.call(method, {}).catch((caught: unknown) => caught)
+      assert.ok(error instanceof RpcError)
+      return error.kind
+    }
+    for (const [code, message] of [
+      [4444, 'not this one'],
+      [-32000, 'pruned history unavailable'],
+      [-32000, 'header not found'],
+      [-32001, 'block 0x1 not found'],
+      [-32000, 'unknown block'],
+    ] as const) {
+      for (const method of ['eth_getLogs', 'eth_getBlockByNumber', 'eth_getBlockReceipts'])
+        assert.equal(await failing(method, code, message), 'definite', `${method}: ${message}`)
+      for (const method of ['eth_call', 'eth_estimateGas', 'eth_sendRawTransaction'])
+        assert.equal(await failing(method, code, message), 'unknown', `${method}: ${message}`)
+    }
+    for (const message of ['upstream request failed', 'service not available', 'node is busy', 'no backend found'])
+      assert.equal(await failing('eth_getLogs', -32000, message), 'unknown', message)
+    assert.equal(await failing('eth_getLogs', -32603, 'block not found'), 'unknown', 'an internal error')
+  })
+
   it('is about the rate, and passes, however a provider says so; a contract’s own words are its refusal', async () => {
     const refusing = async (code: number, message: string) => {
       const node = await answering({ id: 1, error: { code, message } })

@@ -80,6 +80,8 @@ export class RpcError extends Error {
   unanswered = false
   /** How long the node asked us to wait. */
   retryAfterMs: number | null = null
+  /** The number of the endpoint that was asked, where there are several. */
+  endpoint: number | null = null
   constructor(kind: 'unknown' | 'definite', message: string, code: number | null = null, cause?: unknown) {
     super(toStorableText(message), { cause }) // may quote a contract: `custom error 0xec442f05: \0\0…`
     this.kind = kind
@@ -91,6 +93,8 @@ export class RpcError extends Error {
     return this.kind === 'definite' || (this.inBatch && !this.tooOften)
   }
 }
+
+export const isRpcError = (error: unknown): error is RpcError => error instanceof RpcError
 
 /**
  * The one number that a contract returned, or wrote into a log.
@@ -123,6 +127,14 @@ const PASSING_CODES: ReadonlySet<number | null> = new Set([-32603, -32002, ...RA
  * Nethermind's -32016 says.
  */
 const TOO_MUCH = /result|range|size|block|time.?out|timed out/i
+/**
+ * That a node does not keep a block: 4444 (EIP-4444), and what nodes say. Some send HTTP 5xx with it. Only about blocks
+ * and their logs: no gateway says this of a node that is down.
+ */
+const ABSENT_CODE = 4444
+const ABSENT_WORDS =
+  /pruned|pruning|unknown block|(block|header|history)s? (\w+ )?(not found|not available|unavailable|expired)/i
+const isAboutBlocks = (method: string): boolean => /^eth_get(Logs|Block)/.test(method)
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 
 /** `isFailing`: with HTTP 5xx, by which a gateway may speak for a node that took the request. */
@@ -249,7 +261,8 @@ function refusalFor(method: string, { words, code, isFailing }: Refusal): RpcErr
   const said = new RpcError('definite', `${method}: ${words}`, code)
   const byContract = isReverted(said)
   const isRate = RATE_CODES.has(code) || (RATE_WORDS.test(words) && !byContract)
-  const isPassing = PASSING_CODES.has(code) || (isFailing && !byContract)
+  const isAbsent = isAboutBlocks(method) && (code === ABSENT_CODE || ABSENT_WORDS.test(words))
+  const isPassing = PASSING_CODES.has(code) || (isFailing && !byContract && !isAbsent)
   if (code !== null && !isRate && !isPassing) return said
   const passing = new RpcError('unknown', `${method}: ${words}`, code)
   return isRate && !TOO_MUCH.test(words) ? asTooOften(passing) : passing

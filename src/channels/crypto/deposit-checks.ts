@@ -75,9 +75,12 @@ export function openDepositChecks(readers: readonly ChainReader[]): DepositCheck
     },
     async auditDeposits(network, addresses) {
       const reader = readers.find((one) => one.network.chainId === network)
-      if (!reader) return
+      if (!reader) return []
       try {
-        await auditDeposits(reader, addresses)
+        const unsure = await auditDeposits(reader, addresses)
+        const [awaited] = unsure.values()
+        if (awaited) logUnread(reader, awaited)
+        return addresses.filter((address) => unsure.has(address.toLowerCase()))
       } catch (error) {
         logUnread(reader, error)
         throw error

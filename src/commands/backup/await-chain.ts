@@ -7,6 +7,7 @@ import { RpcError } from '../../chain/endpoints/rpc.ts'
 import type { Network } from '../../chain/networks.ts'
 import { readNewestBlock } from '../../chain/payout/payout-view.ts'
 import { HOUR, MINUTE, SECOND } from '../../kernel/clock.ts'
+import { adviceFor, silentWords } from '../endpoint-advice.ts'
 import { startProgress } from '../progress.ts'
 
 /** Not waited for longer without a step of what is awaited. Slow chains have a block by then. */
@@ -50,9 +51,6 @@ const only = (endpoint: Endpoint) => ({ all: [endpoint], usable: () => [], isEac
 
 const lowestOf = (tops: readonly Top[]): Top =>
   tops.reduce((lowest, top) => (top.number < lowest.number ? top : lowest))
-
-const adviceFor = (chainId: number): string =>
-  `Wait until it has caught up, or leave it out of CHAIN_${chainId}_RPC_URL for this command.`
 
 /** Nodes that do not have what the backup knows are hours behind. @throws Error with a sentence for the operator */
 function refuseOlder({ endpoint, number }: Top, chainId: number, known: bigint): void {
@@ -166,11 +164,9 @@ export async function awaitComparable(
     const [mute] = silent
     if (lowest.number >= to && !mute) return { result: to }
     const { endpoint, number } = lowest
-    const named = `Endpoint ${(number < to ? endpoint : (mute?.endpoint ?? endpoint)).number} of chain ${chainId}`
-    const words =
-      number < to
-        ? `${named} is at block ${number}, and the service has read up to ${to}.`
-        : `${named} does not answer (${mute?.why}): what it shows was not compared.`
-    return { place: number < to ? number : to, of: to, why: () => `${words} ${adviceFor(chainId)}` }
+    const isBehind = number < to || !mute
+    const behind = `Endpoint ${endpoint.number} of chain ${chainId} is at block ${number}, and the service has read up to ${to}.`
+    const words = isBehind ? `${behind} ${adviceFor(chainId)}` : silentWords(chainId, mute.endpoint.number, mute.why)
+    return { place: number < to ? number : to, of: to, why: () => words }
   })
 }

@@ -13,6 +13,7 @@ import type { OpenChain } from '../../chain/open-chains.ts'
 import type { ChainReader } from '../../chain/rescan.ts'
 import { type Restored, skippedOf } from '../../db/restored-queries.ts'
 import { HOUR } from '../../kernel/clock.ts'
+import { namingSilent } from '../endpoint-advice.ts'
 import { startProgress } from '../progress.ts'
 import { rescanAll } from '../rescan.ts'
 import { awaitComparable } from './await-chain.ts'
@@ -57,9 +58,12 @@ const expiredWords = (chainId: number, since: Date): string =>
 
 /**
  * What happened on a chain since the backup, by every endpoint.
- * @throws RpcError, Error with a sentence for the operator: also where a node or the service lags
+ * @throws RpcError, Error with a sentence for the operator: also where a node or the service lags, or a node is silent
  */
-export async function reconcileChain(
+export const reconcileChain = (...all: Parameters<typeof compareChain>): Promise<ReconciledChain> =>
+  namingSilent(all[1].network.chainId, compareChain(...all))
+
+async function compareChain(
   base: ServiceBase,
   chain: OpenChain,
   { restored, xpubs, addressesOf, say }: Comparison,
@@ -101,5 +105,5 @@ export async function reconcileChain(
   const blocks = { from: `${range.from}`, to: `${to}` }
   const unknownPayouts = await listUnknownPayouts()
   const report = { chainId, ...blocks, missed, skippedDeposits, unknownPayouts, keptLess: [...keptLess], cutAt }
-  return { report, listUnknownPayouts }
+  return { report, listUnknownPayouts: () => namingSilent(chainId, listUnknownPayouts()) }
 }
