@@ -13,7 +13,7 @@ export type Section = {
 export const SECTIONS: Section[] = [
   {
     name: 'unit',
-    patterns: ['{src,sandbox,sdk,cli}/**/*.test.ts', 'test/{tidy,house}.test.ts'],
+    patterns: ['{src,sandbox,sdk,cli,simulation}/**/*.test.ts', 'test/{tidy,house}.test.ts'],
     testTimeoutMs: 60_000,
   },
   {
