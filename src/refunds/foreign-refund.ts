@@ -117,9 +117,9 @@ export async function noticeForeignRefund(
   if (refunded === undefined || refunded > MOST_REAL_UNITS) return
   const order = await lockOrderById(tx, payment.companyId, payment.orderId)
   if (!order) return
-  // while a refund of ours is in progress no total is certain; a later report decides, or without a list its end
+  // while a refund of ours is in progress no total is certain: its end decides, or a later report
   if (order.paymentId === payment.id && order.status === 'REFUNDING') {
-    await updateToldRefunds(tx, payment, refunded)
+    if (!list) await updateToldRefunds(tx, payment, refunded)
     return
   }
   const all = await listRefundsOfOrder(tx, order.companyId, order.id)
@@ -175,10 +175,11 @@ export async function noticeToldRefunds(
   { companyId, paymentId }: Refund,
   dropped?: bigint,
 ): Promise<void> {
+  const payment = await findPayment(tx, companyId, paymentId)
+  if (!payment || (await deps.readReturnsAgain(tx, payment))) return
   const refunded = await findToldRefunds(tx, companyId, paymentId)
-  const payment = refunded === null ? undefined : await findPayment(tx, companyId, paymentId)
   const rest = dropped === undefined ? {} : { dropped }
-  if (payment && refunded !== null) await noticeForeignRefund(deps, tx, payment, { refunded, ...rest })
+  if (refunded !== null) await noticeForeignRefund(deps, tx, payment, { refunded, ...rest })
 }
 
 const sumOf = (refunds: readonly { units: bigint }[]): bigint => refunds.reduce((sum, { units }) => sum + units, 0n)

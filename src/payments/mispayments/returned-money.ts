@@ -2,6 +2,7 @@ import type { PaymentReport, Returned, SeenReport } from '../../channels/channel
 import type { Tx } from '../../db/db.ts'
 import { larger, MOST_REAL_UNITS, smaller } from '../../kernel/money.ts'
 import type { Payment } from '../payment-queries.ts'
+import { keepReport } from './kept-report.ts'
 import { findReturnsGone, type Mispayment, sumRefundedPrice, updateReturnsGone } from './mispayment-queries.ts'
 import { type MispaymentContext, releaseIgnored } from './mispayment-records.ts'
 import { decidedBeside } from './one-total.ts'
@@ -78,6 +79,7 @@ export async function withReturns(context: MispaymentContext, report: PaymentRep
   if (report.outcome !== 'seen' || report.returned === undefined) return report
   const { final, returned } = report
   if (final + report.pending + returned.units > MOST_REAL_UNITS) return report
+  await keepReport(tx, payment, report)
   const standing = await readStanding(tx, payment)
   const known = await readKnown(tx, payment, report, standing)
   // while a refund is in progress, nobody could be told what else it may have been
