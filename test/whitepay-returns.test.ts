@@ -4,7 +4,8 @@ import { sql } from '../src/db/db.ts'
 import { DAY } from '../src/kernel/clock.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { type ModelWorld, startModelWorld } from './harness/model-world.ts'
-import { back, came, kept, openRefundedIn } from './harness/whitepay-refunds.ts'
+import { BTC } from './harness/whitepay-attempts.ts'
+import { back, came, kept, madeAt, openRefundedIn } from './harness/whitepay-refunds.ts'
 
 /* Each return that Whitepay lists is one thing only, whatever persons decide between two answers. */
 
@@ -73,4 +74,61 @@ test('after a refund Whitepay is asked at once what it lists by now, however old
     const all = isSettled ? ['20 settled', '34 settled console'] : ['20 rejected', '54 settled console']
     assert.deepEqual([await refunds(), (await find()).nextCheckAt], [all, null])
   }
+})
+
+/** A refund of so much, settled by hand, and what Whitepay lists days after that. */
+async function settledBefore(amount: string, before: readonly (readonly [string, number])[] = []) {
+  const attempt = await openRefunded()
+  const sums = [came('54'), ...before.map(([value, day]) => madeAt(value, world.clock.nowMs + day * DAY))]
+  await attempt.tells('COMPLETE', came('54'))
+  if (before.length > 0) await attempt.isAsked('COMPLETE', ...sums)
+  await attempt.revert(amount)
+  await attempt.settle()
+  return {
+    ...attempt,
+    lists: async (...later: (readonly [string, number])[]) => {
+      const startMs = world.clock.nowMs
+      world.clock.nowMs += 10 * DAY
+      const rest = later.map(([value, day]) => madeAt(value, startMs + day * DAY))
+      for (const _ of [1, 2]) await attempt.isAsked('COMPLETE', ...sums, ...rest)
+      return [await attempt.refunds(), (await attempt.books()).filter((one) => one.endsWith('USDC'))]
+    },
+  }
+}
+
+test('a late return beside a refund that was settled by hand is a difference, also where it is as much as is left', async () => {
+  const same = await settledBefore('27')
+  assert.deepEqual(await same.lists(['27', 3]), [['27 settled'], ['27.000000 USDC']])
+  // both are in the list, or all of it is later
+  const both = await settledBefore('27')
+  assert.deepEqual(await both.lists(['27', 0], ['27', 3]), [['27 settled', '27 settled console'], []])
+  const later = await settledBefore('27')
+  assert.deepEqual(await later.lists(['54', 3]), [['27 settled', '27 settled console'], ['54.000000 USDC']])
+})
+
+test('a return that is booked as a refund from the console is not the one that was settled by hand, too', async () => {
+  const { lists } = await settledBefore('20', [['20', 0]])
+  assert.deepEqual(await lists(['14', 10]), [['20 settled console', '20 settled'], ['34.000000 USDC']])
+})
+
+test('an overpayment that Whitepay returned is not the refund that was settled by hand: a return after that is told', async () => {
+  const { books, isAsked, open, refunds, revert, settle, tells } = await openRefunded()
+  const first = [came('108'), madeAt('54', world.clock.nowMs)]
+  assert.equal(await tells('COMPLETE', ...first), 'PAID')
+  await revert()
+  await settle()
+  world.clock.nowMs += 10 * DAY
+  for (const _ of [1, 2]) await isAsked('COMPLETE', ...first, madeAt('54', world.clock.nowMs))
+  assert.deepEqual([await open(), await refunds(), await books()], [[], ['54 settled'], ['54.000000 USDC']])
+})
+
+test('all of the payer’s coin for a refund of nearly all is the rate of the day, and the rest no refund', async () => {
+  const { books, isAsked, order, refunds, revert, settle, tells } = await openRefunded(BTC)
+  await tells('COMPLETE', came(BTC.expected))
+  await revert('50')
+  await settle()
+  for (const _ of [1, 2]) await isAsked('COMPLETE', came(BTC.expected), back(BTC.expected))
+  assert.deepEqual([await refunds(), await books()], [['50 settled'], ['company_payable -4', 'payer_clearing 4']])
+  const { status } = await world.host.db.one<{ status: string }>(sql`select status from orders where id = ${order.id}`)
+  assert.equal(status, 'REFUNDED')
 })
