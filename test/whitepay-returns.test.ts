@@ -132,3 +132,41 @@ test('all of the payer’s coin for a refund of nearly all is the rate of the da
   const { status } = await world.host.db.one<{ status: string }>(sql`select status from orders where id = ${order.id}`)
   assert.equal(status, 'REFUNDED')
 })
+
+for (const [name, ...sums] of [
+  ['above the price', came('84'), kept('30')],
+  ['of a part', came('30'), came('54')],
+] as const)
+  test(`what goes back beyond ignored money is told also where it goes back in two steps: ${name}`, async () => {
+    const openIgnored = async () => {
+      const attempt = await openRefunded()
+      if (name === 'of a part') await attempt.tells('PARTIALLY_FULFILLED', came('30'))
+      if (name === 'of a part') await attempt.ignoreAll()
+      assert.equal(await attempt.tells('COMPLETE', ...sums), 'PAID')
+      if (name !== 'of a part') await attempt.ignoreAll()
+      return attempt
+    }
+    const differences = async ({ books }: Awaited<ReturnType<typeof openIgnored>>) =>
+      (await books()).filter((one) => one.endsWith('USDC'))
+    const steps = await openIgnored()
+    await steps.isAsked('COMPLETE', ...sums, back('30'))
+    assert.deepEqual([await steps.refunds(), await differences(steps)], [[], []])
+    for (const _ of [1, 2]) await steps.isAsked('COMPLETE', ...sums, back('30'), back('24'))
+    assert.deepEqual([await steps.refunds(), await differences(steps)], [['24 settled console'], ['54.000000 USDC']])
+
+    const all = await openIgnored()
+    for (const rest of [[], [back('54')], [back('54')]]) await all.isAsked('COMPLETE', ...sums, back('30'), ...rest)
+    assert.deepEqual([await all.refunds(), await all.books()], [['54 settled console'], []])
+  })
+
+test('what a person ignored and sent back before the price came is none of a later refund of the price', async () => {
+  const { books, ignoreAll, isAsked, refunds, tells } = await openRefunded()
+  await tells('PARTIALLY_FULFILLED', came('30'))
+  await ignoreAll()
+  await isAsked('PARTIALLY_FULFILLED', came('30'), back('30'))
+  const sums = [came('30'), back('30'), came('54')]
+  assert.equal(await tells('COMPLETE', ...sums), 'PAID')
+  for (const _ of [1, 2]) await isAsked('COMPLETE', ...sums, back('24'))
+  assert.deepEqual(await refunds(), ['24 settled console'])
+  assert.deepEqual(await books(), ['company_payable -30', 'payer_clearing 30'])
+})

@@ -199,9 +199,21 @@ export async function findReturnsGone(tx: Tx, { companyId, id }: PaymentRef): Pr
   return units === null ? null : BigInt(units)
 }
 
-export const updateReturnsGone = (tx: Tx, { companyId, id }: PaymentRef, units: bigint): Promise<number> =>
+/** The part of that which was ignored, and released after the price was paid. */
+export async function findReturnsIgnored(tx: Tx, { companyId, id }: PaymentRef): Promise<bigint> {
+  const { units } = await tx.one<{ units: string }>(sql`
+    select returns_ignored_units as units from payments where company_id = ${companyId} and id = ${id}`)
+  return BigInt(units)
+}
+
+export const updateReturnsGone = (
+  tx: Tx,
+  { companyId, id }: PaymentRef,
+  { gone, ignored }: { gone: bigint; ignored: bigint },
+): Promise<number> =>
   tx.run(sql`
-    update payments set returns_gone_units = ${units}::numeric where company_id = ${companyId} and id = ${id}`)
+    update payments set returns_gone_units = ${gone}::numeric, returns_ignored_units = ${ignored}::numeric
+    where company_id = ${companyId} and id = ${id}`)
 
 /** The last report that listed returns, as `kept-report.ts` writes it; null: none, or to an older version only. */
 export async function findReturnsTold(tx: Tx, { companyId, id }: PaymentRef): Promise<string | null> {

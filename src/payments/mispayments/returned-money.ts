@@ -3,7 +3,13 @@ import type { Tx } from '../../db/db.ts'
 import { larger, MOST_REAL_UNITS, smaller } from '../../kernel/money.ts'
 import type { Payment } from '../payment-queries.ts'
 import { keepReport } from './kept-report.ts'
-import { findReturnsGone, type Mispayment, sumRefundedPrice, updateReturnsGone } from './mispayment-queries.ts'
+import {
+  findReturnsGone,
+  findReturnsIgnored,
+  type Mispayment,
+  sumRefundedPrice,
+  updateReturnsGone,
+} from './mispayment-queries.ts'
 import { type MispaymentContext, releaseIgnored } from './mispayment-records.ts'
 import { decidedBeside } from './one-total.ts'
 import { readStanding, type Standing } from './standing.ts'
@@ -86,9 +92,11 @@ export async function withReturns(context: MispaymentContext, report: PaymentRep
   const back = order.status === 'REFUNDING' ? 0n : ignoredBack(returned, known)
   await releaseIgnored(context, standing.records.filter(isIgnored), back)
   const { goneUnits, refunded, ...rest } = splitReturned({ final, returned }, withoutIgnored(known, back))
-  if (goneUnits !== known.goneUnits) await updateReturnsGone(tx, payment, goneUnits)
+  // before the price was paid, nothing of it went back
+  const released = (await findReturnsIgnored(tx, payment)) + (payment.priceUnits === null ? 0n : back)
+  if (goneUnits !== known.goneUnits) await updateReturnsGone(tx, payment, { gone: goneUnits, ignored: released })
   const isAll = final + report.pending === 0n && returned.complete === returned.units
-  const ignored = back + positive(returned.complete - goneUnits - refunded)
+  const ignored = released + positive(returned.complete - goneUnits - refunded)
   return {
     ...report,
     ...rest,
