@@ -170,3 +170,21 @@ test('what a person ignored and sent back before the price came is none of a lat
   assert.deepEqual(await refunds(), ['24 settled console'])
   assert.deepEqual(await books(), ['company_payable -30', 'payer_clearing 30'])
 })
+
+test('money that a person ignored, or that came beside the price, may go back days after a refund: nothing differs', async () => {
+  for (const isIgnored of [true, false]) {
+    const { books, ignoreAll, isAsked, refunds, revert, settle, tells } = await openRefunded()
+    const [first, then] = isIgnored ? ['30', '54'] : ['54', '30']
+    if (isIgnored) await tells('PARTIALLY_FULFILLED', came(first))
+    if (isIgnored) await ignoreAll()
+    await tells('COMPLETE', came(first), ...(isIgnored ? [came(then)] : []))
+    await revert('20')
+    const sums = [came(first), came(then), madeAt('20', world.clock.nowMs)]
+    await isAsked('COMPLETE', ...(isIgnored ? sums : [came(first), sums[2] as (typeof sums)[0]]))
+    await settle()
+    world.clock.nowMs += 5 * DAY
+    for (const _ of [1, 2]) await isAsked('COMPLETE', ...sums, madeAt('30', world.clock.nowMs))
+    assert.deepEqual(await refunds(), ['20 settled'], `${isIgnored}`)
+    assert.deepEqual(await books(), ['company_payable -34', 'payer_clearing 34'], `${isIgnored}`)
+  }
+})

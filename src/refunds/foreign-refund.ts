@@ -130,19 +130,17 @@ export async function noticeForeignRefund(
   const returned = await readReturned(tx, order)
   const left = order.paidUnits - sumOf(returned.refunds) - returned.besideUnits
   const isCertain = list
-    ? elsewhere === 0n || isAllBack(list) || foreign + byHand >= elsewhere + left
+    ? elsewhere === 0n || list.read?.isAll || foreign + byHand >= elsewhere + left
     : elsewhere === 0n && (dropped === undefined || foreign < dropped)
   const isBookable = isCertain && order.paymentId === payment.id && allows(order.status, 'revert')
   const booked = isBookable ? await bookTotal(deps, tx, { order, payment, returned, foreign }) : 0n
-  const ignored = list?.ignored ?? 0n
+  const ignored = list?.read?.isAll === false ? list.read.ignored : 0n
   const least = larger((byHand + ignored) / 10n, leastOf(order))
   // where more went back than was ignored, all of it may be a refund
   const most = foreign < least ? refunded : refunded + ignored
   if (most - sent - booked < least) return
   await noteUnbooked(deps, tx, payment, unbookedOf(order, payment, { sent: sent + booked, refunded: most }))
 }
-
-const isAllBack = ({ ignored }: Returned): boolean => ignored === undefined
 
 /**
  * What of our refunds the provider's total contains, and what it may contain besides: what a person sent another way. A

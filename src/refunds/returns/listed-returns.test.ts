@@ -7,13 +7,20 @@ const on = (day: number): Date => new Date(day * DAY)
 type Sum = readonly [units: bigint, day: number]
 const refundsOf = (sums: readonly Sum[]) => sums.map(([units, day]) => ({ units, settledAt: on(day) }))
 
-/** @param returns units and the day on which they were made */
-function match(returns: readonly Sum[], of: { refunded: bigint; known?: readonly Sum[]; byHand?: readonly Sum[] }) {
+/**
+ * @param returns units and the day on which they were made
+ * @param of `gone`: units, and the day of the newest return before
+ */
+function match(
+  returns: readonly Sum[],
+  of: { refunded: bigint; gone?: Sum; known?: readonly Sum[]; byHand?: readonly Sum[] },
+) {
   const made = returns.map(([units, day]) => ({ units, at: on(day) }))
   const complete = returns.reduce((sum, [units]) => sum + units, 0n)
-  const { known = [], byHand = [] } = of
+  const { gone, known = [], byHand = [] } = of
+  const read = { gone: gone ? [{ units: gone[0], after: on(gone[1]) }] : [], ignored: 0n, isAll: false }
   const refunds = { known: refundsOf(known), byHand: refundsOf(byHand) }
-  return matchReturns({ units: complete, complete, made }, of.refunded, refunds)
+  return matchReturns({ units: complete, complete, made, read }, of.refunded, refunds)
 }
 
 test('a return is the refund that was settled by hand until two days after that, and not later', () => {
@@ -25,10 +32,21 @@ test('a return is the refund that was settled by hand until two days after that,
     assert.deepEqual(match([[20n, day]], { refunded: 20n, byHand: [[20n, 0]] }), { known: 0n, byHand })
 })
 
-test('what is no refund is the oldest: a later return is none of it, and an old one no refund', () => {
-  const returns = [[54n, 0] as const, [54n, 10] as const]
-  assert.deepEqual(match(returns, { refunded: 54n, byHand: [[54n, 1]] }), { known: 0n, byHand: 0n })
-  assert.deepEqual(match(returns.toReversed(), { refunded: 54n, byHand: [[54n, 9]] }), { known: 0n, byHand: 54n })
+test('what is gone is the oldest return that was new when that was told, and no refund', () => {
+  const returns = [[54n, 0] as const, [54n, 10]] as const
+  const byHand = [[54n, 1]] as const
+  assert.deepEqual(match(returns, { refunded: 54n, gone: [54n, -1], byHand }), { known: 0n, byHand: 0n })
+  assert.deepEqual(match(returns, { refunded: 54n, gone: [54n, 0], byHand }), { known: 0n, byHand: 54n })
+  // no list was told before, or all of it was told before
+  assert.deepEqual(match(returns, { refunded: 54n, gone: [54n, 10], byHand }), { known: 0n, byHand: 0n })
+})
+
+test('ignored money may come back at any time, and takes no return from a refund', () => {
+  for (const day of [0, 9]) {
+    const found = match([[54n, 0] as const, [30n, day]], { refunded: 54n, byHand: [[54n, 0]] })
+    assert.deepEqual(found, { known: 0n, byHand: 54n })
+  }
+  assert.deepEqual(match([[20n, 0]], { refunded: 0n, byHand: [[20n, 0]] }), { known: 0n, byHand: 0n })
 })
 
 test('a return that is booked is no other refund, and takes no return from one', () => {

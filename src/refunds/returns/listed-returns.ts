@@ -18,14 +18,21 @@ function returnsOf({ complete, made }: Returned): Return[] {
   return [untimed, ...timed].toSorted((one, other) => one.atMs - other.atMs)
 }
 
-/** Without the first so many units. */
-function after(returns: readonly Return[], units: bigint): Return[] {
-  let left = units
-  return returns.map((one) => {
-    const part = smaller(one.units, left)
-    left -= part
-    return { ...one, units: one.units - part }
-  })
+/** Takes the oldest so many units of the returns after that time. @returns what it did not find */
+function takeOldest(returns: readonly Return[], wanted: bigint, after: Date | null): bigint {
+  let left = wanted
+  for (const one of returns) {
+    if (after !== null && one.atMs <= after.getTime()) continue
+    const units = smaller(one.units, left)
+    one.units -= units
+    left -= units
+  }
+  return left
+}
+
+/** What is gone is first what was new when that was told. */
+function takeGone(returns: readonly Return[], { read }: Returned): void {
+  for (const { units, after } of read?.gone ?? []) takeOldest(returns, takeOldest(returns, units, after), null)
 }
 
 /** Takes as much of the refunds as the return can be, and that from both. */
@@ -43,9 +50,9 @@ function match(one: Return, refunds: OfRefund[]): bigint {
 }
 
 /**
- * What of the listed returns is which of our refunds. Each return is one thing only. The oldest are what is no refund:
- * gone before it paid anything, or ignored. Of the rest, each is a refund that was not settled long before: the newest
- * return, which fewest refunds can be, is matched first.
+ * What of the listed returns is which of our refunds. Each return is one thing only: gone before it paid anything, or a
+ * refund that was not settled long before, or ignored money, which may come back at any time. The newest return, which
+ * fewest refunds can be, is matched first.
  * @param refunded how much of the list is refunds
  * @returns `known`: those that its provider has; `byHand`: those that a person settled, as far as they are in the list
  */
@@ -54,14 +61,16 @@ export function matchReturns(
   refunded: bigint,
   refunds: { known: readonly OfRefund[]; byHand: readonly OfRefund[] },
 ): { known: bigint; byHand: bigint } {
+  const returns = returnsOf(list)
+  takeGone(returns, list)
   const known = refunds.known.map((one) => ({ ...one }))
   const byHand = refunds.byHand.map((one) => ({ ...one }))
   const found = { known: 0n, byHand: 0n }
-  for (const one of after(returnsOf(list), list.complete - refunded).toReversed()) {
+  for (const one of returns.toReversed()) {
     found.known += match(one, known)
     found.byHand += match(one, byHand)
   }
-  // each return is rounded up on its own
+  // no more than is refunds: what is left of the list is ignored money, whichever return that is
   found.known = smaller(found.known, refunded)
   return { ...found, byHand: smaller(found.byHand, refunded - found.known) }
 }
