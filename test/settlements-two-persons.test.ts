@@ -41,6 +41,26 @@ const ask = async (client: Client, path: string, body?: object) => {
   return [status, error?.message ?? ''] as const
 }
 
+/** The company saves its address. */
+async function saves(settlementAddress: string): Promise<void> {
+  const { db, baseUrl } = world.shop.host
+  const manager = await logIn(baseUrl, boss.email)
+  await db.run(sql`update sessions set second_factor_at = now() where user_id = ${boss.userId}`)
+  assert.equal((await manager.call('PUT', `companies/${companyId}`, { settlementAddress })).status, 200)
+}
+
+/** Once the settlement says which transaction has left, that one is named, and pays it. */
+async function isNamed(client: Client, { _id }: Settlement, txHash: string): Promise<void> {
+  const reaches = (isRight: (settlement: Settlement) => boolean) =>
+    eventually(async () => {
+      await world.shop.chain.mine()
+      return (await client.get<Settlement>(`settlements/${_id}`)).data
+    }, isRight)
+  await reaches(({ message }) => message?.includes(txHash) === true)
+  assert.deepEqual(await ask(client, `settlements/${_id}/paid`, { txHash }), [200, ''])
+  await reaches(({ status }) => status === 'paid')
+}
+
 test('what had left to the company’s address of today is paid with the next settlement, and none goes to the old one', async () => {
   const { host, chain } = world.shop
   const [old, today] = [newAddress(), newAddress()]
@@ -52,9 +72,7 @@ test('what had left to the company’s address of today is paid with the next se
   // before the loss, this number went to the address that the company had named after the backup
   const txHash = await world.leave({ id: made._id, to: today, units })
   assert.ok(txHash)
-  const manager = await logIn(host.baseUrl, boss.email)
-  await host.db.run(sql`update sessions set second_factor_at = now() where user_id = ${boss.userId}`)
-  assert.equal((await manager.call('PUT', `companies/${companyId}`, { settlementAddress: today })).status, 200)
+  await saves(today)
 
   assert.match((await ask(first, `settlements/${made._id}/approve`))[1], /name its transaction; otherwise cancel it/)
   const [status, words] = await ask(first, `settlements/${made._id}/paid`, { txHash })
@@ -66,13 +84,40 @@ test('what had left to the company’s address of today is paid with the next se
   const { data: again } = await first.post<Settlement>('settlements', { companyId })
   assert.equal(again.address, today)
   for (const person of [first, second]) await ask(person, `settlements/${again._id}/approve`)
-  const reaches = (isRight: (settlement: Settlement) => boolean) =>
-    eventually(async () => {
-      await chain.mine()
-      return (await first.get<Settlement>(`settlements/${again._id}`)).data
-    }, isRight)
-  await reaches(({ message }) => message?.includes(txHash) === true)
-  assert.deepEqual(await ask(first, `settlements/${again._id}/paid`, { txHash }), [200, ''])
-  await reaches(({ status: now }) => now === 'paid')
+  await isNamed(first, again, txHash)
   assert.deepEqual([await chain.balanceOf(old), await chain.balanceOf(today)], [0n, units])
+})
+
+test('what had left to an address of which neither the backup nor the company knows is paid by the steps of the answer', async () => {
+  const { host, chain } = world.shop
+  const [old, gone, today] = [newAddress(), newAddress(), newAddress()]
+  await createPaid(world.shop)
+  await restoreWith(old)
+  const [first, second] = [await logInSuperAdmin(host), await logInSuperAdmin(host)]
+  const { data: made } = await first.post<Settlement>('settlements', { companyId })
+  const units = BigInt(made.amount.replace('.', ''))
+  const txHash = await world.leave({ id: made._id, to: gone, units })
+  assert.ok(txHash)
+  await saves(today)
+  const [, words] = await ask(first, `settlements/${made._id}/paid`, { txHash })
+  const inOrder = [
+    `saves ${gone}`,
+    'Cancel',
+    'make it again',
+    'approve',
+    'name this transaction',
+    `saves ${today} again`,
+  ]
+  assert.match(words, new RegExp(inOrder.join('.*'), 'i'))
+
+  await saves(gone)
+  assert.deepEqual(await ask(first, `settlements/${made._id}/cancel`), [200, ''])
+  const { data: again } = await first.post<Settlement>('settlements', { companyId })
+  for (const person of [first, second]) await ask(person, `settlements/${again._id}/approve`)
+  await isNamed(first, again, txHash)
+  await saves(today)
+  await createPaid(world.shop)
+  const { data: next } = await first.post<Settlement>('settlements', { companyId })
+  assert.equal(next.address.toLowerCase(), today.toLowerCase())
+  assert.deepEqual([await chain.balanceOf(old), await chain.balanceOf(gone)], [0n, units])
 })

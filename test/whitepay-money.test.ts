@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
+import { verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { acceptMispayment, ignoreMispayment } from '../src/payments/mispayments/mispayment-service.ts'
 import { dropRefund } from '../src/refunds/refund-decisions.ts'
 import { listRefundsOfOrder } from '../src/refunds/refund-queries.ts'
@@ -235,4 +236,21 @@ test('a deposit that was rolled back came all the same where the order lists whe
     assert.equal(await sent.tells('COMPLETE', rolled, back('34'), came('54')), 'PAID')
     assert.deepEqual([(await sent.find()).priceUnits, await sent.open()], [DUE, []])
   }
+})
+
+test('of a price that may be missing in full, nothing received pays nothing', async () => {
+  const lenient = async () => {
+    const attempt = await openWhitepayIn(world)
+    await world.host.db.run(sql`
+      update companies set tolerance_bps = 10000, tolerance_max_units = '54000000' where id = ${attempt.order.companyId}`)
+    return attempt
+  }
+  const returned = await lenient()
+  for (const _ of [1, 2]) assert.equal(await returned.tells('COMPLETE', came('54'), back('54')), 'AWAITING')
+  const gone = await lenient()
+  assert.equal(await gone.tells('PARTIALLY_FULFILLED', came('20', 'OPEN')), 'WAITING_CHAIN_CONFIRMATION')
+  assert.equal(await gone.tells('OPEN'), 'AWAITING')
+  for (const { find } of [returned, gone]) assert.equal((await find()).priceUnits, null)
+  assert.equal(await gone.tells('COMPLETE', came('54')), 'PAID')
+  assert.equal((await verifyLedger(world.host.db)).difference, null)
 })

@@ -4,13 +4,9 @@ import { sql } from '../src/db/db.ts'
 import { DAY } from '../src/kernel/clock.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { acceptMispayment, bearLoss } from '../src/payments/mispayments/mispayment-service.ts'
-import { settleByHand } from '../src/refunds/manual-refund.ts'
-import { dropRefund } from '../src/refunds/refund-decisions.ts'
-import { refundPolls } from '../src/refunds/refund-jobs.ts'
-import { listRefundsOfOrder } from '../src/refunds/refund-queries.ts'
-import { revertOrder } from '../src/refunds/refund-service.ts'
 import { contextFor, type ModelWorld, startModelWorld } from './harness/model-world.ts'
-import { BTC, openWhitepayIn, type Transaction } from './harness/whitepay-attempts.ts'
+import { BTC } from './harness/whitepay-attempts.ts'
+import { back, came, kept, madeAt, openRefundedIn } from './harness/whitepay-refunds.ts'
 
 /* Whitepay has no call for refunds: a person makes them in its CRM, and the order lists what went back. */
 
@@ -26,56 +22,7 @@ after(async () => {
   }
 })
 
-const came = (value: string): Transaction => ['DEPOSIT', value]
-const kept = (value: string): Transaction => ['ROLLBACK_TO_MERCHANT', value]
-const back = (value: string, status = 'COMPLETE'): Transaction => ['ROLLBACK_TO_CLIENT', value, status]
-
-/** An attempt with what a person does about its refunds. */
-async function openRefunded(coin?: { asset: string; expected: string }) {
-  const attempt = await openWhitepayIn(world, coin)
-  const { companyId, id: orderId, code } = attempt.order
-  const { db } = world.host
-  const operator = contextFor(world.operator)
-  let proofs = 0
-  const refunds = () => listRefundsOfOrder(db, companyId, orderId)
-  const last = async () => {
-    const refund = (await refunds()).at(-1)
-    assert.ok(refund)
-    return refund
-  }
-  return {
-    ...attempt,
-    /** Units and status of each refund, and who started it where that was nobody here. */
-    refunds: async () =>
-      (await refunds()).map(
-        ({ units, status, requestedBy }) =>
-          `${units / 1_000_000n} ${status}${requestedBy.startsWith('channel:') ? ' console' : ''}`,
-      ),
-    revert: async (amount?: string) => {
-      await revertOrder(world.refunds, attempt.context, code, amount ? { amount } : {})
-      await refundPolls(world.refunds).work(db, { companyId, id: (await last()).id } as never)
-    },
-    settle: async () => {
-      proofs += 1
-      const proof = { reference: `wp-${proofs}`, statement: 'returned in the CRM', file: null }
-      await settleByHand(world.refunds, operator, await last(), proof)
-    },
-    reject: async () =>
-      dropRefund(world.refunds, await last(), {
-        ...{ status: 'rejected', providerStatus: 'no', by: operator, vanished: null, hold: null },
-      }),
-    /** Accounts of the company that are not 0, and what the books miss. */
-    books: async () => {
-      const accounts = await db.many<{ account: string; units: string }>(sql`
-        select account, (sum(units) / 1000000)::int::text as units from ledger_entries where company_id = ${companyId}
-        group by 1 having sum(units) <> 0 order by 1`)
-      const differences = await db.many<{ expected: string }>(
-        sql`select expected from ledger_differences where company_id = ${companyId} and status = 'open'`,
-      )
-      return [...accounts.map(({ account, units }) => `${account} ${units}`), ...differences.map((one) => one.expected)]
-    },
-  }
-}
+const openRefunded = (coin?: { asset: string; expected: string }) => openRefundedIn(world, coin)
 
 test('a refund that a person makes in the CRM is paid once, whether its return is seen before it is settled here or after', async () => {
   for (const isSeenFirst of [true, false]) {
@@ -298,7 +245,6 @@ test('the rejected refund of a part that Whitepay lists as sent back leaves noth
   await refundFirst()
   await isAsked('DECLINED', came('30'), back('30'))
   await reject()
-  assert.deepEqual(await open(), ['under 30000000 USDC open'])
   await isAsked('DECLINED', came('30'), back('30'))
   assert.deepEqual([await open(), await refunds(), await books()], [[], ['30 rejected'], []])
 })
@@ -400,8 +346,6 @@ test('of an accepted part, what an event tells of is that part, and waits for no
   for (const word of ['PARTIALLY_FULFILLED', 'DECLINED']) await isAsked(word, came('30'))
   assert.deepEqual([await open(), (await find()).priceUnits], [[], 30_000_000n])
 })
-
-const madeAt = (value: string, atMs: number): Transaction => ['ROLLBACK_TO_CLIENT', value, 'COMPLETE', atMs]
 
 test('a part was refunded by a withdrawal, and days later Whitepay returns as much by itself: somebody is told', async () => {
   const { books, isAsked, refundFirst, refunds, settle, tells } = await openRefunded()

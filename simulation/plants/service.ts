@@ -19,7 +19,7 @@ export const SERVICE: readonly Plant[] = [
   {
     ...{ name: 'dust-locks', number: 11, story: 'dust' },
     fault: 'dust at a deposit address locks the channel',
-    edits: one('src/payments/payment-report.ts', "payment.channel !== 'crypto' ||", "payment.channel !== '' ||"),
+    edits: one('src/payments/report-case.ts', "payment.channel !== 'crypto' ||", "payment.channel !== '' ||"),
   },
   {
     ...{ name: 'list-without-total', number: 12, story: 'refund' },

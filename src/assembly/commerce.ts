@@ -112,12 +112,12 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
   const books = openWatch(ground, accounts, usdcOf(payable.map(({ network }) => network)))
   const screening = openScreening(ground, { accounts, chains, alarm, rounds })
   const askForAddress = openAskForAddress({ mailer, clock, links, networkName })
-  const refunds: MispaymentRefundDeps = {
+  const desk: Omit<MispaymentRefundDeps, 'readReturnsAgain'> = {
     ...{ db, clock, channels, transition, payers, links, askForAddress, books, audit },
     ...{ ...openPayoutPorts(ground, chains), screening: screening.gate },
   }
-  const paid = openPayments(ground, { refunds, rounds, kyc, alarm, chains, ownWallets: channels.ownWallets })
-  const settlements: SettlementDeps = { ...refunds, limits: config.settlements, ...settleOnAll(ground, chains) }
+  const paid = openPayments(ground, { desk, rounds, kyc, alarm, chains, ownWallets: channels.ownWallets })
+  const settlements: SettlementDeps = { ...desk, limits: config.settlements, ...settleOnAll(ground, chains) }
   const mispayments: MispaymentDeps = { ...paid.payments, audit, onDecided: ({ code }) => feed.changed(code) }
   const companies = openCompanies(ground, { accounts, cache, chains, rates })
   const messages = openMessages(ground, accounts, wake)
@@ -141,7 +141,6 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
     networkName,
     explorerUrl: openExplorer(chains),
     settlements,
-    refunds,
     alarm,
     screening,
     ...messages,

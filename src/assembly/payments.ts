@@ -11,7 +11,7 @@ import { openGivenUpAlarm } from '../payments/given-up-alarm.ts'
 import { openLossAlarm } from '../payments/loss-alarm.ts'
 import { mispaymentRoutes } from '../payments/mispayments/mispayment-routes.ts'
 import type { MispaymentDeps } from '../payments/mispayments/mispayment-service.ts'
-import type { PaymentDeps } from '../payments/payment-service.ts'
+import { type PaymentDeps, readReturnsAgain } from '../payments/payment-service.ts'
 import { openWords } from '../payments/reconcile.ts'
 import { openSoldTwiceAlarm } from '../payments/sold-twice-alarm.ts'
 import { unmatchedRoutes } from '../payments/unmatched/unmatched-routes.ts'
@@ -43,14 +43,14 @@ export const openWakeEnded =
 export function openPayments(
   ground: ServiceBase,
   {
-    refunds,
+    desk,
     rounds,
     kyc,
     alarm,
     chains,
     ownWallets,
   }: {
-    refunds: MispaymentRefundDeps
+    desk: Omit<MispaymentRefundDeps, 'readReturnsAgain'>
     rounds: PollWakes
     kyc: KycDeps
     alarm: RaiseAlarm
@@ -59,7 +59,11 @@ export function openPayments(
   },
 ) {
   const { config, db, vault, clock, log } = ground
-  const { payers, channels, transition, audit, screening } = refunds
+  const { payers, channels, transition, audit, screening } = desk
+  const refunds: MispaymentRefundDeps = {
+    ...desk,
+    readReturnsAgain: (tx, payment) => readReturnsAgain(payments, tx, payment),
+  }
   const onRefunded: PaymentDeps['onRefunded'] = (tx, payment, report) =>
     noticeForeignRefund(refunds, tx, payment, report)
   const gate = openPayerGate(kyc)
@@ -74,7 +78,7 @@ export function openPayments(
     onSoldTwice: openSoldTwiceAlarm({ alarm, log, clock }),
   }
   const reports = { dustUnits: BigInt(config.orders.chainDustUnits), ...alarms, screening }
-  const news = { onRefunded, words: openWords(refunds.books) }
+  const news = { onRefunded, words: openWords(desk.books) }
   const payments: PaymentDeps = { payers, gate, db, clock, vault, config, channels, transition, ...news, ...reports }
   const callbacks: CallbackDeps = {
     ...payments,
@@ -97,7 +101,7 @@ export function openPayments(
     ...{ ...payments, audit, explorerUrl: openExplorer(chains) },
     usdc: usdcOf(chains.map(({ network }) => network)),
   }
-  return { payments, callbacks, channelDesk, unmatched }
+  return { payments, refunds, callbacks, channelDesk, unmatched }
 }
 
 /** Money that is refunded, does not fit its order, or matches none. */

@@ -169,8 +169,20 @@ export type Returned = {
   complete: bigint
   /** The complete ones of which it says when they were made. */
   made: readonly { units: bigint; at: Date }[]
-  /** Of `complete`, what is taken for ignored money. Set where the list is read; absent: all that came is back. */
-  ignored?: bigint
+  /** Set where the list is read. */
+  read?: ReadReturns
+}
+
+export type ReadReturns = {
+  /**
+   * Of the complete ones, what is gone and was no refund, in the order in which it was read. Each part was first told
+   * after the returns until that time; null: nothing was told before.
+   */
+  gone: readonly { units: bigint; after: Date | null }[]
+  /** Of the complete ones, what is taken for ignored money, whether it is among those gone or may still come to be. */
+  ignored: bigint
+  /** All that came is back. */
+  isAll: boolean
 }
 
 /**

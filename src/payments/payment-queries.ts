@@ -226,14 +226,10 @@ export const updateToldRefunds = (tx: Tx, { companyId, id }: Payment, units: big
     update payments set refunds_told_units = greatest(coalesce(refunds_told_units, 0), ${units}::numeric)
     where company_id = ${companyId} and id = ${id}`)
 
-/**
- * Null: nothing was reported while one of our refunds was in progress. Nor if its provider lists what it sent back:
- * what of that is a refund depends on ours, so only the next list tells it.
- */
+/** Null: nothing was reported while one of our refunds was in progress. */
 export async function findToldRefunds(q: Queryable, companyId: string, id: string): Promise<bigint | null> {
   const { told } = await q.one<{ told: string | null }>(sql`
-    select case when returns_gone_units is null then refunds_told_units end as told from payments
-    where company_id = ${companyId} and id = ${id}`)
+    select refunds_told_units as told from payments where company_id = ${companyId} and id = ${id}`)
   return told === null ? null : BigInt(told)
 }
 

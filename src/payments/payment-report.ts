@@ -5,7 +5,7 @@ import type { Tx } from '../db/db.ts'
 import type { Order } from '../orders/order.ts'
 import { updateOrderPaidUnits } from '../orders/order-queries.ts'
 import { allows, type Trigger } from '../orders/order-states.ts'
-import type { Standing as Clearance, SeenPlace } from '../screening/screening-gate.ts'
+import type { Standing as Clearance } from '../screening/screening-gate.ts'
 import {
   ENDINGS,
   giveUp,
@@ -53,7 +53,15 @@ import {
   nextMoneyCheck,
   priceUnitsOf,
 } from './payment-rules.ts'
-import { lockCase, type PaymentPlace, type ReportCase, type ReportDeps, subjectOf } from './report-case.ts'
+import {
+  lockCase,
+  movesOrder,
+  type PaymentPlace,
+  type ReportCase,
+  type ReportDeps,
+  sendersOf,
+  subjectOf,
+} from './report-case.ts'
 
 /** @param report as it was read: what of its returns is a refund */
 type Also = (tx: Tx, order: Order, report: PaymentReport) => Promise<void>
@@ -64,29 +72,32 @@ type Also = (tx: Tx, order: Order, report: PaymentReport) => Promise<void>
  * @param also further writes that follow from the report, in the same transaction, because a paid payment is not polled
  * again
  */
-export async function applyReport(
+export const applyReport = (
   deps: ReportDeps,
   key: PaymentPlace,
   said: PaymentReport,
-  { requestId = null, also }: { requestId?: string | null; also?: Also } = {},
+  how: { requestId?: string | null; also?: Also } = {},
+): Promise<Order | undefined> => deps.db.tx((tx) => applyReportIn(deps, tx, { key, said, ...how }))
+
+type Told = { key: PaymentPlace; said: PaymentReport; requestId?: string | null; also?: Also }
+
+/** `applyReport` in a transaction that goes on. */
+export async function applyReportIn(
+  deps: ReportDeps,
+  tx: Tx,
+  { key, said, requestId = null, also }: Told,
 ): Promise<Order | undefined> {
-  return deps.db.tx(async (tx) => {
-    const locked = await lockCase(deps, tx, key)
-    if (!locked) return undefined
-    const report = await withReturns(locked, said)
-    const policy = await findPaymentPolicy(tx, key.companyId)
-    const scene = {
-      ...locked,
-      policy,
-      requestId,
-      before: await findWayMoney(tx, locked.payment, report.alreadyRecorded ?? []),
-    }
-    const after = await applyTo(scene, withoutAbsurd(report))
-    // a block changes nothing of that after it was recorded
-    if (report.outcome !== 'blocked') await noteWay(scene, report)
-    await also?.(tx, after, report)
-    return after
-  })
+  const locked = await lockCase(deps, tx, key)
+  if (!locked) return undefined
+  const report = await withReturns(locked, said)
+  const policy = await findPaymentPolicy(tx, key.companyId)
+  const before = await findWayMoney(tx, locked.payment, report.alreadyRecorded ?? [])
+  const scene = { ...locked, policy, requestId, before }
+  const after = await applyTo(scene, withoutAbsurd(report))
+  // a block changes nothing of that after it was recorded
+  if (report.outcome !== 'blocked') await noteWay(scene, report)
+  await also?.(tx, after, report)
+  return after
 }
 
 /** Records money that only a callback reports. Nothing else changes. */
@@ -203,18 +214,6 @@ async function applyEnding(
   if (trigger === 'failScreening') return move(order, trigger)
   const waiting = await stopWaiting(scene)
   return trigger === null ? waiting : move(waiting, trigger)
-}
-
-/** A transfer below the chain’s dust limit is booked but moves no order. */
-const movesOrder = ({ deps, payment }: ReportCase, { transfers }: SeenReport): boolean =>
-  payment.channel !== 'crypto' || transfers.some(({ units }) => units >= deps.dustUnits)
-
-/** Dust from a listed address must not end another payer's order. */
-function sendersOf({ deps }: ReportCase, { transfers }: SeenReport): SeenPlace[] {
-  const sums = new Map<string, Required<SeenPlace>>()
-  for (const { from: address, network, units } of transfers)
-    sums.set(address, { network, address, units: units + (sums.get(address)?.units ?? 0n) })
-  return [...sums.values()].filter(({ units }) => units >= deps.dustUnits)
 }
 
 /** Consequence of the report for the order, without money that a person decided about. */

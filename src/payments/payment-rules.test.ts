@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { HOUR, MINUTE, SECOND } from '../kernel/clock.ts'
 import type { Money } from '../kernel/money.ts'
-import { acceptsLate, nextCheckDelayMs, priceUnitsOf } from './payment-rules.ts'
+import { acceptsLate, minAcceptedUnits, nextCheckDelayMs, priceUnitsOf } from './payment-rules.ts'
 
 const ENDED = new Date('2026-03-01T12:00:00Z')
 type Policy = Parameters<typeof acceptsLate>[3]
@@ -51,4 +51,11 @@ test('an amount of its own stays the price at a shared address; a fresh rate cha
   assert.equal(price(50_000_000n), 54_000_000n)
   assert.equal(price(50_000_000n, 'binance'), 54_000_000n)
   assert.equal(price(60_000_000n, 'binance'), 60_000_000n)
+})
+
+test('a payment may be short by the tolerance, but nothing received pays nothing', () => {
+  assert.equal(minAcceptedUnits(54_000_000n, POLICY), 53_730_000n)
+  assert.equal(minAcceptedUnits(500_000_000n, POLICY), 499_000_000n)
+  const all = { ...POLICY, toleranceBps: 10_000, toleranceMaxUnits: '54000000' }
+  assert.equal(minAcceptedUnits(54_000_000n, all), 1n)
 })

@@ -1,5 +1,5 @@
 import { DAY, HOUR } from '../kernel/clock.ts'
-import { OWN_AMOUNTS_UNITS } from '../kernel/money.ts'
+import { larger, OWN_AMOUNTS_UNITS } from '../kernel/money.ts'
 import { hasGapsLeft, pollGapMs } from '../kernel/poll-gaps.ts'
 import type { Order } from '../orders/order.ts'
 import type { OrderStatus } from '../orders/order-states.ts'
@@ -17,11 +17,14 @@ export function priceUnitsOf(
   return dueUnits < to.units || isLower ? to.units : dueUnits
 }
 
-/** The least that counts as paid: the due amount minus the tolerance (a share of it, up to a fixed amount). */
+/**
+ * The least that counts as paid: the due amount minus the tolerance (a share of it, up to a fixed amount). Nothing
+ * received never does, however large the tolerance is.
+ */
 export function minAcceptedUnits(dueUnits: bigint, policy: PaymentPolicy): bigint {
   const share = (dueUnits * BigInt(policy.toleranceBps)) / 10_000n
   const most = BigInt(policy.toleranceMaxUnits)
-  return dueUnits - (share < most ? share : most)
+  return larger(dueUnits - (share < most ? share : most), 1n)
 }
 
 /**

@@ -13,6 +13,8 @@ import { markPaymentAbandoned } from './abandoned-queries.ts'
 import { resumePayment } from './accept/create-at-provider.ts'
 import { type AcceptDeps, keyOf } from './accept/start-payment.ts'
 import { giveUpClosing, limitWait, postponeEnded } from './ended-payments.ts'
+import { findKeptReport } from './mispayments/kept-report.ts'
+import { findReturnsGone } from './mispayments/mispayment-queries.ts'
 import { takesBack } from './mispayments/told-report.ts'
 import {
   findPayment,
@@ -24,7 +26,7 @@ import {
   updatePaymentNextCheck,
   updatePaymentReference,
 } from './payment-queries.ts'
-import { applyReport } from './payment-report.ts'
+import { applyReport, applyReportIn } from './payment-report.ts'
 import {
   ACCOUNT_REMOVED,
   checksAfter,
@@ -88,6 +90,23 @@ async function askAndApply(deps: PaymentDeps, payment: Payment, requestId: strin
     else await noteTakenBack(deps, tx, { order: after, payment, report: read })
   }
   return { order: await applyReport(deps, payment, report, { requestId, also }), report }
+}
+
+/**
+ * A refund of ours is over: what its provider listed as sent back is split anew, and what it lists by now is asked
+ * about at once. That the payment is old does not matter.
+ * @returns false: its provider lists no returns
+ */
+export async function readReturnsAgain(deps: PaymentDeps, tx: Tx, payment: Payment): Promise<boolean> {
+  if ((await findReturnsGone(tx, payment)) === null) return false
+  // an older version kept none
+  const said = await findKeptReport(tx, payment)
+  const also = async (_tx: Tx, _after: Order, read: PaymentReport): Promise<void> => {
+    if (read.outcome === 'seen') await deps.onRefunded(tx, payment, read)
+  }
+  if (said) await applyReportIn(deps, tx, { key: payment, said, also })
+  await updatePaymentNextCheck(tx, payment, new Date(deps.clock()))
+  return true
 }
 
 const checkPayment = async (

@@ -1,10 +1,11 @@
+import type { SeenReport } from '../channels/channel.ts'
 import type { PayerGate } from '../compliance/payer-gate.ts'
 import type { Db, Tx } from '../db/db.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Order } from '../orders/order.ts'
 import { lockOrderById } from '../orders/order-queries.ts'
 import type { TransitionOrder } from '../orders/order-transition.ts'
-import type { ScreeningGate } from '../screening/screening-gate.ts'
+import type { ScreeningGate, SeenPlace } from '../screening/screening-gate.ts'
 import type { WayMoney } from './mispayments/way-queries.ts'
 import { findPayment, lockPayment, type Payment, type PaymentPolicy } from './payment-queries.ts'
 
@@ -73,3 +74,15 @@ export async function lockCase(deps: ReportDeps, tx: Tx, key: PaymentPlace): Pro
 /** The payment, as its senders and what its provider blocks are screened. */
 export const subjectOf = ({ order: { companyId, id: orderId }, payment }: Pick<ReportCase, 'order' | 'payment'>) =>
   ({ companyId, purpose: 'payment', subjectId: payment.id, orderId, isOver: payment.priceUnits !== null }) as const
+
+/** A transfer below the chain’s dust limit is booked but moves no order. */
+export const movesOrder = ({ deps, payment }: ReportCase, { transfers }: SeenReport): boolean =>
+  payment.channel !== 'crypto' || transfers.some(({ units }) => units >= deps.dustUnits)
+
+/** Dust from a listed address must not end another payer's order. */
+export function sendersOf({ deps }: ReportCase, { transfers }: SeenReport): SeenPlace[] {
+  const sums = new Map<string, Required<SeenPlace>>()
+  for (const { from: address, network, units } of transfers)
+    sums.set(address, { network, address, units: units + (sums.get(address)?.units ?? 0n) })
+  return [...sums.values()].filter(({ units }) => units >= deps.dustUnits)
+}

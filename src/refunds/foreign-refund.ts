@@ -1,6 +1,5 @@
 import type { Returned, SeenReport } from '../channels/channel.ts'
 import type { Tx } from '../db/db.ts'
-import { DAY } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
 import {
@@ -11,7 +10,6 @@ import {
   MOST_REAL_UNITS,
   type Money,
   proportion,
-  smaller,
 } from '../kernel/money.ts'
 import { bookRefund } from '../ledger/ledger-service.ts'
 import type { Order } from '../orders/order.ts'
@@ -33,6 +31,7 @@ import {
 } from './refund-queries.ts'
 import { closeUsedRecord, isLive, type Returned as ReturnedOfOrder, readReturned } from './refund-records.ts'
 import { bookingOf, settleRefundIn } from './refund-settle.ts'
+import { matchReturns } from './returns/listed-returns.ts'
 
 /** A provider that refunds in fiat rounds: a difference below its smallest unit is no refund. */
 const leastOf = (order: Order): bigint => convert({ asset: order.from.asset, units: 1n }, order.rate, 'USDC').units
@@ -117,24 +116,25 @@ export async function noticeForeignRefund(
   if (refunded === undefined || refunded > MOST_REAL_UNITS) return
   const order = await lockOrderById(tx, payment.companyId, payment.orderId)
   if (!order) return
-  // while a refund of ours is in progress no total is certain; a later report decides, or without a list its end
+  // while a refund of ours is in progress no total is certain: its end decides, or a later report
   if (order.paymentId === payment.id && order.status === 'REFUNDING') {
-    await updateToldRefunds(tx, payment, refunded)
+    if (!list) await updateToldRefunds(tx, payment, refunded)
     return
   }
   const all = await listRefundsOfOrder(tx, order.companyId, order.id)
   const ours = all.filter(({ paymentId, status }) => paymentId === payment.id && isLive({ status }))
-  const { sent, doubtful, byHand } = sumSent(ours, list)
+  const { sent, elsewhere, byHand } = sumSent(ours, list, refunded)
   const foreign = refunded - sent
+  // a list is in the payer's coin: up to a tenth more than was settled by hand is its rate of the day
+  if (foreign <= 0n || foreign < byHand / 10n) return
   const returned = await readReturned(tx, order)
   const left = order.paidUnits - sumOf(returned.refunds) - returned.besideUnits
   const isCertain = list
-    ? doubtful === 0n || foreign >= left
-    : doubtful === 0n && (dropped === undefined || foreign < dropped)
+    ? elsewhere === 0n || list.read?.isAll || foreign + byHand >= elsewhere + left
+    : elsewhere === 0n && (dropped === undefined || foreign < dropped)
   const isBookable = isCertain && order.paymentId === payment.id && allows(order.status, 'revert')
-  const booked = isBookable && foreign > 0n ? await bookTotal(deps, tx, { order, payment, returned, foreign }) : 0n
-  const ignored = list?.ignored ?? 0n
-  // a list is in the payer's coin: a tenth more or less is its rate of the day
+  const booked = isBookable ? await bookTotal(deps, tx, { order, payment, returned, foreign }) : 0n
+  const ignored = list?.read?.isAll === false ? list.read.ignored : 0n
   const least = larger((byHand + ignored) / 10n, leastOf(order))
   // where more went back than was ignored, all of it may be a refund
   const most = foreign < least ? refunded : refunded + ignored
@@ -142,30 +142,18 @@ export async function noticeForeignRefund(
   await noteUnbooked(deps, tx, payment, unbookedOf(order, payment, { sent: sent + booked, refunded: most }))
 }
 
-/** Who settles a refund by hand has sent it. Providers' times have no zone, and a console may need its time. */
-const LATER_MS = 2 * DAY
-
-/** What was settled by hand and is in the provider's list: as much as it says was made until a while after that. */
-function listedOf(byHand: readonly Refund[], { complete, made }: Returned): bigint {
-  const until = Math.max(...byHand.map(({ settledAt }) => settledAt?.getTime() ?? Number.POSITIVE_INFINITY)) + LATER_MS
-  const there = complete - sumOf(made.filter(({ at }) => at.getTime() > until))
-  return smaller(sumOf(byHand), larger(there, 0n))
-}
-
 /**
  * What of our refunds the provider's total contains, and what it may contain besides: what a person sent another way. A
  * provider that lists what it sent back refunds in its console only, so what a person settled by hand may be in its
- * list.
+ * list, unless it went to an address.
  */
-function sumSent(ours: readonly Refund[], list: Returned | undefined) {
-  const elsewhere = ours.filter(({ paidElsewhere }) => paidElsewhere)
-  const byHand = list
-    ? listedOf(
-        elsewhere.filter((refund) => !goesToAddress(refund)),
-        list,
-      )
-    : 0n
-  return { sent: sumOf(ours) - sumOf(elsewhere) + byHand, doubtful: sumOf(elsewhere), byHand }
+function sumSent(ours: readonly Refund[], list: Returned | undefined, refunded: bigint) {
+  const known = ours.filter(({ paidElsewhere }) => !paidElsewhere)
+  const others = ours.filter(({ paidElsewhere }) => paidElsewhere)
+  const elsewhere = sumOf(others)
+  if (!list) return { sent: sumOf(known), elsewhere, byHand: 0n }
+  const listed = matchReturns(list, refunded, { known, byHand: others.filter((refund) => !goesToAddress(refund)) })
+  return { sent: listed.known + listed.byHand, elsewhere, byHand: listed.byHand }
 }
 
 /** A refund of ours is over: evaluates what was meanwhile reported about refunds of its payment. */
@@ -175,10 +163,11 @@ export async function noticeToldRefunds(
   { companyId, paymentId }: Refund,
   dropped?: bigint,
 ): Promise<void> {
+  const payment = await findPayment(tx, companyId, paymentId)
+  if (!payment || (await deps.readReturnsAgain(tx, payment))) return
   const refunded = await findToldRefunds(tx, companyId, paymentId)
-  const payment = refunded === null ? undefined : await findPayment(tx, companyId, paymentId)
   const rest = dropped === undefined ? {} : { dropped }
-  if (payment && refunded !== null) await noticeForeignRefund(deps, tx, payment, { refunded, ...rest })
+  if (refunded !== null) await noticeForeignRefund(deps, tx, payment, { refunded, ...rest })
 }
 
 const sumOf = (refunds: readonly { units: bigint }[]): bigint => refunds.reduce((sum, { units }) => sum + units, 0n)

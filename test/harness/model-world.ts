@@ -13,7 +13,7 @@ import { insertOrders } from '../../src/orders/order-insert-queries.ts'
 import { openAnnounce, openTransition } from '../../src/orders/order-transition.ts'
 import type { MispaymentDeps } from '../../src/payments/mispayments/mispayment-service.ts'
 import { returnBlock } from '../../src/payments/mispayments/way-queries.ts'
-import type { PaymentDeps } from '../../src/payments/payment-service.ts'
+import { type PaymentDeps, readReturnsAgain } from '../../src/payments/payment-service.ts'
 import { openWords } from '../../src/payments/reconcile.ts'
 import { openRates } from '../../src/rates/rate-service.ts'
 import { noticeForeignRefund } from '../../src/refunds/foreign-refund.ts'
@@ -114,16 +114,19 @@ export async function startModelWorld(own: Partial<Channel> = {}): Promise<Model
   const desk = { db, clock, transition, audit: NO_AUDIT, screening }
   const gate = { admit: async () => null, admitLate: async () => true }
   const links = openRefundLinks({ vault, payUrl: config.payUrl })
-  const refunds = { ...desk, channels, payers, books, ...payouts, askForAddress: nothing, links }
+  const refunds: MispaymentRefundDeps = {
+    ...{ ...desk, channels, payers, books, ...payouts, askForAddress: nothing, links },
+    readReturnsAgain: (tx, payment) => readReturnsAgain(payments, tx, payment),
+  }
+  const payments: PaymentDeps = {
+    ...{ db, clock, vault, config, channels, transition, payers, dustUnits: 10_000n },
+    ...{ screening, gate, onLoss: nothing, onGivenUp: async () => true, onSoldTwice: nothing },
+    onRefunded: (tx, payment, report) => noticeForeignRefund(refunds, tx, payment, report),
+    words: openWords(books),
+  }
   return {
-    ...{ host, clock: time, books, refunds },
+    ...{ host, clock: time, books, refunds, payments },
     operator: await personFor(db, { role: 'SuperAdmin', companyId: null }),
-    payments: {
-      ...{ db, clock, vault, config, channels, transition, payers, dustUnits: 10_000n },
-      ...{ screening, gate, onLoss: nothing, onGivenUp: async () => true, onSoldTwice: nothing },
-      onRefunded: (tx, payment, report) => noticeForeignRefund(refunds, tx, payment, report),
-      words: openWords(books),
-    },
     screenings: { ...{ db, clock, audit: NO_AUDIT }, wakeSubject: nothing, returnBlock },
     mispayments: { ...desk, payers, gate, dustUnits: 10_000n, onDecided: () => {} },
     settlements: {

@@ -3,7 +3,7 @@ import type { PaymentKey } from '../../src/channels/channel.ts'
 import { keptOfEvent, readOrder, reportOf } from '../../src/channels/whitepay/status-map.ts'
 import { sql } from '../../src/db/db.ts'
 import { recordUnmatched } from '../../src/payments/payment-report.ts'
-import { pollPayment } from '../../src/payments/payment-service.ts'
+import { type PaymentDeps, pollPayment } from '../../src/payments/payment-service.ts'
 import { reconcileEveryPayment } from '../../src/payments/reconcile.ts'
 import { refundMispayment } from '../../src/refunds/mispayment-refund.ts'
 import { openBlockedIn } from './attempts.ts'
@@ -42,6 +42,11 @@ export async function openWhitepayIn(world: ModelWorld, { asset, expected } = { 
     assert.ok(read)
     return reportOf(read, place, world.clock.nowMs)
   }
+  const answering = (status: string, ...sums: Transaction[]): PaymentDeps => ({
+    ...world.payments,
+    channels: openChannels([{ ...MODEL_PROVIDER, fetchPayment: async () => reports(status, ...sums) }]),
+  })
+  const poll = async (status: string, ...sums: Transaction[]) => pollPayment(answering(status, ...sums), await find())
   return {
     ...attempt,
     reports,
@@ -51,11 +56,12 @@ export async function openWhitepayIn(world: ModelWorld, { asset, expected } = { 
     tells: async (status: string, ...sums: Transaction[]) => (await apply(reports(status, ...sums)))?.status,
     /** The same as the answer of a poll, or of the daily question: what follows from it is noted too. */
     isAsked: async (status: string, ...sums: Transaction[]) => {
-      const channels = openChannels([{ ...MODEL_PROVIDER, fetchPayment: async () => reports(status, ...sums) }])
-      const deps = { ...world.payments, channels }
-      if ((await find()).status === 'paid') await reconcileEveryPayment(deps, world.books)
-      else await pollPayment(deps, await find())
+      const isPaid = (await find()).status === 'paid'
+      return isPaid
+        ? void (await reconcileEveryPayment(answering(status, ...sums), world.books))
+        : poll(status, ...sums)
     },
+    poll,
     /** The event of the transaction with this number among those of the order. */
     announces: (value: string, number: number) =>
       recordUnmatched(world.payments, key, keptOfEvent(transaction(['ROLLBACK_TO_MERCHANT', value], `t${number}`))),

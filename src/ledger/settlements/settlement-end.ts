@@ -19,6 +19,7 @@ import {
 import { bookSettlementCancelled, bookSettlementPaid } from '../ledger-service.ts'
 import {
   findCompanyCreatedAt,
+  findRestoredTarget,
   lockSettlement,
   type Settlement,
   updateSettlement,
@@ -86,6 +87,15 @@ export async function settlePaid(
   })
 }
 
+/** A settlement has the address that is saved when it is made, and so does the next one. */
+function elsewhereSteps(to: string | null, today: string | null): string {
+  const steps =
+    'Cancel this settlement and make it again, have two persons approve the new one, and name this transaction for it.'
+  if (today?.toLowerCase() === to?.toLowerCase()) return steps
+  const own = today ?? 'the company’s own address'
+  return `First the company saves ${to} as its settlement address. ${steps} Then it saves ${own} again, before the next payout.`
+}
+
 /** From the amount on that two persons approve, two also stand for an address that was not asked. */
 async function checkElsewhere(
   { db, limits }: SettlementDeps,
@@ -98,8 +108,8 @@ async function checkElsewhere(
   if (left.units < twoPersonsFromUnits && settlement.units < twoPersonsFromUnits) return
   if (approvedBy === null)
     throw conflict(
-      `It went to ${left.to}, which was not asked, and nobody has approved it here. Cancel this settlement and make it ` +
-        'again. Once the company’s address is that one and two persons have approved it, name this transaction for it.',
+      `It went to ${left.to}, which was not asked, and nobody has approved it here. ` +
+        elsewhereSteps(left.to, (await findRestoredTarget(db, settlement)).today),
     )
   if (approvedBy === by)
     throw conflict(`It went to ${left.to}, which was not asked, and you approved it. A second person has to name it.`)

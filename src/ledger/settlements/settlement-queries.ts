@@ -91,15 +91,15 @@ export const lockSettlementTarget = (tx: Tx, companyId: string): Promise<Settlem
     from companies where id = ${companyId} for update`)
 
 /**
- * `isUnconfirmed`: nobody of the company has confirmed its address since a restore; `isOther`: the settlement has its
- * address from the backup, and the company's is another one.
+ * `today`: the company's address; `isUnconfirmed`: nobody of the company has confirmed it since a restore; `isOther`:
+ * the settlement has its address from the backup, and the company's is another one.
  */
 export const findRestoredTarget = (
   q: Queryable,
   { companyId, id }: Pick<Settlement, 'companyId' | 'id'>,
-): Promise<{ isUnconfirmed: boolean; isOther: boolean }> =>
+): Promise<{ today: string | null; isUnconfirmed: boolean; isOther: boolean }> =>
   q.one(sql`
-    select c.settlement_set_by is not distinct from ${SET_BY_RESTORE} as is_unconfirmed,
+    select c.settlement_address as today, c.settlement_set_by is not distinct from ${SET_BY_RESTORE} as is_unconfirmed,
       ${IS_OF_BACKUP}
         and lower(c.settlement_address) is distinct from lower(settlements.address) as is_other
     from settlements join companies c on c.id = company_id

@@ -190,7 +190,7 @@ export async function sumRefundedPrice(tx: Tx, { companyId, orderId, id }: Payme
   return BigInt(units)
 }
 
-type PaymentRef = { companyId: string; orderId: string; id: string }
+export type PaymentRef = { companyId: string; orderId: string; id: string }
 
 /** Null: no returns of it were told to this version. */
 export async function findReturnsGone(tx: Tx, { companyId, id }: PaymentRef): Promise<bigint | null> {
@@ -199,6 +199,28 @@ export async function findReturnsGone(tx: Tx, { companyId, id }: PaymentRef): Pr
   return units === null ? null : BigInt(units)
 }
 
-export const updateReturnsGone = (tx: Tx, { companyId, id }: PaymentRef, units: bigint): Promise<number> =>
+/** The part of that which was ignored, and released after the price was paid. */
+export async function findReturnsIgnored(tx: Tx, { companyId, id }: PaymentRef): Promise<bigint> {
+  const { units } = await tx.one<{ units: string }>(sql`
+    select returns_ignored_units as units from payments where company_id = ${companyId} and id = ${id}`)
+  return BigInt(units)
+}
+
+export const updateReturnsGone = (
+  tx: Tx,
+  { companyId, id }: PaymentRef,
+  { gone, ignored }: { gone: bigint; ignored: bigint },
+): Promise<number> =>
   tx.run(sql`
-    update payments set returns_gone_units = ${units}::numeric where company_id = ${companyId} and id = ${id}`)
+    update payments set returns_gone_units = ${gone}::numeric, returns_ignored_units = ${ignored}::numeric
+    where company_id = ${companyId} and id = ${id}`)
+
+/** The last report that listed returns, as `kept-report.ts` writes it; null: none, or to an older version only. */
+export async function findReturnsTold(tx: Tx, { companyId, id }: PaymentRef): Promise<string | null> {
+  const { told } = await tx.one<{ told: string | null }>(sql`
+    select returns_told as told from payments where company_id = ${companyId} and id = ${id}`)
+  return told
+}
+
+export const updateReturnsTold = (tx: Tx, { companyId, id }: PaymentRef, told: string): Promise<number> =>
+  tx.run(sql`update payments set returns_told = ${told} where company_id = ${companyId} and id = ${id}`)

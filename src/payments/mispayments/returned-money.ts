@@ -1,8 +1,15 @@
-import type { PaymentReport, Returned, SeenReport } from '../../channels/channel.ts'
+import type { PaymentReport, ReadReturns, Returned, SeenReport } from '../../channels/channel.ts'
 import type { Tx } from '../../db/db.ts'
 import { larger, MOST_REAL_UNITS, smaller } from '../../kernel/money.ts'
 import type { Payment } from '../payment-queries.ts'
-import { findReturnsGone, type Mispayment, sumRefundedPrice, updateReturnsGone } from './mispayment-queries.ts'
+import { findKeptReport, keepReport } from './kept-report.ts'
+import {
+  findReturnsGone,
+  findReturnsIgnored,
+  type Mispayment,
+  sumRefundedPrice,
+  updateReturnsGone,
+} from './mispayment-queries.ts'
 import { type MispaymentContext, releaseIgnored } from './mispayment-records.ts'
 import { decidedBeside } from './one-total.ts'
 import { readStanding, type Standing } from './standing.ts'
@@ -84,15 +91,29 @@ export async function withReturns(context: MispaymentContext, report: PaymentRep
   const back = order.status === 'REFUNDING' ? 0n : ignoredBack(returned, known)
   await releaseIgnored(context, standing.records.filter(isIgnored), back)
   const { goneUnits, refunded, ...rest } = splitReturned({ final, returned }, withoutIgnored(known, back))
-  if (goneUnits !== known.goneUnits) await updateReturnsGone(tx, payment, goneUnits)
-  const isAll = final + report.pending === 0n && returned.complete === returned.units
-  const ignored = back + positive(returned.complete - goneUnits - refunded)
-  return {
-    ...report,
-    ...rest,
-    ...(refunded > 0n && { refunded }),
-    returned: isAll ? returned : { ...returned, ignored },
+  // before the price was paid, nothing of it went back
+  const released = (await findReturnsIgnored(tx, payment)) + (payment.priceUnits === null ? 0n : back)
+  if (goneUnits !== known.goneUnits) await updateReturnsGone(tx, payment, { gone: goneUnits, ignored: released })
+  const read = {
+    gone: partsOf(goneUnits, (await findKeptReport(tx, payment))?.returned),
+    ignored: released + positive(returned.complete - goneUnits - refunded),
+    isAll: final + report.pending === 0n && returned.complete === returned.units,
   }
+  await keepReport(tx, payment, { ...report, returned: { ...returned, read } })
+  return { ...report, ...rest, ...(refunded > 0n && { refunded }), returned: { ...returned, read } }
+}
+
+/** What is gone now, and of each part after which returns it was told. What was gone keeps its place. */
+function partsOf(goneUnits: bigint, before: Returned | undefined): ReadReturns['gone'] {
+  let left = goneUnits
+  const parts = (before?.read?.gone ?? []).map(({ units, after }) => {
+    const part = smaller(units, left)
+    left -= part
+    return { units: part, after }
+  })
+  const newest = Math.max(...(before?.made ?? []).map(({ at }) => at.getTime()))
+  const after = Number.isFinite(newest) ? new Date(newest) : null
+  return [...parts, { units: left, after }].filter(({ units }) => units > 0n)
 }
 
 const withoutIgnored = (known: Known, back: bigint): Known => ({

@@ -1,0 +1,35 @@
+import type { SeenReport } from '../../channels/channel.ts'
+import type { Tx } from '../../db/db.ts'
+import { findReturnsTold, type PaymentRef, updateReturnsTold } from './mispayment-queries.ts'
+
+/*
+ * A report that lists returns is kept as it was told. What of them is a refund depends on the refunds that were asked
+ * for here, so it is read again when one of these ends.
+ */
+
+/** JSON has neither of the two. */
+const UNITS = '$units'
+const AT = '$at'
+
+function pack(value: unknown): unknown {
+  if (typeof value === 'bigint') return { [UNITS]: `${value}` }
+  if (value instanceof Date) return { [AT]: value.getTime() }
+  if (Array.isArray(value)) return value.map(pack)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, pack(one)]))
+}
+
+function unpack(_name: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (UNITS in value) return BigInt(String(value[UNITS]))
+  return AT in value ? new Date(Number(value[AT])) : value
+}
+
+export const keepReport = (tx: Tx, payment: PaymentRef, report: SeenReport): Promise<number> =>
+  updateReturnsTold(tx, payment, JSON.stringify(pack(report)))
+
+/** Undefined: its provider listed no returns, at least not to this version. */
+export async function findKeptReport(tx: Tx, payment: PaymentRef): Promise<SeenReport | undefined> {
+  const told = await findReturnsTold(tx, payment)
+  return told === null ? undefined : (JSON.parse(told, unpack) as SeenReport)
+}
