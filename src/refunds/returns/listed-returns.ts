@@ -11,7 +11,7 @@ type Return = { units: bigint; atMs: number }
 
 const sumOf = (sums: readonly { units: bigint }[]): bigint => sums.reduce((total, { units }) => total + units, 0n)
 
-/** Its complete returns, oldest first; one without a time may be as old as any. */
+/** Its complete returns, oldest first; one without a time may be the oldest. */
 function returnsOf({ complete, made }: Returned): Return[] {
   const timed = made.map(({ units, at }) => ({ units, atMs: at.getTime() }))
   const untimed = { units: larger(complete - sumOf(timed), 0n), atMs: Number.NEGATIVE_INFINITY }
