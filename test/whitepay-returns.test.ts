@@ -76,6 +76,40 @@ test('after a refund Whitepay is asked at once what it lists by now, however old
   }
 })
 
+test('a refund in the CRM that bounced and is made anew days later is the one that is booked', async () => {
+  const { books, isAsked, refunds, tells } = await openRefunded()
+  const [now, later] = [world.clock.nowMs, world.clock.nowMs + 6 * DAY]
+  await tells('COMPLETE', came('54'))
+  await isAsked('COMPLETE', came('54'), madeAt('20', now))
+  for (const list of [[], [madeAt('20', later)], [madeAt('20', later)]]) {
+    await isAsked('COMPLETE', came('54'), ...list)
+    assert.deepEqual([await refunds(), (await books())[0]], [['20 settled console'], 'company_payable -34'])
+  }
+})
+
+test('what was gone before lists were kept is none of the returns that a refund is', async () => {
+  const { books, isAsked, key, refunds, revert, settle, tells } = await openRefunded()
+  const { nowMs } = world.clock
+  const seen = [came('84'), kept('30'), madeAt('20', nowMs), madeAt('30', nowMs + 10 * DAY)]
+  await tells('COMPLETE', came('84'), kept('30'))
+  await revert('20')
+  await settle()
+  await isAsked('COMPLETE', ...seen.slice(0, 3))
+  await isAsked('COMPLETE', ...seen)
+  await world.host.db.run(sql`update payments set returns_told = null where id = ${key.id}`)
+  await isAsked('COMPLETE', ...seen)
+  assert.deepEqual([await refunds(), await books()], [['20 settled'], ['company_payable -34', 'payer_clearing 34']])
+})
+
+test('the end of a refund takes nothing from an older list than the last answer', async () => {
+  const { books, open, reject, revert, tells } = await openRefunded()
+  await tells('PARTIALLY_FULFILLED', came('30'))
+  assert.equal(await tells('COMPLETE'), 'PAID')
+  await revert('20')
+  await reject()
+  assert.deepEqual([await open(), await books()], [[], ['company_payable -54', 'payer_clearing 54']])
+})
+
 /** A refund of so much, settled by hand, and what Whitepay lists days after that. */
 async function settledBefore(amount: string, before: readonly (readonly [string, number])[] = []) {
   const attempt = await openRefunded()

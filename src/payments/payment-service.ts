@@ -1,6 +1,7 @@
 import { askProvider } from '../channels/ask-provider.ts'
 import type { Channel, PaymentReport, SeenReport } from '../channels/channel.ts'
 import type { Tx } from '../db/db.ts'
+import { renewItem } from '../db/poll-queries.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { crashPoint } from '../kernel/crash-point.ts'
 import { AppError } from '../kernel/errors.ts'
@@ -20,6 +21,7 @@ import {
   findPayment,
   findPaymentPolicy,
   listPaymentsOfOrder,
+  PAYMENT_POLLS,
   type Payment,
   updatePayment,
   updatePaymentClosed,
@@ -105,7 +107,7 @@ export async function readReturnsAgain(deps: PaymentDeps, tx: Tx, payment: Payme
     if (read.outcome === 'seen') await deps.onRefunded(tx, payment, read)
   }
   if (said) await applyReportIn(deps, tx, { key: payment, said, also })
-  await updatePaymentNextCheck(tx, payment, new Date(deps.clock()))
+  await renewItem(tx, PAYMENT_POLLS.table, payment, new Date(deps.clock()))
   return true
 }
 

@@ -28,7 +28,9 @@ function unpack(_name: string, value: unknown): unknown {
 export const keepReport = (tx: Tx, payment: PaymentRef, report: SeenReport): Promise<number> =>
   updateReturnsTold(tx, payment, JSON.stringify(pack(report)))
 
-/** Undefined: its provider listed no returns, at least not to this version. */
+export const dropReport = (tx: Tx, payment: PaymentRef): Promise<number> => updateReturnsTold(tx, payment, null)
+
+/** Undefined: its provider listed no returns the last time, at least not to this version. */
 export async function findKeptReport(tx: Tx, payment: PaymentRef): Promise<SeenReport | undefined> {
   const told = await findReturnsTold(tx, payment)
   return told === null ? undefined : (JSON.parse(told, unpack) as SeenReport)

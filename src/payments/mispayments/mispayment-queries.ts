@@ -222,5 +222,5 @@ export async function findReturnsTold(tx: Tx, { companyId, id }: PaymentRef): Pr
   return told
 }
 
-export const updateReturnsTold = (tx: Tx, { companyId, id }: PaymentRef, told: string): Promise<number> =>
+export const updateReturnsTold = (tx: Tx, { companyId, id }: PaymentRef, told: string | null): Promise<number> =>
   tx.run(sql`update payments set returns_told = ${told} where company_id = ${companyId} and id = ${id}`)

@@ -2,7 +2,7 @@ import type { PaymentReport, ReadReturns, Returned, SeenReport } from '../../cha
 import type { Tx } from '../../db/db.ts'
 import { larger, MOST_REAL_UNITS, smaller } from '../../kernel/money.ts'
 import type { Payment } from '../payment-queries.ts'
-import { findKeptReport, keepReport } from './kept-report.ts'
+import { dropReport, findKeptReport, keepReport } from './kept-report.ts'
 import {
   findReturnsGone,
   findReturnsIgnored,
@@ -82,7 +82,12 @@ async function readKnown(tx: Tx, payment: Payment, report: SeenReport, standing:
  */
 export async function withReturns(context: MispaymentContext, report: PaymentReport): Promise<PaymentReport> {
   const { tx, order, payment } = context
-  if (report.outcome !== 'seen' || report.returned === undefined) return report
+  if (report.outcome !== 'seen') return report
+  if (report.returned === undefined) {
+    // what was told before is no longer what its provider says
+    if (payment.keepsReturns) await dropReport(tx, payment)
+    return report
+  }
   const { final, returned } = report
   if (final + report.pending + returned.units > MOST_REAL_UNITS) return report
   const standing = await readStanding(tx, payment)
@@ -94,8 +99,10 @@ export async function withReturns(context: MispaymentContext, report: PaymentRep
   // before the price was paid, nothing of it went back
   const released = (await findReturnsIgnored(tx, payment)) + (payment.priceUnits === null ? 0n : back)
   if (goneUnits !== known.goneUnits) await updateReturnsGone(tx, payment, { gone: goneUnits, ignored: released })
-  const read = {
-    gone: partsOf(goneUnits, (await findKeptReport(tx, payment))?.returned),
+  const before = (await findKeptReport(tx, payment))?.returned
+  const isUnplaced = before === undefined && (await sumRefundedPrice(tx, payment)) > 0n
+  const read: ReadReturns = {
+    gone: isUnplaced ? [{ units: goneUnits, after: 'unknown' }] : partsOf(goneUnits, before),
     ignored: released + positive(returned.complete - goneUnits - refunded),
     isAll: final + report.pending === 0n && returned.complete === returned.units,
   }

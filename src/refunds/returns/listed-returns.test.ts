@@ -13,12 +13,16 @@ const refundsOf = (sums: readonly Sum[]) => sums.map(([units, day]) => ({ units,
  */
 function match(
   returns: readonly Sum[],
-  of: { refunded: bigint; gone?: Sum; known?: readonly Sum[]; byHand?: readonly Sum[] },
+  of: { refunded: bigint; gone?: Sum; unplaced?: bigint; known?: readonly Sum[]; byHand?: readonly Sum[] },
 ) {
   const made = returns.map(([units, day]) => ({ units, at: on(day) }))
   const complete = returns.reduce((sum, [units]) => sum + units, 0n)
-  const { gone, known = [], byHand = [] } = of
-  const read = { gone: gone ? [{ units: gone[0], after: on(gone[1]) }] : [], ignored: 0n, isAll: false }
+  const { gone, unplaced = 0n, known = [], byHand = [] } = of
+  const parts = [
+    ...(gone ? [{ units: gone[0], after: on(gone[1]) }] : []),
+    ...(unplaced > 0n ? [{ units: unplaced, after: 'unknown' as const }] : []),
+  ]
+  const read = { gone: parts, ignored: 0n, isAll: false }
   const refunds = { known: refundsOf(known), byHand: refundsOf(byHand) }
   return matchReturns({ units: complete, complete, made, read }, of.refunded, refunds)
 }
@@ -54,6 +58,17 @@ test('a return that is booked is no other refund, and takes no return from one',
   assert.deepEqual(other, { known: 20n, byHand: 0n })
   const later = match([[19n, 0] as const, [35n, 5]], { refunded: 54n, known: [[34n, 5]], byHand: [[20n, 0]] })
   assert.deepEqual(later, { known: 34n, byHand: 19n })
+})
+
+test('a return that bounced and is sent anew, or whose time is ahead of ours, is the refund that was booked', () => {
+  assert.deepEqual(match([[20n, 6]], { refunded: 20n, known: [[20n, 0]] }), { known: 20n, byHand: 0n })
+})
+
+test('what is gone takes no return from a refund where nobody knows when it was told', () => {
+  const returns = [[20n, 0] as const, [30n, 10]] as const
+  const [known, byHand] = [[[20n, 0]], [[20n, 0]]] as const
+  assert.deepEqual(match(returns, { refunded: 20n, unplaced: 30n, known }), { known: 20n, byHand: 0n })
+  assert.deepEqual(match(returns, { refunded: 20n, unplaced: 30n, byHand }), { known: 0n, byHand: 20n })
 })
 
 test('a return without a time may be any refund, and one in progress may be any return', () => {

@@ -30,9 +30,16 @@ function takeOldest(returns: readonly Return[], wanted: bigint, after: Date | nu
   return left
 }
 
-/** What is gone is first what was new when that was told. */
-function takeGone(returns: readonly Return[], { read }: Returned): void {
-  for (const { units, after } of read?.gone ?? []) takeOldest(returns, takeOldest(returns, units, after), null)
+/**
+ * What is gone is first what was new when that was told.
+ * @returns how much is gone of which nobody knows when it was told
+ */
+function takeGone(returns: readonly Return[], { read }: Returned): bigint {
+  let unplaced = 0n
+  for (const { units, after } of read?.gone ?? [])
+    if (after === 'unknown') unplaced += units
+    else takeOldest(returns, takeOldest(returns, units, after), null)
+  return unplaced
 }
 
 /** Takes as much of the refunds as the return can be, and that from both. */
@@ -52,7 +59,7 @@ function match(one: Return, refunds: OfRefund[]): bigint {
 /**
  * What of the listed returns is which of our refunds. Each return is one thing only: gone before it paid anything, or a
  * refund that was not settled long before, or ignored money, which may come back at any time. The newest return, which
- * fewest refunds can be, is matched first.
+ * fewest refunds can be, is matched first. What is gone and may be any return is what no refund is.
  * @param refunded how much of the list is refunds
  * @returns `known`: those that its provider has; `byHand`: those that a person settled, as far as they are in the list
  */
@@ -62,7 +69,7 @@ export function matchReturns(
   refunds: { known: readonly OfRefund[]; byHand: readonly OfRefund[] },
 ): { known: bigint; byHand: bigint } {
   const returns = returnsOf(list)
-  takeGone(returns, list)
+  const unplaced = takeGone(returns, list)
   const known = refunds.known.map((one) => ({ ...one }))
   const byHand = refunds.byHand.map((one) => ({ ...one }))
   const found = { known: 0n, byHand: 0n }
@@ -70,6 +77,9 @@ export function matchReturns(
     found.known += match(one, known)
     found.byHand += match(one, byHand)
   }
+  takeOldest(returns, unplaced, null)
+  // it has sent these, whenever: one that bounced is sent anew, and its clock may be ahead of ours
+  found.known += smaller(sumOf(known), sumOf(returns))
   // no more than is refunds: what is left of the list is ignored money, whichever return that is
   found.known = smaller(found.known, refunded)
   return { ...found, byHand: smaller(found.byHand, refunded - found.known) }
