@@ -55,6 +55,17 @@ final class Comptoir_Journal
         return array_values(array_filter(Comptoir_Kept::hereOf($order, Comptoir_Kept::CODE), $hasPaid));
     }
 
+    /**
+     * Whether the date of a payment proves it outside a paid status: not where the order was only half completed, nor
+     * where it is on hold for another way of payment after one that the journal knows, whose date it may be.
+     */
+    public static function isDateProof(WC_Order $order, string $paidBy): bool
+    {
+        $word = self::last($order)[0];
+        $waitsOtherwise = $order->has_status('on-hold') && $word !== '' && $paidBy === '';
+        return $word !== self::PAYING && !$waitsOtherwise;
+    }
+
     /** The order is paid by it. Where only its status was written, WooCommerce's own facts are missing. */
     public static function keepPaid(WC_Order $order, string $code): void
     {

@@ -74,12 +74,12 @@ final class Comptoir_Orders
      * An order that a person or this module put on hold, or that was cancelled, is still paid; one that the shop asks
      * payment for is not. WooCommerce keeps the date, whoever paid the order and whatever becomes of its status, and a
      * shop adds states of its own to those that ask for payment, or that count as paid: its two functions know them.
-     * One on hold may have the date and not the status: it is completed.
      */
     public static function isPaid(WC_Order $order): bool
     {
-        $isHalf = $order->has_status('on-hold') && Comptoir_Journal::last($order)[0] === Comptoir_Journal::PAYING;
-        return !$order->needs_payment() && !$isHalf && ($order->get_date_paid() !== null || $order->is_paid());
+        $isDated = $order->get_date_paid() !== null;
+        return !$order->needs_payment()
+            && ($order->is_paid() || ($isDated && Comptoir_Journal::isDateProof($order, self::paidBy($order))));
     }
 
     /** An order that is paid another way, or was ended by the shop, does not wait for a payment of Comptoir. */
