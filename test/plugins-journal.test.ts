@@ -195,6 +195,42 @@ withPhp(
   },
 )
 
+const STOPPED = [
+  [631, 'cancels', () => tell({ do: 'cancel', order: 631 })],
+  [632, 'refunds', () => tell({ do: 'cancel', order: 632, status: 'refunded' })],
+  [633, 'holds', () => round(633, { status: 'on-hold' })],
+] as const
+for (const [order, what, stop] of STOPPED) {
+  withPhp(`a paid order that a person ${what} is not completed by a form that was opened before`, async () => {
+    const code = await paid(order)
+    await stop()
+    const seen = await round(order, FORM)
+    assert.deepEqual([seen.status, seen.completed, seen.mails.length], ['on-hold', 1, 1])
+    assert.match(
+      seen.letters.join(),
+      new RegExp(`^The payment ${code} .* It was on hold, cancelled or refunded before`),
+    )
+    const next = await round(order)
+    assert.deepEqual([next.status, next.notes, next.mails], ['on-hold', seen.notes, []], 'once')
+    await round(order, { status: 'processing' })
+    const again = await round(order, FORM)
+    assert.deepEqual([again.status, again.completed], ['processing', 2], 'a person has let it go on')
+  })
+}
+
+withPhp('a paid order whose refund has begun is not completed by a form that was opened before', async () => {
+  for (const [order, fields] of [
+    [634, {}],
+    [635, { total: '60.00' }],
+  ] as const) {
+    const code = await paid(order)
+    await php.shop.host.db.run(sql`update orders set status = 'REFUNDING' where code = ${code}`)
+    const seen = await round(order, { ...FORM, ...fields })
+    assert.deepEqual([seen.status, seen.completed, seen.mails.length], ['on-hold', 1, 1])
+    assert.match(seen.letters.join(), new RegExp(`A refund of the payment ${code} has begun in Comptoir\\.`))
+  }
+})
+
 withPhp('a half completed order that is cancelled before the next look is put before a person', async () => {
   const code = await received(636)
   const half = await round(636, {}, { saves: 'metas' })

@@ -14,8 +14,11 @@ final class Comptoir_Journal
     public const PAYING = 'paying';
     /** The order was seen paid by it. */
     public const PAID = 'paid';
+    /** The order was seen on hold, cancelled or refunded after that, or in another state in which it is not sent. */
+    public const STOPPED = 'stopped';
     /** A person opened the order again after that. */
     public const OPENED = 'opened';
+    private const HAVE_PAID = [self::PAID, self::STOPPED, self::OPENED];
 
     /** @return bool it is news: the payment's last word was another one */
     public static function write(WC_Order $order, string $word, string $code): bool
@@ -40,7 +43,7 @@ final class Comptoir_Journal
         );
         foreach (array_reverse(Comptoir_Kept::listOf($order, Comptoir_Kept::SAID)) as $said) {
             [$word, $code] = [...explode(' ', $said, 2), ''];
-            if (in_array($word, [self::PAYING, self::PAID, self::OPENED], true) && in_array($code, $codes, true)) {
+            if (in_array($word, [self::PAYING, ...self::HAVE_PAID], true) && in_array($code, $codes, true)) {
                 return [$word, $code];
             }
         }
@@ -50,8 +53,7 @@ final class Comptoir_Journal
     /** @return string[] the payments that have paid the order, whatever it says now */
     public static function paidCodes(WC_Order $order): array
     {
-        $hasPaid = fn (string $code): bool =>
-            in_array(self::last($order, [$code])[0], [self::PAID, self::OPENED], true);
+        $hasPaid = fn (string $code): bool => in_array(self::last($order, [$code])[0], self::HAVE_PAID, true);
         return array_values(array_filter(Comptoir_Kept::hereOf($order, Comptoir_Kept::CODE), $hasPaid));
     }
 
@@ -74,7 +76,7 @@ final class Comptoir_Journal
             $order->get_date_paid() ?? $order->set_date_paid(time());
             $order->save();
         }
-        self::write($order, self::PAID, $code);
+        self::write($order, $order->is_paid() ? self::PAID : self::STOPPED, $code);
     }
 
     /**
