@@ -178,3 +178,67 @@ withPhp('an order that waits for a bank transfer in place of its payment is not 
   const seen = await round(623, { status: 'pending', method: 'bacs', transaction: '' })
   assert.deepEqual([seen.status, seen.completed], ['pending', 1])
 })
+
+withPhp(
+  'an order on hold for a bank transfer, after its payment, is not paid another way before the money is there',
+  async () => {
+    const code = await paid(624)
+    const seen = await round(624, { status: 'on-hold', method: 'bacs', transaction: '' })
+    assert.deepEqual([seen.status, seen.mails], ['on-hold', []])
+    assert.match(seen.notes.at(-1) ?? '', new RegExp(`^The payment ${code} .* paid this order before it was opened`))
+    const back = await round(624, { status: 'processing', method: 'comptoir' })
+    assert.deepEqual([back.status, back.mails, back.completed], ['processing', [], 1], 'it is no surplus')
+    await round(624, { status: 'on-hold', method: 'bacs' })
+    const bank = await round(624, { status: 'processing' })
+    assert.deepEqual([bank.status, bank.mails.length], ['processing', 1])
+    assert.match(bank.letters.join(), /Compare both sums with the total/)
+  },
+)
+
+const STOPPED = [
+  [631, 'cancels', () => tell({ do: 'cancel', order: 631 })],
+  [632, 'refunds', () => tell({ do: 'cancel', order: 632, status: 'refunded' })],
+  [633, 'holds', () => round(633, { status: 'on-hold' })],
+] as const
+for (const [order, what, stop] of STOPPED) {
+  withPhp(`a paid order that a person ${what} is not completed by a form that was opened before`, async () => {
+    const code = await paid(order)
+    await stop()
+    const seen = await round(order, FORM)
+    assert.deepEqual([seen.status, seen.completed, seen.mails.length], ['on-hold', 1, 1])
+    assert.match(
+      seen.letters.join(),
+      new RegExp(`^The payment ${code} .* It was on hold, cancelled or refunded before`),
+    )
+    const next = await round(order)
+    assert.deepEqual([next.status, next.notes, next.mails], ['on-hold', seen.notes, []], 'once')
+    await round(order, { status: 'processing' })
+    const again = await round(order, FORM)
+    assert.deepEqual([again.status, again.completed], ['processing', 2], 'a person has let it go on')
+  })
+}
+
+withPhp('a paid order whose refund has begun is not completed by a form that was opened before', async () => {
+  for (const [order, fields] of [
+    [634, {}],
+    [635, { total: '60.00' }],
+  ] as const) {
+    const code = await paid(order)
+    await php.shop.host.db.run(sql`update orders set status = 'REFUNDING' where code = ${code}`)
+    const seen = await round(order, { ...FORM, ...fields })
+    assert.deepEqual([seen.status, seen.completed, seen.mails.length], ['on-hold', 1, 1])
+    assert.match(seen.letters.join(), new RegExp(`A refund of the payment ${code} has begun in Comptoir\\.`))
+  }
+})
+
+withPhp('a half completed order that is cancelled before the next look is put before a person', async () => {
+  const code = await received(636)
+  const half = await round(636, {}, { saves: 'metas' })
+  assert.equal(half.status, 'pending')
+  await tell({ do: 'cancel', order: 636 })
+  const seen = await round(636)
+  assert.deepEqual([seen.status, seen.completed, seen.mails.length], ['on-hold', half.completed, 1])
+  assert.match(seen.letters.join(), new RegExp(`^Paid 50.00 EUR by ${code} after the order had been cancelled`))
+  const next = await round(636)
+  assert.deepEqual([next.status, next.notes], ['on-hold', seen.notes])
+})

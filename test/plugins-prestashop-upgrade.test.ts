@@ -115,3 +115,65 @@ withPhp('what every earlier version kept is read again after an installation, al
   const taken = await takeIn(code)
   assert.deepEqual([taken.answer, taken.orders[id]?.state], [200, STATES.paid])
 })
+
+const NEVER = '1999-01-01 00:00:00'
+const unpaidOrder = async (): Promise<{ id: number; code: string }> => {
+  const order = await paidOrder()
+  await ask({ do: 'unpaid', order: order.id })
+  return order
+}
+
+withPhp(
+  'what an earlier version kept of an order whose number a later one has now pays and refunds nothing',
+  async () => {
+    for (const [set, old] of [
+      [{}, { date_add: NEVER, date_upd: NEVER }],
+      [{ module: 'ps_wirepayment' }, {}],
+      [{}, { id_shop: '2' }],
+    ]) {
+      const { id } = await unpaidOrder()
+      await ask({ do: 'set', order: id, set })
+      const known = {
+        [`COMPTOIR_ORDER_${id}`]: 'theirs',
+        [`COMPTOIR_PAID_${id}`]: 'theirs',
+        COMPTOIR_REFUNDS: JSON.stringify({ ['f'.repeat(24)]: id }),
+      }
+      const { logged } = await ask({ do: 'install', known, old })
+      const [row, left] = await rowOf(id)
+      assert.deepEqual([row.codes, row.paid, row.refunds], ['', '', ''])
+      assert.deepEqual(left, [`COMPTOIR_LEFT_ORDER_${id}`, `COMPTOIR_LEFT_PAID_${id}`])
+      assert.equal(
+        logged[0],
+        `Comptoir: the setting COMPTOIR_ORDER_${id} (theirs) of an earlier version belongs to no order that is there ` +
+          `now. It is kept as COMPTOIR_LEFT_ORDER_${id}.`,
+      )
+      assert.match(logged.at(-1) ?? '', /^Comptoir: the setting COMPTOIR_REFUNDS /)
+      assert.deepEqual((await ask({ do: 'catchUp' })).logged, [], 'it holds nothing up')
+    }
+  },
+)
+
+withPhp('what each shop of several kept moves to its own order, whichever shop the page belongs to', async () => {
+  const { id, code } = await unpaidOrder()
+  await ask({ do: 'set', order: id, set: { id_shop: 2 } })
+  const [order, paid, said] = ['ORDER', 'PAID', 'SAID'].map((kind) => `COMPTOIR_${kind}_${id}`)
+  await ask({ do: 'known', known: { [`${order}`]: 'stale' }, old: { id_shop: '3', date_add: NEVER } })
+  const known = { [`${order}`]: `older,${code}`, [`${paid}`]: code, [`${said}`]: 'abc' }
+  await ask({ do: 'install', known, old: { id_shop: '2' } })
+  const [row, left] = await rowOf(id)
+  assert.deepEqual([row.codes, row.paid, row.said, left], [`older,${code}`, code, 'abc', [`COMPTOIR_LEFT_ORDER_${id}`]])
+})
+
+withPhp('an installation that is interrupted is finished by the round, and no payment is a stray before', async () => {
+  const { id, code } = await unpaidOrder()
+  const other = await unpaidOrder()
+  const known = { [`COMPTOIR_ORDER_${id}`]: code, [`COMPTOIR_ORDER_${other.id}`]: other.code }
+  await ask({ do: 'install', known, fails: `insert ${id}` })
+  assert.equal((await rowOf(other.id))[0].codes, other.code, 'one order holds up no other one')
+  const early = await takeIn(code)
+  assert.deepEqual([early.answer, early.logged], [503, []], 'Comptoir delivers again')
+  const stuck = await ask({ do: 'catchUp', fails: `insert ${id}` })
+  assert.match(stuck.logged.at(-1) ?? '', /^Comptoir: What an earlier version kept of some orders could not be read/)
+  assert.deepEqual([(await ask({ do: 'catchUp' })).logged, (await rowOf(id))[1]], [[], []])
+  assert.equal((await takeIn(code)).orders[id]?.state, STATES.paid)
+})

@@ -15,6 +15,8 @@ final class ComptoirOrders
     private const NOT_UPGRADED = 'The module was replaced and not upgraded, or an earlier version has worked here '
         . 'since. Upgrade it on the page of the modules; where it offers none, uninstall it there, install it again '
         . 'and enter its settings: what it keeps of the orders stays.';
+    private const UNFINISHED = 'What an earlier version kept of some orders could not be read again yet. It is tried '
+        . 'every few minutes, and no order is looked at before.';
 
     public static function hasColumn(string $name): bool
     {
@@ -22,10 +24,14 @@ final class ComptoirOrders
         return (bool) Db::getInstance()->executeS("SHOW COLUMNS FROM `$table` LIKE '$name'", true, false);
     }
 
-    /** @return string what is wrong where the files are newer than the table; empty: nothing */
+    /** @return string what is wrong where the files are newer than what is kept; empty: nothing */
     public static function fault(): string
     {
-        return self::hasColumn('secret') ? '' : self::NOT_UPGRADED;
+        return match (true) {
+            !self::hasColumn('secret') => self::NOT_UPGRADED,
+            ComptoirUpgrade::isUnfinished() => self::UNFINISHED,
+            default => '',
+        };
     }
 
     /** @throws ComptoirError nobody knows which order keeps which payment */

@@ -74,7 +74,7 @@ class ComptoirPay extends PaymentModule
                 return false;
             }
         }
-        return ComptoirStates::waiting() > 0 && ComptoirUpgrade::run();
+        return ComptoirStates::waiting() > 0 && ComptoirUpgrade::run(self::change(...));
     }
 
     /** The settings go; which payment belongs to which order stays, for refunds after a new installation. */
@@ -436,7 +436,7 @@ class ComptoirPay extends PaymentModule
         if (!self::isDue($every) || !self::takeTurn($every)) {
             return;
         }
-        $fault = ComptoirPlaces::fault($this->context->shop) ?: ComptoirOrders::fault();
+        $fault = ComptoirPlaces::fault($this->context->shop) ?: self::goOn($seconds);
         if ($fault !== '') {
             // PrestaShop writes the same entry once, and mails those of this weight if the shop wants it
             PrestaShopLogger::addLog("Comptoir: $fault", 4);
@@ -452,6 +452,15 @@ class ComptoirPay extends PaymentModule
             fn (int $id, Throwable $error) =>
                 PrestaShopLogger::addLog("Comptoir: order $id: {$error->getMessage()}", 3, null, 'Order', $id),
         );
+    }
+
+    /** An upgrade that was interrupted. @return string what is wrong then; empty: nothing */
+    private static function goOn(float $seconds): string
+    {
+        if (ComptoirOrders::hasColumn('secret') && ComptoirUpgrade::isUnfinished()) {
+            ComptoirUpgrade::run(self::change(...), $seconds);
+        }
+        return ComptoirOrders::fault();
     }
 
     /** A time in the future was written by a clock that was ahead. */

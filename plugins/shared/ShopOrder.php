@@ -23,8 +23,13 @@ final class ShopOrder
         public readonly bool $isCancelled = false,
         /** @var string[] payments of which the module itself has seen that they paid it, whatever it says now */
         public readonly array $havePaid = [],
-        /** A form that was opened before it was paid was saved afterwards: it waits again, and nobody decided that. */
-        public readonly bool $isOverwritten = false,
+        /**
+         * The payment that had paid it before a form was saved that was opened earlier: it waits again, and nobody
+         * decided that. Empty: none.
+         */
+        public readonly string $overwritten = '',
+        /** It was on hold, cancelled or refunded before that: it is not sent without a person. */
+        public readonly bool $wasStopped = false,
     ) {
     }
 }

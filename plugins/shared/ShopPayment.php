@@ -55,18 +55,33 @@ final class ShopPayment
     {
         $fits = $this->costs($order->amount, $order->currency);
         $hasPaid = in_array($this->code, $order->havePaid, true);
+        $isBack = $order->overwritten === $this->code;
         return match (true) {
             // a person decides about it, whatever becomes of the order's status meanwhile
             $this->isSurplus($order) => ['none', ''],
             $order->isPaid && $order->paidBy === $this->code =>
-                $order->isOverwritten && $fits ? ['note', $this->overwritten('Set its status back.')] : ['none', ''],
+                $isBack && $fits ? $this->decideOverwritten($order) : ['none', ''],
             $order->isPaid && $hasPaid => ['compare', $this->paidFirst()],
             $order->isPaid => ['surplus', $this->secondPayment($order->paidBy)],
             // it pays the order once, whatever a person has made of the order since
-            $hasPaid && !$order->isOverwritten => ['opened', $this->openedAgain()],
+            $hasPaid && !$isBack => ['opened', $this->openedAgain()],
             $order->isCancelled => ['late', $this->latePayment()],
-            $fits => ['complete', $hasPaid ? $this->overwritten('It is completed again.') : $this->refundNews()],
-            default => ['review', "Paid $this->amount $this->currency by $this->code, which is not the total."],
+            $fits => $isBack ? $this->decideOverwritten($order) : ['complete', $this->refundNews()],
+            default => ['review', $this->withRefundNews(
+                "Paid $this->amount $this->currency by $this->code, which is not the total.",
+            )],
+        };
+    }
+
+    /** @return array{string, string} nothing is sent for money that goes back, or that a person had stopped before */
+    private function decideOverwritten(ShopOrder $order): array
+    {
+        return match (true) {
+            $order->wasStopped =>
+                ['review', $this->overwritten('It was on hold, cancelled or refunded before: decide what it is now.')],
+            $this->state !== 'paid' => ['review', $this->overwritten('Decide whether it is still to be sent.')],
+            $order->isPaid => ['note', $this->overwritten('Set its status back.')],
+            default => ['complete', $this->overwritten('It is completed again.')],
         };
     }
 
@@ -121,7 +136,7 @@ final class ShopPayment
     {
         return $order->isPaid
             ? $this->code === $order->paidBy
-            : ($order->havePaid === [] || $order->isOverwritten)
+            : ($order->havePaid === [] || $order->overwritten === $this->code)
                 && $this->isNewest($order) && !$this->isSurplus($order);
     }
 
@@ -139,6 +154,11 @@ final class ShopPayment
     {
         return $this->state === 'paid' ? '' : "A refund of the payment $this->code has begun in Comptoir. Look there "
             . 'what the customer has paid before you send anything.';
+    }
+
+    private function withRefundNews(string $note): string
+    {
+        return rtrim("$note {$this->refundNews()}");
     }
 
     private function secondPayment(string $paidBy): string
@@ -164,8 +184,8 @@ final class ShopPayment
 
     private function overwritten(string $what): string
     {
-        return "The payment $this->code ($this->amount $this->currency) has paid this order. A form that was opened "
-            . "before was saved since, and put the old status back. $what";
+        return $this->withRefundNews("The payment $this->code ($this->amount $this->currency) has paid this order. A "
+            . "form that was opened before was saved since, and put the old status back. $what");
     }
 
     private function latePayment(): string

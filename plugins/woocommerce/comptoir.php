@@ -75,3 +75,4 @@ add_filter(
     2,
 );
 add_action('woocommerce_order_status_cancelled', fn ($id) => comptoir_gateway()?->close_payments((int) $id));
+add_action('woocommerce_order_status_refunded', fn ($id) => comptoir_gateway()?->note_stop((int) $id));

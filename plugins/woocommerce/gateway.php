@@ -272,11 +272,19 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
         }
     }
 
+    /** A paid order is cancelled or refunded. A form that was opened before may take that back before the next look. */
+    public function note_stop(int $id): void
+    {
+        $order = Comptoir_Orders::find($id);
+        $order === null || Comptoir_Orders::see($order);
+    }
+
     /** Nobody may pay for what the shop has cancelled. What is paid all the same is put before a person. */
     public function close_payments(int $id): void
     {
         $order = Comptoir_Orders::find($id);
         if ($order === null || Comptoir_Orders::isPaid($order) || !Comptoir_Kept::hasCodes($order)) {
+            $this->note_stop($id);
             return;
         }
         try {

@@ -14,8 +14,11 @@ final class Comptoir_Journal
     public const PAYING = 'paying';
     /** The order was seen paid by it. */
     public const PAID = 'paid';
+    /** The order was seen on hold, cancelled or refunded after that, or in another state in which it is not sent. */
+    public const STOPPED = 'stopped';
     /** A person opened the order again after that. */
     public const OPENED = 'opened';
+    private const HAVE_PAID = [self::PAID, self::STOPPED, self::OPENED];
 
     /** @return bool it is news: the payment's last word was another one */
     public static function write(WC_Order $order, string $word, string $code): bool
@@ -40,7 +43,7 @@ final class Comptoir_Journal
         );
         foreach (array_reverse(Comptoir_Kept::listOf($order, Comptoir_Kept::SAID)) as $said) {
             [$word, $code] = [...explode(' ', $said, 2), ''];
-            if (in_array($word, [self::PAYING, self::PAID, self::OPENED], true) && in_array($code, $codes, true)) {
+            if (in_array($word, [self::PAYING, ...self::HAVE_PAID], true) && in_array($code, $codes, true)) {
                 return [$word, $code];
             }
         }
@@ -50,9 +53,19 @@ final class Comptoir_Journal
     /** @return string[] the payments that have paid the order, whatever it says now */
     public static function paidCodes(WC_Order $order): array
     {
-        $hasPaid = fn (string $code): bool =>
-            in_array(self::last($order, [$code])[0], [self::PAID, self::OPENED], true);
+        $hasPaid = fn (string $code): bool => in_array(self::last($order, [$code])[0], self::HAVE_PAID, true);
         return array_values(array_filter(Comptoir_Kept::hereOf($order, Comptoir_Kept::CODE), $hasPaid));
+    }
+
+    /**
+     * Whether the date of a payment proves it outside a paid status: not where the order was only half completed, nor
+     * where it is on hold for another way of payment after one that the journal knows, whose date it may be.
+     */
+    public static function isDateProof(WC_Order $order, string $paidBy): bool
+    {
+        $word = self::last($order)[0];
+        $waitsOtherwise = $order->has_status('on-hold') && $word !== '' && $paidBy === '';
+        return $word !== self::PAYING && !$waitsOtherwise;
     }
 
     /** The order is paid by it. Where only its status was written, WooCommerce's own facts are missing. */
@@ -63,7 +76,7 @@ final class Comptoir_Journal
             $order->get_date_paid() ?? $order->set_date_paid(time());
             $order->save();
         }
-        self::write($order, self::PAID, $code);
+        self::write($order, $order->is_paid() ? self::PAID : self::STOPPED, $code);
     }
 
     /**

@@ -74,12 +74,12 @@ final class Comptoir_Orders
      * An order that a person or this module put on hold, or that was cancelled, is still paid; one that the shop asks
      * payment for is not. WooCommerce keeps the date, whoever paid the order and whatever becomes of its status, and a
      * shop adds states of its own to those that ask for payment, or that count as paid: its two functions know them.
-     * One on hold may have the date and not the status: it is completed.
      */
     public static function isPaid(WC_Order $order): bool
     {
-        $isHalf = $order->has_status('on-hold') && Comptoir_Journal::last($order)[0] === Comptoir_Journal::PAYING;
-        return !$order->needs_payment() && !$isHalf && ($order->get_date_paid() !== null || $order->is_paid());
+        $isDated = $order->get_date_paid() !== null;
+        return !$order->needs_payment()
+            && ($order->is_paid() || ($isDated && Comptoir_Journal::isDateProof($order, self::paidBy($order))));
     }
 
     /** An order that is paid another way, or was ended by the shop, does not wait for a payment of Comptoir. */
@@ -92,12 +92,27 @@ final class Comptoir_Orders
     /**
      * WooCommerce's form sends the status and the transaction that it was opened with: those from before the payment.
      * Whoever opens a paid order again leaves its transaction.
+     * @return array{string, string} the last word before it, and on which payment; empty: no such form was saved
      */
-    private static function isOverwritten(WC_Order $order): bool
+    private static function overwritten(WC_Order $order): array
     {
-        return self::waits($order)
+        $last = Comptoir_Journal::last($order);
+        $isBack = self::waits($order)
             && (string) $order->get_transaction_id() === ''
-            && Comptoir_Journal::last($order)[0] === Comptoir_Journal::PAID;
+            && in_array($last[0], [Comptoir_Journal::PAID, Comptoir_Journal::STOPPED], true);
+        return $isBack ? $last : ['', ''];
+    }
+
+    /**
+     * Keeps what paid the order, and whether it is to be sent, before a form takes that back.
+     * @param ShopPayment[] $payments
+     */
+    public static function see(WC_Order $order, array $payments = []): void
+    {
+        $code = self::isPaid($order) ? self::paidBy($order) ?: self::forgottenPayment($order, $payments) : '';
+        if ($code !== '' && self::overwritten($order)[1] === '') {
+            Comptoir_Journal::keepPaid($order, $code);
+        }
     }
 
     /**
@@ -167,6 +182,7 @@ final class Comptoir_Orders
         $surplus = Comptoir_Kept::listOf($order, Comptoir_Kept::SURPLUS);
         $isReviewed = fn (string $code): bool => self::isSaid($order, "review $code");
         $reviewed = array_filter($surplus, $isReviewed);
+        [$word, $overwritten] = self::overwritten($order);
         return new ShopOrder(
             codes: self::codesOf($order),
             isPaid: self::isPaid($order),
@@ -178,7 +194,8 @@ final class Comptoir_Orders
             // what a process that ended too early did not put before a person is made up for
             isCancelled: $order->has_status(['cancelled', 'refunded', 'trash']) || $surplus !== $reviewed,
             havePaid: Comptoir_Journal::paidCodes($order),
-            isOverwritten: self::isOverwritten($order),
+            overwritten: $overwritten,
+            wasStopped: $word === Comptoir_Journal::STOPPED,
         );
     }
 
@@ -188,8 +205,7 @@ final class Comptoir_Orders
      */
     public static function settle(WC_Order $order, array $payments): array
     {
-        $code = self::isPaid($order) ? self::paidBy($order) ?: self::forgottenPayment($order, $payments) : '';
-        $code === '' || Comptoir_Journal::keepPaid($order, $code);
+        self::see($order, $payments);
         foreach ($payments as $payment) {
             [$action, $note] = $payment->decide(self::known($order), ShopPayments::overOf($payments));
             match ($action) {

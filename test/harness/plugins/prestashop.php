@@ -38,6 +38,21 @@ namespace {
         /** The order whose state PrestaShop cannot change. */
         public static int $throws = 0;
         public static array $rows = [];
+        /** Rows of PrestaShop's settings that earlier versions wrote, by number. */
+        public static array $configuration = [];
+        public static function setOld(string $name, mixed $value, array $more): void
+        {
+            $id = count(self::$configuration) + 1;
+            $dates = array_fill_keys(['date_add', 'date_upd'], date('Y-m-d H:i:s'));
+            self::$configuration[$id] = ['id_configuration' => (string) $id, ...compact('name', 'value'), 'id_shop' => null, ...$dates, ...$more];
+        }
+        /** The rows go, or have another name. */
+        public static function forget(array $ids, ?string $name): void
+        {
+            foreach ($ids as $id) {
+                self::$configuration[$id] = ['id_configuration' => (string) $id, 'name' => $name ?? '', 'value' => ''];
+            }
+        }
         /** @var OrderState[] made by modules */
         public static array $states = [];
         public static bool $hasTable = false;
@@ -138,14 +153,19 @@ namespace {
             if (Shop::$fails !== '' && str_contains($query, Shop::$fails)) {
                 return false;
             }
-            if (str_starts_with($query, 'ALTER TABLE')) {
+            if (preg_match('/^DELETE FROM `ps_configuration` WHERE id_configuration IN \(([\d,]+)\)$/', $query, $found)) {
+                Shop::forget(explode(',', $found[1]), null);
+            } elseif (preg_match("/^UPDATE `ps_configuration` SET name = '(\w+)' WHERE id_configuration = (\d+)$/", $query, $found)) {
+                Shop::forget([$found[2]], $found[1]);
+            } elseif (str_starts_with($query, 'ALTER TABLE')) {
                 preg_match("/ADD (\w+) (?:CHAR|TEXT)/", $query, $found);
                 in_array($found[1], Shop::$columns, true) && throw new PrestaShopException("duplicate column $found[1]");
                 Shop::$columns[] = $found[1];
                 Shop::$rows = array_map(fn ($row) => [...$row, $found[1] => ''], Shop::$rows);
             } elseif (str_contains($query, 'SET said = REPLACE(')) {
                 preg_match("/REPLACE\(said, '(\w+)'/", $query, $found);
-                foreach (Shop::$rows as $id => $row) {
+                preg_match('/AND id_order = (\d+)$/', $query, $which);
+                foreach (array_intersect_key(Shop::$rows, $which ? [$which[1] => 1] : Shop::$rows) as $id => $row) {
                     $code = $row['paid'] ?: current(array_reverse(explode(',', $row['codes'])));
                     $key = substr(hash('sha256', "The payment $code was refunded in full."), 0, 16);
                     Shop::$rows[$id]['said'] = str_replace($found[1], $key, $row['said']);
@@ -169,6 +189,9 @@ namespace {
         public function insert(string $table, array $data, bool $nulls, bool $cache, int $type): bool
         {
             $table === 'comptoir_order' && $type === self::REPLACE || throw new PrestaShopException($table);
+            if (Shop::$fails === "insert {$data['id_order']}") {
+                return false;
+            }
             Shop::$rows[$data['id_order']] = array_map(stripslashes(...), array_diff_key($data, ['id_order' => 1]));
             return true;
         }
@@ -190,10 +213,8 @@ namespace {
             if (str_contains($query, 'JOIN `ps_orders`')) {
                 return $this->orders($query);
             }
-            preg_match("/FROM `ps_configuration` WHERE name LIKE '(.+)%'$/", $query, $found);
-            $prefix = str_replace('\\_', '_', $found[1]);
-            $names = array_filter(array_keys(Shop::$settings), fn ($name) => str_starts_with($name, $prefix));
-            return array_values(array_map(fn ($name) => ['name' => $name, 'value' => Shop::$settings[$name]], $names));
+            preg_match("/FROM `ps_configuration`\s+WHERE name REGEXP '(.+)' ORDER BY id_configuration$/", $query, $found);
+            return array_values(array_filter(Shop::$configuration, fn ($row) => preg_match("/$found[1]/", $row['name']) === 1));
         }
     }
     final class Cache
@@ -288,6 +309,7 @@ namespace {
         public string $date_upd = '';
         public string $date_add = '';
         public string $module = '';
+        public int $id_shop = 1;
         public array $states = [];
         public function __construct(int $id)
         {
@@ -459,7 +481,10 @@ namespace {
         Shop::$allows = $command['allows'] ?? true;
         $_SERVER['REQUEST_METHOD'] = $command['method'] ?? 'POST';
         Shop::$packages = $command['packages'] ?? [5 => [['one']]];
-        Shop::$settings = [...Shop::$settings, ...($command['known'] ?? [])];
+        foreach ($command['known'] ?? [] as $name => $value) {
+            $isOld = preg_match('/^COMPTOIR_((ORDER|PAID|SAID)_\d+|REFUNDS)$/', $name) === 1;
+            $isOld ? Shop::setOld($name, $value, $command['old'] ?? []) : Shop::$settings[$name] = $value;
+        }
         Currency::$used = $module->context->currency->iso_code = $command['currency'] ?? 'EUR';
         $answer = match ($command['do']) {
             'install' => [$module->install(), $module->hooks],
@@ -525,9 +550,11 @@ namespace {
             )),
             'unpaid' => Shop::$rows[$command['order']] = [...Shop::$rows[$command['order']], 'codes' => '', 'paid' => ''],
             'top' => $module->hookDisplayBackOfficeTop([]),
+            'known' => null,
+            'set' => Shop::$orders[$command['order']] = [...Shop::$orders[$command['order']], ...$command['set']],
             'age' => Shop::$orders[$command['order']]['date_add'] = date('Y-m-d H:i:s', time() - 60),
             'states' => array_map(fn ($state) => [$state->name[1], $state->send_email, $state->paid], Shop::$states),
-            'row' => [Shop::$rows[$command['order']] ?? null, array_filter(array_keys(Shop::$settings), fn ($name) => str_ends_with($name, "_{$command['order']}"))],
+            'row' => [Shop::$rows[$command['order']] ?? null, array_values(array_filter(array_column(Shop::$configuration, 'name'), fn ($name) => str_ends_with($name, "_{$command['order']}")))],
             'thanks' => $module->hookDisplayPaymentReturn(['order' => new Order($command['order'])]),
             'slip' => (function () use ($module, $command) {
                 $order = new Order($command['order']);

@@ -328,9 +328,7 @@ final class WC_Order
         $this->date();
         $note === '' || $this->add_order_note($note);
         $this->noteFault();
-        if ($status === 'cancelled') {
-            (Shop::$actions['woocommerce_order_status_cancelled'])($this->id);
-        }
+        (Shop::$actions["woocommerce_order_status_$status"] ?? fn () => null)($this->id);
         return true;
     }
     /** The shop's own state asks for payment, and WooCommerce completes it only if a filter says so. */
@@ -544,7 +542,7 @@ while (($line = fgets(STDIN)) !== false) {
             }
             return $answer;
         })(),
-        'cancel' => wc_get_order($id)->update_status('cancelled'),
+        'cancel' => wc_get_order($id)->update_status($command['status'] ?? 'cancelled'),
         // after its minutes, WooCommerce asks and cancels an order that nobody paid
         'timeOut' => (function () use ($id) {
             $order = wc_get_order($id);
