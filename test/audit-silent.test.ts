@@ -215,6 +215,15 @@ test('one of two nodes that is gone for good holds no order whose balance is as 
   for (let round = 0; round < 2; round += 1) assert.deepEqual(await held(address), [])
 })
 
+test('the third of three nodes is asked for what the first hides, where the second does not answer', async (t) => {
+  const nodes = await world.openNodes(t, 3)
+  const address = await payHidden(nodes, 402n)
+  nodes.proxy(2).faults.status = 503
+  const { held } = openChecks(nodes)
+  await held(address)
+  assert.deepEqual(await world.seen(address), ['402 seen'])
+})
+
 test('only the order of the unsure address is held before it ends, in whichever letters it is kept', async (t) => {
   const nodes = await world.openNodes(t, 2)
   const other = await world.payNew(5n)

@@ -6,7 +6,7 @@ import { isRpcError, type RpcError, toWord } from '../endpoints/rpc.ts'
 import { readNewestBlock } from '../payout/payout-view.ts'
 import { type ChainReader, listOutgoing, rescan } from '../rescan.ts'
 import { blockCall, type RpcBlock } from '../transfer-logs.ts'
-import { askBalances, askPairs, type Balances } from './audit-balances.ts'
+import { askBalances, type Balances, type Unheard } from './audit-balances.ts'
 import {
   claimAuditPage,
   type DepositFinding,
@@ -57,24 +57,24 @@ async function readOutflows(
  */
 async function readOutflowsAnew(
   reader: ChainReader,
-  { endpoints, endpoint }: { endpoints: readonly Endpoint[]; endpoint: Endpoint },
+  { heard, endpoint }: { heard: Balances; endpoint: Endpoint },
   { deposits, from, to }: { deposits: readonly RecordedDeposit[]; from: bigint; to: bigint },
 ): Promise<Map<string, bigint>> {
   const { db, network } = reader
   const { chainId, usdcAddress: token } = network
   const addresses = addressesOf(deposits)
-  if (deposits.length === 0) return new Map()
+  // one alone could explain away what is missing: where others are set, a second one must have the state too
+  if (deposits.length === 0 || heard.unheard.length > 0) return new Map()
   const readHeld = async (): Promise<Balances | undefined> => {
     const { method, params } = blockCall(from)
     const block = await endpoint.rpc.call<RpcBlock | null>(method, ...params)
-    return block ? askBalances(reader, endpoints, { blockHash: block.hash, addresses }) : undefined
+    return block ? askBalances(reader, heard.endpoints, { blockHash: block.hash, addresses }) : undefined
   }
   const held = await readHeld().catch((error: unknown) => {
     if (isRpcError(error)) return undefined
     throw error
   })
-  // one alone could explain away what is missing: where a second one was asked, it must have the state too
-  if (!held || held.endpoints.length < endpoints.length) return new Map()
+  if (!held || held.endpoints.length < heard.endpoints.length) return new Map()
   const recorded = await readRecordedUntil(db, { chainId, token, addresses, block: from })
   const anew = deposits.flatMap((deposit, index) => {
     const [units = 0n, ...others] = held.of(index)
@@ -89,8 +89,8 @@ const remainder = ({ units, outflowUnits }: RecordedDeposit): bigint => units - 
 /** `balances`: what endpoints say that it holds. */
 type Weighed = { deposit: RecordedDeposit; balances: readonly bigint[] }
 
-/** `unheard`: why one of the endpoints asked for balances said none; `silent`: why one did not say what came in. */
-type Silence = { unheard: RpcError | undefined; silent: RpcError | undefined }
+/** `unheard`: who should have said what it holds, and did not; `silent`: why one did not say what came in. */
+type Silence = { unheard: readonly Unheard[]; silent: RpcError | undefined }
 
 /** What is due at an address, read again. `isWhole`: since the address was given out. */
 type Again = Silence & {
@@ -99,7 +99,7 @@ type Again = Silence & {
   isWhole: boolean
 }
 
-/** It stays open until every endpoint asked says what it holds. */
+/** It stays open until two endpoints say what it holds. */
 const isOpen = ({ differed, isUnsure }: RecordedDeposit): boolean => differed || isUnsure
 
 /**
@@ -110,14 +110,14 @@ const isOpen = ({ differed, isUnsure }: RecordedDeposit): boolean => differed ||
 function fits({ deposit, balances }: Weighed, due: bigint, { unheard, silent }: Silence): boolean {
   const isDue = (units: bigint): boolean => units === due
   if (!silent) return balances.some(isDue)
-  return balances.every(isDue) && !(unheard && isOpen(deposit))
+  return balances.every(isDue) && !(unheard.length > 0 && isOpen(deposit))
 }
 
 /** Reads incoming and outgoing transfers of these addresses again. @throws RpcError if no endpoint says what left */
 async function readAgain(reader: ChainReader, page: Page, differing: readonly Weighed[]): Promise<Again> {
   const { db, network, log } = reader
   const { chainId, usdcAddress: token } = network
-  const { head, asked, heard } = page
+  const { head, heard } = page
   const deposits = differing.map(({ deposit }) => deposit)
   const addresses = addressesOf(deposits)
   const oldest = Math.min(...deposits.map(({ createdAt }) => createdAt.getTime()))
@@ -139,11 +139,7 @@ async function readAgain(reader: ChainReader, page: Page, differing: readonly We
     fits(one, (recorded.get(one.deposit.address) ?? 0n) - outflow, silence)
   const open = differing.filter((one) => !isExplained(one, outflows.get(one.deposit.address)))
   const missing = isWhole ? open.map(({ deposit }) => deposit) : []
-  const anew = await readOutflowsAnew(
-    reader,
-    { endpoints: asked, endpoint },
-    { deposits: missing, from, to: head.number },
-  )
+  const anew = await readOutflowsAnew(reader, { heard, endpoint }, { deposits: missing, from, to: head.number })
   for (const one of open) {
     const { address } = one.deposit
     const counted = anew.get(address)
@@ -218,8 +214,7 @@ const inText = (finding: DepositFinding): Record<string, unknown> =>
     Object.entries(finding).map(([name, value]) => [name, typeof value === 'bigint' ? `${value}` : value]),
   )
 
-/** `asked`: the endpoints whose balances these are, and one beside them that did not answer. */
-type Page = { head: BlockId; deposits: readonly RecordedDeposit[]; asked: readonly Endpoint[]; heard: Balances }
+type Page = { head: BlockId; deposits: readonly RecordedDeposit[]; heard: Balances }
 
 /** The newest block of ours below the last one read that one of them has. */
 async function findBelow({ db, network }: ChainReader, endpoints: readonly Endpoint[]): Promise<BlockId | undefined> {
@@ -243,7 +238,7 @@ async function readPage(reader: ChainReader, addresses: readonly string[], mayLa
     const deposits = recorded.deposits.filter(({ auditedAt }) => auditedAt <= head.number)
     if (deposits.length === 0) return undefined
     const question = { blockHash: head.hash, addresses: deposits.map(({ address }) => address) }
-    return { head, deposits, ...(await askPairs(reader, endpoints, question)) }
+    return { head, deposits, heard: await askBalances(reader, endpoints, question) }
   }
   try {
     return await readAt(null)
@@ -283,7 +278,7 @@ async function auditPage(reader: ChainReader, page: Page): Promise<Map<string, R
   const { deposits, heard } = page
   const weighed = deposits.map((deposit, index) => ({ deposit, balances: heard.of(index) }))
   const isEven = ({ deposit, balances }: Weighed): boolean =>
-    balances.every((units) => units === remainder(deposit)) && !(heard.unheard && isOpen(deposit))
+    balances.every((units) => units === remainder(deposit)) && !(heard.unheard.length > 0 && isOpen(deposit))
   const differing = weighed.filter((one) => !isEven(one))
   const even = weighed.filter((one) => isEven(one) && one.deposit.differed).map(({ deposit }) => deposit)
   if (even.length > 0) await updateDifferencesClosed(db, chainId, addressesOf(even))
