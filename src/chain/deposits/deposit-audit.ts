@@ -4,7 +4,7 @@ import type { Endpoint } from '../endpoints/endpoint.ts'
 import { audibleEndpoints, verifyChain } from '../endpoints/endpoints.ts'
 import { isRpcError, type RpcError, toWord } from '../endpoints/rpc.ts'
 import { readNewestBlock } from '../payout/payout-view.ts'
-import { type ChainReader, listOutgoing, rescan } from '../rescan.ts'
+import { type ChainReader, listOutgoing, type Reread, rereadEach } from '../rescan.ts'
 import { blockCall, type RpcBlock } from '../transfer-logs.ts'
 import { askBalances, type Balances, type Unheard } from './audit-balances.ts'
 import {
@@ -89,8 +89,8 @@ const remainder = ({ units, outflowUnits }: RecordedDeposit): bigint => units - 
 /** `balances`: what endpoints say that it holds. */
 type Weighed = { deposit: RecordedDeposit; balances: readonly bigint[] }
 
-/** `unheard`: who should have said what it holds, and did not; `silent`: why one did not say what came in. */
-type Silence = { unheard: readonly Unheard[]; silent: RpcError | undefined }
+/** `unheard`: who should have said what it holds, and did not; the rest: who said what came in, or why one did not. */
+type Silence = Pick<Reread, 'whole' | 'silent'> & { unheard: readonly Unheard[] }
 
 /** What is due at an address, read again. `isWhole`: since the address was given out. */
 type Again = Silence & {
@@ -99,18 +99,22 @@ type Again = Silence & {
   isWhole: boolean
 }
 
-/** It stays open until two endpoints say what it holds. */
+/** One that did not say what it holds may be the one that showed the difference. */
 const isOpen = ({ differed, isUnsure }: RecordedDeposit): boolean => differed || isUnsure
+
+/** What an endpoint may know of an address that was left open, as it said neither what it holds nor all that came in. */
+const missingOf = (deposit: RecordedDeposit, { unheard, whole }: Silence): RpcError | undefined =>
+  isOpen(deposit) ? unheard.find(({ endpoint }) => !whole.has(endpoint))?.error : undefined
 
 /**
  * Whether the balances are what is due. What two endpoints confirmed was recorded: one that says the same of the
  * balance explains it. Where an endpoint did not say what came in, it may be what is missing: then all must say the
- * same. Of an address that was left open, none may be missing: it may be the one that showed the difference.
+ * same.
  */
-function fits({ deposit, balances }: Weighed, due: bigint, { unheard, silent }: Silence): boolean {
+function fits({ deposit, balances }: Weighed, due: bigint, silence: Silence): boolean {
   const isDue = (units: bigint): boolean => units === due
-  if (!silent) return balances.some(isDue)
-  return balances.every(isDue) && !(unheard.length > 0 && isOpen(deposit))
+  if (missingOf(deposit, silence)) return false
+  return silence.silent ? balances.every(isDue) : balances.some(isDue)
 }
 
 /** Reads incoming and outgoing transfers of these addresses again. @throws RpcError if no endpoint says what left */
@@ -124,14 +128,9 @@ async function readAgain(reader: ChainReader, page: Page, differing: readonly We
   const since = { addresses, at: new Date(oldest - CLOCK_MARGIN_MS), to: head.number }
   // one that lacks this block does not know what left in it
   const { endpoint, from, isWhole } = await findKeeper(reader, heard.endpoints, since)
-  const silent = await rescan(reader, { addresses, from, to: head.number }).then(
-    () => undefined,
-    (error: unknown) => {
-      if (isRpcError(error)) return error
-      throw error
-    },
-  )
-  const silence = { unheard: heard.unheard, silent }
+  const { whole, silent } = await rereadEach(reader, { addresses, from, to: head.number })
+  // from a later block on, nobody said all that came in
+  const silence = { unheard: heard.unheard, whole: isWhole ? whole : new Set<Endpoint>(), silent }
   const outflows = await readOutflows(reader, endpoint, { deposits, from, to: head.number })
   const again = await readRecordedDeposits(db, { chainId, token, addresses }, head.number)
   const recorded = new Map(again?.deposits.map(({ address, units }) => [address, units]))
@@ -171,7 +170,7 @@ async function judge(reader: ChainReader, page: Page, one: Weighed, again: Again
   const outflowUnits = again.outflows.get(address) ?? 0n
   const due = recordedUnits - outflowUnits
   const explained = fits(one, due, again)
-  const awaited = explained ? undefined : again.silent
+  const awaited = explained ? undefined : (again.silent ?? missingOf(deposit, again))
   const isLess = again.isWhole && balances.every((units) => units < due)
   if (awaited && !isLess && !deposit.isLongUnsure) return awaited
   const [first = 0n] = balances
@@ -198,7 +197,8 @@ async function explain(reader: ChainReader, page: Page, differing: readonly Weig
   })
   const unsure = new Map<string, RpcError>()
   for (const one of differing) {
-    const known = isRpcError(again) ? lastKnown(one.deposit, { unheard: page.heard.unheard, silent: again }) : again
+    const { unheard } = page.heard
+    const known = isRpcError(again) ? lastKnown(one.deposit, { unheard, whole: new Set(), silent: again }) : again
     const awaited = await judge(reader, page, one, known)
     if (awaited) unsure.set(one.deposit.address, awaited)
   }
