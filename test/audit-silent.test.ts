@@ -215,6 +215,98 @@ test('one of two nodes that is gone for good holds no order whose balance is as 
   for (let round = 0; round < 2; round += 1) assert.deepEqual(await held(address), [])
 })
 
+/** Its backend is a block behind, and refuses what is beyond it in so many words. */
+function fallBehind(nodes: Nodes, head: bigint): void {
+  const { faults } = nodes.proxy(2)
+  faults.refusalCode = -32000
+  faults.knowsUpTo = head - 1n
+  faults.refuses = ({ method, params: [which] }) =>
+    method === 'eth_call' || (method === 'eth_getLogs' && BigInt((which as { toBlock: string }).toBlock) >= head)
+}
+
+test('node 2 showed what node 1 hides, and is a block behind now: nothing is settled, nor is a rescan a success', async (t) => {
+  const nodes = await world.openNodes(t, 2)
+  const address = await payHidden(nodes, 400n)
+  const head = (await world.head()) ?? assert.fail()
+  refuse(nodes, refusesLogs)
+  const { reader, held } = openChecks(nodes)
+  assert.deepEqual(await held(address), [address])
+  fallBehind(nodes, head)
+  for (let round = 0; round < 2; round += 1) assert.deepEqual(await held(address), [address])
+  assert.deepEqual(await differencesOf(address), [])
+  // without the payment itself, which is in the newest block
+  const since = { from: head, to: head }
+  await assert.rejects(
+    rescanAll(reader, since, () => {}),
+    { endpoint: 2, kind: 'unknown' },
+  )
+  nodes.proxy(2).heal()
+  assert.deepEqual(await held(address), [])
+  assert.deepEqual(await world.seen(address), ['400 seen'])
+})
+
+/** A node showed 401 that no log shows. */
+async function openDifference(nodes: Nodes): Promise<string> {
+  const address = await payHidden(nodes, 401n)
+  nodes.proxy(1).heal()
+  for (const number of [1, 2]) nodes.proxy(number).faults.hidesLogs = true
+  await openChecks(nodes).held(address)
+  assert.deepEqual(await differencesOf(address), [{ balanceUnits: '401', isClosed: false }])
+  hide(nodes, address)
+  nodes.proxy(2).heal()
+  return address
+}
+
+test('an open difference is not closed by node 1 while node 2 refuses everything in so many words', async (t) => {
+  const nodes = await world.openNodes(t, 2)
+  const address = await openDifference(nodes)
+  const { faults } = nodes.proxy(2)
+  faults.refusalCode = -32000
+  faults.refuses = refusesAll
+  assert.deepEqual(await openChecks(nodes).held(address), [address])
+  assert.deepEqual(await differencesOf(address), [{ balanceUnits: '401', isClosed: false }])
+})
+
+test('nor while node 2 says no balance, and keeps logs from a later block on', async (t) => {
+  const nodes = await world.openNodes(t, 2)
+  const address = await openDifference(nodes)
+  await world.chain.mine(3)
+  await nodes.lookOn(1)
+  const head = (await world.head()) ?? assert.fail()
+  expireLogs(nodes, head)
+  const { faults } = nodes.proxy(2)
+  const { refuses } = faults
+  faults.refuses = (question) => question.method === 'eth_call' || (refuses?.(question) ?? false)
+  assert.deepEqual(await openChecks(nodes).held(address), [address])
+  assert.deepEqual(await differencesOf(address), [{ balanceUnits: '401', isClosed: false }])
+})
+
+function expireLogs(nodes: Nodes, kept: bigint): void {
+  const { faults } = nodes.proxy(2)
+  faults.refusalCode = 4444
+  faults.refuses = ({ method, params: [which] }) =>
+    method === 'eth_getLogs' && BigInt((which as { fromBlock?: string }).fromBlock ?? kept) < kept
+}
+
+test('a node that expired old logs is read again from the first block on that it keeps', async (t) => {
+  const nodes = await world.openNodes(t, 2)
+  const address = await payHidden(nodes, 403n)
+  const head = (await world.head()) ?? assert.fail()
+  expireLogs(nodes, head - 3n)
+  const { reader } = openChecks(nodes)
+  assert.equal((await rescanAll(reader, { from: 0n, to: head }, () => {})).missed, 1)
+  assert.deepEqual(await world.seen(address), ['403 seen'])
+})
+
+test('the third of three nodes is asked for what the first hides, where the second does not answer', async (t) => {
+  const nodes = await world.openNodes(t, 3)
+  const address = await payHidden(nodes, 402n)
+  nodes.proxy(2).faults.status = 503
+  const { held } = openChecks(nodes)
+  await held(address)
+  assert.deepEqual(await world.seen(address), ['402 seen'])
+})
+
 test('only the order of the unsure address is held before it ends, in whichever letters it is kept', async (t) => {
   const nodes = await world.openNodes(t, 2)
   const other = await world.payNew(5n)

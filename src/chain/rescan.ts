@@ -1,9 +1,10 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Db } from '../db/db.ts'
+import { findFirstKept } from './deposits/block-edge.ts'
 import { listBlocksAt, lockHead } from './deposits/deposit-audit-queries.ts'
 import { askCalls, askLogs, MIN_SPAN } from './endpoints/ask-logs.ts'
 import type { Endpoint } from './endpoints/endpoint.ts'
-import { audibleEndpoints, type Endpoints, verifyChain } from './endpoints/endpoints.ts'
+import { audibleEndpoints, type Endpoints, silenceOf, verifyChain } from './endpoints/endpoints.ts'
 import { type Hex, RpcError } from './endpoints/rpc.ts'
 import { dropGone } from './gone-transfers.ts'
 import { confirmTransfers } from './hearing/checked-logs.ts'
@@ -13,6 +14,7 @@ import {
   type Block,
   blockCall,
   ChainDoubt,
+  findNodeBlock,
   LaggingLogs,
   type LogFilter,
   type RpcBlock,
@@ -124,65 +126,95 @@ export const panelOf = (
   },
 })
 
-async function hasBlock({ rpc }: Endpoint, number: bigint): Promise<boolean> {
-  const { method, params } = blockCall(number)
-  return (await rpc.call<RpcBlock | null>(method, ...params)) !== null
+type Again = { addresses: readonly string[]; from: bigint; to: bigint }
+
+/** Logs of a range from the first block on of which it keeps them. @throws RpcError where age is not what it lacks */
+async function readKept(
+  endpoint: Endpoint,
+  filter: Omit<LogFilter, 'addresses'> & { addresses: readonly string[] },
+  range: { from: bigint; to: bigint },
+): Promise<{ logs: RpcLog[]; kept: bigint }> {
+  try {
+    return { logs: await readLogRange(endpoint, filter, range), kept: range.from }
+  } catch (error) {
+    if (!(error instanceof RpcError) || error.kind === 'unknown') throw error
+    const one = { ...filter, addresses: filter.addresses.slice(0, 1) }
+    const kept = await findFirstKept((block) => readLogRange(endpoint, one, { from: block, to: block }), range)
+    return { logs: await readLogRange(endpoint, filter, { ...range, from: kept }), kept }
+  }
 }
+
+/**
+ * Records what one endpoint shows, also where it does not have the last block yet.
+ * @returns the block from which on it keeps logs, and how many transfers had been missed; `isBehind`: it lacks the last
+ * @throws RpcError, ChainDoubt
+ */
+async function readFrom(reader: ChainReader, endpoint: Endpoint, { addresses, from, to }: Again) {
+  const { db, network, log } = reader
+  const { chainId } = network
+  const filter = { addresses, tokens: tokensOf(network), at: new Date(0) }
+  const panel = panelOf(reader, endpoint)
+  await verifyChain(endpoint, network)
+  const isBehind = (await findNodeBlock(endpoint.rpc, to)) === null
+  const { logs, kept } = await readKept(endpoint, filter, { from, to })
+  const blocks = await fetchCanonical(endpoint, logs)
+  const standing = logs.filter((one) => blocks.has(one.blockHash))
+  const transfers = await readTransfers(db, { chainId, filter }, standing, blocks)
+  const receivers = new Set(transfers.map(({ toAddress }) => toAddress))
+  await dropGone(reader, panel, { addresses, from: kept })
+  const halt = await confirmTransfers(panel, filter, { logs: standing, blocks: [...blocks.values()], receivers })
+  if (halt) throw halt.doubt
+  const added = await recordMissed(reader, transfers)
+  if (added > 0) log.error({ chainId, added }, 'ALARM: missed transfers were found and recorded')
+  return { kept, added, isBehind }
+}
+
+/** `whole`: those that said what came in all these blocks; `silent`: why one did not, although it is not age. */
+export type Reread = { missed: number; whole: ReadonlySet<Endpoint>; silent: RpcError | undefined }
 
 /**
  * Reads a range again for these addresses, from every endpoint, also one that failed a moment ago. A transfer that any
  * of them shows in a block of the chain is recorded, unless another one contradicts it. A recorded transfer whose block
- * is gone is orphaned.
- * @returns how many transfers had been missed
- * @throws RpcError where one of them does not answer, after the others were read; also where none has the last of these
- *   blocks, and while the endpoints contradict each other and no header shows which one is right
+ * is gone is orphaned. One that is behind, or refuses what it is not too old for, may know more: it is silent. So are
+ * all where none has every one of these blocks, and while they contradict each other and no header shows who is right.
  */
-export async function rescan(
-  reader: ChainReader,
-  { addresses, from, to }: { addresses: readonly string[]; from: bigint; to: bigint },
-): Promise<number> {
-  const { db, network, log } = reader
-  const filter: LogFilter = { addresses, tokens: tokensOf(network), at: new Date(0) }
+export async function rereadEach(reader: ChainReader, again: Again): Promise<Reread> {
+  // nodes keep block 0 longer than all that follow, and nothing is paid in it
+  const range = { ...again, from: again.from > 0n ? again.from : 1n }
+  const { from, to } = range
+  const whole = new Set<Endpoint>()
   let missed = 0
-  let refused: unknown
   let silent: RpcError | undefined
-  let read = 0
+  let cut: RpcError | undefined
   for (const endpoint of audibleEndpoints(reader)) {
-    const panel = panelOf(reader, endpoint)
+    const subject = `endpoint ${endpoint.number}`
     try {
-      await verifyChain(endpoint, network)
-      const isWhole = await hasBlock(endpoint, to)
-      const logs = await readLogRange(endpoint, filter, { from, to })
-      const blocks = await fetchCanonical(endpoint, logs)
-      const standing = logs.filter((one) => blocks.has(one.blockHash))
-      const transfers = await readTransfers(db, { chainId: network.chainId, filter }, standing, blocks)
-      const receivers = new Set(transfers.map(({ toAddress }) => toAddress))
-      await dropGone(reader, panel, { addresses, from })
-      const halt = await confirmTransfers(panel, filter, { logs: standing, blocks: [...blocks.values()], receivers })
-      if (halt) throw halt.doubt
-      const added = await recordMissed(reader, transfers)
-      if (added > 0) log.error({ chainId: network.chainId, added }, 'ALARM: missed transfers were found and recorded')
+      const { kept, added, isBehind } = await readFrom(reader, endpoint, range)
       missed += added
-      if (isWhole) read += 1
-      else refused = new RpcError('unknown', `endpoint ${endpoint.number} is behind: it has no block ${to} yet`)
+      if (isBehind) silent ??= silenceOf(endpoint, `${subject} is behind: it has no block ${to} yet`)
+      else if (kept === from) whole.add(endpoint)
+      else {
+        cut ??= new RpcError(
+          'definite',
+          `${subject} keeps blocks from ${kept} on, and no other one those from ${from} on`,
+        )
+        reader.onRefused?.(endpoint)
+      }
     } catch (error) {
       if (error instanceof Outvoted) continue
-      if (error instanceof LaggingLogs) {
-        refused = new RpcError('unknown', error.message, null, error)
-        continue
-      }
-      if (error instanceof ChainDoubt) throw new RpcError('unknown', error.message, null, error)
-      if (!(error instanceof RpcError)) throw error
-      if (error.kind === 'unknown') {
-        silent ??= error
-        continue
-      }
-      // one that does not keep such old blocks says nothing about them
-      refused = error
-      reader.onRefused?.(endpoint)
+      if (error instanceof RpcError || error instanceof LaggingLogs)
+        silent ??= silenceOf(endpoint, error.message, error)
+      else if (error instanceof ChainDoubt)
+        return { missed, whole, silent: new RpcError('unknown', error.message, null, error) }
+      else throw error
     }
   }
+  return { missed, whole, silent: silent ?? (whole.size === 0 ? cut : undefined) }
+}
+
+/** @returns how many transfers had been missed @throws RpcError where one is silent, after the others were read */
+export async function rescan(reader: ChainReader, again: Again): Promise<number> {
+  const { missed, silent } = await rereadEach(reader, again)
   if (silent) throw silent
-  if (read === 0 && refused !== undefined) throw refused
   return missed
 }

@@ -7,11 +7,21 @@ import type { ChainReader } from '../rescan.ts'
 
 type Asked = { blockHash: string; addresses: readonly string[] }
 
+/** Why one that was asked did not answer. */
+export type Unheard = { endpoint: Endpoint; error: RpcError }
+
 /**
- * What `endpoints` say of the balances; the first of them is asked for more. `unheard`: why another one that was asked
- * said nothing.
+ * What `endpoints` say of the balances; the first of them is asked for more. `unheard`: those that did not answer, where
+ * fewer than two did.
  */
-export type Balances = { endpoints: readonly Endpoint[]; unheard: RpcError | undefined; of(index: number): bigint[] }
+export type Balances = {
+  endpoints: readonly Endpoint[]
+  unheard: readonly Unheard[]
+  of(index: number): bigint[]
+}
+
+/** One alone may hide what it hid when the blocks were read. */
+const ENOUGH = 2
 
 /** Balances at one block, in the order of the addresses. @throws RpcError */
 async function readBalances(rpc: Rpc, network: Network, { blockHash, addresses }: Asked): Promise<bigint[]> {
@@ -22,38 +32,40 @@ async function readBalances(rpc: Rpc, network: Network, { blockHash, addresses }
   return (await rpc.batch<Hex>(calls)).map(toWord)
 }
 
-/** One that answers is enough: another one may not know so old a state any more. @throws RpcError if none answers */
+/**
+ * Asks the next ones until two have answered. One that answers is enough where the others do not: they may not know so
+ * old a state any more.
+ * @throws RpcError if none answers
+ */
 export async function askBalances(
   { network }: Pick<ChainReader, 'network'>,
   endpoints: readonly Endpoint[],
   question: Asked,
 ): Promise<Balances> {
   const answers: { endpoint: Endpoint; balances: bigint[] }[] = []
-  let unheard: RpcError | undefined
-  const ask = async (endpoint: Endpoint) => {
-    await verifyChain(endpoint, network)
-    return { endpoint, balances: await readBalances(endpoint.rpc, network, question) }
+  const silent: Unheard[] = []
+  const ask = async (endpoint: Endpoint): Promise<void> => {
+    try {
+      await verifyChain(endpoint, network)
+      answers.push({ endpoint, balances: await readBalances(endpoint.rpc, network, question) })
+    } catch (error) {
+      if (!isRpcError(error)) throw error
+      silent.push({ endpoint, error })
+    }
   }
-  for (const one of await Promise.allSettled(endpoints.map(ask)))
-    if (one.status === 'fulfilled') answers.push(one.value)
-    else if (isRpcError(one.reason)) unheard ??= one.reason
-    else throw one.reason
-  if (unheard && answers.length === 0) throw unheard
-  const of = (index: number): bigint[] => answers.map(({ balances }) => balances[index] ?? 0n)
-  return { endpoints: answers.map(({ endpoint }) => endpoint), unheard, of }
-}
-
-/** Two, as one alone may hide what it hid when the blocks were read; the next two where neither has the block. */
-export async function askPairs(
-  reader: Pick<ChainReader, 'network'>,
-  endpoints: readonly Endpoint[],
-  question: Asked,
-): Promise<{ asked: readonly Endpoint[]; heard: Balances }> {
-  const [asked, next] = [endpoints.slice(0, 2), endpoints.slice(2)]
-  try {
-    return { asked, heard: await askBalances(reader, asked, question) }
-  } catch (error) {
-    if (!isRpcError(error) || next.length === 0) throw error
-    return askPairs(reader, next, question)
+  for (let next = 0; next < endpoints.length && answers.length < ENOUGH; ) {
+    const asked = endpoints.slice(next, next + ENOUGH - answers.length)
+    next += asked.length
+    await Promise.all(asked.map(ask))
+  }
+  const [first] = silent
+  if (first && answers.length === 0) throw first.error
+  const inOrder = answers.toSorted(
+    (left, right) => endpoints.indexOf(left.endpoint) - endpoints.indexOf(right.endpoint),
+  )
+  return {
+    endpoints: inOrder.map(({ endpoint }) => endpoint),
+    unheard: answers.length < ENOUGH ? silent : [],
+    of: (index) => inOrder.map(({ balances }) => balances[index] ?? 0n),
   }
 }

@@ -1,19 +1,6 @@
 import { type Rpc, RpcError } from '../endpoints/rpc.ts'
 import { findNodeBlock } from '../transfer-logs.ts'
-
-/** How often it must show the same. */
-const CHECKS = 2
-
-/**
- * Whether age is why a node lacks a block: then it has the next one, each time it is asked. One that refuses some
- * questions for a moment would hide what is below. @throws RpcError
- */
-async function checkEdge(rpc: Rpc, { before, since }: Record<'before' | 'since', bigint>): Promise<void> {
-  for (let check = 0; check < CHECKS; check += 1) {
-    if (!(await findNodeBlock(rpc, since))) throw new RpcError('unknown', `the node lacks block ${since}`)
-    if (await findNodeBlock(rpc, before)) throw new RpcError('unknown', `the node lacked block ${before}`)
-  }
-}
+import { checkEdge } from './block-edge.ts'
 
 /**
  * The first block mined at a time or later, or the head where there is none. Nodes expire old blocks (EIP-4444): what
@@ -42,6 +29,6 @@ export async function findBlockSince(rpc: Rpc, at: Date, head: bigint): Promise<
     else since = middle
   }
   const isCutOff = lacked.has(before)
-  if (isCutOff) await checkEdge(rpc, { before, since })
+  if (isCutOff) await checkEdge(async (number) => !(await findNodeBlock(rpc, number)), { before, since })
   return { number: since < head ? since : head, isCutOff }
 }

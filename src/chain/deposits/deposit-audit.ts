@@ -4,9 +4,9 @@ import type { Endpoint } from '../endpoints/endpoint.ts'
 import { audibleEndpoints, verifyChain } from '../endpoints/endpoints.ts'
 import { isRpcError, type RpcError, toWord } from '../endpoints/rpc.ts'
 import { readNewestBlock } from '../payout/payout-view.ts'
-import { type ChainReader, listOutgoing, rescan } from '../rescan.ts'
+import { type ChainReader, listOutgoing, type Reread, rereadEach } from '../rescan.ts'
 import { blockCall, type RpcBlock } from '../transfer-logs.ts'
-import { askBalances, askPairs, type Balances } from './audit-balances.ts'
+import { askBalances, type Balances, type Unheard } from './audit-balances.ts'
 import {
   claimAuditPage,
   type DepositFinding,
@@ -57,24 +57,24 @@ async function readOutflows(
  */
 async function readOutflowsAnew(
   reader: ChainReader,
-  { endpoints, endpoint }: { endpoints: readonly Endpoint[]; endpoint: Endpoint },
+  { heard, endpoint }: { heard: Balances; endpoint: Endpoint },
   { deposits, from, to }: { deposits: readonly RecordedDeposit[]; from: bigint; to: bigint },
 ): Promise<Map<string, bigint>> {
   const { db, network } = reader
   const { chainId, usdcAddress: token } = network
   const addresses = addressesOf(deposits)
-  if (deposits.length === 0) return new Map()
+  // one alone could explain away what is missing: where others are set, a second one must have the state too
+  if (deposits.length === 0 || heard.unheard.length > 0) return new Map()
   const readHeld = async (): Promise<Balances | undefined> => {
     const { method, params } = blockCall(from)
     const block = await endpoint.rpc.call<RpcBlock | null>(method, ...params)
-    return block ? askBalances(reader, endpoints, { blockHash: block.hash, addresses }) : undefined
+    return block ? askBalances(reader, heard.endpoints, { blockHash: block.hash, addresses }) : undefined
   }
   const held = await readHeld().catch((error: unknown) => {
     if (isRpcError(error)) return undefined
     throw error
   })
-  // one alone could explain away what is missing: where a second one was asked, it must have the state too
-  if (!held || held.endpoints.length < endpoints.length) return new Map()
+  if (!held || held.endpoints.length < heard.endpoints.length) return new Map()
   const recorded = await readRecordedUntil(db, { chainId, token, addresses, block: from })
   const anew = deposits.flatMap((deposit, index) => {
     const [units = 0n, ...others] = held.of(index)
@@ -89,8 +89,8 @@ const remainder = ({ units, outflowUnits }: RecordedDeposit): bigint => units - 
 /** `balances`: what endpoints say that it holds. */
 type Weighed = { deposit: RecordedDeposit; balances: readonly bigint[] }
 
-/** `unheard`: why one of the endpoints asked for balances said none; `silent`: why one did not say what came in. */
-type Silence = { unheard: RpcError | undefined; silent: RpcError | undefined }
+/** `unheard`: who should have said what it holds, and did not; the rest: who said what came in, or why one did not. */
+type Silence = Pick<Reread, 'whole' | 'silent'> & { unheard: readonly Unheard[] }
 
 /** What is due at an address, read again. `isWhole`: since the address was given out. */
 type Again = Silence & {
@@ -99,39 +99,38 @@ type Again = Silence & {
   isWhole: boolean
 }
 
-/** It stays open until every endpoint asked says what it holds. */
+/** One that did not say what it holds may be the one that showed the difference. */
 const isOpen = ({ differed, isUnsure }: RecordedDeposit): boolean => differed || isUnsure
+
+/** What an endpoint may know of an address that was left open, as it said neither what it holds nor all that came in. */
+const missingOf = (deposit: RecordedDeposit, { unheard, whole }: Silence): RpcError | undefined =>
+  isOpen(deposit) ? unheard.find(({ endpoint }) => !whole.has(endpoint))?.error : undefined
 
 /**
  * Whether the balances are what is due. What two endpoints confirmed was recorded: one that says the same of the
  * balance explains it. Where an endpoint did not say what came in, it may be what is missing: then all must say the
- * same. Of an address that was left open, none may be missing: it may be the one that showed the difference.
+ * same.
  */
-function fits({ deposit, balances }: Weighed, due: bigint, { unheard, silent }: Silence): boolean {
+function fits({ deposit, balances }: Weighed, due: bigint, silence: Silence): boolean {
   const isDue = (units: bigint): boolean => units === due
-  if (!silent) return balances.some(isDue)
-  return balances.every(isDue) && !(unheard && isOpen(deposit))
+  if (missingOf(deposit, silence)) return false
+  return silence.silent ? balances.every(isDue) : balances.some(isDue)
 }
 
 /** Reads incoming and outgoing transfers of these addresses again. @throws RpcError if no endpoint says what left */
 async function readAgain(reader: ChainReader, page: Page, differing: readonly Weighed[]): Promise<Again> {
   const { db, network, log } = reader
   const { chainId, usdcAddress: token } = network
-  const { head, asked, heard } = page
+  const { head, heard } = page
   const deposits = differing.map(({ deposit }) => deposit)
   const addresses = addressesOf(deposits)
   const oldest = Math.min(...deposits.map(({ createdAt }) => createdAt.getTime()))
   const since = { addresses, at: new Date(oldest - CLOCK_MARGIN_MS), to: head.number }
   // one that lacks this block does not know what left in it
   const { endpoint, from, isWhole } = await findKeeper(reader, heard.endpoints, since)
-  const silent = await rescan(reader, { addresses, from, to: head.number }).then(
-    () => undefined,
-    (error: unknown) => {
-      if (isRpcError(error)) return error
-      throw error
-    },
-  )
-  const silence = { unheard: heard.unheard, silent }
+  const { whole, silent } = await rereadEach(reader, { addresses, from, to: head.number })
+  // from a later block on, nobody said all that came in
+  const silence = { unheard: heard.unheard, whole: isWhole ? whole : new Set<Endpoint>(), silent }
   const outflows = await readOutflows(reader, endpoint, { deposits, from, to: head.number })
   const again = await readRecordedDeposits(db, { chainId, token, addresses }, head.number)
   const recorded = new Map(again?.deposits.map(({ address, units }) => [address, units]))
@@ -139,11 +138,7 @@ async function readAgain(reader: ChainReader, page: Page, differing: readonly We
     fits(one, (recorded.get(one.deposit.address) ?? 0n) - outflow, silence)
   const open = differing.filter((one) => !isExplained(one, outflows.get(one.deposit.address)))
   const missing = isWhole ? open.map(({ deposit }) => deposit) : []
-  const anew = await readOutflowsAnew(
-    reader,
-    { endpoints: asked, endpoint },
-    { deposits: missing, from, to: head.number },
-  )
+  const anew = await readOutflowsAnew(reader, { heard, endpoint }, { deposits: missing, from, to: head.number })
   for (const one of open) {
     const { address } = one.deposit
     const counted = anew.get(address)
@@ -175,7 +170,7 @@ async function judge(reader: ChainReader, page: Page, one: Weighed, again: Again
   const outflowUnits = again.outflows.get(address) ?? 0n
   const due = recordedUnits - outflowUnits
   const explained = fits(one, due, again)
-  const awaited = explained ? undefined : again.silent
+  const awaited = explained ? undefined : (again.silent ?? missingOf(deposit, again))
   const isLess = again.isWhole && balances.every((units) => units < due)
   if (awaited && !isLess && !deposit.isLongUnsure) return awaited
   const [first = 0n] = balances
@@ -202,7 +197,8 @@ async function explain(reader: ChainReader, page: Page, differing: readonly Weig
   })
   const unsure = new Map<string, RpcError>()
   for (const one of differing) {
-    const known = isRpcError(again) ? lastKnown(one.deposit, { unheard: page.heard.unheard, silent: again }) : again
+    const { unheard } = page.heard
+    const known = isRpcError(again) ? lastKnown(one.deposit, { unheard, whole: new Set(), silent: again }) : again
     const awaited = await judge(reader, page, one, known)
     if (awaited) unsure.set(one.deposit.address, awaited)
   }
@@ -218,8 +214,7 @@ const inText = (finding: DepositFinding): Record<string, unknown> =>
     Object.entries(finding).map(([name, value]) => [name, typeof value === 'bigint' ? `${value}` : value]),
   )
 
-/** `asked`: the endpoints whose balances these are, and one beside them that did not answer. */
-type Page = { head: BlockId; deposits: readonly RecordedDeposit[]; asked: readonly Endpoint[]; heard: Balances }
+type Page = { head: BlockId; deposits: readonly RecordedDeposit[]; heard: Balances }
 
 /** The newest block of ours below the last one read that one of them has. */
 async function findBelow({ db, network }: ChainReader, endpoints: readonly Endpoint[]): Promise<BlockId | undefined> {
@@ -243,7 +238,7 @@ async function readPage(reader: ChainReader, addresses: readonly string[], mayLa
     const deposits = recorded.deposits.filter(({ auditedAt }) => auditedAt <= head.number)
     if (deposits.length === 0) return undefined
     const question = { blockHash: head.hash, addresses: deposits.map(({ address }) => address) }
-    return { head, deposits, ...(await askPairs(reader, endpoints, question)) }
+    return { head, deposits, heard: await askBalances(reader, endpoints, question) }
   }
   try {
     return await readAt(null)
@@ -283,7 +278,7 @@ async function auditPage(reader: ChainReader, page: Page): Promise<Map<string, R
   const { deposits, heard } = page
   const weighed = deposits.map((deposit, index) => ({ deposit, balances: heard.of(index) }))
   const isEven = ({ deposit, balances }: Weighed): boolean =>
-    balances.every((units) => units === remainder(deposit)) && !(heard.unheard && isOpen(deposit))
+    balances.every((units) => units === remainder(deposit)) && !(heard.unheard.length > 0 && isOpen(deposit))
   const differing = weighed.filter((one) => !isEven(one))
   const even = weighed.filter((one) => isEven(one) && one.deposit.differed).map(({ deposit }) => deposit)
   if (even.length > 0) await updateDifferencesClosed(db, chainId, addressesOf(even))

@@ -1,6 +1,7 @@
 import type { Endpoint } from '../endpoints/endpoint.ts'
-import { isRpcError, RpcError } from '../endpoints/rpc.ts'
+import { isRpcError } from '../endpoints/rpc.ts'
 import { type ChainReader, listOutgoing } from '../rescan.ts'
+import { findFirstKept } from './block-edge.ts'
 import { findBlockSince } from './block-since.ts'
 
 type Since = { addresses: readonly string[]; at: Date; to: bigint }
@@ -14,26 +15,9 @@ async function findKept({ network }: ChainReader, endpoint: Endpoint, { addresse
   const { number: since, isCutOff } = await findBlockSince(endpoint.rpc, at, to)
   const first = isCutOff || since === 0n ? since : since - 1n
   const senders = addresses.slice(0, 1)
-  const lacks = (block: bigint): Promise<boolean> =>
-    listOutgoing(network, endpoint, { senders, from: block, to: block }).then(
-      () => false,
-      (error: unknown) => {
-        if (error instanceof RpcError && error.kind === 'definite') return true
-        throw error
-      },
-    )
-  if (!(await lacks(first))) return { endpoint, from: first, isWhole: !isCutOff }
-  let [lacked, from] = [first, to]
-  while (from - lacked > 1n) {
-    const middle = (lacked + from) / 2n
-    if (await lacks(middle)) lacked = middle
-    else from = middle
-  }
-  // only age has an edge: what it refuses for a moment is not expired
-  const refuses = `endpoint ${endpoint.number} refuses logs up to block`
-  if (await lacks(to)) throw new RpcError('unknown', `${refuses} ${to}`)
-  if (!(await lacks(lacked))) throw new RpcError('unknown', `${refuses} ${lacked} only for a moment`)
-  return { endpoint, from, isWhole: false }
+  const read = (block: bigint) => listOutgoing(network, endpoint, { senders, from: block, to: block })
+  const from = await findFirstKept(read, { from: first, to })
+  return { endpoint, from, isWhole: from === first && !isCutOff }
 }
 
 /** Which of them to ask about the blocks since a time: one that keeps all of them, or the most. @throws RpcError */

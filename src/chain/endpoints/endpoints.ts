@@ -29,9 +29,14 @@ export const verifyChain = (endpoint: Endpoint, network: Pick<Network, 'chainId'
 /** @throws RpcError */
 function refuse(endpoint: Endpoint, error: unknown): never {
   if (error instanceof RpcError) throw error
-  const refused = new RpcError('unknown', `endpoint ${endpoint.number}: ${(error as Error).message}`)
-  refused.endpoint = endpoint.number
-  throw refused
+  throw silenceOf(endpoint, `endpoint ${endpoint.number}: ${(error as Error).message}`)
+}
+
+/** What an endpoint said instead of an answer, whatever it was: another one does not speak for it. */
+export function silenceOf(endpoint: Endpoint, words: string, cause?: unknown): RpcError {
+  const silence = new RpcError('unknown', words, null, cause)
+  silence.endpoint = endpoint.number
+  return silence
 }
 
 type Scene = {
