@@ -298,6 +298,42 @@ test('a node that expired old logs is read again from the first block on that it
   assert.deepEqual(await world.seen(address), ['403 seen'])
 })
 
+test('after a restart while node 2 is silent, what node 1 hides stays unsure, and an open difference open', async (t) => {
+  const nodes = await world.openNodes(t, 2)
+  const differing = await openDifference(nodes)
+  const unsure = await payHidden(nodes, 404n)
+  refuse(nodes, refusesLogs)
+  assert.deepEqual(await openChecks(nodes).held(unsure), [unsure])
+  nodes.proxy(1).faults.alter = ({ method, params }, result) => {
+    if (method === 'eth_call') return [unsure, differing].some((one) => isBalance(params, one)) ? ZERO : result
+    return method === 'eth_getLogs' ? [] : result
+  }
+  const [, second] = nodes.endpoints.all
+  assert.ok(second)
+  const stays = async (): Promise<void> => {
+    const { held } = openChecks(nodes)
+    assert.deepEqual(await held(unsure, differing), [unsure, differing])
+    assert.deepEqual(await differencesOf(differing), [{ balanceUnits: '401', isClosed: false }])
+    assert.deepEqual(await differencesOf(unsure), [])
+  }
+  // it did not prove its token since the start
+  nodes.proxy(2).faults.status = 503
+  second.unproven = true
+  await stays()
+  second.unproven = false
+  second.noteWrong('foreign')
+  await stays()
+  const { reader, warnings } = openChecks(nodes)
+  const head = (await world.head()) ?? 0n
+  await assert.rejects(
+    rescanAll(reader, { from: head, to: head }, () => {}),
+    {
+      ...{ endpoint: 2, message: 'endpoint 2: its answers are ignored (foreign)' },
+    },
+  )
+  assert.deepEqual(warnings(), [])
+})
+
 test('the third of three nodes is asked for what the first hides, where the second does not answer', async (t) => {
   const nodes = await world.openNodes(t, 3)
   const address = await payHidden(nodes, 402n)
