@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test'
 import { pino } from 'pino'
 import { getAddress } from 'viem/utils'
 import { auditNextPage } from '../src/chain/deposits/deposit-audit.ts'
+import { listBlocksAt } from '../src/chain/deposits/deposit-audit-queries.ts'
 import { balanceCall } from '../src/chain/payout/usdc-token.ts'
 import { openDepositChecks } from '../src/channels/crypto/deposit-checks.ts'
 import { rescanAll } from '../src/commands/rescan.ts'
@@ -332,6 +333,31 @@ test('after a restart while node 2 is silent, what node 1 hides stays unsure, an
     },
   )
   assert.deepEqual(warnings(), [])
+})
+
+test('what a later block left open holds its order while the head is rewound', async (t) => {
+  const nodes = await world.openNodes(t, 2)
+  const even = (await world.payNew(6n)).toLowerCase()
+  await world.chain.mine(8)
+  const differing = await openDifference(nodes)
+  const unsure = await payHidden(nodes, 405n)
+  const { held } = openChecks(nodes)
+  refuse(nodes, refusesLogs)
+  assert.deepEqual(await held(unsure), [unsure])
+  await world.db.run(sql`update deposit_doubts set since = since - interval '1 hour'`)
+  assert.deepEqual(await held(unsure), [unsure])
+  nodes.proxy(2).heal()
+  const { number, hash } = await world.db.one<{ number: bigint; hash: string }>(sql`
+    select number, hash from chain_heads`)
+  const rewindTo = (to: { number: bigint; hash: string }) =>
+    world.db.run(sql`update chain_heads set number = ${to.number}, hash = ${to.hash}`)
+  const below = (await listBlocksAt(world.db, world.chain.chainId, [number - 8n]))[0] ?? assert.fail()
+  await rewindTo(below)
+  assert.deepEqual(await held(even, unsure, differing), [unsure, differing])
+  assert.deepEqual(await held(unsure), [unsure])
+  await rewindTo({ number, hash })
+  assert.deepEqual(await held(even, unsure, differing), [])
+  assert.deepEqual(await world.seen(unsure), ['405 seen'])
 })
 
 test('the third of three nodes is asked for what the first hides, where the second does not answer', async (t) => {
