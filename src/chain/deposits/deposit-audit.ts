@@ -102,7 +102,7 @@ type Again = Silence & {
 /** One that did not say what it holds may be the one that showed the difference. */
 const isOpen = ({ differed, isUnsure }: RecordedDeposit): boolean => differed || isUnsure
 
-/** What an endpoint may know of an address that was left open, as it said neither what it holds nor all that came in. */
+/** What an endpoint may know of an address that was left open: it said neither what it holds nor all that came in. */
 const missingOf = (deposit: RecordedDeposit, { unheard, whole }: Silence): RpcError | undefined =>
   isOpen(deposit) ? unheard.find(({ endpoint }) => !whole.has(endpoint))?.error : undefined
 
