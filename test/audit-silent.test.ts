@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test'
 import { pino } from 'pino'
 import { getAddress } from 'viem/utils'
 import { auditNextPage } from '../src/chain/deposits/deposit-audit.ts'
+import { listBlocksAt } from '../src/chain/deposits/deposit-audit-queries.ts'
 import { balanceCall } from '../src/chain/payout/usdc-token.ts'
 import { openDepositChecks } from '../src/channels/crypto/deposit-checks.ts'
 import { rescanAll } from '../src/commands/rescan.ts'
@@ -296,6 +297,67 @@ test('a node that expired old logs is read again from the first block on that it
   const { reader } = openChecks(nodes)
   assert.equal((await rescanAll(reader, { from: 0n, to: head }, () => {})).missed, 1)
   assert.deepEqual(await world.seen(address), ['403 seen'])
+})
+
+test('after a restart while node 2 is silent, what node 1 hides stays unsure, and an open difference open', async (t) => {
+  const nodes = await world.openNodes(t, 2)
+  const differing = await openDifference(nodes)
+  const unsure = await payHidden(nodes, 404n)
+  refuse(nodes, refusesLogs)
+  assert.deepEqual(await openChecks(nodes).held(unsure), [unsure])
+  nodes.proxy(1).faults.alter = ({ method, params }, result) => {
+    if (method === 'eth_call') return [unsure, differing].some((one) => isBalance(params, one)) ? ZERO : result
+    return method === 'eth_getLogs' ? [] : result
+  }
+  const [, second] = nodes.endpoints.all
+  assert.ok(second)
+  const stays = async (): Promise<void> => {
+    const { held } = openChecks(nodes)
+    assert.deepEqual(await held(unsure, differing), [unsure, differing])
+    assert.deepEqual(await differencesOf(differing), [{ balanceUnits: '401', isClosed: false }])
+    assert.deepEqual(await differencesOf(unsure), [])
+  }
+  // it did not prove its token since the start
+  nodes.proxy(2).faults.status = 503
+  second.unproven = true
+  await stays()
+  second.unproven = false
+  second.noteWrong('foreign')
+  await stays()
+  const { reader, warnings } = openChecks(nodes)
+  const head = (await world.head()) ?? 0n
+  await assert.rejects(
+    rescanAll(reader, { from: head, to: head }, () => {}),
+    {
+      ...{ endpoint: 2, message: 'endpoint 2: its answers are ignored (foreign)' },
+    },
+  )
+  assert.deepEqual(warnings(), [])
+})
+
+test('what a later block left open holds its order while the head is rewound', async (t) => {
+  const nodes = await world.openNodes(t, 2)
+  const even = (await world.payNew(6n)).toLowerCase()
+  await world.chain.mine(8)
+  const differing = await openDifference(nodes)
+  const unsure = await payHidden(nodes, 405n)
+  const { held } = openChecks(nodes)
+  refuse(nodes, refusesLogs)
+  assert.deepEqual(await held(unsure), [unsure])
+  await world.db.run(sql`update deposit_doubts set since = since - interval '1 hour'`)
+  assert.deepEqual(await held(unsure), [unsure])
+  nodes.proxy(2).heal()
+  const { number, hash } = await world.db.one<{ number: bigint; hash: string }>(sql`
+    select number, hash from chain_heads`)
+  const rewindTo = (to: { number: bigint; hash: string }) =>
+    world.db.run(sql`update chain_heads set number = ${to.number}, hash = ${to.hash}`)
+  const below = (await listBlocksAt(world.db, world.chain.chainId, [number - 8n]))[0] ?? assert.fail()
+  await rewindTo(below)
+  assert.deepEqual(await held(even, unsure, differing), [unsure, differing])
+  assert.deepEqual(await held(unsure), [unsure])
+  await rewindTo({ number, hash })
+  assert.deepEqual(await held(even, unsure, differing), [])
+  assert.deepEqual(await world.seen(unsure), ['405 seen'])
 })
 
 test('the third of three nodes is asked for what the first hides, where the second does not answer', async (t) => {

@@ -11,8 +11,8 @@ type Asked = { blockHash: string; addresses: readonly string[] }
 export type Unheard = { endpoint: Endpoint; error: RpcError }
 
 /**
- * What `endpoints` say of the balances; the first of them is asked for more. `unheard`: those that did not answer, where
- * fewer than two did.
+ * What `endpoints` say of the balances; the first of them is asked for more. `unheard`: those that did not answer,
+ * where fewer than two did.
  */
 export type Balances = {
   endpoints: readonly Endpoint[]

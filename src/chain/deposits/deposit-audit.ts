@@ -2,7 +2,7 @@ import { HOUR } from '../../kernel/clock.ts'
 import { type BlockId, listBlocks } from '../chain-queries.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
 import { audibleEndpoints, verifyChain } from '../endpoints/endpoints.ts'
-import { isRpcError, type RpcError, toWord } from '../endpoints/rpc.ts'
+import { isRpcError, RpcError, toWord } from '../endpoints/rpc.ts'
 import { readNewestBlock } from '../payout/payout-view.ts'
 import { type ChainReader, listOutgoing, type Reread, rereadEach } from '../rescan.ts'
 import { blockCall, type RpcBlock } from '../transfer-logs.ts'
@@ -102,7 +102,7 @@ type Again = Silence & {
 /** One that did not say what it holds may be the one that showed the difference. */
 const isOpen = ({ differed, isUnsure }: RecordedDeposit): boolean => differed || isUnsure
 
-/** What an endpoint may know of an address that was left open, as it said neither what it holds nor all that came in. */
+/** What an endpoint may know of an address that was left open: it said neither what it holds nor all that came in. */
 const missingOf = (deposit: RecordedDeposit, { unheard, whole }: Silence): RpcError | undefined =>
   isOpen(deposit) ? unheard.find(({ endpoint }) => !whole.has(endpoint))?.error : undefined
 
@@ -214,7 +214,10 @@ const inText = (finding: DepositFinding): Record<string, unknown> =>
     Object.entries(finding).map(([name, value]) => [name, typeof value === 'bigint' ? `${value}` : value]),
   )
 
-type Page = { head: BlockId; deposits: readonly RecordedDeposit[]; heard: Balances }
+/** `later`: what a later block left open. */
+type Page = Record<'deposits' | 'later', readonly RecordedDeposit[]> & { head: BlockId; heard: Balances }
+
+const NOTHING: Balances = { endpoints: [], unheard: [], of: () => [] }
 
 /** The newest block of ours below the last one read that one of them has. */
 async function findBelow({ db, network }: ChainReader, endpoints: readonly Endpoint[]): Promise<BlockId | undefined> {
@@ -236,9 +239,13 @@ async function readPage(reader: ChainReader, addresses: readonly string[], mayLa
     const head = at ?? recorded.head
     // what was audited at a later block already needs no older one
     const deposits = recorded.deposits.filter(({ auditedAt }) => auditedAt <= head.number)
-    if (deposits.length === 0) return undefined
-    const question = { blockHash: head.hash, addresses: deposits.map(({ address }) => address) }
-    return { head, deposits, heard: await askBalances(reader, endpoints, question) }
+    // an open difference is a finding, unless its block is no longer one of ours
+    const later = recorded.deposits.filter(
+      ({ auditedAt, isUnsure, differed }) => auditedAt > head.number && (isUnsure || (differed && !at)),
+    )
+    if (deposits.length === 0) return { head, deposits, later, heard: NOTHING }
+    const question = { blockHash: head.hash, addresses: addressesOf(deposits) }
+    return { head, deposits, later, heard: await askBalances(reader, endpoints, question) }
   }
   try {
     return await readAt(null)
@@ -253,7 +260,7 @@ async function readPage(reader: ChainReader, addresses: readonly string[], mayLa
  * Compares the balances of deposit addresses with the recorded transfers, at the last block read. Missed transfers are
  * recorded; anything unexplained becomes a difference, with an alarm.
  * @param options `mayLag`: where all that answer are some blocks behind, at the newest block that one of them has
- * @returns addresses of which an endpoint that did not answer may know more, and what it said instead
+ * @returns addresses of which an endpoint that did not answer, or a block that is read again, may know more, and why
  * @throws RpcError if no endpoint answers
  */
 export async function auditDeposits(
@@ -287,6 +294,8 @@ async function auditPage(reader: ChainReader, page: Page): Promise<Map<string, R
   if (settled.length > 0) await deleteDepositDoubts(db, chainId, addressesOf(settled))
   const doubted = deposits.filter(({ address, isUnsure }) => !isUnsure && unsure.has(address))
   if (doubted.length > 0) await insertDepositDoubts(db, chainId, addressesOf(doubted))
+  for (const { address, auditedAt } of page.later)
+    unsure.set(address, new RpcError('unknown', `block ${auditedAt}, which left it open, is not read again yet`))
   return unsure
 }
 

@@ -22,9 +22,17 @@ export type Endpoints = {
 
 const isIgnored = (fault: EndpointFault | null): boolean => fault !== null && fault !== 'down' && fault !== 'behind'
 
-/** Lets an endpoint prove that it serves this chain. @throws RpcError */
-export const verifyChain = (endpoint: Endpoint, network: Pick<Network, 'chainId'>): Promise<void> =>
-  endpoint.verify(network).catch((error: unknown) => refuse(endpoint, error))
+/** Of another chain, or of another token: nothing is asked of it until it proves the right one. */
+const isForeign = (fault: EndpointFault | null): boolean => fault === 'foreign' || fault === 'unproven'
+
+const ignoredWords = (fault: EndpointFault | null): Error => new Error(`its answers are ignored (${fault})`)
+
+/** Lets an endpoint prove that it serves this chain. @throws RpcError, also where it is not to be asked */
+export async function verifyChain(endpoint: Endpoint, network: Pick<Network, 'chainId'>): Promise<void> {
+  const fault = endpoint.fault()
+  if (isForeign(fault)) refuse(endpoint, ignoredWords(fault))
+  await endpoint.verify(network).catch((error: unknown) => refuse(endpoint, error))
+}
 
 /** @throws RpcError */
 function refuse(endpoint: Endpoint, error: unknown): never {
@@ -48,20 +56,16 @@ const noneOf = ({ chainId }: Pick<Network, 'chainId'>): RpcError =>
   new RpcError('unknown', `no endpoint of chain ${chainId} is available`)
 
 /**
- * Each endpoint that may know what another one hides, the usable ones first: also one that failed a moment ago, is
- * behind or was outvoted. Whoever asks one calls `verifyChain` before. One that then fails did not answer: nothing
- * follows from its silence.
- * @throws RpcError if there is none; where each is to be heard, if the answers of one are ignored
+ * Each endpoint, as it may know what another one hides, the usable ones first: also one that failed a moment ago, is
+ * behind, was outvoted, or is not to be asked. Whoever asks one calls `verifyChain` before. One that then fails did not
+ * answer: nothing follows from its silence.
+ * @throws RpcError where each is to be heard, if the answers of one are ignored
  */
-export function audibleEndpoints({ endpoints: { all, usable, isEachHeard = false }, network }: Scene): Endpoint[] {
+export function audibleEndpoints({ endpoints: { all, usable, isEachHeard = false } }: Scene): Endpoint[] {
   const first = usable()
-  const audible = [...first, ...all.filter((endpoint) => !first.includes(endpoint))].filter((endpoint) => {
-    const fault = endpoint.fault()
-    if (isEachHeard && isIgnored(fault)) refuse(endpoint, new Error(`its answers are ignored (${fault})`))
-    return fault !== 'foreign' && fault !== 'unproven'
-  })
-  if (audible.length === 0) throw noneOf(network)
-  return audible
+  const ignored = all.find((endpoint) => isEachHeard && isIgnored(endpoint.fault()))
+  if (ignored) refuse(ignored, ignoredWords(ignored.fault()))
+  return [...first, ...all.filter((endpoint) => !first.includes(endpoint))]
 }
 
 /**
@@ -76,8 +80,8 @@ export async function provenEndpoints({
   let last: unknown = noneOf(network)
   for (const endpoint of isEachHeard || usable().length === 0 ? all : usable()) {
     const fault = endpoint.fault()
-    if (isEachHeard && isIgnored(fault)) refuse(endpoint, new Error(`its answers are ignored (${fault})`))
-    if (fault === 'foreign' || fault === 'unproven') continue
+    if (isEachHeard && isIgnored(fault)) refuse(endpoint, ignoredWords(fault))
+    if (isForeign(fault)) continue
     try {
       await endpoint.verify(network)
       proven.push(endpoint)
