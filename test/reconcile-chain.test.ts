@@ -138,14 +138,20 @@ test('a node that refuses the logs of older blocks is named, and another one is 
   await world.chain.mine()
   const heads = [{ chainId: world.chain.chainId, number: `${await world.chain.blockNumber()}` }]
   await world.chain.pay({ to: deriveAddress(xpub, 7), units: 50n })
+  const paidIn = await world.chain.blockNumber()
+  await world.chain.mine(5)
   const restoredAt = new Date()
   await goOn(t)
   const { proxies, endpoints } = await openProxies(t, 2)
   const [first] = proxies
   assert.ok(first)
-  first.faults.refuses = ({ method }) => method === 'eth_getLogs'
+  first.faults.refuses = ({ method, params: [which] }) =>
+    method === 'eth_getLogs' && BigInt((which as { fromBlock?: string }).fromBlock ?? paidIn) <= paidIn
   const report = await compare(endpoints, { heads, xpub, restoredAt })
   assert.deepEqual([report.skippedDeposits.length, report.keptLess], [1, [1]])
+  // one that refuses the newest, too, is not too old for them: what it would show was not compared
+  first.faults.refuses = ({ method }) => method === 'eth_getLogs'
+  await assert.rejects(compare(endpoints, { heads, xpub, restoredAt }), /^Error: Endpoint 1 .*leave it out of CHAIN_/)
 })
 
 test('a service whose nodes are down tries to read the chain, and says so, without keeping others from it', async (t) => {
