@@ -15,7 +15,7 @@ import { resumePayment } from './accept/create-at-provider.ts'
 import { type AcceptDeps, keyOf } from './accept/start-payment.ts'
 import { giveUpClosing, limitWait, postponeEnded } from './ended-payments.ts'
 import { findKeptReport } from './mispayments/kept-report.ts'
-import { findReturnsGone } from './mispayments/mispayment-queries.ts'
+import { findReturns } from './mispayments/mispayment-queries.ts'
 import { takesBack } from './mispayments/told-report.ts'
 import {
   findPayment,
@@ -100,7 +100,7 @@ async function askAndApply(deps: PaymentDeps, payment: Payment, requestId: strin
  * @returns false: its provider lists no returns
  */
 export async function readReturnsAgain(deps: PaymentDeps, tx: Tx, payment: Payment): Promise<boolean> {
-  if ((await findReturnsGone(tx, payment)) === null) return false
+  if ((await findReturns(tx, payment)).gone === null) return false
   // an older version kept none
   const said = await findKeptReport(tx, payment)
   const also = async (_tx: Tx, _after: Order, read: PaymentReport): Promise<void> => {

@@ -129,7 +129,7 @@ async function readAgain(reader: ChainReader, page: Page, differing: readonly We
   // one that lacks this block does not know what left in it
   const { endpoint, from, isWhole } = await findKeeper(reader, heard.endpoints, since)
   const { whole, silent } = await rereadEach(reader, { addresses, from, to: head.number })
-  // from a later block on, nobody said all that came in
+  // where the range begins at a later block, no endpoint has said all that came in
   const silence = { unheard: heard.unheard, whole: isWhole ? whole : new Set<Endpoint>(), silent }
   const outflows = await readOutflows(reader, endpoint, { deposits, from, to: head.number })
   const again = await readRecordedDeposits(db, { chainId, token, addresses }, head.number)

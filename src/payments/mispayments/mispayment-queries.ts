@@ -192,18 +192,18 @@ export async function sumRefundedPrice(tx: Tx, { companyId, orderId, id }: Payme
 
 export type PaymentRef = { companyId: string; orderId: string; id: string }
 
-/** Null: no returns of it were told to this version. */
-export async function findReturnsGone(tx: Tx, { companyId, id }: PaymentRef): Promise<bigint | null> {
-  const { units } = await tx.one<{ units: string | null }>(sql`
-    select returns_gone_units as units from payments where company_id = ${companyId} and id = ${id}`)
-  return units === null ? null : BigInt(units)
-}
-
-/** The part of that which was ignored, and released after the price was paid. */
-export async function findReturnsIgnored(tx: Tx, { companyId, id }: PaymentRef): Promise<bigint> {
-  const { units } = await tx.one<{ units: string }>(sql`
-    select returns_ignored_units as units from payments where company_id = ${companyId} and id = ${id}`)
-  return BigInt(units)
+/**
+ * `gone`: null if no returns of it were told to this version. `ignored`: the part of that which was ignored, and
+ * released after the price was paid.
+ */
+export async function findReturns(
+  tx: Tx,
+  { companyId, id }: PaymentRef,
+): Promise<{ gone: bigint | null; ignored: bigint }> {
+  const { gone, ignored } = await tx.one<{ gone: string | null; ignored: string }>(sql`
+    select returns_gone_units as gone, returns_ignored_units as ignored from payments
+    where company_id = ${companyId} and id = ${id}`)
+  return { gone: gone === null ? null : BigInt(gone), ignored: BigInt(ignored) }
 }
 
 export const updateReturnsGone = (

@@ -3,13 +3,7 @@ import type { Tx } from '../../db/db.ts'
 import { larger, MOST_REAL_UNITS, smaller } from '../../kernel/money.ts'
 import type { Payment } from '../payment-queries.ts'
 import { dropReport, findKeptReport, keepReport } from './kept-report.ts'
-import {
-  findReturnsGone,
-  findReturnsIgnored,
-  type Mispayment,
-  sumRefundedPrice,
-  updateReturnsGone,
-} from './mispayment-queries.ts'
+import { findReturns, type Mispayment, sumRefundedPrice, updateReturnsGone } from './mispayment-queries.ts'
 import { type MispaymentContext, releaseIgnored } from './mispayment-records.ts'
 import { decidedBeside } from './one-total.ts'
 import { readStanding, type Standing } from './standing.ts'
@@ -64,11 +58,16 @@ function ignoredBack({ complete }: Returned, { goneUnits, expected, ignored, bes
 
 const isIgnored = ({ kind, status }: Mispayment): boolean => kind !== 'wrong_token' && status === 'ignored'
 
-async function readKnown(tx: Tx, payment: Payment, report: SeenReport, standing: Standing): Promise<Known> {
+async function readKnown(
+  tx: Tx,
+  payment: Payment,
+  report: SeenReport,
+  { standing, goneUnits }: { standing: Standing; goneUnits: bigint | null },
+): Promise<Known> {
   const { records, committed } = standing
   const price = payment.priceUnits ?? 0n
   return {
-    goneUnits: await findReturnsGone(tx, payment),
+    goneUnits,
     committed,
     expected: committed - price + (price === 0n ? 0n : await sumRefundedPrice(tx, payment)),
     ignored: records.filter(isIgnored).reduce((sum, { units }) => sum + units, 0n),
@@ -91,13 +90,14 @@ export async function withReturns(context: MispaymentContext, report: PaymentRep
   const { final, returned } = report
   if (final + report.pending + returned.units > MOST_REAL_UNITS) return report
   const standing = await readStanding(tx, payment)
-  const known = await readKnown(tx, payment, report, standing)
+  const noted = await findReturns(tx, payment)
+  const known = await readKnown(tx, payment, report, { standing, goneUnits: noted.gone })
   // while a refund is in progress, nobody could be told what else it may have been
   const back = order.status === 'REFUNDING' ? 0n : ignoredBack(returned, known)
   await releaseIgnored(context, standing.records.filter(isIgnored), back)
   const { goneUnits, refunded, ...rest } = splitReturned({ final, returned }, withoutIgnored(known, back))
   // before the price was paid, nothing of it went back
-  const released = (await findReturnsIgnored(tx, payment)) + (payment.priceUnits === null ? 0n : back)
+  const released = noted.ignored + (payment.priceUnits === null ? 0n : back)
   if (goneUnits !== known.goneUnits) await updateReturnsGone(tx, payment, { gone: goneUnits, ignored: released })
   const before = (await findKeptReport(tx, payment))?.returned
   const isUnplaced = before === undefined && (await sumRefundedPrice(tx, payment)) > 0n
