@@ -10,8 +10,11 @@ type Run<Result> = {
   stopped(): boolean
 }
 
-/** More than this many at once would disturb each other's times, however idle they are. */
-const MOST_AT_ONCE = 10
+/**
+ * More than this many at once disturb each other's times, and share the caches: ten took a tenth more processor time than
+ * six, on two cores.
+ */
+const MOST_AT_ONCE = 6
 /** So many for each core start whatever the plan says; more only where the cores really have room. */
 const SURE_PER_CORE = 2
 /** Nearly all of the last two seconds: the machine does something else, or is slower than the recorded one. */
