@@ -299,6 +299,46 @@ test('a node that expired old logs is read again from the first block on that it
   assert.deepEqual(await world.seen(address), ['403 seen'])
 })
 
+type Asked = { from: bigint; to: bigint; topics: unknown }
+
+const PRUNED = {
+  'refuses only those in which something fits': (paidIn: bigint, old: string) => (asked: Asked) =>
+    asked.from <= paidIn && paidIn <= asked.to && JSON.stringify(asked.topics).includes(old.slice(2)),
+  'expires more while it is read': (paidIn: bigint) => {
+    let questions = 0n
+    const edge = (): bigint => paidIn + 1n + (questions < 15n ? questions : 15n) / 3n
+    return ({ from }: Asked) => {
+      questions += 1n
+      return from < edge()
+    }
+  },
+}
+
+for (const [how, open] of Object.entries(PRUNED))
+  test(`a node that expired old logs, and ${how}, shows what it keeps`, async (t) => {
+    const nodes = await world.openNodes(t, 2)
+    const old = (await world.payNew(404n)).toLowerCase()
+    await nodes.lookOn(2)
+    const paidIn = (await world.head()) ?? assert.fail()
+    await world.chain.mine(20)
+    const recent = await payHidden(nodes, 405n)
+    const refuses = open(paidIn, old)
+    const { faults } = nodes.proxy(2)
+    faults.refusalCode = 4444
+    faults.refuses = ({ method, params: [which] }) => {
+      if (method !== 'eth_getLogs') return false
+      const { fromBlock, toBlock, topics } = which as { fromBlock?: string; toBlock?: string; topics?: unknown }
+      if (!fromBlock || !toBlock) return false
+      return refuses({ from: BigInt(fromBlock), to: BigInt(toBlock), topics })
+    }
+    const named: number[] = []
+    const onRefused = ({ number }: { number: number }): void => void named.push(number)
+    const range = { from: paidIn - 5n, to: (await world.head()) ?? assert.fail() }
+    const { missed } = await rescanAll({ ...openChecks(nodes).reader, onRefused }, range, () => {})
+    assert.deepEqual([missed, new Set(named)], [1, new Set([2])])
+    assert.deepEqual(await world.seen(recent), ['405 seen'])
+  })
+
 test('after a restart while node 2 is silent, what node 1 hides stays unsure, and an open difference open', async (t) => {
   const nodes = await world.openNodes(t, 2)
   const differing = await openDifference(nodes)

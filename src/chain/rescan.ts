@@ -1,10 +1,10 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Db } from '../db/db.ts'
-import { findFirstKept } from './deposits/block-edge.ts'
 import { listBlocksAt, lockHead } from './deposits/deposit-audit-queries.ts'
 import { askCalls, askLogs, MIN_SPAN } from './endpoints/ask-logs.ts'
 import type { Endpoint } from './endpoints/endpoint.ts'
 import { audibleEndpoints, type Endpoints, silenceOf, verifyChain } from './endpoints/endpoints.ts'
+import { readKeptLogs } from './endpoints/kept-logs.ts'
 import { type Hex, RpcError } from './endpoints/rpc.ts'
 import { dropGone } from './gone-transfers.ts'
 import { confirmTransfers } from './hearing/checked-logs.ts'
@@ -128,19 +128,13 @@ export const panelOf = (
 
 type Again = { addresses: readonly string[]; from: bigint; to: bigint }
 
-/** Logs of a range from the first block on of which it keeps them. @throws RpcError where age is not what it lacks */
-async function readKept(
-  endpoint: Endpoint,
-  filter: Omit<LogFilter, 'addresses'> & { addresses: readonly string[] },
-  range: { from: bigint; to: bigint },
-): Promise<{ logs: RpcLog[]; kept: bigint }> {
+/** @throws RpcError where age is not what it lacks */
+async function readKept(endpoint: Endpoint, filter: LogFilter, range: { from: bigint; to: bigint }) {
   try {
     return { logs: await readLogRange(endpoint, filter, range), kept: range.from }
   } catch (error) {
     if (!(error instanceof RpcError) || error.kind === 'unknown') throw error
-    const one = { ...filter, addresses: filter.addresses.slice(0, 1) }
-    const kept = await findFirstKept((block) => readLogRange(endpoint, one, { from: block, to: block }), range)
-    return { logs: await readLogRange(endpoint, filter, { ...range, from: kept }), kept }
+    return readKeptLogs(endpoint, filter, range)
   }
 }
 
@@ -152,7 +146,7 @@ async function readKept(
 async function readFrom(reader: ChainReader, endpoint: Endpoint, { addresses, from, to }: Again) {
   const { db, network, log } = reader
   const { chainId } = network
-  const filter = { addresses, tokens: tokensOf(network), at: new Date(0) }
+  const filter: LogFilter = { addresses, tokens: tokensOf(network), at: new Date(0) }
   const panel = panelOf(reader, endpoint)
   await verifyChain(endpoint, network)
   const isBehind = (await findNodeBlock(endpoint.rpc, to)) === null
