@@ -145,16 +145,18 @@ test('a return that is booked as a refund from the console is not the one that w
   assert.deepEqual(await lists(['14', 10]), [['20 settled console', '20 settled'], ['34.000000 USDC']])
 })
 
-test('an overpayment that Whitepay returned is not the refund that was settled by hand: a return after that is told', async () => {
-  const { books, isAsked, open, refunds, revert, settle, tells } = await openRefunded()
-  const first = [came('108'), madeAt('54', world.clock.nowMs)]
-  assert.equal(await tells('COMPLETE', ...first), 'PAID')
-  await revert()
-  await settle()
-  world.clock.nowMs += 10 * DAY
-  for (const _ of [1, 2]) await isAsked('COMPLETE', ...first, madeAt('54', world.clock.nowMs))
-  assert.deepEqual([await open(), await refunds(), await books()], [[], ['54 settled'], ['54.000000 USDC']])
-})
+for (const [name, ...answers] of [['is told'], ['is told, also after an answer that lists nothing', []]] as const)
+  test(`an overpayment that Whitepay returned is not the refund that was settled by hand: a return after that ${name}`, async () => {
+    const { books, isAsked, open, refunds, revert, settle, tells } = await openRefunded()
+    const first = [came('108'), madeAt('54', world.clock.nowMs)]
+    assert.equal(await tells('COMPLETE', ...first), 'PAID')
+    await revert()
+    await settle()
+    for (const list of answers) await isAsked('COMPLETE', ...list)
+    world.clock.nowMs += 10 * DAY
+    for (const _ of [1, 2]) await isAsked('COMPLETE', ...first, madeAt('54', world.clock.nowMs))
+    assert.deepEqual([await open(), await refunds(), await books()], [[], ['54 settled'], ['54.000000 USDC']])
+  })
 
 test('all of the payer’s coin for a refund of nearly all is the rate of the day, and the rest no refund', async () => {
   const { books, isAsked, order, refunds, revert, settle, tells } = await openRefunded(BTC)

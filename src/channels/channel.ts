@@ -177,9 +177,10 @@ export type ReadReturns = {
   /**
    * Of the complete ones, what is gone and was no refund, in the order in which it was read. Each part was first told
    * after the returns until that time; null: nothing was told before. `unknown`: no list was kept before, but there
-   * were refunds, so it may be any of the returns.
+   * were refunds, so it may be any of the returns that were listed then: those up to `until`, null being none with a
+   * time.
    */
-  gone: readonly { units: bigint; after: Date | null | 'unknown' }[]
+  gone: readonly { units: bigint; after: Date | null | 'unknown'; until?: Date | null }[]
   /** Of the complete ones, what is taken for ignored money, whether it is among those gone or may still come to be. */
   ignored: bigint
   /** All that came is back. */

@@ -1,4 +1,4 @@
-import type { SeenReport } from '../../channels/channel.ts'
+import type { Returned, SeenReport } from '../../channels/channel.ts'
 import type { Tx } from '../../db/db.ts'
 import { findReturnsTold, type PaymentRef, updateReturnsTold } from './mispayment-queries.ts'
 
@@ -28,10 +28,29 @@ function unpack(_name: string, value: unknown): unknown {
 export const keepReport = (tx: Tx, payment: PaymentRef, report: SeenReport): Promise<number> =>
   updateReturnsTold(tx, payment, JSON.stringify(pack(report)))
 
-export const dropReport = (tx: Tx, payment: PaymentRef): Promise<number> => updateReturnsTold(tx, payment, null)
+type Kept = SeenReport & {
+  /** Its provider has told of the payment since, without a list. */
+  isOutdated?: true
+}
+
+async function findKept(tx: Tx, payment: PaymentRef): Promise<Kept | undefined> {
+  const told = await findReturnsTold(tx, payment)
+  return told === null ? undefined : (JSON.parse(told, unpack) as Kept)
+}
+
+/** Its provider does not say so any more: it is not read again, but what of it was gone still is. */
+export async function outdateReport(tx: Tx, payment: PaymentRef): Promise<void> {
+  const kept = await findKept(tx, payment)
+  if (kept && !kept.isOutdated)
+    await updateReturnsTold(tx, payment, JSON.stringify(pack({ ...kept, isOutdated: true })))
+}
 
 /** Undefined: its provider listed no returns the last time, at least not to this version. */
 export async function findKeptReport(tx: Tx, payment: PaymentRef): Promise<SeenReport | undefined> {
-  const told = await findReturnsTold(tx, payment)
-  return told === null ? undefined : (JSON.parse(told, unpack) as SeenReport)
+  const kept = await findKept(tx, payment)
+  return kept?.isOutdated ? undefined : kept
 }
+
+/** The returns as they were listed last, even if its provider has told of the payment since without a list. */
+export const findLastReturns = async (tx: Tx, payment: PaymentRef): Promise<Returned | undefined> =>
+  (await findKept(tx, payment))?.returned

@@ -2,7 +2,7 @@ import type { PaymentReport, ReadReturns, Returned, SeenReport } from '../../cha
 import type { Tx } from '../../db/db.ts'
 import { larger, MOST_REAL_UNITS, smaller } from '../../kernel/money.ts'
 import type { Payment } from '../payment-queries.ts'
-import { dropReport, findKeptReport, keepReport } from './kept-report.ts'
+import { findLastReturns, keepReport, outdateReport } from './kept-report.ts'
 import { findReturns, type Mispayment, sumRefundedPrice, updateReturnsGone } from './mispayment-queries.ts'
 import { type MispaymentContext, releaseIgnored } from './mispayment-records.ts'
 import { decidedBeside } from './one-total.ts'
@@ -83,8 +83,7 @@ export async function withReturns(context: MispaymentContext, report: PaymentRep
   const { tx, order, payment } = context
   if (report.outcome !== 'seen') return report
   if (report.returned === undefined) {
-    // what was told before is no longer what its provider says
-    if (payment.keepsReturns) await dropReport(tx, payment)
+    if (payment.keepsReturns) await outdateReport(tx, payment)
     return report
   }
   const { final, returned } = report
@@ -99,10 +98,10 @@ export async function withReturns(context: MispaymentContext, report: PaymentRep
   // before the price was paid, nothing of it went back
   const released = noted.ignored + (payment.priceUnits === null ? 0n : back)
   if (goneUnits !== known.goneUnits) await updateReturnsGone(tx, payment, { gone: goneUnits, ignored: released })
-  const before = (await findKeptReport(tx, payment))?.returned
+  const before = await findLastReturns(tx, payment)
   const isUnplaced = before === undefined && (await sumRefundedPrice(tx, payment)) > 0n
   const read: ReadReturns = {
-    gone: isUnplaced ? [{ units: goneUnits, after: 'unknown' }] : partsOf(goneUnits, before),
+    gone: isUnplaced ? [{ units: goneUnits, after: 'unknown', until: newestOf(returned) }] : partsOf(goneUnits, before),
     ignored: released + positive(returned.complete - goneUnits - refunded),
     isAll: final + report.pending === 0n && returned.complete === returned.units,
   }
@@ -113,14 +112,18 @@ export async function withReturns(context: MispaymentContext, report: PaymentRep
 /** What is gone now, and of each part after which returns it was told. What was gone keeps its place. */
 function partsOf(goneUnits: bigint, before: Returned | undefined): ReadReturns['gone'] {
   let left = goneUnits
-  const parts = (before?.read?.gone ?? []).map(({ units, after }) => {
-    const part = smaller(units, left)
+  const parts = (before?.read?.gone ?? []).map((one) => {
+    const part = smaller(one.units, left)
     left -= part
-    return { units: part, after }
+    return { ...one, units: part }
   })
-  const newest = Math.max(...(before?.made ?? []).map(({ at }) => at.getTime()))
-  const after = Number.isFinite(newest) ? new Date(newest) : null
-  return [...parts, { units: left, after }].filter(({ units }) => units > 0n)
+  return [...parts, { units: left, after: newestOf(before) }].filter(({ units }) => units > 0n)
+}
+
+/** When its newest return was made; null: it says so of none. */
+function newestOf(list: Returned | undefined): Date | null {
+  const newest = Math.max(...(list?.made ?? []).map(({ at }) => at.getTime()))
+  return Number.isFinite(newest) ? new Date(newest) : null
 }
 
 const withoutIgnored = (known: Known, back: bigint): Known => ({

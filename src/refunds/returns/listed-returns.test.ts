@@ -9,18 +9,18 @@ const refundsOf = (sums: readonly Sum[]) => sums.map(([units, day]) => ({ units,
 
 /**
  * @param returns units and the day on which they were made
- * @param of `gone`: units, and the day of the newest return before
+ * @param of `gone`: units, and the day of the newest return before; `unplaced`: units, and that of the newest then
  */
 function match(
   returns: readonly Sum[],
-  of: { refunded: bigint; gone?: Sum; unplaced?: bigint; known?: readonly Sum[]; byHand?: readonly Sum[] },
+  of: { refunded: bigint; gone?: Sum; unplaced?: Sum; known?: readonly Sum[]; byHand?: readonly Sum[] },
 ) {
   const made = returns.map(([units, day]) => ({ units, at: on(day) }))
   const complete = returns.reduce((sum, [units]) => sum + units, 0n)
-  const { gone, unplaced = 0n, known = [], byHand = [] } = of
+  const { gone, unplaced, known = [], byHand = [] } = of
   const parts = [
     ...(gone ? [{ units: gone[0], after: on(gone[1]) }] : []),
-    ...(unplaced > 0n ? [{ units: unplaced, after: 'unknown' as const }] : []),
+    ...(unplaced ? [{ units: unplaced[0], after: 'unknown' as const, until: on(unplaced[1]) }] : []),
   ]
   const read = { gone: parts, ignored: 0n, isAll: false }
   const refunds = { known: refundsOf(known), byHand: refundsOf(byHand) }
@@ -67,8 +67,18 @@ test('a return that bounced and is sent anew, or whose time is ahead of ours, is
 test('what is gone takes no return from a refund where nobody knows when it was told', () => {
   const returns = [[20n, 0] as const, [30n, 10]] as const
   const [known, byHand] = [[[20n, 0]], [[20n, 0]]] as const
-  assert.deepEqual(match(returns, { refunded: 20n, unplaced: 30n, known }), { known: 20n, byHand: 0n })
-  assert.deepEqual(match(returns, { refunded: 20n, unplaced: 30n, byHand }), { known: 0n, byHand: 20n })
+  const unplaced = [30n, 10] as const
+  assert.deepEqual(match(returns, { refunded: 20n, unplaced, known }), { known: 20n, byHand: 0n })
+  assert.deepEqual(match(returns, { refunded: 20n, unplaced, byHand }), { known: 0n, byHand: 20n })
+})
+
+test('what was gone when only older returns were listed hides no later one behind a refund by hand', () => {
+  const [unplaced, byHand] = [[30n, 0] as const, [[20n, 1]] as const]
+  const later = match([[30n, 0] as const, [20n, 15]], { refunded: 20n, unplaced, byHand })
+  assert.deepEqual(later, { known: 0n, byHand: 0n })
+  // what is left of those that were listed may be the refund
+  const spare = match([[20n, 0] as const, [30n, 0], [54n, 15]], { refunded: 74n, unplaced, byHand })
+  assert.deepEqual(spare, { known: 0n, byHand: 20n })
 })
 
 test('a return without a time may be any refund, and one in progress may be any return', () => {

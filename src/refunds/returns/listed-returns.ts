@@ -30,25 +30,29 @@ function takeOldest(returns: readonly Return[], wanted: bigint, after: Date | nu
   return left
 }
 
-/**
- * What is gone is first what was new when that was told.
- * @returns how much is gone of which nobody knows when it was told
- */
-function takeGone(returns: readonly Return[], { read }: Returned): bigint {
-  let unplaced = 0n
-  for (const { units, after } of read?.gone ?? [])
-    if (after === 'unknown') unplaced += units
-    else takeOldest(returns, takeOldest(returns, units, after), null)
-  return unplaced
+/** What is gone of which nobody knows when it was told: one of these returns, with this left of them for refunds. */
+type Unplaced = { units: bigint; among: Return[]; spare: bigint }
+
+/** Takes what is gone: first what was new when that was told. */
+function takeGone(returns: readonly Return[], { read }: Returned): Unplaced {
+  let [unplaced, untilMs] = [0n, Number.NEGATIVE_INFINITY]
+  for (const { units, after, until } of read?.gone ?? [])
+    if (after === 'unknown') {
+      unplaced += units
+      // an earlier version did not note what was listed
+      if (until !== null) untilMs = Math.max(untilMs, until?.getTime() ?? Number.POSITIVE_INFINITY)
+    } else takeOldest(returns, takeOldest(returns, units, after), null)
+  const among = unplaced === 0n ? [] : returns.filter(({ atMs }) => atMs <= untilMs)
+  return { units: unplaced, among, spare: larger(sumOf(among) - unplaced, 0n) }
 }
 
-/** Takes as much of the refunds as the return can be, and that from both. */
-function match(one: Return, refunds: OfRefund[]): bigint {
+/** Takes as much of the refunds as the return can be, and that from both. @param most no more of it than this */
+function match(one: Return, refunds: OfRefund[], most: bigint): bigint {
   let matched = 0n
   for (const refund of refunds) {
     const untilMs = refund.settledAt === null ? Number.POSITIVE_INFINITY : refund.settledAt.getTime() + LATER_MS
     if (one.atMs > untilMs) continue
-    const units = smaller(one.units - matched, refund.units)
+    const units = smaller(smaller(one.units, most) - matched, refund.units)
     refund.units -= units
     matched += units
   }
@@ -59,7 +63,7 @@ function match(one: Return, refunds: OfRefund[]): bigint {
 /**
  * What of the listed returns is which of our refunds. Each return is one thing only: gone before it paid anything, or a
  * refund that was not settled long before, or ignored money, which may come back at any time. The newest return, which
- * fewest refunds can be, is matched first. What is gone and may be any return is what no refund is.
+ * fewest refunds can be, is matched first. What is gone and may be any of several returns is what no refund is of them.
  * @param refunded how much of the list is refunds
  * @returns `known`: those that its provider has; `byHand`: those that a person settled, as far as they are in the list
  */
@@ -70,16 +74,20 @@ export function matchReturns(
 ): { known: bigint; byHand: bigint } {
   const returns = returnsOf(list)
   const unplaced = takeGone(returns, list)
-  const known = refunds.known.map((one) => ({ ...one }))
-  const byHand = refunds.byHand.map((one) => ({ ...one }))
+  const copy = (some: readonly OfRefund[]): OfRefund[] => some.map((one) => ({ ...one }))
+  const left = { known: copy(refunds.known), byHand: copy(refunds.byHand) }
   const found = { known: 0n, byHand: 0n }
   for (const one of returns.toReversed()) {
-    found.known += match(one, known)
-    found.byHand += match(one, byHand)
+    const isAmong = unplaced.among.includes(one)
+    for (const which of ['known', 'byHand'] as const) {
+      const matched = match(one, left[which], isAmong ? unplaced.spare : one.units)
+      if (isAmong) unplaced.spare -= matched
+      found[which] += matched
+    }
   }
-  takeOldest(returns, unplaced, null)
+  takeOldest(unplaced.among, unplaced.units, null)
   // it has sent these, whenever: one that bounced is sent anew, and its clock may be ahead of ours
-  found.known += smaller(sumOf(known), sumOf(returns))
+  found.known += smaller(sumOf(left.known), sumOf(returns))
   // no more than is refunds: what is left of the list is ignored money, whichever return that is
   found.known = smaller(found.known, refunded)
   return { ...found, byHand: smaller(found.byHand, refunded - found.known) }
