@@ -21,19 +21,27 @@ final class Comptoir_Journal
     private const HAVE_PAID = [self::PAID, self::STOPPED, self::OPENED];
 
     /** @return bool it is news: the payment's last word was another one */
-    public static function write(WC_Order $order, string $word, string $code): bool
+    public static function write(WC_Order $order, string $word, string $code, string $from = ''): bool
     {
-        if (self::last($order, [$code])[0] === $word) {
+        [$last, , $before] = self::last($order, [$code]);
+        if ($last === $word && $before === $from) {
             return false;
         }
-        Comptoir_Kept::add($order, Comptoir_Kept::SAID, "$word $code");
+        Comptoir_Kept::add($order, Comptoir_Kept::SAID, rtrim("$word $code $from"));
         $order->save_meta_data();
         return true;
     }
 
+    /** The order is about to be completed by it. */
+    public static function begin(WC_Order $order, string $code): void
+    {
+        self::write($order, self::PAYING, $code, $order->get_status());
+    }
+
     /**
      * @param string[]|null $codes null: all payments of the order but those that a person decides about
-     * @return array{string, string} the last word on any of them, and on which one; empty: none
+     * @return array{string, string, string} the last word on any of them, on which one, and the status from which it was
+     *     to be completed; empty: none
      */
     public static function last(WC_Order $order, ?array $codes = null): array
     {
@@ -42,12 +50,12 @@ final class Comptoir_Journal
             Comptoir_Kept::listOf($order, Comptoir_Kept::SURPLUS),
         );
         foreach (array_reverse(Comptoir_Kept::listOf($order, Comptoir_Kept::SAID)) as $said) {
-            [$word, $code] = [...explode(' ', $said, 2), ''];
+            [$word, $code, $from] = [...explode(' ', $said, 3), '', ''];
             if (in_array($word, [self::PAYING, ...self::HAVE_PAID], true) && in_array($code, $codes, true)) {
-                return [$word, $code];
+                return [$word, $code, $from];
             }
         }
-        return ['', ''];
+        return ['', '', ''];
     }
 
     /** @return string[] the payments that have paid the order, whatever it says now */
@@ -58,14 +66,17 @@ final class Comptoir_Journal
     }
 
     /**
-     * Whether the date of a payment proves it outside a paid status: not where the order was only half completed, nor
-     * where it is on hold for another way of payment after one that the journal knows, whose date it may be.
+     * Whether the date of a payment proves it outside a paid status: not where the order was only half completed, so that
+     * it has the status from before, or was ended since; nor where it is on hold for another way of payment after one
+     * that the journal knows, whose date it may be. Any other status is one that a plugin gives to paid orders.
      */
     public static function isDateProof(WC_Order $order, string $paidBy): bool
     {
-        $word = self::last($order)[0];
+        [$word, , $from] = self::last($order);
+        $from = $from === '' ? 'on-hold' : $from;
+        $isHalf = $word === self::PAYING && $order->has_status([$from, 'cancelled', 'refunded', 'trash']);
         $waitsOtherwise = $order->has_status('on-hold') && $word !== '' && $paidBy === '';
-        return $word !== self::PAYING && !$waitsOtherwise;
+        return !$isHalf && !$waitsOtherwise;
     }
 
     /** The order is paid by it. Where only its status was written, WooCommerce's own facts are missing. */

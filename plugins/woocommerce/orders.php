@@ -96,7 +96,7 @@ final class Comptoir_Orders
      */
     private static function overwritten(WC_Order $order): array
     {
-        $last = Comptoir_Journal::last($order);
+        $last = array_slice(Comptoir_Journal::last($order), 0, 2);
         $isBack = self::waits($order)
             && (string) $order->get_transaction_id() === ''
             && in_array($last[0], [Comptoir_Journal::PAID, Comptoir_Journal::STOPPED], true);
@@ -259,7 +259,7 @@ final class Comptoir_Orders
         if ($note !== '') {
             self::say($order, $note, $note);
         }
-        Comptoir_Journal::write($order, Comptoir_Journal::PAYING, $code);
+        Comptoir_Journal::begin($order, $code);
         // in a state of the shop's own, WooCommerce would do nothing and say that it worked
         $filter = 'woocommerce_valid_order_statuses_for_payment_complete';
         $addState = fn (array $states): array => [...$states, $order->get_status()];
