@@ -40,8 +40,8 @@ final class Comptoir_Journal
 
     /**
      * @param string[]|null $codes null: all payments of the order but those that a person decides about
-     * @return array{string, string, string} the last word on any of them, on which one, and the status from which it was
-     *     to be completed; empty: none
+     * @return array{string, string, string} the last word on any of them, on which one, and the status from which it
+     *     was to be completed; empty: none
      */
     public static function last(WC_Order $order, ?array $codes = null): array
     {
@@ -66,9 +66,9 @@ final class Comptoir_Journal
     }
 
     /**
-     * Whether the date of a payment proves it outside a paid status: not where the order was only half completed, so that
-     * it has the status from before, or was ended since; nor where it is on hold for another way of payment after one
-     * that the journal knows, whose date it may be. Any other status is one that a plugin gives to paid orders.
+     * Whether the date of a payment proves it outside a paid status: not where the order was only half completed, so
+     * that it has the status from before, or was ended since; nor where it is on hold for another way of payment after
+     * one that the journal knows, whose date it may be. Any other status is one that a plugin gives to paid orders.
      */
     public static function isDateProof(WC_Order $order, string $paidBy): bool
     {

@@ -11,8 +11,8 @@ type Run<Result> = {
 }
 
 /**
- * More than this many at once disturb each other's times, and share the caches: ten took a tenth more processor time than
- * six, on two cores.
+ * More than this many at once disturb each other's times, and share the caches: ten took a tenth more processor time
+ * than six, on two cores.
  */
 const MOST_AT_ONCE = 6
 /** So many for each core start whatever the plan says; more only where the cores really have room. */
