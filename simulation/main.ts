@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { drill } from './drill.ts'
+import { exitWhenRead } from './exit.ts'
 import { tellWorlds } from './many/many-worlds.ts'
 import { readOptions, USAGE } from './options.ts'
 import { plant } from './plants/plants.ts'
@@ -35,7 +36,7 @@ const startedAt = realNow()
 
 if (values.plants) {
   const only = values.plant?.split(',') ?? []
-  process.exit((await drill({ seed, orders, only }, say)) ? 0 : 1)
+  await exitWhenRead((await drill({ seed, orders, only }, say)) ? 0 : 1)
 }
 say(`seed ${seed}, ${orders} orders`)
 if (values.many) {
@@ -45,7 +46,7 @@ if (values.many) {
     console.error(error.message)
     return 2
   })
-  process.exit(code)
+  await exitWhenRead(code)
 }
 const prepared = await prepareDatabase({ folder: values.folder ?? null, prepared: values.prepared ?? null }, start)
 say(`database after ${Math.round(realNow() - startedAt)} ms`)
@@ -145,4 +146,4 @@ if (failure !== null) {
   for (const line of await describe().catch((error: unknown) => [String(error)])) say(`  ${line}`)
 }
 await drop().catch(() => {})
-process.exit(failure === null ? 0 : 1)
+await exitWhenRead(failure === null ? 0 : 1)

@@ -42,6 +42,16 @@ test('an option that is unknown or no number is refused with a sentence, and --h
   assert.deepEqual([code, words.split('\n')[1]], [2, 'See: npm run simulate -- --help'])
 })
 
+test('a world whose words are read slowly ends with all of them', async () => {
+  const words = `console.log('x'.repeat(1_000_000)); await (await import('./simulation/exit.ts')).exitWhenRead(3)`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', words], { cwd: join(import.meta.dirname, '..') })
+  child.stdout.pause()
+  const ended = once(child, 'exit')
+  await new Promise((resolve) => setTimeout(resolve, 1000))
+  const [read, [code]] = await Promise.all([child.stdout.toArray(), ended])
+  assert.deepEqual([Buffer.concat(read).length, code], [1_000_001, 3])
+})
+
 type Journaled = { world: number; fingerprint: string }
 
 const worldsIn = (journal: string): Journaled[] =>

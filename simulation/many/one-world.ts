@@ -107,15 +107,16 @@ export class WorldProcess {
     let words = ''
     const hear = (chunk: Buffer): void => {
       words += String(chunk)
-      const told = /.*\n(\d+) orders at /s.exec(String(`\n${chunk}`))?.[1]
+      const told = [...String(chunk).matchAll(/^(\d+) orders at /gm)].at(-1)?.[1]
       if (told !== undefined) progress(Number(told))
     }
     for (const stream of [child.stdout, child.stderr]) stream.on('data', hear)
     const [code, signal] = (await once(child, 'close')) as [number | null, string | null]
     rmSync(folder, { recursive: true, force: true })
     const seconds = (performance.now() - startedAt) / 1000
-    if (code === 0) return { result: readResult(this.plan, words, seconds), words }
-    return { result: null, words: signal === null ? words : `${words}ended by ${signal}\n` }
+    const result = code === 0 ? readResult(this.plan, words, seconds) : null
+    if (result) return { result, words }
+    return { result, words: `${words}ended ${signal === null ? `with exit code ${code}` : `by ${signal}`}\n` }
   }
 
   stop(): void {

@@ -78,6 +78,8 @@ const HURRIED = [
   'fsync = off',
   'full_page_writes = off',
   'autovacuum = off',
+  // else a statement is planned again each time where partitions make a plan for its values look cheaper
+  'plan_cache_mode = force_generic_plan',
   // who writes a page holds it for a moment, and old row versions cannot be cleared away meanwhile: `keepTidy` does it
   'bgwriter_lru_maxpages = 0',
   // kept in memory, like the tables

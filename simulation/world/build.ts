@@ -119,7 +119,9 @@ export async function buildWorld(options: RunOptions): Promise<World> {
     // the audit is a safety net: whatever it catches, the scan has missed
     if (/missed transfers/.test(msg))
       scheduler.fail(new Broken(`the scan passed over a transfer; the audit found it: ${JSON.stringify(line)}`))
-    if (level >= 40) count({ counts }, `log ${level}: ${msg}${job ? ` (${job})` : ''}${err ? `: ${err.message}` : ''}`)
+    if (level < 40) return
+    const cause = err?.message?.replaceAll(/\b[0-9a-f]{24}\b|\b\d+(?= (?:seconds|more)\b)/g, '…')
+    count({ counts }, `log ${level}: ${msg}${job ? ` (${job})` : ''}${cause ? `: ${cause}` : ''}`)
   }
   const changed = (how: 'died' | 'joined'): void => {
     conditions.note('node')
