@@ -62,18 +62,18 @@ for (const [order, status] of [
   })
 }
 
-withPhp(
-  'an order whose completion was cut short is not completed again in a state that the shop gave it since',
-  async () => {
-    const code = await received(646)
-    const half = await round(646, {}, { saves: 'metas' })
-    for (const status of ['in-production', 'on-hold']) {
-      const later = await round(646, { status })
-      assert.deepEqual([later.status, later.transaction], [status, code])
-      assert.deepEqual([later.completed, later.notes, later.mails], [half.completed, [], []])
-    }
-  },
-)
+for (const [order, status] of [
+  [646, 'in-production'],
+  [647, 'on-hold'],
+] as const) {
+  withPhp(`an order whose completion was cut short is not completed again in a later state (${status})`, async () => {
+    const code = await received(order)
+    const half = await round(order, {}, { saves: 'metas' })
+    const later = await round(order, { status })
+    assert.deepEqual([later.status, later.transaction], [status, code])
+    assert.deepEqual([later.completed, later.notes, later.mails], [half.completed, [], []])
+  })
+}
 
 withPhp('the customer of an order whose status was not taken is not sent to the shop', async () => {
   await received(603)

@@ -26,22 +26,23 @@ async function take(endpoint: Endpoint, filter: LogFilter, range: Range): Promis
 }
 
 /**
- * Whether age is why a node refuses a block: it refuses it each time it is asked, in so many words, and answers for its
- * newest one. One that refuses some questions for a moment would hide what is below. @throws RpcError
+ * Whether age is why a node refuses a block: it refuses it each time it is asked, in so many words, and answers for a
+ * later one. One that refuses some questions for a moment would hide what is below. @throws RpcError
  */
-async function checkAge(endpoint: Endpoint, filter: LogFilter, { refused, first }: Refused): Promise<void> {
+async function checkAge(endpoint: Endpoint, filter: LogFilter, { refused, first, later }: Refused): Promise<void> {
   let refusal = first
   for (let check = 0; check < CHECKS; check += 1) {
-    if (refusal.kind === 'unknown') throw refusal
-    const newest = BigInt(await endpoint.rpc.call<Hex>('eth_blockNumber'))
-    await askPart(endpoint, filter, { from: newest, to: newest })
+    // one that fell behind, as part of a pool may, lacks it because it is too new
+    if (refusal.kind === 'unknown' || later <= refused) throw refusal
+    await askPart(endpoint, filter, { from: later, to: later })
     const again = await take(endpoint, filter, { from: refused, to: refused })
     if ('logs' in again) throw new RpcError('unknown', `the node refused block ${refused} for a moment`)
     refusal = again.refusal
   }
 }
 
-type Refused = { refused: bigint; first: RpcError }
+/** `later`: a block that it has. */
+type Refused = { refused: bigint; first: RpcError; later: bigint }
 
 /**
  * Logs of a range from the first block on of which a node keeps them; `kept` is that block, or the one after the range.
@@ -55,18 +56,19 @@ export async function readKeptLogs(
   { from, to }: Range,
 ): Promise<{ logs: RpcLog[]; kept: bigint }> {
   const parts: RpcLog[][] = []
-  const { limits } = endpoint
   let end = to
-  let span = limits.blockSpan
+  let span = endpoint.limits.blockSpan
   while (end >= from) {
     const start = end - span + 1n > from ? end - span + 1n : from
     const taken = await take(endpoint, filter, { from: start, to: end })
     if ('logs' in taken) {
       parts.unshift(taken.logs)
       end = start - 1n
-      span = span * 2n < limits.blockSpan ? span * 2n : limits.blockSpan
+      const { blockSpan } = endpoint.limits
+      span = span * 2n < blockSpan ? span * 2n : blockSpan
     } else if (start === end) {
-      await checkAge(endpoint, filter, { refused: end, first: taken.refusal })
+      const later = parts.length > 0 ? to : BigInt(await endpoint.rpc.call<Hex>('eth_blockNumber'))
+      await checkAge(endpoint, filter, { refused: end, first: taken.refusal, later })
       break
     } else span = (end - start + 1n) / 2n
   }
