@@ -30,7 +30,7 @@ function takeOldest(returns: readonly Return[], wanted: bigint, after: Date | nu
   return left
 }
 
-/** What is gone of which nobody knows when it was told: one of these returns, with this left of them for refunds. */
+/** What is gone, and nobody knows since when: part of the returns `among`, which leaves `spare` of them for refunds. */
 type Unplaced = { units: bigint; among: Return[]; spare: bigint }
 
 /** Takes what is gone: first what was new when that was told. */
