@@ -2,6 +2,7 @@ import { SIGNER_ROLES, signerKind } from '../chain/payout/chain-signers.ts'
 import { readSettings, settingsOfEnv } from '../channels/kind.ts'
 import { CHANNEL_KINDS } from '../channels/kinds.ts'
 import type { Config } from '../config/config.ts'
+import { LIMITS } from '../config/settings/operating.ts'
 
 /** Risks that an operator may accept in live mode, by name in ACCEPT_RISK (decisions 9.4). */
 export const RISKS = [
@@ -47,13 +48,11 @@ function hasChannel({ provider, chains }: Config): boolean {
   return isSet || chains.some(({ xpub }) => xpub !== null)
 }
 
-const LIMIT_NAMES: Record<string, string> = {
-  accountPerMinute: 'LIMIT_ACCOUNT_PER_MINUTE',
-  addressPerMinute: 'LIMIT_ADDRESS_PER_MINUTE',
-  publicPerMinute: 'LIMIT_PUBLIC_PER_MINUTE',
-  companyPerMinute: 'LIMIT_COMPANY_PER_MINUTE',
-  relayPerDay: 'LIMIT_RELAY_PER_DAY',
-}
+const PASSWORD_LIMITS = [LIMITS.accountPerMinute, LIMITS.addressPerMinute].map(({ name }) => name)
+
+/** Variables that switch a limit off. */
+const limitsOff = ({ limits }: Config): string[] =>
+  Object.entries(LIMITS).flatMap(([key, { name }]) => (limits[key as keyof typeof LIMITS] === 0 ? [name] : []))
 
 type Found = [string, Risk | null]
 
@@ -64,7 +63,10 @@ const when = (found: boolean, name: (typeof RISKS)[number], message: string, fix
 
 /** Risks inside this installation: key, database, accounts, limits. */
 function ownRisks(config: Config): Found[] {
-  const off = Object.entries(config.limits).flatMap(([key, value]) => (value === 0 ? [LIMIT_NAMES[key] ?? key] : []))
+  const off = limitsOff(config)
+  const danger = off.some((name) => PASSWORD_LIMITS.includes(name))
+    ? 'Passwords can be guessed without limit.'
+    : 'One caller can use up what all share.'
   return [
     when(
       config.masterKey !== null && isWeak(config.masterKey),
@@ -78,12 +80,7 @@ function ownRisks(config: Config): Found[] {
       'The database is the embedded one, and no backup is set.',
       'Set BACKUP_TO, or DATABASE_URL of a server that is backed up.',
     ),
-    when(
-      off.length > 0,
-      'limits-off',
-      `No limit: ${off.join(', ')}. Passwords can be guessed without limit.`,
-      'Remove them to use the defaults.',
-    ),
+    when(off.length > 0, 'limits-off', `No limit: ${off.join(', ')}. ${danger}`, 'Remove them to use the defaults.'),
     when(
       config.autoApprove,
       'auto-approve',

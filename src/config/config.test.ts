@@ -81,6 +81,23 @@ test('every fault is named at once, one line each, each once, and none holds a s
   assert.ok(!faults.join('\n').includes(password), faults.join('\n'))
 })
 
+test('fewer price sources than must agree, or one named twice, stop the start', () => {
+  const wanted = { RATE_MIN_SOURCES: '2' }
+  for (const sources of ['kraken', 'kraken,kraken'])
+    assert.match(faultsOf({ ...wanted, RATE_SOURCES: sources }).join(), /^RATE_SOURCES: names 1, and RATE_MIN_SOURCES/)
+  assert.deepEqual(loadConfig({ ...wanted, RATE_SOURCES: 'kraken,ecb,kraken' }).rates.sources, ['kraken', 'ecb'])
+})
+
+test('a range of webhooks that is none is named with its setting', () => {
+  for (const range of ['foo', '10.0.0.0', '10.0.0.0/33', '10.0.0.0/8/8', '::1/129', '10.0.0.0/'])
+    assert.match(
+      faultsOf({ WEBHOOK_ALLOWED_RANGES: `10.0.0.0/8,${range}` }).join(),
+      /^WEBHOOK_ALLOWED_RANGES: "/,
+      range,
+    )
+  assert.deepEqual(faultsOf({ WEBHOOK_ALLOWED_RANGES: '10.0.0.0/8,fd00::/8,0.0.0.0/0' }), [])
+})
+
 test('a private key as xpub is refused in every mode and not printed', () => {
   const key = randomBytes(32).toString('hex')
   for (const xpub of [

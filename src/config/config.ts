@@ -134,6 +134,11 @@ function readRates(reader: Reader): Config['rates'] {
   const rates = reader.group(RATES)
   if (reader.known.mode === 'live' && rates.sources.includes('fixed'))
     reader.faults.push('RATE_SOURCES: "fixed" is for the sandbox; live mode needs real sources')
+  if (rates.sources.length < rates.minSources)
+    reader.faults.push(
+      `RATE_SOURCES: names ${rates.sources.length}, and RATE_MIN_SOURCES wants ${rates.minSources}, so no order could ` +
+        'be priced; name more, each once',
+    )
   const given = Object.entries(reader.group(RATE_BASE_URLS))
   const baseUrls = Object.fromEntries(given.filter((entry): entry is [string, string] => entry[1] !== null))
   return { ...rates, baseUrls, fixed: SANDBOX_RATES }

@@ -1,4 +1,5 @@
-import { flag, integer, list, optional, optionalInteger } from '../setting.ts'
+import { isIP } from 'node:net'
+import { flag, integer, list, optional, optionalInteger, type Setting, SettingFault } from '../setting.ts'
 import { BACKUPS } from './backups.ts'
 
 /** Monitoring, and the risks that the operator accepts. */
@@ -61,10 +62,29 @@ export const LIMITS = {
   ),
 }
 
+const privateRanges = list('WEBHOOK_ALLOWED_RANGES', 'Private address ranges that webhooks may go to.', {
+  ...{ sandbox: '127.0.0.0/8,::1/128', live: null },
+})
+
+/** The sender would refuse such a range only after the migrations, and without the setting's name. */
+function refuseRange(written: string): void {
+  const [address = '', prefix = '', ...more] = written.split('/')
+  const bits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1
+  if (!/^\d{1,3}$/.test(prefix) || Number(prefix) > bits || more.length > 0)
+    throw new SettingFault(`"${written}" is not an address range like 10.0.0.0/8`)
+}
+
+const allowedRanges: Setting<string[]> = {
+  ...privateRanges,
+  read(given) {
+    const ranges = privateRanges.read(given)
+    for (const range of ranges) refuseRange(range)
+    return ranges
+  },
+}
+
 export const WEBHOOKS = {
-  allowedRanges: list('WEBHOOK_ALLOWED_RANGES', 'Private address ranges that webhooks may go to.', {
-    ...{ sandbox: '127.0.0.0/8,::1/128', live: null },
-  }),
+  allowedRanges,
   allowHttp: flag('WEBHOOK_ALLOW_HTTP', 'Webhooks may go to http:// addresses. Never in live mode.', {
     ...{ sandbox: 'true', live: 'false' },
   }),
