@@ -285,12 +285,32 @@ type Pod = {
   containers: { securityContext: Record<string, unknown>; env?: { name: string }[]; resources: unknown }[]
 }
 
-test('the Kubernetes manifests parse; pods run as no root on a read-only file system, and disruptions are bounded', () => {
-  const manifests = ['comptoir', 'migrate'].flatMap((name) =>
-    read(`deploy/kubernetes/${name}.yaml`)
-      .split(/^---$/m)
-      .map((part) => parseYaml(part) as Manifest),
+const readManifests = (name: string): Manifest[] =>
+  read(`deploy/kubernetes/${name}.yaml`)
+    .split(/^---$/m)
+    .map((part) => parseYaml(part) as Manifest)
+
+test('in the order of the documented commands, each manifest finds the settings and secrets that it names', () => {
+  const commands = [...read('docs/going-live.md').matchAll(/^ {4}kubectl -n comptoir (.+)$/gm)].map(
+    ([, one = '']) => one,
   )
+  const made = new Set<string>()
+  for (const command of commands) {
+    const secret = /^create secret generic (\S+)/.exec(command)?.[1]
+    if (secret !== undefined) made.add(`secretRef ${secret}`)
+    const file = /^apply -f deploy\/kubernetes\/(\w+)\.yaml$/.exec(command)?.[1]
+    if (file === undefined) continue
+    for (const { kind, metadata } of readManifests(file))
+      if (kind === 'ConfigMap') made.add(`configMapRef ${metadata.name}`)
+    const named = [...read(`deploy/kubernetes/${file}.yaml`).matchAll(/(configMapRef|secretRef): \{name: (\w+)\}/g)]
+    for (const [, kind, name] of named) assert.ok(made.has(`${kind} ${name}`), `${file}.yaml needs ${kind} ${name}`)
+    made.add(file)
+  }
+  for (const file of ['settings', 'migrate', 'comptoir']) assert.ok(made.has(file), `${file}.yaml is applied`)
+})
+
+test('the Kubernetes manifests parse; pods run as no root on a read-only file system, and disruptions are bounded', () => {
+  const manifests = ['settings', 'migrate', 'comptoir'].flatMap(readManifests)
   const kinds = manifests.map(({ kind, metadata }) => `${kind} ${metadata.name}`)
   const disruption = ['PodDisruptionBudget comptoir-api', 'PodDisruptionBudget comptoir-worker']
   const wanted = ['Deployment comptoir-api', 'Deployment comptoir-worker', 'Job comptoir-migrate', ...disruption]
