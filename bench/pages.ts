@@ -17,7 +17,7 @@ import { type Facts, quantile, startService } from './service.ts'
 
 const ROUNDS = 5
 const LISTENERS = 2000
-/** Streams of one order that a single address may open (decisions 9.6). */
+/** Streams of one order that a single address may open (docs/security.md). */
 const OF_ONE_ADDRESS = 20
 const SLOW = { latency: 150, downloadThroughput: 200_000, uploadThroughput: 94_000, offline: false }
 const CPU_SLOWER = 4

@@ -6,7 +6,7 @@ import { parseYaml } from '@redocly/openapi-core'
 
 /*
  * Rules and dashboards break silently when a metric is renamed. Every name and label in them must be registered in the
- * code, and decisions 9.2 names those that operators rely on.
+ * code, and those that operators rely on are listed below.
  */
 const ROOT = join(import.meta.dirname, '..')
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8')

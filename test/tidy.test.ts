@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { globSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { MAGIC_CENTS, STORIES } from '../sandbox/providers/stories.ts'
@@ -357,6 +357,23 @@ test('no path of a machine, and nothing left to be done', () => {
     (line) => homes.test(line) || left.test(line),
   )
   assert.deepEqual(wrong, [])
+})
+
+test('what is cited can be read here: files that exist, and no numbers of a document that is elsewhere', () => {
+  // what was, and what is to be written
+  const documents = list('*.md', 'docs/**/*.md').filter((file) => !/^CHANGELOG|adding-a-channel/.test(file))
+  const cites = new RegExp(`\\b(${['decisions', 'interface'].join('|')}) \\d`)
+  assert.deepEqual(
+    findLines([...programs, ...documents], (line) => cites.test(line)),
+    [],
+  )
+  const missing = documents.flatMap((file) =>
+    [...read(file).matchAll(/`((?:[\w.-]+\/)+[\w.-]+\.(?:ts|tsx|js|cjs|php|py|sh|yaml|sql))`/g)].flatMap(
+      ([, cited = '']) =>
+        [cited, `src/${cited}`].some((path) => existsSync(join(ROOT, path))) ? [] : [`${file}: ${cited}`],
+    ),
+  )
+  assert.deepEqual(missing, [])
 })
 
 /* ---- words ---- */

@@ -5045,7 +5045,7 @@ export interface Operations {
       limit: number
     }
   }
-  /** Add a static link. An address to print or send that makes a new order at each visit: a donation, a table in a café, the code at a till. Each order costs `amount`, or what the payer types within the limits. */
+  /** Add a static link. An address to print or send that makes a new order for each payment: a donation, a table in a café, the code at a till. Each order costs `amount`, or what the payer types within the limits. */
   createStaticLink: {
     params: {
       /** For operators: the company. */

@@ -381,7 +381,7 @@ export type BuyButtonSession = {
   createdAt: string
 }
 
-/** An address that makes a new order at each visit. */
+/** An address that makes a new order for each payment. */
 export type StaticLink = {
   /** Internal identifier: 24 hex characters, in order of creation. */
   _id: string

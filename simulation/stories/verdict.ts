@@ -12,7 +12,7 @@ export type Expected = 'paid' | 'unpaid' | 'either'
 const OVER: readonly string[] = ['PAID', 'REFUNDED', 'FULL_REFUNDED', 'EXPIRED', 'CANCELLED', 'ERROR', 'KYT_FAILED']
 const PAID: readonly string[] = ['PAID', 'REFUNDING', 'REFUNDED', 'FULL_REFUNDED']
 
-/** Seconds before the second, third … attempt, after the end of the previous one (interface 6). */
+/** Seconds before the second, third … attempt, after the end of the previous one (docs/webhooks.md). */
 const DELAYS_S = [2, 4, 8, 16]
 /** Tolerance: rounding of the stored times, plus one tick of the sender. */
 const EARLY_MS = 3

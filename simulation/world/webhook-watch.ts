@@ -2,7 +2,7 @@ import type { HttpRequest } from '../virtual/network.ts'
 import { currentScope, type Scheduler, type Scope } from '../virtual/scheduler.ts'
 import type { Conditions } from './conditions.ts'
 
-/** Before the second, third … attempt, after the end of the previous one (interface 6.5). */
+/** Before the second, third … attempt, after the end of the previous one (docs/webhooks.md). */
 const DELAYS_MS = [2000, 4000, 8000, 16_000]
 /** Tolerance: rounding of the stored times, plus one tick of the sender. */
 const EARLY_MS = 3

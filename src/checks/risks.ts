@@ -4,7 +4,7 @@ import { CHANNEL_KINDS } from '../channels/kinds.ts'
 import type { Config } from '../config/config.ts'
 import { LIMITS } from '../config/settings/operating.ts'
 
-/** Risks that an operator may accept in live mode, by name in ACCEPT_RISK (decisions 9.4). */
+/** Risks that an operator may accept in live mode, by name in ACCEPT_RISK (docs/operating.md). */
 export const RISKS = [
   ...['weak-master-key', 'embedded-database', 'no-mail', 'no-channel', 'webhook-any-address', 'http-provider'],
   ...['limits-off', 'auto-approve', 'key-in-memory', 'public-metrics'],

@@ -30,7 +30,7 @@ const isWrongUse = (error: unknown): boolean =>
 
 /**
  * Runs one command line.
- * @returns the exit code: 0 done, 1 failed, 2 wrong usage (decisions 8.8)
+ * @returns the exit code: 0 done, 1 failed, 2 wrong usage (docs/cli.md)
  */
 export async function runCommand(
   commands: Commands,

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { readPlainDates } from './plain-dates.ts'
 
-/** What clients of the older service read in addition to `status` (decisions 8.10). */
+/** What clients of the older service read in addition to `status` (docs/old-clients.md). */
 const STATES: Record<string, string> = {
   INITIAL: 'state:created',
   PENDING: 'state:pending',

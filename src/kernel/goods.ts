@@ -1,4 +1,4 @@
-/** What is sold, in the codes that exchanges use (interface 2.3). */
+/** What is sold, in the codes that exchanges use. */
 export type Goods = {
   goodsName?: string
   goodsType?: string

@@ -24,7 +24,7 @@ const TAGS = ['authentication']
 const kindOf = (origin: string | undefined): SessionKind => (origin === 'application' ? 'application' : 'dashboard')
 const langOf = (lang: string | undefined) => (lang !== undefined && isLang(lang) ? lang : null)
 
-/** Register, log in, second factor (interface 4.3). */
+/** Register, log in, second factor. */
 export const authRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps) => {
   const { db, sessions, cookies, registration, audit, limits, challenges } = deps
   app.addHook('onRequest', noStore)

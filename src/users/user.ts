@@ -40,7 +40,7 @@ export type User = {
   company: UserCompany | null
 }
 
-/** Roles that get a second factor from the start (interface 4.3, rule 3). */
+/** Roles that get a second factor from the start. */
 export const TWO_FACTOR_ROLES: readonly UserRole[] = ['SuperAdmin', 'SuperManager', 'Manager', 'Cashier', 'Observer']
 
 /** Roles that a Manager of the company must approve. */

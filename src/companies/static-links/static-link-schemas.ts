@@ -72,6 +72,6 @@ export const StaticLinkSchema = Type.Object(
     createdAt: Type.String({ format: 'date-time' }),
     updatedAt: Type.String({ format: 'date-time' }),
   },
-  { $id: 'StaticLink', description: 'An address that makes a new order at each visit.' },
+  { $id: 'StaticLink', description: 'An address that makes a new order for each payment.' },
 )
 export type StaticLinkView = Static<typeof StaticLinkSchema>

@@ -310,7 +310,7 @@ const COMPANIES: Record<string, OperationWords> = {
   listStaticLinks: { does: 'The static links of your company, newest first, and what each brought.' },
   createStaticLink: {
     unsent: ['minAmount', 'maxAmount'],
-    does: 'An address to print or send that makes a new order at each visit: a donation, a table in a café, the code at a till. Each order costs `amount`, or what the payer types within the limits.',
+    does: 'An address to print or send that makes a new order for each payment: a donation, a table in a café, the code at a till. Each order costs `amount`, or what the payer types within the limits.',
     refuses: ['UNKNOWN_MERCHANT_IDENTIFIER'],
   },
   getStaticLink: { does: 'One static link, and what it brought.' },

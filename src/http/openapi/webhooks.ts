@@ -1,6 +1,6 @@
 import type { OpenApi, Operation, Schema } from './document.ts'
 
-/** Every event that is sent, and what it means (interface 6.1). */
+/** Every event that is sent, and what it means. */
 const EVENT_WORDS: Record<string, string> = {
   'order.initial': 'An order was created.',
   'order.pending': 'A payment channel was chosen.',

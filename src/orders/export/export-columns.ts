@@ -1,8 +1,6 @@
 import type { Goods } from '../../kernel/goods.ts'
+import { LANGS, type Lang } from '../../kernel/lang.ts'
 import type { OrderView } from '../order.ts'
-
-export const HEADER_LANGUAGES = ['en', 'fr', 'de', 'es', 'it'] as const
-export type HeaderLanguage = (typeof HEADER_LANGUAGES)[number]
 
 /** How a cell is written: user text (guarded against formulas), decimal text, ISO time, true or false. */
 export type ColumnKind = 'text' | 'amount' | 'time' | 'flag'
@@ -21,7 +19,7 @@ type Added =
   | 'refundedExcessAmount'
   | 'lostAmount'
 
-/** In the order of the file: the name in the API, and the titles in en, fr, de, es, it. */
+/** In the order of the file: the name in the API, and the titles in the order of LANGS. */
 const BY_NAME: Readonly<Record<ColumnName, Column>> = {
   _id: { kind: 'text', titles: ['Id', 'Identifiant', 'Kennung', 'Identificador', 'Identificativo'] },
   companyId: { kind: 'text', titles: ['Company', 'Société', 'Firma', 'Empresa', 'Azienda'] },
@@ -117,5 +115,5 @@ const BY_NAME: Readonly<Record<ColumnName, Column>> = {
 export const COLUMNS = (Object.keys(BY_NAME) as ColumnName[]).map((name) => ({ name, ...BY_NAME[name] }))
 
 /** First row of the file: the names of the API, or titles in a language. */
-export const headersOf = (language: HeaderLanguage | null): string[] =>
-  COLUMNS.map((column) => (language === null ? column.name : (column.titles[HEADER_LANGUAGES.indexOf(language)] ?? '')))
+export const headersOf = (language: Lang | null): string[] =>
+  COLUMNS.map((column) => (language === null ? column.name : (column.titles[LANGS.indexOf(language)] ?? '')))

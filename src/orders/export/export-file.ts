@@ -1,7 +1,8 @@
 import type { Db } from '../../db/db.ts'
+import type { Lang } from '../../kernel/lang.ts'
 import type { OrderFilter, OrderScope } from '../order-list-queries.ts'
 import { type Cells, openCells, placeOf } from './export-cells.ts'
-import { type HeaderLanguage, headersOf } from './export-columns.ts'
+import { headersOf } from './export-columns.ts'
 import { csvRow, csvStart } from './export-csv.ts'
 import { type ChosenPage, type ExportPage, type ExportPlace, eachExportedOrder } from './export-queries.ts'
 import { SHEET_END, sheetRow, sheetStart, xlsxFile } from './export-xlsx.ts'
@@ -23,7 +24,7 @@ export type ExportPlan = {
   /** The file's orders, where a change could take one out of the filters; null: those that fit when they are read. */
   chosen: ChosenPage[] | null
   format: 'csv' | 'xlsx'
-  headers: HeaderLanguage | null
+  headers: Lang | null
   bom: boolean
   payUrl: string
   at: Date

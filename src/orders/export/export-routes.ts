@@ -1,9 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply } from 'fastify'
 import { actorOf } from '../../http/actor.ts'
+import { LANGS, type Lang } from '../../kernel/lang.ts'
 import { Type } from '../../kernel/schema.ts'
 import { FilterQuery } from '../order-schemas.ts'
-import { HEADER_LANGUAGES, type HeaderLanguage } from './export-columns.ts'
 import type { ExportFormat, ExportOrders, OrderExport } from './export-service.ts'
 
 /** A reader that stalls this long is disconnected. */
@@ -14,7 +14,7 @@ const DownloadQuery = Type.Object({
   format: Type.Optional(Type.String({ enum: ['csv', 'xlsx'], default: 'csv' })),
   headers: Type.Optional(
     Type.String({
-      enum: [...HEADER_LANGUAGES],
+      enum: [...LANGS],
       description: 'Titles of the columns in this language; without it, the names of the API.',
     }),
   ),
@@ -77,7 +77,7 @@ export const orderExportRoutes: FastifyPluginAsyncTypebox<{ exportOrders: Export
       const file = await exportOrders(actorOf(request), {
         ...query,
         format: (query.format ?? 'csv') as ExportFormat,
-        headers: (query.headers ?? null) as HeaderLanguage | null,
+        headers: (query.headers ?? null) as Lang | null,
         bom: query.bom ?? false,
         after: query.after ?? null,
         newestFirst: query.sort !== 'createdAt',

@@ -9,7 +9,8 @@ export type StreamCounter = {
 }
 
 /**
- * Counts open streams by address, and by address and order, so that no single address fills the node (decisions 9.6).
+ * Counts open streams by address, and by address and order, so that no single address fills the node
+ * (docs/security.md).
  */
 export function openStreamCounter(): StreamCounter {
   const open = new Map<string, number>()

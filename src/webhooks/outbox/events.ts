@@ -1,4 +1,4 @@
-/** Every webhook event, as `resource.event` (interface 6.1). */
+/** Every webhook event, as `resource.event`. */
 export const EVENTS = [
   'order.initial',
   'order.pending',

@@ -13,7 +13,7 @@ import type { SenderMetrics } from './sender-metrics.ts'
 import { MAX_CRASHES, type Outcome, type OutcomeRow } from './sender-queries.ts'
 import type { Suspects } from './suspects.ts'
 
-/** Delays after failed attempt 1, 2, 3, 4 (interface 6.5). The fifth is the last. */
+/** Delays after failed attempt 1, 2, 3, 4 (docs/webhooks.md). The fifth is the last. */
 export const RETRY_DELAYS_MS = [2000, 4000, 8000, 16_000] as const
 
 const UNREADABLE_SECRET_DELAY_MS = 30_000

@@ -12,7 +12,7 @@ import { texts } from './static-texts.ts'
 type StaticLink = Schemas['StaticLink']
 const CURRENCIES = ['EUR', 'CHF', 'USD', 'GBP', 'XPF'] as const
 
-/** URLs that create a new order at each visit. */
+/** URLs that create a new order for each payment. */
 export function StaticLinks() {
   const t = useTexts(texts)
   const can = useCan()

@@ -3,7 +3,7 @@ import { defineTexts } from '../../texts/lang.ts'
 export const texts = defineTexts(
   {
     title: 'Static links',
-    lead: 'One address, a new order at each visit: donations, a table, the code at a till.',
+    lead: 'One address, a new order for each payment: donations, a table, the code at a till.',
     add: 'New static link',
     none: 'No static links yet.',
     name: 'What the payer reads',
@@ -26,7 +26,7 @@ export const texts = defineTexts(
   {
     fr: {
       title: 'Liens permanents',
-      lead: 'Une adresse, une nouvelle commande à chaque visite : dons, table, code à la caisse.',
+      lead: 'Une adresse, une nouvelle commande à chaque paiement : dons, table, code à la caisse.',
       add: 'Nouveau lien permanent',
       none: 'Aucun lien permanent.',
       name: 'Ce que lit le payeur',
@@ -48,7 +48,7 @@ export const texts = defineTexts(
     },
     de: {
       title: 'Feste Links',
-      lead: 'Eine Adresse, bei jedem Besuch eine neue Bestellung: Spenden, ein Tisch, der Code an der Kasse.',
+      lead: 'Eine Adresse, für jede Zahlung eine neue Bestellung: Spenden, ein Tisch, der Code an der Kasse.',
       add: 'Neuer fester Link',
       none: 'Noch keine festen Links.',
       name: 'Was der Zahlende liest',
@@ -70,7 +70,7 @@ export const texts = defineTexts(
     },
     es: {
       title: 'Enlaces fijos',
-      lead: 'Una dirección, un pedido nuevo en cada visita: donativos, una mesa, el código de la caja.',
+      lead: 'Una dirección, un pedido nuevo en cada pago: donativos, una mesa, el código de la caja.',
       add: 'Nuevo enlace fijo',
       none: 'Todavía no hay enlaces fijos.',
       name: 'Lo que lee quien paga',
@@ -92,7 +92,7 @@ export const texts = defineTexts(
     },
     it: {
       title: 'Link fissi',
-      lead: 'Un indirizzo, un nuovo ordine a ogni visita: donazioni, un tavolo, il codice alla cassa.',
+      lead: 'Un indirizzo, un nuovo ordine a ogni pagamento: donazioni, un tavolo, il codice alla cassa.',
       add: 'Nuovo link fisso',
       none: 'Ancora nessun link fisso.',
       name: 'Quello che legge chi paga',

@@ -13,7 +13,7 @@ import { texts } from './texts.ts'
 
 type Answer = Data<'login'>
 
-/** Staff and operators use different endpoints (interface 4.3); a person should not have to know which one. */
+/** Staff and operators use different endpoints; a person should not have to know which one. */
 async function logIn(body: { email: string; password: string }): Promise<Answer> {
   try {
     return await call('POST /api/next/auth/login/manager', { body: { ...body, origin: 'dashboard' } })
