@@ -89,7 +89,8 @@ function binaryPath(): string {
     return file
   } catch {
     throw new Error(
-      `The local chain needs the npm package ${name}, which is not installed here. Run npm ci on a supported system.`,
+      `The local chain needs the npm package ${name}, which is not installed here. Run npm ci, on Linux or macOS (x64, ` +
+        'arm64); elsewhere set CHAIN_31337_RPC_URL to a chain of your own.',
     )
   }
 }
