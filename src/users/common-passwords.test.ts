@@ -28,6 +28,18 @@ test('a common word stays common under capitals, look-alikes, years and signs', 
     assert.equal(isCommon(password), true, password)
 })
 
+test('a leaked password stays one under the same ornaments', () => {
+  for (const password of [
+    'Soleil123456!',
+    'Loulou123456!',
+    'Zaq12wsx!2024',
+    '1qaz@WSX#3edc',
+    'Kobe24-2024!!',
+    'D1lbert!2024!',
+  ])
+    assert.equal(isCommon(password), true, password)
+})
+
 test('several unrelated words and random texts are not common', () => {
   for (const password of [
     'Str0ng!Passw0rd#9x',

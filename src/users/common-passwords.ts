@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
 
 /** Look-alikes that people use in place of letters. */
@@ -34,6 +35,14 @@ function readWords(): Set<string> {
   return words
 }
 
+let leaked: Set<string> | undefined
+
+/** The 49 000 most used passwords of real leaks, in lower case. */
+function readLeaked(): Set<string> {
+  leaked ??= new Set(createRequire(import.meta.url)('@zxcvbn-ts/language-common/src/passwords.json') as string[])
+  return leaked
+}
+
 const fold = (text: string): string => text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
 
 /** Strips digits and symbols from both ends first, so that `Password123!` is not read as `passwordi2ei`. */
@@ -44,6 +53,13 @@ function coresOf(password: string): string[] {
   const letters = (part: string): string => part.replace(/[^a-z]/g, '')
   const plainTail = text.replace(/[^a-z@$€!0-9]/g, '')
   return [...new Set([letters(text), letters(decode(trimmed)), letters(decode(plainTail.replace(/[0-9!]+$/, '')))])]
+}
+
+/** With its digits, without signs, and without what people append: `Zaq12wsx!2024` is `zaq12wsx`. */
+function mixedCoresOf(password: string): string[] {
+  const text = fold(password)
+  const plain = text.replace(/[^a-z0-9]/g, '')
+  return [text, plain, plain.replace(/[0-9]+$/, '')]
 }
 
 /** `abcabc` gives `abc`. */
@@ -64,8 +80,8 @@ function isWalk(text: string): boolean {
 }
 
 /**
- * Is this password easy to guess: a common word, a keyboard walk or the user's own name, even when decorated with
- * capitals, look-alikes, years and signs?
+ * Is this password easy to guess: a common word, a leaked password, a keyboard walk or the user's own name, even when
+ * decorated with capitals, look-alikes, years and signs?
  * @param own the user's e-mail, names and company
  * @param extra the operator's own list (`PASSWORD_LIST_FILE`), compared whole, in lower case
  */
@@ -75,7 +91,11 @@ export function isCommonPassword(password: string, own: readonly string[], extra
   const personal = new Set(
     own.flatMap((text) => [fold(text), fold(text.split('@')[0] ?? '')]).map((text) => text.replace(/[^a-z]/g, '')),
   )
-  return coresOf(password)
-    .map(unrepeat)
-    .some((core) => core.length < 3 || isWalk(core) || readWords().has(core) || (core.length > 3 && personal.has(core)))
+  const isKnown = (core: string): boolean => readWords().has(core) || readLeaked().has(core)
+  return (
+    mixedCoresOf(password).some((core) => readLeaked().has(core)) ||
+    coresOf(password)
+      .map(unrepeat)
+      .some((core) => core.length < 3 || isWalk(core) || isKnown(core) || (core.length > 3 && personal.has(core)))
+  )
 }
