@@ -39,6 +39,7 @@ import {
   readAmount,
   readAssets,
   readPageUrl,
+  readShopWord,
 } from './order-rules.ts'
 import type { CreateOrderBody } from './order-schemas.ts'
 import { viewOrderFor } from './order-service.ts'
@@ -180,8 +181,7 @@ async function buildOrder(
   if (!company) throw new AppError('UNAUTHORIZED')
   const amount = readAmount(body.amount, from, largestOrderAt(company.maxOrderAmount, quote, euro))
   checkPrice(amount, place.session)
-  // only the merchant's session counts for a SimpleUser
-  const pages: Pick<CreateOrderBody, 'cancelUrl' | 'returnUrl'> = context.actor.role === 'SimpleUser' ? {} : body
+  const word = readShopWord(context.actor, body)
   const nowMs = deps.clock()
   const order: Order = {
     companyId: place.companyId,
@@ -201,10 +201,10 @@ async function buildOrder(
     websiteUrl: place.websiteUrl,
     buttonSessionId: place.session?.id ?? null,
     webhookUrl: body.webhookUrl ?? place.session?.callbackUrl ?? null,
-    cancelUrl: readPageUrl('cancelUrl', pages.cancelUrl) ?? place.session?.cancelUrl ?? null,
-    returnUrl: readPageUrl('returnUrl', pages.returnUrl) ?? place.session?.returnUrl ?? null,
+    cancelUrl: word.cancelUrl ?? place.session?.cancelUrl ?? null,
+    returnUrl: word.returnUrl ?? place.session?.returnUrl ?? null,
     goods: body.goods ?? null,
-    anonymous: body.anonymous ?? false,
+    anonymous: word.anonymous,
     createdBy: context.actor.id,
     requestId: context.requestId,
     createdAt: new Date(nowMs),

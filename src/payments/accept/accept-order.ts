@@ -7,7 +7,7 @@ import { nameOf, type RequestContext } from '../../http/request-context.ts'
 import { crashPoint } from '../../kernel/crash-point.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
 import type { Order } from '../../orders/order.ts'
-import { readPageUrl } from '../../orders/order-rules.ts'
+import { readShopWord } from '../../orders/order-rules.ts'
 import { findReachableOrder, lockReachableOrder } from '../../orders/order-service.ts'
 import { nextStatus } from '../../orders/order-states.ts'
 import { readPayerAddress } from '../../payers/payer-address.ts'
@@ -116,8 +116,7 @@ async function openPayment(deps: AcceptDeps, request: AcceptRequest, choice: Cho
   const { channel, own, accountMark, network } = choice
   const given = body.userAddress
   const userAddress = given === undefined ? null : await readPayerAddress(deps.payers, deps.db, 'userAddress', given)
-  const cancelUrl = readPageUrl('cancelUrl', body.cancelUrl)
-  const returnUrl = readPageUrl('returnUrl', body.returnUrl)
+  const { cancelUrl, returnUrl, anonymous } = readShopWord(context.actor, body)
   const euroRate = await findEuroRate(deps.payers)
   return deps.db.tx(async (tx) => {
     // only naming the payer needs it: a lock of the seller would cost every other sale
@@ -149,7 +148,7 @@ async function openPayment(deps: AcceptDeps, request: AcceptRequest, choice: Cho
     if (order.expiresAt <= now) {
       throw new AppError('ORDER_STATE_CONFLICT', { message: 'The time to pay this order is over. Create a new order.' })
     }
-    await checkIdentity(deps.payers, tx, order, { email, anonymous: body.anonymous ?? false, euroRate })
+    await checkIdentity(deps.payers, tx, order, { email, anonymous, euroRate })
     await noteEmail()
     const refused = await deps.gate.admit(tx, order, { email, euroRate, by: context })
     if (refused) {

@@ -34,7 +34,10 @@ export const ORDERS: Record<string, Word> = {
   price: ['Price in `currency`.', '19.90'],
   'getExchangeInfo.price': ['Units of `toAsset` for one unit of `fromAsset`.', 1.08],
   currency: ['Fiat currency of the price.', 'EUR'],
-  anonymous: ['True: the payer’s identity is not required for this order.', false],
+  anonymous: [
+    'True: the payer’s identity is not required for this order. The shop’s choice: a SimpleUser’s is ignored.',
+    false,
+  ],
   goods: ['What is sold.'],
   goodsName: ['Name of the goods.', 'Darjeeling, 100 g'],
   goodsType: ['`01` tangible, `02` virtual.', '01'],
