@@ -34,7 +34,7 @@ import {
 } from './pay-parts.ts'
 import { PAY_SCRIPT } from './pay-script.ts'
 import type { PaymentView, PayView, RefundView } from './pay-service.ts'
-import { requoteWays, ways } from './pay-ways.ts'
+import { isOf, requoteWays, ways } from './pay-ways.ts'
 
 type Part = (view: PayView, page: PageContext) => Html
 
@@ -58,10 +58,7 @@ function cancelling(view: PayView, page: PageContext): Html | null {
 }
 
 function changing(view: PayView, page: PageContext): Html | null {
-  const { payment } = view
-  const others = view.choices.filter(
-    ({ channel, network }) => channel !== payment?.channel || (network?.id ?? null) !== (payment.network?.id ?? null),
-  )
+  const others = view.choices.filter((choice) => !isOf(choice, view.payment))
   if (others.length === 0) return null
   return html`<details id="another"><summary>${page.texts.another}</summary>${ways(view, page, others)}</details>`
 }
