@@ -344,9 +344,10 @@ export async function readPayView(deps: PayViewDeps, code: string): Promise<PayV
   const situation = situationOf(facts)
   const uncredited = uncreditedUnits(facts)
   const received = viewReceived(deps, facts)
-  const identity = situation === 'choose' || requote ? await readIdentityForm(deps, order) : null
+  const hasWays = OFFERS.includes(situation) || requote
+  const identity = hasWays ? await readIdentityForm(deps, order) : null
   const usdc = (units: bigint): Money => ({ asset: order.to.asset, units })
-  const offers = (OFFERS.includes(situation) || requote) && choicesMark(choices)
+  const offers = hasWays && choicesMark(choices)
   return {
     id: [markOf(facts), situation, identity && 'who', requote && 'again', chainBehind && 'behind', offers]
       .map((part) => part || '')

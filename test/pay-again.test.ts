@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { sql } from '../src/db/db.ts'
 import { type Market, openMarket } from './harness/market.ts'
 import { eventually } from './harness/service.ts'
 
-/* The page of an order that is paid at Coinbase, whose links open once and for five minutes. */
+/* The page of an order whose payer comes back or chooses again. Coinbase's links open once, and for five minutes. */
 
 let market: Market
 before(async () => {
@@ -21,7 +22,7 @@ function openForm(page: string): URLSearchParams {
   const [, form = ''] = /<form method="post" action="[^"]*\/pay\/accept" data-leaves="1">(.*?)<\/form>/.exec(page) ?? []
   assert.match(form, /<button class="main">Continue at Coinbase<\/button>/)
   const fields = [...form.matchAll(/name="([^"]+)" value="([^"]*)"/g)]
-  return new URLSearchParams(fields.map(([, name = '', value = '']) => [name, value]))
+  return new URLSearchParams(fields.map(([, name = '', value = '']): [string, string] => [name, value]))
 }
 
 const submit = (body: URLSearchParams) =>
@@ -92,4 +93,68 @@ test('who paid a part is shown the address and the rest, and can buy exactly the
   assert.equal(await askedOf(reference), '34.000000')
   await market.act(reference, 'pay', { amount: '34' })
   assert.equal((await market.reaches(order.code, 'PAID')).status, 'PAID')
+})
+
+const tokenIn = (page: string): string => /name="token" value="([^"]+)"/.exec(page)?.[1] ?? ''
+
+/** The payer chooses a channel on the page. @returns what the page says about it */
+async function choose(code: string, paymentChannel: string): Promise<string | null> {
+  const answer = await submit(new URLSearchParams({ code, token: tokenIn(await read(code)), paymentChannel }))
+  return new URL(answer.headers.get('location') ?? '', market.host.baseUrl).searchParams.get('problem')
+}
+
+test('what the shop says at accept holds for the way that its payer chooses instead', async () => {
+  const { code, _id } = await market.create({ amount: 1500 })
+  const said = {
+    anonymous: true,
+    returnUrl: 'https://shop.example/paid',
+    cancelUrl: 'https://shop.example/cart',
+    userAddress: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
+  }
+  const body = { paymentChannel: 'gatepay', ...said }
+  const accepted = await market.host.call('POST', `accept/${code}`, { as: market.merchant, body })
+  assert.equal(accepted.status, 200, accepted.text)
+  assert.equal(await choose(code, 'binance'), null)
+  const attempts = await market.host.db.many(sql`
+    select channel, return_url, cancel_url, lower(user_address) as user_address, left(user_address_by, 7) as said_by from payments
+    where order_id = ${_id} order by number`)
+  const { returnUrl, cancelUrl, userAddress } = said
+  const kept = { returnUrl, cancelUrl, userAddress: userAddress.toLowerCase() }
+  assert.deepEqual(
+    attempts,
+    ['gatepay', 'binance'].map((channel) => ({ channel, ...kept, saidBy: 'apiKey:' })),
+  )
+  const { data } = await market.host.call<{ events: { event: string; order: { code: string; anonymous: boolean } }[] }>(
+    'GET',
+    '/api/next/events?limit=1000',
+    { as: market.merchant },
+  )
+  const waived = data.events.filter(({ order }) => order.code === code).map((one) => [one.event, one.order.anonymous])
+  assert.deepEqual(waived.slice(0, 2), [
+    ['order.initial', false],
+    ['order.pending', true],
+  ])
+})
+
+test('whoever wants another way to pay is asked there for the name that is missing, and then may choose', async () => {
+  const { code, _id } = await market.create({ amount: 1500 })
+  const names = { firstName: 'Ada', lastName: 'Lovelace', email: 'ada@example.org' }
+  const body = { code, payerInformation: names }
+  assert.equal((await market.host.call('POST', 'payer-information', { as: market.merchant, body })).status, 200)
+  assert.equal((await market.accept(code, 'gatepay')).status, 200)
+  assert.doesNotMatch(await read(code), /name="firstName"/)
+  await market.host.db.run(sql`delete from payer_information where order_id = ${_id}`)
+  const another = async (more?: string): Promise<string> =>
+    /<details id="another".*/.exec(await read(code, more))?.[0] ?? ''
+  assert.match(await another(), /^<details id="another"><summary>.*name="firstName"/)
+  const answer = async (fields: Record<string, string>): Promise<string> => {
+    const form = new URLSearchParams({ code, token: tokenIn(await read(code)), ...fields })
+    const { headers } = await fetch(`${market.host.baseUrl}/pay`, { method: 'POST', body: form, redirect: 'manual' })
+    const { typed } = Object.fromEntries(new URL(headers.get('location') ?? '', market.host.baseUrl).searchParams)
+    return typed === undefined ? '' : `&typed=${encodeURIComponent(typed)}`
+  }
+  assert.match(await another(await answer({ firstName: 'Ada' })), /^<details id="another" open>.*aria-invalid/)
+  assert.equal(await answer(names), '')
+  assert.match(await another(), /^<details id="another"><summary>.*value="binance"/)
+  assert.equal(await choose(code, 'binance'), null)
 })
