@@ -95,6 +95,8 @@ test('who paid a part is shown the address and the rest, and can buy exactly the
   assert.equal((await market.reaches(order.code, 'PAID')).status, 'PAID')
 })
 
+type Story = { entries: { kind: string; facts: Record<string, string | null> }[] }
+
 const tokenIn = (page: string): string => /name="token" value="([^"]+)"/.exec(page)?.[1] ?? ''
 
 /** The payer chooses a channel on the page. @returns what the page says about it */
@@ -111,7 +113,8 @@ test('what the shop says at accept holds for the way that its payer chooses inst
     cancelUrl: 'https://shop.example/cart',
     userAddress: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
   }
-  const body = { paymentChannel: 'gatepay', ...said }
+  const told = { pos: 'POS-7', pastOrders: ['AbC', 'DeF'] }
+  const body = { paymentChannel: 'gatepay', ...said, ...told }
   const accepted = await market.host.call('POST', `accept/${code}`, { as: market.merchant, body })
   assert.equal(accepted.status, 200, accepted.text)
   assert.equal(await choose(code, 'binance'), null)
@@ -124,6 +127,12 @@ test('what the shop says at accept holds for the way that its payer chooses inst
     attempts,
     ['gatepay', 'binance'].map((channel) => ({ channel, ...kept, saidBy: 'apiKey:' })),
   )
+  const { entries } = (await market.host.call<Story>('GET', `story/${code}`, { as: market.merchant })).data
+  const stories = entries.filter(({ kind }) => kind === 'payment').map(({ facts }) => [facts.pos, facts.pastOrders])
+  assert.deepEqual(stories, [
+    ['POS-7', 'AbC, DeF'],
+    [null, null],
+  ])
   const { data } = await market.host.call<{ events: { event: string; order: { code: string; anonymous: boolean } }[] }>(
     'GET',
     '/api/next/events?limit=1000',

@@ -92,13 +92,16 @@ test('orders and steps of a shop’s own people and servers count for the shop a
 
 test('where payers go, and whether their names are needed, says the shop alone, also when an order is accepted', async () => {
   const pages = { returnUrl: `${SHOP}/paid`, cancelUrl: `${SHOP}/cart` }
-  const mine = { returnUrl: 'https://evil.example/r', cancelUrl: 'https://evil.example/c', anonymous: true }
+  const mine = { returnUrl: 'https://evil.example/r', cancelUrl: 'https://evil.example/c', anonymous: true, pos: 'P' }
   const { post, order } = await openStranger('203.0.113.31', pages)
   const { code } = (await order(undefined, mine)).data
   const accepted = await post<{ providerReference: string }>(`accept/${code}`, { paymentChannel: 'gatepay', ...mine })
   assert.equal(accepted.status, 200, accepted.text)
   const kept = await fetch(`${market.providers.url}/payments/${accepted.data.providerReference}`)
   assert.equal(((await kept.json()) as { returnUrl: string }).returnUrl, pages.returnUrl)
+  const { pos } = await market.host.db.one<{ pos: string | null }>(sql`
+    select pos from payments where provider_reference = ${accepted.data.providerReference}`)
+  assert.equal(pos, null)
   const page = await fetch(`${market.host.config.payUrl}/pay?code=${code}`)
   assert.doesNotMatch(await page.text(), /evil\.example/)
   const dear = await openStranger('203.0.113.32', { price: '1500.00' })

@@ -176,7 +176,9 @@ async function openPayment(deps: AcceptDeps, request: AcceptRequest, choice: Cho
     const userAddressBy = userAddress === null ? null : writerOf(context.actor)
     const said = withEarlier({ cancelUrl, returnUrl, userAddress, userAddressBy }, earlier)
     const account = { channel: channel.id, own, accountMark, network }
-    const place = { ...account, pastOrders: body.pastOrders ?? null, ...said }
+    // for the shop's own eyes, in the order's story
+    const { pos = null, pastOrders = null } = hasStanding(context.actor) ? body : {}
+    const place = { ...account, pos, pastOrders, ...said }
     const move = { ...by, trigger, change }
     const started = await startPayment(deps, tx, order, { choice: place, move })
     await noteWriter()

@@ -125,7 +125,7 @@ async function replacePayment(deps: AcceptDeps, creation: Creation, lost: string
     if (order.paymentId !== old.id || !allows(order.status, 'accept')) return undefined
     const { network, userAddress, userAddressBy, cancelUrl, returnUrl, ownAccount: own, accountMark } = current
     const place = { channel: channel.id, own, accountMark, network, cancelUrl, returnUrl }
-    const choice = { ...place, userAddress, userAddressBy, pastOrders: null }
+    const choice = { ...place, userAddress, userAddressBy, pos: null, pastOrders: null }
     return startPayment(deps, tx, order, {
       choice,
       move: { actor: `channel:${channel.id}`, requestId: creation.context.requestId },

@@ -64,8 +64,8 @@ export const ORDERS: Record<string, Word> = {
   'downloadOrders.headers': ['Titles of the columns in this language; without it, the names of the fields.', 'fr'],
   bom: ['CSV with a byte order mark, for old spreadsheets.', false],
   columns: ['Columns of the file.', 'code,status,fromAmount'],
-  pastOrders: ['Codes of earlier orders of this payer.', ['Zk3vT8qLwN5xRb2sYc7pHd9m']],
-  pos: ['The till’s own number.', 'POS-7'],
+  pastOrders: ['Codes of earlier orders of this payer, kept for the story of the order.', ['Zk3vT8qLwN5xRb2sYc7pHd9m']],
+  pos: ['The till’s own number, kept for the story of the order.', 'POS-7'],
 }
 
 export const PAYMENTS: Record<string, Word> = {
