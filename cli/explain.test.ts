@@ -40,6 +40,8 @@ test('what a payment and a transfer became stands beside their time as what came
   const paid = { number: 1, channel: 'binance', status: 'paid', dueUnits: '12500000', dueAsset: 'USDC' }
   const said = told('payment', { ...paid, receivedUnits: '12500000', message: 'REFUNDED' })
   assert.match(said, /It is paid\. Received so far: 12\.50 USDC\. The provider’s latest word is “REFUNDED”\.$/)
+  const atTill = told('payment', { ...paid, receivedUnits: '0', pos: 'POS-7', pastOrders: 'AbC, DeF' })
+  assert.match(atTill, / at the shop’s till POS-7\. Earlier orders of this payer, says the shop: AbC, DeF\.$/)
   const transfer = { symbol: 'USDC', units: '12500000', fromAddress: '0xa', block: 1, txHash: '0xb', status: 'final' }
   assert.match(told('transfer', { ...transfer, finalAt: '2026-11-22T11:41:30.000Z' }), /; it became final later\.$/)
   assert.match(told('transfer', { ...transfer, finalAt: null }), /; it is not final yet\.$/)

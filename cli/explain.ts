@@ -75,10 +75,12 @@ function tellPayment(facts: Facts): string {
   const where = toAddress ? `, to ${text(toAddress)} on chain ${text(network)}` : ''
   const isAddress = text(providerReference).toLowerCase() === text(toAddress).toLowerCase()
   const known = providerReference && !isAddress ? `; the provider calls it ${text(providerReference)}` : ''
+  const till = facts.pos ? ` It was chosen at the shop’s till ${text(facts.pos)}.` : ''
+  const past = facts.pastOrders ? ` Earlier orders of this payer, says the shop: ${text(facts.pastOrders)}.` : ''
   const got = text(receivedUnits) === '0' ? '' : ` Received so far: ${money(receivedUnits, dueAsset)}.`
   const counted = /^(\d+) transfers$/.exec(text(message))?.[1]
   const said = message && counted === undefined ? ` The provider’s latest word is “${text(message)}”.` : ''
-  return `Payment ${text(number)} through ${text(channel)} asks for ${money(dueUnits, dueAsset)}${where}${known}. It ${stateOf(facts)}.${got}${said}`
+  return `Payment ${text(number)} through ${text(channel)} asks for ${money(dueUnits, dueAsset)}${where}${known}. It ${stateOf(facts)}.${got}${said}${till}${past}`
 }
 
 const STEPS: Record<string, string> = {

@@ -72,11 +72,31 @@ test('a SimpleUser orders only through a session and at its price; pages and web
   const mine = { cancelUrl: 'https://evil.example/c', returnUrl: 'https://evil.example/r' }
   const sold = await order(client, { ...sale, ...mine })
   assert.equal(sold.status, 200, sold.text)
-  const { fromAmount, webhookUrl, cancelUrl, returnUrl } = sold.data.order
+  const { fromAmount, cancelUrl, returnUrl } = sold.data.order
   assert.deepEqual(
-    { fromAmount, webhookUrl, cancelUrl, returnUrl },
-    { fromAmount: '12.00', webhookUrl: CALLBACK, cancelUrl: `${SHOP}/cancelled`, returnUrl: `${SHOP}/paid` },
+    { fromAmount, cancelUrl, returnUrl },
+    { fromAmount: '12.00', cancelUrl: `${SHOP}/cancelled`, returnUrl: `${SHOP}/paid` },
   )
+  const seen = await service.call<Created['order']>('GET', `status/${sold.data.code}`, { as: merchant })
+  assert.equal(seen.data.webhookUrl, CALLBACK)
+})
+
+test('a SimpleUser never reads the merchant’s webhook address, not even of the orders it made', async () => {
+  const { client } = await register(service.baseUrl, { role: 'SimpleUser' })
+  const orderRef = `ref-${crypto.randomUUID()}`
+  const sale = { websiteUrl: SHOP, sessionId: await createSession('12.00', { orderRef }) }
+  const at = 'confirm_conversion'
+  const key = { 'idempotency-key': 'hidden' }
+  const send = () => client.post<Created>(`${at}/request`, { amount: '12.00', fromAsset: 'EUR', ...sale }, key)
+  const made = await send()
+  const answers = [made, await send()]
+  for (const path of [`status/${made.data.code}`, `status/order/${orderRef}`, '', 'links'])
+    answers.push(await client.get(`${at}/${path}`))
+  for (const { status, text } of answers) {
+    assert.equal(status, 200, text)
+    assert.doesNotMatch(text, /webhookUrl|8099/)
+  }
+  assert.equal((await client.get<{ total: number }>(at)).data.total, 1, 'it does read the order itself')
 })
 
 test('a SimpleUser may leave amount and currency out, which the session gives; nobody else may', async () => {

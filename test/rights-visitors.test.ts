@@ -33,22 +33,22 @@ async function makeButton({ db }: TestService, companyId: string | null): Promis
   return button
 }
 
-async function openSession(): Promise<string> {
+async function openSession(more: Record<string, unknown> = {}): Promise<string> {
   const button = await makeButton(market.host, companyId)
   const orderRef = `ref-${crypto.randomUUID()}`
-  const { data, text } = await manager.post<{ _id: string }>('buy-button/sessions', { button, orderRef })
+  const { data, text } = await manager.post<{ _id: string }>('buy-button/sessions', { button, orderRef, ...more })
   assert.ok(data, text)
   return data._id
 }
 
 /** A stranger who orders by that session, from one address. */
-async function openStranger(address: string) {
-  const sessionId = await openSession()
+async function openStranger(address: string, session: Record<string, unknown> = {}) {
+  const sessionId = await openSession(session)
   const { client } = await register(market.host.baseUrl, { role: 'SimpleUser' })
   const post = <Data = unknown>(path: string, body?: unknown, headers?: Record<string, string>) =>
     client.post<Data>(`confirm_conversion/${path}`, body, { 'x-forwarded-for': address, ...headers })
-  const order = (headers?: Record<string, string>) =>
-    post<{ code: string }>('request', { websiteUrl: SHOP, sessionId }, headers)
+  const order = (headers?: Record<string, string>, more: Record<string, unknown> = {}) =>
+    post<{ code: string; order: { anonymous: boolean } }>('request', { websiteUrl: SHOP, sessionId, ...more }, headers)
   return { post, order }
 }
 
@@ -88,6 +88,27 @@ test('orders and steps of a shop’s own people and servers count for the shop a
     assert.equal(made.status, 200, made.text)
     assert.match(made.headers.get('ratelimit-policy') ?? '', /^"company";q=6000;w=60$/)
   }
+})
+
+test('where payers go, and whether their names are needed, says the shop alone, also when an order is accepted', async () => {
+  const pages = { returnUrl: `${SHOP}/paid`, cancelUrl: `${SHOP}/cart` }
+  const mine = { returnUrl: 'https://evil.example/r', cancelUrl: 'https://evil.example/c', anonymous: true, pos: 'P' }
+  const { post, order } = await openStranger('203.0.113.31', pages)
+  const { code } = (await order(undefined, mine)).data
+  const accepted = await post<{ providerReference: string }>(`accept/${code}`, { paymentChannel: 'gatepay', ...mine })
+  assert.equal(accepted.status, 200, accepted.text)
+  const kept = await fetch(`${market.providers.url}/payments/${accepted.data.providerReference}`)
+  assert.equal(((await kept.json()) as { returnUrl: string }).returnUrl, pages.returnUrl)
+  const { pos } = await market.host.db.one<{ pos: string | null }>(sql`
+    select pos from payments where provider_reference = ${accepted.data.providerReference}`)
+  assert.equal(pos, null)
+  const page = await fetch(`${market.host.config.payUrl}/pay?code=${code}`)
+  assert.doesNotMatch(await page.text(), /evil\.example/)
+  const dear = await openStranger('203.0.113.32', { price: '1500.00' })
+  const made = await dear.order(undefined, mine)
+  assert.equal(made.data.order.anonymous, false)
+  const refused = await dear.post(`accept/${made.data.code}`, { paymentChannel: 'gatepay', ...mine })
+  assert.equal(refused.error?.code, 'PAYER_IDENTITY_REQUIRED', refused.text)
 })
 
 test('the addresses of a shop’s pool: a quarter while they are scarce, the rest is for those who pay', async () => {

@@ -63,6 +63,7 @@ export const openCoinbase = (options: ImitationOptions): Imitation => {
     payment.expiresAt = now() + LIFE_MS
     payment.returnUrl = session.redirectUrl
     payment.facts.paymentCurrency = session.paymentCurrency
+    payment.facts.purchaseAmount = session.amount
     return payment
   }
 
@@ -78,7 +79,7 @@ export const openCoinbase = (options: ImitationOptions): Imitation => {
       currency: 'USDC',
       expiresAt: now() + LIFE_MS,
       returnUrl: redirectUrl,
-      facts: { partnerUserRef, network, clientIp, paymentCurrency, links: {}, purchases: [] },
+      facts: { partnerUserRef, network, clientIp, paymentCurrency, purchaseAmount: amount, links: {}, purchases: [] },
     })
   }
 

@@ -240,15 +240,15 @@ export interface Operations {
         network?: number
         /** E-mail of the payer. */
         payerEmail?: string
-        /** True: the payer’s identity is not required for this order. */
+        /** True: the payer’s identity is not required for this order. The shop’s choice: a SimpleUser’s is ignored. */
         anonymous?: boolean
         /** The payer’s wallet address. */
         userAddress?: string
         /** Accept an unpaid order that expired or failed, at a fresh rate: `toAmount`, `rate` and `expiresAt` change, code and page stay. Possible for `requoteHours` of the company. */
         requote?: boolean
-        /** The till’s own number. */
+        /** The till’s own number, kept for the story of the order. */
         pos?: string
-        /** Codes of earlier orders of this payer. */
+        /** Codes of earlier orders of this payer, kept for the story of the order. */
         pastOrders?: Array<string>
       }
     }

@@ -79,7 +79,7 @@ export type Order = {
   rate: string
   /** The page to show, as a link or QR code. */
   paymentUrl: string
-  /** True: the payer’s identity is not required for this order. */
+  /** True: the payer’s identity is not required for this order. The shop’s choice: a SimpleUser’s is ignored. */
   anonymous: boolean
   /** The till. */
   merchantIdentifier: string | null
@@ -142,7 +142,7 @@ export type ReferenceOrder = {
   rate: string
   /** Null without a credential of the order’s company. */
   paymentUrl: string | null
-  /** True: the payer’s identity is not required for this order. */
+  /** True: the payer’s identity is not required for this order. The shop’s choice: a SimpleUser’s is ignored. */
   anonymous: boolean
   /** The till. */
   merchantIdentifier: string | null

@@ -28,7 +28,7 @@ import { askEuroRate, type EuroRate, largestOrderAt, peekEuroRate } from '../rat
 import type { Quote, Rates } from '../rates/rate-service.ts'
 import { isSubscribed } from '../webhooks/outbox/events.ts'
 import { checkWebhookUrl } from '../webhooks/outbox/webhook-url.ts'
-import { type Order, paymentUrlOf, viewOrder } from './order.ts'
+import { type Order, type OrderView, paymentUrlOf } from './order.ts'
 import { insertOrders, type NewOrder } from './order-insert-queries.ts'
 import {
   checkPlace,
@@ -39,11 +39,13 @@ import {
   readAmount,
   readAssets,
   readPageUrl,
+  readShopWord,
 } from './order-rules.ts'
 import type { CreateOrderBody } from './order-schemas.ts'
+import { viewOrderFor } from './order-service.ts'
 import type { Announce } from './order-transition.ts'
 
-export type CreatedOrder = { code: string; order: ReturnType<typeof viewOrder>; paymentUrl: string }
+export type CreatedOrder = { code: string; order: OrderView; paymentUrl: string }
 export type CreateRequest = {
   context: RequestContext
   body: CreateOrderBody
@@ -179,8 +181,7 @@ async function buildOrder(
   if (!company) throw new AppError('UNAUTHORIZED')
   const amount = readAmount(body.amount, from, largestOrderAt(company.maxOrderAmount, quote, euro))
   checkPrice(amount, place.session)
-  // only the merchant's session counts for a SimpleUser
-  const pages: Pick<CreateOrderBody, 'cancelUrl' | 'returnUrl'> = context.actor.role === 'SimpleUser' ? {} : body
+  const word = readShopWord(context.actor, body)
   const nowMs = deps.clock()
   const order: Order = {
     companyId: place.companyId,
@@ -200,10 +201,10 @@ async function buildOrder(
     websiteUrl: place.websiteUrl,
     buttonSessionId: place.session?.id ?? null,
     webhookUrl: body.webhookUrl ?? place.session?.callbackUrl ?? null,
-    cancelUrl: readPageUrl('cancelUrl', pages.cancelUrl) ?? place.session?.cancelUrl ?? null,
-    returnUrl: readPageUrl('returnUrl', pages.returnUrl) ?? place.session?.returnUrl ?? null,
+    cancelUrl: word.cancelUrl ?? place.session?.cancelUrl ?? null,
+    returnUrl: word.returnUrl ?? place.session?.returnUrl ?? null,
     goods: body.goods ?? null,
-    anonymous: body.anonymous ?? false,
+    anonymous: word.anonymous,
     createdBy: context.actor.id,
     requestId: context.requestId,
     createdAt: new Date(nowMs),
@@ -217,10 +218,10 @@ async function buildOrder(
   return { order, companyVersion: company.version, optionalEvents: company.optionalEvents }
 }
 
-function answerOf(deps: CreateDeps, order: Order): CreatedOrder {
+function answerOf(deps: CreateDeps, { context }: CreateRequest, order: Order): CreatedOrder {
   return {
     code: order.code,
-    order: viewOrder(order, deps.config.payUrl),
+    order: viewOrderFor(context.actor, order, deps.config.payUrl),
     paymentUrl: paymentUrlOf(deps.config.payUrl, order.code),
   }
 }
@@ -293,7 +294,7 @@ export function openCreateOrder(deps: CreateDeps): CreateOrder {
     const place = await findPlace(deps, request, null)
     const quoted = await readQuote(deps, request)
     const { order, companyVersion, optionalEvents } = await buildOrder(deps, request, place, { ...quoted, tx: null })
-    const answer = answerOf(deps, order)
+    const answer = answerOf(deps, request, order)
     const newOrder = newOrderOf(request, order, companyVersion, answer)
     const alone = order.webhookUrl !== null && isSubscribed(optionalEvents, 'order.initial')
     crashPoint('create:before-insert')
@@ -312,7 +313,7 @@ export function openCreateOrder(deps: CreateDeps): CreateOrder {
     return deps.db.tx(async (tx) => {
       const place = await findPlace(deps, request, tx)
       const { order, companyVersion } = await buildOrder(deps, request, place, { ...quoted, tx })
-      const answer = answerOf(deps, order)
+      const answer = answerOf(deps, request, order)
       const newOrder = newOrderOf(request, order, companyVersion, answer)
       if (!(await insertInTx(tx, newOrder))) return explainRefusal(deps, request, order, tx)
       if (place.session) await updateSaleSessionOrder(tx, place.session.id, order.id)

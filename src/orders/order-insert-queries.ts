@@ -83,7 +83,7 @@ export async function insertOrders(q: Queryable, orders: readonly NewOrder[]): P
     ), history as (
       insert into order_events (company_id, order_id, seq, trigger, to_status, event, actor, request_id, facts, at)
       select company_id, id, 1, 'create', status, 'order.initial', actor, request_id,
-        jsonb_build_object('expiresAt', expires_at, 'toUnits', to_units::text, 'rate', rate::text)
+        jsonb_build_object('expiresAt', expires_at, 'toUnits', to_units::text, 'rate', rate::text, 'anonymous', anonymous)
           || case when sold_by is null then '{}' else jsonb_build_object('soldBy', sold_by) end, created_at from good
     )
     insert into orders (company_id, id, code, short_code, status, alias, from_asset, from_units, to_asset, to_units, rate,

@@ -136,7 +136,7 @@ export type OrderChange = {
 }
 
 /** Mutable fields that the API shows; each event keeps their values at that time. */
-type ShownChange = Exclude<keyof OrderChange, 'status' | 'paymentId' | 'quoteId' | 'paidUnits'>
+type ShownChange = Exclude<keyof OrderChange, 'status' | 'paymentId' | 'quoteId' | 'paidUnits'> | 'anonymous'
 
 /** `updated_at` strictly grows: receivers sort by it. Only `transitionOrder` calls this. */
 export async function updateOrderStatus(tx: Tx, order: Order, change: OrderChange, now: Date): Promise<Order> {
@@ -156,6 +156,15 @@ export async function updateOrderStatus(tx: Tx, order: Order, change: OrderChang
       version = version + 1
     where company_id = ${order.companyId} and id = ${order.id}
     returning ${COLUMNS}`)
+  return toOrder(row)
+}
+
+/** Its company waived the payer's identity for every attempt to pay it. No state change, so no event. */
+export async function updateOrderAnonymous(tx: Tx, { companyId, id }: Order, now: Date): Promise<Order> {
+  const row = await tx.one<Row>(sql`
+    update orders set anonymous = true,
+      updated_at = greatest(${now}::timestamptz, updated_at + interval '1 millisecond')
+    where company_id = ${companyId} and id = ${id} returning ${COLUMNS}`)
   return toOrder(row)
 }
 
@@ -185,6 +194,7 @@ export async function insertOrderEvent(tx: Tx, order: Order, event: NewOrderEven
     refundedUnits: order.refundedUnits.toString(),
     toUnits: order.to.units.toString(),
     rate: rateText(order.rate),
+    anonymous: order.anonymous,
   } satisfies Record<ShownChange, unknown>
   await tx.run(sql`
     insert into order_events (company_id, order_id, seq, trigger, from_status, to_status, event, actor, request_id, facts, at,

@@ -1,3 +1,4 @@
+import { type Actor, hasStanding } from '../http/actor.ts'
 import { addCalendarMonth, MINUTE } from '../kernel/clock.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import {
@@ -84,6 +85,22 @@ export function checkSimpleUser(body: CreateOrderBody): void {
   throw new AppError('FORBIDDEN', {
     message: `A SimpleUser orders only through a buy-button session and ${reason}. Other orders need the role Manager or Cashier.`,
   })
+}
+
+/** What only the shop says about an order: where its payers go afterwards, and that it need not know who pays. */
+export type ShopWord = { cancelUrl: string | null; returnUrl: string | null; anonymous: boolean }
+
+/**
+ * Payers' pages and the accounts of customers, which anyone can open, do not speak for the shop: what they send of this
+ * is left out.
+ * @throws VALIDATION_FAILED
+ */
+export function readShopWord(
+  actor: Actor,
+  { cancelUrl, returnUrl, anonymous = false }: Pick<CreateOrderBody, 'cancelUrl' | 'returnUrl' | 'anonymous'>,
+): ShopWord {
+  if (!hasStanding(actor)) return { cancelUrl: null, returnUrl: null, anonymous: false }
+  return { cancelUrl: readPageUrl('cancelUrl', cancelUrl), returnUrl: readPageUrl('returnUrl', returnUrl), anonymous }
 }
 
 /** The place of sale: a till, or a website with its session. @throws VALIDATION_FAILED */

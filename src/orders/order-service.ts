@@ -3,7 +3,7 @@ import type { Config } from '../config/config.ts'
 import { createBatcher } from '../db/batch.ts'
 import type { Db, Tx } from '../db/db.ts'
 import type { StaleReads } from '../db/stale-reads.ts'
-import { type Actor, companyOf, sees } from '../http/actor.ts'
+import { type Actor, companyOf, hasStanding, sees } from '../http/actor.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { emailKeyOf } from '../kernel/people/emails.ts'
@@ -66,7 +66,15 @@ export async function findReachableOrder(db: Db, actor: Actor, code: string): Pr
   return order
 }
 
-/** Staff of the order’s company see the whole order; others with its code see it without `webhookUrl`. */
+/**
+ * The order for this reader. Its company and operators see all of it; customers, also the one who made it, see it
+ * without `webhookUrl`, which is between the shop and us.
+ */
+export const viewOrderFor = (actor: Actor | null, order: Order, payUrl: string): OrderView =>
+  actor !== null && hasStanding(actor) && sees(actor, order.companyId)
+    ? viewOrder(order, payUrl)
+    : viewOrderPublicly(order, payUrl)
+
 export async function readOrder(
   { config }: Pick<OrderDeps, 'config'>,
   findOrder: FindOrder,
@@ -75,9 +83,7 @@ export async function readOrder(
 ): Promise<OrderView> {
   const order = await findOrder(code)
   if (!order) throw new AppError('ORDER_NOT_FOUND')
-  return actor?.valid && reaches(actor, order)
-    ? viewOrder(order, config.payUrl)
-    : viewOrderPublicly(order, config.payUrl)
+  return viewOrderFor(actor, order, config.payUrl)
 }
 
 /**
@@ -96,7 +102,8 @@ export async function readOrderByAlias(
     const orders = byAlias.length > 0 ? byAlias : await queries.listOrdersBySessionRef(db, reference, scope)
     const [order, other] = actor?.valid ? orders.filter((one) => reaches(actor, one)) : orders
     if (other) throw new AppError('AMBIGUOUS_REFERENCE')
-    if (order) return actor?.valid ? viewOrder(order, config.payUrl) : viewOrderByReference(order, config.payUrl)
+    if (order)
+      return actor?.valid ? viewOrderFor(actor, order, config.payUrl) : viewOrderByReference(order, config.payUrl)
   }
   throw new AppError('ORDER_NOT_FOUND')
 }
@@ -214,7 +221,7 @@ export async function listOrders({ reads, config }: ListDeps, actor: Actor, quer
   const shown = rows.slice(0, limit)
   const last = shown.at(-1)
   const nextCursor = rows.length > limit && last ? writeCursor({ sort, ...lists.positionOf(last, sort) }) : null
-  return { orders: shown.map((order) => viewOrder(order, config.payUrl)), total, page, limit, nextCursor }
+  return { orders: shown.map((order) => viewOrderFor(actor, order, config.payUrl)), total, page, limit, nextCursor }
 }
 
 /** The company's payment links, newest first, a page at a time. */
@@ -232,5 +239,5 @@ export async function listLinks(
   const shown = rows.slice(0, limit)
   const last = shown.at(-1)
   const nextCursor = rows.length > limit && last ? writeCursor({ sort, ...lists.positionOf(last, sort) }) : null
-  return { orders: shown.map((order) => viewOrder(order, config.payUrl)), nextCursor }
+  return { orders: shown.map((order) => viewOrderFor(actor, order, config.payUrl)), nextCursor }
 }

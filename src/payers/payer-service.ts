@@ -263,7 +263,7 @@ function isAboveThreshold(order: Order, thresholdEur: string, euroRate: bigint |
   return order.to.units >= limitUnits(threshold, euroRate)
 }
 
-export type Identity = { email: string | null; anonymous: boolean; euroRate: bigint | null }
+export type Identity = { email: string | null; euroRate: bigint | null }
 
 /** The payer information that is still missing. */
 export type MissingIdentity = { email: boolean; name: boolean }
@@ -278,7 +278,7 @@ export async function findMissingIdentity(
   order: Order,
   given: Identity,
 ): Promise<MissingIdentity | null> {
-  if (order.anonymous || given.anonymous) return null
+  if (order.anonymous) return null
   const threshold = await queries.findIdentityThreshold(q, order.companyId)
   if (!isAboveThreshold(order, threshold, given.euroRate)) return null
   const { payer } = await open(deps, q, order)

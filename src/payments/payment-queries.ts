@@ -125,6 +125,8 @@ export type NewPayment = {
   dueUnits: bigint
   userAddress: string | null
   userAddressBy: string | null
+  /** The till's own number. */
+  pos: string | null
   pastOrders: string[] | null
   cancelUrl: string | null
   returnUrl: string | null
@@ -135,11 +137,12 @@ export type NewPayment = {
 export async function insertPayment(tx: Tx, payment: NewPayment): Promise<void> {
   await tx.run(sql`
     insert into payments (company_id, id, order_id, number, channel, own_account, account_mark, status, merchant_reference, network,
-      due_asset, due_units, user_address, user_address_by, past_orders, cancel_url, return_url, next_check_at, opened_at, updated_at)
+      due_asset, due_units, user_address, user_address_by, pos, past_orders, cancel_url, return_url, next_check_at,
+      opened_at, updated_at)
     values (${payment.companyId}, ${payment.id}, ${payment.orderId}, ${payment.number}, ${payment.channel}, ${payment.ownAccount},
       ${payment.accountMark}, 'creating', ${payment.merchantReference}, ${payment.network}, 'USDC', ${payment.dueUnits}, ${payment.userAddress},
       ${payment.userAddressBy},
-      ${json(payment.pastOrders)}, ${payment.cancelUrl}, ${payment.returnUrl},
+      ${payment.pos}, ${json(payment.pastOrders)}, ${payment.cancelUrl}, ${payment.returnUrl},
       ${payment.nextCheckAt}, ${payment.at}, ${payment.at})`)
 }
 

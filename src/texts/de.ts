@@ -90,6 +90,8 @@ export const de: Texts = {
       CHANNEL_UNAVAILABLE:
         'Der Zahlungsanbieter hat nicht geantwortet. Es wurde nichts abgebucht; versuchen Sie es gleich noch einmal.',
       CHANNEL_NOT_AVAILABLE: 'Diese Zahlungsart ist nicht mehr verfügbar. Bitte wählen Sie eine andere.',
+      LINK_UNAVAILABLE:
+        'Die Seite des Anbieters ließ sich gerade nicht öffnen. Bitte versuchen Sie es gleich noch einmal.',
       ORDER_STATE_CONFLICT: 'Das ist nicht mehr möglich. Diese Seite zeigt den aktuellen Stand.',
       PURCHASE_SOLD: `${button.paidTitle}. ${button.paid}`,
       PAYER_IDENTITY_REQUIRED: 'Bei diesem Betrag muss das Geschäft wissen, wer bezahlt.',

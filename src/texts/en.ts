@@ -87,6 +87,7 @@ export const en: Texts = {
     problems: {
       CHANNEL_UNAVAILABLE: 'The payment provider did not answer. You have not been charged; try again in a moment.',
       CHANNEL_NOT_AVAILABLE: 'This way to pay is no longer available. Please choose another one.',
+      LINK_UNAVAILABLE: 'The provider’s page could not be opened just now. Please try again in a moment.',
       ORDER_STATE_CONFLICT: 'That is no longer possible. This page shows where your order stands now.',
       PURCHASE_SOLD: `${button.paidTitle}. ${button.paid}`,
       PAYER_IDENTITY_REQUIRED: 'For this amount the shop needs to know who is paying.',

@@ -88,6 +88,7 @@ export const es: Texts = {
       CHANNEL_UNAVAILABLE:
         'El proveedor de pagos no ha respondido. No se ha cobrado nada; inténtelo de nuevo enseguida.',
       CHANNEL_NOT_AVAILABLE: 'Esta forma de pago ya no está disponible. Elija otra.',
+      LINK_UNAVAILABLE: 'No se ha podido abrir la página del proveedor. Inténtelo de nuevo enseguida.',
       ORDER_STATE_CONFLICT: 'Ya no es posible. Esta página muestra cómo está ahora su pedido.',
       PURCHASE_SOLD: `${button.paidTitle}. ${button.paid}`,
       PAYER_IDENTITY_REQUIRED: 'Para este importe, el comercio debe saber quién paga.',

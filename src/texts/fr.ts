@@ -90,6 +90,7 @@ export const fr: Texts = {
       CHANNEL_UNAVAILABLE:
         'Le prestataire de paiement n’a pas répondu. Rien n’a été débité ; réessayez dans un instant.',
       CHANNEL_NOT_AVAILABLE: 'Ce moyen de paiement n’est plus disponible. Choisissez-en un autre.',
+      LINK_UNAVAILABLE: 'La page du prestataire n’a pas pu être ouverte. Réessayez dans un instant.',
       ORDER_STATE_CONFLICT: 'Ce n’est plus possible. Cette page montre où en est votre commande.',
       PURCHASE_SOLD: `${button.paidTitle}. ${button.paid}`,
       PAYER_IDENTITY_REQUIRED: 'Pour ce montant, le commerce doit savoir qui paie.',

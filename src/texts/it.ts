@@ -89,6 +89,7 @@ export const it: Texts = {
       CHANNEL_UNAVAILABLE:
         'Il fornitore di pagamento non ha risposto. Nulla è stato addebitato; riprovi tra un attimo.',
       CHANNEL_NOT_AVAILABLE: 'Questo modo di pagare non è più disponibile. Ne scelga un altro.',
+      LINK_UNAVAILABLE: 'Non è stato possibile aprire la pagina del fornitore. Riprovi tra un attimo.',
       ORDER_STATE_CONFLICT: 'Non è più possibile. Questa pagina mostra a che punto è l’ordine.',
       PURCHASE_SOLD: `${button.paidTitle}. ${button.paid}`,
       PAYER_IDENTITY_REQUIRED: 'Per questo importo il negozio deve sapere chi paga.',

@@ -75,6 +75,7 @@ export type PayTexts = {
   problems: Record<
     | 'CHANNEL_UNAVAILABLE'
     | 'CHANNEL_NOT_AVAILABLE'
+    | 'LINK_UNAVAILABLE'
     | 'ORDER_STATE_CONFLICT'
     | 'PURCHASE_SOLD'
     | 'PAYER_IDENTITY_REQUIRED'

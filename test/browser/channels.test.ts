@@ -76,6 +76,22 @@ test('a provider whose one link is a web page has a button that leads there, onc
   }
 })
 
+test('Coinbase’s links open once: each press of the button leads there, also after coming back, also without a script', async () => {
+  for (const javaScriptEnabled of [true, false]) {
+    const order = await market.create()
+    const { data } = await market.accept(order.code, 'coinbase')
+    const { page, context, complaints } = await visit(browser, pageOf(order.code), { ...DESK, javaScriptEnabled })
+    for (const time of ['first', 'second']) {
+      await page.getByRole('button', { name: 'Continue at Coinbase' }).click()
+      await page.waitForURL(`${market.providers.url}/payments/${data.providerReference}`)
+      await page.goBack()
+      assert.equal(page.url(), pageOf(order.code), time)
+    }
+    assert.deepEqual(complaints, [])
+    await context.close()
+  }
+})
+
 test('on a phone: the app opens by a link, and the code is behind a switch for whoever has a second phone', async () => {
   const order = await market.create()
   const { page, context } = await visit(browser, pageOf(order.code))

@@ -22,6 +22,8 @@ type Facts = {
   /** Absent in events that are older than price changes. */
   toUnits?: string
   rate?: string
+  /** Absent in events from before accept could change it. */
+  anonymous?: boolean
 }
 
 type EventRow = Row & { horizon: bigint } & (
@@ -30,9 +32,9 @@ type EventRow = Row & { horizon: bigint } & (
   )
 
 function orderAt(row: Row, status: OrderStatus, at: Date, facts: Facts): Order {
-  const { toUnits = row.toUnits, rate = row.rate } = facts
+  const { toUnits = row.toUnits, rate = row.rate, anonymous = row.anonymous } = facts
   return {
-    ...toOrder({ ...row, toUnits, rate }),
+    ...toOrder({ ...row, toUnits, rate, anonymous }),
     status,
     updatedAt: at,
     paymentChannel: facts.paymentChannel ?? null,

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { isFrozen } from '../../channels/channel.ts'
 import { amountText } from '../../channels/usdc-text.ts'
-import { type Actor, actorOf } from '../../http/actor.ts'
+import { type Actor, actorOf, hasStanding } from '../../http/actor.ts'
 import { Envelope, ok } from '../../http/envelope.ts'
 import { ruleOf } from '../../http/permissions.ts'
 import { Type } from '../../kernel/schema.ts'
@@ -52,8 +52,9 @@ const Story = Type.Object({
   rate: Rate,
 })
 
-/** The facts of an entry as they are shown. */
-function viewFacts({ kind, facts }: StoryRow): StoryRow['facts'] {
+/** The facts of an entry as they are shown. A buyer's own account does not read what the shop said about the payer. */
+function viewFacts(actor: Actor, { kind, facts }: StoryRow): StoryRow['facts'] {
+  if (kind === 'payment' && !hasStanding(actor)) return { ...facts, pos: null, pastOrders: null }
   if (kind !== 'mispayment') return facts
   const [asset = '', reference = ''] = [facts.asset, facts.reference].map(String)
   return { ...facts, amount: amountText({ asset, units: BigInt(facts.units ?? 0), reference }) }
@@ -92,12 +93,13 @@ export const storyRoutes: FastifyPluginAsyncTypebox<Pick<OrderDeps, 'db'>> = asy
       },
     },
     async (request) => {
-      const order = await findReachableOrder(db, actorOf(request), request.params.code)
+      const actor = actorOf(request)
+      const order = await findReachableOrder(db, actor, request.params.code)
       const quote = await findQuote(db, order.quoteId)
-      const rows = (await listStory(db, order.companyId, order.id, MOST)).filter(mayShow(actorOf(request)))
+      const rows = (await listStory(db, order.companyId, order.id, MOST)).filter(mayShow(actor))
       return ok({
         code: order.code,
-        entries: rows.map((row) => ({ at: row.at.toISOString(), kind: row.kind, facts: viewFacts(row) })),
+        entries: rows.map((row) => ({ at: row.at.toISOString(), kind: row.kind, facts: viewFacts(actor, row) })),
         omitted: countOmitted(rows),
         rate: quote ? { rate: quote.rate, at: quote.createdAt.toISOString(), evidence: quote.evidence } : null,
       })

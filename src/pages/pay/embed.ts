@@ -7,7 +7,7 @@ import { languageOf } from '../shared/language.ts'
 /**
  * Script for the page inside a shop's frame. It tells the shop's page, and no other, the state of the order, and when
  * the payer pressed Escape, because a page gets no key events from its frames. It keeps every step of the payer inside
- * the frame, and opens other websites in a window, because they refuse to be framed.
+ * the frame, and opens other websites in a window, because they refuse to be framed: also those that a form leads to.
  */
 const SCRIPT = `(() => {
 const { origin, code } = document.currentScript.dataset
@@ -19,7 +19,7 @@ const inFrame = (text) => {
 }
 const keep = () => {
   for (const form of document.forms) {
-    if (new URL(form.action).origin === location.origin) form.action = inFrame(form.action)
+    if (new URL(form.action).origin === location.origin && !form.dataset.leaves) form.action = inFrame(form.action)
     else form.target = '_blank'
   }
   for (const link of document.links) {

@@ -24,7 +24,7 @@ export async function readIdentityForm(
   order: Order,
 ): Promise<IdentityForm | null> {
   const euroRate = order.from.asset === 'EUR' ? null : await findEuroRate(payers)
-  const missing = await findMissingIdentity(payers, db, order, { email: null, anonymous: false, euroRate })
+  const missing = await findMissingIdentity(payers, db, order, { email: null, euroRate })
   if (missing) return { ...missing, given: {}, faults: {} }
   return (await needsEmail(payers, db, order, euroRate)) ? { email: true, name: false, given: {}, faults: {} } : null
 }

@@ -22,7 +22,12 @@ function input({ given, faults }: IdentityForm, texts: IdentityTexts, one: Input
 }
 
 /** Replaces the ways to pay until the payer has identified themselves. */
-export function identityForm(view: PayView, form: IdentityForm, page: PageContext): Html {
+export const identityForm = (view: PayView, form: IdentityForm, page: PageContext): Html =>
+  html`<div class="state busy"><span class="dot"></span><h2>${TEXTS[page.language].identity.title}</h2>${clock(view, page)}</div>
+    ${identityQuestions(view, form, page)}`
+
+/** Without the heading, for other ways to pay next to one that is chosen. */
+export function identityQuestions(view: PayView, form: IdentityForm, page: PageContext): Html {
   const texts = TEXTS[page.language].identity
   const query = new URLSearchParams({ code: view.code, lang: page.language })
   const ask = (one: Input): Html => input(form, texts, one)
@@ -34,8 +39,7 @@ export function identityForm(view: PayView, form: IdentityForm, page: PageContex
     hint: texts.emailHint,
   } as const
   const name = (field: Field, label: string, autocomplete: string) => ask({ field, label, type: 'text', autocomplete })
-  return html`<div class="state busy"><span class="dot"></span><h2>${texts.title}</h2>${clock(view, page)}</div>
-    <p class="soft">${texts.why(view.shop.name)}</p>
+  return html`<p class="soft">${texts.why(view.shop.name)}</p>
     <form method="post" action="${page.basePath}/pay?${query.toString()}" novalidate>
       <input type="hidden" name="code" value="${view.code}"><input type="hidden" name="token" value="${view.token}">
       ${form.email && ask(email)}

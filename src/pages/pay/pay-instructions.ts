@@ -2,11 +2,12 @@ import { CHANNEL_NAMES } from '../../channels/channel-names.ts'
 import { appLink, type Html, html, webLink } from '../../kernel/html.ts'
 import type { Money } from '../../kernel/money.ts'
 import { TEXTS } from '../../texts/languages.ts'
+import type { Situation } from '../../texts/order-texts.ts'
 import type { PayTexts } from '../../texts/page-texts.ts'
 import { plainToken } from '../shared/format.ts'
 import { qrSvg } from '../shared/qr-svg.ts'
 import { walletPanel } from '../wallet/wallet-panel.ts'
-import { halves, type PageContext } from './pay-parts.ts'
+import { form, halves, type PageContext } from './pay-parts.ts'
 import type { PaymentView, PayView } from './pay-service.ts'
 
 const copyButton = (texts: PayTexts, what: string, from: string, value: string): Html =>
@@ -35,16 +36,19 @@ function wallet(view: PayView, payment: PaymentView, { language, payUrl, walletN
     : null
 }
 
+/** The payer of a provider that sends to our address has paid there by wallet before, or may do so with the rest. */
+const MAY_SEND: readonly Situation[] = ['partly', 'wrongToken']
+
 function chainInstructions(view: PayView, payment: PaymentView, page: PageContext): Html | null {
   const { texts } = page
   const { toAddress, paymentUri, tokenAmount } = payment.instructions ?? {}
-  if (!toAddress || !tokenAmount) return null
+  if (!toAddress || !(tokenAmount || MAY_SEND.includes(view.situation))) return null
   const uri = uriFor(paymentUri ?? toAddress, payment.missing)
   const amount = plainToken(payment.missing)
   const network = payment.network?.name ?? ''
   return html`${wallet(view, payment, page)}
     ${paymentUri && html`<a class="button main app" href="${uri}">${texts.openWallet}</a>`}
-    ${walletCodes(uri, toAddress, page)}
+    ${paymentUri ? walletCodes(uri, toAddress, page) : html`<div class="code"><div class="frame only">${qrSvg(toAddress, texts.qrAddress)}</div></div>`}
     <dl>
       <div><dt>${texts.amount}</dt>
         <dd><span class="sum"><span id="amount">${amount}</span> USDC</span>
@@ -82,9 +86,19 @@ function providerInstructions(payment: PaymentView, { texts, language }: PageCon
     <p class="hint shown">${texts.scanWith(provider)}</p></div></div>`
 }
 
+/** Asks for a link at the moment of the click and follows it (`open` of the accept form); works without a script. */
+function openFresh(view: PayView, { channel }: PaymentView, page: PageContext): Html {
+  const label = TEXTS[page.language].order.ways.openPage(CHANNEL_NAMES[channel])
+  const fields = html`<input type="hidden" name="paymentChannel" value="${channel}"><input type="hidden" name="open" value="1">
+    <button class="main">${label}</button>`
+  return form(view, page, 'accept', fields, true)
+}
+
 /** Amount, address and steps for the chosen channel. */
 export function instructions(view: PayView, payment: PaymentView, page: PageContext): Html {
-  return chainInstructions(view, payment, page) ?? providerInstructions(payment, page)
+  const byWallet = chainInstructions(view, payment, page)
+  if (payment.singleUseLink && payment.instructions) return html`${openFresh(view, payment, page)}${byWallet}`
+  return byWallet ?? providerInstructions(payment, page)
 }
 
 const half = ({ asset, units }: Money): Money => ({ asset, units: units / 2n })

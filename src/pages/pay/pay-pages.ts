@@ -1,12 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../../config/config.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import type { Html } from '../../kernel/html.ts'
+import { type Html, html } from '../../kernel/html.ts'
 import type { Lang } from '../../kernel/lang.ts'
 import { TEXTS } from '../../texts/languages.ts'
 import { compressPage } from '../shared/compress.ts'
 import { allowFrame } from '../shared/framing.ts'
 import { languageOf } from '../shared/language.ts'
+import { NOTICE_POLICY, shell } from '../shared/notice.ts'
 import type { Shop } from '../shared/shop.ts'
 import { codeOf, embeddedPolicy, isEmbedded, renderWayOut, withEmbedScript } from './embed.ts'
 import type { PageContext } from './pay-parts.ts'
@@ -16,6 +17,21 @@ import { contentSecurityPolicy } from './pay-view.ts'
 export type SentPage = { status: number; html: Html; shop: Shop | null; policy?: string }
 
 export type Said = { problem?: string; typed?: string }
+
+/** A provider's page, and what the link to it says. */
+export type Away = { url: string; label: string }
+
+/**
+ * Leads on at once, also without a script. A redirect would not do: browsers hold it, and every further one of the
+ * provider's, against the `form-action` of the page that has the form.
+ */
+const renderAway = (request: FastifyRequest, { url, label }: Away): Html =>
+  shell({
+    language: languageOf(request),
+    title: label,
+    head: html`<meta http-equiv="refresh" content="0;url=${url}">`,
+    body: html`<main><p><a class="button main" href="${url}" rel="noopener noreferrer">${label}</a></p></main>`,
+  })
 
 /** Sends the payer's pages. */
 export type PayPages = {
@@ -28,6 +44,8 @@ export type PayPages = {
    * @param said a failure, which the page explains in the payer's language, and the input, encrypted
    */
   sendBack(request: FastifyRequest, reply: FastifyReply, code: string, said?: Said): FastifyReply
+  /** Sends the payer to a provider's page. */
+  sendAway(request: FastifyRequest, reply: FastifyReply, to: Away): Promise<FastifyReply>
   /** Redirects to another page of ours, on the requested host. */
   sendOn(request: FastifyRequest, reply: FastifyReply, to: URL): Promise<FastifyReply>
 }
@@ -64,7 +82,7 @@ export function openPayPages(deps: {
     async send(
       request,
       reply,
-      { status, html, shop, policy = contentSecurityPolicy({ providersUrl, payUrl: config.payUrl }, shop) },
+      { status, html: page, shop, policy = contentSecurityPolicy({ providersUrl, payUrl: config.payUrl }, shop) },
     ) {
       const origin = await framingOf(request)
       if (origin !== null) allowFrame(reply)
@@ -76,8 +94,16 @@ export function openPayPages(deps: {
         'cache-control': 'no-store',
         'content-language': languageOf(request),
       })
-      const text = origin === null ? html.text : withEmbedScript(html.text, origin, codeOf(request))
+      const text = origin === null ? page.text : withEmbedScript(page.text, origin, codeOf(request))
       return reply.send(await compressPage(request, reply, text))
+    },
+    sendAway(request, reply, to) {
+      return this.send(request, reply, {
+        status: 200,
+        html: renderAway(request, to),
+        shop: null,
+        policy: NOTICE_POLICY,
+      })
     },
     async sendOn(request, reply, { pathname, search }) {
       const to = pathname + search

@@ -74,14 +74,18 @@ export const ring = icon(
   html`<circle cx="12" cy="12" r="10.5" opacity=".2"/><path class="turn" d="M12 1.5A10.5 10.5 0 0 1 22.5 12"/>`,
 )
 
-/** A form of this page: a POST with the order's code and proof that we rendered the page. */
+/**
+ * A form of this page: a POST with the order's code and proof that we rendered the page.
+ * @param leaves it leads to another website, which refuses to be framed
+ */
 export function form(
   view: PayView,
   page: PageContext,
   action: 'accept' | 'cancel' | 'transaction',
   fields: Html,
+  leaves = false,
 ): Html {
-  return html`<form method="post" action="${page.basePath}/pay/${action}">
+  return html`<form method="post" action="${page.basePath}/pay/${action}"${leaves && html` data-leaves="1"`}>
     <input type="hidden" name="code" value="${view.code}">
     <input type="hidden" name="token" value="${view.token}">${fields}
   </form>`

@@ -1,12 +1,15 @@
 import formbody from '@fastify/formbody'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { ChannelId } from '../../channels/channel.ts'
+import { CHANNEL_NAMES } from '../../channels/channel-names.ts'
 import type { Config } from '../../config/config.ts'
 import { networkOf } from '../../http/address.ts'
 import { registerPageFailures, toAppError } from '../../http/failures.ts'
 import type { RateLimits } from '../../http/limits/rate-limits.ts'
 import { contextAs } from '../../http/request-context.ts'
 import { AppError } from '../../kernel/errors.ts'
+import { webLink } from '../../kernel/html.ts'
 import { type Static, Type } from '../../kernel/schema.ts'
 import { upsertPayerLanguage } from '../../mail/payer-language-queries.ts'
 import { findOrderByCode } from '../../orders/order-queries.ts'
@@ -31,7 +34,7 @@ import type { WalletNetwork } from '../wallet/wallet-panel.ts'
 import { cancelUnpaid } from './cancel-unpaid.ts'
 import { findFaults, type IdentityGiven, readGiven, readPayerInformation } from './identity-fields.ts'
 import type { OrderFeed } from './live-updates.ts'
-import { openPayPages, type PayPages, type Said } from './pay-pages.ts'
+import { type Away, openPayPages, type PayPages, type Said } from './pay-pages.ts'
 import { isOrderCode, type PayViewDeps, readPayView } from './pay-service.ts'
 import { openPayStreams, type PayStreams } from './pay-stream.ts'
 import { renderFragment, renderPage } from './pay-view.ts'
@@ -68,6 +71,7 @@ const AcceptForm = Type.Object({
   paymentChannel: Type.String({ maxLength: 40 }),
   network: Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,14}$' })),
   requote: Type.Optional(Type.Literal('1')),
+  open: Type.Optional(Type.Literal('1')),
 })
 const SearchForm = Type.Object({ ...FormBody.properties, reference: Type.String({ maxLength: 200 }) })
 const Text = Type.Optional(Type.String({ maxLength: 400 }))
@@ -125,12 +129,12 @@ function openStream(
   })
 }
 
-/** Redirects to the order in any case. @returns what the page says about it */
+/** Redirects to the order unless it leads away. @returns what the page says about it */
 type FormWork = (
   request: FastifyRequest,
   form: Static<typeof AcceptForm>,
   reply: FastifyReply,
-) => Promise<Said | undefined>
+) => Promise<Said | { away: Away } | undefined>
 
 /** Mails about the order use the language that its payer uses here. */
 async function noteLanguage({ db }: PayPageDeps, request: FastifyRequest, code: string): Promise<void> {
@@ -138,7 +142,10 @@ async function noteLanguage({ db }: PayPageDeps, request: FastifyRequest, code: 
   if (order) await upsertPayerLanguage(db, order, languageOf(request))
 }
 
-/** Runs a form's action for its payer, then always redirects to the page. */
+/** Without a fresh link nothing is lost: the payer presses again. */
+const NO_LINK: readonly string[] = ['CHANNEL_UNAVAILABLE', 'CHANNEL_NOT_AVAILABLE']
+
+/** Runs a form's action for its payer, then redirects to the page, or to a provider's. */
 function openForm(deps: PayPageDeps, payerTokens: PayerTokens, pages: PayPages, work: FormWork) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const form = request.body as Static<typeof AcceptForm>
@@ -147,7 +154,9 @@ function openForm(deps: PayPageDeps, payerTokens: PayerTokens, pages: PayPages, 
       checkSameOrigin(request, deps.config.payUrl)
       if (!payerTokens.fits(form.code, form.token)) throw new AppError('CROSS_SITE_REQUEST')
       await noteLanguage(deps, request, form.code)
-      return pages.sendBack(request, reply, form.code, await work(request, form, reply))
+      const done = await work(request, form, reply)
+      if (done && 'away' in done) return pages.sendAway(request, reply, done.away)
+      return pages.sendBack(request, reply, form.code, done)
     } catch (error) {
       const known = toAppError(error)
       if (known.code === 'INTERNAL_ERROR' || known.code === 'ORDER_NOT_FOUND') throw error
@@ -156,7 +165,8 @@ function openForm(deps: PayPageDeps, payerTokens: PayerTokens, pages: PayPages, 
       const check = known.code === 'KYC_REQUIRED' ? known.details?.find(({ path }) => path === 'kycUrl') : undefined
       if (check) return pages.sendOn(request, reply, new URL(check.message))
       const isSold = known.details?.some(({ path }) => path === 'orderRef')
-      return pages.sendBack(request, reply, form.code, { problem: isSold ? 'PURCHASE_SOLD' : known.code })
+      const problem = form.open && NO_LINK.includes(known.code) ? 'LINK_UNAVAILABLE' : known.code
+      return pages.sendBack(request, reply, form.code, { problem: isSold ? 'PURCHASE_SOLD' : problem })
     }
   }
 }
@@ -251,7 +261,7 @@ export const payRoutes: FastifyPluginAsyncTypebox<PayPageDeps> = async (app, dep
   })
 
   const accept = openForm(deps, payerTokens, pages, async (request, form, reply) => {
-    const { code, paymentChannel, network, requote } = form
+    const { code, paymentChannel, network, requote, open } = form
     await deps.limits.checkPayer(request, reply, code)
     reply.setCookie(LAST_CHANNEL_COOKIE, paymentChannel, {
       path: '/',
@@ -261,8 +271,10 @@ export const payRoutes: FastifyPluginAsyncTypebox<PayPageDeps> = async (app, dep
     })
     const chosen = network === undefined ? {} : { network: Number(network) }
     const body = { paymentChannel, ...chosen, ...(requote && { requote: true }) }
-    await acceptOrder(deps, { context: contextAs(request, payerOf(code)), code, body })
-    return undefined
+    const accepted = await acceptOrder(deps, { context: contextAs(request, payerOf(code)), code, body })
+    const url = open ? webLink(accepted.checkoutUrl) : null
+    const { openPage } = TEXTS[languageOf(request)].order.ways
+    return url === null ? undefined : { away: { url, label: openPage(CHANNEL_NAMES[paymentChannel as ChannelId]) } }
   })
   app.post('/pay/accept', { config: OPEN, schema: { hide: true, body: AcceptForm } }, accept)
 

@@ -56,6 +56,8 @@ export type PaymentView = {
   instructions: Instructions | null
   /** Its payer was told once what to pay. */
   wasShown: boolean
+  /** Its link works once, so a fresh one is made when the payer presses the button. */
+  singleUseLink: boolean
   due: Money
   arrived: Money
   /** Zero once everything has arrived. */
@@ -199,6 +201,7 @@ const recordsOf = (records: readonly Mispayment[], { id }: Payment): Mispayment[
 function viewPayment(
   payment: Payment,
   { progress, arrived, records, accountRemoved }: Omit<OrderFacts, 'others' | 'payment'>,
+  singleUseLink: boolean,
   { networkName }: PayViewDeps,
 ): PaymentView {
   const named = (id: number | null) => (id === null ? null : { id, name: networkName(id) })
@@ -214,7 +217,7 @@ function viewPayment(
     due: { asset: 'USDC', units: payment.dueUnits },
     arrived: { asset: 'USDC', units: arrived },
     missing: { asset: 'USDC', units: missing },
-    ...{ progress, transactions },
+    ...{ progress, transactions, singleUseLink },
   }
 }
 
@@ -260,7 +263,8 @@ async function readAttempts(deps: PayViewDeps, order: Order) {
   return Promise.all(
     payments.map(async (payment) => {
       const [channel, offered] = [await deps.channels.forPayment(payment), await deps.channels.forPayer(payment)]
-      return { payment, accountRemoved: !offered, progress: await readProgress(deps, channel, order, payment) }
+      const progress = await readProgress(deps, channel, order, payment)
+      return { payment, accountRemoved: !offered, progress, singleUseLink: channel?.singleUseLink === true }
     }),
   )
 }
@@ -290,7 +294,8 @@ async function readFacts(deps: PayViewDeps, order: Order) {
   const attempt = { payment, accountRemoved, progress, arrived, others }
   const facts = { order, ...attempt, records, refunds, offered: choices.length, nowMs }
   const isUntouched = arrived + besideUnits(facts) === 0n
-  return { facts, choices, requote: requote && isUntouched && !openRefund(refunds), chainBehind }
+  const singleUseLink = current?.singleUseLink === true
+  return { facts, choices, singleUseLink, requote: requote && isUntouched && !openRefund(refunds), chainBehind }
 }
 
 /** What arrived, through every attempt; the network of the oldest transaction. */
@@ -330,7 +335,7 @@ export async function readPayView(deps: PayViewDeps, code: string): Promise<PayV
   const { db } = deps
   const order = isOrderCode(code) ? await findOrderByCode(db, code) : undefined
   if (!order) throw new AppError('ORDER_NOT_FOUND')
-  const [shop, { facts, choices, requote, chainBehind }, quoteMinutes] = await Promise.all([
+  const [shop, { facts, choices, singleUseLink, requote, chainBehind }, quoteMinutes] = await Promise.all([
     readShop(db, order.companyId),
     readFacts(deps, order),
     findLinkQuoteMinutes(db, order),
@@ -339,9 +344,10 @@ export async function readPayView(deps: PayViewDeps, code: string): Promise<PayV
   const situation = situationOf(facts)
   const uncredited = uncreditedUnits(facts)
   const received = viewReceived(deps, facts)
-  const identity = situation === 'choose' || requote ? await readIdentityForm(deps, order) : null
+  const hasWays = OFFERS.includes(situation) || requote
+  const identity = hasWays ? await readIdentityForm(deps, order) : null
   const usdc = (units: bigint): Money => ({ asset: order.to.asset, units })
-  const offers = (OFFERS.includes(situation) || requote) && choicesMark(choices)
+  const offers = hasWays && choicesMark(choices)
   return {
     id: [markOf(facts), situation, identity && 'who', requote && 'again', chainBehind && 'behind', offers]
       .map((part) => part || '')
@@ -376,7 +382,7 @@ export async function readPayView(deps: PayViewDeps, code: string): Promise<PayV
       .map((refund) => viewRefund(deps, facts, refund)),
     choices,
     identity,
-    payment: payment ? viewPayment(payment, facts, deps) : null,
+    payment: payment ? viewPayment(payment, facts, singleUseLink, deps) : null,
     receiptUrl: order.paidAt === null ? null : deps.receiptUrlOf(order),
     returnUrl: payment?.returnUrl ?? order.returnUrl,
     shopUrl: payment?.cancelUrl ?? order.cancelUrl ?? order.websiteUrl,

@@ -11,7 +11,7 @@ import { shell } from '../shared/notice.ts'
 import { PAY_STYLE } from '../shared/page-style.ts'
 import { brandStyle, type Shop, shopImprint, shopLogo, shopStyle } from '../shared/shop.ts'
 import { WALLET_SCRIPT_PATH } from '../wallet/wallet-panel.ts'
-import { identityForm } from './identity-form.ts'
+import { identityForm, identityQuestions } from './identity-form.ts'
 import { contact, helpBox, searchForm } from './pay-help.ts'
 import { instructions, testWallet } from './pay-instructions.ts'
 import {
@@ -34,7 +34,7 @@ import {
 } from './pay-parts.ts'
 import { PAY_SCRIPT } from './pay-script.ts'
 import type { PaymentView, PayView, RefundView } from './pay-service.ts'
-import { requoteWays, ways } from './pay-ways.ts'
+import { isOf, requoteWays, ways } from './pay-ways.ts'
 
 type Part = (view: PayView, page: PageContext) => Html
 
@@ -58,12 +58,12 @@ function cancelling(view: PayView, page: PageContext): Html | null {
 }
 
 function changing(view: PayView, page: PageContext): Html | null {
-  const { payment } = view
-  const others = view.choices.filter(
-    ({ channel, network }) => channel !== payment?.channel || (network?.id ?? null) !== (payment.network?.id ?? null),
-  )
+  const others = view.choices.filter((choice) => !isOf(choice, view.payment))
   if (others.length === 0) return null
-  return html`<details id="another"><summary>${page.texts.another}</summary>${ways(view, page, others)}</details>`
+  const { identity } = view
+  const isOpened = identity && Object.keys(identity.given).length + Object.keys(identity.faults).length > 0
+  return html`<details id="another"${isOpened && html` open`}><summary>${page.texts.another}</summary>
+    ${identity ? identityQuestions(view, identity, page) : ways(view, page, others)}</details>`
 }
 
 const choose: Part = (view, page) =>

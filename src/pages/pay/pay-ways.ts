@@ -4,7 +4,7 @@ import { type Html, html } from '../../kernel/html.ts'
 import { channelName, TEXTS } from '../../texts/languages.ts'
 import type { WayTexts } from '../../texts/order-texts.ts'
 import { form, type PageContext } from './pay-parts.ts'
-import type { Choice, PayView } from './pay-service.ts'
+import type { Choice, PaymentView, PayView } from './pay-service.ts'
 
 type Group = keyof WayTexts['groups']
 
@@ -82,13 +82,14 @@ export function ways(view: PayView, page: PageContext, offered = view.choices): 
   )}`
 }
 
+/** Whether the payment was chosen so. A choice without networks takes the payment's, whichever its provider uses. */
+export const isOf = ({ channel, network }: Choice, payment: PaymentView | null): boolean =>
+  channel === payment?.channel && (network === null || network.id === payment.network?.id)
+
 /** The ended order at today's rate: in one tap as before, or another way. */
 export function requoteWays(view: PayView, page: PageContext): Html {
   const texts = TEXTS[page.language].order.ways
-  const { payment } = view
-  const isSame = ({ channel, network }: Choice): boolean =>
-    channel === payment?.channel && (network?.id ?? null) === (payment.network?.id ?? null)
-  const same = view.situation === 'error' ? undefined : view.choices.find(isSame)
+  const same = view.situation === 'error' ? undefined : view.choices.find((choice) => isOf(choice, view.payment))
   const others = view.choices.filter((choice) => choice !== same)
   const another = same
     ? html`<details id="another"><summary>${texts.otherWays}</summary>${ways(view, page, others)}</details>`

@@ -7,7 +7,8 @@ import { nameOf, type RequestContext } from '../../http/request-context.ts'
 import { crashPoint } from '../../kernel/crash-point.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
 import type { Order } from '../../orders/order.ts'
-import { readPageUrl } from '../../orders/order-rules.ts'
+import { updateOrderAnonymous } from '../../orders/order-queries.ts'
+import { readShopWord } from '../../orders/order-rules.ts'
 import { findReachableOrder, lockReachableOrder } from '../../orders/order-service.ts'
 import { nextStatus } from '../../orders/order-states.ts'
 import { readPayerAddress } from '../../payers/payer-address.ts'
@@ -62,11 +63,14 @@ async function findSamePayment(
   return channel && { payment, channel }
 }
 
-/** Abandons the previous attempt: a job closes it at its provider. Money that still arrives there is noticed. */
-async function abandonPayment({ channels }: AcceptDeps, tx: Tx, order: Order, now: Date): Promise<void> {
-  if (order.paymentId === null) return
+/**
+ * Abandons the previous attempt: a job closes it at its provider. Money that still arrives there is noticed.
+ * @returns that attempt, if there is one
+ */
+async function abandonPayment({ channels }: AcceptDeps, tx: Tx, order: Order, now: Date): Promise<Payment | undefined> {
+  if (order.paymentId === null) return undefined
   const payment = await lockPayment(tx, order.companyId, order.paymentId)
-  if (!payment || payment.status === 'closed' || payment.status === 'failed') return
+  if (!payment || payment.status === 'closed' || payment.status === 'failed') return payment
   const isReachable = (await channels.forPayment(payment, tx)) !== undefined
   // with only dust, or money that is already decided about, the order is AWAITING
   if (payment.status === 'confirming') {
@@ -79,7 +83,19 @@ async function abandonPayment({ channels }: AcceptDeps, tx: Tx, order: Order, no
   }
   const providerStatus = isReachable ? 'another channel was chosen' : ACCOUNT_REMOVED
   await updatePayment(tx, payment, { status: 'closing', providerStatus, nextCheckAt: now, checks: 0 }, now)
+  return payment
 }
+
+/** What was said with an attempt holds for the next one: its payer, who chooses another way, cannot say it again. */
+const withEarlier = (said: SaidAtAccept, earlier: SaidAtAccept | undefined): SaidAtAccept => ({
+  cancelUrl: said.cancelUrl ?? earlier?.cancelUrl ?? null,
+  returnUrl: said.returnUrl ?? earlier?.returnUrl ?? null,
+  ...(said.userAddress === null && earlier
+    ? { userAddress: earlier.userAddress, userAddressBy: earlier.userAddressBy }
+    : { userAddress: said.userAddress, userAddressBy: said.userAddressBy }),
+})
+
+type SaidAtAccept = Pick<Payment, 'cancelUrl' | 'returnUrl' | 'userAddress' | 'userAddressBy'>
 
 type Choice = {
   companyId: string
@@ -116,14 +132,14 @@ async function openPayment(deps: AcceptDeps, request: AcceptRequest, choice: Cho
   const { channel, own, accountMark, network } = choice
   const given = body.userAddress
   const userAddress = given === undefined ? null : await readPayerAddress(deps.payers, deps.db, 'userAddress', given)
-  const cancelUrl = readPageUrl('cancelUrl', body.cancelUrl)
-  const returnUrl = readPageUrl('returnUrl', body.returnUrl)
+  const { cancelUrl, returnUrl, anonymous } = readShopWord(context.actor, body)
   const euroRate = await findEuroRate(deps.payers)
   return deps.db.tx(async (tx) => {
     // only naming the payer needs it: a lock of the seller would cost every other sale
     if (body.payerEmail !== undefined || userAddress !== null) await lockActor(tx, context.actor, choice.companyId)
-    const found = await lockReachableOrder(tx, context.actor, request.code)
     const now = new Date(deps.clock())
+    const locked = await lockReachableOrder(tx, context.actor, request.code)
+    const found = anonymous && !locked.anonymous ? await updateOrderAnonymous(tx, locked, now) : locked
     const by = { actor: nameOf(context), requestId: context.requestId }
     const { order, trigger, change } = await repriceOrder(deps, tx, found, { fresh: choice.fresh, by })
     const same = found === order ? await findSamePayment(deps, tx, order, choice) : undefined
@@ -149,18 +165,20 @@ async function openPayment(deps: AcceptDeps, request: AcceptRequest, choice: Cho
     if (order.expiresAt <= now) {
       throw new AppError('ORDER_STATE_CONFLICT', { message: 'The time to pay this order is over. Create a new order.' })
     }
-    await checkIdentity(deps.payers, tx, order, { email, anonymous: body.anonymous ?? false, euroRate })
+    await checkIdentity(deps.payers, tx, order, { email, euroRate })
     await noteEmail()
     const refused = await deps.gate.admit(tx, order, { email, euroRate, by: context })
     if (refused) {
       await noteWriter()
       return { refused }
     }
-    await abandonPayment(deps, tx, order, now)
-    const pastOrders = body.pastOrders ?? null
+    const earlier = await abandonPayment(deps, tx, order, now)
     const userAddressBy = userAddress === null ? null : writerOf(context.actor)
+    const said = withEarlier({ cancelUrl, returnUrl, userAddress, userAddressBy }, earlier)
     const account = { channel: channel.id, own, accountMark, network }
-    const place = { ...account, pastOrders, cancelUrl, returnUrl, userAddress, userAddressBy }
+    // for the shop's own eyes, in the order's story
+    const { pos = null, pastOrders = null } = hasStanding(context.actor) ? body : {}
+    const place = { ...account, pos, pastOrders, ...said }
     const move = { ...by, trigger, change }
     const started = await startPayment(deps, tx, order, { choice: place, move })
     await noteWriter()

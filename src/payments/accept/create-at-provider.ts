@@ -11,6 +11,8 @@ import { AppError } from '../../kernel/errors.ts'
 import type { Order } from '../../orders/order.ts'
 import { findOrderById, lockOrderById } from '../../orders/order-queries.ts'
 import { allows } from '../../orders/order-states.ts'
+import { listMispaymentsOfOrder } from '../mispayments/mispayment-queries.ts'
+import { decidedUnits, undecidedUnits } from '../mispayments/standing.ts'
 import {
   findPayment,
   lockPayment,
@@ -123,7 +125,7 @@ async function replacePayment(deps: AcceptDeps, creation: Creation, lost: string
     if (order.paymentId !== old.id || !allows(order.status, 'accept')) return undefined
     const { network, userAddress, userAddressBy, cancelUrl, returnUrl, ownAccount: own, accountMark } = current
     const place = { channel: channel.id, own, accountMark, network, cancelUrl, returnUrl }
-    const choice = { ...place, userAddress, userAddressBy, pastOrders: null }
+    const choice = { ...place, userAddress, userAddressBy, pos: null, pastOrders: null }
     return startPayment(deps, tx, order, {
       choice,
       move: { actor: `channel:${channel.id}`, requestId: creation.context.requestId },
@@ -244,14 +246,24 @@ async function recoverNow(deps: AcceptDeps, creation: Creation): Promise<Accepte
   }
 }
 
+/** What is still to pay of an open payment. Money that a person sent back or ignored does not count. */
+async function findMissing({ db }: AcceptDeps, payment: Payment): Promise<bigint> {
+  const { companyId, orderId, id, dueUnits, receivedUnits, pendingUnits } = payment
+  const records = (await listMispaymentsOfOrder(db, companyId, orderId)).filter(({ paymentId }) => paymentId === id)
+  const there = undecidedUnits(receivedUnits + pendingUnits, { decided: decidedUnits(records) })
+  return dueUnits > there ? dueUnits - there : 0n
+}
+
 /** What the payer needs, for a payment that is already created or that no other request is creating. */
 async function reach(deps: AcceptDeps, creation: Creation, isNew: boolean): Promise<Reached | undefined> {
   const { channel, order, payment, payer } = creation
   // deposit addresses are ours: creating twice is safe
   if (isNew || (payment.status === 'creating' && channel.onChain)) return create(deps, creation)
   if (payment.status === 'creating') return undefined
-  if (!channel.singleUseLink || payment.status !== 'awaiting') return stored(order, payment)
-  const instructions = await askProvider(channel.createPayment(requestOf(deps, order, payment, payer)))
+  const missing = channel.singleUseLink ? await findMissing(deps, payment) : 0n
+  if (missing === 0n) return stored(order, payment)
+  const request = requestOf(deps, order, { ...payment, dueUnits: missing }, payer)
+  const instructions = await askProvider(channel.createPayment(request))
   return { order, payment, instructions, what: 'link' }
 }
 

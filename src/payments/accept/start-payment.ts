@@ -32,7 +32,15 @@ const FIRST_CHECK_MS = 15 * SECOND
 type NewAttempt = {
   choice: { own: boolean } & Pick<
     NewPayment,
-    'channel' | 'accountMark' | 'network' | 'userAddress' | 'userAddressBy' | 'pastOrders' | 'cancelUrl' | 'returnUrl'
+    | 'channel'
+    | 'accountMark'
+    | 'network'
+    | 'userAddress'
+    | 'userAddressBy'
+    | 'pos'
+    | 'pastOrders'
+    | 'cancelUrl'
+    | 'returnUrl'
   >
   move: {
     actor: string

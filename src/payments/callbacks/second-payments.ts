@@ -70,6 +70,7 @@ export function adoptSecondPayment(deps: SecondDeps, payment: Payment, providerR
       ...{ companyId, id, orderId, number, channel, ownAccount, accountMark },
       ...{ network, dueUnits, userAddress, userAddressBy },
       merchantReference: `${payment.merchantReference}-${providerReference}`,
+      pos: null,
       pastOrders: null,
       cancelUrl: null,
       returnUrl: null,

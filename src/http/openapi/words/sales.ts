@@ -34,7 +34,10 @@ export const ORDERS: Record<string, Word> = {
   price: ['Price in `currency`.', '19.90'],
   'getExchangeInfo.price': ['Units of `toAsset` for one unit of `fromAsset`.', 1.08],
   currency: ['Fiat currency of the price.', 'EUR'],
-  anonymous: ['True: the payer’s identity is not required for this order.', false],
+  anonymous: [
+    'True: the payer’s identity is not required for this order. The shop’s choice: a SimpleUser’s is ignored.',
+    false,
+  ],
   goods: ['What is sold.'],
   goodsName: ['Name of the goods.', 'Darjeeling, 100 g'],
   goodsType: ['`01` tangible, `02` virtual.', '01'],
@@ -61,8 +64,8 @@ export const ORDERS: Record<string, Word> = {
   'downloadOrders.headers': ['Titles of the columns in this language; without it, the names of the fields.', 'fr'],
   bom: ['CSV with a byte order mark, for old spreadsheets.', false],
   columns: ['Columns of the file.', 'code,status,fromAmount'],
-  pastOrders: ['Codes of earlier orders of this payer.', ['Zk3vT8qLwN5xRb2sYc7pHd9m']],
-  pos: ['The till’s own number.', 'POS-7'],
+  pastOrders: ['Codes of earlier orders of this payer, kept for the story of the order.', ['Zk3vT8qLwN5xRb2sYc7pHd9m']],
+  pos: ['The till’s own number, kept for the story of the order.', 'POS-7'],
 }
 
 export const PAYMENTS: Record<string, Word> = {
