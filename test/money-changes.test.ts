@@ -154,6 +154,8 @@ test('so is every other change to where money goes, or to what protects it', asy
   assert.equal((await admin.call('PUT', `companies/${companyId}`, { refundApproval: true })).status, 200)
   await waitFor(email, /rules for refunds of .* were changed/)
   await waitFor(OPERATOR, /rules for refunds of .* were changed/)
+  assert.equal((await admin.call('PUT', `companies/${companyId}`, { refundStepUpLimit: '5000' })).status, 200)
+  await waitFor(email, /rules for refunds of .* were changed/, 2)
 
   assert.equal((await admin.post(`users/${colleague.id}/reset-2fa`)).status, 200)
   await waitFor(email, /second factor of Bea Zweit/)

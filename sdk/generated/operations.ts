@@ -4535,6 +4535,8 @@ export interface Operations {
         toleranceMaxUnits?: string
         /** Whether refunds wait for the operator. */
         refundApproval?: boolean
+        /** USDC above which a refund needs a person with a fresh second factor. */
+        refundStepUpLimit?: string
         /** By role (SuperManager, Manager, Association, Service). The most that the role may refund without approval, at once and in any 24 hours: USDC, null for no limit. Null removes a role’s limits; roles that you leave out keep theirs. A SuperAdmin sets all limits, a SuperManager those of the other roles; both need a fresh second factor. */
         refundLimits?: Record<string, {
           /** The most that one refund may be, decimal text in USDC; null: no limit. */

@@ -198,6 +198,8 @@ export type Company = {
   settlementReserve: string
   /** Refunds wait for the operator. */
   refundApproval: boolean
+  /** USDC. A larger refund needs a person with a fresh second factor; API keys are refused, whatever their limit. */
+  refundStepUpLimit: string
   /** The most that the role may refund without approval, at once and in any 24 hours: USDC, null for no limit. A missing role has no limit; API keys then have the managers’ limit. */
   refundLimits: {
     /** Limits of the role SuperManager. */

@@ -12,6 +12,7 @@ const MAIL_LANGUAGE = 'Of mails to customers who have not chosen one on our page
 const LateMoneySchema = Type.Unsafe<'accept' | 'hold'>(Type.String({ enum: ['accept', 'hold'] }))
 const CompanyName = Type.String({ minLength: 1, maxLength: MAX_COMPANY_NAME, pattern: NAME_PATTERN })
 const Decimal = Type.String({ pattern: '^[0-9]{1,16}(\\.[0-9]{1,2})?$', examples: ['1000.00'] })
+const Usdc = Type.String({ pattern: '^[0-9]{1,16}(\\.[0-9]{1,6})?$', examples: ['500.00'] })
 const PositiveDecimal = Type.String({
   pattern: '^(?!0+(\\.0+)?$)[0-9]{1,16}(\\.[0-9]{1,2})?$',
   examples: ['1000.00'],
@@ -99,6 +100,10 @@ export const CompanySchema = Type.Object(
       description: 'USDC that each settlement leaves with the operator to cover refunds.',
     }),
     refundApproval: Type.Boolean({ description: 'Refunds wait for the operator.' }),
+    refundStepUpLimit: Type.String({
+      description:
+        'USDC. A larger refund needs a person with a fresh second factor; API keys are refused, whatever their limit.',
+    }),
     refundLimits: LimitsSchema,
     feeBps: Type.Integer(),
     kycThreshold: Nullable(Type.String({ description: 'EUR; payers are checked from this amount on. Null: never.' })),
@@ -141,12 +146,13 @@ export const CompanyChangeBody = Type.Object({
   lateAfterCancel: Type.Optional(LateMoneySchema),
   requoteHours: Type.Optional(Type.Integer({ minimum: 0, maximum: 8760 })),
   linkQuoteMinutes: Type.Optional(Nullable(Type.Integer({ minimum: 5, maximum: 44_640 }))),
-  settlementReserve: Type.Optional(Type.String({ pattern: '^[0-9]{1,16}(\\.[0-9]{1,6})?$', examples: ['500.00'] })),
+  settlementReserve: Type.Optional(Usdc),
   maxOrderAmount: Type.Optional(Decimal),
   identityThresholdAmount: Type.Optional(Decimal),
   toleranceBps: Type.Optional(Type.Integer({ minimum: 0, maximum: 10_000 })),
   toleranceMaxUnits: Type.Optional(Type.String({ pattern: '^[0-9]{1,18}$' })),
   refundApproval: Type.Optional(Type.Boolean()),
+  refundStepUpLimit: Type.Optional(Usdc),
   refundLimits: Type.Optional(LimitsChange),
   feeBps: Type.Optional(Type.Integer({ minimum: 0, maximum: 5000 })),
   kycThreshold: Type.Optional(Nullable(PositiveDecimal)),

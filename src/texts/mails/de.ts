@@ -205,7 +205,7 @@ export const de: MailTexts = {
       }),
       refundRules: ({ company }) => ({
         subject: `Die Regeln für Erstattungen von ${company} wurden geändert`,
-        text: 'Geändert wurde, wie viel jede Rolle erstatten darf oder wer Erstattungen freigeben muss. Das Prüfprotokoll zeigt die alten und die neuen Regeln.',
+        text: 'Geändert wurde, wie viel jede Rolle erstatten darf, wer Erstattungen freigeben muss oder ab welchem Betrag sie einen zweiten Faktor brauchen. Das Prüfprotokoll zeigt die alten und die neuen Regeln.',
       }),
       account: ({ company, channel, isRemoved, before, after }) => ({
         subject: `Das Konto für Zahlungen an ${company} wurde geändert`,

@@ -194,7 +194,7 @@ export const en: MailTexts = {
       }),
       refundRules: ({ company }) => ({
         subject: `The rules for refunds of ${company} were changed`,
-        text: 'How much each role may refund, or who must approve a refund, was changed. The audit log shows the old and the new rules.',
+        text: 'How much each role may refund, who must approve a refund, or which refunds need a second factor was changed. The audit log shows the old and the new rules.',
       }),
       account: ({ company, channel, isRemoved, before, after }) => ({
         subject: `The account that receives payments to ${company} was changed`,

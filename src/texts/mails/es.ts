@@ -198,7 +198,7 @@ export const es: MailTexts = {
       }),
       refundRules: ({ company }) => ({
         subject: `Se han cambiado las reglas de reembolso de ${company}`,
-        text: 'Ha cambiado cuánto puede reembolsar cada rol, o quién debe aprobar un reembolso. El registro muestra las reglas anteriores y las nuevas.',
+        text: 'Ha cambiado cuánto puede reembolsar cada rol, quién debe aprobar un reembolso o desde qué importe hace falta un segundo factor. El registro muestra las reglas anteriores y las nuevas.',
       }),
       account: ({ company, channel, isRemoved, before, after }) => ({
         subject: `Se ha cambiado la cuenta que recibe los pagos a ${company}`,

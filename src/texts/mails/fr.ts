@@ -206,7 +206,7 @@ export const fr: MailTexts = {
       }),
       refundRules: ({ company }) => ({
         subject: `Les règles de remboursement de ${company} ont été modifiées`,
-        text: 'Ce que chaque rôle peut rembourser, ou qui doit approuver un remboursement, a changé. Le journal montre les anciennes règles et les nouvelles.',
+        text: 'Une règle a changé : ce que chaque rôle peut rembourser, qui doit approuver un remboursement, ou à partir de quel montant un second facteur est exigé. Le journal montre les anciennes règles et les nouvelles.',
       }),
       account: ({ company, channel, isRemoved, before, after }) => ({
         subject: `Le compte qui reçoit les paiements à ${company} a été modifié`,

@@ -206,7 +206,7 @@ export const it: MailTexts = {
       }),
       refundRules: ({ company }) => ({
         subject: `Le regole per i rimborsi di ${company} sono state cambiate`,
-        text: 'È cambiato quanto ogni ruolo può rimborsare, o chi deve approvare un rimborso. Il registro mostra le regole precedenti e quelle nuove.',
+        text: 'È cambiato quanto ogni ruolo può rimborsare, chi deve approvare un rimborso o da quale importo serve un secondo fattore. Il registro mostra le regole precedenti e quelle nuove.',
       }),
       account: ({ company, channel, isRemoved, before, after }) => ({
         subject: `Il conto che riceve i pagamenti a ${company} è stato cambiato`,

@@ -91,6 +91,7 @@ export const COMPANIES: Record<string, Word> = {
   toleranceBps: ['How much of a payment may be missing, in hundredths of a percent.', 50],
   toleranceMaxUnits: ['The most that may be missing, in millionths of a USDC.', '1000000'],
   refundApproval: ['Whether refunds wait for the operator.', false],
+  refundStepUpLimit: ['USDC above which a refund needs a person with a fresh second factor.', '1000.000000'],
   refundLimits: ['What each role refunds by itself.'],
   'changeCompany.refundLimits': [
     'What each role refunds by itself.',

@@ -39,6 +39,7 @@ const operatorFields = (values: Values): Change => ({
   kycLimit: values.kycLimit ?? null,
   toleranceBps: Math.round(Number(values.tolerance ?? 0) * BPS),
   refundApproval: values.refundApproval === 'yes',
+  refundStepUpLimit: values.refundStepUpLimit,
 })
 
 /**
@@ -72,6 +73,7 @@ export function Limits({ company: current, onClose }: { company: Company; onClos
           <>
             <OperatorFields company={company} />
             <CheckFields company={company} />
+            <RefundRules company={company} />
           </>
         )}
         <RefundLimits company={company} isAdmin={isAdmin} />
@@ -138,7 +140,24 @@ function CheckFields({ company }: { company: Company }) {
           defaultValue={company.kycLimit ?? ''}
         />
       </div>
+    </>
+  )
+}
+
+/** What holds for every refund, whoever makes it. */
+function RefundRules({ company }: { company: Company }) {
+  const t = useTexts(limitTexts)
+  return (
+    <>
       <Check label={t.approval} name="refundApproval" value="yes" defaultChecked={company.refundApproval} />
+      <Field
+        label={t.stepUp}
+        name="refundStepUpLimit"
+        required
+        kind="usdc"
+        hint={t.stepUpHint}
+        defaultValue={company.refundStepUpLimit}
+      />
     </>
   )
 }

@@ -102,6 +102,7 @@ function Operators({ company }: { company: Company }) {
         [t.identity, eur(company.identityThresholdAmount)],
         [t.kyc, eur(company.kycThreshold)],
         [t.approval, company.refundApproval ? t.yes : t.no],
+        [t.stepUp, <Money key="stepUp" amount={company.refundStepUpLimit} asset="USDC" />],
         ...limits,
       ]}
     />
