@@ -4515,9 +4515,9 @@ export interface Operations {
         termsUrl?: string | null
         /** Of mails to customers who have not chosen one on our pages; null: that of the company’s country. */
         customerLanguage?: "en" | "fr" | "de" | "es" | "it" | null
-        /** Hours after expiry within which a late payment counts. */
+        /** Hours after the order’s end within which a late payment counts. */
         lateAcceptHours?: number
-        /** What a payment after cancelling does: count, or wait for a person. */
+        /** Late payments of cancelled and failed orders: `accept` them within `lateAcceptHours`, or `hold` all. */
         lateAfterCancel?: "accept" | "hold"
         /** Hours after which a payer may no longer ask for a new quote; 0: never. */
         requoteHours?: number

@@ -9,7 +9,12 @@ export const Id = Type.String({ pattern: '^[0-9a-f]{24}$', description: '24 hex 
 export const IdParams = Type.Object({ id: Id })
 const Country = Type.String({ pattern: '^[A-Z]{2}$', description: 'ISO 3166-1 alpha-2.', examples: ['CH'] })
 const MAIL_LANGUAGE = 'Of mails to customers who have not chosen one on our pages; null: that of the company’s country.'
-const LateMoneySchema = Type.Unsafe<'accept' | 'hold'>(Type.String({ enum: ['accept', 'hold'] }))
+const LateMoneySchema = Type.Unsafe<'accept' | 'hold'>(
+  Type.String({
+    enum: ['accept', 'hold'],
+    description: 'Late payments of cancelled and failed orders: `accept` them within `lateAcceptHours`, or `hold` all.',
+  }),
+)
 const CompanyName = Type.String({ minLength: 1, maxLength: MAX_COMPANY_NAME, pattern: NAME_PATTERN })
 const Decimal = Type.String({ pattern: '^[0-9]{1,16}(\\.[0-9]{1,2})?$', examples: ['1000.00'] })
 const Usdc = Type.String({ pattern: '^[0-9]{1,16}(\\.[0-9]{1,6})?$', examples: ['500.00'] })
@@ -84,7 +89,7 @@ export const CompanySchema = Type.Object(
     }),
     toleranceBps: Type.Integer({ description: 'How much a payment may fall short, in hundredths of a percent.' }),
     toleranceMaxUnits: Type.String({ description: 'The most that a payment may fall short, in millionths of a USDC.' }),
-    lateAcceptHours: Type.Integer({ description: 'How long after expiry late payments are accepted.' }),
+    lateAcceptHours: Type.Integer({ description: 'How long after the order’s end late payments are accepted.' }),
     lateAfterCancel: LateMoneySchema,
     requoteHours: Type.Integer({
       description: 'How long after its end an unpaid order can still be accepted, at a fresh rate. 0: never.',
