@@ -28,6 +28,10 @@ test('an empty environment is the sandbox with its defaults; addresses follow fr
   assert.deepEqual(config.chains, [])
 })
 
+test('a price source that is named twice counts once', () => {
+  assert.deepEqual(loadConfig({ RATE_SOURCES: 'kraken, kraken,ecb' }).rates.sources, ['kraken', 'ecb'])
+})
+
 test('the service stands at a host name of its own, written in any way', () => {
   assert.equal(loadConfig({ BASE_URL: 'https://PAY.Example:443/' }).baseUrl, 'https://pay.example')
   for (const rest of ['/pay', '/?shop=1', '/#a']) {

@@ -139,7 +139,7 @@ export const choices = <Choice extends string>(
 ): Setting<Choice[]> => ({
   ...{ name, description, fallback, absent: [] },
   read(given) {
-    const chosen = partsOf(given)
+    const chosen = [...new Set(partsOf(given))]
     const wrong = chosen.filter((word) => !(of as readonly string[]).includes(word))
     if (wrong.length === 0 && chosen.length > 0) return chosen as Choice[]
     throw new SettingFault(`choose from ${of.join(', ')}; "${wrong.join(', ')}" is not one of them`)
