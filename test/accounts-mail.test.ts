@@ -15,6 +15,11 @@ import { deleteOldNotices } from '../src/mail/mailbox-queries.ts'
 import { emailChangedNotice, kycNotice, receiptNotice, refundAddressNotice } from '../src/mail/notices.ts'
 import { TEXTS } from '../src/texts/languages.ts'
 import type { MailKind } from '../src/texts/mail-texts.ts'
+import { de } from '../web/office/src/texts/de.ts'
+import { en } from '../web/office/src/texts/en.ts'
+import { es } from '../web/office/src/texts/es.ts'
+import { fr } from '../web/office/src/texts/fr.ts'
+import { it } from '../web/office/src/texts/it.ts'
 import { Client, newEmail, PASSWORD, register } from './harness/accounts.ts'
 import { eventually, startTestService, type TestService } from './harness/service.ts'
 
@@ -194,6 +199,7 @@ test('a mail waits for its server for as long as it is valid, which is what the 
 const NOTICE = { subject: 'x', paragraphs: ['y'] }
 
 const OFFICE = 'https://shop.example/app'
+const OFFICE_WORDS = { en, fr, de, es, it }
 /** What a mail about an account lets its owner look at. */
 const LEADS: Partial<Record<MailKind, string>> = {
   ...{ accountApproved: '/', companyApproved: '/', passwordChanged: '/account', sessionStolen: '/account' },
@@ -226,6 +232,18 @@ test('every mail exists in five languages, with a subject, both forms, a way int
       if (lang !== 'en')
         assert.notEqual(mail.subject, writeMail({ to: '', lang: 'en', kind, data: DATA } as MailOrder, OFFICE).subject)
     }
+  }
+})
+
+test('a mail calls a role what the back office calls it, in every language', () => {
+  for (const lang of LANGS) {
+    const { roles, moneyChange } = TEXTS[lang].mails
+    assert.deepEqual(roles, OFFICE_WORDS[lang].roles, lang)
+    const { text } = writeMail({ to: '', lang, kind: 'approvalNeeded', data: DATA } as MailOrder, OFFICE)
+    const facts = { company: 'Bäckerei', person: 'Ida', role: 'Cashier', isDisabled: false }
+    for (const words of [text, moneyChange.kinds.access(facts).text])
+      assert.match(words, new RegExp(`[“„«]\\s?${roles.Cashier}\\s?[”“»]`), lang)
+    assert.ok(moneyChange.kinds.attached(facts).text.includes(roles.SuperManager), lang)
   }
 })
 

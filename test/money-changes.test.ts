@@ -78,10 +78,10 @@ test('a changed payout address is mailed to every manager and to the operator: b
   ]
   for (const { text } of [own, german, operators]) {
     assert.match(text, new RegExp(`${FIRST} \\(Base\\).*${SECOND} \\(Base\\)`))
-    assert.match(text, /Ada Beispiel \(Manager\).*\d{4}-\d\d-\d\d \d\d:\d\d UTC.*127\.0\.0\.1/)
+    assert.match(text, /Ada Beispiel \((Manager|Leitung)\).*\d{4}-\d\d-\d\d \d\d:\d\d UTC.*127\.0\.0\.1/)
   }
   assert.match(own.text, /If none of you meant this: undo it.*Open the audit log: http\S+\/audit$/ms)
-  assert.match(german.text, /Wollte das niemand von Ihnen/)
+  assert.match(german.text, /Geändert von Ada Beispiel \(Leitung\)[\s\S]*Wollte das niemand von Ihnen/)
   assert.match(operators.text, /by a way that you know already/)
   assert.match(operators.text, new RegExp(`/audit\\?company=${companyId}`))
   const log = await boss.get<{ entries: { action: string; detail: Record<string, unknown> }[] }>('audit-log')
@@ -154,6 +154,8 @@ test('so is every other change to where money goes, or to what protects it', asy
   assert.equal((await admin.call('PUT', `companies/${companyId}`, { refundApproval: true })).status, 200)
   await waitFor(email, /rules for refunds of .* were changed/)
   await waitFor(OPERATOR, /rules for refunds of .* were changed/)
+  assert.equal((await admin.call('PUT', `companies/${companyId}`, { refundStepUpLimit: '5000' })).status, 200)
+  await waitFor(email, /rules for refunds of .* were changed/, 2)
 
   assert.equal((await admin.post(`users/${colleague.id}/reset-2fa`)).status, 200)
   await waitFor(email, /second factor of Bea Zweit/)
@@ -194,10 +196,12 @@ test('what happens to the account of a SuperManager is mailed to the managers of
     }
   }
   await tell(/Sue Super .* can no longer log in/, () => admin.call('PUT', path, { disabled: true }))
-  await tell(/Sue Super .* has access in the role SuperManager/, () => admin.call('PUT', path, { disabled: false }))
+  await tell(/Sue Super .* has access with the role “Manager of several companies”/, () =>
+    admin.call('PUT', path, { disabled: false }),
+  )
   await tell(/Sue Super .* no longer needs an authenticator/, () => admin.post(`${path}/reset-2fa`))
   // the companies go with the role
-  await tell(/Sue Super .* has access in the role SuperAdmin/, () => admin.call('PUT', path, { role: 'SuperAdmin' }))
+  await tell(/Sue Super .* has access with the role “Operator”/, () => admin.call('PUT', path, { role: 'SuperAdmin' }))
   const { detail } = await service.db.one<{ detail: string }>(
     sql`select detail from audit_log where action = 'user.change' order by seq desc limit 1`,
   )
@@ -212,7 +216,7 @@ test('a Service account that joins a company is mailed to its managers and to th
   const made = await admin.post('auth/register', { ...machine, companyName: companyId })
   assert.equal(made.status, 200, made.text)
   const [own, operators] = [await waitFor(manager.email, /Access to/), await waitFor(OPERATOR, /Access to/)]
-  for (const { text } of [own, operators]) assert.match(text, /Machine Eins .* has access in the role Service/)
+  for (const { text } of [own, operators]) assert.match(text, /Machine Eins .* has access with the role “Machine”/)
   await settle()
   assert.equal((await readMails(service.baseUrl, email)).length, 0)
 })

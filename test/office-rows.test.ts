@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { joinPages } from '../web/office/src/api/pages.ts'
 import { dayEnd, toPeriod } from '../web/office/src/kit/days.ts'
+import { loadSheet, type Progress } from '../web/office/src/screens/orders/load-export.ts'
 import { RowCollector } from '../web/office/src/screens/orders/whole-rows.ts'
 
 const idOf = (index: number): string => index.toString(16).padStart(24, '0')
@@ -35,6 +36,37 @@ test('wherever the connection breaks, the rows before and the rest make the whol
       },
     ),
   )
+})
+
+test('a spreadsheet says how much of it has come, and starts again after a broken connection', async () => {
+  const told: Progress[] = []
+  const parts = ['PK1234', 'abcdef', '!']
+  const answer = (count: number): Response => {
+    const left = parts.slice(0, count).map((text) => new TextEncoder().encode(text))
+    const isWhole = count === parts.length
+    const pull = (stream: ReadableStreamDefaultController): void => {
+      const next = left.shift()
+      if (next) stream.enqueue(next)
+      else if (isWhole) stream.close()
+      else stream.error(new Error('cut'))
+    }
+    return new Response(new ReadableStream({ pull }), {
+      headers: { 'content-disposition': 'attachment; filename="orders.xlsx"' },
+    })
+  }
+  const answers = [answer(1), answer(3)]
+  const { name, blob } = await loadSheet(
+    async () => answers.shift() ?? assert.fail('asked once too often'),
+    (progress) => void told.push(progress),
+  )
+  assert.deepEqual([name, await blob.text()], ['orders.xlsx', parts.join('')])
+  assert.deepEqual(told, [
+    ...[
+      { bytes: 6, isResuming: false },
+      { bytes: 0, isResuming: true },
+    ],
+    ...[6, 12, 13].map((bytes) => ({ bytes, isResuming: false })),
+  ])
 })
 
 test('a list of more than one page is read whole, and one that shrinks meanwhile ends', async () => {

@@ -172,16 +172,21 @@ test('a limit of the managers binds an Association too, and the other way round,
   assert.deepEqual(await fateOf(three), WAITS)
 })
 
-test('the company’s step-up limit stays: above it a role’s refund needs a fresh second factor as well', async () => {
-  const { companyId } = shop.merchant
+test('above the step-up limit, which the operator sets, a refund needs a person with a fresh second factor', async () => {
   const [stale, fresh] = [await join('Manager', false), await join('Manager')]
-  await shop.host.db.run(sql`update companies set refund_limit_units = 7000000 where id = ${companyId}`)
-  await setLimits({ Manager: { single: '5' } })
-  const [order] = (await createPaidMany(1)) as [Payable]
+  const set = (refundStepUpLimit: string, by = admin): Promise<Answer<{ refundStepUpLimit: string }>> =>
+    by.call('PUT', companyPath(), { refundStepUpLimit })
+  assert.equal((await set('5000', fresh)).error.code, 'FORBIDDEN')
+  assert.equal((await set('7')).data.refundStepUpLimit, '7.000000')
+  await setLimits({ Manager: { single: '5' }, Service: { single: '100' } })
+  const [order, other] = (await createPaidMany(2)) as [Payable, Payable]
   const [refused, taken] = [await refund(stale, order, '7.1'), await refund(fresh, order, '7.1')]
-  await shop.host.db.run(sql`update companies set refund_limit_units = default where id = ${companyId}`)
   assert.deepEqual([refused.error?.code, taken.status], ['STEP_UP_REQUIRED', 200])
   assert.deepEqual(await fateOf(order), WAITS)
+  assert.match((await refundByKey(other, '7.1')).error.message, /Refunds above 7\.000000 USDC need a person/)
+  assert.equal((await set('1000.00')).data.refundStepUpLimit, '1000.000000')
+  assert.equal((await refundByKey(other, '7.1')).status, 200)
+  assert.deepEqual(await fateOf(other), ALONE)
 })
 
 test('refunds of mispayments count, and wait above the limit', async () => {

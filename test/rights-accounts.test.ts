@@ -482,7 +482,7 @@ test('what an operator sets for a company changes after a fresh second factor on
   assert.equal((await change({ feeBps: 50, maxOrderAmount: '10', refundApproval: true })).status, 200)
   shiftMs += 6 * MINUTE
   admin.token = (await admin.post<{ token: string }>('auth/refresh-token')).data.token
-  for (const body of [{ feeBps: 0 }, { refundApproval: false }, { maxOrderAmount: '11' }, { kycThreshold: '5' }])
+  for (const body of [{ feeBps: 0 }, { refundApproval: false }, { refundStepUpLimit: '9999' }, { kycThreshold: '5' }])
     assert.equal((await change(body)).error?.code, 'STEP_UP_REQUIRED', JSON.stringify(body))
   const same = { feeBps: 50, refundApproval: true, maxOrderAmount: '10.0', displayName: 'Bakery' }
   assert.equal((await change(same)).status, 200, 'a form that sends them all back as they are')

@@ -452,6 +452,21 @@ test('every check that fails says what to do, and names it once', async () => {
   }
 })
 
+test('doctor names each currency that too few of the chosen sources price: its orders would be refused for ever', async () => {
+  const look = async (sources: string, more: Record<string, string> = {}) => {
+    const config = loadConfig({ DATA_DIR: folder, RATE_SOURCES: sources, RATE_MIN_SOURCES: '2', ...more })
+    return outsideChecks(config)
+      .find(({ name }) => name === 'rates')
+      ?.run()
+  }
+  const few = await look('binance,bitstamp')
+  assert.equal(few?.ok, false)
+  assert.match(few.message, /: CHF \(no source\), USD \(bitstamp\), GBP \(no source\)\.$/)
+  assert.match(few.fix ?? '', /RATE_SOURCES.* FIAT_ASSETS\..*: kraken, coinbase, coingecko, ecb\.$/)
+  assert.equal((await look('binance,bitstamp', { FIAT_ASSETS: 'EUR,XPF' }))?.ok, true, 'XPF goes by EUR')
+  assert.equal((await look('kraken,coinbase,ecb'))?.ok, true)
+})
+
 test('a check that throws or hangs ends with its own cure, and of two looks at one thing the failed one counts', async () => {
   const broken = { name: 'one', cure: 'Mend it.', run: () => Promise.reject(new Error('It broke.')) }
   const hanging = { name: 'two', cure: 'Wake it.', run: () => new Promise<never>(() => {}) }

@@ -74,9 +74,9 @@ const MAY_IMPORT: Record<string, string[]> = {
     'screening',
     'users/maker-queries',
   ],
-  // mails and pages share the words of a language
+  // mails and pages share the words of a language, which has one for each role
   mail: [...HTTP, 'texts'],
-  texts: ['channels'],
+  texts: ['channels', 'http/actor'],
   // what the operator sees of the chains and of the money that left
   operator: [...HTTP, 'audit', 'chain', 'ledger'],
   rates: HTTP,

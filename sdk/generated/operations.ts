@@ -4515,9 +4515,9 @@ export interface Operations {
         termsUrl?: string | null
         /** Of mails to customers who have not chosen one on our pages; null: that of the company’s country. */
         customerLanguage?: "en" | "fr" | "de" | "es" | "it" | null
-        /** Hours after expiry within which a late payment counts. */
+        /** Hours after the order’s end within which a late payment counts. */
         lateAcceptHours?: number
-        /** What a payment after cancelling does: count, or wait for a person. */
+        /** Late payments of cancelled and failed orders: `accept` them within `lateAcceptHours`, or `hold` all. */
         lateAfterCancel?: "accept" | "hold"
         /** Hours after which a payer may no longer ask for a new quote; 0: never. */
         requoteHours?: number
@@ -4535,6 +4535,8 @@ export interface Operations {
         toleranceMaxUnits?: string
         /** Whether refunds wait for the operator. */
         refundApproval?: boolean
+        /** USDC above which a refund needs a person with a fresh second factor. */
+        refundStepUpLimit?: string
         /** By role (SuperManager, Manager, Association, Service). The most that the role may refund without approval, at once and in any 24 hours: USDC, null for no limit. Null removes a role’s limits; roles that you leave out keep theirs. A SuperAdmin sets all limits, a SuperManager those of the other roles; both need a fresh second factor. */
         refundLimits?: Record<string, {
           /** The most that one refund may be, decimal text in USDC; null: no limit. */

@@ -186,9 +186,9 @@ export type Company = {
   toleranceBps: number
   /** The most that a payment may fall short, in millionths of a USDC. */
   toleranceMaxUnits: string
-  /** How long after expiry late payments are accepted. */
+  /** How long after the order’s end late payments are accepted. */
   lateAcceptHours: number
-  /** What a payment after cancelling does: count, or wait for a person. */
+  /** Late payments of cancelled and failed orders: `accept` them within `lateAcceptHours`, or `hold` all. */
   lateAfterCancel: "accept" | "hold"
   /** How long after its end an unpaid order can still be accepted, at a fresh rate. 0: never. */
   requoteHours: number
@@ -198,6 +198,8 @@ export type Company = {
   settlementReserve: string
   /** Refunds wait for the operator. */
   refundApproval: boolean
+  /** USDC. A larger refund needs a person with a fresh second factor; API keys are refused, whatever their limit. */
+  refundStepUpLimit: string
   /** The most that the role may refund without approval, at once and in any 24 hours: USDC, null for no limit. A missing role has no limit; API keys then have the managers’ limit. */
   refundLimits: {
     /** Limits of the role SuperManager. */

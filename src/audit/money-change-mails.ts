@@ -8,8 +8,16 @@ import { countNotices, insertNotice, listManagers, noticeKey } from '../mail/dai
 import type { Mailer, Notice } from '../mail/mail.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
 import { TEXTS } from '../texts/languages.ts'
+import { roleWord } from '../texts/mail-texts.ts'
 import type { ActorsEntry, AuditDeps } from './audit.ts'
-import { findActorName, findPerson, listToldCompanies, type Person, type ToldCompany } from './money-change-queries.ts'
+import {
+  type Doer,
+  findDoer,
+  findPerson,
+  listToldCompanies,
+  type Person,
+  type ToldCompany,
+} from './money-change-queries.ts'
 import { type MoneyChange, moneyChangesOf } from './money-changes.ts'
 
 export type MoneyChangeMailDeps = {
@@ -53,7 +61,7 @@ async function claim(tx: Tx, { kind, userId }: MoneyChange, reader: string, nowM
   return isLast ? 'last' : 'sent'
 }
 
-type Facts = { change: MoneyChange; person: Person | undefined; by: string; at: string; from: string | null }
+type Facts = { change: MoneyChange; person: Person | undefined; by: Doer; at: string; from: string | null }
 type Mail = Facts & { companies: readonly ToldCompany[]; lang: Lang; toDo: string | null; isLast: boolean }
 
 /** More than so many companies are not all named: subjects stay short. */
@@ -67,13 +75,14 @@ function nameCompanies(companies: readonly ToldCompany[], lang: Lang): string {
 }
 
 function write({ networkName: network }: MoneyChangeMailDeps, mail: Mail): Pick<Notice, 'subject' | 'paragraphs'> {
-  const { moneyChange: texts } = TEXTS[mail.lang].mails
-  const { change, person, companies, isLast } = mail
+  const { moneyChange: texts, roles } = TEXTS[mail.lang].mails
+  const { change, person, companies, isLast, at, from } = mail
   const company = nameCompanies(companies, mail.lang)
   const names = { company, person: person ? `${person.name} (${person.email})` : '–', network }
   const { subject, text } = change.write(texts.kinds, names)
+  const by = mail.by.role === null ? mail.by.name : `${mail.by.name} (${roleWord(roles, mail.by.role)})`
   const last = isLast ? [texts.last] : []
-  return { subject, paragraphs: [text, texts.by(mail), mail.toDo ?? texts.toDo, ...last] }
+  return { subject, paragraphs: [text, texts.by({ by, at, from }), mail.toDo ?? texts.toDo, ...last] }
 }
 
 const ASK_THEM =
@@ -125,7 +134,7 @@ export function openMoneyChangeMails(deps: MoneyChangeMailDeps): NonNullable<Aud
     const facts = {
       change,
       person: userId === null ? undefined : await findPerson(tx, userId),
-      by: await findActorName(tx, entry.actor),
+      by: await findDoer(tx, entry.actor),
       at: `${new Date(clock()).toISOString().slice(0, 16).replace('T', ' ')} UTC`,
       from: context.ip,
     }

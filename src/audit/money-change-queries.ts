@@ -28,13 +28,16 @@ export async function findPerson(q: Queryable, userId: string): Promise<Person |
   return person && { ...person, name: plainName(person.name) }
 }
 
+/** `role` is a user's, or `API` for a key. */
+export type Doer = { name: string; role: string | null }
+
 /** A person or a key of the audit log (`user:…`, `apiKey:…`); others have only that word. */
-export async function findActorName(q: Queryable, actor: string): Promise<string> {
+export async function findDoer(q: Queryable, actor: string): Promise<Doer> {
   const [kind = '', id = ''] = actor.split(':')
   const row = await (kind === 'user'
-    ? q.maybe<{ name: string; as: string }>(sql`
-        select first_name || ' ' || last_name as name, role as "as" from users where id = ${id}`)
-    : q.maybe<{ name: string; as: string }>(sql`
-        select name, 'API' as "as" from api_keys where ${kind} = 'apiKey' and id = ${id}`))
-  return row ? `${plainName(row.name)} (${row.as})` : actor
+    ? q.maybe<Doer>(sql`
+        select first_name || ' ' || last_name as name, role from users where id = ${id}`)
+    : q.maybe<Doer>(sql`
+        select name, 'API' as role from api_keys where ${kind} = 'apiKey' and id = ${id}`))
+  return row ? { ...row, name: plainName(row.name) } : { name: actor, role: null }
 }

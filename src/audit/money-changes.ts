@@ -44,7 +44,8 @@ const company: Reader = ({ detail, own }) => {
       },
     })
   const operators = Array.isArray(detail.operators) ? (detail.operators as readonly string[]) : []
-  if (detail.refundLimits !== undefined || operators.some((line) => line.startsWith('refundApproval:')))
+  const isAboutRefunds = operators.some((line) => /^refund(Approval|StepUpLimit):/.test(line))
+  if (detail.refundLimits !== undefined || isAboutRefunds)
     changes.push({ ...base, kind: 'refundRules', write: (kinds, names) => kinds.refundRules(names) })
   return changes
 }

@@ -30,6 +30,7 @@ import { bad, type Check, type CheckResult, good, nodeFix, runChecks } from './c
 import { credentialChecks } from './credential-checks.ts'
 import { explainDatabaseFault, isConnectionFix } from './database-words.ts'
 import { gasChecks } from './gas-checks.ts'
+import { rateCheck } from './rate-checks.ts'
 import { screeningChecks } from './screening-checks.ts'
 import { signerChecks } from './signer-checks.ts'
 
@@ -288,6 +289,7 @@ export function outsideChecks(config: Config): Check[] {
     ...signerChecks(config.chains),
     ...gasChecks(config.chains),
     ...[...providers, ...sources].map(([name, url]) => providerCheck(name, url)),
+    rateCheck(config),
     ...screeningChecks(config),
     ...credentialChecks({ provider: config.provider, live: config.mode === 'live' }),
   ]

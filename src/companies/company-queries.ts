@@ -31,6 +31,8 @@ export type Company = {
   /** USDC, decimal text. */
   settlementReserve: string
   refundApproval: boolean
+  /** USDC, decimal text: above it a refund needs a person with a fresh second factor. */
+  refundStepUpLimit: string
   refundLimits: RefundLimits
   feeBps: number
   /** EUR; null: payers are not checked. */
@@ -60,6 +62,7 @@ const COLUMNS = sql`id, name, kind, country, siret, vat_number, approved, ${MANA
   settlement_set_by is not distinct from ${SET_BY_RESTORE} as settlement_restored, max_order_amount,
   identity_threshold_amount, tolerance_bps, tolerance_max_units, late_accept_hours, late_after_cancel,
   requote_hours, link_quote_minutes, (reserve_units / 1000000)::numeric(38, 6)::text as settlement_reserve, refund_approval,
+  (refund_limit_units / 1000000)::numeric(38, 6)::text as refund_step_up_limit,
   refund_limits, fee_bps, kyc_threshold_amount as kyc_threshold, kyc_limit_amount as kyc_limit,
   display_name, legal_name, brand_color, support_email, support_phone, terms_url, customer_language,
   (select hash from company_logos l where l.company_id = companies.id) as logo, created_at, updated_at`
@@ -138,6 +141,7 @@ export async function updateCompany(tx: Tx, company: Company, at: Date): Promise
       late_after_cancel = ${company.lateAfterCancel}, requote_hours = ${company.requoteHours},
       link_quote_minutes = ${company.linkQuoteMinutes},
       reserve_units = ${company.settlementReserve}::numeric * 1000000, refund_approval = ${company.refundApproval},
+      refund_limit_units = ${company.refundStepUpLimit}::numeric * 1000000,
       refund_limits = ${json(company.refundLimits)}, fee_bps = ${company.feeBps},
       kyc_threshold_amount = ${company.kycThreshold}, kyc_limit_amount = ${company.kycLimit},
       display_name = ${company.displayName}, legal_name = ${company.legalName}, brand_color = ${company.brandColor},

@@ -9,9 +9,15 @@ export const Id = Type.String({ pattern: '^[0-9a-f]{24}$', description: '24 hex 
 export const IdParams = Type.Object({ id: Id })
 const Country = Type.String({ pattern: '^[A-Z]{2}$', description: 'ISO 3166-1 alpha-2.', examples: ['CH'] })
 const MAIL_LANGUAGE = 'Of mails to customers who have not chosen one on our pages; null: that of the company’s country.'
-const LateMoneySchema = Type.Unsafe<'accept' | 'hold'>(Type.String({ enum: ['accept', 'hold'] }))
+const LateMoneySchema = Type.Unsafe<'accept' | 'hold'>(
+  Type.String({
+    enum: ['accept', 'hold'],
+    description: 'Late payments of cancelled and failed orders: `accept` them within `lateAcceptHours`, or `hold` all.',
+  }),
+)
 const CompanyName = Type.String({ minLength: 1, maxLength: MAX_COMPANY_NAME, pattern: NAME_PATTERN })
 const Decimal = Type.String({ pattern: '^[0-9]{1,16}(\\.[0-9]{1,2})?$', examples: ['1000.00'] })
+const Usdc = Type.String({ pattern: '^[0-9]{1,16}(\\.[0-9]{1,6})?$', examples: ['500.00'] })
 const PositiveDecimal = Type.String({
   pattern: '^(?!0+(\\.0+)?$)[0-9]{1,16}(\\.[0-9]{1,2})?$',
   examples: ['1000.00'],
@@ -83,7 +89,7 @@ export const CompanySchema = Type.Object(
     }),
     toleranceBps: Type.Integer({ description: 'How much a payment may fall short, in hundredths of a percent.' }),
     toleranceMaxUnits: Type.String({ description: 'The most that a payment may fall short, in millionths of a USDC.' }),
-    lateAcceptHours: Type.Integer({ description: 'How long after expiry late payments are accepted.' }),
+    lateAcceptHours: Type.Integer({ description: 'How long after the order’s end late payments are accepted.' }),
     lateAfterCancel: LateMoneySchema,
     requoteHours: Type.Integer({
       description: 'How long after its end an unpaid order can still be accepted, at a fresh rate. 0: never.',
@@ -99,6 +105,10 @@ export const CompanySchema = Type.Object(
       description: 'USDC that each settlement leaves with the operator to cover refunds.',
     }),
     refundApproval: Type.Boolean({ description: 'Refunds wait for the operator.' }),
+    refundStepUpLimit: Type.String({
+      description:
+        'USDC. A larger refund needs a person with a fresh second factor; API keys are refused, whatever their limit.',
+    }),
     refundLimits: LimitsSchema,
     feeBps: Type.Integer(),
     kycThreshold: Nullable(Type.String({ description: 'EUR; payers are checked from this amount on. Null: never.' })),
@@ -141,12 +151,13 @@ export const CompanyChangeBody = Type.Object({
   lateAfterCancel: Type.Optional(LateMoneySchema),
   requoteHours: Type.Optional(Type.Integer({ minimum: 0, maximum: 8760 })),
   linkQuoteMinutes: Type.Optional(Nullable(Type.Integer({ minimum: 5, maximum: 44_640 }))),
-  settlementReserve: Type.Optional(Type.String({ pattern: '^[0-9]{1,16}(\\.[0-9]{1,6})?$', examples: ['500.00'] })),
+  settlementReserve: Type.Optional(Usdc),
   maxOrderAmount: Type.Optional(Decimal),
   identityThresholdAmount: Type.Optional(Decimal),
   toleranceBps: Type.Optional(Type.Integer({ minimum: 0, maximum: 10_000 })),
   toleranceMaxUnits: Type.Optional(Type.String({ pattern: '^[0-9]{1,18}$' })),
   refundApproval: Type.Optional(Type.Boolean()),
+  refundStepUpLimit: Type.Optional(Usdc),
   refundLimits: Type.Optional(LimitsChange),
   feeBps: Type.Optional(Type.Integer({ minimum: 0, maximum: 5000 })),
   kycThreshold: Type.Optional(Nullable(PositiveDecimal)),

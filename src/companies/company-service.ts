@@ -61,6 +61,7 @@ export const viewCompany = (
   linkQuoteMinutes: company.linkQuoteMinutes,
   settlementReserve: company.settlementReserve,
   refundApproval: company.refundApproval,
+  refundStepUpLimit: company.refundStepUpLimit,
   refundLimits: company.refundLimits,
   feeBps: company.feeBps,
   kycThreshold: company.kycThreshold,
@@ -110,6 +111,7 @@ type OperatorChange = Pick<
   | 'toleranceBps'
   | 'toleranceMaxUnits'
   | 'refundApproval'
+  | 'refundStepUpLimit'
   | 'settlementReserve'
   | 'feeBps'
   | 'kycThreshold'
@@ -122,6 +124,7 @@ const OPERATOR_FIELDS: readonly (keyof OperatorChange)[] = [
   'toleranceBps',
   'toleranceMaxUnits',
   'refundApproval',
+  'refundStepUpLimit',
   'settlementReserve',
   'feeBps',
   'kycThreshold',

@@ -20,10 +20,12 @@ test('late money is accepted up to 24 hours after expiry, and a second later it 
   assert.equal(after(SECOND, 'EXPIRED', { lateAcceptHours: 0 }), false)
 })
 
-test('after a cancel or an error late money is held unless the company says otherwise', () => {
+test('after a cancel or an error late money is held, unless the company accepts it, and then for the same hours', () => {
   for (const status of ['CANCELLED', 'ERROR'] as const) {
     assert.equal(after(SECOND, status), false)
-    assert.equal(after(SECOND, status, { lateAfterCancel: 'accept' }), true)
+    assert.equal(after(24 * HOUR, status, { lateAfterCancel: 'accept' }), true)
+    assert.equal(after(24 * HOUR + SECOND, status, { lateAfterCancel: 'accept' }), false)
+    assert.equal(after(SECOND, status, { lateAfterCancel: 'accept', lateAcceptHours: 0 }), false)
   }
 })
 

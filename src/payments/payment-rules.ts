@@ -54,10 +54,13 @@ export const wasPaid = (
   (order.paidAt !== null && order.paymentId === payment.id) ||
   payment.receivedUnits >= minAcceptedUnits(payment.dueUnits, policy)
 
-/** Whether money that is complete only after the order ended makes it PAID without a person's decision. */
+/**
+ * Whether money that is complete only after the order ended makes it PAID without a person's decision: never beyond the
+ * hours of its company, as the order's rate grows old.
+ */
 export function acceptsLate(status: OrderStatus, endedAt: Date, nowMs: number, policy: PaymentPolicy): boolean {
-  if (status === 'EXPIRED') return nowMs - endedAt.getTime() <= policy.lateAcceptHours * HOUR
-  return (status === 'CANCELLED' || status === 'ERROR') && policy.lateAfterCancel === 'accept'
+  const isAccepted = status === 'EXPIRED' || policy.lateAfterCancel === 'accept'
+  return isAccepted && nowMs - endedAt.getTime() <= policy.lateAcceptHours * HOUR
 }
 
 /** Jitter from 0.8 to 1.2, constant per id: payments opened together are not polled together. */

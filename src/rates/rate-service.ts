@@ -7,6 +7,7 @@ import { type Clock, DAY, isYounger, MINUTE, SECOND } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
 import type { Fiat } from '../kernel/money.ts'
+import { pricedThrough } from './rate-coverage.ts'
 import { type FreshnessWatch, READ_EVERY_MS, watchFreshness } from './rate-freshness.ts'
 import { type Evidence, medianRate } from './rate-median.ts'
 import { openRateMetrics, type RateMetrics } from './rate-metrics.ts'
@@ -55,29 +56,27 @@ type AskDeps = { sources: readonly RateSource[]; watch: FreshnessWatch; metrics:
 
 const failed = (source: string, reason: string): Evidence => ({ source, rate: null, at: null, taken: false, reason })
 
-async function ask(source: RateSource, from: Fiat, { watch, metrics }: AskDeps): Promise<Evidence[]> {
+async function ask(source: RateSource, from: Fiat, { watch, metrics }: AskDeps): Promise<Evidence> {
   const { name } = source
   try {
     const price = await source.fetchPrice(from)
-    if (price === undefined) return []
     const frozenMs = source.moves ? watch.frozenFor(name, from, price.rate) : null
     metrics?.noteAnswer(name, price.at)
     metrics?.noteFrozen(name, from, frozenMs !== null)
-    if (frozenMs !== null)
-      return [failed(name, `the price has not changed for ${Math.floor(frozenMs / MINUTE)} minutes`)]
-    return [{ source: name, ...price, taken: false, reason: null }]
+    if (frozenMs !== null) return failed(name, `the price has not changed for ${Math.floor(frozenMs / MINUTE)} minutes`)
+    return { source: name, ...price, taken: false, reason: null }
   } catch (error) {
     metrics?.noteFailure(name)
-    return [failed(name, toStorableText((error as Error).message, 200))]
+    return failed(name, toStorableText((error as Error).message, 200))
   }
 }
 
 async function askAll(deps: AskDeps, from: Fiat): Promise<Evidence[]> {
-  const { sources } = deps
-  const answers = (await Promise.all(sources.map((source) => ask(source, from, deps)))).flat()
-  if (from !== 'XPF' || answers.length > 0) return answers
-  const euro = (await Promise.all(sources.map((source) => ask(source, 'EUR', deps)))).flat()
-  return euro.map((answer) => ({
+  const through = pricedThrough(deps.sources, from)
+  const asked = deps.sources.filter(({ covers }) => covers.includes(through))
+  const answers = await Promise.all(asked.map((source) => ask(source, through, deps)))
+  if (through === from) return answers
+  return answers.map((answer) => ({
     ...answer,
     source: `${answer.source} (EUR, parity)`,
     rate: answer.rate === null ? null : (answer.rate * XPF_IN_EUR.times) / XPF_IN_EUR.by,

@@ -8,6 +8,8 @@ export type RateSource = {
   readonly name: string
   /** Follows a market: a price that does not move for too long is stale. */
   readonly moves: boolean
-  /** Undefined: this source does not know the currency. Throws when it cannot answer. */
-  fetchPrice(from: Fiat): Promise<Price | undefined>
+  /** The currencies whose price it has. */
+  readonly covers: readonly Fiat[]
+  /** Of a currency that it covers. Throws when it cannot answer. */
+  fetchPrice(from: Fiat): Promise<Price>
 }

@@ -2,7 +2,7 @@ import { request } from 'undici'
 import type { Config } from '../config/config.ts'
 import { type Clock, DAY, MINUTE, SECOND } from '../kernel/clock.ts'
 import { parseJsonExact, textAt } from '../kernel/json.ts'
-import { parseDecimal, RATE_EXPONENT } from '../kernel/money.ts'
+import { type Fiat, parseDecimal, RATE_EXPONENT } from '../kernel/money.ts'
 import { SourceBusy, withCircuit } from './rate-circuit.ts'
 import type { RateSource } from './rate-source.ts'
 
@@ -76,6 +76,9 @@ async function get(url: string, clock: Clock): Promise<Reply> {
   return { text, at: timeOf(answer.headers, askedAt) }
 }
 
+/** No market trades USDC for XPF. */
+const MAJOR: readonly Fiat[] = ['EUR', 'CHF', 'USD', 'GBP']
+
 type Make = (baseUrl: string, clock: Clock) => RateSource
 
 const MAKERS: Record<string, { baseUrl: string; make: Make }> = {
@@ -88,8 +91,8 @@ const MAKERS: Record<string, { baseUrl: string; make: Make }> = {
     make: (baseUrl, clock) => ({
       name: 'kraken',
       moves: true,
+      covers: MAJOR,
       async fetchPrice(from) {
-        if (from === 'XPF') return undefined
         const { text, at } = await get(`${baseUrl}/0/public/Ticker?pair=USDC${from}`, clock)
         const body = parseJsonExact(text)
         const refusal = textAt(body, 'error', 0)
@@ -106,8 +109,8 @@ const MAKERS: Record<string, { baseUrl: string; make: Make }> = {
     make: (baseUrl, clock) => ({
       name: 'coinbase',
       moves: true,
+      covers: MAJOR,
       async fetchPrice(from) {
-        if (from === 'XPF') return undefined
         const { text, at } = await get(`${baseUrl}/v2/exchange-rates?currency=${from}`, clock)
         const rate = parseRate(textAt(parseJsonExact(text), 'data', 'rates', 'USDC'), 'coinbase')
         return { rate, at: checkAge(at, clock, 'coinbase') }
@@ -120,8 +123,8 @@ const MAKERS: Record<string, { baseUrl: string; make: Make }> = {
     make: (baseUrl, clock) => ({
       name: 'binance',
       moves: true,
-      async fetchPrice(from) {
-        if (from !== 'EUR') return undefined
+      covers: ['EUR'],
+      async fetchPrice() {
         const { text, at } = await get(`${baseUrl}/api/v3/ticker/bookTicker?symbol=EURUSDC`, clock)
         const rate = parseRate(textAt(parseJsonExact(text), 'bidPrice'), 'binance')
         return { rate, at: checkAge(at, clock, 'binance') }
@@ -134,8 +137,8 @@ const MAKERS: Record<string, { baseUrl: string; make: Make }> = {
     make: (baseUrl, clock) => ({
       name: 'bitstamp',
       moves: true,
+      covers: ['EUR', 'USD'],
       async fetchPrice(from) {
-        if (from !== 'EUR' && from !== 'USD') return undefined
         const { text } = await get(`${baseUrl}/api/v2/ticker/usdc${from.toLowerCase()}/`, clock)
         const body = parseJsonExact(text)
         const at = checkAge(ownTime(textAt(body, 'timestamp')), clock, 'bitstamp')
@@ -149,8 +152,8 @@ const MAKERS: Record<string, { baseUrl: string; make: Make }> = {
     make: (baseUrl, clock) => ({
       name: 'coingecko',
       moves: true,
+      covers: MAJOR,
       async fetchPrice(from) {
-        if (from === 'XPF') return undefined
         const fiat = from.toLowerCase()
         const query = `ids=usd-coin&vs_currencies=${fiat}&precision=full&include_last_updated_at=true`
         const { text } = await get(`${baseUrl}/api/v3/simple/price?${query}`, clock)
@@ -169,8 +172,8 @@ const MAKERS: Record<string, { baseUrl: string; make: Make }> = {
     make: (baseUrl, clock) => ({
       name: 'ecb',
       moves: false,
+      covers: MAJOR,
       async fetchPrice(from) {
-        if (from === 'XPF') return undefined
         const { text: xml } = await get(`${baseUrl}/stats/eurofxref/eurofxref-daily.xml`, clock)
         const day = /time=['"](\d{4}-\d{2}-\d{2})['"]/.exec(xml)?.[1]
         const at = day === undefined ? Number.NaN : Math.min(Date.parse(day), clock())
@@ -190,8 +193,9 @@ function fixedSource(rates: Record<string, string>, clock: Clock): RateSource {
   return {
     name: 'fixed',
     moves: false,
+    covers: [...MAJOR, 'XPF' as const].filter((fiat) => rates[fiat] !== undefined),
     async fetchPrice(from) {
-      return rates[from] === undefined ? undefined : { rate: parseRate(rates[from], 'fixed'), at: clock() }
+      return { rate: parseRate(rates[from], 'fixed'), at: clock() }
     },
   }
 }

@@ -1,3 +1,11 @@
+import type { UserRole } from '../http/actor.ts'
+
+/** The words for roles, those of the back office. */
+export type RoleWords = Readonly<Record<UserRole, string>>
+
+/** @param role also another word, such as what an entry of the audit log says */
+export const roleWord = (words: RoleWords, role: string): string => (words as Record<string, string>)[role] ?? role
+
 /** The facts that each kind of mail needs. Values are text, already formatted for people. */
 export type MailKinds = {
   verifyEmail: { name: string; url: string }
@@ -127,6 +135,7 @@ export type MailTexts = {
   help(facts: HelpFacts): string
   /** Buttons of mails that link to the back office. */
   screens: Record<OfficeScreen, string>
+  roles: RoleWords
   kinds: { [Kind in MailKind]: (data: MailKinds[Kind]) => MailText }
   kycCheck: NoticeText<KycFacts>
   receipt: NoticeText<ReceiptFacts>

@@ -89,8 +89,9 @@ test('a thousands separator in a limit is asked about and never read as a decima
   const { db } = world.shop.host
   const { companyId } = world.shop.merchant
   const read = () =>
-    db.one<{ reserve: string; most: string; fee: number }>(sql`
-      select reserve_units::text as reserve, max_order_amount::text as most, fee_bps as fee
+    db.one<Record<'reserve' | 'most' | 'missing' | 'alone', string> & { fee: number }>(sql`
+      select reserve_units::text as reserve, max_order_amount::text as most, fee_bps as fee,
+        tolerance_max_units::text as missing, refund_limit_units::text as alone
       from companies where id = ${companyId}`)
   await page.getByRole('article').filter({ hasText: 'Söhne' }).getByRole('button', { name: 'Grenzen' }).click()
   const dialog = page.getByRole('dialog')
@@ -106,11 +107,15 @@ test('a thousands separator in a limit is asked about and never read as a decima
   await field('settlementReserve').fill('1.234,50')
   await field('maxOrderAmount').fill('10 000,50')
   await field('fee').fill('1,25')
+  assert.equal(await field('toleranceMax').inputValue(), '1,000000')
+  await field('toleranceMax').fill('2,50')
+  await field('refundStepUpLimit').fill('7500')
   assert.equal(await asked.count(), 0)
   await dialog.getByRole('button', { name: 'Speichern' }).click()
   await dialog.waitFor({ state: 'detached' })
   const after = await read()
   assert.deepEqual([after.reserve, Number(after.most), after.fee], ['1234500000', 10_000.5, 125])
+  assert.deepEqual([after.missing, after.alone], ['2500000', '7500000000'])
   // it shows what it takes, as the reader writes it
   await page.getByRole('article').filter({ hasText: 'Söhne' }).getByRole('button', { name: 'Grenzen' }).click()
   assert.deepEqual(
@@ -120,6 +125,10 @@ test('a thousands separator in a limit is asked about and never read as a decima
   await dialog.getByRole('button', { name: 'Speichern' }).click()
   await dialog.waitFor({ state: 'detached' })
   assert.deepEqual(await read(), after)
+  // its managers read what counts for them
+  await goTo(page, `/shop?company=${companyId}&tab=rules`)
+  await page.getByText('0,5 %, höchstens 2,50 USDC', { exact: true }).waitFor()
+  await page.getByText('7.500,00 USDC', { exact: true }).waitFor()
   await leave()
 })
 

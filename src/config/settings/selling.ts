@@ -47,9 +47,11 @@ export const ORDERS = {
 export const RATE_SOURCES = ['kraken', 'coinbase', 'binance', 'bitstamp', 'coingecko', 'ecb', 'fixed'] as const
 
 export const RATES = {
-  sources: choices('RATE_SOURCES', `Any of ${RATE_SOURCES.join(', ')} (fixed: sandbox only).`, {
-    ...{ fallback: { sandbox: 'fixed', live: 'kraken,coinbase,ecb' }, of: RATE_SOURCES as readonly string[] },
-  }),
+  sources: choices(
+    'RATE_SOURCES',
+    `Any of ${RATE_SOURCES.join(', ')} (fixed: sandbox only). Some lack currencies: comptoir doctor names them.`,
+    { fallback: { sandbox: 'fixed', live: 'kraken,coinbase,ecb' }, of: RATE_SOURCES as readonly string[] },
+  ),
   maxAgeSeconds: integer('RATE_MAX_AGE_SECONDS', 'A rate older than this sells nothing.', {
     ...{ fallback: '60', min: 1, max: 86_400 },
   }),

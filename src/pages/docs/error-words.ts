@@ -18,7 +18,7 @@ export const ERROR_WORDS: Partial<Record<ErrorCode, Words>> = {
   ],
   INVALID_EXCHANGE_RATE: [
     'Too few price sources answered in time, so no fresh rate exists. Nothing was created.',
-    'Try again in a minute. As operator: look at `RATE_SOURCES` and the metric `comptoir_rate_missing_seconds`.',
+    'Try again in a minute. As operator: `comptoir doctor` says whether `RATE_SOURCES` price the currency at all; the metric is `comptoir_rate_missing_seconds`.',
   ],
   INVALID_CREDENTIALS: [
     'The e-mail or the password is wrong. The answer is the same for both on purpose.',

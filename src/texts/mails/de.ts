@@ -1,6 +1,17 @@
-import { countLines, type MailTexts } from '../mail-texts.ts'
+import { countLines, type MailTexts, type RoleWords, roleWord } from '../mail-texts.ts'
 
 const notYou = 'Waren Sie das nicht, ändern Sie sofort Ihr Passwort und verständigen Sie den Betreiber dieses Dienstes.'
+
+const roles: RoleWords = {
+  SuperAdmin: 'Betreiber',
+  SuperManager: 'Leitung mehrerer Firmen',
+  Manager: 'Leitung',
+  Association: 'Verein',
+  Cashier: 'Kasse',
+  Observer: 'Nur Lesen',
+  SimpleUser: 'Kundschaft',
+  Service: 'Maschine',
+}
 
 export const de: MailTexts = {
   greeting: (name) => `Guten Tag ${name},`,
@@ -8,6 +19,7 @@ export const de: MailTexts = {
   help: ({ merchant, contact, shortCode }) =>
     `Fragen? Wenden Sie sich an ${merchant}: ${contact}. Nennen Sie die Bestellnummer ${shortCode}.`,
   screens: { home: 'Backoffice öffnen', account: 'Mein Konto ansehen', keys: 'API-Schlüssel ansehen' },
+  roles,
   kinds: {
     verifyEmail: ({ url }) => ({
       subject: 'Bestätigen Sie Ihre E-Mail-Adresse',
@@ -60,7 +72,7 @@ export const de: MailTexts = {
     approvalNeeded: ({ applicant, applicantEmail, role, company, url }) => ({
       subject: `${applicant} möchte zu ${company}`,
       paragraphs: [
-        `${applicant} (${applicantEmail}) hat sich als ${role} von ${company} registriert. Ohne Ihre Freigabe kann dieses Konto nichts.`,
+        `${applicant} (${applicantEmail}) hat sich bei ${company} mit der Rolle „${roleWord(roles, role)}“ registriert. Ohne Ihre Freigabe kann dieses Konto nichts.`,
       ],
       button: { label: 'Ansehen', url },
       note: 'Kennen Sie diese Person nicht, brauchen Sie nichts zu tun.',
@@ -205,7 +217,7 @@ export const de: MailTexts = {
       }),
       refundRules: ({ company }) => ({
         subject: `Die Regeln für Erstattungen von ${company} wurden geändert`,
-        text: 'Geändert wurde, wie viel jede Rolle erstatten darf oder wer Erstattungen freigeben muss. Das Prüfprotokoll zeigt die alten und die neuen Regeln.',
+        text: 'Geändert wurde, wie viel jede Rolle erstatten darf, wer Erstattungen freigeben muss oder ab welchem Betrag sie einen zweiten Faktor brauchen. Das Prüfprotokoll zeigt die alten und die neuen Regeln.',
       }),
       account: ({ company, channel, isRemoved, before, after }) => ({
         subject: `Das Konto für Zahlungen an ${company} wurde geändert`,
@@ -225,11 +237,13 @@ export const de: MailTexts = {
       }),
       access: ({ company, person, role, isDisabled }) => ({
         subject: `Der Zugang zu ${company} wurde geändert`,
-        text: isDisabled ? `${person} kann sich nicht mehr anmelden.` : `${person} hat Zugang in der Rolle ${role}.`,
+        text: isDisabled
+          ? `${person} kann sich nicht mehr anmelden.`
+          : `${person} hat Zugang in der Rolle „${roleWord(roles, role)}“.`,
       }),
       attached: ({ company, person }) => ({
         subject: `${person} kann jetzt für ${company} handeln`,
-        text: `Der Betreiber hat ${person} als SuperManager Zugang zu ${company} gegeben.`,
+        text: `Der Betreiber hat ${person} Zugang zu ${company} gegeben, in der Rolle „${roles.SuperManager}“.`,
       }),
       secondFactor: ({ person }) => ({
         subject: `Der zweite Faktor von ${person} wurde entfernt`,

@@ -1,12 +1,24 @@
-import { countLines, type MailTexts } from '../mail-texts.ts'
+import { countLines, type MailTexts, type RoleWords, roleWord } from '../mail-texts.ts'
 
 const notYou = 'If this was not you, change your password now and tell the operator of this service.'
+
+const roles: RoleWords = {
+  SuperAdmin: 'Operator',
+  SuperManager: 'Manager of several companies',
+  Manager: 'Manager',
+  Association: 'Association',
+  Cashier: 'Cashier',
+  Observer: 'Observer',
+  SimpleUser: 'Customer',
+  Service: 'Machine',
+}
 
 export const en: MailTexts = {
   greeting: (name) => `Hello ${name},`,
   closing: 'This is an automatic email. Replies are not read.',
   help: ({ merchant, contact, shortCode }) => `Questions? Ask ${merchant}: ${contact}. Quote order ${shortCode}.`,
   screens: { home: 'Open the back office', account: 'Look at my account', keys: 'Look at the API keys' },
+  roles,
   kinds: {
     verifyEmail: ({ url }) => ({
       subject: 'Confirm your email address',
@@ -53,7 +65,7 @@ export const en: MailTexts = {
     approvalNeeded: ({ applicant, applicantEmail, role, company, url }) => ({
       subject: `${applicant} asks to join ${company}`,
       paragraphs: [
-        `${applicant} (${applicantEmail}) registered as ${role} of ${company}. The account has no access until you approve it.`,
+        `${applicant} (${applicantEmail}) registered at ${company} with the role “${roleWord(roles, role)}”. The account has no access until you approve it.`,
       ],
       button: { label: 'Review the request', url },
       note: 'If you do not know this person, ignore this email.',
@@ -194,7 +206,7 @@ export const en: MailTexts = {
       }),
       refundRules: ({ company }) => ({
         subject: `The rules for refunds of ${company} were changed`,
-        text: 'How much each role may refund, or who must approve a refund, was changed. The audit log shows the old and the new rules.',
+        text: 'How much each role may refund, who must approve a refund, or which refunds need a second factor was changed. The audit log shows the old and the new rules.',
       }),
       account: ({ company, channel, isRemoved, before, after }) => ({
         subject: `The account that receives payments to ${company} was changed`,
@@ -214,11 +226,13 @@ export const en: MailTexts = {
       }),
       access: ({ company, person, role, isDisabled }) => ({
         subject: `Access to ${company} was changed`,
-        text: isDisabled ? `${person} can no longer log in.` : `${person} has access in the role ${role}.`,
+        text: isDisabled
+          ? `${person} can no longer log in.`
+          : `${person} has access with the role “${roleWord(roles, role)}”.`,
       }),
       attached: ({ company, person }) => ({
         subject: `${person} can now act for ${company}`,
-        text: `The operator gave ${person} access to ${company} as a SuperManager.`,
+        text: `The operator gave ${person} access to ${company} with the role “${roles.SuperManager}”.`,
       }),
       secondFactor: ({ person }) => ({
         subject: `The second factor of ${person} was removed`,

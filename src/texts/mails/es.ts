@@ -1,6 +1,17 @@
-import { countLines, type MailTexts } from '../mail-texts.ts'
+import { countLines, type MailTexts, type RoleWords, roleWord } from '../mail-texts.ts'
 
 const notYou = 'Si no ha sido usted, cambie ahora mismo la contraseña y avise al operador de este servicio.'
+
+const roles: RoleWords = {
+  SuperAdmin: 'Operador',
+  SuperManager: 'Responsable de varias empresas',
+  Manager: 'Responsable',
+  Association: 'Asociación',
+  Cashier: 'Cajero',
+  Observer: 'Observador',
+  SimpleUser: 'Cliente',
+  Service: 'Máquina',
+}
 
 export const es: MailTexts = {
   greeting: (name) => `Hola, ${name}:`,
@@ -8,6 +19,7 @@ export const es: MailTexts = {
   help: ({ merchant, contact, shortCode }) =>
     `¿Alguna pregunta? Contacte con ${merchant}: ${contact}. Indique el número de pedido ${shortCode}.`,
   screens: { home: 'Abrir el panel', account: 'Revisar mi cuenta', keys: 'Ver las claves de API' },
+  roles,
   kinds: {
     verifyEmail: ({ url }) => ({
       subject: 'Confirme su dirección de correo',
@@ -56,7 +68,7 @@ export const es: MailTexts = {
     approvalNeeded: ({ applicant, applicantEmail, role, company, url }) => ({
       subject: `${applicant} pide entrar en ${company}`,
       paragraphs: [
-        `${applicant} (${applicantEmail}) se ha registrado como ${role} de ${company}. Sin su aprobación esa cuenta no puede hacer nada.`,
+        `${applicant} (${applicantEmail}) se ha registrado en ${company} con el rol «${roleWord(roles, role)}». Sin su aprobación esa cuenta no puede hacer nada.`,
       ],
       button: { label: 'Verlo', url },
       note: 'Si no conoce a esta persona, no tiene que hacer nada.',
@@ -198,7 +210,7 @@ export const es: MailTexts = {
       }),
       refundRules: ({ company }) => ({
         subject: `Se han cambiado las reglas de reembolso de ${company}`,
-        text: 'Ha cambiado cuánto puede reembolsar cada rol, o quién debe aprobar un reembolso. El registro muestra las reglas anteriores y las nuevas.',
+        text: 'Ha cambiado cuánto puede reembolsar cada rol, quién debe aprobar un reembolso o desde qué importe hace falta un segundo factor. El registro muestra las reglas anteriores y las nuevas.',
       }),
       account: ({ company, channel, isRemoved, before, after }) => ({
         subject: `Se ha cambiado la cuenta que recibe los pagos a ${company}`,
@@ -218,11 +230,13 @@ export const es: MailTexts = {
       }),
       access: ({ company, person, role, isDisabled }) => ({
         subject: `Ha cambiado un acceso a ${company}`,
-        text: isDisabled ? `${person} ya no puede iniciar sesión.` : `${person} tiene acceso con el rol ${role}.`,
+        text: isDisabled
+          ? `${person} ya no puede iniciar sesión.`
+          : `${person} tiene acceso con el rol «${roleWord(roles, role)}».`,
       }),
       attached: ({ company, person }) => ({
         subject: `${person} puede actuar ahora por ${company}`,
-        text: `El operador ha dado a ${person} acceso a ${company} como SuperManager.`,
+        text: `El operador ha dado a ${person} acceso a ${company} con el rol «${roles.SuperManager}».`,
       }),
       secondFactor: ({ person }) => ({
         subject: `Se ha quitado el segundo factor de ${person}`,

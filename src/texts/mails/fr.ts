@@ -1,6 +1,17 @@
-import { countLines, type MailTexts } from '../mail-texts.ts'
+import { countLines, type MailTexts, type RoleWords, roleWord } from '../mail-texts.ts'
 
 const notYou = 'Si ce n’était pas vous, changez tout de suite de mot de passe et prévenez l’exploitant de ce service.'
+
+const roles: RoleWords = {
+  SuperAdmin: 'Exploitant',
+  SuperManager: 'Responsable de plusieurs sociétés',
+  Manager: 'Responsable',
+  Association: 'Association',
+  Cashier: 'Caissier',
+  Observer: 'Observateur',
+  SimpleUser: 'Client',
+  Service: 'Machine',
+}
 
 export const fr: MailTexts = {
   greeting: (name) => `Bonjour ${name},`,
@@ -8,6 +19,7 @@ export const fr: MailTexts = {
   help: ({ merchant, contact, shortCode }) =>
     `Une question ? Contactez ${merchant} : ${contact}. Indiquez le numéro de commande ${shortCode}.`,
   screens: { home: 'Ouvrir le back-office', account: 'Vérifier mon compte', keys: 'Voir les clés d’API' },
+  roles,
   kinds: {
     verifyEmail: ({ url }) => ({
       subject: 'Confirmez votre adresse e-mail',
@@ -60,7 +72,7 @@ export const fr: MailTexts = {
     approvalNeeded: ({ applicant, applicantEmail, role, company, url }) => ({
       subject: `${applicant} demande à rejoindre ${company}`,
       paragraphs: [
-        `${applicant} (${applicantEmail}) s’est inscrit comme ${role} de ${company}. Sans votre accord, ce compte ne peut rien faire.`,
+        `${applicant} (${applicantEmail}) s’est inscrit chez ${company} avec le rôle « ${roleWord(roles, role)} ». Sans votre accord, ce compte ne peut rien faire.`,
       ],
       button: { label: 'Examiner', url },
       note: 'Si vous ne connaissez pas cette personne, vous n’avez rien à faire.',
@@ -206,7 +218,7 @@ export const fr: MailTexts = {
       }),
       refundRules: ({ company }) => ({
         subject: `Les règles de remboursement de ${company} ont été modifiées`,
-        text: 'Ce que chaque rôle peut rembourser, ou qui doit approuver un remboursement, a changé. Le journal montre les anciennes règles et les nouvelles.',
+        text: 'Une règle a changé : ce que chaque rôle peut rembourser, qui doit approuver un remboursement, ou à partir de quel montant un second facteur est exigé. Le journal montre les anciennes règles et les nouvelles.',
       }),
       account: ({ company, channel, isRemoved, before, after }) => ({
         subject: `Le compte qui reçoit les paiements à ${company} a été modifié`,
@@ -226,11 +238,13 @@ export const fr: MailTexts = {
       }),
       access: ({ company, person, role, isDisabled }) => ({
         subject: `Un accès à ${company} a été modifié`,
-        text: isDisabled ? `${person} ne peut plus se connecter.` : `${person} a accès avec le rôle ${role}.`,
+        text: isDisabled
+          ? `${person} ne peut plus se connecter.`
+          : `${person} a accès avec le rôle « ${roleWord(roles, role)} ».`,
       }),
       attached: ({ company, person }) => ({
         subject: `${person} peut désormais agir pour ${company}`,
-        text: `L’opérateur a donné à ${person} l’accès à ${company} comme SuperManager.`,
+        text: `L’opérateur a donné à ${person} l’accès à ${company} avec le rôle « ${roles.SuperManager} ».`,
       }),
       secondFactor: ({ person }) => ({
         subject: `Le second facteur de ${person} a été retiré`,

@@ -1,6 +1,17 @@
-import { countLines, type MailTexts } from '../mail-texts.ts'
+import { countLines, type MailTexts, type RoleWords, roleWord } from '../mail-texts.ts'
 
 const notYou = 'Se non è stato lei, cambi subito la password e avvisi il gestore di questo servizio.'
+
+const roles: RoleWords = {
+  SuperAdmin: 'Gestore',
+  SuperManager: 'Responsabile di più aziende',
+  Manager: 'Responsabile',
+  Association: 'Associazione',
+  Cashier: 'Cassiere',
+  Observer: 'Osservatore',
+  SimpleUser: 'Cliente',
+  Service: 'Macchina',
+}
 
 export const it: MailTexts = {
   greeting: (name) => `Buongiorno ${name},`,
@@ -8,6 +19,7 @@ export const it: MailTexts = {
   help: ({ merchant, contact, shortCode }) =>
     `Ha domande? Contatti ${merchant}: ${contact}. Indichi il numero d’ordine ${shortCode}.`,
   screens: { home: 'Apri il back office', account: 'Controlla il mio account', keys: 'Vedi le chiavi API' },
+  roles,
   kinds: {
     verifyEmail: ({ url }) => ({
       subject: 'Confermi il suo indirizzo e-mail',
@@ -56,7 +68,7 @@ export const it: MailTexts = {
     approvalNeeded: ({ applicant, applicantEmail, role, company, url }) => ({
       subject: `${applicant} chiede di entrare in ${company}`,
       paragraphs: [
-        `${applicant} (${applicantEmail}) si è registrato come ${role} di ${company}. Senza la sua approvazione l’account non può fare nulla.`,
+        `${applicant} (${applicantEmail}) si è registrato presso ${company} con il ruolo «${roleWord(roles, role)}». Senza la sua approvazione l’account non può fare nulla.`,
       ],
       button: { label: 'Vedi', url },
       note: 'Se non conosce questa persona, non deve fare nulla.',
@@ -206,7 +218,7 @@ export const it: MailTexts = {
       }),
       refundRules: ({ company }) => ({
         subject: `Le regole per i rimborsi di ${company} sono state cambiate`,
-        text: 'È cambiato quanto ogni ruolo può rimborsare, o chi deve approvare un rimborso. Il registro mostra le regole precedenti e quelle nuove.',
+        text: 'È cambiato quanto ogni ruolo può rimborsare, chi deve approvare un rimborso o da quale importo serve un secondo fattore. Il registro mostra le regole precedenti e quelle nuove.',
       }),
       account: ({ company, channel, isRemoved, before, after }) => ({
         subject: `Il conto che riceve i pagamenti a ${company} è stato cambiato`,
@@ -226,11 +238,13 @@ export const it: MailTexts = {
       }),
       access: ({ company, person, role, isDisabled }) => ({
         subject: `Un accesso a ${company} è stato cambiato`,
-        text: isDisabled ? `${person} non può più accedere.` : `${person} ha accesso con il ruolo ${role}.`,
+        text: isDisabled
+          ? `${person} non può più accedere.`
+          : `${person} ha accesso con il ruolo «${roleWord(roles, role)}».`,
       }),
       attached: ({ company, person }) => ({
         subject: `${person} può ora agire per ${company}`,
-        text: `Il gestore ha dato a ${person} accesso a ${company} come SuperManager.`,
+        text: `Il gestore ha dato a ${person} accesso a ${company} con il ruolo «${roles.SuperManager}».`,
       }),
       secondFactor: ({ person }) => ({
         subject: `Il secondo fattore di ${person} è stato rimosso`,

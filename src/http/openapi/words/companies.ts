@@ -76,8 +76,11 @@ export const COMPANIES: Record<string, Word> = {
   identityThresholdAmount: ['EUR from which the payer’s identity is needed.', '1000.00'],
   kycThreshold: ['EUR from which the identity is checked; null: never.', '5000.00'],
   kycLimit: ['EUR that a checked payer may spend in 30 days; null: no limit.', '15000.00'],
-  lateAcceptHours: ['Hours after expiry within which a late payment counts.', 24],
-  lateAfterCancel: ['What a payment after cancelling does: count, or wait for a person.', 'hold'],
+  lateAcceptHours: ['Hours after the order’s end within which a late payment counts.', 24],
+  lateAfterCancel: [
+    'What a payment after a cancel or an error does: count within those hours, or wait for a person.',
+    'hold',
+  ],
   displayName: ['The name that payers read; null: the company’s name.', 'Café de la Gare'],
   legalName: ['The company that payers buy from, as registered.', 'Café de la Gare SARL'],
   brandColor: ['Colour of buttons on payers’ pages, made darker or lighter until it can be read.', '#7a1f3d'],
@@ -91,6 +94,7 @@ export const COMPANIES: Record<string, Word> = {
   toleranceBps: ['How much of a payment may be missing, in hundredths of a percent.', 50],
   toleranceMaxUnits: ['The most that may be missing, in millionths of a USDC.', '1000000'],
   refundApproval: ['Whether refunds wait for the operator.', false],
+  refundStepUpLimit: ['USDC above which a refund needs a person with a fresh second factor.', '1000.000000'],
   refundLimits: ['What each role refunds by itself.'],
   'changeCompany.refundLimits': [
     'What each role refunds by itself.',

@@ -7,7 +7,7 @@ export const readBase64 = (file: File): Promise<string> =>
     reader.readAsDataURL(file)
   })
 
-export type Saved = { blob: Blob; name: string }
+type Saved = { blob: Blob; name: string }
 
 export function saveAs({ blob, name }: Saved): void {
   const link = document.createElement('a')

@@ -3,6 +3,7 @@ import { type Body, call, type Schemas } from '../../api/call.ts'
 import { useAction } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
 import { changed } from '../../kit/changed.ts'
+import { fromUnits, toUnits } from '../../kit/decimal.ts'
 import { Check, Field, Form } from '../../kit/fields.tsx'
 import { Dialog } from '../../kit/parts.tsx'
 import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
@@ -38,7 +39,9 @@ const operatorFields = (values: Values): Change => ({
   kycThreshold: values.kycThreshold ?? null,
   kycLimit: values.kycLimit ?? null,
   toleranceBps: Math.round(Number(values.tolerance ?? 0) * BPS),
+  toleranceMaxUnits: String(toUnits(values.toleranceMax ?? '0')),
   refundApproval: values.refundApproval === 'yes',
+  refundStepUpLimit: values.refundStepUpLimit,
 })
 
 /**
@@ -72,6 +75,7 @@ export function Limits({ company: current, onClose }: { company: Company; onClos
           <>
             <OperatorFields company={company} />
             <CheckFields company={company} />
+            <RefundRules company={company} />
           </>
         )}
         <RefundLimits company={company} isAdmin={isAdmin} />
@@ -88,14 +92,23 @@ function OperatorFields({ company }: { company: Company }) {
         <Field label={t.max} name="maxOrderAmount" required kind="money" defaultValue={company.maxOrderAmount} />
         <Field label={t.fee} name="fee" required kind="money" defaultValue={percent(company.feeBps)} />
       </div>
-      <Field
-        label={t.tolerance}
-        name="tolerance"
-        required
-        kind="money"
-        hint={t.toleranceHint}
-        defaultValue={percent(company.toleranceBps)}
-      />
+      <div className="grid gap-x-4 sm:grid-cols-2">
+        <Field
+          label={t.tolerance}
+          name="tolerance"
+          required
+          kind="money"
+          hint={t.toleranceHint}
+          defaultValue={percent(company.toleranceBps)}
+        />
+        <Field
+          label={t.toleranceMax}
+          name="toleranceMax"
+          required
+          kind="usdc"
+          defaultValue={fromUnits(BigInt(company.toleranceMaxUnits))}
+        />
+      </div>
       <Field
         label={t.reserve}
         name="settlementReserve"
@@ -138,7 +151,24 @@ function CheckFields({ company }: { company: Company }) {
           defaultValue={company.kycLimit ?? ''}
         />
       </div>
+    </>
+  )
+}
+
+/** What holds for every refund, whoever makes it. */
+function RefundRules({ company }: { company: Company }) {
+  const t = useTexts(limitTexts)
+  return (
+    <>
       <Check label={t.approval} name="refundApproval" value="yes" defaultChecked={company.refundApproval} />
+      <Field
+        label={t.stepUp}
+        name="refundStepUpLimit"
+        required
+        kind="usdc"
+        hint={t.stepUpHint}
+        defaultValue={company.refundStepUpLimit}
+      />
     </>
   )
 }

@@ -1,91 +1,21 @@
 import { useState } from 'react'
-import { ApiError, request } from '../../api/call.ts'
+import { request } from '../../api/call.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
-import { type Saved, saveAs } from '../../kit/files.ts'
-import { formatCount } from '../../kit/format.ts'
+import { saveAs } from '../../kit/files.ts'
+import { formatCount, formatNumber } from '../../kit/format.ts'
 import { Icon } from '../../kit/icons.tsx'
 import { useRefusal } from '../../kit/refusal.ts'
 import { say } from '../../kit/toasts.tsx'
 import { stringifySearch } from '../../search.ts'
 import { useLang, useTexts } from '../../texts/lang.ts'
+import { type Ask, isRefused, loadRows, loadSheet, type Progress } from './load-export.ts'
 import { texts } from './texts.ts'
 import { type OrderSearch, toQuery } from './views.ts'
-import { RowCollector } from './whole-rows.ts'
 
+const MEGABYTE = 1_000_000
 type Format = 'csv' | 'xlsx'
-type Progress = { done: number; total: number; isResuming: boolean }
 
-/** How often a broken connection is resumed, and the growing pause before. */
-const TRIES = 6
-const PAUSE_MS = 1000
-
-const nameOf = (response: Response): string =>
-  /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '')?.[1] ?? 'orders'
-const totalOf = (response: Response): number => Number(response.headers.get('x-total-count') ?? 0)
-
-async function* chunksOf(response: Response): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  const reader = response.body?.getReader()
-  for (;;) {
-    const { done, value } = (await reader?.read()) ?? { done: true, value: undefined }
-    if (done || !value) return
-    yield value as Uint8Array<ArrayBuffer>
-  }
-}
-
-/** The service refused it: the connection is not broken. */
-const isRefused = (error: unknown): boolean => error instanceof ApiError && error.status >= 400 && error.status < 500
-
-/** A broken connection is resumed, and so is what a limit refuses for a moment. */
-const mayResume = (error: unknown): boolean => !isRefused(error) || (error instanceof ApiError && error.status === 429)
-
-type Ask = (after: string | null) => Promise<Response>
-type Tell = (progress: Progress) => void
-
-/** A CSV is resumed after its last complete row when the connection breaks; nothing is loaded twice. */
-async function loadRows(ask: Ask, tell: Tell): Promise<Saved> {
-  const rows = new RowCollector()
-  let [total, name, tries] = [0, '', 0]
-  for (;;) {
-    try {
-      const response = await ask(rows.lastId)
-      if (total === 0) [total, name] = [totalOf(response), nameOf(response)]
-      const decoder = new TextDecoder()
-      for await (const chunk of chunksOf(response)) {
-        const before = rows.count
-        rows.push(decoder.decode(chunk, { stream: true }))
-        if (rows.count > before) tries = 0
-        tell({ done: rows.count, total, isResuming: false })
-      }
-      return { name, blob: new Blob([rows.whole().text], { type: 'text/csv' }) }
-    } catch (error) {
-      tries += 1
-      if (tries >= TRIES || !mayResume(error)) throw error
-      rows.cut()
-      tell({ done: rows.count, total, isResuming: true })
-      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS * tries))
-    }
-  }
-}
-
-/** A spreadsheet is one compressed file: after a broken connection it starts again. */
-async function loadSheet(ask: Ask, tell: Tell): Promise<Saved> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      const response = await ask(null)
-      const total = totalOf(response)
-      const parts: Uint8Array<ArrayBuffer>[] = []
-      tell({ done: 0, total, isResuming: tries > 1 })
-      for await (const chunk of chunksOf(response)) parts.push(chunk)
-      const type = response.headers.get('content-type') ?? 'application/octet-stream'
-      return { name: nameOf(response), blob: new Blob(parts, { type }) }
-    } catch (error) {
-      if (tries >= TRIES || !mayResume(error)) throw error
-      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS * tries))
-    }
-  }
-}
-
-/** Exports the list's filters as a file, and shows the number of orders while it loads. */
+/** Exports the list's filters as a file, and shows how much of it has come. */
 export function Export({ search }: { search: OrderSearch }) {
   const t = useTexts(texts)
   const lang = useLang()
@@ -93,7 +23,7 @@ export function Export({ search }: { search: OrderSearch }) {
   const company = useCompanyQuery()
   const [progress, setProgress] = useState<Progress | null>(null)
   const run = async (format: Format): Promise<void> => {
-    setProgress({ done: 0, total: 0, isResuming: false })
+    setProgress({ isResuming: false, ...(format === 'csv' ? { done: 0, total: 0 } : { bytes: 0 }) })
     const { status, sort: _, ...rest } = toQuery(search)
     const ask: Ask = (after) => {
       const query = stringifySearch({ ...rest, ...company, status: status?.[0], format, headers: lang, after })
@@ -113,10 +43,13 @@ export function Export({ search }: { search: OrderSearch }) {
     setProgress(null)
   }
   if (progress !== null) {
-    const { done, total, isResuming } = progress
+    const come =
+      'bytes' in progress
+        ? t.exportingSize(formatNumber(lang, (progress.bytes / MEGABYTE).toFixed(1)))
+        : t.exporting(formatCount(lang, progress.done), formatCount(lang, progress.total))
     return (
       <p role="status" className="btn">
-        {isResuming ? t.resuming : t.exporting(formatCount(lang, done), formatCount(lang, total))}
+        {progress.isResuming ? t.resuming : come}
       </p>
     )
   }

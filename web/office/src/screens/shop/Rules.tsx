@@ -1,7 +1,8 @@
 import type { Schemas } from '../../api/call.ts'
 import { useApi } from '../../api/hooks.ts'
+import { fromUnits } from '../../kit/decimal.ts'
 import { Field, Form, Select } from '../../kit/fields.tsx'
-import { formatNumber } from '../../kit/format.ts'
+import { formatMoney, formatNumber } from '../../kit/format.ts'
 import { Facts, Loaded, Money, Panel } from '../../kit/parts.tsx'
 import { useCore, useLang, useTexts, wordFor } from '../../texts/lang.ts'
 import { keyOf, useChange } from './change.ts'
@@ -86,6 +87,8 @@ function Operators({ company }: { company: Company }) {
   const core = useCore()
   const lang = useLang()
   const { refundLimits } = company
+  const percent = (bps: number): string => `${formatNumber(lang, String(bps / BPS))} %`
+  const toleranceMax = fromUnits(BigInt(company.toleranceMaxUnits))
   const eur = (amount: string | null): React.ReactNode =>
     amount === null ? t.never : <Money amount={amount} asset="EUR" />
   const limits = Object.entries(refundLimits).map(([role, limit]): [string, React.ReactNode] => [
@@ -95,13 +98,14 @@ function Operators({ company }: { company: Company }) {
   return (
     <Facts
       rows={[
-        [t.fee, `${formatNumber(lang, String(company.feeBps / BPS))} %`],
+        [t.fee, percent(company.feeBps)],
         [t.max, <Money key="max" amount={company.maxOrderAmount} asset="EUR" />],
-        [t.tolerance, `${formatNumber(lang, String(company.toleranceBps / BPS))} %`],
+        [t.tolerance, t.atMost(percent(company.toleranceBps), formatMoney(lang, toleranceMax, 'USDC'))],
         [t.reserve, <Money key="reserve" amount={company.settlementReserve} asset="USDC" />],
         [t.identity, eur(company.identityThresholdAmount)],
         [t.kyc, eur(company.kycThreshold)],
         [t.approval, company.refundApproval ? t.yes : t.no],
+        [t.stepUp, <Money key="stepUp" amount={company.refundStepUpLimit} asset="USDC" />],
         ...limits,
       ]}
     />
