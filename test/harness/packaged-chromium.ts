@@ -12,7 +12,7 @@ export type PackagedChromium = { executablePath: string; env: Record<string, str
 const fontsConfig = (folder: string): string => `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig>
-  <dir>${folder}/fonts</dir><dir>/usr/share/fonts</dir><cachedir>${folder}/fonts-cache</cachedir>
+  <dir>${folder}/fonts</dir><dir>/usr/share/fonts</dir><cachedir>${folder}-fonts</cachedir>
   <alias binding="same"><family>sans-serif</family><prefer><family>Open Sans</family></prefer></alias>
   <alias binding="same"><family>system-ui</family><prefer><family>Open Sans</family></prefer></alias>
 </fontconfig>
