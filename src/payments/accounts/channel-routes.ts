@@ -195,7 +195,7 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelSettingsDeps> = asy
       schema: {
         operationId: 'listChannelExchanges',
         summary: 'Calls to the providers of an order',
-        description: 'For support: requests and answers without headers and secrets, oldest first.',
+        description: 'For support: requests and answers without headers and secrets, the newest 500, oldest first.',
         tags,
         params: CodeParams,
         response: { 200: Envelope(Type.Array(ProviderCallSchema)) },
