@@ -233,6 +233,22 @@ test('a buy button shows as its code makes it look, opens its page, changes its 
   await leave()
 })
 
+test('a channel that the office has no words for is called by the name that the service gives it', async () => {
+  const { page, leave } = await enterOffice(browser, service.baseUrl, { email: manager.email })
+  await page.route('**/api/next/channel-names', async (route) => {
+    const { data } = (await (await route.fetch()).json()) as { data: object[] }
+    await route.fulfill({ json: { data: [...data, { paymentChannel: 'acme', name: 'Acme Pay' }] } })
+  })
+  await page.goto(`${service.baseUrl}/app/orders`)
+  const options = page.getByLabel('Channel', { exact: true }).locator('option')
+  const words = await eventually(
+    () => options.allTextContents(),
+    (list) => list.includes('Acme Pay'),
+  )
+  assert.ok(words.includes('Whitepay (any wallet)') && new Set(words).size === words.length, String(words))
+  await leave()
+})
+
 test('a static link is made, its code opens to print, and it is turned off, all on the page', async () => {
   const { page, context, leave } = await enterOffice(browser, service.baseUrl, { email: manager.email, path: '/links' })
   await page.getByRole('button', { name: 'New static link' }).click()
