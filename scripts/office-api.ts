@@ -89,7 +89,8 @@ function printParameters(operation: Operation, place: string): string {
 
 function printOperation(path: string, method: string, operation: Operation): string {
   const body = jsonOf(operation.requestBody?.content)
-  const data = jsonOf(operation.responses?.['200']?.content)?.properties?.data
+  const answer = operation.responses?.['200']?.content
+  const data = jsonOf(answer)?.properties?.data ?? answer?.['text/plain']?.schema
   return `  ${property(operation.operationId ?? '')}: {
     route: ${quote(`${method.toUpperCase()} ${path}`)}
     permission: ${quote(operation['x-permission'] ?? '')}

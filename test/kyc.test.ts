@@ -309,6 +309,25 @@ test('callbacks that come twice, the wrong way round or with a wrong digest end 
   await world.reaches(id, { status: 'approved' })
 })
 
+test('a status that no document lists is shown while a check is pending, and takes back no approval', async () => {
+  const { id } = await world.ask(await world.createOrder('1500'), newPayer())
+  await firstLook(id)
+  const visit = async () => {
+    await world.tell('kyc-unknown-status')
+    await world.host.db.run(sql`update kyc_records set next_check_at = now() where id = ${id}`)
+    await firstLook(id)
+    return world.read(id)
+  }
+  const pending = await visit()
+  assert.equal(pending.status, 'pending')
+  assert.match(String(pending.message), /ORBITING/)
+  await world.decide(id, 'approve')
+  await world.reaches(id, { status: 'approved' })
+  const approved = await world.read(id)
+  assert.match(String(approved.message), /completed GREEN/)
+  assert.deepEqual(await visit(), approved, 'nothing of it changes, also not the words that approved it')
+})
+
 test('a time-out after the applicant was made ends in one applicant', async () => {
   await world.tell('kyc-timeout-after-acceptance')
   const { id } = await world.ask(await world.createOrder('1500'), newPayer())

@@ -58,6 +58,13 @@ const runTest = (file: string, env?: Record<string, string>): Promise<Run> =>
 const readCopy = (file: string): string => readFileSync(join(tree, file), 'utf8')
 const passed = ({ text }: Run): number => Number(/^# pass (\d+)$/m.exec(text)?.[1] ?? 0)
 
+/** Ends with 1 where the service would refuse to start with these minutes. */
+const SET_MINUTES = `
+  const { readEnvironment } = await import(process.cwd() + '/src/checks/environment.ts')
+  const { config, refusals } = readEnvironment({ ORDER_CHANNEL_MINUTES: 'acme-pay=20' })
+  console.log(refusals.join())
+  process.exitCode = config.orders.channelMinutes['acme-pay'] === 20 && refusals.length === 0 ? 0 : 1`
+
 /** From the first failure on; where none is named, the end. */
 const faultIn = (text: string): string => (/^ *not ok [\s\S]*/m.exec(text)?.[0] ?? text.slice(-8000)).slice(0, 8000)
 
@@ -146,6 +153,7 @@ describe('npm run new:channel', () => {
       format: await run(format),
       unit: await runTest('src/channels/acme-pay/acme-pay.test.ts'),
       suite: await suite,
+      setting: await run(['--input-type=module', '--eval', SET_MINUTES]),
     }
     for (const [name, { code, text }] of Object.entries(checks)) assert.equal(code, 0, `${name}: ${faultIn(text)}`)
     // what the rest of the tree does wrong is told by the outer run of these rules

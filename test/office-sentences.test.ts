@@ -3,10 +3,13 @@ import { globSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import fastify from 'fastify'
 import { poolWords } from '../src/chain/payout/state/after-restore.ts'
+import { KYC_STATUSES } from '../src/compliance/kyc.ts'
 import { toAppError } from '../src/http/failures.ts'
 import { AppError, invalid } from '../src/kernel/errors.ts'
 import { parseMoney } from '../src/kernel/money.ts'
 import { readAmount as readOrderAmount } from '../src/orders/order-rules.ts'
+import { MISPAYMENT_KINDS, MISPAYMENT_STATUSES } from '../src/payments/mispayments/mispayment-queries.ts'
+import { SCREENING_STATUSES } from '../src/screening/screening.ts'
 import { missingOf } from '../src/users/user.ts'
 import { FAILURES } from '../src/webhooks/sender/failures.ts'
 import { NEEDS_APPROVAL, REFUSALS, recognize, recognizeDetail } from '../web/office/src/api/sentences.ts'
@@ -252,6 +255,24 @@ test('every failure of a webhook has a sentence in every language, and no senten
   const source = readFileSync(new URL('../web/office/src/screens/webhooks/failure-texts.ts', import.meta.url), 'utf8')
   const keys = [...source.matchAll(/^ +(\w+_\w+|timeout):/gm)].map(([, key = '']) => key)
   assert.deepEqual(keys.toSorted(), FAILURES.flatMap((code) => Array(5).fill(code)).toSorted())
+})
+
+test('the story of an order has a word for every state of a mispayment, an identity check and a screening', async () => {
+  // by its address: what it imports is for browsers, whose types tests do not have
+  const { storyTexts } = (await import(import.meta.resolve('../web/office/src/screens/order/story-texts.ts'))) as {
+    storyTexts: Record<
+      string,
+      Record<'kinds' | 'decided' | 'identityStatus' | 'screeningStatus', Record<string, string>>
+    >
+  }
+  for (const [lang, words] of Object.entries(storyTexts)) {
+    const has = (list: Record<string, string>, values: readonly string[]) =>
+      assert.deepEqual(Object.keys(list).toSorted(), [...values].toSorted(), lang)
+    has(words.kinds, MISPAYMENT_KINDS)
+    has(words.decided, [...MISPAYMENT_STATUSES, 'refunding'])
+    has(words.identityStatus, KYC_STATUSES)
+    has(words.screeningStatus, SCREENING_STATUSES)
+  }
 })
 
 test('an order shows what was paid of its price, the fee, what went back or was lost, and the rest, by its bookings', () => {

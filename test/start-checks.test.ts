@@ -115,7 +115,7 @@ test('a live start prints every risk at once, one line each that ends in its nam
   }
 })
 
-test('no risk is taken for fixed rates, a private key as xpub, a misspelt variable, or a risk that does not exist', async () => {
+test('no risk is taken for fixed rates, a private key as xpub, a misspelt variable, or a risk or channel that does not exist', async () => {
   const refused = await run(['serve'], {
     ...LIVE,
     DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
@@ -124,6 +124,7 @@ test('no risk is taken for fixed rates, a private key as xpub, a misspelt variab
     CHAIN_8453_XPUB: '33'.repeat(32),
     CHANNEL_GATEPAY_SECRT: 'x',
     ACCEPT_RISK: 'everything,no-mail',
+    ORDER_CHANNEL_MINUTES: 'coinbase=40,crypto=20',
   })
   assert.equal(refused.code, 1)
   for (const line of [
@@ -131,6 +132,7 @@ test('no risk is taken for fixed rates, a private key as xpub, a misspelt variab
     /CHAIN_8453_XPUB: This is a PRIVATE key/,
     /CHANNEL_GATEPAY_SECRT: no such variable; did you mean CHANNEL_GATEPAY_SECRET\?/,
     /ACCEPT_RISK: there is no risk "everything"/,
+    /ORDER_CHANNEL_MINUTES: there is no channel "crypto"; choose from binance, .*kucoinpay$/m,
   ])
     assert.match(refused.text, line)
   assert.ok(!refused.text.includes('33'.repeat(32)))

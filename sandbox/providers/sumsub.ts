@@ -144,7 +144,8 @@ export function openSumsub(options: SumsubOptions): SumsubImitation {
     app.get<{ Params: { id: string } }>('/applicants/:id/status', async (request, reply) => {
       const applicant = state.find(request.params.id)
       if (!applicant) return fail(reply, 404, 'Applicant not found')
-      if (stories.delete('kyc-unknown-status')) return { ...statusOf(applicant), reviewStatus: 'awaitingUser' }
+      // in no document of the provider
+      if (stories.delete('kyc-unknown-status')) return { ...statusOf(applicant), reviewStatus: 'ORBITING' }
       return statusOf(applicant)
     })
     app.get<{ Params: { id: string } }>('/applicants/:id/one', async (request, reply) => {

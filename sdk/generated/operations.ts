@@ -1855,6 +1855,16 @@ export interface Operations {
       } | null
     }>
   }
+  /** Every channel that this version knows, with its name. Also those that are not set up here; an order may have been paid through one. */
+  listChannelNames: {
+    params: Record<never, never>
+    data: Array<{
+      /** Payment channel. */
+      paymentChannel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"
+      /** As payers read it, where no language has its own word. */
+      name: string
+    }>
+  }
   /** A company’s own accounts at providers. What can be set, and hints of what is set. Secrets are never shown again. */
   listChannelAccounts: {
     params: {
@@ -1942,7 +1952,7 @@ export interface Operations {
       reason: string | null
     }
   }
-  /** Calls to the providers of an order. For support: requests and answers without headers and secrets, oldest first. */
+  /** Calls to the providers of an order. For support: requests and answers without headers and secrets, the newest 500, oldest first. */
   listChannelExchanges: {
     params: {
       /** Order code: unguessable, used in paths. */
@@ -5269,6 +5279,7 @@ export const OPERATIONS = {
   sortChannels: { method: 'PUT', path: '/api/next/channel-rules', query: ['companyId', 'childManager'], keyed: false, json: true },
   changeChannelRule: { method: 'PUT', path: '/api/next/channel-rules/{channel}', query: ['companyId', 'childManager'], keyed: false, json: true },
   listChannels: { method: 'GET', path: '/api/next/channels', query: ['code', 'amount', 'fromAsset', 'companyId', 'childManager'], keyed: false, json: true },
+  listChannelNames: { method: 'GET', path: '/api/next/channel-names', query: [], keyed: false, json: true },
   listChannelAccounts: { method: 'GET', path: '/api/next/channel-accounts', query: ['companyId', 'childManager'], keyed: false, json: true },
   saveChannelAccount: { method: 'PUT', path: '/api/next/channel-accounts/{channel}', query: ['companyId', 'childManager', 'force'], keyed: false, json: true },
   removeChannelAccount: { method: 'DELETE', path: '/api/next/channel-accounts/{channel}', query: ['companyId', 'childManager', 'force'], keyed: false, json: true },

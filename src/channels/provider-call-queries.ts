@@ -30,7 +30,7 @@ export type StoredProviderCall = {
   at: Date
 }
 
-/** Calls of these payments, oldest first. */
+/** The newest calls of these payments, oldest first: a payment that waits for days is asked about hundreds of times. */
 export function listProviderCalls(
   q: Queryable,
   companyId: string,
@@ -38,7 +38,9 @@ export function listProviderCalls(
   limit: number,
 ): Promise<StoredProviderCall[]> {
   return q.many<StoredProviderCall>(sql`
-    select id, channel, merchant_reference, step, method, url, request, status, answer, duration_ms, at
-    from channel_exchanges where company_id = ${companyId} and merchant_reference = any(${merchantReferences})
-    order by at, id limit ${limit}`)
+    select * from (
+      select id, channel, merchant_reference, step, method, url, request, status, answer, duration_ms, at
+      from channel_exchanges where company_id = ${companyId} and merchant_reference = any(${merchantReferences})
+      order by at desc, id desc limit ${limit}) as newest
+    order by at, id`)
 }

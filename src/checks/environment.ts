@@ -20,6 +20,12 @@ const channelFaults = ({ provider }: Config): string[] =>
     return reading.faults.map(({ name, message }) => `CHANNEL_${kind.env}_${name}: ${message}`)
   })
 
+function channelMinutesFaults({ orders }: Config): string[] {
+  const ids = CHANNEL_KINDS.map(({ id }) => id)
+  const unknown = Object.keys(orders.channelMinutes).filter((name) => !ids.some((id) => id === name))
+  return unknown.map((name) => `ORDER_CHANNEL_MINUTES: there is no channel "${name}"; choose from ${ids.join(', ')}`)
+}
+
 const xpubFaults = ({ chains }: Config): string[] =>
   chains.flatMap(({ chainId, xpub }) => {
     try {
@@ -49,6 +55,7 @@ export function readEnvironment(env: Env): Environment {
   const wrong = [
     ...faults,
     ...channelFaults(config),
+    ...channelMinutesFaults(config),
     ...xpubFaults(config),
     ...findStoreFaults(config),
     ...strange.map((name) => `ACCEPT_RISK: there is no risk "${name}"; choose from ${RISKS.join(', ')}`),

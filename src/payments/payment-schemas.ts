@@ -59,6 +59,14 @@ export const OfferQuery = Type.Object({
   fromAsset: Type.Optional(Type.String({ maxLength: 10 })),
 })
 
+export const ChannelNameSchema = Type.Object({
+  paymentChannel: Type.String({ enum: [...CHANNEL_IDS] }),
+  name: Type.String({
+    description: 'As payers read it, where no language has its own word.',
+    examples: ['Binance Pay'],
+  }),
+})
+
 export const OfferSchema = Type.Object({
   paymentChannel: Type.String({ enum: [...CHANNEL_IDS] }),
   networks: Type.Array(Type.Integer()),

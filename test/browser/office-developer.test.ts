@@ -1,17 +1,19 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
+import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { Browser } from 'playwright-core'
+import { sql } from '../../src/db/db.ts'
 import { aboveCommandLine } from '../../web/office/src/screens/developer/above-command-line.ts'
 import { type Person, registerManager } from '../harness/accounts.ts'
 import { listAxeFaults } from '../harness/axe.ts'
 import { startBrowser } from '../harness/browser.ts'
 import { enterOffice, goTo } from '../harness/office.ts'
-import { type Receiver, startReceiver } from '../harness/receiver.ts'
+import { type ReceivedWebhook, type Receiver, startReceiver } from '../harness/receiver.ts'
 import { eventually, startTestService, type TestService } from '../harness/service.ts'
 
 /* What a shop's developer does in the back office. */
@@ -26,6 +28,8 @@ before(async () => {
   browser = await startBrowser()
   receiver = await startReceiver()
   manager = await registerManager(service.baseUrl)
+  await service.db.run(sql`update companies set optional_events = '{order.initial}'
+    where id = (select company_id from users where email = ${manager.email})`)
 })
 after(async () => {
   await browser?.close()
@@ -117,6 +121,66 @@ test('a test event is sent from the page, and a hostile answer shows as text', a
   await page.getByText(HOSTILE).waitFor()
   assert.equal(receiver.at('/hook')[0]?.headers['service-event'], 'order.refunded')
   assert.equal(await page.evaluate('"hacked" in window'), false)
+  await leave()
+})
+
+const isSignedBy = (secret: string, { body, headers }: ReceivedWebhook): boolean => {
+  const [, time = '', signature = ''] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(headers['service-signature'] ?? '') ?? []
+  return createHmac('sha256', secret).update(`${time}.${body}`).digest('hex') === signature
+}
+
+test('a secret is changed in steps: prepared, tested, and only then in use, also by who left the page meanwhile', async () => {
+  const { page, leave } = await enter('/webhooks')
+  const dialog = page.getByRole('dialog')
+  const open = () => page.locator('#content').getByRole('button', { name: 'Change it in steps' }).click()
+  await page.getByRole('button', { name: 'Show the secret' }).click()
+  const old = await page.getByText(/^whsec_/).innerText()
+  await open()
+  await dialog.getByRole('button', { name: 'Prepare a secret' }).click()
+  const next = await dialog.getByText(/^whsec_/).innerText()
+  await dialog.getByLabel('Your server’s address').fill(`${receiver.url}/rotation`)
+  await dialog.getByRole('button', { name: 'Send a test' }).click()
+  await dialog.getByText('Delivered', { exact: true }).waitFor()
+  const [test] = receiver.at('/rotation')
+  assert.ok(test && isSignedBy(next, test), 'the test is signed with the prepared secret')
+  const end = dialog.getByLabel('Last characters of the prepared secret')
+  assert.equal(await end.inputValue(), next.slice(-12))
+  assert.deepEqual(await listAxeFaults(page), [])
+  await dialog.getByRole('button', { name: 'Close' }).click()
+  assert.equal(await page.getByText(/^whsec_/).innerText(), old, 'the present one signs on')
+  await open()
+  await dialog.getByRole('button', { name: 'I have prepared one' }).click()
+  await end.fill('NotMine=')
+  await dialog.getByRole('button', { name: 'Put it into use' }).click()
+  await dialog.getByRole('alert').getByText('No secret with this end is prepared').waitFor()
+  await end.fill(next.slice(-8))
+  await dialog.getByRole('button', { name: 'Put it into use' }).click()
+  await page.getByText('The new secret is active').waitFor()
+  assert.equal(await page.getByText(/^whsec_/).count(), 0, 'the old one is no longer shown as the secret')
+  await page.getByRole('button', { name: 'Show the secret' }).click()
+  assert.equal(await page.getByText(/^whsec_/).innerText(), next)
+  await leave()
+})
+
+test('a delivery is copied as a curl command that repeats it, signed now', async () => {
+  const path = '/repeat-by-hand'
+  const { data } = await manager.client.get<{ collectors: { identifier: string }[] }>('collectors/list')
+  const merchantIdentifier = data.collectors[0]?.identifier
+  const order = { amount: '5.00', fromAsset: 'EUR', merchantIdentifier, webhookUrl: `${receiver.url}${path}` }
+  assert.equal((await manager.client.post('confirm_conversion/request', order)).status, 200)
+  const [delivery] = await eventually(
+    async () => receiver.at(path),
+    ({ length }) => length > 0,
+  )
+  const { page, leave } = await enter('/webhooks')
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+  await page.getByRole('button', { name: 'order.initial' }).click()
+  await page.getByRole('button', { name: 'Copy as curl' }).click()
+  await page.getByText('Copied').waitFor()
+  const command = String(await page.evaluate('navigator.clipboard.readText()'))
+  assert.ok(command.startsWith(`curl -X POST '${receiver.url}${path}'`), command)
+  assert.ok(command.includes(`-H 'service-webhook-id: ${delivery?.headers['service-webhook-id']}'`), command)
+  assert.ok(command.includes(`--data-raw '${delivery?.body}'`), command)
   await leave()
 })
 

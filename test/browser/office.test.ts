@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { Browser } from 'playwright-core'
+import type { Browser, Locator } from 'playwright-core'
 import { sql } from '../../src/db/db.ts'
 import { type Person, registerManager } from '../harness/accounts.ts'
 import { startBrowser } from '../harness/browser.ts'
@@ -184,8 +184,17 @@ test('a double click makes one order, without a connection none is made, over pl
   await context.close()
 })
 
-test('a buy button changes its price and keeps its code', async () => {
-  const { page, leave } = await enterOffice(browser, service.baseUrl, {
+/** What makes a button look as it does. */
+const LOOKS = ['background-color', 'color', 'font', 'min-height', 'padding', 'border-radius', 'border-width', 'display']
+const looksOf = (element: Locator): Promise<string[]> =>
+  element.evaluate((node, names) => {
+    type Style = { getPropertyValue(name: string): string }
+    const { getComputedStyle } = globalThis as unknown as { getComputedStyle(node: unknown): Style }
+    return names.map((name) => `${name}: ${getComputedStyle(node).getPropertyValue(name)}`)
+  }, LOOKS)
+
+test('a buy button shows as its code makes it look, opens its page, changes its price and keeps its code', async () => {
+  const { page, context, leave } = await enterOffice(browser, service.baseUrl, {
     email: manager.email,
     path: '/shop?tab=buttons',
   })
@@ -196,6 +205,22 @@ test('a buy button changes its price and keeps its code', async () => {
   await dialog.getByLabel('Price', { exact: true }).fill('4.50')
   await dialog.getByRole('button', { name: 'Add a button' }).click()
   await page.getByText('€4.50').waitFor()
+  await page.getByRole('button', { name: 'Code for your page' }).click()
+  const looks = await looksOf(dialog.getByText('Pay with crypto', { exact: true }))
+  const code = await dialog.locator('pre').innerText()
+  const [landing] = await Promise.all([
+    context.waitForEvent('page'),
+    dialog.getByRole('link', { name: 'Open its payment page' }).click(),
+  ])
+  await landing.getByText('€4.50').first().waitFor()
+  const shop = await context.newPage()
+  const address = `${service.baseUrl}/a-page-of-the-shop`
+  await shop.route(address, (route) => route.fulfill({ contentType: 'text/html', body: code }))
+  await shop.goto(address)
+  const pasted = shop.getByRole('button', { name: 'Pay with crypto' })
+  await shop.waitForFunction('document.adoptedStyleSheets.length > 0')
+  assert.deepEqual(looks, await looksOf(pasted))
+  await dialog.getByRole('button', { name: 'Close' }).click()
   const list = async () =>
     (await manager.client.get<{ buyButtons: { _id: string; price: string }[] }>('buy-buttons')).data.buyButtons
   const [made] = await list()
@@ -205,6 +230,22 @@ test('a buy button changes its price and keeps its code', async () => {
   await page.getByText('€4.80').waitFor()
   const changed = (await list()).map(({ _id, price }) => [_id, price])
   assert.deepEqual(changed, [[made?._id, '4.80']])
+  await leave()
+})
+
+test('a channel that the office has no words for is called by the name that the service gives it', async () => {
+  const { page, leave } = await enterOffice(browser, service.baseUrl, { email: manager.email })
+  await page.route('**/api/next/channel-names', async (route) => {
+    const { data } = (await (await route.fetch()).json()) as { data: object[] }
+    await route.fulfill({ json: { data: [...data, { paymentChannel: 'acme', name: 'Acme Pay' }] } })
+  })
+  await page.goto(`${service.baseUrl}/app/orders`)
+  const options = page.getByLabel('Channel', { exact: true }).locator('option')
+  const words = await eventually(
+    () => options.allTextContents(),
+    (list) => list.includes('Acme Pay'),
+  )
+  assert.ok(words.includes('Whitepay (any wallet)') && new Set(words).size === words.length, String(words))
   await leave()
 })
 

@@ -55,6 +55,7 @@ const CHECKS: Cases = {
 }
 
 const CHANNELS: Cases = {
+  listChannelNames: { row: 'channels.read', ownOnly: true, make: () => ({ shows: 'Binance Pay' }) },
   listChannels: { row: 'channels.read', ownOnly: true, make: () => ({ shows: 'crypto' }) },
   listChannelAccounts: {
     row: 'channels.accounts',

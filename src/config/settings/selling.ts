@@ -6,8 +6,8 @@ export const FIATS = choices('FIAT_ASSETS', 'Currencies that orders may be in.',
   of: Object.keys(EXPONENTS).filter((asset): asset is Fiat => asset !== 'USDC'),
 })
 
-const MINUTES_OF_CHANNEL =
-  /^(binance|whitepay|whitepay-non-custody|cryptopay|gatepay|coinbase|kucoinpay)=([1-9][0-9]{0,4})$/
+/** Which channels there are, checks `checks/environment.ts`: it knows them. */
+const MINUTES_OF_CHANNEL = /^([a-z][a-z0-9-]{0,39})=([1-9][0-9]{0,4})$/
 
 /** Paying by card or bank takes the payer more steps than a wallet. */
 const channelMinutes: Setting<Readonly<Record<string, number>>> = {

@@ -1,4 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { CHANNEL_IDS } from '../../channels/channel.ts'
+import { CHANNEL_NAMES } from '../../channels/channel-names.ts'
 import type { Health } from '../../channels/supervised.ts'
 import { ChoiceOnly, ChoiceQuery } from '../../companies/company-schemas.ts'
 import { companiesFor, companyFor } from '../../companies/company-scope.ts'
@@ -18,6 +20,7 @@ import {
   AccountChangeSchema,
   AccountSchema,
   AccountVerdictSchema,
+  ChannelNameSchema,
   OfferQuery,
   OfferSchema,
   ProviderCallSchema,
@@ -104,6 +107,20 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelSettingsDeps> = asy
         })),
       )
     },
+  )
+  app.get(
+    '/channel-names',
+    {
+      config: { permission: 'channels.read' },
+      schema: {
+        operationId: 'listChannelNames',
+        summary: 'Every channel that this version knows, with its name',
+        description: 'Also those that are not set up here; an order may have been paid through one.',
+        tags,
+        response: { 200: Envelope(Type.Array(ChannelNameSchema)) },
+      },
+    },
+    async () => ok(CHANNEL_IDS.map((id) => ({ paymentChannel: id, name: CHANNEL_NAMES[id] }))),
   )
   app.get(
     '/channel-accounts',
@@ -195,7 +212,7 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelSettingsDeps> = asy
       schema: {
         operationId: 'listChannelExchanges',
         summary: 'Calls to the providers of an order',
-        description: 'For support: requests and answers without headers and secrets, oldest first.',
+        description: 'For support: requests and answers without headers and secrets, the newest 500, oldest first.',
         tags,
         params: CodeParams,
         response: { 200: Envelope(Type.Array(ProviderCallSchema)) },

@@ -171,11 +171,23 @@ export function Time({ at, long, ago }: { at: string; long?: boolean; ago?: bool
   )
 }
 
-/** The clipboard exists over https only; over plain http a selected text is copied. */
-async function copy(text: string): Promise<void> {
-  if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text)
+/**
+ * The clipboard exists over https only; over plain http a selected text is copied. A text that has yet to be fetched
+ * goes to the clipboard as a promise: Safari allows no copying later than the click.
+ */
+export async function copy(text: string | Promise<string>): Promise<void> {
+  if (navigator.clipboard !== undefined && typeof text !== 'string' && 'ClipboardItem' in window) {
+    const blob = text.then((fetched) => new Blob([fetched], { type: 'text/plain' }))
+    const written = navigator.clipboard.write([new ClipboardItem({ 'text/plain': blob })])
+    // the refusal of the service says more than the clipboard's
+    written.catch(() => {})
+    await text
+    return written
+  }
+  const fetched = await text
+  if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(fetched)
   const field = document.createElement('textarea')
-  field.value = text
+  field.value = fetched
   // beside an open dialog nothing can be selected
   const place = [...document.querySelectorAll('dialog[open]')].at(-1) ?? document.body
   const focused = document.activeElement

@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { ApiError, call, type Data } from '../../api/call.ts'
 import { useAction } from '../../api/hooks.ts'
 import { recognize } from '../../api/sentences.ts'
+import { useChannelName } from '../../frame/channels.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { Field, Form } from '../../kit/fields.tsx'
 import { Code, Copy, Dialog, Notice, Refusal, type Tone } from '../../kit/parts.tsx'
@@ -109,6 +110,7 @@ function Drop({ account, onClose }: { account: Account; onClose(): void }) {
 function Settings({ account, onClose, onSaved }: { account: Account; onClose(): void; onSaved(): void }) {
   const t = useTexts(accountTexts)
   const core = useCore()
+  const channelName = useChannelName()
   const query = useCompanyQuery()
   const action = useAction({
     run: ({ settings, force }: { settings: Record<string, string>; force: boolean }) =>
@@ -135,7 +137,7 @@ function Settings({ account, onClose, onSaved }: { account: Account; onClose(): 
   )
   const rare = account.settings.filter(({ required }) => !required)
   return (
-    <Dialog title={wordFor(core.channels, account.channel)} onClose={onClose}>
+    <Dialog title={channelName(account.channel)} onClose={onClose}>
       <p className="mb-4 text-soft">{t.settings}</p>
       <p className="mb-1 text-sm">{t.callback}</p>
       <p className="mb-4 flex flex-wrap items-center gap-1">

@@ -2,6 +2,7 @@ import { useDeferredValue, useState } from 'react'
 import { call, type Data } from '../../api/call.ts'
 import { useAction, useApi } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
+import { useChannelName } from '../../frame/channels.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { moved } from '../../kit/changed.ts'
 import { toUnits } from '../../kit/decimal.ts'
@@ -9,7 +10,7 @@ import { readKind } from '../../kit/field-kinds.ts'
 import { Field } from '../../kit/fields.tsx'
 import { Icon } from '../../kit/icons.tsx'
 import { Badge, Loaded, Notice, Panel, Refusal } from '../../kit/parts.tsx'
-import { type Lang, useCore, useLang, useTexts, wordFor } from '../../texts/lang.ts'
+import { type Lang, useCore, useLang, useTexts } from '../../texts/lang.ts'
 import { OwnAccount, SMALL } from './Account.tsx'
 import type { Rule } from './kinds.ts'
 import { RuleDialog } from './Rule.tsx'
@@ -80,9 +81,8 @@ type RowProps = {
 
 function Row({ rule, amount, order, offer, account }: RowProps) {
   const t = useTexts(texts)
-  const core = useCore()
   const lang = useLang()
-  const name = wordFor(core.channels, rule.channel)
+  const name = useChannelName()(rule.channel)
   const own = rule.texts[lang]
   // the rule itself already shows that reason
   const reason = offer?.available === false && rule.offered && !isOutside(rule, amount) && offer.reason

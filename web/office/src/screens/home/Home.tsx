@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router'
 import type { Data, Permission } from '../../api/call.ts'
 import { useApi } from '../../api/hooks.ts'
 import { useCan, useSession } from '../../api/session.ts'
+import { useChannelName } from '../../frame/channels.ts'
 import { useCanSell, useCompanyQuery } from '../../frame/company.tsx'
 import { Bars, Shares } from '../../kit/Bars.tsx'
 import { sum } from '../../kit/decimal.ts'
@@ -9,7 +10,7 @@ import { formatCount, formatDay, formatMoney, HERE } from '../../kit/format.ts'
 import { Icon } from '../../kit/icons.tsx'
 import { LIVE_MS, SLOW_MS } from '../../kit/live.ts'
 import { Empty, Loaded, Page, Panel } from '../../kit/parts.tsx'
-import { useCore, useLang, useTexts, wordFor } from '../../texts/lang.ts'
+import { useCore, useLang, useTexts } from '../../texts/lang.ts'
 import { OrderTable } from '../orders/OrderTable.tsx'
 import { texts as orderTexts } from '../orders/texts.ts'
 import { texts } from './texts.ts'
@@ -128,7 +129,7 @@ function Needs({ needs }: { needs: Summary['needs'] }) {
 
 function Charts({ summary }: { summary: Summary }) {
   const t = useTexts(texts)
-  const core = useCore()
+  const channelName = useChannelName()
   const lang = useLang()
   // a height on the screen, not money: a float is exact enough
   const height = (amount: string): number => Number(amount)
@@ -140,7 +141,7 @@ function Charts({ summary }: { summary: Summary }) {
   }))
   const channels = summary.channels.map(({ paymentChannel, paidAmount }) => ({
     key: paymentChannel,
-    label: wordFor(core.channels, paymentChannel),
+    label: channelName(paymentChannel),
     value: height(paidAmount),
     text: formatMoney(lang, paidAmount, ASSET),
   }))

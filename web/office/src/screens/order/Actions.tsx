@@ -2,13 +2,14 @@ import { useState } from 'react'
 import { type Body, call, type Order } from '../../api/call.ts'
 import { useAction, useApi } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
+import { useChannelName } from '../../frame/channels.ts'
 import { useNetworkName } from '../../frame/networks.ts'
 import { Form, Select } from '../../kit/fields.tsx'
 import { Icon } from '../../kit/icons.tsx'
 import { Dialog, Loaded } from '../../kit/parts.tsx'
 import { useRefusal } from '../../kit/refusal.ts'
 import { say } from '../../kit/toasts.tsx'
-import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
+import { useTexts } from '../../texts/lang.ts'
 import { RefundDialog } from './RefundDialog.tsx'
 import { texts } from './texts.ts'
 
@@ -108,7 +109,7 @@ function EndDialog({ order, way, onClose }: DialogProps & { way: 'cancel' | 'exp
 
 function AcceptDialog({ order, onClose }: DialogProps) {
   const t = useTexts(texts)
-  const core = useCore()
+  const channelName = useChannelName()
   const channels = useApi('GET /api/next/channels', { query: { code: order.code } })
   const nameOf = useNetworkName()
   const [chosen, setChosen] = useState<string | null>(null)
@@ -141,7 +142,7 @@ function AcceptDialog({ order, onClose }: DialogProps) {
                 label={t.channel}
                 name="paymentChannel"
                 onChange={(event) => setChosen(event.target.value)}
-                options={offers.map((one) => [one.paymentChannel, wordFor(core.channels, one.paymentChannel)] as const)}
+                options={offers.map((one) => [one.paymentChannel, channelName(one.paymentChannel)] as const)}
               />
               {offer && offer.networks.length > 0 && (
                 <Select

@@ -2,12 +2,13 @@ import { Navigate, useParams } from '@tanstack/react-router'
 import { ApiError, type Order } from '../../api/call.ts'
 import { useApi } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
+import { useChannelName } from '../../frame/channels.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { NotFound } from '../../frame/NotFound.tsx'
 import { formatRate } from '../../kit/format.ts'
 import { LIVE_MS } from '../../kit/live.ts'
 import { Code, Copy, Facts, Loaded, Money, Notice, OrderStatus, Page, Panel, Time } from '../../kit/parts.tsx'
-import { useCore, useLang, useTexts, wordFor } from '../../texts/lang.ts'
+import { useLang, useTexts } from '../../texts/lang.ts'
 import { Actions } from './Actions.tsx'
 import { Exchanges } from './Exchanges.tsx'
 import { Payer } from './Payer.tsx'
@@ -88,7 +89,7 @@ function OneOrder({ code }: { code: string }) {
 function OrderFacts({ order, sums }: { order: Order; sums: ReturnType<typeof paidIn> }) {
   const t = useTexts(texts)
   const lang = useLang()
-  const core = useCore()
+  const channelName = useChannelName()
   const { goods } = order
   const what = [goods?.goodsName, goods?.goodsDetail, goods?.goodsQuantity].filter(Boolean).join(', ')
   const rows: [string, React.ReactNode][] = [
@@ -104,7 +105,7 @@ function OrderFacts({ order, sums }: { order: Order; sums: ReturnType<typeof pai
     rows.push([t.net, <Money key="net" amount={sums.net} asset={order.toAsset} />])
   }
   if (order.alias) rows.push([t.reference, order.alias])
-  if (order.paymentChannel) rows.push([t.channel, wordFor(core.channels, order.paymentChannel)])
+  if (order.paymentChannel) rows.push([t.channel, channelName(order.paymentChannel)])
   if (order.merchantIdentifier) rows.push([t.till, order.merchantIdentifier])
   if (order.websiteUrl) rows.push([t.website, order.websiteUrl])
   if (what) rows.push([t.goods, what])

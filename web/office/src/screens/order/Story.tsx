@@ -2,10 +2,11 @@ import { Link } from '@tanstack/react-router'
 import { Fragment, type ReactNode } from 'react'
 import type { Order } from '../../api/call.ts'
 import { useCan } from '../../api/session.ts'
+import { useChannelName } from '../../frame/channels.ts'
 import { useExplorer } from '../../frame/networks.ts'
 import { formatMoney, formatRate } from '../../kit/format.ts'
 import { Code, OrderStatus, Panel, Time, type Tone } from '../../kit/parts.tsx'
-import { useCore, useLang, useTexts, wordFor } from '../../texts/lang.ts'
+import { useLang, useTexts, wordFor } from '../../texts/lang.ts'
 import { type Account, isCredit, useAccountWords } from '../money/accounts.ts'
 import { texts as moneyTexts } from '../money/texts.ts'
 import { failureTexts } from '../webhooks/failure-texts.ts'
@@ -83,7 +84,7 @@ const WAITING = ['needs_approval', 'needs_address']
 function useOwnWords({ code }: Order): Partial<Record<Group['kind'], (facts: Facts) => [ReactNode, ReactNode?]>> {
   const t = useTexts(texts)
   const s = useTexts(storyTexts)
-  const core = useCore()
+  const channelName = useChannelName()
   const money = useMoney()
   return {
     state: ({ to, actor, name, soldBy }) => {
@@ -98,7 +99,7 @@ function useOwnWords({ code }: Order): Partial<Record<Group['kind'], (facts: Fac
       ]
     },
     payment: ({ channel, providerReference }) => [
-      t.attempt(wordFor(core.channels, word(channel))),
+      t.attempt(channelName(word(channel))),
       providerReference ? <Code key="reference" text={word(providerReference)} /> : null,
     ],
     transfer: ({ symbol, units, status, fromAddress, finalAt, network, txHash }) => [
@@ -136,7 +137,7 @@ function useOtherWords(): Partial<Record<Group['kind'], (group: Group) => [React
   const { kinds } = useTexts(moneyTexts)
   const t = useTexts(texts)
   const s = useTexts(storyTexts)
-  const core = useCore()
+  const channelName = useChannelName()
   const money = useMoney()
   return {
     webhook: ({ facts: { id, event, status }, more }) => [
@@ -155,7 +156,7 @@ function useOtherWords(): Partial<Record<Group['kind'], (group: Group) => [React
       </Soft>,
     ],
     provider: ({ facts: { channel, step, status, durationMs }, more }) => [
-      s.asked(wordFor(core.channels, word(channel)), wordFor(s.steps, word(step))),
+      s.asked(channelName(word(channel)), wordFor(s.steps, word(step))),
       <Soft key="answer">
         {word(status) || s.noAnswer} · {more.length > 0 ? s.times(more.length + 1) : `${word(durationMs)} ms`}
       </Soft>,

@@ -1,6 +1,9 @@
+import type { Data, Schemas } from '../../api/call.ts'
 import { defineTexts } from '../../texts/lang.ts'
 
 type Words = Record<string, string>
+type Mispayment = Data<'listMispayments'>['mispayments'][number]
+type Screening = Data<'listScreenings'>['screenings'][number]
 
 /** Steps of an order's history besides states and payments. */
 export const storyTexts = defineTexts(
@@ -28,18 +31,22 @@ export const storyTexts = defineTexts(
       held: 'came from a sender who is not cleared',
       wrong_token: 'came in another token',
       orphaned: 'was final and then left the chain',
-    } as Words,
+    } satisfies Record<Mispayment['kind'], string>,
     decided: {
       open: 'waits for a decision',
       accepted: 'accepted',
       refunded: 'sent back',
       refunding: 'is being sent back',
       ignored: 'ignored',
+      borne: 'loss decided',
       resolved: 'settled',
-    } as Words,
+    } satisfies Record<Mispayment['status'] | 'refunding', string>,
     booked: 'Booked',
     identity: 'Identity check of the payer',
-    identityStatus: { pending: 'pending', approved: 'approved', refused: 'refused' } as Words,
+    identityStatus: { pending: 'pending', approved: 'approved', refused: 'refused' } satisfies Record<
+      Schemas['Kyc']['status'],
+      string
+    >,
     screening: 'Screening',
     screeningStatus: {
       checking: 'under way',
@@ -48,7 +55,7 @@ export const storyTexts = defineTexts(
       blocked: 'blocked',
       released: 'released by a person',
       returned: 'returned by a person',
-    } as Words,
+    } satisfies Record<Screening['status'], string>,
     rate: 'Rate fixed',
     sources: (count: number) => (count === 1 ? 'from 1 source' : `from ${count} sources`),
   },
@@ -84,6 +91,7 @@ export const storyTexts = defineTexts(
         refunded: 'renvoyé',
         refunding: 'renvoi en cours',
         ignored: 'ignoré',
+        borne: 'perte attribuée',
         resolved: 'réglé',
       },
       booked: 'Écriture comptable',
@@ -132,6 +140,7 @@ export const storyTexts = defineTexts(
         refunded: 'zurückgeschickt',
         refunding: 'geht zurück',
         ignored: 'übergangen',
+        borne: 'Verlust entschieden',
         resolved: 'geklärt',
       },
       booked: 'Gebucht',
@@ -180,6 +189,7 @@ export const storyTexts = defineTexts(
         refunded: 'devuelto',
         refunding: 'en devolución',
         ignored: 'ignorado',
+        borne: 'pérdida asignada',
         resolved: 'resuelto',
       },
       booked: 'Asiento contable',
@@ -228,6 +238,7 @@ export const storyTexts = defineTexts(
         refunded: 'restituito',
         refunding: 'in restituzione',
         ignored: 'ignorato',
+        borne: 'perdita attribuita',
         resolved: 'risolto',
       },
       booked: 'Registrazione contabile',

@@ -1,8 +1,9 @@
 import type { ReactNode } from 'react'
 import type { Order } from '../../api/call.ts'
+import { useChannelName } from '../../frame/channels.ts'
 import { Check } from '../../kit/fields.tsx'
 import { Money, OrderStatus, Time } from '../../kit/parts.tsx'
-import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
+import { useTexts } from '../../texts/lang.ts'
 import { texts } from './texts.ts'
 
 /** In the order of the table. */
@@ -64,11 +65,11 @@ export const isAmount = (name: ColumnName): boolean => ['amount', 'settles', 'ra
 
 /** The content of each column for one order. */
 export function useCells(): Record<ColumnName, (order: Order) => ReactNode> {
-  const core = useCore()
+  const channelName = useChannelName()
   return {
     amount: (order) => <Money amount={order.fromAmount} asset={order.fromAsset} />,
     status: (order) => <OrderStatus status={order.status} />,
-    channel: ({ paymentChannel }) => (paymentChannel ? wordFor(core.channels, paymentChannel) : '–'),
+    channel: ({ paymentChannel }) => (paymentChannel ? channelName(paymentChannel) : '–'),
     till: (order) => order.merchantIdentifier ?? order.websiteUrl ?? '–',
     created: (order) => <Time at={order.createdAt} />,
     settles: (order) => <Money amount={order.toAmount} asset={order.toAsset} />,

@@ -1,5 +1,6 @@
 import { useWhole } from '../../api/hooks.ts'
 import { useCan, useSession } from '../../api/session.ts'
+import { useChannelOptions } from '../../frame/channels.ts'
 import { isOperator, useCompanyId, useCompanyQuery } from '../../frame/company.tsx'
 import { Field, Select } from '../../kit/fields.tsx'
 import { useCore, useTexts } from '../../texts/lang.ts'
@@ -12,6 +13,7 @@ type Props = { search: OrderSearch; go(change: OrderSearch): void; onClear(): vo
 export function Filters({ search, go, onClear }: Props) {
   const t = useTexts(texts)
   const core = useCore()
+  const channels = useChannelOptions()
   const { user } = useSession()
   const set = [search.from, search.to, search.paymentChannel, search.till, search.sort, search.managerEmail].filter(
     Boolean,
@@ -43,7 +45,7 @@ export function Filters({ search, go, onClear }: Props) {
           label={t.channel}
           value={search.paymentChannel ?? ''}
           onChange={put('paymentChannel')}
-          options={[['', core.all], ...Object.entries(core.channels)]}
+          options={[['', core.all], ...channels]}
         />
         <TillChoice till={search.till} onChange={put('till')} />
         <Select

@@ -1,8 +1,9 @@
 import type { Data } from '../../api/call.ts'
+import { useChannelName } from '../../frame/channels.ts'
 import { useNetworkName } from '../../frame/networks.ts'
 import { readKind } from '../../kit/field-kinds.ts'
 import { Code, Facts, Notice } from '../../kit/parts.tsx'
-import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
+import { useCore, useTexts } from '../../texts/lang.ts'
 import { destinationTexts } from './destination-texts.ts'
 import { goesToAddress } from './refund.ts'
 
@@ -46,11 +47,12 @@ export const confirmedAddress = (goal: Goal | null): { address?: string } =>
 export function Destination({ goal }: { goal: Goal | null }) {
   const t = useTexts(destinationTexts)
   const core = useCore()
+  const channelName = useChannelName()
   const networkName = useNetworkName()
   if (goal === null) return null
   const { company, channel, network, address, proposedAddress } = goal
   const rows: [string, React.ReactNode][] = [[core.company, company]]
-  if (!goesToAddress(goal)) rows.push([t.goes, t.provider(wordFor(core.channels, channel))])
+  if (!goesToAddress(goal)) rows.push([t.goes, t.provider(channelName(channel))])
   else if (address !== null) rows.push([t.goes, <Code key="goes" text={address} whole />])
   else if (proposedAddress !== null) rows.push([t.proposed, <Code key="proposed" text={proposedAddress} whole />])
   else rows.push([t.goes, t.asked])

@@ -2,6 +2,7 @@ import { Link, useSearch } from '@tanstack/react-router'
 import type { Query } from '../../api/call.ts'
 import { useApi } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
+import { useChannelName } from '../../frame/channels.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { holdTexts } from '../../frame/hold-texts.ts'
 import { findHold } from '../../frame/holds.ts'
@@ -67,6 +68,7 @@ function Card({ refund }: { refund: Refund }) {
   const t = useTexts(texts)
   const holds = useTexts(holdTexts)
   const core = useCore()
+  const channelName = useChannelName()
   const hold = findHold(refund.message)
   const isOpen = refund.status === 'ready' || refund.status === 'submitted'
   const meaning = useMeaning()(refund)
@@ -93,7 +95,7 @@ function Card({ refund }: { refund: Refund }) {
           <Badge tone={TONES[refund.status] ?? 'info'}>{wordFor(t.status, refund.status)}</Badge>
         )}
         <span className="text-sm text-soft">
-          {wordFor(core.channels, refund.channel)} · <Time at={refund.createdAt} ago />
+          {channelName(refund.channel)} · <Time at={refund.createdAt} ago />
         </span>
         <Link to="/orders/$code" params={{ code: refund.code }} className="link ml-auto text-sm">
           {t.order(refund.shortCode)}

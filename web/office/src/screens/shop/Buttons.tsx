@@ -44,8 +44,35 @@ export function Buttons() {
   )
 }
 
+/** With the class the script gives the button its style; a shop that leaves it out keeps its own. */
 const snippet = (id: string, word: string): string =>
-  `<script src="${location.origin}/sdk.js" async></script>\n<button data-comptoir="${id}">${word}</button>`
+  `<script src="${location.origin}/sdk.js" async></script>\n<button class="comptoir-button" data-comptoir="${id}">${word}</button>`
+
+/** `.comptoir-button` of web/sdkjs/sdk.js. */
+const LIKE_SDK =
+  'inline-block min-h-11 rounded-xl bg-[#0a6652] px-5 py-3 font-[system-ui,sans-serif] text-base/tight font-semibold text-white'
+
+function CodeDialog({ id, onClose }: { id: string; onClose(): void }) {
+  const t = useTexts(texts)
+  const code = snippet(id, t.preview)
+  return (
+    <Dialog title={t.code} onClose={onClose}>
+      <p className="mb-2 text-sm text-soft">{t.looks}</p>
+      <p className="mb-2">
+        <span className={LIKE_SDK}>{t.preview}</span>
+      </p>
+      <p className="mb-5 text-sm">
+        <a className="link" href={`/buy-button/landing?id=${id}`} target="_blank" rel="noreferrer">
+          {t.tryIt}
+        </a>{' '}
+        <span className="text-soft">{t.tryItText}</span>
+      </p>
+      <p className="mb-3">{t.codeText}</p>
+      <pre className="code mb-3 p-3 whitespace-pre-wrap">{code}</pre>
+      <Copy text={code} />
+    </Dialog>
+  )
+}
 
 function Row({ button }: { button: Button }) {
   const t = useTexts(texts)
@@ -57,7 +84,6 @@ function Row({ button }: { button: Button }) {
     done: t.done,
     onDone: () => setAsk(null),
   })
-  const code = snippet(button._id, t.preview)
   return (
     <>
       <p>
@@ -79,13 +105,7 @@ function Row({ button }: { button: Button }) {
           </>
         )}
       </div>
-      {ask === 'code' && (
-        <Dialog title={t.code} onClose={() => setAsk(null)}>
-          <p className="mb-3">{t.codeText}</p>
-          <pre className="code mb-3 p-3 whitespace-pre-wrap">{code}</pre>
-          <Copy text={code} />
-        </Dialog>
-      )}
+      {ask === 'code' && <CodeDialog id={button._id} onClose={() => setAsk(null)} />}
       {ask === 'change' && <ButtonDialog button={button} onClose={() => setAsk(null)} onDone={() => setAsk(null)} />}
       {ask === 'remove' && (
         <Dialog title={t.remove} onClose={() => setAsk(null)}>

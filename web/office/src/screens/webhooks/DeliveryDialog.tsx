@@ -1,9 +1,10 @@
 import { call, type Data } from '../../api/call.ts'
 import { useAction, useApi } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
+import { Icon } from '../../kit/icons.tsx'
 import { LIVE_MS } from '../../kit/live.ts'
-import { Badge, Copy, Dialog, Loaded, Refusal, Time } from '../../kit/parts.tsx'
-import { useTexts } from '../../texts/lang.ts'
+import { Badge, Copy, copy, Dialog, Loaded, Refusal, Time } from '../../kit/parts.tsx'
+import { useCore, useTexts } from '../../texts/lang.ts'
 import { DeliveryStatus } from './DeliveryStatus.tsx'
 import { Failure } from './Failure.tsx'
 import { texts } from './texts.ts'
@@ -21,11 +22,16 @@ function pretty(body: string): string {
 /** The request and its response, verbatim. */
 export function DeliveryDialog({ id, onClose }: { id: string; onClose(): void }) {
   const t = useTexts(texts)
+  const core = useCore()
   const can = useCan()
   const delivery = useApi('GET /api/next/webhook-deliveries/{id}', { path: { id } }, { liveMs: LIVE_MS })
   const again = useAction({
     run: () => call('POST /api/next/webhook-deliveries/{id}/redeliver', { path: { id } }),
     done: t.again,
+  })
+  const curl = useAction({
+    run: () => copy(call('GET /api/next/webhook-deliveries/{id}/curl', { path: { id } })),
+    done: core.copied,
   })
   return (
     <Dialog title={t.detail} onClose={onClose}>
@@ -45,7 +51,7 @@ export function DeliveryDialog({ id, onClose }: { id: string; onClose(): void })
                 .join('\n')}
             </pre>
             <pre className="code mb-3 p-3 whitespace-pre-wrap">{pretty(data.request.body)}</pre>
-            <Refusal error={again.error} />
+            <Refusal error={again.error ?? curl.error} />
             <div className="flex flex-wrap gap-2">
               {can('webhooks.redeliver') && (
                 <button type="button" className="btn btn-fill" onClick={() => again.mutate(undefined)}>
@@ -53,6 +59,16 @@ export function DeliveryDialog({ id, onClose }: { id: string; onClose(): void })
                 </button>
               )}
               <Copy text={data.request.body} />
+              {can('webhooks.curl') && (
+                <button
+                  type="button"
+                  className="btn btn-quiet min-h-8 py-1 text-sm text-brand"
+                  onClick={() => curl.mutate(undefined)}
+                >
+                  <Icon name="copy" size={16} />
+                  {t.copyCurl}
+                </button>
+              )}
             </div>
           </>
         )}

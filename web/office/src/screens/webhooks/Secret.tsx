@@ -6,6 +6,7 @@ import { useCompanyQuery } from '../../frame/company.tsx'
 import { Form } from '../../kit/fields.tsx'
 import { Code, Copy, Dialog, Panel, Refusal } from '../../kit/parts.tsx'
 import { useTexts } from '../../texts/lang.ts'
+import { Rotation } from './Rotation.tsx'
 import { texts } from './texts.ts'
 
 /** Shown after a fresh code, kept only in this component, and gone when the page is left. */
@@ -15,6 +16,7 @@ export function Secret() {
   const query = useCompanyQuery()
   const [secret, setSecret] = useState<string | null>(null)
   const [isAsking, setAsking] = useState(false)
+  const [isInSteps, setInSteps] = useState(false)
   const reveal = useAction({
     run: () => call('GET /api/users/webhook-secret', { query }),
     onDone: ({ webhookSigningSecret }) => setSecret(webhookSigningSecret),
@@ -42,11 +44,26 @@ export function Secret() {
           {secret ? t.hide : t.reveal}
         </button>
         {can('webhooks.regenerate') && (
-          <button type="button" className="btn" onClick={() => setAsking(true)}>
-            {t.rotate}
-          </button>
+          <>
+            <button type="button" className="btn" onClick={() => setInSteps(true)}>
+              {t.inSteps}
+            </button>
+            <button type="button" className="btn" onClick={() => setAsking(true)}>
+              {t.rotate}
+            </button>
+          </>
         )}
       </div>
+      {isInSteps && (
+        <Rotation
+          onClose={() => setInSteps(false)}
+          onActive={() => {
+            // what is shown here signs nothing any more
+            setSecret(null)
+            setInSteps(false)
+          }}
+        />
+      )}
       {isAsking && (
         <Dialog title={t.rotate} onClose={() => setAsking(false)}>
           <Form

@@ -3,9 +3,9 @@ import { type Body, call, type Data } from '../../api/call.ts'
 import { useAction } from '../../api/hooks.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { Field, Form, Select } from '../../kit/fields.tsx'
-import { Badge, Panel } from '../../kit/parts.tsx'
+import { Panel } from '../../kit/parts.tsx'
 import { useTexts } from '../../texts/lang.ts'
-import { Failure } from './Failure.tsx'
+import { TestOutcome } from './TestOutcome.tsx'
 import { texts } from './test-texts.ts'
 
 const EVENTS = [
@@ -51,16 +51,7 @@ function Outcome({ result }: { result: Result }) {
   const t = useTexts(texts)
   return (
     <div role="status" className="mt-4">
-      <p className="mb-2 flex flex-wrap items-center gap-2 text-sm">
-        <Badge tone={result.delivered ? 'good' : 'bad'}>{result.delivered ? t.delivered : t.failed}</Badge>
-        {result.statusCode !== null && <span>{result.statusCode}</span>}
-        <span className="text-soft">{`${result.durationMs} ms`}</span>
-      </p>
-      {result.errorCode !== null && (
-        <p className="mb-2 text-sm">
-          <Failure code={result.errorCode} />
-        </p>
-      )}
+      <TestOutcome result={result} />
       {result.responseBody && (
         <pre className="code mb-2 max-h-40 overflow-auto p-2 whitespace-pre-wrap">{result.responseBody}</pre>
       )}
