@@ -54,8 +54,11 @@ test('money in another coin has the amount that the service says, and the way ba
     reference: 'gatepay:unresolved:1',
   }
   assert.match(told(atGate), /^54\.50 USDT came in another token .*: return it at the provider, then ignore it\.$/)
-  const onChain = { kind: 'wrong_token', asset: 'USDT', units: '7000000', amount: '', reference: '31337:0xab:1' }
-  assert.match(told(onChain), /^7\.00 USDT came in another token .*: send it back by hand, then ignore it\.$/)
+  const onChain = { kind: 'wrong_token', asset: 'DAI', units: '5400000000000000000', amount: '', reference: '1:0xab:1' }
+  assert.match(
+    told(onChain),
+    /^5400000000000000000 smallest units of DAI came .*: send it back by hand, then ignore it\.$/,
+  )
   assert.match(told({ ...atGate, units: '0' }), /^An unknown amount of USDT came /)
 })
 

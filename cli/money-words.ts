@@ -6,11 +6,12 @@ export type Facts = Entry['facts']
 export const text = (value: Facts[string] | undefined): string =>
   value === null || value === undefined ? '' : String(value)
 
-const DIGITS: Record<string, number> = { EUR: 2, USD: 2, CHF: 2, GBP: 2, XPF: 0, ETH: 18 }
+const DIGITS: Record<string, number> = { EUR: 2, USD: 2, CHF: 2, GBP: 2, XPF: 0, USDC: 6 }
 
-/** Smallest units as decimal text. */
+/** Smallest units as decimal text; of a token whose decimals are not known, the units themselves. */
 export function money(units: Facts[string] | undefined, asset: Facts[string] | undefined): string {
-  const digits = DIGITS[text(asset)] ?? 6
+  const digits = DIGITS[text(asset)]
+  if (digits === undefined) return `${text(units)} smallest units of ${text(asset)}`
   const plain = text(units)
     .replace('-', '')
     .padStart(digits + 1, '0')
