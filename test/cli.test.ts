@@ -452,17 +452,16 @@ test('trigger plays all 16 events and all stories, and listen brings each event,
   await untilQuiet(() => receiver.ids.size)
   listener.kill()
   await once(listener, 'close')
-  const lines = heard
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as { answer: string; cursor: string | null; event: string; id: string })
+  // behind the document that says that it listens
+  const lines = heard.trim().split('\n').slice(1)
+  const news = lines.map((line) => JSON.parse(line) as { answer: string; cursor: string | null })
   assert.ok(
-    lines.every(({ answer }) => answer === '200'),
+    news.every(({ answer }) => answer === '200'),
     heard.slice(0, 500),
   )
   // replay: what came after the third event comes again, under the same ids
   const known = receiver.ids.size
-  const [, , third] = lines.filter(({ cursor }) => cursor !== null)
+  const [, , third] = news.filter(({ cursor }) => cursor !== null)
   const after = ['--after', third?.cursor ?? '', '--events', 'order.paid']
   const again = start(['listen', '--forward-to', receiver.url, ...after])
   const before = receiver.events.get('order.paid') ?? 0
