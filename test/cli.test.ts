@@ -89,6 +89,7 @@ test('each level has --help with exit code 0, wrong use is 2, and what fails is 
   // one command and one below it as they are typed
   for (const level of [['orders'], ['orders', 'list']]) check(level, await typed([...level, '--help']))
   for (const level of levels) check(level, await comptoir([...level, '--help']))
+  for (const level of [['orders'], ['orders', 'list']]) check(level, await comptoir([...level, '-h']))
   const wrong = [
     ['orders', 'nope'],
     ['orders', 'show'],
@@ -117,21 +118,6 @@ test('each level has --help with exit code 0, wrong use is 2, and what fails is 
   })
   assert.equal(nowhere.code, 1)
   assert.match(nowhere.err, /^CONNECTION_FAILED: /)
-})
-
-test('completions name every command, and bash takes them', async () => {
-  const { out } = await typed(['completion', 'bash'])
-  const shell = spawn('bash', [
-    '-c',
-    `${out}\nCOMP_WORDS=(comptoir orders cr) COMP_CWORD=2\n_comptoir\necho "\${COMPREPLY[@]}"`,
-  ])
-  let found = ''
-  for await (const chunk of shell.stdout) found += String(chunk)
-  assert.equal(found.trim(), 'create')
-  for (const shellName of ['bash', 'zsh', 'fish']) {
-    const completion = (await comptoir(['completion', shellName])).out
-    for (const { name } of DEVELOPER_COMMANDS) assert.ok(completion.includes(name), `${name} in ${shellName}`)
-  }
 })
 
 type OrderFacts = { code: string; status: string; alias: string | null; refundedAmount: string }
