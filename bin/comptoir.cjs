@@ -15,6 +15,8 @@ const os = require('os')
 const path = require('path')
 const tty = require('tty')
 const url = require('url')
+/** These speak HTTP to any instance; all others are the service's own. */
+const { developer } = require('./commands.json')
 
 const ROOT = path.join(__dirname, '..')
 const MAIN = path.join(ROOT, 'src', 'main.ts')
@@ -40,12 +42,8 @@ function isNewEnough(version) {
   return major > NEEDED[0] || (major === NEEDED[0] && minor >= NEEDED[1])
 }
 
-/** These speak HTTP to any instance; all others are the service's own. */
-const DEVELOPER_COMMANDS =
-  /^(login|logout|listen|trigger|orders|explain|logs|webhooks|verify-receipt|fixtures|completion)$/
-
 function readCommand(argv) {
-  if (DEVELOPER_COMMANDS.test(argv[0])) return { entry: DEVELOPER, args: argv }
+  if (developer.includes(argv[0])) return { entry: DEVELOPER, args: argv }
   if (argv[0] !== '--run') return { entry: MAIN, args: argv }
   if (argv[1] === undefined) fail('--run needs the path of a script, for example: --run scripts/check.ts')
   const entry = path.resolve(ROOT, argv[1])

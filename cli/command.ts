@@ -5,7 +5,7 @@ export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-export type Flag = { type: 'string' | 'boolean'; description: string; value?: string }
+type Flag = { type: 'string' | 'boolean'; description: string; value?: string; short?: string }
 export type Values = Record<string, string | boolean | undefined>
 
 export type Run = {
@@ -26,15 +26,18 @@ export type Command = {
   flags?: Record<string, Flag>
   /** Allowed number of arguments: [minimum, maximum]. */
   arity?: [number, number]
+  /** What its argument may be, for completions. */
+  choices?: readonly string[]
   examples?: string[]
   subcommands?: Command[]
   run?(run: Run): Promise<void>
 }
 
-const COMMON: Record<string, Flag> = {
+/** Of every command. */
+export const COMMON: Record<string, Flag> = {
   json: { type: 'boolean', description: 'print JSON, one document a line' },
   url: { type: 'string', value: 'URL', description: 'address of the service' },
-  help: { type: 'boolean', description: 'show this' },
+  help: { type: 'boolean', description: 'show this', short: 'h' },
 }
 
 export const EXIT_CODES = 'Exit codes: 0 done, 1 failed, 2 wrong use.'
@@ -58,7 +61,10 @@ export function helpOf(command: Command, path: string): string {
 
 function read(command: Command, args: string[]): { values: Values; positionals: string[] } {
   const options = Object.fromEntries(
-    Object.entries({ ...command.flags, ...COMMON }).map(([name, { type }]) => [name, { type }]),
+    Object.entries({ ...command.flags, ...COMMON }).map(([name, { type, short }]) => [
+      name,
+      { type, ...(short && { short }) },
+    ]),
   )
   try {
     return parseArgs({ args, options, allowPositionals: true, strict: true })
@@ -86,7 +92,7 @@ export async function runCommand(command: Command, args: string[], path: string)
   const print = (text: string): void => void process.stdout.write(`${text}\n`)
   if (subcommands) {
     const [word, ...rest] = args
-    if (word === undefined || word === '--help' || word === 'help') return print(helpOf(command, path))
+    if (word === undefined || ['--help', '-h', 'help'].includes(word)) return print(helpOf(command, path))
     const next = subcommands.find(({ name }) => name === word)
     const names = subcommands.map(({ name }) => name).join(', ')
     if (!next) throw new UsageError(`There is no "${path} ${word}". Choose from: ${names}.`)

@@ -1,22 +1,5 @@
-import type { Data, Order } from '../sdk/index.ts'
-
-export type Entry = Data<'getOrderStory'>['entries'][number]
-type Facts = Entry['facts']
-
-const text = (value: Facts[string] | undefined): string => (value === null || value === undefined ? '' : String(value))
-
-const DIGITS: Record<string, number> = { EUR: 2, USD: 2, CHF: 2, GBP: 2, XPF: 0, ETH: 18 }
-
-/** Smallest units as decimal text. */
-function money(units: Facts[string] | undefined, asset: Facts[string] | undefined): string {
-  const digits = DIGITS[text(asset)] ?? 6
-  const plain = text(units)
-    .replace('-', '')
-    .padStart(digits + 1, '0')
-  const whole = plain.slice(0, plain.length - digits)
-  const rest = plain.slice(plain.length - digits).replace(/0+$/, '')
-  return `${text(units).startsWith('-') ? '−' : ''}${whole}${digits > 0 ? `.${rest.padEnd(2, '0')}` : ''} ${text(asset)}`
-}
+import type { Order } from '../sdk/index.ts'
+import { type Entry, type Facts, money, openMoney, tellMispayment, tellRefund, text } from './money-words.ts'
 
 const BY_STATE: Record<string, string> = {
   INITIAL: 'The order was created',
@@ -101,65 +84,10 @@ function tellProvider({ channel, step, status, durationMs }: Facts): string {
 
 function tellTransfer({ symbol, units, fromAddress, status, txHash, finalAt, block }: Facts): string {
   const seen = `${money(units, symbol)} came from ${text(fromAddress)} in block ${text(block)} (${text(txHash)})`
-  if (status === 'orphaned') return `${seen}, and left the chain again: it does not count.`
+  if (status === 'orphaned')
+    return `${seen}, and left the chain again${finalAt ? ' after it was final' : ': it does not count'}.`
   // the line stands at the time of the block, before what follows from it
   return `${seen}; it ${finalAt ? 'became final later' : 'is not final yet'}.`
-}
-
-const MISPAYMENT: Record<string, string> = {
-  under: 'too little',
-  over: 'more than was due',
-  late: 'too late',
-  duplicate: 'a second time',
-  held: 'from a sender who is not cleared',
-  wrong_token: 'in another token than was asked for',
-  orphaned: 'final, and then gone from the chain',
-}
-const DECIDED: Record<string, string> = {
-  open: 'It waits for a decision: accept, refund or ignore it.',
-  accepted: 'It was accepted.',
-  refunded: 'It was sent back.',
-  ignored: 'It was left as it is.',
-  resolved: 'It is settled.',
-}
-
-/** Money at a provider, in no chain's transfer. */
-const isAtProvider = (reference: string): boolean => /^(gatepay|whitepay):/.test(reference)
-
-function nextOfMispayment({ kind, status, reference }: Facts): string {
-  if (kind === 'held' && status === 'open') return 'It waits until its screening is decided.'
-  if (kind === 'wrong_token' && status === 'open') {
-    const way = isAtProvider(text(reference)) ? 'return it at the provider' : 'send it back by hand'
-    return `It waits for a decision: ${way}, then ignore it.`
-  }
-  return DECIDED[text(status)] ?? text(status)
-}
-
-function tellMispayment(facts: Facts): string {
-  const { kind, units, asset, amount, reason } = facts
-  const came = amount ? `${text(amount).replace(/(\.\d\d\d*?)0+$/, '$1')} ${text(asset)}` : money(units, asset)
-  const because = reason ? ` Reason: ${text(reason)}.` : ''
-  return `${came} came ${MISPAYMENT[text(kind)] ?? text(kind)}. ${nextOfMispayment(facts)}${because}`
-}
-
-const REFUND: Record<string, string> = {
-  needs_approval: 'waits for the operator’s approval',
-  needs_address: 'waits for the payer to say where it goes',
-  ready: 'is ready to be sent',
-  submitted: 'was sent and has not arrived yet',
-  settled: 'has arrived',
-  rejected: 'was rejected by the operator',
-  refused: 'was refused by the provider',
-}
-
-function tellRefund({ number, units, channel, status, txHash, reason, message }: Facts): string {
-  const parts = [
-    `Refund ${text(number)} of ${money(units, 'USDC')} through ${text(channel)} ${REFUND[text(status)] ?? text(status)}`,
-    txHash ? ` (${text(txHash)})` : '',
-    reason ? `; reason: ${text(reason)}` : '',
-    message ? `; last word: “${text(message)}”` : '',
-  ]
-  return `${parts.join('')}.`
 }
 
 const DELIVERY: Record<string, string> = {
@@ -185,6 +113,7 @@ const ACCOUNT: Record<string, string> = {
   fees: 'fees',
   refunds: 'refunds under way',
   suspense: 'waiting for a decision',
+  losses: 'losses that the operator bears',
   rounding: 'rounding',
   settlement_transit: 'settlements under way',
 }
@@ -250,13 +179,20 @@ const NEXT: Record<Order['status'], string> = {
   FULL_REFUNDED: 'Nothing. Everything went back.',
 }
 
+/** Their advice would contradict a loss that nobody has decided about. */
+const AFTER_PAYMENT: Order['status'][] = ['PAID', 'REFUNDING', 'REFUNDED', 'FULL_REFUNDED']
+
 function nextOf(order: Order, entries: readonly Entry[]): string[] {
-  const lines = [NEXT[order.status].replaceAll('CODE', order.code)]
+  const { loss, refunds, misfits } = openMoney(entries)
+  const isOvertaken =
+    loss.length > 0 ? AFTER_PAYMENT.includes(order.status) : refunds.length > 0 && order.status === 'REFUNDING'
+  const own = isOvertaken ? [] : [NEXT[order.status].replaceAll('CODE', order.code)]
+  const lines = [...loss, ...refunds, ...own]
   const any = (kind: Entry['kind'], status: string[]): boolean =>
     entries.some((entry) => entry.kind === kind && status.includes(text(entry.facts.status)))
   if (any('screening', ['held']))
     lines.push('The screening asks again by itself. A person may decide (back office, Identity).')
-  if (any('mispayment', ['open'])) lines.push('Decide about the money that did not fit (back office, Mispayments).')
+  lines.push(...misfits)
   if (any('webhook', ['failed', 'parked'])) lines.push('Your server missed a webhook: repair it, then redeliver.')
   // only the latest state of an identity check counts
   const identity = entries.findLast(({ kind }) => kind === 'identity')?.facts

@@ -8,6 +8,8 @@ export type Sandbox = {
   payFromWallet(to: string, amount: string): Promise<string>
   /** Undoes what stories did to the screening. */
   resetScreening(): Promise<void>
+  /** Names the settings with which a service asks the sandbox's screening. */
+  screeningUrl: string
   /** Decides like the reviewer at the identity provider. */
   decideIdentity(kycId: string, answer: string): Promise<void>
   /** A client with the rights of the operator, by password and mailed code. */
@@ -83,6 +85,7 @@ export function openSandbox(file: SandboxFile): Sandbox {
       return String((await post(`${providersUrl}/wallet/pay`, { to, amount })).txHash)
     },
     resetScreening: async () => void (await post(`${providersUrl}/screening/reset`, {})),
+    screeningUrl: `${providersUrl}/screening/credentials`,
     async decideIdentity(kycId, answer) {
       const applicant = await until('The identity provider’s applicant', async () => {
         const list = await fetch(`${providersUrl}/sumsub/applicants`, { headers: { accept: 'application/json' } })

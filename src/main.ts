@@ -10,8 +10,6 @@ import { endWithReader } from './kernel/process/closed-output.ts'
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`)
 
-const print = (text: string): void => void process.stdout.write(`${text}\n`)
-
 function printTable(facts: Record<string, unknown>, file: string): void {
   type Login = { email: string; password: string }
   const { manager, superAdmin } = facts as { manager: Login; superAdmin: Login }
@@ -39,105 +37,63 @@ const readJsonFlag = (args: string[]): { json: boolean } =>
 const JSON_FLAG = '  --json   for programs'
 
 const COMMANDS: Commands = {
-  serve: {
-    summary: 'run the service (also without a command)',
-    load: async () => {
-      const { runServe } = await import('./commands/serve/serve-command.ts')
-      return {
-        usage: 'comptoir serve\n\nRuns what ROLES says: API, workers, in the sandbox all of it. Settings: .env.example',
-        run: (args) => runServe(args, { say, print, printTable }),
-      }
-    },
+  serve: async () => {
+    const { runServe, SERVE_USAGE } = await import('./commands/serve/serve-command.ts')
+    return { usage: SERVE_USAGE, run: (args) => runServe(args, { say, printTable }) }
   },
-  migrate: {
-    summary: 'bring the database to the newest schema',
-    load: async () => {
-      const { runMigrate } = await import('./commands/migrate.ts')
-      return { usage: `comptoir migrate [--json]\n\n${JSON_FLAG}`, run: asOperator(runMigrate) }
-    },
+  migrate: async () => {
+    const { runMigrate } = await import('./commands/migrate.ts')
+    return { usage: `comptoir migrate [--json]\n\n${JSON_FLAG}`, run: asOperator(runMigrate) }
   },
-  init: {
-    summary: 'write a live configuration, step by step',
-    load: async () => {
-      const { INIT_USAGE, runInit } = await import('./commands/init/init.ts')
-      return { usage: INIT_USAGE, run: (args) => runInit(args, process.env, say) }
-    },
+  init: async () => {
+    const { INIT_USAGE, runInit } = await import('./commands/init/init.ts')
+    return { usage: INIT_USAGE, run: (args) => runInit(args, process.env, say) }
   },
-  doctor: {
-    summary: 'look at everything that the service needs, and say what to do',
-    load: async () => {
-      const { runDoctor } = await import('./commands/doctor.ts')
-      return {
-        usage: `comptoir doctor [--json]\n\nChanges nothing. Exit code 1 when a check fails.\n${JSON_FLAG}`,
-        run: (args) => runDoctor(readEnv(), { ...readJsonFlag(args), file: findEnvFile() }),
-      }
-    },
+  doctor: async () => {
+    const { runDoctor } = await import('./commands/doctor.ts')
+    return {
+      usage: `comptoir doctor [--json]\n\nChanges nothing. Exit code 1 when a check fails.\n${JSON_FLAG}`,
+      run: (args) => runDoctor(readEnv(), { ...readJsonFlag(args), file: findEnvFile() }),
+    }
   },
-  admin: {
-    summary: 'the operator’s own work on accounts and keys',
-    load: async () => {
-      const { ADMIN_USAGE, runAdmin } = await import('./commands/admin.ts')
-      return { usage: ADMIN_USAGE, run: asOperator(runAdmin) }
-    },
+  admin: async () => {
+    const { ADMIN_USAGE, runAdmin } = await import('./commands/admin.ts')
+    return { usage: ADMIN_USAGE, run: asOperator(runAdmin) }
   },
-  audit: {
-    summary: 'verify the audit log',
-    load: async () => {
-      const { AUDIT_USAGE, runAudit } = await import('./commands/admin.ts')
-      return { usage: AUDIT_USAGE, run: asOperator(runAudit) }
-    },
+  audit: async () => {
+    const { AUDIT_USAGE, runAudit } = await import('./commands/admin.ts')
+    return { usage: AUDIT_USAGE, run: asOperator(runAudit) }
   },
-  ledger: {
-    summary: 'verify the books',
-    load: async () => {
-      const { LEDGER_USAGE, runLedger } = await import('./commands/admin.ts')
-      return { usage: LEDGER_USAGE, run: asOperator(runLedger) }
-    },
+  ledger: async () => {
+    const { LEDGER_USAGE, runLedger } = await import('./commands/admin.ts')
+    return { usage: LEDGER_USAGE, run: asOperator(runLedger) }
   },
-  backup: {
-    summary: 'an encrypted copy of the embedded database',
-    load: async () => {
-      const { BACKUP_USAGE, runBackup } = await import('./commands/backup/backup.ts')
-      return { usage: BACKUP_USAGE, run: asOperator(runBackup) }
-    },
+  backup: async () => {
+    const { BACKUP_USAGE, runBackup } = await import('./commands/backup/backup.ts')
+    return { usage: BACKUP_USAGE, run: asOperator(runBackup) }
   },
-  restore: {
-    summary: 'put a backup into a new place',
-    load: async () => {
-      const [{ RESTORE_USAGE }, { runRestore }] = await Promise.all([
-        import('./commands/backup/backup.ts'),
-        import('./commands/backup/restore.ts'),
-      ])
-      return { usage: RESTORE_USAGE, run: asOperator(runRestore, { mayLack: true }) }
-    },
+  restore: async () => {
+    const [{ RESTORE_USAGE }, { runRestore }] = await Promise.all([
+      import('./commands/backup/backup.ts'),
+      import('./commands/backup/restore.ts'),
+    ])
+    return { usage: RESTORE_USAGE, run: asOperator(runRestore, { mayLack: true }) }
   },
-  reconcile: {
-    summary: 'after a restore: compare with chains and providers',
-    load: async () => {
-      const { RECONCILE_USAGE, runReconcile } = await import('./commands/backup/reconcile.ts')
-      return { usage: RECONCILE_USAGE, run: asOperator(runReconcile) }
-    },
+  reconcile: async () => {
+    const { RECONCILE_USAGE, runReconcile } = await import('./commands/backup/reconcile.ts')
+    return { usage: RECONCILE_USAGE, run: asOperator(runReconcile) }
   },
-  rescan: {
-    summary: 'read a chain again from a block on',
-    load: async () => {
-      const { RESCAN_USAGE, runRescan } = await import('./commands/rescan.ts')
-      return { usage: RESCAN_USAGE, run: asOperator(runRescan) }
-    },
+  rescan: async () => {
+    const { RESCAN_USAGE, runRescan } = await import('./commands/rescan.ts')
+    return { usage: RESCAN_USAGE, run: asOperator(runRescan) }
   },
-  'age-orders': {
-    summary: 'sandbox: give a demo shop a past',
-    load: async () => {
-      const { AGE_ORDERS_USAGE, runAgeOrders } = await import('./commands/age-orders.ts')
-      return { usage: AGE_ORDERS_USAGE, run: asOperator(runAgeOrders) }
-    },
+  'age-orders': async () => {
+    const { AGE_ORDERS_USAGE, runAgeOrders } = await import('./commands/age-orders.ts')
+    return { usage: AGE_ORDERS_USAGE, run: asOperator(runAgeOrders) }
   },
-  sweep: {
-    summary: 'bring deposits home: plan, sign, send',
-    load: async () => {
-      const { runSweepCommand, SWEEP_USAGE } = await import('./commands/sweep.ts')
-      return { usage: SWEEP_USAGE, run: runSweepCommand(() => loadConfig(readEnv()), say) }
-    },
+  sweep: async () => {
+    const { runSweepCommand, SWEEP_USAGE } = await import('./commands/sweep.ts')
+    return { usage: SWEEP_USAGE, run: runSweepCommand(() => loadConfig(readEnv()), say) }
   },
 }
 
@@ -159,8 +115,9 @@ const version = (): string => {
   return (JSON.parse(text) as { version: string }).version
 }
 
-const isService = ['serve', undefined].includes(process.argv[2])
+const asksForHelp = process.argv.some((word) => ['--help', '-h'].includes(word))
+const isService = ['serve', undefined].includes(process.argv[2]) && !asksForHelp
 if (!isService) endWithReader()
-const exitCode = await runCommand(COMMANDS, process.argv.slice(2), { print, say, describe, version })
+const exitCode = await runCommand(COMMANDS, process.argv.slice(2), { say, describe, version })
 // the service keeps running; every other command exits here
-if (!isService || exitCode !== 0 || process.argv.includes('--help')) process.exit(exitCode)
+if (!isService || exitCode !== 0) process.exit(exitCode)

@@ -12,6 +12,8 @@ export type SandboxProcess = {
   payerAddress: string
   /** Variables that configure the imitated providers. */
   credentials: Record<string, string>
+  /** The same for the imitated sources of screening. */
+  screening: Record<string, string>
   stop(): Promise<void>
 }
 

@@ -308,6 +308,39 @@ test('what an order carries does not steer the terminal', async () => {
   assert.match(out, /WC-\ufffd\[31m\ufffd2J\ufffd-9/)
 })
 
+test('listen --json begins with the secret that it made, and each event is signed with it', async () => {
+  const { front, close } = await openFront()
+  const received: Promise<string>[] = []
+  const server = createServer(async (request, response) => {
+    const { secret } = JSON.parse(heard.split('\n')[0] ?? '') as { secret: string }
+    const body = Buffer.concat(await request.toArray())
+    received.push(verifyWebhook(body, request.headers as WebhookHeaders, secret).then(({ type }) => type))
+    response.end()
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const own = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const listener = start(['listen', '--forward-to', own, '--after', 'start', '--json'], front.url)
+  let heard = ''
+  listener.stdout.on('data', (chunk: Buffer) => {
+    heard += chunk.toString()
+  })
+  try {
+    await shop.create()
+    await eventually(
+      async () => received.length,
+      (count) => count > 0,
+    )
+    assert.equal(await received[0], 'order.initial')
+    const { listening, secret } = JSON.parse(heard.split('\n')[0] ?? '') as { listening: boolean; secret: string }
+    assert.equal(listening, true)
+    assert.match(secret, /^whsec_.{40,}$/)
+  } finally {
+    listener.kill()
+    server.close()
+    close()
+  }
+})
+
 test('listen replays from the start, loses no event to a failed read, and goes on while a proxy answers', async () => {
   const { code: old } = await shop.create()
   const { front, close } = await openFront()

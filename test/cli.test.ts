@@ -89,6 +89,7 @@ test('each level has --help with exit code 0, wrong use is 2, and what fails is 
   // one command and one below it as they are typed
   for (const level of [['orders'], ['orders', 'list']]) check(level, await typed([...level, '--help']))
   for (const level of levels) check(level, await comptoir([...level, '--help']))
+  for (const level of [['orders'], ['orders', 'list']]) check(level, await comptoir([...level, '-h']))
   const wrong = [
     ['orders', 'nope'],
     ['orders', 'show'],
@@ -117,21 +118,6 @@ test('each level has --help with exit code 0, wrong use is 2, and what fails is 
   })
   assert.equal(nowhere.code, 1)
   assert.match(nowhere.err, /^CONNECTION_FAILED: /)
-})
-
-test('completions name every command, and bash takes them', async () => {
-  const { out } = await typed(['completion', 'bash'])
-  const shell = spawn('bash', [
-    '-c',
-    `${out}\nCOMP_WORDS=(comptoir orders cr) COMP_CWORD=2\n_comptoir\necho "\${COMPREPLY[@]}"`,
-  ])
-  let found = ''
-  for await (const chunk of shell.stdout) found += String(chunk)
-  assert.equal(found.trim(), 'create')
-  for (const shellName of ['bash', 'zsh', 'fish']) {
-    const completion = (await comptoir(['completion', shellName])).out
-    for (const { name } of DEVELOPER_COMMANDS) assert.ok(completion.includes(name), `${name} in ${shellName}`)
-  }
 })
 
 type OrderFacts = { code: string; status: string; alias: string | null; refundedAmount: string }
@@ -452,17 +438,16 @@ test('trigger plays all 16 events and all stories, and listen brings each event,
   await untilQuiet(() => receiver.ids.size)
   listener.kill()
   await once(listener, 'close')
-  const lines = heard
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as { answer: string; cursor: string | null; event: string; id: string })
+  // behind the document that says that it listens
+  const lines = heard.trim().split('\n').slice(1)
+  const news = lines.map((line) => JSON.parse(line) as { answer: string; cursor: string | null })
   assert.ok(
-    lines.every(({ answer }) => answer === '200'),
+    news.every(({ answer }) => answer === '200'),
     heard.slice(0, 500),
   )
   // replay: what came after the third event comes again, under the same ids
   const known = receiver.ids.size
-  const [, , third] = lines.filter(({ cursor }) => cursor !== null)
+  const [, , third] = news.filter(({ cursor }) => cursor !== null)
   const after = ['--after', third?.cursor ?? '', '--events', 'order.paid']
   const again = start(['listen', '--forward-to', receiver.url, ...after])
   const before = receiver.events.get('order.paid') ?? 0

@@ -132,7 +132,7 @@ test('the quickstart of donations goes from an anonymous gift to PAID, and a gif
 
 test('what customers do wrong is played as the guide says: too little, too much, another way', async () => {
   const output = await runShell(blocks('bad-stories.md', 'sh', 'docs/guides').join('\n'))
-  assert.match(output, /is PAID\.[\s\S]+3\.00 USDC came more than was due[\s\S]+is PAID\./)
+  assert.match(output, /is PAID\.[\s\S]+3\.00 USDC came on top of what was due[\s\S]+is PAID\./)
 })
 
 /** A folder of a shop that has the SDK, built once. */

@@ -124,9 +124,16 @@ test('init writes a closed file, shows the key once, makes the SuperAdmin; the s
     /unit, holds a database, and DATA_DIR is .*database, where there is another\. Nothing was written/,
   )
   assert.match(both.err, /set DATA_DIR=.*unit in the settings file\. Otherwise move .*unit\/postgres out of the way/)
-  const served = startServed({ ...asService, PORT: String(port), LOG_LEVEL: 'silent' })
+  const served = startServed({ ...asService, PORT: String(port), LOG_LEVEL: 'silent' }, { args: ['--json'] })
   try {
     await served.ready()
+    const line =
+      served
+        .words()
+        .split('\n')
+        .find((words) => words.startsWith('{"ready"')) ?? ''
+    const { ready, mode, baseUrl, port: heard } = JSON.parse(line) as Record<string, unknown>
+    assert.deepEqual([ready, mode, baseUrl, heard], [true, 'live', 'https://pay.example', port])
     assert.equal(/DATA_DIR/.test(served.words()), false, served.words())
     const same = await operator.run(['admin', 'create', '--email', 'boss@pay.example'], asService, place.path)
     assert.match(same.err, /is registered already/, 'the service has the database that init made')
@@ -145,6 +152,20 @@ test('a file that is there is not replaced', async () => {
   assert.match(again.err, /exists\. Nothing was written; add --force/)
   assert.equal(readFileSync(env, 'utf8'), before)
   writeFileSync(env, before)
+})
+
+test('init --json prints one object, and what people read beside it', async () => {
+  const { MASTER_KEY = '' } = parseEnv(readFileSync(env, 'utf8'))
+  const { code, out, err } = await operator.run(
+    ['init', ...FLAGS, '--out', 'json.env', '--json'],
+    { MASTER_KEY },
+    place.path,
+  )
+  assert.equal(code, 0, err + out)
+  const { checks, ...facts } = JSON.parse(out) as { checks: { name: string; ok: boolean }[] }
+  assert.deepEqual(facts, { file: join(place.path, 'json.env'), admin: 'boss@pay.example', ready: true })
+  assert.ok(checks.some(({ name, ok }) => name === 'mail' && ok))
+  assert.match(err, /Written: .*json\.env[\s\S]*is registered already/)
 })
 
 test('what .env holds is read back as it was given, or refused', () => {

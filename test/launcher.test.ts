@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { type ChildProcessByStdio, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -57,8 +57,7 @@ if (spawnSync('unshare', [...ALONE, 'true']).status !== 0) {
 
 test('an old Node without a pinned one says which is needed and how to get it, in two lines', () => {
   const copy = join(folder, 'bin/comptoir.cjs')
-  mkdirSync(join(folder, 'bin'))
-  copyFileSync(LAUNCHER, copy)
+  cpSync(dirname(LAUNCHER), join(folder, 'bin'), { recursive: true })
   const { status, stderr } = spawnSync(process.execPath, ['--require', OLD, copy, 'serve'], { encoding: 'utf8' })
   assert.equal(status, 1)
   assert.match(stderr, /^Comptoir needs Node 24\.12 or newer; this is Node 20\.1\.0 on .+\.\nRun "npm ci" here .+\n$/)

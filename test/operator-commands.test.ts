@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import TABLE from '../bin/commands.json' with { type: 'json' }
 import { DEVELOPER_COMMANDS } from '../cli/main.ts'
-import { newFolder, runOperator } from './harness/installation.ts'
+import { newFolder, openDeveloper, openOperator, runOperator } from './harness/installation.ts'
 
 /** The operator's commands in a folder where nothing is yet. */
 
@@ -18,6 +20,47 @@ test('--help names every command, the developer’s too, and --version is the pa
   const text = readFileSync(join(import.meta.dirname, '../package.json'), 'utf8')
   const wanted = (JSON.parse(text) as { version: string }).version
   assert.deepEqual([version.code, version.out], [0, `${wanted}\n`])
+})
+
+test('the table of commands names what both halves know: the developer’s commands, and each flag that a help shows', async (t) => {
+  assert.deepEqual(
+    TABLE.developer,
+    DEVELOPER_COMMANDS.map(({ name }) => name),
+  )
+  const operator = openOperator()
+  t.after(() => operator.close())
+  for (const [name, entry] of Object.entries(TABLE.service)) {
+    const { code, out } = await operator.run([name, name === 'serve' ? '-h' : '--help'], {}, place.path)
+    const shown = new Set([...out.matchAll(/--([a-z][a-z0-9-]*[a-z])\b(?!-<)/g)].map(([, flag]) => flag))
+    assert.deepEqual([name, code, [...shown].sort()], [name, 0, [...entry.flags].sort()])
+    for (const word of 'words' in entry ? entry.words : []) assert.match(out, new RegExp(`comptoir ${name} ${word}\\b`))
+  }
+})
+
+test('completions offer commands, names and flags of both halves where they fit, and no command twice', async (t) => {
+  const developer = openDeveloper(place.path)
+  t.after(() => developer.close())
+  const completion = async (shell: string): Promise<string> =>
+    (await developer.run({ args: ['completion', shell], env: {}, cwd: place.path })).out
+  const script = await completion('bash')
+  const complete = (...words: string[]): string[] => {
+    const typed = ['comptoir', ...words].map((word) => `'${word}'`).join(' ')
+    const lines = `COMP_WORDS=(${typed}) COMP_CWORD=${words.length}\n_comptoir\necho "\${COMPREPLY[@]}"`
+    const { stdout } = spawnSync('bash', ['-c', `${script}\n${lines}`], { encoding: 'utf8' })
+    return stdout.trim().split(' ').filter(Boolean)
+  }
+  const names = [...Object.keys(TABLE.service), ...TABLE.developer]
+  assert.deepEqual(complete(''), names)
+  assert.deepEqual(complete('orders', 'cr'), ['create'])
+  assert.deepEqual(complete('orders', 'create', '--cur'), ['--currency'])
+  assert.deepEqual(complete('trigger', 'order.pa'), ['order.paid'])
+  for (const after of [['trigger', 'order.paid'], ['explain'], ['serve'], ['orders', 'create', '--amount']])
+    assert.deepEqual(complete(...after, ''), [], `after ${after.join(' ')}`)
+  assert.deepEqual(complete('admin', 'set'), ['set-password'])
+  assert.deepEqual(complete('sweep', 'sign', '--mne'), ['--mnemonic-file'])
+  assert.deepEqual(complete('serve', '-'), ['--json', '--help'])
+  for (const other of [await completion('zsh'), await completion('fish')])
+    for (const name of names) assert.ok(other.includes(name), name)
 })
 
 test('init --help names each flag once', async () => {

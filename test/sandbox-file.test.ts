@@ -47,12 +47,10 @@ const readFacts = (): Facts => JSON.parse(readFileSync(join(place.path, 'sandbox
 let served: Served | undefined
 
 /** The service with these keys, from now on. */
-async function serve(keys: Record<string, string>): Promise<void> {
+async function serve(keys: Record<string, string>, args: string[] = []): Promise<void> {
   await served?.end('SIGTERM')
-  served = startServed({
-    ...{ DATABASE_URL: database.connectionString, DATA_DIR: place.path, PORT: String(port), LOG_LEVEL: 'warn' },
-    ...keys,
-  })
+  const env = { DATABASE_URL: database.connectionString, DATA_DIR: place.path, PORT: String(port), LOG_LEVEL: 'warn' }
+  served = startServed({ ...env, ...keys }, { args })
   await served.ready()
 }
 
@@ -117,6 +115,17 @@ test('sandbox.json follows a changed webhook secret and a revoked key, at once a
     (read) => read === null,
   )
   assert.deepEqual(found(), expected)
-  await serve({ MASTER_KEY: text(NEXT) })
+  await serve({ MASTER_KEY: text(NEXT) }, ['--json'])
   assert.deepEqual(found(), expected)
+})
+
+test('serve --json prints what sandbox.json holds as one line, instead of the table', () => {
+  // the service of the test above
+  const words = served?.words() ?? ''
+  const line = words.split('\n').find((one) => one.startsWith('{"ready":true,')) ?? ''
+  const { mode, file, roles, ...facts } = JSON.parse(line) as Facts
+  assert.deepEqual([mode, file, roles], ['sandbox', join(place.path, 'sandbox.json'), ['api', 'worker']])
+  const known = readFacts()
+  assert.deepEqual({ ...facts, ...known }, facts)
+  assert.doesNotMatch(words, /Comptoir is ready|Ctrl-C/)
 })

@@ -93,7 +93,7 @@ export const listen: Command = {
     },
   },
   examples: ['comptoir listen --forward-to http://localhost:4000/webhooks --events order.paid,order.refunded'],
-  async run({ flags, say, show }) {
+  async run({ flags, say, show, isJson }) {
     const { client, sandbox } = connect(flags)
     const url = textOf(flags, 'forward-to')
     if (url === undefined) throw new UsageError('--forward-to is required.')
@@ -108,7 +108,9 @@ export const listen: Command = {
     const read = await openNews(client, textOf(flags, 'after'))
     // a cursor that the service refuses ends here; where it only does not answer yet, the loop goes on asking
     let first: News[] | null = await readOrWait(read, say)
-    say(`Listening. Your server verifies with the secret ${secret}`)
+    // for programs too: without it their server can verify nothing
+    if (isJson) show({ listening: true, secret }, [])
+    else say(`Listening. Your server verifies with the secret ${secret}`)
     for (;;) {
       const news = first ?? (await readOrWait(read, say))
       first = null

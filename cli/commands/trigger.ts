@@ -8,6 +8,7 @@ export const trigger: Command = {
   summary: 'Play an event or a story in the sandbox',
   takes: 'NAME',
   arity: [0, 1],
+  choices: Object.keys(PLAYS),
   flags: {
     code: { type: 'string', value: 'CODE', description: 'use this order instead of a new one' },
     'webhook-url': { type: 'string', value: 'URL', description: 'where the new order’s webhooks go' },

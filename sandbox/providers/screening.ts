@@ -132,7 +132,6 @@ export function openScreening(options: Options): Screening {
         return reply.type('text/html; charset=utf-8').send(page(list))
       return { addresses: Object.fromEntries(list.all()), faults: list.faults(), oracle: oracle?.address ?? null }
     })
-    app.get('/screening/credentials', async () => variables)
     const put = async (request: FastifyRequest, reply: FastifyReply, address: unknown) => {
       const change = readListing((request.body ?? {}) as Record<string, unknown>)
       if (typeof address !== 'string' || !ADDRESS.test(address) || change === null)

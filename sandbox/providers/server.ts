@@ -140,7 +140,9 @@ export async function buildProviders(options: Omit<Options, 'port'> & { url: str
   const credentials = Object.assign({}, ...shown, variables) as Record<string, string>
   // loopback only, for the nodes of this sandbox
   app.get('/credentials', async () => credentials)
-  return { app, payerConsole, credentials, screening: screening?.variables ?? {} }
+  const screens = screening?.variables ?? {}
+  app.get('/screening/credentials', async () => screens)
+  return { app, payerConsole, credentials, screening: screens }
 }
 
 /** One loopback port for everything that the sandbox imitates over HTTP. */

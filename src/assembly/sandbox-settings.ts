@@ -1,6 +1,7 @@
 import { HDKey } from '@scure/bip32'
 import { type Config, NO_CHAIN } from '../config/config.ts'
 import { readKyc } from '../config/kyc-config.ts'
+import type { KytConfig } from '../config/kyt-config.ts'
 import { SECOND } from '../kernel/clock.ts'
 import type { SandboxVault } from '../kernel/vault.ts'
 
@@ -24,6 +25,7 @@ export type SandboxPlace = {
   providersUrl: string
   /** Absent: the sandbox is asked for them. */
   credentials?: Record<string, string>
+  screening?: Record<string, string>
 }
 
 /** Not in live mode, and not if the settings name a chain that runs elsewhere (a second node, a test). */
@@ -53,9 +55,9 @@ const withSandboxXpub = (config: Config, vault: SandboxVault): Config => ({
 const CREDENTIALS_MS = 10 * SECOND
 
 /** @throws Error with a sentence for the operator */
-async function fetchCredentials(providersUrl: string): Promise<Record<string, string>> {
+async function fetchVariables(providersUrl: string, path: string): Promise<Record<string, string>> {
   try {
-    const answer = await fetch(`${providersUrl}/credentials`, { signal: AbortSignal.timeout(CREDENTIALS_MS) })
+    const answer = await fetch(`${providersUrl}${path}`, { signal: AbortSignal.timeout(CREDENTIALS_MS) })
     if (!answer.ok) throw new Error(`It answers ${answer.status}.`)
     return (await answer.json()) as Record<string, string>
   } catch (error) {
@@ -63,19 +65,28 @@ async function fetchCredentials(providersUrl: string): Promise<Record<string, st
   }
 }
 
-/** The imitated providers are configured like real ones; the operator's own settings take precedence. */
-async function withProviders(config: Config, credentials: Record<string, string> | undefined): Promise<Config> {
+/** One source is enough for every story; the settings may name the others. */
+function withScreening(kyt: KytConfig, variables: Record<string, string>): KytConfig {
+  const { KYT_CHAINALYSIS_BASE_URL: baseUrl, KYT_CHAINALYSIS_API_KEY: apiKey } = variables
+  if (kyt.sanctions !== null || baseUrl === undefined || apiKey === undefined) return kyt
+  return { ...kyt, sanctions: { baseUrl, apiKey } }
+}
+
+/** What is imitated is configured like what is real; the operator's own settings take precedence. */
+async function withProviders(config: Config, sandbox: SandboxPlace | null): Promise<Config> {
   const { providersUrl } = config.sandbox
-  if (config.mode === 'live' || (credentials === undefined && providersUrl === null)) return config
-  const found = credentials ?? (await fetchCredentials(providersUrl ?? ''))
-  const provider = { ...found, ...config.provider }
-  return { ...config, provider, kyc: readKyc(provider, false, []) }
+  if (config.mode === 'live' || (sandbox?.credentials === undefined && providersUrl === null)) return config
+  const ask = (path: string) => fetchVariables(providersUrl ?? '', path)
+  const credentials = sandbox?.credentials ?? (await ask('/credentials'))
+  const screening = sandbox?.screening ?? (await ask('/screening/credentials'))
+  const provider = { ...credentials, ...config.provider }
+  return { ...config, provider, kyc: readKyc(provider, false, []), kyt: withScreening(config.kyt, screening) }
 }
 
 /**
- * The settings that the sandbox brings: its chain, its wallets and its providers. The service and the commands next to
- * it share them.
+ * The settings that the sandbox brings: its chain, its wallets, its providers and the screening of addresses. The
+ * service and the commands next to it share them.
  * @throws Error with a sentence for the operator when the sandbox does not answer
  */
 export const withSandbox = (config: Config, sandbox: SandboxPlace | null, vault: SandboxVault): Promise<Config> =>
-  withProviders(withSandboxChain(config, sandbox, vault), sandbox?.credentials)
+  withProviders(withSandboxChain(config, sandbox, vault), sandbox)

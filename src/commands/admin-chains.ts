@@ -58,9 +58,9 @@ type Work = {
   vault: SandboxVault
   options: ReturnType<typeof readArgs>
   say(line: string): void
+  /** What was done, or is listed. */
+  result(line: string): void
 }
-
-const print = (line: string): void => void process.stdout.write(`${line}\n`)
 
 /** @throws UsageError when the chain is not configured */
 function chainOf({ config, options, vault }: Work): { chain: ChainConfig; chainId: number; xpub: string } {
@@ -118,7 +118,7 @@ async function describeMoney({ db }: Work, chain: ChainConfig, addresses: readon
 
 /** Only the operator can tell which wallet is the right one. */
 async function confirmAddresses(work: Work): Promise<undefined> {
-  const { options, db } = work
+  const { options, db, result } = work
   const { chain, chainId, xpub } = chainOf(work)
   const key = parseXpub(xpub)
   const addresses = Array.from({ length: SHOWN }, (_, index) => deriveAddress(key.text, index))
@@ -140,7 +140,7 @@ async function confirmAddresses(work: Work): Promise<undefined> {
   await note(work, 'addresses.confirm', `key:${key.id}`, { chainId, addresses })
   const message = 'Confirmed. Deposit addresses of this key are given out from now on.'
   const facts = { ok: true, chainId, addresses, confirmed: true, message }
-  print(options.json ? JSON.stringify(facts) : `${message}\n${lines.join('\n')}`)
+  result(options.json ? JSON.stringify(facts) : `${message}\n${lines.join('\n')}`)
 }
 
 /** Wallets stop scanning after this many unused addresses in a row; 20 by BIP-44. */
@@ -148,15 +148,15 @@ const USUAL_GAP = 20
 const MOST_GAP = 100_000
 
 async function exportAddresses(work: Work): Promise<undefined> {
-  const { db, options } = work
-  if (!options.json) print('path,index,address,company,order,created_at,received')
+  const { db, options, result } = work
+  if (!options.json) result('path,index,address,company,order,created_at,received')
   if (options.company === undefined) return exportKey(work, parseXpub(chainOf(work).xpub))
   const keys = await listCompanyKeys(db, options.company)
   if (keys.length === 0) throw new UsageError(`The company ${options.company} has no wallet of its own with an xpub.`)
   for (const { xpub } of keys) await exportKey(work, parseXpub(xpub))
 }
 
-async function exportKey({ db, options, say }: Work, { id, text }: Xpub): Promise<undefined> {
+async function exportKey({ db, options, say, result }: Work, { id, text }: Xpub): Promise<undefined> {
   let after = -1n
   for (;;) {
     const page = await listKeyAddresses(db, id, after, 1000)
@@ -167,7 +167,7 @@ async function exportKey({ db, options, say }: Work, { id, text }: Xpub): Promis
       const { companyId, code, createdAt, received } = row
       const fields = [path, String(row.keyIndex), address, companyId, code ?? '', createdAt.toISOString(), received]
       const facts = { path, address, companyId, order: code, createdAt: createdAt.toISOString(), received }
-      print(options.json ? JSON.stringify(facts) : fields.join(','))
+      result(options.json ? JSON.stringify(facts) : fields.join(','))
     }
     const last = page.at(-1)
     if (!last) break
@@ -187,7 +187,7 @@ function gapAdvice(largestGap: number): string {
 }
 
 async function allowFee(work: Work): Promise<undefined> {
-  const { options, db } = work
+  const { options, db, result } = work
   const { chainId } = chainOf(work)
   const [gwei, hours] = [Number(options.gwei), Number(options.hours)]
   if (!(Number.isInteger(gwei) && gwei > 0 && Number.isInteger(hours) && hours > 0 && hours <= 168))
@@ -200,11 +200,11 @@ async function allowFee(work: Work): Promise<undefined> {
   const detail = { gwei, until: until.toISOString(), by: allowedBy, reason }
   await note(work, 'fees.allow', `chain:${chainId}`, detail)
   const message = `Until ${until.toISOString()}, gas on chain ${chainId} may cost ${gwei} gwei.`
-  print(options.json ? JSON.stringify({ ok: true, chainId, ...detail, message }) : message)
+  result(options.json ? JSON.stringify({ ok: true, chainId, ...detail, message }) : message)
 }
 
 /** A company names addresses without a proof that they are its own. @throws Error while orders there say otherwise */
-async function releaseAddress({ config, options, db, vault }: Work): Promise<undefined> {
+async function releaseAddress({ config, options, db, vault, result }: Work): Promise<undefined> {
   const address = parseAddress(options.address ?? '')?.toLowerCase()
   const { by, reason } = options
   if (!address || !by || !reason) throw new UsageError('Say which, who and why: --address 0x… --by NAME --reason TEXT')
@@ -232,7 +232,7 @@ async function releaseAddress({ config, options, db, vault }: Work): Promise<und
     return owner.companyId
   })
   const message = `${address} is not company ${companyId}’s any more. Its owner saves it now.`
-  print(options.json ? JSON.stringify({ ok: true, address, companyId, message }) : message)
+  result(options.json ? JSON.stringify({ ok: true, address, companyId, message }) : message)
 }
 
 const COMMANDS: Record<string, (work: Work) => Promise<undefined>> = {
@@ -249,9 +249,9 @@ export function findChainCommand(name: string) {
   const work = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   return (
     work &&
-    ((config: Config, args: string[], say: (line: string) => void): Promise<undefined> => {
+    ((config: Config, args: string[], out: Pick<Work, 'say' | 'result'>): Promise<undefined> => {
       const options = readArgs(args)
-      return withDatabase(config, say, (db, vault) => work({ config, db, vault, options, say }))
+      return withDatabase(config, out.say, (db, vault) => work({ config, db, vault, options, ...out }))
     })
   )
 }

@@ -21,7 +21,7 @@ import type { User } from '../users/user.ts'
 import { findUserByEmailKey, updateUserPassword } from '../users/user-queries.ts'
 import { ADMIN_CHAINS_USAGE, CHAIN_COMMANDS, findChainCommand } from './admin-chains.ts'
 import { askBefore } from './ask-before.ts'
-import { UsageError } from './command.ts'
+import { print, UsageError } from './command.ts'
 import { withDatabase } from './database.ts'
 
 type Say = (line: string) => void
@@ -61,7 +61,8 @@ Recomputes all books. Exit code 1 at a difference.
 
   --json   for programs`
 
-export type OperatorCommand = (config: Config, args: string[], say: Say) => Promise<boolean | undefined>
+/** @param result where it prints what it has done, if not to the standard output */
+export type OperatorCommand = (config: Config, args: string[], say: Say, result?: Say) => Promise<boolean | undefined>
 
 async function findUser({ db, options }: Work): Promise<User> {
   if (options.email === undefined) throw new UsageError('Name the user: --email <address>')
@@ -216,7 +217,7 @@ async function verifyAudit(work: Work): Promise<boolean> {
 async function withAccounts(
   config: Config,
   args: string[],
-  say: Say,
+  { say, result }: { say: Say; result: Say },
   work: (work: Work) => Promise<boolean | undefined>,
 ): Promise<boolean | undefined> {
   const { values } = parseArgs({
@@ -233,7 +234,7 @@ async function withAccounts(
   return withDatabase(config, say, async (db, vault) => {
     const accounts = openAccounts({ config, db, vault, clock: systemClock })
     await accounts.keys.prepare()
-    return work({ config, db, vault, accounts, options: values, say: (line) => void process.stdout.write(`${line}\n`) })
+    return work({ config, db, vault, accounts, options: values, say: result })
   })
 }
 
@@ -247,16 +248,16 @@ const ADMIN: Record<string, (work: Work) => Promise<undefined>> = {
 }
 
 /** The operator's commands. They ask before they destroy anything. @throws UsageError, Error with a sentence */
-export const runAdmin: OperatorCommand = async (config, args, say) => {
+export const runAdmin: OperatorCommand = async (config, args, say, result = print) => {
   const [name = '', ...rest] = args
   const onChains = findChainCommand(name)
-  if (onChains) return onChains(config, rest, say)
+  if (onChains) return onChains(config, rest, { say, result })
   const work = Object.hasOwn(ADMIN, name) ? ADMIN[name] : undefined
   if (!work) {
     const names = [...Object.keys(ADMIN), ...CHAIN_COMMANDS].join(', ')
     throw new UsageError(`${name === '' ? 'Say what to do' : `There is no "admin ${name}"`}; choose from ${names}.`)
   }
-  return withAccounts(config, rest, say, work)
+  return withAccounts(config, rest, { say, result }, work)
 }
 
 function checkVerify(args: readonly string[]): void {
@@ -266,7 +267,7 @@ function checkVerify(args: readonly string[]): void {
 /** `audit verify`: false when an entry was changed, removed or truncated. */
 export const runAudit: OperatorCommand = async (config, args, say) => {
   checkVerify(args)
-  return withAccounts(config, args.slice(1), say, verifyAudit)
+  return withAccounts(config, args.slice(1), { say, result: print }, verifyAudit)
 }
 
 async function verifyBooks(work: Work): Promise<boolean> {
@@ -279,5 +280,5 @@ async function verifyBooks(work: Work): Promise<boolean> {
 /** `ledger verify`: false at the first difference between the books and the facts. */
 export const runLedger: OperatorCommand = async (config, args, say) => {
   checkVerify(args)
-  return withAccounts(config, args.slice(1), say, verifyBooks)
+  return withAccounts(config, args.slice(1), { say, result: print }, verifyBooks)
 }

@@ -1,3 +1,5 @@
+import TABLE from '../../bin/commands.json' with { type: 'json' }
+
 /** Wrong usage: exit code 2, with the usage text. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
@@ -10,17 +12,19 @@ export type Command = {
   run(args: string[]): Promise<boolean | undefined>
 }
 
-/** `summary`: one line for the list; `load`: imports only what this command needs, so that a quick one stays quick. */
-export type Commands = Readonly<Record<string, { summary: string; load(): Promise<Command> }>>
+/** Imports only what this command needs, so that a quick one stays quick. Absent in the table, or here: no compile. */
+export type Commands = Readonly<Record<keyof typeof TABLE.service, () => Promise<Command>>>
 
-/** bin/comptoir.cjs passes them to cli/, which is optional for a service. */
-const DEVELOPER_NAMES =
-  'login  logout  listen  trigger  orders  explain  logs  webhooks  verify-receipt  fixtures  completion'
+/** The result of a command: for people or, with `--json`, for programs. */
+export const print = (text: string): void => void process.stdout.write(`${text}\n`)
 
-const printList = (commands: Commands): string => {
-  const lines = Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(10)} ${summary}`)
-  return `comptoir <command> [options]\n\n${lines.join('\n')}\n\nFor developers, over HTTP with any instance:\n  ${DEVELOPER_NAMES}\n\nEach command explains itself: comptoir <command> --help`
+const listCommands = (): string => {
+  const lines = Object.entries(TABLE.service).map(([name, { summary }]) => `  ${name.padEnd(10)} ${summary}`)
+  const forDevelopers = `For developers, over HTTP with any instance:\n  ${TABLE.developer.join('  ')}`
+  return `comptoir <command> [options]\n\n${lines.join('\n')}\n\n${forDevelopers}\n\nEach command explains itself: comptoir <command> --help`
 }
+
+const isKnown = (commands: Commands, name: string): name is keyof Commands => Object.hasOwn(commands, name)
 
 /** A longer usage would push the error message out of sight. */
 const SHORT_LINES = 8
@@ -35,25 +39,24 @@ const isWrongUse = (error: unknown): boolean =>
 export async function runCommand(
   commands: Commands,
   args: readonly string[],
-  out: { print(text: string): void; say(text: string): void; describe(error: unknown): string; version(): string },
+  out: { say(text: string): void; describe(error: unknown): string; version(): string },
 ): Promise<number> {
   const [name = 'serve', ...rest] = args
   if (name === '--help' || name === '-h' || name === 'help') {
-    out.print(printList(commands))
+    print(listCommands())
     return 0
   }
   if (name === '--version' || name === 'version') {
-    out.print(out.version())
+    print(out.version())
     return 0
   }
-  const entry = Object.hasOwn(commands, name) ? commands[name] : undefined
-  if (!entry) {
-    out.say(`There is no command "${name}".\n\n${printList(commands)}`)
+  if (!isKnown(commands, name)) {
+    out.say(`There is no command "${name}".\n\n${listCommands()}`)
     return 2
   }
-  const command = await entry.load()
+  const command = await commands[name]()
   if (rest.includes('--help') || rest.includes('-h')) {
-    out.print(command.usage)
+    print(command.usage)
     return 0
   }
   try {

@@ -6,6 +6,7 @@ import type { Config, Env } from '../config/config.ts'
 import { findMasterKey } from '../config/master-key.ts'
 import { findEmbeddedPostgres } from '../db/embedded/embedded.ts'
 import { findElsewhere, findNoDatabase } from '../db/embedded/state-directory.ts'
+import { print } from './command.ts'
 
 /** A sandbox's first start makes its database. */
 const findPlaceFault = ({ dataDir, mode }: Config) =>
@@ -35,18 +36,24 @@ const printResult = ({ name, ok, message, fix }: CheckResult): string => {
 const headline = ({ mode }: Config, file: string | null): string =>
   `${mode === 'live' ? 'Live' : 'Sandbox'}; ${file === null ? `no .env in ${process.cwd()}, only the environment` : `settings from ${file}`}.`
 
+type Diagnosis = { ready: boolean; checks: CheckResult[]; words: string }
+
 /**
- * Checks everything that the service needs, without changing anything. @returns whether all checks passed @param
- * options.file where settings come from, besides the environment
+ * Checks everything that the service needs, without changing anything. @param file where settings come from, besides
+ * the environment
  */
-export async function runDoctor(env: Env, { json, file }: { json: boolean; file: string | null }): Promise<boolean> {
+export async function diagnose(env: Env, file: string | null): Promise<Diagnosis> {
   const { config, results, warnings } = readEnvironment(env)
   const typos = warnings.map((message) => ({ name: 'settings', ok: false, message, fix: 'Correct or remove it.' }))
   const [database, outside] = await Promise.all([checkDatabase(config), runChecks(outsideChecks(config))])
   const checks = [...results, ...typos, ...database, ...outside]
-  const ready = checks.every(({ ok }) => ok)
-  const lines = [headline(config, file), ...checks.map(printResult)]
-  const text = json ? JSON.stringify({ ready, checks }, null, 2) : lines.join('\n')
-  process.stdout.write(`${text}\n`)
+  const words = [headline(config, file), ...checks.map(printResult)].join('\n')
+  return { ready: checks.every(({ ok }) => ok), checks, words }
+}
+
+/** @returns whether all checks passed */
+export async function runDoctor(env: Env, { json, file }: { json: boolean; file: string | null }): Promise<boolean> {
+  const { ready, checks, words } = await diagnose(env, file)
+  print(json ? JSON.stringify({ ready, checks }, null, 2) : words)
   return ready
 }

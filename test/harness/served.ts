@@ -14,9 +14,12 @@ export type Served = {
 }
 
 /** The service as its operator runs it: a process of its own, with nothing but its environment. */
-export function startServed(env: Record<string, string>, options: { cwd?: string; main?: string } = {}): Served {
+export function startServed(
+  env: Record<string, string>,
+  options: { cwd?: string; main?: string; args?: readonly string[] } = {},
+): Served {
   const { HOME = '', TMPDIR } = process.env
-  const child = spawn(process.execPath, [options.main ?? MAIN, 'serve'], {
+  const child = spawn(process.execPath, [options.main ?? MAIN, 'serve', ...(options.args ?? [])], {
     cwd: options.cwd,
     env: { ...bareEnv(), HOME, ...(TMPDIR === undefined ? {} : { TMPDIR }), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -32,7 +35,7 @@ export function startServed(env: Record<string, string>, options: { cwd?: string
     child,
     words: () => words,
     async ready() {
-      while (!words.includes('Comptoir is ready')) {
+      while (!/Comptoir is ready|^\{"ready":true,/m.test(words)) {
         if (hasEnded()) throw new Error(`the service ended with ${child.exitCode ?? child.signalCode}:\n${words}`)
         await new Promise((resolve) => setTimeout(resolve, 20))
       }

@@ -5,8 +5,8 @@ import { readEnvironment } from '../../checks/environment.ts'
 import type { Config, Env } from '../../config/config.ts'
 import { migrateService } from '../../db/installation.ts'
 import { AlreadyRegistered, runAdmin } from '../admin.ts'
-import { UsageError } from '../command.ts'
-import { runDoctor } from '../doctor.ts'
+import { print, UsageError } from '../command.ts'
+import { diagnose } from '../doctor.ts'
 import { withNewDatabase } from '../operator-database.ts'
 import { isRelease } from '../read-env.ts'
 import { type Asker, atTerminal, type Flags, flagsOnly, withEarlier } from './asker.ts'
@@ -56,11 +56,13 @@ A MASTER_KEY (or MASTER_KEY_FILE) in the environment or in the file that is repl
   --accept-risk NAMES          risks that you take (docs/operating.md)
   --out FILE                   default COMPTOIR_ENV_FILE, or .env
   --new-database               begin an empty database under keys that are in use, or that you made yourself
-  --force                      replace the file; a copy of the old one stays beside it`
+  --force                      replace the file; a copy of the old one stays beside it
+  --json                       for programs: one object with "file", "admin", "ready" and the "checks" of doctor on the
+                               standard output; what people read, the key and the password too, goes to the other`
 
 type Say = (line: string) => void
 
-const SWITCHES = ['addresses-match', 'keep-untried', 'new-database', 'force']
+const SWITCHES = ['addresses-match', 'keep-untried', 'new-database', 'force', 'json']
 const TEXTS = [
   ...['domain', 'database-url', 'backup-to', 'data-dir', 'smtp-url', 'mail-from', 'operator-email', 'chains', 'xpub'],
   ...['channels', 'admin-email', 'accept-risk', 'out'],
@@ -197,10 +199,13 @@ function sayWritten(say: Say, file: string, { copy, left, moved }: Replaced): vo
   for (const line of moved) say(line)
 }
 
+/** `result`: what the commands print that init runs; with --json the standard output holds one object, and not this. */
+type Out = { say: Say; result: Say }
+
 /** Creates the first SuperAdmin; after a restore there already is one. */
-async function makeAdmin(config: Config, email: string, say: Say): Promise<void> {
+async function makeAdmin(config: Config, email: string, { say, result }: Out): Promise<void> {
   try {
-    await runAdmin(config, ['create', '--email', email], say)
+    await runAdmin(config, ['create', '--email', email], say, result)
   } catch (error) {
     if (!(error instanceof AlreadyRegistered)) throw error
     say(`${email} is registered already and stays as it is.`)
@@ -211,11 +216,11 @@ async function makeAdmin(config: Config, email: string, say: Say): Promise<void>
  * Confirms the addresses that the operator compared while answering. A key from the environment alone was shown to no
  * one, and money must not go to it before.
  */
-async function confirmCompared(config: Config, written: Env, say: Say): Promise<void> {
+async function confirmCompared(config: Config, written: Env, { say, result }: Out): Promise<void> {
   const compared = config.chains.map(({ chainId }) => written[`CHAIN_${chainId}_XPUB`])
   for (const { chainId, xpub } of config.chains) {
     const command = ['confirm-addresses', '--chain', String(chainId)]
-    if (xpub !== null && compared.includes(xpub)) await runAdmin(config, [...command, '--yes'], say)
+    if (xpub !== null && compared.includes(xpub)) await runAdmin(config, [...command, '--yes'], say, result)
     else say(`Chain ${chainId} comes from the environment. Compare its addresses: comptoir admin ${command.join(' ')}`)
   }
 }
@@ -226,6 +231,8 @@ async function confirmCompared(config: Config, written: Env, say: Say): Promise<
  */
 export async function runInit(args: string[], environment: Env, say: Say): Promise<boolean> {
   const { flags, switches } = readFlags(args)
+  const isJson = switches.has('json')
+  const shown = { say, result: isJson ? say : print }
   const out = flags.out ?? (environment.COMPTOIR_ENV_FILE || '.env')
   const old = readOldEnv(out, switches.has('force'))
   const known = findKnownKey(environment, old)
@@ -242,18 +249,20 @@ export async function runInit(args: string[], environment: Env, say: Say): Promi
     const env = { ...environment, ...written }
     const { config } = readEnvironment(env)
     const lacking = await lookAtData(config, say)
-    const shown = lacking !== null && !switches.has('new-database') ? findInstallation(environment, old, out) : null
-    if (lacking !== null && shown !== null) await askForNew(asker, lacking, shown)
+    const installed = lacking !== null && !switches.has('new-database') ? findInstallation(environment, old, out) : null
+    if (lacking !== null && installed !== null) await askForNew(asker, lacking, installed)
     const copy = writeEnv(out, printEnv(sections), switches.has('force'))
     say(known ? '\nThe master key stays the one that you gave.\n' : `\n${KEY_WORDS}\n\n  ${written.MASTER_KEY}\n`)
     sayWritten(say, out, { copy, left: listLeftBehind(old, written), moved: listMoved(old, written) })
     await withNewDatabase(config, say, async (connectionString) => {
       await migrateService({ connectionString, directUrl: config.databaseDirectUrl }, { onWaiting: say })
-      await makeAdmin(config, admin, say)
-      await confirmCompared(config, written, say)
+      await makeAdmin(config, admin, shown)
+      await confirmCompared(config, written, shown)
     })
     say('')
-    const ready = await runDoctor(env, { json: false, file: resolve(out) })
+    const file = resolve(out)
+    const { ready, checks, words } = await diagnose(env, file)
+    print(isJson ? JSON.stringify({ file, admin, ready, checks }) : words)
     say(ready ? '\nReady: comptoir serve' : '\nPut right what failed, then: comptoir doctor, comptoir serve')
     const register = `${config.officeUrl}/register`
     say(`Merchants register at ${register}, and sell once you have approved them in the back office.`)

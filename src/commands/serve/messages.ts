@@ -16,6 +16,7 @@ type HandedSandbox = {
   payerPrivateKey: string
   payerAddress: string
   credentials: Record<string, string>
+  screening: Record<string, string>
 }
 
 export type ToChild =

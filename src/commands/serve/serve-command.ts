@@ -1,9 +1,11 @@
+import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Registry } from 'prom-client'
 import { loadForStart, readEnvironment } from '../../checks/environment.ts'
 import type { Config, Env } from '../../config/config.ts'
 import { startMetricsServer } from '../../http/health/metrics-server.ts'
 import { Closers, noteInstallation, openOwned, type Running, serve } from '../../serve.ts'
+import { print } from '../command.ts'
 import { listDividedPlaces, readEnv } from '../read-env.ts'
 import { countProcesses, type Parent, startParent } from './parent.ts'
 
@@ -123,22 +125,32 @@ function answerEarlyReloads(say: Say): () => void {
 const DIVIDED =
   'The environment wins here; a command that is run without it works on another database. Remove one of the two.'
 
+export const SERVE_USAGE = `comptoir serve [--json]
+
+Runs what ROLES says: API, workers, in the sandbox all of it. Settings: .env.example
+
+  --json   for programs: one line once it is ready, with what the sandbox's table shows`
+
 /** `serve`: the service, in one process or several. @param printTable prints what a user of the sandbox needs */
 export async function runServe(
   args: string[],
-  { say, print, printTable }: { say: Say; print: Say; printTable(facts: Record<string, unknown>, file: string): void },
+  { say, printTable }: { say: Say; printTable(facts: Record<string, unknown>, file: string): void },
 ): Promise<undefined> {
-  parseArgs({ args })
+  const { json } = parseArgs({ args, options: { json: { type: 'boolean', default: false } } }).values
   const env: Env = readEnv()
   for (const name of listDividedPlaces()) say(`${name} in the environment differs from the settings file. ${DIVIDED}`)
   const { config } = loadForStart(env, say)
+  const { mode, baseUrl, host, port, roles } = config
   const count = countProcesses(config.processes)
   const isAlone = count === 1
-  const endsWithTerminal = isAlone && config.mode === 'sandbox'
+  const endsWithTerminal = isAlone && mode === 'sandbox'
   const isThere = endsWithTerminal ? () => {} : answerEarlyReloads(say)
   const facts = isAlone ? (await runAlone(config, say)).facts : (await runMany(config, { ...env }, say)).facts()
   isThere()
-  const manner = isAlone ? '' : `, in ${count} processes`
-  if (facts) printTable(facts, `${config.dataDir}/sandbox.json`)
-  else print(`Comptoir is ready: ${config.baseUrl}, ${placeOf(config)}${manner}`)
+  const file = `${config.dataDir}/sandbox.json`
+  if (json) {
+    const known = { ready: true, mode, baseUrl, host, port, roles, processes: count }
+    print(JSON.stringify({ ...known, ...(facts && { ...facts, file: resolve(file) }) }))
+  } else if (facts) printTable(facts, file)
+  else print(`Comptoir is ready: ${baseUrl}, ${placeOf(config)}${isAlone ? '' : `, in ${count} processes`}`)
 }
