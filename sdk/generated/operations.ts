@@ -2302,9 +2302,11 @@ export interface Operations {
         /** The answer as it came. */
         evidence: unknown
       }>
+      /** What you may decide now. Of settlements and sweeps only a SuperAdmin decides. */
+      decisions: Array<"release" | "return">
     }
   }
-  /** Let a held address pass, with a reason. For an address that is held because a source does not answer, or wants a person to look. What a source blocks cannot be released. Only a SuperAdmin releases a settlement. */
+  /** Let a held address pass, with a reason. For an address that is held because a source does not answer, or wants a person to look. What a source blocks cannot be released. Only a SuperAdmin releases a settlement or a sweep. */
   releaseScreening: {
     params: {
       /** Identifier: 24 hex characters. */
