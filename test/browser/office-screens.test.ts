@@ -262,3 +262,23 @@ test('the dialog that changes a role begins at the present one, and offers those
   assert.deepEqual(await role.locator('option').allTextContents(), ['Cashier', 'Observer', 'Association'])
   await leave()
 })
+
+test('the list of payment links goes on to the oldest, a page at a time', async () => {
+  const { shop } = world
+  const { page, leave } = await enter('Manager', '/links')
+  await page.getByRole('link', { name: 'INV-1001' }).waitFor()
+  await Promise.all(Array.from({ length: 51 }, (_, n) => shop.create({ amount: '5.00', alias: `LINK-${n}` })))
+  await page.reload()
+  await page
+    .getByRole('link', { name: /^LINK-/ })
+    .first()
+    .waitFor()
+  assert.equal(await page.getByRole('link', { name: 'INV-1001' }).count(), 0)
+  // the service is asked for more: it gives at most 1000 at once
+  const asked = page.waitForRequest(/\/links\?.*cursor=/)
+  await page.getByRole('button', { name: 'Show more' }).click()
+  await asked
+  await page.getByRole('link', { name: 'INV-1001' }).waitFor()
+  assert.equal(await page.getByRole('link', { name: /^LINK-/ }).count(), 51)
+  await leave()
+})
