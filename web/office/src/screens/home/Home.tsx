@@ -64,7 +64,11 @@ function Figures({ summary }: { summary: Summary }) {
   const cards: [string, string, string][] = [
     [t.today, formatMoney(lang, today?.paidAmount ?? '0', ASSET), sold(today?.paid ?? 0, summary.days.slice(-1))],
     [t.month, total(({ paidAmount }) => paidAmount), sold(count, summary.days)],
-    [t.refunded, total(({ refundedAmount }) => refundedAmount), ''],
+    [
+      t.refunded,
+      total(({ refundedAmount }) => refundedAmount),
+      t.ofToday(formatMoney(lang, today?.refundedAmount ?? '0', ASSET)),
+    ],
   ]
   return (
     <dl className="mb-5 grid gap-3 sm:grid-cols-3">
