@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
+import type { UserRole } from '../src/http/actor.ts'
 import { newId } from '../src/kernel/ids.ts'
-import { logInSuperAdmin } from './harness/accounts.ts'
+import { SEARCHES } from '../web/office/src/screens/home/targets.ts'
+import { type Client, logIn, logInSuperAdmin, passwordHash } from './harness/accounts.ts'
+import { insertPerson } from './harness/office-world.ts'
 import { openShop, type Shop } from './harness/shop.ts'
 
 /* What lists take as dates and channels and orders as amounts, with one meaning of each, and why they refuse. */
@@ -224,6 +227,72 @@ test('a cursor that was written by hand is refused, and reaches no statement', a
     assert.equal(status, 422, `${JSON.stringify(cursor)}: ${text}`)
     assert.match(text, /"path":"cursor"/)
   }
+})
+
+/** Some that wait, and after them a page of newer ones that are done, in every list that Home links to. */
+async function fillLists(companyId: string, otherId: string): Promise<void> {
+  const { db } = shop.host
+  const id = sql`lpad(to_hex(n), 24, '0')`
+  const at = sql`now() + n * interval '1 second'`
+  const rows = sql`generate_series(1, 24) n`
+  await db.run(sql`
+    insert into refunds (company_id, id, order_id, number, mispayment_id, payment_id, channel, status, units, excess_units,
+      fiat_units, without_cover, asked_by_mail, network, requested_by, handed_over_at, created_at, updated_at, settled_at)
+    select company_id, ${id}, id, n + 9, ${id}, payment_id, 'crypto',
+      coalesce((array['needs_approval', 'needs_address', 'ready'])[n], 'settled'), 1, 0, 0, false, false, 31337, 'user:a',
+      case n when 3 then now() end, ${at}, now(), case when n > 3 then now() end
+    from orders, ${rows} where code = ${paid.code}`)
+  await db.run(sql`
+    insert into mispayments (company_id, id, order_id, payment_id, kind, asset, units, source_reference, status, created_at,
+      updated_at)
+    select company_id, ${id}, id, payment_id, 'late', 'USDC', 1, ${id}, case n when 1 then 'open' else 'ignored' end, ${at},
+      now() from orders, ${rows} where code = ${paid.code}`)
+  await db.run(sql`
+    insert into kyc_records (company_id, id, payer_key, provider, status, edd_status, created_at, updated_at)
+    select ${companyId}, ${id}, ${id}, 'manual', case n when 1 then 'pending' else 'approved' end,
+      case n when 2 then 'pending' else 'none' end, ${at}, now() from ${rows}`)
+  await db.run(sql`
+    insert into settlements (company_id, id, status, units, address, network, created_by, created_at, updated_at)
+    select case n when 1 then ${otherId} else ${companyId} end, ${id},
+      coalesce((array['open', 'approved'])[n], 'cancelled'), 1, '0x01', 31337, 'user:a', ${at}, now() from ${rows}`)
+  await db.run(sql`
+    update deliveries set status = case when id = (select min(id) from deliveries) then 'parked' else 'delivered' end`)
+}
+
+test('what Home counts is what each list shows of its link, on its first page, for one company and for all', async () => {
+  const { companyId } = shop.merchant
+  const other = await shop.host.createMerchant()
+  await fillLists(companyId, other.companyId)
+  const links = {
+    refunds: `refunds?status=${SEARCHES.refunds.status}`,
+    mispayments: `mispayments?status=${SEARCHES.mispayments.status}`,
+    identity: `kyc?status=${SEARCHES.identity.status}`,
+    settlements: 'settlements?status=waiting',
+    deliveries: `webhook-deliveries?status=${SEARCHES.deliveries.status}`,
+  }
+  const ask = async (by: Client): Promise<Record<string, unknown>> => {
+    const counted = (await by.get<{ needs: Record<string, number> }>('summary?days=1')).data.needs
+    const found = Object.entries(links).map(async ([name, path]) => {
+      const answer = await by.get<Record<string, unknown>>(path)
+      const rows = Array.isArray(answer.data) ? answer.data : Object.values(answer.data).find(Array.isArray)
+      assert.ok(Array.isArray(rows), `${path}: ${answer.text}`)
+      return [name, [counted[name], rows.length]]
+    })
+    return Object.fromEntries(await Promise.all(found))
+  }
+  const both = { mispayments: [1, 1], identity: [2, 2], deliveries: [1, 1] }
+  assert.deepEqual(await ask(await logInSuperAdmin(shop.host)), { refunds: [3, 3], settlements: [2, 2], ...both })
+  // the operator approves, and sends what it holds
+  const logInAs = async (role: UserRole): Promise<[Client, string]> => {
+    const { email, id } = await insertPerson(shop.host.db, role, companyId, await passwordHash())
+    return [await logIn(shop.host.baseUrl, email), id]
+  }
+  const [manager] = await logInAs('Manager')
+  assert.deepEqual(await ask(manager), { refunds: [1, 1], settlements: [1, 1], ...both })
+  const [boss, bossId] = await logInAs('SuperManager')
+  for (const id of [companyId, other.companyId])
+    await shop.host.db.run(sql`insert into super_manager_companies (user_id, company_id) values (${bossId}, ${id})`)
+  assert.deepEqual(await ask(boss), { refunds: [1, 1], settlements: [2, 2], ...both })
 })
 
 test('an order is found by what a customer says on the phone or sends: a spoken code, an amount, a transaction', async () => {

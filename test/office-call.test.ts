@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { ApiError, call, setGuard } from '../web/office/src/api/call.ts'
+import { ApiError, call, callPage, setGuard } from '../web/office/src/api/call.ts'
 
 /* How the back office calls the API: what becomes of a request whose answer does not come, or not whole. */
 
@@ -139,4 +139,18 @@ test('a deed that arrived late, before what was confirmed since, is not done a s
   const keys = answerWith(t, [brokenOff, refused(409, 'REFUND_NOT_COVERED'), reused, reused])
   for (const mostOwed of ['54', '54', '60', '60']) await assert.rejects(revert('fourth', '5', { mostOwed }))
   assert.deepEqual(new Set(keys).size, 1)
+})
+
+test('a list that answers only its rows is read on from where its header says', async (t) => {
+  const urls: string[] = []
+  t.mock.method(globalThis, 'fetch', async (url: string) => {
+    urls.push(url)
+    const next = urls.length === 1 ? { 'comptoir-next-cursor': 'a b' } : undefined
+    return new Response('{"data":[]}', { headers: { ...headers, ...next } })
+  })
+  const ask = (cursor: Record<string, string>) =>
+    callPage('GET /api/next/confirm_conversion/links', { query: { limit: 2, ...cursor } }, new AbortController().signal)
+  assert.deepEqual(await ask({}), { rows: [], nextCursor: 'a b' })
+  assert.deepEqual(await ask({ cursor: 'a b' }), { rows: [], nextCursor: null })
+  assert.match(urls[1] ?? '', /\/links\?limit=2&cursor=a\+b$/)
 })

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import fastify from 'fastify'
 import { poolWords } from '../src/chain/payout/state/after-restore.ts'
 import { KYC_STATUSES } from '../src/compliance/kyc.ts'
+import type { UserRole } from '../src/http/actor.ts'
 import { toAppError } from '../src/http/failures.ts'
 import { AppError, invalid } from '../src/kernel/errors.ts'
 import { parseMoney } from '../src/kernel/money.ts'
@@ -12,7 +13,7 @@ import { MISPAYMENT_KINDS, MISPAYMENT_STATUSES } from '../src/payments/mispaymen
 import { SCREENING_STATUSES } from '../src/screening/screening.ts'
 import { missingOf } from '../src/users/user.ts'
 import { FAILURES } from '../src/webhooks/sender/failures.ts'
-import { NEEDS_APPROVAL, REFUSALS, recognize, recognizeDetail } from '../web/office/src/api/sentences.ts'
+import { REFUSALS, recognize, recognizeDetail, recognizeNeed } from '../web/office/src/api/sentences.ts'
 import { findHold } from '../web/office/src/frame/holds.ts'
 import { browserName } from '../web/office/src/kit/browser-name.ts'
 import { isAmbiguous, readAmount } from '../web/office/src/kit/decimal.ts'
@@ -132,13 +133,15 @@ test('the office knows what the service says most about a field', async () => {
   })
 })
 
-test('a person waits for an approval only where the service says so', () => {
-  const waits = (verifiedAt: Date | null, approvedAt: Date | null): boolean =>
-    missingOf({ role: 'Cashier', verifiedAt, approvedAt, company: { approved: true } }).some((line) =>
-      NEEDS_APPROVAL.test(line),
-    )
+test('the office knows everything that an account can still need, for each role, by the words of the service', () => {
   const at = new Date(0)
-  assert.deepEqual([waits(at, null), waits(null, null), waits(null, at), waits(at, at)], [true, true, false, false])
+  const needs = (role: UserRole, verifiedAt: Date | null, approvedAt: Date | null, approved: boolean) =>
+    missingOf({ role, verifiedAt, approvedAt, company: { approved } }).map(recognizeNeed)
+  assert.deepEqual(needs('Cashier', null, null, false), ['verify', 'approval', 'company'])
+  assert.deepEqual(needs('Observer', at, null, true), ['approval'])
+  assert.deepEqual(needs('Manager', null, null, false), ['verify', 'company'])
+  assert.deepEqual(needs('Manager', at, null, false), ['company'])
+  assert.deepEqual(needs('Cashier', at, at, true), [])
 })
 
 test('an amount is read as it is written in any of our languages, and what is ambiguous or none is refused', () => {

@@ -3,8 +3,9 @@ import { after, before, test } from 'node:test'
 import { runChecks } from '../src/checks/check.ts'
 import { screeningChecks } from '../src/checks/screening-checks.ts'
 import { sql } from '../src/db/db.ts'
+import { newId } from '../src/kernel/ids.ts'
 import { describeVerdict, verifyLedger } from '../src/ledger/ledger-verify.ts'
-import { logIn, passwordHash, registerManager } from './harness/accounts.ts'
+import { type Client, logIn, passwordHash, registerManager } from './harness/accounts.ts'
 import { insertPerson } from './harness/office-world.ts'
 import { newAddress, type RefundData, refundReaches, revert, withProof } from './harness/refunds.ts'
 import { openScreeningWorld, type ScreeningWorld } from './harness/screening-world.ts'
@@ -91,6 +92,43 @@ test('what a source blocks is not released; another company’s manager finds no
   assert.equal(stale.error.code, 'STEP_UP_REQUIRED')
   const { data } = await client.get<{ total: number }>(`screenings?code=${order.code}`)
   assert.equal(data.total, 0)
+})
+
+test('a screening says what this person may decide, and the service refuses the rest', async () => {
+  const { host, merchant } = world
+  const { email } = await insertPerson(host.db, 'Manager', merchant.companyId, await passwordHash())
+  const manager = await logIn(host.baseUrl, email)
+  const states = [
+    'held payment',
+    'held refund',
+    'held settlement',
+    'held sweep',
+    'blocked payment',
+    'blocked settlement',
+  ]
+  const offered: Record<string, string[][]> = {}
+  for (const state of states) {
+    const [status, purpose] = state.split(' ')
+    const id = newId()
+    await host.db.run(sql`
+      insert into screenings (company_id, id, purpose, subject_id, network, address, status, opened_at, updated_at)
+      values (${merchant.companyId}, ${id}, ${purpose}, ${id}, 31337, ${newAddress()}, ${status}, now(), now())`)
+    const of = async (by: Client) => (await by.get<{ decisions: string[] }>(`screenings/${id}`)).data.decisions
+    offered[state] = [await of(manager), await of(world.admin)]
+    if (offered[state]?.[0]?.length === 0)
+      assert.equal((await manager.post(`screenings/${id}/release`, { reason: 'mine' })).error.code, 'FORBIDDEN', state)
+  }
+  assert.deepEqual(offered, {
+    'held payment': [
+      ['release', 'return'],
+      ['release', 'return'],
+    ],
+    'held refund': [['release'], ['release']],
+    'held settlement': [[], ['release']],
+    'held sweep': [[], ['release']],
+    'blocked payment': [['return'], ['return']],
+    'blocked settlement': [[], []],
+  })
 })
 
 test('doctor asks every source, and names the variables of one that does not answer', async () => {

@@ -501,8 +501,8 @@ export interface Operations {
       companyId?: string
       /** Only of this order. */
       code?: string
-      /** Where the object stands. */
-      status?: "needs_approval" | "needs_address" | "ready" | "submitted" | "settled" | "rejected" | "refused"
+      /** `waiting`: a person of yours has to approve it, name its address, or send it, as `needs.refunds` of GET /summary counts them. */
+      status?: "needs_approval" | "needs_address" | "ready" | "submitted" | "settled" | "rejected" | "refused" | "waiting"
       /** Number of the page, from 1. */
       page?: number
       /** How many at most. */
@@ -2001,7 +2001,7 @@ export interface Operations {
     }
     data: Response
   }
-  /** List identity checks. Identity checks, newest first, with filters by state and by the state of the enhanced check. */
+  /** List identity checks. Identity checks, newest first; `status` filters by state, and by what waits. */
   listKyc: {
     params: {
       /** For operators: the company. */
@@ -2012,8 +2012,8 @@ export interface Operations {
       page?: number
       /** How many at most. */
       limit?: number
-      /** Where the object stands. */
-      status?: "pending" | "approved" | "refused"
+      /** `waiting`: the check or its enhanced one is `pending`, as `needs.identity` of GET /summary counts them. */
+      status?: "pending" | "approved" | "refused" | "waiting"
     }
     data: {
       /** The identity checks of this page. */
@@ -2312,9 +2312,11 @@ export interface Operations {
         /** The answer as it came. */
         evidence: unknown
       }>
+      /** What you may decide now. Of settlements and sweeps only a SuperAdmin decides. */
+      decisions: Array<"release" | "return">
     }
   }
-  /** Let a held address pass, with a reason. For an address that is held because a source does not answer, or wants a person to look. What a source blocks cannot be released. Only a SuperAdmin releases a settlement. */
+  /** Let a held address pass, with a reason. For an address that is held because a source does not answer, or wants a person to look. What a source blocks cannot be released. Only a SuperAdmin releases a settlement or a sweep. */
   releaseScreening: {
     params: {
       /** Identifier: 24 hex characters. */
@@ -3450,8 +3452,8 @@ export interface Operations {
     params: {
       /** For users of several companies. */
       companyId?: string
-      /** Where the object stands. */
-      status?: "open" | "approved" | "paid" | "cancelled"
+      /** `waiting`: to be approved or paid, as `needs.settlements` of GET /summary counts them. */
+      status?: "open" | "approved" | "paid" | "cancelled" | "waiting"
       /** Number of the page, from 1. */
       page?: number
       /** How many at most. */

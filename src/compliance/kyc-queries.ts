@@ -1,5 +1,6 @@
 import { type Queryable, sql, type Tx, unnamed } from '../db/db.ts'
 import type { PollTopic } from '../db/polling.ts'
+import { IS_CHECK_OPEN } from '../orders/summary/summary-queries.ts'
 import type { Kyc, KycState, KycStatus } from './kyc.ts'
 import type { PayerKeys } from './payer-key.ts'
 
@@ -73,10 +74,11 @@ export async function findKycOfOrder(q: Queryable, companyId: string, orderId: s
   return row && toKyc(row)
 }
 
-export type KycFilter = { companyIds: readonly string[] | null; status: KycStatus | null }
+export type KycFilter = { companyIds: readonly string[] | null; status: KycStatus | 'waiting' | null }
 
 const matches = ({ companyIds, status }: KycFilter) => sql`
-  (${companyIds}::text[] is null or company_id = any(${companyIds})) and (${status}::text is null or status = ${status})`
+  (${companyIds}::text[] is null or company_id = any(${companyIds}))
+  and ${status === 'waiting' ? IS_CHECK_OPEN : sql`(${status}::text is null or status = ${status})`}`
 
 export async function listKycs(
   q: Queryable,

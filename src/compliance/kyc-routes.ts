@@ -7,7 +7,6 @@ import { Envelope, ok, refTo } from '../http/envelope.ts'
 import { callbackOf, keepRawBodies } from '../http/raw-bodies.ts'
 import { contextOf } from '../http/request-context.ts'
 import { Type } from '../kernel/schema.ts'
-import type { KycStatus } from './kyc.ts'
 import { takeCallback } from './kyc-callback.ts'
 import { decideByHand, finishEdd, requestEdd } from './kyc-decisions.ts'
 import { countKycs, listKycs } from './kyc-queries.ts'
@@ -44,7 +43,7 @@ export const kycRoutes: FastifyPluginAsyncTypebox<KycDeps> = async (app, deps) =
     async (request) => {
       const { page, limit, status, ...choice } = request.query
       const companyIds = await companiesFor(deps.db, actorOf(request), choice)
-      const filter = { companyIds, status: (status ?? null) as KycStatus | null }
+      const filter = { companyIds, status: status ?? null }
       const [rows, total] = await Promise.all([
         listKycs(deps.db, filter, { limit, offset: (page - 1) * limit }),
         countKycs(deps.db, filter),

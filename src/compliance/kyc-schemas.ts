@@ -1,6 +1,6 @@
 import { ChoiceQuery, PageQuery } from '../companies/company-schemas.ts'
 import { type Static, type TSchema, Type } from '../kernel/schema.ts'
-import { EDD_STATUSES, KYC_STATUSES } from './kyc.ts'
+import { EDD_STATUSES, KYC_STATUSES, type KycStatus } from './kyc.ts'
 
 const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
 const Limit = (description: string) => Type.String({ pattern: '^[0-9]{1,15}(\\.[0-9]{1,2})?$', description })
@@ -12,7 +12,15 @@ export const KycParams = Type.Object({ id: Type.String({ pattern: '^[0-9a-f]{24}
 export const KycListQuery = Type.Object({
   ...ChoiceQuery,
   ...PageQuery,
-  status: Type.Optional(Type.String({ enum: [...KYC_STATUSES] })),
+  status: Type.Optional(
+    Type.Unsafe<KycStatus | 'waiting'>(
+      Type.String({
+        enum: [...KYC_STATUSES, 'waiting'],
+        description:
+          '`waiting`: the check or its enhanced one is `pending`, as `needs.identity` of GET /summary counts them.',
+      }),
+    ),
+  ),
 })
 
 export const StartKycBody = Type.Object({

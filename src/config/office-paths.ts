@@ -6,10 +6,10 @@ export const OFFICE_PATHS = {
   account: '/account',
   keys: '/keys',
   people: '/people',
-  refunds: '/refunds',
+  refunds: '/refunds?status=waiting',
   waitingCompanies: '/operator?status=waiting',
   audit: '/audit',
-  failedWebhooks: '/webhooks?status=failed',
+  failedWebhooks: '/webhooks?status=failed,parked',
   system: '/operator?tab=system',
   wallets: '/operator?tab=wallets',
 } as const
@@ -19,5 +19,5 @@ export const officePathsOf = (companyId: string) => ({
   money: `/money?company=${companyId}`,
   audit: `/audit?company=${companyId}`,
   mispayments: `/mispayments?company=${companyId}&status=open`,
-  screening: `/identity?company=${companyId}&tab=screening`,
+  screening: `/identity?company=${companyId}&tab=screening&status=open`,
 })

@@ -3,7 +3,7 @@ import { joinSql, json, type Queryable, type Sql, sql, type Tx, unnamed } from '
 import type { PollTopic } from '../db/polling.ts'
 import type { Lang } from '../kernel/lang.ts'
 import { type HOLDERS, heldBy } from '../ledger/payable-queries.ts'
-import { toSendByHand } from '../orders/summary/summary-queries.ts'
+import { toSendByHand, waitsForOne } from '../orders/summary/summary-queries.ts'
 import { type AddressProof, leavesOnChain } from './destination/address-proof.ts'
 
 export const REFUND_STATUSES = [
@@ -176,12 +176,19 @@ const COMPANY_NAME = sql`coalesce(display_name, name)`
 /** A refund with the codes of its order, and the name by which payers know the company. */
 export type ListedRefund = Refund & { orderCode: string; orderShortCode: string; company: string }
 
-export type RefundFilter = { companyIds: readonly string[] | null; status: string | null; code: string | null }
+export type RefundFilter = {
+  companyIds: readonly string[] | null
+  status: RefundStatus | 'waiting' | null
+  /** Who asks, of `waiting` ones. */
+  isOperator: boolean
+  code: string | null
+}
 
-const filterSql = ({ companyIds, status, code }: RefundFilter): Sql => {
+const filterSql = ({ companyIds, status, isOperator, code }: RefundFilter): Sql => {
   const parts = [sql`true`]
   if (companyIds !== null) parts.push(sql`r.company_id = any(${companyIds})`)
-  if (status !== null) parts.push(sql`r.status = ${status}`)
+  if (status === 'waiting') parts.push(waitsForOne(sql`r`, isOperator))
+  else if (status !== null) parts.push(sql`r.status = ${status}`)
   if (code !== null) parts.push(sql`o.code = ${code}`)
   return sql`from refunds r join orders o on o.company_id = r.company_id and o.id = r.order_id
     where ${joinSql(parts, ' and ')}`

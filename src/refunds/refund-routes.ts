@@ -191,7 +191,9 @@ export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = asy
     },
     async (request) => {
       const { companyId, status = null, code = null, page = 1, limit = 20 } = request.query
-      const filter = { companyIds: companiesSeen(actorOf(request), companyId), status, code }
+      const actor = actorOf(request)
+      const isOperator = actor.role === 'SuperAdmin'
+      const filter = { companyIds: companiesSeen(actor, companyId), status, isOperator, code }
       const [rows, total] = await Promise.all([
         listRefunds(deps.db, filter, { limit, offset: (page - 1) * limit }),
         countRefundsListed(deps.db, filter),

@@ -3,7 +3,7 @@ import { type Static, type TSchema, Type } from '../kernel/schema.ts'
 import { HOLDERS } from '../ledger/payable-queries.ts'
 import { ShownUnits } from '../payments/mispayments/mispayment-schemas.ts'
 import { PROOF_KINDS } from './destination/address-proof.ts'
-import { REFUND_STATUSES } from './refund-queries.ts'
+import { REFUND_STATUSES, type RefundStatus } from './refund-queries.ts'
 
 const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
 
@@ -239,7 +239,16 @@ export const RefundList = Type.Object({
 export const RefundListQuery = Type.Object({
   companyId: CompanyIdQuery,
   code: Type.Optional(Type.String({ maxLength: 64, description: 'Only of this order.' })),
-  status: Type.Optional(Type.String({ enum: [...REFUND_STATUSES] })),
+  status: Type.Optional(
+    Type.Unsafe<RefundStatus | 'waiting'>(
+      Type.String({
+        enum: [...REFUND_STATUSES, 'waiting'],
+        description:
+          '`waiting`: a person of yours has to approve it, name its address, or send it, as `needs.refunds` of GET ' +
+          '/summary counts them.',
+      }),
+    ),
+  ),
   page: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000, default: 1 })),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
 })

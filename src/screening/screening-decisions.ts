@@ -41,16 +41,32 @@ const DECISIONS = {
   /** The money does not count, and may be returned as a separate refund. */
   return: { status: 'returned', from: ['held', 'blocked'] },
 } as const
-export type Decision = keyof typeof DECISIONS
+export const DECISION_NAMES = ['release', 'return'] as const satisfies readonly (keyof typeof DECISIONS)[]
+export type Decision = (typeof DECISION_NAMES)[number]
 
-function checkDecidable({ status, purpose }: Screening, decision: Decision, isAsked: boolean): void {
+/** The company's payouts and the operator's own deposits are the operator's to decide. */
+const isOperators = ({ purpose }: Pick<Screening, 'purpose'>): boolean =>
+  purpose === 'settlement' || purpose === 'sweep'
+
+const isFrom = ({ status }: Pick<Screening, 'status'>, decision: Decision): boolean => {
+  const { from }: { from: readonly string[] } = DECISIONS[decision]
+  return from.includes(status)
+}
+
+/** What this person may decide about it as it stands. */
+export const decisionsOf = (actor: Actor, screening: Pick<Screening, 'status' | 'purpose'>): Decision[] =>
+  isOperators(screening) && actor.role !== 'SuperAdmin'
+    ? []
+    : DECISION_NAMES.filter((name) => isFrom(screening, name) && (name !== 'return' || screening.purpose === 'payment'))
+
+function checkDecidable(screening: Screening, decision: Decision, isAsked: boolean): void {
+  const { status, purpose } = screening
   if (decision === 'return' && purpose !== 'payment')
     throw conflict(`Only a payment can be returned; this is a ${purpose}. Reject or cancel it instead.`)
   // a decision now would overtake an answer that the address is listed
   if (status === 'checking' || (status === 'held' && isAsked))
     throw conflict('Its sources are being asked. Try again in a moment.')
-  const { from }: { from: readonly string[] } = DECISIONS[decision]
-  if (from.includes(status)) return
+  if (isFrom(screening, decision)) return
   if (status === 'blocked')
     throw conflict('A source names this address, so it cannot be released. Return the payment, or leave it as it is.')
   throw conflict(`The screening is ${status} already. Nothing changed.`)
@@ -75,7 +91,7 @@ export async function decideScreening(
 ): Promise<void> {
   const { actor } = context
   const found = await findSeenScreening(deps, actor, id)
-  if (['settlement', 'sweep'].includes(found.purpose) && actor.role !== 'SuperAdmin')
+  if (isOperators(found) && actor.role !== 'SuperAdmin')
     throw new AppError('FORBIDDEN', { message: `Only a SuperAdmin can decide about a ${found.purpose}.` })
   await deps.db.tx(async (tx) => {
     await lockActor(tx, actor, found.companyId)

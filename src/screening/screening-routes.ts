@@ -7,7 +7,7 @@ import { contextOf } from '../http/request-context.ts'
 import { AppError } from '../kernel/errors.ts'
 import { Type } from '../kernel/schema.ts'
 import type { Purpose, ScreeningStatus } from './screening.ts'
-import { type DecisionDeps, decideScreening } from './screening-decisions.ts'
+import { type DecisionDeps, decideScreening, decisionsOf } from './screening-decisions.ts'
 import {
   countScreenings,
   findListedScreening,
@@ -97,6 +97,7 @@ export const screeningRoutes: FastifyPluginAsyncTypebox<DecisionDeps> = async (a
       const evidence = await listAnswers(deps.db, row)
       return ok({
         ...viewScreening(row),
+        decisions: decisionsOf(actorOf(request), row),
         evidence: evidence.map(({ id: _, at, ...answer }) => ({ ...answer, at: at.toISOString() })),
       })
     },
@@ -110,7 +111,7 @@ export const screeningRoutes: FastifyPluginAsyncTypebox<DecisionDeps> = async (a
         summary: 'Let a held address pass, with a reason',
         description:
           'For an address that is held because a source does not answer, or wants a person to look. What a source blocks ' +
-          'cannot be released. Only a SuperAdmin releases a settlement.',
+          'cannot be released. Only a SuperAdmin releases a settlement or a sweep.',
         tags,
         params,
         body: DecideBody,

@@ -1,6 +1,7 @@
 import { ChoiceQuery, PageQuery } from '../companies/company-schemas.ts'
 import { type Static, type TSchema, Type } from '../kernel/schema.ts'
 import { PURPOSES, SCREENING_STATUSES, SOURCE_IDS, VERDICTS } from './screening.ts'
+import { DECISION_NAMES, type Decision } from './screening-decisions.ts'
 
 const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
 const DateTime = Type.String({ format: 'date-time' })
@@ -60,6 +61,9 @@ export const ScreeningDetailSchema = Type.Object({
   ...ScreeningSchema.properties,
   evidence: Type.Array(Type.Object({ ...answer, evidence: Type.Unknown({ description: 'The answer as it came.' }) }), {
     description: 'Every answer, oldest first. Nothing is ever changed or removed.',
+  }),
+  decisions: Type.Array(Type.Unsafe<Decision>(Type.String({ enum: [...DECISION_NAMES] })), {
+    description: 'What you may decide now. Of settlements and sweeps only a SuperAdmin decides.',
   }),
 })
 

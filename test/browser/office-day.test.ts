@@ -142,10 +142,10 @@ const LANDS: Record<'Manager' | 'SuperAdmin', Record<string, [heading: string | 
     [OFFICE_PATHS.account]: ['Your account'],
     [OFFICE_PATHS.keys]: ['API keys'],
     [OFFICE_PATHS.audit]: ['Audit log'],
-    [OFFICE_PATHS.failedWebhooks]: ['Webhooks', 'Failed'],
+    [OFFICE_PATHS.failedWebhooks]: ['Webhooks', 'Undelivered'],
   },
   SuperAdmin: {
-    [OFFICE_PATHS.refunds]: ['Refunds'],
+    [OFFICE_PATHS.refunds]: ['Refunds', 'To do'],
     [OFFICE_PATHS.waitingCompanies]: ['Companies', 'Companies'],
     [OFFICE_PATHS.system]: ['Health', 'Health'],
     [OFFICE_PATHS.wallets]: ['Wallets', 'Wallets'],
@@ -181,7 +181,9 @@ test('every link of a mail lands on its screen after the login, and shows nothin
     const title = page.locator('h1').first()
     for (const [path] of links.toReversed()) {
       await jump(page, path)
-      await page.waitForURL((url) => url.pathname === '/app/login' && (url.searchParams.get('then') ?? '/') === path)
+      await page.waitForURL(({ pathname, searchParams: words }) => {
+        return pathname === '/app/login' && decodeURIComponent(words.get('then') ?? '/') === path
+      })
       assert.equal(await title.innerText(), 'Log in', path)
     }
     await logInOnPage(page, base(), emails[role])

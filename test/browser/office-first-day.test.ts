@@ -5,7 +5,7 @@ import { sql } from '../../src/db/db.ts'
 import { insertSuperAdmin, passwordHash, register, waitForMail } from '../harness/accounts.ts'
 import { listFaultsOfBothSchemes } from '../harness/axe.ts'
 import { startBrowser, visit } from '../harness/browser.ts'
-import { DESK, enterOffice, goTo } from '../harness/office.ts'
+import { DESK, enterOffice, goTo, logInOnPage } from '../harness/office.ts'
 import { startTestService, type TestService } from '../harness/service.ts'
 
 /* A new installation: no company yet, an operator, and the first merchant. */
@@ -44,7 +44,7 @@ test('without a company the operator reads where merchants register, and not tha
   await leave()
 })
 
-test('the first merchant registers, and is found on the home page, approved, and told', async () => {
+test('the first merchant registers, reads in German what is missing, and is found on the home page, approved, and told', async () => {
   const shop = await register(service.baseUrl, { role: 'Manager', companyName: 'Tea & Söhne' })
   const { page, leave } = await enter('/operator')
   const card = page.getByRole('article').filter({ hasText: 'Tea & Söhne' })
@@ -57,6 +57,14 @@ test('the first merchant registers, and is found on the home page, approved, and
   const { page: theirs, context } = await visit(browser, link, DESK)
   await theirs.getByRole('button').last().click()
   await theirs.getByText('Your address is confirmed').first().waitFor()
+  await theirs.goto(`${service.baseUrl}/app/login`)
+  await logInOnPage(theirs, service.baseUrl, shop.email)
+  await theirs.getByText('The operator of this service has to approve Tea & Söhne.').waitFor()
+  await theirs.goto(`${service.baseUrl}/app/?lang=de`)
+  await theirs.getByText('Der Betreiber dieses Dienstes muss Tea & Söhne freigeben.').waitFor()
+  assert.deepEqual(await theirs.getByRole('listitem').allInnerTexts(), [
+    'Der Betreiber dieses Dienstes muss Tea & Söhne freigeben.',
+  ])
   await context.close()
   await goTo(page, '/operator')
   await goTo(page, '/')

@@ -410,10 +410,12 @@ test('offline, a slow service and the keyboard: words for each state, and a way 
   await goTo(page, '/refunds')
   await page.keyboard.press('/')
   await page.getByRole('searchbox', { name: /^Search by code/ }).waitFor()
-  await eventually(
-    () => page.evaluate('document.activeElement?.matches("[data-search]") ?? false'),
-    (isFocused) => isFocused === true,
-  )
+  const isSearching = () => page.evaluate('document.activeElement?.matches("[data-search]") ?? false')
+  await eventually(isSearching, (isFocused) => isFocused === true)
+  await goTo(page, '/orders?status=PAID&sort=-paidAt')
+  await page.keyboard.press('/')
+  await eventually(isSearching, (isFocused) => isFocused === true)
+  assert.match(page.url(), /\/orders\?status=PAID&sort=-paidAt$/, 'the filters stay')
   await page.route('**/api/next/mispayments*', async (route) => {
     await new Promise((resolve) => setTimeout(resolve, 2600))
     await route.continue()

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser } from 'playwright-core'
 import { sql } from '../../src/db/db.ts'
+import { newId } from '../../src/kernel/ids.ts'
 import { startBrowser } from '../harness/browser.ts'
 import { openMoneyDesk } from '../harness/money.ts'
 import { enterOffice } from '../harness/office.ts'
@@ -86,4 +87,25 @@ test('money that left the chain is no debt of the company, and is not taken off 
   assert.match(lost, /^Ready to pay out 0\.00 USDC/)
   const line = ' 54.00 USDC left the chain and waits for a decision who bears it'
   assert.equal(lost.replace(line, ''), before, 'nothing else has changed')
+})
+
+test('Home leads an operator to the payouts of all companies that wait, and each to its company', async () => {
+  const { shop, people } = world
+  const { db, baseUrl } = shop.host
+  const club = (await db.one<{ id: string }>(sql`select id from companies where name = 'Chess Club'`)).id
+  await db.run(sql`update settlements set status = 'cancelled' where status in ('open', 'approved')`)
+  for (const companyId of [shop.merchant.companyId, club])
+    await db.run(sql`
+      insert into settlements (company_id, id, status, units, address, network, created_by, created_at, updated_at)
+      values (${companyId}, ${newId()}, 'open', 18000000, ${newAddress()}, 31337, 'user:test', now(), now())`)
+  const { page, leave } = await enterOffice(browser, baseUrl, { email: people.SuperManager.email, path: '/' })
+  await page.getByRole('link', { name: '2 payouts are under way' }).click()
+  const rows = page.getByRole('listitem').filter({ hasText: 'Waits for approval' })
+  await rows.nth(1).waitFor()
+  assert.equal(await rows.count(), 2)
+  await rows.getByRole('link', { name: 'Chess Club' }).click()
+  await page.waitForURL((url) => url.searchParams.get('company') === club)
+  await page.getByRole('heading', { name: 'Payouts', exact: true }).waitFor()
+  assert.equal(await page.getByRole('heading', { name: 'Payouts under way' }).count(), 0)
+  await leave()
 })

@@ -262,3 +262,40 @@ test('the dialog that changes a role begins at the present one, and offers those
   assert.deepEqual(await role.locator('option').allTextContents(), ['Cashier', 'Observer', 'Association'])
   await leave()
 })
+
+test('Home shows what was refunded today beside that of 30 days', async () => {
+  const { page, leave } = await enter('Manager')
+  await page.route('**/api/next/summary?*', async (route) => {
+    const response = await route.fetch()
+    const json = (await response.json()) as { data: { days: { refundedAmount: string }[] } }
+    const days = json.data.days.map((day, index, { length }) => {
+      return { ...day, refundedAmount: index === 0 ? '5.000000' : index === length - 1 ? '7.000000' : '0.000000' }
+    })
+    await route.fulfill({ response, json: { ...json, data: { ...json.data, days } } })
+  })
+  await page.reload()
+  const card = page.locator('dl > div', { hasText: 'Refunded in 30 days' })
+  await card.getByText(/^7[.]00\sUSDC today$/).waitFor()
+  await card.getByText(/^12[.]00\sUSDC$/).waitFor()
+  await leave()
+})
+
+test('the list of payment links goes on to the oldest, a page at a time', async () => {
+  const { shop } = world
+  const { page, leave } = await enter('Manager', '/links')
+  await page.getByRole('link', { name: 'INV-1001' }).waitFor()
+  await Promise.all(Array.from({ length: 51 }, (_, n) => shop.create({ amount: '5.00', alias: `LINK-${n}` })))
+  await page.reload()
+  await page
+    .getByRole('link', { name: /^LINK-/ })
+    .first()
+    .waitFor()
+  assert.equal(await page.getByRole('link', { name: 'INV-1001' }).count(), 0)
+  // the service is asked for more: it gives at most 1000 at once
+  const asked = page.waitForRequest(/\/links\?.*cursor=/)
+  await page.getByRole('button', { name: 'Show more' }).click()
+  await asked
+  await page.getByRole('link', { name: 'INV-1001' }).waitFor()
+  assert.equal(await page.getByRole('link', { name: /^LINK-/ }).count(), 51)
+  await leave()
+})

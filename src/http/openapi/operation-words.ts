@@ -130,7 +130,7 @@ const PAYMENTS: Record<string, OperationWords> = {
 }
 
 const COMPLIANCE: Record<string, OperationWords> = {
-  listKyc: { does: 'Identity checks, newest first, with filters by state and by the state of the enhanced check.' },
+  listKyc: { does: 'Identity checks, newest first; `status` filters by state, and by what waits.' },
   startKyc: { refuses: ['ORDER_NOT_FOUND', 'PAYER_IDENTITY_REQUIRED', 'OBJECT_CONFLICT', 'ORDER_STATE_CONFLICT'] },
   getKyc: { does: 'One identity check, who it is about, the orders that asked for it, and its history.' },
   approveKyc: { does: 'A person approves a check of the provider `manual`.', refuses: CHANGED },

@@ -54,6 +54,9 @@ export const SETTLEMENT_POLLS: PollTopic = {
   table: { table: sql`settlements`, lane: sql`t.network::text` },
 }
 
+/** It waits for a person: to be approved, or to be paid. */
+export const IS_WAITING = sql`status in ('open', 'approved')`
+
 /** Of an unfinished one, of which a company has at most one. */
 const lastPayout = (column: Sql): Sql => sql`case when status in ('open', 'approved') then (
     select ${column} from settlements p
@@ -149,7 +152,7 @@ export async function countSettlements(q: Queryable, companyId: string): Promise
 /** The company’s unfinished settlement; there is at most one. */
 export async function findUnfinishedSettlement(q: Queryable, companyId: string): Promise<Settlement | undefined> {
   const row = await q.maybe<Row>(sql`
-    select ${COLUMNS} from settlements where company_id = ${companyId} and status in ('open', 'approved')`)
+    select ${COLUMNS} from settlements where company_id = ${companyId} and ${IS_WAITING}`)
   return row && toSettlement(row)
 }
 
@@ -166,12 +169,19 @@ export async function lockSettlement(tx: Tx, companyId: string, id: string): Pro
 
 export async function listSettlements(
   q: Queryable,
-  filter: { companyIds: readonly string[] | null; status: string | null; limit: number; offset: number },
+  filter: {
+    companyIds: readonly string[] | null
+    status: SettlementStatus | 'waiting' | null
+    limit: number
+    offset: number
+  },
 ): Promise<Settlement[]> {
+  const { status } = filter
+  const ofStatus = status === 'waiting' ? IS_WAITING : sql`(${status}::text is null or status = ${status})`
   const rows = await q.many<Row>(sql`
     select ${COLUMNS} from settlements
     where (${filter.companyIds === null} or company_id = any(${filter.companyIds ?? []}))
-      and (${filter.status}::text is null or status = ${filter.status})
+      and ${ofStatus}
     order by created_at desc, id desc limit ${filter.limit} offset ${filter.offset}`)
   return rows.map(toSettlement)
 }

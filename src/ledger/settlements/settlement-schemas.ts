@@ -1,5 +1,5 @@
 import { type TSchema, Type } from '../../kernel/schema.ts'
-import { SETTLEMENT_STATUSES } from './settlement-queries.ts'
+import { SETTLEMENT_STATUSES, type SettlementStatus } from './settlement-queries.ts'
 import { LINE_KINDS } from './settlement-statement-queries.ts'
 
 const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
@@ -72,7 +72,14 @@ export const SettlementSchema = Type.Object({
 
 export const SettlementListQuery = Type.Object({
   companyId: CompanyId,
-  status: Type.Optional(Type.String({ enum: [...SETTLEMENT_STATUSES] })),
+  status: Type.Optional(
+    Type.Unsafe<SettlementStatus | 'waiting'>(
+      Type.String({
+        enum: [...SETTLEMENT_STATUSES, 'waiting'],
+        description: '`waiting`: to be approved or paid, as `needs.settlements` of GET /summary counts them.',
+      }),
+    ),
+  ),
   page: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000, default: 1 })),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
 })

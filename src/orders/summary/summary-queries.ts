@@ -3,6 +3,7 @@ import { MINUTE } from '../../kernel/clock.ts'
 import { firstIdAt } from '../../kernel/ids.ts'
 import type { Fiat } from '../../kernel/money.ts'
 import { HOLDERS, heldBy, paidOfPrice } from '../../ledger/payable-queries.ts'
+import { IS_WAITING } from '../../ledger/settlements/settlement-queries.ts'
 import type { OrderScope } from '../order-list-queries.ts'
 
 /**
@@ -128,7 +129,7 @@ const isGoneForAll = (now: Date): Sql =>
   sql`coalesce(account_gone_at <= ${new Date(now.getTime() - GONE_FOR_ALL_MS)}::timestamptz, true)`
 
 /** The states in which a refund may wait for a person, word for word as in the index `refunds__waiting`. */
-const MAY_WAIT = sql`status in ('needs_approval', 'needs_address', 'ready', 'submitted')`
+const mayWait = (refund: Sql): Sql => sql`${refund}.status in ('needs_approval', 'needs_address', 'ready', 'submitted')`
 
 /**
  * Who has to act on a refund, named like its table; null: no person. Only the operator approves, the shop finds out
@@ -141,6 +142,16 @@ const whoActs = (refund: Sql, byHand = waitsForPerson(refund)): Sql => sql`(case
   when ${refund}.status = 'needs_address' then 'company'
   when ${byHand} then ${heldBy(refund)} end)`
 
+/**
+ * Whether a refund, named like its table, waits for a person of the company or of the operator.
+ * @param isOperator the operator may act for a company, too, and no one else for the operator
+ */
+export const waitsForOne = (refund: Sql, isOperator: boolean): Sql =>
+  sql`(${mayWait(refund)} and ${whoActs(refund)} = any(${isOperator ? HOLDERS : (['company'] as const)}))`
+
+/** Whether an identity check, or its enhanced one, is not decided. */
+export const IS_CHECK_OPEN = sql`(status = 'pending' or edd_status = 'pending')`
+
 /** Since when that person is asked, which is noted once for each question. */
 const askedAt = (refund: Sql): Sql => sql`(case ${refund}.status
   when 'needs_approval' then ${refund}.approval_asked_at
@@ -148,8 +159,8 @@ const askedAt = (refund: Sql): Sql => sql`(case ${refund}.status
   else ${refund}.by_hand_since end)`
 
 /**
- * What waits for a person. Failed deliveries count for a week; older ones stay in their list.
- * @param isOperator the operator may act for a company, too, and no one else for the operator
+ * What waits for a person. Failed deliveries count for a week; older ones stay in their list. Each list has
+ * a filter by the same condition.
  */
 export const countNeeds = (
   q: Queryable,
@@ -157,21 +168,19 @@ export const countNeeds = (
   { now, isOperator }: { now: Date; isOperator: boolean },
 ): Promise<Needs> => {
   const mine = companyIds === null ? sql`true` : sql`company_id = any(${companyIds})`
-  const acting = isOperator ? HOLDERS : (['company'] as const)
   return q.one(
     unnamed(sql`
     select
       (select count(*) from mispayments where ${mine} and status = 'open') as mispayments,
       (select count(*) from unmatched_transfers u where ${mine} and u.status = 'open' and not is_dust
         and exists (select 1 from chain_transfers t where t.id = u.transfer_id and t.status = 'seen')) as unmatched,
-      (select count(*) from refunds where ${mine} and ${MAY_WAIT}
-        and ${whoActs(sql`refunds`)} = any(${acting})) as refunds,
+      (select count(*) from refunds where ${mine} and ${waitsForOne(sql`refunds`, isOperator)}) as refunds,
       (select count(*) from deliveries where ${mine} and status in ('failed', 'parked')
         and updated_at >= ${now}::timestamptz - interval '7 days') as deliveries,
-      (select count(*) from kyc_records where ${mine} and (status = 'pending' or edd_status = 'pending')) as identity,
+      (select count(*) from kyc_records where ${mine} and ${IS_CHECK_OPEN}) as identity,
       (select count(*) from screenings where ${mine} and status in ('held', 'blocked')
         and (status = 'held' or purpose = 'payment')) as screenings,
-      (select count(*) from settlements where ${mine} and status in ('open', 'approved')) as settlements`),
+      (select count(*) from settlements where ${mine} and ${IS_WAITING}) as settlements`),
   )
 }
 
@@ -206,7 +215,7 @@ export const listWaiting = (q: Queryable, from: Date, to: Date): Promise<(Waitin
         and u.noticed_at >= ${from} and u.noticed_at < ${to}
       union all
       select company_id, 0, 0, (status = 'needs_address')::integer, (status in ('ready', 'submitted'))::integer from refunds
-      where ${MAY_WAIT} and ${askedAt(sql`refunds`)} >= ${from} and ${askedAt(sql`refunds`)} < ${to}
+      where ${mayWait(sql`refunds`)} and ${askedAt(sql`refunds`)} >= ${from} and ${askedAt(sql`refunds`)} < ${to}
         and ${whoActs(sql`refunds`, WAS_TO_SEND)} = 'company') as waiting
     group by company_id`)
 
@@ -225,7 +234,7 @@ export const noteAsked = (tx: Tx, now: Date): Promise<AskedRefund[]> =>
       by_hand_since = case when status in ('ready', 'submitted') then ${now}::timestamptz else by_hand_since end
     where (company_id, id) in (
       select company_id, id from refunds
-      where ${MAY_WAIT} and ${askedAt(sql`refunds`)} is null and ${whoActs(sql`refunds`)} is not null
+      where ${mayWait(sql`refunds`)} and ${askedAt(sql`refunds`)} is null and ${whoActs(sql`refunds`)} is not null
         and ${isGoneForAll(now)}
       for update skip locked)
     returning company_id, ${whoActs(sql`refunds`)} as acts,

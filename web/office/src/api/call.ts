@@ -173,15 +173,18 @@ export const newKey = (): string =>
   [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 
 /** Reads an answer to its end: text, or the data of the JSON. */
-async function read(sent: Sent): Promise<unknown> {
+async function readAnswer(sent: Sent): Promise<{ data: unknown; headers: Headers }> {
   const response = await request(sent)
+  const { headers } = response
   try {
-    if (!response.headers.get('content-type')?.includes('json')) return await response.text()
-    return ((await response.json()) as { data: unknown }).data
+    if (!headers.get('content-type')?.includes('json')) return { data: await response.text(), headers }
+    return { data: ((await response.json()) as { data: unknown }).data, headers }
   } catch (cause) {
     throw silenceOf(cause, sent.signal)
   }
 }
+
+const read = async (sent: Sent): Promise<unknown> => (await readAnswer(sent)).data
 
 /**
  * A POST; if the same was done before and got no answer, or one that broke off, exactly that request under its key. A
@@ -224,4 +227,22 @@ export async function call<R extends Route>(
   const url = addressOf(template, path as Record<string, unknown>, query as Record<string, unknown>)
   const sent = { method, url, body, signal, waitMs: method === 'GET' ? WAIT_MS : undefined }
   return (await (method === 'POST' ? post({ ...sent, deed }) : read({ ...sent, key: null }))) as ByRoute[R]['data']
+}
+
+/** A page of a list that answers only its rows: a header says where the next one begins. */
+export async function callPage<R extends Route & `GET ${string}`>(
+  route: R,
+  { query }: { query: Record<string, unknown> & ByRoute[R]['query'] },
+  signal: AbortSignal,
+): Promise<{ rows: ByRoute[R]['data']; nextCursor: string | null }> {
+  const url = addressOf(route.slice('GET '.length), {}, query)
+  const { data, headers } = await readAnswer({
+    method: 'GET',
+    url,
+    body: undefined,
+    key: null,
+    signal,
+    waitMs: WAIT_MS,
+  })
+  return { rows: data as ByRoute[R]['data'], nextCursor: headers.get('comptoir-next-cursor') }
 }

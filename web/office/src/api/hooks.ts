@@ -95,16 +95,21 @@ export function useWhole<R extends Route>(route: R, query: Record<string, unknow
   }) as UseQueryResult<Awaited<ReturnType<typeof call<R>>>, Error>
 }
 
-/** Pages by cursor, one more on demand; pages already read stay. Figures of one statement never stand under another. */
+/**
+ * Pages by cursor, one more on demand; pages already read stay. Figures of one statement never stand under another.
+ * @param liveMs refetches while no more than the first page is open
+ */
 export const useCursorPages = <Page extends { nextCursor: string | null }>(
   queryKey: QueryKey,
   ask: (after: string | undefined, signal: AbortSignal) => Promise<Page>,
+  liveMs?: number,
 ): UseInfiniteQueryResult<InfiniteData<Page>, Error> =>
   useInfiniteQuery({
     queryKey,
     queryFn: ({ pageParam, signal }) => ask(pageParam || undefined, signal),
     initialPageParam: '',
     getNextPageParam: ({ nextCursor }) => nextCursor,
+    refetchInterval: ({ state }) => (liveMs && (state.data?.pages.length ?? 0) <= 1 ? liveMs : false),
   })
 
 type Action<Input, Output> = {

@@ -28,8 +28,16 @@ export function recognize(message: string): { name: KnownRefusal; facts: string[
   return null
 }
 
-/** In a person's `missing`: a manager has to approve the account. */
-export const NEEDS_APPROVAL = /^A manager of the company has to approve this account\.$/
+/** What an account still needs, as its `missing` says. */
+const NEEDS = {
+  verify: /^Verify the e-mail address: open the link in the mail we sent\.$/,
+  approval: /^A manager of the company has to approve this account\.$/,
+  company: /^The operator has to approve the company\.$/,
+} as const
+type KnownNeed = keyof typeof NEEDS
+
+export const recognizeNeed = (line: string): KnownNeed | null =>
+  (Object.keys(NEEDS) as KnownNeed[]).find((name) => NEEDS[name].test(line)) ?? null
 
 /** The service's messages about single fields, for the most common faults. */
 export const DETAILS = {

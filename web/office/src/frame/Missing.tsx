@@ -1,6 +1,7 @@
 import { useNavigate } from '@tanstack/react-router'
 import { call } from '../api/call.ts'
 import { useAction } from '../api/hooks.ts'
+import { recognizeNeed } from '../api/sentences.ts'
 import { leave, readProfile, useSession } from '../api/session.ts'
 import { Refusal } from '../kit/parts.tsx'
 import { defineTexts, useCore, useTexts } from '../texts/lang.ts'
@@ -10,6 +11,9 @@ const texts = defineTexts(
   {
     title: 'Almost there',
     text: (name: string) => `Welcome, ${name}. This is what is still missing before you can start:`,
+    verify: 'Confirm your e-mail address: open the link in the mail we sent you.',
+    approval: (company: string) => `A manager of ${company} has to approve your account.`,
+    company: (company: string) => `The operator of this service has to approve ${company}.`,
     again: 'Send the mail again',
     sent: 'The mail is on its way.',
     check: 'Check again',
@@ -18,6 +22,9 @@ const texts = defineTexts(
     fr: {
       title: 'Vous y êtes presque',
       text: (name) => `Bienvenue, ${name}. Voici ce qui manque encore avant de commencer :`,
+      verify: 'Confirmez votre adresse e-mail : ouvrez le lien de l’e-mail que nous vous avons envoyé.',
+      approval: (company) => `Un responsable de ${company} doit valider votre compte.`,
+      company: (company) => `L’exploitant de ce service doit approuver ${company}.`,
       again: 'Renvoyer l’e-mail',
       sent: 'L’e-mail est parti.',
       check: 'Vérifier à nouveau',
@@ -25,6 +32,9 @@ const texts = defineTexts(
     de: {
       title: 'Fast geschafft',
       text: (name) => `Willkommen, ${name}. Das fehlt noch, bevor es losgeht:`,
+      verify: 'Bestätigen Sie Ihre E-Mail-Adresse: Öffnen Sie den Link in der E-Mail, die wir Ihnen geschickt haben.',
+      approval: (company) => `Ein Manager von ${company} muss Ihr Konto freigeben.`,
+      company: (company) => `Der Betreiber dieses Dienstes muss ${company} freigeben.`,
       again: 'E-Mail erneut senden',
       sent: 'Die E-Mail ist unterwegs.',
       check: 'Erneut prüfen',
@@ -32,6 +42,9 @@ const texts = defineTexts(
     es: {
       title: 'Ya casi está',
       text: (name) => `Le damos la bienvenida, ${name}. Esto es lo que falta para empezar:`,
+      verify: 'Confirme su dirección de correo: abra el enlace del mensaje que le hemos enviado.',
+      approval: (company) => `Un responsable de ${company} tiene que aprobar su cuenta.`,
+      company: (company) => `El operador de este servicio tiene que aprobar ${company}.`,
       again: 'Volver a enviar el correo',
       sent: 'El correo está en camino.',
       check: 'Comprobar de nuevo',
@@ -39,6 +52,9 @@ const texts = defineTexts(
     it: {
       title: 'Ci siamo quasi',
       text: (name) => `Salve, ${name}. Ecco che cosa manca ancora per cominciare:`,
+      verify: 'Confermi il suo indirizzo e-mail: apra il link nel messaggio che le abbiamo inviato.',
+      approval: (company) => `Un responsabile di ${company} deve approvare il suo account.`,
+      company: (company) => `Il gestore di questo servizio deve approvare ${company}.`,
       again: 'Invia di nuovo l’e-mail',
       sent: 'L’e-mail è in arrivo.',
       check: 'Controlla di nuovo',
@@ -59,9 +75,7 @@ export function Missing() {
       <p className="mb-3">{t.text(user.firstName)}</p>
       <ul className="mb-5 list-disc space-y-1 pl-5">
         {user.missing.map((line) => (
-          <li key={line} lang="en">
-            {line}
-          </li>
+          <Line key={line} line={line} company={user.company?.name ?? ''} />
         ))}
       </ul>
       <Refusal error={again.error ?? check.error} />
@@ -84,4 +98,11 @@ export function Missing() {
       </div>
     </Outside>
   )
+}
+
+function Line({ line, company }: { line: string; company: string }) {
+  const t = useTexts(texts)
+  const need = recognizeNeed(line)
+  if (need === null) return <li lang="en">{line}</li>
+  return <li>{need === 'verify' ? t.verify : t[need](company)}</li>
 }

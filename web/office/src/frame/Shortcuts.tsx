@@ -14,9 +14,15 @@ export function Shortcuts() {
   const [isOpen, setOpen] = useState(false)
   const mayCreate = useCanSell()
   useEffect(() => {
-    const focusSearch = (): void => document.querySelector<HTMLInputElement>('[data-search]')?.focus()
+    const findSearch = () => document.querySelector<HTMLInputElement>('[data-search]')
+    // a list that is shown keeps its filters
+    const search = (): void => {
+      const shown = findSearch()
+      if (shown) shown.focus()
+      else void navigate({ to: '/orders' }).then(() => setTimeout(() => findSearch()?.focus(), 50))
+    }
     const actions: Record<string, () => void> = {
-      '/': () => void navigate({ to: '/orders' }).then(() => setTimeout(focusSearch, 50)),
+      '/': search,
       n: () => mayCreate && void navigate({ to: '/orders/new' }),
       h: () => void navigate({ to: '/' }),
       o: () => void navigate({ to: '/orders' }),

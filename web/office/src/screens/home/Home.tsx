@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import type { Data, Permission } from '../../api/call.ts'
+import type { Data } from '../../api/call.ts'
 import { useApi } from '../../api/hooks.ts'
 import { useCan, useSession } from '../../api/session.ts'
 import { useChannelName } from '../../frame/channels.ts'
@@ -13,6 +13,7 @@ import { Empty, Loaded, Page, Panel } from '../../kit/parts.tsx'
 import { useCore, useLang, useTexts } from '../../texts/lang.ts'
 import { OrderTable } from '../orders/OrderTable.tsx'
 import { texts as orderTexts } from '../orders/texts.ts'
+import { SEARCHES, TARGETS } from './targets.ts'
 import { texts } from './texts.ts'
 
 const ASSET = 'USDC'
@@ -64,7 +65,11 @@ function Figures({ summary }: { summary: Summary }) {
   const cards: [string, string, string][] = [
     [t.today, formatMoney(lang, today?.paidAmount ?? '0', ASSET), sold(today?.paid ?? 0, summary.days.slice(-1))],
     [t.month, total(({ paidAmount }) => paidAmount), sold(count, summary.days)],
-    [t.refunded, total(({ refundedAmount }) => refundedAmount), ''],
+    [
+      t.refunded,
+      total(({ refundedAmount }) => refundedAmount),
+      t.ofToday(formatMoney(lang, today?.refundedAmount ?? '0', ASSET)),
+    ],
   ]
   return (
     <dl className="mb-5 grid gap-3 sm:grid-cols-3">
@@ -79,25 +84,6 @@ function Figures({ summary }: { summary: Summary }) {
   )
 }
 
-const TARGETS = [
-  ['mispayments', '/mispayments', 'mispayments.read'],
-  ['unmatched', '/mispayments', 'mispayments.read'],
-  ['refunds', '/refunds', 'refunds.read'],
-  ['deliveries', '/webhooks', 'webhooks.deliveries'],
-  ['identity', '/identity', 'kyc.read'],
-  ['screenings', '/identity', 'screenings.read'],
-  ['settlements', '/money', 'settlements.read'],
-  ['companies', '/operator', 'companies.approve'],
-] as const satisfies readonly (readonly [keyof Summary['needs'], string, Permission])[]
-
-/** Filters for the linked list. */
-const SEARCHES: Record<string, Record<string, string>> = {
-  unmatched: { tab: 'unmatched', status: 'open' },
-  deliveries: { status: 'failed' },
-  screenings: { tab: 'screening', status: 'open' },
-  companies: { status: 'waiting' },
-}
-
 /** Who only reads decides none of it. */
 function Needs({ needs }: { needs: Summary['needs'] }) {
   const t = useTexts(texts)
@@ -109,11 +95,7 @@ function Needs({ needs }: { needs: Summary['needs'] }) {
       <ul>
         {shown.map(([name, to]) => (
           <li key={name} className="border-b border-line last:border-b-0">
-            <Link
-              to={to}
-              search={SEARCHES[name] ?? {}}
-              className="flex min-h-12 items-center gap-3 px-4 hover:bg-sunken"
-            >
+            <Link to={to} search={SEARCHES[name]} className="flex min-h-12 items-center gap-3 px-4 hover:bg-sunken">
               <span className="text-warn">
                 <Icon name="alert" />
               </span>

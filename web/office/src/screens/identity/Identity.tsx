@@ -46,9 +46,11 @@ function Checks() {
   const query = { ...useCompanyQuery(), page, limit: LIMIT, ...(status ? { status } : {}) } as Query<'listKyc'>
   const checks = useApi('GET /api/next/kyc', { query }, { liveMs: SLOW_MS })
   const show = (id: string | undefined): void => go({ check: id }, { resetScroll: false })
+  // an approved check with an open enhanced one is to be decided, too
+  const tabs = Object.entries(t.status).map(([name, word]) => [name === 'pending' ? 'waiting' : name, word] as const)
   return (
     <>
-      <StatusTabs label={t.title} options={Object.entries(t.status)} />
+      <StatusTabs label={t.title} options={tabs} />
       <PagedList
         query={checks}
         rows={(data) => data.checks}

@@ -10,7 +10,7 @@ import { ScreeningStatus } from './ScreeningStatus.tsx'
 import { screeningTexts } from './screening-texts.ts'
 
 type Screening = Data<'getScreening'>
-type Way = 'release' | 'return'
+type Way = Screening['decisions'][number]
 
 const VERDICT_TONES: Record<string, Tone> = { clean: 'good', hold: 'warn', blocked: 'bad', unavailable: 'plain' }
 
@@ -24,18 +24,12 @@ export function ScreeningDialog({ id, onClose }: { id: string; onClose(): void }
   )
 }
 
-/** The decisions open to a person; the service checks each again. */
-function waysOf({ status, purpose }: Screening): Way[] {
-  if (status === 'held') return purpose === 'payment' ? ['release', 'return'] : ['release']
-  return status === 'blocked' && purpose === 'payment' ? ['return'] : []
-}
-
 function Inner({ screening }: { screening: Screening }) {
   const t = useTexts(screeningTexts)
   const core = useCore()
   const can = useCan()
   const [way, setWay] = useState<Way | null>(null)
-  const { status, purpose, address, isWhole, code, shortCode, network, reason, openedAt } = screening
+  const { status, purpose, address, isWhole, code, shortCode, network, reason, openedAt, decisions } = screening
   return (
     <>
       <p className="mb-3">
@@ -66,9 +60,11 @@ function Inner({ screening }: { screening: Screening }) {
         ]}
       />
       <Evidence screening={screening} />
+      {/* held, and another person's to decide */}
+      {status === 'held' && decisions.length === 0 && <p className="text-sm">{t.operatorDecides}</p>}
       {can('screenings.decide') && (
         <div className="flex flex-wrap gap-2">
-          {waysOf(screening).map((name) => (
+          {decisions.map((name) => (
             <button key={name} type="button" className="btn" aria-pressed={way === name} onClick={() => setWay(name)}>
               {t[name]}
             </button>

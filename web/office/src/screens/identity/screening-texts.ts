@@ -56,6 +56,7 @@ export const screeningTexts = defineTexts(
     returnText:
       'The money does not count and the order fails. Nothing is sent yet: refund it under Money that does not fit. ' +
       'Do not tell the payer why.',
+    operatorDecides: 'The operator of this service decides about this address.',
     done: 'Decided.',
   },
   {
@@ -114,6 +115,7 @@ export const screeningTexts = defineTexts(
       returnText:
         'L’argent ne compte pas et la commande échoue. Rien n’est encore envoyé : remboursez-le parmi les paiements à ' +
         'régulariser. N’en donnez pas la raison au payeur.',
+      operatorDecides: 'C’est l’exploitant de ce service qui décide pour cette adresse.',
       done: 'Décision enregistrée.',
     },
     de: {
@@ -167,6 +169,7 @@ export const screeningTexts = defineTexts(
       returnText:
         'Das Geld zählt nicht, und die Bestellung scheitert. Gesendet wird noch nichts: Erstatten Sie es unter den ' +
         'unklaren Zahlungen. Nennen Sie dem Zahler den Grund nicht.',
+      operatorDecides: 'Über diese Adresse entscheidet der Betreiber dieses Dienstes.',
       done: 'Entschieden.',
     },
     es: {
@@ -224,6 +227,7 @@ export const screeningTexts = defineTexts(
       returnText:
         'El dinero no cuenta y el pedido falla. Aún no se envía nada: reembólselo entre los pagos que no encajan. ' +
         'No explique el motivo al pagador.',
+      operatorDecides: 'Sobre esta dirección decide el operador de este servicio.',
       done: 'Decidido.',
     },
     it: {
@@ -281,6 +285,7 @@ export const screeningTexts = defineTexts(
       returnText:
         'Il denaro non conta e l’ordine fallisce. Non parte ancora nulla: lo rimborsi tra i pagamenti che non quadrano. ' +
         'Non spieghi il motivo al pagatore.',
+      operatorDecides: 'Su questo indirizzo decide il gestore di questo servizio.',
       done: 'Deciso.',
     },
   },

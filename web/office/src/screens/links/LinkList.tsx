@@ -1,7 +1,6 @@
 import { Link } from '@tanstack/react-router'
-import { useState } from 'react'
-import type { Order } from '../../api/call.ts'
-import { useApi } from '../../api/hooks.ts'
+import { callPage, type Order } from '../../api/call.ts'
+import { useCursorPages } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
 import { useAddress } from '../../frame/address.ts'
 import { useCanSell, useCompanyQuery } from '../../frame/company.tsx'
@@ -15,16 +14,22 @@ import { StaticLinks } from './StaticLinks.tsx'
 import { texts } from './texts.ts'
 
 const OPEN = 'INITIAL,PENDING,AWAITING,WAITING_CHAIN_CONFIRMATION'
-/** Rows rendered at first and per click on "more", so that a thousand links stay smooth. */
-const STEP = 50
+const LIMIT = 50
 
 export function LinkList() {
   const t = useTexts(texts)
+  const core = useCore()
   const canSell = useCanSell()
   const can = useCan()
   const [{ status }, go] = useAddress()
-  const query = { ...useCompanyQuery(), ...(status ? { status: [status] } : {}) }
-  const links = useApi('GET /api/next/confirm_conversion/links', { query }, { liveMs: SLOW_MS })
+  const query = { ...useCompanyQuery(), limit: LIMIT, ...(status ? { status: [status] } : {}) }
+  const pages = useCursorPages(
+    ['links', query],
+    (cursor, signal) =>
+      callPage('GET /api/next/confirm_conversion/links', { query: { ...query, ...(cursor && { cursor }) } }, signal),
+    SLOW_MS,
+  )
+  const links = { ...pages, data: pages.data?.pages.flatMap(({ rows }) => rows) }
   const create = canSell && (
     <Link to="/links/new" className="btn btn-fill">
       <Icon name="plus" />
@@ -47,6 +52,13 @@ export function LinkList() {
         >
           {(data) => <Links links={data} />}
         </Loaded>
+        {pages.hasNextPage && (
+          <p className="border-t border-line p-3 text-center">
+            <button type="button" className="btn" onClick={() => void pages.fetchNextPage()}>
+              {core.more}
+            </button>
+          </p>
+        )}
       </div>
       {can('staticLinks.read') && (
         <div className="mt-6">
@@ -60,47 +72,37 @@ export function LinkList() {
 function Links({ links }: { links: readonly Order[] }) {
   const t = useTexts(texts)
   const core = useCore()
-  const [count, setCount] = useState(STEP)
   return (
-    <>
-      <Table
-        label={t.title}
-        rows={links.slice(0, count)}
-        keyOf={({ _id }) => _id}
-        columns={[
-          {
-            head: t.reference,
-            width: 'max-w-40 sm:max-w-52',
-            cell: ({ code, alias, shortCode, paymentUrl }) => (
-              <>
-                <Link to="/orders/$code" params={{ code }} className="link block truncate font-medium">
-                  {alias ?? shortCode}
-                </Link>
-                <span className="-ml-2 block sm:hidden">
-                  <Share url={paymentUrl} />
-                </span>
-              </>
-            ),
-          },
-          {
-            head: core.amount,
-            isNumber: true,
-            width: 'font-medium',
-            cell: ({ fromAmount, fromAsset }) => <Money amount={fromAmount} asset={fromAsset} />,
-          },
-          { head: core.status, cell: ({ status }) => <OrderStatus status={status} /> },
-          { head: t.expires, width: 'hidden sm:table-cell', cell: ({ expiresAt }) => <Time at={expiresAt} /> },
-          { head: t.link, width: 'hidden sm:table-cell', cell: ({ paymentUrl }) => <Share url={paymentUrl} /> },
-        ]}
-      />
-      {links.length > count && (
-        <p className="border-t border-line p-3 text-center">
-          <button type="button" className="btn" onClick={() => setCount(count + STEP)}>
-            {core.more}
-          </button>
-        </p>
-      )}
-    </>
+    <Table
+      label={t.title}
+      rows={links}
+      keyOf={({ _id }) => _id}
+      columns={[
+        {
+          head: t.reference,
+          width: 'max-w-40 sm:max-w-52',
+          cell: ({ code, alias, shortCode, paymentUrl }) => (
+            <>
+              <Link to="/orders/$code" params={{ code }} className="link block truncate font-medium">
+                {alias ?? shortCode}
+              </Link>
+              <span className="-ml-2 block sm:hidden">
+                <Share url={paymentUrl} />
+              </span>
+            </>
+          ),
+        },
+        {
+          head: core.amount,
+          isNumber: true,
+          width: 'font-medium',
+          cell: ({ fromAmount, fromAsset }) => <Money amount={fromAmount} asset={fromAsset} />,
+        },
+        { head: core.status, cell: ({ status }) => <OrderStatus status={status} /> },
+        { head: t.expires, width: 'hidden sm:table-cell', cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+        { head: t.link, width: 'hidden sm:table-cell', cell: ({ paymentUrl }) => <Share url={paymentUrl} /> },
+      ]}
+    />
   )
 }
 

@@ -1,5 +1,5 @@
-import { useCan } from '../../api/session.ts'
-import { OneCompany } from '../../frame/company.tsx'
+import { useCan, useSession } from '../../api/session.ts'
+import { isOperator, OneCompany, useCompanyId } from '../../frame/company.tsx'
 import { Page } from '../../kit/parts.tsx'
 import { Parts, usePart } from '../../kit/Tabs.tsx'
 import { useTexts } from '../../texts/lang.ts'
@@ -7,7 +7,7 @@ import { Books } from './Books.tsx'
 import { BooksCheck } from './BooksCheck.tsx'
 import { Fees } from './Fees.tsx'
 import { Payable } from './Payable.tsx'
-import { Settlements } from './Settlements.tsx'
+import { Settlements, WaitingSettlements } from './Settlements.tsx'
 import { texts } from './texts.ts'
 
 /** What is owed and paid out, the fees, and the underlying books. */
@@ -19,8 +19,11 @@ export function MoneyPage() {
     { name: 'books', word: t.books },
   ]
   const part = usePart(parts)
+  const { user } = useSession()
+  const isWide = useCompanyId() === null && isOperator(user.role)
   return (
     <Page title={t.title} lead={t.lead}>
+      {isWide && can('settlements.read') && <WaitingSettlements />}
       <OneCompany>
         {(companyId) => (
           <>

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { call, type Data, type Query } from '../../api/call.ts'
-import { useAction, useApi } from '../../api/hooks.ts'
+import { useAction, useApi, useWhole } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { holdTexts } from '../../frame/hold-texts.ts'
@@ -11,6 +11,7 @@ import { useClosing } from '../../kit/closing.ts'
 import { Field, Form } from '../../kit/fields.tsx'
 import { formatTime } from '../../kit/format.ts'
 import { Turn } from '../../kit/lists.tsx'
+import { SLOW_MS } from '../../kit/live.ts'
 import { Badge, Code, Dialog, Empty, Facts, Loaded, Money, Notice, Panel, Refusal, Time } from '../../kit/parts.tsx'
 import { useCore, useLang, useTexts, wordFor } from '../../texts/lang.ts'
 import { addressTexts } from './address-texts.ts'
@@ -59,18 +60,48 @@ export function Settlements() {
           </Empty>
         }
       >
+        {(data) => <Rows settlements={data} />}
+      </Loaded>
+      <Turn page={page} isLast={(list.data?.length ?? 0) < LIMIT} onPage={setPage} />
+    </Panel>
+  )
+}
+
+/** Those of all companies that wait to be approved or paid, for operators who have not chosen one. */
+export function WaitingSettlements() {
+  const t = useTexts(texts)
+  const [page, setPage] = useState(1)
+  const query = { status: 'waiting', page, limit: LIMIT } as const
+  const list = useApi('GET /api/next/settlements', { query }, { liveMs: SLOW_MS })
+  const { data: all } = useWhole('GET /api/next/companies', {})
+  if (list.data?.length === 0 && page === 1) return null
+  return (
+    <Panel title={t.waiting}>
+      <Loaded query={list}>
         {(data) => (
-          <ul className="divide-y divide-line">
-            {data.map((settlement) => (
-              <li key={settlement._id} className="py-4 first:pt-0 last:pb-0">
-                <Row settlement={settlement} />
-              </li>
-            ))}
-          </ul>
+          <Rows settlements={data} nameOf={(id) => all?.companies.find(({ _id }) => _id === id)?.name ?? id} />
         )}
       </Loaded>
       <Turn page={page} isLast={(list.data?.length ?? 0) < LIMIT} onPage={setPage} />
     </Panel>
+  )
+}
+
+/** @param nameOf a company's name, where they are of several */
+function Rows({ settlements, nameOf }: { settlements: readonly Settlement[]; nameOf?(companyId: string): string }) {
+  return (
+    <ul className="divide-y divide-line">
+      {settlements.map((settlement) => (
+        <li key={settlement._id} className="py-4 first:pt-0 last:pb-0">
+          {nameOf && (
+            <Link to="/money" search={{ company: settlement.companyId }} className="link mb-2 inline-block font-medium">
+              {nameOf(settlement.companyId)}
+            </Link>
+          )}
+          <Row settlement={settlement} />
+        </li>
+      ))}
+    </ul>
   )
 }
 

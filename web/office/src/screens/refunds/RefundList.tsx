@@ -31,7 +31,7 @@ export function RefundList() {
   const refunds = useApi('GET /api/next/refunds', { query }, { liveMs: SLOW_MS })
   return (
     <Page title={t.title} lead={t.lead}>
-      <StatusTabs label={t.title} options={[['', t.waiting], ...Object.entries(t.status)]} />
+      <StatusTabs label={t.title} options={[['', t.all], ['waiting', t.waiting], ...Object.entries(t.status)]} />
       {code && (
         <p className="mb-4 text-sm">
           <Link to="/refunds" className="link">

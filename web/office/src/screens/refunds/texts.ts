@@ -4,7 +4,8 @@ export const texts = defineTexts(
   {
     title: 'Refunds',
     lead: 'Money on its way back to payers.',
-    waiting: 'All',
+    all: 'All',
+    waiting: 'To do',
     empty: 'No refunds here',
     emptyText: 'A refund starts on the page of a paid order.',
     status: {
@@ -95,7 +96,8 @@ export const texts = defineTexts(
     fr: {
       title: 'Remboursements',
       lead: 'L’argent qui retourne aux payeurs.',
-      waiting: 'Tous',
+      all: 'Tous',
+      waiting: 'À traiter',
       empty: 'Aucun remboursement ici',
       emptyText: 'Un remboursement se lance depuis la page d’une commande payée.',
       status: {
@@ -188,7 +190,8 @@ export const texts = defineTexts(
     de: {
       title: 'Erstattungen',
       lead: 'Geld auf dem Rückweg.',
-      waiting: 'Alle',
+      all: 'Alle',
+      waiting: 'Zu erledigen',
       empty: 'Hier gibt es keine Erstattungen',
       emptyText: 'Eine Erstattung beginnt auf der Seite einer bezahlten Bestellung.',
       status: {
@@ -283,7 +286,8 @@ export const texts = defineTexts(
     es: {
       title: 'Reembolsos',
       lead: 'Dinero que vuelve a quienes pagaron.',
-      waiting: 'Todos',
+      all: 'Todos',
+      waiting: 'Pendientes',
       empty: 'No hay reembolsos aquí',
       emptyText: 'Un reembolso empieza en la página de un pedido pagado.',
       status: {
@@ -371,7 +375,8 @@ export const texts = defineTexts(
     it: {
       title: 'Rimborsi',
       lead: 'Denaro che torna a chi ha pagato.',
-      waiting: 'Tutti',
+      all: 'Tutti',
+      waiting: 'Da fare',
       empty: 'Qui non ci sono rimborsi',
       emptyText: 'Un rimborso comincia dalla pagina di un ordine pagato.',
       status: {
