@@ -62,7 +62,8 @@ test('without a provider a manager decides: asked by the API, shown to the payer
   const log = await world.boss.client.get<{ entries: { action: string }[] }>(`audit-log?object=kyc:${kycId}`)
   assert.deepEqual(
     log.data.entries.map(({ action }) => action),
-    ['kyc.approve', 'kyc.refuse', 'kyc.ask'],
+    ['payer.read', 'kyc.approve', 'kyc.refuse', 'kyc.ask'],
+    'the look at the e-mail, too',
   )
 })
 
@@ -157,6 +158,13 @@ test('the e-mail of a repeated accept is saved and counts', async () => {
   assert.equal((await world.accept(code, { payerEmail: payer })).status, 200)
   const saved = await world.boss.client.get(`confirm_conversion/payer-information/${code}`)
   assert.deepEqual(saved.data, { email: payer })
+  const look = await world.host.db.one<{ actor: string; object: string; detail: string }>(sql`
+    select actor, object, detail from audit_log where action = 'payer.read' and object like 'order:%'
+    order by seq desc limit 1`)
+  const { id } = await world.host.db.one<{ id: string }>(sql`select id from orders where code = ${code}`)
+  assert.deepEqual(look, {
+    ...{ actor: `user:${world.boss.userId}`, object: `order:${id}`, detail: '{"fields":["email"]}' },
+  })
   await world.ask(await world.createOrder('1'), payer)
 })
 

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { type Body, call, type Data } from '../../api/call.ts'
-import { useAction, useApi } from '../../api/hooks.ts'
+import { useAction, useApi, useOpening } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
 import { Area, Field, Form, Select } from '../../kit/fields.tsx'
 import { Dialog, Facts, Loaded, Money, Time } from '../../kit/parts.tsx'
@@ -14,7 +14,7 @@ type Way = 'approve' | 'refuse' | 'request' | 'complete'
 
 export function CheckDialog({ id, onClose }: { id: string; onClose(): void }) {
   const t = useTexts(texts)
-  const check = useApi('GET /api/next/kyc/{id}', { path: { id } })
+  const check = useApi('GET /api/next/kyc/{id}', { path: { id } }, { isNoted: true, opening: useOpening() })
   return (
     <Dialog title={t.title} onClose={onClose}>
       <Loaded query={check}>{(data) => <Inner check={data} />}</Loaded>

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { call } from '../../api/call.ts'
-import { useAction, useApi } from '../../api/hooks.ts'
+import { useAction, useApi, useOpening } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
 import { Form } from '../../kit/fields.tsx'
 import { Dialog, Facts, Loaded, Panel } from '../../kit/parts.tsx'
@@ -31,7 +31,11 @@ function PayerData({ code }: { code: string }) {
   const t = useTexts(texts)
   const can = useCan()
   const [isAsking, setAsking] = useState(false)
-  const payer = useApi('GET /api/next/confirm_conversion/payer-information/{code}', { path: { code } })
+  const payer = useApi(
+    'GET /api/next/confirm_conversion/payer-information/{code}',
+    { path: { code } },
+    { opening: useOpening(), isNoted: true },
+  )
   const erase = useAction({
     run: () => call('DELETE /api/next/confirm_conversion/payer-information/{code}', { path: { code } }),
     done: t.erased,
