@@ -190,6 +190,29 @@ test('a refused enhanced check stays refused until the next one is completed', a
   assert.equal((await world.accept(code)).status, 200)
 })
 
+test('a check says what each person may do with it, and the service does just that', async () => {
+  const id = (await world.ask(await world.createOrder('1500'), newPayer())).id
+  const mayDo = async (client = world.boss.client) => (await client.get<{ mayDo: string[] }>(`kyc/${id}`)).data.mayDo
+  const as = async (client: typeof world.admin, step: string, body: unknown) =>
+    assert.equal((await client.post(`kyc/${id}/${step}`, body)).status, 200, step)
+  const { boss, admin } = world
+  assert.deepEqual(await mayDo(), ['approve', 'refuse'])
+  await as(boss.client, 'refuse', { reason: 'by mistake' })
+  assert.deepEqual(await mayDo(), ['approve'])
+  await as(boss.client, 'approve', {})
+  assert.deepEqual(await mayDo(), ['refuse', 'requestEdd'])
+  assert.deepEqual(await mayDo(admin), ['refuse', 'requestEdd'], 'no provider would grant a limit')
+  await as(boss.client, 'edd', {})
+  assert.deepEqual(await mayDo(), ['refuse'])
+  assert.deepEqual(await mayDo(admin), ['refuse', 'completeEdd'])
+  await as(admin, 'edd/complete', { outcome: 'approved', spendingLimit: '20000' })
+  assert.deepEqual(await mayDo(), ['refuse', 'requestEdd'], 'for a higher limit, once more')
+  await as(boss.client, 'edd', {})
+  await world.host.db.run(sql`update kyc_records set provider = 'sumsub' where id = ${id}`)
+  assert.deepEqual(await mayDo(), [], 'not set up here: only the operator decides')
+  assert.deepEqual(await mayDo(admin), ['refuse', 'completeEdd'])
+})
+
 test('no enhanced check is completed for a payer whose check is refused', async () => {
   const { id } = await makeApproved()
   assert.equal((await world.boss.client.post(`kyc/${id}/edd`, {})).status, 200)

@@ -1991,7 +1991,7 @@ export interface Operations {
     }
     data: Response
   }
-  /** List identity checks. Identity checks, newest first, with filters by state and by the state of the enhanced check. */
+  /** List identity checks. Identity checks, newest first, with a filter by state. */
   listKyc: {
     params: {
       /** For operators: the company. */
@@ -2033,7 +2033,7 @@ export interface Operations {
       status: "pending" | "approved" | "refused"
     }
   }
-  /** One identity check with its history. One identity check, who it is about, the orders that asked for it, and its history. */
+  /** One identity check with its history. One identity check, who it is about, the orders that asked for it, and its history. A look at the payer’s e-mail is in the audit log. */
   getKyc: {
     params: {
       /** Identifier: 24 hex characters. */
@@ -2074,12 +2074,14 @@ export interface Operations {
         /** Your reference of the order. */
         alias: string | null
       }>
+      /** What you may do with it as it stands. `grantLimit`: give a `spendingLimit` with the request for an enhanced check. */
+      mayDo: Array<"approve" | "refuse" | "requestEdd" | "grantLimit" | "completeEdd">
       /** Everything that happened, oldest first. */
       history: Array<{
         /** Its place in the history. */
         seq: number
-        /** `schedule`, or `manual` for a redelivery. */
-        trigger: string
+        /** A verb: a person did it. A state: the provider said so, about the check or its `edd.`. */
+        trigger: "ask" | "approve" | "refuse" | "requestEdd" | "completeEdd" | "pending" | "approved" | "refused" | "edd.none" | "edd.requested" | "edd.pending" | "edd.completed"
         /** Where the object stands. */
         status: "pending" | "approved" | "refused"
         /** Enhanced due diligence. */

@@ -1,10 +1,9 @@
 import { lockActor } from '../companies/company-scope.ts'
-import type { Actor } from '../http/actor.ts'
-import { ruleOf } from '../http/permissions.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import type { Static } from '../kernel/schema.ts'
 import type { Kyc } from './kyc.ts'
 import { listKycHistory, listWaitingOrders } from './kyc-queries.ts'
+import { isPermitted, listKycActions } from './kyc-rules.ts'
 import type { KycDetailSchema, KycSchema } from './kyc-schemas.ts'
 import { type KycDeps, openEmail } from './kyc-service.ts'
 
@@ -20,12 +19,6 @@ export const viewKyc = (kyc: Kyc): Static<typeof KycSchema> => ({
   createdAt: kyc.createdAt.toISOString(),
   updatedAt: kyc.updatedAt.toISOString(),
 })
-
-/** Roles that may read payer information also see it here; API keys never do. */
-function mayReadPayers({ kind, role }: Actor): boolean {
-  const { roles } = ruleOf('payers.read')
-  return kind === 'user' && roles !== 'anyone' && roles.includes(role)
-}
 
 /** The payer's e-mail; the audit log records the look, as it does at the order. */
 async function readEmail(deps: KycDeps, context: RequestContext, kyc: Kyc): Promise<string | null> {
@@ -49,8 +42,9 @@ export async function viewKycDetail(
   const [history, orders] = await Promise.all([listKycHistory(deps.db, kyc), listWaitingOrders(deps.db, kyc, 100)])
   return {
     ...viewKyc(kyc),
-    payer: mayReadPayers(context.actor) ? { email: await readEmail(deps, context, kyc) } : null,
+    payer: isPermitted(context.actor, 'payers.read') ? { email: await readEmail(deps, context, kyc) } : null,
     orders: orders.map(({ code, shortCode, alias }) => ({ code, shortCode, alias })),
+    mayDo: listKycActions(deps, context.actor, kyc),
     history: history.map(({ at, ...entry }) => ({ ...entry, at: at.toISOString() })),
   }
 }

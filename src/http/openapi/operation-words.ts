@@ -130,7 +130,7 @@ const PAYMENTS: Record<string, OperationWords> = {
 }
 
 const COMPLIANCE: Record<string, OperationWords> = {
-  listKyc: { does: 'Identity checks, newest first, with filters by state and by the state of the enhanced check.' },
+  listKyc: { does: 'Identity checks, newest first, with a filter by state.' },
   startKyc: { refuses: ['ORDER_NOT_FOUND', 'PAYER_IDENTITY_REQUIRED', 'OBJECT_CONFLICT', 'ORDER_STATE_CONFLICT'] },
   getKyc: {
     does: 'One identity check, who it is about, the orders that asked for it, and its history. A look at the payer’s e-mail is in the audit log.',
