@@ -1802,8 +1802,17 @@ export interface Operations {
       networks: Array<number>
       /** Whether payers see it now. */
       available: boolean
-      /** Why it is hidden from the payer now. */
+      /** Why it is hidden from the payer now, in English. */
       reason: string | null
+      /** The same for a program. off, noRate, shopLeast, shopMost: your own rules. least, most, currency: what the provider takes. network: our side of the chain. trouble, busy, credentials, clock: the provider is not called for a while. */
+      reasonCode: "off" | "noRate" | "shopLeast" | "shopMost" | "least" | "most" | "currency" | "network" | "trouble" | "busy" | "credentials" | "clock" | null
+      /** The limit that the amount violates, for shopLeast, shopMost, least and most. */
+      limit: {
+        /** Decimal text in the asset of the object. */
+        amount: string
+        /** The asset, as its symbol. */
+        asset: string
+      } | null
       /** What payers read, by language (`en`, `fr`, `de`, `es`, `it`). In other languages they read the channel’s own name. */
       texts: {
         /** What payers read in English. */
