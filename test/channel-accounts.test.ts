@@ -120,7 +120,7 @@ test('a callback for another company’s account is refused, and one company’s
   assert.equal((await send(`${host.baseUrl}/api/next/channels/binance/callback`)).status, 404)
 })
 
-type Offer = { paymentChannel: string; available: boolean; reason: string | null; texts: Record<string, unknown> }
+type Offer = { paymentChannel: string; available: boolean; reason: string | null; reasonCode?: string; limit?: object }
 type Rule = { channel: string; offered: boolean; minAmount: string | null; maxAmount: string | null; texts: unknown }
 
 const rule = (channel: string, change: Record<string, unknown>) =>
@@ -192,21 +192,22 @@ test('a shop sorts its channels and names them: the list and the pay page follow
 test('limits hide a channel from smaller and larger orders, in every currency, and accept refuses it', async () => {
   assert.equal((await rule('gatepay', { minAmount: '20', maxAmount: '100' })).data.maxAmount, '100.00')
   const cases = [
-    ['19.99', 'EUR', 'no less than 20.00 EUR'],
-    ['20', 'EUR', null],
-    ['100', 'EUR', null],
-    ['100.01', 'EUR', 'no more than 100.00 EUR'],
-    ['2000', 'XPF', 'no less than 20.00 EUR'],
-    ['6000', 'XPF', null],
-    ['12000', 'XPF', 'no more than 100.00 EUR'],
+    ['19.99', 'EUR', 'shopLeast', '20.00'],
+    ['20', 'EUR', null, ''],
+    ['100', 'EUR', null, ''],
+    ['100.01', 'EUR', 'shopMost', '100.00'],
+    ['2000', 'XPF', 'shopLeast', '20.00'],
+    ['6000', 'XPF', null, ''],
+    ['12000', 'XPF', 'shopMost', '100.00'],
   ] as const
-  for (const [amount, asset, limit] of cases) {
+  for (const [amount, asset, fault, limit] of cases) {
     const { code } = await order(amount, asset)
     const offer = (await offersFor(code)).find(({ paymentChannel }) => paymentChannel === 'gatepay')
-    assert.equal(offer?.available, limit === null, `${amount} ${asset}: ${offer?.reason}`)
-    assert.equal(shown(await payPage(code, 'en')).includes('gatepay'), limit === null)
-    if (limit === null) continue
-    assert.equal(offer?.reason, `the shop takes ${limit} through it`)
+    assert.equal(offer?.available, fault === null, `${amount} ${asset}: ${offer?.reason}`)
+    assert.equal(shown(await payPage(code, 'en')).includes('gatepay'), fault === null)
+    if (fault === null) continue
+    assert.match(`${offer?.reason}`, new RegExp(`^the shop takes no (less|more) than ${limit} EUR through it$`))
+    assert.deepEqual([offer?.reasonCode, offer?.limit], [fault, { amount: limit, asset: 'EUR' }])
     const refused = await take(code, 'gatepay')
     assert.deepEqual([refused.status, refused.error.code], [400, 'CHANNEL_NOT_AVAILABLE'])
     assert.match(refused.error.message, /Choose another channel/)

@@ -7,6 +7,7 @@ type Offer = {
   paymentChannel: string
   available: boolean
   reason: string | null
+  reasonCode: string | null
   circuit: { state: string; cause: string | null; openUntil: string | null; clockAheadSeconds: number | null } | null
 }
 
@@ -31,6 +32,7 @@ test('refused credentials: the payer chooses another way, and the operator reads
   const offer = await offerOf('gatepay')
   assert.deepEqual([offer?.available, offer?.circuit?.state, offer?.circuit?.cause], [false, 'open', 'credentials'])
   assert.match(offer?.reason ?? '', /refuses our credentials/)
+  assert.equal(offer?.reasonCode, 'credentials')
   const waitMs = Date.parse(offer?.circuit?.openUntil ?? '') - Date.now()
   assert.ok(waitMs > 30_000 && waitMs <= 60_000, 'a trial follows within a minute')
   assert.match(

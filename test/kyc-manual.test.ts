@@ -62,7 +62,8 @@ test('without a provider a manager decides: asked by the API, shown to the payer
   const log = await world.boss.client.get<{ entries: { action: string }[] }>(`audit-log?object=kyc:${kycId}`)
   assert.deepEqual(
     log.data.entries.map(({ action }) => action),
-    ['kyc.approve', 'kyc.refuse', 'kyc.ask'],
+    ['payer.read', 'kyc.approve', 'kyc.refuse', 'kyc.ask'],
+    'the look at the e-mail, too',
   )
 })
 
@@ -157,6 +158,13 @@ test('the e-mail of a repeated accept is saved and counts', async () => {
   assert.equal((await world.accept(code, { payerEmail: payer })).status, 200)
   const saved = await world.boss.client.get(`confirm_conversion/payer-information/${code}`)
   assert.deepEqual(saved.data, { email: payer })
+  const look = await world.host.db.one<{ actor: string; object: string; detail: string }>(sql`
+    select actor, object, detail from audit_log where action = 'payer.read' and object like 'order:%'
+    order by seq desc limit 1`)
+  const { id } = await world.host.db.one<{ id: string }>(sql`select id from orders where code = ${code}`)
+  assert.deepEqual(look, {
+    ...{ actor: `user:${world.boss.userId}`, object: `order:${id}`, detail: '{"fields":["email"]}' },
+  })
   await world.ask(await world.createOrder('1'), payer)
 })
 
@@ -180,6 +188,29 @@ test('a refused enhanced check stays refused until the next one is completed', a
   assert.equal((await world.accept(code, { payerEmail: payer })).error?.code, 'SPENDING_LIMIT_EXCEEDED')
   assert.equal((await complete({ outcome: 'approved', spendingLimit: '2000' })).status, 200)
   assert.equal((await world.accept(code)).status, 200)
+})
+
+test('a check says what each person may do with it, and the service does just that', async () => {
+  const id = (await world.ask(await world.createOrder('1500'), newPayer())).id
+  const mayDo = async (client = world.boss.client) => (await client.get<{ mayDo: string[] }>(`kyc/${id}`)).data.mayDo
+  const as = async (client: typeof world.admin, step: string, body: unknown) =>
+    assert.equal((await client.post(`kyc/${id}/${step}`, body)).status, 200, step)
+  const { boss, admin } = world
+  assert.deepEqual(await mayDo(), ['approve', 'refuse'])
+  await as(boss.client, 'refuse', { reason: 'by mistake' })
+  assert.deepEqual(await mayDo(), ['approve'])
+  await as(boss.client, 'approve', {})
+  assert.deepEqual(await mayDo(), ['refuse', 'requestEdd'])
+  assert.deepEqual(await mayDo(admin), ['refuse', 'requestEdd'], 'no provider would grant a limit')
+  await as(boss.client, 'edd', {})
+  assert.deepEqual(await mayDo(), ['refuse'])
+  assert.deepEqual(await mayDo(admin), ['refuse', 'completeEdd'])
+  await as(admin, 'edd/complete', { outcome: 'approved', spendingLimit: '20000' })
+  assert.deepEqual(await mayDo(), ['refuse', 'requestEdd'], 'for a higher limit, once more')
+  await as(boss.client, 'edd', {})
+  await world.host.db.run(sql`update kyc_records set provider = 'sumsub' where id = ${id}`)
+  assert.deepEqual(await mayDo(), [], 'not set up here: only the operator decides')
+  assert.deepEqual(await mayDo(admin), ['refuse', 'completeEdd'])
 })
 
 test('no enhanced check is completed for a payer whose check is refused', async () => {

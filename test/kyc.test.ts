@@ -171,6 +171,9 @@ test('a refusal for now leaves the check open and says what to do better, in the
 
 test('over the limit an enhanced check is asked for; what it grants is the limit from then on', async () => {
   const { id, url, payer } = await makeApproved()
+  // its provider decides; a limit is granted by the operator
+  assert.deepEqual((await world.read(id)).mayDo, ['requestEdd'])
+  assert.deepEqual((await world.admin.get<{ mayDo: string[] }>(`kyc/${id}`)).data.mayDo, ['requestEdd', 'grantLimit'])
   const large = await world.createOrder('9000')
   const refused = await world.accept(large, { payerEmail: payer })
   assert.deepEqual([refused.status, refused.error.code], [400, 'SPENDING_LIMIT_EXCEEDED'])

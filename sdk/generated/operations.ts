@@ -1802,8 +1802,17 @@ export interface Operations {
       networks: Array<number>
       /** Whether payers see it now. */
       available: boolean
-      /** Why it is hidden from the payer now. */
+      /** Why it is hidden from the payer now, in English. */
       reason: string | null
+      /** The same for a program. off, noRate, shopLeast, shopMost: your own rules. least, most, currency: what the provider takes. network: our side of the chain. trouble, busy, credentials, clock: the provider is not called for a while. */
+      reasonCode: "off" | "noRate" | "shopLeast" | "shopMost" | "least" | "most" | "currency" | "network" | "trouble" | "busy" | "credentials" | "clock" | null
+      /** The limit that the amount violates, for shopLeast, shopMost, least and most. */
+      limit: {
+        /** Decimal text in the asset of the object. */
+        amount: string
+        /** The asset, as its symbol. */
+        asset: string
+      } | null
       /** What payers read, by language (`en`, `fr`, `de`, `es`, `it`). In other languages they read the channel’s own name. */
       texts: {
         /** What payers read in English. */
@@ -2043,7 +2052,7 @@ export interface Operations {
       status: "pending" | "approved" | "refused"
     }
   }
-  /** One identity check with its history. One identity check, who it is about, the orders that asked for it, and its history. */
+  /** One identity check with its history. One identity check, who it is about, the orders that asked for it, and its history. A look at the payer’s e-mail is in the audit log. */
   getKyc: {
     params: {
       /** Identifier: 24 hex characters. */
@@ -2084,12 +2093,14 @@ export interface Operations {
         /** Your reference of the order. */
         alias: string | null
       }>
+      /** What you may do with it as it stands. `grantLimit`: give a `spendingLimit` with the request for an enhanced check. */
+      mayDo: Array<"approve" | "refuse" | "requestEdd" | "grantLimit" | "completeEdd">
       /** Everything that happened, oldest first. */
       history: Array<{
         /** Its place in the history. */
         seq: number
-        /** `schedule`, or `manual` for a redelivery. */
-        trigger: string
+        /** A verb: a person did it. A state: the provider said so, about the check or its `edd.`. */
+        trigger: "ask" | "approve" | "refuse" | "requestEdd" | "completeEdd" | "pending" | "approved" | "refused" | "edd.none" | "edd.requested" | "edd.pending" | "edd.completed"
         /** Where the object stands. */
         status: "pending" | "approved" | "refused"
         /** Enhanced due diligence. */

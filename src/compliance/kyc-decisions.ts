@@ -6,6 +6,7 @@ import { AppError, invalid } from '../kernel/errors.ts'
 import { formatDecimal, parseDecimal } from '../kernel/money.ts'
 import type { EddOutcome, Kyc, KycState } from './kyc.ts'
 import { listWaitingOrders } from './kyc-queries.ts'
+import { findByHandFault, isEddAsked, maySetLimit } from './kyc-rules.ts'
 import { type Change, changeKyc, findSeenKyc, type KycDeps, lockSeenKyc, openEmail } from './kyc-service.ts'
 import { completeEdd, NOTHING, openEdd } from './kyc-states.ts'
 import { viewKyc } from './kyc-views.ts'
@@ -41,17 +42,11 @@ async function decide(deps: KycDeps, { context, id, reason, updatedAt }: Decidin
 
 const conflict = (message: string): AppError => new AppError('OBJECT_CONFLICT', { message })
 
-/**
- * Decides a check that has no provider. One of a provider that is not set up here is the operator's: the settings may
- * be missing on this node only.
- * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT
- */
+/** Decides a check that no provider decides. @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT */
 export async function decideByHand(deps: KycDeps, deciding: Deciding, status: 'approved' | 'refused'): Promise<Kyc> {
   return decide(deps, deciding, async (_, kyc) => {
-    if (kyc.provider !== 'manual' && kyc.provider === deps.provider.id)
-      throw conflict(`${kyc.provider} decides this check. Decide it there; the result arrives automatically.`)
-    if (kyc.provider !== 'manual' && deciding.context.actor.role !== 'SuperAdmin')
-      throw conflict(`${kyc.provider} decides this check, and is not set up here. Ask the operator.`)
+    const fault = findByHandFault(deps, deciding.context.actor, kyc)
+    if (fault !== null) throw conflict(fault)
     if (kyc.status === status) return null
     const { eddStatus, eddOutcome, spendingLimit } = kyc
     const state: KycState = { status, eddStatus, eddOutcome, spendingLimit }
@@ -80,19 +75,18 @@ function readLimit(text: string): string {
  */
 export async function requestEdd(deps: KycDeps, deciding: Deciding, limit: string | undefined): Promise<Kyc> {
   const { actor } = deciding.context
-  if (limit !== undefined && actor.role !== 'SuperAdmin')
+  if (limit !== undefined && !maySetLimit(actor))
     throw new AppError('FORBIDDEN', {
       message: 'Only a SuperAdmin sets a spendingLimit. Leave it out, or ask the operator.',
     })
   const eddLimit = limit === undefined ? null : readLimit(limit)
   return decide(deps, deciding, async (tx, kyc) => {
     checkApproved(kyc)
-    const { eddStatus } = kyc
-    const isAsked = eddStatus === 'requested' || eddStatus === 'pending'
+    const isAsked = isEddAsked(kyc)
     if (isAsked && eddLimit === null) return null
     const [order] = await listWaitingOrders(tx, kyc, 1)
     const email = openEmail(deps, kyc)
-    const state = openEdd(kyc, isAsked ? eddStatus : 'requested')
+    const state = openEdd(kyc, kyc.eddStatus === 'pending' ? 'pending' : 'requested')
     if (order && email !== null && !isAsked) await deps.askPayer(tx, order, { ...kyc, ...state }, email)
     const nextCheckAt = kyc.provider === 'manual' ? null : new Date(deps.clock())
     return { state, trigger: 'requestEdd', eddLimit, nextCheckAt }
@@ -110,7 +104,7 @@ export async function finishEdd(
   const limit = spendingLimit === undefined ? NOTHING : readLimit(spendingLimit)
   return decide(deps, deciding, async (_, kyc) => {
     checkApproved(kyc)
-    if (kyc.eddStatus !== 'requested' && kyc.eddStatus !== 'pending')
+    if (!isEddAsked(kyc))
       throw conflict(`Enhanced due diligence is ${kyc.eddStatus}; there is nothing to complete. Request it first.`)
     const nextCheckAt = kyc.provider === 'manual' ? null : new Date(deps.clock() + DAY)
     return { state: completeEdd(kyc, outcome, limit), trigger: 'completeEdd', nextCheckAt }

@@ -56,7 +56,7 @@ async function applyNews(deps: KycDeps, claimed: Kyc, review: Review): Promise<v
     const heard = isDecided && !isTelling(review) ? kyc.providerStatus : review.providerStatus
     await queries.updateKycNews(tx, kyc, { providerStatus: heard, payerMessage, nextCheckAt })
     if (!state) return
-    const trigger = state.status === kyc.status ? `edd.${state.eddStatus}` : state.status
+    const trigger = state.status === kyc.status ? (`edd.${state.eddStatus}` as const) : state.status
     const cause = { by: systemContext(`provider:${kyc.provider}`), reason: review.providerStatus }
     await changeKyc(deps, tx, kyc, { state, trigger, nextCheckAt, cause })
   })

@@ -79,9 +79,9 @@ export const kycRoutes: FastifyPluginAsyncTypebox<KycDeps> = async (app, deps) =
       },
     },
     async (request, reply) => {
-      const actor = actorOf(request)
+      const context = contextOf(request)
       void reply.header('cache-control', 'no-store')
-      return ok(await viewKycDetail(deps, actor, await findSeenKyc(deps, actor, request.params.id)))
+      return ok(await viewKycDetail(deps, context, await findSeenKyc(deps, context.actor, request.params.id)))
     },
   )
   app.post(

@@ -1,6 +1,6 @@
 import { ChoiceQuery, PageQuery } from '../companies/company-schemas.ts'
 import { type Static, type TSchema, Type } from '../kernel/schema.ts'
-import { EDD_STATUSES, KYC_STATUSES, type KycStatus } from './kyc.ts'
+import { EDD_STATUSES, KYC_ACTIONS, KYC_STATUSES, KYC_TRIGGERS, type KycStatus } from './kyc.ts'
 
 const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
 const Limit = (description: string) => Type.String({ pattern: '^[0-9]{1,15}(\\.[0-9]{1,2})?$', description })
@@ -91,10 +91,17 @@ export const KycDetailSchema = Type.Object({
   orders: Type.Array(Type.Object({ code: Type.String(), shortCode: Type.String(), alias: Nullable(Type.String()) }), {
     description: 'Orders that required the check, newest first, at most 100.',
   }),
+  mayDo: Type.Array(Type.String({ enum: [...KYC_ACTIONS] }), {
+    description:
+      'What you may do with it as it stands. `grantLimit`: give a `spendingLimit` with the request for an enhanced check.',
+  }),
   history: Type.Array(
     Type.Object({
       seq: Type.Integer(),
-      trigger: Type.String(),
+      trigger: Type.String({
+        enum: [...KYC_TRIGGERS],
+        description: 'A verb: a person did it. A state: the provider said so, about the check or its `edd.`.',
+      }),
       ...state,
       actor: Type.String(),
       reason: Nullable(Type.String()),

@@ -14,7 +14,7 @@ import { findPayerContact, type PayerDeps } from '../payers/payer-service.ts'
 import { announceKyc, type KycEvent } from '../webhooks/outbox/kyc-events.ts'
 import type { WebhookIdKey } from '../webhooks/outbox/webhook-id-key.ts'
 import type { IdentityProvider } from './identity-provider.ts'
-import { isOpenCheck, type Kyc, type KycState } from './kyc.ts'
+import { isOpenCheck, type Kyc, type KycState, type KycTrigger } from './kyc.ts'
 import { type KycLinks, linkKindFor } from './kyc-links.ts'
 import * as queries from './kyc-queries.ts'
 import { type PayerKeysOf, sealContext } from './payer-key.ts'
@@ -98,7 +98,7 @@ function eventOf(before: KycState, after: KycState): KycEvent | null {
   return wasCompleted && isSame ? null : 'kyc.edd_completed'
 }
 
-export type Change = { state: KycState; trigger: string; eddLimit?: string | null; nextCheckAt: Date | null }
+export type Change = { state: KycState; trigger: KycTrigger; eddLimit?: string | null; nextCheckAt: Date | null }
 type CausedChange = Change & { cause: Cause }
 
 /** Writes a new state with history, webhooks and audit entry. Must be the last write of the transaction. */

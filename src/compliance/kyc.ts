@@ -7,6 +7,25 @@ export type KycStatus = (typeof KYC_STATUSES)[number]
 export const EDD_STATUSES = ['none', 'requested', 'pending', 'completed'] as const
 export type EddStatus = (typeof EDD_STATUSES)[number]
 
+/** What a person may do with a check; `grantLimit`: name the limit when asking for EDD. */
+export const KYC_ACTIONS = ['approve', 'refuse', 'requestEdd', 'grantLimit', 'completeEdd'] as const
+export type KycAction = (typeof KYC_ACTIONS)[number]
+
+/** What changed a check: a person by a verb, a provider by the state that it left. */
+export const KYC_TRIGGERS = [
+  'ask',
+  'approve',
+  'refuse',
+  'requestEdd',
+  'completeEdd',
+  ...KYC_STATUSES,
+  'edd.none',
+  'edd.requested',
+  'edd.pending',
+  'edd.completed',
+] as const
+export type KycTrigger = (typeof KYC_TRIGGERS)[number]
+
 export type EddOutcome = 'approved' | 'refused'
 
 /** How a check stands. Limits are decimal text in EUR. */

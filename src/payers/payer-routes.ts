@@ -1,5 +1,4 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { actorOf } from '../http/actor.ts'
 import { Envelope, ok } from '../http/envelope.ts'
 import { contextOf } from '../http/request-context.ts'
 import { Type } from '../kernel/schema.ts'
@@ -58,7 +57,7 @@ export const payerRoutes: FastifyPluginAsyncTypebox<PayerDeps> = async (app, dep
     },
     async (request, reply) => {
       void reply.header('cache-control', 'no-store')
-      return ok(await readPayer(deps, actorOf(request), request.params.code))
+      return ok(await readPayer(deps, contextOf(request), request.params.code))
     },
   )
   app.delete(

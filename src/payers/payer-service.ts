@@ -210,8 +210,18 @@ export async function savePayerEmail(
 export const notePayerEmail = (deps: PayerDeps, tx: Tx, facts: Saving, email: string): Promise<void> =>
   store(deps, tx, facts, { email })
 
-export async function readPayer(deps: PayerDeps, actor: Actor, code: string): Promise<PayerInformation> {
-  return (await open(deps, deps.db, await findReachableOrder(deps.db, actor, code))).payer
+/** Who looked at which fields is in the audit log, never the values. */
+export async function readPayer(deps: PayerDeps, context: RequestContext, code: string): Promise<PayerInformation> {
+  const { actor } = context
+  const order = await findReachableOrder(deps.db, actor, code)
+  const { companyId, id } = order
+  return deps.db.tx(async (tx) => {
+    await lockActor(tx, actor, companyId)
+    const { payer } = await open(deps, tx, order)
+    const detail = { fields: Object.keys(payer) }
+    await deps.audit.write(tx, context, { action: 'payer.read', companyId, object: `order:${id}`, detail })
+    return payer
+  })
 }
 
 export type PayerContact = {

@@ -1,5 +1,6 @@
 import { CHANNEL_IDS } from '../channels/channel.ts'
 import { type Static, type TSchema, Type } from '../kernel/schema.ts'
+import { OFFER_FAULTS } from './accept/offers.ts'
 import { ChannelTextsSchema } from './accounts/rule-schemas.ts'
 
 const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
@@ -71,7 +72,22 @@ export const OfferSchema = Type.Object({
   paymentChannel: Type.String({ enum: [...CHANNEL_IDS] }),
   networks: Type.Array(Type.Integer()),
   available: Type.Boolean(),
-  reason: NullableText('Why it is hidden from the payer now.'),
+  reason: NullableText('Why it is hidden from the payer now, in English.'),
+  reasonCode: Nullable(
+    Type.String({
+      enum: [...OFFER_FAULTS],
+      description:
+        'The same for a program. off, noRate, shopLeast, shopMost: your own rules. least, most, currency: what the ' +
+        'provider takes. network: our side of the chain. trouble, busy, credentials, clock: the provider is not called ' +
+        'for a while.',
+    }),
+  ),
+  limit: Nullable(
+    Type.Object(
+      { amount: Type.String(), asset: Type.String() },
+      { description: 'The limit that the amount violates, for shopLeast, shopMost, least and most.' },
+    ),
+  ),
   texts: ChannelTextsSchema,
   circuit: Nullable(
     Type.Object({

@@ -29,7 +29,7 @@ after(async () => {
   await world?.stop()
 })
 
-const enter = async (role: 'Manager' | 'SuperAdmin', path: string): Promise<Page> => {
+const enter = async (role: 'Manager' | 'SuperAdmin' | 'Cashier', path: string): Promise<Page> => {
   const { email } = world.people[role]
   return (await enterOffice(browser, world.shop.host.baseUrl, { email, path, freshLogin: true })).page
 }
@@ -274,4 +274,65 @@ test('rejecting a refund that a person has to send warns that a colleague may ha
   const page = await enter('SuperAdmin', `/refunds?code=${order.code}`)
   await page.getByRole('button', { name: 'Reject', exact: true }).click()
   await page.getByRole('dialog').getByText('A colleague may already have sent it').waitFor()
+})
+
+/** The names of the fields that these people looked at, newest first. */
+const listLooks = async (): Promise<string[]> =>
+  (
+    await world.shop.host.db.many<{ detail: string }>(sql`
+      select detail from audit_log where action = 'payer.read' order by seq desc`)
+  ).map(({ detail }) => (JSON.parse(detail) as { fields: string[] }).fields.join())
+
+test('payer data is entered by a cashier who cannot read it, shown and corrected in plain words, and each look is noted', async () => {
+  const { code } = await world.shop.create({ amount: '1500.00' })
+  const accept = () =>
+    world.shop.host.call('POST', `accept/${code}`, { as: world.shop.merchant, body: { paymentChannel: 'crypto' } })
+  assert.equal((await accept()).error?.code, 'PAYER_IDENTITY_REQUIRED')
+  const till = await enter('Cashier', `/orders/${code}`)
+  await till.getByRole('button', { name: 'Enter the payer’s data' }).click()
+  assert.equal(await till.getByRole('button', { name: 'Show the payer’s data' }).count(), 0)
+  await till.getByLabel('First name').fill('Ada')
+  await till.getByLabel('Last name').fill('Lovelace')
+  await till.getByLabel('Email', { exact: true }).fill('ada@example.org')
+  await till.getByRole('button', { name: 'Save', exact: true }).click()
+  await till.getByRole('dialog').waitFor({ state: 'detached' })
+  assert.equal((await accept()).status, 200)
+  const page = await enter('Manager', `/orders/${code}`)
+  const panel = page.getByRole('region', { name: 'Payer' })
+  await panel.getByRole('button', { name: 'Show the payer’s data' }).click()
+  await panel.getByRole('button', { name: 'Correct the data' }).click()
+  const dialog = page.getByRole('dialog')
+  assert.equal(await dialog.getByLabel('First name').inputValue(), 'Ada')
+  await dialog.getByLabel('Pays for a company').check()
+  await dialog.getByLabel('Company', { exact: true }).fill('Engines Ltd')
+  await dialog.getByLabel('Country').selectOption('GB')
+  await dialog.getByRole('button', { name: 'Save', exact: true }).click()
+  await panel.getByText('United Kingdom').waitFor()
+  const said = await panel.innerText()
+  assert.match(said, /Pays for a company\nYes\nCompany\nEngines Ltd\nFirst name\nAda\n/)
+  const first = 'firstName,lastName,email'
+  assert.deepEqual(await listLooks(), [`${first},country,isCompany,companyName`, first])
+})
+
+test('the payer’s data can be erased also where no name and no address is stored', async () => {
+  const { shop } = world
+  const { code } = await shop.create({ amount: '32.00' })
+  const body = { paymentChannel: 'crypto', userAddress: newAddress() }
+  for (const [step, given] of [
+    ['accept', body],
+    ['cancel', {}],
+  ] as const)
+    assert.equal((await shop.host.call('POST', `${step}/${code}`, { as: shop.merchant, body: given })).status, 200)
+  const page = await enter('Manager', `/orders/${code}`)
+  const panel = page.getByRole('region', { name: 'Payer' })
+  const erase = async (): Promise<void> => {
+    await panel.getByRole('button', { name: 'Show the payer’s data' }).click()
+    await panel.getByText('No name, email or address of the payer is stored').waitFor()
+    await panel.getByRole('button', { name: 'Erase the payer’s data' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Erase the payer’s data' }).click()
+  }
+  await erase()
+  await page.getByText('The data is erased.').waitFor()
+  await erase()
+  await page.getByText('There was nothing to erase.').waitFor()
 })

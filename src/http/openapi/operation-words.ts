@@ -132,7 +132,9 @@ const PAYMENTS: Record<string, OperationWords> = {
 const COMPLIANCE: Record<string, OperationWords> = {
   listKyc: { does: 'Identity checks, newest first; `status` filters by state, and by what waits.' },
   startKyc: { refuses: ['ORDER_NOT_FOUND', 'PAYER_IDENTITY_REQUIRED', 'OBJECT_CONFLICT', 'ORDER_STATE_CONFLICT'] },
-  getKyc: { does: 'One identity check, who it is about, the orders that asked for it, and its history.' },
+  getKyc: {
+    does: 'One identity check, who it is about, the orders that asked for it, and its history. A look at the payer’s e-mail is in the audit log.',
+  },
   approveKyc: { does: 'A person approves a check of the provider `manual`.', refuses: CHANGED },
   refuseKyc: { does: 'A person refuses a check of the provider `manual`.', refuses: CHANGED },
   listScreenings: {

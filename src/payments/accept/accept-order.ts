@@ -119,7 +119,7 @@ async function readChoice(deps: AcceptDeps, request: AcceptRequest): Promise<Cho
   if (order.paymentChannel !== id) await checkOffer(set, id, price)
   const fresh = await findFreshQuote(deps, order, request.body.requote ?? false)
   const networkFault = await findNetworkFault(channel, network)
-  const ruleFault = await findRuleFault(set.rule(id), price)
+  const ruleFault = (await findRuleFault(set.rule(id), price))?.sentence ?? null
   const account = { own: set.isOwn(id), accountMark: set.accountMarks(id)[0] ?? null }
   return { companyId: order.companyId, channel, ...account, network, networkFault, ruleFault, fresh }
 }

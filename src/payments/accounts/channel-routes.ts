@@ -9,7 +9,7 @@ import { Envelope, ok } from '../../http/envelope.ts'
 import { contextOf } from '../../http/request-context.ts'
 import { SECOND } from '../../kernel/clock.ts'
 import { invalid } from '../../kernel/errors.ts'
-import { convert, isAsset, parseMoney } from '../../kernel/money.ts'
+import { convert, formatMoney, isAsset, parseMoney } from '../../kernel/money.ts'
 import { Type } from '../../kernel/schema.ts'
 import { CodeParams } from '../../orders/order-schemas.ts'
 import { findReachableOrder } from '../../orders/order-service.ts'
@@ -98,11 +98,12 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelSettingsDeps> = asy
       const set = own === null ? deps.channels.operator : await deps.channels.of(own)
       const offers = await listOffers(set, price)
       return ok(
-        offers.map(({ channel: paymentChannel, rule, ...rest }) => ({
-          paymentChannel,
-          ...rest,
+        offers.map(({ channel: paymentChannel, networks, available, fault, rule }) => ({
+          ...{ paymentChannel, networks: [...networks], available },
+          reason: fault?.sentence ?? null,
+          reasonCode: fault?.code ?? null,
+          limit: fault?.limit ? { amount: formatMoney(fault.limit), asset: fault.limit.asset } : null,
           texts: rule.texts,
-          networks: [...rest.networks],
           circuit: actor.companyId === null ? viewCircuit(set.health(paymentChannel)) : null,
         })),
       )

@@ -64,13 +64,15 @@ type Options = {
   liveMs?: number
   /** Only what the service answers in this opening of a dialog is shown, nothing that was answered before. */
   opening?: string
+  /** The service records each answer: none is asked for just because the window has the focus again. */
+  isNoted?: boolean
 }
 
 /** A response of the API that is cached, shared between screens, and refetched while the screen is visible. */
 export function useApi<R extends Route>(
   route: R,
   args: Args<R>,
-  { enabled = true, liveMs, opening }: Options = {},
+  { enabled = true, liveMs, opening, isNoted = false }: Options = {},
 ): UseQueryResult<Awaited<ReturnType<typeof call<R>>>, Error> {
   const ask = call as (route: R, args: Args<R>, signal: AbortSignal) => ReturnType<typeof call<R>>
   return useQuery({
@@ -79,6 +81,7 @@ export function useApi<R extends Route>(
     enabled,
     placeholderData: keepRows(args),
     ...(liveMs ? { refetchInterval: liveMs } : {}),
+    ...(isNoted ? { staleTime: Number.POSITIVE_INFINITY } : {}),
   }) as UseQueryResult<Awaited<ReturnType<typeof call<R>>>, Error>
 }
 

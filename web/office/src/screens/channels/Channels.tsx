@@ -5,15 +5,16 @@ import { useCan } from '../../api/session.ts'
 import { useChannelName } from '../../frame/channels.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { moved } from '../../kit/changed.ts'
-import { toUnits } from '../../kit/decimal.ts'
 import { readKind } from '../../kit/field-kinds.ts'
 import { Field } from '../../kit/fields.tsx'
+import { formatMoney } from '../../kit/format.ts'
 import { Icon } from '../../kit/icons.tsx'
 import { Badge, Loaded, Notice, Panel, Refusal } from '../../kit/parts.tsx'
 import { type Lang, useCore, useLang, useTexts } from '../../texts/lang.ts'
 import { OwnAccount, SMALL } from './Account.tsx'
 import type { Rule } from './kinds.ts'
 import { RuleDialog } from './Rule.tsx'
+import { OWN_RULES, reasonTexts } from './reason-texts.ts'
 import { texts } from './texts.ts'
 
 type Offer = Data<'listChannels'>[number]
@@ -57,7 +58,6 @@ export function Channels() {
               <li key={rule.channel} className="py-3 first:pt-0 last:pb-0">
                 <Row
                   rule={rule}
-                  amount={amount}
                   order={list.map(({ channel }) => channel)}
                   offer={offers.data?.find(({ paymentChannel }) => paymentChannel === rule.channel)}
                   account={accounts.data?.find(({ channel }) => channel === rule.channel)}
@@ -73,19 +73,16 @@ export function Channels() {
 
 type RowProps = {
   rule: Rule
-  amount: string
   order: Rule['channel'][]
   offer: Offer | undefined
   account: Data<'listChannelAccounts'>[number] | undefined
 }
 
-function Row({ rule, amount, order, offer, account }: RowProps) {
+function Row({ rule, order, offer, account }: RowProps) {
   const t = useTexts(texts)
   const lang = useLang()
   const name = useChannelName()(rule.channel)
   const own = rule.texts[lang]
-  // the rule itself already shows that reason
-  const reason = offer?.available === false && rule.offered && !isOutside(rule, amount) && offer.reason
   return (
     <div className="flex items-start gap-2">
       <Place channel={rule.channel} order={order} name={name} />
@@ -98,16 +95,25 @@ function Row({ rule, amount, order, offer, account }: RowProps) {
         </p>
         {own?.hint && <p className="text-sm break-words text-soft">{own.hint}</p>}
         <Limits rule={rule} />
-        {reason && <p className="text-sm text-soft">{reason}</p>}
+        {offer && <Why offer={offer} />}
         <Actions rule={rule} name={name} account={account} />
       </div>
     </div>
   )
 }
 
-const isOutside = ({ minAmount, maxAmount }: Rule, amount: string): boolean =>
-  (minAmount !== null && toUnits(amount) < toUnits(minAmount)) ||
-  (maxAmount !== null && toUnits(amount) > toUnits(maxAmount))
+function Why({ offer: { reason, reasonCode, limit } }: { offer: Offer }) {
+  const t = useTexts(reasonTexts)
+  const lang = useLang()
+  if (reason === null || OWN_RULES.some((code) => code === reasonCode)) return null
+  const words = (t as Record<string, string | ((limit: string) => string)>)[reasonCode ?? '']
+  const said = typeof words === 'function' ? limit && words(formatMoney(lang, limit.amount, limit.asset)) : words
+  return (
+    <p className="text-sm text-soft" {...(said ? {} : { lang: 'en' })}>
+      {said || reason}
+    </p>
+  )
+}
 
 /** The owner of the account or wallet that receives a payment. */
 function whose({ channel, own }: { channel: string; own: boolean }, t: Words): string {

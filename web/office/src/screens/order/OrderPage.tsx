@@ -75,7 +75,7 @@ function OneOrder({ code }: { code: string }) {
             </Panel>
             <div>
               <OrderFacts order={data} sums={paidIn(history.data?.entries ?? [])} />
-              {can('payers.read') && <Payer code={code} />}
+              {(can('payers.read') || can('orders.payer')) && <Payer order={data} />}
               {history.data?.rate && <RateProof rate={history.data.rate} order={data} />}
             </div>
           </div>

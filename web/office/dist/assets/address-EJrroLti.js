@@ -1,1 +1,0 @@
-import{n as e}from"./useNavigate-B110gLcb.js";import{t}from"./useSearch-C5e5r_xB.js";function n(){let n=t({strict:!1}),r=e();return[n,(e,t={})=>void r({to:`.`,search:t=>({...t,...e}),...t})]}export{n as t};
