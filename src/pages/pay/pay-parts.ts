@@ -114,6 +114,18 @@ function dueOf({ situation, payment, due }: PayView): Money {
   return isPaid ? payment.arrived : (payment?.due ?? due)
 }
 
+/** For the words of a button, which name at most the channel. */
+export const NO_FACTS: Facts = {
+  merchant: '',
+  code: '',
+  amount: '',
+  due: '',
+  network: '',
+  channel: '',
+  token: '',
+  shown: false,
+}
+
 /** Facts that the sentences about an order use. */
 export function factsOf(view: PayView, page: PageContext): Facts {
   const { payment } = view
@@ -125,6 +137,7 @@ export function factsOf(view: PayView, page: PageContext): Facts {
     network: payment?.network?.name ?? '',
     channel: payment ? channelName(page.texts, payment.channel) : '',
     token: view.foreignToken ?? '',
+    shown: view.wasShown,
   }
 }
 
@@ -217,8 +230,6 @@ function refundFacts(refund: RefundView, page: PageContext): Html {
     ${txHash && transactionFact(txHash, network?.id ?? null, page)}
   </dl>`
 }
-
-const NO_FACTS: Facts = { merchant: '', code: '', amount: '', due: '', network: '', channel: '', token: '' }
 
 /** Each refund with its amount, destination and transaction; partial refunds are marked as such. */
 export const refundList = (view: PayView, page: PageContext): Html =>

@@ -159,11 +159,19 @@ function notPaid(view: PayView, page: PageContext): Html {
 const unpaid: Part = (view, page) =>
   html`<section class="box"><h3>${page.texts.notPaid}</h3>${notPaid(view, page)}</section>`
 
+/** For a payer whose money is under way: an exchange may take minutes to send it. */
+const alreadyPaid = (view: PayView, page: PageContext): Html =>
+  html`<section class="box"><h3>${page.texts.havePaid}</h3>
+    <p>${page.texts.havePaidHelp(view.shop.name, view.shortCode)}</p>${searchForm(view, page)}${contact(view, page)}</section>`
+
 const expired: Part = (view, page) =>
   html`${ended(view, page, 'time')}${words(view, page, false)}
-    ${view.chainBehind ? html`<p>${page.texts.stillLooking}</p>` : unpaid(view, page)}
-    <section class="box"><h3>${page.texts.havePaid}</h3>
-      <p>${page.texts.havePaidHelp(view.shop.name, view.shortCode)}</p>${searchForm(view, page)}${contact(view, page)}</section>`
+    ${view.chainBehind ? html`<p>${page.texts.stillLooking}</p>` : unpaid(view, page)}${alreadyPaid(view, page)}`
+
+const cancelled: Part = (view, page) =>
+  view.wasShown
+    ? html`${ended(view, page, 'stop')}${words(view, page, false)}${unpaid(view, page)}${alreadyPaid(view, page)}`
+    : html`${ended(view, page, 'stop')}${words(view, page)}${backTo(view.shopUrl, page.texts)}`
 
 const failed: Part = (view, page) => {
   const again = view.requote
@@ -211,7 +219,7 @@ const PARTS: Record<Situation, Part> = {
     html`${stopped(view, page)}${view.requote ? unpaid(view, page) : backTo(view.shopUrl, page.texts)}${searchForm(view, page)}`,
   sentBack: (view, page) =>
     html`${ended(view, page, 'back')}${words(view, page)}${refundList(view, page)}${contact(view, page)}${backTo(view.shopUrl, page.texts)}`,
-  cancelled: (view, page) => html`${ended(view, page, 'stop')}${words(view, page)}${backTo(view.shopUrl, page.texts)}`,
+  cancelled,
   error: failed,
   refundApproval: refunding,
   refundAddress: refunding,
@@ -337,6 +345,7 @@ const SEARCHES: readonly Situation[] = [
   'expired',
   'late',
   'wrongTokenEnded',
+  'cancelled',
   'error',
 ]
 
