@@ -54,6 +54,9 @@ export type TillTexts = {
   /** By error code. */
   errors: {
     ACCOUNT_LOCKED: string
+    INVALID_CREDENTIALS: string
+    UNKNOWN_MERCHANT_IDENTIFIER: string
+    UNAUTHORIZED: string
     INVALID_OTP: string
     ORDER_STATE_CONFLICT: string
     ALIAS_IN_USE: string

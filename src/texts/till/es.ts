@@ -57,6 +57,11 @@ export const es: TillTexts = {
   errors: {
     ACCOUNT_LOCKED:
       'Cinco PIN incorrectos: está bloqueado en esta caja. Elija un PIN nuevo en el back office, en su cuenta.',
+    INVALID_CREDENTIALS:
+      'No puede entrar en esta caja: todavía no tiene PIN o ya no trabaja aquí. Pregunte a un responsable.',
+    UNKNOWN_MERCHANT_IDENTIFIER: 'Esta caja está cerrada o ya no es la suya. Pregunte a un responsable.',
+    UNAUTHORIZED:
+      'Su sesión ha terminado o este dispositivo se ha retirado. Entre de nuevo o pregunte a un responsable.',
     INVALID_OTP: 'El código es incorrecto, ya se usó o tiene más de diez minutos. Pida uno nuevo a un responsable.',
     ORDER_STATE_CONFLICT: 'La venta ha cambiado entretanto. Vuelva a mirarla.',
     ALIAS_IN_USE: 'Una venta abierta ya tiene esta referencia. Elija otra.',
