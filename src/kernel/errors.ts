@@ -97,6 +97,10 @@ export const CATALOGUE = {
     status: 403,
     message: 'This action needs a second factor not older than five minutes. Confirm with POST /auth/otp and repeat.',
   },
+  PIN_LOCKED: {
+    status: 403,
+    message: 'Five wrong PINs: you are locked on this till. Set a new PIN in the back office, under your account.',
+  },
   CROSS_SITE_REQUEST: {
     status: 403,
     message: 'This request came from another website. Send it from the back office, or add the origin to CORS_ORIGINS.',

@@ -212,7 +212,7 @@ function refusePin(error) {
   drawPin()
   byId('dots').classList.add('wrong')
   setTimeout(() => byId('dots').classList.remove('wrong'), 500)
-  if (error instanceof Refused && error.code === 'ACCOUNT_LOCKED') leaveToPeople()
+  if (error instanceof Refused && error.code === 'PIN_LOCKED') leaveToPeople()
   say(wordsOf(error), true)
 }
 

@@ -172,6 +172,10 @@ export const ERROR_WORDS: Partial<Record<ErrorCode, Words>> = {
     'Ten wrong passwords came in a row.',
     'Wait as long as `Retry-After` says, or reset the password: that stays possible.',
   ],
+  PIN_LOCKED: [
+    'Five wrong PINs came in a row from this person on this till device. Time does not open it again.',
+    'Set a new PIN with your second factor: `PUT /api/next/users/me/till-pin`, or in the back office under your account.',
+  ],
   PAYMENT_ORPHANED: [
     'A final transfer left the chain, and it is not decided who bears the loss.',
     'Decide it: `POST /api/next/mispayments/{id}/bear`.',

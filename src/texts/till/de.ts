@@ -56,7 +56,7 @@ export const de: TillTexts = {
   least: (amount) => `Der kleinste Betrag ist ${amount}.`,
   most: (amount) => `Der größte Betrag hier ist ${amount}.`,
   errors: {
-    ACCOUNT_LOCKED:
+    PIN_LOCKED:
       'Fünfmal die falsche PIN: Sie sind an dieser Kasse gesperrt. Legen Sie im Backoffice unter „Konto“ eine neue fest.',
     INVALID_CREDENTIALS:
       'Sie können sich an dieser Kasse nicht anmelden: Sie haben noch keine PIN oder arbeiten nicht mehr hier. Wenden Sie sich an die Filialleitung.',

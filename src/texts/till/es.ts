@@ -55,7 +55,7 @@ export const es: TillTexts = {
   least: (amount) => `El importe mínimo es ${amount}.`,
   most: (amount) => `El importe máximo aquí es ${amount}.`,
   errors: {
-    ACCOUNT_LOCKED:
+    PIN_LOCKED:
       'Cinco PIN incorrectos: está bloqueado en esta caja. Elija un PIN nuevo en el back office, en su cuenta.',
     INVALID_CREDENTIALS:
       'No puede entrar en esta caja: todavía no tiene PIN o ya no trabaja aquí. Pregunte a un responsable.',

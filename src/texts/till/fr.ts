@@ -56,7 +56,7 @@ export const fr: TillTexts = {
   least: (amount) => `Le montant minimum est de ${amount}.`,
   most: (amount) => `Le montant maximum ici est de ${amount}.`,
   errors: {
-    ACCOUNT_LOCKED:
+    PIN_LOCKED:
       'Cinq codes PIN faux : vous êtes bloqué sur cette caisse. Choisissez un nouveau code dans le back-office, sous « Compte ».',
     INVALID_CREDENTIALS:
       'Vous ne pouvez pas vous connecter à cette caisse : vous n’avez pas encore de code PIN ou n’y travaillez plus. Adressez-vous à un responsable.',

@@ -54,7 +54,7 @@ export const it: TillTexts = {
   least: (amount) => `L’importo minimo è ${amount}.`,
   most: (amount) => `L’importo massimo qui è ${amount}.`,
   errors: {
-    ACCOUNT_LOCKED:
+    PIN_LOCKED:
       'Cinque PIN errati: lei è bloccato su questa cassa. Scelga un nuovo PIN nel back office, nel suo account.',
     INVALID_CREDENTIALS:
       'Non può accedere a questa cassa: non ha ancora un PIN o non lavora più qui. Si rivolga a un responsabile.',
