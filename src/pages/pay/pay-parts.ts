@@ -89,7 +89,7 @@ export function form(
 
 /* ---- sentences ---- */
 
-const showUsdc = (money: Money, { locale }: PageContext): string => `${showToken(money, locale)} USDC`
+const showUsdc = (money: Money, { locale }: Pick<PageContext, 'locale'>): string => `${showToken(money, locale)} USDC`
 
 const sentBack = (refunds: readonly RefundView[]): Money => ({
   asset: 'USDC',
@@ -127,7 +127,7 @@ export const NO_FACTS: Facts = {
 }
 
 /** Facts that the sentences about an order use. */
-export function factsOf(view: PayView, page: PageContext): Facts {
+export function factsOf(view: PayView, page: Pick<PageContext, 'texts' | 'locale'>): Facts {
   const { payment } = view
   return {
     merchant: view.shop.name,
