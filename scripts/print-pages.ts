@@ -42,12 +42,15 @@ const FACTS: Facts = {
   network: '{network}',
   channel: '{channel}',
   token: '{token}',
+  shown: true,
 }
 
 function printSituation(situation: Situation): string {
   const row = (lang: Lang): string => {
     const { title, text, next } = TEXTS[lang].order.situations[situation]
-    return `| ${lang} | ${title} | ${text(FACTS)} | ${next(FACTS)} |`
+    // two where it depends on whether the payer was told where to pay
+    const sentences = new Set([text(FACTS), text({ ...FACTS, shown: false })])
+    return `| ${lang} | ${title} | ${[...sentences].join(' / ')} | ${next(FACTS)} |`
   }
   return `## ${situation}: ${WHEN[situation]}
 

@@ -164,7 +164,7 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
   const newest = listMigrations().at(-1)?.id ?? ''
   await app.register(healthRoutes, {
     metrics: deps.process ? { contentType: metrics.contentType, metrics: deps.process.scrapeAll } : metrics,
-    ...{ authenticate, isStopping: deps.isStopping, checkReady: () => checkReady(db, newest) },
+    ...{ baseUrl: config.baseUrl, authenticate, isStopping: deps.isStopping, checkReady: () => checkReady(db, newest) },
     listChecks: () => listChainChecks(trade.chainHealth),
     ...{ metricsToken: config.metricsToken, showMetrics: config.metricsPort === null },
   })

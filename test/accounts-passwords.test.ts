@@ -6,6 +6,7 @@ import { sql } from '../src/db/db.ts'
 import { systemContext } from '../src/http/request-context.ts'
 import { MINUTE } from '../src/kernel/clock.ts'
 import { openVault } from '../src/kernel/vault.ts'
+import { TEXTS } from '../src/texts/languages.ts'
 import { openPasswords } from '../src/users/password.ts'
 import {
   beginLogin,
@@ -288,6 +289,29 @@ test('a stranger’s wrong passwords lock no one out of a browser in which they 
   for (let count = 0; count < 10; count += 1)
     assert.equal(await enter(owner, 'Wrong-Password-1!'), 'INVALID_CREDENTIALS')
   assert.equal(await enter(owner, PASSWORD), 'ACCOUNT_LOCKED', 'and has ten tries like anyone')
+})
+
+test('the page of a reset link says all that a password lacks in its reader’s language, and leads to the login', async () => {
+  const { email } = await registerManager(service.baseUrl)
+  await new Client(service.baseUrl).post('auth/reset-password/send', { email })
+  const mail = await waitForMail(service.baseUrl, email, /Choose a new password/)
+  const token = /reset-password\?token=([\w-]{43})/.exec(mail.text)?.[1] ?? ''
+  const choose = async (newPassword: string) => {
+    const body = new URLSearchParams({ token, newPassword })
+    const answer = await fetch(`${service.baseUrl}/account/reset-password?lang=fr`, { method: 'POST', body })
+    return { status: answer.status, text: await answer.text() }
+  }
+  for (const [weak, words] of [
+    ['no-upper-case', 'Ajoutez une majuscule. Ajoutez un chiffre.'],
+    ['Password1234!', TEXTS.fr.account.passwordFaults.common],
+  ] as const) {
+    const { status, text } = await choose(weak)
+    assert.equal(status, 422)
+    assert.ok(text.includes(`role="alert">${words}</p>`), text)
+  }
+  const saved = await choose(OTHER_PASSWORD)
+  assert.equal(saved.status, 200)
+  assert.ok(saved.text.includes(`<a class="button main" href="${service.config.officeUrl}/login">Se connecter</a>`))
 })
 
 test('a reset link works once in twenty tries, ends every session, and the second factor is still asked', async () => {

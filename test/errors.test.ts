@@ -190,7 +190,8 @@ test('DATABASE_UNAVAILABLE: without its database the service says so, and stays 
       assert.ok(answer.headers.get('retry-after'))
     }
     assert.equal((await lost.call('GET', '/healthz')).status, 200)
-    assert.equal((await lost.call('GET', '/readyz')).status, 503)
+    const { status, error } = await lost.call('GET', '/readyz')
+    assert.deepEqual([status, error.docs], [503, `${lost.baseUrl}/docs/errors/BUSY`])
   } finally {
     await lost.stop()
   }

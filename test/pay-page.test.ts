@@ -343,6 +343,31 @@ test('an expired order speaks of an old address only to a payer who was given on
   assert.match((await read(code)) ?? '', /Do not send anything to the old address\./)
 })
 
+test('a cancelled order says that nothing was charged only to a payer who was never told where to pay', async () => {
+  const { db } = world.host
+  await db.run(sql`update companies set support_email = 'shop@example.com' where id = ${world.merchant.companyId}`)
+  const unseen = await world.createOrder()
+  const [{ code }, changed] = [await world.createAccepted(), await world.createAccepted()]
+  // what the payer was told belongs to an earlier attempt
+  await db.run(sql`update orders set payment_id = null where code = ${changed.code}`)
+  for (const each of [unseen, code, changed.code]) await world.moveElsewhere(each, 'cancel')
+  const none = (await read(`/pay?code=${unseen}`)).text
+  assert.match(none, /You have not been charged\..*You do not need to do anything\./s)
+  assert.doesNotMatch(none, /I have already paid|name="reference"/)
+  for (const each of [code, changed.code]) {
+    const { text } = await read(`/pay?code=${each}`)
+    assert.match(
+      text,
+      /This order was cancelled.*do not pay for it any more.*Do not send anything to the old address\./s,
+    )
+    assert.match(text, /I have already paid.*name="reference".*mailto:shop%40example\.com/s)
+    assert.doesNotMatch(text, /not been charged|do not need to do anything/)
+  }
+  const token = tokenIn((await read(`/pay?code=${code}`)).text)
+  const { location } = await post('/pay/transaction', { code, token, reference: 'PAY-123' })
+  assert.match((await read(location ?? '')).text, /role="alert">The provider has not reported a payment/)
+})
+
 test('another token stays on the page of an ended order until a person has decided about it', async () => {
   for (const trigger of ['cancel', 'expire'] as const) {
     const { code } = await world.createAccepted()

@@ -61,7 +61,7 @@ test('what the shop says of itself stands on the pay page: name, company, colour
     assert.ok(text.includes(words), words)
 })
 
-test('a logo is drawn again: nothing of the file that was sent is served', async () => {
+test('a logo is drawn again: nothing of the file that was sent is served; previews of its links show it', async () => {
   const secret = 'PAYLOAD-<script>alert(1)</script>'
   const file = Buffer.concat([drawPng(600, 300), Buffer.from(secret)])
   const answer = await fetch(`${host.baseUrl}/api/next/${path('/logo')}`, {
@@ -80,6 +80,20 @@ test('a logo is drawn again: nothing of the file that was sent is served', async
   const { text, policy } = await readPage(await createOrder())
   assert.match(text, new RegExp(`<img class="logo" src="/logo/${data.logoUrl?.split('/').at(-1)}"`))
   assert.match(policy, /img-src 'self' data:/)
+  const { collectors } = (await boss.client.get<{ collectors: { identifier: string }[] }>('collectors/list')).data
+  const link = { name: 'Table 4', merchantIdentifier: collectors[0]?.identifier, currency: 'EUR', amount: '12.00' }
+  const made = await boss.client.post<{ _id: string; code: string }>('static-links', link)
+  const readLink = async () => (await fetch(`${host.baseUrl}/link/${made.data.code}`)).text()
+  const [payPage, open] = [text, await readLink()]
+  assert.equal((await boss.client.call('PUT', `static-links/${made.data._id}`, { active: false })).status, 200)
+  for (const [page, words] of [
+    [payPage, 'Pay €12.00 to'],
+    [open, 'Pay €12.00 to'],
+    [await readLink(), 'This link is closed'],
+  ] as const) {
+    assert.ok(page.includes(`<meta property="og:image" content="${data.logoUrl}">`), 'messengers show the logo')
+    assert.ok(page.includes(`<meta property="og:title" content="${words}`), words)
+  }
   const removed = await boss.client.call<CompanyData>('DELETE', path('/logo'))
   assert.equal(removed.data.logoUrl, null)
   assert.equal((await fetch(data.logoUrl ?? '')).status, 404)

@@ -329,6 +329,30 @@ test('an ended order answers 410, an unknown one 404, and a network that is not 
   assert.equal((await fetch(`${urlOf((await shop.create()).code)}?network=1`)).status, 400)
 })
 
+test('whose money is there already is told not to pay again, and whom to ask', async () => {
+  const saidOf = async (code: string): Promise<string> => {
+    const answer = await fetch(urlOf(code))
+    assert.equal(answer.status, 410)
+    return ((await answer.json()) as { error: { message: string } }).error.message
+  }
+  const [empty, late, screened] = [
+    await shop.createAwaiting(),
+    await shop.createAwaiting(),
+    await shop.createAwaiting(),
+  ]
+  for (const { code } of [empty, late]) await shop.host.call('POST', `cancel/${code}`, { as: shop.merchant })
+  await shop.host.db.run(sql`update orders set status = 'KYT_FAILED' where code = ${screened.code}`)
+  assert.match(await saidOf(empty.code), /is CANCELLED\. Do not pay; ask for a new order\.$/)
+  const ask = (said: string) => new RegExp(`${said}.*Do not pay again; contact Test & Söhne and quote order \\w+\\.$`)
+  assert.match(await saidOf(screened.code), ask('is KYT_FAILED\\. The security check of the wallet that paid'))
+  await shop.chain.pay({ to: late.toAddress, units: 1_000_000n })
+  await eventually(
+    () => saidOf(late.code),
+    (said) => !said.includes('new order'),
+  )
+  assert.match(await saidOf(late.code), ask('is CANCELLED\\. We received 1\\.00 USDC'))
+})
+
 test('what a killed process left behind is sent by another one', async () => {
   const order = await shop.create()
   const account = await newPayer()

@@ -28,8 +28,8 @@ export type Failure = {
   error: { code: ErrorCode; message: string; details?: ErrorDetail[]; requestId: string; docs: string }
 }
 
-/** @param baseUrl site with a page for each code; without it (not an HTTP request) only the path is given */
-export function failure(error: AppError, requestId: string, baseUrl = ''): Failure {
+/** @param baseUrl site with a page for each code */
+export function failure(error: AppError, requestId: string, baseUrl: string): Failure {
   const details = error.details && error.details.length > 0 ? { details: error.details } : {}
   return {
     success: false,

@@ -97,6 +97,10 @@ export const CATALOGUE = {
     status: 403,
     message: 'This action needs a second factor not older than five minutes. Confirm with POST /auth/otp and repeat.',
   },
+  PIN_LOCKED: {
+    status: 403,
+    message: 'Five wrong PINs: you are locked on this till. Set a new PIN in the back office, under your account.',
+  },
   CROSS_SITE_REQUEST: {
     status: 403,
     message: 'This request came from another website. Send it from the back office, or add the origin to CORS_ORIGINS.',
@@ -168,7 +172,11 @@ export const CATALOGUE = {
     status: 500,
     message: 'Something went wrong on our side. Try again, or send this requestId to the operator.',
   },
-  ORDER_GONE: { status: 410, message: 'The order has ended and cannot be paid any more. Ask for a new one.' },
+  ORDER_GONE: {
+    status: 410,
+    message:
+      'The order has ended. Do not pay it: if money has arrived, contact the shop; otherwise ask for a new order.',
+  },
   CHANNEL_UNAVAILABLE: {
     status: 502,
     message: 'The payment provider did not answer in time. Nothing is lost; try again in a moment.',

@@ -214,6 +214,17 @@ export const de: Texts = {
     resetHint: '12 bis 128 Zeichen mit Großbuchstabe, Kleinbuchstabe, Ziffer und Sonderzeichen.',
     resetButton: 'Speichern',
     resetDone: 'Ihr Passwort ist geändert. Sie können sich anmelden.',
+    passwordFaults: {
+      short: 'Verwenden Sie mindestens 12 Zeichen.',
+      long: 'Verwenden Sie höchstens 128 Zeichen.',
+      upper: 'Ergänzen Sie einen Großbuchstaben.',
+      lower: 'Ergänzen Sie einen Kleinbuchstaben.',
+      digit: 'Ergänzen Sie eine Ziffer.',
+      special: 'Ergänzen Sie ein Sonderzeichen, zum Beispiel „!“ oder „?“.',
+      common:
+        'Dieses Passwort ist leicht zu erraten. Wählen Sie mehrere Wörter, die nichts miteinander zu tun haben, oder lassen Sie einen Passwort-Manager eines erzeugen.',
+    },
+    logIn: 'Anmelden',
     confirmTitle: 'In der App wurde ein neues Passwort angefordert',
     confirmText: 'Drücken Sie nur, wenn Sie das waren. Die App kann dann das neue Passwort setzen.',
     confirmButton: 'Das war ich',

@@ -206,6 +206,17 @@ export const es: Texts = {
     resetHint: 'De 12 a 128 caracteres con mayúscula, minúscula, cifra y carácter especial.',
     resetButton: 'Guardar',
     resetDone: 'Su contraseña ha cambiado. Ya puede entrar.',
+    passwordFaults: {
+      short: 'Use al menos 12 caracteres.',
+      long: 'Use como máximo 128 caracteres.',
+      upper: 'Añada una mayúscula.',
+      lower: 'Añada una minúscula.',
+      digit: 'Añada una cifra.',
+      special: 'Añada un carácter especial, por ejemplo «!» o «?».',
+      common:
+        'Esta contraseña es fácil de adivinar. Elija varias palabras sin relación entre sí o deje que un gestor de contraseñas cree una.',
+    },
+    logIn: 'Entrar',
     confirmTitle: 'Se ha pedido una contraseña nueva en la aplicación',
     confirmText: 'Pulse solo si ha sido usted. La aplicación podrá entonces fijar la contraseña nueva.',
     confirmButton: 'He sido yo',

@@ -210,6 +210,17 @@ export const fr: Texts = {
     resetHint: '12 à 128 caractères avec majuscule, minuscule, chiffre et caractère spécial.',
     resetButton: 'Enregistrer',
     resetDone: 'Votre mot de passe est changé. Vous pouvez vous connecter.',
+    passwordFaults: {
+      short: 'Saisissez au moins 12 caractères.',
+      long: 'Ne dépassez pas 128 caractères.',
+      upper: 'Ajoutez une majuscule.',
+      lower: 'Ajoutez une minuscule.',
+      digit: 'Ajoutez un chiffre.',
+      special: 'Ajoutez un caractère spécial, par exemple « ! » ou « ? ».',
+      common:
+        'Ce mot de passe est facile à deviner. Choisissez plusieurs mots sans lien entre eux, ou laissez un gestionnaire de mots de passe en créer un.',
+    },
+    logIn: 'Se connecter',
     confirmTitle: 'Un nouveau mot de passe a été demandé dans l’application',
     confirmText: 'N’appuyez que si c’était vous. L’application pourra alors fixer le nouveau mot de passe.',
     confirmButton: 'C’était moi',

@@ -207,6 +207,17 @@ export const it: Texts = {
     resetHint: 'Da 12 a 128 caratteri con maiuscola, minuscola, cifra e carattere speciale.',
     resetButton: 'Salva',
     resetDone: 'La sua password è cambiata. Ora può accedere.',
+    passwordFaults: {
+      short: 'Usi almeno 12 caratteri.',
+      long: 'Usi al massimo 128 caratteri.',
+      upper: 'Aggiunga una maiuscola.',
+      lower: 'Aggiunga una minuscola.',
+      digit: 'Aggiunga una cifra.',
+      special: 'Aggiunga un carattere speciale, ad esempio «!» o «?».',
+      common:
+        'Questa password è facile da indovinare. Scelga più parole senza legame tra loro, oppure ne faccia creare una da un gestore di password.',
+    },
+    logIn: 'Accedi',
     confirmTitle: 'Nell’app è stata chiesta una nuova password',
     confirmText: 'Prema solo se è stato lei. L’app potrà allora impostare la nuova password.',
     confirmButton: 'Sono stato io',

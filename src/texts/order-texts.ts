@@ -45,6 +45,8 @@ export type Facts = {
   channel: string
   /** The name of a token that is not USDC. */
   token: string
+  /** The payer was told where to pay, so money may be under way. */
+  shown: boolean
 }
 
 /** One situation: what happened, what it means for the payer, what to do. */

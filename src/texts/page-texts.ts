@@ -183,6 +183,9 @@ export type AccountTexts = {
   resetHint: string
   resetButton: string
   resetDone: string
+  /** Whole sentences, one for each thing that is wrong with a password. */
+  passwordFaults: Record<'short' | 'long' | 'upper' | 'lower' | 'digit' | 'special' | 'common', string>
+  logIn: string
   confirmTitle: string
   confirmText: string
   confirmButton: string

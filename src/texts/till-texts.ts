@@ -53,7 +53,10 @@ export type TillTexts = {
   most: (amount: string) => string
   /** By error code. */
   errors: {
-    ACCOUNT_LOCKED: string
+    PIN_LOCKED: string
+    INVALID_CREDENTIALS: string
+    UNKNOWN_MERCHANT_IDENTIFIER: string
+    UNAUTHORIZED: string
     INVALID_OTP: string
     ORDER_STATE_CONFLICT: string
     ALIAS_IN_USE: string

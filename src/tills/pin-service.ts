@@ -48,11 +48,6 @@ export async function readPin({ db }: Pick<PinDeps, 'db'>, userId: string) {
   return { set: pin !== undefined, changedAt: pin?.changedAt.toISOString() ?? null }
 }
 
-const isLocked = (): AppError =>
-  new AppError('ACCOUNT_LOCKED', {
-    message: 'Five wrong PINs: you are locked on this till. Set a new PIN in the back office, under your account.',
-  })
-
 /**
  * Null: the PIN is wrong. `rehashed`: its hash by the current master key, if an earlier one made the stored hash, so
  * that the PIN outlives that key. A try for which the node was too busy does not count.
@@ -86,7 +81,7 @@ async function refuse(
       ...{ object: `user:${userId}`, detail: { locked: left === 0 } },
     }),
   )
-  if (left === 0) throw isLocked()
+  if (left === 0) throw new AppError('PIN_LOCKED')
   throw new AppError('INVALID_CREDENTIALS', { message: `The PIN is wrong. Tries left: ${left}.` })
 }
 
@@ -99,7 +94,7 @@ async function findTillPerson(q: Queryable, device: TillDevice, userId: string):
 
 /**
  * Signs a person in at an enrolled device.
- * @throws ACCOUNT_LOCKED after five wrong PINs, INVALID_CREDENTIALS
+ * @throws PIN_LOCKED after five wrong PINs, INVALID_CREDENTIALS
  */
 export async function signIn(
   deps: PinDeps,
@@ -115,7 +110,7 @@ export async function signIn(
     })
   }
   const tries = await queries.insertPinTry(db, { deviceId: device.id, userId }, MOST_WRONG)
-  if (tries === undefined) throw isLocked()
+  if (tries === undefined) throw new AppError('PIN_LOCKED')
   const stored = await queries.findPin(db, userId)
   const match = await matchPin(deps, { deviceId: device.id, userId, pin, pinHash: stored?.pinHash ?? null })
   if (match === null) return refuse(deps, context, { device, userId, left: MOST_WRONG - tries })

@@ -133,6 +133,15 @@ test('a refusal is said in the language of the till alone, and goes away with th
   await typeOn(page, 'keys', '5')
   await page.locator('#charge').click()
   await said('Der kleinste Betrag ist 0,10\u00a0€.')
+  const setActive = (active: boolean) => world.boss.client.call('PUT', `collectors/${world.collector}`, { active })
+  assert.equal((await setActive(false)).status, 200)
+  await page.locator('#charge').click()
+  await said('Diese Kasse ist geschlossen oder Ihnen nicht mehr zugeteilt. Wenden Sie sich an die Filialleitung.')
+  assert.equal((await setActive(true)).status, 200)
+  const error = { code: 'FORBIDDEN', message: 'Your role does not allow this.' }
+  await page.route('**/confirm_conversion/request', (route) => route.fulfill({ status: 403, json: { error } }))
+  await page.locator('#charge').click()
+  await said('Das hat nicht geklappt. (FORBIDDEN)')
   await context.close()
 })
 

@@ -30,7 +30,13 @@ export type Answer<Data = Record<string, unknown>> = {
   headers: Headers
   text: string
   data: Data
-  error: { code: string; message: string; details?: { path: string; message: string }[]; requestId: string }
+  error: {
+    code: string
+    message: string
+    details?: { path: string; message: string }[]
+    requestId: string
+    docs: string
+  }
 }
 
 export type TestService = {

@@ -107,7 +107,7 @@ const FACTS = {
   most: /^The largest amount of this account is ([\d.]+) ([A-Z]{3})\./,
 }
 
-/** A refusal in the words of this page; a sentence of the service stands alone, beside no other language. */
+/** A refusal in the words of this page; the code of one that it has no words for is what a cashier can report. */
 function wordsOf(error) {
   if (error instanceof Offline) return words.offline
   if (error instanceof StorageFull) return words.storageFull
@@ -116,7 +116,7 @@ function wordsOf(error) {
     const [, fact, asset] = pattern.exec(error.message) ?? []
     if (fact !== undefined) return words[name].replace('%', asset ? money(fact, asset) : fact)
   }
-  return words.errors[error.code] ?? (error.message || words.failed)
+  return words.errors[error.code] ?? `${words.failed} (${error.code})`
 }
 
 /* ---- device and people ---- */
@@ -212,7 +212,7 @@ function refusePin(error) {
   drawPin()
   byId('dots').classList.add('wrong')
   setTimeout(() => byId('dots').classList.remove('wrong'), 500)
-  if (error instanceof Refused && error.code === 'ACCOUNT_LOCKED') leaveToPeople()
+  if (error instanceof Refused && error.code === 'PIN_LOCKED') leaveToPeople()
   say(wordsOf(error), true)
 }
 

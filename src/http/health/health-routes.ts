@@ -9,6 +9,7 @@ import { failure, ok } from '../envelope.ts'
 export type ReadyCheck = { name: string; ok: boolean; message: string; fix: string | null }
 
 export type HealthDeps = {
+  baseUrl: string
   metrics: Pick<Registry, 'metrics' | 'contentType'>
   /** Called for every `/readyz`; never throws. */
   checkReady(): Promise<ReadyCheck[]>
@@ -49,7 +50,7 @@ export const healthRoutes: FastifyPluginAsync<HealthDeps> = async (app, deps) =>
     return reply
       .code(error.status)
       .header('retry-after', '5')
-      .send({ ...failure(error, request.id), data: { ready, checks } })
+      .send({ ...failure(error, request.id, deps.baseUrl), data: { ready, checks } })
   })
   if (!deps.showMetrics) return
   app.get('/metrics', OPEN, async (request, reply) => {

@@ -346,7 +346,7 @@ const COMPANIES: Record<string, OperationWords> = {
   getTill: { does: 'Read with the device’s cookie.', refuses: ['UNAUTHORIZED'] },
   signInAtTill: {
     does: 'Answers an access token that is good for this till alone, and sets the refresh cookie of this person (`x-user-id`). A manager signs in as a cashier. Five wrong PINs lock the person on this device.',
-    refuses: ['INVALID_CREDENTIALS', 'ACCOUNT_LOCKED', 'UNAUTHORIZED', 'CROSS_SITE_REQUEST'],
+    refuses: ['INVALID_CREDENTIALS', 'PIN_LOCKED', 'UNAUTHORIZED', 'CROSS_SITE_REQUEST'],
   },
   getTillShift: { does: 'Counts what this person sold at this till since the sign-in, by currency.' },
   getTillDisplay: {

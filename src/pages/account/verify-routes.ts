@@ -1,6 +1,7 @@
 import formbody from '@fastify/formbody'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Config } from '../../config/config.ts'
 import type { RateLimits } from '../../http/limits/rate-limits.ts'
 import { contextAs, visitorContextOf } from '../../http/request-context.ts'
 import { AppError } from '../../kernel/errors.ts'
@@ -9,6 +10,7 @@ import { Type } from '../../kernel/schema.ts'
 import type { Resets } from '../../sessions/reset-service.ts'
 import { TEXTS } from '../../texts/languages.ts'
 import type { AccountTexts } from '../../texts/page-texts.ts'
+import { WeakPassword } from '../../users/password-rules.ts'
 import { type VerificationDeps, verifyEmail } from '../../users/verification-service.ts'
 import { languageOf, languageSwitch, rememberLanguage } from '../shared/language.ts'
 import { shell } from '../shared/notice.ts'
@@ -46,9 +48,9 @@ const passwordPage = (texts: AccountTexts, token: string, fault: string | null):
     </form>`,
 })
 
-const messagePage = (title: string, text: string): Page => ({
+const messagePage = (title: string, text: string, button: Html | null = null): Page => ({
   title,
-  body: html`<p class="soft" role="status">${text}</p>`,
+  body: html`<p class="soft" role="status">${text}</p>${button}`,
 })
 
 /** Parameters that the language links need, also after a form was sent. */
@@ -76,11 +78,15 @@ function send(
   return reply.type('text/html; charset=utf-8').send(document.text)
 }
 
-export type VerifyPageDeps = VerificationDeps & { resets: Resets; limits: RateLimits }
+export type VerifyPageDeps = VerificationDeps & {
+  config: Pick<Config, 'officeUrl'>
+  resets: Resets
+  limits: RateLimits
+}
 
 /** Pages that links in mails open. They work without JavaScript. */
 export const verifyRoutes: FastifyPluginAsyncTypebox<VerifyPageDeps> = async (app, deps) => {
-  const { resets, limits } = deps
+  const { config, resets, limits } = deps
   await app.register(formbody)
   rememberLanguage(app)
   app.addHook('preHandler', async (request, reply) => limits.checkAddress(request, reply, 'credentials'))
@@ -146,10 +152,17 @@ export const verifyRoutes: FastifyPluginAsyncTypebox<VerifyPageDeps> = async (ap
         throw error
       },
     )
-    if (fault === null) return send(request, reply, 200, (texts) => messagePage(texts.resetTitle, texts.resetDone))
+    if (fault === null)
+      return send(request, reply, 200, (texts) =>
+        messagePage(
+          texts.resetTitle,
+          texts.resetDone,
+          html`<a class="button main" href="${config.officeUrl}/login">${texts.logIn}</a>`,
+        ),
+      )
     return send(request, reply, fault.status, (texts) =>
-      fault.code === 'WEAK_PASSWORD'
-        ? passwordPage(texts, token, fault.details?.[0]?.message ?? texts.resetHint)
+      fault instanceof WeakPassword
+        ? passwordPage(texts, token, fault.faults.map((one) => texts.passwordFaults[one]).join(' '))
         : messagePage(texts.resetTitle, texts.deadLink),
     )
   })

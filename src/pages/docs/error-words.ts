@@ -172,6 +172,10 @@ export const ERROR_WORDS: Partial<Record<ErrorCode, Words>> = {
     'Ten wrong passwords came in a row.',
     'Wait as long as `Retry-After` says, or reset the password: that stays possible.',
   ],
+  PIN_LOCKED: [
+    'Five wrong PINs came in a row from this person on this till device. Time does not open it again.',
+    'Set a new PIN with your second factor: `PUT /api/next/users/me/till-pin`, or in the back office under your account.',
+  ],
   PAYMENT_ORPHANED: [
     'A final transfer left the chain, and it is not decided who bears the loss.',
     'Decide it: `POST /api/next/mispayments/{id}/bear`.',
@@ -194,8 +198,8 @@ export const ERROR_WORDS: Partial<Record<ErrorCode, Words>> = {
     'Repeat with the same `Idempotency-Key`; if it stays, give the operator the `requestId`.',
   ],
   ORDER_GONE: [
-    'The order expired, was cancelled or failed, so x402 has nothing to ask for.',
-    'Ask the shop for a new order. Do not pay the old one.',
+    'The order expired, was cancelled or failed, or its payment did not pass the screening: x402 has nothing to ask for.',
+    'Do not pay it. Where money of it has arrived, `message` says so: contact the shop. Otherwise ask for a new order.',
   ],
   CHANNEL_UNAVAILABLE: [
     'The payment provider did not answer in time. Whether it took the payment is not known yet; a job finds out.',

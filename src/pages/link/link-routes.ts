@@ -164,7 +164,7 @@ export const linkRoutes: FastifyPluginAsyncTypebox<LinkPageDeps> = async (app, d
       most: largest === null || (maximum !== null && maximum.units < largest.units) ? maximum : largest,
       language: languageOf(request),
       shop: await readShop(deps.db, link.companyId),
-      ...{ path: `${basePath}/link/${link.code}`, basePath, nonce: newNonce() },
+      ...{ path: `${basePath}/link/${link.code}`, basePath, payUrl: config.payUrl, nonce: newNonce() },
     }
   }
   const send = async (request: FastifyRequest, reply: FastifyReply, page: LinkPage, sent: Sent) => {

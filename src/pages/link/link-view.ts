@@ -6,6 +6,7 @@ import { TEXTS } from '../../texts/languages.ts'
 import { showFiat } from '../shared/format.ts'
 import { languageButtons, languageSwitch } from '../shared/language.ts'
 import { shell } from '../shared/notice.ts'
+import { preview } from '../shared/preview.ts'
 import { type Shop, shopImprint, shopLogo, shopStyle } from '../shared/shop.ts'
 
 export type LinkPage = {
@@ -23,6 +24,7 @@ export type LinkPage = {
   /** Path of this page, and path prefix of the pages. */
   path: string
   basePath: string
+  payUrl: string
   /** Makes the form idempotent: it creates one order, however often it is sent. */
   nonce: string
 }
@@ -55,7 +57,7 @@ const footer = ({ language, shop, path, price, isOpen }: LinkPage): Html => {
 
 /** @param problem why the last step created no order */
 export function renderLink(page: LinkPage, typed: TypedAmount, problem: string | null): Html {
-  const { language, shop, link, price, basePath, path, nonce } = page
+  const { language, shop, link, price, basePath, payUrl, path, nonce } = page
   const { pay, order, locale } = TEXTS[language]
   const shown = price && showFiat(price, locale)
   const title = shown === null ? order.link.payTo(shop.name) : order.link.preview(shop.name, shown)
@@ -69,16 +71,16 @@ export function renderLink(page: LinkPage, typed: TypedAmount, problem: string |
         <button class="main">${shown === null ? order.link.goOn : order.link.payNow(shown)}</button></form>
       <p class="hint">${order.link.nothingYet}</p>
     </main>${footer(page)}`
-  const head = html`<meta property="og:title" content="${title}"><meta property="og:site_name" content="${shop.name}">
-    <meta property="og:description" content="${link.name}">${shopStyle(shop)}`
+  const head = html`${preview(shop, { payUrl, title, description: link.name })}${shopStyle(shop)}`
   return shell({ language, title: `${title} · ${link.name}`, head, body })
 }
 
 /** A link that was switched off, that asks for more than the shop takes now, or whose till was closed. */
 export function renderClosedLink(page: LinkPage): Html {
-  const { language, shop, basePath } = page
+  const { language, shop, basePath, payUrl } = page
   const { closedTitle, closed } = TEXTS[language].order.link
   const body = html`<main><h1>${shopLogo(shop, basePath)}<b>${shop.name}</b></h1>
       <div class="state quiet"><h2>${closedTitle}</h2></div><p class="soft">${closed(shop.name)}</p></main>${footer(page)}`
-  return shell({ language, title: `${closedTitle} · ${shop.name}`, head: shopStyle(shop) ?? false, body })
+  const title = `${closedTitle} · ${shop.name}`
+  return shell({ language, title, head: html`${preview(shop, { payUrl, title })}${shopStyle(shop)}`, body })
 }

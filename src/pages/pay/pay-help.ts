@@ -18,7 +18,7 @@ export function contact(view: PayView, { language }: PageContext): Html | null {
 
 /** For a payment that is not detected: the payer enters its transaction, or its number at the provider. */
 export function searchForm(view: PayView, page: PageContext): Html | null {
-  if (!view.payment?.wasShown) return null
+  if (!view.wasShown) return null
   const { help } = TEXTS[page.language].order
   const fields = html`<label class="ask" for="reference">${help.reference}</label>
     <input class="field" id="reference" name="reference" required maxlength="200" autocomplete="off" spellcheck="false"

@@ -93,7 +93,7 @@ export function form(
 
 /* ---- sentences ---- */
 
-const showUsdc = (money: Money, { locale }: PageContext): string => `${showToken(money, locale)} USDC`
+const showUsdc = (money: Money, { locale }: Pick<PageContext, 'locale'>): string => `${showToken(money, locale)} USDC`
 
 const sentBack = (refunds: readonly RefundView[]): Money => ({
   asset: 'USDC',
@@ -118,8 +118,20 @@ function dueOf({ situation, payment, due }: PayView): Money {
   return isPaid ? payment.arrived : (payment?.due ?? due)
 }
 
+/** For the words of a button, which name at most the channel. */
+export const NO_FACTS: Facts = {
+  merchant: '',
+  code: '',
+  amount: '',
+  due: '',
+  network: '',
+  channel: '',
+  token: '',
+  shown: false,
+}
+
 /** Facts that the sentences about an order use. */
-export function factsOf(view: PayView, page: PageContext): Facts {
+export function factsOf(view: PayView, page: Pick<PageContext, 'texts' | 'locale'>): Facts {
   const { payment } = view
   return {
     merchant: view.shop.name,
@@ -129,6 +141,7 @@ export function factsOf(view: PayView, page: PageContext): Facts {
     network: payment?.network?.name ?? '',
     channel: payment ? channelName(page.texts, payment.channel) : '',
     token: view.foreignToken ?? '',
+    shown: view.wasShown,
   }
 }
 
@@ -221,8 +234,6 @@ function refundFacts(refund: RefundView, page: PageContext): Html {
     ${txHash && transactionFact(txHash, network?.id ?? null, page)}
   </dl>`
 }
-
-const NO_FACTS: Facts = { merchant: '', code: '', amount: '', due: '', network: '', channel: '', token: '' }
 
 /** Each refund with its amount, destination and transaction; partial refunds are marked as such. */
 export const refundList = (view: PayView, page: PageContext): Html =>

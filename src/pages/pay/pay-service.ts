@@ -54,8 +54,6 @@ export type PaymentView = {
   moneyNetwork: { id: number; name: string } | null
   /** Null also where its payer is not sent any more. */
   instructions: Instructions | null
-  /** Its payer was told once what to pay. */
-  wasShown: boolean
   /** Its link works once, so a fresh one is made when the payer presses the button. */
   singleUseLink: boolean
   due: Money
@@ -119,6 +117,8 @@ export type PayView = {
   uncredited: Money
   /** Money arrived or is on its way, so the payer cannot cancel. */
   hasMoney: boolean
+  /** The payer was told where to pay, through any attempt: money may be under way that nobody has seen yet. */
+  wasShown: boolean
   /** Name of another token that arrived instead of USDC. */
   foreignToken: string | null
   /** Without dropped ones, oldest first. */
@@ -213,7 +213,6 @@ function viewPayment(
     moneyNetwork: named((transactions[0] ?? progress?.transactions[0])?.network ?? payment.network),
     // nobody is sent to a place that is not the shop's any more
     instructions: accountRemoved ? null : payment.instructions,
-    wasShown: payment.instructions !== null,
     due: { asset: 'USDC', units: payment.dueUnits },
     arrived: { asset: 'USDC', units: arrived },
     missing: { asset: 'USDC', units: missing },
@@ -376,6 +375,7 @@ export async function readPayView(deps: PayViewDeps, code: string): Promise<PayV
     beside: usdc(besideUnits(facts) - uncredited),
     uncredited: usdc(uncredited),
     hasMoney: received.amount.units > 0n || situation === 'seen' || situation === 'onItsWay',
+    wasShown: [payment, ...facts.others.map((other) => other.payment)].some((one) => one?.instructions != null),
     foreignToken: foreignToken(records)?.asset ?? null,
     refunds: refunds
       .filter(({ status }) => status !== 'rejected' && status !== 'refused')

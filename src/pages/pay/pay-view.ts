@@ -9,6 +9,7 @@ import { hashOf } from '../shared/framing.ts'
 import { languageSwitch } from '../shared/language.ts'
 import { shell } from '../shared/notice.ts'
 import { PAY_STYLE } from '../shared/page-style.ts'
+import { preview } from '../shared/preview.ts'
 import { brandStyle, type Shop, shopImprint, shopLogo, shopStyle } from '../shared/shop.ts'
 import { WALLET_SCRIPT_PATH } from '../wallet/wallet-panel.ts'
 import { identityForm, identityQuestions } from './identity-form.ts'
@@ -159,11 +160,19 @@ function notPaid(view: PayView, page: PageContext): Html {
 const unpaid: Part = (view, page) =>
   html`<section class="box"><h3>${page.texts.notPaid}</h3>${notPaid(view, page)}</section>`
 
+/** For a payer whose money is under way: an exchange may take minutes to send it. */
+const alreadyPaid = (view: PayView, page: PageContext): Html =>
+  html`<section class="box"><h3>${page.texts.havePaid}</h3>
+    <p>${page.texts.havePaidHelp(view.shop.name, view.shortCode)}</p>${searchForm(view, page)}${contact(view, page)}</section>`
+
 const expired: Part = (view, page) =>
   html`${ended(view, page, 'time')}${words(view, page, false)}
-    ${view.chainBehind ? html`<p>${page.texts.stillLooking}</p>` : unpaid(view, page)}
-    <section class="box"><h3>${page.texts.havePaid}</h3>
-      <p>${page.texts.havePaidHelp(view.shop.name, view.shortCode)}</p>${searchForm(view, page)}${contact(view, page)}</section>`
+    ${view.chainBehind ? html`<p>${page.texts.stillLooking}</p>` : unpaid(view, page)}${alreadyPaid(view, page)}`
+
+const cancelled: Part = (view, page) =>
+  view.wasShown
+    ? html`${ended(view, page, 'stop')}${words(view, page, false)}${unpaid(view, page)}${alreadyPaid(view, page)}`
+    : html`${ended(view, page, 'stop')}${words(view, page)}${backTo(view.shopUrl, page.texts)}`
 
 const failed: Part = (view, page) => {
   const again = view.requote
@@ -211,7 +220,7 @@ const PARTS: Record<Situation, Part> = {
     html`${stopped(view, page)}${view.requote ? unpaid(view, page) : backTo(view.shopUrl, page.texts)}${searchForm(view, page)}`,
   sentBack: (view, page) =>
     html`${ended(view, page, 'back')}${words(view, page)}${refundList(view, page)}${contact(view, page)}${backTo(view.shopUrl, page.texts)}`,
-  cancelled: (view, page) => html`${ended(view, page, 'stop')}${words(view, page)}${backTo(view.shopUrl, page.texts)}`,
+  cancelled,
   error: failed,
   refundApproval: refunding,
   refundAddress: refunding,
@@ -301,16 +310,14 @@ export function contentSecurityPolicy(
 
 const REFRESH = html`<noscript><meta http-equiv="refresh" content="10"></noscript>`
 
-/** What a messenger's link preview shows: the shop and the amount; for an ended order, how it ended. */
-function preview(view: PayView, page: PageContext): Html {
+/** For the preview of an open order the shop and the amount; of an ended one how it ended. */
+function previewOf(view: PayView, page: PageContext): Html {
   const { link, situations } = TEXTS[page.language].order
-  const words = view.open
-    ? link.preview(view.shop.name, showFiat(view.fiat, page.locale))
-    : `${situations[view.situation].title} · ${view.shop.name}`
-  const image = view.shop.logo && new URL(`${page.payUrl}/logo/${view.shop.logo}`).href
-  return html`<meta property="og:title" content="${words}"><meta property="og:site_name" content="${view.shop.name}">
-    ${view.open && html`<meta property="og:description" content="${view.goodsName ?? link.previewText}">`}
-    ${image && html`<meta property="og:image" content="${image}">`}`
+  const { shop, open, goodsName } = view
+  const title = open
+    ? link.preview(shop.name, showFiat(view.fiat, page.locale))
+    : `${situations[view.situation].title} · ${shop.name}`
+  return preview(shop, { payUrl: page.payUrl, title, description: open ? (goodsName ?? link.previewText) : null })
 }
 
 /** A provider that did not answer the payer's step is polled, so there is nothing to try again. */
@@ -337,6 +344,7 @@ const SEARCHES: readonly Situation[] = [
   'expired',
   'late',
   'wrongTokenEnded',
+  'cancelled',
   'error',
 ]
 
@@ -381,7 +389,7 @@ export function renderPage(read: PayView, page: PageContext, language: Lang, sai
   return shell({
     language,
     title,
-    head: html`${preview(view, page)}${shopStyle(view.shop)}${!view.final && !view.identity && page.search === null && REFRESH}`,
+    head: html`${previewOf(view, page)}${shopStyle(view.shop)}${!view.final && !view.identity && page.search === null && REFRESH}`,
     body,
   })
 }

@@ -3,7 +3,7 @@ import { CHANNEL_NAMES } from '../../channels/channel-names.ts'
 import { type Html, html } from '../../kernel/html.ts'
 import { channelName, TEXTS } from '../../texts/languages.ts'
 import type { WayTexts } from '../../texts/order-texts.ts'
-import { form, type PageContext } from './pay-parts.ts'
+import { form, NO_FACTS, type PageContext } from './pay-parts.ts'
 import type { Choice, PaymentView, PayView } from './pay-service.ts'
 
 type Group = keyof WayTexts['groups']
@@ -50,8 +50,7 @@ function onlyWay(view: PayView, page: PageContext, choice: Choice): Html {
   const { situations, ways } = TEXTS[page.language].order
   const channel = nameOf(choice, page)
   const hint = choice.rule.texts[page.language]?.hint
-  const facts = { merchant: '', code: '', amount: '', due: '', network: '', token: '', channel }
-  const label = view.requote ? ways.newPriceWith(channel) : situations.choose.next(facts)
+  const label = view.requote ? ways.newPriceWith(channel) : situations.choose.next({ ...NO_FACTS, channel })
   return html`${wayForm(view, page, choice, html`<button class="main">${label}</button>`)}${hint && html`<p class="hint">${hint}</p>`}`
 }
 

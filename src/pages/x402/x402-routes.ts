@@ -10,7 +10,10 @@ import type { Order } from '../../orders/order.ts'
 import { findOrderByCode } from '../../orders/order-queries.ts'
 import { isOpen } from '../../orders/order-states.ts'
 import { acceptOrder } from '../../payments/accept/accept-order.ts'
-import { isOrderCode, type PayViewDeps, readPayView } from '../pay/pay-service.ts'
+import { TEXTS } from '../../texts/languages.ts'
+import type { Situation } from '../../texts/order-texts.ts'
+import { factsOf } from '../pay/pay-parts.ts'
+import { isOrderCode, type PayView, type PayViewDeps, readPayView } from '../pay/pay-service.ts'
 import { openPayerTokens, payerOf } from '../shared/payer.ts'
 import {
   findMismatch,
@@ -85,6 +88,22 @@ function checkNotElsewhere({ status, paymentChannel }: Order, { chainId }: X402R
   throw new AppError('ORDER_STATE_CONFLICT', { message })
 }
 
+const pageDepsOf = (deps: X402Deps): PayViewDeps => ({ ...deps, payerTokens: openPayerTokens(deps.vault) })
+
+/** Ends without money of the payer's: whoever still wants to pay may do so with another order. */
+const EMPTY: readonly Situation[] = ['expired', 'cancelled', 'error', 'sentBack']
+
+/** Why nothing can be paid; about money that has arrived, what the payment page says. */
+function goneOf(view: PayView): AppError {
+  const { status, situation, shop, shortCode } = view
+  if (EMPTY.includes(situation))
+    return new AppError('ORDER_GONE', { message: `The order is ${status}. Do not pay; ask for a new order.` })
+  const { order, pay: texts, locale } = TEXTS.en
+  const said = order.situations[situation].text(factsOf(view, { texts, locale }))
+  const message = `The order is ${status}. ${said} Do not pay again; contact ${shop.name} and quote order ${shortCode}.`
+  return new AppError('ORDER_GONE', { message })
+}
+
 /**
  * How the order can be paid. Accepting the channel `crypto` creates its deposit address, as on the payment page. An
  * empty list: nothing is left to pay.
@@ -94,7 +113,7 @@ async function readRequirements(
   request: FastifyRequest,
   { order, network }: { order: Order; network: number | null },
 ): Promise<Requirements[]> {
-  const viewDeps: PayViewDeps = { ...deps, payerTokens: openPayerTokens(deps.vault) }
+  const viewDeps = pageDepsOf(deps)
   const known = await readPayView(viewDeps, order.code)
   const standing = known.payment?.channel === 'crypto' ? (known.payment.network?.id ?? null) : null
   const relay = chooseRelay(deps, network ?? standing)
@@ -145,8 +164,7 @@ async function readOpen(
   order: Order,
 ): Promise<{ order: Order; accepts: Requirements[] }> {
   if (PAID.includes(order.status)) return { order, accepts: [] }
-  if (!isOpen(order.status))
-    throw new AppError('ORDER_GONE', { message: `The order is ${order.status}. Do not pay; ask for a new order.` })
+  if (!isOpen(order.status)) throw goneOf(await readPayView(pageDepsOf(deps), order.code))
   const network = request.query.network === undefined ? null : Number(request.query.network)
   try {
     return { order, accepts: await readRequirements(deps, request, { order, network }) }

@@ -79,8 +79,7 @@ export const de: OrderTexts = {
     },
     expired: {
       title: 'Die Zeit zum Bezahlen ist abgelaufen',
-      text: ({ channel }) =>
-        channel === '' ? 'Es wurde nichts abgebucht.' : 'Senden Sie nichts mehr an die alte Adresse.',
+      text: ({ shown }) => (shown ? 'Senden Sie nichts mehr an die alte Adresse.' : 'Es wurde nichts abgebucht.'),
       next: () => 'Neuen Preis holen',
     },
     late: {
@@ -106,7 +105,7 @@ export const de: OrderTexts = {
     },
     cancelled: {
       title: 'Diese Bestellung wurde storniert',
-      text: () => 'Es wurde nichts abgebucht.',
+      text: ({ shown }) => (shown ? 'Bitte bezahlen Sie sie nicht mehr.' : 'Es wurde nichts abgebucht.'),
       next: () => 'Sie müssen nichts weiter tun.',
     },
     error: {

@@ -74,8 +74,7 @@ export const en: OrderTexts = {
     },
     expired: {
       title: 'The time to pay has run out',
-      text: ({ channel }) =>
-        channel === '' ? 'You have not been charged.' : 'Do not send anything to the old address.',
+      text: ({ shown }) => (shown ? 'Do not send anything to the old address.' : 'You have not been charged.'),
       next: () => 'Get a new price',
     },
     late: {
@@ -97,7 +96,7 @@ export const en: OrderTexts = {
     },
     cancelled: {
       title: 'This order was cancelled',
-      text: () => 'You have not been charged.',
+      text: ({ shown }) => (shown ? 'Please do not pay for it any more.' : 'You have not been charged.'),
       next: () => 'You do not need to do anything.',
     },
     error: {

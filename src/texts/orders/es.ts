@@ -77,7 +77,7 @@ export const es: OrderTexts = {
     },
     expired: {
       title: 'Se ha agotado el tiempo para pagar',
-      text: ({ channel }) => (channel === '' ? 'No se le ha cobrado nada.' : 'No envíe nada a la dirección anterior.'),
+      text: ({ shown }) => (shown ? 'No envíe nada a la dirección anterior.' : 'No se le ha cobrado nada.'),
       next: () => 'Pedir un precio nuevo',
     },
     late: {
@@ -99,7 +99,7 @@ export const es: OrderTexts = {
     },
     cancelled: {
       title: 'Este pedido se ha cancelado',
-      text: () => 'No se le ha cobrado nada.',
+      text: ({ shown }) => (shown ? 'No pague este pedido.' : 'No se le ha cobrado nada.'),
       next: () => 'No tiene que hacer nada.',
     },
     error: {

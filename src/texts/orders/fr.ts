@@ -77,7 +77,7 @@ export const fr: OrderTexts = {
     },
     expired: {
       title: 'Le délai de paiement est écoulé',
-      text: ({ channel }) => (channel === '' ? 'Rien n’a été débité.' : 'N’envoyez rien à l’ancienne adresse.'),
+      text: ({ shown }) => (shown ? 'N’envoyez rien à l’ancienne adresse.' : 'Rien n’a été débité.'),
       next: () => 'Obtenir un nouveau prix',
     },
     late: {
@@ -100,7 +100,7 @@ export const fr: OrderTexts = {
     },
     cancelled: {
       title: 'Cette commande a été annulée',
-      text: () => 'Rien n’a été débité.',
+      text: ({ shown }) => (shown ? 'Ne la payez plus.' : 'Rien n’a été débité.'),
       next: () => 'Vous n’avez rien à faire.',
     },
     error: {

@@ -77,8 +77,7 @@ export const it: OrderTexts = {
     },
     expired: {
       title: 'Il tempo per pagare è scaduto',
-      text: ({ channel }) =>
-        channel === '' ? 'Non le è stato addebitato nulla.' : 'Non invii nulla al vecchio indirizzo.',
+      text: ({ shown }) => (shown ? 'Non invii nulla al vecchio indirizzo.' : 'Non le è stato addebitato nulla.'),
       next: () => 'Chiedi un nuovo prezzo',
     },
     late: {
@@ -100,7 +99,7 @@ export const it: OrderTexts = {
     },
     cancelled: {
       title: 'Questo ordine è stato annullato',
-      text: () => 'Non le è stato addebitato nulla.',
+      text: ({ shown }) => (shown ? 'Non lo paghi più.' : 'Non le è stato addebitato nulla.'),
       next: () => 'Non deve fare nulla.',
     },
     error: {

@@ -56,8 +56,14 @@ export const de: TillTexts = {
   least: (amount) => `Der kleinste Betrag ist ${amount}.`,
   most: (amount) => `Der größte Betrag hier ist ${amount}.`,
   errors: {
-    ACCOUNT_LOCKED:
+    PIN_LOCKED:
       'Fünfmal die falsche PIN: Sie sind an dieser Kasse gesperrt. Legen Sie im Backoffice unter „Konto“ eine neue fest.',
+    INVALID_CREDENTIALS:
+      'Sie können sich an dieser Kasse nicht anmelden: Sie haben noch keine PIN oder arbeiten nicht mehr hier. Wenden Sie sich an die Filialleitung.',
+    UNKNOWN_MERCHANT_IDENTIFIER:
+      'Diese Kasse ist geschlossen oder Ihnen nicht mehr zugeteilt. Wenden Sie sich an die Filialleitung.',
+    UNAUTHORIZED:
+      'Sie sind abgemeldet, oder dieses Gerät wurde entfernt. Melden Sie sich neu an, oder wenden Sie sich an die Filialleitung.',
     INVALID_OTP:
       'Der Code ist falsch, verbraucht oder älter als zehn Minuten. Bitten Sie die Filialleitung um einen neuen.',
     ORDER_STATE_CONFLICT: 'Der Verkauf hat sich inzwischen geändert. Sehen Sie ihn noch einmal an.',

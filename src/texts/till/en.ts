@@ -51,8 +51,10 @@ export const en: TillTexts = {
   least: (amount) => `The smallest amount is ${amount}.`,
   most: (amount) => `The largest amount here is ${amount}.`,
   errors: {
-    ACCOUNT_LOCKED:
-      'Five wrong PINs: you are locked on this till. Set a new PIN in the back office, under your account.',
+    PIN_LOCKED: 'Five wrong PINs: you are locked on this till. Set a new PIN in the back office, under your account.',
+    INVALID_CREDENTIALS: 'You cannot sign in at this till: you have no PIN yet, or no longer work here. Ask a manager.',
+    UNKNOWN_MERCHANT_IDENTIFIER: 'This till is closed or no longer yours. Ask a manager.',
+    UNAUTHORIZED: 'You are signed out, or this device was removed. Sign in again, or ask a manager.',
     INVALID_OTP: 'This code is wrong, used, or older than ten minutes. Ask a manager for a new one.',
     ORDER_STATE_CONFLICT: 'The sale has changed in the meantime. Look at it again.',
     ALIAS_IN_USE: 'An open sale already has this reference. Choose a different one.',

@@ -55,8 +55,13 @@ export const es: TillTexts = {
   least: (amount) => `El importe mínimo es ${amount}.`,
   most: (amount) => `El importe máximo aquí es ${amount}.`,
   errors: {
-    ACCOUNT_LOCKED:
+    PIN_LOCKED:
       'Cinco PIN incorrectos: está bloqueado en esta caja. Elija un PIN nuevo en el back office, en su cuenta.',
+    INVALID_CREDENTIALS:
+      'No puede entrar en esta caja: todavía no tiene PIN o ya no trabaja aquí. Pregunte a un responsable.',
+    UNKNOWN_MERCHANT_IDENTIFIER: 'Esta caja está cerrada o ya no es la suya. Pregunte a un responsable.',
+    UNAUTHORIZED:
+      'Su sesión ha terminado o este dispositivo se ha retirado. Entre de nuevo o pregunte a un responsable.',
     INVALID_OTP: 'El código es incorrecto, ya se usó o tiene más de diez minutos. Pida uno nuevo a un responsable.',
     ORDER_STATE_CONFLICT: 'La venta ha cambiado entretanto. Vuelva a mirarla.',
     ALIAS_IN_USE: 'Una venta abierta ya tiene esta referencia. Elija otra.',

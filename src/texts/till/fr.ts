@@ -56,8 +56,14 @@ export const fr: TillTexts = {
   least: (amount) => `Le montant minimum est de ${amount}.`,
   most: (amount) => `Le montant maximum ici est de ${amount}.`,
   errors: {
-    ACCOUNT_LOCKED:
+    PIN_LOCKED:
       'Cinq codes PIN faux : vous êtes bloqué sur cette caisse. Choisissez un nouveau code dans le back-office, sous « Compte ».',
+    INVALID_CREDENTIALS:
+      'Vous ne pouvez pas vous connecter à cette caisse : vous n’avez pas encore de code PIN ou n’y travaillez plus. Adressez-vous à un responsable.',
+    UNKNOWN_MERCHANT_IDENTIFIER:
+      'Cette caisse est fermée ou ne vous est plus attribuée. Adressez-vous à un responsable.',
+    UNAUTHORIZED:
+      'Vous êtes déconnecté, ou cet appareil a été retiré. Reconnectez-vous ou adressez-vous à un responsable.',
     INVALID_OTP:
       'Ce code est faux, déjà utilisé ou vieux de plus de dix minutes. Demandez-en un nouveau à un responsable.',
     ORDER_STATE_CONFLICT: 'La vente a changé entre-temps. Regardez-la de nouveau.',

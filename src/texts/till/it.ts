@@ -54,8 +54,13 @@ export const it: TillTexts = {
   least: (amount) => `L’importo minimo è ${amount}.`,
   most: (amount) => `L’importo massimo qui è ${amount}.`,
   errors: {
-    ACCOUNT_LOCKED:
+    PIN_LOCKED:
       'Cinque PIN errati: lei è bloccato su questa cassa. Scelga un nuovo PIN nel back office, nel suo account.',
+    INVALID_CREDENTIALS:
+      'Non può accedere a questa cassa: non ha ancora un PIN o non lavora più qui. Si rivolga a un responsabile.',
+    UNKNOWN_MERCHANT_IDENTIFIER: 'Questa cassa è chiusa o non è più la sua. Si rivolga a un responsabile.',
+    UNAUTHORIZED:
+      'La sua sessione è terminata o questo dispositivo è stato rimosso. Acceda di nuovo o si rivolga a un responsabile.',
     INVALID_OTP: 'Il codice è errato, già usato o più vecchio di dieci minuti. Ne chieda uno nuovo a un responsabile.',
     ORDER_STATE_CONFLICT: 'La vendita nel frattempo è cambiata. La guardi di nuovo.',
     ALIAS_IN_USE: 'Una vendita aperta ha già questo riferimento. Ne scelga un altro.',
