@@ -3456,6 +3456,8 @@ export interface Operations {
       status: "open" | "approved" | "paid" | "cancelled"
       /** USDC, 6 digits. */
       amount: string
+      /** What was ready beyond this amount, in USDC: a settlement is at most the operator’s `SETTLEMENT_DAY_LIMIT`. It stays owed, for the next one. Null: nothing. */
+      heldBack: string | null
       /** What left, in USDC: another amount only where it left before a restore. Null: not paid. */
       paidAmount: string | null
       /** Where it went: another address than `address` only where it left before a restore. Null: not paid, or nothing left. */
@@ -3495,7 +3497,7 @@ export interface Operations {
       paidAt: string | null
     }>
   }
-  /** Settle what is owed to a company. Reserves the whole balance for one transfer to the company’s settlement address. */
+  /** Settle what is owed to a company. Reserves the balance for one transfer to the company’s settlement address: all of it, or what the operator’s limit of a day allows. `heldBack` is the rest, which stays owed. */
   createSettlement: {
     params: {
       body?: {
@@ -3512,6 +3514,8 @@ export interface Operations {
       status: "open" | "approved" | "paid" | "cancelled"
       /** USDC, 6 digits. */
       amount: string
+      /** What was ready beyond this amount, in USDC: a settlement is at most the operator’s `SETTLEMENT_DAY_LIMIT`. It stays owed, for the next one. Null: nothing. */
+      heldBack: string | null
       /** What left, in USDC: another amount only where it left before a restore. Null: not paid. */
       paidAmount: string | null
       /** Where it went: another address than `address` only where it left before a restore. Null: not paid, or nothing left. */
@@ -3566,6 +3570,8 @@ export interface Operations {
       status: "open" | "approved" | "paid" | "cancelled"
       /** USDC, 6 digits. */
       amount: string
+      /** What was ready beyond this amount, in USDC: a settlement is at most the operator’s `SETTLEMENT_DAY_LIMIT`. It stays owed, for the next one. Null: nothing. */
+      heldBack: string | null
       /** What left, in USDC: another amount only where it left before a restore. Null: not paid. */
       paidAmount: string | null
       /** Where it went: another address than `address` only where it left before a restore. Null: not paid, or nothing left. */
@@ -3628,6 +3634,8 @@ export interface Operations {
         status: "open" | "approved" | "paid" | "cancelled"
         /** USDC, 6 digits. */
         amount: string
+        /** What was ready beyond this amount, in USDC: a settlement is at most the operator’s `SETTLEMENT_DAY_LIMIT`. It stays owed, for the next one. Null: nothing. */
+        heldBack: string | null
         /** What left, in USDC: another amount only where it left before a restore. Null: not paid. */
         paidAmount: string | null
         /** Where it went: another address than `address` only where it left before a restore. Null: not paid, or nothing left. */
@@ -3670,7 +3678,7 @@ export interface Operations {
       since: string | null
       /** How the amount came about. */
       summary: {
-        /** What the settlement before left: the reserve, or what it paid less than its amount. In USDC; negative where it lessens the amount. */
+        /** What the settlement before left: the reserve, what it held back, or what it paid less than its amount. In USDC; negative where it lessens the amount. */
         carriedOver: string
         /** What was paid. */
         payments: {
@@ -3707,7 +3715,9 @@ export interface Operations {
         undecided: string | null
         /** What stays with the operator as cover for refunds. In USDC; negative where it lessens the amount. */
         reserve: string | null
-        /** What is settled: the sum of the last four. In USDC; negative where it lessens the amount. */
+        /** What stays owed, because a settlement is at most the operator’s limit of a day. In USDC; negative where it lessens the amount. */
+        heldBack: string | null
+        /** What is settled: the sum of the last five. In USDC; negative where it lessens the amount. */
         amount: string
       }
       /** Oldest first. */
@@ -3756,6 +3766,8 @@ export interface Operations {
       status: "open" | "approved" | "paid" | "cancelled"
       /** USDC, 6 digits. */
       amount: string
+      /** What was ready beyond this amount, in USDC: a settlement is at most the operator’s `SETTLEMENT_DAY_LIMIT`. It stays owed, for the next one. Null: nothing. */
+      heldBack: string | null
       /** What left, in USDC: another amount only where it left before a restore. Null: not paid. */
       paidAmount: string | null
       /** Where it went: another address than `address` only where it left before a restore. Null: not paid, or nothing left. */
@@ -3814,6 +3826,8 @@ export interface Operations {
       status: "open" | "approved" | "paid" | "cancelled"
       /** USDC, 6 digits. */
       amount: string
+      /** What was ready beyond this amount, in USDC: a settlement is at most the operator’s `SETTLEMENT_DAY_LIMIT`. It stays owed, for the next one. Null: nothing. */
+      heldBack: string | null
       /** What left, in USDC: another amount only where it left before a restore. Null: not paid. */
       paidAmount: string | null
       /** Where it went: another address than `address` only where it left before a restore. Null: not paid, or nothing left. */
@@ -3868,6 +3882,8 @@ export interface Operations {
       status: "open" | "approved" | "paid" | "cancelled"
       /** USDC, 6 digits. */
       amount: string
+      /** What was ready beyond this amount, in USDC: a settlement is at most the operator’s `SETTLEMENT_DAY_LIMIT`. It stays owed, for the next one. Null: nothing. */
+      heldBack: string | null
       /** What left, in USDC: another amount only where it left before a restore. Null: not paid. */
       paidAmount: string | null
       /** Where it went: another address than `address` only where it left before a restore. Null: not paid, or nothing left. */
