@@ -188,10 +188,11 @@ function watchGauges(db: Db, metrics: SenderMetrics, attempts: AttemptSender, la
   return setInterval(() => {
     metrics.inFlight.set(attempts.inFlight.size)
     for (const [state, count] of Object.entries(lanes.counts())) metrics.lanes.set({ state }, count)
-    countDue(db, 100_000).then(
-      ({ due, oldestMs }) => {
+    countDue(db, { limit: 100_000, waiting: lanes.waiting(roomOf(attempts) > 0) }).then(
+      ({ due, oldestMs, backlogMs }) => {
         metrics.due.set(due)
         metrics.oldestDue.set(oldestMs / 1000)
+        metrics.backlog.set(backlogMs / 1000)
       },
       () => {}, // the database is down: readiness and the loops already report it
     )
