@@ -162,8 +162,8 @@ async function readTarget(
 const LONGEST_BOOKING_MS = 15 * MINUTE
 
 /**
- * Reserves what the company is owed, minus its reserve, for one transfer to its address; at most the limit of a day, and
- * the rest stays owed.
+ * Reserves what the company is owed, minus its reserve, for one transfer to its address; at most the limit of a day,
+ * and the rest stays owed.
  * @throws OBJECT_CONFLICT without an address or a balance, or while another settlement is unfinished; BOOKS_DIFFER
  */
 export async function createSettlement(
