@@ -5,6 +5,7 @@ import { registerApi } from './assembly/api.ts'
 import { type Commerce, openCommerce } from './assembly/commerce.ts'
 import { registerPages } from './assembly/pages.ts'
 import type { ServiceBase } from './assembly/service-base.ts'
+import { openDailyAlarm } from './assembly/upkeep/daily-alarm.ts'
 import { startUpkeep } from './assembly/upkeep/upkeep.ts'
 import { openAnchor } from './audit/anchor.ts'
 import { checkEndpoints } from './chain/endpoints/start-check.ts'
@@ -68,7 +69,16 @@ async function startWorkers(
   trade: Commerce & { requestLog: RequestLog; guardsClock: boolean },
 ): Promise<Workers> {
   const { config, db, vault, clock, log, metrics } = ground
-  const sender = await startSender({ db, vault, config, clock, log, metrics, tracer: ground.tracer })
+  const mailParked = openDailyAlarm({ db, clock, alarm: trade.alarm }, 'A webhook was parked')
+  const sender = await startSender({
+    ...{ db, vault, config, clock, log, metrics, tracer: ground.tracer },
+    onParked: (deliveryId) =>
+      mailParked([
+        `The process that sent the delivery ${deliveryId} ended three times in a row, so it is not tried again by itself.`,
+        'Look for the reason in the log, then send it again under Webhooks. This mail comes once a day at most; all that ' +
+          'are parked are listed there.',
+      ]),
+  })
   trade.seat.sender = sender
   const onDropped = async ({ refundId }: MailOrder): Promise<void> => {
     if (refundId !== undefined) await noteUnasked(trade.refunds, refundId)

@@ -135,6 +135,10 @@ test('requests from other websites change nothing', async () => {
       const answer = await client.post(path, undefined, headers)
       assert.equal(answer.status, 403)
       assert.equal(answer.error.code, 'CROSS_SITE_REQUEST')
+      assert.match(
+        answer.error.message,
+        /own site, or from a subdomain of it that CORS_ORIGINS names.* with an API key/,
+      )
     }
   }
   assert.equal((await client.post('auth/refresh-token', undefined, { origin: service.baseUrl })).status, 200)

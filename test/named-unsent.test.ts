@@ -5,15 +5,16 @@ import type { Channel } from '../src/channels/channel.ts'
 import { sql } from '../src/db/db.ts'
 import { markRestored } from '../src/db/restored-queries.ts'
 import { releaseClaims } from '../src/ledger/claim-queries.ts'
-import { cancelSettlement, reportSettlementPaid } from '../src/ledger/settlements/settlement-end.ts'
+import { cancelSettlement, reportSettlementPaid, settlePaid } from '../src/ledger/settlements/settlement-end.ts'
 import { settlementPolls } from '../src/ledger/settlements/settlement-jobs.ts'
+import type { SettlementLimits } from '../src/ledger/settlements/settlement-limits.ts'
 import { findSettlement } from '../src/ledger/settlements/settlement-queries.ts'
 import {
   approveSettlement,
   createSettlement,
   type SettlementChain,
-  type SettlementLimits,
 } from '../src/ledger/settlements/settlement-service.ts'
+import { readSettlementStatement } from '../src/ledger/settlements/settlement-statement.ts'
 import { settleByHand } from '../src/refunds/manual-refund.ts'
 import { refundPolls } from '../src/refunds/refund-jobs.ts'
 import { rejectRefund, reportTransaction } from '../src/refunds/refund-naming.ts'
@@ -159,6 +160,44 @@ test('a person is asked to send a settlement once all checks pass, which are rep
   assert.deepEqual(await poll(), ['send it by hand', true, true])
   assert.deepEqual(await poll(differ), ['waits: the books differ', true, true])
   assert.deepEqual(await poll(limited), ['send it by hand', true, true])
+})
+
+test('a settlement is no larger than what may leave in a day, and one from before a lower limit is made again', async () => {
+  const { db } = world.host
+  const { companyId, context } = await startSettling(world)
+  const chain: SettlementChain = { ...{ network: CHAIN, watch: async () => null, check: GONE }, pay: null }
+  const within = (dayLimitUnits: bigint | null) => ({
+    ...world.settlements,
+    ...{ chains: [chain], limits: { ...world.settlements.limits, dayLimitUnits } },
+  })
+  const create = async (limit: bigint | null) => {
+    const { _id: id, amount, heldBack } = await createSettlement(within(limit), context, { companyId })
+    return { id, amount: BigInt(amount.replace('.', '')), heldBack }
+  }
+  const whole = await create(null)
+  const limit = whole.amount - 1_500_000n
+  const smaller = within(limit)
+  await assert.rejects(
+    approveSettlement(smaller, context, whole.id),
+    /be paid: .*_DAY_LIMIT\). Cancel it and settle again/,
+  )
+  await cancelSettlement(smaller, context, whole.id)
+  await assert.rejects(create(0n), /SETTLEMENT_DAY_LIMIT is 0/)
+  await db.run(sql`update settlements set released_at = null`)
+  const part = await create(limit)
+  assert.deepEqual([whole.heldBack, part.amount, part.heldBack], [null, limit, '1.500000'])
+  const settlement = await findSettlement(db, part.id)
+  assert.ok(settlement)
+  const { summary } = await readSettlementStatement(db, settlement, { after: null, limit: 10 })
+  assert.equal(summary.heldBack, '-1.500000', 'the statement adds up')
+  assert.equal((await approveSettlement(smaller, context, part.id)).status, 'approved')
+  await assert.rejects(create(limit), new RegExp(part.id), 'one at a time')
+  const approved = await findSettlement(db, part.id)
+  assert.ok(approved)
+  await settlePaid(smaller, approved, { txHash: null, providerStatus: 'sent' })
+  const rest = await create(limit)
+  assert.deepEqual([rest.amount, rest.heldBack], [1_500_000n, null])
+  await assert.rejects(approveSettlement(smaller, context, rest.id), /left in the last 24 hours; .* Approve it later/)
 })
 
 test('a refund that a person is asked to send waits like any other, and is polled again after a loss and a restore', async () => {

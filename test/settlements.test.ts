@@ -275,6 +275,7 @@ test('a wallet that is short pays nothing and says so, then goes on', async () =
 type Statement = {
   since: string | null
   summary: Record<'carriedOver' | 'losses' | 'owed' | 'ownAccounts' | 'undecided' | 'reserve' | 'amount', string> & {
+    heldBack: string
     payments: { count: number; gross: string; fees: string; net: string }
     refunds: { count: number; amount: string }
     takenBack: { count: number; amount: string }
@@ -316,7 +317,7 @@ test('a settlement says what it pays for, to the unit, and the next one goes on 
       ownAccounts: '0.000000',
       undecided: '0.000000',
     },
-    ...{ reserve: '-10.000000', amount: made.amount },
+    ...{ reserve: '-10.000000', heldBack: '0.000000', amount: made.amount },
   })
   assert.equal(made.amount, '146.380000')
   assert.deepEqual(
@@ -356,7 +357,7 @@ test('a settlement says what it pays for, to the unit, and the next one goes on 
   await admin.post(`settlements/${next._id}/cancel`)
 })
 
-const NOT_RECORDED = { ownAccounts: null, undecided: null, reserve: null }
+const NOT_RECORDED = { ownAccounts: null, undecided: null, reserve: null, heldBack: null }
 
 test('a refund that is taken back after the payout that held it stands as such in the next statement', async () => {
   const shop = automatic

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
+import { Lanes } from '../src/webhooks/sender/lanes.ts'
 import type { Sender } from '../src/webhooks/sender/sender.ts'
+import { countDue } from '../src/webhooks/sender/sender-queries.ts'
 import { type Receiver, startReceiver, waitFor } from './harness/receiver.ts'
 import { openWebhookWorld, type WebhookWorld } from './harness/webhook-world.ts'
 
@@ -66,6 +68,32 @@ describe('isolation', { concurrency: false }, () => {
     t.diagnostic(`p99 from commit to arrival: ${aloneMs} ms alone, ${besideMs} ms beside a dead receiver`)
     assert.ok(besideMs - aloneMs < 2000, `${aloneMs} ms became ${besideMs} ms`)
     assert.equal(receiver.open('/dead-one').most, 8)
+  })
+
+  test('what waits for its own hanging receiver is a backlog, and not late; what no lane holds is', async () => {
+    const { world, sender } = await open()
+    const [dead = '', living = ''] = await newCompanies(world, 2)
+    receiver.answer('/hangs', () => {})
+    await world.insert(Array.from({ length: 20 }, () => world.newDelivery(dead, `${receiver.url}/hangs`)))
+    sender.wake()
+    await waitFor('the lane to fill', () => receiver.at('/hangs').length === 8)
+    await world.db.run(sql`update delivery_due set next_at = now() - interval '1 minute' where owner is null`)
+    const lanes = new Lanes(512)
+    const [{ lane } = { lane: '' }] = await world.db.many<{ lane: string }>(
+      sql`select lane from delivery_due where company_id = ${dead} limit 1`,
+    )
+    const count = () => countDue(world.db, { limit: 100, waiting: lanes.waiting(true) })
+    assert.ok((await count()).oldestMs > 50_000, 'of a lane that this node does not know')
+    for (let started = 0; started < 7; started += 1) lanes.started({ companyId: dead, lane })
+    assert.ok((await count()).oldestMs > 50_000, 'a lane with room and nothing known to wait')
+    lanes.noteBacklog({ companyId: dead, lane }, 0)
+    const held = await count()
+    assert.deepEqual([held.due, held.oldestMs, held.backlogMs > 50_000], [12, 0, true])
+    assert.deepEqual(lanes.waiting(false), [], 'a node without room holds it up itself')
+    await world.db.run(sql`
+      update delivery_due set company_id = ${living}
+      where (company_id, delivery_id) = (select company_id, delivery_id from delivery_due where owner is null limit 1)`)
+    assert.ok((await count()).oldestMs > 50_000, 'another company’s is late')
   })
 
   test('beside 64 dead receivers 1 000 deliveries to living ones arrive before the first dead attempt is over', async (t) => {

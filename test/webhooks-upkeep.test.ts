@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import pino from 'pino'
 import { sql, type Tx } from '../src/db/db.ts'
 import { newId } from '../src/kernel/ids.ts'
 import { LANGS } from '../src/kernel/lang.ts'
 import { webhookFailureNotice } from '../src/mail/notices.ts'
 import { type FailureMail, mailFailures } from '../src/webhooks/sender/webhook-jobs.ts'
+import { waitFor } from './harness/receiver.ts'
 import { openWebhookWorld, type WebhookWorld } from './harness/webhook-world.ts'
 
 let world: WebhookWorld
@@ -48,8 +50,26 @@ test('one mail a day to each verified manager about what failed for good the day
     { to: 'ada@shop.example', failed: 3, parked: 1, day: '2030-05-19' },
   )
   for (const lang of LANGS) {
-    const notice = webhookFailureNotice(lang, { ...mail.facts, officeUrl: 'https://office.example' })
-    assert.ok(notice.paragraphs.join().includes('4'), lang)
+    const told = (counts: { failed: number; parked: number }): string =>
+      webhookFailureNotice(lang, { ...mail.facts, ...counts, officeUrl: 'https://office.example' })
+        .paragraphs.filter((text) => text.includes('2030-05-19'))
+        .map((text) => /\b[37]\b/.exec(text)?.[0])
+        .join()
+    const each = [told({ failed: 3, parked: 7 }), told({ failed: 3, parked: 0 }), told({ failed: 0, parked: 7 })]
+    assert.deepEqual(each, ['3,7', '3', '7'], `${lang}: what its server refused, and what we broke off`)
   }
   assert.equal(await mailFailures(deps, NOON + 24 * 3_600_000), 1)
+})
+
+test('a delivery that is parked after three crashes is told to the operator, in the log as an alarm', async () => {
+  const company = await world.newCompany()
+  const delivery = world.newDelivery(company.id, 'http://127.0.0.1:9/')
+  await world.insert([delivery])
+  await world.db.run(sql`update delivery_due set crashes = 3, owner = 'gone' where delivery_id = ${delivery.id}`)
+  const [told, said]: [string[], string[]] = [[], []]
+  const log = pino({ level: 'error' }, { write: (line) => void said.push((JSON.parse(line) as { msg: string }).msg) })
+  await world.start({ log, onParked: async (id) => void told.push(id) })
+  await waitFor('the alarm', () => told.length > 0)
+  assert.deepEqual([told, said], [[delivery.id], ['ALARM: a webhook was parked after three crashes']])
+  assert.equal(await world.statusOf(delivery.id), 'parked')
 })

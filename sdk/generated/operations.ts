@@ -3479,6 +3479,8 @@ export interface Operations {
       status: "open" | "approved" | "paid" | "cancelled"
       /** USDC, 6 digits. */
       amount: string
+      /** What was ready beyond this amount, in USDC: a settlement is at most the operator’s `SETTLEMENT_DAY_LIMIT`. It stays owed, for the next one. Null: nothing. */
+      heldBack: string | null
       /** What left, in USDC: another amount only where it left before a restore. Null: not paid. */
       paidAmount: string | null
       /** Where it went: another address than `address` only where it left before a restore. Null: not paid, or nothing left. */
@@ -3518,7 +3520,7 @@ export interface Operations {
       paidAt: string | null
     }>
   }
-  /** Settle what is owed to a company. Reserves the whole balance for one transfer to the company’s settlement address. */
+  /** Settle what is owed to a company. Reserves the balance for one transfer to the company’s settlement address: all of it, or what the operator’s limit of a day allows. `heldBack` is the rest, which stays owed. */
   createSettlement: {
     params: {
       body?: {
@@ -3535,6 +3537,8 @@ export interface Operations {
       status: "open" | "approved" | "paid" | "cancelled"
       /** USDC, 6 digits. */
       amount: string
+      /** What was ready beyond this amount, in USDC: a settlement is at most the operator’s `SETTLEMENT_DAY_LIMIT`. It stays owed, for the next one. Null: nothing. */
+      heldBack: string | null
       /** What left, in USDC: another amount only where it left before a restore. Null: not paid. */
       paidAmount: string | null
       /** Where it went: another address than `address` only where it left before a restore. Null: not paid, or nothing left. */
@@ -3589,6 +3593,8 @@ export interface Operations {
       status: "open" | "approved" | "paid" | "cancelled"
       /** USDC, 6 digits. */
       amount: string
+      /** What was ready beyond this amount, in USDC: a settlement is at most the operator’s `SETTLEMENT_DAY_LIMIT`. It stays owed, for the next one. Null: nothing. */
+      heldBack: string | null
       /** What left, in USDC: another amount only where it left before a restore. Null: not paid. */
       paidAmount: string | null
       /** Where it went: another address than `address` only where it left before a restore. Null: not paid, or nothing left. */
@@ -3651,6 +3657,8 @@ export interface Operations {
         status: "open" | "approved" | "paid" | "cancelled"
         /** USDC, 6 digits. */
         amount: string
+        /** What was ready beyond this amount, in USDC: a settlement is at most the operator’s `SETTLEMENT_DAY_LIMIT`. It stays owed, for the next one. Null: nothing. */
+        heldBack: string | null
         /** What left, in USDC: another amount only where it left before a restore. Null: not paid. */
         paidAmount: string | null
         /** Where it went: another address than `address` only where it left before a restore. Null: not paid, or nothing left. */
@@ -3693,7 +3701,7 @@ export interface Operations {
       since: string | null
       /** How the amount came about. */
       summary: {
-        /** What the settlement before left: the reserve, or what it paid less than its amount. In USDC; negative where it lessens the amount. */
+        /** What the settlement before left: the reserve, what it held back, or what it paid less than its amount. In USDC; negative where it lessens the amount. */
         carriedOver: string
         /** What was paid. */
         payments: {
@@ -3730,7 +3738,9 @@ export interface Operations {
         undecided: string | null
         /** What stays with the operator as cover for refunds. In USDC; negative where it lessens the amount. */
         reserve: string | null
-        /** What is settled: the sum of the last four. In USDC; negative where it lessens the amount. */
+        /** What stays owed, because a settlement is at most the operator’s limit of a day. In USDC; negative where it lessens the amount. */
+        heldBack: string | null
+        /** What is settled: the sum of the last five. In USDC; negative where it lessens the amount. */
         amount: string
       }
       /** Oldest first. */
@@ -3779,6 +3789,8 @@ export interface Operations {
       status: "open" | "approved" | "paid" | "cancelled"
       /** USDC, 6 digits. */
       amount: string
+      /** What was ready beyond this amount, in USDC: a settlement is at most the operator’s `SETTLEMENT_DAY_LIMIT`. It stays owed, for the next one. Null: nothing. */
+      heldBack: string | null
       /** What left, in USDC: another amount only where it left before a restore. Null: not paid. */
       paidAmount: string | null
       /** Where it went: another address than `address` only where it left before a restore. Null: not paid, or nothing left. */
@@ -3837,6 +3849,8 @@ export interface Operations {
       status: "open" | "approved" | "paid" | "cancelled"
       /** USDC, 6 digits. */
       amount: string
+      /** What was ready beyond this amount, in USDC: a settlement is at most the operator’s `SETTLEMENT_DAY_LIMIT`. It stays owed, for the next one. Null: nothing. */
+      heldBack: string | null
       /** What left, in USDC: another amount only where it left before a restore. Null: not paid. */
       paidAmount: string | null
       /** Where it went: another address than `address` only where it left before a restore. Null: not paid, or nothing left. */
@@ -3891,6 +3905,8 @@ export interface Operations {
       status: "open" | "approved" | "paid" | "cancelled"
       /** USDC, 6 digits. */
       amount: string
+      /** What was ready beyond this amount, in USDC: a settlement is at most the operator’s `SETTLEMENT_DAY_LIMIT`. It stays owed, for the next one. Null: nothing. */
+      heldBack: string | null
       /** What left, in USDC: another amount only where it left before a restore. Null: not paid. */
       paidAmount: string | null
       /** Where it went: another address than `address` only where it left before a restore. Null: not paid, or nothing left. */

@@ -37,6 +37,20 @@ test('of a choice between objects, the names of each are known', async () => {
   assert.equal(answer.headers['comptoir-ignored'], 'choice.c')
 })
 
+test('what the schema refuses names what it did not know: a typo is why the field is missing', async () => {
+  const app = Fastify()
+  registerIgnored(app)
+  const schema = { body: Type.Object({ amount: Type.String() }), querystring }
+  app.post('/order', { config: { permission: 'orders.create' }, schema }, async ({ body }) => body)
+  const post = async (payload: object, url = '/order') => {
+    const { statusCode, headers } = await app.inject({ method: 'POST', url, payload })
+    return [statusCode, headers['comptoir-ignored']]
+  }
+  assert.deepEqual(await post({ amout: 5 }, '/order?companyID=a'), [400, 'amout, companyID'])
+  assert.deepEqual(await post({}), [400, undefined])
+  assert.deepEqual(await post({ amount: '5', amout: 5 }), [200, 'amout'])
+})
+
 test('a page reads its language, which no schema names', async () => {
   assert.deepEqual(await queryOf('/page?lang=fr'), { query: { lang: 'fr' }, ignored: undefined })
 })

@@ -1,4 +1,4 @@
-import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { MINUTE } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 
@@ -82,6 +82,12 @@ const cut = (name: string): string => name.slice(0, MAX_NAME_LENGTH)
 /** Encoded for a header field: anything but a plain name is percent-encoded. */
 const asField = (name: string): string => encodeURIComponent(name.toWellFormed())
 
+const namesOf = ({ inBody, inQuery }: Unknown): string[] => [...new Set([...inBody, ...inQuery].map(cut))]
+
+function nameIgnored(reply: FastifyReply, names: readonly string[]): void {
+  if (names.length > 0) void reply.header(IGNORED_HEADER, names.slice(0, MAX_NAMES).map(asField).join(', '))
+}
+
 /** Counts by route and name: logs the first occurrence, then at most once a minute, with the count. */
 function openCounter() {
   const counts = new Map<string, { count: number; loggedAt: number }>()
@@ -134,20 +140,26 @@ export function registerIgnored(app: FastifyInstance): void {
       )
     }
   })
+  // what the schema refuses never comes to the handler, and a typo is often why: {"amout": 5} lacks its amount
+  app.addHook('onError', (request, reply, error, done) => {
+    if (error.validation !== undefined && isApi(request.routeOptions.config))
+      nameIgnored(reply, namesOf(unknownOf(request)))
+    done()
+  })
   app.addHook('preHandler', (request, reply, done) => {
     const parts = (request.routeOptions.schema ?? {}) as Parts
     const { body: schema, querystring = NOTHING } = parts
     request.sentBody ??= request.body
     if (isApi(request.routeOptions.config)) {
       const unknown = unknownOf(request)
-      const names = [...new Set([...unknown.inBody, ...unknown.inQuery].map(cut))]
+      const names = namesOf(unknown)
       // everything is known: nothing to remove
       if (names.length === 0) return done()
       const { refuseUnknown } = request.routeOptions.config
       const refusal = refuseUnknown && refusalOf(unknown, parts, refuseUnknown.except)
       if (refusal) return done(refusal)
       for (const name of names) count(request, name)
-      void reply.header(IGNORED_HEADER, names.slice(0, MAX_NAMES).map(asField).join(', '))
+      nameIgnored(reply, names)
       request.query = keepKnown(request.query, querystring)
     }
     if (schema !== undefined && !Buffer.isBuffer(request.body)) request.body = keepKnown(request.body, schema)

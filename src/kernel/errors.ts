@@ -103,7 +103,9 @@ export const CATALOGUE = {
   },
   CROSS_SITE_REQUEST: {
     status: 403,
-    message: 'This request came from another website. Send it from the back office, or add the origin to CORS_ORIGINS.',
+    message:
+      'This request came from another website. Login, refresh and sign-out work only from the service’s own site, or ' +
+      'from a subdomain of it that CORS_ORIGINS names. Other websites call from their server, with an API key.',
   },
   NOT_FOUND: { status: 404, message: 'There is nothing at this address. The reference is at /docs/api.' },
   ORDER_NOT_FOUND: {

@@ -8,8 +8,8 @@ import { type ChainPlan, planSweep, viewPlan } from '../chain/sweep/sweep-plan.t
 import type { Db } from '../db/db.ts'
 import { type Clock, DAY } from '../kernel/clock.ts'
 import { formatDecimal } from '../kernel/money.ts'
+import type { SettlementLimits } from '../ledger/settlements/settlement-limits.ts'
 import { sumReleased } from '../ledger/settlements/settlement-queries.ts'
-import type { SettlementLimits } from '../ledger/settlements/settlement-service.ts'
 
 export type ChainViewDeps = {
   db: Db

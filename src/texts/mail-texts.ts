@@ -125,6 +125,9 @@ export const countLines = (counts: readonly (readonly [number, string, string])[
     .map(([count, one, more]) => `${count} ${count === 1 ? one : more}`)
     .join('; ')}.`
 
+/** Without the paragraphs that do not apply. */
+export const someOf = (paragraphs: readonly (string | false)[]): string[] => paragraphs.filter((one) => one !== false)
+
 /** `contact` is an e-mail address or a phone number of the shop, or both. */
 export type HelpFacts = { merchant: string; contact: string; shortCode: string }
 

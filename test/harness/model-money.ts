@@ -268,14 +268,26 @@ async function checkStatements({ world, merchant: { companyId } }: Walk, made: s
   const named: string[] = []
   for (const settlement of live.filter(({ status }) => status !== 'cancelled')) {
     const { summary, lines } = await readSettlementStatement(db, settlement, { after: null, limit: 500 })
-    const { carriedOver, payments, refunds, takenBack, losses, owed, ownAccounts, undecided, reserve, amount } = summary
+    const {
+      carriedOver,
+      payments,
+      refunds,
+      takenBack,
+      losses,
+      owed,
+      ownAccounts,
+      undecided,
+      reserve,
+      heldBack,
+      amount,
+    } = summary
     assert.equal(sumOf([carriedOver, ...lines.map((line) => line.amount)]), unitsOf(owed), 'its lines')
     assert.equal(
       sumOf([carriedOver, payments.net, refunds.amount, takenBack.amount, losses]),
       unitsOf(owed),
       'its parts',
     )
-    assert.equal(sumOf([owed, ownAccounts, undecided, reserve]), unitsOf(amount), 'what leaves')
+    assert.equal(sumOf([owed, ownAccounts, undecided, reserve, heldBack]), unitsOf(amount), 'what leaves')
     named.push(...lines.map(({ journalId }) => journalId))
   }
   const booked = await db.many<{ id: string }>(sql`

@@ -157,9 +157,13 @@ export const SERVICE = {
     ...{ fallback: 'info', of: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const },
   }),
   trustProxy,
-  corsOrigins: list('CORS_ORIGINS', 'Websites whose scripts may call the API.', null, {
-    example: 'https://shop.example',
-  }),
+  corsOrigins: list(
+    'CORS_ORIGINS',
+    'Websites whose scripts may call the API. Login, refresh and sign-out also need the service’s own site, or a ' +
+      'subdomain of it.',
+    null,
+    { example: 'https://shop.example' },
+  ),
 }
 
 /** People, their passwords and their mails. */

@@ -124,6 +124,8 @@ function failureOf(status: number, codes: ErrorCode[], limited: boolean): Respon
   const waits = status === 429 || status === 503 || codes.includes('IDEMPOTENCY_IN_PROGRESS')
   const names = ['X-Request-Id', ...(limited ? LIMITED : []), ...(waits ? ['Retry-After'] : [])]
   if (status === 401) names.push('WWW-Authenticate')
+  // these are answered once the names were read
+  if ([400, 404, 409, 422].includes(status)) names.push('Comptoir-Ignored')
   return {
     description: `${STATUS_WORDS[status]} ${codes.map((code) => `\`${code}\``).join(', ')}`,
     headers: Object.fromEntries(names.map((name) => [name, header(name)])),

@@ -35,6 +35,8 @@ export type Settlement = {
   leftUnits: bigint | null
   /** And where it went, if not to `address`. */
   leftTo: string | null
+  /** What was owed beyond `units` when it was made; null: an earlier version wrote it. */
+  heldBackUnits: bigint | null
   /** Of the company's address, when the settlement was made; null: an earlier version wrote it. */
   addressSetAt: Date | null
   /** The name of the person who wrote it, if this one is not finished. */
@@ -46,7 +48,8 @@ export type Settlement = {
   isOfBackup: boolean
 }
 
-type Row = Omit<Settlement, 'units' | 'leftUnits'> & { units: string; leftUnits: string | null }
+type Units = 'units' | 'leftUnits' | 'heldBackUnits'
+type Row = Omit<Settlement, Units> & { units: string; leftUnits: string | null; heldBackUnits: string | null }
 
 /** One lane per chain, because the chain's signer pays. */
 export const SETTLEMENT_POLLS: PollTopic = {
@@ -69,6 +72,7 @@ const IS_OF_BACKUP = sql`(coalesce(settlements.created_at < (select restored_at 
 
 const COLUMNS = sql`company_id, id, status, units, address, network, tx_hash, by_hand, last_words as provider_status, checks, next_check_at,
   released_at, handed_over_at, created_by, approved_by, first_approved_by, created_at, updated_at, paid_at, left_units, left_to, address_set_at,
+  owed_units - own_units - undecided_units - kept_units - units as held_back_units,
   case when status in ('open', 'approved') then (
     select first_name || ' ' || last_name from users where id = substr(address_set_by, 6)) end as address_set_by,
   ${lastPayout(sql`coalesce(p.left_to, p.address)`)} as last_to, ${lastPayout(sql`p.network`)} as last_network,
@@ -78,6 +82,7 @@ const toSettlement = (row: Row): Settlement => ({
   ...row,
   units: BigInt(row.units),
   leftUnits: row.leftUnits === null ? null : BigInt(row.leftUnits),
+  heldBackUnits: row.heldBackUnits === null ? null : BigInt(row.heldBackUnits),
 })
 
 export type SettlementTarget = {

@@ -65,7 +65,9 @@ export const settlementRoutes: FastifyPluginAsyncTypebox<SettlementDeps> = async
       schema: {
         operationId: 'createSettlement',
         summary: 'Settle what is owed to a company',
-        description: 'Reserves the whole balance for one transfer to the company’s settlement address.',
+        description:
+          'Reserves the balance for one transfer to the company’s settlement address: all of it, or what the operator’s ' +
+          'limit of a day allows. `heldBack` is the rest, which stays owed.',
         tags,
         body: Type.Optional(CreateSettlementBody),
         response: { 200: Envelope(SettlementSchema) },

@@ -12,6 +12,14 @@ export const SettlementSchema = Type.Object({
   companyId: Type.String(),
   status: Type.String({ enum: [...SETTLEMENT_STATUSES] }),
   amount: Type.String({ description: 'USDC, 6 digits.' }),
+  heldBack: Nullable(
+    Type.String({
+      description:
+        'What was ready beyond this amount, in USDC: a settlement is at most the operator’s `SETTLEMENT_DAY_LIMIT`. It ' +
+        'stays owed, for the next one. Null: nothing.',
+      examples: ['1250.000000'],
+    }),
+  ),
   paidAmount: Nullable(
     Type.String({
       description: 'What left, in USDC: another amount only where it left before a restore. Null: not paid.',
@@ -99,7 +107,7 @@ const Signed = (description: string, example: string) =>
 const SummarySchema = Type.Object(
   {
     carriedOver: Signed(
-      'What the settlement before left: the reserve, or what it paid less than its amount.',
+      'What the settlement before left: the reserve, what it held back, or what it paid less than its amount.',
       '20.000000',
     ),
     payments: Type.Object(
@@ -129,7 +137,10 @@ const SummarySchema = Type.Object(
     ),
     undecided: Nullable(Signed('Money that left the chain, before a decision who bears it.', '0.000000')),
     reserve: Nullable(Signed('What stays with the operator as cover for refunds.', '-20.000000')),
-    amount: Signed('What is settled: the sum of the last four.', '21411.297500'),
+    heldBack: Nullable(
+      Signed('What stays owed, because a settlement is at most the operator’s limit of a day.', '0.000000'),
+    ),
+    amount: Signed('What is settled: the sum of the last five.', '21411.297500'),
   },
   { description: 'How the amount came about.' },
 )

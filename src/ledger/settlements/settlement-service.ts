@@ -4,7 +4,7 @@ import type { Db, Queryable, Tx } from '../../db/db.ts'
 import { type Actor, companyOf, sees } from '../../http/actor.ts'
 import { PERMISSIONS } from '../../http/permissions.ts'
 import type { RequestContext } from '../../http/request-context.ts'
-import { type Clock, DAY, MINUTE } from '../../kernel/clock.ts'
+import { type Clock, MINUTE } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { firstIdAt, idFrom } from '../../kernel/ids.ts'
 import { formatDecimal } from '../../kernel/money.ts'
@@ -17,6 +17,14 @@ import { findPayableWith, findReserve, findSettleable, settleableOf } from '../p
 import type { PayoutPorts } from '../payout-ports.ts'
 import { findUnconfirmed } from './restored-address.ts'
 import {
+  findDayLimit,
+  findTooLarge,
+  findUnlisted,
+  type SettlementLimits,
+  unitsWithin,
+  usdcText,
+} from './settlement-limits.ts'
+import {
   type AddressSet,
   countSettlements,
   existsCompany,
@@ -24,7 +32,6 @@ import {
   findSettlement,
   findUnfinishedSettlement,
   insertSettlement,
-  lockReleased,
   lockSettlement,
   lockSettlementTarget,
   type NewSettlement,
@@ -66,12 +73,6 @@ export type SettlementChain = {
   ): Promise<SettlementReport>
 }
 
-export type SettlementLimits = {
-  dayLimitUnits: bigint | null
-  twoPersonsFromUnits: bigint | null
-  allowList: readonly string[]
-}
-
 export type SettlementDeps = PayoutPorts & {
   db: Db
   clock: Clock
@@ -105,6 +106,7 @@ export const viewSettlement = (settlement: Settlement) => ({
   companyId: settlement.companyId,
   status: settlement.status,
   amount: formatDecimal(settlement.units, 6),
+  heldBack: settlement.heldBackUnits ? formatDecimal(settlement.heldBackUnits, 6) : null,
   paidAmount: settlement.status === 'paid' ? formatDecimal(settlement.leftUnits ?? settlement.units, 6) : null,
   paidTo: paidTo(settlement),
   address: settlement.address,
@@ -132,7 +134,6 @@ export const bookingOf = ({ companyId, id }: Pick<Settlement, 'companyId' | 'id'
 })
 
 export const conflict = (message: string): AppError => new AppError('OBJECT_CONFLICT', { message })
-const text = (units: bigint): string => `${formatDecimal(units, 6)} USDC`
 
 /** The company of a request: the one it names, or the actor's own. @throws OBJECT_NOT_FOUND, FORBIDDEN */
 export async function companyFor({ db }: { db: Db }, actor: Actor, companyId: string | undefined): Promise<string> {
@@ -157,15 +158,12 @@ async function readTarget(
   return { address, network, set: { at: target.settlementSetAt, by: target.settlementSetBy } }
 }
 
-const NOTHING_OWED =
-  'Nothing is owed to this company right now, less what it holds at its own accounts, its reserve, and money that left ' +
-  'the chain and waits for a decision.'
-
 /** A booking whose id is older than this has committed, on any node, because its transaction ends within a minute. */
 const LONGEST_BOOKING_MS = 15 * MINUTE
 
 /**
- * Reserves what the company is owed, minus its reserve, for one transfer to its address.
+ * Reserves what the company is owed, minus its reserve, for one transfer to its address; at most the limit of a day,
+ * and the rest stays owed.
  * @throws OBJECT_CONFLICT without an address or a balance, or while another settlement is unfinished; BOOKS_DIFFER
  */
 export async function createSettlement(
@@ -180,13 +178,13 @@ export async function createSettlement(
     await lockActor(tx, actor, companyId)
     const target = await readTarget(deps, tx, companyId)
     const other = await findUnfinishedSettlement(tx, companyId)
-    if (other) throw conflict(`The settlement ${other.id} of ${text(other.units)} is ${other.status}; finish it first.`)
+    if (other)
+      throw conflict(`The settlement ${other.id} of ${usdcText(other.units)} is ${other.status}; finish it first.`)
     const now = new Date(deps.clock())
     const before = firstIdAt(now.getTime() - LONGEST_BOOKING_MS)
     const { journals, ...payable } = await findPayableWith(tx, companyId, before)
     const kept = await findReserve(tx, companyId)
-    const units = settleableOf(payable) - kept
-    if (units <= 0n) throw conflict(NOTHING_OWED)
+    const units = unitsWithin(deps.limits, settleableOf(payable) - kept)
     const number = (await countSettlements(tx, companyId)) + 1
     const createdBy = `${actor.kind}:${actor.id}`
     const settlement: NewSettlement = {
@@ -260,23 +258,8 @@ async function checkTarget(deps: SettlementDeps, settlement: Settlement): Promis
 /** Why sending it would leave the company in debt: lost money or later refunds. */
 async function findShortfall(q: Queryable, { companyId }: Settlement): Promise<string | null> {
   const left = await findSettleable(q, companyId)
-  return left < 0n ? `the company’s balance is short of ${text(-left)}` : null
+  return left < 0n ? `the company’s balance is short of ${usdcText(-left)}` : null
 }
-
-/** Why the operator's list of addresses prevents paying it. */
-const findUnlisted = ({ limits: { allowList } }: SettlementDeps, { address }: Settlement): string | null =>
-  allowList.length > 0 && !allowList.includes(address.toLowerCase()) ? NOT_ALLOWED : null
-
-/** Why the operator's limit of a day prevents sending it now. */
-async function findLimit({ limits, clock }: SettlementDeps, tx: Tx, settlement: Settlement): Promise<string | null> {
-  const { dayLimitUnits } = limits
-  if (dayLimitUnits === null) return null
-  const released = await lockReleased(tx, settlement, new Date(clock() - DAY))
-  if (released + settlement.units <= dayLimitUnits) return null
-  return `${text(released)} left in the last 24 hours; at most ${text(dayLimitUnits)} may (SETTLEMENT_DAY_LIMIT)`
-}
-
-const NOT_ALLOWED = 'the address is not on the list of those that may be paid (SETTLEMENT_ALLOW_LIST)'
 
 /** How many of the next numbers are asked about: as many could have been cancelled in a row before a restore. */
 const NEXT = 16
@@ -318,7 +301,7 @@ export async function releaseSettlement(
     if (sentBy === 'service' && (current.handedOverAt !== null || (await listNamed(tx, current)).length > 0))
       return FOR_PERSON
     if (!isChecked || isReleasedByHand(current)) return null
-    const limit = await findLimit(deps, tx, settlement)
+    const limit = await findDayLimit(deps, tx, settlement)
     if (limit === null) await updateSettlementReleased(tx, settlement, new Date(deps.clock()))
     return limit
   })
@@ -332,8 +315,10 @@ async function findReason(deps: SettlementDeps, settlement: Settlement): Promise
     (await deps.books.findHold(settlement.companyId)) ??
     (await findUnconfirmed(deps.db, settlement)) ??
     (await findShortfall(deps.db, settlement)) ??
-    findUnlisted(deps, settlement) ??
-    (isReleasedByHand(settlement) ? null : await deps.db.tx((tx) => findLimit(deps, tx, settlement))) ??
+    findUnlisted(deps.limits, settlement) ??
+    (isReleasedByHand(settlement)
+      ? null
+      : (findTooLarge(deps.limits, settlement) ?? (await deps.db.tx((tx) => findDayLimit(deps, tx, settlement))))) ??
     (await findOther(deps, settlement))
   )
 }
@@ -366,7 +351,10 @@ export async function approveSettlement(
     const shortfall = await findShortfall(tx, settlement)
     if (shortfall !== null)
       throw conflict(`It cannot be paid now: ${shortfall}. Cancel it, or settle what is missing first.`)
-    const unfit = (await findUnconfirmed(tx, settlement)) ?? findUnlisted(deps, settlement)
+    const unfit =
+      (await findUnconfirmed(tx, settlement)) ??
+      findUnlisted(deps.limits, settlement) ??
+      findTooLarge(deps.limits, settlement)
     if (unfit !== null) throw conflict(`It cannot be paid: ${unfit}.`)
     const { twoPersonsFromUnits } = deps.limits
     const by = `${actor.kind}:${actor.id}`
@@ -380,7 +368,7 @@ export async function approveSettlement(
     if (first !== null && (await listCommonMakers(tx, first, by)).length > 0) throw conflict(ONE_MAKER)
     const now = new Date(deps.clock())
     const isSentByHand = !deps.chains.some(({ network, pay }) => network === settlement.network && pay !== null)
-    const limit = isSentByHand ? await findLimit(deps, tx, settlement) : null
+    const limit = isSentByHand ? await findDayLimit(deps, tx, settlement) : null
     if (limit !== null) throw conflict(`It cannot be paid now: ${limit}. Approve it later.`)
     const approvedBy = `${actor.kind}:${actor.id}`
     // the node that polls it knows whether it has the keys

@@ -21,7 +21,8 @@ async function spanOf(q: Queryable, { companyId, id }: Settlement): Promise<Span
 }
 
 /** How the amount of a settlement was computed, in lines that add up. */
-function summaryOf({ basis, carriedUnits }: Span, totals: readonly KindTotal[], units: bigint) {
+function summaryOf({ basis, carriedUnits }: Span, totals: readonly KindTotal[], settlement: Settlement) {
+  const { units, heldBackUnits } = settlement
   const of = (kind: KindTotal['kind']) =>
     totals.find((total) => total.kind === kind) ?? { count: 0, units: 0n, feeUnits: 0n }
   const [paid, refunded, dropped, lost] = [of('payment'), of('refund'), of('refund_dropped'), of('loss_borne')]
@@ -41,6 +42,7 @@ function summaryOf({ basis, carriedUnits }: Span, totals: readonly KindTotal[], 
     ownAccounts: basis && usdc(-basis.own),
     undecided: basis && usdc(-basis.undecided),
     reserve: basis && usdc(-basis.kept),
+    heldBack: heldBackUnits === null ? null : usdc(-heldBackUnits),
     amount: usdc(units),
   }
 }
@@ -77,7 +79,7 @@ export async function readSettlementStatement(
   return {
     settlement: viewSettlement(settlement),
     since: span.since?.toISOString() ?? null,
-    summary: summaryOf(span, totals, settlement.units),
+    summary: summaryOf(span, totals, settlement),
     lines: lines.map(viewLine),
     nextCursor: lines.length === page.limit ? (lines.at(-1)?.journalId ?? null) : null,
   }

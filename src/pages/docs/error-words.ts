@@ -110,7 +110,8 @@ export const ERROR_WORDS: Partial<Record<ErrorCode, Words>> = {
   ],
   CROSS_SITE_REQUEST: [
     'A browser sent this from another website, with cookies.',
-    'Call from your own origin, or from your server with a key.',
+    'What works with cookies (login, refresh, sign-out) is answered only on the service’s own site, or on a subdomain of ' +
+      'it that the operator names in `CORS_ORIGINS`. From any other website call your own server, which calls with a key.',
   ],
   NOT_FOUND: [
     'Nothing is at this address.',

@@ -1,4 +1,4 @@
-import { countLines, type MailTexts, type RoleWords, roleWord } from '../mail-texts.ts'
+import { countLines, type MailTexts, type RoleWords, roleWord, someOf } from '../mail-texts.ts'
 
 const notYou = 'Waren Sie das nicht, ändern Sie sofort Ihr Passwort und verständigen Sie den Betreiber dieses Dienstes.'
 
@@ -172,11 +172,15 @@ export const de: MailTexts = {
   },
   webhookFailures: {
     subject: ({ companyName }) => `Webhooks von ${companyName} konnten nicht zugestellt werden`,
-    paragraphs: (facts) => [
-      `Guten Tag ${facts.firstName},`,
-      `am ${facts.day} hat Ihr Server ${facts.failed + facts.parked} unserer Nachrichten nicht angenommen, obwohl jede fünfmal versucht wurde.`,
-      'Keine Bestellung ist verloren: Sehen Sie nach, was fehlschlug, und senden Sie es mit einem Klick erneut, oder lesen Sie GET /api/next/events ab Ihrem letzten Cursor.',
-    ],
+    paragraphs: (facts) =>
+      someOf([
+        `Guten Tag ${facts.firstName},`,
+        facts.failed > 0 &&
+          `am ${facts.day} hat Ihr Server ${facts.failed} unserer Nachrichten nicht angenommen, obwohl jede fünfmal versucht wurde.`,
+        facts.parked > 0 &&
+          `Nachrichten, die wir am ${facts.day} zurückgestellt haben: ${facts.parked}. Unser eigener Dienst brach bei jedem Versuch ab; Ihr Server hat sie vielleicht trotzdem erhalten.`,
+        'Keine Bestellung ist verloren: Sehen Sie nach, was fehlschlug, und senden Sie es mit einem Klick erneut, oder lesen Sie GET /api/next/events ab Ihrem letzten Cursor.',
+      ]),
     button: 'Fehlgeschlagene ansehen',
   },
   waiting: {

@@ -1,4 +1,4 @@
-import { countLines, type MailTexts, type RoleWords, roleWord } from '../mail-texts.ts'
+import { countLines, type MailTexts, type RoleWords, roleWord, someOf } from '../mail-texts.ts'
 
 const notYou = 'If this was not you, change your password now and tell the operator of this service.'
 
@@ -162,11 +162,15 @@ export const en: MailTexts = {
   },
   webhookFailures: {
     subject: ({ companyName }) => `Webhooks of ${companyName} could not be delivered`,
-    paragraphs: (facts) => [
-      `Hello ${facts.firstName},`,
-      `on ${facts.day} your server did not accept ${facts.failed + facts.parked} of our webhooks. We tried each one five times.`,
-      'No order is lost. Look at what failed and send it again with one click, or read GET /api/next/events from your last cursor.',
-    ],
+    paragraphs: (facts) =>
+      someOf([
+        `Hello ${facts.firstName},`,
+        facts.failed > 0 &&
+          `on ${facts.day} your server did not accept ${facts.failed} of our webhooks. We tried each one five times.`,
+        facts.parked > 0 &&
+          `We set aside ${facts.parked} of our webhooks on ${facts.day}, because our own service broke off each time it sent them. Your server may have received them.`,
+        'No order is lost. Look at what failed and send it again with one click, or read GET /api/next/events from your last cursor.',
+      ]),
     button: 'See what failed',
   },
   waiting: {

@@ -1,4 +1,4 @@
-import { countLines, type MailTexts, type RoleWords, roleWord } from '../mail-texts.ts'
+import { countLines, type MailTexts, type RoleWords, roleWord, someOf } from '../mail-texts.ts'
 
 const notYou = 'Si no ha sido usted, cambie ahora mismo la contraseña y avise al operador de este servicio.'
 
@@ -166,11 +166,15 @@ export const es: MailTexts = {
   },
   webhookFailures: {
     subject: ({ companyName }) => `No se pudieron entregar webhooks de ${companyName}`,
-    paragraphs: (facts) => [
-      `Hola ${facts.firstName}:`,
-      `el ${facts.day} su servidor no aceptó ${facts.failed + facts.parked} de nuestros mensajes, aunque cada uno se intentó cinco veces.`,
-      'No se ha perdido ningún pedido: vea qué falló y reenvíelo con un clic, o lea GET /api/next/events desde su último cursor.',
-    ],
+    paragraphs: (facts) =>
+      someOf([
+        `Hola ${facts.firstName}:`,
+        facts.failed > 0 &&
+          `el ${facts.day} su servidor no aceptó ${facts.failed} de nuestros mensajes, aunque cada uno se intentó cinco veces.`,
+        facts.parked > 0 &&
+          `Mensajes apartados el ${facts.day}: ${facts.parked}. Nuestro propio servicio se interrumpió en cada envío; puede que su servidor los haya recibido.`,
+        'No se ha perdido ningún pedido: vea qué falló y reenvíelo con un clic, o lea GET /api/next/events desde su último cursor.',
+      ]),
     button: 'Ver los fallos',
   },
   waiting: {

@@ -1,4 +1,4 @@
-import { countLines, type MailTexts, type RoleWords, roleWord } from '../mail-texts.ts'
+import { countLines, type MailTexts, type RoleWords, roleWord, someOf } from '../mail-texts.ts'
 
 const notYou = 'Si ce n’était pas vous, changez tout de suite de mot de passe et prévenez l’exploitant de ce service.'
 
@@ -170,11 +170,15 @@ export const fr: MailTexts = {
   },
   webhookFailures: {
     subject: ({ companyName }) => `Des webhooks de ${companyName} n’ont pas pu être livrés`,
-    paragraphs: (facts) => [
-      `Bonjour ${facts.firstName},`,
-      `le ${facts.day}, votre serveur n’a pas accepté ${facts.failed + facts.parked} de nos messages, malgré cinq essais pour chacun.`,
-      'Aucune commande n’est perdue : consultez les échecs et renvoyez-les en un clic, ou lisez GET /api/next/events depuis votre dernier curseur.',
-    ],
+    paragraphs: (facts) =>
+      someOf([
+        `Bonjour ${facts.firstName},`,
+        facts.failed > 0 &&
+          `le ${facts.day}, votre serveur n’a pas accepté ${facts.failed} de nos messages, malgré cinq essais pour chacun.`,
+        facts.parked > 0 &&
+          `Messages mis de côté le ${facts.day} : ${facts.parked}. Notre propre service s’est interrompu à chaque envoi ; votre serveur les a peut-être reçus.`,
+        'Aucune commande n’est perdue : consultez les échecs et renvoyez-les en un clic, ou lisez GET /api/next/events depuis votre dernier curseur.',
+      ]),
     button: 'Voir les échecs',
   },
   waiting: {

@@ -1,4 +1,4 @@
-import { countLines, type MailTexts, type RoleWords, roleWord } from '../mail-texts.ts'
+import { countLines, type MailTexts, type RoleWords, roleWord, someOf } from '../mail-texts.ts'
 
 const notYou = 'Se non è stato lei, cambi subito la password e avvisi il gestore di questo servizio.'
 
@@ -166,11 +166,15 @@ export const it: MailTexts = {
   },
   webhookFailures: {
     subject: ({ companyName }) => `Alcuni webhook di ${companyName} non sono stati consegnati`,
-    paragraphs: (facts) => [
-      `Buongiorno ${facts.firstName},`,
-      `il ${facts.day} il suo server non ha accettato ${facts.failed + facts.parked} dei nostri messaggi, benché ognuno sia stato tentato cinque volte.`,
-      'Nessun ordine è perso: guardi che cosa non è riuscito e lo rinvii con un clic, oppure legga GET /api/next/events dal suo ultimo cursore.',
-    ],
+    paragraphs: (facts) =>
+      someOf([
+        `Buongiorno ${facts.firstName},`,
+        facts.failed > 0 &&
+          `il ${facts.day} il suo server non ha accettato ${facts.failed} dei nostri messaggi, benché ognuno sia stato tentato cinque volte.`,
+        facts.parked > 0 &&
+          `Messaggi messi da parte il ${facts.day}: ${facts.parked}. Il nostro stesso servizio si è interrotto a ogni invio; il suo server potrebbe averli ricevuti.`,
+        'Nessun ordine è perso: guardi che cosa non è riuscito e lo rinvii con un clic, oppure legga GET /api/next/events dal suo ultimo cursore.',
+      ]),
     button: 'Vedere gli errori',
   },
   waiting: {

@@ -166,6 +166,17 @@ export class Lanes {
     )
   }
 
+  /**
+   * Lanes whose deliveries wait for their own receiver and for nothing else.
+   * @param hasRoom the node could start more: then a lane with a queue waits for its own attempts in flight
+   */
+  waiting(hasRoom: boolean): LaneKey[] {
+    const full = new Set(this.full())
+    return [...this.#states.values()].filter(
+      (state) => full.has(state) || (hasRoom && state.backlogFromMs !== null && state.inFlight > 0),
+    )
+  }
+
   /** Lanes that take turns: left out of the common search. */
   backlogged(): LaneKey[] {
     return [...this.#states.values()].filter((state) => state.backlogFromMs !== null)

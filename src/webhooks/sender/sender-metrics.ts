@@ -33,7 +33,12 @@ export function senderMetrics(registry: Registry) {
     due: new Gauge({ name: 'comptoir_webhook_due', help: 'Deliveries that are due and not yet claimed.', registers }),
     oldestDue: new Gauge({
       name: 'comptoir_webhook_oldest_seconds',
-      help: 'How late the oldest due delivery is.',
+      help: 'How late the oldest due delivery is, without those that wait for their own slow or busy receiver.',
+      registers,
+    }),
+    backlog: new Gauge({
+      name: 'comptoir_webhook_backlog_seconds',
+      help: 'How late the oldest due delivery is, whatever it waits for.',
       registers,
     }),
     inFlight: new Gauge({ name: 'comptoir_webhook_in_flight', help: 'Attempts under way on this node.', registers }),

@@ -199,10 +199,24 @@ export async function deleteNode(tx: Tx, instance: string): Promise<void> {
   await tx.run(sql`delete from sender_nodes where instance = ${instance}`)
 }
 
-/** How many deliveries are due and how late the oldest is; counts up to `limit`. */
-export const countDue = (db: Db, limit: number): Promise<{ due: number; oldestMs: number }> =>
-  db.one(
+export type Due = { due: number; oldestMs: number; backlogMs: number }
+
+/**
+ * How many deliveries are due, and how late the oldest is: of all (`backlogMs`), and without those that wait for their
+ * own receiver. Counts up to `limit`. The index alone answers while no lane waits.
+ */
+export function countDue(db: Db, { limit, waiting }: { limit: number; waiting: readonly LaneKey[] }): Promise<Due> {
+  const age = (oldest: Sql): Sql => sql`coalesce(${epochMs(sql`now()`)} - ${epochMs(oldest)}, 0)`
+  const isWaiting = waiting.length > 0
+  const lane = isWaiting ? sql`, company_id, lane` : sql``
+  const join = isWaiting
+    ? sql`left join unnest(${waiting.map(({ companyId }) => companyId)}::text[], ${waiting.map((key) => key.lane)}::text[])
+        as w (company_id, lane) using (company_id, lane)`
+    : sql``
+  const late = isWaiting ? sql`min(next_at) filter (where w.lane is null)` : sql`min(next_at)`
+  return db.one<Due>(
     plannedEachTime(sql`
-    select count(*)::integer as due, coalesce(${epochMs(sql`now()`)} - ${epochMs(sql`min(next_at)`)}, 0) as oldest_ms
-    from (select next_at from delivery_due where next_at <= now() order by next_at limit ${limit}) d`),
+    select count(*)::integer as due, ${age(late)} as oldest_ms, ${age(sql`min(next_at)`)} as backlog_ms
+    from (select next_at${lane} from delivery_due where next_at <= now() order by next_at limit ${limit}) d ${join}`),
   )
+}

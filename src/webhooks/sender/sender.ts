@@ -45,6 +45,8 @@ export type SenderOptions = {
    * all nodes together. For many nodes; all should use the same setting.
    */
   ownBuckets?: boolean
+  /** Tells the operator of a delivery that was parked. A failure of this is only logged. */
+  onParked?: (deliveryId: string) => Promise<void>
   /** For receivers inside an operator's own network: name servers and certificate authority. */
   connector?: Omit<VettedConnectorOptions, 'allowedRanges'>
 }
@@ -83,7 +85,7 @@ export async function startSender(options: SenderOptions): Promise<Sender> {
   const counts: Counts = { delivered: 0, retried: 0, failed: 0, parked: 0, unknownOutcomes: 0, fenced: 0, takeovers: 0 }
   const settlement = new OutcomeWriter(
     db,
-    settlementEvents(counts, metrics, log, (id) => suspects.settled(id)),
+    settlementEvents(options, counts, metrics, (id) => suspects.settled(id)),
   )
   const machine = options.machine ?? thisMachine()
   const name = options.nodeName ?? nodeNameOf(machine, config.port)
@@ -152,9 +154,9 @@ export async function startSender(options: SenderOptions): Promise<Sender> {
 }
 
 function settlementEvents(
+  { log, onParked }: Pick<SenderOptions, 'log' | 'onParked'>,
   counts: Counts,
   metrics: SenderMetrics | null,
-  log: SenderOptions['log'],
   ended: (deliveryId: string) => void,
 ): SettlementEvents {
   return {
@@ -162,7 +164,9 @@ function settlementEvents(
       ended(deliveryId)
       if (outcome !== 'released') counts[outcome === 'retry' ? 'retried' : outcome] += 1
       metrics?.attempts.inc({ outcome, failure: errorCode ?? '' })
-      if (outcome === 'parked') log.error({ deliveryId }, 'webhook parked after three crashes')
+      if (outcome !== 'parked') return
+      log.error({ deliveryId }, 'ALARM: a webhook was parked after three crashes')
+      onParked?.(deliveryId).catch((error: unknown) => log.error({ err: error }, 'the alarm was not mailed'))
     },
     fenced: ({ deliveryId }) => {
       ended(deliveryId)
@@ -188,10 +192,11 @@ function watchGauges(db: Db, metrics: SenderMetrics, attempts: AttemptSender, la
   return setInterval(() => {
     metrics.inFlight.set(attempts.inFlight.size)
     for (const [state, count] of Object.entries(lanes.counts())) metrics.lanes.set({ state }, count)
-    countDue(db, 100_000).then(
-      ({ due, oldestMs }) => {
+    countDue(db, { limit: 100_000, waiting: lanes.waiting(roomOf(attempts) > 0) }).then(
+      ({ due, oldestMs, backlogMs }) => {
         metrics.due.set(due)
         metrics.oldestDue.set(oldestMs / 1000)
+        metrics.backlog.set(backlogMs / 1000)
       },
       () => {}, // the database is down: readiness and the loops already report it
     )

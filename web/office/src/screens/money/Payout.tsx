@@ -109,7 +109,7 @@ function Sum({ statement: { summary } }: { statement: Statement }) {
   const lang = useLang()
   const { payments, refunds, takenBack } = summary
   const money = (amount: string) => <Money amount={amount} asset="USDC" />
-  const isSome = (amount: string | null): amount is string => amount !== null && /[1-9]/.test(amount)
+  const isSome = (amount: string | null): amount is string => /[1-9]/.test(amount ?? '')
   const perhaps = (word: string, amount: string | null): [string, React.ReactNode][] =>
     isSome(amount) ? [[word, money(amount)]] : []
   return (
@@ -125,6 +125,7 @@ function Sum({ statement: { summary } }: { statement: Statement }) {
         ...perhaps(t.ownAccounts, summary.ownAccounts),
         ...perhaps(t.undecided, summary.undecided),
         ...perhaps(t.reserve, summary.reserve),
+        ...perhaps(t.heldBack, summary.heldBack),
         [t.amount, <strong key="amount">{money(summary.amount)}</strong>],
       ]}
     />

@@ -229,14 +229,19 @@ function Cancel({ settlement, onClose }: DialogProps) {
   )
 }
 
-/** Where it goes, and where what left instead went. */
+/** What it leaves for the next one, where it goes, and where what left instead went. */
 function Destination({ settlement }: { settlement: Settlement }) {
   const t = useTexts(texts)
+  const words = useTexts(statementTexts)
   const networkName = useNetworkName()
-  const { amount, paidAmount, paidTo, address, network, txHash } = settlement
+  const { amount, heldBack, paidAmount, paidTo, address, network, txHash } = settlement
   return (
     <Facts
       rows={[
+        // an older node says nothing of it
+        ...(heldBack
+          ? ([[words.heldBack, <Money key="heldBack" amount={heldBack} asset="USDC" />]] as [string, React.ReactNode][])
+          : []),
         [t.destination, <Code key="to" text={address} whole />],
         [t.network, networkName(network)],
         ...(paidAmount !== null && paidAmount !== amount

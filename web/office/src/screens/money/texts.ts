@@ -63,7 +63,8 @@ export const texts = defineTexts(
     waiting: 'Payouts under way',
     prepare: 'Prepare a payout',
     prepared: 'The payout is prepared. Two people decide: you prepared it, an operator approves it.',
-    prepareText: 'Everything that is ready is paid out to the settlement address of the company.',
+    prepareText:
+      'Everything that is ready is paid out to the settlement address of the company, up to the operator’s daily limit if there is one.',
     none: 'No payouts yet',
     noneText: 'Prepare one when the balance is ready.',
     status: {
@@ -149,7 +150,8 @@ export const texts = defineTexts(
       waiting: 'Versements en cours',
       prepare: 'Préparer un versement',
       prepared: 'Le versement est prêt. Deux personnes décident : vous l’avez préparé, un exploitant l’approuve.',
-      prepareText: 'Tout ce qui est prêt est versé à l’adresse de règlement de la société.',
+      prepareText:
+        'Tout ce qui est prêt est versé à l’adresse de règlement de la société, dans la limite quotidienne de l’exploitant s’il y en a une.',
       none: 'Aucun versement',
       noneText: 'Préparez-en un quand le solde est prêt.',
       status: { open: 'Attend une approbation', approved: 'Approuvé, à payer', paid: 'Payé', cancelled: 'Annulé' },
@@ -229,7 +231,8 @@ export const texts = defineTexts(
       waiting: 'Laufende Auszahlungen',
       prepare: 'Auszahlung vorbereiten',
       prepared: 'Die Auszahlung ist vorbereitet. Zwei entscheiden: Sie bereiten vor, der Betreiber gibt frei.',
-      prepareText: 'Alles Auszahlbare geht an die Auszahlungsadresse der Firma.',
+      prepareText:
+        'Alles Auszahlbare geht an die Auszahlungsadresse der Firma, höchstens bis zum Tageslimit des Betreibers, falls es eines gibt.',
       none: 'Noch keine Auszahlungen',
       noneText: 'Bereiten Sie eine vor, sobald Guthaben da ist.',
       status: {
@@ -315,7 +318,8 @@ export const texts = defineTexts(
       waiting: 'Liquidaciones en curso',
       prepare: 'Preparar una liquidación',
       prepared: 'La liquidación está preparada. Deciden dos: usted la prepara y un operador la aprueba.',
-      prepareText: 'Todo lo que está listo se paga a la dirección de liquidación de la empresa.',
+      prepareText:
+        'Todo lo que está listo se paga a la dirección de liquidación de la empresa, hasta el límite diario del operador, si lo hay.',
       none: 'Todavía no hay liquidaciones',
       noneText: 'Prepare una cuando haya saldo listo.',
       status: { open: 'Espera aprobación', approved: 'Aprobada, por pagar', paid: 'Pagada', cancelled: 'Cancelada' },
@@ -393,7 +397,8 @@ export const texts = defineTexts(
       waiting: 'Accrediti in corso',
       prepare: 'Prepara un accredito',
       prepared: 'L’accredito è pronto. Decidono in due: lei lo prepara, un gestore lo approva.',
-      prepareText: 'Tutto ciò che è pronto va all’indirizzo di accredito dell’azienda.',
+      prepareText:
+        'Tutto ciò che è pronto va all’indirizzo di accredito dell’azienda, entro il limite giornaliero del gestore, se ce n’è uno.',
       none: 'Ancora nessun accredito',
       noneText: 'Ne prepari uno quando il saldo è pronto.',
       status: {
