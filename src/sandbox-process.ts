@@ -5,11 +5,14 @@ import { join } from 'node:path'
 /** What the sandbox reports when it is ready. */
 export type SandboxProcess = {
   providersUrl: string
-  rpcUrl: string
-  chainId: number
-  usdcAddress: string
-  payerPrivateKey: string
-  payerAddress: string
+  /** Null: the settings name a chain that runs elsewhere. */
+  chain: {
+    rpcUrl: string
+    chainId: number
+    usdcAddress: string
+    payerPrivateKey: string
+    payerAddress: string
+  } | null
   /** Variables that configure the imitated providers. */
   credentials: Record<string, string>
   /** The same for the imitated sources of screening. */
@@ -52,6 +55,8 @@ const endedWell = ({ exitCode, signalCode }: ChildProcess): boolean =>
 export function startSandboxProcess(options: {
   dataDir: string
   port: number
+  /** Otherwise the providers alone. */
+  hasChain: boolean
   chainPort: number
   /** The last block of its chain that the database knows. */
   knownBlock: bigint
@@ -82,6 +87,7 @@ export function startSandboxProcess(options: {
     options.relayer,
     '--callback-base',
     options.callbackBase,
+    ...(options.hasChain ? [] : ['--no-chain']),
   ]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
   let words = ''

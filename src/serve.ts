@@ -9,7 +9,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import type { Registry } from 'prom-client'
 import { buildService } from './app.ts'
-import { hasOwnSandbox, sandboxKeys, withSandbox } from './assembly/sandbox-settings.ts'
+import { hasOwnChain, hasOwnSandbox, sandboxKeys, withSandbox } from './assembly/sandbox-settings.ts'
 import { findHead } from './chain/chain-queries.ts'
 import { SANDBOX_CHAIN_ID } from './chain/networks.ts'
 import { localSigner } from './chain/payout/signer.ts'
@@ -144,7 +144,7 @@ function openWholeVault(config: Config, connectionString: string, masterKey: Buf
   return openVaultOf(db, config, masterKey).finally(() => db.close())
 }
 
-/** Started unless in live mode, or if another process runs the sandbox (a second node, a test). */
+/** Started unless in live mode, or if another process runs the sandbox (a second node). */
 async function openSandbox(
   config: Config,
   {
@@ -160,7 +160,8 @@ async function openSandbox(
   const funded = { refundWallet: localSigner(refundKey).address, relayer: localSigner(relayerKey).address }
   const knownBlock = await readKnownBlock(config, connectionString)
   const places = { dataDir: config.dataDir, port, chainPort, knownBlock, callbackBase: config.baseUrl }
-  const sandbox = await startSandboxProcess({ ...places, ...funded, log: say })
+  const hasChain = hasOwnChain(config)
+  const sandbox = await startSandboxProcess({ ...places, ...funded, hasChain, log: say })
   closers.add(() => sandbox.stop())
   return sandbox
 }
@@ -185,7 +186,7 @@ function writeSandboxFile(
     rpcUrl: chain?.rpcUrls[0] ?? null,
     usdcAddress: chain?.usdcAddress ?? null,
     ...demo,
-    payerPrivateKey: sandbox?.payerPrivateKey ?? null,
+    payerPrivateKey: sandbox?.chain?.payerPrivateKey ?? null,
   }
   const path = join(config.dataDir, 'sandbox.json')
   const draft = `${path}.${process.pid}`
@@ -264,7 +265,7 @@ export async function openOwned(
   { closers, shared }: { closers: Closers; shared?: Shared | undefined },
 ): Promise<Owned> {
   const config = await withPort(given)
-  if (!shared && hasOwnSandbox(config)) assertSandboxInstalled()
+  if (!shared && hasOwnChain(config)) assertSandboxInstalled()
   if (!shared && config.databaseUrl === null) {
     checkStateDirectory(config.dataDir, process.env.STATE_DIRECTORY)
     if (config.mode === 'live') refuseNoDatabase(config)

@@ -9,6 +9,18 @@ export type Wallet = {
   pay(payment: { to: string; amount: string }): Promise<{ txHash: string }>
 }
 
+const NO_ADDRESS = `0x${'0'.repeat(40)}`
+
+/** On a chain that somebody else runs, the sandbox holds no money. */
+export const NO_WALLET: Wallet = {
+  ...{ chainId: 0, usdcAddress: NO_ADDRESS, payerAddress: NO_ADDRESS },
+  pay: async () => {
+    throw new Error(
+      'The sandbox has no test wallet: CHAIN_31337_RPC_URL names a chain of yours. Pay from your own wallet.',
+    )
+  },
+}
+
 type PayBody = { to?: string; amount?: string; returnTo?: string }
 
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/

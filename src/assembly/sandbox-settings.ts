@@ -19,30 +19,27 @@ export const sandboxKeys = (vault: SandboxVault): { refundKey: string; relayerKe
 
 /** Where a running sandbox is reached. */
 export type SandboxPlace = {
-  chainId: number
-  rpcUrl: string
-  usdcAddress: string
+  chain: { chainId: number; rpcUrl: string; usdcAddress: string } | null
   providersUrl: string
   /** Absent: the sandbox is asked for them. */
   credentials?: Record<string, string>
   screening?: Record<string, string>
 }
 
-/** Not in live mode, and not if the settings name a chain that runs elsewhere (a second node, a test). */
-export const hasOwnSandbox = ({ mode, chains }: Config): boolean => mode === 'sandbox' && chains.length === 0
+/** Imitated providers: unless the settings name a sandbox that runs elsewhere, as a second node's do. */
+export const hasOwnSandbox = ({ mode, sandbox }: Config): boolean => mode === 'sandbox' && sandbox.providersUrl === null
+
+/** With a chain: unless the settings name one. */
+export const hasOwnChain = (config: Config): boolean => hasOwnSandbox(config) && config.chains.length === 0
 
 /** Adds the sandbox's chain to the configured ones, with deposit addresses of a wallet derived from the master key. */
 export function withSandboxChain(config: Config, sandbox: SandboxPlace | null, vault: SandboxVault): Config {
   if (config.mode === 'live') return config
-  if (!sandbox || config.chains.some((chain) => chain.chainId === sandbox.chainId))
-    return withSandboxXpub(config, vault)
-  const { chainId, rpcUrl, usdcAddress, providersUrl } = sandbox
+  const whole = sandbox ? { ...config, sandbox: { ...config.sandbox, providersUrl: sandbox.providersUrl } } : config
+  if (!sandbox?.chain) return withSandboxXpub(whole, vault)
+  const { chainId, rpcUrl, usdcAddress } = sandbox.chain
   const keys = { xpub: sandboxXpub(vault), ...sandboxKeys(vault) }
-  return {
-    ...config,
-    sandbox: { ...config.sandbox, providersUrl },
-    chains: [...config.chains, { ...NO_CHAIN, chainId, rpcUrls: [rpcUrl], usdcAddress, ...keys }],
-  }
+  return { ...whole, chains: [{ ...NO_CHAIN, chainId, rpcUrls: [rpcUrl], usdcAddress, ...keys }] }
 }
 
 /** A test chain that runs elsewhere gets deposit addresses too. */

@@ -1,19 +1,21 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { hasOwnSandbox, type SandboxPlace, withSandbox, withSandboxChain } from '../assembly/sandbox-settings.ts'
+import { hasOwnChain, type SandboxPlace, withSandbox, withSandboxChain } from '../assembly/sandbox-settings.ts'
 import { SANDBOX_CHAIN_ID } from '../chain/networks.ts'
 import type { ChainConfig, Config } from '../config/config.ts'
 import type { SandboxVault } from '../kernel/vault.ts'
 
 const fileOf = ({ dataDir }: Config): string => join(dataDir, 'sandbox.json')
 
+type Facts = { rpcUrl: string; usdcAddress: string; providersUrl: string }
+
 /** What the running sandbox records for programs; null where there is none. @throws Error when the file is damaged */
 function findSandbox(config: Config): SandboxPlace | null {
   const file = fileOf(config)
-  if (!hasOwnSandbox(config) || !existsSync(file)) return null
+  if (!hasOwnChain(config) || !existsSync(file)) return null
   try {
-    const { rpcUrl, usdcAddress, providersUrl } = JSON.parse(readFileSync(file, 'utf8')) as SandboxPlace
-    return { chainId: SANDBOX_CHAIN_ID, rpcUrl, usdcAddress, providersUrl }
+    const { rpcUrl, usdcAddress, providersUrl } = JSON.parse(readFileSync(file, 'utf8')) as Facts
+    return { chain: { chainId: SANDBOX_CHAIN_ID, rpcUrl, usdcAddress }, providersUrl }
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
     throw new Error(`${file} is damaged. Start the sandbox with "npm start": it writes the file again.`, {
@@ -35,7 +37,7 @@ export const listOperatorChains = (config: Config, vault: SandboxVault): ChainCo
  */
 export function withServiceSettings(config: Config, vault: SandboxVault): Promise<Config> {
   const sandbox = findSandbox(config)
-  if (sandbox === null && hasOwnSandbox(config))
+  if (sandbox === null && hasOwnChain(config))
     throw new Error(`The sandbox is not ready: ${fileOf(config)} is missing. Wait until "comptoir serve" says so.`)
   return withSandbox(config, sandbox, vault)
 }

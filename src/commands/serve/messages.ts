@@ -10,11 +10,13 @@ export type Handover = {
 
 type HandedSandbox = {
   providersUrl: string
-  rpcUrl: string
-  chainId: number
-  usdcAddress: string
-  payerPrivateKey: string
-  payerAddress: string
+  chain: {
+    rpcUrl: string
+    chainId: number
+    usdcAddress: string
+    payerPrivateKey: string
+    payerAddress: string
+  } | null
   credentials: Record<string, string>
   screening: Record<string, string>
 }
