@@ -35,7 +35,10 @@ function refusalOf(work: () => unknown): string {
 }
 
 const from = (file: string): string =>
-  readFileSync(new URL(`../src/${file}`, import.meta.url), 'utf8').replace(/\$\{text\([^}]*\)\}/g, '18.000000 USDC')
+  readFileSync(new URL(`../src/${file}`, import.meta.url), 'utf8').replace(
+    /\$\{(?:usdcT|t)ext\([^}]*\)\}/g,
+    '18.000000 USDC',
+  )
 
 /** The sentence as it stands in the source, with its blanks filled in. */
 function sentenceOf(file: string, start: string): string {
@@ -55,7 +58,7 @@ test('the office knows each of these refusals by the words of the service, with 
       throw invalid('pin', 'must be six digits')
     }),
     tillTaken: sentenceOf('companies/till-service.ts', 'Another till'),
-    nothingOwed: sentenceOf('ledger/settlements/settlement-service.ts', 'Nothing is owed'),
+    nothingOwed: sentenceOf('ledger/settlements/settlement-limits.ts', 'Nothing is owed'),
     noPayoutAddress: sentenceOf('ledger/settlements/settlement-service.ts', 'The company has no settlement address'),
     noPayoutNetwork: sentenceOf('ledger/settlements/settlement-service.ts', 'The company has no settlement network'),
     payoutUnderWay: sentenceOf('ledger/settlements/settlement-service.ts', 'The settlement '),
