@@ -159,11 +159,13 @@ const LANDS: Record<'Manager' | 'SuperAdmin', Record<string, [heading: string | 
 test('every link of a mail lands on its screen after the login, and shows nothing before it', async () => {
   const root = join(import.meta.dirname, '../../src')
   const text = globSync('**/*.ts', { cwd: root }).map((file) => readFileSync(join(root, file), 'utf8'))
-  const written = text.flatMap((source) => [...source.matchAll(/officeUrl\}(\/[^`]*)`/g)].map(([, path = '']) => path))
+  const written = text.flatMap((source) =>
+    [...source.matchAll(/officeUrl\}(\/[^`"]*)[`"]/g)].map(([, path = '']) => path),
+  )
   const byHand = [...new Set(written.map((path) => path.replace(/\$\{\w+\}/, 'x')))].sort()
   assert.deepEqual(
     byHand,
-    ['/device', '/invitation?token=x', '/register'],
+    ['/device', '/invitation?token=x', '/login', '/register'],
     'a new link belongs in src/config/office-paths.ts',
   )
   const { companyId } = shop.merchant
