@@ -101,6 +101,13 @@ test('a domain with umlauts is an address, and a company of any country has its 
   assert.match((await refusalOf('123456789')) ?? '', /^must begin with its country, such as DE123456789/)
 })
 
+test('a payer who is no company after all leaves no name of one behind, which would stand for his own', async () => {
+  const code = await create({ amount: 1000 })
+  await save(code, { email: 'ada@example.com', isCompany: true, companyName: 'Engines Ltd' })
+  assert.equal((await save(code, { isCompany: false })).status, 200)
+  assert.equal((await accept(code)).error.code, 'PAYER_IDENTITY_REQUIRED')
+})
+
 test('from the threshold on an order needs to know who pays, unless it is anonymous', async () => {
   const below = await create({ amount: 999.99 })
   assert.equal((await accept(below)).status, 200)

@@ -116,6 +116,15 @@ function checkMayChangeEmail(actor: Actor, nowMs: number): void {
 
 const sameEmail = (left: string | undefined, right: string): boolean => left?.toLowerCase() === right.toLowerCase()
 
+/** Of a company, and nothing of a person: its name would otherwise stand for that of a payer who is none. */
+const COMPANY_FIELDS = ['companyName', 'companySiret', 'companyVatNumber'] as const
+
+function withoutCompany(payer: PayerInformation, given: PayerInformation): PayerInformation {
+  const kept = { ...payer }
+  for (const field of COMPANY_FIELDS) if (given[field] === undefined) delete kept[field]
+  return kept
+}
+
 /** The fields of a request that take effect. @throws ORDER_STATE_CONFLICT, FORBIDDEN, STEP_UP_REQUIRED */
 function mergePayer(
   { payer, notes }: Known,
@@ -125,7 +134,8 @@ function mergePayer(
   const { order, actor, now } = facts
   const note = noteOf(order, actor, now)
   const { email, ...rest } = given
-  const merged: Known = { payer: { ...payer, ...rest }, notes: { ...notes } }
+  const before = rest.isCompany === false ? withoutCompany(payer, rest) : payer
+  const merged: Known = { payer: { ...before, ...rest }, notes: { ...notes } }
   if (rest.userAddress !== undefined) merged.notes.userAddress = note
   if (email === undefined) return { ...merged, replaced: null }
   // anyone with the link may enter an e-mail, but not replace the shop's
