@@ -342,7 +342,10 @@ test('whose money is there already is told not to pay again, and whom to ask', a
   ]
   for (const { code } of [empty, late]) await shop.host.call('POST', `cancel/${code}`, { as: shop.merchant })
   await shop.host.db.run(sql`update orders set status = 'KYT_FAILED' where code = ${screened.code}`)
-  assert.match(await saidOf(empty.code), /is CANCELLED\. Do not pay; ask for a new order\.$/)
+  assert.match(
+    await saidOf(empty.code),
+    /is CANCELLED\. Do not pay\. If you have sent a payment, send no other: contact Test & Söhne .* Otherwise ask for a new/,
+  )
   const ask = (said: string) => new RegExp(`${said}.*Do not pay again; contact Test & Söhne and quote order \\w+\\.$`)
   assert.match(await saidOf(screened.code), ask('is KYT_FAILED\\. The security check of the wallet that paid'))
   await shop.chain.pay({ to: late.toAddress, units: 1_000_000n })

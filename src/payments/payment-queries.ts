@@ -286,10 +286,14 @@ export async function updatePaymentReference(q: Queryable, payment: Payment, pro
     where company_id = ${payment.companyId} and id = ${payment.id} and provider_reference is null`)
 }
 
-/** A single-use link was replaced by a fresh one to the same payment. */
+/**
+ * A single-use link was replaced by a fresh one to the same payment. Its payer is about to pay: it is polled as a new one,
+ * so that the page soon says so, and offers no second purchase.
+ */
 export async function updatePaymentLinks(tx: Tx, payment: Payment, instructions: Instructions): Promise<void> {
   await tx.run(sql`
-    update payments set instructions = ${json(instructions)}
+    update payments set instructions = ${json(instructions)}, next_check_at = now(), checks = 0,
+      poll_again = lease_until is not null
     where company_id = ${payment.companyId} and id = ${payment.id} and status in ('awaiting', 'confirming')`)
 }
 

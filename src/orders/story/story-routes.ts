@@ -55,6 +55,8 @@ const Story = Type.Object({
 /** The facts of an entry as they are shown. A buyer's own account does not read what the shop said about the payer. */
 function viewFacts(actor: Actor, { kind, facts }: StoryRow): StoryRow['facts'] {
   if (kind === 'payment' && !hasStanding(actor)) return { ...facts, pos: null, pastOrders: null }
+  // orders of other tills
+  if (kind === 'payment' && actor.role === 'Cashier') return { ...facts, pastOrders: null }
   if (kind !== 'mispayment') return facts
   const [asset = '', reference = ''] = [facts.asset, facts.reference].map(String)
   return { ...facts, amount: amountText({ asset, units: BigInt(facts.units ?? 0), reference }) }

@@ -200,7 +200,7 @@ export const ERROR_WORDS: Partial<Record<ErrorCode, Words>> = {
   ],
   ORDER_GONE: [
     'The order expired, was cancelled or failed, or its payment did not pass the screening: x402 has nothing to ask for.',
-    'Do not pay it. Where money of it has arrived, `message` says so: contact the shop. Otherwise ask for a new order.',
+    'Do not pay it. Where money has arrived, or was sent and not seen yet, contact the shop. Otherwise ask for a new order.',
   ],
   CHANNEL_UNAVAILABLE: [
     'The payment provider did not answer in time. Whether it took the payment is not known yet; a job finds out.',

@@ -142,9 +142,6 @@ async function noteLanguage({ db }: PayPageDeps, request: FastifyRequest, code: 
   if (order) await upsertPayerLanguage(db, order, languageOf(request))
 }
 
-/** Without a fresh link nothing is lost: the payer presses again. */
-const NO_LINK: readonly string[] = ['CHANNEL_UNAVAILABLE', 'CHANNEL_NOT_AVAILABLE']
-
 /** Runs a form's action for its payer, then redirects to the page, or to a provider's. */
 function openForm(deps: PayPageDeps, payerTokens: PayerTokens, pages: PayPages, work: FormWork) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
@@ -165,7 +162,8 @@ function openForm(deps: PayPageDeps, payerTokens: PayerTokens, pages: PayPages, 
       const check = known.code === 'KYC_REQUIRED' ? known.details?.find(({ path }) => path === 'kycUrl') : undefined
       if (check) return pages.sendOn(request, reply, new URL(check.message))
       const isSold = known.details?.some(({ path }) => path === 'orderRef')
-      const problem = form.open && NO_LINK.includes(known.code) ? 'LINK_UNAVAILABLE' : known.code
+      // nothing is lost: the payer presses again
+      const problem = form.open && known.code === 'CHANNEL_UNAVAILABLE' ? 'LINK_UNAVAILABLE' : known.code
       return pages.sendBack(request, reply, form.code, { problem: isSold ? 'PURCHASE_SOLD' : problem })
     }
   }

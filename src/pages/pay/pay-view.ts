@@ -58,12 +58,19 @@ function cancelling(view: PayView, page: PageContext): Html | null {
   return html`<details id="cancel"><summary>${texts.cancel}</summary>${form(view, page, 'cancel', fields)}</details>`
 }
 
+/** What the payer typed into the questions about him was refused, and stands there to be corrected. */
+const isAnswering = ({ identity }: PayView): boolean =>
+  identity !== null && Object.keys(identity.given).length + Object.keys(identity.faults).length > 0
+
+/** A page without script reloads by itself, unless its payer is typing. */
+const isQuiet = (view: PayView): boolean =>
+  view.identity !== null && (view.situation === 'choose' || view.requote || isAnswering(view))
+
 function changing(view: PayView, page: PageContext): Html | null {
   const others = view.choices.filter((choice) => !isOf(choice, view.payment))
   if (others.length === 0) return null
   const { identity } = view
-  const isOpened = identity && Object.keys(identity.given).length + Object.keys(identity.faults).length > 0
-  return html`<details id="another"${isOpened && html` open`}><summary>${page.texts.another}</summary>
+  return html`<details id="another"${isAnswering(view) && html` open`}><summary>${page.texts.another}</summary>
     ${identity ? identityQuestions(view, identity, page) : ways(view, page, others)}</details>`
 }
 
@@ -389,7 +396,7 @@ export function renderPage(read: PayView, page: PageContext, language: Lang, sai
   return shell({
     language,
     title,
-    head: html`${previewOf(view, page)}${shopStyle(view.shop)}${!view.final && !view.identity && page.search === null && REFRESH}`,
+    head: html`${previewOf(view, page)}${shopStyle(view.shop)}${!view.final && !isQuiet(view) && page.search === null && REFRESH}`,
     body,
   })
 }

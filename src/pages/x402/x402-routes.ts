@@ -96,8 +96,12 @@ const EMPTY: readonly Situation[] = ['expired', 'cancelled', 'error', 'sentBack'
 /** Why nothing can be paid; about money that has arrived, what the payment page says. */
 function goneOf(view: PayView): AppError {
   const { status, situation, shop, shortCode } = view
-  if (EMPTY.includes(situation))
-    return new AppError('ORDER_GONE', { message: `The order is ${status}. Do not pay; ask for a new order.` })
+  if (EMPTY.includes(situation)) {
+    // a transfer may be under way that nobody has seen yet
+    const sent = `If you have sent a payment, send no other: contact ${shop.name} and quote order ${shortCode}. Otherwise`
+    const next = view.wasShown ? `. ${sent}` : ';'
+    return new AppError('ORDER_GONE', { message: `The order is ${status}. Do not pay${next} ask for a new order.` })
+  }
   const { order, pay: texts, locale } = TEXTS.en
   const said = order.situations[situation].text(factsOf(view, { texts, locale }))
   const message = `The order is ${status}. ${said} Do not pay again; contact ${shop.name} and quote order ${shortCode}.`
