@@ -46,6 +46,13 @@ test('money that did not fit is said to wait only for the decisions that the ser
   )
 })
 
+test('money that is gone again is none, not an unknown amount', () => {
+  assert.equal(
+    told({ kind: 'over', units: '0', amount: '0.000000', status: 'resolved' }),
+    '0.00 USDC came on top of what was due. It is settled.',
+  )
+})
+
 test('money in another coin has the amount that the service says, and the way back from where it is', () => {
   const atGate = {
     kind: 'wrong_token',

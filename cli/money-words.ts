@@ -100,8 +100,9 @@ function standingOf(facts: Facts): string {
   return isUnderWay ? `It is to go back: its refund ${wordOf(REFUND, refundStatus)}` : wordOf(DECIDED, status)
 }
 
-function amountOf({ units, asset, amount }: Facts): string {
-  if (text(units) === '0') return `An unknown amount of ${text(asset)}`
+function amountOf({ kind, units, asset, amount }: Facts): string {
+  // of money beside a payment, a provider's word may hold no amount; of others, nothing is left
+  if (kind === 'wrong_token' && text(units) === '0') return `An unknown amount of ${text(asset)}`
   return amount ? `${text(amount).replace(/(\.\d\d\d*?)0+$/, '$1')} ${text(asset)}` : money(units, asset)
 }
 

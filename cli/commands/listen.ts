@@ -100,7 +100,8 @@ export const listen: Command = {
     if (!URL.canParse(url)) throw new UsageError(`"${url}" is not a URL.`)
     const wanted = readEvents(flags)
     const made = `whsec_${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64')}`
-    const secret = textOf(flags, 'secret') ?? sandbox?.webhookSigningSecret ?? made
+    const known = textOf(flags, 'secret') ?? sandbox?.webhookSigningSecret
+    const secret = known ?? made
     // a secret that cannot sign is refused before the first event
     await signTestWebhook('{}', secret).catch((error: Error) => {
       throw new UsageError(`--secret: ${error.message}`)
@@ -108,9 +109,9 @@ export const listen: Command = {
     const read = await openNews(client, textOf(flags, 'after'))
     // a cursor that the service refuses ends here; where it only does not answer yet, the loop goes on asking
     let first: News[] | null = await readOrWait(read, say)
-    // for programs too: without it their server can verify nothing
-    if (isJson) show({ listening: true, secret }, [])
-    else say(`Listening. Your server verifies with the secret ${secret}`)
+    // without it a program's server can verify nothing; one that is known already is no event among events
+    if (isJson && known === undefined) show({ listening: true, secret }, [])
+    say(`Listening. Your server verifies with the secret ${secret}`)
     for (;;) {
       const news = first ?? (await readOrWait(read, say))
       first = null

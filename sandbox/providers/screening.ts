@@ -177,6 +177,8 @@ export function openScreening(options: Options): Screening {
   return {
     variables,
     async register(app) {
+      // a story that was cut short would hold every payment of the test wallet for ever
+      await clear(payerAddress)
       registerSwitches(app)
       const under = (prefix: string, routes: (scope: FastifyInstance) => void) =>
         app.register(
