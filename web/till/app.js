@@ -116,7 +116,12 @@ function wordsOf(error) {
     const [, fact, asset] = pattern.exec(error.message) ?? []
     if (fact !== undefined) return words[name].replace('%', asset ? money(fact, asset) : fact)
   }
-  return words.errors[error.code] ?? `${words.failed} (${error.code})`
+  return words.errors[codeOf(error)] ?? `${words.failed} (${error.code})`
+}
+
+/** An older node calls a locked PIN a locked account. */
+function codeOf({ code }) {
+  return code === 'ACCOUNT_LOCKED' ? 'PIN_LOCKED' : code
 }
 
 /* ---- device and people ---- */
@@ -212,7 +217,7 @@ function refusePin(error) {
   drawPin()
   byId('dots').classList.add('wrong')
   setTimeout(() => byId('dots').classList.remove('wrong'), 500)
-  if (error instanceof Refused && error.code === 'PIN_LOCKED') leaveToPeople()
+  if (error instanceof Refused && codeOf(error) === 'PIN_LOCKED') leaveToPeople()
   say(wordsOf(error), true)
 }
 

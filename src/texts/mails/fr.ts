@@ -228,9 +228,9 @@ export const fr: MailTexts = {
         subject: `Le compte qui reçoit les paiements à ${company} a été modifié`,
         text:
           (isRemoved
-            ? `Votre propre compte ou portefeuille pour « ${channel} » a été retiré : vos clients paient désormais sur le compte de l’opérateur.`
+            ? `Votre propre compte ou portefeuille pour « ${channel} » a été retiré : vos clients paient désormais sur le compte de l’exploitant.`
             : `Votre propre compte ou portefeuille pour « ${channel} » a été réenregistré : c’est là qu’arrive désormais l’argent de vos clients.`) +
-          ` Avant : ${before ?? 'le compte de l’opérateur'}. Maintenant : ${after ?? 'le compte de l’opérateur'}.`,
+          ` Avant : ${before ?? 'le compte de l’exploitant'}. Maintenant : ${after ?? 'le compte de l’exploitant'}.`,
       }),
       apiKey: ({ company, key, scopes }) => ({
         subject: `Une nouvelle clé API de ${company} peut déplacer de l’argent`,
@@ -248,7 +248,7 @@ export const fr: MailTexts = {
       }),
       attached: ({ company, person }) => ({
         subject: `${person} peut désormais agir pour ${company}`,
-        text: `L’opérateur a donné à ${person} l’accès à ${company} avec le rôle « ${roles.SuperManager} ».`,
+        text: `L’exploitant a donné à ${person} l’accès à ${company} avec le rôle « ${roles.SuperManager} ».`,
       }),
       secondFactor: ({ person }) => ({
         subject: `Le second facteur de ${person} a été retiré`,
@@ -258,7 +258,7 @@ export const fr: MailTexts = {
     by: ({ by, at, from }) => `Fait par ${by}, le ${at}${from === null ? '' : `, depuis l’adresse ${from}`}.`,
     toDo:
       'Si personne chez vous ne l’a voulu : annulez-le dans le back-office, désactivez sous « Équipe » le compte qui l’a ' +
-      'fait, et prévenez aussitôt l’opérateur de ce service, qui peut arrêter les versements.',
+      'fait, et prévenez aussitôt l’exploitant de ce service, qui peut arrêter les versements.',
     more: ({ names, count }) => `${names} et ${count} autres`,
     last: 'Cela s’est produit de nombreuses fois en une heure. Les prochains changements de ce genre ne seront peut-être pas annoncés : suivez le journal.',
     button: 'Ouvrir le journal',

@@ -9,7 +9,7 @@ type Code = Exclude<ReasonCode, (typeof OWN_RULES)[number]>
 /** Why a channel is not offered for an amount. A reason that the API gains does not compile without its words. */
 export const reasonTexts = defineTexts(
   {
-    noRate: 'There is no rate for EUR at the moment, in which your limits are.',
+    noRate: 'Your limits are in EUR, and there is no rate for EUR at the moment.',
     least: (limit: string) => `The provider takes no less than ${limit}.`,
     most: (limit: string) => `The provider takes no more than ${limit}.`,
     currency: 'The provider does not take this currency.',

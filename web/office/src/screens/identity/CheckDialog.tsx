@@ -63,18 +63,21 @@ function Inner({ check }: { check: Check }) {
         ))}
       </ol>
       <div className="flex flex-wrap gap-2">
-        {WAYS.filter((name) => check.mayDo.includes(name)).map((name) => (
+        {WAYS.filter((name) => mayDoOf(check).includes(name)).map((name) => (
           <button key={name} type="button" className="btn" aria-pressed={way === name} onClick={() => setWay(name)}>
             {t[name]}
           </button>
         ))}
       </div>
-      {way && check.mayDo.includes(way) && (
+      {way && mayDoOf(check).includes(way) && (
         <Decide key={`${way} ${check.updatedAt}`} check={check} way={way} onDone={() => setWay(null)} />
       )}
     </>
   )
 }
+
+/** An older node does not say. */
+const mayDoOf = ({ mayDo }: Partial<Pick<Check, 'mayDo'>>): Check['mayDo'] => mayDo ?? []
 
 const ENDS_EDD: readonly string[] = ['completeEdd', 'edd.completed'] satisfies Check['history'][number]['trigger'][]
 /** The provider's words as they came, for whoever compares them with its settings. */
@@ -114,7 +117,7 @@ function Decide({ check, way, onDone }: { check: Check; way: Way; onDone(): void
   })
   const [outcome, setOutcome] = useState('approved')
   const needsLimit = way === 'completeEdd' && outcome === 'approved'
-  const takesLimit = way === 'completeEdd' || (way === 'requestEdd' && check.mayDo.includes('grantLimit'))
+  const takesLimit = way === 'completeEdd' || (way === 'requestEdd' && mayDoOf(check).includes('grantLimit'))
   const isGranted = check.eddOutcome === 'approved'
   return (
     <div className="mt-4 border-t border-line pt-4">

@@ -29,7 +29,9 @@ function Inner({ screening }: { screening: Screening }) {
   const core = useCore()
   const can = useCan()
   const [way, setWay] = useState<Way | null>(null)
-  const { status, purpose, address, isWhole, code, shortCode, network, reason, openedAt, decisions } = screening
+  const { status, purpose, address, isWhole, code, shortCode, network, reason, openedAt } = screening
+  // an older node does not say
+  const decisions: Screening['decisions'] | undefined = screening.decisions
   return (
     <>
       <p className="mb-3">
@@ -61,10 +63,10 @@ function Inner({ screening }: { screening: Screening }) {
       />
       <Evidence screening={screening} />
       {/* held, and another person's to decide */}
-      {status === 'held' && decisions.length === 0 && <p className="text-sm">{t.operatorDecides}</p>}
+      {status === 'held' && decisions?.length === 0 && <p className="text-sm">{t.operatorDecides}</p>}
       {can('screenings.decide') && (
         <div className="flex flex-wrap gap-2">
-          {decisions.map((name) => (
+          {decisions?.map((name) => (
             <button key={name} type="button" className="btn" aria-pressed={way === name} onClick={() => setWay(name)}>
               {t[name]}
             </button>

@@ -34,7 +34,7 @@ export const payerTexts = defineTexts(
     enter: 'Enter the payer’s data',
     correct: 'Correct the data',
     keeps: 'A field that you leave empty stays as it is.',
-    emailTold: 'The order is closed: the address before is told when it is replaced.',
+    emailTold: 'The order is closed. If you replace the e-mail, we tell the previous address.',
     erase: 'Erase the payer’s data',
     eraseText:
       'The payer’s data is erased for good: name and addresses, the email of the identity check, unsent mails, and the proof files of refunds sent by hand. The wallet given for refunds goes too, unless money may still go back to it. The order and the books stay.',

@@ -105,7 +105,10 @@ function Operators({ company }: { company: Company }) {
         [t.identity, eur(company.identityThresholdAmount)],
         [t.kyc, eur(company.kycThreshold)],
         [t.approval, company.refundApproval ? t.yes : t.no],
-        [t.stepUp, <Money key="stepUp" amount={company.refundStepUpLimit} asset="USDC" />],
+        // an older node does not say
+        ...(company.refundStepUpLimit === undefined
+          ? []
+          : [[t.stepUp, <Money key="stepUp" amount={company.refundStepUpLimit} asset="USDC" />] as const]),
         ...limits,
       ]}
     />

@@ -67,7 +67,7 @@ export const ruleTexts = defineTexts(
       late: 'Späte Zahlungen annehmen für (Stunden)',
       lateHint: 'Danach wartet das Geld auf Ihre Entscheidung. 0: Alles wartet.',
       lateCancel: 'Geld nach Stornierung oder Fehlschlag',
-      lateAccept: 'Annehmen, ebenso lange',
+      lateAccept: 'Annehmen, innerhalb derselben Frist',
       lateHold: 'Zur Entscheidung zurückhalten',
       requote: 'Neuer Preis nach dem Ablauf möglich für (Stunden)',
       requoteHint: '0: Abgelaufen bleibt abgelaufen.',

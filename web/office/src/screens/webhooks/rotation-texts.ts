@@ -87,7 +87,7 @@ export const texts = defineTexts(
         'Ningún secreto preparado termina así. Quizá un colega haya preparado otro: pónganse de acuerdo en uno.',
     },
     it: {
-      title: 'Cambiare il segreto per passi',
+      title: 'Cambiare il segreto passo dopo passo',
       lead: 'Nel frattempo nessun webhook viene rifiutato: il segreto attuale firma tutto fino all’ultimo passo.',
       prepare: '1. Preparare un segreto',
       prepareText: 'Non firma ancora nulla e il suo negozio non se ne accorge. Prepararne un altro lo sostituisce.',

@@ -193,10 +193,10 @@ export const texts = defineTexts(
       secretText: 'Il suo server verifica ogni firma con questo segreto. Chi lo conosce può falsificare messaggi.',
       reveal: 'Mostra il segreto',
       hide: 'Nascondilo',
-      inSteps: 'Cambialo per passi',
+      inSteps: 'Cambialo passo dopo passo',
       rotate: 'Crea un nuovo segreto',
       rotateText:
-        'Il segreto attuale smette subito di valere: il suo server rifiuta tutti i webhook finché non ha il nuovo. Il cambio per passi evita questa interruzione.',
+        'Il segreto attuale smette subito di valere: il suo server rifiuta tutti i webhook finché non ha il nuovo. Il cambio passo dopo passo evita questa interruzione.',
       rotated: 'Il nuovo segreto è attivo.',
       keep: 'Mantieni l’attuale',
       events: 'Eventi che riceve',
