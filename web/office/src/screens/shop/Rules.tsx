@@ -108,7 +108,10 @@ function Operators({ company }: { company: Company }) {
         // an older node does not say
         ...(company.refundStepUpLimit === undefined
           ? []
-          : [[t.stepUp, <Money key="stepUp" amount={company.refundStepUpLimit} asset="USDC" />] as const]),
+          : ([[t.stepUp, <Money key="stepUp" amount={company.refundStepUpLimit} asset="USDC" />]] as [
+              string,
+              React.ReactNode,
+            ][])),
         ...limits,
       ]}
     />
