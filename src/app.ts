@@ -64,14 +64,14 @@ type Workers = {
 
 /** Nodes of chains that hang, or are down, hold up nothing but the jobs of chains and payouts. */
 async function startWorkers(
-  ground: ServiceBase,
+  base: ServiceBase,
   accounts: Accounts,
   trade: Commerce & { requestLog: RequestLog; guardsClock: boolean },
 ): Promise<Workers> {
-  const { config, db, vault, clock, log, metrics } = ground
+  const { config, db, vault, clock, log, metrics } = base
   const mailParked = openDailyAlarm({ db, clock, alarm: trade.alarm }, 'A webhook was parked')
   const sender = await startSender({
-    ...{ db, vault, config, clock, log, metrics, tracer: ground.tracer },
+    ...{ db, vault, config, clock, log, metrics, tracer: base.tracer },
     onParked: (deliveryId) =>
       mailParked([
         `The process that sent the delivery ${deliveryId} ended three times in a row, so it is not tried again by itself.`,
@@ -79,7 +79,7 @@ async function startWorkers(
           'are parked are listed there.',
       ]),
   })
-  trade.seat.sender = sender
+  trade.senderHandle.sender = sender
   const onDropped = async ({ refundId }: MailOrder): Promise<void> => {
     if (refundId !== undefined) await noteUnasked(trade.refunds, refundId)
   }
@@ -108,13 +108,13 @@ async function startWorkers(
     payerRetentionDays: config.payerRetentionDays,
     partitions: partitionedTables(config),
     requestLog: trade.requestLog,
-    rounds: trade.rounds,
+    wakes: trade.wakes,
     runner,
     jobQueue: accounts.jobs,
     config,
     guardsClock: trade.guardsClock,
   }
-  const started = [startJobs(jobDeps), startUpkeep({ ...ground, alarm: trade.alarm })]
+  const started = [startJobs(jobDeps), startUpkeep({ ...base, alarm: trade.alarm })]
   let isStopped = false
   const startChains = async (): Promise<void> => {
     await Promise.all(chains.map((chain) => checkEndpoints(chain, log)))
@@ -162,8 +162,8 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
   const tracer = traceService(app, config, metrics)
   const reads = openReads(db, { config, metrics, log: app.log })
   app.addHook('onClose', () => reads.stop())
-  const ground: ServiceBase = { config, db, vault, clock, demoButtonId, metrics, log: app.log, tracer, reads }
-  const trade = openCommerce(ground, accounts)
+  const base: ServiceBase = { config, db, vault, clock, demoButtonId, metrics, log: app.log, tracer, reads }
+  const trade = openCommerce(base, accounts)
   app.addHook('onClose', async () => {
     await Promise.all([trade.rotation.attempts.close(), trade.channels.close(), trade.screening.close()])
   })
@@ -184,14 +184,14 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
       ...(await listChainChecks(trade.chainHealth)),
       ...(await runChecks(outsideChecks(config))),
     ])
-  await registerApi(app, ground, accounts, { ...trade, requestLog, examine })
-  await registerPages(app, ground, accounts, trade)
+  await registerApi(app, base, accounts, { ...trade, requestLog, examine })
+  await registerPages(app, base, accounts, trade)
   let workers: Workers | undefined
   return {
     app,
     metrics,
     async startWorkers() {
-      workers = await startWorkers(ground, accounts, { ...trade, requestLog, guardsClock: deps.guardsClock === true })
+      workers = await startWorkers(base, accounts, { ...trade, requestLog, guardsClock: deps.guardsClock === true })
       try {
         await workers.chainsStarted
       } catch (error) {

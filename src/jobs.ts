@@ -46,7 +46,7 @@ export type JobDeps = ChainJobDeps & {
   /** Alerts the operator. */
   alarm: RaiseAlarm
   /** The polling rounds that callbacks wake. */
-  rounds: PollWakes
+  wakes: PollWakes
   partitions: readonly Partitioned[]
   requestLog: RequestLog
   kyc: KycDeps
@@ -78,7 +78,7 @@ export function startChainJobs(deps: JobDeps): Stoppable {
     startPolls(deps, settlementPolls(deps.settlements)),
     startPolls(deps, bookedSweepPolls(deps)),
   ]
-  deps.rounds.pollRefunds = () => refunds.wake()
+  deps.wakes.pollRefunds = () => refunds.wake()
   void wakeWaitingRefunds(deps.refunds).catch((error: unknown) =>
     log.warn({ err: error }, 'refunds that wait for a channel were not woken; each is polled within five minutes'),
   )
@@ -90,7 +90,7 @@ export function startChainJobs(deps: JobDeps): Stoppable {
   ]
   return {
     async stop() {
-      deps.rounds.pollRefunds = () => {}
+      deps.wakes.pollRefunds = () => {}
       await Promise.all(tickers.map((ticker) => ticker.stop()))
     },
   }
@@ -111,8 +111,8 @@ export function startJobs(deps: JobDeps): Stoppable {
     kycs: startPolls(deps, kycPolls(deps.kyc)),
     screenings: startPolls(deps, screeningPolls(deps.screening.polls)),
   }
-  deps.rounds.pollPayments = () => polls.payments.wake()
-  deps.rounds.pollScreenings = () => polls.screenings.wake()
+  deps.wakes.pollPayments = () => polls.payments.wake()
+  deps.wakes.pollScreenings = () => polls.screenings.wake()
   deps.kyc.signals.look = () => polls.kycs.wake()
   void wakeWaitingPayments(payments).catch((error: unknown) =>
     log.warn({ err: error }, 'payments that wait for a channel were not woken; each is polled within a day'),
@@ -164,8 +164,8 @@ export function startJobs(deps: JobDeps): Stoppable {
   return {
     async stop() {
       deps.jobQueue.wake = () => {}
-      deps.rounds.pollPayments = () => {}
-      deps.rounds.pollScreenings = () => {}
+      deps.wakes.pollPayments = () => {}
+      deps.wakes.pollScreenings = () => {}
       deps.kyc.signals.look = () => {}
       await Promise.all(tickers.map((ticker) => ticker.stop()))
     },

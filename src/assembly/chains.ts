@@ -96,13 +96,13 @@ export const listWalletNetworks = (
 export const findPayoutHold: FindNamedHold = (tx, { chainId: network, id: causeId }) =>
   findNamedHold(tx, { network, causeId })
 
-type Ground = { db: Db; clock: Clock }
+type Base = { db: Db; clock: Clock }
 
 /** What refunds and settlements ask of the payouts that may already be on their way. */
-export const openPayoutPorts = (ground: Ground, chains: Chains): PayoutPorts => ({
+export const openPayoutPorts = (base: Base, chains: Chains): PayoutPorts => ({
   async recognisePayout({ network: chainId, ...asked }, since) {
     const chain = chains.find(({ network }) => network.chainId === chainId)
-    if (chain) await recognise(ground, chain, asked, since)
+    if (chain) await recognise(base, chain, asked, since)
   },
   isPayoutOver,
   isPayoutSigned,
@@ -112,24 +112,24 @@ export const openPayoutPorts = (ground: Ground, chains: Chains): PayoutPorts => 
   async withdrawPayout(tx, { network: chainId, hold, isRejected, ...request }, providerStatus) {
     if (hold !== null) throw new AppError('OBJECT_CONFLICT', { message: hold })
     const why = { by: isRejected ? 'canBeRejected' : 'canBeTakenBack', providerStatus } as const
-    return withdrawPayout(tx, { ...request, chainId }, why, new Date(ground.clock()))
+    return withdrawPayout(tx, { ...request, chainId }, why, new Date(base.clock()))
   },
   findWithdrawalHold: ({ network: chainId, ...asked }) =>
     findRestoreHold(
-      ground,
+      base,
       chains.find(({ network }) => network.chainId === chainId),
       { ...asked, chainId },
     ),
   findOtherPayout: (payout, listOthers) =>
-    findOtherPayout({ ...ground, chains, isFollowed: isTransactionFollowed }, payout, listOthers),
+    findOtherPayout({ ...base, chains, isFollowed: isTransactionFollowed }, payout, listOthers),
 })
 
 /** How settlements are paid on each chain. */
-export const settleOnAll = (ground: Ground, chains: Chains): Pick<SettlementDeps, 'chains'> => ({
-  chains: chains.map((chain) => settleOn(ground, chain)),
+export const settleOnAll = (base: Base, chains: Chains): Pick<SettlementDeps, 'chains'> => ({
+  chains: chains.map((chain) => settleOn(base, chain)),
 })
 
-function settleOn({ db, clock }: Ground, chain: OpenChain): SettlementChain {
+function settleOn({ db, clock }: Base, chain: OpenChain): SettlementChain {
   const { network, payouts, watchPayout: watch } = chain
   return {
     network: network.chainId,

@@ -77,52 +77,52 @@ function openForget({ vault, clock }: ServiceBase): NonNullable<PayerDeps['forge
 }
 
 /** Rates, orders, payments, refunds, and the messages about them. */
-export function openCommerce(ground: ServiceBase, accounts: Accounts) {
-  const { config, db, vault, clock, log, metrics } = ground
+export function openCommerce(base: ServiceBase, accounts: Accounts) {
+  const { config, db, vault, clock, log, metrics } = base
   const { audit, mailer, alarm, webhookIdKey } = accounts
-  const seat: SenderHandle = { sender: undefined }
-  const wake = (companyId?: string): void => seat.sender?.wake(companyId)
-  const rounds: PollWakes = { pollPayments: () => {}, pollRefunds: () => {}, pollScreenings: () => {} }
+  const senderHandle: SenderHandle = { sender: undefined }
+  const wake = (companyId?: string): void => senderHandle.sender?.wake(companyId)
+  const wakes: PollWakes = { pollPayments: () => {}, pollRefunds: () => {}, pollScreenings: () => {} }
   const feed = openOrderFeed({ db, log })
-  const chains = openChains({ ...ground, findNamedHold: findPayoutHold })
+  const chains = openChains({ ...base, findNamedHold: findPayoutHold })
   const networks = chains.map(({ network }) => network)
   const chainHealth = openChainHealth({ db, clock, networks, maxLagSeconds: config.chainMaxLagSeconds })
   const payable = chains.filter((chain): chain is typeof chain & PayableNetwork => chain.xpub !== null)
-  const channels = openPaymentChannels(ground, payable, { chains, health: chainHealth })
+  const channels = openPaymentChannels(base, payable, { chains, health: chainHealth })
   const rates = openRates({ config: config.rates, fiatAssets: config.fiatAssets, db, clock, log, metrics })
   const transitionDeps = {
     ...{ clock, webhookIdKey, payUrl: config.payUrl },
     onPaid: openMailReceipt({ mailer, vault, payUrl: config.payUrl, log }),
-    signals: { onDelivery: wake, onChange: feed.changed, onEnd: openWakeEnded(ground, rounds) },
+    signals: { onDelivery: wake, onChange: feed.changed, onEnd: openWakeEnded(base, wakes) },
   }
   const announce = openAnnounce(transitionDeps)
   const transition = countTransitions(metrics, openTransition(transitionDeps, announce))
   openOrderMetrics(metrics, db)
   const cache = openSaleCache(db, clock)
   const createOrder = openCreateOrder({ db, clock, config, rates, cache, announce })
-  const exportOrders = openOrderExports({ reads: ground.reads ?? readsFrom(db), clock, config })
+  const exportOrders = openOrderExports({ reads: base.reads ?? readsFrom(db), clock, config })
   const payers: PayerDeps = {
     ...{ db, vault, clock, rates, audit, tellEmailChanged: openTellEmailChanged(mailer) },
-    ...{ forget: openForget(ground), onEmail: openCountKnown(ground), onReseal: openCountResealed(ground) },
+    ...{ forget: openForget(base), onEmail: openCountKnown(base), onReseal: openCountResealed(base) },
     findAddressFault: openAddressFaults(chains),
   }
-  const kyc = openCompliance(ground, accounts, payers, wake)
+  const kyc = openCompliance(base, accounts, payers, wake)
   const links = openRefundLinks({ vault, payUrl: config.payUrl })
   const networkName = nameNetworks(chains)
-  const books = openWatch(ground, accounts, usdcOf(payable.map(({ network }) => network)))
-  const screening = openScreening(ground, { accounts, chains, alarm, rounds })
+  const books = openWatch(base, accounts, usdcOf(payable.map(({ network }) => network)))
+  const screening = openScreening(base, { accounts, chains, alarm, wakes })
   const askForAddress = openAskForAddress({ mailer, clock, links, networkName })
   const desk: Omit<MispaymentRefundDeps, 'readReturnsAgain'> = {
     ...{ db, clock, channels, transition, payers, links, askForAddress, books, audit },
-    ...{ ...openPayoutPorts(ground, chains), screening: screening.gate },
+    ...{ ...openPayoutPorts(base, chains), screening: screening.gate },
   }
-  const paid = openPayments(ground, { desk, rounds, kyc, alarm, chains, ownWallets: channels.ownWallets })
-  const settlements: SettlementDeps = { ...desk, limits: config.settlements, ...settleOnAll(ground, chains) }
+  const paid = openPayments(base, { desk, wakes, kyc, alarm, chains, ownWallets: channels.ownWallets })
+  const settlements: SettlementDeps = { ...desk, limits: config.settlements, ...settleOnAll(base, chains) }
   const mispayments: MispaymentDeps = { ...paid.payments, audit, onDecided: ({ code }) => feed.changed(code) }
-  const companies = openCompanies(ground, { accounts, cache, chains, rates })
-  const messages = openMessages(ground, accounts, wake)
+  const companies = openCompanies(base, { accounts, cache, chains, rates })
+  const messages = openMessages(base, accounts, wake)
   return {
-    seat,
+    senderHandle,
     feed,
     chains,
     chainHealth,
@@ -136,7 +136,7 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
     kyc,
     ...paid,
     channels,
-    rounds,
+    wakes,
     mispayments,
     networkName,
     explorerUrl: openExplorer(chains),

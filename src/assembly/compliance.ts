@@ -14,16 +14,16 @@ const openIdentityProvider = ({ config: { kyc }, clock }: Pick<ServiceBase, 'con
 
 /** Identity checks of payers and their spending limits. */
 export function openCompliance(
-  ground: ServiceBase,
+  base: ServiceBase,
   { audit, mailer, alarm, webhookIdKey }: Accounts,
   payers: PayerDeps,
   wake: WebhookDeps['wake'],
 ): KycDeps {
-  const { config, db, vault, clock } = ground
+  const { config, db, vault, clock } = base
   const links = openKycLinks({ vault, payUrl: config.payUrl })
   return {
     ...{ db, vault, webhookIdKey, clock, payers, links, audit, alarm },
-    provider: openIdentityProvider(ground),
+    provider: openIdentityProvider(base),
     payerKeysOf: openPayerKeys(vault),
     signals: { look: () => {} },
     onDelivery: wake,

@@ -23,7 +23,7 @@ type BalanceDeps = {
 }
 
 /** By chain: when it is compared next, and how often in a row it could not be. */
-type Rounds = Map<number, { dueMs: number; failures: number }>
+type Comparisons = Map<number, { dueMs: number; failures: number }>
 
 /** How soon a chain is tried again that could not be compared. */
 const BALANCES_EVERY_MS = 5 * MINUTE
@@ -37,11 +37,11 @@ type CheckDeps = { log: FastifyBaseLogger; payments: PaymentDeps; settlements: S
  * Audits the balances of deposit addresses and payout wallets on every chain, each once an hour. A chain that cannot be
  * compared does not stop the others, and is tried again with the next call: after a longer stop, a node without an
  * archive has no state of the block up to which the chain was read.
- * @param rounds kept between the calls
+ * @param comparisons kept between the calls
  */
 export async function auditBalances(
   { db, log, clock, chains, books }: BalanceDeps,
-  rounds: Rounds,
+  comparisons: Comparisons,
 ): Promise<undefined> {
   // outflows after the backup are unknown until `comptoir reconcile` has checked them
   if (await findUnreconciled(db)) return
@@ -49,7 +49,7 @@ export async function auditBalances(
     (await books.isBalanceExplained(fault)) ||
     (await isTransactionFollowed(db, { network: chainId, txHash, units: fault.expected }))
   const nowMs = clock()
-  const due = chains.filter(({ network }) => (rounds.get(network.chainId)?.dueMs ?? 0) <= nowMs)
+  const due = chains.filter(({ network }) => (comparisons.get(network.chainId)?.dueMs ?? 0) <= nowMs)
   const faults: BalanceFault[] = []
   const audited: number[] = []
   for (const { network, endpoints } of due) {
@@ -59,8 +59,8 @@ export async function auditBalances(
       faults.push(...(await auditDeposits(chain)), ...(await auditWallets(chain, isAnsweredFor)))
       audited.push(chainId)
     } catch (error) {
-      const failures = (rounds.get(chainId)?.failures ?? 0) + 1
-      rounds.set(chainId, { dueMs: nowMs, failures })
+      const failures = (comparisons.get(chainId)?.failures ?? 0) + 1
+      comparisons.set(chainId, { dueMs: nowMs, failures })
       log[failures === 1 ? 'warn' : 'error'](
         { err: error, chainId },
         'the balances on this chain could not be compared',
@@ -69,7 +69,7 @@ export async function auditBalances(
   }
   if (audited.length === 0) return
   await books.noteBalances(faults, audited)
-  for (const chainId of audited) rounds.set(chainId, { dueMs: nowMs + HOUR, failures: 0 })
+  for (const chainId of audited) comparisons.set(chainId, { dueMs: nowMs + HOUR, failures: 0 })
 }
 
 /** Sends payouts again that a deep reorganisation undid, and follows them. */
@@ -97,9 +97,9 @@ export function startMoneyChecks(deps: CheckDeps): Ticker[] {
 export function startChainChecks(deps: ChainCheckDeps): Ticker[] {
   const { log, settlements } = deps
   const { books, clock } = settlements
-  const rounds: Rounds = new Map()
+  const comparisons: Comparisons = new Map()
   return [
-    startTicker('ledger.balances', BALANCES_EVERY_MS, log, () => auditBalances({ ...deps, books, clock }, rounds)),
+    startTicker('ledger.balances', BALANCES_EVERY_MS, log, () => auditBalances({ ...deps, books, clock }, comparisons)),
     startTicker('payouts.recheck', HOUR, log, () => recheckPayouts(deps, 'recheck')),
     startTicker('payouts.reopened', MINUTE, log, () => recheckPayouts(deps, 'followReopened')),
     startTicker('wallets.watch', MINUTE, log, () => watchWallets(deps)),

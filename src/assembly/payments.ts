@@ -31,34 +31,34 @@ import type { PollWakes, ServiceBase } from './service-base.ts'
 
 /** Closes the payment of an ended order at its provider at once, ahead of the next poll. */
 export const openWakeEnded =
-  ({ db, clock, log }: ServiceBase, rounds: PollWakes) =>
+  ({ db, clock, log }: ServiceBase, wakes: PollWakes) =>
   (order: { companyId: string; paymentId: string | null }): void =>
     void wakePaymentOfOrder(db, order, new Date(clock()))
-      .then(() => rounds.pollPayments())
+      .then(() => wakes.pollPayments())
       .catch((error: unknown) =>
         log.warn({ err: error }, 'closing the payment of an ended order failed; the next poll retries'),
       )
 
 /** Payments, provider callbacks and channel accounts. */
 export function openPayments(
-  ground: ServiceBase,
+  base: ServiceBase,
   {
     desk,
-    rounds,
+    wakes,
     kyc,
     alarm,
     chains,
     ownWallets,
   }: {
     desk: Omit<MispaymentRefundDeps, 'readReturnsAgain'>
-    rounds: PollWakes
+    wakes: PollWakes
     kyc: KycDeps
     alarm: RaiseAlarm
     chains: Chains
     ownWallets: OwnWallets | undefined
   },
 ) {
-  const { config, db, vault, clock, log } = ground
+  const { config, db, vault, clock, log } = base
   const { payers, channels, transition, audit, screening } = desk
   const refunds: MispaymentRefundDeps = {
     ...desk,
@@ -85,7 +85,7 @@ export function openPayments(
     log,
     reportRefund: (payment, news) => takeRefundNews(refunds, payment, news),
     async wakeRefunds({ companyId, id }) {
-      if ((await wakeRefundsOfPayment(db, companyId, id, new Date(clock()))) > 0) rounds.pollRefunds()
+      if ((await wakeRefundsOfPayment(db, companyId, id, new Date(clock()))) > 0) wakes.pollRefunds()
     },
   }
   const channelDesk: ChannelSettingsDeps = {

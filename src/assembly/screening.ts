@@ -37,24 +37,24 @@ const readOn =
 
 /** Resumes what waited for an address. */
 const openWakeSubject =
-  (rounds: PollWakes): WakeSubject =>
+  (wakes: PollWakes): WakeSubject =>
   async (tx, { companyId, purpose, subjectId: id }, now) => {
     // money can arrive long after a payment was closed; payouts wait for their next poll
     if (purpose === 'payment') await wakeItem(tx, PAYMENT_POLLS.table, { companyId, id }, now)
     if (purpose === 'refund') await hastenItem(tx, REFUND_POLLS.table, { companyId, id }, now)
     if (purpose === 'settlement') await hastenItem(tx, SETTLEMENT_POLLS.table, { companyId, id }, now)
     tx.afterCommit(() => {
-      rounds.pollPayments()
-      rounds.pollRefunds()
+      wakes.pollPayments()
+      wakes.pollRefunds()
     })
   }
 
 /** Screening of addresses: sources, the gate for money, decisions. */
 export function openScreening(
   { config, db, clock, log, metrics }: ServiceBase,
-  parts: { accounts: Accounts; chains: Chains; alarm: RaiseAlarm; rounds: PollWakes },
+  parts: { accounts: Accounts; chains: Chains; alarm: RaiseAlarm; wakes: PollWakes },
 ) {
-  const { accounts, chains, alarm, rounds } = parts
+  const { accounts, chains, alarm, wakes } = parts
   const sources = openSources(config.kyt, { clock, readContract: readOn(chains) })
   const answers = new Counter({
     name: 'comptoir_screening_answers_total',
@@ -72,7 +72,7 @@ export function openScreening(
         .catch(() => undefined)
     },
   })
-  const wakeSubject = openWakeSubject(rounds)
+  const wakeSubject = openWakeSubject(wakes)
   const polls: ScreeningDeps = {
     ...{ db, clock, log, sources: sources.all, wakeSubject, alarm },
     count: (source, verdict) => answers.inc({ source, verdict }),
@@ -80,7 +80,7 @@ export function openScreening(
   const decisions: DecisionDeps = { db, clock, audit: accounts.audit, wakeSubject, returnBlock }
   const { denyList } = sources
   const gate = openScreeningGate({
-    ...{ clock, alarm, screens: sources.all.length > 0, wake: () => rounds.pollScreenings() },
+    ...{ clock, alarm, screens: sources.all.length > 0, wake: () => wakes.pollScreenings() },
     findListing(address) {
       const answer = denyList?.answer(address)
       return answer?.verdict === 'blocked' ? answer : null

@@ -41,8 +41,8 @@ type Desk = ReturnType<typeof openScreening>
 function openDesk({ config, db, vault, chains }: ScreeningWork): Desk {
   const accounts = openAccounts({ config, db, vault, clock: systemClock })
   const base = { config, db, vault, clock: systemClock, log: pino({ level: 'silent' }), metrics: new Registry() }
-  const rounds = { pollPayments() {}, pollRefunds() {}, pollScreenings() {} }
-  return openScreening(base, { accounts, alarm: accounts.alarm, rounds, chains: chains.map(({ open }) => open) })
+  const wakes = { pollPayments() {}, pollRefunds() {}, pollScreenings() {} }
+  return openScreening(base, { accounts, alarm: accounts.alarm, wakes, chains: chains.map(({ open }) => open) })
 }
 
 /** Asks the sources now; if the running service is already asking, waits for its answer. */

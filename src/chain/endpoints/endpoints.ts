@@ -47,7 +47,7 @@ export function silenceOf(endpoint: Endpoint, words: string, cause?: unknown): R
   return silence
 }
 
-type Scene = {
+type ChainEndpoints = {
   endpoints: Pick<Endpoints, 'all' | 'usable' | 'isEachHeard'>
   network: Pick<Network, 'chainId'>
 }
@@ -61,7 +61,7 @@ const noneOf = ({ chainId }: Pick<Network, 'chainId'>): RpcError =>
  * answer: nothing follows from its silence.
  * @throws RpcError where each is to be heard, if the answers of one are ignored
  */
-export function audibleEndpoints({ endpoints: { all, usable, isEachHeard = false } }: Scene): Endpoint[] {
+export function audibleEndpoints({ endpoints: { all, usable, isEachHeard = false } }: ChainEndpoints): Endpoint[] {
   const first = usable()
   const ignored = all.find((endpoint) => isEachHeard && isIgnored(endpoint.fault()))
   if (ignored) refuse(ignored, ignoredWords(ignored.fault()))
@@ -75,7 +75,7 @@ export function audibleEndpoints({ endpoints: { all, usable, isEachHeard = false
 export async function provenEndpoints({
   endpoints: { all, usable, isEachHeard = false },
   network,
-}: Scene): Promise<Endpoint[]> {
+}: ChainEndpoints): Promise<Endpoint[]> {
   const proven: Endpoint[] = []
   let last: unknown = noneOf(network)
   for (const endpoint of isEachHeard || usable().length === 0 ? all : usable()) {
