@@ -110,8 +110,16 @@ test('the operator takes an address from a company: not while orders there are o
   const open = await release('--address', squatted, ...by)
   assert.match(open.text, /1 open payments of company/)
   assert.equal((await mallory.client.post(`confirm_conversion/cancel/${code}`)).status, 200)
+  // the job that closes it writes the time, too
+  await eventually(
+    () =>
+      shop.host.db.one<{ status: string }>(
+        sql`select status from payments where deposit_address = ${squatted.toLowerCase()}`,
+      ),
+    ({ status }) => status === 'closed',
+  )
   await shop.host.db.run(sql`
-    update payments set status = 'closed', closed_at = now() - interval '2 hours', next_check_at = null
+    update payments set closed_at = now() - interval '2 hours', next_check_at = null
     where deposit_address = ${squatted.toLowerCase()}`)
   assert.equal((await release('--address', squatted)).code, 2)
   const done = await release('--address', squatted, ...by)

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { freePort } from './harness/free-port.ts'
 import { newFolder } from './harness/installation.ts'
+import { startNoProviders } from './harness/no-providers.ts'
 import { type Served, startServed } from './harness/served.ts'
 import { eventually, TEST_MASTER_KEY } from './harness/service.ts'
 
@@ -14,21 +15,24 @@ import { eventually, TEST_MASTER_KEY } from './harness/service.ts'
 
 const place = newFolder()
 let database: TestDatabase
+let providers: Awaited<ReturnType<typeof startNoProviders>>
 let served: Served
 let port: number
 
 before(async () => {
-  ;[database, port] = await Promise.all([createTestDatabase(), freePort()])
+  ;[database, port, providers] = await Promise.all([createTestDatabase(), freePort(), startNoProviders()])
   served = startServed({
     ...{ DATABASE_URL: database.connectionString, PORT: String(port), PROCESSES: '3', DATA_DIR: place.path },
     ...{ BASE_URL: `http://127.0.0.1:${port}`, MASTER_KEY: TEST_MASTER_KEY.toString('base64') },
     ...{ CHAIN_31337_RPC_URL: 'http://127.0.0.1:9', CHAIN_31337_USDC: `0x${'a'.repeat(40)}` },
-    ...{ METRICS_TOKEN: 'scrape-me-please' },
+    // its children are its processes alone
+    ...{ METRICS_TOKEN: 'scrape-me-please', SANDBOX_PROVIDERS_URL: providers.url },
   })
   await served.ready()
 })
 after(async () => {
   await served?.end('SIGTERM')
+  await providers?.stop()
   await database?.drop()
   place.remove()
 })

@@ -12,6 +12,7 @@ import { startTestChain, type TestChain } from './harness/chain.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { freePort } from './harness/free-port.ts'
 import { newFolder } from './harness/installation.ts'
+import { startNoProviders } from './harness/no-providers.ts'
 import { programFile } from './harness/programs.ts'
 import { type Served, startServed } from './harness/served.ts'
 import { eventually, TEST_MASTER_KEY } from './harness/service.ts'
@@ -19,6 +20,7 @@ import { chainEnv } from './harness/shop.ts'
 
 const place = newFolder()
 let chain: TestChain
+let providers: Awaited<ReturnType<typeof startNoProviders>>
 let database: TestDatabase
 let served: Served
 let port: number
@@ -29,18 +31,25 @@ const settings = join(place.path, 'env')
 const setToken = (token: string, more = ''): void => writeFileSync(settings, `METRICS_TOKEN=${token}\n${more}`)
 
 before(async () => {
-  ;[database, chain, port] = await Promise.all([createTestDatabase(), startTestChain(), freePort()])
+  ;[database, chain, port, providers] = await Promise.all([
+    createTestDatabase(),
+    startTestChain(),
+    freePort(),
+    startNoProviders(),
+  ])
   setToken('first-token')
   env = {
     ...{ ...chainEnv(chain), DATABASE_URL: database.connectionString, PORT: String(port), PROCESSES: '3' },
     ...{ BASE_URL: `http://127.0.0.1:${port}`, MASTER_KEY: TEST_MASTER_KEY.toString('base64'), LOG_LEVEL: 'info' },
     ...{ LIMIT_PUBLIC_PER_MINUTE: '0', COMPTOIR_ENV_FILE: settings, DATA_DIR: join(place.path, 'data') },
+    // its children are its processes alone
+    SANDBOX_PROVIDERS_URL: providers.url,
   }
   served = startServed(env)
 })
 after(async () => {
   await served?.end('SIGTERM')
-  await chain?.stop()
+  await Promise.all([chain?.stop(), providers?.stop()])
   await database?.drop()
   place.remove()
 })

@@ -287,8 +287,8 @@ export async function updatePaymentReference(q: Queryable, payment: Payment, pro
 }
 
 /**
- * A single-use link was replaced by a fresh one to the same payment. Its payer is about to pay: it is polled as a new one,
- * so that the page soon says so, and offers no second purchase.
+ * A single-use link was replaced by a fresh one to the same payment. Its payer is about to pay: it is polled as a new
+ * one, so that the page soon says so, and offers no second purchase.
  */
 export async function updatePaymentLinks(tx: Tx, payment: Payment, instructions: Instructions): Promise<void> {
   await tx.run(sql`
