@@ -46,7 +46,7 @@ test('money that did not fit is said to wait only for the decisions that the ser
   )
 })
 
-test('money that is gone again is none, not an unknown amount', () => {
+test('money that has left again is shown as zero, not as an unknown amount', () => {
   assert.equal(
     told({ kind: 'over', units: '0', amount: '0.000000', status: 'resolved' }),
     '0.00 USDC came on top of what was due. It is settled.',

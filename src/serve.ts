@@ -289,8 +289,11 @@ export async function openOwned(
   const opened = { connectionString, vault, say, closers }
   const sandbox = shared ? handedSandbox(shared) : await openSandbox(config, opened)
   const whole = await withSandbox(config, sandbox, vault)
-  const { stop: _, ...facts } = sandbox ?? { stop: null }
-  const handover = { connectionString, sandbox: sandbox ? (facts as Handover['sandbox']) : null }
+  const handover: Handover = { connectionString, sandbox: null }
+  if (sandbox) {
+    const { stop: _, ...facts } = sandbox
+    handover.sandbox = facts
+  }
   return { config: whole, connectionString, sandbox, vault, handover }
 }
 

@@ -53,9 +53,17 @@ test('each press of the button leads to a link that opens, also after coming bac
   const first = await press(order.code)
   assert.equal(await open(first), 302)
   assert.equal(await open(first), 410)
+  const { db } = market.host
+  await db.run(
+    sql`update payments set checks = 9, next_check_at = now() + interval '1 hour' where order_id = ${order._id}`,
+  )
   const [second, third] = await Promise.all([press(order.code), press(order.code)])
   assert.deepEqual([await open(second), await open(third)], [302, 302])
   assert.equal((await market.paymentsOf(order._id)).length, 1)
+  const { soon } = await db.one<{ soon: boolean }>(
+    sql`select next_check_at < now() + interval '1 minute' as soon from payments where order_id = ${order._id}`,
+  )
+  assert.ok(soon, 'whoever left to pay is looked for at once, so that the page offers no second purchase')
 })
 
 test('a provider that does not answer the press loses nothing: the page says so, and the next press opens', async () => {

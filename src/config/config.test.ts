@@ -88,7 +88,7 @@ test('fewer price sources than must agree, or one named twice, stop the start', 
   assert.deepEqual(loadConfig({ ...wanted, RATE_SOURCES: 'kraken,ecb,kraken' }).rates.sources, ['kraken', 'ecb'])
 })
 
-test('a range of webhooks that is none is named with its setting', () => {
+test('a malformed webhook range is reported with the name of its setting', () => {
   for (const range of ['foo', '10.0.0.0', '10.0.0.0/33', '10.0.0.0/8/8', '::1/129', '10.0.0.0/'])
     assert.match(
       faultsOf({ WEBHOOK_ALLOWED_RANGES: `10.0.0.0/8,${range}` }).join(),

@@ -1,24 +1,12 @@
 import type { Worker } from 'node:cluster'
 import type { Role } from '../../config/config.ts'
+import type { SandboxProcess } from '../../sandbox-process.ts'
 
 /** Resources that the parent owns and its processes use. */
 export type Handover = {
   connectionString: string
   /** The sandbox's chain and providers; null if there are none. */
-  sandbox: HandedSandbox | null
-}
-
-type HandedSandbox = {
-  providersUrl: string
-  chain: {
-    rpcUrl: string
-    chainId: number
-    usdcAddress: string
-    payerPrivateKey: string
-    payerAddress: string
-  } | null
-  credentials: Record<string, string>
-  screening: Record<string, string>
+  sandbox: Omit<SandboxProcess, 'stop'> | null
 }
 
 export type ToChild =

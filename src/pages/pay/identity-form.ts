@@ -21,6 +21,10 @@ function input({ given, faults }: IdentityForm, texts: IdentityTexts, one: Input
     ${fault && html`<p class="wrong" id="${field}-fault">${texts.faults[fault]}</p>`}`
 }
 
+/** What the payer typed was refused, and stands there to be corrected. */
+export const isAnswering = ({ identity }: PayView): boolean =>
+  identity !== null && Object.keys(identity.given).length + Object.keys(identity.faults).length > 0
+
 /** Replaces the ways to pay until the payer has identified themselves. */
 export const identityForm = (view: PayView, form: IdentityForm, page: PageContext): Html =>
   html`<div class="state busy"><span class="dot"></span><h2>${TEXTS[page.language].identity.title}</h2>${clock(view, page)}</div>

@@ -12,7 +12,7 @@ import { PAY_STYLE } from '../shared/page-style.ts'
 import { preview } from '../shared/preview.ts'
 import { brandStyle, type Shop, shopImprint, shopLogo, shopStyle } from '../shared/shop.ts'
 import { WALLET_SCRIPT_PATH } from '../wallet/wallet-panel.ts'
-import { identityForm, identityQuestions } from './identity-form.ts'
+import { identityForm, identityQuestions, isAnswering } from './identity-form.ts'
 import { contact, helpBox, searchForm } from './pay-help.ts'
 import { instructions, testWallet } from './pay-instructions.ts'
 import {
@@ -57,10 +57,6 @@ function cancelling(view: PayView, page: PageContext): Html | null {
   const fields = html`<p>${texts.cancelWarning}</p><button>${texts.cancelNow}</button>`
   return html`<details id="cancel"><summary>${texts.cancel}</summary>${form(view, page, 'cancel', fields)}</details>`
 }
-
-/** What the payer typed into the questions about him was refused, and stands there to be corrected. */
-const isAnswering = ({ identity }: PayView): boolean =>
-  identity !== null && Object.keys(identity.given).length + Object.keys(identity.faults).length > 0
 
 /** A page without script reloads by itself, unless its payer is typing. */
 const isQuiet = (view: PayView): boolean =>
