@@ -309,6 +309,36 @@ test('what the provider said while ours was under way is judged together with it
   assert.deepEqual(await expectedOf(sale), ['30.000000 USDC'])
 })
 
+test('a refund from the console that left less than ours needs: ours is refused, the other one is booked', async () => {
+  const sale = await sell()
+  const { refundId } = await revertOrder(world.refunds, contextFor(actorOf(sale)), sale.code, { amount: '20' })
+  await notice(sale.payment, DUE)
+  answer = { outcome: 'refused', reference: null, txHash: null, providerStatus: 'more than is left' }
+  try {
+    await poll(sale, refundId)
+  } finally {
+    answer = BY_HAND
+  }
+  assert.equal((await findRefund(world.host.db, refundId))?.status, 'refused')
+  const order = await findOrderById(world.host.db, sale.companyId, sale.orderId)
+  assert.equal(order?.status, 'FULL_REFUNDED')
+  assert.deepEqual(await differencesOf(sale), [])
+})
+
+test('a total that a refund may still be in that the provider took and then failed is left to a person', async () => {
+  const sale = await sell()
+  const { refundId } = await revertOrder(world.refunds, contextFor(actorOf(sale)), sale.code, { amount: '20' })
+  await notice(sale.payment, 20_000_000n)
+  answer = { outcome: 'refused', reference: 'taken-2', txHash: null, providerStatus: 'REFUND_FAIL' }
+  try {
+    await poll(sale, refundId)
+  } finally {
+    answer = BY_HAND
+  }
+  assert.equal((await findRefund(world.host.db, refundId))?.status, 'refused')
+  assert.deepEqual(await expectedOf(sale), ['20.000000 USDC'])
+})
+
 test('what a provider has taken is over only by its word about that; any other refusal lets it wait', async () => {
   const sale = await sell()
   const { refundId } = await revertOrder(world.refunds, contextFor(actorOf(sale)), sale.code, { amount: '20' })

@@ -137,7 +137,9 @@ export async function dropRefund(
     }
     if (news.status === 'rejected')
       await writeRefundAudit(deps, tx, news.by, { refund, action: 'refund.reject', more: { reason: providerStatus } })
-    await noticeToldRefunds(deps, tx, refund, refund.units)
+    // a provider that refuses what it never took has it in no total
+    const wasTaken = news.status === 'rejected' || (news.reference ?? refund.providerReference) !== null
+    await noticeToldRefunds(deps, tx, refund, wasTaken ? refund.units : undefined)
   })
 }
 
