@@ -256,6 +256,10 @@ async function fillLists(companyId: string, otherId: string): Promise<void> {
     select case n when 1 then ${otherId} else ${companyId} end, ${id},
       coalesce((array['open', 'approved'])[n], 'cancelled'), 1, '0x01', 31337, 'user:a', ${at}, now() from ${rows}`)
   await db.run(sql`
+    insert into screenings (company_id, id, purpose, subject_id, network, address, status, opened_at, updated_at)
+    select ${companyId}, ${id}, case n when 2 then 'payment' else 'refund' end, ${id}, 31337, ${id},
+      case n when 1 then 'held' else 'blocked' end, ${at}, now() from ${rows}`)
+  await db.run(sql`
     update deliveries set status = case when id = (select min(id) from deliveries) then 'parked' else 'delivered' end`)
 }
 
@@ -268,6 +272,7 @@ test('what Home counts is what each list shows of its link, on its first page, f
     mispayments: `mispayments?status=${SEARCHES.mispayments.status}`,
     identity: `kyc?status=${SEARCHES.identity.status}`,
     settlements: 'settlements?status=waiting',
+    screenings: `screenings?status=${SEARCHES.screenings.status}`,
     deliveries: `webhook-deliveries?status=${SEARCHES.deliveries.status}`,
   }
   const ask = async (by: Client): Promise<Record<string, unknown>> => {
@@ -280,7 +285,7 @@ test('what Home counts is what each list shows of its link, on its first page, f
     })
     return Object.fromEntries(await Promise.all(found))
   }
-  const both = { mispayments: [1, 1], identity: [2, 2], deliveries: [1, 1] }
+  const both = { mispayments: [1, 1], identity: [2, 2], screenings: [2, 2], deliveries: [1, 1] }
   assert.deepEqual(await ask(await logInSuperAdmin(shop.host)), { refunds: [3, 3], settlements: [2, 2], ...both })
   // the operator approves, and sends what it holds
   const logInAs = async (role: UserRole): Promise<[Client, string]> => {

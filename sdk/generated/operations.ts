@@ -2196,7 +2196,7 @@ export interface Operations {
       page?: number
       /** How many at most. */
       limit?: number
-      /** `open`: held or blocked, not decided yet. */
+      /** `open`: a person can still decide: held, or a blocked payment. */
       status?: "checking" | "held" | "clean" | "blocked" | "released" | "returned" | "open"
       /** Why the address was screened. */
       purpose?: "payment" | "refund" | "settlement" | "sweep"

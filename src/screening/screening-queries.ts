@@ -221,17 +221,23 @@ export type ListedScreening = Omit<Screening, 'accepted' | 'shownUnits'> & {
   answers: { source: SourceId; verdict: Verdict; level: string | null; reasons: string[]; at: string }[]
 }
 
+/** A person can still decide about it. A payout that was blocked is over: its payee is paid another way. */
+export const isUndecided = (row: Sql): Sql =>
+  sql`(${row}.status = 'held' or ${row}.status = 'blocked' and ${row}.purpose = 'payment')`
+
 export type ScreeningFilter = {
   companyIds: readonly string[] | null
-  statuses: readonly ScreeningStatus[]
+  /** `open`: a person can still decide about it. */
+  status: ScreeningStatus | 'open' | null
   purpose: Purpose | null
   code: string | null
 }
 
-const filterSql = ({ companyIds, statuses, purpose, code }: ScreeningFilter): Sql => {
+const filterSql = ({ companyIds, status, purpose, code }: ScreeningFilter): Sql => {
   const parts: Sql[] = []
   if (companyIds !== null) parts.push(sql`s.company_id = any(${companyIds})`)
-  if (statuses.length > 0) parts.push(sql`s.status = any(${[...statuses]})`)
+  if (status === 'open') parts.push(isUndecided(sql`s`))
+  else if (status !== null) parts.push(sql`s.status = ${status}`)
   if (purpose !== null) parts.push(sql`s.purpose = ${purpose}`)
   if (code !== null) parts.push(sql`o.code = ${code}`)
   return sql`from screenings s left join orders o on o.company_id = s.company_id and o.id = s.order_id

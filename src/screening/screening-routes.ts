@@ -45,11 +45,6 @@ const viewScreening = (row: ListedScreening) => ({
   updatedAt: row.updatedAt.toISOString(),
 })
 
-const statusesOf = (status: string | undefined): readonly ScreeningStatus[] => {
-  if (status === undefined) return []
-  return status === 'open' ? ['held', 'blocked'] : [status as ScreeningStatus]
-}
-
 /** Screening of addresses: the queue, the record with its evidence, the decisions. */
 export const screeningRoutes: FastifyPluginAsyncTypebox<DecisionDeps> = async (app, deps) => {
   app.get(
@@ -68,7 +63,8 @@ export const screeningRoutes: FastifyPluginAsyncTypebox<DecisionDeps> = async (a
       const { page, limit, status, purpose, code, ...choice } = request.query
       const companyIds = await companiesFor(deps.db, actorOf(request), choice)
       const filter = {
-        ...{ companyIds, statuses: statusesOf(status), code: code ?? null },
+        ...{ companyIds, code: code ?? null },
+        status: (status ?? null) as ScreeningStatus | 'open' | null,
         purpose: (purpose ?? null) as Purpose | null,
       }
       const [rows, total] = await Promise.all([

@@ -12,7 +12,10 @@ export const ScreeningListQuery = Type.Object({
   ...ChoiceQuery,
   ...PageQuery,
   status: Type.Optional(
-    Type.String({ enum: [...SCREENING_STATUSES, 'open'], description: '`open`: held or blocked, not decided yet.' }),
+    Type.String({
+      enum: [...SCREENING_STATUSES, 'open'],
+      description: '`open`: a person can still decide: held, or a blocked payment.',
+    }),
   ),
   purpose: Type.Optional(Type.String({ enum: [...PURPOSES] })),
   code: Type.Optional(Type.String({ maxLength: 64, description: 'Of one order.' })),
