@@ -222,7 +222,7 @@ export type ListedScreening = Omit<Screening, 'accepted' | 'shownUnits'> & {
 }
 
 /** A person can still decide about it. A payout that was blocked is over: its payee is paid another way. */
-export const isUndecided = (row: Sql): Sql =>
+const isUndecided = (row: Sql): Sql =>
   sql`(${row}.status = 'held' or ${row}.status = 'blocked' and ${row}.purpose = 'payment')`
 
 export type ScreeningFilter = {

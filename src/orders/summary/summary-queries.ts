@@ -4,7 +4,6 @@ import { firstIdAt } from '../../kernel/ids.ts'
 import type { Fiat } from '../../kernel/money.ts'
 import { HOLDERS, heldBy, paidOfPrice } from '../../ledger/payable-queries.ts'
 import { IS_WAITING } from '../../ledger/settlements/settlement-queries.ts'
-import { isUndecided } from '../../screening/screening-queries.ts'
 import type { OrderScope } from '../order-list-queries.ts'
 
 /**
@@ -179,7 +178,8 @@ export const countNeeds = (
       (select count(*) from deliveries where ${mine} and status in ('failed', 'parked')
         and updated_at >= ${now}::timestamptz - interval '7 days') as deliveries,
       (select count(*) from kyc_records where ${mine} and ${IS_CHECK_OPEN}) as identity,
-      (select count(*) from screenings where ${mine} and ${isUndecided(sql`screenings`)}) as screenings,
+      (select count(*) from screenings where ${mine}
+        and (status = 'held' or status = 'blocked' and purpose = 'payment')) as screenings,
       (select count(*) from settlements where ${mine} and ${IS_WAITING}) as settlements`),
   )
 }
