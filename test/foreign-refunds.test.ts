@@ -339,6 +339,28 @@ test('a total that a refund may still be in that the provider took and then fail
   assert.deepEqual(await expectedOf(sale), ['20.000000 USDC'])
 })
 
+test('what was told of a refund that failed is judged once, and not again when the next one is refused', async () => {
+  const sale = await sell()
+  const ask = async (told: RefundReport): Promise<void> => {
+    const { refundId } = await revertOrder(world.refunds, contextFor(actorOf(sale)), sale.code, { amount: '20' })
+    if (told.reference !== null) await notice(sale.payment, 20_000_000n)
+    answer = told
+    try {
+      await poll(sale, refundId)
+    } finally {
+      answer = BY_HAND
+    }
+  }
+  await ask({ outcome: 'refused', reference: 'taken-3', txHash: null, providerStatus: 'REFUND_FAIL' })
+  assert.deepEqual(await expectedOf(sale), ['20.000000 USDC'])
+  await world.host.db.run(sql`
+    update ledger_differences set status = 'explained', reason = 'it failed', explained_by = 'user:a'
+    where company_id = ${sale.companyId}`)
+  await ask({ outcome: 'refused', reference: null, txHash: null, providerStatus: 'no balance' })
+  const order = await findOrderById(world.host.db, sale.companyId, sale.orderId)
+  assert.deepEqual([order?.status, order?.refundedUnits], ['PAID', 0n])
+})
+
 test('what a provider has taken is over only by its word about that; any other refusal lets it wait', async () => {
   const sale = await sell()
   const { refundId } = await revertOrder(world.refunds, contextFor(actorOf(sale)), sale.code, { amount: '20' })

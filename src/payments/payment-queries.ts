@@ -232,11 +232,16 @@ export const updateToldRefunds = (tx: Tx, { companyId, id }: Payment, units: big
     update payments set refunds_told_units = greatest(coalesce(refunds_told_units, 0), ${units}::numeric)
     where company_id = ${companyId} and id = ${id}`)
 
-/** Null: nothing was reported while one of our refunds was in progress. */
-export async function findToldRefunds(q: Queryable, companyId: string, id: string): Promise<bigint | null> {
-  const { told } = await q.one<{ told: string | null }>(sql`
-    select refunds_told_units as told from payments where company_id = ${companyId} and id = ${id}`)
-  return told === null ? null : BigInt(told)
+/**
+ * What was reported while one of our refunds was in progress, to be judged once: a later refusal must not judge it
+ * again. Null: nothing was.
+ */
+export async function takeToldRefunds(tx: Tx, companyId: string, id: string): Promise<bigint | null> {
+  const { told } = await tx.one<{ told: string | null }>(sql`
+    select refunds_told_units as told from payments where company_id = ${companyId} and id = ${id} for update`)
+  if (told === null) return null
+  await tx.run(sql`update payments set refunds_told_units = null where company_id = ${companyId} and id = ${id}`)
+  return BigInt(told)
 }
 
 /** Of these orders no money that came is left, unless a mispayment holds it. */

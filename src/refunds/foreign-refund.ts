@@ -15,7 +15,7 @@ import { bookRefund } from '../ledger/ledger-service.ts'
 import type { Order } from '../orders/order.ts'
 import { lockOrderById } from '../orders/order-queries.ts'
 import { allows } from '../orders/order-states.ts'
-import { findPayment, findToldRefunds, type Payment, updateToldRefunds } from '../payments/payment-queries.ts'
+import { findPayment, type Payment, takeToldRefunds, updateToldRefunds } from '../payments/payment-queries.ts'
 import { goesToAddress } from './destination/address-proof.ts'
 import { fiatShare, fiatTotal, needOf, wholePriceUnits } from './refund-amount.ts'
 import { lacksCover } from './refund-cover.ts'
@@ -165,7 +165,7 @@ export async function noticeToldRefunds(
 ): Promise<void> {
   const payment = await findPayment(tx, companyId, paymentId)
   if (!payment || (await deps.readReturnsAgain(tx, payment))) return
-  const refunded = await findToldRefunds(tx, companyId, paymentId)
+  const refunded = await takeToldRefunds(tx, companyId, paymentId)
   const rest = dropped === undefined ? {} : { dropped }
   if (refunded !== null) await noticeForeignRefund(deps, tx, payment, { refunded, ...rest })
 }
