@@ -165,6 +165,15 @@ async function settle(sale: Sale, amount: string, reference: string, taken: stri
   await settleByHand(world.refunds, context, refund, { reference, statement: 'seen as sent', file: null })
 }
 const poll = ({ companyId }: Sale, id: string) => refundPolls(world.refunds).work(world.host.db, { companyId, id })
+/** Polls the refund once, while the provider answers this. */
+const pollAnswering = async (sale: Sale, id: string, report: Partial<RefundReport>): Promise<void> => {
+  answer = { ...BY_HAND, ...report }
+  try {
+    await poll(sale, id)
+  } finally {
+    answer = BY_HAND
+  }
+}
 const expectedOf = async (sale: Sale) => (await differencesOf(sale)).map(({ expected }) => expected)
 
 test('money that a person sent another way hides no refund of the provider: a person has to tell which is which', async () => {
@@ -313,12 +322,7 @@ test('a refund from the console that left less than ours needs: ours is refused,
   const sale = await sell()
   const { refundId } = await revertOrder(world.refunds, contextFor(actorOf(sale)), sale.code, { amount: '20' })
   await notice(sale.payment, DUE)
-  answer = { outcome: 'refused', reference: null, txHash: null, providerStatus: 'more than is left' }
-  try {
-    await poll(sale, refundId)
-  } finally {
-    answer = BY_HAND
-  }
+  await pollAnswering(sale, refundId, { outcome: 'refused', providerStatus: 'more than is left' })
   assert.equal((await findRefund(world.host.db, refundId))?.status, 'refused')
   const order = await findOrderById(world.host.db, sale.companyId, sale.orderId)
   assert.equal(order?.status, 'FULL_REFUNDED')
@@ -329,34 +333,23 @@ test('a total that a refund may still be in that the provider took and then fail
   const sale = await sell()
   const { refundId } = await revertOrder(world.refunds, contextFor(actorOf(sale)), sale.code, { amount: '20' })
   await notice(sale.payment, 20_000_000n)
-  answer = { outcome: 'refused', reference: 'taken-2', txHash: null, providerStatus: 'REFUND_FAIL' }
-  try {
-    await poll(sale, refundId)
-  } finally {
-    answer = BY_HAND
-  }
+  await pollAnswering(sale, refundId, { outcome: 'refused', reference: 'taken-2', providerStatus: 'REFUND_FAIL' })
   assert.equal((await findRefund(world.host.db, refundId))?.status, 'refused')
   assert.deepEqual(await expectedOf(sale), ['20.000000 USDC'])
 })
 
 test('what was told of a refund that failed is judged once, and not again when the next one is refused', async () => {
   const sale = await sell()
-  const ask = async (told: RefundReport): Promise<void> => {
-    const { refundId } = await revertOrder(world.refunds, contextFor(actorOf(sale)), sale.code, { amount: '20' })
-    if (told.reference !== null) await notice(sale.payment, 20_000_000n)
-    answer = told
-    try {
-      await poll(sale, refundId)
-    } finally {
-      answer = BY_HAND
-    }
-  }
-  await ask({ outcome: 'refused', reference: 'taken-3', txHash: null, providerStatus: 'REFUND_FAIL' })
+  const ask = async (): Promise<string> =>
+    (await revertOrder(world.refunds, contextFor(actorOf(sale)), sale.code, { amount: '20' })).refundId
+  const failed = await ask()
+  await notice(sale.payment, 20_000_000n)
+  await pollAnswering(sale, failed, { outcome: 'refused', reference: 'taken-3', providerStatus: 'REFUND_FAIL' })
   assert.deepEqual(await expectedOf(sale), ['20.000000 USDC'])
   await world.host.db.run(sql`
     update ledger_differences set status = 'explained', reason = 'it failed', explained_by = 'user:a'
     where company_id = ${sale.companyId}`)
-  await ask({ outcome: 'refused', reference: null, txHash: null, providerStatus: 'no balance' })
+  await pollAnswering(sale, await ask(), { outcome: 'refused', providerStatus: 'no balance' })
   const order = await findOrderById(world.host.db, sale.companyId, sale.orderId)
   assert.deepEqual([order?.status, order?.refundedUnits], ['PAID', 0n])
 })

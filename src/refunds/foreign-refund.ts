@@ -15,7 +15,7 @@ import { bookRefund } from '../ledger/ledger-service.ts'
 import type { Order } from '../orders/order.ts'
 import { lockOrderById } from '../orders/order-queries.ts'
 import { allows } from '../orders/order-states.ts'
-import { findPayment, type Payment, takeToldRefunds, updateToldRefunds } from '../payments/payment-queries.ts'
+import { findPayment, type Payment } from '../payments/payment-queries.ts'
 import { goesToAddress } from './destination/address-proof.ts'
 import { fiatShare, fiatTotal, needOf, wholePriceUnits } from './refund-amount.ts'
 import { lacksCover } from './refund-cover.ts'
@@ -32,6 +32,7 @@ import {
 import { closeUsedRecord, isLive, type Returned as ReturnedOfOrder, readReturned } from './refund-records.ts'
 import { bookingOf, settleRefundIn } from './refund-settle.ts'
 import { matchReturns } from './returns/listed-returns.ts'
+import { takeToldRefunds, updateToldRefunds } from './returns/told-refund-queries.ts'
 
 /** A provider that refunds in fiat rounds: a difference below its smallest unit is no refund. */
 const leastOf = (order: Order): bigint => convert({ asset: order.from.asset, units: 1n }, order.rate, 'USDC').units

@@ -221,13 +221,9 @@ export type ListedScreening = Omit<Screening, 'accepted' | 'shownUnits'> & {
   answers: { source: SourceId; verdict: Verdict; level: string | null; reasons: string[]; at: string }[]
 }
 
-/** A person can still decide about it. A payout that was blocked is over: its payee is paid another way. */
-const isUndecided = (row: Sql): Sql =>
-  sql`(${row}.status = 'held' or ${row}.status = 'blocked' and ${row}.purpose = 'payment')`
-
 export type ScreeningFilter = {
   companyIds: readonly string[] | null
-  /** `open`: a person can still decide about it. */
+  /** `open`: a person can still decide about it, which for what was blocked is so for payments only. */
   status: ScreeningStatus | 'open' | null
   purpose: Purpose | null
   code: string | null
@@ -236,7 +232,7 @@ export type ScreeningFilter = {
 const filterSql = ({ companyIds, status, purpose, code }: ScreeningFilter): Sql => {
   const parts: Sql[] = []
   if (companyIds !== null) parts.push(sql`s.company_id = any(${companyIds})`)
-  if (status === 'open') parts.push(isUndecided(sql`s`))
+  if (status === 'open') parts.push(sql`(s.status = 'held' or s.status = 'blocked' and s.purpose = 'payment')`)
   else if (status !== null) parts.push(sql`s.status = ${status}`)
   if (purpose !== null) parts.push(sql`s.purpose = ${purpose}`)
   if (code !== null) parts.push(sql`o.code = ${code}`)
