@@ -14,7 +14,7 @@ export const SECTIONS: Section[] = [
   {
     name: 'unit',
     patterns: ['{src,sandbox,sdk,cli,simulation}/**/*.test.ts', 'test/{tidy,house}.test.ts'],
-    testTimeoutMs: 60_000,
+    testTimeoutMs: 180_000,
   },
   {
     name: 'integration',
