@@ -1539,6 +1539,8 @@ export interface Operations {
         reason: string | null
         /** `orphaned`: who bears money that left the chain. */
         borneBy: "operator" | "company" | null
+        /** When its payer asked for it on the order’s page. */
+        askedBackAt: string | null
         /** When it was created. UTC, with milliseconds. */
         createdAt: string
         /** When it last changed. UTC, with milliseconds. */

@@ -31,11 +31,11 @@ export async function registerPages(
 ): Promise<void> {
   const { networkName, explorerUrl } = trade
   const { providersUrl } = config.sandbox
-  const { deposits, feed } = trade
+  const { deposits, feed, asking } = trade
   const shown = { networkName, explorerUrl, links: trade.refunds.links, receiptUrlOf: openReceiptUrl(config.payUrl) }
   const relays = trade.chains.flatMap(({ relay, xpub }) => (relay && xpub !== null ? [{ ...relay, xpub }] : []))
   const walletNetworks = listWalletNetworks(config, trade.chains)
-  const payDeps = { ...trade.payments, ...shown, deposits, config, feed, limits, providersUrl, walletNetworks }
+  const payDeps = { ...trade.payments, ...shown, deposits, config, feed, limits, asking, providersUrl, walletNetworks }
   await app.register(payRoutes, payDeps)
   await app.register(walletRoutes, { ...trade.payments, ...shown, config, relays, limits })
   await app.register(receiptRoutes, { ...trade.payments, ...shown, config, keys })

@@ -2,6 +2,7 @@ import { OFFICE_PATHS } from '../config/office-paths.ts'
 import type { Lang } from '../kernel/lang.ts'
 import { TEXTS } from '../texts/languages.ts'
 import type {
+  AskedBackFacts,
   EmailChangeFacts,
   FailureFacts,
   KycFacts,
@@ -63,6 +64,10 @@ export const receiptNotice = (lang: Lang, facts: ToPayer<ReceiptFacts> & { url: 
 /** To the payer's old address, when the shop replaces it. */
 export const emailChangedNotice = (lang: Lang, facts: ToPayer<EmailChangeFacts>): Notice =>
   writePayer(lang, TEXTS[lang].mails.emailChanged, facts)
+
+/** To a manager, when a payer asks for money that waits. */
+export const askedBackNotice = (lang: Lang, { url, ...facts }: AskedBackFacts & { url: string }): Notice =>
+  write(TEXTS[lang].mails.askedBack, facts, url)
 
 /** The daily mail about webhooks that failed permanently. */
 export const webhookFailureNotice = (

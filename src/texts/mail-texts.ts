@@ -65,6 +65,8 @@ export type KycFacts = { merchant: string; shortCode: string; closer: boolean }
 export type RefundFacts = { merchant: string; amount: string; network: string; shortCode: string }
 /** `amount` as above. */
 export type ReceiptFacts = { merchant: string; amount: string; shortCode: string }
+/** `amounts` as people read them; empty where they have none. */
+export type AskedBackFacts = { companyName: string; firstName: string; shortCode: string; amounts: string }
 export type FailureFacts = { day: string; companyName: string; firstName: string; failed: number; parked: number }
 
 /** `person` with the e-mail address. */
@@ -145,6 +147,7 @@ export type MailTexts = {
   refundAddress: NoticeText<RefundFacts>
   emailChanged: NoticeText<EmailChangeFacts>
   webhookFailures: NoticeText<FailureFacts>
+  askedBack: NoticeText<AskedBackFacts>
   waiting: NoticeText<WaitingFacts>
   restored: NoticeText<RestoredFacts>
   moneyChange: MoneyChangeTexts

@@ -113,6 +113,15 @@ export type HelpTexts = {
   otherNetwork: (network: string, merchant: string, code: string) => string
 }
 
+/** What the payer of money that did not pay an order may ask. */
+export type AskBackTexts = {
+  /** What asking does. */
+  offer: (merchant: string) => string
+  button: string
+  /** Once it was asked for. */
+  asked: (merchant: string) => string
+}
+
 /** A payment link in a messenger, its poster, and the page of a static link. */
 export type LinkTexts = {
   preview: (merchant: string, amount: string) => string
@@ -164,6 +173,7 @@ export type OrderTexts = {
   receipt: ReceiptTexts
   ways: WayTexts
   help: HelpTexts
+  askBack: AskBackTexts
   link: LinkTexts
   verify: VerifyTexts
 }

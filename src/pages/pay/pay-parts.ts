@@ -81,7 +81,7 @@ export const ring = icon(
 export function form(
   view: PayView,
   page: PageContext,
-  action: 'accept' | 'cancel' | 'transaction',
+  action: 'accept' | 'cancel' | 'transaction' | 'ask-back',
   fields: Html,
   leaves = false,
 ): Html {

@@ -17,6 +17,7 @@ import { savePayer } from '../../payers/payer-service.ts'
 import { acceptOrder } from '../../payments/accept/accept-order.ts'
 import { type DepositCheckDeps, nameTransaction } from '../../payments/deposit-checks.ts'
 import { askAboutOrder } from '../../payments/payment-service.ts'
+import { type AskBackDeps, askBack } from '../../refunds/asked-back/asked-back.ts'
 import { TEXTS } from '../../texts/languages.ts'
 import { isGeneral, sendErrorPage } from '../shared/error-page.ts'
 import {
@@ -46,6 +47,7 @@ export type PayPageDeps = Omit<DepositCheckDeps, 'config'> &
     config: Pick<Config, 'mode' | 'payUrl' | 'baseUrl' | 'orders'>
     feed: OrderFeed
     limits: Pick<RateLimits, 'checkPayer'>
+    asking: AskBackDeps
     /** A chain's name as payers know it: "Base". */
     networkName(chainId: number): string
     /** Block explorer URL of a transaction; null: none is known for that chain. */
@@ -302,4 +304,11 @@ export const payRoutes: FastifyPluginAsyncTypebox<PayPageDeps> = async (app, dep
     return undefined
   })
   app.post('/pay/cancel', { config: OPEN, schema: { hide: true, body: FormBody } }, cancel)
+
+  const ask = openForm(deps, payerTokens, pages, async (request, { code }, reply) => {
+    await deps.limits.checkPayer(request, reply, code)
+    await askBack(deps.asking, contextAs(request, payerOf(code)), code)
+    return undefined
+  })
+  app.post('/pay/ask-back', { config: OPEN, schema: { hide: true, body: FormBody } }, ask)
 }

@@ -16,6 +16,7 @@ import { keyOf } from '../../payments/accept/start-payment.ts'
 import { listMispaymentsOfOrder, type Mispayment } from '../../payments/mispayments/mispayment-queries.ts'
 import { listPaymentsOfOrder, type Payment } from '../../payments/payment-queries.ts'
 import { findEuroRate } from '../../rates/euro.ts'
+import { listAskable } from '../../refunds/asked-back/asked-back.ts'
 import { CHANGE, type RefundLinks } from '../../refunds/refund-link.ts'
 import { listRefundsOfOrder, type Refund, type RefundStatus } from '../../refunds/refund-queries.ts'
 import type { Situation } from '../../texts/order-texts.ts'
@@ -126,6 +127,8 @@ export type PayView = {
   choices: readonly Choice[]
   /** Questions that come before the ways to pay. */
   identity: IdentityForm | null
+  /** Whether the payer asked for the undecided money that came; null: none did. */
+  askBack: 'offered' | 'asked' | null
   payment: PaymentView | null
   /** The receipt of a paid order. */
   receiptUrl: string | null
@@ -309,6 +312,12 @@ function viewReceived({ networkName }: PayViewDeps, facts: OrderFacts): PayView[
   }
 }
 
+function askBackOf({ records }: OrderFacts): PayView['askBack'] {
+  const askable = listAskable(records)
+  if (askable.length === 0) return null
+  return askable.every(({ askedBackAt }) => askedBackAt !== null) ? 'asked' : 'offered'
+}
+
 /** Changes with everything visible. */
 const markOf = ({ order, payment, progress, arrived, others, records, refunds }: OrderFacts): string =>
   [
@@ -382,6 +391,7 @@ export async function readPayView(deps: PayViewDeps, code: string): Promise<PayV
       .map((refund) => viewRefund(deps, facts, refund)),
     choices,
     identity,
+    askBack: askBackOf(facts),
     payment: payment ? viewPayment(payment, facts, singleUseLink, deps) : null,
     receiptUrl: order.paidAt === null ? null : deps.receiptUrlOf(order),
     returnUrl: payment?.returnUrl ?? order.returnUrl,

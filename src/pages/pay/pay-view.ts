@@ -13,7 +13,7 @@ import { preview } from '../shared/preview.ts'
 import { brandStyle, type Shop, shopImprint, shopLogo, shopStyle } from '../shared/shop.ts'
 import { WALLET_SCRIPT_PATH } from '../wallet/wallet-panel.ts'
 import { identityForm, identityQuestions, isAnswering } from './identity-form.ts'
-import { contact, helpBox, searchForm } from './pay-help.ts'
+import { askBack, contact, helpBox, searchForm } from './pay-help.ts'
 import { instructions, testWallet } from './pay-instructions.ts'
 import {
   backTo,
@@ -286,7 +286,7 @@ export function renderFragment(view: PayView, page: PageContext): Html {
   const final = view.final && html` data-final="1"`
   const state = sdkStateOf(view, page.nowMs)
   return html`<div data-state="${state}" data-say="${say}" data-title="${say} · ${view.shop.name}"${final}>
-    ${headline(view, page)}${besideNote(view, page)}${PARTS[view.situation](view, page)}${partRefunds(view, page)}</div>`
+    ${headline(view, page)}${besideNote(view, page)}${PARTS[view.situation](view, page)}${askBack(view, page)}${partRefunds(view, page)}</div>`
 }
 
 /**

@@ -28,6 +28,8 @@ export type Mispayment = {
   isRenamed: boolean
   /** That coin; null: not renamed, or by an older node, until its provider tells of the sum again. */
   renamedTo: string | null
+  /** When its payer asked for it; null: not asked. */
+  askedBackAt: Date | null
   createdAt: Date
   updatedAt: Date
 }
@@ -35,7 +37,7 @@ export type Mispayment = {
 type Row = Omit<Mispayment, 'units'> & { units: string }
 
 const COLUMNS = sql`company_id, id, order_id, payment_id, kind, asset, units, source_reference, status, decided_by, reason,
-  borne_by, is_renamed, renamed_to, created_at, updated_at`
+  borne_by, is_renamed, renamed_to, asked_back_at, created_at, updated_at`
 
 const toMispayment = (row: Row): Mispayment => ({ ...row, units: BigInt(row.units) })
 
@@ -122,7 +124,10 @@ export async function listMispaymentsOfOrder(q: Queryable, companyId: string, or
 
 export async function insertMispayment(
   tx: Tx,
-  record: Omit<Mispayment, 'status' | 'decidedBy' | 'reason' | 'borneBy' | 'isRenamed' | 'renamedTo' | 'updatedAt'>,
+  record: Omit<
+    Mispayment,
+    'status' | 'decidedBy' | 'reason' | 'borneBy' | 'isRenamed' | 'renamedTo' | 'askedBackAt' | 'updatedAt'
+  >,
 ): Promise<Mispayment> {
   const row = await tx.one<Row>(sql`
     insert into mispayments (company_id, id, order_id, payment_id, kind, asset, units, source_reference, created_at, updated_at)
@@ -144,6 +149,7 @@ export type MispaymentChange = {
   borneBy?: LossBearer
   /** Its coin from now on; null: it waits in its own again. */
   renamedTo?: string | null
+  askedBackAt?: Date
 }
 
 /**
@@ -162,6 +168,7 @@ export async function updateMispayment(
       reason = coalesce(${change.reason ?? null}, reason), borne_by = coalesce(${change.borneBy ?? null}, borne_by),
       is_renamed = case when ${change.renamedTo !== undefined} then ${change.renamedTo ?? null}::text is not null else is_renamed end,
       renamed_to = case when ${change.renamedTo !== undefined} then ${change.renamedTo ?? null}::text else renamed_to end,
+      asked_back_at = coalesce(${change.askedBackAt ?? null}::timestamptz, asked_back_at),
       grown_at = case when ${change.units?.toString() ?? null}::numeric > units then ${now} else grown_at end,
       updated_at = (select greatest(${now}::timestamptz, max(m.updated_at)) from mispayments m
         where m.company_id = ${companyId} and m.payment_id = ${paymentId} and m.kind = ${kind})

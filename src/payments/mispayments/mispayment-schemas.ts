@@ -30,6 +30,9 @@ const MispaymentSchema = Type.Object(
     borneBy: Nullable(
       Type.String({ enum: [...LOSS_BEARERS], description: '`orphaned`: who bears money that left the chain.' }),
     ),
+    askedBackAt: Nullable(
+      Type.String({ format: 'date-time', description: 'When its payer asked for it on the order’s page.' }),
+    ),
     createdAt: Type.String({ format: 'date-time' }),
     updatedAt: Type.String({ format: 'date-time' }),
   },

@@ -76,6 +76,7 @@ const viewMispayment = (record: ListedMispayment) => ({
   decidedBy: record.decidedBy,
   reason: record.reason,
   borneBy: record.borneBy,
+  askedBackAt: record.askedBackAt?.toISOString() ?? null,
   createdAt: record.createdAt.toISOString(),
   updatedAt: record.updatedAt.toISOString(),
 })

@@ -183,6 +183,15 @@ export const de: MailTexts = {
       ]),
     button: 'Fehlgeschlagene ansehen',
   },
+  askedBack: {
+    subject: ({ shortCode }) => `Ein Zahler verlangt Geld zurück (Bestellung ${shortCode})`,
+    paragraphs: ({ firstName, shortCode, amounts }) => [
+      `Guten Tag ${firstName},`,
+      `der Zahler der Bestellung ${shortCode} verlangt Geld zurück, das sie nicht bezahlt hat: ${amounts}.`,
+      'Das Geld wartet auf Ihre Entscheidung: annehmen, erstatten oder so stehen lassen. Vorher bewegt sich nichts.',
+    ],
+    button: 'Das Geld ansehen',
+  },
   waiting: {
     subject: ({ companyName }) => `Bei ${companyName} wartet etwas auf Ihre Entscheidung`,
     paragraphs: (facts) => [

@@ -173,6 +173,15 @@ export const en: MailTexts = {
       ]),
     button: 'See what failed',
   },
+  askedBack: {
+    subject: ({ shortCode }) => `A payer asks for money back (order ${shortCode})`,
+    paragraphs: ({ firstName, shortCode, amounts }) => [
+      `Hello ${firstName},`,
+      `the payer of order ${shortCode} asks for money back that did not pay it: ${amounts}.`,
+      'The money waits for your decision: accept it, refund it, or leave it as it stands. Nothing moves before that.',
+    ],
+    button: 'See the money',
+  },
   waiting: {
     subject: ({ companyName }) => `Something at ${companyName} waits for your decision`,
     paragraphs: (facts) => [

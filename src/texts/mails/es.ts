@@ -177,6 +177,15 @@ export const es: MailTexts = {
       ]),
     button: 'Ver los fallos',
   },
+  askedBack: {
+    subject: ({ shortCode }) => `Un pagador pide que le devuelvan dinero (pedido ${shortCode})`,
+    paragraphs: ({ firstName, shortCode, amounts }) => [
+      `Hola ${firstName}:`,
+      `Quien pagó el pedido ${shortCode} pide que se le devuelva un dinero que no lo pagó: ${amounts}.`,
+      'El dinero espera su decisión: aceptarlo, reembolsarlo o dejarlo como está. Antes de eso no se mueve nada.',
+    ],
+    button: 'Ver el dinero',
+  },
   waiting: {
     subject: ({ companyName }) => `${companyName}: algo espera su decisión`,
     paragraphs: (facts) => [

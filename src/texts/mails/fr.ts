@@ -181,6 +181,15 @@ export const fr: MailTexts = {
       ]),
     button: 'Voir les échecs',
   },
+  askedBack: {
+    subject: ({ shortCode }) => `Un client redemande son argent (commande ${shortCode})`,
+    paragraphs: ({ firstName, shortCode, amounts }) => [
+      `Bonjour ${firstName},`,
+      `le payeur de la commande ${shortCode} demande la restitution d’un argent qui ne l’a pas réglée : ${amounts}.`,
+      'Cet argent attend votre décision : l’accepter, le rembourser ou le laisser en l’état. Rien ne bouge avant.',
+    ],
+    button: 'Voir cet argent',
+  },
   waiting: {
     subject: ({ companyName }) => `${companyName} : une décision vous attend`,
     paragraphs: (facts) => [

@@ -214,6 +214,12 @@ export const de: OrderTexts = {
     otherNetwork: (network, merchant, code) =>
       `Über ein anderes Netzwerk als ${network} gesendet? Bitte bezahlen Sie nicht noch einmal. Die Adresse gehört dort meist ebenfalls dem Zahlungsdienst des Geschäfts, das Geld lässt sich also zurückholen: Wenden Sie sich an ${merchant} und nennen Sie die Bestellnummer ${code} und den Transaktions-Hash.`,
   },
+  askBack: {
+    offer: (merchant) => `Sie können dieses Geld hier zurückverlangen. ${merchant} erfährt es sofort und entscheidet.`,
+    button: 'Geld zurückverlangen',
+    asked: (merchant) =>
+      `Sie haben dieses Geld zurückverlangt, und ${merchant} weiß davon. Bewahren Sie den Link zu dieser Seite auf: Sie sagt, was entschieden wurde und wo Sie Ihre Wallet-Adresse nennen, falls sie gebraucht wird.`,
+  },
   link: {
     preview: (merchant, amount) => `${amount} an ${merchant} bezahlen`,
     previewText: 'Öffnen Sie den Link und wählen Sie, wie Sie bezahlen.',

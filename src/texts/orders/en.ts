@@ -204,6 +204,12 @@ export const en: OrderTexts = {
     otherNetwork: (network, merchant, code) =>
       `Sent on another network than ${network}? Do not pay again. The address usually belongs to the shop’s service there too, so the money can be brought back: contact ${merchant}, quote order ${code} and the transaction hash.`,
   },
+  askBack: {
+    offer: (merchant) => `You can ask for this money here. ${merchant} is told at once and decides.`,
+    button: 'Ask for my money back',
+    asked: (merchant) =>
+      `You asked for this money back, and ${merchant} has been told. Keep the link to this page: it says what was decided, and where you name your wallet address if it is needed.`,
+  },
   link: {
     preview: (merchant, amount) => `Pay ${amount} to ${merchant}`,
     previewText: 'Open the link to choose how to pay.',

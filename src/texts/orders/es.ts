@@ -207,6 +207,12 @@ export const es: OrderTexts = {
     otherNetwork: (network, merchant, code) =>
       `¿Lo envió por una red que no es ${network}? No pague otra vez. Allí la dirección suele pertenecer también al servicio del comercio, así que el dinero se puede recuperar: contacte con ${merchant} e indique el pedido ${code} y el hash de la transacción.`,
   },
+  askBack: {
+    offer: (merchant) => `Puede pedir este dinero aquí. ${merchant} recibe el aviso al momento y decide.`,
+    button: 'Pedir que me lo devuelvan',
+    asked: (merchant) =>
+      `Ha pedido que le devuelvan este dinero y ${merchant} ya lo sabe. Guarde el enlace de esta página: aquí verá lo que se decida y dónde indicar la dirección de su monedero si hace falta.`,
+  },
   link: {
     preview: (merchant, amount) => `Pagar ${amount} a ${merchant}`,
     previewText: 'Abra el enlace y elija cómo pagar.',

@@ -213,6 +213,12 @@ export const fr: OrderTexts = {
     otherNetwork: (network, merchant, code) =>
       `Envoyé sur un autre réseau que ${network} ? Ne payez pas une deuxième fois. L’adresse y appartient en général aussi au service du commerce : l’argent peut être récupéré. Contactez ${merchant} en citant la commande ${code} et le hash de la transaction.`,
   },
+  askBack: {
+    offer: (merchant) => `Vous pouvez demander cet argent ici. ${merchant} est prévenu aussitôt et décide.`,
+    button: 'Demander la restitution',
+    asked: (merchant) =>
+      `Vous avez demandé la restitution de cet argent, et ${merchant} en est prévenu. Gardez le lien de cette page : elle dit ce qui est décidé, et où indiquer l’adresse de votre portefeuille si elle est nécessaire.`,
+  },
   link: {
     preview: (merchant, amount) => `Payer ${amount} à ${merchant}`,
     previewText: 'Ouvrez le lien pour choisir comment payer.',

@@ -207,6 +207,13 @@ export const it: OrderTexts = {
     otherNetwork: (network, merchant, code) =>
       `Inviato su una rete diversa da ${network}? Non paghi di nuovo. L’indirizzo di solito appartiene anche lì al servizio del negozio, quindi il denaro si può recuperare: contatti ${merchant} indicando l’ordine ${code} e l’hash della transazione.`,
   },
+  askBack: {
+    offer: (merchant) =>
+      `Può chiedere qui la restituzione di questo denaro. ${merchant} lo viene a sapere subito e decide.`,
+    button: 'Chiedi la restituzione',
+    asked: (merchant) =>
+      `Ha chiesto la restituzione di questo denaro e ${merchant} ne è informato. Conservi il link di questa pagina: dice che cosa è stato deciso e dove indicare l’indirizzo del wallet, se serve.`,
+  },
   link: {
     preview: (merchant, amount) => `Paga ${amount} a ${merchant}`,
     previewText: 'Apra il link e scelga come pagare.',

@@ -116,6 +116,11 @@ function Card({ mispayment }: { mispayment: Mispayment }) {
       {(name === 'frozen' || name === 'uncredited') && (
         <p className="mb-3 text-sm break-words">{`${t.sourceReference}: ${mispayment.reference}`}</p>
       )}
+      {status === 'open' && mispayment.askedBackAt && (
+        <p className="mb-3 text-sm">
+          <Badge tone="warn">{t.askedBack}</Badge> <Time at={mispayment.askedBackAt} ago />
+        </p>
+      )}
       {reason && <p className="mb-3 text-sm text-soft">{`${core.reason}: ${reason}`}</p>}
       {mispayment.borneBy && <p className="mb-3 text-sm text-soft">{t.borne[mispayment.borneBy as Bearer]}</p>}
       <Offers
