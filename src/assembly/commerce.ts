@@ -19,7 +19,6 @@ import type { MispaymentDeps } from '../payments/mispayments/mispayment-service.
 import { eraseUserAddress } from '../payments/payment-queries.ts'
 import { openLargestOrder } from '../rates/euro.ts'
 import { openRates, type Rates } from '../rates/rate-service.ts'
-import type { AskBackDeps } from '../refunds/asked-back/asked-back.ts'
 import type { MispaymentRefundDeps } from '../refunds/mispayment-refund.ts'
 import { eraseProofsOfOrder } from '../refunds/proof/proof-queries.ts'
 import { openRefundLinks } from '../refunds/refund-link.ts'
@@ -37,13 +36,7 @@ import {
 } from './chains.ts'
 import { openPaymentChannels } from './channels.ts'
 import { openCompliance } from './compliance.ts'
-import {
-  openAskForAddress,
-  openMailReceipt,
-  openMessages,
-  openTellAskedBack,
-  openTellEmailChanged,
-} from './messages.ts'
+import { openAskForAddress, openMailReceipt, openMessages, openTellEmailChanged } from './messages/messages.ts'
 import { countTransitions, openOrderMetrics } from './order-metrics.ts'
 import { openPayments, openWakeEnded } from './payments.ts'
 import { openScreening } from './screening.ts'
@@ -126,8 +119,6 @@ export function openCommerce(base: ServiceBase, accounts: Accounts) {
   const paid = openPayments(base, { desk, wakes, kyc, alarm, chains, ownWallets: channels.ownWallets })
   const settlements: SettlementDeps = { ...desk, limits: config.settlements, ...settleOnAll(base, chains) }
   const mispayments: MispaymentDeps = { ...paid.payments, audit, onDecided: ({ code }) => feed.changed(code) }
-  const tellShop = openTellAskedBack({ mailer, officeUrl: config.officeUrl })
-  const asking: AskBackDeps = { db, clock, audit, tellShop, onAsked: ({ code }) => feed.changed(code) }
   const companies = openCompanies(base, { accounts, cache, chains, rates })
   const messages = openMessages(base, accounts, wake)
   return {
@@ -147,7 +138,6 @@ export function openCommerce(base: ServiceBase, accounts: Accounts) {
     channels,
     wakes,
     mispayments,
-    asking,
     networkName,
     explorerUrl: openExplorer(chains),
     settlements,

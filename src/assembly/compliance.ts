@@ -6,7 +6,7 @@ import { openSumsubProvider } from '../compliance/sumsub/adapter.ts'
 import type { PayerDeps } from '../payers/payer-service.ts'
 import type { WebhookDeps } from '../webhooks/api/delivery-service.ts'
 import type { Accounts } from './accounts.ts'
-import { openAskPayer } from './messages.ts'
+import { openAskPayer } from './messages/messages.ts'
 import type { ServiceBase } from './service-base.ts'
 
 const openIdentityProvider = ({ config: { kyc }, clock }: Pick<ServiceBase, 'config' | 'clock'>): IdentityProvider =>

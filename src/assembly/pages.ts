@@ -20,18 +20,22 @@ import { x402Routes } from '../pages/x402/x402-routes.ts'
 import type { Accounts } from './accounts.ts'
 import { listWalletNetworks } from './chains.ts'
 import type { Commerce } from './commerce.ts'
+import { openAskBack } from './messages/ask-back.ts'
 import type { ServiceBase } from './service-base.ts'
 
 /** Every page, by name. */
 export async function registerPages(
   app: FastifyInstance,
-  { config, db, vault, demoButtonId }: ServiceBase,
-  { auth, keys, limits }: Accounts,
+  base: ServiceBase,
+  accounts: Accounts,
   trade: Commerce,
 ): Promise<void> {
+  const { config, db, vault, demoButtonId } = base
+  const { auth, keys, limits } = accounts
   const { networkName, explorerUrl } = trade
   const { providersUrl } = config.sandbox
-  const { deposits, feed, asking } = trade
+  const { deposits, feed } = trade
+  const asking = openAskBack(base, accounts, trade)
   const shown = { networkName, explorerUrl, links: trade.refunds.links, receiptUrlOf: openReceiptUrl(config.payUrl) }
   const relays = trade.chains.flatMap(({ relay, xpub }) => (relay && xpub !== null ? [{ ...relay, xpub }] : []))
   const walletNetworks = listWalletNetworks(config, trade.chains)

@@ -4,7 +4,6 @@ import type { Db, Tx } from '../../db/db.ts'
 import type { RequestContext } from '../../http/request-context.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
-import { claimDailyNotice } from '../../mail/daily-mail-queries.ts'
 import type { Order } from '../../orders/order.ts'
 import { lockReachableOrder } from '../../orders/order-service.ts'
 import {
@@ -20,11 +19,11 @@ export type AskBackDeps = {
   audit: Audit
   /** The order's page says that it was asked for. */
   onAsked(order: Order): void
-  /** Tells the shop. Runs in the transaction, so it only writes jobs. */
+  /** Tells the shop, unless it was told about this order today. Runs in the transaction, so it only writes jobs. */
   tellShop(tx: Tx, order: Order, records: readonly Mispayment[]): Promise<void>
 }
 
-/** Money whose sender is not cleared waits for that decision first; money that left the chain is nobody's to ask for. */
+/** Money whose sender is not cleared waits for that decision first; nobody can ask for what left the chain. */
 const ASKABLE: readonly MispaymentKind[] = ['under', 'over', 'late', 'duplicate', 'wrong_token']
 
 /** The undecided money of an order that its payer may ask for. */
@@ -51,8 +50,7 @@ export async function askBack(deps: AskBackDeps, context: RequestContext, code: 
     if (news.length === 0) return null
     const nowMs = clock()
     for (const record of news) await updateMispayment(tx, record, { askedBackAt: new Date(nowMs) }, new Date(nowMs))
-    // anyone with the link may press the button whenever a cent arrives
-    if (await claimDailyNotice(tx, `asked-back:${id}`, nowMs)) await deps.tellShop(tx, order, news)
+    await deps.tellShop(tx, order, news)
     const detail = { mispaymentIds: news.map((record) => record.id).join(', ') }
     const entry = { companyId, action: 'mispayment.ask-back', object: `order:${id}`, detail }
     await audit.write(tx, context, entry)

@@ -1,20 +1,15 @@
 import type { FastifyBaseLogger } from 'fastify'
-import { amountText } from '../channels/usdc-text.ts'
-import { askedLevel } from '../compliance/kyc.ts'
-import type { KycLinks } from '../compliance/kyc-links.ts'
-import type { KycDeps } from '../compliance/kyc-service.ts'
-import { officePathsOf } from '../config/office-paths.ts'
-import type { Tx } from '../db/db.ts'
-import { type Clock, DAY } from '../kernel/clock.ts'
-import type { Lang } from '../kernel/lang.ts'
-import { isLang } from '../kernel/lang.ts'
-import type { Vault } from '../kernel/vault.ts'
-import { plainName, unlinkedName } from '../mail/alarm-words.ts'
-import { listManagers } from '../mail/daily-mail-queries.ts'
-import type { DailyMail, DailyMailDeps } from '../mail/daily-mails.ts'
-import type { Notice } from '../mail/mail.ts'
+import { askedLevel } from '../../compliance/kyc.ts'
+import type { KycLinks } from '../../compliance/kyc-links.ts'
+import type { KycDeps } from '../../compliance/kyc-service.ts'
+import type { Tx } from '../../db/db.ts'
+import { type Clock, DAY } from '../../kernel/clock.ts'
+import type { Lang } from '../../kernel/lang.ts'
+import { isLang } from '../../kernel/lang.ts'
+import type { Vault } from '../../kernel/vault.ts'
+import type { DailyMail, DailyMailDeps } from '../../mail/daily-mails.ts'
+import type { Notice } from '../../mail/mail.ts'
 import {
-  askedBackNotice,
   emailChangedNotice,
   kycNotice,
   langOfCountry,
@@ -22,30 +17,28 @@ import {
   refundAddressNotice,
   waitingNotice,
   webhookFailureNotice,
-} from '../mail/notices.ts'
-import { findPayerLanguage } from '../mail/payer-language-queries.ts'
-import { refundAlarm } from '../mail/refund-alarm.ts'
-import type { Order } from '../orders/order.ts'
-import type { TransitionDeps } from '../orders/order-transition.ts'
-import { mailWaiting, type WaitingDeps } from '../orders/summary/waiting-mails.ts'
-import { openReceiptUrl } from '../pages/receipt/receipt-link.ts'
-import { showFiat, showToken } from '../pages/shared/format.ts'
-import { findPayerContact, type PayerDeps } from '../payers/payer-service.ts'
-import type { Mispayment } from '../payments/mispayments/mispayment-queries.ts'
-import { findPaymentPolicy } from '../payments/payment-queries.ts'
-import { minAcceptedUnits } from '../payments/payment-rules.ts'
-import type { AskBackDeps } from '../refunds/asked-back/asked-back.ts'
-import type { MispaymentRefundDeps } from '../refunds/mispayment-refund.ts'
-import type { RefundLinks } from '../refunds/refund-link.ts'
-import { findMerchant, type Merchant } from '../refunds/refund-queries.ts'
-import { TEXTS } from '../texts/languages.ts'
-import type { WebhookDeps } from '../webhooks/api/delivery-service.ts'
-import type { RotationDeps } from '../webhooks/api/subscription-service.ts'
-import { AttemptSender } from '../webhooks/sender/attempt.ts'
-import { createWebhookAgent } from '../webhooks/sender/connector.ts'
-import { type FailureDeps, mailFailures } from '../webhooks/sender/webhook-jobs.ts'
-import type { Accounts } from './accounts.ts'
-import type { ServiceBase } from './service-base.ts'
+} from '../../mail/notices.ts'
+import { findPayerLanguage } from '../../mail/payer-language-queries.ts'
+import { refundAlarm } from '../../mail/refund-alarm.ts'
+import type { Order } from '../../orders/order.ts'
+import type { TransitionDeps } from '../../orders/order-transition.ts'
+import { mailWaiting, type WaitingDeps } from '../../orders/summary/waiting-mails.ts'
+import { openReceiptUrl } from '../../pages/receipt/receipt-link.ts'
+import { showFiat, showToken } from '../../pages/shared/format.ts'
+import { findPayerContact, type PayerDeps } from '../../payers/payer-service.ts'
+import { findPaymentPolicy } from '../../payments/payment-queries.ts'
+import { minAcceptedUnits } from '../../payments/payment-rules.ts'
+import type { MispaymentRefundDeps } from '../../refunds/mispayment-refund.ts'
+import type { RefundLinks } from '../../refunds/refund-link.ts'
+import { findMerchant, type Merchant } from '../../refunds/refund-queries.ts'
+import { TEXTS } from '../../texts/languages.ts'
+import type { WebhookDeps } from '../../webhooks/api/delivery-service.ts'
+import type { RotationDeps } from '../../webhooks/api/subscription-service.ts'
+import { AttemptSender } from '../../webhooks/sender/attempt.ts'
+import { createWebhookAgent } from '../../webhooks/sender/connector.ts'
+import { type FailureDeps, mailFailures } from '../../webhooks/sender/webhook-jobs.ts'
+import type { Accounts } from '../accounts.ts'
+import type { ServiceBase } from '../service-base.ts'
 
 /** The shop's details for a mail to a payer. */
 const factsOf = ({ name, supportEmail, supportPhone }: Merchant, { shortCode }: Pick<Order, 'shortCode'>) => ({
@@ -118,29 +111,6 @@ export const openTellEmailChanged =
     const lang = (await findPayerLanguage(tx, order)) ?? langOf(company)
     const data = emailChangedNotice(lang, factsOf(company, order))
     await mailer.send(tx, { to: oldEmail, lang, kind: 'notice', data, payerOf: order.id })
-  }
-
-/** "25.00 USDC, 3 DAI": what people can read of the money. */
-const amountsOf = (records: readonly Mispayment[], locale: string): string =>
-  records
-    .map(({ asset, units, sourceReference: reference }) => {
-      if (asset === 'USDC') return `${showToken({ asset, units }, locale)} USDC`
-      return [amountText({ asset, units, reference }), unlinkedName(asset)].filter(Boolean).join(' ')
-    })
-    .join(', ')
-
-/** Mails the managers of the company when a payer asks for money that waits for them. */
-export const openTellAskedBack =
-  ({ mailer, officeUrl }: { mailer: Accounts['mailer']; officeUrl: string }): AskBackDeps['tellShop'] =>
-  async (tx, { companyId, shortCode }, records) => {
-    const url = `${officeUrl}${officePathsOf(companyId).mispayments}`
-    for (const { email, lang: known, ...names } of await listManagers(tx, [companyId])) {
-      const lang = isLang(known) ? known : 'en'
-      const [companyName, firstName] = [plainName(names.companyName), plainName(names.firstName)]
-      const amounts = amountsOf(records, TEXTS[lang].locale)
-      const data = askedBackNotice(lang, { companyName, firstName, shortCode, amounts, url })
-      await mailer.send(tx, { to: email, lang, kind: 'notice', data })
-    }
   }
 
 /** By mail, because the e-mail identifies the payer. */
