@@ -36,9 +36,8 @@ import { findFaults, type IdentityGiven, readGiven, readPayerInformation } from 
 import type { OrderFeed } from './live-updates.ts'
 import { type Away, openPayPages, type PayPages, type Said } from './pay-pages.ts'
 import { isOrderCode, type PayViewDeps, readPayView } from './pay-service.ts'
-import { openPayStreams, type PayStreams } from './pay-stream.ts'
+import { openPayStreams, openStreamCounter, type PayStreams } from './pay-stream.ts'
 import { renderFragment, renderPage } from './pay-view.ts'
-import { openStreamCounter } from './stream-counter.ts'
 import { openTypedKeeper, searchOf, withTyped } from './typed.ts'
 
 export type PayPageDeps = Omit<DepositCheckDeps, 'config'> &
