@@ -104,6 +104,12 @@ ${SITUATIONS.map(printSituation).join('\n')}
   in a process of its own with 700 MB of memory and 10 seconds; where more than three wait the answer is \`BUSY\`.
 - \`?lang=\` chooses the language and is remembered; mails about an order follow what its payer used.
 
+## Back to the shop
+
+The page of an order that has just been paid leads to its \`returnUrl\` after 8 seconds, which it counts down. It stays once the
+payer presses “Stay on this page”, or any key, or uses anything else of the page; it leads away once for each visit, and counts only while
+it is seen. Without a script, in a frame, after 15 minutes, and where more than the price came, there is only the button.
+
 ## The right address on another network
 
 Every network of this installation counts, also one that was not chosen. What was sent on any other is not seen. The

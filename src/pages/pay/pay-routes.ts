@@ -80,6 +80,7 @@ const IdentityBody = Type.Object({
   firstName: Text,
   lastName: Text,
   companyName: Text,
+  language: Type.Optional(Type.Literal('1')),
 })
 
 const OPEN = { open: true, page: true } as const
@@ -279,6 +280,8 @@ export const payRoutes: FastifyPluginAsyncTypebox<PayPageDeps> = async (app, dep
     const view = await readPayView(viewDeps, code)
     if (!view.identity) return undefined
     const given = readGiven(request.body as IdentityGiven)
+    if ((request.body as Static<typeof IdentityBody>).language)
+      return { typed: keeper.seal(code, { identity: given, isDraft: true }) }
     const isWrong = Object.keys(findFaults(view.identity, given)).length > 0
     if (isWrong) return { typed: keeper.seal(code, { identity: given }) }
     const payerInformation = readPayerInformation(given, view.identity)

@@ -1,3 +1,4 @@
+import { MINUTE } from '../../kernel/clock.ts'
 import { type Html, html, raw, webLink } from '../../kernel/html.ts'
 import type { Lang } from '../../kernel/lang.ts'
 import { isOpen, type OrderStatus } from '../../orders/order-states.ts'
@@ -6,13 +7,13 @@ import type { Situation } from '../../texts/order-texts.ts'
 import type { PayTexts } from '../../texts/page-texts.ts'
 import { showFiat, showRate } from '../shared/format.ts'
 import { hashOf } from '../shared/framing.ts'
-import { languageSwitch } from '../shared/language.ts'
+import { languagePosts, languageSwitch } from '../shared/language.ts'
 import { shell } from '../shared/notice.ts'
 import { PAY_STYLE } from '../shared/page-style.ts'
 import { preview } from '../shared/preview.ts'
 import { brandStyle, type Shop, shopImprint, shopLogo, shopStyle } from '../shared/shop.ts'
 import { WALLET_SCRIPT_PATH } from '../wallet/wallet-panel.ts'
-import { identityForm, identityQuestions, isAnswering } from './identity-form.ts'
+import { IDENTITY_FORM, identityForm, identityQuestions, isAnswering } from './identity-form.ts'
 import { factsOf, showUsdc } from './pay-facts.ts'
 import { contact, helpBox, searchForm } from './pay-help.ts'
 import { instructions, testWallet } from './pay-instructions.ts'
@@ -124,9 +125,29 @@ function confirmations(payment: PaymentView | null, texts: PayTexts): Html | nul
 const seen: Part = (view, page) =>
   html`${large(view, page, ring, confirmations(view.payment, page.texts))}${receipt(view, page)}`
 
+const RETURN_SECONDS = '8'
+/** Whoever opens the page later wants to read it. */
+const RETURN_FOR_MS = 15 * MINUTE
+
+/**
+ * The script leads back to the shop after a visible countdown, unless the payer uses this page. It stands below the
+ * link that leads there, which must not move while it is pressed.
+ */
+function returning(view: PayView, { texts, nowMs }: PageContext): Html | null {
+  const { situation, returnUrl, paidAt, refunds } = view
+  const to = webLink(returnUrl)
+  const isFresh = paidAt !== null && nowMs - paidAt.getTime() < RETURN_FOR_MS
+  if (to === null || !isFresh || situation !== 'paid' || refunds.some(isOpenRefund)) return null
+  const [before = '', after = ''] = texts.returnIn('\n').split('\n')
+  return html`<div id="return" hidden data-to="${to}" data-seconds="${RETURN_SECONDS}" data-say="${texts.returnSay(RETURN_SECONDS)}">
+    <p class="hint" role="timer" aria-live="off">${before}<span id="seconds">${RETURN_SECONDS}</span>${after}</p>
+    <button type="button" class="wide">${texts.stay}</button></div>`
+}
+
 const paid: Part = (view, page) =>
   html`${large(view, page, mark('done'), null, view.situation === 'overpaid')}${receipt(view, page)}
-    ${refundsOf(view, page, isAsked)}${view.situation === 'overpaid' && contact(view, page)}${backTo(view.returnUrl, page.texts)}`
+    ${refundsOf(view, page, isAsked)}${view.situation === 'overpaid' && contact(view, page)}${backTo(view.returnUrl, page.texts)}
+    ${returning(view, page)}`
 
 /** Options of a payer who has not paid: pay at a fresh rate, or start again in the shop. */
 function notPaid(view: PayView, page: PageContext): Html {
@@ -328,6 +349,14 @@ function isCurrentProblem(view: PayView, page: PageContext, problem: string): bo
   return SEARCHES.includes(situation) || (CHOOSES.includes(situation) && !problem.startsWith('TRANSACTION_'))
 }
 
+/** Into another language, with what is typed into the form of who pays. */
+function languages({ code }: PayView, { language, basePath, kept }: PageContext, fragment: Html): Html {
+  const path = `${basePath}/pay`
+  const addressIn = (lang: Lang): string => `${path}?${new URLSearchParams({ code, lang })}`
+  const isAsked = fragment.text.includes(`<form id="${IDENTITY_FORM}"`)
+  return isAsked ? languagePosts(language, addressIn, IDENTITY_FORM) : languageSwitch(language, path, { code, ...kept })
+}
+
 /** The whole page. @param said error code of the payer's last step */
 export function renderPage(read: PayView, page: PageContext, language: Lang, said: string | null): Html {
   const askedOn = isAskedOn(read, said)
@@ -341,15 +370,16 @@ export function renderPage(read: PayView, page: PageContext, language: Lang, sai
     html` data-wallet="${page.basePath}${WALLET_SCRIPT_PATH}?lang=${language}"`
   const auto =
     view.situation === 'choose' && view.choices.length === 1 && !view.identity && said === null && html` data-auto="1"`
+  const fragment = renderFragment(view, page)
   const body = html`<main>
       ${problem !== null && html`<p class="note" id="problem" tabindex="-1" autofocus role="alert">${problemText(texts, problem)}</p>`}
       <div id="live" tabindex="-1" data-locale="${page.locale}" data-id="${view.id}" data-now="${page.nowMs}" data-events="${events}"${wallet}${auto}>
-        ${renderFragment(view, page)}</div>
+        ${fragment}</div>
       <p class="note" id="lost" role="alert" hidden>${texts.lost}</p><p class="say" id="say" role="status"></p>
     </main>
     <footer>${texts.order} ${view.shortCode}${page.providersUrl !== null && html` · ${texts.sandbox}`}
       ${shopImprint(view.shop, TEXTS[language].order.receipt.terms)}
-      ${languageSwitch(language, `${page.basePath}/pay`, { code: view.code, ...page.kept })}</footer>
+      ${languages(view, page, fragment)}</footer>
     <script>${raw(PAY_SCRIPT)}</script>`
   const title = `${situationTexts(view, page).title} · ${view.shop.name}`
   return shell({
