@@ -72,7 +72,7 @@ test('the countdown ends for good with its button, and with anything that the pa
     const { page, context } = await openPaid()
     await countdown(page).waitFor()
     await act(page)
-    assert.equal(await countdown(page).isVisible(), false, name)
+    await countdown(page).waitFor({ state: 'hidden', timeout: 2000 })
     await page.reload()
     await page.locator('[data-state=paid]').waitFor()
     assert.equal(await countdown(page).isVisible(), false, name)
@@ -81,6 +81,19 @@ test('the countdown ends for good with its button, and with anything that the pa
     assert.equal(await page.getByRole('link', { name: 'Back to the shop' }).getAttribute('href'), thanks())
     await context.close()
   }
+})
+
+test('the button back to the shop stays where it is while it is pressed, and leads there', async () => {
+  const { page, context } = await openPaid()
+  await countdown(page).waitFor()
+  const box = (await page.getByRole('link', { name: 'Back to the shop' }).boundingBox()) ?? { x: 0, y: 0 }
+  await page.mouse.move(box.x + 20, box.y + 20)
+  await page.mouse.down()
+  await page.waitForTimeout(1500)
+  assert.deepEqual(await page.getByRole('link', { name: 'Back to the shop' }).boundingBox(), box)
+  await page.mouse.up()
+  await page.waitForURL(thanks())
+  await context.close()
 })
 
 test('the countdown waits while nobody sees the page', async () => {

@@ -112,7 +112,9 @@ export function viewReceived({ networkName }: Names, facts: OrderFacts, paying: 
     return { amount: paying.arrived.units > 0n ? paying.arrived : order.to, network, transactions }
   }
   const transactions = [...others.map((other) => other.progress), progress].flatMap((one) => one?.transactions ?? [])
-  const network = transactions[0]?.network ?? payment?.network ?? null
+  // what an earlier attempt's provider has seen is on no network that this one chose
+  const chosen = others.some(({ coming }) => coming > 0n) ? null : payment?.network
+  const network = transactions[0]?.network ?? chosen ?? null
   return {
     amount: { asset: order.to.asset, units: arrived + besideUnits(facts) },
     network: network === null ? null : { id: network, name: networkName(network) },

@@ -111,20 +111,26 @@ d.addEventListener('click', (e) => {
 })
 // back to the shop after some seconds, unless the payer uses the page meanwhile; once for each visit
 let left
-const stay = () => {
-  const box = byId('return')
-  if (!box || box.hidden) return
-  box.hidden = true
+const stop = () => {
+  left = undefined
   history.replaceState({ stays: 1 }, '')
 }
 const count = () => {
   const box = byId('return')
-  if (!box || box.hidden) return left = undefined
-  if (d.hidden) return
+  if (!box) return left = undefined
+  if (left === undefined || d.hidden) return
   byId('seconds').textContent = left
   if (left-- > 0) return
-  stay()
+  stop()
+  box.hidden = true
   location.assign(box.dataset.to)
+}
+const stay = ({ type }) => {
+  const box = byId('return')
+  if (!box || box.hidden) return
+  if (left !== undefined) stop()
+  // nothing moves while it is pressed
+  if (type !== 'pointerdown') setTimeout(() => { box.hidden = true })
 }
 const leave = () => {
   const box = byId('return')
@@ -134,8 +140,8 @@ const leave = () => {
   left = box.dataset.seconds
   say.textContent = said + '. ' + box.dataset.say
 }
-setInterval(() => { if (left !== undefined) count() }, 1000)
-for (const name of ['pointerdown', 'keydown', 'wheel', 'click']) addEventListener(name, stay, { passive: true })
+setInterval(count, 1000)
+for (const name of ['pointerdown', 'pointerup', 'pointercancel', 'click', 'keydown', 'wheel']) addEventListener(name, stay, { passive: true })
 const wallet = () => {
   if (!live.dataset.wallet || byId('wallets')) return
   d.head.append(Object.assign(d.createElement('script'), { id: 'wallets', src: live.dataset.wallet }))

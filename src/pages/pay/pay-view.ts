@@ -130,8 +130,7 @@ const RETURN_SECONDS = '8'
 const RETURN_FOR_MS = 15 * MINUTE
 
 /**
- * The script leads back to the shop after a visible countdown, unless the payer uses this page. It stands below the
- * link that leads there, which must not move while it is pressed.
+ * The script leads back to the shop after a visible countdown, unless the payer uses this page.
  */
 function returning(view: PayView, { texts, nowMs }: PageContext): Html | null {
   const { situation, returnUrl, paidAt, refunds } = view
@@ -139,15 +138,15 @@ function returning(view: PayView, { texts, nowMs }: PageContext): Html | null {
   const isFresh = paidAt !== null && nowMs - paidAt.getTime() < RETURN_FOR_MS
   if (to === null || !isFresh || situation !== 'paid' || refunds.some(isOpenRefund)) return null
   const [before = '', after = ''] = texts.returnIn('\n').split('\n')
-  return html`<div id="return" hidden data-to="${to}" data-seconds="${RETURN_SECONDS}" data-say="${texts.returnSay(RETURN_SECONDS)}">
+  return html`<div class="return" id="return" hidden data-to="${to}" data-seconds="${RETURN_SECONDS}" data-say="${texts.returnSay(RETURN_SECONDS)}">
     <p class="hint" role="timer" aria-live="off">${before}<span id="seconds">${RETURN_SECONDS}</span>${after}</p>
-    <button type="button" class="wide">${texts.stay}</button></div>`
+    <button type="button">${texts.stay}</button></div>`
 }
 
 const paid: Part = (view, page) =>
-  html`${large(view, page, mark('done'), null, view.situation === 'overpaid')}${receipt(view, page)}
+  html`${large(view, page, mark('done'), null, view.situation === 'overpaid')}${returning(view, page)}${receipt(view, page)}
     ${refundsOf(view, page, isAsked)}${view.situation === 'overpaid' && contact(view, page)}${backTo(view.returnUrl, page.texts)}
-    ${returning(view, page)}`
+`
 
 /** Options of a payer who has not paid: pay at a fresh rate, or start again in the shop. */
 function notPaid(view: PayView, page: PageContext): Html {
