@@ -106,9 +106,10 @@ ${SITUATIONS.map(printSituation).join('\n')}
 
 ## Back to the shop
 
-The page of an order that has just been paid leads to its \`returnUrl\` after 8 seconds, which it counts down. It stays once the
-payer presses “Stay on this page”, or any key, or uses anything else of the page; it leads away once for each visit, and counts only while
-it is seen. Without a script, in a frame, after 15 minutes, and where more than the price came, there is only the button.
+The page of an order that has just been paid leads to its \`returnUrl\` after 8 seconds, which it counts down. It stays
+once the payer presses “Stay on this page”, or any key, or uses anything else of the page. It leads away once for each
+visit, and counts only while it is seen. Without a script, in a frame, after 15 minutes, and where more than the price
+came, there is only the button.
 
 ## The right address on another network
 

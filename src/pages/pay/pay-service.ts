@@ -88,10 +88,11 @@ export type PayView = {
   refunded: Money
   /** Undecided money of a paid order that did not pay it. */
   surplus: Money
-  /** What paid the order; before that all undecided money that arrived, through every attempt. The receipt says it too. */
+  /** What paid the order, as the receipt says it; before that all undecided money, through every attempt. */
   received: Received
-  /** Undecided money from earlier attempts, which does not count towards the price shown; then what of that is coming. */
+  /** Undecided money from earlier attempts, which does not count towards the price shown. */
   beside: Money
+  /** The same on its way. */
   besideComing: Money
   /** Undecided money that reached the current channel, which does not credit it. */
   uncredited: Money

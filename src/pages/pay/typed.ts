@@ -4,8 +4,8 @@ import { findFaults, type IdentityGiven } from './identity-fields.ts'
 import type { PayView } from './pay-service.ts'
 
 /**
- * What a payer typed: a search without result, or identity fields, which were refused unless they are a draft on its way
- * into another language.
+ * What a payer typed: a search without result, or identity fields. They were refused, unless they are a draft on its
+ * way into another language.
  */
 export type Typed = { reference: string } | { identity: IdentityGiven; isDraft?: true }
 

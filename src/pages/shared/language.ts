@@ -52,7 +52,7 @@ export const languageButtons = (lang: Lang, path: string, form: string): Html =>
   )
 
 /**
- * The same where something is typed that no URL may hold: the form's fields are posted, to an address for each language.
+ * The same where something is typed that no URL may hold: the form is posted, to an address for each language.
  */
 export const languagePosts = (lang: Lang, addressIn: (other: Lang) => string, form: string): Html =>
   switchOf(
