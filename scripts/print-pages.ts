@@ -10,7 +10,7 @@ const WHEN: Record<Situation, string> = {
   providerDown: 'the channel has not answered for 15 seconds',
   waiting: 'the payer has everything needed to pay',
   partly: 'less than the price has arrived',
-  onItsWay: 'the provider sees less than the price coming, and does not say how much',
+  onItsWay: 'the provider sees less than the price coming',
   accountGone: 'money came through an account at a provider that is not used any more',
   wrongToken: 'another token came to the address',
   seen: 'the full amount is on its way to being final',
@@ -19,6 +19,7 @@ const WHEN: Record<Situation, string> = {
   overpaid: 'the order is paid and more than its price has arrived',
   expired: 'the time is over and nothing has arrived',
   late: 'the order ended and money has arrived that does not pay it yet',
+  onItsWayEnded: 'the order ended, and a provider has seen money that it has not credited yet',
   wrongTokenEnded: 'the order ended unpaid, and another token has arrived',
   sentBack: 'the order is not paid, and all that arrived was sent back',
   cancelled: 'the payer or the shop cancelled it',
@@ -42,15 +43,25 @@ const FACTS: Facts = {
   network: '{network}',
   channel: '{channel}',
   token: '{token}',
-  shown: true,
+  shown: 'address',
+  rest: 'address',
+  confirms: '',
+  ending: 'expired',
+  mailer: '',
 }
+
+/** Sentences depend on these facts. */
+const CASES: readonly Facts[] = [
+  FACTS,
+  { ...FACTS, shown: 'provider', rest: 'provider', confirms: '{provider}', ending: 'cancelled' },
+  { ...FACTS, shown: null, rest: 'whole', confirms: '{provider}', ending: 'other', mailer: '{provider}' },
+]
 
 function printSituation(situation: Situation): string {
   const row = (lang: Lang): string => {
     const { title, text, next } = TEXTS[lang].order.situations[situation]
-    // two where it depends on whether the payer was told where to pay
-    const sentences = new Set([text(FACTS), text({ ...FACTS, shown: false })])
-    return `| ${lang} | ${title} | ${[...sentences].join(' / ')} | ${next(FACTS)} |`
+    const each = (sentence: (facts: Facts) => string): string => [...new Set(CASES.map(sentence))].join(' / ')
+    return `| ${lang} | ${title} | ${each(text)} | ${each(next)} |`
   }
   return `## ${situation}: ${WHEN[situation]}
 
@@ -93,6 +104,13 @@ ${SITUATIONS.map(printSituation).join('\n')}
   in a process of its own with 700 MB of memory and 10 seconds; where more than three wait the answer is \`BUSY\`.
 - \`?lang=\` chooses the language and is remembered; mails about an order follow what its payer used.
 
+## Back to the shop
+
+The page of an order that has just been paid leads to its \`returnUrl\` after 8 seconds, which it counts down. It stays
+once the payer presses “Stay on this page”, or any key, or uses anything else of the page. It leads away once for each
+visit, and counts only while it is seen. Without a script, in a frame, after 15 minutes, and where more than the price
+came, there is only the button.
+
 ## The right address on another network
 
 Every network of this installation counts, also one that was not chosen. What was sent on any other is not seen. The
@@ -102,6 +120,12 @@ help under the instructions says:
 |---|---|
 ${LANGS.map((lang) => `| ${lang} | ${TEXTS[lang].order.help.otherNetwork('{network}', '{shop}', '{code}')} |`).join('\n')}
 
+And about another coin:
+
+| | |
+|---|---|
+${LANGS.map((lang) => `| ${lang} | ${TEXTS[lang].order.help.otherToken('{shop}', '{code}')} |`).join('\n')}
+
 ## Money that does not count
 
 While the order can be paid, money of an earlier attempt that is less than the price stands above the instructions, and
@@ -110,6 +134,12 @@ the payer can no longer cancel. The whole price at an earlier address pays the o
 | | |
 |---|---|
 ${LANGS.map((lang) => `| ${lang} | ${TEXTS[lang].pay.beside('{amount}', '{shop}')} |`).join('\n')}
+
+While its provider has not credited it:
+
+| | |
+|---|---|
+${LANGS.map((lang) => `| ${lang} | ${TEXTS[lang].pay.besideComing('{amount}', '{shop}')} |`).join('\n')}
 
 ## A step that did not work
 

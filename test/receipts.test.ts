@@ -269,3 +269,28 @@ test('who has chosen no language is written to in the shop’s', async () => {
   assert.match(mail.subject, /^La sua ricevuta di /)
   assert.equal((await write(null)).data.customerLanguage, null)
 })
+
+test('page and receipt say the same of what was paid, where two attempts have money', async () => {
+  const first = await shop.createAwaiting()
+  const expired = await shop.host.call('POST', `expire/${first.code}`, { as: shop.merchant })
+  assert.equal(expired.status, 200, expired.text)
+  const body = { paymentChannel: 'crypto', requote: true }
+  const again = await shop.host.call<{ toAddress: string }>('POST', `accept/${first.code}`, { as: shop.merchant, body })
+  assert.equal(again.status, 200, again.text)
+  const second = { ...first, toAddress: again.data.toAddress }
+  assert.notEqual(second.toAddress, first.toAddress)
+  const stray = await pay(first, 5_000_000n)
+  const txHash = await pay(second)
+  await shop.reaches(first.code, 'PAID')
+  await eventually(
+    () => readPage(first.code),
+    (text) => text.includes('You sent 5.00 USDC too much'),
+  )
+  const { paid, transactions } = await readMoney(first.code)
+  const [, receipt = ''] = /<dl class="facts">(.*?)<\/dl>/s.exec(await readPage(first.code)) ?? []
+  const received = /<dt>Received<\/dt><dd>([\d.]+) USDC/.exec(receipt)?.[1]
+  assert.equal(Number(paid), Number(received))
+  assert.deepEqual(transactions, [txHash])
+  const shown = receipt.replaceAll('<wbr>', '')
+  assert.deepEqual([shown.includes(txHash), shown.includes(stray)], [true, false])
+})

@@ -186,7 +186,7 @@ test('a part at the old address is named beside the fresh price, and is too much
   await desk.payFinally(shown, shown.units)
   await shop.reaches(old.code, 'PAID')
   const paid = await desk.pageOf(old)
-  assert.match(paid, /Paid, and more than needed .*You sent 20\.00 USDC too much.*Received 74\.00 USDC/)
+  assert.match(paid, /Paid, and more than needed .*You sent 20\.00 USDC too much.*Received 54\.00 USDC/)
 })
 
 for (const how of ['cancel', 'expire'])

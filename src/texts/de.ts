@@ -12,7 +12,7 @@ export const de: Texts = {
     channels: {
       crypto: 'USDC aus Ihrer Wallet',
       'whitepay-non-custody': 'Jede Wallet, über Whitepay',
-      coinbase: 'Karte oder Bank, über Coinbase',
+      coinbase: 'USDC aus Ihrem Coinbase-Konto',
     },
     sandbox: 'Testumgebung: Es fließt kein echtes Geld.',
     language: 'Sprache',
@@ -46,6 +46,7 @@ export const de: Texts = {
     openWallet: 'In der Wallet öffnen',
     arrived: 'Eingegangen',
     missing: 'Noch offen',
+    coming: 'Unterwegs',
     confirmations: (done, needed) => `${done} von ${needed} Bestätigungen`,
     confirmationsOpen: (done) => (done === 1 ? '1 Bestätigung' : `${done} Bestätigungen`),
     received: 'Erhalten',
@@ -54,10 +55,13 @@ export const de: Texts = {
     goods: 'Für',
     transaction: 'Transaktion',
     backToShop: 'Zurück zum Shop',
+    returnIn: (seconds) => `Zurück zum Shop in ${seconds} s.`,
+    returnSay: (seconds) =>
+      `In ${seconds} Sekunden geht es zurück zum Shop, außer Sie wählen „Auf dieser Seite bleiben“.`,
+    stay: 'Auf dieser Seite bleiben',
     notPaid: 'Ich habe noch nicht bezahlt',
-    notPaidOnline:
-      'Senden Sie nichts mehr an die alte Adresse. Beginnen Sie im Shop neu: Dort erhalten Sie einen neuen Betrag und eine neue Adresse.',
-    notPaidHere: 'Senden Sie nichts mehr an die alte Adresse. Bitten Sie an der Kasse um einen neuen Code.',
+    notPaidOnline: 'Beginnen Sie im Shop neu: Dort erhalten Sie einen neuen Preis.',
+    notPaidHere: 'Bitten Sie an der Kasse um einen neuen Code.',
     havePaid: 'Ich habe schon bezahlt',
     stillLooking:
       'Wir suchen noch nach einer Zahlung, die rechtzeitig gesendet wurde. Bitte bezahlen Sie nicht noch einmal: Diese Seite macht von selbst weiter.',
@@ -72,6 +76,8 @@ export const de: Texts = {
       `Möchten Sie Ihr Geld lieber zurück? Wenden Sie sich mit der Bestellnummer ${code} an ${merchant}; was eingegangen ist, kann zurückgeschickt werden.`,
     beside: (amount, merchant) =>
       `${amount} kamen über einen früheren Versuch oder zu spät und zählen hier nicht. ${merchant} sieht sie und kann sie zurückschicken.`,
+    besideComing: (amount, merchant) =>
+      `${amount} sind über einen früheren Versuch unterwegs. Bezahlen Sie sie nicht noch einmal: Sie zählen hier nicht, aber sobald sie ankommen, sieht ${merchant} sie und kann sie zurückschicken.`,
     uncredited: (amount, channel, merchant) =>
       `${amount} kamen bei ${channel} anders an als verlangt, etwa über ein anderes Netzwerk, und zählen hier nicht. ${merchant} sieht sie und entscheidet darüber.`,
     help: 'Ich habe bezahlt, aber es passiert nichts',

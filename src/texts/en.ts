@@ -12,7 +12,7 @@ export const en: Texts = {
     channels: {
       crypto: 'USDC from your wallet',
       'whitepay-non-custody': 'Any wallet, through Whitepay',
-      coinbase: 'Card or bank, through Coinbase',
+      coinbase: 'USDC from your Coinbase account',
     },
     sandbox: 'Sandbox: this is test money.',
     language: 'Language',
@@ -45,6 +45,7 @@ export const en: Texts = {
     openWallet: 'Open in wallet app',
     arrived: 'Received',
     missing: 'Still to pay',
+    coming: 'On its way',
     confirmations: (done, needed) => `${done} of ${needed} confirmations`,
     confirmationsOpen: (done) => (done === 1 ? '1 confirmation' : `${done} confirmations`),
     received: 'Received',
@@ -53,9 +54,12 @@ export const en: Texts = {
     goods: 'For',
     transaction: 'Transaction',
     backToShop: 'Back to the shop',
+    returnIn: (seconds) => `Back to the shop in ${seconds} s.`,
+    returnSay: (seconds) => `You return to the shop in ${seconds} seconds, unless you choose “Stay on this page”.`,
+    stay: 'Stay on this page',
     notPaid: 'I have not paid yet',
-    notPaidOnline: 'Do not send anything to the old address. Start again in the shop to get a new amount and address.',
-    notPaidHere: 'Do not send anything to the old address. Ask at the till for a new code.',
+    notPaidOnline: 'Start again in the shop to get a new price.',
+    notPaidHere: 'Ask at the till for a new code.',
     havePaid: 'I have already paid',
     stillLooking:
       'We are still looking for a payment that was sent in time. Please do not pay again: this page continues by itself.',
@@ -70,6 +74,8 @@ export const en: Texts = {
       `Rather have your money back? Contact ${merchant} and quote order ${code}; they can send back what has arrived.`,
     beside: (amount, merchant) =>
       `${amount} came through an earlier attempt or too late, so they do not count here. ${merchant} sees them and can send them back.`,
+    besideComing: (amount, merchant) =>
+      `${amount} are on their way through an earlier attempt. Do not pay them a second time: they do not count here, but once they arrive, ${merchant} sees them and can send them back.`,
     uncredited: (amount, channel, merchant) =>
       `${amount} reached ${channel} in another way than asked for, such as on another network, so they do not count here. ${merchant} sees them and decides about them.`,
     help: 'I have paid, but nothing happens',

@@ -12,7 +12,7 @@ export const es: Texts = {
     channels: {
       crypto: 'USDC desde su monedero',
       'whitepay-non-custody': 'Cualquier monedero, con Whitepay',
-      coinbase: 'Tarjeta o banco, con Coinbase',
+      coinbase: 'USDC desde su cuenta de Coinbase',
     },
     sandbox: 'Entorno de pruebas: no es dinero real.',
     language: 'Idioma',
@@ -45,6 +45,7 @@ export const es: Texts = {
     openWallet: 'Abrir en el monedero',
     arrived: 'Recibido',
     missing: 'Falta por pagar',
+    coming: 'En camino',
     confirmations: (done, needed) => `${done} de ${needed} confirmaciones`,
     confirmationsOpen: (done) => (done === 1 ? '1 confirmación' : `${done} confirmaciones`),
     received: 'Recibido',
@@ -53,10 +54,12 @@ export const es: Texts = {
     goods: 'Concepto',
     transaction: 'Transacción',
     backToShop: 'Volver a la tienda',
+    returnIn: (seconds) => `Vuelta a la tienda en ${seconds} s.`,
+    returnSay: (seconds) => `Volverá a la tienda en ${seconds} segundos, salvo que elija «Quedarse en esta página».`,
+    stay: 'Quedarse en esta página',
     notPaid: 'Todavía no he pagado',
-    notPaidOnline:
-      'No envíe nada a la dirección anterior. Empiece de nuevo en la tienda: recibirá un importe y una dirección nuevos.',
-    notPaidHere: 'No envíe nada a la dirección anterior. Pida un código nuevo en la caja.',
+    notPaidOnline: 'Empiece de nuevo en la tienda: recibirá un precio nuevo.',
+    notPaidHere: 'Pida un código nuevo en la caja.',
     havePaid: 'Ya he pagado',
     stillLooking: 'Seguimos buscando un pago enviado a tiempo. No pague otra vez: esta página continuará sola.',
     havePaidHelp: (merchant, code) =>
@@ -70,6 +73,8 @@ export const es: Texts = {
       `¿Prefiere recuperar su dinero? Contacte con ${merchant} e indique el pedido ${code}; pueden devolverle lo que ha llegado.`,
     beside: (amount, merchant) =>
       `${amount} han llegado por un intento anterior o demasiado tarde y no cuentan aquí. ${merchant} los ve y puede devolvérselos.`,
+    besideComing: (amount, merchant) =>
+      `${amount} están en camino por un intento anterior. No los pague otra vez: aquí no cuentan, pero en cuanto lleguen, ${merchant} los verá y podrá devolvérselos.`,
     uncredited: (amount, channel, merchant) =>
       `${amount} han llegado a ${channel} de otra forma que la pedida, por ejemplo por otra red, y no cuentan aquí. ${merchant} los ve y decide sobre ellos.`,
     help: 'He pagado, pero no pasa nada',

@@ -12,7 +12,7 @@ export const fr: Texts = {
     channels: {
       crypto: 'USDC depuis votre portefeuille',
       'whitepay-non-custody': 'Tout portefeuille, via Whitepay',
-      coinbase: 'Carte ou virement, via Coinbase',
+      coinbase: 'USDC depuis votre compte Coinbase',
     },
     sandbox: 'Environnement de test : aucun argent réel.',
     language: 'Langue',
@@ -46,6 +46,7 @@ export const fr: Texts = {
     openWallet: 'Ouvrir dans le portefeuille',
     arrived: 'Reçu',
     missing: 'Reste à payer',
+    coming: 'En route',
     confirmations: (done, needed) => `${done} confirmation${done > 1 ? 's' : ''} sur ${needed}`,
     confirmationsOpen: (done) => `${done} confirmation${done > 1 ? 's' : ''}`,
     received: 'Reçu',
@@ -54,10 +55,13 @@ export const fr: Texts = {
     goods: 'Pour',
     transaction: 'Transaction',
     backToShop: 'Retour à la boutique',
+    returnIn: (seconds) => `Retour à la boutique dans ${seconds} s.`,
+    returnSay: (seconds) =>
+      `Retour à la boutique dans ${seconds} secondes, sauf si vous choisissez « Rester sur cette page ».`,
+    stay: 'Rester sur cette page',
     notPaid: 'Je n’ai pas encore payé',
-    notPaidOnline:
-      'N’envoyez rien à l’ancienne adresse. Recommencez depuis la boutique pour obtenir un nouveau montant et une nouvelle adresse.',
-    notPaidHere: 'N’envoyez rien à l’ancienne adresse. Demandez un nouveau code à la caisse.',
+    notPaidOnline: 'Recommencez depuis la boutique pour obtenir un nouveau prix.',
+    notPaidHere: 'Demandez un nouveau code à la caisse.',
     havePaid: 'J’ai déjà payé',
     stillLooking:
       'Nous cherchons encore un paiement envoyé à temps. Ne payez pas une seconde fois : cette page continue d’elle-même.',
@@ -72,6 +76,8 @@ export const fr: Texts = {
       `Vous préférez récupérer votre argent ? Contactez ${merchant} en citant la commande ${code} : ce qui est arrivé peut vous être renvoyé.`,
     beside: (amount, merchant) =>
       `${amount} sont arrivés par une tentative précédente ou trop tard : ils ne comptent pas ici. ${merchant} les voit et peut vous les renvoyer.`,
+    besideComing: (amount, merchant) =>
+      `${amount} sont en route par une tentative précédente. Ne les payez pas une seconde fois : ils ne comptent pas ici, mais dès leur arrivée, ${merchant} les voit et peut vous les renvoyer.`,
     uncredited: (amount, channel, merchant) =>
       `${amount} sont arrivés chez ${channel} autrement que demandé, par exemple sur un autre réseau : ils ne comptent pas ici. ${merchant} les voit et décide de leur suite.`,
     help: 'J’ai payé, mais rien ne se passe',

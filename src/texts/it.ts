@@ -12,7 +12,7 @@ export const it: Texts = {
     channels: {
       crypto: 'USDC dal suo wallet',
       'whitepay-non-custody': 'Qualsiasi wallet, con Whitepay',
-      coinbase: 'Carta o banca, con Coinbase',
+      coinbase: 'USDC dal suo conto Coinbase',
     },
     sandbox: 'Ambiente di prova: nessun denaro reale.',
     language: 'Lingua',
@@ -45,6 +45,7 @@ export const it: Texts = {
     openWallet: 'Apri nel wallet',
     arrived: 'Ricevuto',
     missing: 'Ancora da pagare',
+    coming: 'In arrivo',
     confirmations: (done, needed) => `${done} conferme su ${needed}`,
     confirmationsOpen: (done) => (done === 1 ? '1 conferma' : `${done} conferme`),
     received: 'Ricevuto',
@@ -53,10 +54,12 @@ export const it: Texts = {
     goods: 'Per',
     transaction: 'Transazione',
     backToShop: 'Torna al negozio',
+    returnIn: (seconds) => `Ritorno al negozio tra ${seconds} s.`,
+    returnSay: (seconds) => `Tra ${seconds} secondi torna al negozio, a meno che scelga «Resta su questa pagina».`,
+    stay: 'Resta su questa pagina',
     notPaid: 'Non ho ancora pagato',
-    notPaidOnline:
-      'Non invii nulla al vecchio indirizzo. Ricominci dal negozio: riceverà un nuovo importo e un nuovo indirizzo.',
-    notPaidHere: 'Non invii nulla al vecchio indirizzo. Chieda un nuovo codice alla cassa.',
+    notPaidOnline: 'Ricominci dal negozio: riceverà un nuovo prezzo.',
+    notPaidHere: 'Chieda un nuovo codice alla cassa.',
     havePaid: 'Ho già pagato',
     stillLooking:
       'Stiamo ancora cercando un pagamento inviato in tempo. Non paghi di nuovo: questa pagina prosegue da sola.',
@@ -71,6 +74,8 @@ export const it: Texts = {
       `Preferisce riavere il denaro? Contatti ${merchant} indicando l’ordine ${code}; quanto è arrivato può essere restituito.`,
     beside: (amount, merchant) =>
       `${amount} sono arrivati da un tentativo precedente o troppo tardi e qui non contano. ${merchant} li vede e può restituirglieli.`,
+    besideComing: (amount, merchant) =>
+      `${amount} sono in arrivo da un tentativo precedente. Non li paghi di nuovo: qui non contano, ma appena arrivano ${merchant} li vede e può restituirli.`,
     uncredited: (amount, channel, merchant) =>
       `${amount} sono arrivati a ${channel} in modo diverso da quello richiesto, per esempio su un’altra rete, e qui non contano. ${merchant} li vede e decide che cosa farne.`,
     help: 'Ho pagato, ma non succede nulla',

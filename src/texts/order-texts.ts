@@ -15,6 +15,7 @@ export const SITUATIONS = [
   'overpaid',
   'expired',
   'late',
+  'onItsWayEnded',
   'wrongTokenEnded',
   'sentBack',
   'cancelled',
@@ -41,13 +42,28 @@ export type Facts = {
   /** The order's price, in USDC; after a refund what was paid. */
   due: string
   network: string
-  /** Empty until a way to pay is chosen. */
+  /** The provider, or the payer's wallet; empty until a way to pay is chosen. */
   channel: string
   /** The name of a token that is not USDC. */
   token: string
-  /** The payer was told where to pay, so money may be under way. */
-  shown: boolean
+  /** What the payer was told to pay to, so money may be under way; null: nothing. */
+  shown: 'address' | 'provider' | null
+  /**
+   * How the rest of a part payment is paid: to the address that is shown, or at the provider. `whole`: the provider
+   * sends the part back, and takes the price in one payment.
+   */
+  rest: 'address' | 'provider' | 'whole'
+  /** The provider that has the payment and confirms it; empty: the network does. */
+  confirms: string
+  /** How the order ended without being paid. */
+  ending: 'expired' | 'cancelled' | 'other'
+  /** The provider that may mail the payer to ask where a refund should go; empty: none. */
+  mailer: string
 }
+
+/** Sentences that depend on one fact. */
+export type RestTexts = Record<Facts['rest'], (facts: Facts) => string>
+export type EndingTexts = Record<Facts['ending'], (facts: Facts) => string>
 
 /** One situation: what happened, what it means for the payer, what to do. */
 export type SituationTexts = {
@@ -84,9 +100,9 @@ export type ReceiptTexts = {
 
 /** Ways to pay, in the groups that people think in, and the page's questions next to them. */
 export type WayTexts = {
-  groups: { exchange: string; wallet: string; card: string }
+  groups: { exchange: string; wallet: string; onramp: string }
   /** Duration, and cost for the payer. */
-  notes: { exchange: string; wallet: string; card: string }
+  notes: { exchange: string; wallet: string; onramp: string }
   lastUsed: string
   otherWays: string
   showCode: string
@@ -111,6 +127,8 @@ export type HelpTexts = {
   referenceSend: string
   /** The money went to the right address on a network that we do not read. */
   otherNetwork: (network: string, merchant: string, code: string) => string
+  /** A coin that is not listed among an order's money until a person looks for it. */
+  otherToken: (merchant: string, code: string) => string
 }
 
 /** What the payer of money that did not pay an order may ask. */

@@ -38,6 +38,8 @@ export type PayTexts = {
   openWallet: string
   arrived: string
   missing: string
+  /** Seen by the provider, and not credited yet. */
+  coming: string
   confirmations: (done: number, needed: number) => string
   confirmationsOpen: (done: number) => string
   received: string
@@ -46,6 +48,11 @@ export type PayTexts = {
   goods: string
   transaction: string
   backToShop: string
+  /** A countdown, and the same read aloud once. */
+  returnIn: (seconds: string) => string
+  returnSay: (seconds: string) => string
+  /** Stops the countdown. `returnSay` names it. */
+  stay: string
   notPaid: string
   notPaidOnline: string
   notPaidHere: string
@@ -61,6 +68,8 @@ export type PayTexts = {
   takeBack: (merchant: string, code: string) => string
   /** Money of an open order that does not count towards its price. */
   beside: (amount: string, merchant: string) => string
+  /** The same while it is on its way at its provider. */
+  besideComing: (amount: string, merchant: string) => string
   /** Money that reached the current channel, which does not count it. */
   uncredited: (amount: string, channel: string, merchant: string) => string
   help: string

@@ -70,6 +70,16 @@ async function onItsWay({ host }: PayWorld, code: string, channel: 'coinbase' | 
   return code
 }
 
+/** A provider has the whole price and has not credited it, at the end of the order. */
+async function onItsWayEnded(world: PayWorld, code: string): Promise<string> {
+  await onItsWay(world, code, 'coinbase')
+  await world.host.db.run(sql`
+    update payments set pending_units = due_units, told_units = due_units, next_check_at = now() + interval '1 day'
+    where id = (select payment_id from orders where code = ${code})`)
+  await world.moveElsewhere(code, 'expire')
+  return code
+}
+
 /** Paid on the chain, while the screening has not let it pass. */
 async function hold({ host }: PayWorld, code: string): Promise<string> {
   await host.db.run(sql`
@@ -108,6 +118,7 @@ export async function makePayStates(world: PayWorld): Promise<Record<Situation, 
     providerDown: await unanswered(world, await accepted(), 60),
     waiting: await accepted(),
     expired: await moved('expire'),
+    onItsWayEnded: await onItsWayEnded(world, await accepted()),
     wrongTokenEnded: await wrongToken(world, await moved('cancel')),
     sentBack: await refund(world, await moved('expire'), { status: 'settled', units: 5_000_000n }),
     cancelled: await moved('cancel'),

@@ -12,16 +12,23 @@ import { languageOf } from '../shared/language.ts'
 const SCRIPT = `(() => {
 const { origin, code } = document.currentScript.dataset
 const live = document.getElementById('live')
-const inFrame = (text) => {
+const inFrame = (text, stays = true) => {
   const url = new URL(text, location.href)
-  if (url.pathname.includes('/pay')) url.searchParams.set('embed', '1')
+  if (!url.pathname.includes('/pay')) return url.href
+  if (stays) url.searchParams.set('embed', '1')
+  // a browser gives no cookie to a page in the frame of another website
+  if (!url.searchParams.has('lang')) url.searchParams.set('lang', document.documentElement.lang)
   return url.href
 }
 const keep = () => {
   for (const form of document.forms) {
-    if (new URL(form.action).origin === location.origin && !form.dataset.leaves) form.action = inFrame(form.action)
-    else form.target = '_blank'
+    const isOurs = new URL(form.action).origin === location.origin
+    const stays = isOurs && !form.dataset.leaves
+    if (isOurs) form.action = inFrame(form.action, stays)
+    if (!stays) form.target = '_blank'
   }
+  for (const button of document.querySelectorAll('[formaction]'))
+    if (new URL(button.formAction).origin === location.origin) button.formAction = inFrame(button.formAction)
   for (const link of document.links) {
     const url = new URL(link.href)
     if (url.origin === location.origin && url.pathname.endsWith('/pay')) link.href = inFrame(link.href)
@@ -41,7 +48,9 @@ addEventListener('DOMContentLoaded', () => {
   new ResizeObserver(keep).observe(document.body)
 })
 keep()
-})()`.replace(/\n\s*/g, '\n')
+})()`
+  .replace(/\n\s*\/\/.*/g, '')
+  .replace(/\n\s*/g, '\n')
 
 const SCRIPT_HASH = hashOf(SCRIPT)
 

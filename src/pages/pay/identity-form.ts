@@ -21,7 +21,10 @@ function input({ given, faults }: IdentityForm, texts: IdentityTexts, one: Input
     ${fault && html`<p class="wrong" id="${field}-fault">${texts.faults[fault]}</p>`}`
 }
 
-/** What the payer typed was refused, and stands there to be corrected. */
+/** For buttons outside of it. */
+export const IDENTITY_FORM = 'identity'
+
+/** What the payer typed stands there, to be corrected or completed. */
 export const isAnswering = ({ identity }: PayView): boolean =>
   identity !== null && Object.keys(identity.given).length + Object.keys(identity.faults).length > 0
 
@@ -44,7 +47,7 @@ export function identityQuestions(view: PayView, form: IdentityForm, page: PageC
   } as const
   const name = (field: Field, label: string, autocomplete: string) => ask({ field, label, type: 'text', autocomplete })
   return html`<p class="soft">${texts.why(view.shop.name)}</p>
-    <form method="post" action="${page.basePath}/pay?${query.toString()}" novalidate>
+    <form id="${IDENTITY_FORM}" method="post" action="${page.basePath}/pay?${query.toString()}" novalidate>
       <input type="hidden" name="code" value="${view.code}"><input type="hidden" name="token" value="${view.token}">
       ${form.email && ask(email)}
       ${

@@ -1,6 +1,7 @@
 import { type Html, html } from '../../kernel/html.ts'
 import { TEXTS } from '../../texts/languages.ts'
 import type { Situation } from '../../texts/order-texts.ts'
+import { hasAddress } from './pay-instructions.ts'
 import { form, type PageContext } from './pay-parts.ts'
 import type { PayView } from './pay-service.ts'
 
@@ -19,7 +20,7 @@ export function contact(view: PayView, { language }: PageContext): Html | null {
 
 /** For a payment that is not detected: the payer enters its transaction, or its number at the provider. */
 export function searchForm(view: PayView, page: PageContext): Html | null {
-  if (!view.wasShown) return null
+  if (view.shown === null) return null
   const { help } = TEXTS[page.language].order
   const fields = html`<label class="ask" for="reference">${help.reference}</label>
     <input class="field" id="reference" name="reference" required maxlength="200" autocomplete="off" spellcheck="false"
@@ -37,11 +38,15 @@ export function searchForm(view: PayView, page: PageContext): Html | null {
 export function helpBox(view: PayView, page: PageContext): Html {
   const { texts } = page
   const { help } = TEXTS[page.language].order
-  const { instructions, network } = view.payment ?? {}
-  const onChain = instructions?.toAddress
+  const { shop, shortCode, payment } = view
+  const network = payment?.network
   return html`<details id="help"${page.search !== null && html` open`}><summary>${texts.help}</summary>
-    ${onChain && html`<p class="soft">${texts.helpText(view.shop.name, view.shortCode)}</p>`}
-    ${network && html`<p class="soft">${help.otherNetwork(network.name, view.shop.name, view.shortCode)}</p>`}
+    ${
+      hasAddress(view) &&
+      html`<p class="soft">${texts.helpText(shop.name, shortCode)}</p>
+      ${network && html`<p class="soft">${help.otherNetwork(network.name, shop.name, shortCode)}</p>`}
+      <p class="soft">${help.otherToken(shop.name, shortCode)}</p>`
+    }
     ${searchForm(view, page)}${contact(view, page)}</details>`
 }
 

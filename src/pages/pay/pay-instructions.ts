@@ -7,8 +7,9 @@ import type { PayTexts } from '../../texts/page-texts.ts'
 import { plainToken } from '../shared/format.ts'
 import { qrSvg } from '../shared/qr-svg.ts'
 import { walletPanel } from '../wallet/wallet-panel.ts'
+import { type PaymentView, showsAddress } from './pay-money.ts'
 import { form, halves, type PageContext } from './pay-parts.ts'
-import type { PaymentView, PayView } from './pay-service.ts'
+import type { PayView } from './pay-service.ts'
 
 const copyButton = (texts: PayTexts, what: string, from: string, value: string): Html =>
   html`<button type="button" class="copy" id="copy-${from}" data-copy="${value}" data-from="${from}"
@@ -39,10 +40,14 @@ function wallet(view: PayView, payment: PaymentView, { language, payUrl, walletN
 /** The payer of a provider that sends to our address has paid there by wallet before, or may do so with the rest. */
 const MAY_SEND: readonly Situation[] = ['partly', 'wrongToken']
 
+/** Whether the page shows an address to send to. */
+export const hasAddress = ({ situation, payment }: PayView): boolean =>
+  payment?.instructions?.toAddress != null && (showsAddress(payment.instructions) || MAY_SEND.includes(situation))
+
 function chainInstructions(view: PayView, payment: PaymentView, page: PageContext): Html | null {
   const { texts } = page
-  const { toAddress, paymentUri, tokenAmount } = payment.instructions ?? {}
-  if (!toAddress || !(tokenAmount || MAY_SEND.includes(view.situation))) return null
+  const { toAddress, paymentUri } = payment.instructions ?? {}
+  if (!toAddress || !hasAddress(view)) return null
   const uri = uriFor(paymentUri ?? toAddress, payment.missing)
   const amount = plainToken(payment.missing)
   const network = payment.network?.name ?? ''

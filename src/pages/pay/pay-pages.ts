@@ -105,8 +105,10 @@ export function openPayPages(deps: {
         policy: NOTICE_POLICY,
       })
     },
-    async sendOn(request, reply, { pathname, search }) {
-      const to = pathname + search
+    async sendOn(request, reply, { pathname, searchParams }) {
+      const { lang } = request.query as { lang?: string }
+      if (lang) searchParams.set('lang', lang)
+      const to = `${pathname}?${searchParams}`
       if ((await framingOf(request)) === null) return reply.redirect(to, 303)
       return this.send(request, reply, { status: 200, html: renderWayOut(request, to), shop: null })
     },

@@ -1,13 +1,12 @@
-import { getAddress } from 'viem/utils'
 import { type Html, html, raw, webLink } from '../../kernel/html.ts'
 import type { Lang } from '../../kernel/lang.ts'
-import type { Money } from '../../kernel/money.ts'
-import { channelName, TEXTS } from '../../texts/languages.ts'
-import type { Facts, SituationTexts } from '../../texts/order-texts.ts'
+import { TEXTS } from '../../texts/languages.ts'
+import type { SituationTexts } from '../../texts/order-texts.ts'
 import type { PayTexts } from '../../texts/page-texts.ts'
-import { showSpan, showTime, showToken } from '../shared/format.ts'
+import { showSpan, showTime } from '../shared/format.ts'
 import type { WalletNetwork } from '../wallet/wallet-panel.ts'
-import type { PayView, RefundView } from './pay-service.ts'
+import { factsOf, providerName, showUsdc } from './pay-facts.ts'
+import type { PayView } from './pay-service.ts'
 
 /** What rendering needs besides the order. */
 export type PageContext = {
@@ -93,58 +92,6 @@ export function form(
 
 /* ---- sentences ---- */
 
-const showUsdc = (money: Money, { locale }: Pick<PageContext, 'locale'>): string => `${showToken(money, locale)} USDC`
-
-const sentBack = (refunds: readonly RefundView[]): Money => ({
-  asset: 'USDC',
-  units: refunds.reduce((sum, { status, amount }) => (status === 'settled' ? sum + amount.units : sum), 0n),
-})
-
-/** The amount that the sentences of a situation mention. */
-function amountOf(view: PayView): Money {
-  const { situation, payment, refunds, received } = view
-  const refund = refunds.findLast(({ status }) => status !== 'settled')
-  if (situation === 'sentBack') return sentBack(refunds)
-  if (situation.startsWith('refunded')) return view.refunded
-  if (situation.startsWith('refund')) return refund?.amount ?? view.due
-  if (situation === 'overpaid') return view.surplus
-  if (situation === 'late') return received.amount
-  return payment?.missing ?? view.due
-}
-
-/** The amount to pay; after a refund what was paid, which may be more than the price or an accepted part of it. */
-function dueOf({ situation, payment, due }: PayView): Money {
-  const isPaid = situation.startsWith('refunded') && payment && payment.arrived.units > 0n
-  return isPaid ? payment.arrived : (payment?.due ?? due)
-}
-
-/** For the words of a button, which name at most the channel. */
-export const NO_FACTS: Facts = {
-  merchant: '',
-  code: '',
-  amount: '',
-  due: '',
-  network: '',
-  channel: '',
-  token: '',
-  shown: false,
-}
-
-/** Facts that the sentences about an order use. */
-export function factsOf(view: PayView, page: Pick<PageContext, 'texts' | 'locale'>): Facts {
-  const { payment } = view
-  return {
-    merchant: view.shop.name,
-    code: view.shortCode,
-    amount: showUsdc(amountOf(view), page),
-    due: showUsdc(dueOf(view), page),
-    network: payment?.network?.name ?? '',
-    channel: payment ? channelName(page.texts, payment.channel) : '',
-    token: view.foreignToken ?? '',
-    shown: view.wasShown,
-  }
-}
-
 export const situationTexts = ({ situation }: PayView, { language }: PageContext): SituationTexts =>
   TEXTS[language].order.situations[situation]
 
@@ -181,7 +128,7 @@ export const fact = (name: string, value: string | Html | null): Html | null =>
 export const halves = (text: string): Html =>
   html`${text.slice(0, Math.ceil(text.length / 2))}<wbr>${text.slice(Math.ceil(text.length / 2))}`
 
-const longFact = (name: string, value: string): Html =>
+export const longFact = (name: string, value: string): Html =>
   html`<div class="long"><dt>${name}</dt><dd><span class="mono">${halves(value)}</span></dd></div>`
 
 /** A transaction in full, linked if a block explorer is known. */
@@ -194,22 +141,21 @@ export function transactionFact(hash: string, network: number | null, page: Page
 
 /** While the order can be paid: money that does not count towards its price. */
 export function besideNote(view: PayView, page: PageContext): Html | null {
-  const { open, beside, uncredited, payment, shop } = view
+  const { open, beside, besideComing, uncredited, payment, shop } = view
   if (!open) return null
   const { texts } = page
   const { channel } = payment ?? {}
   return html`${beside.units > 0n && html`<p class="note">${texts.beside(showUsdc(beside, page), shop.name)}</p>`}
-    ${channel && uncredited.units > 0n && html`<p class="note">${texts.uncredited(showUsdc(uncredited, page), channelName(texts, channel), shop.name)}</p>`}`
+    ${besideComing.units > 0n && html`<p class="note">${texts.besideComing(showUsdc(besideComing, page), shop.name)}</p>`}
+    ${channel && uncredited.units > 0n && html`<p class="note">${texts.uncredited(showUsdc(uncredited, page), providerName(texts, channel), shop.name)}</p>`}`
 }
 
 /** What arrived, and how to find it. For a paid order also the printable receipt. */
 export function receipt(view: PayView, page: PageContext): Html {
   const { texts, locale, language } = page
   const { amount, network, transactions } = view.received
-  const paid = view.paidAt === null ? null : view.due
-  const received = amount.units > 0n ? amount : paid
   return html`<dl class="facts">
-    ${fact(texts.received, received && showUsdc(received, page))}
+    ${fact(texts.received, amount.units > 0n ? showUsdc(amount, page) : null)}
     ${fact(texts.network, network?.name ?? null)}
     ${fact(texts.goods, view.goodsName)}
     ${fact(texts.order, view.shortCode)}
@@ -218,23 +164,3 @@ export function receipt(view: PayView, page: PageContext): Html {
   </dl>
   ${view.receiptUrl && html`<a class="button wide" href="${view.receiptUrl}">${TEXTS[language].order.receipt.show}</a>`}`
 }
-
-function refundFacts(refund: RefundView, page: PageContext): Html {
-  const { texts, language } = page
-  const { receipt: labels, situations } = TEXTS[language].order
-  const { status, situation, beside, address, txHash, network, amount, askUrl } = refund
-  // until its destination is settled, the sentence says everything
-  if (status === 'needs_address' || status === 'needs_approval')
-    return html`${address && html`<p class="whole mono">${getAddress(address)}</p>`}${askUrl && html`<a class="button ${situation === 'refundAddress' ? 'main' : 'wide'}" href="${askUrl}">${situations[situation].next(NO_FACTS)}</a>`}`
-  const settled = beside ? labels.sentBackBeside : labels.sentBack
-  return html`<dl class="facts box">
-    ${fact(status === 'settled' ? settled : texts.amount, showUsdc(amount, page))}
-    ${fact(texts.network, network?.name ?? null)}
-    ${address && longFact(labels.sentTo, address)}
-    ${txHash && transactionFact(txHash, network?.id ?? null, page)}
-  </dl>`
-}
-
-/** Each refund with its amount, destination and transaction; partial refunds are marked as such. */
-export const refundList = (view: PayView, page: PageContext): Html =>
-  html`${view.refunds.map((refund) => refundFacts(refund, page))}`

@@ -37,9 +37,8 @@ import { findFaults, type IdentityGiven, readGiven, readPayerInformation } from 
 import type { OrderFeed } from './live-updates.ts'
 import { type Away, openPayPages, type PayPages, type Said } from './pay-pages.ts'
 import { isOrderCode, type PayViewDeps, readPayView } from './pay-service.ts'
-import { openPayStreams, type PayStreams } from './pay-stream.ts'
+import { openPayStreams, openStreamCounter, type PayStreams } from './pay-stream.ts'
 import { renderFragment, renderPage } from './pay-view.ts'
-import { openStreamCounter } from './stream-counter.ts'
 import { openTypedKeeper, searchOf, withTyped } from './typed.ts'
 
 export type PayPageDeps = Omit<DepositCheckDeps, 'config'> &
@@ -83,6 +82,7 @@ const IdentityBody = Type.Object({
   firstName: Text,
   lastName: Text,
   companyName: Text,
+  language: Type.Optional(Type.Literal('1')),
 })
 
 const OPEN = { open: true, page: true } as const
@@ -282,6 +282,8 @@ export const payRoutes: FastifyPluginAsyncTypebox<PayPageDeps> = async (app, dep
     const view = await readPayView(viewDeps, code)
     if (!view.identity) return undefined
     const given = readGiven(request.body as IdentityGiven)
+    if ((request.body as Static<typeof IdentityBody>).language)
+      return { typed: keeper.seal(code, { identity: given, isDraft: true }) }
     const isWrong = Object.keys(findFaults(view.identity, given)).length > 0
     if (isWrong) return { typed: keeper.seal(code, { identity: given }) }
     const payerInformation = readPayerInformation(given, view.identity)

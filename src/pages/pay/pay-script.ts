@@ -1,7 +1,7 @@
 /**
- * The pay page's own script: updates the countdown, copies, and follows the order by server-sent events. While the
+ * The pay page's own script: updates the countdowns, copies, and follows the order by server-sent events. While the
  * stream is down it reloads the page's content now and then. If a wallet announces itself (EIP-6963), it loads the
- * wallet script. Everything except the countdown and the wallets also works without it.
+ * wallet script. Everything except the countdowns and the wallets also works without it.
  */
 const SOURCE = `(() => {
 const d = document, byId = (id) => d.getElementById(id), live = byId('live'), say = byId('say'), lost = byId('lost')
@@ -49,6 +49,7 @@ const show = (text, id) => {
   d.title = title
   tick()
   zone()
+  leave()
   if (final()) { lost.hidden = true; source?.close() }
 }
 const poll = () => {
@@ -103,6 +104,44 @@ d.addEventListener('click', (e) => {
   }
   (navigator.clipboard ? navigator.clipboard.writeText(b.dataset.copy) : Promise.reject()).catch(select).then(done)
 })
+// a language's button posts a form, which may have left the page
+d.addEventListener('click', (e) => {
+  const b = e.target.closest('[formaction]')
+  if (b && !b.form) location.assign(b.formAction)
+})
+// back to the shop after some seconds, unless the payer uses the page meanwhile; once for each visit
+let left
+const stop = () => {
+  left = undefined
+  history.replaceState({ stays: 1 }, '')
+}
+const count = () => {
+  const box = byId('return')
+  if (!box) return left = undefined
+  if (left === undefined || d.hidden) return
+  byId('seconds').textContent = left
+  if (left-- > 0) return
+  stop()
+  box.hidden = true
+  location.assign(box.dataset.to)
+}
+const stay = ({ type }) => {
+  const box = byId('return')
+  if (!box || box.hidden) return
+  if (left !== undefined) stop()
+  // nothing moves while it is pressed
+  if (type !== 'pointerdown') setTimeout(() => { box.hidden = true })
+}
+const leave = () => {
+  const box = byId('return')
+  if (!box || parent !== window || history.state?.stays) return
+  box.hidden = false
+  if (left !== undefined) return
+  left = box.dataset.seconds
+  say.textContent = said + '. ' + box.dataset.say
+}
+setInterval(count, 1000)
+for (const name of ['pointerdown', 'pointerup', 'pointercancel', 'click', 'keydown', 'wheel']) addEventListener(name, stay, { passive: true })
 const wallet = () => {
   if (!live.dataset.wallet || byId('wallets')) return
   d.head.append(Object.assign(d.createElement('script'), { id: 'wallets', src: live.dataset.wallet }))
@@ -119,6 +158,7 @@ set(live.dataset.now)
 setInterval(tick, 500)
 tick()
 zone()
+leave()
 connect()
 if (live.dataset.auto) live.querySelector('form').submit()
 })()`

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Channel, ChannelId, Instructions } from '../../channels/channel.ts'
+import type { Channel, ChannelId } from '../../channels/channel.ts'
 import type { ChannelRule } from '../../channels/channel-rules.ts'
 import type { Channels } from '../../channels/channel-set.ts'
 import type { Db } from '../../db/db.ts'
@@ -13,28 +13,40 @@ import type { PayerDeps } from '../../payers/payer-service.ts'
 import { listOffers } from '../../payments/accept/offers.ts'
 import { canRequote, findLinkQuoteMinutes, isChainBehind } from '../../payments/accept/requote.ts'
 import { keyOf } from '../../payments/accept/start-payment.ts'
-import { listMispaymentsOfOrder, type Mispayment } from '../../payments/mispayments/mispayment-queries.ts'
+import { listMispaymentsOfOrder } from '../../payments/mispayments/mispayment-queries.ts'
 import { listPaymentsOfOrder, type Payment } from '../../payments/payment-queries.ts'
 import { findEuroRate } from '../../rates/euro.ts'
 import { listAskable } from '../../refunds/asked-back/asked-back.ts'
-import { CHANGE, type RefundLinks } from '../../refunds/refund-link.ts'
-import { listRefundsOfOrder, type Refund, type RefundStatus } from '../../refunds/refund-queries.ts'
-import type { Situation } from '../../texts/order-texts.ts'
+import type { RefundLinks } from '../../refunds/refund-link.ts'
+import { listRefundsOfOrder } from '../../refunds/refund-queries.ts'
+import type { Facts, Situation } from '../../texts/order-texts.ts'
 import type { PayerTokens } from '../shared/payer.ts'
 import { readShop, type Shop } from '../shared/shop.ts'
 import { type IdentityForm, readIdentityForm } from './identity-fields.ts'
 import {
+  type PaymentView,
+  type Received,
+  type RefundView,
+  recordsOf,
+  shownBy,
+  viewPayment,
+  viewReceived,
+  viewRefund,
+} from './pay-money.ts'
+import {
   type Attempt,
   arrivedUnits,
+  besideComingUnits,
   besideUnits,
   type ChainProgress,
-  countedTransactions,
+  comingUnits,
+  endingOf,
+  findConfirming,
   foreignToken,
   isCurrent,
   isFinalSituation,
   type OrderFacts,
   openRefund,
-  refundSituation,
   situationOf,
   surplusUnits,
   uncreditedUnits,
@@ -46,39 +58,6 @@ export type Choice = {
   network: { id: number; name: string } | null
   /** The shop's name and position for it. */
   rule: ChannelRule
-}
-
-export type PaymentView = {
-  channel: ChannelId
-  network: { id: number; name: string } | null
-  /** The network where the money arrived, once it did: any of our networks counts, also one that was not chosen. */
-  moneyNetwork: { id: number; name: string } | null
-  /** Null also where its payer is not sent any more. */
-  instructions: Instructions | null
-  /** Its link works once, so a fresh one is made when the payer presses the button. */
-  singleUseLink: boolean
-  due: Money
-  arrived: Money
-  /** Zero once everything has arrived. */
-  missing: Money
-  progress: ChainProgress | null
-  /** Those whose money counts, oldest first. */
-  transactions: ChainProgress['transactions']
-}
-
-/** One refund as its payer sees it. */
-export type RefundView = {
-  status: RefundStatus
-  situation: Situation
-  amount: Money
-  /** Of a paid order: it returned money that the payment does not count, such as a second payment. */
-  beside: boolean
-  /** Its destination, once that is settled; before, what the shop checks as the payer's own. */
-  address: string | null
-  network: { id: number; name: string } | null
-  txHash: string | null
-  /** Where the payer enters or changes the address; null when the link was mailed, or nothing is asked. */
-  askUrl: string | null
 }
 
 /** Everything that a payer sees of one order, in any language. */
@@ -110,16 +89,24 @@ export type PayView = {
   refunded: Money
   /** Undecided money of a paid order that did not pay it. */
   surplus: Money
-  /** All undecided money that arrived, through every attempt. */
-  received: { amount: Money; network: { id: number; name: string } | null; transactions: ChainProgress['transactions'] }
-  /** The part of it from earlier attempts, which does not count towards the price shown. */
+  /** What paid the order, as the receipt says it; before that all undecided money, through every attempt. */
+  received: Received
+  /** Undecided money from earlier attempts, which does not count towards the price shown. */
   beside: Money
-  /** The part of it that reached the current channel and that the channel does not credit. */
+  /** The same on its way. */
+  besideComing: Money
+  /** Undecided money that reached the current channel, which does not credit it. */
   uncredited: Money
+  /** All that providers have seen and not credited yet. */
+  coming: Money
+  /** The channel of the attempt whose provider confirms what it has seen; null: none does, or a chain. */
+  confirms: ChannelId | null
+  /** How the order ended if it is not paid. */
+  ending: Facts['ending']
   /** Money arrived or is on its way, so the payer cannot cancel. */
   hasMoney: boolean
-  /** The payer was told where to pay, through any attempt: money may be under way that nobody has seen yet. */
-  wasShown: boolean
+  /** What any attempt told the payer to pay to: money may be under way that nobody has seen yet. */
+  shown: Facts['shown']
   /** Name of another token that arrived instead of USDC. */
   foreignToken: string | null
   /** Without dropped ones, oldest first. */
@@ -198,31 +185,6 @@ async function readProgress(
   }
 }
 
-const recordsOf = (records: readonly Mispayment[], { id }: Payment): Mispayment[] =>
-  records.filter(({ paymentId }) => paymentId === id)
-
-function viewPayment(
-  payment: Payment,
-  { progress, arrived, records, accountRemoved }: Omit<OrderFacts, 'others' | 'payment'>,
-  singleUseLink: boolean,
-  { networkName }: PayViewDeps,
-): PaymentView {
-  const named = (id: number | null) => (id === null ? null : { id, name: networkName(id) })
-  const transactions = countedTransactions(progress, recordsOf(records, payment))
-  const missing = payment.dueUnits > arrived ? payment.dueUnits - arrived : 0n
-  return {
-    channel: payment.channel,
-    network: named(payment.network),
-    moneyNetwork: named((transactions[0] ?? progress?.transactions[0])?.network ?? payment.network),
-    // nobody is sent to a place that is not the shop's any more
-    instructions: accountRemoved ? null : payment.instructions,
-    due: { asset: 'USDC', units: payment.dueUnits },
-    arrived: { asset: 'USDC', units: arrived },
-    missing: { asset: 'USDC', units: missing },
-    ...{ progress, transactions, singleUseLink },
-  }
-}
-
 const OPEN: readonly Situation[] = [
   'choose',
   'unavailable',
@@ -233,29 +195,6 @@ const OPEN: readonly Situation[] = [
   'onItsWay',
   'wrongToken',
 ]
-
-function viewRefund(
-  { links, networkName }: PayViewDeps,
-  { order, records }: Pick<OrderFacts, 'order' | 'records'>,
-  refund: Refund,
-): RefundView {
-  const { status, network, units, id } = refund
-  const record = records.find((one) => one.id === refund.mispaymentId)
-  const counted = !record || (record.kind === 'over' && record.paymentId === order.paymentId)
-  const situation = refundSituation(refund)
-  const asks = situation === 'refundAddress' || situation === 'refundCheck'
-  return {
-    status,
-    situation,
-    amount: { asset: order.to.asset, units },
-    beside: order.paidAt !== null && !counted,
-    address: situation === 'refundCheck' ? refund.proposedAddress : refund.address,
-    network: network === null ? null : { id: network, name: networkName(network) },
-    txHash: refund.txHash,
-    // if the mailed link were shown here, anyone with the order's URL could answer for the payer
-    askUrl: asks ? `${links.urlOf(order.code, id, 'handed')}${situation === 'refundCheck' ? CHANGE : ''}` : null,
-  }
-}
 
 /** All attempts to pay the order, oldest first. */
 async function readAttempts(deps: PayViewDeps, order: Order) {
@@ -287,29 +226,18 @@ async function readFacts(deps: PayViewDeps, order: Order) {
   const choices = inTime || requote ? await listChoices(deps, order) : []
   const counted = attempts.map(({ payment, progress }): Attempt => {
     const own = recordsOf(records, payment)
-    return { payment, progress, arrived: arrivedUnits(payment, order.paidAt === null ? progress : null, own) }
+    const arrived = arrivedUnits(payment, order.paidAt === null ? progress : null, own)
+    return { payment, progress, arrived, coming: comingUnits(payment, progress) }
   })
   const current = attempts.find((one) => one.payment.id === order.paymentId)
   const { payment, progress = null, accountRemoved = false } = current ?? {}
-  const arrived = counted.find((one) => isCurrent(order, one.payment))?.arrived ?? 0n
+  const { arrived = 0n, coming = 0n } = counted.find((one) => isCurrent(order, one.payment)) ?? {}
   const others = counted.filter((one) => !isCurrent(order, one.payment))
-  const attempt = { payment, accountRemoved, progress, arrived, others }
+  const attempt = { payment, accountRemoved, progress, arrived, coming, others }
   const facts = { order, ...attempt, records, refunds, offered: choices.length, nowMs }
   const isUntouched = arrived + besideUnits(facts) === 0n
   const singleUseLink = current?.singleUseLink === true
   return { facts, choices, singleUseLink, requote: requote && isUntouched && !openRefund(refunds), chainBehind }
-}
-
-/** What arrived, through every attempt; the network of the oldest transaction. */
-function viewReceived({ networkName }: PayViewDeps, facts: OrderFacts): PayView['received'] {
-  const { order, payment, progress, arrived, others } = facts
-  const transactions = [...others.map((other) => other.progress), progress].flatMap((one) => one?.transactions ?? [])
-  const network = transactions[0]?.network ?? payment?.network ?? null
-  return {
-    amount: { asset: order.to.asset, units: arrived + besideUnits(facts) },
-    network: network === null ? null : { id: network, name: networkName(network) },
-    transactions: [...new Map(transactions.map((one) => [one.hash, one])).values()],
-  }
 }
 
 function askBackOf({ records }: OrderFacts): PayView['askBack'] {
@@ -319,10 +247,11 @@ function askBackOf({ records }: OrderFacts): PayView['askBack'] {
 }
 
 /** Changes with everything visible. */
-const markOf = ({ order, payment, progress, arrived, others, records, refunds }: OrderFacts): string =>
+const markOf = ({ order, payment, progress, arrived, coming, others, records, refunds }: OrderFacts): string =>
   [
-    ...[order.version, payment?.number, payment?.status, payment?.receivedUnits, arrived, progress?.confirmations],
-    ...others.map((other) => other.arrived),
+    ...[order.version, payment?.number, payment?.status, payment?.receivedUnits, arrived, coming],
+    progress?.confirmations,
+    ...others.flatMap((other) => [other.arrived, other.coming]),
     ...refunds.map(
       ({ status, updatedAt, toSendByHand }) => `${status}${updatedAt.getTime()}${toSendByHand ? 'h' : ''}`,
     ),
@@ -351,7 +280,10 @@ export async function readPayView(deps: PayViewDeps, code: string): Promise<PayV
   const { payment, records, refunds } = facts
   const situation = situationOf(facts)
   const uncredited = uncreditedUnits(facts)
-  const received = viewReceived(deps, facts)
+  const paying = payment ? viewPayment(payment, facts, singleUseLink, deps) : null
+  const received = viewReceived(deps, facts, paying)
+  const besideComing = besideComingUnits(facts)
+  const coming = facts.coming + besideComing
   const hasWays = OFFERS.includes(situation) || requote
   const identity = hasWays ? await readIdentityForm(deps, order) : null
   const usdc = (units: bigint): Money => ({ asset: order.to.asset, units })
@@ -382,9 +314,13 @@ export async function readPayView(deps: PayViewDeps, code: string): Promise<PayV
     surplus: usdc(surplusUnits(facts)),
     received,
     beside: usdc(besideUnits(facts) - uncredited),
+    besideComing: usdc(besideComing),
     uncredited: usdc(uncredited),
-    hasMoney: received.amount.units > 0n || situation === 'seen' || situation === 'onItsWay',
-    wasShown: [payment, ...facts.others.map((other) => other.payment)].some((one) => one?.instructions != null),
+    coming: usdc(coming),
+    confirms: findConfirming(facts)?.channel ?? null,
+    ending: endingOf(facts),
+    hasMoney: received.amount.units + coming > 0n || situation === 'seen' || situation === 'onItsWay',
+    shown: shownBy(facts),
     foreignToken: foreignToken(records)?.asset ?? null,
     refunds: refunds
       .filter(({ status }) => status !== 'rejected' && status !== 'refused')
@@ -392,7 +328,7 @@ export async function readPayView(deps: PayViewDeps, code: string): Promise<PayV
     choices,
     identity,
     askBack: askBackOf(facts),
-    payment: payment ? viewPayment(payment, facts, singleUseLink, deps) : null,
+    payment: paying,
     receiptUrl: order.paidAt === null ? null : deps.receiptUrlOf(order),
     returnUrl: payment?.returnUrl ?? order.returnUrl,
     shopUrl: payment?.cancelUrl ?? order.cancelUrl ?? order.websiteUrl,

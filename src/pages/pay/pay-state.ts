@@ -15,7 +15,7 @@ import { priceUnitsOf } from '../../payments/payment-rules.ts'
 import { isNamedByPayer } from '../../refunds/destination/refund-address.ts'
 import type { Refund } from '../../refunds/refund-queries.ts'
 import { isLive } from '../../refunds/refund-records.ts'
-import type { Situation } from '../../texts/order-texts.ts'
+import type { Facts, Situation } from '../../texts/order-texts.ts'
 
 /** The chain's view of one payment. */
 export type ChainProgress = {
@@ -33,8 +33,14 @@ export type ChainProgress = {
   transactions: readonly { hash: string; network: number; units: bigint }[]
 }
 
-/** One attempt to pay, and the USDC units that arrived for it and are undecided. */
-export type Attempt = { payment: Payment; progress: ChainProgress | null; arrived: bigint }
+/** One attempt to pay, and the USDC units of it that are undecided. */
+export type Attempt = {
+  payment: Payment
+  progress: ChainProgress | null
+  arrived: bigint
+  /** Seen by its provider, which has not credited it yet. */
+  coming: bigint
+}
 
 /** Everything that determines the content of an order's page. */
 export type OrderFacts = {
@@ -48,6 +54,8 @@ export type OrderFacts = {
   progress: ChainProgress | null
   /** USDC units that arrived and count towards the price shown. */
   arrived: bigint
+  /** The same on its way at the provider. */
+  coming: bigint
   /** Attempts whose money does not count towards the price shown, oldest first. */
   others: readonly Attempt[]
   records: readonly Mispayment[]
@@ -74,6 +82,13 @@ export function arrivedUnits(payment: Payment, progress: ChainProgress | null, r
   const there = progress !== null && progress.seenUnits > booked ? progress.seenUnits : booked
   return undecidedUnits(there, { decided: decidedUnits(records) })
 }
+
+/**
+ * What its provider has seen of a payment and not credited yet, for as long as it is asked about. What a chain shows is
+ * in its progress.
+ */
+export const comingUnits = ({ channel, pendingUnits, nextCheckAt }: Payment, progress: ChainProgress | null): bigint =>
+  channel === 'crypto' || progress !== null || nextCheckAt === null ? 0n : pendingUnits
 
 /** Without the oldest transactions that were refunded or ignored before the others paid. */
 export function countedTransactions(
@@ -106,6 +121,23 @@ export const isCurrent = ({ status, paymentId }: Order, payment: Payment): boole
 /** USDC that arrived and is undecided, but does not count towards the price shown. */
 export const besideUnits = ({ others, records }: Pick<OrderFacts, 'others' | 'records'>): bigint =>
   others.reduce((sum, { arrived }) => sum + arrived, sumOpen(records, isUnmatchedUsdc))
+
+/** The same that is on its way there. */
+export const besideComingUnits = ({ others }: Pick<OrderFacts, 'others'>): bigint =>
+  others.reduce((sum, { coming }) => sum + coming, 0n)
+
+/** An earlier attempt that has the whole price, or is about to: it pays the order once that is final. */
+const findWhole = ({ order, others }: OrderFacts): Attempt | undefined =>
+  others.find(({ payment, arrived, coming }) => arrived + coming >= priceUnitsOf(order, payment))
+
+/** The attempt at whose provider money was seen that is not credited yet; null: a chain shows what there is. */
+export function findConfirming(facts: OrderFacts): Payment | null {
+  const { payment, coming, others } = facts
+  const whole = findWhole(facts)
+  if (whole) return whole.coming > 0n ? whole.payment : null
+  if (payment && coming > 0n) return payment
+  return others.find((other) => other.coming > 0n)?.payment ?? null
+}
 
 /**
  * Undecided USDC of a paid order that did not pay it: above the price, without what refunds of the order took of it, or
@@ -143,9 +175,8 @@ const isHeldOf = (records: readonly Mispayment[], { id }: Payment): boolean =>
   records.some((record) => record.paymentId === id && record.kind === 'held' && isOpenRecord(record))
 
 function whileOpen(facts: OrderFacts): Situation {
-  const { payment, order, arrived, others, records, offered, nowMs } = facts
-  // an earlier attempt that has the whole price pays the order once it is final
-  const whole = others.find((other) => other.arrived >= priceUnitsOf(order, other.payment))
+  const { payment, order, arrived, coming, records, offered, nowMs } = facts
+  const whole = findWhole(facts)
   if (whole) return isHeldOf(records, whole.payment) ? 'hold' : 'seen'
   // the closed attempt is over at its provider, but the order is open: another channel may be chosen
   const isLost = facts.accountRemoved && payment?.status !== 'confirming'
@@ -155,10 +186,10 @@ function whileOpen(facts: OrderFacts): Situation {
     const isUntouched = besideUnits(facts) === 0n && !foreignToken(records)
     return isUntouched && nowMs - payment.openedAt.getTime() > SILENT_MS ? 'providerDown' : 'preparing'
   }
-  if (arrived >= payment.dueUnits) return 'seen'
+  if (arrived + coming >= payment.dueUnits) return 'seen'
   if (facts.accountRemoved) return 'accountGone'
   if (arrived > 0n) return 'partly'
-  // the provider told of less than the price, and nothing of it is final
+  // the provider has seen less than the price, and nothing of it is final
   if (payment.status === 'confirming' && payment.channel !== 'crypto') return 'onItsWay'
   return foreignToken(records) ? 'wrongToken' : 'waiting'
 }
@@ -184,8 +215,16 @@ function onceEnded(facts: OrderFacts, ending: 'unavailable' | 'expired' | 'cance
   // money that came too late is refunded while the order stays ended
   if (openRefund(facts.refunds)) return whileRefunding(facts.refunds)
   if (facts.arrived + besideUnits(facts) > 0n) return 'late'
+  if (facts.coming + besideComingUnits(facts) > 0n) return 'onItsWayEnded'
   if (foreignToken(facts.records)) return 'wrongTokenEnded'
   return wasSentBack(facts.refunds) ? 'sentBack' : ending
+}
+
+/** How an unpaid order ended. */
+export function endingOf({ order, nowMs }: Pick<OrderFacts, 'order' | 'nowMs'>): Facts['ending'] {
+  if (order.status === 'CANCELLED') return 'cancelled'
+  const isExpired = order.status === 'EXPIRED' || (isOpen(order.status) && order.expiresAt.getTime() <= nowMs)
+  return isExpired ? 'expired' : 'other'
 }
 
 /** Money from a rejected wallet pays nothing; it is returned when a person decides so. */
@@ -227,7 +266,15 @@ export function situationOf(facts: OrderFacts): Situation {
 }
 
 const SETTLED: readonly Situation[] = ['paid', 'overpaid', 'refundedPart', 'refunded', 'review']
-const ENDED: readonly Situation[] = ['expired', 'late', 'wrongTokenEnded', 'sentBack', 'cancelled', 'error']
+const ENDED: readonly Situation[] = [
+  'expired',
+  'late',
+  'onItsWayEnded',
+  'wrongTokenEnded',
+  'sentBack',
+  'cancelled',
+  'error',
+]
 
 /** The page will not change any more, so its connection can be closed. */
 export function isFinalSituation(situation: Situation, { order, payment, refunds, nowMs }: OrderFacts): boolean {

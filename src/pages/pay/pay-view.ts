@@ -1,47 +1,49 @@
+import { MINUTE } from '../../kernel/clock.ts'
 import { type Html, html, raw, webLink } from '../../kernel/html.ts'
 import type { Lang } from '../../kernel/lang.ts'
 import { isOpen, type OrderStatus } from '../../orders/order-states.ts'
 import { problemText, TEXTS } from '../../texts/languages.ts'
 import type { Situation } from '../../texts/order-texts.ts'
 import type { PayTexts } from '../../texts/page-texts.ts'
-import { showFiat, showRate, showToken } from '../shared/format.ts'
+import { showFiat, showRate } from '../shared/format.ts'
 import { hashOf } from '../shared/framing.ts'
-import { languageSwitch } from '../shared/language.ts'
+import { languagePosts, languageSwitch } from '../shared/language.ts'
 import { shell } from '../shared/notice.ts'
 import { PAY_STYLE } from '../shared/page-style.ts'
 import { preview } from '../shared/preview.ts'
 import { brandStyle, type Shop, shopImprint, shopLogo, shopStyle } from '../shared/shop.ts'
 import { WALLET_SCRIPT_PATH } from '../wallet/wallet-panel.ts'
-import { identityForm, identityQuestions, isAnswering } from './identity-form.ts'
+import { IDENTITY_FORM, identityForm, identityQuestions, isAnswering } from './identity-form.ts'
+import { factsOf, showUsdc } from './pay-facts.ts'
 import { askBack, contact, helpBox, searchForm } from './pay-help.ts'
 import { instructions, testWallet } from './pay-instructions.ts'
+import type { PaymentView } from './pay-money.ts'
 import {
   backTo,
   besideNote,
   busy,
   ended,
   fact,
-  factsOf,
   form,
   large,
   mark,
   type PageContext,
   receipt,
-  refundList,
   ring,
   situationTexts,
   validity,
   words,
 } from './pay-parts.ts'
+import { isAsked, isOpenRefund, refunded, refunding, refundList, refundsOf } from './pay-refunds.ts'
 import { PAY_SCRIPT } from './pay-script.ts'
-import type { PaymentView, PayView, RefundView } from './pay-service.ts'
+import type { PayView } from './pay-service.ts'
 import { isOf, requoteWays, ways } from './pay-ways.ts'
 
 type Part = (view: PayView, page: PageContext) => Html
 
 function headline(view: PayView, page: PageContext): Html {
   const { texts, locale } = page
-  const other = `${showToken(view.due, locale)} USDC`
+  const other = showUsdc(view.due, page)
   const one = `1 ${view.fiat.asset}`
   const rate = texts.rate(one, `${showRate(view.rate, locale)} USDC`)
   return html`<h1>${shopLogo(view.shop, page.basePath)}${texts.payTo} <b>${view.shop.name}</b></h1>
@@ -89,10 +91,11 @@ const waiting: Part = (view, page) =>
 const noted: Part = (view, page) =>
   html`${busy(view, page)}<div class="note">${words(view, page)}</div>${paying(view, page)}`
 
-const partSums = (payment: PaymentView, { texts, locale }: PageContext): Html =>
+const partSums = ({ arrived, coming, missing }: PaymentView, page: PageContext): Html =>
   html`<dl class="facts">
-    ${fact(texts.arrived, `${showToken(payment.arrived, locale)} USDC`)}
-    ${fact(texts.missing, `${showToken(payment.missing, locale)} USDC`)}
+    ${fact(page.texts.arrived, showUsdc(arrived, page))}
+    ${fact(page.texts.coming, coming.units > 0n ? showUsdc(coming, page) : null)}
+    ${fact(page.texts.missing, showUsdc(missing, page))}
   </dl>`
 
 const partly: Part = (view, page) =>
@@ -102,28 +105,6 @@ const partly: Part = (view, page) =>
 
 /** Situations of an order that is being paid, besides those in which its payer may still act. */
 const UNDER_WAY: readonly Situation[] = ['seen', 'hold', 'accountGone']
-
-/** The view as it is about one of several refunds. */
-const aboutRefund = (view: PayView, refund: RefundView): PayView => ({
-  ...view,
-  situation: refund.situation,
-  refunds: [refund],
-})
-
-/** Each open refund is told on its own: what it waits for, its amount, and where its payer names the address. */
-function refundBox(view: PayView, refund: RefundView, page: PageContext): Html {
-  const about = aboutRefund(view, refund)
-  return html`<section class="box"><h3>${situationTexts(about, page).title}</h3>
-    ${words(about, page, refund.askUrl === null)}${refundList(about, page)}</section>`
-}
-
-/** A box for each of these refunds, then the facts of the others. */
-function refundsOf(view: PayView, page: PageContext, isTold: (refund: RefundView) => boolean): Html {
-  const others = { ...view, refunds: view.refunds.filter((refund) => !isTold(refund)) }
-  return html`${view.refunds.filter(isTold).map((refund) => refundBox(view, refund, page))}${refundList(others, page)}`
-}
-
-const isOpenRefund = ({ status }: RefundView): boolean => status !== 'settled'
 
 /** Next to an order that is being paid: money of it that goes back. */
 function partRefunds(view: PayView, page: PageContext): Html | null {
@@ -144,12 +125,28 @@ function confirmations(payment: PaymentView | null, texts: PayTexts): Html | nul
 const seen: Part = (view, page) =>
   html`${large(view, page, ring, confirmations(view.payment, page.texts))}${receipt(view, page)}`
 
-/** Next to what is paid or refunded: other money that goes back, while it waits for a person. */
-const isAsked = ({ status }: RefundView): boolean => status === 'needs_approval' || status === 'needs_address'
+const RETURN_SECONDS = '8'
+/** Whoever opens the page later wants to read it. */
+const RETURN_FOR_MS = 15 * MINUTE
+
+/**
+ * The script leads back to the shop after a visible countdown, unless the payer uses this page.
+ */
+function returning(view: PayView, { texts, nowMs }: PageContext): Html | null {
+  const { situation, returnUrl, paidAt, refunds } = view
+  const to = webLink(returnUrl)
+  const isFresh = paidAt !== null && nowMs - paidAt.getTime() < RETURN_FOR_MS
+  if (to === null || !isFresh || situation !== 'paid' || refunds.some(isOpenRefund)) return null
+  const [before = '', after = ''] = texts.returnIn('\n').split('\n')
+  return html`<div class="return" id="return" hidden data-to="${to}" data-seconds="${RETURN_SECONDS}" data-say="${texts.returnSay(RETURN_SECONDS)}">
+    <p class="hint" role="timer" aria-live="off">${before}<span id="seconds">${RETURN_SECONDS}</span>${after}</p>
+    <button type="button">${texts.stay}</button></div>`
+}
 
 const paid: Part = (view, page) =>
-  html`${large(view, page, mark('done'), null, view.situation === 'overpaid')}${receipt(view, page)}
-    ${refundsOf(view, page, isAsked)}${view.situation === 'overpaid' && contact(view, page)}${backTo(view.returnUrl, page.texts)}`
+  html`${large(view, page, mark('done'), null, view.situation === 'overpaid')}${returning(view, page)}${receipt(view, page)}
+    ${refundsOf(view, page, isAsked)}${view.situation === 'overpaid' && contact(view, page)}${backTo(view.returnUrl, page.texts)}
+`
 
 /** Options of a payer who has not paid: pay at a fresh rate, or start again in the shop. */
 function notPaid(view: PayView, page: PageContext): Html {
@@ -173,7 +170,7 @@ const expired: Part = (view, page) =>
     ${view.chainBehind ? html`<p>${page.texts.stillLooking}</p>` : unpaid(view, page)}${alreadyPaid(view, page)}`
 
 const cancelled: Part = (view, page) =>
-  view.wasShown
+  view.shown !== null
     ? html`${ended(view, page, 'stop')}${words(view, page, false)}${unpaid(view, page)}${alreadyPaid(view, page)}`
     : html`${ended(view, page, 'stop')}${words(view, page)}${backTo(view.shopUrl, page.texts)}`
 
@@ -183,22 +180,6 @@ const failed: Part = (view, page) => {
     : backTo(view.shopUrl, page.texts)
   return html`${ended(view, page, 'stop')}${words(view, page, false)}${again}${helpBox(view, page)}`
 }
-
-const refunding: Part = (view, page) => {
-  // the title is about the newest open one
-  const first = view.refunds.findLast(isOpenRefund)
-  const about = first ? aboutRefund(view, first) : view
-  const rest = { ...view, refunds: view.refunds.filter((refund) => refund !== first) }
-  return html`${busy(view, page)}${words(about, page, first?.askUrl == null)}${first && refundList(about, page)}
-    ${refundsOf(rest, page, isOpenRefund)}${contact(view, page)}`
-}
-
-/** Next to a refund: what the payer sent too much, and has not got back. */
-const surplusNote = (view: PayView, page: PageContext): Html | null =>
-  view.surplus.units > 0n ? words({ ...view, situation: 'overpaid' }, page) : null
-
-const refunded: Part = (view, page) =>
-  html`${ended(view, page, 'back')}${words(view, page)}${surplusNote(view, page)}${refundsOf(view, page, isAsked)}${receipt(view, page)}${contact(view, page)}`
 
 const stopped: Part = (view, page) => html`${ended(view, page, 'time')}${words(view, page)}${contact(view, page)}`
 
@@ -219,6 +200,7 @@ const PARTS: Record<Situation, Part> = {
   expired,
   late: (view, page) =>
     html`${stopped(view, page)}${receipt(view, page)}${refundList(view, page)}${searchForm(view, page)}`,
+  onItsWayEnded: stopped,
   wrongTokenEnded: (view, page) =>
     html`${stopped(view, page)}${view.requote ? unpaid(view, page) : backTo(view.shopUrl, page.texts)}${searchForm(view, page)}`,
   sentBack: (view, page) =>
@@ -253,6 +235,7 @@ const SDK_STATES: Record<Situation, string> = {
   overpaid: 'paid',
   expired: 'expired',
   late: 'expired',
+  onItsWayEnded: 'expired',
   wrongTokenEnded: 'expired',
   sentBack: 'expired',
   cancelled: 'cancelled',
@@ -365,6 +348,14 @@ function isCurrentProblem(view: PayView, page: PageContext, problem: string): bo
   return SEARCHES.includes(situation) || (CHOOSES.includes(situation) && !problem.startsWith('TRANSACTION_'))
 }
 
+/** Into another language, with what is typed into the form of who pays. */
+function languages({ code }: PayView, { language, basePath, kept }: PageContext, fragment: Html): Html {
+  const path = `${basePath}/pay`
+  const addressIn = (lang: Lang): string => `${path}?${new URLSearchParams({ code, lang })}`
+  const isAsked = fragment.text.includes(`<form id="${IDENTITY_FORM}"`)
+  return isAsked ? languagePosts(language, addressIn, IDENTITY_FORM) : languageSwitch(language, path, { code, ...kept })
+}
+
 /** The whole page. @param said error code of the payer's last step */
 export function renderPage(read: PayView, page: PageContext, language: Lang, said: string | null): Html {
   const askedOn = isAskedOn(read, said)
@@ -378,15 +369,16 @@ export function renderPage(read: PayView, page: PageContext, language: Lang, sai
     html` data-wallet="${page.basePath}${WALLET_SCRIPT_PATH}?lang=${language}"`
   const auto =
     view.situation === 'choose' && view.choices.length === 1 && !view.identity && said === null && html` data-auto="1"`
+  const fragment = renderFragment(view, page)
   const body = html`<main>
       ${problem !== null && html`<p class="note" id="problem" tabindex="-1" autofocus role="alert">${problemText(texts, problem)}</p>`}
       <div id="live" tabindex="-1" data-locale="${page.locale}" data-id="${view.id}" data-now="${page.nowMs}" data-events="${events}"${wallet}${auto}>
-        ${renderFragment(view, page)}</div>
+        ${fragment}</div>
       <p class="note" id="lost" role="alert" hidden>${texts.lost}</p><p class="say" id="say" role="status"></p>
     </main>
     <footer>${texts.order} ${view.shortCode}${page.providersUrl !== null && html` · ${texts.sandbox}`}
       ${shopImprint(view.shop, TEXTS[language].order.receipt.terms)}
-      ${languageSwitch(language, `${page.basePath}/pay`, { code: view.code, ...page.kept })}</footer>
+      ${languages(view, page, fragment)}</footer>
     <script>${raw(PAY_SCRIPT)}</script>`
   const title = `${situationTexts(view, page).title} · ${view.shop.name}`
   return shell({

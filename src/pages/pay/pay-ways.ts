@@ -3,8 +3,10 @@ import { CHANNEL_NAMES } from '../../channels/channel-names.ts'
 import { type Html, html } from '../../kernel/html.ts'
 import { channelName, TEXTS } from '../../texts/languages.ts'
 import type { WayTexts } from '../../texts/order-texts.ts'
-import { form, NO_FACTS, type PageContext } from './pay-parts.ts'
-import type { Choice, PaymentView, PayView } from './pay-service.ts'
+import { NO_FACTS } from './pay-facts.ts'
+import type { PaymentView } from './pay-money.ts'
+import { form, type PageContext } from './pay-parts.ts'
+import type { Choice, PayView } from './pay-service.ts'
 
 type Group = keyof WayTexts['groups']
 
@@ -12,10 +14,10 @@ type Group = keyof WayTexts['groups']
 const NO_EXCHANGES: Readonly<Partial<Record<ChannelId, Group>>> = {
   crypto: 'wallet',
   'whitepay-non-custody': 'wallet',
-  coinbase: 'card',
+  coinbase: 'onramp',
 }
 const groupOf = (channel: ChannelId): Group => NO_EXCHANGES[channel] ?? 'exchange'
-const GROUPS: readonly Group[] = ['exchange', 'wallet', 'card']
+const GROUPS: readonly Group[] = ['exchange', 'wallet', 'onramp']
 
 /** A letter in a circle: our own mark, because a provider's logo belongs to the provider. */
 const badge = (name: string): Html => html`<i class="badge" aria-hidden="true">${name.slice(0, 1)}</i>`

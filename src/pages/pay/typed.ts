@@ -3,8 +3,11 @@ import type { Vault } from '../../kernel/vault.ts'
 import { findFaults, type IdentityGiven } from './identity-fields.ts'
 import type { PayView } from './pay-service.ts'
 
-/** A payer's refused input: a search without result, or identity fields. */
-export type Typed = { reference: string } | { identity: IdentityGiven }
+/**
+ * What a payer typed: a search without result, or identity fields. They were refused, unless they are a draft on its
+ * way into another language.
+ */
+export type Typed = { reference: string } | { identity: IdentityGiven; isDraft?: true }
 
 /** Carries the input through the page's URL: encrypted, because URLs end up in logs and histories. */
 export type TypedKeeper = {
@@ -29,11 +32,11 @@ export function openTypedKeeper({ vault, clock }: { vault: Vault; clock: Clock }
   }
 }
 
-/** The form as it was sent, with its faults. */
+/** The form as it was sent, with its faults if it has any. */
 export function withTyped(view: PayView, typed: Typed | null): PayView {
   if (!view.identity || !typed || !('identity' in typed)) return view
-  const given = typed.identity
-  return { ...view, identity: { ...view.identity, given, faults: findFaults(view.identity, given) } }
+  const { identity: given, isDraft } = typed
+  return { ...view, identity: { ...view.identity, given, faults: isDraft ? {} : findFaults(view.identity, given) } }
 }
 
 type Address = { problem?: string; typed?: string; search?: string }

@@ -23,19 +23,18 @@ function facts({ receipt, view, page }: ReceiptPage): Html {
   const { locale, language, texts } = page
   const labels = TEXTS[language].order.receipt
   const usdc = (money: PayView['due']): string => `${showToken(money, locale)} USDC`
-  const { payment } = view
-  const paid = payment && payment.arrived.units > 0n ? payment.arrived : view.due
+  const { payment, received } = view
   return html`<dl class="facts">
     ${fact('SIRET', receipt.merchant.siret)}${fact(labels.vatNumber, receipt.merchant.vatNumber)}
     ${fact(labels.number, receipt.order)}${fact(labels.reference, receipt.reference)}
     ${fact(texts.goods, receipt.goods)}
     ${fact(labels.price, showFiat(view.fiat, locale))}
     ${fact(labels.rate, texts.rate(`1 ${view.fiat.asset}`, `${showRate(view.rate, locale)} USDC`))}
-    ${fact(labels.paid, usdc(paid))}
+    ${fact(labels.paid, usdc(received.amount))}
     ${fact(labels.channel, payment && channelName(texts, payment.channel))}
-    ${fact(texts.network, payment?.moneyNetwork?.name ?? null)}
+    ${fact(texts.network, received.network?.name ?? null)}
     ${fact(texts.paidAt, view.paidAt && moment(view.paidAt, locale))}
-    ${payment?.transactions.map(({ hash, network }) => transactionFact(hash, network, page))}
+    ${received.transactions.map(({ hash, network }) => transactionFact(hash, network, page))}
     ${refundsOf(view).map(
       (refund) => html`${fact(labels.sentBack, usdc(refund.amount))}
           ${refund.txHash && transactionFact(refund.txHash, refund.network?.id ?? null, page)}`,

@@ -1,6 +1,7 @@
 import { formatMoney } from '../../kernel/money.ts'
 import { formatRate, type Order } from '../../orders/order.ts'
-import type { PayView, RefundView } from '../pay/pay-service.ts'
+import type { RefundView } from '../pay/pay-money.ts'
+import type { PayView } from '../pay/pay-service.ts'
 
 /** What went back to the payer of the money that the receipt says was paid. */
 export const refundsOf = ({ refunds }: PayView): RefundView[] =>
@@ -8,8 +9,7 @@ export const refundsOf = ({ refunds }: PayView): RefundView[] =>
 
 /** The signed content of a receipt. Amounts are decimal text. It does not name the payer. */
 export const receiptOf = (order: Order, view: PayView, issuer: string) => {
-  const { payment, shop } = view
-  const received = payment && payment.arrived.units > 0n ? payment.arrived : view.due
+  const { payment, shop, received } = view
   return {
     version: 1,
     issuer,
@@ -19,11 +19,11 @@ export const receiptOf = (order: Order, view: PayView, issuer: string) => {
     goods: view.goodsName,
     price: { amount: formatMoney(view.fiat), currency: view.fiat.asset },
     due: { amount: formatMoney(view.due), asset: view.due.asset },
-    paid: { amount: formatMoney(received), asset: received.asset },
+    paid: { amount: formatMoney(received.amount), asset: received.amount.asset },
     rate: { value: formatRate(view.rate), of: view.fiat.asset, in: view.due.asset },
     channel: payment?.channel ?? null,
-    network: payment?.moneyNetwork ?? null,
-    transactions: (payment?.transactions ?? []).map(({ hash }) => hash),
+    network: received.network,
+    transactions: received.transactions.map(({ hash }) => hash),
     paidAt: order.paidAt?.toISOString() ?? null,
     refunds: refundsOf(view).map(({ amount, txHash, network }) => ({
       ...{ amount: formatMoney(amount), asset: amount.asset, transaction: txHash, network },

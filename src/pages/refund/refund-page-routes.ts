@@ -87,7 +87,7 @@ export const refundPageRoutes: FastifyPluginAsyncTypebox<RefundPageDeps> = async
     if (!order || !refund || !link) throw new AppError('OBJECT_NOT_FOUND')
     const network = refund.network === null ? '' : deps.networkName(refund.network)
     const shop = await readShop(deps.db, order.companyId)
-    return { lang: languageOf(request), shop, network, refund, link, code, token, action, basePath }
+    return { lang: languageOf(request), shop, network, order, refund, link, code, token, action, basePath }
   }
 
   /** The address with its checksum, or what is wrong with it in the payer's language. */

@@ -1,12 +1,13 @@
 import { getAddress } from 'viem/utils'
 import { type Html, html } from '../../kernel/html.ts'
 import type { Lang } from '../../kernel/lang.ts'
+import type { Order } from '../../orders/order.ts'
 import { isNamedByPayer } from '../../refunds/destination/refund-address.ts'
 import { CHANGE } from '../../refunds/refund-link.ts'
 import type { Refund } from '../../refunds/refund-queries.ts'
 import { TEXTS } from '../../texts/languages.ts'
-import { halves } from '../pay/pay-parts.ts'
-import { showToken } from '../shared/format.ts'
+import { fact, halves } from '../pay/pay-parts.ts'
+import { showFiat, showToken } from '../shared/format.ts'
 import { languageSwitch } from '../shared/language.ts'
 import { shell } from '../shared/notice.ts'
 import { type Shop, shopImprint, shopLogo, shopStyle } from '../shared/shop.ts'
@@ -16,6 +17,7 @@ export type RefundPage = {
   shop: Shop
   network: string
   refund: Refund
+  order: Order
   /** What the forms send along. */
   code: string
   token: string
@@ -32,15 +34,18 @@ const addressOf = ({ code, token, refund }: RefundPage, shows: Shows): Record<st
   shows === 'form' && isNamedByPayer(refund) ? { code, token, change: '1' } : { code, token }
 
 function document(page: RefundPage, title: string, body: Html, shows: Shows = 'state'): Html {
-  const { lang, shop, refund, action, basePath } = page
+  const { lang, shop, refund, order, action, basePath } = page
+  const { pay, locale, order: words } = TEXTS[lang]
   const headline = html`<h1>${shopLogo(shop, basePath)}${textsOf(page).from(shop.name)}</h1>
-    <p class="price">${showToken({ asset: 'USDC', units: refund.units }, TEXTS[lang].locale)} USDC</p>`
+    <p class="price">${showToken({ asset: 'USDC', units: refund.units }, locale)} USDC</p>
+    <dl class="facts">${fact(pay.order, order.shortCode)}${fact(pay.goods, order.goods?.goodsName ?? null)}
+      ${fact(words.receipt.price, showFiat(order.from, locale))}</dl>`
   return shell({
     language: lang,
     title: `${title} · ${shop.name}`,
     head: shopStyle(shop),
     body: html`<main>${headline}${body}</main>
-      <footer>${shopImprint(shop, TEXTS[lang].order.receipt.terms)}${languageSwitch(lang, action, addressOf(page, shows))}</footer>`,
+      <footer>${shopImprint(shop, words.receipt.terms)}${languageSwitch(lang, action, addressOf(page, shows))}</footer>`,
   })
 }
 

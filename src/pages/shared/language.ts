@@ -51,6 +51,16 @@ export const languageButtons = (lang: Lang, path: string, form: string): Html =>
       value="${other}" lang="${other}">${TEXTS[other].name}</button>`,
   )
 
+/**
+ * The same where something is typed that no URL may hold: the form is posted, to an address for each language.
+ */
+export const languagePosts = (lang: Lang, addressIn: (other: Lang) => string, form: string): Html =>
+  switchOf(
+    lang,
+    (other) => html`<button form="${form}" formaction="${addressIn(other)}" formnovalidate name="language" value="1"
+      lang="${other}">${TEXTS[other].name}</button>`,
+  )
+
 function switchOf(lang: Lang, otherIn: (other: Lang) => Html): Html {
   const one = (other: Lang): Html =>
     other === lang ? html`<b aria-current="true">${TEXTS[other].name}</b>` : otherIn(other)

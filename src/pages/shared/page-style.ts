@@ -53,6 +53,8 @@ h2 { font-size: 1.0625rem; font-weight: 600; line-height: 1.35; }
 .big h1, .big h2 { font-size: 1.5rem; font-weight: 600; line-height: 1.3; color: var(--text); margin: .5rem 0 .25rem; }
 .big progress { max-width: 14rem; margin: 1rem auto .375rem; display: block; }
 .big .hint { margin-bottom: .75rem; }
+.return { text-align: center; margin-bottom: 1rem; }
+.return button { margin-top: .5rem; font-size: .875rem; min-height: 2.5rem; padding: .375rem 1rem; }
 .code { text-align: center; }
 .frame {
   display: none; width: 15.5rem; max-width: 100%; min-height: 15.5rem; margin: .25rem auto .875rem; background: #fff;

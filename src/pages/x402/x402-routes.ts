@@ -12,7 +12,7 @@ import { isOpen } from '../../orders/order-states.ts'
 import { acceptOrder } from '../../payments/accept/accept-order.ts'
 import { TEXTS } from '../../texts/languages.ts'
 import type { Situation } from '../../texts/order-texts.ts'
-import { factsOf } from '../pay/pay-parts.ts'
+import { factsOf } from '../pay/pay-facts.ts'
 import { isOrderCode, type PayView, type PayViewDeps, readPayView } from '../pay/pay-service.ts'
 import { openPayerTokens, payerOf } from '../shared/payer.ts'
 import {
@@ -99,7 +99,7 @@ function goneOf(view: PayView): AppError {
   if (EMPTY.includes(situation)) {
     // a transfer may be under way that nobody has seen yet
     const sent = `If you have sent a payment, send no other: contact ${shop.name} and quote order ${shortCode}. Otherwise`
-    const next = view.wasShown ? `. ${sent}` : ';'
+    const next = view.shown !== null ? `. ${sent}` : ';'
     return new AppError('ORDER_GONE', { message: `The order is ${status}. Do not pay${next} ask for a new order.` })
   }
   const { order, pay: texts, locale } = TEXTS.en

@@ -1,4 +1,20 @@
-import type { OrderTexts } from '../order-texts.ts'
+import type { EndingTexts, OrderTexts, RestTexts } from '../order-texts.ts'
+
+/** How the rest of a part payment is paid. */
+const restOf: RestTexts = {
+  address: ({ amount }) => `Bitte senden Sie die restlichen ${amount} an dieselbe Adresse, bevor die Zeit abläuft.`,
+  provider: ({ channel }) =>
+    `Bitte zahlen Sie den Rest bei ${channel}, bevor die Zeit abläuft. Die Seite dort nennt den Betrag in der Währung, die Sie gewählt haben.`,
+  whole: ({ channel }) =>
+    `${channel} schickt eine zu kleine Zahlung zurück und schreibt Ihnen dazu eine E-Mail. Senden Sie nicht den Rest, sondern dort den ganzen Preis in einer Zahlung.`,
+}
+
+/** What came for an order that is not paid. */
+const cameTo: EndingTexts = {
+  expired: ({ amount }) => `Es sind ${amount} eingegangen, aber nicht alles rechtzeitig.`,
+  cancelled: ({ amount }) => `Für diese Bestellung, die storniert wurde, sind ${amount} eingegangen.`,
+  other: ({ amount }) => `Es sind ${amount} eingegangen.`,
+}
 
 export const de: OrderTexts = {
   situations: {
@@ -30,13 +46,17 @@ export const de: OrderTexts = {
     },
     partly: {
       title: 'Ein Teil Ihrer Zahlung ist eingegangen',
-      text: ({ amount }) => `Es fehlen noch ${amount}.`,
-      next: ({ amount }) => `Bitte senden Sie die restlichen ${amount} an dieselbe Adresse, bevor die Zeit abläuft.`,
+      text: ({ amount, rest }) =>
+        rest === 'address' ? `Es fehlen noch ${amount}.` : `Es fehlt noch ein Gegenwert von ${amount}.`,
+      next: (facts) => restOf[facts.rest](facts),
     },
     onItsWay: {
       title: 'Geld ist unterwegs',
       text: ({ channel, due }) => `${channel} sieht eine Zahlung kommen, aber noch nicht die ganzen ${due}.`,
-      next: () => 'Haben Sie alles gesendet, müssen Sie nichts weiter tun. Wenn nicht, senden Sie dort bitte den Rest.',
+      next: (facts) =>
+        facts.rest === 'whole'
+          ? restOf.whole(facts)
+          : 'Haben Sie alles gesendet, müssen Sie nichts weiter tun. Wenn nicht, senden Sie dort bitte den Rest.',
     },
     accountGone: {
       title: 'Bitte zahlen Sie den Rest nicht hier',
@@ -56,8 +76,14 @@ export const de: OrderTexts = {
     },
     seen: {
       title: 'Zahlung eingegangen, wird bestätigt',
-      text: () => 'Das Netzwerk bestätigt sie von selbst.',
-      next: () => 'Sie müssen nichts weiter tun und können diese Seite schließen.',
+      text: ({ confirms }) =>
+        confirms === ''
+          ? 'Das Netzwerk bestätigt sie von selbst.'
+          : `${confirms} hat sie gesehen und bestätigt sie noch. Diese Seite macht von selbst weiter.`,
+      next: ({ confirms }) =>
+        confirms === ''
+          ? 'Sie müssen nichts weiter tun und können diese Seite schließen.'
+          : 'Bitte bezahlen Sie nicht noch einmal. Sie können diese Seite schließen.',
     },
     hold: {
       title: 'Zahlung eingegangen, letzte Prüfung läuft',
@@ -79,15 +105,25 @@ export const de: OrderTexts = {
     },
     expired: {
       title: 'Die Zeit zum Bezahlen ist abgelaufen',
-      text: ({ shown }) => (shown ? 'Senden Sie nichts mehr an die alte Adresse.' : 'Es wurde nichts abgebucht.'),
+      text: ({ shown, channel }) => {
+        if (shown === 'address') return 'Senden Sie nichts mehr an die alte Adresse.'
+        return shown === 'provider' ? `Bezahlen Sie nicht mehr bei ${channel}.` : 'Es wurde nichts abgebucht.'
+      },
       next: () => 'Neuen Preis holen',
     },
     late: {
       title: 'Geld ist da, aber die Bestellung ist nicht bezahlt',
-      text: ({ amount, merchant }) =>
-        `Es sind ${amount} eingegangen, aber nicht alles rechtzeitig. Verloren ist nichts: ${merchant} nimmt es an oder schickt es zurück.`,
+      text: (facts) =>
+        `${cameTo[facts.ending](facts)} Verloren ist nichts: ${facts.merchant} nimmt es an oder schickt es zurück.`,
       next: ({ merchant, code }) =>
         `Bitte bezahlen Sie nicht noch einmal. Wenden Sie sich mit der Bestellnummer ${code} an ${merchant}.`,
+    },
+    onItsWayEnded: {
+      title: 'Geld ist unterwegs',
+      text: ({ amount, confirms, merchant }) =>
+        `${confirms} hat uns eine Zahlung von ${amount} gemeldet. Sie ist nicht verloren: Sobald sie bestätigt ist, wird sie dieser Bestellung zugeordnet, oder ${merchant} schickt sie zurück.`,
+      next: ({ merchant, code }) =>
+        `Bitte bezahlen Sie nicht noch einmal. Bei Fragen wenden Sie sich mit der Bestellnummer ${code} an ${merchant}.`,
     },
     wrongTokenEnded: {
       title: 'Ein anderer Token ist eingegangen, die Bestellung ist nicht bezahlt',
@@ -100,12 +136,17 @@ export const de: OrderTexts = {
       title: 'Ihr Geld wurde zurückgeschickt',
       text: ({ merchant, amount }) =>
         `${merchant} hat Ihnen ${amount} zurückgeschickt. Diese Bestellung ist nicht bezahlt.`,
-      next: () =>
-        'Senden Sie nichts mehr an die alte Adresse. Möchten Sie doch noch bezahlen, beginnen Sie im Geschäft neu.',
+      next: ({ shown }) =>
+        shown === 'address'
+          ? 'Senden Sie nichts mehr an die alte Adresse. Möchten Sie doch noch bezahlen, beginnen Sie im Geschäft neu.'
+          : 'Möchten Sie doch noch bezahlen, beginnen Sie im Geschäft neu.',
     },
     cancelled: {
       title: 'Diese Bestellung wurde storniert',
-      text: ({ shown }) => (shown ? 'Bitte bezahlen Sie sie nicht mehr.' : 'Es wurde nichts abgebucht.'),
+      text: ({ shown }) => {
+        if (shown === 'address') return 'Bitte bezahlen Sie sie nicht mehr. Senden Sie nichts mehr an die alte Adresse.'
+        return shown === 'provider' ? 'Bitte bezahlen Sie sie nicht mehr.' : 'Es wurde nichts abgebucht.'
+      },
       next: () => 'Sie müssen nichts weiter tun.',
     },
     error: {
@@ -146,7 +187,10 @@ export const de: OrderTexts = {
     refunding: {
       title: 'Ihre Erstattung ist unterwegs',
       text: ({ merchant, amount }) => `${merchant} schickt Ihnen ${amount}. Das kann etwas dauern.`,
-      next: () => 'Sie müssen nichts weiter tun.',
+      next: ({ mailer }) =>
+        mailer === ''
+          ? 'Sie müssen nichts weiter tun.'
+          : `Haben Sie aus einer Wallet bezahlt und nicht in der App von ${mailer}? Dann fragt ${mailer} Sie per E-Mail nach Ihrer Adresse, und die Erstattung wartet auf Ihre Antwort.`,
     },
     refundedPart: {
       title: 'Teilweise erstattet',
@@ -187,11 +231,11 @@ export const de: OrderTexts = {
     unknown: 'Diesen Beleg gibt es nicht. Prüfen Sie, ob der Link vollständig ist.',
   },
   ways: {
-    groups: { exchange: 'Mit einer Börsen-App', wallet: 'Mit einer Wallet', card: 'Mit Karte oder Bank' },
+    groups: { exchange: 'Mit einer Börsen-App', wallet: 'Mit einer Wallet', onramp: 'Mit einem Coinbase-Konto' },
     notes: {
       exchange: 'aus Ihrem Guthaben dort, in Sekunden',
       wallet: 'USDC plus Netzwerkgebühr, etwa eine Minute',
-      card: 'plus Gebühr des Anbieters, ein paar Minuten',
+      onramp: 'Sie kaufen dort USDC, plus Gebühr, ein paar Minuten',
     },
     lastUsed: 'zuletzt benutzt',
     otherWays: 'Andere Zahlungsarten',
@@ -213,6 +257,8 @@ export const de: OrderTexts = {
     referenceSend: 'Meine Zahlung suchen',
     otherNetwork: (network, merchant, code) =>
       `Über ein anderes Netzwerk als ${network} gesendet? Bitte bezahlen Sie nicht noch einmal. Die Adresse gehört dort meist ebenfalls dem Zahlungsdienst des Geschäfts, das Geld lässt sich also zurückholen: Wenden Sie sich an ${merchant} und nennen Sie die Bestellnummer ${code} und den Transaktions-Hash.`,
+    otherToken: (merchant, code) =>
+      `ETH und die meisten anderen Token erscheinen hier nie von selbst, auch wenn sie an dieser Adresse angekommen sind. Senden Sie nichts weiter: Wenden Sie sich mit der Bestellnummer ${code} und dem Transaktions-Hash an ${merchant}.`,
   },
   askBack: {
     offer: (merchant) => `Sie können dieses Geld hier zurückverlangen. ${merchant} erfährt es sofort und entscheidet.`,

@@ -1,4 +1,20 @@
-import type { OrderTexts } from '../order-texts.ts'
+import type { EndingTexts, OrderTexts, RestTexts } from '../order-texts.ts'
+
+/** How the rest of a part payment is paid. */
+const restOf: RestTexts = {
+  address: ({ amount }) => `Please send the remaining ${amount} to the same address before the time runs out.`,
+  provider: ({ channel }) =>
+    `Please pay the rest at ${channel} before the time runs out. Its page says how much, in the coin that you chose there.`,
+  whole: ({ channel }) =>
+    `${channel} sends back a payment that is too small, and emails you about it. Do not send the rest: to pay, send the whole price there in one payment.`,
+}
+
+/** What came for an order that is not paid. */
+const cameTo: EndingTexts = {
+  expired: ({ amount }) => `We received ${amount}, but not all of it in time.`,
+  cancelled: ({ amount }) => `We received ${amount} for this order, which was cancelled.`,
+  other: ({ amount }) => `We received ${amount}.`,
+}
 
 export const en: OrderTexts = {
   situations: {
@@ -29,13 +45,17 @@ export const en: OrderTexts = {
     },
     partly: {
       title: 'Part of your payment has arrived',
-      text: ({ amount }) => `${amount} are still missing.`,
-      next: ({ amount }) => `Please send the remaining ${amount} to the same address before the time runs out.`,
+      text: ({ amount, rest }) =>
+        rest === 'address' ? `${amount} are still missing.` : `What is still missing is worth ${amount}.`,
+      next: (facts) => restOf[facts.rest](facts),
     },
     onItsWay: {
       title: 'Money is on its way',
       text: ({ channel, due }) => `${channel} sees a payment coming, but not yet the whole ${due}.`,
-      next: () => 'If you have sent it all, there is nothing more to do. If not, please send the rest there.',
+      next: (facts) =>
+        facts.rest === 'whole'
+          ? restOf.whole(facts)
+          : 'If you have sent it all, there is nothing more to do. If not, please send the rest there.',
     },
     accountGone: {
       title: 'Please do not pay the rest here',
@@ -52,8 +72,14 @@ export const en: OrderTexts = {
     },
     seen: {
       title: 'Payment received, confirming',
-      text: () => 'The network confirms it by itself.',
-      next: () => 'There is nothing more to do. You can close this page.',
+      text: ({ confirms }) =>
+        confirms === ''
+          ? 'The network confirms it by itself.'
+          : `${confirms} has seen it and is still confirming it. This page continues by itself.`,
+      next: ({ confirms }) =>
+        confirms === ''
+          ? 'There is nothing more to do. You can close this page.'
+          : 'Please do not pay again. You can close this page.',
     },
     hold: {
       title: 'Payment received, one last check',
@@ -74,14 +100,23 @@ export const en: OrderTexts = {
     },
     expired: {
       title: 'The time to pay has run out',
-      text: ({ shown }) => (shown ? 'Do not send anything to the old address.' : 'You have not been charged.'),
+      text: ({ shown, channel }) => {
+        if (shown === 'address') return 'Do not send anything to the old address.'
+        return shown === 'provider' ? `Do not pay at ${channel} any more.` : 'You have not been charged.'
+      },
       next: () => 'Get a new price',
     },
     late: {
       title: 'Money has arrived, but the order is not paid',
-      text: ({ amount, merchant }) =>
-        `We received ${amount}, but not all of it in time. It is not lost: ${merchant} accepts it or sends it back.`,
+      text: (facts) => `${cameTo[facts.ending](facts)} It is not lost: ${facts.merchant} accepts it or sends it back.`,
       next: ({ merchant, code }) => `Please do not pay again. Contact ${merchant} and quote order ${code}.`,
+    },
+    onItsWayEnded: {
+      title: 'Money is on its way',
+      text: ({ amount, confirms, merchant }) =>
+        `${confirms} has told us of a payment of ${amount}. It is not lost: once it is confirmed, it is added to this order or ${merchant} sends it back.`,
+      next: ({ merchant, code }) =>
+        `Please do not pay again. If you have questions, contact ${merchant} and quote order ${code}.`,
     },
     wrongTokenEnded: {
       title: 'Another token has arrived, and the order is not paid',
@@ -92,11 +127,17 @@ export const en: OrderTexts = {
     sentBack: {
       title: 'Your money has been sent back',
       text: ({ merchant, amount }) => `${merchant} has sent you ${amount}. This order is not paid.`,
-      next: () => 'Do not send anything to the old address. To pay after all, start again in the shop.',
+      next: ({ shown }) =>
+        shown === 'address'
+          ? 'Do not send anything to the old address. To pay after all, start again in the shop.'
+          : 'To pay after all, start again in the shop.',
     },
     cancelled: {
       title: 'This order was cancelled',
-      text: ({ shown }) => (shown ? 'Please do not pay for it any more.' : 'You have not been charged.'),
+      text: ({ shown }) => {
+        if (shown === 'address') return 'Please do not pay for it any more. Do not send anything to the old address.'
+        return shown === 'provider' ? 'Please do not pay for it any more.' : 'You have not been charged.'
+      },
       next: () => 'You do not need to do anything.',
     },
     error: {
@@ -136,7 +177,10 @@ export const en: OrderTexts = {
     refunding: {
       title: 'Your refund is on its way',
       text: ({ merchant, amount }) => `${merchant} is sending you ${amount}. This can take a while.`,
-      next: () => 'You do not need to do anything.',
+      next: ({ mailer }) =>
+        mailer === ''
+          ? 'You do not need to do anything.'
+          : `Paid from a wallet, not in the ${mailer} app? Then ${mailer} emails you and asks for your address. The refund waits for your answer.`,
     },
     refundedPart: {
       title: 'Partly refunded',
@@ -177,11 +221,11 @@ export const en: OrderTexts = {
     unknown: 'This receipt does not exist. Check that you copied the whole link.',
   },
   ways: {
-    groups: { exchange: 'With an exchange app', wallet: 'With a wallet', card: 'By card or bank' },
+    groups: { exchange: 'With an exchange app', wallet: 'With a wallet', onramp: 'With a Coinbase account' },
     notes: {
       exchange: 'from your balance there, within seconds',
       wallet: 'USDC plus the network fee, about a minute',
-      card: 'the provider adds its own fee, a few minutes',
+      onramp: 'you buy USDC there, plus its fee; a few minutes',
     },
     lastUsed: 'last used',
     otherWays: 'Other ways to pay',
@@ -203,6 +247,8 @@ export const en: OrderTexts = {
     referenceSend: 'Look for my payment',
     otherNetwork: (network, merchant, code) =>
       `Sent on another network than ${network}? Do not pay again. The address usually belongs to the shop’s service there too, so the money can be brought back: contact ${merchant}, quote order ${code} and the transaction hash.`,
+    otherToken: (merchant, code) =>
+      `ETH and most other tokens never show up here by themselves, even if they reached this address. Do not send more: contact ${merchant}, quote order ${code} and the transaction hash.`,
   },
   askBack: {
     offer: (merchant) => `You can ask for this money here. ${merchant} is told at once and decides.`,

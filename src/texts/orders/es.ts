@@ -1,4 +1,20 @@
-import type { OrderTexts } from '../order-texts.ts'
+import type { EndingTexts, OrderTexts, RestTexts } from '../order-texts.ts'
+
+/** How the rest of a part payment is paid. */
+const restOf: RestTexts = {
+  address: ({ amount }) => `Envíe los ${amount} restantes a la misma dirección antes de que se agote el tiempo.`,
+  provider: ({ channel }) =>
+    `Pague el resto en ${channel} antes de que se agote el tiempo. Su página indica cuánto, en la moneda que eligió allí.`,
+  whole: ({ channel }) =>
+    `${channel} devuelve los pagos demasiado pequeños y se lo comunica por correo. No envíe el resto: para pagar, envíe allí el precio completo en un solo pago.`,
+}
+
+/** What came for an order that is not paid. */
+const cameTo: EndingTexts = {
+  expired: ({ amount }) => `Hemos recibido ${amount}, pero no todo a tiempo.`,
+  cancelled: ({ amount }) => `Hemos recibido ${amount} por este pedido, que se canceló.`,
+  other: ({ amount }) => `Hemos recibido ${amount}.`,
+}
 
 export const es: OrderTexts = {
   situations: {
@@ -30,13 +46,17 @@ export const es: OrderTexts = {
     },
     partly: {
       title: 'Ha llegado una parte de su pago',
-      text: ({ amount }) => `Todavía faltan ${amount}.`,
-      next: ({ amount }) => `Envíe los ${amount} restantes a la misma dirección antes de que se agote el tiempo.`,
+      text: ({ amount, rest }) =>
+        rest === 'address' ? `Todavía faltan ${amount}.` : `Todavía falta el equivalente de ${amount}.`,
+      next: (facts) => restOf[facts.rest](facts),
     },
     onItsWay: {
       title: 'Hay un pago en camino',
       text: ({ channel, due }) => `${channel} ve llegar un pago, pero todavía no los ${due} completos.`,
-      next: () => 'Si ya lo ha enviado todo, no tiene que hacer nada más. Si no, envíe allí el resto.',
+      next: (facts) =>
+        facts.rest === 'whole'
+          ? restOf.whole(facts)
+          : 'Si ya lo ha enviado todo, no tiene que hacer nada más. Si no, envíe allí el resto.',
     },
     accountGone: {
       title: 'No pague aquí el resto',
@@ -55,8 +75,14 @@ export const es: OrderTexts = {
     },
     seen: {
       title: 'Pago recibido, confirmando',
-      text: () => 'La red lo confirma por sí sola.',
-      next: () => 'No tiene que hacer nada más. Puede cerrar esta página.',
+      text: ({ confirms }) =>
+        confirms === ''
+          ? 'La red lo confirma por sí sola.'
+          : `${confirms} lo ha visto y todavía lo está confirmando. Esta página continúa sola.`,
+      next: ({ confirms }) =>
+        confirms === ''
+          ? 'No tiene que hacer nada más. Puede cerrar esta página.'
+          : 'No pague otra vez. Puede cerrar esta página.',
     },
     hold: {
       title: 'Pago recibido, última comprobación',
@@ -77,14 +103,23 @@ export const es: OrderTexts = {
     },
     expired: {
       title: 'Se ha agotado el tiempo para pagar',
-      text: ({ shown }) => (shown ? 'No envíe nada a la dirección anterior.' : 'No se le ha cobrado nada.'),
+      text: ({ shown, channel }) => {
+        if (shown === 'address') return 'No envíe nada a la dirección anterior.'
+        return shown === 'provider' ? `Ya no pague en ${channel}.` : 'No se le ha cobrado nada.'
+      },
       next: () => 'Pedir un precio nuevo',
     },
     late: {
       title: 'Ha llegado dinero, pero el pedido no está pagado',
-      text: ({ amount, merchant }) =>
-        `Hemos recibido ${amount}, pero no todo a tiempo. No se ha perdido: ${merchant} lo acepta o se lo devuelve.`,
+      text: (facts) => `${cameTo[facts.ending](facts)} No se ha perdido: ${facts.merchant} lo acepta o se lo devuelve.`,
       next: ({ merchant, code }) => `No pague otra vez. Contacte con ${merchant} e indique el pedido ${code}.`,
+    },
+    onItsWayEnded: {
+      title: 'Hay un pago en camino',
+      text: ({ amount, confirms, merchant }) =>
+        `${confirms} nos ha comunicado un pago de ${amount}. No se ha perdido: en cuanto se confirme, se añadirá a este pedido o ${merchant} se lo devolverá.`,
+      next: ({ merchant, code }) =>
+        `No pague otra vez. Si tiene preguntas, contacte con ${merchant} e indique el pedido ${code}.`,
     },
     wrongTokenEnded: {
       title: 'Ha llegado otro token y el pedido no está pagado',
@@ -95,11 +130,17 @@ export const es: OrderTexts = {
     sentBack: {
       title: 'Se le ha devuelto el dinero',
       text: ({ merchant, amount }) => `${merchant} le ha devuelto ${amount}. Este pedido no está pagado.`,
-      next: () => 'No envíe nada a la dirección anterior. Si aun así quiere pagar, empiece de nuevo en el comercio.',
+      next: ({ shown }) =>
+        shown === 'address'
+          ? 'No envíe nada a la dirección anterior. Si aun así quiere pagar, empiece de nuevo en el comercio.'
+          : 'Si aun así quiere pagar, empiece de nuevo en el comercio.',
     },
     cancelled: {
       title: 'Este pedido se ha cancelado',
-      text: ({ shown }) => (shown ? 'No pague este pedido.' : 'No se le ha cobrado nada.'),
+      text: ({ shown }) => {
+        if (shown === 'address') return 'No pague este pedido. No envíe nada a la dirección anterior.'
+        return shown === 'provider' ? 'No pague este pedido.' : 'No se le ha cobrado nada.'
+      },
       next: () => 'No tiene que hacer nada.',
     },
     error: {
@@ -139,7 +180,10 @@ export const es: OrderTexts = {
     refunding: {
       title: 'Su reembolso está en camino',
       text: ({ merchant, amount }) => `${merchant} le está devolviendo ${amount}. Puede tardar un poco.`,
-      next: () => 'No tiene que hacer nada.',
+      next: ({ mailer }) =>
+        mailer === ''
+          ? 'No tiene que hacer nada.'
+          : `¿Pagó desde un monedero y no en la aplicación de ${mailer}? Entonces ${mailer} le pide su dirección por correo, y el reembolso espera su respuesta.`,
     },
     refundedPart: {
       title: 'Reembolsado en parte',
@@ -180,11 +224,15 @@ export const es: OrderTexts = {
     unknown: 'Este recibo no existe. Compruebe que copió el enlace completo.',
   },
   ways: {
-    groups: { exchange: 'Con la aplicación de un exchange', wallet: 'Con un monedero', card: 'Con tarjeta o banco' },
+    groups: {
+      exchange: 'Con la aplicación de un exchange',
+      wallet: 'Con un monedero',
+      onramp: 'Con una cuenta de Coinbase',
+    },
     notes: {
       exchange: 'desde su saldo, en segundos',
       wallet: 'USDC más la comisión de red, un minuto',
-      card: 'más la comisión del proveedor, unos minutos',
+      onramp: 'allí compra USDC, más la comisión, unos minutos',
     },
     lastUsed: 'la última usada',
     otherWays: 'Otras formas de pago',
@@ -206,6 +254,8 @@ export const es: OrderTexts = {
     referenceSend: 'Buscar mi pago',
     otherNetwork: (network, merchant, code) =>
       `¿Lo envió por una red que no es ${network}? No pague otra vez. Allí la dirección suele pertenecer también al servicio del comercio, así que el dinero se puede recuperar: contacte con ${merchant} e indique el pedido ${code} y el hash de la transacción.`,
+    otherToken: (merchant, code) =>
+      `ETH y la mayoría de los demás tokens nunca aparecen aquí por sí solos, aunque hayan llegado a esta dirección. No envíe nada más: contacte con ${merchant} e indique el pedido ${code} y el hash de la transacción.`,
   },
   askBack: {
     offer: (merchant) => `Puede pedir este dinero aquí. ${merchant} recibe el aviso al momento y decide.`,

@@ -1,4 +1,20 @@
-import type { OrderTexts } from '../order-texts.ts'
+import type { EndingTexts, OrderTexts, RestTexts } from '../order-texts.ts'
+
+/** How the rest of a part payment is paid. */
+const restOf: RestTexts = {
+  address: ({ amount }) => `Envoyez les ${amount} restants à la même adresse avant la fin du délai.`,
+  provider: ({ channel }) =>
+    `Payez le reste chez ${channel} avant la fin du délai. Sa page indique combien, dans la monnaie que vous y avez choisie.`,
+  whole: ({ channel }) =>
+    `${channel} renvoie un paiement trop faible et vous écrit à ce sujet par e-mail. N’envoyez pas le reste : pour payer, envoyez-y le prix entier en un seul paiement.`,
+}
+
+/** What came for an order that is not paid. */
+const cameTo: EndingTexts = {
+  expired: ({ amount }) => `Nous avons reçu ${amount}, mais pas la totalité dans le délai.`,
+  cancelled: ({ amount }) => `Nous avons reçu ${amount} pour cette commande, qui a été annulée.`,
+  other: ({ amount }) => `Nous avons reçu ${amount}.`,
+}
 
 export const fr: OrderTexts = {
   situations: {
@@ -30,13 +46,17 @@ export const fr: OrderTexts = {
     },
     partly: {
       title: 'Une partie de votre paiement est arrivée',
-      text: ({ amount }) => `Il manque encore ${amount}.`,
-      next: ({ amount }) => `Envoyez les ${amount} restants à la même adresse avant la fin du délai.`,
+      text: ({ amount, rest }) =>
+        rest === 'address' ? `Il manque encore ${amount}.` : `Il manque encore l’équivalent de ${amount}.`,
+      next: (facts) => restOf[facts.rest](facts),
     },
     onItsWay: {
       title: 'Un paiement est en route',
       text: ({ channel, due }) => `${channel} voit arriver un paiement, mais pas encore la totalité des ${due}.`,
-      next: () => 'Si vous avez tout envoyé, vous n’avez plus rien à faire. Sinon, envoyez-y le reste.',
+      next: (facts) =>
+        facts.rest === 'whole'
+          ? restOf.whole(facts)
+          : 'Si vous avez tout envoyé, vous n’avez plus rien à faire. Sinon, envoyez-y le reste.',
     },
     accountGone: {
       title: 'Ne payez pas le reste ici',
@@ -55,8 +75,14 @@ export const fr: OrderTexts = {
     },
     seen: {
       title: 'Paiement reçu, confirmation en cours',
-      text: () => 'Le réseau le confirme de lui-même.',
-      next: () => 'Vous n’avez plus rien à faire. Vous pouvez fermer cette page.',
+      text: ({ confirms }) =>
+        confirms === ''
+          ? 'Le réseau le confirme de lui-même.'
+          : `${confirms} l’a vu et le confirme encore. Cette page continue d’elle-même.`,
+      next: ({ confirms }) =>
+        confirms === ''
+          ? 'Vous n’avez plus rien à faire. Vous pouvez fermer cette page.'
+          : 'Ne payez pas une seconde fois. Vous pouvez fermer cette page.',
     },
     hold: {
       title: 'Paiement reçu, dernier contrôle',
@@ -77,15 +103,25 @@ export const fr: OrderTexts = {
     },
     expired: {
       title: 'Le délai de paiement est écoulé',
-      text: ({ shown }) => (shown ? 'N’envoyez rien à l’ancienne adresse.' : 'Rien n’a été débité.'),
+      text: ({ shown, channel }) => {
+        if (shown === 'address') return 'N’envoyez rien à l’ancienne adresse.'
+        return shown === 'provider' ? `Ne payez plus chez ${channel}.` : 'Rien n’a été débité.'
+      },
       next: () => 'Obtenir un nouveau prix',
     },
     late: {
       title: 'De l’argent est arrivé, mais la commande n’est pas payée',
-      text: ({ amount, merchant }) =>
-        `Nous avons reçu ${amount}, mais pas la totalité dans le délai. Rien n’est perdu : ${merchant} l’accepte ou vous le renvoie.`,
+      text: (facts) =>
+        `${cameTo[facts.ending](facts)} Rien n’est perdu : ${facts.merchant} l’accepte ou vous le renvoie.`,
       next: ({ merchant, code }) =>
         `Ne payez pas une seconde fois. Contactez ${merchant} en citant la commande ${code}.`,
+    },
+    onItsWayEnded: {
+      title: 'Un paiement est en route',
+      text: ({ amount, confirms, merchant }) =>
+        `${confirms} nous a signalé un paiement de ${amount}. Il n’est pas perdu : une fois confirmé, il est ajouté à cette commande ou ${merchant} vous le renvoie.`,
+      next: ({ merchant, code }) =>
+        `Ne payez pas une seconde fois. Pour toute question, contactez ${merchant} en citant la commande ${code}.`,
     },
     wrongTokenEnded: {
       title: 'Un autre jeton est arrivé, la commande n’est pas payée',
@@ -96,11 +132,17 @@ export const fr: OrderTexts = {
     sentBack: {
       title: 'Votre argent vous a été renvoyé',
       text: ({ merchant, amount }) => `${merchant} vous a renvoyé ${amount}. Cette commande n’est pas payée.`,
-      next: () => 'N’envoyez rien à l’ancienne adresse. Pour payer malgré tout, recommencez auprès du commerce.',
+      next: ({ shown }) =>
+        shown === 'address'
+          ? 'N’envoyez rien à l’ancienne adresse. Pour payer malgré tout, recommencez auprès du commerce.'
+          : 'Pour payer malgré tout, recommencez auprès du commerce.',
     },
     cancelled: {
       title: 'Cette commande a été annulée',
-      text: ({ shown }) => (shown ? 'Ne la payez plus.' : 'Rien n’a été débité.'),
+      text: ({ shown }) => {
+        if (shown === 'address') return 'Ne la payez plus. N’envoyez rien à l’ancienne adresse.'
+        return shown === 'provider' ? 'Ne la payez plus.' : 'Rien n’a été débité.'
+      },
       next: () => 'Vous n’avez rien à faire.',
     },
     error: {
@@ -141,7 +183,10 @@ export const fr: OrderTexts = {
     refunding: {
       title: 'Votre remboursement est en cours',
       text: ({ merchant, amount }) => `${merchant} vous renvoie ${amount}. Cela peut prendre un peu de temps.`,
-      next: () => 'Vous n’avez rien à faire.',
+      next: ({ mailer }) =>
+        mailer === ''
+          ? 'Vous n’avez rien à faire.'
+          : `Vous avez payé depuis un portefeuille, et non dans l’application ${mailer} ? ${mailer} vous demande alors votre adresse par e-mail, et le remboursement attend votre réponse.`,
     },
     refundedPart: {
       title: 'Remboursé en partie',
@@ -173,7 +218,7 @@ export const fr: OrderTexts = {
     sentBack: 'Remboursé',
     sentBackBeside: 'Remboursé, hors de ce paiement',
     sentTo: 'Envoyé à',
-    show: 'Reçu',
+    show: 'Voir le reçu',
     onExplorer: 'Voir la transaction',
     print: 'Imprimer',
     signed: 'Copie signée (JSON)',
@@ -185,12 +230,12 @@ export const fr: OrderTexts = {
     groups: {
       exchange: 'Avec une application d’échange',
       wallet: 'Avec un portefeuille',
-      card: 'Par carte ou virement',
+      onramp: 'Avec un compte Coinbase',
     },
     notes: {
       exchange: 'depuis votre solde, en quelques secondes',
       wallet: 'USDC plus frais de réseau, environ une minute',
-      card: 'plus les frais du prestataire, quelques minutes',
+      onramp: 'vous y achetez des USDC, frais en plus, quelques minutes',
     },
     lastUsed: 'utilisé la dernière fois',
     otherWays: 'Autres moyens de paiement',
@@ -212,6 +257,8 @@ export const fr: OrderTexts = {
     referenceSend: 'Rechercher mon paiement',
     otherNetwork: (network, merchant, code) =>
       `Envoyé sur un autre réseau que ${network} ? Ne payez pas une deuxième fois. L’adresse y appartient en général aussi au service du commerce : l’argent peut être récupéré. Contactez ${merchant} en citant la commande ${code} et le hash de la transaction.`,
+    otherToken: (merchant, code) =>
+      `L’ETH et la plupart des autres jetons n’apparaissent jamais ici d’eux-mêmes, même arrivés à cette adresse. N’envoyez rien de plus : contactez ${merchant} en citant la commande ${code} et le hash de la transaction.`,
   },
   askBack: {
     offer: (merchant) => `Vous pouvez demander cet argent ici. ${merchant} est prévenu aussitôt et décide.`,

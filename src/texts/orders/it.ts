@@ -1,4 +1,20 @@
-import type { OrderTexts } from '../order-texts.ts'
+import type { EndingTexts, OrderTexts, RestTexts } from '../order-texts.ts'
+
+/** How the rest of a part payment is paid. */
+const restOf: RestTexts = {
+  address: ({ amount }) => `Invii i ${amount} mancanti allo stesso indirizzo prima che scada il tempo.`,
+  provider: ({ channel }) =>
+    `Paghi il resto su ${channel} prima che scada il tempo. La pagina indica quanto, nella moneta che ha scelto lì.`,
+  whole: ({ channel }) =>
+    `${channel} restituisce un pagamento troppo basso e la avvisa per e-mail. Non invii il resto: per pagare, invii lì l’intero prezzo in un solo pagamento.`,
+}
+
+/** What came for an order that is not paid. */
+const cameTo: EndingTexts = {
+  expired: ({ amount }) => `Abbiamo ricevuto ${amount}, ma non tutto in tempo.`,
+  cancelled: ({ amount }) => `Abbiamo ricevuto ${amount} per questo ordine, che è stato annullato.`,
+  other: ({ amount }) => `Abbiamo ricevuto ${amount}.`,
+}
 
 export const it: OrderTexts = {
   situations: {
@@ -30,13 +46,17 @@ export const it: OrderTexts = {
     },
     partly: {
       title: 'È arrivata una parte del pagamento',
-      text: ({ amount }) => `Mancano ancora ${amount}.`,
-      next: ({ amount }) => `Invii i ${amount} mancanti allo stesso indirizzo prima che scada il tempo.`,
+      text: ({ amount, rest }) =>
+        rest === 'address' ? `Mancano ancora ${amount}.` : `Manca ancora l’equivalente di ${amount}.`,
+      next: (facts) => restOf[facts.rest](facts),
     },
     onItsWay: {
       title: 'Un pagamento è in arrivo',
       text: ({ channel, due }) => `${channel} vede arrivare un pagamento, ma non ancora tutti i ${due}.`,
-      next: () => 'Se ha inviato tutto, non deve fare altro. Altrimenti invii lì il resto.',
+      next: (facts) =>
+        facts.rest === 'whole'
+          ? restOf.whole(facts)
+          : 'Se ha inviato tutto, non deve fare altro. Altrimenti invii lì il resto.',
     },
     accountGone: {
       title: 'Non paghi qui il resto',
@@ -55,8 +75,14 @@ export const it: OrderTexts = {
     },
     seen: {
       title: 'Pagamento ricevuto, conferma in corso',
-      text: () => 'La rete lo conferma da sola.',
-      next: () => 'Non deve fare altro. Può chiudere questa pagina.',
+      text: ({ confirms }) =>
+        confirms === ''
+          ? 'La rete lo conferma da sola.'
+          : `${confirms} lo ha visto e lo sta ancora confermando. Questa pagina prosegue da sola.`,
+      next: ({ confirms }) =>
+        confirms === ''
+          ? 'Non deve fare altro. Può chiudere questa pagina.'
+          : 'Non paghi di nuovo. Può chiudere questa pagina.',
     },
     hold: {
       title: 'Pagamento ricevuto, ultimo controllo',
@@ -77,14 +103,23 @@ export const it: OrderTexts = {
     },
     expired: {
       title: 'Il tempo per pagare è scaduto',
-      text: ({ shown }) => (shown ? 'Non invii nulla al vecchio indirizzo.' : 'Non le è stato addebitato nulla.'),
+      text: ({ shown, channel }) => {
+        if (shown === 'address') return 'Non invii nulla al vecchio indirizzo.'
+        return shown === 'provider' ? `Non paghi più su ${channel}.` : 'Non le è stato addebitato nulla.'
+      },
       next: () => 'Chiedi un nuovo prezzo',
     },
     late: {
       title: 'È arrivato del denaro, ma l’ordine non è pagato',
-      text: ({ amount, merchant }) =>
-        `Abbiamo ricevuto ${amount}, ma non tutto in tempo. Non è perso: ${merchant} lo accetta oppure glielo restituisce.`,
+      text: (facts) =>
+        `${cameTo[facts.ending](facts)} Non è perso: ${facts.merchant} lo accetta oppure glielo restituisce.`,
       next: ({ merchant, code }) => `Non paghi di nuovo. Contatti ${merchant} indicando l’ordine ${code}.`,
+    },
+    onItsWayEnded: {
+      title: 'Un pagamento è in arrivo',
+      text: ({ amount, confirms, merchant }) =>
+        `${confirms} ci ha segnalato un pagamento di ${amount}. Non è perso: appena confermato, viene aggiunto a questo ordine oppure ${merchant} glielo restituisce.`,
+      next: ({ merchant, code }) => `Non paghi di nuovo. Per domande contatti ${merchant} indicando l’ordine ${code}.`,
     },
     wrongTokenEnded: {
       title: 'È arrivato un altro token e l’ordine non è pagato',
@@ -95,11 +130,17 @@ export const it: OrderTexts = {
     sentBack: {
       title: 'Il denaro le è stato restituito',
       text: ({ merchant, amount }) => `${merchant} le ha restituito ${amount}. Questo ordine non è pagato.`,
-      next: () => 'Non invii nulla al vecchio indirizzo. Se vuole comunque pagare, ricominci dal negozio.',
+      next: ({ shown }) =>
+        shown === 'address'
+          ? 'Non invii nulla al vecchio indirizzo. Se vuole comunque pagare, ricominci dal negozio.'
+          : 'Se vuole comunque pagare, ricominci dal negozio.',
     },
     cancelled: {
       title: 'Questo ordine è stato annullato',
-      text: ({ shown }) => (shown ? 'Non lo paghi più.' : 'Non le è stato addebitato nulla.'),
+      text: ({ shown }) => {
+        if (shown === 'address') return 'Non lo paghi più. Non invii nulla al vecchio indirizzo.'
+        return shown === 'provider' ? 'Non lo paghi più.' : 'Non le è stato addebitato nulla.'
+      },
       next: () => 'Non deve fare nulla.',
     },
     error: {
@@ -140,7 +181,10 @@ export const it: OrderTexts = {
     refunding: {
       title: 'Il rimborso è in arrivo',
       text: ({ merchant, amount }) => `${merchant} le sta restituendo ${amount}. Può volerci un po’.`,
-      next: () => 'Non deve fare nulla.',
+      next: ({ mailer }) =>
+        mailer === ''
+          ? 'Non deve fare nulla.'
+          : `Ha pagato da un wallet e non nell’app ${mailer}? Allora ${mailer} le chiede l’indirizzo per e-mail, e il rimborso attende la sua risposta.`,
     },
     refundedPart: {
       title: 'Rimborsato in parte',
@@ -180,11 +224,11 @@ export const it: OrderTexts = {
     unknown: 'Questa ricevuta non esiste. Controlli di aver copiato tutto il link.',
   },
   ways: {
-    groups: { exchange: 'Con l’app di un exchange', wallet: 'Con un wallet', card: 'Con carta o banca' },
+    groups: { exchange: 'Con l’app di un exchange', wallet: 'Con un wallet', onramp: 'Con un conto Coinbase' },
     notes: {
       exchange: 'dal suo saldo, in pochi secondi',
       wallet: 'USDC più la commissione di rete, un minuto',
-      card: 'più la commissione del fornitore, pochi minuti',
+      onramp: 'lì acquista USDC, più la commissione, pochi minuti',
     },
     lastUsed: 'usato l’ultima volta',
     otherWays: 'Altri modi di pagare',
@@ -206,6 +250,8 @@ export const it: OrderTexts = {
     referenceSend: 'Cerca il mio pagamento',
     otherNetwork: (network, merchant, code) =>
       `Inviato su una rete diversa da ${network}? Non paghi di nuovo. L’indirizzo di solito appartiene anche lì al servizio del negozio, quindi il denaro si può recuperare: contatti ${merchant} indicando l’ordine ${code} e l’hash della transazione.`,
+    otherToken: (merchant, code) =>
+      `ETH e la maggior parte degli altri token non compaiono mai qui da soli, anche se sono arrivati a questo indirizzo. Non invii altro: contatti ${merchant} indicando l’ordine ${code} e l’hash della transazione.`,
   },
   askBack: {
     offer: (merchant) =>
