@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createHmac } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { binance } from '../src/channels/binance/adapter.ts'
@@ -7,6 +7,7 @@ import type { Channel, PaymentReport, PaymentRequest, RefundRequest } from '../s
 import { ProviderTrouble } from '../src/channels/provider-errors.ts'
 import { type Callback, CallbackRefused } from '../src/kernel/callback.ts'
 import { newRequest, type ProviderWorld, startProviderWorld } from './harness/providers.ts'
+import { waitFor } from './harness/receiver.ts'
 
 const PATH = '/api/next/channels/binance/callback'
 let world: ProviderWorld
@@ -176,13 +177,32 @@ describe('refunds', () => {
     assert.equal(await settle(part), 'settled')
     // sent again in spite of what is known: Binance does it once
     await channel.refundPayment?.(part)
-    assert.equal((await fetch()).providerStatus, 'REFUNDED')
+    const partly = await fetch()
+    assert.ok(partly.outcome === 'seen' && partly.refundedPart)
+    assert.deepEqual([partly.providerStatus, partly.refunded], ['REFUNDED', undefined], 'it does not say how much')
     const told = await channel.readCallback?.(await callbackOf(key.merchantReference, 'REFUND_SUCCESS'))
     assert.ok(told?.report?.outcome === 'seen' && told.report.refunded === 4_210_000n)
     assert.equal((await channel.refundPayment?.(refundOf(key, 'b', 50_000_001n)))?.outcome, 'refused')
     assert.equal(await settle(refundOf(key, 'c', 50_000_000n)), 'settled')
     const report = await fetch()
     assert.ok(report.outcome === 'seen' && report.refunded === key.due.units)
+  })
+
+  test('a refund names where Binance calls back, unless the address is too long', async () => {
+    const own = `${PATH}/${'c'.repeat(24)}`
+    world.receiver.answer(own, (_request, response) => void response.end(channel.acknowledgement?.body))
+    const settledAt = async (callbackUrl: string): Promise<string> => {
+      const { key } = await create()
+      await act(key.providerReference, 'pay')
+      const refundId = randomBytes(12).toString('hex')
+      const refund = { ...refundOf(key, 'e', 1_000_000n), refundId, callbackUrl }
+      assert.equal((await channel.refundPayment?.(refund))?.outcome, 'pending')
+      const isAbout = ({ body }: { body: string }) => body.includes(refundId) && body.includes('REFUND_SUCCESS')
+      await waitFor('its callback', () => world.receiver.received.some(isAbout))
+      return world.receiver.received.find(isAbout)?.path ?? ''
+    }
+    assert.equal(await settledAt(world.receiver.url + own), own)
+    assert.equal(await settledAt(`${world.receiver.url}${own}?${'x'.repeat(256)}`), PATH, 'the console’s')
   })
 
   test('one that Binance gives up is refused', async () => {

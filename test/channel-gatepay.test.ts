@@ -103,8 +103,8 @@ test('an order that lives a month is sent with less than an hour', async () => {
 
 test('an amount outside of the limits is refused before the call', async () => {
   const limits = await desk.channel.findLimits?.({ due: { asset: 'USDC', units: 1n }, fiat: PRICE.fiat })
-  assert.deepEqual([limits?.min?.units, limits?.max?.units], [100n, 5_000_000_000_000n])
-  for (const due of [99n, 5_000_000_000_001n])
+  assert.deepEqual([limits?.min?.units, limits?.max?.units], [10_000n, 5_000_000_000_000n])
+  for (const due of [9_999n, 5_000_000_000_001n])
     await assert.rejects(desk.create(desk.request({ ...PRICE, due })), (error) => {
       return error instanceof ProviderRefusal && error.reason === 'amount'
     })

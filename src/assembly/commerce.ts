@@ -113,7 +113,7 @@ export function openCommerce(base: ServiceBase, accounts: Accounts) {
   const screening = openScreening(base, { accounts, chains, alarm, wakes })
   const askForAddress = openAskForAddress({ mailer, clock, links, networkName })
   const desk: Omit<MispaymentRefundDeps, 'readReturnsAgain'> = {
-    ...{ db, clock, channels, transition, payers, links, askForAddress, books, audit },
+    ...{ db, baseUrl: config.baseUrl, clock, channels, transition, payers, links, askForAddress, books, audit },
     ...{ ...openPayoutPorts(base, chains), screening: screening.gate },
   }
   const paid = openPayments(base, { desk, wakes, kyc, alarm, chains, ownWallets: channels.ownWallets })

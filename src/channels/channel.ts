@@ -157,6 +157,8 @@ export type SeenReport = {
   ends?: 'expired' | 'cancelled'
   /** The refunded total according to the provider, whether by us or from its console; absent if it does not say. */
   refunded?: bigint
+  /** A part was refunded, and the provider does not say how much. */
+  refundedPart?: true
   /** What went back to the payer of what came: no part of `final`. Absent: the provider lists no returns. */
   returned?: Returned
   providerStatus: string
@@ -213,8 +215,9 @@ export const paidReport = (
     final,
     pending = 0n,
     refunded,
+    refundedPart,
     providerStatus,
-  }: { final: bigint; pending?: bigint; refunded?: bigint; providerStatus: string },
+  }: { final: bigint; pending?: bigint; refunded?: bigint; refundedPart?: true; providerStatus: string },
 ): SeenReport => ({
   outcome: 'seen',
   providerReference,
@@ -224,6 +227,7 @@ export const paidReport = (
   transfers: [],
   unmatched: [],
   ...(refunded === undefined ? {} : { refunded }),
+  ...(refundedPart && { refundedPart }),
   providerStatus,
 })
 
@@ -294,6 +298,8 @@ export type RefundRequest = {
   network: number | null
   address: string | null
   reason: string | null
+  /** Where the provider may report on this refund; absent: at the address set in its console. */
+  callbackUrl?: string
 }
 
 /**

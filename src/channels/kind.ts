@@ -42,7 +42,10 @@ export type ChannelKind = {
    */
   accountOf?(values: Readonly<Record<string, string>>): string
   open(values: Readonly<Record<string, string>>, context: ChannelContext): Channel
-  /** Queries a payment that does not exist; set if the opened channel needs more than its provider to answer that. */
+  /**
+   * Checks an account with a query about a payment that does not exist; set if the opened channel needs more than its
+   * provider to answer that, or if more than the credentials can be checked.
+   */
   probe?(values: Readonly<Record<string, string>>, context: ChannelContext, payment: PaymentKey): Promise<unknown>
 }
 

@@ -99,7 +99,7 @@ async function bookForeign(deps: RefundDeps, tx: Tx, refunded: Case) {
 }
 
 /** `dropped`: our dropped refunds that the total may still include. If it might, a person must judge it. */
-type Told = Pick<SeenReport, 'refunded' | 'returned'> & { dropped?: bigint }
+type Told = Pick<SeenReport, 'refunded' | 'refundedPart' | 'returned'> & { dropped?: bigint }
 
 /**
  * The provider reports the refunded units of a payment. Those that we did not send came from its console. They become a
@@ -111,8 +111,9 @@ export async function noticeForeignRefund(
   deps: RefundDeps,
   tx: Tx,
   payment: Payment,
-  { refunded, returned: list, dropped }: Told,
+  { refunded, refundedPart, returned: list, dropped }: Told,
 ): Promise<void> {
+  if (refundedPart) return noticeUnknownPart(deps, tx, payment)
   // says nothing, like an amount paid that cannot be right: a later report may
   if (refunded === undefined || refunded > MOST_REAL_UNITS) return
   const order = await lockOrderById(tx, payment.companyId, payment.orderId)
@@ -122,6 +123,7 @@ export async function noticeForeignRefund(
     if (!list) await updateToldRefunds(tx, payment, refunded)
     return
   }
+  if (refunded > 0n) await closePart(deps, tx, order, payment)
   const all = await listRefundsOfOrder(tx, order.companyId, order.id)
   const ours = all.filter(({ paymentId, status }) => paymentId === payment.id && isLive({ status }))
   const { sent, elsewhere, byHand } = sumSent(ours, list, refunded)
@@ -142,6 +144,30 @@ export async function noticeForeignRefund(
   if (most - sent - booked < least) return
   await noteUnbooked(deps, tx, payment, unbookedOf(order, payment, { sent: sent + booked, refunded: most }))
 }
+
+const partOf = ({ code }: Order, { id }: Payment): string => `order ${code}, part of payment ${id}`
+
+/**
+ * The provider says that a part was refunded, and not how much. A refund that it took from us explains that. Otherwise
+ * it came from the console, and a person looks up how much it was.
+ */
+async function noticeUnknownPart(deps: RefundDeps, tx: Tx, payment: Payment): Promise<void> {
+  const order = await lockOrderById(tx, payment.companyId, payment.orderId)
+  if (!order) return
+  const all = await listRefundsOfOrder(tx, order.companyId, order.id)
+  const isOurs = all.some(
+    ({ paymentId, status, paidElsewhere }) =>
+      paymentId === payment.id && (status === 'submitted' || status === 'settled') && !paidElsewhere,
+  )
+  if (isOurs) return closePart(deps, tx, order, payment)
+  const expected = 'a part refunded; how much, only its console says'
+  const subject = partOf(order, payment)
+  await noteUnbooked(deps, tx, payment, { subject, booked: 'no refund that it took', expected })
+}
+
+/** It is known now what the part was. */
+const closePart = ({ books }: RefundDeps, tx: Tx, order: Order, payment: Payment): Promise<void> =>
+  books.noteIn(tx, payment.companyId, 'providers', [], { subjects: [partOf(order, payment)] })
 
 /**
  * What of our refunds the provider's total contains, and what it may contain besides: what a person sent another way. A

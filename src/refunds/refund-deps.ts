@@ -13,6 +13,8 @@ import type { NewRefund } from './refund-queries.ts'
 
 export type RefundDeps = PayoutPorts & {
   db: Db
+  /** Where providers call back. */
+  baseUrl: string
   clock: Clock
   channels: Channels
   transition: TransitionOrder

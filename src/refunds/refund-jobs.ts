@@ -9,6 +9,7 @@ import { isClaimedByOther } from '../ledger/claim-queries.ts'
 import { checkNamedAgain, claimedWords, isNamedSince, listNamed } from '../ledger/claims.ts'
 import type { Order } from '../orders/order.ts'
 import { findOrderById } from '../orders/order-queries.ts'
+import { callbackUrlOf } from '../payments/accept/create-at-provider.ts'
 import { findPayment, type Payment } from '../payments/payment-queries.ts'
 import { goesToAddress } from './destination/address-proof.ts'
 import { noticeForeignRefund, noticeToldRefunds } from './foreign-refund.ts'
@@ -74,6 +75,7 @@ export async function refundRequestOf(deps: RefundDeps, refund: Refund): Promise
     network: refund.network,
     address: refund.address,
     reason: refund.reason,
+    callbackUrl: callbackUrlOf(deps.baseUrl, payment),
   }
 }
 

@@ -115,7 +115,7 @@ export async function startModelWorld(own: Partial<Channel> = {}): Promise<Model
   const gate = { admit: async () => null, admitLate: async () => true }
   const links = openRefundLinks({ vault, payUrl: config.payUrl })
   const refunds: MispaymentRefundDeps = {
-    ...{ ...desk, channels, payers, books, ...payouts, askForAddress: nothing, links },
+    ...{ ...desk, baseUrl: config.baseUrl, channels, payers, books, ...payouts, askForAddress: nothing, links },
     readReturnsAgain: (tx, payment) => readReturnsAgain(payments, tx, payment),
   }
   const payments: PaymentDeps = {

@@ -31,7 +31,8 @@ const plainName = (text: string): string =>
 const optional = (name: string, value: string | null | undefined): Record<string, string> =>
   value ? { [name]: value } : {}
 
-const address = (name: string, url: string | null): Record<string, string> =>
+/** A URL that is too long for Binance is left out. */
+export const address = (name: string, url: string | null): Record<string, string> =>
   optional(name, url !== null && url.length <= LONGEST_URL ? url : null)
 
 /** The one entry of `goodsDetails`; defaults are "virtual" and "other". */
@@ -47,7 +48,7 @@ function goodsOf({ goods, description, merchantReference }: PaymentRequest): Rec
   }
 }
 
-/** The body of Create Order v3, priced in USDC. A URL that is too long for Binance is left out. */
+/** The body of Create Order v3, priced in USDC. */
 export function orderBody(request: PaymentRequest, options: OrderOptions, clock: Clock): Record<string, unknown> {
   const { merchantReference, due, description, expiresAt, returnUrl, cancelUrl, callbackUrl } = request
   const { subMerchantId, terminalType, supportPayCurrency } = options

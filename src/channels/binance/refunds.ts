@@ -4,6 +4,7 @@ import type { RefundReport, RefundRequest } from '../channel.ts'
 import { isForOperator, otherAccount } from '../provider-errors.ts'
 import { shortText, usdcUnits } from '../usdc-text.ts'
 import { type Answer, type BinanceClient, NO_ATTEMPTS, PATHS } from './client.ts'
+import { address } from './order-body.ts'
 
 const STATUSES: ReadonlyMap<string, RefundReport['outcome']> = new Map([
   ['REFUND_SUCCESS', 'settled'],
@@ -74,7 +75,7 @@ async function checkAccount(client: BinanceClient, { providerReference }: Refund
  * @throws ProviderTrouble, ProviderRefusal for what the operator must fix
  */
 export async function refundPayment(client: BinanceClient, refund: RefundRequest): Promise<RefundReport> {
-  const { refundId, providerReference, units, reason } = refund
+  const { refundId, providerReference, units, reason, callbackUrl = null } = refund
   const mayBeTaken = refund.attempted || refund.reference !== null
   const found = mayBeTaken ? await findRefund(client, refund) : undefined
   if (found) return found
@@ -89,6 +90,8 @@ export async function refundPayment(client: BinanceClient, refund: RefundRequest
     prepayId: providerReference,
     refundAmount: numberLiteral(shortText({ asset: 'USDC', units })),
     ...(reason ? { refundReason: reason.slice(0, LONGEST_REASON).replace(/\p{Cs}/gu, '') } : {}),
+    // api-order-refund: it wins over the address that is set in the console
+    ...address('webhookUrl', callbackUrl),
   })
   if (answer.outcome === 'done') return reportOf(refund, answer.data, 'REFUND_PENDING')
   if (answer.code === NO_ATTEMPTS) return byHand(NO_MORE)

@@ -2,19 +2,19 @@ import { textAt } from '../../kernel/json.ts'
 import { type PaymentReport, paidReport } from '../channel.ts'
 import { usdcUnits } from '../usdc-text.ts'
 
-/** `paid` and `refunded` become `seen` with the amount. */
-type Meaning = 'waiting' | 'paid' | 'refunded' | 'expired' | 'failed'
+/** `paid`, `part` and `refunded` become `seen` with the amount. */
+type Meaning = 'waiting' | 'paid' | 'part' | 'refunded' | 'expired' | 'failed'
 
 /**
  * Every status of Query v2. CANCELED has one L; our own close leads to it, so the order may choose again. REFUNDED
- * means "in part", and the query does not say how much.
+ * means "partially refunded" (merchant.binance.com, functionalities/query-order), and the query does not say how much.
  */
 const STATUSES: ReadonlyMap<string, Meaning> = new Map([
   ['INITIAL', 'waiting'],
   ['PENDING', 'waiting'],
   ['PAID', 'paid'],
   ['REFUNDING', 'paid'],
-  ['REFUNDED', 'paid'],
+  ['REFUNDED', 'part'],
   ['FULL_REFUNDED', 'refunded'],
   ['CANCELED', 'expired'],
   ['EXPIRED', 'expired'],
@@ -40,7 +40,8 @@ function toReport(
   { providerReference, providerStatus, price, currency }: Told,
 ): PaymentReport {
   if (meaning === undefined) return { outcome: 'unknown', providerReference, providerStatus }
-  if (meaning !== 'paid' && meaning !== 'refunded') return { outcome: meaning, providerReference, providerStatus }
+  if (meaning !== 'paid' && meaning !== 'part' && meaning !== 'refunded')
+    return { outcome: meaning, providerReference, providerStatus }
   const final = usdcUnits(price)
   if (currency !== 'USDC' || final === undefined)
     return { outcome: 'unknown', providerReference, providerStatus: `${providerStatus}, ${price} ${currency}` }
@@ -48,6 +49,7 @@ function toReport(
     final,
     providerStatus,
     ...(meaning === 'refunded' ? { refunded: final } : {}),
+    ...(meaning === 'part' ? { refundedPart: true } : {}),
   })
 }
 

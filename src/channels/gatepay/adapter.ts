@@ -1,4 +1,4 @@
-import { HOUR, MINUTE, SECOND } from '../../kernel/clock.ts'
+import { SECOND } from '../../kernel/clock.ts'
 import { formatMoney, type Money } from '../../kernel/money.ts'
 import {
   type Channel,
@@ -12,6 +12,8 @@ import { baseUrl, type ChannelContext, defineChannel, plain, type Setting, secre
 import { ProviderRefusal, ProviderTrouble } from '../provider-errors.ts'
 import { filledAt, type GateApi, isRefusedWith, ORDER_UNKNOWN, openGateApi, TIMED_OUT, WRONG_STATUS } from './api.ts'
 import { readCallback } from './callback.ts'
+import { checkChain } from './chains.ts'
+import { type OrderOptions, orderBody } from './order-body.ts'
 import { openRefunds } from './refunds.ts'
 import { reportOf } from './status-map.ts'
 
@@ -27,6 +29,13 @@ const settings = {
   SECRET: secret('payment secret of the application'),
   ON_BEHALF_OF: plain('sub-merchant that an institution acts for', ''),
   CLIENT_TYPE: plain('header GatePay-client-Type (IOS, ANDROID), should Gate ask for it', ''),
+  CHAIN: plain('network on which the cashier takes USDC, as Gate names it', 'MATIC'),
+  FULL_CURR_TYPE: plain('USDC on that network, as Gate names it', 'USDC_MATIC'),
+  MERCHANT_USER_ID: {
+    description: 'merchantUserId of every order, should Gate ask for a certain one',
+    fallback: '',
+    fault: (text: string) => (/^\d{0,15}$/.test(text) ? null : 'must be a whole number'),
+  },
   CLOSED_WORDS: plain(
     'status words, comma list, of an order that was closed, besides EXPIRED',
     'CANCELLED,CANCELED,CANCEL,CLOSED,CLOSE',
@@ -36,11 +45,9 @@ const settings = {
   CALLBACK_MAX_AGE_SECONDS: seconds('how old a signed callback may be', '300'),
 }
 
-/** 0.0001 and 5,000,000 USDC. */
-const LEAST: Money = { asset: 'USDC', units: 100n }
+/** 0.01 USDC, the least that can be paid on a chain, and 5,000,000 USDC. */
+const LEAST: Money = { asset: 'USDC', units: 10_000n }
 const MOST: Money = { asset: 'USDC', units: 5_000_000_000_000n }
-/** Gate allows one hour from its own clock. */
-const LONGEST_MS = HOUR - MINUTE
 
 const list = (text: string): string[] => text.split(',').flatMap((word) => word.trim() || [])
 
@@ -53,28 +60,13 @@ function instructionsOf(data: unknown): (Instructions & { providerReference: str
   return { ...NO_INSTRUCTIONS, providerReference, checkoutUrl, qrData, deepLink: filledAt(data, 'scheme') }
 }
 
-const orderOf = (request: PaymentRequest, nowMs: number) => ({
-  merchantTradeNo: request.merchantReference,
-  env: { terminalType: 'WEB' },
-  currency: 'USDC',
-  orderAmount: formatMoney(request.due),
-  toleranceAmount: '0',
-  goods: {
-    goodsName: request.goods?.goodsName ?? request.description,
-    ...(request.goods?.goodsDetail ? { goodsDetail: request.goods.goodsDetail } : {}),
-  },
-  orderExpireTime: Math.min(request.expiresAt.getTime(), nowMs + LONGEST_MS),
-  ...(request.returnUrl === null ? {} : { returnUrl: request.returnUrl }),
-  ...(request.cancelUrl === null ? {} : { cancelUrl: request.cancelUrl }),
-})
-
-async function create(api: GateApi, request: PaymentRequest, nowMs: number) {
+async function create(api: GateApi, request: PaymentRequest, options: OrderOptions, nowMs: number) {
   const { units } = request.due
   if (units < LEAST.units || units > MOST.units) {
     const range = `${formatMoney(LEAST)} to ${formatMoney(MOST)} USDC`
     throw new ProviderRefusal('amount', `Gate Pay takes ${range}, not ${formatMoney(request.due)}.`)
   }
-  const data = await api.post('/v1/pay/checkout/order', orderOf(request, nowMs))
+  const data = await api.post('/v1/pay/checkout/order', orderBody(request, options, nowMs))
   const instructions = instructionsOf(data)
   if (instructions === null) throw new ProviderTrouble('Gate Pay created an order without a link', { cause: data })
   return instructions
@@ -114,10 +106,24 @@ async function fetchReport(
   }
 }
 
-function openGatePay(values: Readonly<Record<keyof typeof settings, string>>, context: ChannelContext): Channel {
-  const { clock } = context
+type Values = Readonly<Record<keyof typeof settings, string>>
+
+function openApi(values: Values, context: ChannelContext): GateApi {
   const { BASE_URL, CLIENT_ID: clientId, SECRET, ON_BEHALF_OF: onBehalfOf, CLIENT_TYPE: clientType } = values
-  const api = openGateApi({ baseUrl: BASE_URL, clientId, secret: SECRET, onBehalfOf, clientType }, context)
+  return openGateApi({ baseUrl: BASE_URL, clientId, secret: SECRET, onBehalfOf, clientType }, context)
+}
+
+const orderOptionsOf = (values: Values): OrderOptions => ({
+  chain: values.CHAIN,
+  fullCurrType: values.FULL_CURR_TYPE,
+  merchantUserId: values.MERCHANT_USER_ID,
+})
+
+function openGatePay(values: Values, context: ChannelContext): Channel {
+  const { clock } = context
+  const { CLIENT_ID: clientId, SECRET } = values
+  const api = openApi(values, context)
+  const options = orderOptionsOf(values)
   const closedStatuses = list(values.CLOSED_WORDS)
   const maxAgeMs = Number(values.CALLBACK_MAX_AGE_SECONDS) * SECOND
   const refunds = openRefunds(api, clock, {
@@ -130,7 +136,7 @@ function openGatePay(values: Readonly<Record<keyof typeof settings, string>>, co
     async findLimits() {
       return { min: LEAST, max: MOST }
     },
-    createPayment: (request) => create(api, request, clock()),
+    createPayment: (request) => create(api, request, options, clock()),
     recoverPayment: ({ merchantReference }) => recover(api, merchantReference),
     fetchPayment: (payment) => fetchReport(api, payment, closedStatuses),
     async readCallback(callback) {
@@ -155,4 +161,11 @@ export const gatepay = defineChannel({
   settings,
   accountOf: ({ CLIENT_ID, ON_BEHALF_OF }) => `${CLIENT_ID} ${ON_BEHALF_OF}`,
   open: openGatePay,
+  async probe(values, context, payment) {
+    const api = openApi(values, context)
+    await query(api, { merchantTradeNo: payment.merchantReference }).catch((error: unknown) => {
+      if (!isRefusedWith(error, [ORDER_UNKNOWN])) throw error
+    })
+    await checkChain(api, orderOptionsOf(values))
+  },
 })

@@ -412,6 +412,26 @@ describe('refunds', () => {
     assert.equal((await absent.channel.refundPayment?.(again))?.outcome, 'pending')
   })
 
+  test('its word is read under either name; two that disagree, and a part without its time, are not settled', async () => {
+    const answers: [object, string][] = [
+      [{ refundStatus: 'SUCCEEDED' }, 'settled'],
+      [{ refundStatus: 'FAILED' }, 'refused'],
+      [{ status: 'SUCCESS', refundStatus: 'REFUND_FULL' }, 'settled'],
+      [{ status: 'SUCCEEDED', refundStatus: 'PROCESSING' }, 'unknown'],
+      [{ status: 'REFUND_PART', refundFinishTime: null }, 'pending'],
+      [{ status: 'REFUND_PART', refundFinishTime: 0 }, 'pending'],
+      [{ status: 'REFUND_PART', refundFinishTime: 1_718_000_200_123 }, 'settled'],
+      [{ refundStatus: 'REFUND_PART' }, 'settled'],
+      [{}, 'unknown'],
+    ]
+    const fields = { requestId: refund.refundId, refundId: 'kpr_1', refundAmount: '5.0' }
+    const { channel } = openWire({ '/refund/info': answers.map(([words]) => done({ ...fields, ...words })) })
+    for (const [words, outcome] of answers) {
+      const report = await channel.refundPayment?.({ ...refund, attempted: true })
+      assert.equal(report?.outcome, outcome, JSON.stringify(words))
+    }
+  })
+
   test('a repeated id and a running refund decide nothing, a definite no does, a wrong key refuses none', async () => {
     const codes = ['480010', '480015', '480017', '480036']
     const { channel } = openWire({ '/refund/create': codes.map((code) => failed(code)) })

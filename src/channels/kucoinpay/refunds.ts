@@ -3,7 +3,7 @@ import type { RefundReport, RefundRequest } from '../channel.ts'
 import { isForOperator, otherAccount, ProviderTrouble } from '../provider-errors.ts'
 import { shortText, usdcUnits } from '../usdc-text.ts'
 import { type Answer, type KucoinClient, REFUND_RUNS, REPEATED } from './client.ts'
-import { refundOutcome } from './status-map.ts'
+import { refundReportOf } from './status-map.ts'
 
 const needsOperator = (answer: Answer): boolean => answer.outcome === 'refused' && isForOperator(answer.refusal.reason)
 
@@ -16,13 +16,13 @@ const plainReason = (text: string | null): string =>
     .replace(/\p{Cs}/gu, '') || 'refund'
 
 function reportOf(refund: RefundRequest, data: unknown): RefundReport {
-  const status = textAt(data, 'status')
+  const { outcome, providerStatus } = refundReportOf(data)
   const reference = textAt(data, 'refundId') ?? refund.reference
-  const report = { reference, txHash: null, providerStatus: status ?? 'no status' }
+  const report = { reference, txHash: null, providerStatus }
   const said = usdcUnits(textAt(data, 'refundAmount'))
   const isOther = textAt(data, 'requestId') !== refund.refundId || (said !== undefined && said !== refund.units)
   if (isOther) return { ...report, outcome: 'unknown', providerStatus: `${report.providerStatus} of another refund` }
-  return { ...report, outcome: refundOutcome(status) }
+  return { ...report, outcome }
 }
 
 /** Undefined: KuCoin does not know it. */

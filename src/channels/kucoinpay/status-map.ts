@@ -32,6 +32,22 @@ export const meaningOf = (status: string | undefined): Meaning | undefined => OR
 export const refundOutcome = (status: string | undefined): RefundReport['outcome'] =>
   REFUND.get(status ?? '') ?? 'unknown'
 
+const STARTED = 'REFUND_PART'
+
+/**
+ * A refund as the query describes it. Its word may be under either name. Public code reads REFUND_PART as "initiated":
+ * it has not left while its time of completion is there and empty.
+ */
+export function refundReportOf(data: unknown): Pick<RefundReport, 'outcome' | 'providerStatus'> {
+  const words = [textAt(data, 'status'), textAt(data, 'refundStatus')].filter((word) => word !== undefined)
+  const providerStatus = words.join(', ') || 'no status'
+  const [outcome = 'unknown', ...others] = words.map(refundOutcome)
+  if (others.some((other) => other !== outcome)) return { outcome: 'unknown', providerStatus }
+  const isStarted = words.includes(STARTED) && Number(textAt(data, 'refundFinishTime') || 0) === 0
+  const isTimed = typeof data === 'object' && data !== null && Object.hasOwn(data, 'refundFinishTime')
+  return { outcome: isStarted && isTimed ? 'pending' : outcome, providerStatus }
+}
+
 /** Reads an order's fields, from the query or the signed part of a callback. */
 export function reportOfOrder(order: unknown, providerReference: string): PaymentReport {
   const providerStatus = textAt(order, 'status') ?? 'no status'
