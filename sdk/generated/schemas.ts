@@ -615,6 +615,22 @@ export type KycWebhook = {
   spendingLimit?: string
 }
 
+/** Every state that an order may have. */
+export const ORDER_STATUSES = [
+  'INITIAL',
+  'PENDING',
+  'AWAITING',
+  'PAID',
+  'CANCELLED',
+  'ERROR',
+  'REFUNDING',
+  'REFUNDED',
+  'FULL_REFUNDED',
+  'EXPIRED',
+  'WAITING_CHAIN_CONFIRMATION',
+  'KYT_FAILED',
+] as const satisfies readonly Order['status'][]
+
 /** Every code that a failure may have. */
 export type ErrorCode =
   | 'MALFORMED_JSON'
