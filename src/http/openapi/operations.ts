@@ -83,7 +83,9 @@ function errorsOf(path: string, method: string, operation: Operation, rule: Rule
   const hasBody = operation.requestBody !== undefined
   const inputs = hasBody || (operation.parameters ?? []).length > 0
   const body = isPost(method) || method === 'put' || hasBody
-  const namesCompany = (operation.parameters ?? []).some(({ name }) => name === 'companyId' || name === 'childManager')
+  const fields = Object.keys(operation.requestBody?.content['application/json']?.schema?.properties ?? {})
+  const names = [...fields, ...(operation.parameters ?? []).map(({ name }) => name)]
+  const namesCompany = names.includes('companyId') || names.includes('childManager')
   const codes: ErrorCode[] = [
     ...own,
     ...credentialErrors(rule),
