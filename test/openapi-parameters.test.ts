@@ -88,3 +88,16 @@ test('a list in brackets, as PHP and many clients write it, filters like the pla
   // no list, and no name that is known
   assert.deepEqual(await ask('confirm_conversion?state[]=PAID&status[not]=PAID'), [2, 'state%5B%5D, status%5Bnot%5D'])
 })
+
+test('the secret of an API key alone, as a bearer, is a documented credential that works', async () => {
+  const { 'x-api-secret': secret } = shop.merchant.headers
+  const body = { amount: '5.00', fromAsset: 'EUR', merchantIdentifier: shop.merchant.merchantIdentifier }
+  const ask = async (bearer: string | undefined) => {
+    const headers = { authorization: `Bearer ${bearer}` }
+    return (await shop.host.call('POST', 'request', { headers, body })).status
+  }
+  assert.deepEqual([await ask(secret), await ask(`${secret}x`)], [200, 401])
+  assert.ok(document.components.securitySchemes.secretBearer)
+  const create = operationsOf(document).find(({ operation }) => operation.operationId === 'createOrder')?.operation
+  assert.ok(create?.security?.some((one) => 'secretBearer' in one))
+})

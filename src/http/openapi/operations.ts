@@ -102,15 +102,15 @@ function errorsOf(path: string, method: string, operation: Operation, rule: Rule
   return [...new Set(codes)]
 }
 
-const KEY = { apiKey: [], apiSecret: [] }
+const KEY = [{ apiKey: [], apiSecret: [] }, { secretBearer: [] }]
 
 function securityOf({ operationId }: Operation, rule: Rule): Record<string, string[]>[] {
   if (operationId === 'validateOtp') return [{ otpCookie: [] }, { bearer: [] }]
   if (rule.limit === 'session') return [{ refreshCookie: [] }]
   if (rule.ignoreCredential) return [{}]
   const people = [{ bearer: [] }]
-  if (!needsCredential(rule)) return [{}, ...people, KEY]
-  return rule.scope === undefined ? people : [...people, KEY]
+  if (!needsCredential(rule)) return [{}, ...people, ...KEY]
+  return rule.scope === undefined ? people : [...people, ...KEY]
 }
 
 /** The failure, with no other codes than these. */
