@@ -4733,6 +4733,8 @@ export interface Operations {
         active?: boolean
         /** Users with the role Cashier; replaces the list. */
         cashiers?: Array<string>
+        /** Receives the events of new orders that name no address. Null: none. Orders that exist keep theirs. */
+        webhookUrl?: string | null
       }
     }
     data: Collector
@@ -4747,6 +4749,8 @@ export interface Operations {
         salePoint: string
         /** Your own id of the device. */
         uuid?: string
+        /** Receives the events of its orders that name no address. */
+        webhookUrl?: string
       }
     }
     data: Collector

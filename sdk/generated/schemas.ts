@@ -295,6 +295,8 @@ export type Collector = {
   identifier: string
   /** Your device’s own number. */
   uuid: string | null
+  /** Receives the events of orders that name no address themselves; null: none does. */
+  webhookUrl: string | null
   /** Whether it may be used. */
   active: boolean
   /** The company it belongs to. */
