@@ -90,7 +90,13 @@ async function orderTemplate(db: Db): Promise<Work> {
     ...{ createdAt: now, updatedAt: now, expiresAt: new Date(now.getTime() + 300_000), paidAt: null },
     ...{ paidUnits: 0n, refundedUnits: 0n, version: 1 },
   }
-  const one: NewOrder = { order, companyVersion: place.version, actor: 'apiKey:bench', soldBy: null, idempotency: null }
+  const one: NewOrder = {
+    order,
+    ...{ companyVersion: place.version, tillWebhookUrl: null },
+    actor: 'apiKey:bench',
+    soldBy: null,
+    idempotency: null,
+  }
   const { text, values } = await capture((q) => insertOrders(q, [one]))
   const [betweenFields, template, betweenOrders] = values.map(String)
   const own = text.replaceAll('$1', `'${betweenFields}'`).replaceAll('$3', `'${betweenOrders}'`)

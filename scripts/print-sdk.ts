@@ -127,7 +127,13 @@ function printSchemas(document: OpenApi): string {
   )
   const codes = document.components.schemas.Failure?.properties?.error?.properties?.code?.enum ?? []
   const list = codes.map((code) => `  | '${String(code)}'`).join('\n')
-  return `${HEAD}${printed.join('\n')}\n/** Every code that a failure may have. */\nexport type ErrorCode =\n${list}\n`
+  const statuses = document.components.schemas.Order?.properties?.status?.enum ?? []
+  const states = statuses.map((status) => `  '${String(status)}',\n`).join('')
+  return (
+    `${HEAD}${printed.join('\n')}\n/** Every state that an order may have. */\n` +
+    `export const ORDER_STATUSES = [\n${states}] as const satisfies readonly Order['status'][]\n\n` +
+    `/** Every code that a failure may have. */\nexport type ErrorCode =\n${list}\n`
+  )
 }
 
 function printOperations(document: OpenApi): string {

@@ -15,13 +15,16 @@ export type Api = { [Key in Name]: (...args: Args<Key>) => Promise<Data<Key>> }
 
 type Row = { method: string; path: string; query: readonly string[]; keyed: boolean; json: boolean }
 
+/** An empty part of a path, and the dots that a URL resolves, would make it the path of something else. */
+const namesNothing = (value: unknown): boolean => ['', '.', '..'].includes(String(value ?? '').trim())
+
 /**
  * Without this, a filter with a typo would return everything, and a missing code the list of all.
  * @throws TypeError for mistakes that no type checker saw
  */
 export function refuseWrongParams({ operation, row, params }: Wanted): void {
   const inPath = [...row.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
-  const missing = inPath.find((name) => params[name] === undefined || params[name] === null || params[name] === '')
+  const missing = inPath.find((name) => namesNothing(params[name]))
   if (missing) throw new TypeError(`${operation} needs “${missing}”.`)
   const known = [...inPath, ...row.query, ...(row.method === 'GET' ? [] : ['body'])]
   const unknown = Object.keys(params).find((name) => params[name] !== undefined && !known.includes(name))

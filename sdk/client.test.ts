@@ -12,6 +12,7 @@ import {
   isComptoirError,
   isTemporary,
   loginByDevice,
+  type OrderStatus,
   WaitError,
 } from './index.ts'
 
@@ -278,6 +279,19 @@ test('a wait ends at once where its call is refused', async () => {
   })
 })
 
+test('a wait for a state that does not exist is refused, and nothing is sent', async () => {
+  const reply: Reply = (_, response) => ok(response, { code: 'o1', status: 'PAID' })
+  await withServer(reply, async ({ orders }, seen) => {
+    for (const wrong of ['PAYED', 'paid', ['PAID', 'PAYED']] as unknown as OrderStatus[])
+      await assert.rejects(
+        orders.waitUntil('o1', wrong),
+        /TypeError: waitUntil knows no state “.+”. Choose from: .*PAID/,
+      )
+    await assert.rejects(orders.waitUntil('o1', []), /TypeError: waitUntil needs a state/)
+    assert.equal(seen.length, 0)
+  })
+})
+
 test('without types, a filter with a typo or a missing code is refused, and nothing is sent', async () => {
   const reply: Reply = (_, response) => ok(response, { orders: [], refunds: [], nextCursor: null })
   await withServer(reply, async (client, seen) => {
@@ -285,7 +299,10 @@ test('without types, a filter with a typo or a missing code is refused, and noth
     await assert.rejects(client.orders.list(typo).all(), /TypeError: listOrders knows no “stauts”. It takes: .*status/)
     await assert.rejects(client.links.list(typo).all(), /listPaymentLinks knows no “stauts”/)
     await assert.rejects(client.refunds.get(undefined as unknown as string), /TypeError: getRefund needs “id”/)
-    await assert.rejects(client.orders.get(''), /getOrderByCode needs “code”/)
+    for (const empty of ['', ' ', '.', '..']) {
+      await assert.rejects(client.orders.get(empty), /getOrderByCode needs “code”/)
+      await assert.rejects(client.refunds.get(empty), /getRefund needs “id”/)
+    }
     assert.equal(seen.length, 0)
     await client.orders.list({ search: undefined } as object).all()
     assert.equal(seen.length, 1)

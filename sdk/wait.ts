@@ -1,6 +1,6 @@
 import type { Api } from './api.ts'
 import { ComptoirError, isTemporary } from './errors.ts'
-import type { Order } from './generated/schemas.ts'
+import { ORDER_STATUSES, type Order } from './generated/schemas.ts'
 import { type CallOptions, sleep } from './transport.ts'
 
 export type OrderStatus = Order['status']
@@ -58,8 +58,18 @@ function openAsking(signal: AbortSignal | undefined) {
   }
 }
 
+/** A state that no order ever has would be waited for until the time is over. */
+function refuseWrongStates(statuses: readonly string[]): void {
+  const known: readonly string[] = ORDER_STATUSES
+  const unknown = statuses.find((status) => !known.includes(status))
+  if (statuses.length > 0 && unknown === undefined) return
+  const problem = unknown === undefined ? 'needs a state' : `knows no state “${unknown}”`
+  throw new TypeError(`waitUntil ${problem}. Choose from: ${known.join(', ')}.`)
+}
+
 /**
  * Waits on the event feed, which contains every state even when the next one follows at once.
+ * @throws TypeError for a state that does not exist
  * @throws WaitError when the order ends otherwise, or on timeout
  * @throws ComptoirError when a call is refused, or the order could not be read at all
  */
@@ -69,6 +79,7 @@ export async function waitUntil(
   statuses: readonly OrderStatus[],
   { timeoutMs = 15 * 60_000, pollMs = 1000, signal, companyId }: WaitOptions,
 ): Promise<Order> {
+  refuseWrongStates(statuses)
   const until = Date.now() + timeoutMs
   const company = companyId === undefined ? {} : { companyId }
   const asking = openAsking(signal)

@@ -218,25 +218,31 @@ console.log(link.code === invoice.code, status)`
   assert.deepEqual([await once(tsc, 'close'), faults], [[0, null], ''])
 })
 
-test('the quickstart of a website ends at a pay page with the price of the server', async () => {
+test('the quickstart of a website ends at a pay page with the price of the server, also on a second run', async () => {
   const { apiKey, apiSecret, buyButtonId } = JSON.parse(readFileSync(join(folder, 'data/sandbox.json'), 'utf8'))
   const env = { COMPTOIR_URL: baseUrl, COMPTOIR_API_KEY: apiKey, COMPTOIR_API_SECRET: apiSecret }
   const [source = ''] = blocks('website.md', 'js')
   writeFileSync(join(folder, 'cart.mjs'), source)
   const run = Object.entries({ ...env, BUTTON_ID: buyButtonId }).map(([name, value]) => `${name}=${value}`)
-  const page = await runShell(`${run.join(' ')} node cart.mjs`)
-  const session = /data-comptoir-session="(\w+)"/.exec(page)?.[1]
-  assert.ok(session && page.includes(`${baseUrl}/sdk.js`), page)
+  const readSession = async (): Promise<string | undefined> => {
+    const page = await runShell(`${run.join(' ')} node cart.mjs`)
+    assert.ok(page.includes(`${baseUrl}/sdk.js`), page)
+    return /data-comptoir-session="(\w+)"/.exec(page)?.[1]
+  }
+  const session = await readSession()
+  assert.ok(session)
+  assert.equal(await readSession(), session, 'the same cart is the same session')
   const headers = { origin: baseUrl }
   const opened = await fetch(`${baseUrl}/buy-button/landing?session=${session}`, { method: 'POST', headers })
   const code = /conversionCode&quot;:&quot;(\w+)/.exec(await opened.text())?.[1]
   const order = await get(`/api/next/confirm_conversion/status/${code}`)
   assert.equal(JSON.parse(order.text).data.fromAmount, '49.90')
+  assert.equal(await readSession(), session, 'also with its order')
 })
 
-test('the quickstart of a server ships after a verified webhook', async () => {
+/** The shop of docs/quickstart/server.md, from its own text. */
+async function startShop(port: string) {
   const shop = await openShopFolder()
-  const port = String(await freePort())
   writeFileSync(join(shop, 'shop.mjs'), (blocks('server.md', 'js')[0] ?? '').replaceAll('4000', port))
   const [run = ''] = blocks('server.md', 'sh')
   // the variables come from the page; `exec`, so that the signal below reaches the shop
@@ -248,13 +254,37 @@ test('the quickstart of a server ships after a verified webhook', async () => {
       output += chunk.toString()
     })
   await waitFor('the pay page', () => /redirect to \S+code=\w+/.test(output))
-  await runShell(`npx comptoir orders pay ${/code=(\w+)/.exec(output)?.[1]}`)
-  await waitFor('the shipment', () => output.includes('ship CART-118'))
-  const { webhookSigningSecret } = JSON.parse(readFileSync(join(shop, 'data/sandbox.json'), 'utf8'))
+  const end = async (): Promise<void> => {
+    const closed = once(child, 'close')
+    child.kill()
+    await closed
+  }
+  return { output: () => output, code: /code=(\w+)/.exec(output)?.[1], end }
+}
+
+test('the quickstart of a server ships after a verified webhook, and a second start comes back to the open order', async () => {
+  const port = String(await freePort())
+  const first = await startShop(port)
+  await first.end()
+  const again = await startShop(port)
+  assert.equal(again.code, first.code)
+  await runShell(`npx comptoir orders pay ${again.code}`)
+  await waitFor('the shipment', () => again.output().includes('ship CART-118'))
+  const { webhookSigningSecret } = JSON.parse(readFileSync(join(folder, 'data/sandbox.json'), 'utf8'))
   const made = { event: 'order.paid', code: 'TEST-ORDER', alias: 'TEST-1001', test: true }
   const sent = await signTestWebhook(made, webhookSigningSecret)
   const taken = await fetch(`http://127.0.0.1:${port}/`, { ...sent, method: 'POST' })
-  child.kill()
-  await once(child, 'close')
-  assert.deepEqual([taken.status, output.includes('TEST-1001')], [204, false], 'nothing is shipped for a test event')
+  await again.end()
+  assert.deepEqual(
+    [taken.status, again.output().includes('TEST-1001')],
+    [204, false],
+    'nothing is shipped for a test event',
+  )
+})
+
+test('the scenarios of the sandbox end as its page says, and can be played again', async () => {
+  const script = blocks('sandbox.md', 'sh', 'docs').join('\n')
+  const ends =
+    /^paid\nPAID\ntrue\nPAID\nREFUND_REJECTED: .+\npart\npaid\nAWAITING\nPAID\nAWAITING\nERROR\n.*AWAITING\nPAID\n.*CHANNEL_UNAVAILABLE\nPENDING\nAWAITING\n$/
+  for (const run of ['first', 'second']) assert.match(await runShell(script), ends, run)
 })

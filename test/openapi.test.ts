@@ -180,10 +180,10 @@ test('every operation has its own failures, security and headers, and a body tha
   assert.deepEqual(codesOf('confirmOrder', '502'), ['CHANNEL_UNAVAILABLE'])
   assert.deepEqual([codesOf('listOrders', '409'), codesOf('listOrders', '502')], [undefined, undefined])
   const bearer = { bearer: [] }
-  const key = { apiKey: [], apiSecret: [] }
-  assert.deepEqual(find('createOrder').security, [bearer, key])
+  const key = [{ apiKey: [], apiSecret: [] }, { secretBearer: [] }]
+  assert.deepEqual(find('createOrder').security, [bearer, ...key])
   assert.deepEqual(find('createApiKey').security, [bearer])
-  assert.deepEqual(find('getOrderByCode').security, [{}, bearer, key])
+  assert.deepEqual(find('getOrderByCode').security, [{}, bearer, ...key])
   assert.deepEqual(find('refreshToken').security, [{ refreshCookie: [] }])
   assert.deepEqual(find('validateOtp').security, [{ otpCookie: [] }, bearer])
   assert.deepEqual(

@@ -128,6 +128,32 @@ require '${SDK}/php/Comptoir.php';
 $api = new Comptoir(stream_get_contents(STDIN), 'pk_1', 'sk_1');
 echo implode(',', array_column(iterator_to_array($api->listOrders()), 'code')), "\n";
 `
+const EMPTY_PYTHON = `
+import sys
+sys.path.insert(0, "${SDK}/python")
+from comptoir import Comptoir
+api = Comptoir(sys.stdin.read(), "pk_1", "sk_1")
+for empty in ("", " ", ".", "..", None):
+    for call in (api.get_order, api.get_order_by_reference, api.accept_order, api.confirm_order, api.cancel_order, api.refund_order, api.get_refund):
+        try:
+            call(empty)
+            print("sent", call.__name__, empty)
+        except ValueError:
+            pass
+`
+const EMPTY_PHP = `<?php
+require '${SDK}/php/Comptoir.php';
+$api = new Comptoir(stream_get_contents(STDIN), 'pk_1', 'sk_1');
+foreach (['', ' ', '.', '..'] as $empty) {
+    foreach (['getOrder', 'getOrderByReference', 'acceptOrder', 'confirmOrder', 'cancelOrder', 'refundOrder', 'getRefund'] as $call) {
+        try {
+            $call === 'acceptOrder' ? $api->$call($empty, []) : $api->$call($empty);
+            echo "sent $call $empty\n";
+        } catch (InvalidArgumentException) {
+        }
+    }
+}
+`
 const CLIENTS = [
   {
     name: 'Python',
@@ -137,6 +163,7 @@ const CLIENTS = [
     verify: VERIFY_PYTHON,
     calls: CALL_PYTHON,
     list: LIST_PYTHON,
+    empty: EMPTY_PYTHON,
   },
   {
     name: 'PHP',
@@ -146,6 +173,7 @@ const CLIENTS = [
     verify: VERIFY_PHP,
     calls: CALL_PHP,
     list: LIST_PHP,
+    empty: EMPTY_PHP,
   },
 ]
 const present = CLIENTS.filter(({ command }) => spawnSync(command, ['--version']).status === 0)
@@ -371,5 +399,18 @@ for (const { name, command, args, list } of present) {
     const output = Buffer.concat(await child.stdout.toArray()).toString()
     close()
     assert.equal(output.trim(), 'A,B,C,D,E')
+  })
+}
+
+for (const { name, command, args, empty } of present) {
+  test(`${name}: a call without its code or id is refused before it is sent, as it would mean the whole list`, async () => {
+    const { url, seen, close } = await openServer({})
+    const child = spawn(command, args(empty), { stdio: ['pipe', 'pipe', 'inherit'] })
+    const closed = once(child, 'close')
+    child.stdin.end(url)
+    const output = Buffer.concat(await child.stdout.toArray()).toString()
+    const [status] = await closed
+    close()
+    assert.deepEqual([output, seen, status], ['', {}, 0])
   })
 }

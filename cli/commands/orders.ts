@@ -1,4 +1,4 @@
-import type { Order } from '../../sdk/index.ts'
+import { ORDER_STATUSES, type Order } from '../../sdk/index.ts'
 import { type Command, numberOf, textOf, UsageError, type Values } from '../command.ts'
 import { connect, connectSandbox } from '../connection.ts'
 import { orderCodeOf } from '../order-code.ts'
@@ -15,22 +15,7 @@ const words = (order: Order): string[] =>
   )
 
 type Status = Order['status']
-/** A record, so that adding or removing a state is a type error here. */
-const STATES: Record<Status, true> = {
-  INITIAL: true,
-  PENDING: true,
-  AWAITING: true,
-  WAITING_CHAIN_CONFIRMATION: true,
-  PAID: true,
-  CANCELLED: true,
-  EXPIRED: true,
-  ERROR: true,
-  KYT_FAILED: true,
-  REFUNDING: true,
-  REFUNDED: true,
-  FULL_REFUNDED: true,
-}
-const isState = (word: string): word is Status => Object.hasOwn(STATES, word)
+const isState = (word: string): word is Status => (ORDER_STATUSES as readonly string[]).includes(word)
 
 /** @throws UsageError for an unknown state */
 function statesOf(flags: Values): Status[] | undefined {
@@ -39,7 +24,7 @@ function statesOf(flags: Values): Status[] | undefined {
     .map((word) => word.trim())
   const unknown = words?.find((word) => !isState(word))
   if (unknown !== undefined) {
-    throw new UsageError(`"${unknown}" is no state. Choose from: ${Object.keys(STATES).join(', ')}.`)
+    throw new UsageError(`"${unknown}" is no state. Choose from: ${ORDER_STATUSES.join(', ')}.`)
   }
   return words?.filter(isState)
 }

@@ -97,8 +97,8 @@ export interface Operations {
   /** List orders. The orders that you may see, newest first. `nextCursor` pages without depth limit. */
   listOrders: {
     params: {
-      /** Repeat it, or separate by commas. */
-      status?: Array<string>
+      /** Repeat it, or separate by commas; `status[]` is read too. */
+      status?: Array<"INITIAL" | "PENDING" | "AWAITING" | "PAID" | "CANCELLED" | "ERROR" | "REFUNDING" | "REFUNDED" | "FULL_REFUNDED" | "EXPIRED" | "WAITING_CHAIN_CONFIRMATION" | "KYT_FAILED">
       /** In code, shortCode, alias and amount (the price, or what arrived); a transaction hash, a deposit address, or the id of a payment at its provider. */
       search?: string
       /** SuperAdmin and SuperManager only. */
@@ -110,7 +110,7 @@ export interface Operations {
       /** createdAt at or before. A date alone: its end, UTC. */
       to?: string
       /** Payment channel. */
-      paymentChannel?: string
+      paymentChannel?: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"
       /** One till: its identifier as the orders have it, or its id, which also finds those of earlier names. */
       merchantIdentifier?: string
       /** Number of the page, from 1. */
@@ -138,8 +138,8 @@ export interface Operations {
   /** List payment links. Orders with an alias, newest first. The next page is in the `Link` header. */
   listPaymentLinks: {
     params: {
-      /** Repeat it, or separate by commas. */
-      status?: Array<string>
+      /** Repeat it, or separate by commas; `status[]` is read too. */
+      status?: Array<"INITIAL" | "PENDING" | "AWAITING" | "PAID" | "CANCELLED" | "ERROR" | "REFUNDING" | "REFUNDED" | "FULL_REFUNDED" | "EXPIRED" | "WAITING_CHAIN_CONFIRMATION" | "KYT_FAILED">
       /** In code, shortCode, alias and amount (the price, or what arrived); a transaction hash, a deposit address, or the id of a payment at its provider. */
       search?: string
       /** SuperAdmin and SuperManager only. */
@@ -151,7 +151,7 @@ export interface Operations {
       /** createdAt at or before. A date alone: its end, UTC. */
       to?: string
       /** Payment channel. */
-      paymentChannel?: string
+      paymentChannel?: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"
       /** One till: its identifier as the orders have it, or its id, which also finds those of earlier names. */
       merchantIdentifier?: string
       /** How many at most. */
@@ -195,8 +195,8 @@ export interface Operations {
   /** Download orders as CSV or XLSX. Every order that fits the filters when the download begins, once. `X-Total-Count` is their number. A transfer that breaks off is never ended normally: clients must treat such a file as incomplete. The columns add up to the books: `paidAmount` is what was booked of the price, `overpaidAmount` what was paid above it, `refundedExcessAmount` the part of `refundedAmount` that came from above the price, and `lostAmount` what left the chain and the company bears, less what came back. The company keeps `paidAmount` − `feeAmount` − (`refundedAmount` − `refundedExcessAmount`) − `lostAmount`. */
   downloadOrders: {
     params: {
-      /** Repeat it, or separate by commas. */
-      status?: Array<string>
+      /** Repeat it, or separate by commas; `status[]` is read too. */
+      status?: Array<"INITIAL" | "PENDING" | "AWAITING" | "PAID" | "CANCELLED" | "ERROR" | "REFUNDING" | "REFUNDED" | "FULL_REFUNDED" | "EXPIRED" | "WAITING_CHAIN_CONFIRMATION" | "KYT_FAILED">
       /** In code, shortCode, alias and amount (the price, or what arrived); a transaction hash, a deposit address, or the id of a payment at its provider. */
       search?: string
       /** SuperAdmin and SuperManager only. */
@@ -208,7 +208,7 @@ export interface Operations {
       /** createdAt at or before. A date alone: its end, UTC. */
       to?: string
       /** Payment channel. */
-      paymentChannel?: string
+      paymentChannel?: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"
       /** One till: its identifier as the orders have it, or its id, which also finds those of earlier names. */
       merchantIdentifier?: string
       /** Format of the answer. */
@@ -2477,8 +2477,8 @@ export interface Operations {
     params: {
       /** What happened. */
       event?: "order.initial" | "order.pending" | "order.awaiting" | "order.waiting_chain_confirmation" | "order.paid" | "order.cancelled" | "order.error" | "order.expired" | "order.kyt_failed" | "order.refunding" | "order.refunded" | "order.full_refunded" | "kyc.pending" | "kyc.approved" | "kyc.refused" | "kyc.edd_completed"
-      /** Repeat it, or separate by commas. */
-      status?: Array<string>
+      /** Repeat it, or separate by commas; `status[]` is read too. */
+      status?: Array<"pending" | "delivered" | "failed" | "parked">
       /** The order’s code. */
       code?: string
       /** The address, exactly as the order named it. */
@@ -2620,8 +2620,8 @@ export interface Operations {
     params: {
       /** What happened. */
       event?: "order.initial" | "order.pending" | "order.awaiting" | "order.waiting_chain_confirmation" | "order.paid" | "order.cancelled" | "order.error" | "order.expired" | "order.kyt_failed" | "order.refunding" | "order.refunded" | "order.full_refunded" | "kyc.pending" | "kyc.approved" | "kyc.refused" | "kyc.edd_completed"
-      /** Repeat it, or separate by commas. */
-      status?: Array<string>
+      /** Repeat it, or separate by commas; `status[]` is read too. */
+      status?: Array<"pending" | "delivered" | "failed" | "parked">
       /** The order’s code. */
       code?: string
       /** The address, exactly as the order named it. */
@@ -4735,6 +4735,8 @@ export interface Operations {
         active?: boolean
         /** Users with the role Cashier; replaces the list. */
         cashiers?: Array<string>
+        /** Receives the events of new orders that name no address. Null: none. Orders that exist keep theirs. */
+        webhookUrl?: string | null
       }
     }
     data: Collector
@@ -4749,6 +4751,8 @@ export interface Operations {
         salePoint: string
         /** Your own id of the device. */
         uuid?: string
+        /** Receives the events of its orders that name no address. */
+        webhookUrl?: string
       }
     }
     data: Collector

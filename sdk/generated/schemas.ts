@@ -295,6 +295,8 @@ export type Collector = {
   identifier: string
   /** Your device’s own number. */
   uuid: string | null
+  /** Receives the events of orders that name no address themselves; null: none does. */
+  webhookUrl: string | null
   /** Whether it may be used. */
   active: boolean
   /** The company it belongs to. */
@@ -614,6 +616,22 @@ export type KycWebhook = {
   /** Only with `kyc.edd_completed`: EUR that the payer may spend in 30 days. */
   spendingLimit?: string
 }
+
+/** Every state that an order may have. */
+export const ORDER_STATUSES = [
+  'INITIAL',
+  'PENDING',
+  'AWAITING',
+  'PAID',
+  'CANCELLED',
+  'ERROR',
+  'REFUNDING',
+  'REFUNDED',
+  'FULL_REFUNDED',
+  'EXPIRED',
+  'WAITING_CHAIN_CONFIRMATION',
+  'KYT_FAILED',
+] as const satisfies readonly Order['status'][]
 
 /** Every code that a failure may have. */
 export type ErrorCode =

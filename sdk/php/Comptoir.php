@@ -169,6 +169,18 @@ final class Comptoir
         return '?' . http_build_query(array_map($text, $filters));
     }
 
+    /**
+     * A part of a path. Without it the path would be another one: that of the whole list.
+     * @throws InvalidArgumentException
+     */
+    private static function segment(string $name, string $value): string
+    {
+        if (in_array(trim($value), ['', '.', '..'], true)) {
+            throw new InvalidArgumentException("$name is '$value': nothing was sent, because without it the call means something else");
+        }
+        return rawurlencode($value);
+    }
+
     private function order(string $method, string $path, array $body = [], ?string $key = null): mixed
     {
         return $this->call($method, '/api/next/confirm_conversion' . $path, $body, $key);
@@ -182,13 +194,13 @@ final class Comptoir
 
     public function getOrder(string $code): array
     {
-        return $this->order('GET', '/status/' . rawurlencode($code));
+        return $this->order('GET', '/status/' . self::segment('code', $code));
     }
 
     /** The newest order with your alias. $companyId: of this company, for credentials that see more than one. */
     public function getOrderByReference(string $reference, ?string $companyId = null): array
     {
-        return $this->order('GET', '/status/order/' . rawurlencode($reference) . self::query(['companyId' => $companyId]));
+        return $this->order('GET', '/status/order/' . self::segment('reference', $reference) . self::query(['companyId' => $companyId]));
     }
 
     /** All orders that the filters match, page after page: ['status' => ['PAID', 'REFUNDED'], 'from' => '2026-01-01']. */
@@ -206,28 +218,28 @@ final class Comptoir
 
     public function acceptOrder(string $code, array $body): array
     {
-        return $this->order('POST', '/accept/' . rawurlencode($code), $body);
+        return $this->order('POST', '/accept/' . self::segment('code', $code), $body);
     }
 
     public function confirmOrder(string $code): void
     {
-        $this->order('POST', '/confirm/' . rawurlencode($code));
+        $this->order('POST', '/confirm/' . self::segment('code', $code));
     }
 
     public function cancelOrder(string $code): void
     {
-        $this->order('POST', '/cancel/' . rawurlencode($code));
+        $this->order('POST', '/cancel/' . self::segment('code', $code));
     }
 
     /** @param array $body amount (USDC, decimal text; default: all that is left), reason. Answers refundId. */
     public function refundOrder(string $code, array $body = [], ?string $idempotencyKey = null): array
     {
-        return $this->order('POST', '/revert/' . rawurlencode($code), $body, $idempotencyKey);
+        return $this->order('POST', '/revert/' . self::segment('code', $code), $body, $idempotencyKey);
     }
 
     public function getRefund(string $id): array
     {
-        return $this->call('GET', '/api/next/refunds/' . rawurlencode($id));
+        return $this->call('GET', '/api/next/refunds/' . self::segment('id', $id));
     }
 
     public function listEvents(?string $after = null, int $limit = 100): array

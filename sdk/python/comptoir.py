@@ -78,11 +78,11 @@ class Comptoir:
         return self._order("POST", "/request", body, idempotency_key)
 
     def get_order(self, code):
-        return self._order("GET", "/status/" + _quote(code))
+        return self._order("GET", "/status/" + _segment("code", code))
 
     def get_order_by_reference(self, reference, company_id=None):
         """The newest order with your alias; company_id: of this company, for credentials that see more than one."""
-        return self._order("GET", "/status/order/" + _quote(reference) + _query({"companyId": company_id}))
+        return self._order("GET", "/status/order/" + _segment("reference", reference) + _query({"companyId": company_id}))
 
     def list_orders(self, **filters):
         """All orders that the filters match, page after page: status=["PAID", "REFUNDED"], **{"from": "2026-01-01"}."""
@@ -95,20 +95,20 @@ class Comptoir:
             query["cursor"] = page["nextCursor"]
 
     def accept_order(self, code, **body):
-        return self._order("POST", "/accept/" + _quote(code), body)
+        return self._order("POST", "/accept/" + _segment("code", code), body)
 
     def confirm_order(self, code):
-        return self._order("POST", "/confirm/" + _quote(code))
+        return self._order("POST", "/confirm/" + _segment("code", code))
 
     def cancel_order(self, code):
-        return self._order("POST", "/cancel/" + _quote(code))
+        return self._order("POST", "/cancel/" + _segment("code", code))
 
     def refund_order(self, code, idempotency_key=None, **body):
         """amount (USDC, decimal text; default: all that is left), reason → {refundId}"""
-        return self._order("POST", "/revert/" + _quote(code), body, idempotency_key)
+        return self._order("POST", "/revert/" + _segment("code", code), body, idempotency_key)
 
     def get_refund(self, refund_id):
-        return self.call("GET", "/api/next/refunds/" + _quote(refund_id))
+        return self.call("GET", "/api/next/refunds/" + _segment("refund_id", refund_id))
 
     def list_events(self, after=None, limit=100):
         return self.call("GET", "/api/next/events" + _query({"limit": limit, "after": after or None}))
@@ -147,8 +147,11 @@ def verify_webhook(raw_body, headers, secret, tolerance_seconds=300, test_events
     return event
 
 
-def _quote(text):
-    return urllib.parse.quote(str(text), safe="")
+def _segment(name, value):
+    """A part of a path. Without it the path would be another one: that of the whole list."""
+    if value is None or str(value).strip() in ("", ".", ".."):
+        raise ValueError(f"{name} is {value!r}: nothing was sent, because without it the call means something else")
+    return urllib.parse.quote(str(value), safe="")
 
 
 def _query(filters):

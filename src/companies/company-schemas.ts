@@ -215,16 +215,25 @@ const Identifier = Type.String({
   pattern: '^\\S(.*\\S)?$',
   description: 'Its name in orders (`merchantIdentifier`); unique in the company.',
 })
+const TillWebhookUrl = Type.String({ minLength: 1, maxLength: 2048 })
 export const CollectorBody = Type.Object({
   identifier: Identifier,
   salePoint: Id,
   uuid: Type.Optional(Type.String({ maxLength: 100, description: 'Your own id of the device.' })),
+  webhookUrl: Type.Optional(
+    Type.Unsafe<string>({ ...TillWebhookUrl, description: 'Receives the events of its orders that name no address.' }),
+  ),
 })
 export const CollectorChange = Type.Object({
   identifier: Type.Optional(Identifier),
   active: Type.Optional(Type.Boolean()),
   cashiers: Type.Optional(
     Type.Array(Id, { maxItems: 200, description: 'Users with the role Cashier; replaces the list.' }),
+  ),
+  webhookUrl: Type.Optional(
+    Nullable(TillWebhookUrl, {
+      description: 'Receives the events of new orders that name no address. Null: none. Orders that exist keep theirs.',
+    }),
   ),
 })
 export const CollectorQuery = Type.Object({
@@ -238,6 +247,9 @@ export const CollectorSchema = Type.Object(
     _id: Type.String(),
     identifier: Type.String(),
     uuid: Nullable(Type.String()),
+    webhookUrl: Nullable(Type.String(), {
+      description: 'Receives the events of orders that name no address themselves; null: none does.',
+    }),
     active: Type.Boolean(),
     company: Type.String(),
     salePoint: Type.Object({ _id: Type.String(), name: Type.String() }),

@@ -1,4 +1,4 @@
-import type { Audit } from '../audit/audit.ts'
+import type { Audit, AuditEntry } from '../audit/audit.ts'
 import type { Db, Queryable, Tx } from '../db/db.ts'
 import { type Actor, isOperator, sees } from '../http/actor.ts'
 import { hasFreshFactor } from '../http/permissions.ts'
@@ -322,7 +322,7 @@ export async function noteChange(
   deps: CompanyDeps,
   tx: Tx,
   context: RequestContext,
-  change: { companyId: string; action: string; object: string },
+  change: Pick<AuditEntry, 'action' | 'object' | 'detail'> & { companyId: string },
 ): Promise<void> {
   const { companyId } = change
   await queries.updateCompanyVersion(tx, companyId)

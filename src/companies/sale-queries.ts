@@ -10,7 +10,7 @@ export async function findSaleCompany(q: Queryable, id: string): Promise<SaleCom
   )
 }
 
-export type SaleCollector = { id: string; companyId: string; identifier: string }
+export type SaleCollector = { id: string; companyId: string; identifier: string; webhookUrl: string | null }
 
 /** An active till by its identifier within the company, or by its id. */
 export async function findSaleCollector(
@@ -23,7 +23,7 @@ export async function findSaleCollector(
       ? sql`id = ${identifier}`
       : sql`company_id = ${companyId} and (identifier = ${identifier} or id = ${identifier})`
   return q.maybe<SaleCollector>(
-    sql`select id, company_id, identifier from collectors where ${inCompany} and active limit 1`,
+    sql`select id, company_id, identifier, webhook_url from collectors where ${inCompany} and active limit 1`,
   )
 }
 

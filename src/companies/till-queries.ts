@@ -65,6 +65,7 @@ export type Collector = {
   salesPointName: string
   identifier: string
   uuid: string | null
+  webhookUrl: string | null
   active: boolean
   cashiers: Cashier[]
   createdAt: Date
@@ -72,7 +73,8 @@ export type Collector = {
 }
 
 const COLLECTOR = sql`
-  select k.id, k.company_id, k.sales_point_id, p.name as sales_point_name, k.identifier, k.uuid, k.active,
+  select k.id, k.company_id, k.sales_point_id, p.name as sales_point_name, k.identifier, k.uuid, k.webhook_url,
+    k.active,
     coalesce((select json_agg(json_build_object('_id', u.id, 'email', u.email, 'firstName', u.first_name,
         'lastName', u.last_name) order by u.id)
       from collector_cashiers c join users u on u.id = c.user_id where c.collector_id = k.id), '[]'::json) as cashiers,
@@ -123,21 +125,22 @@ export async function lockCollector(tx: Tx, id: string): Promise<Collector | und
 
 export async function insertCollector(
   tx: Tx,
-  collector: Pick<Collector, 'id' | 'companyId' | 'salesPointId' | 'identifier' | 'uuid' | 'createdAt'>,
+  collector: Pick<Collector, 'id' | 'companyId' | 'salesPointId' | 'identifier' | 'uuid' | 'webhookUrl' | 'createdAt'>,
 ): Promise<void> {
   await tx.run(sql`
-    insert into collectors (id, company_id, sales_point_id, identifier, uuid, created_at, updated_at)
+    insert into collectors (id, company_id, sales_point_id, identifier, uuid, webhook_url, created_at, updated_at)
     values (${collector.id}, ${collector.companyId}, ${collector.salesPointId}, ${collector.identifier},
-      ${collector.uuid}, ${collector.createdAt}, ${collector.createdAt})`)
+      ${collector.uuid}, ${collector.webhookUrl}, ${collector.createdAt}, ${collector.createdAt})`)
 }
 
 export async function updateCollector(
   tx: Tx,
   id: string,
-  changed: { identifier: string; active: boolean; at: Date },
+  changed: Pick<Collector, 'identifier' | 'active' | 'webhookUrl'> & { at: Date },
 ): Promise<void> {
   await tx.run(sql`
-    update collectors set identifier = ${changed.identifier}, active = ${changed.active}, updated_at = ${changed.at}
+    update collectors set identifier = ${changed.identifier}, active = ${changed.active},
+      webhook_url = ${changed.webhookUrl}, updated_at = ${changed.at}
     where id = ${id}`)
 }
 

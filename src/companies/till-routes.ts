@@ -142,7 +142,7 @@ export const tillRoutes: FastifyPluginAsyncTypebox<CompanyDeps> = async (app, de
   app.put(
     '/collectors/:id',
     {
-      config: { permission: 'tills.write' },
+      config: { permission: 'tills.write', keepNulls: ['webhookUrl'] },
       schema: {
         operationId: 'changeCollector',
         summary: 'Rename, close or open a till, or assign cashiers',

@@ -38,6 +38,7 @@ export const viewCollector = (actor: Actor, collector: Collector): Static<typeof
   _id: collector.id,
   identifier: collector.identifier,
   uuid: collector.uuid,
+  webhookUrl: collector.webhookUrl,
   active: collector.active,
   company: collector.companyId,
   salePoint: { _id: collector.salesPointId, name: collector.salesPointName },
@@ -165,14 +166,25 @@ function explainIdentifier(error: unknown): unknown {
   })
 }
 
-/** @throws OBJECT_NOT_FOUND for an unknown sales point or another company's, OBJECT_CONFLICT for a taken identifier */
+/** A till's address keeps to the rules for an order's. @throws VALIDATION_FAILED */
+function readWebhookUrl({ callbackFault }: CompanyDeps, url: string | null): string | null {
+  const fault = url === null ? null : callbackFault(url)
+  if (fault !== null) throw invalid('webhookUrl', fault)
+  return url
+}
+
+/**
+ * @throws OBJECT_NOT_FOUND for an unknown sales point or another company's, OBJECT_CONFLICT for a taken identifier,
+ *   VALIDATION_FAILED for a webhook address that is not allowed
+ */
 export async function createCollector(
   deps: CompanyDeps,
   context: RequestContext,
-  body: { identifier: string; salePoint: string; uuid?: string },
+  body: { identifier: string; salePoint: string; uuid?: string; webhookUrl?: string },
 ): Promise<Collector> {
   const { actor } = context
   const at = new Date(deps.clock())
+  const webhookUrl = readWebhookUrl(deps, body.webhookUrl ?? null)
   const make = async (tx: Tx): Promise<Collector> => {
     const point = await queries.findSalesPoint(tx, body.salePoint)
     if (!point || !sees(actor, point.companyId))
@@ -182,7 +194,8 @@ export async function createCollector(
     const { companyId } = point
     const id = newId(at.getTime())
     const { identifier, uuid = null } = body
-    await queries.insertCollector(tx, { id, companyId, salesPointId: point.id, identifier, uuid, createdAt: at })
+    const place = { companyId, salesPointId: point.id }
+    await queries.insertCollector(tx, { id, ...place, identifier, uuid, webhookUrl, createdAt: at })
     const collector = await queries.findCollector(tx, id)
     if (!collector) throw new Error('the new till cannot be read back')
     await context.remember(tx, viewCollector(context.actor, collector))
@@ -194,9 +207,17 @@ export async function createCollector(
   })
 }
 
-export type CollectorChange = { identifier?: string; active?: boolean; cashiers?: string[] }
+export type CollectorChange = {
+  identifier?: string
+  active?: boolean
+  cashiers?: string[]
+  webhookUrl?: string | null
+}
 
-/** @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT, VALIDATION_FAILED for a user who is not a cashier of the company */
+/**
+ * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT, VALIDATION_FAILED for a user who is not a cashier of the company, or a
+ *   webhook address that is not allowed
+ */
 export async function changeCollector(
   deps: CompanyDeps,
   context: RequestContext,
@@ -210,7 +231,9 @@ export async function changeCollector(
     if (!collector || !reachesTill(actor, collector)) throw new AppError('OBJECT_NOT_FOUND')
     const { companyId } = collector
     const { identifier = collector.identifier, active = collector.active } = change
-    await queries.updateCollector(tx, id, { identifier, active, at })
+    // one that stays was allowed when it was set, and every delivery checks the address that it connects to
+    const webhookUrl = change.webhookUrl === undefined ? collector.webhookUrl : readWebhookUrl(deps, change.webhookUrl)
+    await queries.updateCollector(tx, id, { identifier, active, webhookUrl, at })
     if (change.cashiers) {
       const wanted = [...new Set(change.cashiers)]
       await queries.deleteCollectorCashiers(tx, id)
@@ -219,7 +242,9 @@ export async function changeCollector(
       tx.afterCommit(() => deps.forgetActors())
     }
     const changed = (await queries.findCollector(tx, id)) ?? collector
-    await noteChange(deps, tx, context, { companyId, action: 'collector.change', object: `collector:${id}` })
+    const detail =
+      webhookUrl === collector.webhookUrl ? {} : { webhookOrigin: webhookUrl && new URL(webhookUrl).origin }
+    await noteChange(deps, tx, context, { companyId, action: 'collector.change', object: `collector:${id}`, detail })
     return changed
   }
   return deps.db.tx(apply).catch((error: unknown) => {

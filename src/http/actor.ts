@@ -72,8 +72,8 @@ declare module 'fastify' {
     personal?: true
     /** The response holds a secret: what is stored under an Idempotency-Key is encrypted. */
     sealAnswer?: true
-    /** `null` and `""` in the body reach the route instead of counting as absent. */
-    keepNulls?: true
+    /** `null` and `""` in the body reach the route instead of counting as absent; of these names only `null` does. */
+    keepNulls?: true | readonly string[]
     /** Each field of the body is a filter: `""` reaches the route and matches nothing, and `null` is refused. */
     filtersByBody?: true
     /** Without one of these fields the route takes all there is, so an empty one is refused. */

@@ -39,12 +39,16 @@ function findUnstorable(value: unknown): string | undefined {
   return undefined
 }
 
-/** `null` and `""` count as absent for optional fields, at every depth. */
-function dropEmpty(value: unknown, keepText: boolean): void {
+/**
+ * `null` and `""` count as absent for optional fields, at every depth.
+ * @param nullable of the outermost names, those whose `null` says something
+ */
+function dropEmpty(value: unknown, keepText: boolean, nullable: readonly string[] = []): void {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return
   const record = value as Record<string, unknown>
   for (const name in record) {
     const inner = record[name]
+    if (inner === null && nullable.includes(name)) continue
     if (inner === null || (inner === '' && !keepText)) delete record[name]
     else dropEmpty(inner, keepText)
   }
@@ -124,7 +128,7 @@ export function registerBodies(app: FastifyInstance): void {
     const { keepNulls, filtersByBody, allWithout } = request.routeOptions.config
     for (const name of allWithout ?? []) for (const part of [body, request.query]) checkNotEmpty(part, name)
     if (filtersByBody) checkNoNulls(body)
-    if (keepNulls !== true) dropEmpty(body, filtersByBody === true)
+    if (keepNulls !== true) dropEmpty(body, filtersByBody === true, keepNulls)
     dropEmptyFilters(request)
   })
 }

@@ -47,6 +47,22 @@ function findUnknown(value: unknown, schema: Schema | undefined, path: string): 
   return found
 }
 
+const BRACKETS = /^(\w+)\[\d*\]$/
+
+/** `status[]` and `status[0]`, as PHP and many clients write a list, are `status`, where the route knows that name. */
+function readBrackets({ query, routeOptions }: FastifyRequest): void {
+  const known = propertiesOf((routeOptions.schema as Parts | undefined)?.querystring) ?? {}
+  const sent = query as Record<string, string | string[]>
+  for (const written of Object.keys(sent)) {
+    const name = BRACKETS.exec(written)?.[1]
+    if (name === undefined || !Object.hasOwn(known, name) || Object.hasOwn(known, written)) continue
+    const values = [sent[name] ?? [], sent[written] ?? []].flat()
+    // one value stays text, which later readers of the query expect
+    sent[name] = values.length === 1 ? (values[0] ?? '') : values
+    delete sent[written]
+  }
+}
+
 /** The value, reduced to the names that its schema defines. */
 function keepKnown(value: unknown, schema: Schema | undefined): unknown {
   if (typeof value !== 'object' || value === null) return value
@@ -139,6 +155,10 @@ export function registerIgnored(app: FastifyInstance): void {
         `${url} takes a ${part} that does not say its names: say them, so that no others reach the handler`,
       )
     }
+  })
+  app.addHook('preValidation', (request, _reply, done) => {
+    if (isApi(request.routeOptions.config)) readBrackets(request)
+    done()
   })
   // what the schema refuses never comes to the handler, and a typo is often why: {"amout": 5} lacks its amount
   app.addHook('onError', (request, reply, error, done) => {

@@ -59,5 +59,11 @@ const builders = {
 
 export const Type = builders as unknown as Pick<typeof Library, keyof typeof builders>
 
+/**
+ * Keyword for the words that a filter knows, where its schema takes more than single words: several with commas, or
+ * small letters. They are checked where they are read, and the OpenAPI document names them.
+ */
+export const CHOICES = 'x-choices'
+
 /** The text that a list is filtered by. An empty field of a form is sent as empty text, and filters by nothing. */
 export const filterText = (text: string | undefined): string | null => text?.trim() || null

@@ -168,12 +168,15 @@ async function readQuote({ config, rates }: CreateDeps, { body, euro }: Tried): 
   return { quote, euro: euro ?? peekEuroRate(rates) }
 }
 
+/** What the cached copies said that the order was made from; the insert compares. */
+type Copies = Pick<NewOrder, 'companyVersion' | 'tillWebhookUrl'>
+
 async function buildOrder(
   deps: CreateDeps,
   request: CreateRequest,
   place: SaleOrigin,
   { quote, euro, tx }: Quoted & { tx: Tx | null },
-): Promise<{ order: Order; companyVersion: bigint; optionalEvents: string[] }> {
+): Promise<{ order: Order; copies: Copies; optionalEvents: string[] }> {
   const { body, context } = request
   const from = readAssets(body, deps.config.fiatAssets)
   if (body.webhookUrl !== undefined) checkWebhookUrl(body.webhookUrl, deps.config.webhooks)
@@ -200,7 +203,7 @@ async function buildOrder(
     merchantIdentifier: place.collector?.identifier ?? null,
     websiteUrl: place.websiteUrl,
     buttonSessionId: place.session?.id ?? null,
-    webhookUrl: body.webhookUrl ?? place.session?.callbackUrl ?? null,
+    webhookUrl: body.webhookUrl ?? place.session?.callbackUrl ?? place.collector?.webhookUrl ?? null,
     cancelUrl: word.cancelUrl ?? place.session?.cancelUrl ?? null,
     returnUrl: word.returnUrl ?? place.session?.returnUrl ?? null,
     goods: body.goods ?? null,
@@ -215,7 +218,8 @@ async function buildOrder(
     refundedUnits: 0n,
     version: 1,
   }
-  return { order, companyVersion: company.version, optionalEvents: company.optionalEvents }
+  const copies = { companyVersion: company.version, tillWebhookUrl: place.collector?.webhookUrl ?? null }
+  return { order, copies, optionalEvents: company.optionalEvents }
 }
 
 function answerOf(deps: CreateDeps, { context }: CreateRequest, order: Order): CreatedOrder {
@@ -257,7 +261,7 @@ function explainConstraint(error: unknown): unknown {
   return error
 }
 
-function newOrderOf(request: CreateRequest, order: Order, companyVersion: bigint, answer: CreatedOrder): NewOrder {
+function newOrderOf(request: CreateRequest, order: Order, copies: Copies, answer: CreatedOrder): NewOrder {
   const { claim, context } = request
   const idempotency = claim && {
     companyId: claim.companyId,
@@ -269,7 +273,7 @@ function newOrderOf(request: CreateRequest, order: Order, companyVersion: bigint
   const { actor } = context
   const isTakenOver = actor.tillDeviceId !== undefined && request.soldBy !== actor.id
   const soldBy = isTakenOver ? (request.soldBy ?? null) : null
-  return { order, companyVersion, actor: nameOf(context), soldBy, idempotency }
+  return { order, ...copies, actor: nameOf(context), soldBy, idempotency }
 }
 
 const storedOf = ({ idempotency }: NewOrder): string | null => idempotency?.response ?? null
@@ -293,9 +297,9 @@ export function openCreateOrder(deps: CreateDeps): CreateOrder {
   const createAtTill = async (request: Tried): Promise<CreateResult> => {
     const place = await findPlace(deps, request, null)
     const quoted = await readQuote(deps, request)
-    const { order, companyVersion, optionalEvents } = await buildOrder(deps, request, place, { ...quoted, tx: null })
+    const { order, copies, optionalEvents } = await buildOrder(deps, request, place, { ...quoted, tx: null })
     const answer = answerOf(deps, request, order)
-    const newOrder = newOrderOf(request, order, companyVersion, answer)
+    const newOrder = newOrderOf(request, order, copies, answer)
     const alone = order.webhookUrl !== null && isSubscribed(optionalEvents, 'order.initial')
     crashPoint('create:before-insert')
     const made = alone ? await deps.db.tx((tx) => insertInTx(tx, newOrder)) : await insertGrouped(newOrder)
@@ -312,9 +316,9 @@ export function openCreateOrder(deps: CreateDeps): CreateOrder {
     const quoted = await readQuote(deps, request)
     return deps.db.tx(async (tx) => {
       const place = await findPlace(deps, request, tx)
-      const { order, companyVersion } = await buildOrder(deps, request, place, { ...quoted, tx })
+      const { order, copies } = await buildOrder(deps, request, place, { ...quoted, tx })
       const answer = answerOf(deps, request, order)
-      const newOrder = newOrderOf(request, order, companyVersion, answer)
+      const newOrder = newOrderOf(request, order, copies, answer)
       if (!(await insertInTx(tx, newOrder))) return explainRefusal(deps, request, order, tx)
       if (place.session) await updateSaleSessionOrder(tx, place.session.id, order.id)
       return { created: answer, stored: storedOf(newOrder) }

@@ -6,6 +6,8 @@ import { rateText } from './order-queries.ts'
 export type NewOrder = {
   order: Order
   companyVersion: bigint
+  /** Of the copy of the till that it was made from. */
+  tillWebhookUrl: string | null
   actor: string
   /** The colleague from whom the actor took the sale over. */
   soldBy: string | null
@@ -32,6 +34,7 @@ const inputOf = openRows<NewOrder>([
   ['website_url', 'text', ({ order }) => order.websiteUrl],
   ['button_session_id', 'text', ({ order }) => order.buttonSessionId],
   ['webhook_url', 'text', ({ order }) => order.webhookUrl],
+  ['till_webhook_url', 'text', ({ tillWebhookUrl }) => tillWebhookUrl],
   ['cancel_url', 'text', ({ order }) => order.cancelUrl],
   ['return_url', 'text', ({ order }) => order.returnUrl],
   ['goods', 'jsonb', ({ order }) => order.goods && JSON.stringify(order.goods)],
@@ -64,7 +67,8 @@ function withoutRepeated(orders: readonly NewOrder[]): readonly NewOrder[] {
 
 /**
  * Inserts orders with their first event and their idempotency keys in one statement. An order is left out when its
- * company changed since the copy that it was made from, when its till is not active, or when its key is taken.
+ * company or the till's webhook address changed since the copy that it was made from, when its till is not active, or
+ * when its key is taken.
  * @returns ids of the orders that were inserted
  */
 export async function insertOrders(q: Queryable, orders: readonly NewOrder[]): Promise<Set<string>> {
@@ -72,7 +76,8 @@ export async function insertOrders(q: Queryable, orders: readonly NewOrder[]): P
     with input as (${inputOf(withoutRepeated(orders))}
     ), allowed as materialized (
       select i.* from input i join companies c on c.id = i.company_id and c.version = i.company_version
-      where i.collector_id is null or exists (select 1 from collectors k where k.id = i.collector_id and k.active)
+      where i.collector_id is null or exists (select 1 from collectors k where k.id = i.collector_id and k.active
+        and k.webhook_url is not distinct from i.till_webhook_url)
     ), keys as (
       insert into idempotency_keys (company_id, scope, key, fingerprint, response, created_at)
       select claim_company, scope, key, fingerprint, response, created_at from allowed where key is not null

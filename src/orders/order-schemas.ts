@@ -1,5 +1,6 @@
+import { CHANNEL_IDS } from '../channels/channel.ts'
 import { VISIBLE_PATTERN } from '../kernel/names.ts'
-import { type Static, type TSchema, Type } from '../kernel/schema.ts'
+import { CHOICES, type Static, type TSchema, Type } from '../kernel/schema.ts'
 import { ORDER_STATUSES, type OrderStatus } from './order-states.ts'
 
 /** One type or null, in JSON Schema's shortest form. A union would be tried branch by branch for every response. */
@@ -131,7 +132,10 @@ const Integer = (options: { minimum: number; maximum: number; default: number })
 
 export const FilterQuery = {
   status: Type.Optional(
-    Type.Array(Type.String({ maxLength: 400 }), { description: 'Repeat it, or separate by commas.' }),
+    Type.Array(Type.String({ maxLength: 400 }), {
+      description: 'Repeat it, or separate by commas; `status[]` is read too.',
+      [CHOICES]: ORDER_STATUSES,
+    }),
   ),
   search: Type.Optional(
     Type.String({
@@ -148,7 +152,7 @@ export const FilterQuery = {
   to: Type.Optional(
     Type.String({ format: 'date-time', description: 'createdAt at or before. A date alone: its end, UTC.' }),
   ),
-  paymentChannel: Type.Optional(Type.String({ maxLength: 40 })),
+  paymentChannel: Type.Optional(Type.String({ maxLength: 40, [CHOICES]: CHANNEL_IDS })),
   merchantIdentifier: Type.Optional(
     Type.String({
       maxLength: 100,

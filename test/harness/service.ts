@@ -11,6 +11,7 @@ import { openServerKeys } from '../../src/keys/server-key-service.ts'
 import { hashApiSecret } from '../../src/sessions/api-keys/api-key-service.ts'
 import { openWebhookIdKey, type WebhookIdKey } from '../../src/webhooks/outbox/webhook-id-key.ts'
 import { createTestDatabase } from './database.ts'
+import { checkDocumented, documentedBy } from './documented-errors.ts'
 import { freePort } from './free-port.ts'
 
 /** Shared by every process of one test, so that each can open what another sealed. */
@@ -140,6 +141,7 @@ export async function startTestService(
     guardsClock: options.guardsClock === true,
     isStopping: () => stopping,
   })
+  documentedBy(service)
   await service.app.listen({ host: '127.0.0.1', port })
   if (options.workers) await service.startWorkers()
   return {
@@ -172,7 +174,7 @@ export async function callService<Data>(
   path: string,
   options: CallOptions = {},
 ): Promise<Answer<Data>> {
-  const url = path.startsWith('/') ? `${baseUrl}${path}` : `${baseUrl}/api/next/confirm_conversion/${path}`
+  const place = path.startsWith('/') ? path : `/api/next/confirm_conversion/${path}`
   const body = options.raw ?? (options.body === undefined ? undefined : JSON.stringify(options.body))
   const headers = {
     'user-agent': 'node',
@@ -181,7 +183,7 @@ export async function callService<Data>(
     ...options.headers,
   }
   // half of what fetch costs, and tests call thousands of times
-  const answer = await request(url, {
+  const answer = await request(`${baseUrl}${place}`, {
     method: method as Dispatcher.HttpMethod,
     headers,
     ...(body === undefined ? {} : { body }),
@@ -193,6 +195,7 @@ export async function callService<Data>(
     ),
   )
   const json = answered.get('content-type')?.includes('json') && text !== '' ? JSON.parse(text) : {}
+  checkDocumented(method, place, json.error?.code)
   return { status: answer.statusCode, headers: answered, text, data: json.data, error: json.error }
 }
 

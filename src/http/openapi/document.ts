@@ -1,3 +1,5 @@
+import type { CHOICES } from '../../kernel/schema.ts'
+
 /** The parts of an OpenAPI 3.1 document that are read or written here. */
 export type Schema = {
   $ref?: string
@@ -8,6 +10,7 @@ export type Schema = {
   const?: unknown
   format?: string
   pattern?: string
+  maxLength?: number
   default?: unknown
   examples?: unknown[]
   properties?: Record<string, Schema>
@@ -17,6 +20,7 @@ export type Schema = {
   anyOf?: Schema[]
   oneOf?: Schema[]
   allOf?: Schema[]
+  [CHOICES]?: unknown[]
 }
 
 export type Media = { schema?: Schema; example?: unknown; examples?: Record<string, unknown> }

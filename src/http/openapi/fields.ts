@@ -1,3 +1,4 @@
+import { CHOICES } from '../../kernel/schema.ts'
 import type { OpenApi, Operation, Parameter, Schema } from './document.ts'
 import { operationsOf } from './document.ts'
 import { FIELD_WORDS } from './field-words.ts'
@@ -85,9 +86,19 @@ function describeFields(schema: Schema, place: string): void {
   for (const part of inner) if (typeof part === 'object') describeFields(part, place)
 }
 
+/** The words that a filter knows become the `enum` of what it takes; its own keyword is ours alone. */
+function nameChoices(schema: Schema): void {
+  const { [CHOICES]: choices, items = schema } = schema
+  if (choices === undefined) return
+  items.enum = [...choices]
+  delete items.maxLength
+  delete schema[CHOICES]
+}
+
 function describeParameter(parameter: Parameter, place: string): void {
   const { name = '', schema } = parameter
   if (schema === undefined) return
+  nameChoices(schema)
   const holder: Schema = { ...schema }
   if (parameter.description !== undefined) holder.description = parameter.description
   describeField(holder, name, place)

@@ -11,7 +11,7 @@ export type OperationWords = {
 const STATE = ['ORDER_STATE_CONFLICT'] as const
 const BOOKS = ['BOOKS_DIFFER', 'PAYMENT_ORPHANED', 'REFUND_NOT_COVERED'] as const
 const MONEY = ['ORDER_STATE_CONFLICT', 'OBJECT_CONFLICT', 'REFUND_TOO_LARGE', ...BOOKS] as const
-const LOGIN = ['INVALID_CREDENTIALS', 'ACCOUNT_LOCKED'] as const
+const LOGIN = ['INVALID_CREDENTIALS', 'ACCOUNT_LOCKED', 'FORBIDDEN'] as const
 const CHANGED = ['OBJECT_CONFLICT'] as const
 
 const ORDERS: Record<string, OperationWords> = {
@@ -26,6 +26,7 @@ const ORDERS: Record<string, OperationWords> = {
       'WEBSITE_MISMATCH',
       'ALIAS_IN_USE',
       'OBJECT_NOT_FOUND',
+      ...STATE,
     ],
   },
   getOrderByCode: {
@@ -64,6 +65,9 @@ const ORDERS: Record<string, OperationWords> = {
 
 const PAYER_GATE = ['PAYER_IDENTITY_REQUIRED', 'KYC_REQUIRED', 'SPENDING_LIMIT_EXCEEDED'] as const
 
+/** A provider sends a callback again that was refused with 429 or 502. */
+const PROVIDER = ['CALLBACK_REFUSED', 'NOT_FOUND', 'TOO_MANY_REQUESTS', 'CHANNEL_UNAVAILABLE'] as const
+
 const PAYMENTS: Record<string, OperationWords> = {
   acceptOrder: {
     refuses: [
@@ -74,23 +78,26 @@ const PAYMENTS: Record<string, OperationWords> = {
       'ORDER_STATE_CONFLICT',
     ],
   },
+  nameTransaction: { refuses: ['CHANNEL_UNAVAILABLE'] },
   confirmOrder: {
     does: 'The payer says that it is done: the channel is asked at once. It never marks an order paid without the channel’s word.',
     refuses: ['PAYMENT_NOT_RECEIVED', 'ORDER_STATE_CONFLICT', 'CHANNEL_UNAVAILABLE'],
   },
   revertOrder: {
     does: 'Starts a refund; without a body, of everything that is left. `data.refundId` names it, since an order can have several (confirm, cancel and expire answer `data: null`); its fate is told by GET /refunds/{id} and by webhook.',
-    refuses: [...MONEY, 'CHANNEL_NOT_AVAILABLE', 'CHANNEL_UNAVAILABLE', 'STEP_UP_REQUIRED'],
+    refuses: ['ILLEGAL_AMOUNT', ...MONEY, 'CHANNEL_NOT_AVAILABLE', 'CHANNEL_UNAVAILABLE', 'STEP_UP_REQUIRED'],
   },
   listRefunds: { does: 'Refunds, newest first, each with the code of its order.' },
   getRefund: { does: 'One refund with everything that was decided about it.' },
-  getRefundAddressMessage: { refuses: ['ORDER_NOT_FOUND', 'ORDER_STATE_CONFLICT', 'OBJECT_NOT_FOUND'] },
+  getRefundAddressMessage: {
+    refuses: ['ORDER_NOT_FOUND', 'ORDER_STATE_CONFLICT', 'OBJECT_NOT_FOUND', 'ILLEGAL_AMOUNT', 'REFUND_TOO_LARGE'],
+  },
   approveRefund: { does: 'The operator approves a refund that waits for it.', refuses: MONEY },
   rejectRefund: {
     does: 'The operator refuses a refund, also one whose named transaction vanished, or that left before a restore with another amount or to another address. The order returns to the state before it.',
     refuses: [...MONEY, 'CHANNEL_UNAVAILABLE'],
   },
-  setRefundAddress: { refuses: MONEY },
+  setRefundAddress: { refuses: [...MONEY, 'STEP_UP_REQUIRED'] },
   settleRefund: { refuses: [...MONEY, 'BODY_TOO_LARGE'] },
   addRefundProof: { refuses: ['OBJECT_CONFLICT', 'BODY_TOO_LARGE'] },
   reportRefundTransaction: { refuses: MONEY },
@@ -98,10 +105,11 @@ const PAYMENTS: Record<string, OperationWords> = {
     does: 'The payer’s own address, one that someone else proposed, or neither, and then the payer is asked.',
     refuses: ['OBJECT_NOT_FOUND'],
   },
-  refundMispayment: { refuses: [...MONEY, 'CHANNEL_NOT_AVAILABLE', 'STEP_UP_REQUIRED'] },
+  refundMispayment: { refuses: ['ILLEGAL_AMOUNT', ...MONEY, 'CHANNEL_NOT_AVAILABLE', 'STEP_UP_REQUIRED'] },
   listMispayments: {
     does: 'Payments that are too little, too much, too late, double or in another token; each waits for a decision or has one.',
   },
+  bearLoss: { refuses: CHANGED },
   acceptMispayment: { refuses: [...MONEY, ...PAYER_GATE] },
   ignoreMispayment: { does: 'Closes the record; the money stays where it is. The reason is kept.', refuses: MONEY },
   listUnmatchedTransfers: {
@@ -123,9 +131,10 @@ const PAYMENTS: Record<string, OperationWords> = {
     refuses: ['ACCOUNT_IN_USE', 'OBJECT_CONFLICT'],
   },
   saveChannelAccount: { refuses: ['CHANNEL_NOT_AVAILABLE', 'ACCOUNT_IN_USE', 'OBJECT_CONFLICT'] },
-  receiveCallback: { refuses: ['CALLBACK_REFUSED', 'NOT_FOUND'] },
-  receiveCompanyCallback: { refuses: ['CALLBACK_REFUSED', 'NOT_FOUND'] },
-  takeSumsubCallback: { refuses: ['CALLBACK_REFUSED', 'NOT_FOUND'] },
+  listChannels: { refuses: ['ORDER_NOT_FOUND', 'ILLEGAL_AMOUNT', 'INVALID_EXCHANGE_RATE'] },
+  receiveCallback: { refuses: PROVIDER },
+  receiveCompanyCallback: { refuses: PROVIDER },
+  takeSumsubCallback: { refuses: ['CALLBACK_REFUSED', 'NOT_FOUND', 'FORBIDDEN'] },
   listChannelExchanges: { refuses: ['ORDER_NOT_FOUND'] },
 }
 
@@ -154,6 +163,7 @@ const LEDGER: Record<string, OperationWords> = {
   listDifferences: {
     does: 'Where the books and the records differ. Settlements and refunds of the company wait until it is explained.',
   },
+  explainDifference: { refuses: CHANGED },
   listSettlements: { does: 'Payments of USDC to companies, newest first.' },
   createSettlement: { refuses: ['OBJECT_CONFLICT', ...BOOKS] },
   approveSettlement: {
@@ -199,13 +209,15 @@ const WEBHOOKS: Record<string, OperationWords> = {
   },
 }
 
+const JOINING = ['EMAIL_ALREADY_REGISTERED', 'OBJECT_NOT_FOUND', 'STEP_UP_REQUIRED'] as const
+
 const ACCOUNTS: Record<string, OperationWords> = {
-  register: { refuses: ['EMAIL_ALREADY_REGISTERED', 'WEAK_PASSWORD', 'FORBIDDEN', 'OBJECT_NOT_FOUND'] },
+  register: { refuses: [...JOINING, 'WEAK_PASSWORD', 'FORBIDDEN'] },
   loginManager: { refuses: [...LOGIN, 'BUSY'] },
   login: { refuses: [...LOGIN, 'BUSY'] },
   validateOtp: {
     unsent: ['emailOtp', 'recoveryCode', 'passkey'],
-    refuses: ['INVALID_OTP', 'UNAUTHORIZED', 'CROSS_SITE_REQUEST', 'TOO_MANY_REQUESTS'],
+    refuses: ['INVALID_OTP', 'ACCOUNT_LOCKED', 'UNAUTHORIZED', 'CROSS_SITE_REQUEST', 'TOO_MANY_REQUESTS'],
   },
   sendEmailOtp: { refuses: ['CROSS_SITE_REQUEST'] },
   sendVerification: { does: 'Sends the mail with the verification link again. A verified address gets none.' },
@@ -248,9 +260,9 @@ const ACCOUNTS: Record<string, OperationWords> = {
   getMe: { does: 'The user that the credential belongs to, with the company.' },
   changeMe: { does: 'Changes name, phone number and language of the user who asks.' },
   listUsers: { does: 'Users of your company, with filters.' },
-  inviteUser: { unsent: ['companyId'], refuses: ['EMAIL_ALREADY_REGISTERED', 'FORBIDDEN'] },
+  inviteUser: { unsent: ['companyId'], refuses: JOINING },
   getUser: { does: 'One user of your company.' },
-  changeUser: { refuses: ['OBJECT_CONFLICT', 'FORBIDDEN', 'EMAIL_ALREADY_REGISTERED'] },
+  changeUser: { refuses: ['OBJECT_CONFLICT', 'EMAIL_ALREADY_REGISTERED', 'STEP_UP_REQUIRED'] },
   approveUser: { does: 'A Cashier or Observer who registered may work from now on.', refuses: CHANGED },
   listCompaniesOfUser: { does: 'The companies that are attached to a SuperManager.' },
   attachCompanies: {
@@ -308,7 +320,10 @@ const COMPANIES: Record<string, OperationWords> = {
   listCollectors: { does: 'The tills of your company, with filters by shop and state.' },
   getCollector: { does: 'One till.' },
   changeCollector: { does: 'Changes the fields that are given. A closed till takes no new orders.', refuses: CHANGED },
-  addCollector: { does: 'A till’s `identifier` is the `merchantIdentifier` of its orders.', refuses: CHANGED },
+  addCollector: {
+    does: 'A till’s `identifier` is the `merchantIdentifier` of its orders.',
+    refuses: [...CHANGED, 'OBJECT_NOT_FOUND'],
+  },
   listStaticLinks: { does: 'The static links of your company, newest first, and what each brought.' },
   createStaticLink: {
     unsent: ['minAmount', 'maxAmount'],

@@ -83,7 +83,9 @@ function errorsOf(path: string, method: string, operation: Operation, rule: Rule
   const hasBody = operation.requestBody !== undefined
   const inputs = hasBody || (operation.parameters ?? []).length > 0
   const body = isPost(method) || method === 'put' || hasBody
-  const namesCompany = (operation.parameters ?? []).some(({ name }) => name === 'companyId' || name === 'childManager')
+  const fields = Object.keys(operation.requestBody?.content['application/json']?.schema?.properties ?? {})
+  const names = [...fields, ...(operation.parameters ?? []).map(({ name }) => name)]
+  const namesCompany = names.includes('companyId') || names.includes('childManager')
   const codes: ErrorCode[] = [
     ...own,
     ...credentialErrors(rule),
@@ -100,15 +102,15 @@ function errorsOf(path: string, method: string, operation: Operation, rule: Rule
   return [...new Set(codes)]
 }
 
-const KEY = { apiKey: [], apiSecret: [] }
+const KEY = [{ apiKey: [], apiSecret: [] }, { secretBearer: [] }]
 
 function securityOf({ operationId }: Operation, rule: Rule): Record<string, string[]>[] {
   if (operationId === 'validateOtp') return [{ otpCookie: [] }, { bearer: [] }]
   if (rule.limit === 'session') return [{ refreshCookie: [] }]
   if (rule.ignoreCredential) return [{}]
   const people = [{ bearer: [] }]
-  if (!needsCredential(rule)) return [{}, ...people, KEY]
-  return rule.scope === undefined ? people : [...people, KEY]
+  if (!needsCredential(rule)) return [{}, ...people, ...KEY]
+  return rule.scope === undefined ? people : [...people, ...KEY]
 }
 
 /** The failure, with no other codes than these. */

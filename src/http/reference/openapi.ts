@@ -12,7 +12,8 @@ const DESCRIPTION = `Orders and payment links in fiat, paid in crypto, settled i
 **Answers** have one envelope: \`{success, status, data}\`; failures add \`error\` with a stable \`code\`, a \`message\` that says
 what to do next, and the \`requestId\`.
 
-**Credentials**: \`Authorization: Bearer <access token>\`, or for servers \`x-api-key\` and \`x-api-secret\`.
+**Credentials**: people send \`Authorization: Bearer <access token>\`. Servers send an API key: \`x-api-key\` and
+\`x-api-secret\`, or its secret alone as \`Authorization: Bearer sk_…\`.
 
 **Typos**: unknown body fields and query parameters have no effect; the answer names them in \`Comptoir-Ignored\`.
 
@@ -76,9 +77,22 @@ export async function registerOpenApi(app: FastifyInstance, { baseUrl }: { baseU
       servers: [{ url: baseUrl }],
       components: {
         securitySchemes: {
-          bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
-          apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key' },
-          apiSecret: { type: 'apiKey', in: 'header', name: 'x-api-secret' },
+          bearer: {
+            ...{ type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+            description: 'Access token of a person, from a login.',
+          },
+          secretBearer: {
+            ...{ type: 'http', scheme: 'bearer', bearerFormat: 'sk_…' },
+            description: 'Secret of an API key, for servers and tools that send a bearer only.',
+          },
+          apiKey: {
+            ...{ type: 'apiKey', in: 'header', name: 'x-api-key' },
+            description: 'Public id of an API key (`pk_…`), beside its secret.',
+          },
+          apiSecret: {
+            ...{ type: 'apiKey', in: 'header', name: 'x-api-secret' },
+            description: 'Secret of the API key (`sk_…`). On your server only.',
+          },
           refreshCookie: { type: 'apiKey', in: 'cookie', name: 'refreshToken' },
           otpCookie: { type: 'apiKey', in: 'cookie', name: 'otpValidationToken' },
         },

@@ -1,4 +1,4 @@
-import { type Static, Type } from '../../kernel/schema.ts'
+import { CHOICES, type Static, Type } from '../../kernel/schema.ts'
 import { EVENTS } from '../outbox/events.ts'
 import { FAILURES } from '../sender/failures.ts'
 import { DELIVERY_STATUSES } from './delivery-log-queries.ts'
@@ -56,7 +56,10 @@ const CompanyId = Type.Optional(
 const DeliveryFilterSchema = {
   event: Type.Optional(Type.String({ enum: [...EVENTS] })),
   status: Type.Optional(
-    Type.Array(Type.String({ maxLength: 100 }), { description: 'Repeat it, or separate by commas.' }),
+    Type.Array(Type.String({ maxLength: 100 }), {
+      description: 'Repeat it, or separate by commas; `status[]` is read too.',
+      [CHOICES]: DELIVERY_STATUSES,
+    }),
   ),
   code: Type.Optional(Type.String({ maxLength: 64, description: 'The order’s code.' })),
   url: Type.Optional(Type.String({ maxLength: 2048, description: 'The address, exactly as the order named it.' })),
