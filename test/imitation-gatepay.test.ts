@@ -200,24 +200,27 @@ test('pay_amount is "0" while nothing has arrived; a switch says the same of an 
 })
 
 test('a wrong coin, a wrong chain, a risk address: PAY_UNRESOLVED names the order by its id, which waits', async () => {
-  const prepayId = await create()
+  const prepayId = await create({ chain: 'MATIC', fullCurrType: 'USDC_MATIC' })
   await world.act(prepayId, 'pay-wrong-coin')
   await world.act(prepayId, 'pay-wrong-coin', { amount: '0.5', currency: 'ETH' })
   await world.act(prepayId, 'pay-wrong-chain')
   await world.act(prepayId, 'pay-risk-address', { amount: '20' })
+  const { address } = await read(prepayId)
   const bodies = (await world.callbacks('gatepay', prepayId, 4)).map(({ body }) => JSON.parse(body))
   for (const { bizType, bizId, bizStatus, data } of bodies) {
     assert.deepEqual([bizType, bizStatus], ['PAY_UNRESOLVED', 'UNRESOLVED_PENDING'])
     assert.deepEqual([data.originalOrderId, data.expectedAmount, data.merchantTradeNo], [prepayId, '50', undefined])
     assert.notEqual(bizId, prepayId)
+    assert.deepEqual(data.expectedChainCurrency, [{ chain: 'MATIC', currencies: ['USDC'] }])
+    assert.equal(data.toAddress, address)
   }
   assert.deepEqual(
     bodies.map(({ data }) => [data.errorType, data.actualAmount, data.actualCurrency, data.actualChain]).sort(),
     [
       ['address_error_chain', '50', 'USDC', 'BSC'],
-      ['address_error_currency', '0.5', 'ETH', 'ETH'],
-      ['address_error_currency', '50', 'USDT', 'ETH'],
-      ['address_risk_address', '20', 'USDC', 'ETH'],
+      ['address_error_currency', '0.5', 'ETH', 'MATIC'],
+      ['address_error_currency', '50', 'USDT', 'MATIC'],
+      ['address_risk_address', '20', 'USDC', 'MATIC'],
     ],
   )
   assert.equal(new Set(bodies.map(({ data }) => data.exceptionId)).size, 4)
