@@ -263,7 +263,10 @@ const orderBody = (change: object = {}): string =>
     env: { terminalType: 'WEB' },
     currency: 'USDC',
     orderAmount: '12.34',
+    merchantUserId: 123,
     goods: { goodsName: 'Coffee' },
+    chain: 'MATIC',
+    fullCurrType: 'USDC_MATIC',
     ...change,
   })
 

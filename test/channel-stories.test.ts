@@ -104,17 +104,15 @@ test('money that comes after the attempt expired still pays an order that is ope
   await market.reaches(order.code, 'PAID')
 })
 
-for (const id of ['cryptopay', 'binance'] as const) {
-  test(`a refund from the console of ${id} is written down as a refund here`, async () => {
-    await market.tell('partial-refund', { provider: id })
-    const { order, reference } = await market.createAwaiting(id)
-    await market.act(reference, 'pay')
-    const after = await market.reaches(order.code, 'REFUNDED')
-    assert.equal(after.refundedAmount, '27.000000')
-    const refund = await newestRefund(order._id)
-    assert.deepEqual([refund?.status, refund?.amount], ['settled', '27.000000'])
-  })
-}
+test('a refund from the console of cryptopay is written down as a refund here', async () => {
+  await market.tell('partial-refund', { provider: 'cryptopay' })
+  const { order, reference } = await market.createAwaiting('cryptopay')
+  await market.act(reference, 'pay')
+  const after = await market.reaches(order.code, 'REFUNDED')
+  assert.equal(after.refundedAmount, '27.000000')
+  const refund = await newestRefund(order._id)
+  assert.deepEqual([refund?.status, refund?.amount], ['settled', '27.000000'])
+})
 
 for (const id of ['binance', 'kucoinpay', 'gatepay'] as const) {
   test(`${id} refuses a refund: the order is PAID again, and the next one goes through`, async () => {

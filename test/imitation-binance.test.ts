@@ -45,7 +45,7 @@ async function send<Data>(path: string, fields: unknown): Promise<Answer<Data>> 
 }
 
 let made = 0
-async function createPaid(amount = 54): Promise<string> {
+async function createPaid(amount = 54, more = {}): Promise<string> {
   made += 1
   const { data } = await send<{ prepayId: string }>('/v3/order', {
     env: { terminalType: 'WEB' },
@@ -54,6 +54,7 @@ async function createPaid(amount = 54): Promise<string> {
     currency: 'USDC',
     description: 'Order',
     goodsDetails: [{ goodsType: '02', goodsCategory: 'Z000', referenceGoodsId: '1', goodsName: 'Tea' }],
+    ...more,
   })
   await world.act(data.prepayId, 'pay')
   return data.prepayId
@@ -97,6 +98,9 @@ test('the same refundRequestId is done once, takes no attempt and answers the fi
   assert.deepEqual([first.data.duplicateRequest, first.data.remainingAttempts], ['N', 9])
   assert.deepEqual([again.data.duplicateRequest, again.data.remainingAttempts], ['Y', 9])
   assert.equal(again.data.refundAmount, '5')
+  assert.equal(first.data.refundedAmount, '5', 'this one is included')
+  await settle(prepayId)
+  assert.equal((await refund(prepayId, 'next-id', 7)).data.refundedAmount, '12')
 })
 
 test('a refund whose answer is lost was taken: asking for it by its id finds it', async () => {
@@ -119,14 +123,26 @@ test('a refund under way is REFUNDING; refused, the order is PAID again', async 
   assert.equal(query.data.refundStatus, 'REFUND_FAIL')
 })
 
+/** What arrived at one path, as soon as there is something. */
+async function arrivedAt(path: string): Promise<{ headers: Record<string, string | undefined>; body: string }[]> {
+  for (let tries = 0; tries < 100 && world.receiver.at(path).length === 0; tries += 1)
+    await new Promise((resolve) => setTimeout(resolve, 25))
+  return world.receiver.at(path)
+}
+type Notice = { bizType: string; bizStatus: string; data: string }
+const noticesOf = async (prepayId: string, count: number): Promise<Notice[]> =>
+  (await world.callbacks('binance', prepayId, count)).map(({ body }) => JSON.parse(body) as Notice)
+
 test('the notice of a refund goes to its own webhookUrl, signed with the certificate’s key', async () => {
   const prepayId = await createPaid()
   await refund(prepayId, `${prepayId}-own`, 5, { webhookUrl: `${world.receiver.url}/refund-notices` })
   await settle(prepayId)
-  for (let tries = 0; tries < 100 && world.receiver.at('/refund-notices').length === 0; tries += 1)
-    await new Promise((resolve) => setTimeout(resolve, 25))
-  const [notice] = world.receiver.at('/refund-notices')
+  const [notice] = await arrivedAt('/refund-notices')
   assert.ok(notice)
+  assert.ok(
+    (await noticesOf(prepayId, 1)).every((one) => one.bizType === 'PAY'),
+    'none at the console’s address',
+  )
   const { bizType, bizStatus, data } = JSON.parse(notice.body) as Record<string, string>
   assert.deepEqual([bizType, bizStatus], ['PAY_REFUND', 'REFUND_SUCCESS'])
   assert.equal(JSON.parse(data ?? '').refundInfo.refundRequestId, `${prepayId}-own`)
@@ -137,4 +153,57 @@ test('the notice of a refund goes to its own webhookUrl, signed with the certifi
   const message = `${notice.headers['binancepay-timestamp']}\n${notice.headers['binancepay-nonce']}\n${notice.body}\n`
   const signature = Buffer.from(notice.headers['binancepay-signature'] ?? '', 'base64')
   assert.ok(verify('sha256', Buffer.from(message), createPublicKey(certificate?.certPublic ?? ''), signature))
+})
+
+test('the webhookUrl of a refund begins with http or https and has at most 256 characters', async () => {
+  const prepayId = await createPaid()
+  const codeOf = async (webhookUrl: unknown) => (await refund(prepayId, `${prepayId}-url`, 5, { webhookUrl })).code
+  for (const bad of ['ftp://shop.example/refunds', 'shop.example/refunds', '', 7])
+    assert.equal(await codeOf(bad), '400102', String(bad))
+  const long = `https://shop.example/${'r'.repeat(236)}`
+  assert.equal(await codeOf(long), '400101', `${long.length} characters`)
+  assert.equal(await codeOf(long.slice(0, 256)), '000000')
+})
+
+test('the notice of a refund without a webhookUrl goes where the console says, not to that of the order', async () => {
+  const path = '/order-notices'
+  const prepayId = await createPaid(54, { webhookUrl: world.receiver.url + path })
+  const [paid] = await arrivedAt(path)
+  assert.equal(JSON.parse(paid?.body ?? '{}').bizStatus, 'PAY_SUCCESS')
+  await refund(prepayId, `${prepayId}-console`, 5, { refundReason: '' })
+  await settle(prepayId)
+  const [notice] = await noticesOf(prepayId, 1)
+  assert.equal(notice?.bizStatus, 'REFUND_SUCCESS')
+  assert.equal(world.receiver.at(path).length, 1)
+})
+
+test('a refund made in the console sends no notice: only the status of the order tells', async () => {
+  await world.story('partial-refund', { provider: 'binance' })
+  const prepayId = await createPaid()
+  for (let tries = 0; tries < 200 && (await statusOf(prepayId)) !== 'REFUNDED'; tries += 1)
+    await new Promise((resolve) => setTimeout(resolve, 25))
+  assert.equal(await statusOf(prepayId), 'REFUNDED')
+  const query = await send<Refund>('/order/refund/query', { refundRequestId: `console-${prepayId}` })
+  assert.equal(query.code, '400202', 'no merchant gave it an id')
+  // a notice of that refund would stand before this one
+  await refund(prepayId, `${prepayId}-rest`, 27)
+  await settle(prepayId)
+  assert.equal(await statusOf(prepayId), 'FULL_REFUNDED')
+  const notices = (await noticesOf(prepayId, 2)).filter(({ bizType }) => bizType === 'PAY_REFUND')
+  assert.deepEqual(
+    notices.map(({ data }) => JSON.parse(data).refundInfo.refundRequestId),
+    [`${prepayId}-rest`],
+  )
+})
+
+test('a merchant without approval gets the notice of a refund without refundInfo', async () => {
+  await world.post('/binance/console', { refundInfo: false })
+  const prepayId = await createPaid()
+  await refund(prepayId, `${prepayId}-bare`, 5)
+  await settle(prepayId)
+  const notice = (await noticesOf(prepayId, 2)).find(({ bizType }) => bizType === 'PAY_REFUND')
+  await world.post('/binance/console', { refundInfo: true })
+  const { merchantTradeNo, productType, totalFee, currency, refundInfo } = JSON.parse(notice?.data ?? '{}')
+  assert.deepEqual([productType, totalFee, currency, refundInfo], ['02', 54, 'USDC', undefined])
+  assert.match(merchantTradeNo, /^order\d+$/)
 })

@@ -16,11 +16,20 @@ type Order = {
   underpaidAmount: string
   pay_currency: string
   pay_amount: string
+  chain: string
+  fullCurrType: string
+  address: string
   transaction_info: { done_amount: string; confirming_list: { amount: string; confirm: number }[] }
 }
 
-async function send<Data>(method: 'GET' | 'POST', path: string, fields?: unknown): Promise<[string, Data]> {
-  const body = fields === undefined ? '' : JSON.stringify(fields)
+/** @param fields a body as an object, or its JSON where a number needs all its digits */
+async function send<Data>(
+  method: 'GET' | 'POST',
+  path: string,
+  fields?: unknown,
+  more: Record<string, string> = {},
+): Promise<[string, Data]> {
+  const body = fields === undefined ? '' : typeof fields === 'string' ? fields : JSON.stringify(fields)
   const [timestamp, nonce] = [String(world.now()), randomBytes(8).toString('hex')]
   const answer = await fetch(world.credential('CHANNEL_GATEPAY_BASE_URL') + path, {
     method,
@@ -32,6 +41,7 @@ async function send<Data>(method: 'GET' | 'POST', path: string, fields?: unknown
       'X-GatePay-Signature': createHmac('sha512', world.credential('CHANNEL_GATEPAY_SECRET'))
         .update(`${timestamp}\n${nonce}\n${body}\n`)
         .digest('hex'),
+      ...more,
     },
     ...(body === '' ? {} : { body }),
   })
@@ -40,14 +50,26 @@ async function send<Data>(method: 'GET' | 'POST', path: string, fields?: unknown
   const read = (typeof data === 'string' ? JSON.parse(data) : data) as { bizData?: unknown }
   return [code, (read.bizData ?? read) as Data]
 }
-async function create(): Promise<string> {
-  const [code, { prepayId }] = await send<{ prepayId: string }>('POST', '/v1/pay/checkout/order', {
-    merchantTradeNo: randomBytes(12).toString('hex'),
-    env: { terminalType: 'WEB' },
-    currency: 'USDC',
-    orderAmount: '50',
-    goods: { goodsName: 'Tea' },
-  })
+const newOrder = (fields: Record<string, unknown> = {}) => ({
+  merchantTradeNo: randomBytes(12).toString('hex'),
+  env: { terminalType: 'WEB' },
+  currency: 'USDC',
+  orderAmount: '50',
+  merchantUserId: 123,
+  goods: { goodsName: 'Tea' },
+  chain: 'ETH',
+  fullCurrType: 'USDC_ETH',
+  ...fields,
+})
+type Created = {
+  prepayId: string
+  terminalType: string
+  expireTime: number
+  chain: { chain_type: string; address: string; fullCurrType: string }
+}
+const place = (fields: unknown) => send<Created>('POST', '/v1/pay/checkout/order', fields)
+async function create(fields?: Record<string, unknown>): Promise<string> {
+  const [code, { prepayId }] = await place(newOrder(fields))
   assert.equal(code, '000000')
   return prepayId
 }
@@ -178,24 +200,27 @@ test('pay_amount is "0" while nothing has arrived; a switch says the same of an 
 })
 
 test('a wrong coin, a wrong chain, a risk address: PAY_UNRESOLVED names the order by its id, which waits', async () => {
-  const prepayId = await create()
+  const prepayId = await create({ chain: 'MATIC', fullCurrType: 'USDC_MATIC' })
   await world.act(prepayId, 'pay-wrong-coin')
   await world.act(prepayId, 'pay-wrong-coin', { amount: '0.5', currency: 'ETH' })
   await world.act(prepayId, 'pay-wrong-chain')
   await world.act(prepayId, 'pay-risk-address', { amount: '20' })
+  const { address } = await read(prepayId)
   const bodies = (await world.callbacks('gatepay', prepayId, 4)).map(({ body }) => JSON.parse(body))
   for (const { bizType, bizId, bizStatus, data } of bodies) {
     assert.deepEqual([bizType, bizStatus], ['PAY_UNRESOLVED', 'UNRESOLVED_PENDING'])
     assert.deepEqual([data.originalOrderId, data.expectedAmount, data.merchantTradeNo], [prepayId, '50', undefined])
     assert.notEqual(bizId, prepayId)
+    assert.deepEqual(data.expectedChainCurrency, [{ chain: 'MATIC', currencies: ['USDC'] }])
+    assert.equal(data.toAddress, address)
   }
   assert.deepEqual(
     bodies.map(({ data }) => [data.errorType, data.actualAmount, data.actualCurrency, data.actualChain]).sort(),
     [
       ['address_error_chain', '50', 'USDC', 'BSC'],
-      ['address_error_currency', '0.5', 'ETH', 'ETH'],
-      ['address_error_currency', '50', 'USDT', 'ETH'],
-      ['address_risk_address', '20', 'USDC', 'ETH'],
+      ['address_error_currency', '0.5', 'ETH', 'MATIC'],
+      ['address_error_currency', '50', 'USDT', 'MATIC'],
+      ['address_risk_address', '20', 'USDC', 'MATIC'],
     ],
   )
   assert.equal(new Set(bodies.map(({ data }) => data.exceptionId)).size, 4)
@@ -212,4 +237,108 @@ test('a refund whose answer is lost was taken: asking for it by its id finds it'
   await assert.rejects(send('POST', '/v2/standard/order/refund', refund))
   const [code, { status }] = await send<{ status: string }>('GET', '/v2/pay/refund/details?refundRequestId=lost-gate')
   assert.deepEqual([code, ['REFUND_PROCESS', 'REFUND_SUCCESS'].includes(status)], ['000000', true])
+})
+
+/* checkout/order, addresspayment/chainQuery and the guide "Create Hosted Checkout Order" */
+
+test('an order needs a payer: any integer of 64 bits, and nothing else', async () => {
+  const codeOf = async (number: string) => {
+    const [code] = await place(JSON.stringify(newOrder({ merchantUserId: '?' })).replace('"?"', number))
+    return code
+  }
+  for (const good of ['0', '123', '-1', '9223372036854775807']) assert.equal(await codeOf(good), '000000', good)
+  for (const bad of ['9223372036854775808', '-9223372036854775809', '12.5', '1e3', '"123"', 'null', 'true'])
+    assert.equal(await codeOf(bad), '400001', bad)
+  assert.equal((await place(newOrder({ merchantUserId: undefined })))[0], '400001')
+})
+
+test('an order needs a network and the coin’s name on it, as the list of networks has them', async () => {
+  const codeOf = async (chain: unknown, fullCurrType: unknown) => (await place(newOrder({ chain, fullCurrType })))[0]
+  const good = [
+    ['MATIC', 'USDC_MATIC'],
+    ['BSC', 'USDC_BSC'],
+    ['MATIC', 'USDT_MATIC'],
+    ['BSC', 'BTC_BSC'],
+    ['BTC', 'BTC'],
+  ]
+  const bad = [
+    [undefined, 'USDC_MATIC'],
+    ['MATIC', undefined],
+    ['POLYGON', 'USDC_POLYGON'],
+    ['MATIC', 'USDC_BSC'],
+    ['MATIC', 'USDC'],
+    ['BTC', 'BTC_BTC'],
+    ['matic', 'USDC_matic'],
+    [1, 'USDC_MATIC'],
+  ]
+  for (const [chain, name] of good) assert.equal(await codeOf(chain, name), '000000', name as string)
+  for (const [chain, name] of bad) assert.equal(await codeOf(chain, name), '400001', `${chain} ${name}`)
+  const [, made] = await place(newOrder({ chain: 'MATIC', fullCurrType: 'USDC_MATIC', env: { terminalType: 'WAP' } }))
+  const { chain_type: chain, fullCurrType, address } = made.chain
+  assert.deepEqual([chain, fullCurrType, made.terminalType], ['MATIC', 'USDC_MATIC', 'WAP'])
+  assert.match(address, /^0x[0-9a-f]{40}$/)
+  const shown = await read(made.prepayId)
+  assert.deepEqual([shown.chain, shown.fullCurrType, shown.address], ['MATIC', 'USDC_MATIC', address])
+})
+
+test('the list of networks: those of one coin, none of a coin that Gate does not take', async () => {
+  type Chains = { currency: string; chains: Record<string, string>[] }
+  const list = (query: string) => send<Chains>('GET', `/v1/pay/address/chains${query}`)
+  const [code, { currency, chains }] = await list('?currency=USDC')
+  assert.deepEqual([code, currency], ['000000', 'USDC'])
+  assert.deepEqual(
+    chains.map(({ chain }) => chain),
+    ['MATIC', 'BSC', 'ETH', 'SOL'],
+  )
+  assert.deepEqual(chains[0], {
+    ...{ chain: 'MATIC', currency: 'USDC', full_curr_type: 'USDC_MATIC' },
+    ...{ symbol: 'USDC_MATIC', explorer_url: '' },
+  })
+  const [, bitcoin] = await list('?currency=BTC')
+  assert.equal(bitcoin.chains[0]?.full_curr_type, 'BTC', 'a coin on its own chain')
+  assert.deepEqual((await list('?currency=XYZ'))[1], { currency: 'XYZ', chains: [] })
+  assert.equal((await list(''))[0], '400001')
+})
+
+test('the smallest order on a chain is 0.01; a refund may be smaller', async () => {
+  for (const orderAmount of ['0.009999', '0.0001']) assert.equal((await place(newOrder({ orderAmount })))[0], '400621')
+  assert.equal((await place(newOrder({ orderAmount: '0.01' })))[0], '000000')
+  assert.equal((await place(newOrder({ orderAmount: '0.0100001' })))[0], '400621', '7 digits')
+  const prepayId = await create()
+  await world.act(prepayId, 'pay')
+  const refund = { prepayId, refundAmount: '0.001', refundRequestId: randomBytes(8).toString('hex'), refundStyle: 1 }
+  assert.equal((await send('POST', '/v2/standard/order/refund', refund))[0], '000000')
+})
+
+test('an order ends in milliseconds, an hour ahead at most', async () => {
+  const now = world.now()
+  const [, made] = await place(newOrder({ orderExpireTime: now + 600_000 }))
+  assert.equal(made.expireTime, now + 600_000)
+  for (const bad of [Math.floor(now / 1000) + 600, now - 1, now + 3_700_000, String(now + 600_000)])
+    assert.equal((await place(newOrder({ orderExpireTime: bad })))[0], '400001', String(bad))
+})
+
+test('the callbacks of an order go to its callbackUrl, and otherwise where the console says', async () => {
+  for (const callbackUrl of ['', 'shop.example/gate', 'ftp://shop.example', 'https://', 7])
+    assert.equal((await place(newOrder({ callbackUrl })))[0], '400624', String(callbackUrl))
+  const path = '/api/next/channels/gatepay/callback/own'
+  const own = await create({ callbackUrl: world.receiver.url + path })
+  await world.act(own, 'pay')
+  const refund = { prepayId: own, refundAmount: '10', refundRequestId: randomBytes(8).toString('hex'), refundStyle: 1 }
+  assert.equal((await send('POST', '/v2/standard/order/refund', refund))[0], '000000')
+  await world.act(own, 'refund-settle')
+  const arrived = () => world.receiver.at(path).map(({ body }) => JSON.parse(body).bizStatus)
+  for (let tries = 0; tries < 100 && arrived().length < 3; tries += 1)
+    await new Promise((resolve) => setTimeout(resolve, 25))
+  assert.deepEqual(arrived().sort(), ['PAY_SUCCESS', 'REFUND_PROCESS', 'REFUND_SUCCESS'])
+  assert.deepEqual(await noticesOf(own, 0), [], 'none at the console’s address')
+  const other = await create()
+  await world.act(other, 'pay')
+  assert.deepEqual(await noticesOf(other, 1), ['PAY_SUCCESS'])
+})
+
+test('an institution has its own paths and says for whom it acts', async () => {
+  const path = '/payment/open/institution/v1/pay/address/chains?currency=USDC'
+  assert.equal((await send('GET', path))[0], '400001')
+  assert.equal((await send('GET', path, undefined, { 'X-GatePay-On-Behalf-Of': '2124538349' }))[0], '000000')
 })

@@ -135,7 +135,7 @@ export const STORY_PLAYS: Record<string, Play> = {
   },
   'partial-refund': {
     description: 'half goes back from the provider’s console',
-    act: (stage) => tell(stage, 'partial-refund', { channel: 'binance', ends: 'REFUNDED' }),
+    act: (stage) => tell(stage, 'partial-refund', { channel: 'cryptopay', ends: 'REFUNDED' }),
   },
   'refund-pending': {
     description: 'a refund neither arrives nor fails, until the provider lets it go',

@@ -8,8 +8,8 @@ import {
   timingSafeEqual,
 } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { amountOf, checkOrder, type Refusal, refusal } from './binance/orders.ts'
-import { isAtLeast, sum, unitsOf } from './decimal.ts'
+import { amountOf, checkAddresses, checkOrder, type Refusal, refusal } from './binance/orders.ts'
+import { add, isAtLeast, sum, unitsOf } from './decimal.ts'
 import { exactNumber, type Fields, isText, NumberText, parseExact } from './exact-json.ts'
 import type { Imitation, PaymentEvent, ProviderPayment, ProviderRefund, SignedCallback } from './imitation.ts'
 import type { ImitationOptions } from './imitation-options.ts'
@@ -94,11 +94,12 @@ function statusOf(payment: ProviderPayment): string {
 /** How many refund requests the order can still take. */
 const attemptsLeft = ({ facts, refunds }: ProviderPayment): number => Number(facts.refundAttempts) - refunds.length
 
+/** "The total refunded amount included this refund request" ("api-order-refund"). */
 const refundFields = (payment: ProviderPayment, refund: ProviderRefund, duplicateRequest = 'N'): Fields => ({
   refundRequestId: refund.requestId,
   prepayId: payment.reference,
   orderAmount: payment.amount,
-  refundedAmount: settled(payment),
+  refundedAmount: refund.state === 'pending' ? add(settled(payment), refund.amount) : settled(payment),
   refundAmount: refund.amount,
   remainingAttempts: attemptsLeft(payment),
   payerOpenId: '1211HS10K81f4273ac031',
@@ -120,6 +121,8 @@ class BinanceImitation implements Imitation {
   readonly #publicKey: string
   /** For payments created from now on. */
   #refundAttempts = REFUND_ATTEMPTS
+  /** "Only merchant got approved by Binance Operation's approval will receive this" ("refund-order-notification"). */
+  #refundInfo = true
 
   constructor(options: ImitationOptions) {
     this.#options = options
@@ -155,9 +158,10 @@ class BinanceImitation implements Imitation {
     at('/order/refund', (body, request) => this.#refund(body, request))
     at('/order/refund/query', (body) => this.#refundQuery(body))
     app.post('/console', async (request) => {
-      const { refundAttempts } = JSON.parse(String(request.body)) as { refundAttempts?: unknown }
+      const { refundAttempts, refundInfo } = JSON.parse(String(request.body)) as Fields
       if (Number.isInteger(refundAttempts)) this.#refundAttempts = Number(refundAttempts)
-      return { refundAttempts: this.#refundAttempts }
+      if (typeof refundInfo === 'boolean') this.#refundInfo = refundInfo
+      return { refundAttempts: this.#refundAttempts, refundInfo: this.#refundInfo }
     })
     at('/certificates', () => ({ data: [{ certPublic: this.#publicKey, certSerial: this.#serial }] }))
   }
@@ -248,8 +252,11 @@ class BinanceImitation implements Imitation {
     const { refundRequestId, refundReason, webhookUrl } = body
     const asked = amountOf(body.refundAmount, true)
     if (!isText(refundRequestId, 64)) return refusal(400, '400101', 'Parameter refundRequestId has an illegal length')
-    if (refundReason !== undefined && !isText(refundReason, 256))
+    // empty in the document's own example
+    if (refundReason !== undefined && refundReason !== '' && !isText(refundReason, 256))
       return refusal(400, '400101', 'Parameter refundReason has an illegal length')
+    const misaddressed = checkAddresses(body, ['webhookUrl'])
+    if (misaddressed) return misaddressed
     if (payment?.state !== 'paid') return refusal(400, '400202', 'Order not found or not paid')
     const earlier = payment.refunds.find(({ requestId }) => requestId === refundRequestId)
     if (earlier) return { data: refundFields(payment, earlier, 'Y') }
@@ -269,7 +276,8 @@ class BinanceImitation implements Imitation {
   #refundQuery({ refundRequestId }: Fields): Answered {
     const payments = this.#options.payerConsole.list().filter(({ provider }) => provider === this.prefix)
     for (const payment of payments) {
-      const refund = payment.refunds.find(({ requestId }) => requestId === refundRequestId)
+      // no merchant assigned an id to a refund of the console
+      const refund = payment.refunds.find((one) => one.requestId === refundRequestId && !one.fromConsole)
       if (!refund) continue
       const refundStatus = { pending: 'REFUND_PENDING', settled: 'REFUND_SUCCESS', refused: 'REFUND_FAIL' }[
         refund.state
@@ -282,7 +290,8 @@ class BinanceImitation implements Imitation {
 
   callbacks(payment: ProviderPayment, event: PaymentEvent, refund?: ProviderRefund): SignedCallback[] {
     const status = CALLBACK_STATUS[event]
-    if (!status) return []
+    // "only when partner use refund open api" ("refund-order-notification")
+    if (!status || refund?.fromConsole) return []
     const { reference, merchantReference, amount, currency, createdAt, callbackUrl, facts } = payment
     const [bizType, bizStatus] = status
     const data = {
@@ -295,7 +304,7 @@ class BinanceImitation implements Imitation {
       currency,
       passThroughInfo: facts.passThroughInfo,
       ...(bizStatus === 'PAY_SUCCESS' ? { transactionId: `M_R_${reference}`, commission: 0 } : {}),
-      ...(refund ? { refundInfo: refundFields(payment, refund) } : {}),
+      ...(refund && this.#refundInfo ? { refundInfo: refundFields(payment, refund) } : {}),
     }
     const body = JSON.stringify({
       bizType,
@@ -304,7 +313,8 @@ class BinanceImitation implements Imitation {
       bizId: exactNumber(reference),
       bizStatus,
     })
-    const own = refund?.facts.webhookUrl ?? callbackUrl
+    // a refund without its own address: "the webhook url configured on the merchant platform" ("api-order-refund")
+    const own = refund ? refund.facts.webhookUrl : callbackUrl
     const url = typeof own === 'string' ? own : `${this.#options.callbackBase}/api/next/channels/binance/callback`
     return [this.#signed(url, body)]
   }

@@ -1,6 +1,8 @@
 import { createHash, createHmac, randomBytes, randomInt, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { isAtLeast, subtract, unitsOf } from './decimal.ts'
+import { isAtLeast, subtract } from './decimal.ts'
+import { type Fields, NumberText, parseExact } from './exact-json.ts'
+import { chainsOf } from './gatepay/chains.ts'
 import {
   CLOSED_STATUSES,
   callbacksOf,
@@ -10,10 +12,10 @@ import {
   refundFields,
   unresolvedBody,
 } from './gatepay/objects.ts'
+import { checkAmount, createdFields, Refused, readOrder, textIn } from './gatepay/orders.ts'
 import type { Imitation, ProviderPayment, SignedCallback } from './imitation.ts'
 import type { ImitationOptions } from './imitation-options.ts'
 
-const HOUR_MS = 3_600_000
 const REFUND_MS = 1000
 const MAX_DRIFT_MS = 10_000
 const SECOND_MS = 1000
@@ -24,21 +26,9 @@ const RETRY_DELAYS_MS = [
   ...[15, 15, 30].map((seconds) => seconds * SECOND_MS),
   ...[3, 10, 20, 30, 30, 30, 60, 180, 180, 180, 360, 360].map((minutes) => minutes * MINUTE_MS),
 ]
-const TERMINALS = ['APP', 'WEB', 'WAP', 'MINIAPP', 'OTHERS']
-const CURRENCIES = ['USDC', 'USDT', 'BTC', 'ETH', 'GT']
-
-/** A business error; it comes with HTTP 200 ("error codes"). */
-class Refused extends Error {
-  readonly code: string
-  constructor(code: string, message: string) {
-    super(message)
-    this.code = code
-  }
-}
-
-type Fields = Record<string, unknown>
-const textIn = (fields: Fields, name: string): string => (typeof fields[name] === 'string' ? fields[name] : '')
-const innerOf = (fields: Fields, name: string): Fields => (fields[name] ?? {}) as Fields
+/** An institution uses the same paths below this one, and says for whom (institution/…, "notes"). */
+const INSTITUTION = '/payment/open/institution'
+const REFUND_STYLES = ['1', '2']
 
 const isSame = (left: string, right: string): boolean =>
   left.length === right.length && timingSafeEqual(Buffer.from(left), Buffer.from(right))
@@ -70,16 +60,16 @@ export const openGatepay = (options: ImitationOptions): Imitation => {
     if (nonces.has(`${timestamp} ${nonce}`)) throw new Refused('400020', 'Repeated nonce')
     if (nonces.size > 10_000) nonces.clear()
     nonces.add(`${timestamp} ${nonce}`)
+    if (request.url.includes(INSTITUTION) && header('on-behalf-of') === '')
+      throw new Refused('400001', 'X-GatePay-On-Behalf-Of')
   }
 
   const readBody = (request: FastifyRequest): Fields => {
     if (!/^application\/json\b/.test(String(request.headers['content-type'])))
       throw new Refused('400007', 'Unsupported media type')
-    try {
-      return JSON.parse(String(request.body)) as Fields
-    } catch {
-      throw new Refused('400001', 'The body is not JSON')
-    }
+    const fields = parseExact(request.body)
+    if (!fields) throw new Refused('400001', 'The body is not JSON')
+    return fields
   }
 
   const find = (fields: Fields): ProviderPayment => {
@@ -92,51 +82,20 @@ export const openGatepay = (options: ImitationOptions): Imitation => {
   }
 
   const create = (fields: Fields): ProviderPayment => {
-    const merchantReference = textIn(fields, 'merchantTradeNo')
-    if (!/^[A-Za-z0-9_-]{5,32}$/.test(merchantReference)) throw new Refused('400001', 'merchantTradeNo')
-    if (!TERMINALS.includes(textIn(innerOf(fields, 'env'), 'terminalType'))) throw new Refused('400001', 'terminalType')
-    if (textIn(innerOf(fields, 'goods'), 'goodsName') === '') throw new Refused('400001', 'goodsName')
-    if (!CURRENCIES.includes(textIn(fields, 'currency'))) throw new Refused('400001', 'currency')
-    const amount = textIn(fields, 'orderAmount')
-    checkAmount(amount)
-    const tolerance = textIn(fields, 'toleranceAmount') || '0'
-    if (unitsOf(tolerance, 6) === undefined) throw new Refused('400621', 'toleranceAmount')
-    const expiresAt = fields.orderExpireTime ?? now() + HOUR_MS
-    if (typeof expiresAt !== 'number' || expiresAt <= now() || expiresAt > now() + HOUR_MS)
-      throw new Refused('400001', 'orderExpireTime')
-    if (payerConsole.findByMerchant('gatepay', merchantReference))
+    const order = readOrder(fields, now())
+    if (payerConsole.findByMerchant('gatepay', order.merchantReference))
       throw new Refused('400201', 'merchantTradeNo already used')
-    return payerConsole.open({
-      reference: `5${randomInt(1e14)}`.padEnd(17, '0'),
-      provider: 'gatepay',
-      merchantReference,
-      amount,
-      currency: textIn(fields, 'currency'),
-      expiresAt,
-      returnUrl: textIn(fields, 'returnUrl') || null,
-      cancelUrl: textIn(fields, 'cancelUrl') || null,
-      facts: { goodsName: textIn(innerOf(fields, 'goods'), 'goodsName'), tolerance },
-    })
+    return payerConsole.open({ ...order, reference: `5${randomInt(1e14)}`.padEnd(17, '0'), provider: 'gatepay' })
   }
 
   const linkOf = ({ reference }: ProviderPayment): string => `${url}/payments/${reference}`
-
-  const createdFields = (payment: ProviderPayment): Fields => ({
-    prepayId: payment.reference,
-    terminalType: 'WEB',
-    expireTime: payment.expiresAt,
-    qrContent: linkOf(payment),
-    location: linkOf(payment),
-    currency: payment.currency,
-    orderAmount: payment.amount,
-    toleranceAmount: '0',
-  })
 
   const refund = (fields: Fields): { payment: ProviderPayment; view: Fields } => {
     const payment = find({ prepayId: textIn(fields, 'prepayId') })
     const requestId = textIn(fields, 'refundRequestId')
     const amount = textIn(fields, 'refundAmount')
-    if (requestId === '' || ![1, 2].includes(fields.refundStyle as number)) throw new Refused('400001', 'refund')
+    const style = fields.refundStyle instanceof NumberText ? fields.refundStyle.text : ''
+    if (requestId === '' || !REFUND_STYLES.includes(style)) throw new Refused('400001', 'refund')
     checkAmount(amount)
     if (payment.state !== 'paid' || isLate(payment)) throw new Refused('400204', 'Order is not paid')
     const earlier = payment.refunds.find((one) => one.requestId === requestId)
@@ -168,56 +127,65 @@ export const openGatepay = (options: ImitationOptions): Imitation => {
     }
   }
 
+  const routes = (app: FastifyInstance, root: string): void => {
+    app.post(`${root}/v1/pay/checkout/order`, (request, reply) =>
+      answer(reply, request, async () => {
+        const payment = create(readBody(request))
+        await payerConsole.beforeAnswer(request, payment)
+        // JSON as text inside JSON, as the original sends it
+        return JSON.stringify(createdFields(payment, linkOf(payment)))
+      }),
+    )
+    app.get<{ Querystring: Fields }>(`${root}/v2/pay/order/query`, (request, reply) =>
+      answer(reply, request, () => {
+        const payment = find(request.query)
+        const fields = {
+          ...orderFields(payment, quirks),
+          location: linkOf(payment),
+          qrcode: linkOf(payment),
+        }
+        // checkout/orderQuery shows a second envelope inside the first
+        return request.query.prepayId ? { bizCode: '000000', bizData: fields, bizMessage: '' } : JSON.stringify(fields)
+      }),
+    )
+    app.post(`${root}/v1/pay/order/close`, (request, reply) =>
+      answer(reply, request, () => {
+        const payment = find(readBody(request))
+        if (!payerConsole.close(payment)) throw new Refused('400204', 'Order cannot be closed')
+        return { result: 'SUCCESS' }
+      }),
+    )
+    app.post(`${root}/v2/standard/order/refund`, (request, reply) =>
+      answer(reply, request, async () => {
+        const { payment, view } = refund(readBody(request))
+        await payerConsole.beforeRefundAnswer(request, payment)
+        return view
+      }),
+    )
+    app.get<{ Querystring: Fields }>(`${root}/v2/pay/refund/details`, (request, reply) =>
+      answer(reply, request, () => refundDetails(textIn(request.query, 'refundRequestId'))),
+    )
+    app.get<{ Querystring: Fields }>(`${root}/v1/pay/address/chains`, (request, reply) =>
+      answer(reply, request, () => {
+        const currency = textIn(request.query, 'currency')
+        if (currency === '') throw new Refused('400001', 'currency')
+        return { currency, chains: chainsOf(currency) }
+      }),
+    )
+  }
+
   return {
     prefix: 'gatepay',
     name: 'Gate Pay',
     credentialHeader: 'x-gatepay-signature',
     register(app: FastifyInstance) {
-      app.post('/v1/pay/checkout/order', (request, reply) =>
-        answer(reply, request, async () => {
-          const payment = create(readBody(request))
-          await payerConsole.beforeAnswer(request, payment)
-          // JSON as text inside JSON, as the original sends it
-          return JSON.stringify(createdFields(payment))
-        }),
-      )
-      app.get<{ Querystring: Fields }>('/v2/pay/order/query', (request, reply) =>
-        answer(reply, request, () => {
-          const payment = find(request.query)
-          const fields = {
-            ...orderFields(payment, quirks),
-            location: linkOf(payment),
-            qrcode: linkOf(payment),
-          }
-          // checkout/orderQuery shows a second envelope inside the first
-          return request.query.prepayId
-            ? { bizCode: '000000', bizData: fields, bizMessage: '' }
-            : JSON.stringify(fields)
-        }),
-      )
-      app.post('/v1/pay/order/close', (request, reply) =>
-        answer(reply, request, () => {
-          const payment = find(readBody(request))
-          if (!payerConsole.close(payment)) throw new Refused('400204', 'Order cannot be closed')
-          return { result: 'SUCCESS' }
-        }),
-      )
-      app.post('/v2/standard/order/refund', (request, reply) =>
-        answer(reply, request, async () => {
-          const { payment, view } = refund(readBody(request))
-          await payerConsole.beforeRefundAnswer(request, payment)
-          return view
-        }),
-      )
+      for (const root of ['', INSTITUTION]) routes(app, root)
       app.post('/console', async (request) => {
         const { closedStatus, zeroPayAmount } = JSON.parse(String(request.body)) as Fields
         quirks.closedStatus = CLOSED_STATUSES.find((word) => word === closedStatus) ?? quirks.closedStatus
         if (typeof zeroPayAmount === 'boolean') quirks.zeroPayAmount = zeroPayAmount
         return quirks
       })
-      app.get<{ Querystring: Fields }>('/v2/pay/refund/details', (request, reply) =>
-        answer(reply, request, () => refundDetails(textIn(request.query, 'refundRequestId'))),
-      )
     },
     reportsConfirmations: true,
     creditsSurplus: true,
@@ -231,11 +199,11 @@ export const openGatepay = (options: ImitationOptions): Imitation => {
     },
     callbacks(payment, event, kept) {
       const body = callbacksOf(payment, event, kept, clientId)
-      return body === undefined ? [] : [signed(body)]
+      return body === undefined ? [] : [signed(payment, body)]
     },
     unresolved(payment, reason, deposit) {
       const body = unresolvedBody(payment, reason, deposit, now())
-      return () => signed(body)
+      return () => signed(payment, body)
     },
     forge: (callback) => ({
       ...callback,
@@ -256,7 +224,7 @@ export const openGatepay = (options: ImitationOptions): Imitation => {
     }),
   }
 
-  function signed(body: string): SignedCallback {
+  function signed({ callbackUrl }: ProviderPayment, body: string): SignedCallback {
     const timestamp = String(now())
     const nonce = randomBytes(8).toString('hex')
     const headers = {
@@ -265,11 +233,6 @@ export const openGatepay = (options: ImitationOptions): Imitation => {
       'X-GatePay-Nonce': nonce,
       'X-GatePay-Signature': sign(timestamp, nonce, body),
     }
-    return { url: `${callbackBase}/api/next/channels/gatepay/callback`, headers, body }
-  }
-
-  function checkAmount(amount: string): void {
-    const units = unitsOf(amount, 6)
-    if (units === undefined || units < 100n || units > 5_000_000_000_000n) throw new Refused('400621', 'amount')
+    return { url: callbackUrl ?? `${callbackBase}/api/next/channels/gatepay/callback`, headers, body }
   }
 }

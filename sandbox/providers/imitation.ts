@@ -11,6 +11,8 @@ export type ProviderRefund = {
   createdAt: number
   /** The story `refund-pending`: it waits until `refund-settle` or `refund-refuse` is called. */
   held: boolean
+  /** Staff made it in the provider's console, without a request of the merchant's server. */
+  fromConsole?: true
   /** Fields that only this provider has. */
   facts: Record<string, unknown>
 }

@@ -28,7 +28,8 @@ const HOLD_MS = 1000
 const REFUND_DELAY_MS = 300
 
 /** A refund as an imitation passes it. */
-type NewRefund = Pick<ProviderRefund, 'id' | 'requestId' | 'amount'> & Partial<Pick<ProviderRefund, 'facts'>>
+type NewRefund = Pick<ProviderRefund, 'id' | 'requestId' | 'amount'> &
+  Partial<Pick<ProviderRefund, 'facts' | 'fromConsole'>>
 
 /**
  * Shared by all imitations: the payments, what people and stories do to them, and the resulting callbacks. An imitation
@@ -270,7 +271,7 @@ export class PayerConsole {
   #refundFromConsole(payment: ProviderPayment): void {
     const id = `console-${payment.reference}`
     this.dispatcher.later(MAGIC_DELAY_MS, () =>
-      this.refund(payment, { id, requestId: id, amount: half(payment.amount) }),
+      this.refund(payment, { id, requestId: id, amount: half(payment.amount), fromConsole: true }),
     )
   }
 

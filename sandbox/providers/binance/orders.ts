@@ -41,8 +41,9 @@ function checkGoods(body: Fields): Refusal | null {
   return null
 }
 
-function checkAddresses(body: Fields): Refusal | null {
-  for (const name of ['returnUrl', 'cancelUrl', 'webhookUrl']) {
+/** "Can only start with http or https", at most 256 characters; all are optional. */
+export function checkAddresses(body: Fields, names: readonly string[]): Refusal | null {
+  for (const name of names) {
     const url = body[name]
     if (url === undefined) continue
     if (!isText(url) || !/^https?:\/\//.test(url)) return wrongValue(name)
@@ -67,5 +68,5 @@ export function checkOrder(body: Fields, now: number): Refusal | null {
     const isInTime = expires > now && expires <= now + HOUR_MS + SLACK_MS
     if (!isInTime) return wrongValue('orderExpireTime')
   }
-  return checkGoods(body) ?? checkAddresses(body)
+  return checkGoods(body) ?? checkAddresses(body, ['returnUrl', 'cancelUrl', 'webhookUrl'])
 }

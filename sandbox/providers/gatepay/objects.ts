@@ -79,6 +79,9 @@ export const orderFields = (payment: ProviderPayment, quirks: Quirks): Record<st
   actualAmount: payment.received === '0' ? '' : payment.received,
   toleranceAmount: payment.facts.tolerance ?? '0',
   underpaidAmount: underpaid(payment),
+  chain: payment.facts.chain ?? '',
+  fullCurrType: payment.facts.fullCurrType ?? '',
+  address: payment.facts.address ?? '',
   transaction_info: transactionInfo(payment),
 })
 
@@ -163,14 +166,15 @@ const ERROR_TYPES: Record<Unresolved, string> = {
   'wrong-chain': 'address_error_chain',
   'risk-address': 'address_risk_address',
 }
-const address = (): string => `0x${randomBytes(20).toString('hex')}`
+const anyAddress = (): string => `0x${randomBytes(20).toString('hex')}`
 
 /**
  * The callback about money that Gate holds and does not credit (fundrecords/unresolvedPayNotify, "example"; help
  * centre, "payment handling guide"). `data` is an object, and only `originalOrderId` names the order.
  */
 export function unresolvedBody(payment: ProviderPayment, reason: Unresolved, deposit: Deposit, now: number): string {
-  const { reference, amount, currency } = payment
+  const { reference, amount, currency, facts } = payment
+  const { chain = 'ETH', address = anyAddress() } = facts
   const { currency: coin = currency === 'USDT' ? 'USDC' : 'USDT' } = deposit
   if (reason === 'wrong-coin' && coin === currency) throw new Error(`${currency} is the coin of this payment`)
   const data = {
@@ -179,13 +183,13 @@ export function unresolvedBody(payment: ProviderPayment, reason: Unresolved, dep
     errorType: ERROR_TYPES[reason],
     originalOrderId: reference,
     expectedAmount: amount,
-    expectedChainCurrency: [{ chain: 'ETH', currencies: [currency] }],
+    expectedChainCurrency: [{ chain, currencies: [currency] }],
     actualAmount: deposit.amount ?? amount,
     actualCurrency: reason === 'wrong-coin' ? coin : currency,
-    actualChain: reason === 'wrong-chain' ? 'BSC' : 'ETH',
+    actualChain: reason !== 'wrong-chain' ? chain : chain === 'BSC' ? 'ETH' : 'BSC',
     customerName: '',
-    toAddress: address(),
-    fromAddress: address(),
+    toAddress: address,
+    fromAddress: anyAddress(),
     hash: `0x${randomBytes(32).toString('hex')}`,
     updateTime: now,
   }
