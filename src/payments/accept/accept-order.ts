@@ -20,6 +20,7 @@ import { ACCOUNT_REMOVED } from '../payment-rules.ts'
 import type { AcceptBody } from '../payment-schemas.ts'
 import { type Accepted, createAtProvider } from './create-at-provider.ts'
 import { checkOffer, findNetworkFault, findRuleFault, notAvailable, unavailableNow } from './offers.ts'
+import { reopenPayment } from './reopen-payment.ts'
 import { explainReopening, type FreshQuote, findFreshQuote, repriceOrder } from './requote.ts'
 import { type AcceptDeps, startPayment } from './start-payment.ts'
 
@@ -179,10 +180,11 @@ async function openPayment(deps: AcceptDeps, request: AcceptRequest, choice: Cho
     // for the shop's own eyes, in the order's story
     const { pos = null, pastOrders = null } = hasStanding(context.actor) ? body : {}
     const place = { ...account, pos, pastOrders, ...said }
-    const move = { ...by, trigger, change }
-    const started = await startPayment(deps, tx, order, { choice: place, move })
+    const attempt = { choice: place, move: { ...by, trigger, change } }
+    const reopened = await reopenPayment(deps, tx, order, attempt)
+    const opened = reopened ?? (await startPayment(deps, tx, order, attempt))
     await noteWriter()
-    return { ...started, channel, fresh: true }
+    return { ...opened, channel, fresh: !reopened }
   })
 }
 
