@@ -10,7 +10,7 @@ import type { Order } from '../../orders/order.ts'
 import { updateOrderAnonymous } from '../../orders/order-queries.ts'
 import { readShopWord } from '../../orders/order-rules.ts'
 import { findReachableOrder, lockReachableOrder } from '../../orders/order-service.ts'
-import { nextStatus } from '../../orders/order-states.ts'
+import { nextStatus, REQUOTE_HINT } from '../../orders/order-states.ts'
 import { readPayerAddress } from '../../payers/payer-address.ts'
 import { checkIdentity, notePayerEmail, writePayerAudit } from '../../payers/payer-service.ts'
 import { writerOf } from '../../payers/payer-word.ts'
@@ -164,7 +164,7 @@ async function openPayment(deps: AcceptDeps, request: AcceptRequest, choice: Cho
     if (choice.networkFault !== null) throw unavailableNow(channel.id, choice.networkFault)
     nextStatus(order.status, trigger)
     if (order.expiresAt <= now) {
-      throw new AppError('ORDER_STATE_CONFLICT', { message: 'The time to pay this order is over. Create a new order.' })
+      throw new AppError('ORDER_STATE_CONFLICT', { message: `The time to pay this order is over. ${REQUOTE_HINT}` })
     }
     await checkIdentity(deps.payers, tx, order, { email, euroRate })
     await noteEmail()

@@ -91,10 +91,13 @@ export function pointOrder(
   return deps.transition(tx, order, { trigger: 'accept', ...move, change })
 }
 
+/** Who chooses a way in the order's last seconds can still open an app there and pay. */
+const LEAST_MINUTES = 2
+
 /** Latest expiry of a payment through this channel; null: no later than that of its order. */
 function longerExpiry({ clock, config }: AcceptDeps, channel: ChannelId, expiresAt: Date): Date | null {
-  const minutes = config.orders.channelMinutes[channel]
-  const needed = new Date(clock() + (minutes ?? 0) * MINUTE)
+  const minutes = Math.max(config.orders.channelMinutes[channel] ?? 0, LEAST_MINUTES)
+  const needed = new Date(clock() + minutes * MINUTE)
   return needed > expiresAt ? needed : null
 }
 
