@@ -101,3 +101,41 @@ test('money that comes to an abandoned payment is seen, also while its provider 
   const { status } = await world.host.db.one<{ status: string }>(sql`select status from orders where id = ${orderId}`)
   assert.equal(status, 'PAID')
 })
+
+test('a poll that was about to close an attempt leaves it open when its payer comes back meanwhile', async () => {
+  const [asked, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const place = { ...NO_INSTRUCTIONS, toAddress: '0xA', tokenAmount: '54.000000', providerReference: '0xA' }
+  const wallet: Channel = {
+    ...channelOf('binance', Promise.resolve(), []),
+    ...{ id: 'crypto', onChain: true },
+    createPayment: async () => place,
+    reopenPayment: async () => place,
+    async fetchPayment({ providerReference }) {
+      asked.resolve()
+      await answer.promise
+      return { ...paidReport(providerReference, { final: 0n, providerStatus: '0 transfers' }) }
+    },
+  }
+  const deps = { ...world.payments, channels: openChannels([wallet, channelOf('kucoinpay', Promise.resolve(), [])]) }
+  const merchant = await world.host.createMerchant()
+  const { id: orderId, code, companyId } = await world.makeOrder(merchant)
+  const context = contextFor(actorOf(merchant))
+  const accept = (paymentChannel: string) => acceptOrder(deps, { context, code, body: { paymentChannel } })
+  await accept('crypto')
+  await accept('kucoinpay')
+  const { id } = await world.host.db.one<{ id: string }>(
+    sql`select id from payments where order_id = ${orderId} and channel = 'crypto'`,
+  )
+  const find = async () => {
+    const payment = await findPayment(world.host.db, companyId, id)
+    assert.ok(payment)
+    return payment
+  }
+  const poll = pollPayment(deps, await find())
+  await asked.promise
+  assert.equal((await accept('crypto')).toAddress, '0xA')
+  answer.resolve()
+  await poll
+  const { status, abandonedAt } = await find()
+  assert.deepEqual([status, abandonedAt], ['awaiting', null])
+})

@@ -22,7 +22,7 @@ function openTab(state: string) {
   /** Addresses that the script has asked. */
   const asked: string[] = []
   let timers: (() => void)[] = []
-  const tab = { state, states, stored, asked, loadPage, poll }
+  const tab = { state, states, stored, asked, loadPage, poll, search: '', keepsNothing: false }
 
   /** Lets all that wait for the next poll ask the service. */
   async function poll(): Promise<void> {
@@ -51,6 +51,7 @@ function openTab(state: string) {
     }
     runInNewContext(SCRIPT, {
       ...{ window, self: { origin: 'https://shop.example' }, performance, encodeURIComponent },
+      location: { pathname: '/tea', search: tab.search },
       clearTimeout: (timer: () => void) => {
         timers = timers.filter((one) => one !== timer)
       },
@@ -65,8 +66,12 @@ function openTab(state: string) {
       },
       CustomEvent,
       sessionStorage: {
-        getItem: (key: string) => stored[key] ?? null,
+        getItem: (key: string) => {
+          if (tab.keepsNothing) throw new Error('storage is off')
+          return stored[key] ?? null
+        },
         setItem: (key: string, value: string) => {
+          if (tab.keepsNothing) throw new Error('storage is off')
           stored[key] = value
         },
       },
@@ -203,4 +208,56 @@ test('two codes that an older script has left in the tab are one order', async (
   assert.match(tab.loadPage().makeButton().getButtonUrl(), /&code=AAA&/)
   await settle()
   assert.deepEqual(tab.asked, [`${BASE}/api/confirm_conversion/status/AAA`])
+})
+
+test('without a reference a reload leads back to the order until it ends, told by its page or by the service', async () => {
+  for (const end of ['page', 'service', 'unpaid'] as const) {
+    const tab = openTab('state:pending')
+    const first = tab.loadPage()
+    first.makeButton({}).handleModal()
+    await first.hear('AAA', 'waiting')
+    const again = tab.loadPage()
+    const button = again.makeButton({})
+    assert.match(button.getButtonUrl(), /&code=AAA&/)
+    if (end === 'page') {
+      button.handleModal()
+      await again.hear('AAA', 'paid')
+    } else {
+      tab.state = end === 'service' ? 'state:executed' : 'state:expired'
+      await tab.poll()
+    }
+    const last = tab.loadPage()
+    assert.doesNotMatch(last.makeButton({}).getButtonUrl(), /AAA/, end)
+    await settle()
+    assert.deepEqual(last.calls, [], 'its end is not told again')
+  }
+})
+
+test('without a reference another thing, another address of the shop and another page are other purchases', async () => {
+  const tab = openTab('state:pending')
+  const page = tab.loadPage()
+  page.makeButton({ price: '5' }).handleModal()
+  await page.hear('AAA', 'waiting')
+  const again = tab.loadPage()
+  assert.match(again.makeButton({ price: '5' }).getButtonUrl(), /&code=AAA&/)
+  const goods = { goodsName: 'Cup', goodsType: '01', goodsCategory: '0000' }
+  for (const other of [{ price: '6' }, { price: '5', goods }, { price: '5', buttonId: 'C' }, { display: 'page' }])
+    assert.doesNotMatch(again.makeButton(other).getButtonUrl(), /AAA/, JSON.stringify(other))
+  tab.search = '?id=2'
+  assert.doesNotMatch(tab.loadPage().makeButton({ price: '5' }).getButtonUrl(), /AAA/)
+})
+
+test('an order that goes on at a fresh rate is kept again; a browser that keeps nothing begins another', async () => {
+  const tab = openTab('state:pending')
+  const page = tab.loadPage()
+  page.makeButton({}).handleModal()
+  for (const state of ['waiting', 'expired', 'waiting']) await page.hear('AAA', state)
+  assert.match(tab.loadPage().makeButton({}).getButtonUrl(), /&code=AAA&/)
+  tab.keepsNothing = true
+  const off = tab.loadPage()
+  const button = off.makeButton({})
+  button.handleModal()
+  await off.hear('BBB', 'waiting')
+  button.handleModal()
+  assert.match(button.getButtonUrl(), /&code=BBB&/)
 })

@@ -1,4 +1,4 @@
-import type { Queryable } from '../db/db.ts'
+import type { Queryable, Tx } from '../db/db.ts'
 import type { Callback } from '../kernel/callback.ts'
 import type { Goods } from '../kernel/goods.ts'
 import type { Money } from '../kernel/money.ts'
@@ -346,6 +346,11 @@ export interface Channel {
   findNetworkFaults?(): Promise<readonly NetworkFault[]>
   /** Requires a merchantReference that was never sent before, or that `recoverPayment` reported absent. */
   createPayment(request: PaymentRequest): Promise<Instructions & { providerReference: string }>
+  /**
+   * The payer comes back to an earlier attempt: its place takes money for the order again, at the price of now.
+   * Undefined: the place is not free for it any more. Absent: another attempt is made.
+   */
+  reopenPayment?(tx: Tx, payment: PaymentKey): Promise<(Instructions & { providerReference: string }) | undefined>
   /**
    * Called after a creation without an answer. Absent: `createPayment` itself is idempotent; or the provider can
    * neither be queried by our reference nor repeat safely, and an orphan may exist there until a callback names it.

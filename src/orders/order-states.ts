@@ -143,11 +143,15 @@ export function allows(current: OrderStatus, trigger: Trigger): boolean {
   return from.includes(current)
 }
 
+/** What to do with an order that has ended unpaid. */
+export const REQUOTE_HINT = 'To take a fresh price for the same order, accept it with "requote": true.'
+
 /** The status after a trigger. @throws ORDER_STATE_CONFLICT, naming the current status */
 export function nextStatus(current: OrderStatus, trigger: Trigger): OrderStatus {
   if (allows(current, trigger)) return TRANSITIONS[trigger].to
   const from = TRANSITIONS[trigger].from.join(', ')
+  const hint = trigger === 'accept' && allows(current, 'requote') ? ` ${REQUOTE_HINT}` : ''
   throw new AppError('ORDER_STATE_CONFLICT', {
-    message: `The order is ${current}; this is possible only while it is ${from}. Nothing was changed.`,
+    message: `The order is ${current}; this is possible only while it is ${from}. Nothing was changed.${hint}`,
   })
 }

@@ -39,7 +39,7 @@ import {
   priceUnitsOf,
   wasPaid,
 } from './payment-rules.ts'
-import { lockCase, type ReportDeps } from './report-case.ts'
+import { type LockedCase, lockCase, type ReportDeps } from './report-case.ts'
 
 export type PaymentDeps = AcceptDeps &
   ReportDeps & {
@@ -234,6 +234,28 @@ async function isPaidWith(
   return report.isPart !== true && report.final + report.pending >= min
 }
 
+const isPayable = ({ order, payment }: Pick<LockedCase, 'order' | 'payment'>): boolean =>
+  isOpen(order.status) &&
+  order.paymentId === payment.id &&
+  (payment.status === 'awaiting' || payment.status === 'confirming')
+
+/** Changes an abandoned payment, unless its payer has come back to it meanwhile. @returns whether it was changed */
+const changeAbandoned = (
+  deps: PaymentDeps,
+  key: Payment,
+  change: (tx: Tx, payment: Payment) => Promise<void>,
+): Promise<boolean> =>
+  deps.db.tx(async (tx) => {
+    const locked = await lockCase(deps, tx, key)
+    if (!locked || isPayable(locked)) return false
+    await change(tx, locked.payment)
+    return true
+  })
+
+async function closeAbandoned(deps: PaymentDeps, key: Payment, how: { now: Date; isAsked: boolean }): Promise<void> {
+  await changeAbandoned(deps, key, (tx, payment) => updatePaymentClosed(tx, payment, how))
+}
+
 /**
  * Closes an abandoned payment at its provider and checks whether the payer paid first. Only the provider's answer
  * closes it.
@@ -241,13 +263,14 @@ async function isPaidWith(
 async function endPayment(deps: PaymentDeps, channel: Channel, given: Payment): Promise<void> {
   const now = new Date(deps.clock())
   const payment = { ...given, abandonedAt: given.abandonedAt ?? now }
-  if (given.abandonedAt === null) await markPaymentAbandoned(deps.db, given, now)
+  const mark = (): Promise<boolean> => changeAbandoned(deps, given, (tx, one) => markPaymentAbandoned(tx, one, now))
+  if (given.abandonedAt === null && !(await mark())) return
   const order = await findOrderById(deps.db, payment.companyId, payment.orderId)
   // an address stays payable: read what arrived before closing
   if (channel.onChain && payment.status === 'closing') await askAndApply(deps, payment, null)
   const asks = !channel.onChain && order
   const providerReference = asks ? await findLostReference(deps, channel, payment) : null
-  if (!asks || providerReference === null) return updatePaymentClosed(deps.db, payment, { now, isAsked: false })
+  if (!asks || providerReference === null) return closeAbandoned(deps, payment, { now, isAsked: false })
   const [close] = await Promise.allSettled([channel.closePayment?.({ ...keyOf(order, payment), providerReference })])
   // a payment that cannot be closed is often being paid or already paid, so poll it
   const { report } = await askAndApply(deps, { ...payment, providerReference }, null)
@@ -256,6 +279,5 @@ async function endPayment(deps: PaymentDeps, channel: Channel, given: Payment): 
   // it may still be payable there, however long ago it was opened
   if (close.status === 'rejected' && !(await isAnswered())) throw close.reason
   const hasEnded = report !== undefined && (OVER.has(report.outcome) || (report.outcome === 'seen' && report.ends))
-  if (hasEnded || isPastClosing(payment, now.getTime()))
-    return updatePaymentClosed(deps.db, payment, { now, isAsked: true })
+  if (hasEnded || isPastClosing(payment, now.getTime())) return closeAbandoned(deps, payment, { now, isAsked: true })
 }

@@ -20,6 +20,8 @@ export type DeskView = {
   currency: string
   received: string
   state: string
+  /** Milliseconds since 1970. */
+  expiresAt: number
   refunds: { id: string; amount: string; state: string }[]
 }
 

@@ -243,6 +243,7 @@
       const id = this.#sessionId
       if (!id) return
       this.#sessionId = undefined
+      this.#forget(this.#code)
       if (!this.options.orderRef) this.#code = undefined
       const headers = { authorization: `Bearer ${this.#token}` }
       void fetch(`${BASE}/api/buy-button/sessions/${id}`, { method: 'DELETE', headers, keepalive: true }).catch(
@@ -289,15 +290,17 @@
           return
         }
         // another button of the reference leads to a newer order
-        const isReplaced = (this.#remembered() ?? code) !== code
+        const isReplaced = this.options.orderRef && (this.#remembered() ?? code) !== code
         if (this.#toldCode === code || isReplaced) return
         this.#toldCode = code
-        this.#remember(TOLD, code)
+        if (this.options.orderRef) this.#remember(TOLD, code)
+        this.#forget(code)
         error?.(answer)
       }
       const succeed = (answer) => {
         if (this.#paidCode === code) return
         this.#paidCode = code
+        this.#forget(code)
         success?.(answer)
       }
       const unsubscribe = this.subscribeTransaction({ code, success: succeed, error: fail })
@@ -344,6 +347,8 @@
       this.#state = state
       this.#tell('state')
       if (isDone(state) && !wasDone) this.#tell('paid')
+      if (isDone(state) || isOver(state)) this.#forget(this.#code)
+      else if (this.#code) this.#remember('', this.#code)
       if (!isOver(state) && this.#code && this.#toldCode === this.#code) {
         // it goes on: at a fresh rate, or paid late
         this.#toldCode = undefined
@@ -363,9 +368,25 @@
       return this.options.orderRef ? this.#place('') : this
     }
 
-    /** The order of this tab, so that a reload leads back to it; a browser that keeps nothing starts again. */
+    /**
+     * The order of this tab, so that a reload leads back to it; a browser that keeps nothing starts again. Without a
+     * reference, the same thing at the same address of the shop is the same purchase until its order ends.
+     */
     #place(kind) {
-      return `comptoir${kind}:${this.options.buttonId}:${this.options.orderRef}`
+      const { buttonId, orderRef, price, currency, goods } = this.options
+      const purchase = orderRef || [location.pathname + location.search, price, currency, goods?.goodsName].join(' ')
+      return `comptoir${kind}:${buttonId}:${purchase}`
+    }
+
+    /** A page of its own cannot tell that its order has ended, and a session leads to its order by itself. */
+    #isKept() {
+      const { orderRef, session, display } = this.options
+      return Boolean(orderRef) || (!session && display !== 'page')
+    }
+
+    /** An order without a reference has ended: the next click is another purchase. */
+    #forget(code) {
+      if (!this.options.orderRef && this.#remembered() === code) this.#remember('', '')
     }
 
     /** Also before a page opens: another button of the same reference may have begun the order. */
@@ -379,7 +400,7 @@
     }
 
     #remembered(kind = '') {
-      if (!this.options.orderRef) return undefined
+      if (!this.#isKept()) return undefined
       try {
         // an older script wrote a second code behind the first
         return sessionStorage.getItem(this.#place(kind))?.split(' ')[0] || undefined
@@ -390,7 +411,7 @@
 
     /** An older script, which a browser may still have cached, sends what stands under the first key as the code. */
     #remember(kind, code) {
-      if (!this.options.orderRef) return
+      if (!this.#isKept()) return
       try {
         sessionStorage.setItem(this.#place(kind), code)
       } catch {

@@ -46,6 +46,22 @@ export const findDepositByReference = (
   q.maybe(sql`
     select ${COLUMNS} from deposit_addresses where company_id = ${key.companyId} and reference = ${key.reference}`)
 
+/**
+ * Watches an assigned address longer; never again one whose watch is over, because nothing tells what came since.
+ * @returns the address; undefined: it is not watched, or is of another key
+ */
+export async function extendDepositWatch(
+  tx: Tx,
+  { companyId, reference, keyId }: Pick<DepositAddress, 'companyId' | 'reference' | 'keyId'>,
+  { now, watchedUntil }: { now: Date; watchedUntil: Date },
+): Promise<string | undefined> {
+  const row = await tx.maybe<{ address: string }>(sql`
+    update deposit_addresses set watched_until = greatest(watched_until, ${watchedUntil}::timestamptz)
+    where company_id = ${companyId} and reference = ${reference} and key_id = ${keyId} and watched_until > ${now}
+    returning address`)
+  return row?.address
+}
+
 /** Whether the address (lower case) was ever assigned, on any chain and for any company. */
 export async function isDepositAddress(q: Queryable, address: string): Promise<boolean> {
   return (await q.maybe(sql`select 1 from deposit_addresses where address = ${address}`)) !== undefined

@@ -1,4 +1,5 @@
 import { type Queryable, type Sql, sql, type Tx } from '../../db/db.ts'
+import { OWN_AMOUNTS_UNITS } from '../../kernel/money.ts'
 import { IS_EARLIER, isUsdcOf, SINCE, type UsdcContracts } from '../transfer-queries.ts'
 
 /** Which payment a shared address serves. @see migrations/0280_own_wallets.sql */
@@ -40,6 +41,29 @@ export const insertReservation = (
     insert into deposit_reservations (company_id, reference, address, units, asked_units, sender, networks, until_at)
     values (${row.companyId}, ${row.reference}, ${row.address}, ${units === null ? null : String(units)}::numeric,
       ${String(askedUnits)}::numeric, ${row.sender}, ${[...networks]}::integer[], ${until})`)
+
+/**
+ * Holds a reservation longer. Lock its address before.
+ * @param askedUnits what its payment is for: the digits after that tell it apart from others
+ * @returns undefined: it was for another amount, its time is over, or a later one took its place
+ */
+export async function extendReservation(
+  tx: Tx,
+  { companyId, reference }: ReservationKey,
+  { askedUnits, network, now, until }: { askedUnits: bigint; network: number | null; now: Date; until: Date },
+): Promise<Pick<Reservation, 'address' | 'units'> | undefined> {
+  const row = await tx.maybe<{ address: string; units: string | null }>(sql`
+    update deposit_reservations r set until_at = greatest(until_at, ${until}::timestamptz)
+    where company_id = ${companyId} and reference = ${reference} and until_at > ${now}
+      and (networks = '{}' or ${network}::integer = any(networks))
+      and asked_units - ${String(askedUnits)}::numeric >= 0
+      and asked_units - ${String(askedUnits)}::numeric < case when units is null then 1 else ${String(OWN_AMOUNTS_UNITS)}::numeric end
+      and not exists (select 1 from deposit_reservations n
+        where n.address = r.address and n.reference <> r.reference and n.from_at >= r.from_at
+          and (r.units is null or n.units is null or n.asked_units = r.asked_units))
+    returning address, units::text`)
+  return row && { address: row.address, units: row.units === null ? null : BigInt(row.units) }
+}
 
 /** Stores an address that is derived from no key; it is watched forever. @returns 0 when it is known already */
 export const insertSharedAddress = (tx: Tx, companyId: string, address: string): Promise<number> =>

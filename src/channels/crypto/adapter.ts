@@ -2,6 +2,7 @@ import { getAddress } from 'viem/utils'
 import type { ChainHealth } from '../../chain/chain-health.ts'
 import { assignDepositAddress } from '../../chain/deposits/deposit-addresses.ts'
 import { listConfirmedKeys } from '../../chain/deposits/deposit-key-queries.ts'
+import { extendDepositWatch } from '../../chain/deposits/deposit-queries.ts'
 import { fixNetworks } from '../../chain/deposits/earlier-networks.ts'
 import { listNativeDeposits, type NativeDeposit } from '../../chain/deposits/native-coin-queries.ts'
 import { findReservation, listReservedTransfers } from '../../chain/deposits/reservation-queries.ts'
@@ -16,7 +17,7 @@ import { listPlacedById, listPlacedTransfers, type PlacedTransfer } from '../../
 import type { Db, Queryable, Tx } from '../../db/db.ts'
 import { type Clock, DAY } from '../../kernel/clock.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
-import { formatMoney } from '../../kernel/money.ts'
+import { formatMoney, type Money } from '../../kernel/money.ts'
 import { parseXpub } from '../../kernel/xpub.ts'
 import {
   type Channel,
@@ -56,6 +57,12 @@ export type Assign = (
   },
 ) => Promise<AssignedPlace>
 
+/** Gives a payment its place again, at the amount that is due now; undefined: it is not free for it any more. */
+export type Reopen = (
+  tx: Tx,
+  payment: Pick<PaymentRequest, 'companyId' | 'due' | 'network'> & { reference: string; watchedUntil: Date },
+) => Promise<AssignedPlace | undefined>
+
 export type WalletDeps = {
   db: Db
   clock: Clock
@@ -70,6 +77,7 @@ export type WalletDeps = {
   mustConfirm?: boolean
   /** For a company's wallet; absent: an address of the operator's key. */
   assign?: Assign
+  reopen?: Reopen
   /** Addresses that pay refunds, settlements and gas, in lower case: never assigned to an order. */
   wallets?: ReadonlySet<string>
   /** Why an address cannot be a company's own, as words that follow the address; null: no reason known. */
@@ -147,6 +155,27 @@ function withNative(report: SeenReport, native: readonly NativeDeposit[], networ
   return unmatched.length === 0 ? report : { ...report, unmatched: [...report.unmatched, ...unmatched] }
 }
 
+/** How to pay this amount to this place. */
+function instructionsFor(
+  { chainId, usdcAddress }: Network,
+  asset: Money['asset'],
+  { address: to, units }: AssignedPlace,
+) {
+  const address = getAddress(to)
+  const uri = paymentUri({ token: usdcAddress, chainId, to: address, units })
+  return {
+    ...NO_INSTRUCTIONS,
+    qrData: uri,
+    deepLink: uri,
+    toAddress: address,
+    tokenAmount: formatMoney({ asset, units }),
+    tokenAddress: usdcAddress,
+    network: chainId,
+    paymentUri: uri,
+    providerReference: address,
+  }
+}
+
 /** The destination of a refund, which was obtained before the refund became ready. */
 function readPlace(payable: readonly PayableNetwork[], refund: RefundRequest) {
   const chain = payable.find(({ network }) => network.chainId === refund.network)
@@ -179,6 +208,13 @@ export function openCryptoChannel(deps: WalletDeps): Channel {
     if (!deps.addresses?.includes(address)) return [asked]
     return deps.offered ? [...new Set([...deps.offered, asked])] : []
   }
+  const reopen = async (chosen: PayableNetwork, ...[tx, wanted]: Parameters<Reopen>): ReturnType<Reopen> => {
+    if (assign) return deps.reopen?.(tx, wanted)
+    const { watchedUntil, due } = wanted
+    const key = { companyId: wanted.companyId, reference: wanted.reference, keyId: keyOf(chosen) }
+    const address = await extendDepositWatch(tx, key, { now: new Date(clock()), watchedUntil })
+    return address === undefined ? undefined : { address, units: due.units }
+  }
   const networks = payable.map(({ network }) => network)
   const usdc = usdcOf(networks)
   return {
@@ -204,20 +240,14 @@ export function openCryptoChannel(deps: WalletDeps): Channel {
         const { address } = await assignDepositAddress(tx, { companyId, reference, xpub, watchedUntil, ...ours })
         return { address, units: due.units }
       })
-      const address = getAddress(place.address)
-      const { chainId, usdcAddress } = network
-      const uri = paymentUri({ token: usdcAddress, chainId, to: address, units: place.units })
-      return {
-        ...NO_INSTRUCTIONS,
-        qrData: uri,
-        deepLink: uri,
-        toAddress: address,
-        tokenAmount: formatMoney({ asset: due.asset, units: place.units }),
-        tokenAddress: usdcAddress,
-        network: chainId,
-        paymentUri: uri,
-        providerReference: address,
-      }
+      return instructionsFor(network, due.asset, place)
+    },
+    async reopenPayment(tx, { companyId, merchantReference: reference, due, network: id, expiresAt }) {
+      const chosen = choices.find(({ network }) => network.chainId === id)
+      if (!chosen) return undefined
+      const watchedUntil = new Date(expiresAt.getTime() + WATCH_MS)
+      const place = await reopen(chosen, tx, { companyId, reference, due, network: id, watchedUntil })
+      return place && instructionsFor(chosen.network, due.asset, place)
     },
     async fetchPayment({ companyId, merchantReference: reference, providerReference, network, tokenAddress = null }) {
       const asked = { network, tokenAddress, usdc }

@@ -1,8 +1,10 @@
 import { assignDepositAddress } from '../../chain/deposits/deposit-addresses.ts'
 import { claimDepositKey, upsertKeyConfirmed } from '../../chain/deposits/deposit-key-queries.ts'
+import { extendDepositWatch } from '../../chain/deposits/deposit-queries.ts'
 import {
   countHeld,
   deleteClaims,
+  extendReservation,
   findAddressOwner,
   findFreeAddress,
   findFreeUnits,
@@ -18,7 +20,7 @@ import { OWN_AMOUNTS_UNITS } from '../../kernel/money.ts'
 import { parseXpub } from '../../kernel/xpub.ts'
 import type { Channel } from '../channel.ts'
 import { ProviderRefusal } from '../provider-errors.ts'
-import { type Assign, type AssignedPlace, openCryptoChannel, type WalletDeps } from './adapter.ts'
+import { type Assign, type AssignedPlace, openCryptoChannel, type Reopen, type WalletDeps } from './adapter.ts'
 import { type OwnWalletSettings, readOwnWallet } from './own-wallet.ts'
 
 type Claim = { companyId: string; values: Readonly<Record<string, string>>; by: string; at: Date }
@@ -98,6 +100,25 @@ async function assignShared(
   return placeOf(reservation)
 }
 
+/** The place of an earlier payment that no other one has taken since. */
+async function reopenOwn(
+  tx: Tx,
+  { companyId, reference, due, network, watchedUntil }: Parameters<Reopen>[1],
+  { own, now }: { own: OwnWalletSettings; now: Date },
+): Promise<AssignedPlace | undefined> {
+  if (own.mode === 'xpub') {
+    const key = { companyId, reference, keyId: parseXpub(own.xpub).id }
+    const address = await extendDepositWatch(tx, key, { now, watchedUntil })
+    return address === undefined ? undefined : { address, units: due.units }
+  }
+  const earlier = await findReservation(tx, { companyId, reference })
+  // nobody takes it while this decides
+  if (!earlier || (await lockSharedAddresses(tx, companyId, [earlier.address])).length === 0) return undefined
+  const asked = { askedUnits: due.units, network, now, until: watchedUntil }
+  const place = await extendReservation(tx, { companyId, reference }, asked)
+  return place && { address: place.address, units: place.units ?? due.units }
+}
+
 async function releaseClaims(tx: Tx, companyId: string, addresses: readonly string[]): Promise<void> {
   if (addresses.length === 0) return
   // a payment that is just taking one has committed by now
@@ -173,6 +194,7 @@ export function openOwnWallets(deps: WalletDeps): OwnWallets {
         payable: deps.payable.map(withoutPayouts),
         mustConfirm: false,
         assign,
+        reopen: (tx, wanted) => reopenOwn(tx, wanted, { own, now: new Date(deps.clock()) }),
       })
       return {
         ...channel,

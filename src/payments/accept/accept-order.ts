@@ -10,7 +10,7 @@ import type { Order } from '../../orders/order.ts'
 import { updateOrderAnonymous } from '../../orders/order-queries.ts'
 import { readShopWord } from '../../orders/order-rules.ts'
 import { findReachableOrder, lockReachableOrder } from '../../orders/order-service.ts'
-import { nextStatus } from '../../orders/order-states.ts'
+import { nextStatus, REQUOTE_HINT } from '../../orders/order-states.ts'
 import { readPayerAddress } from '../../payers/payer-address.ts'
 import { checkIdentity, notePayerEmail, writePayerAudit } from '../../payers/payer-service.ts'
 import { writerOf } from '../../payers/payer-word.ts'
@@ -20,6 +20,7 @@ import { ACCOUNT_REMOVED } from '../payment-rules.ts'
 import type { AcceptBody } from '../payment-schemas.ts'
 import { type Accepted, createAtProvider } from './create-at-provider.ts'
 import { checkOffer, findNetworkFault, findRuleFault, notAvailable, unavailableNow } from './offers.ts'
+import { reopenPayment } from './reopen-payment.ts'
 import { explainReopening, type FreshQuote, findFreshQuote, repriceOrder } from './requote.ts'
 import { type AcceptDeps, startPayment } from './start-payment.ts'
 
@@ -163,7 +164,7 @@ async function openPayment(deps: AcceptDeps, request: AcceptRequest, choice: Cho
     if (choice.networkFault !== null) throw unavailableNow(channel.id, choice.networkFault)
     nextStatus(order.status, trigger)
     if (order.expiresAt <= now) {
-      throw new AppError('ORDER_STATE_CONFLICT', { message: 'The time to pay this order is over. Create a new order.' })
+      throw new AppError('ORDER_STATE_CONFLICT', { message: `The time to pay this order is over. ${REQUOTE_HINT}` })
     }
     await checkIdentity(deps.payers, tx, order, { email, euroRate })
     await noteEmail()
@@ -179,10 +180,11 @@ async function openPayment(deps: AcceptDeps, request: AcceptRequest, choice: Cho
     // for the shop's own eyes, in the order's story
     const { pos = null, pastOrders = null } = hasStanding(context.actor) ? body : {}
     const place = { ...account, pos, pastOrders, ...said }
-    const move = { ...by, trigger, change }
-    const started = await startPayment(deps, tx, order, { choice: place, move })
+    const attempt = { choice: place, move: { ...by, trigger, change } }
+    const reopened = await reopenPayment(deps, tx, order, attempt)
+    const opened = reopened ?? (await startPayment(deps, tx, order, attempt))
     await noteWriter()
-    return { ...started, channel, fresh: true }
+    return { ...opened, channel, fresh: !reopened }
   })
 }
 

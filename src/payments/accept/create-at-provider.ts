@@ -198,7 +198,8 @@ async function forward(
   return { order: moved, instructions: current.instructions ?? instructions }
 }
 
-function forwardOrder(
+/** Its payer can pay now: a chain takes longer than most providers. */
+export function forwardOrder(
   deps: AcceptDeps,
   tx: Tx,
   order: Order,

@@ -29,7 +29,7 @@ export type AcceptDeps = {
 /** Longer than the provider's timeout: until then the creation is in progress and must not be repeated. */
 const FIRST_CHECK_MS = 15 * SECOND
 
-type NewAttempt = {
+export type NewAttempt = {
   choice: { own: boolean } & Pick<
     NewPayment,
     | 'channel'
@@ -73,18 +73,31 @@ export async function startPayment(
     nextCheckAt: new Date(now.getTime() + FIRST_CHECK_MS),
     at: now,
   })
-  const expiresAt = longerExpiry(deps, choice.channel, move.change?.expiresAt ?? order.expiresAt)
-  const change = { ...move.change, paymentChannel: choice.channel, paymentId: id, ...(expiresAt && { expiresAt }) }
-  const moved = await deps.transition(tx, order, { trigger: 'accept', ...move, change })
+  const moved = await pointOrder(deps, tx, order, { channel: choice.channel, paymentId: id, move })
   const payment = await findPayment(tx, order.companyId, id)
   if (!payment) throw new Error('the payment was not stored')
   return { order: moved, payment }
 }
 
+/** The order is paid through this attempt from now on. */
+export function pointOrder(
+  deps: AcceptDeps,
+  tx: Tx,
+  order: Order,
+  { channel, paymentId, move }: { channel: ChannelId; paymentId: string; move: NewAttempt['move'] },
+): Promise<Order> {
+  const expiresAt = longerExpiry(deps, channel, move.change?.expiresAt ?? order.expiresAt)
+  const change = { ...move.change, paymentChannel: channel, paymentId, ...(expiresAt && { expiresAt }) }
+  return deps.transition(tx, order, { trigger: 'accept', ...move, change })
+}
+
+/** Who chooses a way in the order's last seconds can still open an app there and pay. */
+const LEAST_MINUTES = 2
+
 /** Latest expiry of a payment through this channel; null: no later than that of its order. */
 function longerExpiry({ clock, config }: AcceptDeps, channel: ChannelId, expiresAt: Date): Date | null {
-  const minutes = config.orders.channelMinutes[channel]
-  const needed = new Date(clock() + (minutes ?? 0) * MINUTE)
+  const minutes = Math.max(config.orders.channelMinutes[channel] ?? 0, LEAST_MINUTES)
+  const needed = new Date(clock() + minutes * MINUTE)
   return needed > expiresAt ? needed : null
 }
 

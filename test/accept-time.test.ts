@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { sql } from '../src/db/db.ts'
+import { type Market, openMarket } from './harness/market.ts'
+
+/* A way to pay that is chosen in the order's last seconds, or after them. */
+
+let market: Market
+before(async () => {
+  market = await openMarket()
+})
+after(() => market?.stop())
+
+const endsIn = (orderId: string, seconds: number) =>
+  market.host.db.run(sql`
+    update orders set expires_at = now() + make_interval(secs => ${seconds}) where id = ${orderId}`)
+const secondsTo = (at: string | number | null | undefined): number => (new Date(at ?? 0).getTime() - Date.now()) / 1000
+
+for (const channel of ['binance', 'gatepay', 'kucoinpay', 'cryptopay', 'whitepay', 'coinbase'])
+  test(`who chooses ${channel} in the last seconds has time to pay there`, async () => {
+    const { code, _id } = await market.create()
+    await endsIn(_id, 4)
+    const { data, text } = await market.accept(code, channel)
+    assert.equal(data?.status, 'AWAITING', text)
+    assert.ok(secondsTo(data.expiresAt) > 110, text)
+    assert.ok(secondsTo((await market.order(code)).expiresAt) > 110)
+    const [payment] = await market.paymentsOf(_id)
+    assert.ok(payment && secondsTo(payment.expiresAt) > 110, JSON.stringify(payment))
+  })
+
+test('an order that has more time than that keeps its end', async () => {
+  const { code, expiresAt } = await market.create()
+  assert.equal((await market.accept(code, 'binance')).data?.expiresAt, expiresAt)
+})
+
+test('an order whose time is over names the way to a fresh price, whether or not a job has ended it', async () => {
+  const { code, _id } = await market.create()
+  await endsIn(_id, -1)
+  const just = await market.accept(code, 'binance')
+  assert.equal(just.error?.code, 'ORDER_STATE_CONFLICT', just.text)
+  assert.match(just.error.message, /accept it with "requote": true/)
+  await market.host.call('POST', `expire/${code}`, { as: market.merchant })
+  const ended = await market.accept(code, 'binance')
+  assert.equal(ended.error?.code, 'ORDER_STATE_CONFLICT', ended.text)
+  assert.match(ended.error.message, /The order is EXPIRED.*accept it with "requote": true/)
+  const cancelled = await market.create()
+  await market.host.call('POST', `cancel/${cancelled.code}`, { as: market.merchant })
+  assert.doesNotMatch((await market.accept(cancelled.code, 'binance')).error.message, /requote/)
+})
