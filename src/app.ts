@@ -6,6 +6,7 @@ import { type Commerce, openCommerce } from './assembly/commerce.ts'
 import { registerPages } from './assembly/pages.ts'
 import type { ServiceBase } from './assembly/service-base.ts'
 import { openDailyAlarm } from './assembly/upkeep/daily-alarm.ts'
+import { noteFullDisk } from './assembly/upkeep/room-watch.ts'
 import { startUpkeep } from './assembly/upkeep/upkeep.ts'
 import { openAnchor } from './audit/anchor.ts'
 import { checkEndpoints } from './chain/endpoints/start-check.ts'
@@ -163,6 +164,7 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
   const reads = openReads(db, { config, metrics, log: app.log })
   app.addHook('onClose', () => reads.stop())
   const base: ServiceBase = { config, db, vault, clock, demoButtonId, metrics, log: app.log, tracer, reads }
+  noteFullDisk(base)
   const trade = openCommerce(base, accounts)
   app.addHook('onClose', async () => {
     await Promise.all([trade.rotation.attempts.close(), trade.channels.close(), trade.screening.close()])

@@ -20,13 +20,16 @@ import { printEnv, writeEnv } from '../src/commands/init/env-file.ts'
 import { listEarlier, listMoved } from '../src/commands/init/existing.ts'
 import { freePort } from './harness/free-port.ts'
 import { newFolder, openOperator, runOperator } from './harness/installation.ts'
+import { startPriceSources } from './harness/price-sources.ts'
 import { S3_SECRET, s3Env, startS3Store } from './harness/s3-store.ts'
 import { startServed } from './harness/served.ts'
 
 const place = newFolder()
-const operator = openOperator()
+const prices = await startPriceSources()
+const operator = openOperator(prices.env)
 after(async () => {
   await operator.close()
+  prices.stop()
   place.remove()
 })
 const env = join(place.path, '.env')
@@ -78,7 +81,7 @@ test('a channel is kept only when its provider takes the account', async () => {
 })
 
 test('init writes a closed file, shows the key once, makes the SuperAdmin; the service starts, and migrate runs beside', async () => {
-  const done = await runOperator(['init', ...FLAGS], {}, place.path)
+  const done = await runOperator(['init', ...FLAGS], prices.env, place.path)
   assert.equal(done.code, 0, done.err + done.out)
   const text = readFileSync(env, 'utf8')
   const key = /^MASTER_KEY=(.+)$/m.exec(text)?.[1] ?? ''
@@ -164,8 +167,39 @@ test('init --json prints one object, and what people read beside it', async () =
   assert.equal(code, 0, err + out)
   const { checks, ...facts } = JSON.parse(out) as { checks: { name: string; ok: boolean }[] }
   assert.deepEqual(facts, { file: join(place.path, 'json.env'), admin: 'boss@pay.example', ready: true })
-  assert.ok(checks.some(({ name, ok }) => name === 'mail' && ok))
+  for (const wanted of ['mail', 'prices'])
+    assert.ok(
+      checks.some(({ name, ok }) => name === wanted && ok),
+      wanted,
+    )
   assert.match(err, /Written: .*json\.env[\s\S]*is registered already/)
+})
+
+test('an installation without a reachable price source is not ready: doctor says so, with the reason', async () => {
+  const json = join(place.path, 'json.env')
+  const nowhere = { RATE_KRAKEN_BASE_URL: 'https://127.0.0.1:1', RATE_ECB_BASE_URL: 'https://127.0.0.1:1' }
+  const { code, out } = await operator.run(['doctor'], { COMPTOIR_ENV_FILE: json, ...nowhere }, place.path)
+  assert.equal(code, 1)
+  assert.match(out, /FAIL {2}prices .*Orders in EUR.* refused now.*kraken: .*; ecb: /)
+  const one = await operator.run(['doctor'], { COMPTOIR_ENV_FILE: json, ...nowhere, RATE_MIN_SOURCES: '1' }, place.path)
+  assert.match(one.out, /ok {4}prices .*Enough price sources answer; not all \(kraken: /)
+})
+
+test('a settings file that is empty or was cut off is no sandbox: doctor fails, and says how to put it back', async () => {
+  const cut = join(place.path, 'cut.env')
+  const whole = readFileSync(env, 'utf8')
+  for (const [text, words] of [
+    ['', 'holds no settings'],
+    [whole.slice(0, whole.indexOf('MODE=')), 'has no MODE'],
+  ] as const) {
+    writeFileSync(cut, text)
+    const { code, out } = await operator.run(['doctor'], { COMPTOIR_ENV_FILE: cut }, place.path)
+    assert.equal(code, 1, out)
+    assert.match(out, new RegExp(`FAIL {2}settings .*cut\\.env ${words}.*sandbox[\\s\\S]*→ Put it back`))
+  }
+  writeFileSync(cut, 'MODE=sandbox\nPORT=3999\n')
+  const { out } = await operator.run(['doctor'], { COMPTOIR_ENV_FILE: cut }, place.path)
+  assert.match(out, /ok {4}settings/)
 })
 
 test('what .env holds is read back as it was given, or refused', () => {

@@ -116,14 +116,23 @@ test('no rule goes by how many refunds are under way, which is never none where 
 
 test('without a worker its metrics are gone, and a rule says so; the metric that it misses is of workers only', () => {
   const { expr } = rules.find(({ alert }) => alert === 'ComptoirWorkersGone') ?? {}
-  assert.equal(expr, 'absent(comptoir_webhook_oldest_seconds)')
+  assert.equal(expr, 'absent(comptoir_webhook_in_flight)')
   const openers = globSync('src/**/*.ts', { cwd: ROOT }).filter((file) => /\bsenderMetrics\(/.test(read(file)))
   assert.deepEqual(openers.sort(), ['src/webhooks/sender/sender-metrics.ts', 'src/webhooks/sender/sender.ts'])
 })
 
 test('what ends sales without a word has a rule that wakes someone', () => {
   const paged = rules.filter(({ labels }) => labels.severity === 'page').map(({ alert }) => alert)
-  const fatal = ['BackupOld', 'DiskFull', 'ClockOff', 'RateMissing', 'WorkersGone', 'Down']
+  const fatal = [
+    'BackupOld',
+    'DiskFull',
+    'ClockOff',
+    'DatabaseDown',
+    'DatabaseFull',
+    'RateMissing',
+    'WorkersGone',
+    'Down',
+  ]
   assert.deepEqual(
     fatal.filter((name) => !paged.includes(`Comptoir${name}`)),
     [],

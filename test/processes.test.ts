@@ -204,6 +204,45 @@ test('SIGTERM ends all processes, with exit code 0', async () => {
   for (const pid of children) assert.throws(() => process.kill(pid, 0), { code: 'ESRCH' })
 })
 
+test('a reload does not move the service, and hears a second signal; what needs a restart is named in the log', async () => {
+  const [before_, after_, own] = [await freePort(), await freePort(), join(place.path, 'moving-env')]
+  const write = (on: number, token: string): void => writeFileSync(own, `PORT=${on}\nMETRICS_TOKEN=${token}\n`)
+  write(before_, 'one')
+  const { PORT: _, BASE_URL: __, ...rest } = env
+  const other = startServed({ ...rest, PROCESSES: '2', COMPTOIR_ENV_FILE: own })
+  const scrape = async (token: string): Promise<number> =>
+    (await fetch(`http://127.0.0.1:${before_}/metrics`, { headers: { authorization: `Bearer ${token}` } })).status
+  const said = (words: string) =>
+    eventually(
+      async () => other.words(),
+      (text) => text.includes(words),
+      40_000,
+    )
+  try {
+    await other.ready()
+    write(after_, 'two')
+    other.child.kill('SIGHUP')
+    await said('PORT needs a restart.')
+    assert.deepEqual([await scrape('one'), await scrape('two')], [200, 401])
+    write(before_, 'two')
+    other.child.kill('SIGHUP')
+    await said('SIGHUP: starting new processes')
+    write(before_, 'three')
+    other.child.kill('SIGHUP')
+    await eventually(
+      () => scrape('three'),
+      (status) => status === 200,
+      40_000,
+    )
+    const lines = other.words().split('\n')
+    const levels = lines.filter((line) => line.includes('SIGHUP')).map((line) => JSON.parse(line).level)
+    assert.deepEqual(levels, [50, 30, 30, 30, 30, 30].slice(0, levels.length))
+    assert.ok(levels.length >= 5)
+  } finally {
+    await other.end('SIGTERM')
+  }
+})
+
 test('a reload takes a new master key and a new token of METRICS_PORT: the old token ends, and the old key may go', async () => {
   const [next, metricsPort] = [randomBytes(32), await freePort()]
   const own = join(place.path, 'own-env')

@@ -8,11 +8,14 @@ import { canReach } from '../src/db/embedded/system-user.ts'
 import { readMigrations } from '../src/db/installation.ts'
 import { createEmptyDatabase } from './harness/database.ts'
 import { newFolder, openOperator } from './harness/installation.ts'
+import { startPriceSources } from './harness/price-sources.ts'
 
 const place = newFolder()
-const operator = openOperator()
+const prices = await startPriceSources()
+const operator = openOperator(prices.env)
 after(async () => {
   await operator.close()
+  prices.stop()
   place.remove()
 })
 

@@ -1,5 +1,6 @@
-import { Counter, Gauge } from 'prom-client'
+import { Counter } from 'prom-client'
 import { hastenItem, wakeItem } from '../db/poll-queries.ts'
+import { openStoredGauge, shareFigures } from '../db/stored-gauge.ts'
 import { SETTLEMENT_POLLS } from '../ledger/settlements/settlement-queries.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
 import { returnBlock } from '../payments/mispayments/way-queries.ts'
@@ -62,16 +63,15 @@ export function openScreening(
     labelNames: ['source', 'verdict'],
     registers: [metrics],
   })
-  new Gauge({
-    name: 'comptoir_screenings_held',
-    help: 'Addresses that wait for a source or a person.',
-    registers: [metrics],
-    async collect() {
-      await countHeld(db)
-        .then((held) => this.set(held))
-        .catch(() => undefined)
+  openStoredGauge(
+    {
+      name: 'comptoir_screenings_held',
+      help: 'Addresses that wait for a source or a person.',
+      registers: [metrics],
     },
-  })
+    shareFigures(() => countHeld(db)),
+    (gauge, held) => gauge.set(held),
+  )
   const wakeSubject = openWakeSubject(wakes)
   const polls: ScreeningDeps = {
     ...{ db, clock, log, sources: sources.all, wakeSubject, alarm },

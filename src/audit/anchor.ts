@@ -2,6 +2,7 @@ import { appendFileSync, closeSync, existsSync, fstatSync, fsyncSync, openSync, 
 import type { FastifyBaseLogger } from 'fastify'
 import { Gauge, type Registry } from 'prom-client'
 import type { Db } from '../db/db.ts'
+import { clearGauge } from '../db/stored-gauge.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { NotedHead } from './anchor-check.ts'
 import { type AuditHead, findAuditHead, findRestoreEntry, hasAuditEntry } from './audit-queries.ts'
@@ -82,6 +83,8 @@ export function openAnchor(deps: {
     help: 'Entries of the audit log; a fall means that its tail was cut off, or lost by a restore.',
     registers: [deps.metrics],
   })
+  // none was read yet, and 0 would mean that all of them are gone
+  clearGauge(entries)
   let noted: string | undefined
   /** @throws Error instead of writing what is no line: the owner of the database chooses what is read from it */
   const append = ({ seq, hash }: AuditHead, restoredAt?: string): void => {
@@ -109,7 +112,10 @@ export function openAnchor(deps: {
   }
   return {
     async note() {
-      const head = await findAuditHead(db)
+      const head = await findAuditHead(db).catch((error: unknown) => {
+        clearGauge(entries)
+        throw error
+      })
       entries.set(Number(head.seq))
       if (head.hash === noted || head.seq === 0n) return false
       await noteRestore()

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { FastifyBaseLogger } from 'fastify'
-import { Counter, Gauge, type Registry } from 'prom-client'
+import { Counter, type Registry } from 'prom-client'
 import type { ChainConfig } from '../config/config.ts'
 import type { Db } from '../db/db.ts'
+import { openStoredGauge, shareFigures } from '../db/stored-gauge.ts'
 import { type Clock, SECOND } from '../kernel/clock.ts'
-import { type ChainStanding, listStandings } from './chain-queries.ts'
+import { listStandings } from './chain-queries.ts'
 import { listEndpointLimits, upsertEndpointLimits } from './endpoints/endpoint-queries.ts'
 import { type Endpoints, openEndpoints } from './endpoints/endpoints.ts'
 import { createRpc, type Rpc } from './endpoints/rpc.ts'
@@ -64,43 +65,49 @@ const hashOf = (url: string): string => createHash('sha256').update(url).digest(
 function openMetrics({ config, db, clock, metrics }: ChainDeps): { countError(chain: number, endpoint: number): void } {
   const ids = config.chains.map(({ chainId }) => chainId)
   const openedMs = clock()
-  let standings: Promise<ChainStanding[] | null> = Promise.resolve(null)
-  new Gauge({
-    name: 'comptoir_chain_head',
-    help: 'Number of the newest block that was read.',
-    labelNames: ['chain'],
-    registers: [metrics],
-    async collect() {
-      // without its database a node still serves its other metrics
-      standings = listStandings(db, ids).catch(() => null)
-      for (const { chainId, number } of (await standings) ?? [])
-        if (number !== null) this.set({ chain: chainId }, Number(number))
+  const standings = shareFigures(() => listStandings(db, ids))
+  const registers = [metrics]
+  openStoredGauge(
+    {
+      name: 'comptoir_chain_head',
+      help: 'Number of the newest block that was read.',
+      labelNames: ['chain'],
+      registers,
     },
-  })
-  new Gauge({
-    name: 'comptoir_chain_lag_seconds',
-    help: 'Seconds without a new block, or age of the newest one read, whichever is more; before any, since the start.',
-    labelNames: ['chain'],
-    registers: [metrics],
-    async collect() {
-      const known = await standings
+    standings,
+    (gauge, known) => {
+      for (const { chainId, number } of known) if (number !== null) gauge.set({ chain: chainId }, Number(number))
+    },
+  )
+  openStoredGauge(
+    {
+      name: 'comptoir_chain_lag_seconds',
+      help: 'Seconds without a new block, or age of the newest one read, whichever is more; before any, since the start.',
+      labelNames: ['chain'],
+      registers,
+    },
+    standings,
+    (gauge, known) => {
       // a chain that was never read is behind since this process waits for it
       const upSeconds = (clock() - openedMs) / SECOND
-      for (const chain of known ? ids : []) {
-        const lagSeconds = known?.find(({ chainId }) => chainId === chain)?.lagSeconds ?? upSeconds
-        this.set({ chain }, Math.max(0, lagSeconds))
+      for (const chain of ids) {
+        const lagSeconds = known.find(({ chainId }) => chainId === chain)?.lagSeconds ?? upSeconds
+        gauge.set({ chain }, Math.max(0, lagSeconds))
       }
     },
-  })
-  new Gauge({
-    name: 'comptoir_chain_stopped',
-    help: '1 while the chain is not read: it is another one, or its endpoints disagree or do not fit together.',
-    labelNames: ['chain'],
-    registers: [metrics],
-    async collect() {
-      for (const { chainId, trouble } of (await standings) ?? []) this.set({ chain: chainId }, trouble === null ? 0 : 1)
+  )
+  openStoredGauge(
+    {
+      name: 'comptoir_chain_stopped',
+      help: '1 while the chain is not read: it is another one, or its endpoints disagree or do not fit together.',
+      labelNames: ['chain'],
+      registers,
     },
-  })
+    standings,
+    (gauge, known) => {
+      for (const { chainId, trouble } of known) gauge.set({ chain: chainId }, trouble === null ? 0 : 1)
+    },
+  )
   const errors = new Counter({
     name: 'comptoir_rpc_errors_total',
     help: 'Questions to a chain endpoint that were refused or got no answer.',

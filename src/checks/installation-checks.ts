@@ -30,7 +30,7 @@ import { bad, type Check, type CheckResult, good, nodeFix, runChecks } from './c
 import { credentialChecks } from './credential-checks.ts'
 import { explainDatabaseFault, isConnectionFix } from './database-words.ts'
 import { gasChecks } from './gas-checks.ts'
-import { rateCheck } from './rate-checks.ts'
+import { priceCheck, rateCheck } from './rate-checks.ts'
 import { screeningChecks } from './screening-checks.ts'
 import { signerChecks } from './signer-checks.ts'
 
@@ -279,7 +279,7 @@ export function outsideChecks(config: Config): Check[] {
   }
   const providers = Object.entries(config.provider).filter(([name]) => /_BASE_URL$/.test(name))
   const sources = Object.entries(config.rates.baseUrls).map(
-    ([source, url]) => [`RATE_${source}_BASE_URL`, url] as const,
+    ([source, url]) => [`RATE_${source.toUpperCase()}_BASE_URL`, url] as const,
   )
   return [
     mail,
@@ -290,6 +290,7 @@ export function outsideChecks(config: Config): Check[] {
     ...gasChecks(config.chains),
     ...[...providers, ...sources].map(([name, url]) => providerCheck(name, url)),
     rateCheck(config),
+    priceCheck(config),
     ...screeningChecks(config),
     ...credentialChecks({ provider: config.provider, live: config.mode === 'live' }),
   ]

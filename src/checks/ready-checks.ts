@@ -1,21 +1,27 @@
 import type { ChainHealth } from '../chain/chain-health.ts'
-import type { Queryable } from '../db/db.ts'
+import type { Db } from '../db/db.ts'
 import { READ_ONLY, READ_ONLY_FIX } from '../db/durable.ts'
 import { readReadiness } from '../http/health/health-queries.ts'
 import { bad, type CheckResult, good } from './check.ts'
 
+const FULL = 'The disk of the database is full: no order, payment or refund can be recorded.'
+const FULL_FIX = 'Make room on the disk of the PostgreSQL server. The service goes on by itself then.'
+
+function describeAnswer(isReadOnly: boolean, isFull: boolean): Omit<CheckResult, 'name'> {
+  if (isReadOnly) return bad(READ_ONLY, READ_ONLY_FIX)
+  return isFull ? bad(FULL, FULL_FIX) : good('The database answers.')
+}
+
 /** What every request needs: the database, with the schema this version expects. */
-export async function checkReady(q: Queryable, newest: string): Promise<CheckResult[]> {
+export async function checkReady(db: Db, newest: string): Promise<CheckResult[]> {
   try {
-    const { isNewest, isReadOnly } = await readReadiness(q, newest)
+    const { isNewest, isReadOnly } = await readReadiness(db, newest)
+    if (db.room.isFull()) await db.room.probe()
     const schema = isNewest
       ? good(`The schema is the newest (${newest}).`)
       : bad(`The database lacks migration ${newest}.`, 'Run: comptoir migrate')
     return [
-      {
-        name: 'database',
-        ...(isReadOnly ? bad(READ_ONLY, READ_ONLY_FIX) : good('The database answers.')),
-      },
+      { name: 'database', ...describeAnswer(isReadOnly, db.room.isFull()) },
       { name: 'schema', ...schema },
     ]
   } catch (error) {

@@ -7,6 +7,7 @@ import { findMasterKey } from '../config/master-key.ts'
 import { findEmbeddedPostgres } from '../db/embedded/embedded.ts'
 import { findElsewhere, findNoDatabase } from '../db/embedded/state-directory.ts'
 import { print } from './command.ts'
+import { findCutSettings } from './read-env.ts'
 
 /** A sandbox's first start makes its database. */
 const findPlaceFault = ({ dataDir, mode }: Config) =>
@@ -46,7 +47,15 @@ export async function diagnose(env: Env, file: string | null): Promise<Diagnosis
   const { config, results, warnings } = readEnvironment(env)
   const typos = warnings.map((message) => ({ name: 'settings', ok: false, message, fix: 'Correct or remove it.' }))
   const [database, outside] = await Promise.all([checkDatabase(config), runChecks(outsideChecks(config))])
-  const checks = [...results, ...typos, ...database, ...outside]
+  const cut = file === null ? null : findCutSettings(file)
+  const cuts = cut === null ? [] : [{ name: 'settings', ok: false, ...cut }]
+  const checks = [
+    ...(cut === null ? results : results.filter(({ ok }) => !ok)),
+    ...cuts,
+    ...typos,
+    ...database,
+    ...outside,
+  ]
   const words = [headline(config, file), ...checks.map(printResult)].join('\n')
   return { ready: checks.every(({ ok }) => ok), checks, words }
 }

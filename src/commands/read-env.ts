@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
+import { WRITTEN } from './init/env-file.ts'
 
 /** The settings file: COMPTOIR_ENV_FILE, otherwise `.env` in this folder; null: neither exists. */
 export function findEnvFile(): string | null {
@@ -19,6 +20,28 @@ function read(file: string): string {
         ? 'does not exist. COMPTOIR_ENV_FILE names it; "comptoir init" writes it.'
         : `cannot be read (${code}). Run this as root, or as the user that the service runs as.`
     throw new Error(`${file} ${why}`, { cause: error })
+  }
+}
+
+/**
+ * Why a settings file seems to be empty, or cut off: without MODE it would be a sandbox, whatever it was before. Null: it
+ * does not.
+ */
+export function findCutSettings(file: string): { message: string; fix: string } | null {
+  const text = read(file)
+  const written = parseEnv(text)
+  if (process.env.MODE || written.MODE) return null
+  const isEmpty = Object.keys(written).length === 0
+  const isOfLive = Boolean(written.MASTER_KEY || written.MASTER_KEY_FILE || written.BASE_URL?.startsWith('https://'))
+  // a copy of .env.example sets nothing, and is a sandbox
+  const isCut = isEmpty ? text.trim() === '' || text.startsWith(WRITTEN) : isOfLive
+  if (!isCut) return null
+  const lack = isEmpty ? 'holds no settings' : 'has no MODE'
+  return {
+    message: `${file} ${lack}, so this would be a sandbox: it was emptied or cut off.`,
+    fix:
+      'Put it back from a copy ("comptoir init" keeps the replaced one beside it), or write it again with ' +
+      '"comptoir init --force" and the MASTER_KEY that you noted. For a sandbox, write MODE=sandbox into it.',
   }
 }
 

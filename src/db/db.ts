@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { AppError } from '../kernel/errors.ts'
 import { assertHoldsNone, whileHolding } from './held.ts'
+import { isDiskFull, openRoom, type Room, WRITE_MEGABYTE } from './room.ts'
 import { openShares } from './shares.ts'
 import { type Sql, sql } from './sql.ts'
 import { connectionConfig, endWhenSilent, LIMITS, openIsBusy, SILENCE_MS, setSilence } from './wire/connection.ts'
@@ -51,6 +52,8 @@ export interface Db extends Queryable {
   readonly pool: pg.Pool
   /** Requests waiting for a connection. */
   countWaiting(): number
+  /** Of the server's disk. */
+  readonly room: Room
   /** For a thread that opens its own pool. */
   readonly connectionString: string
   readonly prepared: boolean
@@ -119,6 +122,8 @@ const READ_ONLY = '25006'
 /** A lock wait, or a statement, that took too long (PostgreSQL Appendix A: 55P03, 57014). */
 const TOO_LONG = new Set(['55P03', '57014'])
 
+const FULL = 'The disk of the service’s database is full: nothing can be recorded now. Try again later.'
+
 /** A server that cannot answer, and a wait that timed out, become 503; a constraint violation stays what it is. */
 function translate(error: unknown): unknown {
   const { code, message } = error as { code?: string; message?: string }
@@ -127,6 +132,7 @@ function translate(error: unknown): unknown {
     /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/.test(
       message ?? '',
     )
+  if (isDiskFull(error)) return new AppError('DATABASE_UNAVAILABLE', { message: FULL, cause: error, retryAfter: 10 })
   if (lost || (code !== undefined && (UNREACHABLE.has(code) || UNABLE.test(code) || code === READ_ONLY))) {
     return new AppError('DATABASE_UNAVAILABLE', { cause: error, retryAfter: 2 })
   }
@@ -149,12 +155,13 @@ export function brokenConstraint(error: unknown): string | undefined {
 }
 
 /** Retries what a deadlock or a concurrent commit rolled back; nothing of it remains. */
-async function again<Result>(work: () => Promise<Result>): Promise<Result> {
+async function again<Result>(work: () => Promise<Result>, room: Room): Promise<Result> {
   assertHoldsNone()
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await work()
     } catch (error) {
+      room.note(error)
       if (!isRetryable(error)) throw error
       if (attempt >= 3) throw busy(error)
     }
@@ -261,9 +268,14 @@ export function openDb(options: DbOptions): Db {
   const isBusy = openIsBusy(config)
   // a pool that is being closed waits for nothing
   pool.on('connect', (client) => endWhenSilent(client, silenceMs, async (one) => !pool.ending && isBusy(one)))
+  const room = openRoom(() =>
+    run(async (tx) => {
+      for (const statement of WRITE_MEGABYTE) await tx.run(statement)
+    }, begin),
+  )
   /** Statements outside a transaction. */
   const statements: Runner = {
-    query: ((query: pg.QueryConfig) => again(() => shares.run(() => pool.query(query)))) as Runner['query'],
+    query: ((query: pg.QueryConfig) => again(() => shares.run(() => pool.query(query)), room)) as Runner['query'],
   }
   const runOnce = async <Result>(work: (tx: Tx) => Promise<Result>, first: string): Promise<Result> => {
     const client = await pool.connect().catch((error: unknown) => {
@@ -305,14 +317,14 @@ export function openDb(options: DbOptions): Db {
     }
   }
   const run = <Result>(work: (tx: Tx) => Promise<Result>, first: string): Promise<Result> =>
-    again(() => shares.run(() => runOnce(work, first)))
+    again(() => shares.run(() => runOnce(work, first)), room)
   const direct = queryable(statements, named)
   return {
     ...direct,
     tx: (work) => run(work, begin),
     planned: <Row>(statement: Sql) =>
       named ? run((tx) => tx.many<Row>(statement), BEGIN_KEPT) : direct.many<Row>(statement),
-    ...{ pool, connectionString, prepared: named, close: () => pool.end() },
+    ...{ pool, connectionString, room, prepared: named, close: () => pool.end() },
     countWaiting: () => pool.waitingCount + shares.countWaiting(),
   }
 }

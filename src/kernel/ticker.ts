@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { AppError } from './errors.ts'
+import { type Cause, faultLogOf } from './fault-log.ts'
 
 export type Ticker = { wake(): void; stop(): Promise<void> }
 
@@ -29,8 +30,8 @@ function longestPauseOf(error: unknown, intervalMs: number): number {
 
 /**
  * Repeats `work`: at once, then `intervalMs` after it ended, and immediately after `wake` or when it returned true
- * (there is more). A failure is logged and retried with backoff, up to half a minute; without the database, a job that
- * runs every few seconds is retried as often.
+ * (there is more). A failure is retried with backoff, up to half a minute, and logged once a minute for each cause;
+ * without the database, a job that runs every few seconds is retried as often.
  */
 export function startTicker(
   name: string,
@@ -43,6 +44,8 @@ export function startTicker(
   let failures = 0
   let longestMs = LONGEST_MS
   let nextMs = phaseOf(name, intervalMs)
+  const faults = faultLogOf(log)
+  let cause: Cause | undefined
   let wakeUp = (): void => {}
   const pause = (delayMs: number): Promise<void> =>
     new Promise((resolve) => {
@@ -59,10 +62,12 @@ export function startTicker(
       try {
         more = (await work()) === true
         failures = 0
+        if (cause !== undefined) faults.works(cause)
+        cause = undefined
       } catch (error) {
         failures += 1
         longestMs = longestPauseOf(error, intervalMs)
-        log.warn({ err: error, job: name, failures }, 'job failed')
+        cause = faults.failed(error, name, 'job failed')
       }
       if (stopped || ((again || more) && failures === 0)) continue
       await pause(failures === 0 ? nextMs : Math.min(longestMs, 500 * 2 ** failures))

@@ -1,5 +1,6 @@
-import { Gauge, type Registry } from 'prom-client'
+import type { Registry } from 'prom-client'
 import type { Db } from '../db/db.ts'
+import { openStoredGauge, shareFigures } from '../db/stored-gauge.ts'
 import { findMoneyFigures, type MoneyFigures } from './money-metrics-queries.ts'
 
 const REFUNDS = ['needs_approval', 'needs_address', 'ready', 'submitted'] as const
@@ -7,36 +8,12 @@ const REFUNDS = ['needs_approval', 'needs_address', 'ready', 'submitted'] as con
 const UNDER_WAY: readonly string[] = ['ready', 'submitted']
 const SETTLEMENTS = ['open', 'approved'] as const
 
-/** The gauges of one scrape share one query. */
-const SHARED_MS = 1000
-
-/** If the database is down the gauges keep their last values, so that the scrape still serves the others. */
-function openFigures(db: Db): () => Promise<MoneyFigures | undefined> {
-  let askedAtMs = Number.NEGATIVE_INFINITY
-  let figures: Promise<MoneyFigures | undefined> = Promise.resolve(undefined)
-  return () => {
-    const nowMs = performance.now()
-    if (nowMs - askedAtMs > SHARED_MS) {
-      askedAtMs = nowMs
-      figures = findMoneyFigures(db).catch(() => undefined)
-    }
-    return figures
-  }
-}
-
 /** Differences, losses, decisions and payouts that wait: read from the database at each scrape. */
 export function openMoneyMetrics(registry: Registry, db: Db): void {
-  const read = openFigures(db)
+  const figures = shareFigures(() => findMoneyFigures(db))
+  const registers = [registry]
   const gauge = (name: string, help: string, pick: (figures: MoneyFigures) => number): void => {
-    new Gauge({
-      name: `comptoir_${name}`,
-      help,
-      registers: [registry],
-      async collect() {
-        const figures = await read()
-        if (figures) this.set(pick(figures))
-      },
-    })
+    openStoredGauge({ name: `comptoir_${name}`, help, registers }, figures, (one, found) => one.set(pick(found)))
   }
   const byStatus = (
     name: string,
@@ -44,17 +21,10 @@ export function openMoneyMetrics(registry: Registry, db: Db): void {
     statuses: readonly string[],
     pick: (figures: MoneyFigures) => MoneyFigures['settlements'],
   ): void => {
-    new Gauge({
-      name: `comptoir_${name}`,
-      help,
-      labelNames: ['status'],
-      registers: [registry],
-      async collect() {
-        const figures = await read()
-        if (!figures) return
-        const found = new Map(pick(figures).map(({ status, count }) => [status, count]))
-        for (const status of statuses) this.set({ status }, found.get(status) ?? 0)
-      },
+    const spec = { name: `comptoir_${name}`, help, labelNames: ['status'], registers }
+    openStoredGauge(spec, figures, (one, found) => {
+      const counts = new Map(pick(found).map(({ status, count }) => [status, count]))
+      for (const status of statuses) one.set({ status }, counts.get(status) ?? 0)
     })
   }
   gauge('ledger_differences', 'Open differences between the books and what happened.', (figures) => figures.differences)

@@ -72,10 +72,10 @@ export type Operator = {
   close(): Promise<void>
 }
 
-/** For many commands of the service's bin. */
-export function openOperator(): Operator {
-  const { run, close } = openRunner(programFile('command-runner'), operatorEnv({}))
-  return { run: (args, env, cwd) => run({ args, env: operatorEnv(env), cwd }), close }
+/** For many commands of the service's bin. @param base what all of them have in their environment */
+export function openOperator(base: Record<string, string> = {}): Operator {
+  const { run, close } = openRunner(programFile('command-runner'), operatorEnv(base))
+  return { run: (args, env, cwd) => run({ args, env: operatorEnv({ ...base, ...env }), cwd }), close }
 }
 
 /** For many of the developer's commands. That a process of one ends is not asked here: a test types it itself. */

@@ -2,14 +2,16 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 
-/** A wire to the tests' database whose other end can vanish without a word: power, a failover, a dropped NAT entry. */
+/** A wire to the tests' database whose other end can vanish without a word, or be cut: power, a failover, a dropped NAT entry. */
 export async function startSilentWire(target: string) {
   const url = new URL(target)
   const path = join(url.searchParams.get('host') ?? '', `.s.PGSQL.${url.port}`)
   const silent = new WeakSet<Socket>()
   const open = new Set<Socket>()
+  let isCut = false
   let passed: (chunk: Buffer) => boolean = () => true
   const server = createServer((client) => {
+    if (isCut) return void client.destroy()
     const backend = connect(path).on('error', () => {})
     open.add(client.on('error', () => {}))
     client.on('data', (chunk) => {
@@ -39,6 +41,14 @@ export async function startSilentWire(target: string) {
         passed = () => true
         return false
       }
+    },
+    /** Breaks all connections and refuses new ones until `mend`. */
+    cut: () => {
+      isCut = true
+      for (const socket of open) socket.destroy()
+    },
+    mend: () => {
+      isCut = false
     },
     stop: () => {
       for (const socket of open) socket.destroy()

@@ -1,7 +1,8 @@
 import type { FastifyBaseLogger } from 'fastify'
-import { Gauge, type Registry } from 'prom-client'
+import type { Registry } from 'prom-client'
 import { OFFICE_PATHS } from '../../config/office-paths.ts'
 import type { Db, Tx } from '../../db/db.ts'
+import { openStoredGauge, shareFigures } from '../../db/stored-gauge.ts'
 import { type Clock, DAY, HOUR, isRecent } from '../../kernel/clock.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import type { Hex, Rpc } from '../endpoints/rpc.ts'
@@ -112,44 +113,47 @@ const READ_MS = HOUR
 
 /** Reads from the database at each scrape, whichever node queried the chain. */
 export function openWalletMetrics({ metrics: registry, db, clock }: { metrics: Registry; db: Db; clock: Clock }): void {
-  let levels: Promise<WalletLevel[]> = Promise.resolve([])
-  const read = async (): Promise<WalletLevel[]> =>
-    (await listWalletLevels(db)).filter(({ checkedAt }) => isRecent(checkedAt.getTime(), READ_MS, clock()))
-  new Gauge({
-    name: 'comptoir_wallet_units',
-    help: 'USDC units of each wallet that pays, as of the last minute.',
-    labelNames: ['chain', 'wallet'],
-    registers: [registry],
-    async collect() {
-      levels = read().catch(() => [])
-      const known = await levels
-      this.reset()
-      for (const { chainId, wallet, units } of known)
-        if (wallet === 'payout') this.set({ chain: chainId, wallet }, Number(units))
+  const levels = shareFigures(async () =>
+    (await listWalletLevels(db)).filter(({ checkedAt }) => isRecent(checkedAt.getTime(), READ_MS, clock())),
+  )
+  const registers = [registry]
+  openStoredGauge(
+    {
+      name: 'comptoir_wallet_units',
+      help: 'USDC units of each wallet that pays, as of the last minute.',
+      labelNames: ['chain', 'wallet'],
+      registers,
     },
-  })
-  new Gauge({
-    name: 'comptoir_relayer_wei',
-    help: 'Native coin of each wallet that pays for gas, as of the last minute.',
-    labelNames: ['chain'],
-    registers: [registry],
-    async collect() {
-      const known = await levels
-      this.reset()
+    levels,
+    (gauge, known) => {
       for (const { chainId, wallet, units } of known)
-        if (wallet === 'relayer') this.set({ chain: chainId }, Number(units))
+        if (wallet === 'payout') gauge.set({ chain: chainId, wallet }, Number(units))
     },
-  })
-  new Gauge({
-    name: 'comptoir_wallet_runway_days',
-    help: 'For how many days a wallet lasts at the pace of the last week; absent while nothing leaves it.',
-    labelNames: ['chain', 'wallet'],
-    registers: [registry],
-    async collect() {
-      const known = await levels
-      this.reset()
+  )
+  openStoredGauge(
+    {
+      name: 'comptoir_relayer_wei',
+      help: 'Native coin of each wallet that pays for gas, as of the last minute.',
+      labelNames: ['chain'],
+      registers,
+    },
+    levels,
+    (gauge, known) => {
+      for (const { chainId, wallet, units } of known)
+        if (wallet === 'relayer') gauge.set({ chain: chainId }, Number(units))
+    },
+  )
+  openStoredGauge(
+    {
+      name: 'comptoir_wallet_runway_days',
+      help: 'For how many days a wallet lasts at the pace of the last week; absent while nothing leaves it.',
+      labelNames: ['chain', 'wallet'],
+      registers,
+    },
+    levels,
+    (gauge, known) => {
       for (const { chainId, wallet, units, dailyUnits } of known)
-        if (dailyUnits > 0n) this.set({ chain: chainId, wallet }, Number((units * 100n) / dailyUnits) / 100)
+        if (dailyUnits > 0n) gauge.set({ chain: chainId, wallet }, Number((units * 100n) / dailyUnits) / 100)
     },
-  })
+  )
 }

@@ -40,9 +40,12 @@ function quote(name: string, value: string): string {
 const printSection = ({ title, values }: Section): string =>
   [`# ${title}`, ...Object.entries(values).map(([name, value]) => `${name}=${quote(name, value)}`)].join('\n')
 
+/** How a file of ours begins. */
+export const WRITTEN = '# Written by "comptoir init".'
+
 /** The text of a `.env` file; empty sections are left out. */
 export const printEnv = (sections: readonly Section[]): string =>
-  `# Written by "comptoir init". .env.example explains every setting. Keep this file to yourself.\n\n${sections
+  `${WRITTEN} .env.example explains every setting. Keep this file to yourself.\n\n${sections
     .filter(({ values }) => Object.keys(values).length > 0)
     .map(printSection)
     .join('\n\n')}\n`

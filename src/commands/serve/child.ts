@@ -1,3 +1,4 @@
+import { pino } from 'pino'
 import { describeFailure } from '../../checks/database-words.ts'
 import { loadConfig } from '../../config/config.ts'
 import { type Running, serve } from '../../serve.ts'
@@ -37,7 +38,7 @@ async function start({ name, roles, handover }: Extract<ToChild, { kind: 'start'
     running = await serve(config, say, { ...handover, name, scrapeAll })
     tell({ kind: 'ready', facts: running.facts })
   } catch (error) {
-    say(describeFailure(error))
+    pino({ base: null }).error(describeFailure(error))
     process.exit(1)
   }
 }

@@ -7,7 +7,8 @@ export type MetricsHub = {
   take(message: Extract<FromChild, { kind: 'metrics' }>): void
 }
 
-const WAIT_MS = 3000
+/** Longer than a process waits for its database, and shorter than a scrape may take (Prometheus: 10 s). */
+const WAIT_MS = 8000
 
 /**
  * Merges texts in Prometheus' format: the lines of one metric are grouped, and described once. Source:

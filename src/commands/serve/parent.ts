@@ -2,11 +2,11 @@ import cluster, { type Worker } from 'node:cluster'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
 import type { Config, Role } from '../../config/config.ts'
 import { type FromChild, type Handover, sendTo } from './messages.ts'
 import { type MetricsHub, openMetricsHub } from './metrics-hub.ts'
 
-type Say = (line: string) => void
 type Facts = Record<string, unknown> | null
 type Child = { worker: Worker; name: string; roles: readonly Role[]; ready: boolean; leaving: boolean }
 
@@ -86,7 +86,7 @@ async function leave(child: Child): Promise<void> {
 export async function startParent(
   config: Config,
   env: NodeJS.ProcessEnv,
-  { handover, say }: { handover: Handover; say: Say },
+  { handover, log }: { handover: Handover; log: Logger },
 ): Promise<Parent> {
   let children: Child[] = []
   let settings = { config, env }
@@ -100,7 +100,7 @@ export async function startParent(
   const fork = ({ name, roles }: { name: string; roles: readonly Role[] }): Child => {
     const child: Child = { worker: cluster.fork(settings.env), name, roles, ready: false, leaving: false }
     // a message that met its end; without a listener it would end the parent
-    child.worker.on('error', (error) => say(`Process ${name}: ${error.message}.`))
+    child.worker.on('error', (error) => log.warn({ err: error }, `Process ${name}: ${error.message}.`))
     child.worker.on('message', (message: FromChild) => {
       if (message.kind === 'hello') sendTo(child.worker, { kind: 'start', name, roles: [...roles], handover })
       if (message.kind === 'ready') {
@@ -119,7 +119,7 @@ export async function startParent(
     try {
       return fork(slot)
     } catch (error) {
-      say(`Process ${slot.name}: ${(error as Error).message}.`)
+      log.error({ err: error }, `Process ${slot.name} cannot be started.`)
       return undefined
     }
   }
@@ -146,7 +146,7 @@ export async function startParent(
     whenOver(child, () => {
       if (stopping || child.leaving) return
       const { exitCode, signalCode } = child.worker.process
-      say(`Process ${child.name} ended (${signalCode ?? `code ${exitCode}`}) and is started again.`)
+      log.error(`Process ${child.name} ended (${signalCode ?? `code ${exitCode}`}) and is started again.`)
       replace(child.ready ? 0 : failures + 1)
     })
   }

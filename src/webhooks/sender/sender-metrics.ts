@@ -1,10 +1,60 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import { type Figures, openStoredGauge } from '../../db/stored-gauge.ts'
+import type { Due } from './sender-queries.ts'
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-/** Webhook metrics; their alarms are described in `docs/operating.md`. */
-export function senderMetrics(registry: Registry) {
+/** Read at each scrape. */
+export type SenderFigures = { due: Figures<Due>; inFlight(): number; lanes(): Readonly<Record<string, number>> }
+
+function openSenderGauges(registry: Registry, { due, inFlight, lanes }: SenderFigures): void {
   const registers = [registry]
+  openStoredGauge(
+    { name: 'comptoir_webhook_due', help: 'Deliveries that are due and not yet claimed.', registers },
+    due,
+    (gauge, found) => gauge.set(found.due),
+  )
+  openStoredGauge(
+    {
+      name: 'comptoir_webhook_oldest_seconds',
+      help: 'How late the oldest due delivery is, without those that wait for their own slow or busy receiver.',
+      registers,
+    },
+    due,
+    (gauge, { oldestMs }) => gauge.set(oldestMs / 1000),
+  )
+  openStoredGauge(
+    {
+      name: 'comptoir_webhook_backlog_seconds',
+      help: 'How late the oldest due delivery is, whatever it waits for.',
+      registers,
+    },
+    due,
+    (gauge, { backlogMs }) => gauge.set(backlogMs / 1000),
+  )
+  new Gauge({
+    name: 'comptoir_webhook_in_flight',
+    help: 'Attempts under way on this node.',
+    registers,
+    collect() {
+      this.set(inFlight())
+    },
+  })
+  new Gauge({
+    name: 'comptoir_webhook_lanes',
+    help: 'Receivers by state on this node.',
+    labelNames: ['state'],
+    registers,
+    collect() {
+      for (const [state, count] of Object.entries(lanes())) this.set({ state }, count)
+    },
+  })
+}
+
+/** Webhook metrics; their alarms are described in `docs/operating.md`. */
+export function senderMetrics(registry: Registry, figures: SenderFigures) {
+  const registers = [registry]
+  openSenderGauges(registry, figures)
   return {
     attempts: new Counter({
       name: 'comptoir_webhook_attempts_total',
@@ -28,24 +78,6 @@ export function senderMetrics(registry: Registry) {
       name: 'comptoir_webhook_attempt_seconds',
       help: 'How long an attempt took.',
       buckets: SECONDS,
-      registers,
-    }),
-    due: new Gauge({ name: 'comptoir_webhook_due', help: 'Deliveries that are due and not yet claimed.', registers }),
-    oldestDue: new Gauge({
-      name: 'comptoir_webhook_oldest_seconds',
-      help: 'How late the oldest due delivery is, without those that wait for their own slow or busy receiver.',
-      registers,
-    }),
-    backlog: new Gauge({
-      name: 'comptoir_webhook_backlog_seconds',
-      help: 'How late the oldest due delivery is, whatever it waits for.',
-      registers,
-    }),
-    inFlight: new Gauge({ name: 'comptoir_webhook_in_flight', help: 'Attempts under way on this node.', registers }),
-    lanes: new Gauge({
-      name: 'comptoir_webhook_lanes',
-      help: 'Receivers by state on this node.',
-      labelNames: ['state'],
       registers,
     }),
     takeovers: new Counter({

@@ -2,8 +2,10 @@ import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { Config } from '../../config/config.ts'
 import type { Db } from '../../db/db.ts'
+import { clearGauge, shareFigures } from '../../db/stored-gauge.ts'
 import type { Tracer } from '../../http/tracing/tracing.ts'
 import type { Clock } from '../../kernel/clock.ts'
+import { faultLogOf } from '../../kernel/fault-log.ts'
 import type { Vault } from '../../kernel/vault.ts'
 import { onLateCommit } from '../outbox/late-commits.ts'
 import { AttemptSender } from './attempt.ts'
@@ -14,7 +16,7 @@ import { DeliveryRunner } from './delivery-runner.ts'
 import { Lanes } from './lanes.ts'
 import { nodeNameOf, thisMachine } from './machine.ts'
 import { OutcomeWriter, type SettlementEvents } from './outcome-writer.ts'
-import { type SenderMetrics, senderMetrics } from './sender-metrics.ts'
+import { type SenderFigures, type SenderMetrics, senderMetrics } from './sender-metrics.ts'
 import { SenderNode } from './sender-node.ts'
 import { countDue } from './sender-queries.ts'
 import { Suspects } from './suspects.ts'
@@ -25,7 +27,8 @@ const HARD_LIMIT = 2048
 const LINGERING_MS = 1000
 /** Longer than one attempt with its draining, shorter than a lease. */
 const STOP_MS = 12_000
-const GAUGES_MS = 10_000
+/** How many due deliveries the metrics count. */
+const COUNTED = 100_000
 const SKEW_ALARM_MS = 30_000
 
 export type SenderOptions = {
@@ -78,10 +81,16 @@ export type Sender = {
 /** Sends due deliveries on this node, alongside any number of other nodes on the same database. */
 export async function startSender(options: SenderOptions): Promise<Sender> {
   const { db, config, log } = options
-  const metrics = options.metrics ? senderMetrics(options.metrics) : null
   const lanes = new Lanes(SLOTS)
   const { allowedRanges, allowHttp } = config.webhooks
   const attempts = new AttemptSender(createWebhookAgent({ ...options.connector, allowedRanges }))
+  const figures: SenderFigures = {
+    due: shareFigures(() => countDue(db, { limit: COUNTED, waiting: lanes.waiting(roomOf(attempts) > 0) })),
+    inFlight: () => attempts.inFlight.size,
+    lanes: () => lanes.counts(),
+  }
+  const faults = faultLogOf(log)
+  const metrics = options.metrics ? senderMetrics(options.metrics, figures) : null
   const counts: Counts = { delivered: 0, retried: 0, failed: 0, parked: 0, unknownOutcomes: 0, fenced: 0, takeovers: 0 }
   const settlement = new OutcomeWriter(
     db,
@@ -106,7 +115,10 @@ export async function startSender(options: SenderOptions): Promise<Sender> {
         if (Math.abs(skewMs) > SKEW_ALARM_MS)
           log.error({ skewMs }, 'this node’s clock is off; receivers may refuse signatures')
       },
-      failed: (error) => log.warn({ err: error }, 'webhook heartbeat failed'),
+      failed: (error) => {
+        if (metrics) clearGauge(metrics.clockSkew)
+        faults.failed(error, 'webhooks.heartbeat', 'webhook heartbeat failed')
+      },
     },
   )
   const buckets = (): Buckets => (options.ownBuckets === true ? node.buckets : null)
@@ -132,17 +144,15 @@ export async function startSender(options: SenderOptions): Promise<Sender> {
       if (delivery.wasInterrupted) counts.unknownOutcomes += 1
       runner.start(delivery, sentAtMs)
     },
-    failed: (error) => log.warn({ err: error }, 'claiming webhooks failed'),
+    failed: (error) => void faults.failed(error, 'webhooks.claim', 'claiming webhooks failed'),
   })
   await node.start()
   loop.start()
   const forget = onLateCommit(() => loop.sweep())
-  const gauges = metrics ? watchGauges(db, metrics, attempts, lanes) : null
   return {
     wake: () => loop.wake(),
     stats: () => ({ ...counts, inFlight: attempts.inFlight.size, lanes: lanes.counts() }),
     stop: async (graceMs = STOP_MS) => {
-      if (gauges) clearInterval(gauges)
       forget()
       await loop.stop()
       await runner.idle(graceMs)
@@ -173,7 +183,8 @@ function settlementEvents(
       counts.fenced += 1
       metrics?.fenced.inc()
     },
-    failed: (error) => log.warn({ err: error }, 'webhook outcomes wait for the database'),
+    failed: (error) =>
+      void faultLogOf(log).failed(error, 'webhooks.outcomes', 'webhook outcomes wait for the database'),
   }
 }
 
@@ -186,19 +197,4 @@ function roomOf(attempts: AttemptSender): number {
   }
   const { size } = attempts.inFlight
   return Math.min(SLOTS - (size - lingering), HARD_LIMIT - size)
-}
-
-function watchGauges(db: Db, metrics: SenderMetrics, attempts: AttemptSender, lanes: Lanes): NodeJS.Timeout {
-  return setInterval(() => {
-    metrics.inFlight.set(attempts.inFlight.size)
-    for (const [state, count] of Object.entries(lanes.counts())) metrics.lanes.set({ state }, count)
-    countDue(db, { limit: 100_000, waiting: lanes.waiting(roomOf(attempts) > 0) }).then(
-      ({ due, oldestMs, backlogMs }) => {
-        metrics.due.set(due)
-        metrics.oldestDue.set(oldestMs / 1000)
-        metrics.backlog.set(backlogMs / 1000)
-      },
-      () => {}, // the database is down: readiness and the loops already report it
-    )
-  }, GAUGES_MS)
 }
