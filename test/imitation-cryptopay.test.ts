@@ -16,7 +16,8 @@ type Payment = {
   expired: boolean
   amount_refunded: number
   refunded: boolean
-  current_inbound_fund: { status: string; confirmed: boolean; mismatched_reason: string | null } | null
+  amount: number
+  current_inbound_fund: { amount: string; status: string; confirmed: boolean; mismatched_reason: string | null } | null
 }
 type Refund = { id: string; payment_id: string; amount: number; status: string; description: string; reason: string }
 
@@ -38,6 +39,7 @@ async function createPaid(): Promise<string> {
   await world.act(id, 'pay')
   return id
 }
+const create = async () => (await call<Payment>('/payments', { amount: '5000', currency: 'EUR' })).id
 const read = (id: string): Promise<Payment> => call<Payment>(`/payments/${id}`)
 /** The payment's status, whether its time is over, and its inbound fund. */
 async function shown(id: string): Promise<unknown[]> {
@@ -129,7 +131,6 @@ test('money that the chain has not confirmed shows as an inbound fund of a pendi
 })
 
 test('when the time ends, a payment is expired beside its fund, which is captured later or stays too little', async () => {
-  const create = async () => (await call<Payment>('/payments', { amount: '5000', currency: 'EUR' })).id
   const inTime = await create()
   await world.act(inTime, 'pay-unconfirmed')
   await world.act(inTime, 'expire')
@@ -141,6 +142,56 @@ test('when the time ends, a payment is expired beside its fund, which is capture
   for (const id of [part, unpaid]) await world.act(id, 'expire')
   assert.deepEqual(await shown(part), ['cancelled', true, 'pending', false, 'underpaid'])
   assert.deepEqual(await shown(unpaid), ['cancelled', true, undefined, undefined, undefined])
+})
+
+/* help.crypto.com, "unresolved payments" (4383072) and "underpayment" (4383038) */
+
+const isCapture = ({ body }: { body: string }) => body.includes('"type":"payment.captured"')
+const coinsOf = async (id: string) => (await read(id)).current_inbound_fund?.amount
+
+test('what is too little goes back: the rest alone does not complete a payment, the whole price does', async () => {
+  const id = await create()
+  const underpaid = ['pending', false, 'pending', false, 'underpaid']
+  await world.act(id, 'pay-half')
+  assert.deepEqual([await shown(id), await coinsOf(id)], [underpaid, '250.000000000000000000'])
+  await world.act(id, 'pay-half')
+  assert.deepEqual([await shown(id), await coinsOf(id)], [underpaid, '250.000000000000000000'], 'not the sum of both')
+  await world.act(id, 'pay', { amount: '49.99' })
+  assert.deepEqual(await shown(id), underpaid)
+  assert.deepEqual((await world.callbacks('cryptopay', id, 1)).filter(isCapture), [])
+  await world.act(id, 'pay')
+  assert.deepEqual(
+    [await shown(id), await coinsOf(id)],
+    [['succeeded', false, 'captured', true, null], '500.000000000000000000'],
+  )
+  assert.equal((await world.callbacks('cryptopay', id, 2)).filter(isCapture).length, 1)
+})
+
+test('what is too much goes back too: the payment is of its price', async () => {
+  const id = await create()
+  await world.act(id, 'pay', { amount: '60' })
+  assert.deepEqual(await shown(id), ['succeeded', false, 'captured', true, null])
+  assert.deepEqual([(await read(id)).amount, await coinsOf(id)], [5000, '500.000000000000000000'])
+  const tooMuch = await send('/refunds', { payment_id: id, amount: '5001', currency: 'EUR' })
+  assert.equal(((await tooMuch.json()) as { error: { code: string } }).error.code, 'amount_too_large')
+})
+
+test('money after the end is captured, or goes back as the document says: a switch', async () => {
+  const payLate = async () => {
+    const id = await create()
+    await world.act(id, 'expire')
+    await world.act(id, 'pay')
+    return id
+  }
+  assert.deepEqual(await shown(await payLate()), ['succeeded', false, 'captured', true, null])
+  await world.post('/cryptopay/console', { returnsLate: true })
+  const id = await payLate()
+  await world.post('/cryptopay/console', { returnsLate: false })
+  assert.deepEqual(await shown(id), ['cancelled', true, 'pending', false, 'late'])
+  const refused = await send('/refunds', { payment_id: id, amount: '5000', currency: 'EUR' })
+  assert.equal(((await refused.json()) as { error: { code: string } }).error.code, 'payment_not_captured')
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  assert.deepEqual((await world.callbacks('cryptopay', id, 1)).filter(isCapture), [])
 })
 
 test('the signature covers time and raw body; an unknown scheme stands first, a former secret beside ours', async () => {

@@ -135,7 +135,8 @@ export class PayerConsole {
     if (!surplus && ['paid', 'failed', 'confirming'].includes(payment.state))
       throw new Error(`the payment is ${payment.state} already`)
     if (this.stories.take('kyt-blocked', payment.provider)) return this.block(payment)
-    payment.received = add(payment.received, await this.#receive(payment, deposit, confirmed))
+    const more = await this.#receive(payment, deposit, confirmed)
+    payment.received = add(payment.received, more)
     payment.unknownStatus = false
     if (this.#startsStory('reordered-callbacks', payment)) return this.#reorder(payment)
     const isWhole = isAtLeast(payment.received, payment.amount)

@@ -50,6 +50,15 @@ const STATUS: Record<ProviderPayment['state'], string> = {
   closed: 'cancelled',
 }
 
+/** Money after the end of the payment that does not complete it ("unresolved payments", "late"). */
+export const isReturnedLate = ({ facts }: ProviderPayment): boolean => facts.late === true
+export const isCaptured = (payment: ProviderPayment): boolean => payment.state === 'paid' && !isReturnedLate(payment)
+
+const statusOf = (payment: ProviderPayment): string => {
+  if (payment.unknownStatus) return 'on_hold'
+  return isReturnedLate(payment) ? 'cancelled' : STATUS[payment.state]
+}
+
 /** When `amount_refunded` grows is not documented: at the request, or at the transfer. */
 export type RefundCounting = 'request' | 'transfer'
 
@@ -62,15 +71,21 @@ const refundedOf = ({ refunds }: ProviderPayment, counting: RefundCounting): str
 
 const qrCode = (id: string): string => Buffer.from(JSON.stringify({ type: 'payment', id })).toString('base64')
 
+/** Why a fund does not complete its payment; of the words that the field has, none is documented. */
+function mismatchOf(payment: ProviderPayment): string | null {
+  if (!isAtLeast(payment.received, payment.amount)) return 'underpaid'
+  return isReturnedLate(payment) ? 'late' : null
+}
+
 /** Status words: "captured" in the official SDK's example; others have not been seen. */
 const inboundFund = (payment: ProviderPayment) => ({
   id: `fund-${payment.reference}`,
   txn_id: '',
   currency: COIN,
   amount: asCoins(payment.received),
-  status: payment.state === 'paid' ? 'captured' : 'pending',
-  confirmed: payment.state === 'paid',
-  mismatched_reason: isAtLeast(payment.received, payment.amount) ? null : 'underpaid',
+  status: isCaptured(payment) ? 'captured' : 'pending',
+  confirmed: isCaptured(payment),
+  mismatched_reason: mismatchOf(payment),
   from_address: '',
 })
 
@@ -78,7 +93,8 @@ type Shown = { url: string; nowMs: number; counting: RefundCounting }
 
 /** A payment as the API shows it, with the names and types of the official SDK's payment object. */
 export function paymentObject(payment: ProviderPayment, { url, nowMs, counting }: Shown): string {
-  const { reference, currency, amount, state } = payment
+  const { reference, currency, amount } = payment
+  const captured = isCaptured(payment)
   const minor = minorOf(amount, currency)
   const refunded = minorOf(refundedOf(payment, counting), currency)
   const leftSeconds = Math.max(0, unixSeconds(payment.expiresAt - nowMs))
@@ -89,12 +105,12 @@ export function paymentObject(payment: ProviderPayment, { url, nowMs, counting }
     crypto_amount: asCoins(amount),
     created: unixSeconds(payment.createdAt),
     expired_at: unixSeconds(payment.expiresAt),
-    settled_at: state === 'paid' ? unixSeconds(nowMs) : null,
-    status: payment.unknownStatus ? 'on_hold' : STATUS[state],
-    captured: state === 'paid',
-    refunded: state === 'paid' && refunded === minor,
+    settled_at: captured ? unixSeconds(nowMs) : null,
+    status: statusOf(payment),
+    captured,
+    refunded: captured && refunded === minor,
     // beside any status: the fund of a payment whose time is over may still wait for its confirmations
-    expired: state !== 'paid' && payment.expiresAt <= nowMs,
+    expired: !captured && payment.expiresAt <= nowMs,
     time_window: unixSeconds(payment.expiresAt - payment.createdAt),
     remaining_time: `${Math.floor(leftSeconds / 60)}:${String(leftSeconds % 60).padStart(2, '0')}`,
     payment_url: `${url}/payments/${reference}`,
