@@ -64,11 +64,18 @@ async function openPayment(api: PayApi, request: PaymentRequest, values: Values,
   throw new ProviderRefusal('state', 'the payment that a callback named is of another order')
 }
 
-function makePayment(api: PayApi, request: PaymentRequest, values: Values, clock: Clock): Promise<unknown> {
+/** All of its pricing currencies are not known to us, so a refusal names the setting that lists them. */
+function nameCurrency(error: unknown, currency: string): never {
+  if (!(error instanceof ProviderRefusal) || textAt(error.cause, 'error', 'param') !== 'currency') throw error
+  const providerStatus = `${error.message}: it does not price in ${currency}; take it out of the setting FIATS.`
+  throw new ProviderRefusal(error.reason, providerStatus, error.cause)
+}
+
+async function makePayment(api: PayApi, request: PaymentRequest, values: Values, clock: Clock): Promise<unknown> {
   assertTaken(request, values)
   const { fiat, merchantReference } = request
   const endsAtMs = Math.min(request.expiresAt.getTime(), clock() + Number(values.WINDOW_MINUTES) * MINUTE)
-  return api.post('/payments', {
+  const fields = {
     amount: fiat.units.toString(),
     currency: fiat.asset,
     description: request.description,
@@ -78,7 +85,8 @@ function makePayment(api: PayApi, request: PaymentRequest, values: Values, clock
     expired_at: String(Math.floor(endsAtMs / 1000)),
     onchain_allowed: values.ONCHAIN_ALLOWED,
     sub_merchant_id: values.SUB_MERCHANT_ID || null,
-  })
+  }
+  return api.post('/payments', fields).catch((error: unknown) => nameCurrency(error, fiat.asset))
 }
 
 async function create(api: PayApi, request: PaymentRequest, values: Values, { clock, live }: ChannelContext) {

@@ -132,12 +132,14 @@ test('another currency is unknown, whatever the amount', () => {
   assert.equal(report({ amount: '12.34' }).outcome, 'unknown')
 })
 
-test('money on its way is pending: all of it, a part of it, and none where the coin does not fit', () => {
+test('money on its way is pending: all of it, or a part of it; what Crypto.com returns is none', () => {
   const pending = (fund: object): bigint =>
     (report({ status: 'pending', current_inbound_fund: fund }) as SeenReport).pending
   assert.equal(pending({ confirmed: false }), 13_370_001n)
   assert.equal(pending({ currency: 'CRO', amount: '123.4', confirmed: false }), 13_370_001n)
-  assert.equal(pending({ currency: 'CRO', amount: '61.7', mismatched_reason: 'underpaid' }), 6_685_000n)
+  assert.equal(pending({ currency: 'CRO', amount: '61.7', mismatched_reason: null }), 6_685_000n)
+  assert.equal(pending({ currency: 'CRO', amount: '61.7', mismatched_reason: 'underpaid' }), 0n)
+  assert.equal(pending({ currency: 'CRO', amount: '200', mismatched_reason: 'overpaid' }), 13_370_001n)
   assert.equal(pending({ currency: 'ETH', amount: '1', mismatched_reason: 'wrong coin' }), 0n)
   const told = report({ status: 'pending', current_inbound_fund: { currency: 'ETH', mismatched_reason: 'wrong coin' } })
   assert.equal(told.providerStatus, 'pending, wrong coin')
@@ -248,6 +250,14 @@ test('francs of the Pacific have no minor unit, and are asked for only where the
   const { channel, calls } = open([created(xpf)], { FIATS: 'EUR,XPF' })
   await channel.createPayment(request(xpf))
   assert.equal(new URLSearchParams(calls[0]?.body).get('amount'), '6000')
+})
+
+test('a currency that Crypto.com refuses is named, with the setting to change', async () => {
+  const refused = { text: '{"error":{"type":"t","code":"parameter_invalid","param":"currency"}}' }
+  await assert.rejects(open([refused]).channel.createPayment(request({ asset: 'CHF', units: 1234n })), {
+    reason: 'request',
+    message: /currency parameter_invalid: it does not price in CHF; take it out of the setting FIATS/,
+  })
 })
 
 test('an error in the answer is a refusal whatever the HTTP status; other failures leave it open', async () => {

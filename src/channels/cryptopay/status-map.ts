@@ -27,15 +27,20 @@ export const minorUnits = (payment: unknown, name: string): bigint | undefined =
 /** A share of the fiat price in USDC, rounded down: the whole price is exactly what is due. */
 const inUsdc = ({ due, fiat }: Price, minor: bigint): bigint => proportion(due.units, minor, fiat.units)
 
-/** Money on its way as a share of the price, as far as the requested coin shows. */
+/**
+ * Money on its way as a share of the price, as far as the requested coin shows. Too little is never added up:
+ * Crypto.com returns it, and the payer pays the exact amount again; of too much it returns the rest (help.crypto.com,
+ * articles/4383072 and 4383038). Another coin is returned, too.
+ */
 function pendingOf(payment: unknown, { due }: Price): bigint {
   const fund = fieldAt(payment, 'current_inbound_fund')
   const came = parseDecimal(textAt(fund, 'amount') ?? '', COIN_EXPONENT)
   const asked = parseDecimal(textAt(payment, 'crypto_amount') ?? '', COIN_EXPONENT)
+  const isReturned = Boolean(textAt(fund, 'mismatched_reason'))
   const comparable = textAt(fund, 'currency') === textAt(payment, 'crypto_currency')
-  if (comparable && came !== undefined && asked) return came < asked ? proportion(due.units, came, asked) : due.units
-  // a coin other than the requested one is not a payment until a person decides
-  return textAt(fund, 'mismatched_reason') ? 0n : due.units
+  if (!comparable || came === undefined || !asked) return isReturned ? 0n : due.units
+  if (came >= asked) return due.units
+  return isReturned ? 0n : proportion(due.units, came, asked)
 }
 
 /**
