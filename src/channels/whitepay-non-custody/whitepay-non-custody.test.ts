@@ -33,19 +33,18 @@ describe('whitepay: host to host', () => {
   const currency = { id: 'c1', ticker: 'USDC' }
   const offers = { currencies: [{ id: 'c1', ticker: 'USDC', networks: { BASE: { min_amount: '1' } } }] }
 
-  const openWith = (order: unknown, hosted?: unknown) => {
+  const openWith = (order: unknown, hosted?: unknown, refused?: object, network = 'BASE') => {
     const answers: Record<string, unknown> = {
       '/acquiring/shop/currencies': offers,
       '/acquiring/shop/pay': { order: { id: 'w1' } },
       '/acquiring/shop/order/w1': order,
       '/private-api/crypto-orders/shop/w1': hosted,
     }
-    const http = async ({ url }: ProviderCall): Promise<ProviderAnswer> => ({
-      status: 200,
-      headers: {},
-      text: JSON.stringify(answers[new URL(url).pathname]),
-    })
-    const hostToHost = { NON_CUSTODY: 'true', HOST_TO_HOST: 'true', HOST_TO_HOST_NETWORK: 'BASE' }
+    const http = async ({ url, method }: ProviderCall): Promise<ProviderAnswer> => {
+      if (refused && method === 'POST') return { status: 422, headers: {}, text: JSON.stringify(refused) }
+      return { status: 200, headers: {}, text: JSON.stringify(answers[new URL(url).pathname]) }
+    }
+    const hostToHost = { NON_CUSTODY: 'true', HOST_TO_HOST: 'true', HOST_TO_HOST_NETWORK: network }
     const reading = readSettings(whitepayNonCustody, { TOKEN: 't', SLUG: 'shop', WEBHOOK_TOKEN: 'w', ...hostToHost })
     assert.ok(reading.outcome === 'set')
     return whitepayNonCustody.open(reading.values, { http, clock: () => NOW, live: false })
@@ -63,6 +62,21 @@ describe('whitepay: host to host', () => {
       assert.deepEqual([told.toAddress, told.network], ['0xabc', 8453])
       assert.equal(told.tokenAmount, '13.330001', 'what is to be deposited, rounded up')
     }
+  })
+
+  it('names what Whitepay does not take: the network of the setting, or a field of the order', async () => {
+    const request = { ...payment, returnUrl: null } as PaymentRequest
+    const elsewhere = openWith({}, undefined, undefined, 'SOLANA')
+    await assert.rejects(elsewhere.createPayment(request), {
+      reason: 'account',
+      message: 'Whitepay takes no USDC on SOLANA; it offers: BASE.',
+    })
+    const errors = { network: ['The selected network is invalid.'] }
+    const refusing = openWith({}, undefined, { message: 'The given data was invalid.', errors })
+    await assert.rejects(refusing.createPayment(request), {
+      reason: 'request',
+      message: 'Whitepay: network: The selected network is invalid.',
+    })
   })
 
   it('shows no address without its memo, wherever the memo stands', async () => {

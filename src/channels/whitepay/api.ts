@@ -30,13 +30,23 @@ function faultOf(body: unknown, field: string): string | undefined {
   return textAt(body, 'errors', field, 0) ?? textAt(body, 'errors', field)
 }
 
+/** The first fault that Whitepay names, with its field: its `message` only says that something is invalid. */
+function firstFault(body: unknown): string | undefined {
+  const { errors } = (body ?? {}) as { errors?: unknown }
+  if (typeof errors !== 'object' || errors === null) return undefined
+  const faults = Object.keys(errors).flatMap((field) => {
+    const fault = faultOf(body, field)
+    return fault === undefined ? [] : [`${field}: ${fault}`]
+  })
+  return faults[0]
+}
+
 function refuseInvalid(body: unknown, answer: ProviderAnswer): never {
   const ofReference = faultOf(body, 'external_order_id')
   if (ofReference !== undefined && EXISTS.test(ofReference))
     throw new ProviderTrouble(`Whitepay has this external_order_id already: ${ofReference}`, { cause: answer })
   const ofAmount = faultOf(body, 'amount')
-  const providerStatus =
-    ofAmount ?? ofReference ?? faultOf(body, 'currency') ?? textAt(body, 'message') ?? 'invalid data'
+  const providerStatus = ofAmount ?? firstFault(body) ?? textAt(body, 'message') ?? 'invalid data'
   throw new ProviderRefusal(ofAmount === undefined ? 'request' : 'amount', `Whitepay: ${providerStatus}`, answer)
 }
 
