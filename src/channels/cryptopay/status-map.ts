@@ -28,8 +28,8 @@ export const minorUnits = (payment: unknown, name: string): bigint | undefined =
 const inUsdc = ({ due, fiat }: Price, minor: bigint): bigint => proportion(due.units, minor, fiat.units)
 
 /**
- * Money on its way as a share of the price, as far as the requested coin shows. Too little is never added up: Crypto.com
- * returns it, and the payer pays the exact amount again; of too much it returns the rest (help.crypto.com,
+ * Money on its way as a share of the price, as far as the requested coin shows. Too little is never added up:
+ * Crypto.com returns it, and the payer pays the exact amount again; of too much it returns the rest (help.crypto.com,
  * articles/4383072 and 4383038). Another coin is returned, too.
  */
 function pendingOf(payment: unknown, { due }: Price): bigint {
