@@ -1,6 +1,7 @@
 import { Outlet, useMatches, useRouter } from '@tanstack/react-router'
 import { Fragment, useEffect } from 'react'
 import { useCan, useSessionState } from '../api/session.ts'
+import { LoginAgain } from '../screens/login/LoginAgain.tsx'
 import { useCore } from '../texts/lang.ts'
 import { Announced } from './Announced.tsx'
 import { useAddress } from './address.ts'
@@ -13,7 +14,7 @@ import { Shortcuts } from './Shortcuts.tsx'
 
 /** Everything behind the login. */
 export function Inside() {
-  const { session } = useSessionState()
+  const { session, isOver } = useSessionState()
   const router = useRouter()
   const core = useCore()
   const can = useCan()
@@ -47,6 +48,7 @@ export function Inside() {
         <Fragment key={company ?? ''}>{mayEnter ? <Outlet /> : <NoRight />}</Fragment>
       </main>
       <Shortcuts />
+      {isOver && <LoginAgain />}
     </div>
   )
 }
