@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { KYC_TRIGGERS } from '../src/compliance/kyc.ts'
+import { PERMISSIONS } from '../src/http/permissions.ts'
+import { DECISION_NAMES } from '../src/screening/screening-decisions.ts'
+
+const SRC = join(import.meta.dirname, '../src')
+// a module of the browser's, which is checked with its own types
+const TEXTS = join(import.meta.dirname, '../web/office/src/screens/audit/action-texts.ts')
+const { actionTexts } = (await import(TEXTS)) as { actionTexts: Record<string, Record<string, string>> }
+const NAME = /'([a-z][a-z-]*\.[a-z][a-z_-]*)'/g
+/** Of what an entry can be about; other names with a dot are files, jobs and events. */
+const subjects = new Set(Object.keys(actionTexts.en ?? {}).map((name) => name.split('.')[0]))
+/** Events of webhooks, which a source may name beside its entries. */
+const EVENTS = ['kyc.edd_completed']
+
+/** Jobs have names of the same form. */
+const NO_WRITERS = /^(?:jobs\.ts$|assembly\/|http\/)/
+
+/** Every name of an action in the sources that write entries. */
+const written = globSync('**/*.ts', { cwd: SRC })
+  .filter((file) => !NO_WRITERS.test(file))
+  .map((file) => readFileSync(join(SRC, file), 'utf8'))
+  .filter((source) => /\b(?:audit|noteChange)\b/.test(source))
+  .flatMap((source) => [...source.matchAll(NAME)].map(([, name = '']) => name))
+  .filter((name) => subjects.has(name.split('.')[0]) && !(name in PERMISSIONS) && !EVENTS.includes(name))
+
+test('the audit log says in every language what was done, for every action that is written', () => {
+  const all = [
+    ...written,
+    ...KYC_TRIGGERS.map((trigger) => `kyc.${trigger}`),
+    ...DECISION_NAMES.map((decision) => `screening.${decision}`),
+  ]
+  assert.ok(written.length > 60, `${written.length} actions are found`)
+  for (const [lang, words] of Object.entries(actionTexts))
+    assert.deepEqual(
+      all.filter((name) => words[name] === undefined),
+      [],
+      lang,
+    )
+})
