@@ -222,3 +222,22 @@ test('a shop’s forms send only what was changed, and a cashier whose role chan
   assert.equal(await page.getByRole('button', { name: 'Undo' }).count(), 0, 'it could not give the tills back')
   await leave()
 })
+
+test('payment links keep up with those of a colleague, also once more of them are shown', async () => {
+  const { shop } = world
+  await Promise.all(Array.from({ length: 51 }, (_, index) => shop.create({ amount: '3.00', alias: `LINK-${index}` })))
+  const { page, context } = await enterOffice(browser, base(), {
+    ...{ email: world.people.Manager.email, path: '/orders', freshLogin: true },
+  })
+  await page.clock.install()
+  await goTo(page, '/links')
+  const rows = page.getByRole('group', { name: 'Payment links' }).getByRole('row')
+  await page.getByRole('button', { name: 'Show more' }).click()
+  // the head, a page of fifty, and those of the second
+  await rows.nth(52).waitFor()
+  await shop.create({ amount: '4.00', alias: 'LINK-NEW' })
+  await page.clock.runFor(60_000)
+  await rows.filter({ hasText: 'LINK-NEW' }).waitFor()
+  assert.ok((await rows.count()) > 53, 'what was shown stays')
+  await context.close()
+})
