@@ -24,10 +24,14 @@ after(async () => {
   await service?.stop()
 })
 
-const enter = (path: string) => enterOffice(browser, service.baseUrl, { email: manager.email, path, freshLogin: true })
+const enter = (path: string) => enterOffice(browser, service.baseUrl, { email: manager.email, path })
 
 const listOrders = async (): Promise<{ fromAmount: string }[]> =>
   (await manager.client.get<{ orders: { fromAmount: string }[] }>('confirm_conversion')).data.orders
+
+/** Every session but this one has been ended by the test before. */
+const enterToOrder = () =>
+  enterOffice(browser, service.baseUrl, { email: manager.email, path: '/orders/new', freshLogin: true })
 
 /** A half-written order, sent by a person whose session has ended meanwhile. */
 async function sendAfterEnd(page: Page, amount: string): Promise<void> {
@@ -49,7 +53,7 @@ async function logInOver(page: Page, email: string): Promise<void> {
 }
 
 test('a session that ends asks for the login over the page, and what was typed there is sent once after it', async () => {
-  const { page, context } = await enter('/orders/new')
+  const { page, context } = await enterToOrder()
   await sendAfterEnd(page, '12,30')
   const dialog = page.getByRole('dialog')
   assert.equal(await dialog.getByLabel('Email', { exact: true }).inputValue(), manager.email)
@@ -68,7 +72,7 @@ test('a session that ends asks for the login over the page, and what was typed t
 })
 
 test('who does not log in again comes back to the same page with the next login, and nothing was sent', async () => {
-  const { page, context } = await enter('/orders/new')
+  const { page, context } = await enterToOrder()
   const before = await listOrders()
   await sendAfterEnd(page, '13')
   await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click()
@@ -82,7 +86,7 @@ test('who does not log in again comes back to the same page with the next login,
 })
 
 test('another person who logs in over the page gets an office of their own, and sends nothing of the one before', async () => {
-  const { page, context } = await enter('/orders/new')
+  const { page, context } = await enterToOrder()
   const before = await listOrders()
   await sendAfterEnd(page, '14')
   await logInOver(page, other.email)
@@ -94,7 +98,7 @@ test('another person who logs in over the page gets an office of their own, and 
 })
 
 test('a page that cannot be fetched without a connection says so inside the office, and is there at the next try', async () => {
-  const { page, context } = await enter('/orders')
+  const { page, context, leave } = await enter('/orders')
   await context.setOffline(true)
   await page.getByRole('link', { name: 'API keys' }).click()
   const content = page.locator('#content')
@@ -109,11 +113,11 @@ test('a page that cannot be fetched without a connection says so inside the offi
   await context.setOffline(false)
   await content.getByRole('button', { name: 'Try again' }).click()
   await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor()
-  await context.close()
+  await leave()
 })
 
 test('a page that an upgrade has replaced offers to load the office anew', async () => {
-  const { page, context } = await enter('/orders')
+  const { page, leave } = await enter('/orders')
   const gone = /\/assets\/Keys-[\w-]+\.js$/
   await page.route(gone, (route) => route.fulfill({ status: 404, body: 'Not found' }))
   await page.getByRole('link', { name: 'API keys' }).click()
@@ -121,7 +125,7 @@ test('a page that an upgrade has replaced offers to load the office anew', async
   await page.unroute(gone)
   await page.getByRole('button', { name: 'Reload' }).click()
   await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor()
-  await context.close()
+  await leave()
 })
 
 for (const { path, label, typed } of [
@@ -158,7 +162,7 @@ for (const { path, label, typed } of [
   })
 
 test('all that the service refuses of a form stands at its fields, in the reader’s language, until it is changed', async () => {
-  const { page, context } = await enter('/shop')
+  const { page, leave } = await enter('/shop')
   await page.goto(`${service.baseUrl}/app/shop?lang=fr`)
   const field = (name: string) => page.locator(`[name=${name}]`)
   await field('settlementAddress').fill(`0xAb${'0'.repeat(38)}`)
@@ -180,7 +184,7 @@ test('all that the service refuses of a form stands at its fields, in the reader
   await field('vatNumber').fill('FR12345678901')
   await vat.getByRole('alert').waitFor({ state: 'hidden' })
   await address.getByRole('alert').waitFor()
-  await context.close()
+  await leave()
 })
 
 test('the language of the office is that of the page behind a mailed link, chosen in the address or in the menu', async () => {
@@ -194,11 +198,7 @@ test('the language of the office is that of the page behind a mailed link, chose
     return lang
   }
   assert.equal(await ofMail(), 'fr')
-  const [kept] = await Promise.all([
-    page.waitForResponse(/\/app\?lang=de$/),
-    page.getByLabel('Langue').selectOption('Deutsch'),
-  ])
-  await kept.finished()
+  await Promise.all([page.waitForResponse(/\/app\?lang=de$/), page.getByLabel('Langue').selectOption('Deutsch')])
   assert.equal(await ofMail(), 'de')
   await context.close()
 })

@@ -27,7 +27,14 @@ export function Inside() {
     if (!session) void router.invalidate()
   }, [session, router])
   if (!session) return null
-  if (!session.user.valid || session.user.missing.length > 0) return <Missing />
+  const again = isOver && <LoginAgain />
+  if (!session.user.valid || session.user.missing.length > 0)
+    return (
+      <>
+        <Missing />
+        {again}
+      </>
+    )
   const permission = permissionOf(path)
   const mayEnter =
     permission === null || (permission === 'orders.create' ? canSell || isOperator(session.user.role) : can(permission))
@@ -48,7 +55,7 @@ export function Inside() {
         <Fragment key={company ?? ''}>{mayEnter ? <Outlet /> : <NoRight />}</Fragment>
       </main>
       <Shortcuts />
-      {isOver && <LoginAgain />}
+      {again}
     </div>
   )
 }
