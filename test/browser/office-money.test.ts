@@ -120,8 +120,8 @@ test('a refund that a prepared payout leaves without cover says so, and leads to
   await refusal.getByText('the rest was paid out, or is set aside for a payout').waitFor()
   await refusal.getByRole('link', { name: /can still be cancelled/ }).click()
   await page.waitForURL(/\/money$/)
-  const [setAside] = await page.locator('dl > div').filter({ hasText: 'Set aside for payouts' }).allInnerTexts()
-  assert.match(setAside ?? '', /[1-9].*USDC\s+Prepared or approved, but not paid yet/)
+  const setAside = page.locator('dl > div').filter({ hasText: 'Set aside for payouts' })
+  assert.match(await setAside.innerText(), /[1-9].*USDC\s+Prepared or approved, but not paid yet/)
   await page
     .getByRole('listitem')
     .filter({ hasText: 'Waits for approval' })

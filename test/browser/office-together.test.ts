@@ -106,6 +106,7 @@ test('events, a secret and an open dialog of one company do not outlive the swit
   const box = page.locator('input[name="order.cancelled"]')
   await box.check()
   await page.getByLabel('Company').first().selectOption(other)
+  await page.getByRole('dialog').getByRole('button', { name: 'Leave without saving' }).click()
   await page.waitForURL(new RegExp(other))
   await page.getByText(/^whsec_/).waitFor({ state: 'detached' })
   await box.waitFor()
