@@ -269,3 +269,13 @@ test('a static link is made, its code opens to print, and it is turned off, all 
   assert.equal((await fetch(data.staticLinks[0]?.url ?? '')).status, 410)
   await leave()
 })
+
+test('who has just registered is not said to have never logged in, while they read it', async () => {
+  const { page, leave } = await enterOffice(browser, service.baseUrl, { email: manager.email, path: '/' })
+  await service.db.run(sql`update users set last_connection_at = null where id = ${manager.userId}`)
+  await page.goto(`${service.baseUrl}/app/people`)
+  const card = page.getByRole('article').filter({ hasText: manager.email })
+  await card.getByText('Logged in now').waitFor()
+  assert.equal(await card.getByText('Never logged in').count(), 0)
+  await leave()
+})
