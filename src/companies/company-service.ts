@@ -195,7 +195,8 @@ function readVat(change: CompanyChange): CompanyChange {
 const READERS: readonly Reader[] = [readSettlement, readVat, readTerms]
 
 /**
- * @throws VALIDATION_FAILED with every field that is wrong: a person mends a form once. @returns the change as it is kept
+ * @throws VALIDATION_FAILED with every field that is wrong: a person mends a form once.
+ * @returns the change as it is kept
  */
 function readChange(change: CompanyChange): CompanyChange {
   const details: ErrorDetail[] = []

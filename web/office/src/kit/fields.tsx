@@ -44,8 +44,8 @@ function Frame({ label, input, hint, className = '', isBare, children }: FramePr
 }
 
 /**
- * `kind` instead of a pattern: a pattern has no words for what it refuses. Its form reads and checks what is typed. A sum
- * of money may have a `most`, in USDC; it is then above zero, too.
+ * `kind` instead of a pattern: a pattern has no words for what it refuses. Its form reads and checks what is typed. A
+ * sum of money may have a `most`, in USDC; it is then above zero, too.
  */
 type FieldProps = { label: string; hint?: ReactNode; kind?: FieldKind; most?: string } & Omit<
   ComponentProps<'input'>,

@@ -6,7 +6,8 @@ import { useCompanyQuery } from '../../frame/company.tsx'
 import { EndlessList, FilterRow, LogRow } from '../../kit/lists.tsx'
 import { Badge, Code, Empty, Facts, Page, Refusal, Time } from '../../kit/parts.tsx'
 import { useTexts, wordFor } from '../../texts/lang.ts'
-import { actionTexts } from './action-texts.ts'
+import { accountActionTexts } from './account-action-texts.ts'
+import { moneyActionTexts } from './money-action-texts.ts'
 import { texts } from './texts.ts'
 
 const LIMIT = 50
@@ -71,7 +72,7 @@ function Prove() {
 
 function Row({ entry }: { entry: Entry }) {
   const t = useTexts(texts)
-  const words = useTexts(actionTexts)
+  const words = { ...useTexts(accountActionTexts), ...useTexts(moneyActionTexts) }
   const head = (
     <>
       <Time at={entry.at} long />
