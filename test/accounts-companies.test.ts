@@ -433,6 +433,9 @@ test('a company of any European country gives its VAT number; one that is writte
     [wrong.status, wrong.error.details],
     [422, [{ path: 'vatNumber', message: 'must look like FR12345678901' }]],
   )
+  const all = { settlementAddress: `0xAb${'0'.repeat(38)}`, vatNumber: 'FR1', termsUrl: 'ftp://terms' }
+  const { error } = await boss.call('PUT', path, all)
+  assert.deepEqual(error.details?.map((fault) => fault.path).toSorted(), Object.keys(all).toSorted(), 'all at once')
   assert.equal((await write(null)).data.vatNumber, null)
 })
 

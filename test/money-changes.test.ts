@@ -80,7 +80,7 @@ test('a changed payout address is mailed to every manager and to the operator: b
     assert.match(text, new RegExp(`${FIRST} \\(Base\\).*${SECOND} \\(Base\\)`))
     assert.match(text, /Ada Beispiel \((Manager|Leitung)\).*\d{4}-\d\d-\d\d \d\d:\d\d UTC.*127\.0\.0\.1/)
   }
-  assert.match(own.text, /If none of you meant this: undo it.*Open the audit log: http\S+\/audit$/ms)
+  assert.match(own.text, /If none of you meant this: undo it.*Open the audit log\nhttp\S+\/audit$/ms)
   assert.match(german.text, /Geändert von Ada Beispiel \(Leitung\)[\s\S]*Wollte das niemand von Ihnen/)
   assert.match(operators.text, /by a way that you know already/)
   assert.match(operators.text, new RegExp(`/audit\\?company=${companyId}`))

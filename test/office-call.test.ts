@@ -18,7 +18,13 @@ function answerWith(t: TestContext, answers: (() => Response)[], bodies: unknown
 }
 
 const logIn = (owner: string): void =>
-  setGuard({ token: () => `of ${owner}`, owner: () => owner, renew: async () => false, stepUp: async () => {} })
+  setGuard({
+    token: () => `of ${owner}`,
+    owner: () => owner,
+    renew: async () => false,
+    returning: () => null,
+    stepUp: async () => {},
+  })
 
 const headers = { 'content-type': 'application/json' }
 const whole = () => new Response('{"data":{"_id":"1"}}', { headers })
@@ -67,7 +73,7 @@ for (const [status, code] of [
     const keys = answerWith(t, [brokenOff, refused(status, code), whole, whole])
     const approve = () => call('POST /api/next/refunds/{id}/approve', { path: { id: '2' } })
     const stepUp = () => Promise.reject(new Error('given up'))
-    setGuard({ token: () => 'x', owner: () => 'ada', renew: async () => false, stepUp })
+    setGuard({ token: () => 'x', owner: () => 'ada', renew: async () => false, returning: () => null, stepUp })
     await assert.rejects(approve)
     await assert.rejects(approve)
     await approve()

@@ -6,8 +6,10 @@ import { poolWords } from '../src/chain/payout/state/after-restore.ts'
 import { KYC_STATUSES } from '../src/compliance/kyc.ts'
 import type { UserRole } from '../src/http/actor.ts'
 import { toAppError } from '../src/http/failures.ts'
+import { readAddress } from '../src/kernel/addresses.ts'
 import { AppError, invalid } from '../src/kernel/errors.ts'
 import { parseMoney } from '../src/kernel/money.ts'
+import { readVatNumber } from '../src/kernel/people/vat-numbers.ts'
 import { readAmount as readOrderAmount } from '../src/orders/order-rules.ts'
 import { MISPAYMENT_KINDS, MISPAYMENT_STATUSES } from '../src/payments/mispayments/mispayment-queries.ts'
 import { SCREENING_STATUSES } from '../src/screening/screening.ts'
@@ -136,6 +138,27 @@ test('the office knows what the service says most about a field', async () => {
   })
 })
 
+test('the office knows what the service says about the payout address, the terms and the VAT number of a company', () => {
+  const detailOf = (work: () => unknown): string => {
+    try {
+      work()
+    } catch (error) {
+      if (error instanceof AppError) return error.details?.[0]?.message ?? ''
+    }
+    return ''
+  }
+  const typo = detailOf(() => readAddress('settlementAddress', `0xAb${'0'.repeat(38)}`))
+  assert.equal(recognizeDetail(typo)?.name, 'address')
+  assert.equal(recognizeDetail(sentenceOf('companies/company-service.ts', 'must be an http'))?.name, 'url')
+  for (const [written, name] of [
+    ['FR1', 'form'],
+    ['1', 'vatCountry'],
+  ] as const) {
+    const read = readVatNumber(written)
+    assert.equal('fault' in read && recognizeDetail(read.fault)?.name, name)
+  }
+})
+
 test('the office knows everything that an account can still need, for each role, by the words of the service', () => {
   const at = new Date(0)
   const needs = (role: UserRole, verifiedAt: Date | null, approvedAt: Date | null, approved: boolean) =>
@@ -187,7 +210,7 @@ test('an amount that may mean a thousand times more is asked about, not taken', 
 /** What a German field sends, or what it says instead. */
 function typed(kind: FieldKind, text: string, lang: 'de' | 'en' = 'de'): string {
   const read = readKind(kind, text, lang)
-  return 'value' in read ? read.value : read.fault(de, '')
+  return 'value' in read ? read.value : read.fault(de, '', String)
 }
 
 test('a field of money sends no thousandth of what was typed: it asks, or takes what has one meaning', () => {

@@ -229,7 +229,7 @@ test('the statement of a period opens where the one before closed, page by page 
   const file = await manual.host.call('GET', '/api/next/ledger?format=csv', { as: manual.merchant })
   assert.match(file.headers.get('content-disposition') ?? '', /statement-\d{4}-\d\d-\d\d\.csv/)
   const [header, ...lines] = file.text.trimEnd().split('\r\n')
-  assert.equal(header, 'date,journal,kind,cause,order,account,asset,debit,credit')
+  assert.equal(header, 'date,journal,kind,cause,order,account,asset,debit,credit,alias,fromAmount,fromAsset')
   assert.deepEqual(
     lines.map((line) => line.split(',')[2]),
     kinds,

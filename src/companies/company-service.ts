@@ -5,7 +5,7 @@ import { hasFreshFactor } from '../http/permissions.ts'
 import { nameOf, type RequestContext } from '../http/request-context.ts'
 import { readAddress } from '../kernel/addresses.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { AppError, invalid } from '../kernel/errors.ts'
+import { AppError, type ErrorDetail, invalid } from '../kernel/errors.ts'
 import { webLink } from '../kernel/html.ts'
 import type { Lang } from '../kernel/lang.ts'
 import { parseDecimal } from '../kernel/money.ts'
@@ -169,6 +169,8 @@ async function lockSeen(tx: Tx, actor: Actor, id: string): Promise<Company> {
   return company
 }
 
+type Reader = (change: CompanyChange) => CompanyChange
+
 /** @throws VALIDATION_FAILED. @returns the change with the payout address as it is kept */
 function readSettlement(change: CompanyChange): CompanyChange {
   if (typeof change.settlementAddress !== 'string') return change
@@ -176,8 +178,10 @@ function readSettlement(change: CompanyChange): CompanyChange {
 }
 
 /** A link that payers follow leads to a website. */
-function checkTerms({ termsUrl }: CompanyChange): void {
+function readTerms(change: CompanyChange): CompanyChange {
+  const { termsUrl } = change
   if (termsUrl && webLink(termsUrl) === null) throw invalid('termsUrl', 'must be an http or https address')
+  return change
 }
 
 /** @throws VALIDATION_FAILED. @returns the change with the number as it is kept */
@@ -186,6 +190,27 @@ function readVat(change: CompanyChange): CompanyChange {
   const read = readVatNumber(change.vatNumber)
   if ('fault' in read) throw invalid('vatNumber', read.fault)
   return { ...change, vatNumber: read.number }
+}
+
+const READERS: readonly Reader[] = [readSettlement, readVat, readTerms]
+
+/**
+ * @throws VALIDATION_FAILED with every field that is wrong: a person mends a form once.
+ * @returns the change as it is kept
+ */
+function readChange(change: CompanyChange): CompanyChange {
+  const details: ErrorDetail[] = []
+  let read = change
+  for (const reader of READERS) {
+    try {
+      read = reader(read)
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+      details.push(...(error.details ?? []))
+    }
+  }
+  if (details.length > 0) throw new AppError('VALIDATION_FAILED', { details })
+  return read
 }
 
 /**
@@ -233,8 +258,7 @@ export async function changeCompany(
       message: `Only a SuperAdmin may change ${forbidden.join(', ')}. Ask the operator.`,
     })
   }
-  checkTerms(change)
-  const read = readVat(readSettlement(change))
+  const read = readChange(change)
   return db.tx(async (tx) => {
     const company = await lockSeen(tx, actor, id)
     const { refundLimits: wanted, ...others } = read

@@ -1,4 +1,5 @@
 import { type Queryable, sql, type Tx } from '../db/db.ts'
+import { paidOfPrice } from './payable-queries.ts'
 
 export const ACCOUNTS = [
   /** Payers' money that we hold at deposit addresses and at providers. */
@@ -103,6 +104,11 @@ export type EntryRow = {
   causeId: string
   /** The code of its order. */
   orderCode: string | null
+  /** The merchant's own reference of its order. */
+  alias: string | null
+  /** Of a payment: what was paid, in the currency of its order's price. */
+  fromUnits: bigint | null
+  fromAsset: string | null
   account: Account
   asset: string
   units: bigint
@@ -115,15 +121,22 @@ export async function listEntries(
   companyId: string,
   page: { from: Date | null; to: Date | null; after: string | null; limit: number },
 ): Promise<EntryRow[]> {
-  const rows = await q.many<Omit<EntryRow, 'units'> & { units: string }>(sql`
+  const paid = sql`sum(e.units) filter (where e.units > 0) over (partition by j.id)`
+  const fromUnits = paidOfPrice({ fromUnits: sql`o.from_units`, toUnits: sql`o.to_units`, paid })
+  const rows = await q.many<Omit<EntryRow, 'units' | 'fromUnits'> & { units: string; fromUnits: string | null }>(sql`
     with journals as (
       select * from ledger_journals where company_id = ${companyId}
         and at >= coalesce(${page.from}::timestamptz, '-infinity') and at < coalesce(${page.to}::timestamptz, 'infinity')
         and id > coalesce(${page.after}, '') order by id limit ${page.limit}
     )
-    select j.id as journal_id, j.kind, j.cause_id, o.code as order_code, e.account, e.asset, e.units, j.at
+    select j.id as journal_id, j.kind, j.cause_id, o.code as order_code, o.alias, o.from_asset,
+      e.account, e.asset, e.units, j.at, ${fromUnits} as from_units
     from journals j join ledger_entries e on e.company_id = j.company_id and e.journal_id = j.id
     left join orders o on o.company_id = j.company_id and o.id = j.order_id
     order by j.id, e.account`)
-  return rows.map((row) => ({ ...row, units: BigInt(row.units) }))
+  return rows.map((row) => ({
+    ...row,
+    units: BigInt(row.units),
+    fromUnits: row.fromUnits === null ? null : BigInt(row.fromUnits),
+  }))
 }

@@ -1,5 +1,6 @@
 import type { Db } from '../db/db.ts'
-import { formatDecimal } from '../kernel/money.ts'
+import { guardCell } from '../http/csv.ts'
+import { EXPONENTS, formatDecimal, isAsset } from '../kernel/money.ts'
 import { type EntryRow, listBalancesBetween, listEntries } from './ledger-queries.ts'
 import { findPayout } from './payable-queries.ts'
 
@@ -50,12 +51,24 @@ export async function readLedger(
 }
 
 const PAGE = 1000
-const HEADER = 'date,journal,kind,cause,order,account,asset,debit,credit'
+const HEADER = 'date,journal,kind,cause,order,account,asset,debit,credit,alias,fromAmount,fromAsset'
 
-/** Debits and credits have separate columns, so that no cell starts with a sign. We generate the text of every cell. */
-function lineOf({ at, journalId, kind, causeId, orderCode, account, asset, units }: EntryRow): string {
+/**
+ * What was paid in the currency of the price stands once beside a payment, where the company receives it, so that the
+ * column adds up to what was sold. A refund is an amount of USDC.
+ */
+function priceOf({ kind, account, fromUnits, fromAsset }: EntryRow): [string, string] {
+  const isSale = kind === 'payment' && account === 'company_payable'
+  if (!isSale || fromUnits === null || fromAsset === null || !isAsset(fromAsset)) return ['', '']
+  return [formatDecimal(fromUnits, EXPONENTS[fromAsset]), fromAsset]
+}
+
+/** Debits and credits have separate columns, so that no cell starts with a sign. */
+function lineOf(entry: EntryRow): string {
+  const { at, journalId, kind, causeId, orderCode, alias, account, asset, units } = entry
   const [debit, credit] = units > 0n ? [amount(units), ''] : ['', amount(-units)]
-  return [at.toISOString(), journalId, kind, causeId, orderCode ?? '', account, asset, debit, credit].join(',')
+  const booking = [at.toISOString(), journalId, kind, causeId, orderCode ?? '', account, asset, debit, credit]
+  return [...booking, guardCell(alias ?? ''), ...priceOf(entry)].join(',')
 }
 
 /** Streams a company's statement as CSV (RFC 4180), page by page. */

@@ -12,7 +12,7 @@ const FONT = "font-family:system-ui,-apple-system,'Segoe UI',Roboto,sans-serif"
 
 function layoutText(greeting: string | null, mail: MailText, closing: string): string {
   const { paragraphs, code, button, note } = mail
-  const parts = [greeting, ...paragraphs, code, button && `${button.label}: ${button.url}`, note, `--\n${closing}`]
+  const parts = [greeting, ...paragraphs, code, button && `${button.label}\n${button.url}`, note, `--\n${closing}`]
   return `${parts.filter(Boolean).join('\n\n')}\n`
 }
 

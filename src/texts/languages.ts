@@ -1,6 +1,7 @@
 import type { ChannelId } from '../channels/channel.ts'
 import { CHANNEL_NAMES } from '../channels/channel-names.ts'
 import { isLang, type Lang } from '../kernel/lang.ts'
+import { withFrenchBlanks } from './blanks.ts'
 import { de } from './de.ts'
 import { en } from './en.ts'
 import { es } from './es.ts'
@@ -9,7 +10,7 @@ import { it } from './it.ts'
 import type { PayTexts } from './page-texts.ts'
 import type { Texts } from './texts.ts'
 
-export const TEXTS: Readonly<Record<Lang, Texts>> = { en, fr, de, es, it }
+export const TEXTS: Readonly<Record<Lang, Texts>> = { en, fr: withFrenchBlanks(fr), de, es, it }
 
 /** Cookie with the choice of the language switch. */
 export const LANGUAGE_COOKIE = 'lang'

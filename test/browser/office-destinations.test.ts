@@ -70,8 +70,45 @@ test('a refund on the order’s page shows the payer’s address in full, and go
   await dialog.getByText('the payer must confirm it').waitFor({ state: 'hidden' })
   await dialog.getByLabel('Wallet address').fill('')
   await dialog.getByLabel(/^Amount in USDC/).fill('5')
-  await dialog.getByRole('button', { name: 'Start the refund' }).click()
+  await dialog.getByRole('button', { name: 'Refund 5.00 USDC' }).click()
   assert.equal((await refundReaches(world.shop, order.orderId, 'settled')).address, order.stated)
+})
+
+test('a refund says its sum on its button, and neither nothing nor zero nor too much is sent', async () => {
+  const order = await paidByKnown('34.00')
+  const dialog = await openRefund(await enter('Manager', `/orders/${order.code}`))
+  const sent: unknown[] = []
+  await dialog.page().route('**/confirm_conversion/revert/*', (route) => {
+    if (route.request().method() === 'POST') sent.push(route.request().postDataJSON())
+    return route.continue()
+  })
+  const amount = dialog.getByLabel('Amount in USDC')
+  const refuse = async (typed: string, says: RegExp): Promise<void> => {
+    await amount.fill(typed)
+    await amount.press('Enter')
+    await dialog.getByRole('alert').filter({ hasText: says }).waitFor()
+    assert.equal(await amount.getAttribute('aria-invalid'), 'true')
+  }
+  await refuse('', /^Fill in this field/)
+  await refuse('0', /^The amount must be more than zero/)
+  await refuse('999', /^At most 3\d\.\d+ USDC is possible/)
+  await dialog.getByLabel('Or what it is worth in EUR').fill('0')
+  await dialog.getByLabel('Or what it is worth in EUR').press('Enter')
+  await dialog.getByRole('alert').filter({ hasText: 'The amount must be more than zero' }).waitFor()
+  await dialog.getByLabel('Or what it is worth in EUR').fill('17')
+  assert.equal(await dialog.getByRole('alert').count(), 0, 'what was wrong with the sum before')
+  const [, half = ''] =
+    /^Refund €17\.00 \((\d+\.\d+) USDC\)$/.exec(await dialog.locator('[type=submit]').innerText()) ?? []
+  assert.equal(Number(await amount.inputValue()), Number(half))
+  const rest = dialog.getByRole('button', { name: /^Everything that is left/ })
+  const [, whole = ''] = /: ([\d.]+) USDC$/.exec(await rest.innerText()) ?? []
+  await rest.click()
+  assert.deepEqual(sent, [], 'nothing is refunded before its button')
+  await dialog.getByRole('button', { name: `Refund ${whole} USDC`, exact: true }).click()
+  await refundReaches(world.shop, order.orderId, 'settled')
+  const [body] = sent as { amount: string }[]
+  assert.equal(Number(body?.amount), Number(whole))
+  await world.shop.reaches(order.code, 'FULL_REFUNDED')
 })
 
 test('an address that was named after the payment is shown as a proposal', async () => {
@@ -85,7 +122,8 @@ test('an address that was named after the payment is shown as a proposal', async
   await again.getByText(proposed).waitFor()
   const said = await again.innerText()
   assert.ok(said.includes(`Proposed\n${proposed}`) && !said.includes('Goes to'), said)
-  await again.getByRole('button', { name: 'Start the refund' }).click()
+  await again.getByRole('button', { name: /^Everything that is left/ }).click()
+  await again.getByRole('button', { name: /^Refund / }).click()
   const refund = await refundReaches(world.shop, order.orderId, 'needs_address', false)
   assert.deepEqual([refund.address, refund.proposedAddress], [null, proposed])
 })
@@ -166,7 +204,7 @@ async function loseAnswer(dialog: Locator): Promise<unknown[]> {
     await route.abort('connectionreset')
   })
   await dialog.getByLabel(/^Amount in USDC/).fill('5')
-  await dialog.getByRole('button', { name: 'Start the refund' }).click()
+  await dialog.getByRole('button', { name: 'Refund 5.00 USDC' }).click()
   await dialog.getByText('The service does not answer').waitFor()
   return bodies
 }
@@ -178,7 +216,7 @@ test('a refund whose answer was lost is not made twice by the second click, what
   const bodies = await loseAnswer(dialog)
   await dialog.getByText('Up to 0.00 USDC').waitFor()
   await refundReaches(world.shop, order.orderId, 'settled')
-  await dialog.getByRole('button', { name: 'Start the refund' }).click()
+  await dialog.getByRole('button', { name: 'Refund 5.00 USDC' }).click()
   await dialog.page().getByText('The refund has started.').waitFor()
   const refunds = await listRefunds(world.shop, order.orderId)
   assert.deepEqual(
@@ -205,7 +243,7 @@ test('a dialog that is opened anew asks for a refund of its own, after the one b
   await world.shop.reaches(order.code, 'PAID')
   const again = await openRefund(page)
   await again.getByLabel(/^Amount in USDC/).fill('5')
-  await again.getByRole('button', { name: 'Start the refund' }).click()
+  await again.getByRole('button', { name: 'Refund 5.00 USDC' }).click()
   await page.getByText('The refund has started.').waitFor()
   await setApproval(false)
   const made = await newest(order)

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import type { Browser } from 'playwright-core'
 import { sql } from '../../src/db/db.ts'
@@ -7,7 +8,7 @@ import { startBrowser } from '../harness/browser.ts'
 import { openMoneyDesk } from '../harness/money.ts'
 import { enterOffice } from '../harness/office.ts'
 import { type OfficeWorld, openOffice } from '../harness/office-world.ts'
-import { newAddress } from '../harness/refunds.ts'
+import { createPaid, newAddress } from '../harness/refunds.ts'
 
 /* Money: the sums at its top each say one thing, and what a payout of a backup offers. */
 
@@ -20,6 +21,43 @@ before(async () => {
 after(async () => {
   await browser?.close()
   await world?.stop()
+})
+
+test('Home lists what a new shop has yet to set up, each where it is done, until all of it is done or the list is hidden', async () => {
+  const { shop, people } = world
+  const { db, baseUrl } = shop.host
+  const { companyId } = shop.merchant
+  const { email, id } = people.Manager
+  const { page, leave } = await enterOffice(browser, baseUrl, { email, path: '/' })
+  const list = page.getByRole('region', { name: 'Getting started' })
+  const steps = async (): Promise<string[]> => {
+    await page.goto(`${baseUrl}/app/`)
+    await list.waitFor()
+    return (await list.getByRole('listitem').allInnerTexts()).map((text) => text.split('\n')[0] ?? '')
+  }
+  const setAddress = (address: string | null) =>
+    db.run(sql`
+      update companies set settlement_address = ${address}, settlement_network = ${address && 31337}
+      where id = ${companyId}`)
+  await setAddress(null)
+  assert.deepEqual(await steps(), ['Still to do', 'Still to do', 'Done', 'Done', 'Done'])
+  await list.getByRole('link', { name: 'Set the wallet address that payouts go to' }).click()
+  await page.waitForURL(/\/app\/shop$/)
+  await setAddress(newAddress())
+  assert.deepEqual(await steps(), ['Still to do', 'Done', 'Done', 'Done', 'Done'])
+  await db.run(sql`update users set totp_enabled_at = now() where id = ${id}`)
+  await page.reload()
+  await page.getByRole('heading', { name: 'Latest orders' }).waitFor()
+  await page.getByRole('row').nth(1).waitFor()
+  assert.equal(await list.count(), 0)
+  await db.run(sql`update users set totp_enabled_at = null where id = ${id}`)
+  await steps()
+  await list.getByRole('button', { name: 'Hide this list' }).click()
+  await list.waitFor({ state: 'hidden' })
+  await page.reload()
+  await page.getByRole('row').nth(1).waitFor()
+  assert.equal(await list.count(), 0)
+  await leave()
 })
 
 test('a payout that is open in a backup is reported where it was sent, and its company does not cancel it', async () => {
@@ -57,6 +95,63 @@ test('a payout that is open in a backup is reported where it was sent, and its c
   await dialog.getByLabel('Hash of the transaction').fill(txHash)
   await dialog.getByRole('button', { name: 'Report the payment' }).click()
   await row.getByText('Paid', { exact: true }).waitFor()
+  await page.close()
+})
+
+test('a refund that a prepared payout leaves without cover says so, and leads to where that payout is cancelled', async () => {
+  const { shop, people } = world
+  const { companyId } = shop.merchant
+  const desk = await openMoneyDesk(shop)
+  await shop.host.db.run(sql`
+    update companies set settlement_address = ${newAddress()}, settlement_network = 31337, settlement_set_by = null
+    where id = ${companyId}`)
+  const order = await createPaid(shop, { amount: '52.00' })
+  assert.equal((await desk.admin.post('settlements', { companyId })).status, 200)
+  const { email } = people.Manager
+  const path = `/orders/${order.code}`
+  const { page } = await enterOffice(browser, shop.host.baseUrl, { email, path, freshLogin: true })
+  const refund = async (): Promise<void> => {
+    await page.getByRole('button', { name: 'Refund', exact: true }).click()
+    await page.getByRole('button', { name: /^Everything that is left/ }).click()
+    await page.getByRole('button', { name: /^Refund .*USDC$/ }).click()
+  }
+  await refund()
+  const refusal = page.getByRole('dialog').getByRole('alert')
+  await refusal.getByText('the rest was paid out, or is set aside for a payout').waitFor()
+  await refusal.getByRole('link', { name: /can still be cancelled/ }).click()
+  await page.waitForURL(/\/money$/)
+  const setAside = page.locator('dl > div').filter({ hasText: 'Set aside for payouts' })
+  assert.match(await setAside.innerText(), /[1-9].*USDC\s+Prepared or approved, but not paid yet/)
+  await page
+    .getByRole('listitem')
+    .filter({ hasText: 'Waits for approval' })
+    .getByRole('button', { name: 'Cancel' })
+    .click()
+  await page.getByText('Cancelled. The money is ready again.').waitFor()
+  await page.goto(`${shop.host.baseUrl}/app${path}`)
+  await refund()
+  await page.getByText('The refund has started.').waitFor()
+  await page.close()
+})
+
+test('a statement is saved with its columns in the reader’s language, and otherwise as the service sends it', async () => {
+  const { shop, people } = world
+  const path = '/money?tab=books&lang=fr'
+  const { email } = people.Manager
+  const { page } = await enterOffice(browser, shop.host.baseUrl, { email, path: '/money?tab=books', freshLogin: true })
+  await page.goto(`${shop.host.baseUrl}/app${path}`)
+  const saved = page.waitForEvent('download')
+  await page.getByRole('button', { name: 'Relevé en CSV' }).click()
+  const file = readFileSync(await (await saved).path(), 'utf8')
+  const [head = '', ...lines] = file.split('\r\n')
+  assert.match(head, /^\uFEFFDate,Journal,.*,Débit,Crédit,Votre référence,/)
+  const sent = await shop.host.call('GET', '/api/next/ledger?format=csv', { as: shop.merchant })
+  assert.deepEqual(lines, sent.text.split('\r\n').slice(1))
+  assert.ok(lines.length > 2)
+  await page.setViewportSize({ width: 390, height: 844 })
+  const amounts = page.getByRole('group', { name: 'Écritures' }).locator('td .num')
+  for (const box of await Promise.all((await amounts.all()).map((amount) => amount.boundingBox())))
+    assert.ok(box && box.x + box.width <= 374, `an amount ends at ${box && box.x + box.width}`)
   await page.close()
 })
 

@@ -106,6 +106,7 @@ test('events, a secret and an open dialog of one company do not outlive the swit
   const box = page.locator('input[name="order.cancelled"]')
   await box.check()
   await page.getByLabel('Company').first().selectOption(other)
+  await page.getByRole('dialog').getByRole('button', { name: 'Leave without saving' }).click()
   await page.waitForURL(new RegExp(other))
   await page.getByText(/^whsec_/).waitFor({ state: 'detached' })
   await box.waitFor()
@@ -221,4 +222,23 @@ test('a shop’s forms send only what was changed, and a cashier whose role chan
   await dialog.waitFor({ state: 'detached' })
   assert.equal(await page.getByRole('button', { name: 'Undo' }).count(), 0, 'it could not give the tills back')
   await leave()
+})
+
+test('payment links keep up with those of a colleague, also once more of them are shown', async () => {
+  const { shop } = world
+  await Promise.all(Array.from({ length: 51 }, (_, index) => shop.create({ amount: '3.00', alias: `LINK-${index}` })))
+  const { page, context } = await enterOffice(browser, base(), {
+    ...{ email: world.people.Manager.email, path: '/orders', freshLogin: true },
+  })
+  await page.clock.install()
+  await goTo(page, '/links')
+  const rows = page.getByRole('group', { name: 'Payment links' }).getByRole('row')
+  await page.getByRole('button', { name: 'Show more' }).click()
+  // the head, a page of fifty, and those of the second
+  await rows.nth(52).waitFor()
+  await shop.create({ amount: '4.00', alias: 'LINK-NEW' })
+  await page.clock.runFor(60_000)
+  await rows.filter({ hasText: 'LINK-NEW' }).waitFor()
+  assert.ok((await rows.count()) > 53, 'what was shown stays')
+  await context.close()
 })

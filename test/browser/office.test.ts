@@ -4,7 +4,7 @@ import type { Browser, Locator } from 'playwright-core'
 import { sql } from '../../src/db/db.ts'
 import { type Person, registerManager } from '../harness/accounts.ts'
 import { startBrowser } from '../harness/browser.ts'
-import { enterOffice, logInOnPage } from '../harness/office.ts'
+import { enterOffice } from '../harness/office.ts'
 import { eventually, startTestService, type TestService } from '../harness/service.ts'
 
 let service: TestService
@@ -115,17 +115,6 @@ test('on a small phone a long reference leaves the amount of its order in sight'
     assert.ok(x + width <= 344, `${path}: the state ends at ${x + width}`)
   }
   await leave()
-})
-
-test('who is signed out while working is told so on the login, and comes back to the same page', async () => {
-  const { page, context } = await enterOffice(browser, service.baseUrl, { email: manager.email, path: '/orders/new' })
-  assert.equal((await manager.client.post('auth/sessions/revoke-others')).status, 200)
-  await page.getByLabel('Amount').fill('12')
-  await page.getByRole('button', { name: 'Create the order' }).click()
-  await page.getByText('Your session has ended.').waitFor()
-  await logInOnPage(page, service.baseUrl, manager.email)
-  await page.getByRole('heading', { name: 'New order' }).waitFor()
-  await context.close()
 })
 
 test('the address of a shop is corrected, and a line of it can be taken away', async () => {
@@ -278,5 +267,15 @@ test('a static link is made, its code opens to print, and it is turned off, all 
   await page.getByRole('button', { name: 'Turn off' }).click()
   await page.getByRole('button', { name: 'Turn on' }).waitFor()
   assert.equal((await fetch(data.staticLinks[0]?.url ?? '')).status, 410)
+  await leave()
+})
+
+test('who has just registered is not said to have never logged in, while they read it', async () => {
+  const { page, leave } = await enterOffice(browser, service.baseUrl, { email: manager.email, path: '/' })
+  await service.db.run(sql`update users set last_connection_at = null where id = ${manager.userId}`)
+  await page.goto(`${service.baseUrl}/app/people`)
+  const card = page.getByRole('article').filter({ hasText: manager.email })
+  await card.getByText('Logged in now').waitFor()
+  assert.equal(await card.getByText('Never logged in').count(), 0)
   await leave()
 })

@@ -4,6 +4,7 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../../kernel/errors.ts'
+import { rememberLanguage } from '../shared/language.ts'
 
 const brotli = promisify(brotliCompress)
 const zip = promisify(gzip)
@@ -72,6 +73,7 @@ const find = openFiles()
  * Asset names contain a content hash and are cached for a year; the document is revalidated each time.
  */
 export const officeRoutes: FastifyPluginAsync = async (app) => {
+  rememberLanguage(app)
   const send = async (request: FastifyRequest, reply: FastifyReply, name: string): Promise<FastifyReply> => {
     const file = find(name)
     if (!file) throw new AppError('NOT_FOUND')

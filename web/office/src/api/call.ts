@@ -54,13 +54,21 @@ export type Guard = {
   token(): string | null
   /** Whose token it is. */
   owner(): string | null
-  /** Gets a new access token through the cookie. Resolves to false when the session is over. */
+  /** Gets a new access token through the cookie, or from a new login. Resolves to false when the session is over. */
   renew(): Promise<boolean>
+  /** While the person is asked to log in again: settles when they have, or gave up. */
+  returning(): Promise<unknown> | null
   /** Asks the person for a code. Rejects when the person gives up. */
   stepUp(): Promise<void>
 }
 
-let guard: Guard = { token: () => null, owner: () => null, renew: async () => false, stepUp: async () => {} }
+let guard: Guard = {
+  token: () => null,
+  owner: () => null,
+  renew: async () => false,
+  returning: () => null,
+  stepUp: async () => {},
+}
 export const setGuard = (next: Guard): void => {
   guard = next
 }
@@ -137,8 +145,12 @@ async function refusalOf(response: Response): Promise<ApiError> {
   return new ApiError(response.status, { ...error, retryAfter: seconds > 0 ? seconds : null })
 }
 
+/** What a login consists of, which the person does while everything else waits for it. */
+const isOfLogin = (url: string): boolean => url.startsWith('/api/next/auth/')
+
 /** Sends a request; renews an expired access token, and asks for a code if the service requires one, then continues. */
 export async function request(sent: Sent, renews = true): Promise<Response> {
+  if (!isOfLogin(sent.url)) await guard.returning()
   const response = await send(sent)
   if (response.ok) return response
   const refusal = await refusalOf(response)

@@ -2,10 +2,24 @@ import { saveAs } from '../kit/files.ts'
 import { stringifySearch } from '../search.ts'
 import { request } from './call.ts'
 
-/** Saves the API's response with `format=csv`, under the file name from the service. */
-export async function saveCsv(path: string, query: Record<string, unknown> = {}): Promise<void> {
+/** More than the names of the columns are long. */
+const MAX_HEAD = 1000
+/** A spreadsheet takes a file without it for one of another encoding. */
+const BYTE_ORDER_MARK = '\uFEFF'
+
+type Statement = { path: string; query?: Record<string, unknown>; columns: Record<string, string> }
+
+/**
+ * Saves the API's response with `format=csv`, under the file name from the service.
+ * @param columns their names for the reader, by those of the API
+ */
+export async function saveCsv({ path, query = {}, columns }: Statement): Promise<void> {
   const url = `/api/next/${path}${stringifySearch({ ...query, format: 'csv' })}`
   const response = await request({ method: 'GET', url, body: undefined, key: null })
   const [, name = 'statement.csv'] = /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '') ?? []
-  saveAs({ blob: await response.blob(), name })
+  const sent = await response.blob()
+  const [head = ''] = (await sent.slice(0, MAX_HEAD).text()).split('\r\n')
+  const named = head.split(',').map((column) => columns[column] ?? column)
+  const blob = new Blob([BYTE_ORDER_MARK, named.join(), sent.slice(head.length)], { type: sent.type })
+  saveAs({ blob, name })
 }

@@ -100,7 +100,7 @@ export function useWhole<R extends Route>(route: R, query: Record<string, unknow
 
 /**
  * Pages by cursor, one more on demand; pages already read stay. Figures of one statement never stand under another.
- * @param liveMs refetches while no more than the first page is open
+ * @param liveMs how often a single page is fetched again; several come all together, so less often
  */
 export const useCursorPages = <Page extends { nextCursor: string | null }>(
   queryKey: QueryKey,
@@ -112,7 +112,7 @@ export const useCursorPages = <Page extends { nextCursor: string | null }>(
     queryFn: ({ pageParam, signal }) => ask(pageParam || undefined, signal),
     initialPageParam: '',
     getNextPageParam: ({ nextCursor }) => nextCursor,
-    refetchInterval: ({ state }) => (liveMs && (state.data?.pages.length ?? 0) <= 1 ? liveMs : false),
+    refetchInterval: ({ state }) => (liveMs ? liveMs * (state.data?.pages.length ?? 1) : false),
   })
 
 type Action<Input, Output> = {

@@ -47,7 +47,8 @@ export const DETAILS = {
   short: /^must NOT have fewer than (\d+) characters$/,
   long: /^must NOT have more than (\d+) characters$/,
   email: /^must be an e-mail address$/,
-  url: /^must be a whole URL such as \S+$/,
+  url: /^must be (?:a whole URL such as \S+|an http or https address)$/,
+  address: /^must be an EVM address: 0x and 40 hexadecimal digits, in one case or with a right checksum$/,
   form: /^must look like ([A-Z0-9][\w .-]+)$/,
   vatCountry: /^must begin with its country, such as ([\w .,-]+)$/,
 } as const

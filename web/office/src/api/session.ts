@@ -10,7 +10,10 @@ export type Session = { user: User; permissions: ReadonlySet<string> }
 type State = {
   session: Session | null
   isReady: boolean
-  /** It ended while the person was working, not by signing out. */
+  /**
+   * It ended while the person was working, not by signing out. What they work on stays where it is until they have
+   * logged in again, or say that they will not.
+   */
   isOver: boolean
   asks: (() => void) | null
 }
@@ -20,6 +23,7 @@ let state: State = { session: null, isReady: false, isOver: false, asks: null }
 const listeners = new Set<() => void>()
 let waiting: { resolve(): void; reject(error: unknown): void }[] = []
 let renewing: Promise<boolean> | null = null
+let returning: PromiseWithResolvers<boolean> | null = null
 
 function set(change: Partial<State>): void {
   state = { ...state, ...change }
@@ -48,27 +52,56 @@ export const useCan = (): ((permission: Permission) => boolean) => {
 const ownerOf = (jwt: string): string =>
   (JSON.parse(atob((jwt.split('.')[1] ?? '').replaceAll('-', '+').replaceAll('_', '/'))) as { userId: string }).userId
 
-async function renewOnce(): Promise<boolean> {
+/** @returns whether there is a new access token; null: no answer says so, and the session may still be valid */
+async function refresh(): Promise<boolean | null> {
   try {
     const answer = await fetch('/api/next/auth/refresh-token', { method: 'POST', credentials: 'same-origin' })
-    if (answer.ok) {
-      const { token: renewed } = ((await answer.json()) as { data: { token: string } }).data
-      // another person logged in beside this tab: what it shows is not theirs
-      if (state.session && ownerOf(renewed) !== state.session.user._id) {
-        location.reload()
-        return false
-      }
-      token = renewed
-      return true
+    if (!answer.ok) return answer.status === 401 ? false : null
+    const { token: renewed } = ((await answer.json()) as { data: { token: string } }).data
+    // another person logged in beside this tab: what it shows is not theirs
+    if (state.session && ownerOf(renewed) !== state.session.user._id) {
+      location.reload()
+      return null
     }
-    if (answer.status === 401) {
-      token = null
-      if (state.session) set({ session: null, isOver: true })
-    }
+    token = renewed
+    return true
   } catch {
-    // offline: the session may still be valid
+    return null
   }
-  return false
+}
+
+async function renewOnce(): Promise<boolean> {
+  const isRenewed = await refresh()
+  if (isRenewed === false) {
+    token = null
+    if (state.session) return askAgain()
+  }
+  return isRenewed === true
+}
+
+function askAgain(): Promise<boolean> {
+  returning ??= Promise.withResolvers()
+  set({ isOver: true })
+  return returning.promise
+}
+
+function endAsking(isBack: boolean): void {
+  returning?.resolve(isBack)
+  returning = null
+}
+
+/** The person does not log in again: nothing of what they worked on stays. */
+export function giveUp(): void {
+  endAsking(false)
+  set({ session: null })
+}
+
+/** The person may have logged in again in another tab, whose cookie this one shares. */
+export async function lookForLogin(): Promise<void> {
+  if (returning === null || (await refresh()) !== true) return
+  endAsking(true)
+  set({ isOver: false })
+  await queryClient.invalidateQueries()
 }
 
 function renew(): Promise<boolean> {
@@ -96,7 +129,13 @@ export function endStepUp(isProven: boolean): void {
   }
 }
 
-setGuard({ token: () => token, owner: () => (token === null ? null : ownerOf(token)), renew, stepUp })
+setGuard({
+  token: () => token,
+  owner: () => (token === null ? null : ownerOf(token)),
+  renew,
+  returning: () => returning?.promise ?? null,
+  stepUp,
+})
 
 export async function readProfile(): Promise<Session> {
   const [user, { permissions }] = await Promise.all([
@@ -110,9 +149,12 @@ export async function readProfile(): Promise<Session> {
   return session
 }
 
-/** After a login, a registration or a code. */
+/** After a login, a registration or a code. What waits for a person goes on for the same one only. */
 export async function enter(accessToken: string): Promise<Session> {
   token = accessToken
+  const isSame = state.session?.user._id === ownerOf(accessToken)
+  if (!isSame) set({ session: null })
+  endAsking(isSame)
   return readProfile()
 }
 

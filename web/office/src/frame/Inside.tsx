@@ -1,6 +1,7 @@
 import { Outlet, useMatches, useRouter } from '@tanstack/react-router'
 import { Fragment, useEffect } from 'react'
 import { useCan, useSessionState } from '../api/session.ts'
+import { LoginAgain } from '../screens/login/LoginAgain.tsx'
 import { useCore } from '../texts/lang.ts'
 import { Announced } from './Announced.tsx'
 import { useAddress } from './address.ts'
@@ -13,7 +14,7 @@ import { Shortcuts } from './Shortcuts.tsx'
 
 /** Everything behind the login. */
 export function Inside() {
-  const { session } = useSessionState()
+  const { session, isOver } = useSessionState()
   const router = useRouter()
   const core = useCore()
   const can = useCan()
@@ -26,7 +27,14 @@ export function Inside() {
     if (!session) void router.invalidate()
   }, [session, router])
   if (!session) return null
-  if (!session.user.valid || session.user.missing.length > 0) return <Missing />
+  const again = isOver && <LoginAgain />
+  if (!session.user.valid || session.user.missing.length > 0)
+    return (
+      <>
+        <Missing />
+        {again}
+      </>
+    )
   const permission = permissionOf(path)
   const mayEnter =
     permission === null || (permission === 'orders.create' ? canSell || isOperator(session.user.role) : can(permission))
@@ -47,6 +55,7 @@ export function Inside() {
         <Fragment key={company ?? ''}>{mayEnter ? <Outlet /> : <NoRight />}</Fragment>
       </main>
       <Shortcuts />
+      {again}
     </div>
   )
 }

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react'
+import { useCore } from '../texts/lang.ts'
 
 export type Bar = { key: string; label: string; value: number; text: string }
 
@@ -8,6 +9,7 @@ const GAP = 3
 
 /** A bar chart; the same figures follow as a table, for screen readers and for copying. */
 export function Bars({ bars, title, head }: { bars: readonly Bar[]; title: string; head: [string, string] }) {
+  const core = useCore()
   const top = Math.max(...bars.map(({ value }) => value), 1e-9)
   const step = WIDTH / Math.max(1, bars.length)
   return (
@@ -26,7 +28,7 @@ export function Bars({ bars, title, head }: { bars: readonly Bar[]; title: strin
               rx="2"
               className="fill-brand"
             >
-              <title>{`${label}: ${text}`}</title>
+              <title>{core.pair(label, text)}</title>
             </rect>
           )
         })}

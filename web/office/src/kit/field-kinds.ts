@@ -1,8 +1,11 @@
 import type { Core } from '../texts/core.ts'
 import { isAmbiguous, pointOf, readAmount } from './decimal.ts'
 
-/** In the reader's language of the moment, which may change while it is shown. */
-export type Fault = (core: Core, label: string) => string
+/**
+ * In the reader's language of the moment, which may change while it is shown.
+ * @param usdc writes an amount of USDC
+ */
+export type Fault = (core: Core, label: string, usdc: (amount: string) => string) => string
 
 type Kind = {
   /** What it looks like without blanks. */

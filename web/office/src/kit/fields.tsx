@@ -1,12 +1,14 @@
-import { type ComponentProps, type FormEvent, type ReactNode, useId, useRef, useState } from 'react'
+import { type ComponentProps, type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react'
+import { Unsaved } from '../routing/Unsaved.tsx'
 import { useLang } from '../texts/lang.ts'
-import { checkForm, readForm, useFault } from './field-faults.ts'
+import { checkForm, isFieldOf, Refused, readForm, useFault } from './field-faults.ts'
 import { type FieldKind, isMoney, KINDS } from './field-kinds.ts'
 import { writeAmount } from './format.ts'
 import { Refusal } from './parts.tsx'
 
 type FrameProps = {
   label: string
+  input: Parameters<typeof useFault>[1]
   hint?: ReactNode
   className?: string | undefined
   isBare?: boolean | undefined
@@ -17,9 +19,9 @@ type Framed = { id: string; 'aria-describedby': string | undefined; 'aria-invali
 >['watch']
 
 /** The label, the hint and what is wrong, associated with the input for screen readers. */
-function Frame({ label, hint, className = '', isBare, children }: FrameProps) {
+function Frame({ label, input, hint, className = '', isBare, children }: FrameProps) {
   const id = useId()
-  const { fault, watch } = useFault(label)
+  const { fault, watch } = useFault(label, input)
   const said = [hint && `${id}-hint`, fault && `${id}-fault`].filter(Boolean).join(' ')
   return (
     <div className={`${isBare ? '' : 'mb-4'} ${className}`}>
@@ -41,21 +43,28 @@ function Frame({ label, hint, className = '', isBare, children }: FrameProps) {
   )
 }
 
-/** `kind` instead of a pattern: a pattern has no words for what it refuses. Its form reads and checks what is typed. */
-type FieldProps = { label: string; hint?: ReactNode; kind?: FieldKind } & Omit<ComponentProps<'input'>, 'pattern'>
+/**
+ * `kind` instead of a pattern: a pattern has no words for what it refuses. Its form reads and checks what is typed. A
+ * sum of money may have a `most`, in USDC; it is then above zero, too.
+ */
+type FieldProps = { label: string; hint?: ReactNode; kind?: FieldKind; most?: string } & Omit<
+  ComponentProps<'input'>,
+  'pattern'
+>
 
 /** A field of money takes its first value as the API gives it, and shows it as the reader would type it. */
-export function Field({ label, hint, kind, className, defaultValue, ...input }: FieldProps) {
+export function Field({ label, hint, kind, most, className, defaultValue, ...input }: FieldProps) {
   const lang = useLang()
   const isWritten = isMoney(kind) && typeof defaultValue === 'string'
   const first = isWritten ? writeAmount(lang, defaultValue) : defaultValue
   return (
-    <Frame label={label} hint={hint} className={className}>
+    <Frame label={label} input={input} hint={hint} className={className}>
       {(framed) => (
         <input
           className="input"
           {...framed}
           data-kind={kind}
+          data-most={most}
           defaultValue={first}
           {...(kind && KINDS[kind].input)}
           {...input}
@@ -73,7 +82,7 @@ type SelectProps = {
 } & Omit<ComponentProps<'select'>, 'children'>
 
 export const Select = ({ label, options, hint, isBare, className, ...select }: SelectProps) => (
-  <Frame label={label} hint={hint} isBare={isBare} className={className}>
+  <Frame label={label} input={select} hint={hint} isBare={isBare} className={className}>
     {(framed) => (
       <select className="input" {...framed} {...select}>
         {options.map(([value, word]) => (
@@ -87,14 +96,14 @@ export const Select = ({ label, options, hint, isBare, className, ...select }: S
 )
 
 export const Area = ({ label, hint, ...area }: { label: string; hint?: string } & ComponentProps<'textarea'>) => (
-  <Frame label={label} hint={hint}>
+  <Frame label={label} input={area} hint={hint}>
     {(framed) => <textarea className="input min-h-24" {...framed} {...area} />}
   </Frame>
 )
 
 export function Check({ label, hint, ...input }: { label: ReactNode; hint?: string } & ComponentProps<'input'>) {
   const id = useId()
-  const { fault, watch } = useFault('')
+  const { fault, watch } = useFault('', { name: input.name })
   const wrong = fault === null ? {} : ({ 'aria-invalid': true, 'aria-describedby': id } as const)
   return (
     <div className="mb-3">
@@ -122,28 +131,22 @@ type FormProps = {
   isBusy?: boolean
   /** What the person sees does not hold any more: nothing is sent. */
   isBlocked?: boolean
+  /** Settings of a page: leaving it asks whether what was changed is to be lost. */
+  isGuarded?: boolean
   button: string
   tone?: 'fill' | 'bad'
   beside?: ReactNode
   children?: ReactNode
 }
 
-/** A form's label for a field. If the service names a nested path, its last part is the field's name. */
-function labelIn(form: HTMLFormElement | null, path: string): string | null {
-  const field = form?.elements.namedItem(path.split('.').at(-1) ?? '')
-  const isLabelled =
-    field instanceof HTMLInputElement || field instanceof HTMLSelectElement || field instanceof HTMLTextAreaElement
-  const label = isLabelled ? field.labels?.[0] : undefined
-  return label?.innerText.split('\n')[0]?.trim() || null
-}
-
-/** A form that sends once, shows a refusal above its button, and keeps the input. */
+/** A form that sends once, shows a refusal at its fields or above its button, and keeps the input. */
 export function Form({
   onSend,
   onInput,
   error,
   isBusy,
   isBlocked,
+  isGuarded,
   button,
   tone = 'fill',
   beside,
@@ -153,6 +156,10 @@ export function Form({
   const lang = useLang()
   // what was refused earlier is not what is written now
   const [isHeld, setHeld] = useState(false)
+  const refused = isHeld ? null : error
+  useEffect(() => {
+    if (refused) form.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus()
+  }, [refused])
   const onSubmit = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault()
     const { currentTarget } = event
@@ -162,15 +169,18 @@ export function Form({
     if (isGood) onSend(readForm(currentTarget, lang), currentTarget)
   }
   return (
-    <form ref={form} noValidate onSubmit={onSubmit} onInput={onInput} className="min-w-0">
-      {children}
-      <Refusal error={isHeld ? null : error} labelOf={(path) => labelIn(form.current, path)} />
-      <div className="mt-2 flex flex-wrap items-center gap-2">
-        <button type="submit" className={`btn btn-${tone}`} aria-busy={isBusy} disabled={isBusy || isBlocked}>
-          {button}
-        </button>
-        {beside}
-      </div>
-    </form>
+    <>
+      <form ref={form} noValidate onSubmit={onSubmit} onInput={onInput} className="min-w-0">
+        <Refused value={refused}>{children}</Refused>
+        <Refusal error={refused} isAtField={(path) => isFieldOf(form.current, path)} />
+        <div className="mt-2 flex flex-wrap items-center gap-2">
+          <button type="submit" className={`btn btn-${tone}`} aria-busy={isBusy} disabled={isBusy || isBlocked}>
+            {button}
+          </button>
+          {beside}
+        </div>
+      </form>
+      {isGuarded && <Unsaved form={form} isBusy={isBusy ?? false} error={error} />}
+    </>
   )
 }

@@ -1,10 +1,13 @@
+import { Link } from '@tanstack/react-router'
 import { type ReactNode, type SyntheticEvent, useEffect, useId, useLayoutEffect, useRef, useState } from 'react'
 import { ApiError } from '../api/call.ts'
 import { isGivenUp, isSilence, useSilence } from '../api/hooks.ts'
+import { lackOf } from '../api/lack.ts'
+import { useCan } from '../api/session.ts'
 import { useCore, useLang, wordFor } from '../texts/lang.ts'
 import { formatMoney, formatTime, shorten, useAgo } from './format.ts'
 import { Icon, type IconName } from './icons.tsx'
-import { type LabelOf, useRefusal } from './refusal.ts'
+import { type IsAtField, useRefusal } from './refusal.ts'
 import { say } from './toasts.tsx'
 
 /** A page with its title and actions. Sets the title of the tab. */
@@ -82,14 +85,20 @@ export function Notice({ tone = 'info', children }: { tone?: Tone; children: Rea
   )
 }
 
-export function Refusal({ error, labelOf }: { error: unknown; labelOf?: LabelOf }) {
+export function Refusal({ error, isAtField }: { error: unknown; isAtField?: IsAtField }) {
   const words = useRefusal()
   const core = useCore()
+  const can = useCan()
   if (!error || isGivenUp(error)) return null
   const id = error instanceof ApiError && error.status >= 500 ? error.requestId : null
   return (
     <Notice tone="bad">
-      {words(error, labelOf)}
+      {words(error, isAtField)}
+      {lackOf(error) && can('settlements.read') && (
+        <Link to="/money" className="link mt-1 block">
+          {core.refusals.cancelPayout}
+        </Link>
+      )}
       {id && <span className="mt-1 block text-xs">{core.reference(id)}</span>}
     </Notice>
   )
@@ -241,10 +250,12 @@ type DialogProps = {
   onClose(): void
   /** Its content is shown only once, so Escape does not close it. */
   isOnce?: boolean
+  /** Nothing of the page is to be seen behind it. */
+  isCovering?: boolean
   children: ReactNode
 }
 
-export function Dialog({ title, onClose, isOnce, children }: DialogProps) {
+export function Dialog({ title, onClose, isOnce, isCovering, children }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null)
   const id = useId()
   const core = useCore()
@@ -270,7 +281,13 @@ export function Dialog({ title, onClose, isOnce, children }: DialogProps) {
     else onClose()
   }
   return (
-    <dialog ref={ref} aria-labelledby={id} onCancel={onCancel} onClose={onClosed}>
+    <dialog
+      ref={ref}
+      aria-labelledby={id}
+      className={isCovering ? 'backdrop:bg-ground' : undefined}
+      onCancel={onCancel}
+      onClose={onClosed}
+    >
       <div className="flex items-center justify-between gap-3 border-b border-line px-5 py-3.5">
         <h2 id={id} className="text-lg font-semibold">
           {title}

@@ -21,7 +21,8 @@ function inWords(core: Core, lang: Lang, message: string): string | null {
   return refusals[name]
 }
 
-function detailInWords(core: Core, message: string): string {
+/** The service's words about one field, in the reader's language if we have a text for them. */
+export function detailInWords(core: Core, message: string): string {
   const known = recognizeDetail(message)
   if (!known) return message
   const words = core.details[known.name]
@@ -37,26 +38,23 @@ function textOf(core: Core, lang: Lang, error: ApiError): string {
   return SAID_BY_THE_SERVICE.includes(code) ? message : (core.errors[code] ?? message)
 }
 
-/** A form's label for the field at a path from the service; null: the form does not show it. */
-export type LabelOf = (path: string) => string | null
+/** Whether a form shows the field at a path from the service, with what is wrong with it. */
+export type IsAtField = (path: string) => boolean
 
 /**
  * The service's refusal, in the reader's language if we have a text for it.
- * @returns a function of the thrown error and, inside a form, the form's labels
+ * @returns a function of the thrown error and, inside a form, of what its fields say themselves
  */
-export function useRefusal(): (error: unknown, labelOf?: LabelOf) => string {
+export function useRefusal(): (error: unknown, isAtField?: IsAtField) => string {
   const core = useCore()
   const lang = useLang()
-  return (error, labelOf) => {
+  return (error, isAtField) => {
     if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error)
     const lack = lackOf(error)
     if (lack)
       return core.refusals.notCovered(formatMoney(lang, lack.needs, 'USDC'), formatMoney(lang, lack.left, 'USDC'))
-    const detail = ({ path, message }: { path: string; message: string }): string => {
-      const label = labelOf?.(path) ?? null
-      return `${label === null ? path : `${label}:`} ${detailInWords(core, message)}`
-    }
-    const details = error.details.map(detail).join('; ')
+    const others = error.details.filter(({ path }) => !isAtField?.(path))
+    const details = others.map(({ path, message }) => `${path} ${detailInWords(core, message)}`).join('; ')
     const text = textOf(core, lang, error)
     return details === '' ? text : `${text} (${details})`
   }

@@ -30,6 +30,7 @@ export const de: Core = {
   silent: (time) => `Der Dienst antwortet nicht. Die Anzeige ist vom ${time}.`,
   offlineAgain: 'Die Verbindung steht wieder.',
   reference: (id) => `Referenz für den Support: ${id}`,
+  pair: (name, value) => `${name}: ${value}`,
   page: (page, pages) => `Seite ${page} von ${pages}`,
   pastEnd: 'Diese Seite ist leer',
   firstPage: 'Zur ersten Seite',
@@ -174,7 +175,8 @@ export const de: Core = {
     payoutMoved:
       'Über diese Auszahlung wurde inzwischen entschieden, oder sie wurde bezahlt. Die Liste zeigt ihren Stand.',
     notCovered: (needs, left) =>
-      `Diese Erstattung braucht ${needs}, vom Guthaben der Firma sind aber nur ${left} übrig: Das Geld ist schon ausgezahlt. Warten Sie auf neue Zahlungen, erstatten Sie weniger, oder fragen Sie den Betreiber dieses Dienstes; er kann ohne Deckung erstatten.`,
+      `Diese Erstattung braucht ${needs}, vom Guthaben der Firma sind aber nur ${left} übrig: Der Rest ist ausgezahlt oder für eine Auszahlung zurückgelegt. Warten Sie auf neue Zahlungen, erstatten Sie weniger, oder fragen Sie den Betreiber dieses Dienstes; er kann ohne Deckung erstatten.`,
+    cancelPayout: 'Eine noch nicht freigegebene Auszahlung lässt sich stornieren. Zu den Auszahlungen',
     accountInUse: (payments, refunds) =>
       `Dieses Konto wird noch gebraucht (offene Zahlungen: ${payments}, nicht abgeschlossene Erstattungen: ${refunds}). Warten Sie, bis sie beendet sind. Ohne das Konto wählen diese Zahlenden neu; was dort schon bezahlt ist und Erstattungen, die der Anbieter schon hat, warten, bis Sie dieses Konto wieder speichern.`,
     accountSilent:
@@ -195,6 +197,7 @@ export const de: Core = {
     amount: 'Das ist kein Betrag. Schreiben Sie ihn zum Beispiel so: 12,50.',
     money: 'Geben Sie eine Zahl mit höchstens zwei Nachkommastellen an, zum Beispiel 12,50.',
     usdc: 'Geben Sie eine Zahl mit höchstens sechs Nachkommastellen an, zum Beispiel 12,50.',
+    most: (amount) => `Höchstens ${amount} sind möglich.`,
     sixDigits: 'Geben Sie sechs Ziffern an.',
     code: 'Geben Sie den Code an, höchstens 20 Zeichen.',
   },
@@ -206,6 +209,8 @@ export const de: Core = {
     long: (count) => `darf höchstens ${count} Zeichen haben`,
     email: 'muss eine E-Mail-Adresse sein',
     url: 'muss eine vollständige Adresse wie https://shop.example/danke sein',
+    address:
+      'muss eine Wallet-Adresse sein: 0x und 40 Ziffern oder Buchstaben von a bis f. Enthält sie große und kleine Buchstaben, ist eines ihrer Zeichen falsch (EIP-55)',
     form: (example) => `muss so aussehen: ${example}`,
     vatCountry: (examples) => `muss mit dem Land beginnen, zum Beispiel ${examples}`,
   },

@@ -28,6 +28,8 @@ export const en = {
   silent: (time: string) => `The service does not answer. What you see is from ${time}.`,
   offlineAgain: 'The connection is back.',
   reference: (id: string) => `Reference for support: ${id}`,
+  /** A name and what it is. French has a blank before the colon. */
+  pair: (name: string, value: string) => `${name}: ${value}`,
   page: (page: number, pages: number) => `Page ${page} of ${pages}`,
   pastEnd: 'This page is empty',
   firstPage: 'To the first page',
@@ -160,7 +162,8 @@ export const en = {
     payoutUnderWay: (amount: string) => `A payout of ${amount} is not finished yet. Finish it first.`,
     payoutMoved: 'Someone has decided about this payout meanwhile, or it was paid. The list shows how it stands now.',
     notCovered: (needs: string, left: string) =>
-      `This refund needs ${needs}, but only ${left} of the company’s balance is left: the money was already paid out. Wait for new payments, refund less, or ask the operator of this service, who can refund without cover.`,
+      `This refund needs ${needs}, but only ${left} of the company’s balance is left: the rest was paid out, or is set aside for a payout. Wait for new payments, refund less, or ask the operator of this service, who can refund without cover.`,
+    cancelPayout: 'A payout that is not approved yet can still be cancelled. See the payouts',
     accountInUse: (payments: string, refunds: string) =>
       `This account is still needed (open payments: ${payments}, unfinished refunds: ${refunds}). Wait until they have ended. Without it those payers choose again how to pay; what they paid there already, and refunds that the provider has, wait until you save this account again.`,
     accountSilent:
@@ -181,6 +184,7 @@ export const en = {
     amount: 'This is not an amount. Write it like 12.50.',
     money: 'Write a number with at most two decimals, such as 12.50.',
     usdc: 'Write a number with at most six decimals, such as 12.50.',
+    most: (amount: string) => `At most ${amount} is possible.`,
     sixDigits: 'Write six digits.',
     code: 'Write the code, at most 20 characters.',
   },
@@ -193,6 +197,8 @@ export const en = {
     long: (count: string) => `has room for ${count} characters at most`,
     email: 'must be an email address',
     url: 'must be a whole address such as https://shop.example/thanks',
+    address:
+      'must be a wallet address: 0x and 40 digits or letters from a to f. If it has small and capital letters, one of them is wrong (EIP-55)',
     form: (example: string) => `must look like ${example}`,
     vatCountry: (examples: string) => `must begin with its country, such as ${examples}`,
   },

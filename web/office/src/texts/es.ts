@@ -30,6 +30,7 @@ export const es: Core = {
   silent: (time) => `El servicio no responde. Lo que ve es del ${time}.`,
   offlineAgain: 'Se ha recuperado la conexión.',
   reference: (id) => `Referencia para soporte: ${id}`,
+  pair: (name, value) => `${name}: ${value}`,
   page: (page, pages) => `Página ${page} de ${pages}`,
   pastEnd: 'Esta página está vacía',
   firstPage: 'Ir a la primera página',
@@ -167,7 +168,8 @@ export const es: Core = {
     payoutUnderWay: (amount) => `Hay una liquidación de ${amount} sin terminar. Termínela primero.`,
     payoutMoved: 'Entretanto alguien decidió sobre esta liquidación, o ya se pagó. La lista muestra cómo está ahora.',
     notCovered: (needs, left) =>
-      `Este reembolso necesita ${needs}, pero al saldo de la empresa solo le quedan ${left}: el dinero ya se pagó. Espere nuevos pagos, reembolse menos o pregunte al operador de este servicio, que puede reembolsar sin cobertura.`,
+      `Este reembolso necesita ${needs}, pero al saldo de la empresa solo le quedan ${left}: el resto ya se pagó o está apartado para una liquidación. Espere nuevos pagos, reembolse menos o pregunte al operador de este servicio, que puede reembolsar sin cobertura.`,
+    cancelPayout: 'Una liquidación que aún no está aprobada se puede cancelar. Ver las liquidaciones',
     accountInUse: (payments, refunds) =>
       `Esta cuenta aún hace falta (pagos abiertos: ${payments}, reembolsos sin terminar: ${refunds}). Espere a que terminen. Sin ella, esos pagadores vuelven a elegir cómo pagar; lo que ya pagaron allí y los reembolsos que ya tiene el proveedor esperan hasta que vuelva a guardar esta cuenta.`,
     accountSilent:
@@ -188,6 +190,7 @@ export const es: Core = {
     amount: 'Esto no es un importe. Escríbalo así: 12,50.',
     money: 'Indique un número con dos decimales como máximo, por ejemplo 12,50.',
     usdc: 'Indique un número con seis decimales como máximo, por ejemplo 12,50.',
+    most: (amount) => `${amount} como máximo.`,
     sixDigits: 'Indique seis cifras.',
     code: 'Indique el código, de 20 caracteres como máximo.',
   },
@@ -199,6 +202,8 @@ export const es: Core = {
     long: (count) => `puede tener como máximo ${count} caracteres`,
     email: 'debe ser una dirección de correo',
     url: 'debe ser una dirección completa como https://shop.example/gracias',
+    address:
+      'debe ser una dirección de monedero: 0x y 40 cifras o letras de la a a la f. Si mezcla mayúsculas y minúsculas, alguno de sus caracteres es erróneo (EIP-55)',
     form: (example) => `debe escribirse como ${example}`,
     vatCountry: (examples) => `debe empezar por su país, por ejemplo ${examples}`,
   },

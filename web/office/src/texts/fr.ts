@@ -30,6 +30,7 @@ export const fr: Core = {
   silent: (time) => `Le service ne répond pas. Ce que vous voyez date du ${time}.`,
   offlineAgain: 'Connexion rétablie.',
   reference: (id) => `Référence pour l’assistance : ${id}`,
+  pair: (name, value) => `${name} : ${value}`,
   page: (page, pages) => `Page ${page} sur ${pages}`,
   pastEnd: 'Cette page est vide',
   firstPage: 'À la première page',
@@ -169,7 +170,8 @@ export const fr: Core = {
     payoutUnderWay: (amount) => `Un versement de ${amount} n’est pas terminé. Terminez-le d’abord.`,
     payoutMoved: 'Entre-temps, quelqu’un a décidé de ce versement, ou il a été payé. La liste montre où il en est.',
     notCovered: (needs, left) =>
-      `Ce remboursement demande ${needs}, mais il ne reste que ${left} au solde de la société : l’argent a déjà été versé. Attendez de nouveaux paiements, remboursez moins, ou demandez à l’opérateur de ce service, qui peut rembourser sans couverture.`,
+      `Ce remboursement demande ${needs}, mais il ne reste que ${left} au solde de la société : le reste a été versé, ou est réservé à un versement. Attendez de nouveaux paiements, remboursez moins, ou demandez à l’exploitant de ce service, qui peut rembourser sans couverture.`,
+    cancelPayout: 'Un versement qui n’est pas encore approuvé peut être annulé. Voir les versements',
     accountInUse: (payments, refunds) =>
       `Ce compte sert encore (paiements en cours : ${payments}, remboursements non terminés : ${refunds}). Attendez qu’ils soient terminés. Sans lui, ces payeurs choisissent à nouveau comment payer ; ce qu’ils y ont déjà payé et les remboursements déjà confiés au prestataire attendent que vous enregistriez de nouveau ce compte.`,
     accountSilent:
@@ -191,6 +193,7 @@ export const fr: Core = {
     amount: 'Ce n’est pas un montant. Écrivez-le ainsi : 12,50.',
     money: 'Indiquez un nombre avec deux décimales au plus, par exemple 12,50.',
     usdc: 'Indiquez un nombre avec six décimales au plus, par exemple 12,50.',
+    most: (amount) => `${amount} au plus.`,
     sixDigits: 'Indiquez six chiffres.',
     code: 'Indiquez le code, 20 caractères au plus.',
   },
@@ -202,6 +205,8 @@ export const fr: Core = {
     long: (count) => `ne peut dépasser ${count} caractères`,
     email: 'doit être une adresse e-mail',
     url: 'doit être une adresse complète comme https://shop.example/merci',
+    address:
+      'doit être une adresse de portefeuille : 0x et 40 chiffres ou lettres de a à f. Si elle mêle minuscules et majuscules, l’un de ses caractères est faux (EIP-55)',
     form: (example) => `doit s’écrire comme ${example}`,
     vatCountry: (examples) => `doit commencer par son pays, par exemple ${examples}`,
   },

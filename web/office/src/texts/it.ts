@@ -30,6 +30,7 @@ export const it: Core = {
   silent: (time) => `Il servizio non risponde. Ciò che vede è del ${time}.`,
   offlineAgain: 'La connessione è tornata.',
   reference: (id) => `Riferimento per l’assistenza: ${id}`,
+  pair: (name, value) => `${name}: ${value}`,
   page: (page, pages) => `Pagina ${page} di ${pages}`,
   pastEnd: 'Questa pagina è vuota',
   firstPage: 'Alla prima pagina',
@@ -168,7 +169,8 @@ export const it: Core = {
     payoutMoved:
       'Nel frattempo qualcuno ha deciso su questo accredito, o è stato pagato. L’elenco mostra a che punto è.',
     notCovered: (needs, left) =>
-      `Questo rimborso richiede ${needs}, ma del saldo della società restano solo ${left}: il denaro è già stato versato. Attenda nuovi pagamenti, rimborsi meno, o chieda al gestore di questo servizio, che può rimborsare senza copertura.`,
+      `Questo rimborso richiede ${needs}, ma del saldo della società restano solo ${left}: il resto è stato versato o è accantonato per un accredito. Attenda nuovi pagamenti, rimborsi meno, o chieda al gestore di questo servizio, che può rimborsare senza copertura.`,
+    cancelPayout: 'Un accredito non ancora approvato si può annullare. Vedi gli accrediti',
     accountInUse: (payments, refunds) =>
       `Questo conto serve ancora (pagamenti aperti: ${payments}, rimborsi non conclusi: ${refunds}). Attenda che finiscano. Senza, chi sta pagando sceglie di nuovo come pagare; ciò che vi è già stato pagato e i rimborsi già affidati al fornitore attendono finché non salva di nuovo questo conto.`,
     accountSilent:
@@ -188,6 +190,7 @@ export const it: Core = {
     amount: 'Questo non è un importo. Lo scriva così: 12,50.',
     money: 'Indichi un numero con al massimo due decimali, per esempio 12,50.',
     usdc: 'Indichi un numero con al massimo sei decimali, per esempio 12,50.',
+    most: (amount) => `Al massimo ${amount}.`,
     sixDigits: 'Indichi sei cifre.',
     code: 'Indichi il codice, al massimo 20 caratteri.',
   },
@@ -199,6 +202,8 @@ export const it: Core = {
     long: (count) => `può avere al massimo ${count} caratteri`,
     email: 'deve essere un indirizzo e-mail',
     url: 'deve essere un indirizzo completo come https://shop.example/grazie',
+    address:
+      'deve essere un indirizzo di wallet: 0x e 40 cifre o lettere dalla a alla f. Se contiene maiuscole e minuscole, uno dei caratteri è sbagliato (EIP-55)',
     form: (example) => `va scritto come ${example}`,
     vatCountry: (examples) => `deve iniziare con il Paese, per esempio ${examples}`,
   },

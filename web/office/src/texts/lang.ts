@@ -44,7 +44,7 @@ function firstLang(): Lang {
 let state: { lang: Lang; core: Core } | null = null
 const listeners = new Set<() => void>()
 
-export async function chooseLang(lang: Lang): Promise<void> {
+async function showLang(lang: Lang): Promise<void> {
   const core = await LOADERS[lang]()
   state = { lang, core }
   localStorage.setItem('lang', lang)
@@ -52,7 +52,14 @@ export async function chooseLang(lang: Lang): Promise<void> {
   for (const listener of listeners) listener()
 }
 
-export const startLang = (): Promise<void> => chooseLang(firstLang())
+export const startLang = (): Promise<void> => showLang(firstLang())
+
+/** A person's choice. The service keeps it in a cookie for its own pages, such as the one for a new password. */
+export async function chooseLang(lang: Lang): Promise<void> {
+  await showLang(lang)
+  // without an answer those pages follow the browser, as before
+  await fetch(`/app?lang=${lang}`, { method: 'HEAD' }).catch(() => null)
+}
 export const hasChosenLang = (): boolean => isLang(new URLSearchParams(location.search).get('lang'))
 
 function useLangState(): { lang: Lang; core: Core } {

@@ -54,6 +54,7 @@ function Profile() {
         />
       </div>
       <Form
+        isGuarded
         button={core.save}
         isBusy={action.isPending}
         error={action.error}

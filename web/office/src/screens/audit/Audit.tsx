@@ -4,8 +4,10 @@ import { useCan } from '../../api/session.ts'
 import { useAddress } from '../../frame/address.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { EndlessList, FilterRow, LogRow } from '../../kit/lists.tsx'
-import { Badge, Empty, Facts, Page, Refusal, Time } from '../../kit/parts.tsx'
-import { useTexts } from '../../texts/lang.ts'
+import { Badge, Code, Empty, Facts, Page, Refusal, Time } from '../../kit/parts.tsx'
+import { useTexts, wordFor } from '../../texts/lang.ts'
+import { accountActionTexts } from './account-action-texts.ts'
+import { moneyActionTexts } from './money-action-texts.ts'
 import { texts } from './texts.ts'
 
 const LIMIT = 50
@@ -70,10 +72,11 @@ function Prove() {
 
 function Row({ entry }: { entry: Entry }) {
   const t = useTexts(texts)
+  const words = { ...useTexts(accountActionTexts), ...useTexts(moneyActionTexts) }
   const head = (
     <>
       <Time at={entry.at} long />
-      <strong>{entry.action}</strong>
+      <strong>{wordFor(words, entry.action)}</strong>
       <Badge tone={entry.result === 'ok' ? 'good' : 'bad'}>{entry.result === 'ok' ? t.ok : t.refused}</Badge>
       <span className="min-w-0 break-all text-soft">{entry.actorName ?? entry.actor}</span>
     </>
@@ -83,6 +86,8 @@ function Row({ entry }: { entry: Entry }) {
       <Facts
         rows={[
           ['#', entry.seq],
+          // the filter takes its name, which is the same in every language
+          [t.action, <Code key="action" text={entry.action} whole />],
           [t.actor, entry.actor],
           [t.object, entry.object],
           ['IP', entry.ip],

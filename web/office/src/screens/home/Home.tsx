@@ -13,6 +13,7 @@ import { Empty, Loaded, Page, Panel } from '../../kit/parts.tsx'
 import { useCore, useLang, useTexts } from '../../texts/lang.ts'
 import { OrderTable } from '../orders/OrderTable.tsx'
 import { texts as orderTexts } from '../orders/texts.ts'
+import { FirstSteps } from './FirstSteps.tsx'
 import { SEARCHES, TARGETS } from './targets.ts'
 import { texts } from './texts.ts'
 
@@ -31,6 +32,7 @@ export function Home() {
   )
   return (
     <Page title={t.hello(user.firstName)}>
+      <FirstSteps />
       {can('orders.summary') && (
         <Loaded query={summary}>
           {(data) => (

@@ -98,7 +98,7 @@ export const texts = defineTexts(
       },
       requestAgainText:
         'Le payeur doit fournir d’autres preuves. D’ici à la fin de la nouvelle vérification, le plafond de la précédente ne s’applique plus.',
-      limitHint: 'Accordé dès que le prestataire approuve. Vide : l’opérateur décide alors.',
+      limitHint: 'Accordé dès que le prestataire approuve. Vide : l’exploitant décide alors.',
       limitLabel: 'Plafond de dépense en EUR',
     },
     de: {

@@ -102,7 +102,7 @@ function ChangeStaticLink({ link: current, onClose }: { link: StaticLink; onClos
     onDone: onClose,
   })
   return (
-    <Dialog title={`${core.change}: ${link.name}`} onClose={onClose}>
+    <Dialog title={core.pair(core.change, link.name)} onClose={onClose}>
       <Form
         button={core.save}
         isBusy={action.isPending}

@@ -4,6 +4,7 @@ export const texts = defineTexts(
   {
     title: 'Log in',
     over: 'Your session has ended. Log in again to go on; what you had typed is not sent.',
+    overHere: 'Your session has ended. Log in again to go on where you are; what you typed is still there.',
     email: 'Email',
     password: 'Password',
     button: 'Log in',
@@ -25,6 +26,7 @@ export const texts = defineTexts(
     fr: {
       title: 'Connexion',
       over: 'Votre session est terminée. Reconnectez-vous pour continuer ; votre saisie n’a pas été envoyée.',
+      overHere: 'Votre session est terminée. Reconnectez-vous pour continuer ici même ; votre saisie est toujours là.',
       email: 'E-mail',
       password: 'Mot de passe',
       button: 'Se connecter',
@@ -45,6 +47,8 @@ export const texts = defineTexts(
     de: {
       title: 'Anmelden',
       over: 'Ihre Sitzung ist abgelaufen. Melden Sie sich wieder an; was Sie eingegeben hatten, wurde nicht gesendet.',
+      overHere:
+        'Ihre Sitzung ist abgelaufen. Melden Sie sich wieder an und machen Sie hier weiter; Ihre Eingaben sind noch da.',
       email: 'E-Mail',
       password: 'Passwort',
       button: 'Anmelden',
@@ -65,6 +69,7 @@ export const texts = defineTexts(
     es: {
       title: 'Iniciar sesión',
       over: 'Su sesión ha terminado. Vuelva a entrar para continuar; lo que había escrito no se ha enviado.',
+      overHere: 'Su sesión ha terminado. Vuelva a entrar para continuar aquí mismo; lo que había escrito sigue ahí.',
       email: 'Correo electrónico',
       password: 'Contraseña',
       button: 'Entrar',
@@ -85,6 +90,7 @@ export const texts = defineTexts(
     it: {
       title: 'Accesso',
       over: 'La sua sessione è scaduta. Acceda di nuovo per continuare; quanto aveva scritto non è stato inviato.',
+      overHere: 'La sua sessione è scaduta. Acceda di nuovo per continuare qui; quanto aveva scritto c’è ancora.',
       email: 'E-mail',
       password: 'Password',
       button: 'Accedi',

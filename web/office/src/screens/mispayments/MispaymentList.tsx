@@ -114,14 +114,14 @@ function Card({ mispayment }: { mispayment: Mispayment }) {
         </p>
       )}
       {(name === 'frozen' || name === 'uncredited') && (
-        <p className="mb-3 text-sm break-words">{`${t.sourceReference}: ${mispayment.reference}`}</p>
+        <p className="mb-3 text-sm break-words">{core.pair(t.sourceReference, mispayment.reference)}</p>
       )}
       {status === 'open' && mispayment.askedBackAt && (
         <p className="mb-3 text-sm">
           <Badge tone="warn">{t.askedBack}</Badge> <Time at={mispayment.askedBackAt} ago />
         </p>
       )}
-      {reason && <p className="mb-3 text-sm text-soft">{`${core.reason}: ${reason}`}</p>}
+      {reason && <p className="mb-3 text-sm text-soft">{core.pair(core.reason, reason)}</p>}
       {mispayment.borneBy && <p className="mb-3 text-sm text-soft">{t.borne[mispayment.borneBy as Bearer]}</p>}
       <Offers
         offers={waysOf(mispayment).map((one) => [one, can(one === 'bear' ? 'mispayments.bear' : 'mispayments.decide')])}

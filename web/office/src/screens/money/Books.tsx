@@ -12,6 +12,7 @@ import { Icon } from '../../kit/icons.tsx'
 import { Code, Dialog, Facts, Loaded, Money, Panel, Refusal, TableFrame, Time } from '../../kit/parts.tsx'
 import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
 import { balanceOf, type Ledger, useAccountWords } from './accounts.ts'
+import { columnTexts } from './column-texts.ts'
 import { texts } from './texts.ts'
 
 const PAGE = 100
@@ -19,6 +20,7 @@ const PAGE = 100
 /** Accounts and entries of a period, as a statement to print or download. */
 export function Books() {
   const t = useTexts(texts)
+  const columns = useTexts(columnTexts)
   const { user } = useSession()
   const can = useCan()
   const [{ from, to }, go] = useAddress()
@@ -27,7 +29,7 @@ export function Books() {
     const query = { ...period, limit: PAGE, ...(after ? { after } : {}) } as Query<'readLedger'>
     return call('GET /api/next/ledger', { query }, signal)
   })
-  const save = useAction({ run: () => saveCsv('ledger', period) })
+  const save = useAction({ run: () => saveCsv({ path: 'ledger', query: period, columns }) })
   const put = (name: 'from' | 'to') => (event: { target: { value: string } }) =>
     go({ [name]: event.target.value || undefined })
   return (
@@ -118,7 +120,9 @@ function Entries({ entries, onMore }: { entries: Ledger['entries']; onMore: (() 
           <table className="table">
             <thead>
               <tr>
-                <th scope="col">{core.date}</th>
+                <th scope="col" className="max-sm:hidden">
+                  {core.date}
+                </th>
                 <th scope="col">{t.kind}</th>
                 <th scope="col" className="max-sm:hidden">
                   {t.account}
@@ -159,12 +163,15 @@ function EntryRow({ entry, onOpen }: { entry: Ledger['entries'][number]; onOpen(
   const words = useAccountWords()
   return (
     <tr>
-      <td>
+      <td className="max-sm:hidden">
         <Time at={entry.at} />
       </td>
       <td>
         {wordFor(t.kinds, entry.kind)}
         <span className="block text-[13px] text-soft sm:hidden">{words[entry.account] ?? entry.account}</span>
+        <span className="block text-[13px] text-soft sm:hidden">
+          <Time at={entry.at} />
+        </span>
       </td>
       <td className="max-sm:hidden">{words[entry.account] ?? entry.account}</td>
       <td className="text-right">

@@ -9,6 +9,7 @@ import { Icon } from '../../kit/icons.tsx'
 import { Table } from '../../kit/lists.tsx'
 import { Badge, Code, Facts, Loaded, Money, Notice, Page, Panel, Refusal, Time } from '../../kit/parts.tsx'
 import { useCore, useLang, useTexts, wordFor } from '../../texts/lang.ts'
+import { columnTexts } from './column-texts.ts'
 import { statementTexts } from './statement-texts.ts'
 import { STATUS_TONES, texts } from './texts.ts'
 
@@ -23,6 +24,7 @@ export function Payout() {
 
 function OnePayout({ id }: { id: string }) {
   const t = useTexts(statementTexts)
+  const columns = useTexts(columnTexts)
   const can = useCan()
   const core = useCore()
   const lang = useLang()
@@ -33,7 +35,7 @@ function OnePayout({ id }: { id: string }) {
       signal,
     ),
   )
-  const save = useAction({ run: () => saveCsv(`settlements/${id}/statement`) })
+  const save = useAction({ run: () => saveCsv({ path: `settlements/${id}/statement`, columns }) })
   if (pages.error instanceof ApiError && [404, 422].includes(pages.error.status)) return <NotFound />
   return (
     <Loaded query={{ ...pages, data: pages.data?.pages[0] }}>

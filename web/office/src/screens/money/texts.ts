@@ -12,7 +12,7 @@ export const texts = defineTexts(
     books: 'Books',
     says: {
       company_payable: 'What payers paid, less fees and refunds',
-      settlement_transit: 'On its way to your address',
+      settlement_transit: 'Prepared or approved, but not paid yet',
       suspense: 'Did not fit an order: waits for a decision, or was ignored',
     },
     kinds: {
@@ -40,7 +40,7 @@ export const texts = defineTexts(
     refunded: 'Refunds on their way',
     fees: 'Fees',
     suspense: 'In suspense',
-    transit: 'Being paid out',
+    transit: 'Set aside for payouts',
     own: 'On your own provider accounts',
     wallet: 'In the operator’s wallet',
     rounding: 'Rounding',
@@ -99,7 +99,7 @@ export const texts = defineTexts(
       books: 'Comptes',
       says: {
         company_payable: 'Les paiements, moins frais et remboursements',
-        settlement_transit: 'En route vers votre adresse',
+        settlement_transit: 'Préparé ou approuvé, mais pas encore payé',
         suspense: 'Ne correspondait à aucune commande : à décider, ou ignoré',
       },
       kinds: {
@@ -127,7 +127,7 @@ export const texts = defineTexts(
       refunded: 'Remboursements en cours',
       fees: 'Frais',
       suspense: 'En suspens',
-      transit: 'En cours de versement',
+      transit: 'Réservé aux versements',
       own: 'Sur vos propres comptes chez les prestataires',
       wallet: 'Dans le portefeuille de l’exploitant',
       rounding: 'Arrondis',
@@ -180,7 +180,7 @@ export const texts = defineTexts(
       books: 'Bücher',
       says: {
         company_payable: 'Zahlungen abzüglich Gebühren und Erstattungen',
-        settlement_transit: 'Unterwegs zu Ihrer Adresse',
+        settlement_transit: 'Vorbereitet oder freigegeben, aber noch nicht gezahlt',
         suspense: 'Passte zu keiner Bestellung: wartet auf eine Entscheidung oder wurde ignoriert',
       },
       kinds: {
@@ -208,7 +208,7 @@ export const texts = defineTexts(
       refunded: 'Erstattungen unterwegs',
       fees: 'Gebühren',
       suspense: 'In der Schwebe',
-      transit: 'Wird ausgezahlt',
+      transit: 'Für Auszahlungen zurückgelegt',
       own: 'Auf Ihren eigenen Anbieterkonten',
       wallet: 'In der Wallet des Betreibers',
       rounding: 'Rundung',
@@ -267,7 +267,7 @@ export const texts = defineTexts(
       books: 'Contabilidad',
       says: {
         company_payable: 'Lo pagado, menos comisiones y reembolsos',
-        settlement_transit: 'De camino a su dirección',
+        settlement_transit: 'Preparado o aprobado, pero aún sin pagar',
         suspense: 'No encajaba con un pedido: espera una decisión o se ignoró',
       },
       kinds: {
@@ -295,7 +295,7 @@ export const texts = defineTexts(
       refunded: 'Reembolsos en camino',
       fees: 'Comisiones',
       suspense: 'En suspenso',
-      transit: 'En liquidación',
+      transit: 'Apartado para liquidaciones',
       own: 'En sus propias cuentas de proveedores',
       wallet: 'En la cartera del operador',
       rounding: 'Redondeo',
@@ -346,7 +346,7 @@ export const texts = defineTexts(
       books: 'Conti',
       says: {
         company_payable: 'I pagamenti, meno commissioni e rimborsi',
-        settlement_transit: 'In arrivo al suo indirizzo',
+        settlement_transit: 'Preparato o approvato, ma non ancora versato',
         suspense: 'Non corrispondeva a un ordine: attende una decisione o è stato ignorato',
       },
       kinds: {
@@ -374,7 +374,7 @@ export const texts = defineTexts(
       refunded: 'Rimborsi in corso',
       fees: 'Commissioni',
       suspense: 'In sospeso',
-      transit: 'In accredito',
+      transit: 'Accantonato per gli accrediti',
       own: 'Sui suoi conti presso i fornitori',
       wallet: 'Nel portafoglio del gestore',
       rounding: 'Arrotondamenti',

@@ -64,7 +64,7 @@ export function Limits({ company: current, onClose }: { company: Company; onClos
     onDone: onClose,
   })
   return (
-    <Dialog title={`${t.title}: ${company.name}`} onClose={onClose}>
+    <Dialog title={core.pair(t.title, company.name)} onClose={onClose}>
       <Form
         button={core.save}
         isBusy={action.isPending}
@@ -189,7 +189,7 @@ function RefundLimits({ company, isAdmin }: { company: Company; isAdmin: boolean
             {(['single', 'day'] as const).map((way) => (
               <Field
                 key={way}
-                label={`${wordFor(core.roles, role)}: ${t[way]}`}
+                label={core.pair(wordFor(core.roles, role), t[way])}
                 name={`${role}-${way}`}
                 kind="usdc"
                 readOnly={isOwn}

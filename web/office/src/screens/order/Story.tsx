@@ -6,7 +6,7 @@ import { useChannelName } from '../../frame/channels.ts'
 import { useExplorer } from '../../frame/networks.ts'
 import { formatMoney, formatRate } from '../../kit/format.ts'
 import { Code, OrderStatus, Panel, Time, type Tone } from '../../kit/parts.tsx'
-import { useLang, useTexts, wordFor } from '../../texts/lang.ts'
+import { useCore, useLang, useTexts, wordFor } from '../../texts/lang.ts'
 import { type Account, isCredit, useAccountWords } from '../money/accounts.ts'
 import { texts as moneyTexts } from '../money/texts.ts'
 import { failureTexts } from '../webhooks/failure-texts.ts'
@@ -84,6 +84,7 @@ const WAITING = ['needs_approval', 'needs_address']
 function useOwnWords({ code }: Order): Partial<Record<Group['kind'], (facts: Facts) => [ReactNode, ReactNode?]>> {
   const t = useTexts(texts)
   const s = useTexts(storyTexts)
+  const core = useCore()
   const channelName = useChannelName()
   const money = useMoney()
   return {
@@ -111,7 +112,8 @@ function useOwnWords({ code }: Order): Partial<Record<Group['kind'], (facts: Fac
     ],
     refund: (facts) => [
       <Fragment key="what">
-        {t.refundStep(money(facts.units, 'USDC'))}: <RefundStanding facts={facts} code={code} />
+        {core.pair(t.refundStep(money(facts.units, 'USDC')), '')}
+        <RefundStanding facts={facts} code={code} />
       </Fragment>,
       <Soft key="why">
         {word(facts.reason)} <Hash network={facts.network} hash={facts.txHash} />
@@ -119,7 +121,7 @@ function useOwnWords({ code }: Order): Partial<Record<Group['kind'], (facts: Fac
     ],
     mispayment: ({ kind, units, asset, status, reason, refundStatus }) => [
       <Fragment key="what">
-        {s.mispayment(money(units, asset), wordFor(s.kinds, word(kind)))}:{' '}
+        {core.pair(s.mispayment(money(units, asset), wordFor(s.kinds, word(kind))), '')}
         <Decision
           status={word(status)}
           text={wordFor(s.decided, isGoingBack(refundStatus) ? 'refunding' : word(status))}
@@ -135,6 +137,7 @@ function useOtherWords(): Partial<Record<Group['kind'], (group: Group) => [React
   const accounts = useAccountWords()
   const failures = useTexts(failureTexts)
   const { kinds } = useTexts(moneyTexts)
+  const core = useCore()
   const t = useTexts(texts)
   const s = useTexts(storyTexts)
   const channelName = useChannelName()
@@ -142,7 +145,7 @@ function useOtherWords(): Partial<Record<Group['kind'], (group: Group) => [React
   return {
     webhook: ({ facts: { id, event, status }, more }) => [
       <Link key="delivery" to="/webhooks" search={{ delivery: word(id) }} className="link">
-        {`${t.delivery(word(event))}: ${wordFor(t.deliveryStatus, word(status))}`}
+        {core.pair(t.delivery(word(event)), wordFor(t.deliveryStatus, word(status)))}
       </Link>,
       <Soft key="attempts">
         {more
@@ -162,7 +165,7 @@ function useOtherWords(): Partial<Record<Group['kind'], (group: Group) => [React
       </Soft>,
     ],
     booking: ({ facts, more }) => [
-      `${s.booked}: ${wordFor(kinds, word(facts.what))}`,
+      core.pair(s.booked, wordFor(kinds, word(facts.what))),
       <Soft key="legs">
         {[facts, ...more.map((entry) => entry.facts)]
           .map(({ account, units, asset }) => {
@@ -172,9 +175,9 @@ function useOtherWords(): Partial<Record<Group['kind'], (group: Group) => [React
           .join(' · ')}
       </Soft>,
     ],
-    identity: ({ facts: { status } }) => [`${s.identity}: ${wordFor(s.identityStatus, word(status))}`],
+    identity: ({ facts: { status } }) => [core.pair(s.identity, wordFor(s.identityStatus, word(status)))],
     screening: ({ facts: { status, said, reason } }) => [
-      `${s.screening}: ${wordFor(s.screeningStatus, word(status))}`,
+      core.pair(s.screening, wordFor(s.screeningStatus, word(status))),
       <Soft key="said">{[said, reason].map(word).filter(Boolean).join(' · ')}</Soft>,
     ],
   }
@@ -183,6 +186,7 @@ function useOtherWords(): Partial<Record<Group['kind'], (group: Group) => [React
 /** Everything that happened, oldest first. */
 export function Story({ story, order }: { story: StoryData; order: Order }) {
   const s = useTexts(storyTexts)
+  const core = useCore()
   const lang = useLang()
   const own = useOwnWords(order)
   const other = useOtherWords()
@@ -190,7 +194,7 @@ export function Story({ story, order }: { story: StoryData; order: Order }) {
   return (
     <ol className="relative ml-2 border-l border-line">
       {story.rate && (
-        <Step at={story.rate.at} tone="plain" title={`${s.rate}: ${formatRate(lang, order)}`}>
+        <Step at={story.rate.at} tone="plain" title={core.pair(s.rate, formatRate(lang, order))}>
           {sources > 0 && <Soft>{s.sources(sources)}</Soft>}
         </Step>
       )}

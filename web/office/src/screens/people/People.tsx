@@ -62,6 +62,8 @@ function Card({ user }: { user: User }) {
   const core = useCore()
   const { user: me } = useSession()
   const isMe = user._id === me._id
+  // who has only just registered has not come back yet, but is here
+  const first = isMe ? t.here : t.never
   return (
     <article className="panel h-full p-4">
       <div className="mb-1 flex flex-wrap items-center gap-2">
@@ -81,7 +83,7 @@ function Card({ user }: { user: User }) {
             {t.last} <Time at={user.lastConnection} ago />
           </>
         ) : (
-          t.never
+          first
         )}
       </p>
       {!isMe && <PersonActions user={user} />}

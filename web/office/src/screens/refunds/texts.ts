@@ -128,7 +128,7 @@ export const texts = defineTexts(
         provider:
           'Le prestataire ne sait pas rembourser. Rendez l’argent au compte qui a payé. S’il doit aller ailleurs et qu’aucune destination n’est affichée ici, demandez-la au payeur, et à personne d’autre. Puis réglez-le ici.',
         operator:
-          'L’opérateur de ce service détient l’argent et l’envoie. N’envoyez rien vous-même : il partirait deux fois.',
+          'L’exploitant de ce service détient l’argent et l’envoie. N’envoyez rien vous-même : il partirait deux fois.',
         company: 'La société détient l’argent et l’envoie depuis son propre compte ou portefeuille.',
       },
       limit: 'Il dépasse la limite de la personne qui l’a demandé.',
@@ -165,8 +165,8 @@ export const texts = defineTexts(
           `Quelqu’un d’autre a indiqué ou confirmé cette adresse. Confirmez-la si vous savez qu’elle est au payeur${mailed ? ' ; il peut le faire par le lien de notre e-mail' : ''}.`,
       },
       second:
-        'Si vous gérez seul le commerce, invitez un collègue sous Équipe, ou demandez à l’opérateur de ce service : il peut être la seconde personne.',
-      onlyOperator: 'Seul l’opérateur de ce service peut le rejeter. Demandez-le-lui si rien ne doit partir.',
+        'Si vous gérez seul le commerce, invitez un collègue sous Équipe, ou demandez à l’exploitant de ce service : il peut être la seconde personne.',
+      onlyOperator: 'Seul l’exploitant de ce service peut le rejeter. Demandez-le-lui si rien ne doit partir.',
       link: 'Copier le lien du payeur',
       proposed: 'Adresse proposée',
       replaced: 'Indiquée avant par le payeur',

@@ -146,7 +146,7 @@ function ButtonDialog({ button: current, onClose, onDone }: { button?: Button; o
     onDone,
   })
   return (
-    <Dialog title={button ? `${core.change}: ${button.name}` : t.addButton} onClose={onClose}>
+    <Dialog title={button ? core.pair(core.change, button.name) : t.addButton} onClose={onClose}>
       <Form
         button={button ? core.save : t.addButton}
         isBusy={action.isPending}

@@ -6,7 +6,7 @@ import { useCompanyQuery } from '../../frame/company.tsx'
 import { Field, Form, Select } from '../../kit/fields.tsx'
 import { Badge, Copy, Dialog, Loaded, Panel, Time } from '../../kit/parts.tsx'
 import { Qr } from '../../kit/Qr.tsx'
-import { useTexts } from '../../texts/lang.ts'
+import { useCore, useTexts } from '../../texts/lang.ts'
 import { texts } from './device-texts.ts'
 
 type Device = Schemas['TillDevice']
@@ -60,6 +60,7 @@ export function Devices() {
 }
 
 function Row({ device }: { device: Device }) {
+  const core = useCore()
   const t = useTexts(texts)
   const can = useCan()
   const [asks, setAsks] = useState(false)
@@ -88,7 +89,7 @@ function Row({ device }: { device: Device }) {
         </button>
       )}
       {asks && (
-        <Dialog title={`${t.revoke}: ${device.name}`} onClose={() => setAsks(false)}>
+        <Dialog title={core.pair(t.revoke, device.name)} onClose={() => setAsks(false)}>
           <Form
             tone="bad"
             button={t.revoke}
@@ -139,10 +140,11 @@ function NewDevice({ onClose, onMade }: { onClose(): void; onMade(made: Made): v
 
 /** The code for the tablet, as text and QR code; opens the print dialog. */
 function Code({ made, onClose }: { made: Made; onClose(): void }) {
+  const core = useCore()
   const t = useTexts(texts)
   const address = `${location.origin}/till`
   return (
-    <Dialog title={`${t.codeTitle}: ${made.name}`} onClose={onClose}>
+    <Dialog title={core.pair(t.codeTitle, made.name)} onClose={onClose}>
       <p className="mb-4">{t.codeText(address)}</p>
       <p className="mb-3 text-center font-mono text-3xl font-semibold tracking-widest">{made.enrolmentCode}</p>
       {/* the part after # is neither sent to a server nor logged */}

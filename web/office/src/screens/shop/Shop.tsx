@@ -1,8 +1,9 @@
-import { lazy, Suspense } from 'react'
+import { Suspense } from 'react'
 import { useCan } from '../../api/session.ts'
 import { OneCompany } from '../../frame/company.tsx'
 import { Loading, Page } from '../../kit/parts.tsx'
 import { Parts, usePart } from '../../kit/Tabs.tsx'
+import { lazyScreen } from '../../routing/lazy-screen.ts'
 import { useTexts } from '../../texts/lang.ts'
 import { Buttons } from './Buttons.tsx'
 import { Company } from './Company.tsx'
@@ -12,7 +13,7 @@ import { Rules } from './Rules.tsx'
 import { Tills } from './Tills.tsx'
 import { texts } from './texts.ts'
 
-const Channels = lazy(async () => ({ default: (await import('../channels/Channels.tsx')).Channels }))
+const Channels = lazyScreen(() => import('../channels/Channels.tsx'), 'Channels')
 
 /** The shop's identity, its points of sale, its payouts and its rules. */
 export function Shop() {

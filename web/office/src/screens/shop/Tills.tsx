@@ -158,7 +158,7 @@ function Cashiers({ till, onClose }: { till: Till; onClose(): void }) {
     return [...users, ...till.cashiers.filter(({ _id }) => !known.has(_id))]
   }
   return (
-    <Dialog title={`${t.cashiers}: ${till.identifier}`} onClose={onClose}>
+    <Dialog title={core.pair(t.cashiers, till.identifier)} onClose={onClose}>
       <Loaded query={people} isEmpty={({ users }) => choicesFrom(users).length === 0} empty={<p>{t.noCashiers}</p>}>
         {(data) => (
           <Form
@@ -202,7 +202,7 @@ function PointDialog({ point, onClose }: { point?: Point; onClose(): void }) {
     onDone: onClose,
   })
   return (
-    <Dialog title={point ? `${core.change}: ${point.name}` : t.addPoint} onClose={onClose}>
+    <Dialog title={point ? core.pair(core.change, point.name) : t.addPoint} onClose={onClose}>
       <Form
         button={point ? core.save : t.addPoint}
         isBusy={action.isPending}

@@ -95,7 +95,7 @@ function Card({ transfer }: { transfer: Transfer }) {
         )}
       </div>
       <p className="mb-3 text-sm">{wordFor(t.means, meaningOf(transfer))}</p>
-      {reason && <p className="mb-3 text-sm text-soft">{`${core.reason}: ${reason}`}</p>}
+      {reason && <p className="mb-3 text-sm text-soft">{core.pair(core.reason, reason)}</p>}
       <div className="mb-3">
         <Facts
           rows={[

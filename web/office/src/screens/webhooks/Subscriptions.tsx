@@ -50,6 +50,7 @@ function Choice({ answer, companyId }: { answer: Answer; companyId: string }) {
   return (
     <Form
       key={answer.events.join()}
+      isGuarded
       button={core.save}
       isBusy={action.isPending}
       error={action.error}

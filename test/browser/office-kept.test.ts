@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Browser, Dialog, Page } from 'playwright-core'
+import { sql } from '../../src/db/db.ts'
+import { PASSWORD, type Person, registerManager } from '../harness/accounts.ts'
+import { startBrowser, visit } from '../harness/browser.ts'
+import { countCodes, DESK, enterOffice, logInOnPage, nextCode } from '../harness/office.ts'
+import { startTestService, type TestService } from '../harness/service.ts'
+
+/* What a person works on is still there after the connection, the session or a click elsewhere came between. */
+
+let service: TestService
+let browser: Browser
+let manager: Person
+let other: Person
+
+before(async () => {
+  service = await startTestService({ workers: true })
+  browser = await startBrowser()
+  manager = await registerManager(service.baseUrl)
+  other = await registerManager(service.baseUrl)
+})
+after(async () => {
+  await browser?.close()
+  await service?.stop()
+})
+
+const enter = (path: string) => enterOffice(browser, service.baseUrl, { email: manager.email, path })
+
+const listOrders = async (): Promise<{ fromAmount: string }[]> =>
+  (await manager.client.get<{ orders: { fromAmount: string }[] }>('confirm_conversion')).data.orders
+
+/** Every session but this one has been ended by the test before. */
+const enterToOrder = () =>
+  enterOffice(browser, service.baseUrl, { email: manager.email, path: '/orders/new', freshLogin: true })
+
+/** A half-written order, sent by a person whose session has ended meanwhile. */
+async function sendAfterEnd(page: Page, amount: string): Promise<void> {
+  assert.equal((await manager.client.post('auth/sessions/revoke-others')).status, 200)
+  await page.getByLabel('Amount', { exact: true }).fill(amount)
+  await page.getByRole('button', { name: 'Create the order' }).click()
+  await page.getByRole('dialog', { name: 'Log in' }).getByText('Your session has ended.').waitFor()
+}
+
+/** Logs in over the page, as the person that is asked or as another one. */
+async function logInOver(page: Page, email: string): Promise<void> {
+  const before = await countCodes(service.baseUrl, email)
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Email', { exact: true }).fill(email)
+  await dialog.getByLabel('Password', { exact: true }).fill(PASSWORD)
+  await dialog.getByRole('button', { name: 'Log in' }).click()
+  await dialog.getByLabel('Code from the email').fill(await nextCode(service.baseUrl, email, before))
+  await dialog.getByRole('button', { name: 'Log in' }).click()
+}
+
+test('a session that ends asks for the login over the page, and what was typed there is sent once after it', async () => {
+  const { page, context } = await enterToOrder()
+  await sendAfterEnd(page, '12,30')
+  const dialog = page.getByRole('dialog')
+  assert.equal(await dialog.getByLabel('Email', { exact: true }).inputValue(), manager.email)
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('Escape')
+  // a key does not throw away what was typed
+  await dialog.getByText('Your session has ended.').waitFor()
+  assert.deepEqual(await listOrders(), [])
+  await logInOver(page, manager.email)
+  await page.getByRole('heading', { name: 'Ready to be paid' }).waitFor()
+  assert.deepEqual(
+    (await listOrders()).map(({ fromAmount }) => Number(fromAmount)),
+    [12.3],
+  )
+  await context.close()
+})
+
+test('who does not log in again comes back to the same page with the next login, and nothing was sent', async () => {
+  const { page, context } = await enterToOrder()
+  const before = await listOrders()
+  await sendAfterEnd(page, '13')
+  await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click()
+  await page.getByText('Your session has ended.').waitFor()
+  assert.equal(new URL(page.url()).pathname, '/app/login')
+  await logInOnPage(page, service.baseUrl, manager.email)
+  await page.getByRole('heading', { name: 'New order' }).waitFor()
+  assert.equal(await page.getByLabel('Amount', { exact: true }).inputValue(), '')
+  assert.deepEqual(await listOrders(), before)
+  await context.close()
+})
+
+test('another person who logs in over the page gets an office of their own, and sends nothing of the one before', async () => {
+  const { page, context } = await enterToOrder()
+  const before = await listOrders()
+  await sendAfterEnd(page, '14')
+  await logInOver(page, other.email)
+  await page.getByRole('heading', { name: /^Hello/ }).waitFor()
+  assert.equal(await page.getByRole('dialog').count(), 0)
+  const { data } = await other.client.get<{ orders: unknown[] }>('confirm_conversion')
+  assert.deepEqual([data.orders, await listOrders()], [[], before])
+  await context.close()
+})
+
+test('a page that cannot be fetched without a connection says so inside the office, and is there at the next try', async () => {
+  const { page, context, leave } = await enter('/orders')
+  await context.setOffline(true)
+  await page.getByRole('link', { name: 'API keys' }).click()
+  const content = page.locator('#content')
+  await content.getByText('This page could not be fetched: there is no connection').waitFor()
+  await content.getByRole('button', { name: 'Try again' }).click()
+  await content.getByText('This page could not be fetched: there is no connection').waitFor()
+  // the page before is loaded: it is one click away
+  await page.getByRole('link', { name: 'Orders', exact: true }).click()
+  await page.getByRole('heading', { level: 1, name: 'Orders' }).waitFor()
+  await page.getByRole('link', { name: 'API keys' }).click()
+  await content.getByText('This page could not be fetched').waitFor()
+  await context.setOffline(false)
+  await content.getByRole('button', { name: 'Try again' }).click()
+  await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor()
+  await leave()
+})
+
+test('a page that an upgrade has replaced offers to load the office anew', async () => {
+  const { page, leave } = await enter('/orders')
+  const gone = /\/assets\/Keys-[\w-]+\.js$/
+  await page.route(gone, (route) => route.fulfill({ status: 404, body: 'Not found' }))
+  await page.getByRole('link', { name: 'API keys' }).click()
+  await page.locator('#content').getByText('a newer version of the back office may have been installed').waitFor()
+  await page.unroute(gone)
+  await page.getByRole('button', { name: 'Reload' }).click()
+  await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor()
+  await leave()
+})
+
+for (const { path, label, typed } of [
+  { path: '/shop', label: 'Name', typed: 'Bakery and more' },
+  { path: '/shop', label: 'Colour of your brand', typed: '#112233' },
+  { path: '/shop?tab=rules', label: 'Accept late payments for this many hours', typed: '7' },
+])
+  test(`a changed setting is not dropped without a question: ${label}`, async () => {
+    const { page, leave } = await enter(path)
+    const field = page.getByLabel(label, { exact: true })
+    const first = await field.inputValue()
+    await field.fill(typed)
+    const away = page.getByRole('link', { name: 'Orders', exact: true })
+    await away.click()
+    const question = page.getByRole('dialog', { name: 'Leave without saving?' })
+    await question.getByRole('button', { name: 'Stay here' }).click()
+    assert.equal(await field.inputValue(), typed)
+    const asked = new Promise<Dialog>((resolve) => page.once('dialog', resolve))
+    await page.close({ runBeforeUnload: true })
+    const unload = await asked
+    assert.equal(unload.type(), 'beforeunload')
+    await unload.dismiss()
+    // as it was is not changed
+    await field.fill(first)
+    await away.click()
+    await page.getByRole('heading', { level: 1, name: 'Orders' }).waitFor()
+    await page.goBack()
+    await field.fill(typed)
+    await page.locator('form').filter({ has: field }).getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Saved').first().waitFor()
+    await page.getByRole('link', { name: 'Payment links' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Payment links' }).waitFor()
+    await leave()
+  })
+
+test('all that the service refuses of a form stands at its fields, in the reader’s language, until it is changed', async () => {
+  await service.db.run(sql`update companies set settlement_network = 137 where id = ${manager.companyId}`)
+  const { page, leave } = await enter('/shop')
+  await page.goto(`${service.baseUrl}/app/shop?lang=fr`)
+  const field = (name: string) => page.locator(`[name=${name}]`)
+  await field('settlementAddress').fill(`0xAb${'0'.repeat(38)}`)
+  await field('vatNumber').fill('FR1')
+  await page
+    .locator('form')
+    .filter({ has: field('vatNumber') })
+    .getByRole('button', { name: 'Enregistrer' })
+    .click()
+  const [address, vat] = ['settlementAddress', 'vatNumber'].map((name) =>
+    page.locator('div', { has: field(name) }).last(),
+  )
+  assert.ok(address && vat)
+  await address.getByRole('alert').filter({ hasText: 'doit être une adresse de portefeuille\u00a0: 0x' }).waitFor()
+  await vat.getByRole('alert').filter({ hasText: 'doit s’écrire comme FR12345678901' }).waitFor()
+  assert.equal(await page.getByText(/must be an EVM address|must look like/).count(), 0)
+  assert.equal(await page.evaluate('document.activeElement.name'), 'vatNumber', 'the first of them has the focus')
+  await field('vatNumber').fill('FR12345678901')
+  await vat.getByRole('alert').waitFor({ state: 'hidden' })
+  await address.getByRole('alert').waitFor()
+  await leave()
+})
+
+test('the language of the office is that of the page behind a mailed link, chosen in the address or in the menu', async () => {
+  const { page, context } = await visit(browser, `${service.baseUrl}/app/login?lang=fr`, DESK)
+  await page.getByRole('button', { name: 'Se connecter' }).waitFor()
+  const ofMail = async (): Promise<string | null> => {
+    const other = await context.newPage()
+    await other.goto(`${service.baseUrl}/account/reset-password?token=unknown`)
+    const lang = await other.locator('html').getAttribute('lang')
+    await other.close()
+    return lang
+  }
+  assert.equal(await ofMail(), 'fr')
+  await Promise.all([page.waitForResponse(/\/app\?lang=de$/), page.getByLabel('Langue').selectOption('Deutsch')])
+  assert.equal(await ofMail(), 'de')
+  await context.close()
+})
