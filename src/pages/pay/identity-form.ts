@@ -24,6 +24,10 @@ function input({ given, faults }: IdentityForm, texts: IdentityTexts, one: Input
 /** For buttons outside of it. */
 export const IDENTITY_FORM = 'identity'
 
+/** How it is posted into another language: its faults go along if it shows any. */
+export const postedAs = ({ identity }: PayView): 'draft' | 'refused' =>
+  Object.keys(identity?.faults ?? {}).length > 0 ? 'refused' : 'draft'
+
 /** What the payer typed stands there, to be corrected or completed. */
 export const isAnswering = ({ identity }: PayView): boolean =>
   identity !== null && Object.keys(identity.given).length + Object.keys(identity.faults).length > 0

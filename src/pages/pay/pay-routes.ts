@@ -82,7 +82,7 @@ const IdentityBody = Type.Object({
   firstName: Text,
   lastName: Text,
   companyName: Text,
-  language: Type.Optional(Type.Literal('1')),
+  language: Type.Optional(Type.Union([Type.Literal('draft'), Type.Literal('refused')])),
 })
 
 const OPEN = { open: true, page: true } as const
@@ -282,8 +282,9 @@ export const payRoutes: FastifyPluginAsyncTypebox<PayPageDeps> = async (app, dep
     const view = await readPayView(viewDeps, code)
     if (!view.identity) return undefined
     const given = readGiven(request.body as IdentityGiven)
-    if ((request.body as Static<typeof IdentityBody>).language)
-      return { typed: keeper.seal(code, { identity: given, isDraft: true }) }
+    const { language } = request.body as Static<typeof IdentityBody>
+    if (language)
+      return { typed: keeper.seal(code, { identity: given, ...(language === 'draft' && { isDraft: true }) }) }
     const isWrong = Object.keys(findFaults(view.identity, given)).length > 0
     if (isWrong) return { typed: keeper.seal(code, { identity: given }) }
     const payerInformation = readPayerInformation(given, view.identity)

@@ -13,7 +13,7 @@ import { PAY_STYLE } from '../shared/page-style.ts'
 import { preview } from '../shared/preview.ts'
 import { brandStyle, type Shop, shopImprint, shopLogo, shopStyle } from '../shared/shop.ts'
 import { WALLET_SCRIPT_PATH } from '../wallet/wallet-panel.ts'
-import { IDENTITY_FORM, identityForm, identityQuestions, isAnswering } from './identity-form.ts'
+import { IDENTITY_FORM, identityForm, identityQuestions, isAnswering, postedAs } from './identity-form.ts'
 import { factsOf, showUsdc } from './pay-facts.ts'
 import { askBack, contact, helpBox, searchForm } from './pay-help.ts'
 import { instructions, testWallet } from './pay-instructions.ts'
@@ -349,11 +349,14 @@ function isCurrentProblem(view: PayView, page: PageContext, problem: string): bo
 }
 
 /** Into another language, with what is typed into the form of who pays. */
-function languages({ code }: PayView, { language, basePath, kept }: PageContext, fragment: Html): Html {
+function languages(view: PayView, { language, basePath, kept }: PageContext, fragment: Html): Html {
+  const { code } = view
   const path = `${basePath}/pay`
   const addressIn = (lang: Lang): string => `${path}?${new URLSearchParams({ code, lang })}`
   const isAsked = fragment.text.includes(`<form id="${IDENTITY_FORM}"`)
-  return isAsked ? languagePosts(language, addressIn, IDENTITY_FORM) : languageSwitch(language, path, { code, ...kept })
+  return isAsked
+    ? languagePosts(language, addressIn, { form: IDENTITY_FORM, value: postedAs(view) })
+    : languageSwitch(language, path, { code, ...kept })
 }
 
 /** The whole page. @param said error code of the payer's last step */

@@ -53,11 +53,18 @@ export const languageButtons = (lang: Lang, path: string, form: string): Html =>
 
 /**
  * The same where something is typed that no URL may hold: the form is posted, to an address for each language.
+ * @param of `value`: what it says under `language`, so that it is not taken for sent
  */
-export const languagePosts = (lang: Lang, addressIn: (other: Lang) => string, form: string): Html =>
+export const languagePosts = (
+  lang: Lang,
+  addressIn: (other: Lang) => string,
+  { form, value }: { form: string; value: string },
+): Html =>
   switchOf(
     lang,
-    (other) => html`<button form="${form}" formaction="${addressIn(other)}" formnovalidate name="language" value="1"
+    (
+      other,
+    ) => html`<button form="${form}" formaction="${addressIn(other)}" formnovalidate name="language" value="${value}"
       lang="${other}">${TEXTS[other].name}</button>`,
   )
 
