@@ -354,6 +354,27 @@ test('what was told of a refund that failed is judged once, and not again when t
   assert.deepEqual([order?.status, order?.refundedUnits], ['PAID', 0n])
 })
 
+for (const [how, next] of [
+  ['refused', { outcome: 'refused', providerStatus: 'no balance' }],
+  ['settled', { outcome: 'settled', reference: 'sent', providerStatus: 'done' }],
+] as const)
+  test(`a late word of a refund that failed, told while the next one is in progress, is left to a person once that is ${how}`, async () => {
+    const sale = await sell()
+    const ask = async (amount: string): Promise<string> =>
+      (await revertOrder(world.refunds, contextFor(actorOf(sale)), sale.code, { amount })).refundId
+    const failed = await ask('20')
+    await pollAnswering(sale, failed, { outcome: 'pending', reference: 'taken-4', providerStatus: 'PROCESSING' })
+    await pollAnswering(sale, failed, { outcome: 'refused', reference: 'taken-4', providerStatus: 'REFUND_FAIL' })
+    assert.equal((await findRefund(world.host.db, failed))?.status, 'refused')
+    const running = await ask('30')
+    const late = how === 'refused' ? 20_000_000n : 50_000_000n
+    await notice(sale.payment, late)
+    await pollAnswering(sale, running, next)
+    assert.equal((await findRefund(world.host.db, running))?.status, how)
+    assert.equal((await refundsOf(sale)).length, 2, 'nothing is booked')
+    assert.deepEqual(await expectedOf(sale), [how === 'refused' ? '20.000000 USDC' : '50.000000 USDC'])
+  })
+
 test('what a provider has taken is over only by its word about that; any other refusal lets it wait', async () => {
   const sale = await sell()
   const { refundId } = await revertOrder(world.refunds, contextFor(actorOf(sale)), sale.code, { amount: '20' })

@@ -427,3 +427,44 @@ test('what a merchant writes is text on page and poster; no page may frame them,
   const { text } = await fetch(link.posterUrl).then(async (answer) => ({ text: await answer.text() }))
   assert.ok(text.includes(`${link.url}</p>`))
 })
+
+test('a browser that comes back is led to the payment that it began before it can start another one', async () => {
+  const link = await makeLink({ amount: '12.50' })
+  const headers = newVisitor()
+  const { nonce = '', text: first } = await open(link, headers)
+  assert.doesNotMatch(first, /id="last"/)
+  const body = new URLSearchParams({ nonce })
+  const made = await fetch(link.url, { method: 'POST', body, headers, redirect: 'manual' })
+  const code = new URL(made.headers.get('location') ?? '', host.baseUrl).searchParams.get('code') ?? ''
+  const set = made.headers.get('set-cookie') ?? ''
+  assert.match(set, new RegExp(`^lastPayment=${code}; Max-Age=86400; Path=/link/${link.code}; HttpOnly; SameSite=Lax$`))
+  const back = { ...headers, cookie: `lastPayment=${code}` }
+  for (const language of LANGS) {
+    const { another, resume } = TEXTS[language].order.link.last
+    const page = await (await fetch(`${link.url}?lang=${language}`, { headers: back })).text()
+    assert.ok(page.includes(`/pay?code=${code}&amp;lang=${language}">${resume}</a>`), page)
+    assert.ok(page.includes(`<button class="wide">${another}</button>`), page)
+  }
+  const again = await open(link, back)
+  assert.match(again.text, /Your payment of €12\.50 is not finished/)
+  const other = await submit(link, { nonce: again.nonce ?? '' }, back)
+  assert.equal(other.status, 303)
+  assert.notEqual(other.code, code, 'another one is a choice')
+  await host.call('POST', `cancel/${code}`, { as: shop })
+  const ended = await open(link, back)
+  assert.match(ended.text, /See your last payment here: €12\.50<\/a>/)
+  assert.match(ended.text, /<button class="main">Pay €12\.50<\/button>/)
+  await change(link._id, { active: false })
+  assert.match((await open(link, back)).text, /See your last payment here/)
+})
+
+test('a page shows no payment of another link, of another shop or of none, whatever the cookie says', async () => {
+  const [link, other] = [await makeLink({ amount: '4.00' }), await makeLink({ amount: '4.00' })]
+  const { code: foreign } = await visit(other)
+  const body = { amount: 4, fromAsset: 'EUR', merchantIdentifier: shop.merchantIdentifier }
+  const { data } = await host.call<{ code: string }>('POST', 'request', { as: shop, body })
+  const { code: own } = await visit(link)
+  assert.match((await open(link, { ...newVisitor(), cookie: `lastPayment=${own}` })).text, /id="last"/)
+  for (const value of [foreign, data.code, 'A'.repeat(24), "x'--", ''])
+    assert.doesNotMatch((await open(link, { ...newVisitor(), cookie: `lastPayment=${value}` })).text, /id="last"/)
+})

@@ -98,7 +98,7 @@ async function bookForeign(deps: RefundDeps, tx: Tx, refunded: Case) {
   await settleRefundIn(deps, tx, refund, { actor, reference, txHash: null, providerStatus })
 }
 
-/** `dropped`: our dropped refunds that the total may still include. If it might, a person must judge it. */
+/** `dropped`: the smallest of our dropped refunds that the total may still include. If it might, a person must judge. */
 type Told = Pick<SeenReport, 'refunded' | 'refundedPart' | 'returned'> & { dropped?: bigint }
 
 /**
@@ -183,18 +183,25 @@ function sumSent(ours: readonly Refund[], list: Returned | undefined, refunded: 
   return { sent: listed.known + listed.byHand, elsewhere, byHand: listed.byHand }
 }
 
-/** A refund of ours is over: evaluates what was meanwhile reported about refunds of its payment. */
-export async function noticeToldRefunds(
-  deps: RefundDeps,
-  tx: Tx,
-  { companyId, paymentId }: Refund,
-  dropped?: bigint,
-): Promise<void> {
+/** Earlier refunds that the provider took and then refused: an answer that was read late may still include them. */
+const listTakenBack = async (tx: Tx, { companyId, orderId, paymentId, id }: Refund): Promise<bigint[]> =>
+  (await listRefundsOfOrder(tx, companyId, orderId))
+    .filter((one) => one.paymentId === paymentId && one.id !== id && one.status === 'refused')
+    .flatMap(({ providerReference, units }) => (providerReference === null ? [] : [units]))
+
+/**
+ * A refund of ours is over: evaluates what was meanwhile reported about refunds of its payment.
+ * @param dropped its units, if the provider may have taken it and it is not sent all the same
+ */
+export async function noticeToldRefunds(deps: RefundDeps, tx: Tx, refund: Refund, dropped?: bigint): Promise<void> {
+  const { companyId, paymentId } = refund
   const payment = await findPayment(tx, companyId, paymentId)
   if (!payment || (await deps.readReturnsAgain(tx, payment))) return
   const refunded = await takeToldRefunds(tx, companyId, paymentId)
-  const rest = dropped === undefined ? {} : { dropped }
-  if (refunded !== null) await noticeForeignRefund(deps, tx, payment, { refunded, ...rest })
+  if (refunded === null) return
+  const all = [...(dropped === undefined ? [] : [dropped]), ...(await listTakenBack(tx, refund))]
+  const [least] = all.toSorted((left, right) => (left < right ? -1 : 1))
+  await noticeForeignRefund(deps, tx, payment, { refunded, ...(least !== undefined && { dropped: least }) })
 }
 
 const sumOf = (refunds: readonly { units: bigint }[]): bigint => refunds.reduce((sum, { units }) => sum + units, 0n)

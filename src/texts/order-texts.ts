@@ -154,6 +154,14 @@ export type LinkTexts = {
   amountLabel: (currency: string) => string
   between: (least: string, most: string) => string
   nothingYet: string
+  /** The newest payment of this browser: one that is not finished, and any other. */
+  last: {
+    unfinished: (amount: string) => string
+    resumeHint: string
+    resume: string
+    another: string
+    see: (amount: string) => string
+  }
   closedTitle: string
   closed: (merchant: string) => string
   /** What is wrong with an amount that the payer entered. */

@@ -28,6 +28,7 @@ import { pagePolicy } from '../shared/page-policy.ts'
 import { checkSameOrigin, payerOf } from '../shared/payer.ts'
 import { posterPolicy, renderPoster } from '../shared/poster.ts'
 import { readShop } from '../shared/shop.ts'
+import { findLastPayment, rememberPayment } from './last-payment.ts'
 import { type LinkPage, renderClosedLink, renderLink, type TypedAmount } from './link-view.ts'
 
 export type LinkPageDeps = {
@@ -164,6 +165,7 @@ export const linkRoutes: FastifyPluginAsyncTypebox<LinkPageDeps> = async (app, d
       most: largest === null || (maximum !== null && maximum.units < largest.units) ? maximum : largest,
       language: languageOf(request),
       shop: await readShop(deps.db, link.companyId),
+      last: await findLastPayment(deps.db, request, link),
       ...{ path: `${basePath}/link/${link.code}`, basePath, payUrl: config.payUrl, nonce: newNonce() },
     }
   }
@@ -242,6 +244,7 @@ export const linkRoutes: FastifyPluginAsyncTypebox<LinkPageDeps> = async (app, d
         checkSameOrigin(request, config.payUrl)
         await limits.checkLink(request, reply, page.link.id)
         const code = await makeOrder(request, page, nonce, units)
+        rememberPayment(reply, page, code)
         return reply.redirect(`${basePath}/pay?${new URLSearchParams({ code, lang: page.language })}`, 303)
       } catch (thrown) {
         const error = toAppError(thrown)

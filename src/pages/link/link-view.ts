@@ -8,6 +8,7 @@ import { languageButtons, languageSwitch } from '../shared/language.ts'
 import { shell } from '../shared/notice.ts'
 import { preview } from '../shared/preview.ts'
 import { type Shop, shopImprint, shopLogo, shopStyle } from '../shared/shop.ts'
+import type { LastPayment } from './last-payment.ts'
 
 export type LinkPage = {
   language: Lang
@@ -25,6 +26,7 @@ export type LinkPage = {
   path: string
   basePath: string
   payUrl: string
+  last: LastPayment | null
   /** Makes the form idempotent: it creates one order, however often it is sent. */
   nonce: string
 }
@@ -55,20 +57,34 @@ const footer = ({ language, shop, path, price, isOpen }: LinkPage): Html => {
   return html`<footer>${shopImprint(shop, TEXTS[language].order.receipt.terms)}${languages}</footer>`
 }
 
+/** Whoever comes back, or reloads, is led to what was begun before a second payment is offered. */
+function lastPayment({ language, last, basePath }: LinkPage): Html | null {
+  if (last === null) return null
+  const { locale, order } = TEXTS[language]
+  const { unfinished, resume, resumeHint, see } = order.link.last
+  const amount = showFiat(last.amount, locale)
+  const address = `${basePath}/pay?${new URLSearchParams({ code: last.code, lang: language })}`
+  if (!last.isOpen) return html`<p class="hint" id="last"><a href="${address}">${see(amount)}</a></p>`
+  return html`<div class="state busy" id="last"><span class="dot"></span><h2>${unfinished(amount)}</h2></div>
+      <p class="hint">${resumeHint}</p><a class="button main" href="${address}">${resume}</a>`
+}
+
 /** @param problem why the last step created no order */
 export function renderLink(page: LinkPage, typed: TypedAmount, problem: string | null): Html {
-  const { language, shop, link, price, basePath, payUrl, path, nonce } = page
+  const { language, shop, link, price, basePath, payUrl, path, nonce, last } = page
   const { pay, order, locale } = TEXTS[language]
   const shown = price && showFiat(price, locale)
   const title = shown === null ? order.link.payTo(shop.name) : order.link.preview(shop.name, shown)
+  const start = shown === null ? order.link.goOn : order.link.payNow(shown)
   const body = html`<main>
       <h1>${shopLogo(shop, basePath)}${pay.payTo} <b>${shop.name}</b></h1>
       ${shown && html`<p class="price">${shown}</p>`}
       <p class="goods">${link.name}</p>
       ${problem !== null && html`<p class="note" id="problem" tabindex="-1" autofocus role="alert">${problem}</p>`}
+      ${lastPayment(page)}
       <form id="${FORM}" method="post" action="${path}?lang=${language}"><input type="hidden" name="nonce" value="${nonce}">
         ${price === null && amountField(page, typed, problem)}
-        <button class="main">${shown === null ? order.link.goOn : order.link.payNow(shown)}</button></form>
+        ${last?.isOpen ? html`<button class="wide">${order.link.last.another}</button>` : html`<button class="main">${start}</button>`}</form>
       <p class="hint">${order.link.nothingYet}</p>
     </main>${footer(page)}`
   const head = html`${preview(shop, { payUrl, title, description: link.name })}${shopStyle(shop)}`
@@ -80,7 +96,8 @@ export function renderClosedLink(page: LinkPage): Html {
   const { language, shop, basePath, payUrl } = page
   const { closedTitle, closed } = TEXTS[language].order.link
   const body = html`<main><h1>${shopLogo(shop, basePath)}<b>${shop.name}</b></h1>
-      <div class="state quiet"><h2>${closedTitle}</h2></div><p class="soft">${closed(shop.name)}</p></main>${footer(page)}`
+      <div class="state quiet"><h2>${closedTitle}</h2></div><p class="soft">${closed(shop.name)}</p>
+      ${lastPayment(page)}</main>${footer(page)}`
   const title = `${closedTitle} · ${shop.name}`
   return shell({ language, title, head: html`${preview(shop, { payUrl, title })}${shopStyle(shop)}`, body })
 }

@@ -278,6 +278,13 @@ export const de: OrderTexts = {
     amountLabel: (currency) => `Betrag in ${currency}`,
     between: (least, most) => `Von ${least} bis ${most}`,
     nothingYet: 'Als Nächstes wählen Sie, wie Sie bezahlen. Vorher wird nichts abgebucht.',
+    last: {
+      unfinished: (amount) => `Ihre Zahlung über ${amount} ist noch nicht abgeschlossen`,
+      resumeHint: 'Setzen Sie sie fort, damit Sie nicht doppelt bezahlen.',
+      resume: 'Diese Zahlung fortsetzen',
+      another: 'Eine neue Zahlung beginnen',
+      see: (amount) => `Ihre letzte Zahlung hier ansehen: ${amount}`,
+    },
     closedTitle: 'Dieser Link ist geschlossen',
     closed: (merchant) =>
       `${merchant} nimmt hier keine Zahlungen mehr an. Fragen Sie im Geschäft nach einem neuen Link oder Code.`,

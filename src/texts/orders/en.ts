@@ -268,6 +268,13 @@ export const en: OrderTexts = {
     amountLabel: (currency) => `Amount in ${currency}`,
     between: (least, most) => `From ${least} to ${most}`,
     nothingYet: 'Next you choose how to pay. Nothing is charged before that.',
+    last: {
+      unfinished: (amount) => `Your payment of ${amount} is not finished`,
+      resumeHint: 'Continue it, so that you do not pay twice.',
+      resume: 'Continue this payment',
+      another: 'Start another payment',
+      see: (amount) => `See your last payment here: ${amount}`,
+    },
     closedTitle: 'This link is closed',
     closed: (merchant) => `${merchant} no longer takes payments here. Ask the shop for a new link or code.`,
     faults: {

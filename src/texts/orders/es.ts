@@ -275,6 +275,13 @@ export const es: OrderTexts = {
     amountLabel: (currency) => `Importe en ${currency}`,
     between: (least, most) => `De ${least} a ${most}`,
     nothingYet: 'A continuación elegirá cómo pagar. Antes no se cobra nada.',
+    last: {
+      unfinished: (amount) => `Su pago de ${amount} está sin terminar`,
+      resumeHint: 'Continúelo para no pagar dos veces.',
+      resume: 'Continuar este pago',
+      another: 'Empezar otro pago',
+      see: (amount) => `Ver su último pago aquí: ${amount}`,
+    },
     closedTitle: 'Este enlace está cerrado',
     closed: (merchant) => `${merchant} ya no cobra por este enlace. Pida al comercio un enlace o código nuevo.`,
     faults: {

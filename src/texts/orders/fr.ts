@@ -278,6 +278,13 @@ export const fr: OrderTexts = {
     amountLabel: (currency) => `Montant en ${currency}`,
     between: (least, most) => `De ${least} à ${most}`,
     nothingYet: 'Vous choisirez ensuite comment payer. Rien n’est débité avant.',
+    last: {
+      unfinished: (amount) => `Votre paiement de ${amount} n’est pas terminé`,
+      resumeHint: 'Reprenez-le pour ne pas payer deux fois.',
+      resume: 'Reprendre ce paiement',
+      another: 'Commencer un autre paiement',
+      see: (amount) => `Voir votre dernier paiement ici : ${amount}`,
+    },
     closedTitle: 'Ce lien est fermé',
     closed: (merchant) =>
       `${merchant} n’encaisse plus par ce lien. Demandez au commerce un nouveau lien ou un nouveau code.`,

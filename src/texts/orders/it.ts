@@ -272,6 +272,13 @@ export const it: OrderTexts = {
     amountLabel: (currency) => `Importo in ${currency}`,
     between: (least, most) => `Da ${least} a ${most}`,
     nothingYet: 'Al passo successivo sceglie come pagare. Prima non viene addebitato nulla.',
+    last: {
+      unfinished: (amount) => `Il suo pagamento di ${amount} non è concluso`,
+      resumeHint: 'Lo riprenda per non pagare due volte.',
+      resume: 'Riprendi questo pagamento',
+      another: 'Inizia un altro pagamento',
+      see: (amount) => `Mostra il suo ultimo pagamento qui: ${amount}`,
+    },
     closedTitle: 'Questo link è chiuso',
     closed: (merchant) => `${merchant} non incassa più da questo link. Chieda al negozio un nuovo link o codice.`,
     faults: {
