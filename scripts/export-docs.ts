@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { readReferenceScript } from '../src/http/reference/reference.ts'
+import { printLlms } from '../src/pages/docs/llms.ts'
 import { searchPages } from '../src/pages/docs/search.ts'
 import { type DocPage, hrefOf, readPages, renderPage } from '../src/pages/docs/site.ts'
 import { SITE_SCRIPT, SITE_STYLE } from '../src/pages/docs/site-style.ts'
@@ -17,6 +18,7 @@ const API = 'api'
 function fileOf(href: string, pages: ReadonlySet<string>): string | undefined {
   if (pages.has(href)) return href === '/docs' ? 'index.html' : `${href.slice('/docs/'.length)}.html`
   if (href === '/openapi.json') return 'openapi.json'
+  if (/^\/docs\/.+\.(md|txt)$/.test(href)) return href.slice('/docs/'.length)
   return /^\/docs\/(site\.\w+|search|api)$/.test(href)
     ? href.slice('/docs/'.length).replace(/^(search|api)$/, '$1.html')
     : undefined
@@ -64,8 +66,10 @@ export async function exportDocs(folder: string): Promise<number> {
   for (const page of pages) {
     const file = `${page.path}.html`
     write(file, makeRelative(renderPage(page, pages), file, known))
+    write(`${page.path}.md`, page.markdown)
   }
-  const search: DocPage = { path: SEARCH, title: 'Search', group: '', html: SEARCH_PAGE, text: '' }
+  write('llms.txt', printLlms(pages, (path) => `${path}.md`).replace('(/openapi.json)', '(openapi.json)'))
+  const search: DocPage = { path: SEARCH, title: 'Search', group: '', html: SEARCH_PAGE, text: '', markdown: '' }
   const searchHtml = makeRelative(renderPage(search, pages), `${SEARCH}.html`, known)
   write(`${SEARCH}.html`, searchHtml.replace('</body>', '<script src="search.js"></script></body>'))
   write('search.js', printSearch(pages))

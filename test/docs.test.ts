@@ -5,11 +5,12 @@ import { chmodSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, syml
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { ORDER_STATUSES } from '../sdk/index.ts'
 import { signTestWebhook } from '../sdk/webhooks.ts'
 import { CATALOGUE } from '../src/kernel/errors.ts'
 import { ERROR_WORDS } from '../src/pages/docs/error-words.ts'
 import { searchPages } from '../src/pages/docs/search.ts'
-import { hrefOf, readPages } from '../src/pages/docs/site.ts'
+import { hrefOf, markdownHrefOf, readPages } from '../src/pages/docs/site.ts'
 import { bareEnv } from './harness/bare-env.ts'
 import { putCluster } from './harness/cluster.ts'
 import { freePort } from './harness/free-port.ts'
@@ -42,7 +43,8 @@ const get = async (path: string) => {
 
 test('every document is a page, no link of the site leads nowhere, and nothing comes from another host', async () => {
   const pages = readPages()
-  const paths = new Set([...pages.map(({ path }) => hrefOf(path)), '/docs/api', '/openapi.json'])
+  const hrefs = pages.flatMap(({ path }) => [hrefOf(path), markdownHrefOf(path)])
+  const paths = new Set([...hrefs, '/docs/api', '/docs/llms.txt', '/openapi.json'])
   for (const file of globSync('**/*.md', { cwd: join(ROOT, 'docs') })) {
     assert.ok(
       pages.some(({ path }) => path === file.replace(/\.md$/, '')),
@@ -63,6 +65,33 @@ test('every document is a page, no link of the site leads nowhere, and nothing c
   assert.ok(!policy.includes('unsafe') && policy.includes("script-src 'self'"))
   assert.equal((await get('/docs/../package.json')).status, 404)
   assert.equal((await get('/docs/nothing')).status, 404)
+})
+
+test('every page is also served as it was written, and a list of all names each once', async () => {
+  const list = await get('/docs/llms.txt')
+  assert.deepEqual([list.status, list.headers.get('content-type')], [200, 'text/plain; charset=utf-8'])
+  assert.match(list.text, /^# Comptoir\n\n> Take payments in crypto, .+\n\n## API\n/)
+  assert.match(list.text, /^- \[Webhooks\]\(\/docs\/webhooks\.md\): How to receive and verify webhooks, /m)
+  const named = [...list.text.matchAll(/\]\((\/docs\/[^)]+)\)/g)].map(([, href = '']) => href)
+  assert.equal(new Set(named).size, named.length)
+  const pages = readPages()
+  const missing = pages.filter(({ path }) => !/^(index$|errors\/)/.test(path) && !named.includes(markdownHrefOf(path)))
+  assert.deepEqual([missing, named.length > 60], [[], true])
+  for (const { path, markdown } of pages) {
+    const { status, headers, text } = await get(markdownHrefOf(path))
+    assert.deepEqual([status, headers.get('content-type'), text], [200, 'text/markdown; charset=utf-8', markdown])
+    // a link in it leads to another page as it was written
+    for (const [, target = ''] of text.matchAll(/\]\((?![a-z]+:)([^)#]+\.md)/g)) {
+      const { pathname } = new URL(target, `${baseUrl}${markdownHrefOf(path)}`)
+      const isPage = pages.some((page) => markdownHrefOf(page.path) === pathname)
+      assert.ok(isPage || !pathname.startsWith('/docs/'), `${path} → ${target}`)
+    }
+  }
+  assert.equal(
+    pages.find(({ path }) => path === 'webhooks')?.markdown,
+    readFileSync(join(ROOT, 'docs/webhooks.md'), 'utf8'),
+  )
+  assert.equal((await get('/docs/nothing.md')).status, 404)
 })
 
 test('every error code has its page with cause and cure, and the answer links to it', async () => {
@@ -180,6 +209,23 @@ test('the quickstart of a marketplace makes orders of two sellers, and each sees
     output,
     /(order \w+ http\S+\n){2}the platform sees 2 orders, of the bookshop 30\.00\nthe first seller sees 1\n/,
   )
+})
+
+test('the calls of other services, as their guides write them for Comptoir, run twice and make one order', async () => {
+  const shop = await openShopFolder()
+  for (const [file, status] of [
+    ['from-coinbase-commerce.md', 'NEW'],
+    ['from-btcpay-server.md', 'New'],
+    ['from-nowpayments.md', 'waiting'],
+  ] as const) {
+    writeFileSync(join(shop, 'moved.mjs'), blocks(file, 'js', 'docs/guides').join('\n'))
+    const first = await runProgram('moved.mjs')
+    assert.match(first, new RegExp(`^${status} http\\S+/pay\\?code=\\w+\n$`), file)
+    assert.equal(await runProgram('moved.mjs'), first, file)
+    // every state that an order may have is mapped to one of theirs
+    const mapped = new Set(readFileSync(join(ROOT, 'docs/guides', file), 'utf8').match(/\b[A-Z_]{4,}(?=: ')/g))
+    assert.deepEqual([...mapped].sort(), [...ORDER_STATUSES].sort(), file)
+  }
 })
 
 test('the ten jobs of the SDK run as they stand, and those of stripe-node are what its types allow', async () => {

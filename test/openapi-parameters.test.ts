@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { toAppError } from '../src/http/failures.ts'
 import { type OpenApi, operationsOf, type Parameter } from '../src/http/openapi/document.ts'
 import { openApiOf } from '../src/http/reference/openapi.ts'
 import { logInSuperAdmin } from './harness/accounts.ts'
@@ -100,4 +101,42 @@ test('the secret of an API key alone, as a bearer, is a documented credential th
   assert.ok(document.components.securitySchemes.secretBearer)
   const create = operationsOf(document).find(({ operation }) => operation.operationId === 'createOrder')?.operation
   assert.ok(create?.security?.some((one) => 'secretBearer' in one))
+})
+
+/** Every pattern of the document, and one place of each. */
+function findPatterns(value: unknown, place: string, found = new Map<string, string>()): Map<string, string> {
+  if (typeof value !== 'object' || value === null) return found
+  const { pattern } = value as { pattern?: unknown }
+  if (typeof pattern === 'string') found.set(pattern, place)
+  for (const [name, inner] of Object.entries(value)) findPatterns(inner, `${place}/${name}`, found)
+  return found
+}
+
+test('what a pattern refuses is told in words, with an example', async () => {
+  const patterns = findPatterns(document.paths, '')
+  assert.ok(patterns.size > 10)
+  const bare = [...patterns].filter(([pattern]) => {
+    const fault = { keyword: 'pattern', instancePath: '/x', schemaPath: '', params: { pattern }, message: 'bare' }
+    return toAppError(Object.assign(new Error(), { validation: [fault] })).details?.[0]?.message === 'bare'
+  })
+  assert.deepEqual(bare, [], 'say it in src/http/failures.ts')
+  const ask = async (method: string, path: string, body?: unknown) => {
+    const { status, error } = await shop.host.call(method, path, { as: shop.merchant, ...(body ? { body } : {}) })
+    return [status, error.details?.[0]]
+  }
+  const message = 'must be an id: 24 hexadecimal digits, such as 66a1f0c2e4b07d3a5c9e1f20'
+  assert.deepEqual(await ask('GET', '/api/next/refunds/nope'), [422, { path: 'id', message }])
+  const admin = await logInSuperAdmin(shop.host)
+  const { error } = await admin.get('audit-log?before=yesterday')
+  assert.match(error.details?.[0]?.message ?? '', /^must be a whole number: digits only, such as 1041$/)
+})
+
+test('a name that no object may have is named, and broken JSON is called broken', async () => {
+  const send = async (raw: string) => {
+    const { status, error } = await shop.host.call('POST', 'request', { as: shop.merchant, raw })
+    return [status, error.code, /__proto__/.test(error.message)]
+  }
+  assert.deepEqual(await send('{"__proto__": {"amount": 5}}'), [400, 'MALFORMED_JSON', true])
+  assert.deepEqual(await send('{"goods": {"constructor": {"prototype": 1}}}'), [400, 'MALFORMED_JSON', true])
+  assert.deepEqual(await send('{"amount": 5'), [400, 'MALFORMED_JSON', false])
 })

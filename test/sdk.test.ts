@@ -1,15 +1,18 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { printSdk, readOpenApi } from '../scripts/print-sdk.ts'
-import { Comptoir, type Ignored, isComptoirError, WaitError } from '../sdk/index.ts'
+import { Comptoir, type Ignored, isComptoirError, signTestWebhook, WaitError } from '../sdk/index.ts'
 import { sql } from '../src/db/db.ts'
+import { freePort } from './harness/free-port.ts'
 import { openShop, type Shop } from './harness/shop.ts'
 
 const ROOT = join(import.meta.dirname, '..')
+const SECRET = `whsec_${Buffer.alloc(32, 5).toString('base64')}`
 
 let shop: Shop
 let client: Comptoir
@@ -219,6 +222,40 @@ test('packed and installed into an empty folder, ESM and CommonJS reach a verifi
       assert.ok(code && output.includes(`verified order.paid ${code}`), `${node} ${file}: ${output}`)
     }
   }
+})
+
+/** Runs a receiver of the package's examples and posts to it; the status codes. */
+async function tryExample(path: string, bodies: readonly string[], headers: Record<string, string>): Promise<number[]> {
+  const port = await freePort()
+  const env = { ...process.env, WEBHOOK_SECRET: SECRET, PORT: String(port) }
+  const child = spawn(process.execPath, [path], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const closed = once(child, 'close')
+  const ended = closed.then(([code]) => assert.fail(`${path} ended with ${code}`))
+  await Promise.race([once(child.stdout, 'data'), ended])
+  const answers = bodies.map((body) => fetch(`http://127.0.0.1:${port}/webhooks`, { method: 'POST', headers, body }))
+  const statuses = (await Promise.all(answers)).map(({ status }) => status)
+  child.kill()
+  await closed
+  return statuses
+}
+
+test('the examples come with the package and run from there', async () => {
+  const folder = install()
+  const examples = join(folder, 'node_modules/@comptoir/sdk/examples')
+  symlinkSync(join(ROOT, 'node_modules/fastify'), join(folder, 'node_modules/fastify'))
+  const { body, headers } = await signTestWebhook({ event: 'order.paid', code: 'abc' }, SECRET)
+  const forged = body.replace('abc', 'abd')
+  for (const file of ['plain.mjs', 'fastify.mjs'])
+    assert.deepEqual(await tryExample(join(examples, file), [body, forged], headers), [204, 400], file)
+  const env = { ...process.env, SIGNATURE: headers['service-signature'], WEBHOOK_SECRET: SECRET }
+  const verify = (input: string): string =>
+    spawnSync(process.execPath, [join(examples, 'verify.js')], { env, input, encoding: 'utf8' }).stdout.trim()
+  assert.deepEqual([verify(body), verify(forged)], ['verified', 'refused'])
+  // Express is not here to run it
+  const express = spawnSync(process.execPath, ['--check', join(examples, 'express.mjs')], { encoding: 'utf8' })
+  assert.equal(express.status, 0, express.stderr)
+  const listed = readdirSync(examples).sort()
+  assert.deepEqual(listed, ['express.mjs', 'fastify.mjs', 'plain.mjs', 'verify.js', 'verify.php', 'verify.py'])
 })
 
 const TYPED = `import { Comptoir, type ComptoirEvent, isComptoirError } from '@comptoir/sdk'

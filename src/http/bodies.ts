@@ -81,6 +81,21 @@ const tooDeep = (): AppError =>
 const notUtf8 = (): AppError =>
   new AppError('MALFORMED_JSON', { message: 'The body is not UTF-8. Send JSON as UTF-8, or write \\u00e9 for é.' })
 
+const isJson = (text: string): boolean => {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Valid JSON that the parser refuses: its names would change what every object of the program has. */
+const forbiddenName = (): AppError =>
+  new AppError('MALFORMED_JSON', {
+    message: 'The body has the name __proto__, or prototype inside constructor, which no field here has. Leave it out.',
+  })
+
 /** UTF-8, and what is always the same in it, as clients write them; an empty name says nothing. The bytes decide. */
 const UTF8_CHARSETS = ['', 'utf-8', 'utf8', 'utf_8', 'us-ascii', 'ascii']
 
@@ -113,7 +128,7 @@ export function registerBodies(app: FastifyInstance): void {
     if (!isUtf8(body)) return done(notUtf8())
     const text = body.toString()
     if (isTooDeep(text)) done(tooDeep())
-    else void parse(request, text, done)
+    else void parse(request, text, (error, read) => done(error && isJson(text) ? forbiddenName() : error, read))
   })
   app.addHook('preValidation', async (request) => {
     // a missing body counts as empty, so that validation names the required fields; so does null

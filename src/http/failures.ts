@@ -30,7 +30,30 @@ const FORMATS: Record<string, string> = {
   uri: 'must be a whole URL such as https://shop.example/thanks',
 }
 
-const RULES: Record<string, string> = { [NAME_PATTERN]: NAME_RULE, [VISIBLE_PATTERN]: VISIBLE_RULE }
+const decimal = (digits: number, example: string): string =>
+  `must be decimal text with at most ${digits} digits after the point, such as "${example}"`
+
+/** Of every pattern that a schema has, by the pattern itself. */
+const RULES: Record<string, string> = {
+  [NAME_PATTERN]: NAME_RULE,
+  [VISIBLE_PATTERN]: VISIBLE_RULE,
+  '^[0-9a-f]{24}$': 'must be an id: 24 hexadecimal digits, such as 66a1f0c2e4b07d3a5c9e1f20',
+  '^[0-9a-f]{32}$': 'must be the id of a delivery: 32 hexadecimal digits, as in Service-Webhook-Id',
+  '^[A-Z]{2}$': 'must be an ISO 3166-1 country code: two capital letters, such as FR',
+  '^[0-9]{1,18}$': 'must be a whole number: digits only, such as 1041',
+  '^[0-9]{1,38}$': 'must be whole units: digits only, such as 12500000 for 12.50 USDC',
+  '^[0-9]{6}$': 'must be 6 digits, such as 123456',
+  '^[0-9]{14}$': 'must be 14 digits without spaces, such as 73282932000074',
+  '^[0-9]{1,15}(\\.[0-9]{1,2})?$': decimal(2, '1000.00'),
+  '^[0-9]{1,16}(\\.[0-9]{1,2})?$': decimal(2, '1000.00'),
+  '^(?!0+(\\.0+)?$)[0-9]{1,16}(\\.[0-9]{1,2})?$': `${decimal(2, '1000.00')}, and more than 0`,
+  '^[0-9]{1,16}(\\.[0-9]{1,6})?$': decimal(6, '1000.000000'),
+  '^#[0-9a-fA-F]{6}$': 'must be a colour such as #7a1f3d',
+  '^\\+?[0-9][0-9 ()./-]{4,29}$': 'must be a phone number such as +33 1 23 45 67 89',
+  '^[A-Za-z0-9+/]+={0,2}$': 'must be the file in base64, without line breaks',
+  '^[A-Za-z0-9_=-]*$': 'must be base64url, as the browser gives it',
+  '^\\S(.*\\S)?$': 'must not begin or end with a space',
+}
 
 function detailOf(fault: AjvFault): ErrorDetail {
   const base = fault.instancePath.slice(1).replaceAll('/', '.')

@@ -1,5 +1,6 @@
 import type { FastifyPluginAsync, FastifyReply } from 'fastify'
 import { AppError } from '../../kernel/errors.ts'
+import { printLlms } from './llms.ts'
 import type { DocPage } from './site.ts'
 import { SITE_SCRIPT, SITE_STYLE } from './site-style.ts'
 
@@ -19,12 +20,18 @@ export const docsRoutes: FastifyPluginAsync = async (app) => {
     loaded ??= import('./site.ts').then((site) => ({ site, pages: site.readPages() }))
     return loaded
   }
-  const show = async (path: string, reply: FastifyReply): Promise<FastifyReply> => {
+  const find = async (path: string) => {
     const { site, pages } = await load()
     const page = pages.find((one) => one.path === path)
     if (!page) throw new AppError('NOT_FOUND')
+    return { site, pages, page }
+  }
+  const show = async (path: string, reply: FastifyReply): Promise<FastifyReply> => {
+    const { site, pages, page } = await find(path)
     return sendHtml(reply, site.renderPage(page, pages))
   }
+  const sendMarkdown = async (path: string, reply: FastifyReply): Promise<FastifyReply> =>
+    reply.type('text/markdown; charset=utf-8').send((await find(path)).page.markdown)
   app.get('/docs', open, (_request, reply) => show('index', reply))
   app.get('/docs/site.css', open, async (_request, reply) => reply.type('text/css; charset=utf-8').send(SITE_STYLE))
   app.get('/docs/site.js', open, async (_request, reply) =>
@@ -34,5 +41,12 @@ export const docsRoutes: FastifyPluginAsync = async (app) => {
     const { site, pages } = await load()
     return sendHtml(reply, site.renderSearch(pages, String(request.query.q ?? '').slice(0, 200)))
   })
-  app.get<{ Params: { '*': string } }>('/docs/*', open, (request, reply) => show(request.params['*'], reply))
+  app.get('/docs/llms.txt', open, async (_request, reply) => {
+    const { site, pages } = await load()
+    return reply.type('text/plain; charset=utf-8').send(printLlms(pages, site.markdownHrefOf))
+  })
+  app.get<{ Params: { '*': string } }>('/docs/*', open, (request, reply) => {
+    const { '*': path } = request.params
+    return path.endsWith('.md') ? sendMarkdown(path.slice(0, -'.md'.length), reply) : show(path, reply)
+  })
 }

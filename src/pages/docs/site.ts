@@ -7,7 +7,7 @@ import { searchPages } from './search.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 
-export type DocPage = { path: string; title: string; group: string; html: string; text: string }
+export type DocPage = { path: string; title: string; group: string; html: string; text: string; markdown: string }
 
 /** The order of the menu; unnamed pages come last in their group. */
 const GROUPS: readonly [group: string, match: RegExp][] = [
@@ -81,7 +81,7 @@ function makePage(path: string, markdown: string): DocPage {
     .replace(/<[^>]+>/g, ' ')
     .replace(/&[^;]+;/g, ' ')
     .replace(/\s+/g, ' ')
-  return { path, title, group: groupOf(path), html, text }
+  return { path, title, group: groupOf(path), html, text, markdown }
 }
 
 function errorPages(): DocPage[] {
@@ -131,16 +131,29 @@ function menu(pages: readonly DocPage[], current: DocPage): string {
 
 export const hrefOf = (path: string): string => (path === 'index' ? '/docs' : `/docs/${path}`)
 
+/** The page as it was written, for programs. */
+export const markdownHrefOf = (path: string): string => `/docs/${path}.md`
+
 const titleOf = ({ title }: DocPage): string => (title === 'Comptoir' ? title : `${title} – Comptoir`)
+
+/** What is said of a page's other form; a page that no one wrote, as one of a search, has none. */
+function alternates({ path, markdown }: DocPage): { head: string; foot: string } {
+  if (markdown === '') return { head: '', foot: '' }
+  const href = markdownHrefOf(path)
+  return {
+    head: `<link rel="alternate" type="text/markdown" href="${href}">`,
+    foot: `<footer><a href="${href}">This page as Markdown</a> · <a href="/docs/llms.txt">All pages, for programs</a></footer>`,
+  }
+}
 
 /** A whole HTML page. */
 export const renderPage = (page: DocPage, pages: readonly DocPage[]): string => `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
-<title>${escapeHtml(titleOf(page))}</title><link rel="stylesheet" href="/docs/site.css"><script src="/docs/site.js" defer></script></head>
+<title>${escapeHtml(titleOf(page))}</title><link rel="stylesheet" href="/docs/site.css"><script src="/docs/site.js" defer></script>${alternates(page).head}</head>
 <body><a class="skip" href="#main">To the text</a><header><a class="home" href="/docs">Comptoir</a>
 <form role="search" action="/docs/search"><label><span class="hidden">Search</span><input type="search" name="q" placeholder="Search" autocomplete="off"></label></form></header>
 <div class="frame"><nav aria-label="Documentation"><details open><summary>Menu</summary>${menu(pages, page)}</details></nav>
-<main id="main">${page.html}</main></div></body></html>`
+<main id="main">${page.html}${alternates(page).foot}</main></div></body></html>`
 
 export function renderSearch(pages: readonly DocPage[], query: string): string {
   const found = searchPages(pages, query).map(
@@ -149,5 +162,5 @@ export function renderSearch(pages: readonly DocPage[], query: string): string {
   )
   const body = found.length > 0 ? `<ol class="found">${found.join('')}</ol>` : '<p>Nothing was found.</p>'
   const html = `<h1>Search: ${escapeHtml(query)}</h1>${body}`
-  return renderPage({ path: 'search', title: 'Search', group: '', html, text: '' }, pages)
+  return renderPage({ path: 'search', title: 'Search', group: '', html, text: '', markdown: '' }, pages)
 }

@@ -1,12 +1,12 @@
 import { createServer } from 'node:http'
-import { verifyWebhook } from '../webhooks.ts'
+import { verifyWebhook } from '@comptoir/sdk'
 
-/* A receiver without any framework. WEBHOOK_SECRET=whsec_… node plain.ts */
+/* A receiver without any framework. WEBHOOK_SECRET=whsec_… node plain.mjs */
 const secret = process.env.WEBHOOK_SECRET ?? ''
-const seen = new Set<string>() // a table with a unique key in production
+const seen = new Set() // a table with a unique key in production
 
 const server = createServer(async (request, response) => {
-  const chunks: Buffer[] = []
+  const chunks = []
   for await (const chunk of request) chunks.push(chunk)
   try {
     const webhook = await verifyWebhook(Buffer.concat(chunks), request.headers, secret)
@@ -15,7 +15,7 @@ const server = createServer(async (request, response) => {
     seen.add(webhook.id)
     response.writeHead(204).end()
   } catch (error) {
-    response.writeHead(400).end((error as Error).message)
+    response.writeHead(400).end(error.message)
   }
 })
 server.listen(Number(process.env.PORT ?? 4000), '127.0.0.1', () => console.log('listening'))

@@ -1,7 +1,7 @@
+import { verifyWebhook } from '@comptoir/sdk'
 import express from 'express'
-import { verifyWebhook } from '../webhooks.ts'
 
-/* WEBHOOK_SECRET=whsec_… node express.js */
+/* WEBHOOK_SECRET=whsec_… node express.mjs */
 const app = express()
 
 // express.raw, not express.json: the signature is over the bytes
