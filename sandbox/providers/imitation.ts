@@ -86,8 +86,8 @@ export type Imitation = {
   /** It credits money that arrives after the payment is paid: `pay` with an amount works then, too. */
   creditsSurplus?: boolean
   /**
-   * Takes a deposit instead of the console: converts a coin, sends USDC, or sends back what came before. Runs before the
-   * state changes. `confirmed` is false for `pay-unconfirmed`.
+   * Takes a deposit instead of the console: converts a coin, sends USDC, or sends back what came before. Runs before
+   * the state changes. `confirmed` is false for `pay-unconfirmed`.
    * @returns by how much `received` grows, in the payment's currency
    * @throws Error with a sentence when the payer cannot pay that way
    */
