@@ -5,6 +5,7 @@ import pg from 'pg'
 import { type Db, openDb } from '../src/db/db.ts'
 import { startEmbeddedPostgres } from '../src/db/embedded/embedded.ts'
 import { keepTotals } from '../src/orders/order-jobs.ts'
+import { startNoProviders } from '../test/harness/no-providers.ts'
 import { type Goal, printGoals } from './goals.ts'
 import { type BenchService, quantile, startService } from './service.ts'
 
@@ -106,11 +107,12 @@ export async function run(): Promise<void> {
   const server = await startEmbeddedPostgres({ dataDir: folder, log: console.error })
   const client = new pg.Client({ connectionString: server.connectionString })
   const db = openDb({ connectionString: server.connectionString, max: 1 })
+  const providers = await startNoProviders()
   const service = await startService(join(folder, 'service'), {
     env: {
       ...{ DATABASE_URL: server.connectionString, ROLES: 'api', LOG_LEVEL: 'warn' },
       ...{ CHAIN_31337_RPC_URL: 'http://127.0.0.1:9', CHAIN_MAX_LAG_SECONDS: '86400' },
-      CHAIN_31337_USDC: `0x${'0'.repeat(40)}`,
+      ...{ CHAIN_31337_USDC: `0x${'0'.repeat(40)}`, SANDBOX_PROVIDERS_URL: providers.url },
     },
   })
   try {
@@ -131,6 +133,7 @@ export async function run(): Promise<void> {
     await client.end()
     await db.close()
     await service.stop()
+    await providers.stop()
     await server.stop()
     rmSync(folder, { recursive: true, force: true })
   }

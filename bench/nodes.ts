@@ -4,6 +4,7 @@ import { chmodSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { availableParallelism, cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmbeddedPostgres } from '../src/db/embedded/embedded.ts'
+import { startNoProviders } from '../test/harness/no-providers.ts'
 import type { Load, LoadResult } from './http-load.ts'
 import { type BenchService, startService, untilIdle } from './service.ts'
 
@@ -152,10 +153,12 @@ export async function run(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'comptoir-bench-'))
   chmodSync(folder, 0o711)
   const server = await startEmbeddedPostgres({ dataDir: folder, log: console.error })
+  const providers = await startNoProviders()
   const env = {
     ...{ DATABASE_URL: server.connectionString, ROLES: 'api', LOG_LEVEL: 'warn' },
     ...{ MASTER_KEY: Buffer.alloc(32, 5).toString('base64'), CHAIN_MAX_LAG_SECONDS: '86400' },
-    // a chain that is configured and never queried: no sandbox starts next to the measurement
+    // a chain that is configured and never queried, and no providers: no sandbox starts next to the measurement
+    SANDBOX_PROVIDERS_URL: providers.url,
     ...{ CHAIN_31337_RPC_URL: 'http://127.0.0.1:9', CHAIN_31337_USDC: `0x${'0'.repeat(40)}` },
   }
   const started: BenchService[] = []
@@ -186,6 +189,7 @@ export async function run(): Promise<void> {
     if (whole.length > 0) await compare(whole, cluster)
   } finally {
     await Promise.all(started.map((node) => node.stop()))
+    await providers.stop()
     await server.stop()
     rmSync(folder, { recursive: true, force: true })
   }

@@ -7,6 +7,7 @@ import { type Db, openDb, type Queryable, type Sql, sql } from '../src/db/db.ts'
 import { startEmbeddedPostgres } from '../src/db/embedded/embedded.ts'
 import { insertOrders, type NewOrder } from '../src/orders/order-insert-queries.ts'
 import { findOrderByCode } from '../src/orders/order-queries.ts'
+import { startNoProviders } from '../test/harness/no-providers.ts'
 import { profileThere, wantsFlame, writeFlame } from './flame.ts'
 import { type Goal, printGoals } from './goals.ts'
 import type { Load, LoadResult } from './http-load.ts'
@@ -34,10 +35,12 @@ type Service = { port: number; inspectPort: number; headers: string; child: Chil
 /** The API alone, on the same server as the limit. */
 async function startApi(dataDir: string, connectionString: string): Promise<Service> {
   const inspectPort = wantsFlame ? await freePort() : 0
+  const providers = await startNoProviders()
   const { facts, ...service } = await startService(dataDir, {
     env: {
       ...{ DATABASE_URL: connectionString, ROLES: 'api', LOG_LEVEL: 'warn' },
-      // a chain that is configured and never queried: no sandbox starts next to the measurement
+      // a chain that is configured and never queried, and no providers: no sandbox starts next to the measurement
+      SANDBOX_PROVIDERS_URL: providers.url,
       ...{ CHAIN_31337_RPC_URL: 'http://127.0.0.1:9', CHAIN_MAX_LAG_SECONDS: '86400' },
       CHAIN_31337_USDC: `0x${'0'.repeat(40)}`,
     },
@@ -47,7 +50,11 @@ async function startApi(dataDir: string, connectionString: string): Promise<Serv
     ],
   })
   const headers = `host: localhost\r\nx-api-key: ${facts.apiKey}\r\nx-api-secret: ${facts.apiSecret}\r\n`
-  return { ...service, inspectPort, headers }
+  const stop = async (): Promise<void> => {
+    await service.stop()
+    await providers.stop()
+  }
+  return { ...service, inspectPort, headers, stop }
 }
 
 /** The statement of a query function, without running it. */

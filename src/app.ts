@@ -6,7 +6,6 @@ import { type Commerce, openCommerce } from './assembly/commerce.ts'
 import { registerPages } from './assembly/pages.ts'
 import type { ServiceBase } from './assembly/service-base.ts'
 import { openDailyAlarm } from './assembly/upkeep/daily-alarm.ts'
-import { noteFullDisk } from './assembly/upkeep/room-watch.ts'
 import { startUpkeep } from './assembly/upkeep/upkeep.ts'
 import { openAnchor } from './audit/anchor.ts'
 import { checkEndpoints } from './chain/endpoints/start-check.ts'
@@ -17,8 +16,8 @@ import { openButtonOrigins } from './companies/button-origins.ts'
 import { COMPANY_SCHEMAS } from './companies/company-schemas.ts'
 import { StaticLinkSchema } from './companies/static-links/static-link-schemas.ts'
 import { KycSchema } from './compliance/kyc-schemas.ts'
-import { registerDbMetrics } from './db/db-metrics.ts'
 import { openJobRunner } from './db/job-runner.ts'
+import { registerDbMetrics } from './db/metrics/db-metrics.ts'
 import { listMigrations } from './db/migrate.ts'
 import { partitionedTables } from './db/partitioned-tables.ts'
 import { openReads } from './db/stale-reads.ts'
@@ -164,7 +163,6 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
   const reads = openReads(db, { config, metrics, log: app.log })
   app.addHook('onClose', () => reads.stop())
   const base: ServiceBase = { config, db, vault, clock, demoButtonId, metrics, log: app.log, tracer, reads }
-  noteFullDisk(base)
   const trade = openCommerce(base, accounts)
   app.addHook('onClose', async () => {
     await Promise.all([trade.rotation.attempts.close(), trade.channels.close(), trade.screening.close()])

@@ -18,7 +18,7 @@ function printTable(facts: Record<string, unknown>, file: string): void {
     ['Back office', facts.officeUrl],
     ['Documentation', facts.docsUrl],
     ['Demo shop', facts.demoShopUrl],
-    ['Providers', `${facts.providersUrl}/payments`],
+    ['Providers', facts.providersUrl && `${facts.providersUrl}/payments`],
     ['Manager', `${manager.email}  ${manager.password}`],
     ['SuperAdmin', `${superAdmin.email}  ${superAdmin.password}`],
     ['Mailbox', facts.mailboxUrl],

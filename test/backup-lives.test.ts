@@ -105,7 +105,7 @@ test('by a clock that is behind neither a folder nor a named backup is restored,
     assert.equal(code, 1)
     assert.match(err, /your clock says .*Nothing was restored\. Correct the clock/)
   }
-  assert.equal(existsSync(join(to, 'postgres.restoring')), false)
+  assert.equal(existsSync(to), false)
 })
 
 test('a backup is refused while the database does not know yet that it was restored', async () => {

@@ -71,6 +71,8 @@ test('a proxy that TRUST_PROXY does not name is told of in the log, once, and wh
   try {
     const forwarded = { 'x-forwarded-for': '203.0.113.7' }
     for (const { call } of [host, other, other]) await call('GET', 'status/nope', { headers: forwarded })
+    // a check of the machine's own, through its proxy
+    await host.call('GET', '/healthz', { headers: { 'x-forwarded-for': '127.0.0.1' } })
     const told = (service: TestService) => service.logLines.filter((line) => line.includes('TRUST_PROXY'))
     assert.equal(told(host).length, 0, 'it is named there')
     assert.equal(told(other).length, 1)

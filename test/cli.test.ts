@@ -439,6 +439,7 @@ test('trigger plays all 16 events and all stories, and listen brings each event,
   listener.kill()
   await once(listener, 'close')
   const lines = heard.trim().split('\n')
+  assert.equal(lines.shift(), '{"listening":true}', 'for a program that waits for it')
   const news = lines.map((line) => JSON.parse(line) as { answer: string; cursor: string | null })
   assert.ok(
     news.every(({ answer }) => answer === '200'),

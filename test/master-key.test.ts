@@ -93,6 +93,14 @@ test('after a change of the master key the old one can be given up: what it seal
   assert.equal(openVault(NEXT).open(opened, totpContext(userId)), 'JBSWY3DPEHPK3PXP')
 })
 
+test('migrate refuses another master key, as every other command does, and migrates nothing', async () => {
+  const refused = await runOperator(['migrate'], envWith(randomBytes(32)), place.path)
+  assert.equal(refused.code, 1)
+  assert.match(refused.err, /master-key: MASTER_KEY is not the key of this database.*Set the MASTER_KEY/)
+  const right = await runOperator(['migrate'], envWith(NEXT), place.path)
+  assert.deepEqual([right.code, right.out], [0, 'The schema is the newest already.\n'], right.err)
+})
+
 test('without the old key nothing starts while it still seals something, and doctor says so', async () => {
   const sealed = openVault(TEST_MASTER_KEY).seal('JBSWY3DPEHPK3PXP', 'user:x:totp')
   await db.run(sql`update users set totp_sealed = ${sealed}`)

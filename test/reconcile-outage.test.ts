@@ -18,6 +18,7 @@ import { writeInstallation } from '../src/db/installation.ts'
 import { findRestored, findUnreconciled, markRestored, updateReconciledRestore } from '../src/db/restored-queries.ts'
 import { MINUTE } from '../src/kernel/clock.ts'
 import { openVault } from '../src/kernel/vault.ts'
+import { deriveAddress } from '../src/kernel/xpub.ts'
 import { NO_DATA_DIR } from './harness/bare-env.ts'
 import { startTestChain, type TestChain } from './harness/chain.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
@@ -109,8 +110,11 @@ async function restore(): Promise<void> {
     const { code, err } = await run(args, wrongKey)
     assert.deepEqual([code, /MASTER_KEY is not the key of this database/.test(err)], [1, true], err)
   }
-  await refuseWrongKey('restore', '--already-done', at)
-  const marked = await run(['restore', '--already-done', at], operator())
+  const mark = ['restore', '--already-done', at]
+  await refuseWrongKey(...mark, '--yes')
+  const unasked = await run(mark, operator())
+  assert.deepEqual([unasked.code, /everybody is logged out.*Nothing was done: add --yes/.test(unasked.err)], [1, true])
+  const marked = await run([...mark, '--yes'], operator())
   assert.equal(marked.code, 0, marked.err)
   await refuseWrongKey('reconcile')
   host = await startTestService({ env, workers: true, connectionString })
@@ -377,4 +381,27 @@ test('a restore that is marked again before it is reconciled forgets nothing of 
     await db.close()
     await own.drop()
   }
+})
+
+test('money of orders after the backup is no sign of another installation, and each difference has its next step', async () => {
+  // as before the first restore
+  await host.db.run(sql`update installation set first_index = 0`)
+  await restore()
+  const xpub = env.CHAIN_31337_XPUB ?? ''
+  await chain.pay({ to: deriveAddress(xpub, 1), units: 54_000_000n })
+  const { code, err } = await run(['admin', 'confirm-addresses', '--chain', '31337'], operator())
+  assert.equal(code, 1)
+  assert.match(
+    err,
+    /0\/1 holds 54(\.0+)? USDC, and no order here had it: it came, most likely, to orders .* after the backup of/,
+  )
+  assert.doesNotMatch(err, /another installation or program/)
+  const mining = setInterval(() => void chain.mine().catch(() => {}), 300)
+  const reconciled = await run(['reconcile'], operator())
+  clearInterval(mining)
+  assert.equal(reconciled.code, 1)
+  assert.match(
+    reconciled.out,
+    /Paid for an order that the backup does not know: 54\.0+ USDC.*\n {4}→ Ask the shops whose order/,
+  )
 })

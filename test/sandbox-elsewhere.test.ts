@@ -8,6 +8,7 @@ import { freePort } from './harness/free-port.ts'
 import { newFolder } from './harness/installation.ts'
 import { type Served, startServed } from './harness/served.ts'
 import { callService } from './harness/service.ts'
+import { TEST_XPUB } from './harness/shop.ts'
 
 /* The sandbox with a chain, or providers, that run elsewhere. */
 
@@ -54,16 +55,25 @@ async function acceptThrough({ baseUrl, apiKey, apiSecret }: Facts, channels: st
 test('a chain that is given replaces the sandbox’s own; providers, mailbox and demo shop are there as usual', async () => {
   const facts = await serveSandbox({ CHAIN_31337_RPC_URL: chain.rpcUrl, CHAIN_31337_USDC: chain.usdcAddress })
   assert.deepEqual([facts.rpcUrl, facts.payerPrivateKey], [chain.rpcUrl, null])
-  assert.deepEqual(await acceptThrough(facts, ['gatepay', 'binance', 'crypto']), [200, 200, 200])
+  assert.deepEqual(await acceptThrough(facts, ['gatepay', 'binance', 'crypto', 'coinbase']), [200, 200, 200, 400])
   assert.equal((await fetch(facts.mailboxUrl)).status, 200)
   const wallet = await fetch(`${facts.providersUrl}/wallet/pay`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ to: `0x${'1'.repeat(40)}`, amount: '1' }),
   })
+  assert.equal(wallet.status, 409)
   assert.match(await wallet.text(), /no test wallet: CHAIN_31337_RPC_URL names a chain of yours/)
   const { providersUrl } = facts
   const second = await serveSandbox({ SANDBOX_PROVIDERS_URL: providersUrl ?? '' })
   assert.deepEqual([second.providersUrl, second.rpcUrl], [providersUrl, null], 'it starts no sandbox of its own')
   assert.deepEqual(await acceptThrough(second, ['gatepay']), [200])
+})
+
+test('with a test network the sandbox imitates no provider, as its image could not; the service runs', async () => {
+  const network = { CHAIN_84532_RPC_URL: 'http://127.0.0.1:9', CHAIN_84532_USDC: chain.usdcAddress }
+  const facts = await serveSandbox({ ...network, CHAIN_84532_XPUB: TEST_XPUB })
+  assert.deepEqual([facts.providersUrl, facts.payerPrivateKey], [null, null])
+  assert.equal((await fetch(`${facts.baseUrl}/readyz`)).status, 200)
+  assert.deepEqual(await acceptThrough(facts, ['gatepay']), [400])
 })

@@ -91,6 +91,14 @@ describe('isolation', { concurrency: false }, () => {
     assert.deepEqual([held.due, held.oldestMs, held.backlogMs > 50_000], [12, 0, true])
     assert.deepEqual(lanes.waiting(false), [], 'a node without room holds it up itself')
     await world.db.run(sql`
+      update delivery_due d set next_at = now() - o.place * interval '1 minute'
+      from (select company_id, delivery_id, row_number() over (order by delivery_id) as place
+        from delivery_due where owner is null) o
+      where d.company_id = o.company_id and d.delivery_id = o.delivery_id`)
+    const beyond = await countDue(world.db, { limit: 5, waiting: lanes.waiting(true) })
+    const minutes = [beyond.oldestMs, beyond.backlogMs].map((ms) => Math.floor(ms / 60_000))
+    assert.deepEqual([beyond.due, ...minutes], [5, 8, 12], 'what was not counted is no older than the last one counted')
+    await world.db.run(sql`
       update delivery_due set company_id = ${living}
       where (company_id, delivery_id) = (select company_id, delivery_id from delivery_due where owner is null limit 1)`)
     assert.ok((await count()).oldestMs > 50_000, 'another company’s is late')

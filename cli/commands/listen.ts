@@ -109,8 +109,8 @@ export const listen: Command = {
     const read = await openNews(client, textOf(flags, 'after'))
     // a cursor that the service refuses ends here; where it only does not answer yet, the loop goes on asking
     let first: News[] | null = await readOrWait(read, say)
-    // without it a program's server can verify nothing; one that is known already is no event among events
-    if (isJson && known === undefined) show({ listening: true, secret }, [])
+    // for a program that waits for it; without a new secret its server could verify nothing
+    if (isJson) show({ listening: true, ...(known === undefined && { secret }) }, [])
     say(`Listening. Your server verifies with the secret ${secret}`)
     for (;;) {
       const news = first ?? (await readOrWait(read, say))

@@ -4,6 +4,7 @@ import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import formbody from '@fastify/formbody'
 import Fastify, { type FastifyInstance } from 'fastify'
+import { openCoinbase } from './coinbase.ts'
 import type { Imitation } from './imitation.ts'
 import type { ImitationOptions } from './imitation-options.ts'
 import { IMITATIONS } from './imitations.ts'
@@ -11,7 +12,7 @@ import { payerConsoleRoutes, type StoryTeller } from './payer-console/routes.ts'
 import { PayerConsole } from './payer-console.ts'
 import { type Oracle, openScreening } from './screening.ts'
 import { openSumsub, type SumsubOptions } from './sumsub.ts'
-import { type Wallet, walletRoutes } from './wallet.ts'
+import { NO_WALLET, type Wallet, walletRoutes } from './wallet.ts'
 
 export type Providers = {
   url: string
@@ -124,7 +125,9 @@ export async function buildProviders(options: Omit<Options, 'port'> & { url: str
   walletRoutes(app, chain)
   const made: ImitationOptions | null =
     callbackBase === null ? null : { payerConsole, url, callbackBase, secretOf, now, wallet: chain }
-  const imitations = made === null ? [] : IMITATIONS.map((open) => openWithClock(open, made))
+  // a purchase at Coinbase sends USDC on the chain, from the test wallet
+  const opened = IMITATIONS.filter((open) => open !== openCoinbase || chain !== NO_WALLET)
+  const imitations = made === null ? [] : opened.map((open) => openWithClock(open, made))
   for (const imitation of imitations) await registerImitation(app, payerConsole, imitation)
   const [checks, variables] = made === null ? [options.sumsub, {}] : sumsubOf(made)
   const sumsub = checks && openSumsub(checks)

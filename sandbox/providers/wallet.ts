@@ -15,9 +15,9 @@ const NO_ADDRESS = `0x${'0'.repeat(40)}`
 export const NO_WALLET: Wallet = {
   ...{ chainId: 0, usdcAddress: NO_ADDRESS, payerAddress: NO_ADDRESS },
   pay: async () => {
-    throw new Error(
-      'The sandbox has no test wallet: CHAIN_31337_RPC_URL names a chain of yours. Pay from your own wallet.',
-    )
+    const words =
+      'The sandbox has no test wallet: CHAIN_31337_RPC_URL names a chain of yours. Pay from your own wallet.'
+    throw Object.assign(new Error(words), { statusCode: 409 })
   },
 }
 

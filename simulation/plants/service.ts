@@ -102,7 +102,7 @@ export const SERVICE: readonly Plant[] = [
   {
     ...{ name: 'outage-silences-metrics', number: 0, story: 'databaseAway' },
     fault: 'a node without its database serves no metrics at all',
-    edits: one('src/chain/open-chains.ts', 'listStandings(db, ids).catch(() => null)', 'listStandings(db, ids)'),
+    edits: one('src/db/metrics/stored-gauge.ts', 'find()\n      .catch(() => null)', 'find()'),
   },
   {
     ...{ name: 'dead-node-waits', number: 0, story: 'nodeDies' },

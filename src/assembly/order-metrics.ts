@@ -1,6 +1,6 @@
 import { Counter, type Registry } from 'prom-client'
 import type { Db } from '../db/db.ts'
-import { openStoredGauge, shareFigures } from '../db/stored-gauge.ts'
+import { openStoredGauge, shareFigures } from '../db/metrics/stored-gauge.ts'
 import { countOpenOrders } from '../orders/order-metrics-queries.ts'
 import type { TransitionOrder } from '../orders/order-transition.ts'
 

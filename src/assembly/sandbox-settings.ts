@@ -1,4 +1,5 @@
 import { HDKey } from '@scure/bip32'
+import { SANDBOX_CHAIN_ID } from '../chain/networks.ts'
 import { type Config, NO_CHAIN } from '../config/config.ts'
 import { readKyc } from '../config/kyc-config.ts'
 import type { KytConfig } from '../config/kyt-config.ts'
@@ -26,8 +27,14 @@ export type SandboxPlace = {
   screening?: Record<string, string>
 }
 
-/** Imitated providers: unless the settings name a sandbox that runs elsewhere, as a second node's do. */
-export const hasOwnSandbox = ({ mode, sandbox }: Config): boolean => mode === 'sandbox' && sandbox.providersUrl === null
+/**
+ * Imitated providers: unless the settings name a sandbox that runs elsewhere, as a second node's do, or a test network.
+ * There real providers' test accounts belong, and a container's image holds no imitations.
+ */
+export const hasOwnSandbox = ({ mode, sandbox, chains }: Config): boolean =>
+  mode === 'sandbox' &&
+  sandbox.providersUrl === null &&
+  (chains.length === 0 || chains.some(({ chainId }) => chainId === SANDBOX_CHAIN_ID))
 
 /** With a chain: unless the settings name one. */
 export const hasOwnChain = (config: Config): boolean => hasOwnSandbox(config) && config.chains.length === 0

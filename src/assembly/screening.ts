@@ -1,6 +1,6 @@
 import { Counter } from 'prom-client'
+import { openStoredGauge, shareFigures } from '../db/metrics/stored-gauge.ts'
 import { hastenItem, wakeItem } from '../db/poll-queries.ts'
-import { openStoredGauge, shareFigures } from '../db/stored-gauge.ts'
 import { SETTLEMENT_POLLS } from '../ledger/settlements/settlement-queries.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
 import { returnBlock } from '../payments/mispayments/way-queries.ts'

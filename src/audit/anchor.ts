@@ -2,7 +2,7 @@ import { appendFileSync, closeSync, existsSync, fstatSync, fsyncSync, openSync, 
 import type { FastifyBaseLogger } from 'fastify'
 import { Gauge, type Registry } from 'prom-client'
 import type { Db } from '../db/db.ts'
-import { clearGauge } from '../db/stored-gauge.ts'
+import { clearGauge } from '../db/metrics/stored-gauge.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { NotedHead } from './anchor-check.ts'
 import { type AuditHead, findAuditHead, findRestoreEntry, hasAuditEntry } from './audit-queries.ts'

@@ -24,6 +24,7 @@ import {
 } from '../db/installation.ts'
 import { findHistoryFault, listMigrations } from '../db/migrate.ts'
 import type { Connecting } from '../db/wire/connection.ts'
+import { describeSkew } from '../kernel/clock.ts'
 import { openVault } from '../kernel/vault.ts'
 import { MAIL_DAYS } from '../mail/mail.ts'
 import { bad, type Check, type CheckResult, good, nodeFix, runChecks } from './check.ts'
@@ -134,7 +135,7 @@ function databaseChecks(place: DatabasePlace, claimed: Claimed): Check[] {
       async run() {
         const { seconds, doubtSeconds } = await readClockSkew(connectionString)
         if (Math.abs(seconds) <= MAX_SKEW_SECONDS + doubtSeconds) return good('Our clock and the database’s agree.')
-        const message = `The database’s clock is ${Math.round(seconds)} s ahead of ours.`
+        const message = `The database’s clock is ${describeSkew(seconds)} ours.`
         return bad(message, 'Run a time service (chrony, systemd-timesyncd) on both machines.')
       },
     },
@@ -187,7 +188,7 @@ const providerCheck = (name: string, url: string): Check => ({
     const skew = skewOf(answer)
     // Date has whole seconds
     if (Math.abs(skew) <= MAX_SKEW_SECONDS + 1) return good('It answers, and its clock agrees with ours.')
-    return bad(`Its clock is ${Math.round(skew)} s ahead of ours.`, 'Run a time service on this machine.')
+    return bad(`Its clock is ${describeSkew(skew)} ours.`, 'Run a time service on this machine.')
   },
 })
 

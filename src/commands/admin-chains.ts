@@ -16,6 +16,7 @@ import { readBalance } from '../chain/payout/usdc-token.ts'
 import { upsertFeeOverride } from '../chain/payout/wallet-queries.ts'
 import type { ChainConfig, Config } from '../config/config.ts'
 import type { Db } from '../db/db.ts'
+import { findRestored, skippedOf } from '../db/restored-queries.ts'
 import { systemContext } from '../http/request-context.ts'
 import { parseAddress } from '../kernel/addresses.ts'
 import { HOUR, systemClock } from '../kernel/clock.ts'
@@ -99,21 +100,43 @@ async function readBalances(chain: ChainConfig, addresses: readonly string[]): P
   return undefined
 }
 
+/**
+ * The backup that the database is of, if it was restored, and orders after that backup may have used these indexes of
+ * the key: the database does not know those orders.
+ */
+async function findBackupBefore(db: Db, { text }: Xpub, indexes: readonly number[]): Promise<Date | undefined> {
+  const restored = await findRestored(db)
+  const ranges = restored ? skippedOf(restored.facts, [text]).filter(({ xpub }) => xpub === text) : []
+  const isSkipped = (index: number): boolean =>
+    ranges.some(({ from, to }) => BigInt(from) <= index && index < BigInt(to))
+  return indexes.every(isSkipped) ? restored?.backupMadeAt : undefined
+}
+
 /** What to know of the money at the addresses; empty: there is none that our own orders did not bring. */
-async function describeMoney({ db }: Work, chain: ChainConfig, addresses: readonly string[]): Promise<string> {
+async function describeMoney(
+  { db }: Work,
+  { chain, key }: { chain: ChainConfig; key: Xpub },
+  addresses: readonly string[],
+): Promise<string> {
   const balances = await readBalances(chain, addresses)
   if (!balances) return 'No node answers now, so whether they already hold money is not known.\n'
-  const held: string[] = []
+  const held: { index: number; words: string }[] = []
   for (const [index, address] of addresses.entries()) {
     const units = balances[index] ?? 0n
     if (units > 0n && !(await isDepositAddress(db, address.toLowerCase())))
-      held.push(`0/${index} holds ${formatMoney({ asset: 'USDC', units })} USDC`)
+      held.push({ index, words: `0/${index} holds ${formatMoney({ asset: 'USDC', units })} USDC` })
   }
   if (held.length === 0) return ''
-  return (
-    `${held.join(', ')}, and no order here had it: another installation or program uses this key. Give this ` +
-    'installation an account of its own.\n'
-  )
+  const unknown = `${held.map(({ words }) => words).join(', ')}, and no order here had it: `
+  const indexes = held.map(({ index }) => index)
+  const backupMadeAt = await findBackupBefore(db, key, indexes)
+  if (backupMadeAt)
+    return (
+      `${unknown}it came, most likely, to orders that this installation made after the backup of ${backupMadeAt.toISOString()}, ` +
+      'from which it was restored. "comptoir reconcile" lists it, and new orders get other addresses. If this ' +
+      'installation never used this key before, another one does: give it an account of its own.\n'
+    )
+  return `${unknown}another installation or program uses this key. Give this installation an account of its own.\n`
 }
 
 /** Only the operator can tell which wallet is the right one. */
@@ -123,7 +146,7 @@ async function confirmAddresses(work: Work): Promise<undefined> {
   const key = parseXpub(xpub)
   const addresses = Array.from({ length: SHOWN }, (_, index) => deriveAddress(key.text, index))
   const lines = addresses.map((address, index) => `  0/${index}  ${address}`)
-  const money = await describeMoney(work, chain, addresses)
+  const money = await describeMoney(work, { chain, key }, addresses)
   if (options.yes) process.stderr.write(money)
   if (!options.yes) {
     process.stderr.write(

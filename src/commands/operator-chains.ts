@@ -1,6 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { hasOwnChain, type SandboxPlace, withSandbox, withSandboxChain } from '../assembly/sandbox-settings.ts'
+import {
+  hasOwnChain,
+  hasOwnSandbox,
+  type SandboxPlace,
+  withSandbox,
+  withSandboxChain,
+} from '../assembly/sandbox-settings.ts'
 import { SANDBOX_CHAIN_ID } from '../chain/networks.ts'
 import type { ChainConfig, Config } from '../config/config.ts'
 import type { SandboxVault } from '../kernel/vault.ts'
@@ -9,13 +15,17 @@ const fileOf = ({ dataDir }: Config): string => join(dataDir, 'sandbox.json')
 
 type Facts = { rpcUrl: string; usdcAddress: string; providersUrl: string }
 
-/** What the running sandbox records for programs; null where there is none. @throws Error when the file is damaged */
+/**
+ * What the running sandbox records for programs, beside a chain of one's own, too; null where there is none.
+ * @throws Error when the file is damaged
+ */
 function findSandbox(config: Config): SandboxPlace | null {
   const file = fileOf(config)
-  if (!hasOwnChain(config) || !existsSync(file)) return null
+  if (!hasOwnSandbox(config) || !existsSync(file)) return null
   try {
     const { rpcUrl, usdcAddress, providersUrl } = JSON.parse(readFileSync(file, 'utf8')) as Facts
-    return { chain: { chainId: SANDBOX_CHAIN_ID, rpcUrl, usdcAddress }, providersUrl }
+    const chain = hasOwnChain(config) ? { chainId: SANDBOX_CHAIN_ID, rpcUrl, usdcAddress } : null
+    return { chain, providersUrl }
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
     throw new Error(`${file} is damaged. Start the sandbox with "npm start": it writes the file again.`, {

@@ -24,8 +24,8 @@ function read(file: string): string {
 }
 
 /**
- * Why a settings file seems to be empty, or cut off: without MODE it would be a sandbox, whatever it was before. Null: it
- * does not.
+ * Why a settings file seems to be empty, or cut off: without MODE it would be a sandbox, whatever it was before. Null:
+ * it does not.
  */
 export function findCutSettings(file: string): { message: string; fix: string } | null {
   const text = read(file)

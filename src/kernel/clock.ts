@@ -8,6 +8,10 @@ export const MINUTE = 60 * SECOND
 export const HOUR = 60 * MINUTE
 export const DAY = 24 * HOUR
 
+/** `5 s ahead of`, or `5 s behind` for a clock that is so many seconds less. */
+export const describeSkew = (seconds: number): string =>
+  `${Math.abs(Math.round(seconds))} s ${seconds < 0 ? 'behind' : 'ahead of'}`
+
 /**
  * Whether what was read or done at `atMs` is younger than `maxAgeMs`. If the clock was set back behind it, its age is
  * unknown, and it is not: it would otherwise count as young for as long as the clock was set back.

@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { AppError } from './errors.ts'
-import { type Cause, faultLogOf } from './fault-log.ts'
+import { type Cause, faultLogOf } from './process/fault-log.ts'
 
 export type Ticker = { wake(): void; stop(): Promise<void> }
 

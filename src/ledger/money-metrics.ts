@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client'
 import type { Db } from '../db/db.ts'
-import { openStoredGauge, shareFigures } from '../db/stored-gauge.ts'
+import { openStoredGauge, shareFigures } from '../db/metrics/stored-gauge.ts'
 import { findMoneyFigures, type MoneyFigures } from './money-metrics-queries.ts'
 
 const REFUNDS = ['needs_approval', 'needs_address', 'ready', 'submitted'] as const

@@ -2,7 +2,10 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 
-/** A wire to the tests' database whose other end can vanish without a word, or be cut: power, a failover, a dropped NAT entry. */
+/**
+ * A wire to the tests' database whose other end can vanish without a word (power, a failover, a dropped NAT entry), or
+ * be cut.
+ */
 export async function startSilentWire(target: string) {
   const url = new URL(target)
   const path = join(url.searchParams.get('host') ?? '', `.s.PGSQL.${url.port}`)

@@ -3,7 +3,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { Gauge } from 'prom-client'
 import type { Config } from '../../config/config.ts'
 import { readClockSkew } from '../../db/installation.ts'
-import { DAY, MINUTE, SECOND } from '../../kernel/clock.ts'
+import { DAY, describeSkew, MINUTE, SECOND } from '../../kernel/clock.ts'
 import type { RaiseAlarm } from '../../mail/operator-alarm.ts'
 import type { ServiceBase } from '../service-base.ts'
 import { openDailyAlarm } from './daily-alarm.ts'
@@ -62,7 +62,7 @@ export function openClockGuard(deps: GuardDeps): () => Promise<boolean> {
   }
   const findFault = async (): Promise<string | undefined> => {
     const skew = await readSkew()
-    if (Math.abs(skew) > MAX_SKEW_SECONDS) return `The database’s clock is ${Math.round(skew)} s ahead of this node’s.`
+    if (Math.abs(skew) > MAX_SKEW_SECONDS) return `The database’s clock is ${describeSkew(skew)} this node’s.`
     const leapMs = offsetMs() - firstOffsetMs
     if (config.databaseUrl !== null || Math.abs(leapMs) <= MAX_LEAP_MS) return undefined
     return `This machine’s clock leapt by ${Math.round(leapMs / DAY)} days. If it is right now, restart the service.`

@@ -6,7 +6,7 @@ import { openAccounts } from '../../assembly/accounts.ts'
 import { type Commerce, openCommerce } from '../../assembly/commerce.ts'
 import type { ServiceBase } from '../../assembly/service-base.ts'
 import type { Audit } from '../../audit/audit.ts'
-import { openAddresses, type UnknownTransfer } from '../../chain/after-backup.ts'
+import { openAddresses } from '../../chain/after-backup.ts'
 import { type ChainStanding, listStandings } from '../../chain/chain-queries.ts'
 import { listKeys } from '../../chain/deposits/deposit-key-queries.ts'
 import { CHANNEL_KINDS } from '../../channels/kinds.ts'
@@ -16,7 +16,6 @@ import { openDb } from '../../db/db.ts'
 import { findRestored, findSameRestore, type Restored, updateReconciledRestore } from '../../db/restored-queries.ts'
 import { systemContext } from '../../http/request-context.ts'
 import { DAY, systemClock } from '../../kernel/clock.ts'
-import { formatDecimal } from '../../kernel/money.ts'
 import { openVaultOf } from '../../keys/sandbox-vault.ts'
 import { verifyLedger } from '../../ledger/ledger-verify.ts'
 import { reconcileEveryPayment } from '../../payments/reconcile.ts'
@@ -27,6 +26,7 @@ import { refuseForeignDatabase } from '../database.ts'
 import { withServiceSettings } from '../operator-chains.ts'
 import { withDatabaseServer } from '../operator-database.ts'
 import { type ChainReport, type ReconciledChain, reconcileChain } from './reconcile-chain.ts'
+import { describe, type Reconciled } from './reconcile-words.ts'
 
 export const RECONCILE_USAGE = `comptoir reconcile [--without-chain <id>] [--json]
 
@@ -38,19 +38,6 @@ Exit code 1 while something needs a person. Doing it again changes nothing.
   --json                 for programs`
 
 type Say = (line: string) => void
-
-export type Reconciled = {
-  backupMadeAt: string
-  chains: ChainReport[]
-  /** By the operator's word; none of them has settings. */
-  withoutChains: number[]
-  /** What could not be checked. */
-  faults: string[]
-  refundsUnderWay: number
-  ledger: 'right' | string
-  /** Refunds and settlements go: since now, or since an earlier run. */
-  released: boolean
-}
 
 /** Refunds sent after the backup find their own transaction within this time. */
 const REFUNDS_MS = 30_000
@@ -177,53 +164,6 @@ async function reconcileAll(
   const ledger = difference ? `${difference.subject}: ${difference.what}` : 'right'
   const backupMadeAt = restored.backupMadeAt.toISOString()
   return { backupMadeAt, chains, withoutChains, faults, refundsUnderWay, ledger, released }
-}
-
-const usdc = (units: bigint): string => `${formatDecimal(units, 6)} USDC`
-
-/** A node that invents transfers is no reason to look for them. */
-function onlyOf({ shownBy, isChecked }: Pick<UnknownTransfer, 'shownBy' | 'isChecked'>): string {
-  const why = isChecked ? 'nothing bears it out' : 'it was not checked with the others, as there are so many'
-  return shownBy === null ? '' : ` Only endpoint ${shownBy} shows it, and ${why}: look it up first.`
-}
-
-function describe(done: Reconciled): string[] {
-  const lines = [`The backup is of ${done.backupMadeAt}.`]
-  for (const { chainId, from, to, missed, skippedDeposits, unknownPayouts, keptLess, cutAt } of done.chains) {
-    lines.push(`Chain ${chainId}: blocks ${from} to ${to} were compared; ${missed} missed transfers were recorded.`)
-    for (const number of keptLess)
-      lines.push(`  Endpoint ${number} refuses the logs of older blocks: in those, it was not compared.`)
-    for (const index of cutAt)
-      lines.push(
-        `  More addresses of a key were paid than can have been given out: not all from index ${index} on were looked at.`,
-      )
-    for (const one of skippedDeposits) {
-      const where = `${one.address} (index ${one.index}), transaction ${one.txHash}.${onlyOf(one)}`
-      lines.push(`  Paid for an order that the backup does not know: ${usdc(one.units)} at ${where}`)
-    }
-    for (const one of unknownPayouts) {
-      const where = `${one.address}, transaction ${one.txHash}.${onlyOf(one)}`
-      lines.push(`  Left the wallet after the backup: ${usdc(one.units)} to ${where}`)
-    }
-  }
-  for (const chainId of done.withoutChains)
-    lines.push(`Chain ${chainId}: not compared, as you asked. What happened there since the backup is not known.`)
-  lines.push(...done.faults.map((fault) => `Not looked at: ${fault}`))
-  const { refundsUnderWay: count } = done
-  const refunds = count === 1 ? '1 refund is' : `${count} refunds are`
-  if (count > 0) lines.push(`${refunds} under way; see /app/refunds.`)
-  lines.push(done.ledger === 'right' ? 'The books are right.' : `The books differ: ${done.ledger}`)
-  const toDo = done.faults.length > 0 ? ' Put right what is named above, and run this again.' : ''
-  lines.push(`${done.released ? 'Refunds and settlements go again.' : 'Refunds and settlements stay held.'}${toDo}`)
-  lines.push(
-    `API keys and people are those of ${done.backupMadeAt}: what was revoked or removed since works again. Look through ` +
-      'your own people (SuperAdmins), too. Everybody was logged out, each company got a mail, and is paid out once it has ' +
-      'confirmed its payout address.',
-  )
-  lines.push(
-    'Orders made after the backup are gone here; shops have them, and the webhooks that they received for them.',
-  )
-  return lines
 }
 
 const isClean = ({ chains, faults, ledger }: Reconciled): boolean =>

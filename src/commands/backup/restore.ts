@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs'
+import { existsSync, rmdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../../config/config.ts'
 import { findMasterKey } from '../../config/master-key.ts'
@@ -13,6 +13,7 @@ import { systemClock } from '../../kernel/clock.ts'
 import { makeFolder } from '../../kernel/process/make-folder.ts'
 import { openVault } from '../../kernel/vault.ts'
 import type { OperatorCommand } from '../admin.ts'
+import { askBefore } from '../ask-before.ts'
 import { UsageError } from '../command.ts'
 import { withDatabase } from '../database.ts'
 import { megabytes, startProgress } from '../progress.ts'
@@ -21,11 +22,20 @@ import { lostUntilNow, noteRestore } from './note-restore.ts'
 import { tellRestored } from './tell-restore.ts'
 
 /** For a database that its own server's tools restored. */
-async function markOutside(config: Config, backupMadeAt: Date, say: (line: string) => void): Promise<undefined> {
+async function markOutside(
+  config: Config,
+  { alreadyDone: backupMadeAt, yes }: { alreadyDone: Date; yes: boolean },
+  say: (line: string) => void,
+): Promise<undefined> {
   if (config.databaseUrl === null)
     throw new UsageError('--already-done is for a DATABASE_URL; the embedded one takes --from.')
   const restoredAt = new Date()
   refuseAhead(backupMadeAt, restoredAt)
+  await askBefore(
+    { yes },
+    `The database of DATABASE_URL counts as restored to ${backupMadeAt.toISOString()} then: everybody is logged out, no ` +
+      'refund and no settlement leaves before "comptoir reconcile", and each company has to confirm its payout address.',
+  )
   const at = { backupMadeAt, restoredAt, lostUntil: lostUntilNow(config.auditAnchorFile, say) }
   await withDatabase(config, say, (db, vault) =>
     db.tx(async (tx) => {
@@ -38,12 +48,21 @@ async function markOutside(config: Config, backupMadeAt: Date, say: (line: strin
   )
 }
 
-/** @throws BackupFault */
-function makeDataDir(dataDir: string): void {
+/** @returns takes the folder away again, unless it was there, or something is in it @throws BackupFault */
+function makeDataDir(dataDir: string): () => void {
+  const isThere = existsSync(dataDir)
   try {
     makeFolder(dataDir)
   } catch (error) {
     throw diskFault(error, dataDir, 'Nothing was restored.')
+  }
+  return () => {
+    if (isThere) return
+    try {
+      rmdirSync(dataDir)
+    } catch {
+      // the sign of a restore that was cut off is in it
+    }
   }
 }
 
@@ -80,22 +99,29 @@ const lacksKey = (dataDir: string): string =>
 /** @throws UsageError, BackupFault, Error with a sentence for the operator */
 export const runRestore: OperatorCommand = async (config, args, say) => {
   const read = await readRestoreArgs(config, args)
-  if ('alreadyDone' in read) return markOutside(config, read.alreadyDone, say)
+  if ('alreadyDone' in read) return markOutside(config, read, say)
   const { backup, dataDir, json } = read
   const key = findMasterKey({ masterKey: config.masterKey, dataDir })
   if (!key) throw new Error('The backup is encrypted. Set MASTER_KEY to the key that was in use when it was made.')
   const vaults = [openVault(key), ...config.previousMasterKeys.map((previous) => openVault(previous))]
   const vault = openVault(key, config.previousMasterKeys)
-  makeDataDir(dataDir)
+  const takeAway = makeDataDir(dataDir)
   const progress = startProgress(say, 'Restore', 'MB')
   const restoredAt = new Date()
   const lostUntil = (): Date => lostUntilNow(config.auditAnchorFile, say)
   const lock = await lockDataDir(dataDir)
-  const { facts, sandbox } = await restoreFiles({
-    ...{ dataDir, vaults, vault, restoredAt, lostUntil },
-    backup: { name: backup.name, ...(await backup.store.get(backup.name)) },
-    onProgress: (done, of) => progress(megabytes(done), megabytes(of)),
-  }).finally(() => lock.release())
+  const copy = async () =>
+    restoreFiles({
+      ...{ dataDir, vaults, vault, restoredAt, lostUntil },
+      backup: { name: backup.name, ...(await backup.store.get(backup.name)) },
+      onProgress: (done, of) => progress(megabytes(done), megabytes(of)),
+    })
+  const { facts, sandbox } = await copy()
+    .finally(() => lock.release())
+    .catch((error: unknown) => {
+      takeAway()
+      throw error
+    })
   say('The files are restored; PostgreSQL replays its log.')
   const server = await startEmbeddedPostgres({ dataDir, log: say })
   try {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { chownSync, existsSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, test } from 'node:test'
@@ -9,6 +9,7 @@ import { readProcessScope } from '../../kernel/process/process-scope.ts'
 import { thisMachine } from '../../webhooks/sender/machine.ts'
 import { lockDataDir } from './data-dir-lock.ts'
 import { processMark, processScope } from './process.ts'
+import { canReach } from './system-user.ts'
 
 let dataDir = ''
 let file = ''
@@ -22,6 +23,22 @@ const writeLock = (holder: { pid: number; mark: string | undefined; scope: strin
   writeFileSync(file, JSON.stringify(holder))
 
 const owner = (): number => (JSON.parse(readFileSync(file, 'utf8')) as { pid: number }).pid
+
+const NOBODY = { uid: 65_534, gid: 65_534 }
+if (process.getuid?.() === 0 && canReach(NOBODY, import.meta.dirname) && canReach(NOBODY, tmpdir()))
+  test('a folder that a command of root’s made is refused with whose it is, and the command that gives it back', () => {
+    const lock = (): string => {
+      const code = `const { lockDataDir } = await import('${import.meta.dirname}/data-dir-lock.ts')
+        await lockDataDir('${dataDir}').catch(({ message }) => console.log(message))`
+      const run = ['--input-type=module', '--eval', code]
+      return spawnSync(process.execPath, run, { ...NOBODY, encoding: 'utf8' }).stdout
+    }
+    const words = new RegExp(`runs as \\S+, and ${dataDir}, .*belongs to root.*sudo chown -R \\S+: ${dataDir}`)
+    assert.match(lock(), words)
+    chownSync(dataDir, NOBODY.uid, NOBODY.gid)
+    writeFileSync(file, '{}', { mode: 0o600 })
+    assert.match(lock(), words)
+  })
 
 test('a released lock is free', async () => {
   const first = await lockDataDir(dataDir)

@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, rmdirSync, statSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { userInfo } from 'node:os'
+import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { processMark, processScope } from './process.ts'
 
@@ -52,7 +53,7 @@ function tryCreate(file: string, text: string): boolean {
     return true
   } catch (error) {
     if (codeOf(error) === 'EEXIST') return false
-    throw new Error(`Comptoir cannot write ${file}: ${(error as Error).message}`, { cause: error })
+    throw unusable(file, error)
   }
 }
 
@@ -61,8 +62,40 @@ function readText(file: string): string | undefined {
     return readFileSync(file, 'utf8')
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined
-    throw error
+    throw unusable(file, error)
   }
+}
+
+const ownName = (): string => {
+  try {
+    return userInfo().username
+  } catch {
+    // a container's user without an entry in /etc/passwd
+    return String(process.getuid?.())
+  }
+}
+
+/** Undefined: it is not there, or in a folder that is closed to us. */
+function ownerOf(path: string): number | undefined {
+  try {
+    return statSync(path).uid
+  } catch {
+    return undefined
+  }
+}
+
+/** A command of root's may have made the folder of the service, or a file in it. */
+function unusable(file: string, error: unknown): Error {
+  const folder = dirname(file)
+  const other = [file, folder].map(ownerOf).find((uid) => uid !== undefined && uid !== process.getuid?.())
+  if (codeOf(error) !== 'EACCES' || other === undefined)
+    return new Error(`Comptoir cannot write ${file}: ${(error as Error).message}`, { cause: error })
+  const whose = other === 0 ? 'root' : `user number ${other}`
+  return new Error(
+    `Comptoir runs as ${ownName()}, and ${folder}, or what is in it, belongs to ${whose}, as after a command that was ` +
+      `run as that user. If it is the service’s: sudo chown -R ${ownName()}: ${folder}`,
+    { cause: error },
+  )
 }
 
 function parse(text: string): Holder | undefined {

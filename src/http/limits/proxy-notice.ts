@@ -31,8 +31,9 @@ export function registerProxyNotice(app: FastifyInstance, clock: () => number): 
   const look = (request: FastifyRequest): void => {
     const peer = request.socket.remoteAddress ?? ''
     const address = networkOf(peer).includes('/') ? peer : networkOf(peer)
-    // a trusted proxy's address is already replaced by the visitor's
-    if (request.ip !== peer || !isOwn(address)) return
+    // behind a trusted proxy there are the visitor's address and the proxy's, which may be one: of this machine
+    const isTrusted = (request.ips?.length ?? 0) > 1
+    if (isTrusted || !isOwn(address)) return
     nextMs = clock() + HOUR
     const fix = `Set TRUST_PROXY=${address}: without it the limits count all visitors as one, and payers are refused.`
     request.log.warn({ proxy: address }, `A proxy that TRUST_PROXY does not name forwards visitors. ${fix}`)

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
-import { type Figures, openStoredGauge } from '../../db/stored-gauge.ts'
+import { type Figures, openStoredGauge } from '../../db/metrics/stored-gauge.ts'
 import type { Due } from './sender-queries.ts'
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]

@@ -213,8 +213,8 @@ export function countDue(db: Db, { limit, waiting }: { limit: number; waiting: r
     ? sql`left join unnest(${waiting.map(({ companyId }) => companyId)}::text[], ${waiting.map((key) => key.lane)}::text[])
         as w (company_id, lane) using (company_id, lane)`
     : sql``
-  // beyond the limit, others may be late and not be among these
-  const unseen = sql`case when count(*) >= ${limit} then min(next_at) end`
+  // beyond the limit, others may be late and not be among these: at most as late as the last one counted
+  const unseen = sql`case when count(*) >= ${limit} then max(next_at) end`
   const late = isWaiting ? sql`coalesce(min(next_at) filter (where w.lane is null), ${unseen})` : sql`min(next_at)`
   return db.one<Due>(
     plannedEachTime(sql`

@@ -1,5 +1,5 @@
 import { Gauge, type GaugeConfiguration } from 'prom-client'
-import { SECOND } from '../kernel/clock.ts'
+import { SECOND } from '../../kernel/clock.ts'
 
 /** Shorter than a scrape may take (Prometheus: 10 s), so that a slow database costs its own gauges only. */
 const PATIENCE_MS = 5 * SECOND

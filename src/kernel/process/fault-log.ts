@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
-import { MINUTE, SECOND } from './clock.ts'
-import { AppError } from './errors.ts'
+import { MINUTE, SECOND } from '../clock.ts'
+import { AppError } from '../errors.ts'
 
 type Log = Pick<FastifyBaseLogger, 'warn' | 'info'>
 

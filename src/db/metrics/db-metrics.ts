@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from 'prom-client'
-import { type Db, sql } from './db.ts'
-import { countParkedJobs, findWaitingJobs } from './job-queries.ts'
+import { type Db, sql } from '../db.ts'
+import { countParkedJobs, findWaitingJobs } from '../job-queries.ts'
 import { openStoredGauge, shareFigures } from './stored-gauge.ts'
 
 /** Database metrics for the operator, read at each scrape. */
