@@ -1,6 +1,5 @@
 import { type Html, html } from '../../kernel/html.ts'
 import { TEXTS } from '../../texts/languages.ts'
-import type { Situation } from '../../texts/order-texts.ts'
 import { hasAddress } from './pay-instructions.ts'
 import { form, type PageContext } from './pay-parts.ts'
 import type { PayView } from './pay-service.ts'
@@ -50,21 +49,9 @@ export function helpBox(view: PayView, page: PageContext): Html {
     ${searchForm(view, page)}${contact(view, page)}</details>`
 }
 
-/** Situations of money that the payer need not follow with more of it, or may want back first. */
-const MAY_ASK_BACK: readonly Situation[] = [
-  'partly',
-  'accountGone',
-  'wrongToken',
-  'overpaid',
-  'late',
-  'wrongTokenEnded',
-  'refundedPart',
-  'refunded',
-]
-
 /** Money that did not pay the order: its payer asks for it here. */
 export function askBack(view: PayView, page: PageContext): Html | null {
-  if (view.askBack === null || !MAY_ASK_BACK.includes(view.situation)) return null
+  if (view.askBack === null) return null
   const { askBack: texts } = TEXTS[page.language].order
   const { name } = view.shop
   if (view.askBack === 'asked') return html`<p class="note" id="asked-back">${texts.asked(name)}</p>`

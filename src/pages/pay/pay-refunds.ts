@@ -2,7 +2,7 @@ import { getAddress } from 'viem/utils'
 import { type Html, html } from '../../kernel/html.ts'
 import { TEXTS } from '../../texts/languages.ts'
 import { NO_FACTS, showUsdc } from './pay-facts.ts'
-import { contact } from './pay-help.ts'
+import { askBack, contact } from './pay-help.ts'
 import type { RefundView } from './pay-money.ts'
 import {
   busy,
@@ -77,7 +77,7 @@ export function refunding(view: PayView, page: PageContext): Html {
   const about = first ? aboutRefund(view, first) : view
   const rest = { ...view, refunds: view.refunds.filter((refund) => refund !== first) }
   return html`${busy(view, page)}${words(about, page, first?.askUrl == null)}${first && refundList(about, page)}
-    ${refundsOf(rest, page, isOpenRefund)}${stillPaid(view, page)}${contact(view, page)}`
+    ${refundsOf(rest, page, isOpenRefund)}${stillPaid(view, page)}${askBack(view, page)}${contact(view, page)}`
 }
 
 /** Next to a refund: what the payer sent too much, and has not got back. */
@@ -85,4 +85,4 @@ const surplusNote = (view: PayView, page: PageContext): Html | null =>
   view.surplus.units > 0n ? words({ ...view, situation: 'overpaid' }, page) : null
 
 export const refunded = (view: PayView, page: PageContext): Html =>
-  html`${ended(view, page, 'back')}${words(view, page)}${surplusNote(view, page)}${refundsOf(view, page, isAsked)}${receipt(view, page)}${contact(view, page)}`
+  html`${ended(view, page, 'back')}${words(view, page)}${surplusNote(view, page)}${askBack(view, page)}${refundsOf(view, page, isAsked)}${receipt(view, page)}${contact(view, page)}`

@@ -89,7 +89,7 @@ const waiting: Part = (view, page) =>
 
 /** Money came, so there is neither another way to pay nor a cancel. */
 const noted: Part = (view, page) =>
-  html`${busy(view, page)}<div class="note">${words(view, page)}</div>${paying(view, page)}`
+  html`${busy(view, page)}<div class="note">${words(view, page)}</div>${askBack(view, page)}${paying(view, page)}`
 
 const partSums = ({ arrived, coming, missing }: PaymentView, page: PageContext): Html =>
   html`<dl class="facts">
@@ -101,7 +101,7 @@ const partSums = ({ arrived, coming, missing }: PaymentView, page: PageContext):
 const partly: Part = (view, page) =>
   html`${busy(view, page)}${view.payment && partSums(view.payment, page)}
     <p class="note">${situationTexts(view, page).next(factsOf(view, page))}</p>
-    ${paying(view, page)}<p class="hint">${page.texts.takeBack(view.shop.name, view.shortCode)}</p>${contact(view, page)}`
+    ${paying(view, page)}<p class="hint">${page.texts.takeBack(view.shop.name, view.shortCode)}</p>${contact(view, page)}${askBack(view, page)}`
 
 /** Situations of an order that is being paid, besides those in which its payer may still act. */
 const UNDER_WAY: readonly Situation[] = ['seen', 'hold', 'accountGone']
@@ -145,8 +145,7 @@ function returning(view: PayView, { texts, nowMs }: PageContext): Html | null {
 
 const paid: Part = (view, page) =>
   html`${large(view, page, mark('done'), null, view.situation === 'overpaid')}${returning(view, page)}${receipt(view, page)}
-    ${refundsOf(view, page, isAsked)}${view.situation === 'overpaid' && contact(view, page)}${backTo(view.returnUrl, page.texts)}
-`
+    ${refundsOf(view, page, isAsked)}${view.situation === 'overpaid' && contact(view, page)}${askBack(view, page)}${backTo(view.returnUrl, page.texts)}`
 
 /** Options of a payer who has not paid: pay at a fresh rate, or start again in the shop. */
 function notPaid(view: PayView, page: PageContext): Html {
@@ -181,7 +180,8 @@ const failed: Part = (view, page) => {
   return html`${ended(view, page, 'stop')}${words(view, page, false)}${again}${helpBox(view, page)}`
 }
 
-const stopped: Part = (view, page) => html`${ended(view, page, 'time')}${words(view, page)}${contact(view, page)}`
+const stopped: Part = (view, page) =>
+  html`${ended(view, page, 'time')}${words(view, page)}${contact(view, page)}${askBack(view, page)}`
 
 const PARTS: Record<Situation, Part> = {
   choose,
@@ -269,7 +269,7 @@ export function renderFragment(view: PayView, page: PageContext): Html {
   const final = view.final && html` data-final="1"`
   const state = sdkStateOf(view, page.nowMs)
   return html`<div data-state="${state}" data-say="${say}" data-title="${say} · ${view.shop.name}"${final}>
-    ${headline(view, page)}${besideNote(view, page)}${PARTS[view.situation](view, page)}${askBack(view, page)}${partRefunds(view, page)}</div>`
+    ${headline(view, page)}${besideNote(view, page)}${PARTS[view.situation](view, page)}${partRefunds(view, page)}</div>`
 }
 
 /**
