@@ -70,13 +70,21 @@ test('the rest of a part at a provider is paid there, in its coin; no address is
   }
 })
 
-test('Crypto.com sends back what is too little: the page asks for the whole price there, never for the rest', async () => {
+test('Crypto.com sends back what is too little: the page goes on asking for the whole price, never for the rest', async () => {
   const { order, reference } = await market.createAwaiting('cryptopay')
   await market.act(reference, 'pay-half')
-  const text = await shows(order.code, 'Money is on its way')
-  assert.match(text, /Crypto\.com Pay sends back a payment that is too small, and emails you about it/)
-  assert.match(text, /Do not send the rest: to pay, send the whole price there/)
-  assert.doesNotMatch(text, /send the rest there/)
+  await eventually(
+    () =>
+      market.host.db.one<{ words: string | null }>(
+        sql`select last_words as words from payments where order_id = ${order._id}`,
+      ),
+    ({ words }) => words?.includes('underpaid') === true,
+    20_000,
+  )
+  const text = await shows(order.code, 'Waiting for your payment')
+  assert.match(text, /54\.00/)
+  assert.match(text, /Pay another way/)
+  assert.doesNotMatch(text, /send the rest|Still to pay|on its way/)
 })
 
 test('a refund at Crypto.com may wait for the payer’s answer to its mail, and the page says so', async () => {

@@ -98,7 +98,7 @@ async function bookForeign(deps: RefundDeps, tx: Tx, refunded: Case) {
   await settleRefundIn(deps, tx, refund, { actor, reference, txHash: null, providerStatus })
 }
 
-/** `dropped`: the smallest of our dropped refunds that the total may still include. If it might, a person must judge. */
+/** `dropped`: our smallest dropped refund that the total may still include. If it might, a person must judge it. */
 type Told = Pick<SeenReport, 'refunded' | 'refundedPart' | 'returned'> & { dropped?: bigint }
 
 /**

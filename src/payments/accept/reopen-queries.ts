@@ -4,7 +4,7 @@ import { parseDecimal } from '../../kernel/money.ts'
 import type { NewPayment, Payment } from '../payment-queries.ts'
 
 /** A way to pay an order. */
-export type Way = Pick<NewPayment, 'companyId' | 'orderId' | 'channel' | 'ownAccount' | 'network'>
+type Way = Pick<NewPayment, 'companyId' | 'orderId' | 'channel' | 'ownAccount' | 'network'>
 
 /**
  * Attempts of an order that its payer was shown and that did not pay it, those with money first. Not one whose money is
@@ -25,7 +25,7 @@ export async function listReopenable(
   return rows.map(({ id }) => id)
 }
 
-export type Reopening = Pick<NewPayment, 'userAddress' | 'userAddressBy' | 'cancelUrl' | 'returnUrl'> & {
+type Reopening = Pick<NewPayment, 'userAddress' | 'userAddressBy' | 'cancelUrl' | 'returnUrl'> & {
   instructions: Instructions
 }
 
