@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { verifyWebhook, type WebhookHeaders } from '../sdk/index.ts'
+import { ORDER_STATUSES, verifyWebhook, type WebhookHeaders } from '../sdk/index.ts'
 import { bareEnv } from './harness/bare-env.ts'
 import { SECRET } from './harness/broken-receivers.ts'
 import { freePort } from './harness/free-port.ts'
@@ -194,7 +194,7 @@ test('a state that does not exist is refused at once, with those that do', async
     const startedAt = Date.now()
     const refused = await typed('orders', ...command, '--status', 'PAID,NOPE')
     assert.deepEqual([refused.code, refused.out], [2, ''])
-    assert.match(refused.err, /^"NOPE" is no state\. Choose from: INITIAL, .*WAITING_CHAIN_CONFIRMATION, PAID, /)
+    assert.ok(refused.err.startsWith(`"NOPE" is no state. Choose from: ${ORDER_STATUSES.join(', ')}.`), refused.err)
     assert.ok(Date.now() - startedAt < 30_000, 'it did not wait for it')
   }
   assert.equal((await comptoir('orders', 'wait', code, '--status', 'PAID,INITIAL')).code, 0)

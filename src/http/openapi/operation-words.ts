@@ -98,9 +98,9 @@ const PAYMENTS: Record<string, OperationWords> = {
     refuses: [...MONEY, 'CHANNEL_UNAVAILABLE'],
   },
   setRefundAddress: { refuses: [...MONEY, 'STEP_UP_REQUIRED'] },
-  settleRefund: { refuses: [...MONEY, 'BODY_TOO_LARGE'] },
+  settleRefund: { refuses: [...MONEY, 'CHANNEL_UNAVAILABLE', 'BODY_TOO_LARGE'] },
   addRefundProof: { refuses: ['OBJECT_CONFLICT', 'BODY_TOO_LARGE'] },
-  reportRefundTransaction: { refuses: MONEY },
+  reportRefundTransaction: { refuses: [...MONEY, 'CHANNEL_UNAVAILABLE'] },
   getMispaymentRefund: {
     does: 'The payer’s own address, one that someone else proposed, or neither, and then the payer is asked.',
     refuses: ['OBJECT_NOT_FOUND'],
