@@ -2,12 +2,15 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { withServiceSettings } from '../src/commands/operator-chains.ts'
+import { loadConfig } from '../src/config/config.ts'
+import { openVault } from '../src/kernel/vault.ts'
 import { startTestChain, type TestChain } from './harness/chain.ts'
 import { createTestDatabase } from './harness/database.ts'
 import { freePort } from './harness/free-port.ts'
 import { newFolder } from './harness/installation.ts'
 import { type Served, startServed } from './harness/served.ts'
-import { callService } from './harness/service.ts'
+import { callService, TEST_MASTER_KEY } from './harness/service.ts'
 import { TEST_XPUB } from './harness/shop.ts'
 
 /* The sandbox with a chain, or providers, that run elsewhere. */
@@ -26,7 +29,7 @@ after(async () => {
 })
 
 /** A sandbox with a database and a folder of its own, and what it tells its users. */
-async function serveSandbox(settings: Record<string, string>): Promise<Facts> {
+async function serveSandbox(settings: Record<string, string>): Promise<Facts & { folder: string }> {
   const [database, port, folder] = [await createTestDatabase(), await freePort(), newFolder()]
   ends.push(
     async () => folder.remove(),
@@ -36,7 +39,8 @@ async function serveSandbox(settings: Record<string, string>): Promise<Facts> {
   const served: Served = startServed({ ...own, ...settings })
   ends.push(() => served.end('SIGTERM'))
   await served.ready()
-  return JSON.parse(readFileSync(join(folder.path, 'sandbox.json'), 'utf8')) as Facts
+  const facts = JSON.parse(readFileSync(join(folder.path, 'sandbox.json'), 'utf8')) as Facts
+  return { ...facts, folder: folder.path }
 }
 
 /** The status of accepting an order through each of these channels. */
@@ -57,6 +61,11 @@ test('a chain that is given replaces the sandbox’s own; providers, mailbox and
   assert.deepEqual([facts.rpcUrl, facts.payerPrivateKey], [chain.rpcUrl, null])
   assert.deepEqual(await acceptThrough(facts, ['gatepay', 'binance', 'crypto', 'coinbase']), [200, 200, 200, 400])
   assert.equal((await fetch(facts.mailboxUrl)).status, 200)
+  const own = { CHAIN_31337_RPC_URL: chain.rpcUrl, CHAIN_31337_USDC: chain.usdcAddress, DATA_DIR: facts.folder }
+  const vault = openVault(TEST_MASTER_KEY)
+  const beside = await withServiceSettings(loadConfig(own), { ...vault, deriveSandbox: vault.derive })
+  const known = [beside.provider.CHANNEL_GATEPAY_BASE_URL, beside.chains[0]?.rpcUrls[0]]
+  assert.deepEqual(known, [`${facts.providersUrl}/gatepay`, chain.rpcUrl], 'a command beside it asks the same')
   const wallet = await fetch(`${facts.providersUrl}/wallet/pay`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
