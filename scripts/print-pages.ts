@@ -96,8 +96,8 @@ ${SITUATIONS.map(printSituation).join('\n')}
   the amount is the link's, or the payer types it within the link's limits. \`POST /api/next/static-links\`
   \`{name, merchantIdentifier, currency, amount?, minAmount?, maxAmount?}\` makes one, \`/link/{code}/poster\` prints it,
   \`PUT\` with \`{active: false}\` turns it off. Opening the page makes nothing, its button does; a second tap leads to the
-  same order. A browser that comes back within a day is offered its last order there first (by a cookie of that link alone).
-  An address makes 30 orders a minute, a link or a button 300 (\`LIMIT_LINK_PER_MINUTE\`).
+  same order. A browser that comes back within a day is offered its last order there first, by a cookie of that link
+  alone. An address makes 30 orders a minute, a link or a button 300 (\`LIMIT_LINK_PER_MINUTE\`).
 - \`/refund\`, \`/kyc\`, \`/account/…\`: what the links in mails open.
 - Name, colour, logo, contact and terms are the company's: \`/app/shop\`, or \`PUT /api/next/companies/{id}\` and
   \`PUT /api/next/companies/{id}/logo\`. The colour is made darker or lighter until it can be read, the logo is drawn
