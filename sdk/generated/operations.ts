@@ -5112,7 +5112,7 @@ export interface Operations {
         minAmount?: string | null
         /** The most that the payer may type. Null: the largest order of the company. */
         maxAmount?: string | null
-        /** Receives the events of each order. */
+        /** Receives the events of each order. Null: the address of the till does. */
         webhookUrl?: string | null
         /** Where the payer goes after paying. */
         returnUrl?: string | null
@@ -5146,7 +5146,7 @@ export interface Operations {
         minAmount?: string | null
         /** The most that the payer may type. Null: the largest order of the company. */
         maxAmount?: string | null
-        /** Receives the events of each order. */
+        /** Receives the events of each order. Null: the address of the till does. */
         webhookUrl?: string | null
         /** Where the payer goes after paying. */
         returnUrl?: string | null

@@ -24,7 +24,9 @@ const fields = {
   maxAmount: Type.Optional(
     Nullable(Amount, { description: 'The most that the payer may type. Null: the largest order of the company.' }),
   ),
-  webhookUrl: Type.Optional(Nullable(Url, { description: 'Receives the events of each order.' })),
+  webhookUrl: Type.Optional(
+    Nullable(Url, { description: 'Receives the events of each order. Null: the address of the till does.' }),
+  ),
   returnUrl: Type.Optional(Nullable(Url, { description: 'Where the payer goes after paying.' })),
 }
 
