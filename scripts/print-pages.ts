@@ -60,7 +60,9 @@ const CASES: readonly Facts[] = [
 function printSituation(situation: Situation): string {
   const row = (lang: Lang): string => {
     const { title, text, next } = TEXTS[lang].order.situations[situation]
-    const each = (sentence: (facts: Facts) => string): string => [...new Set(CASES.map(sentence))].join(' / ')
+    // only a provider has such money
+    const cases = situation === 'onItsWayEnded' ? CASES.filter(({ confirms }) => confirms !== '') : CASES
+    const each = (sentence: (facts: Facts) => string): string => [...new Set(cases.map(sentence))].join(' / ')
     return `| ${lang} | ${title} | ${each(text)} | ${each(next)} |`
   }
   return `## ${situation}: ${WHEN[situation]}

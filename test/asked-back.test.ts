@@ -4,6 +4,7 @@ import { sql } from '../src/db/db.ts'
 import { openPayerTokens } from '../src/pages/shared/payer.ts'
 import { insertPerson, newEmail, readMails, waitForMail } from './harness/accounts.ts'
 import { type Listed, type MoneyDesk, openMoneyDesk } from './harness/money.ts'
+import { wrongToken } from './harness/pay-states.ts'
 import { createPaid, newAddress, payoutEnv, refundReaches, revert } from './harness/refunds.ts'
 import { openShop, type Payable, type Shop } from './harness/shop.ts'
 
@@ -120,6 +121,16 @@ test('what was sent above the price can be asked for until a refund takes it', a
   assert.equal(await ask(order), 'ORDER_STATE_CONFLICT')
   await refundReaches(shop, order.orderId, 'settled')
   assert.doesNotMatch(await desk.pageOf(order), BUTTON)
+})
+
+test('a paid page with more to read does not lead back to the shop by itself', async () => {
+  const order = await createPaid(shop, { returnUrl: 'https://shop.example/thanks' })
+  const open = async () => (await fetch(`${shop.host.baseUrl}/pay?code=${order.code}`)).text()
+  assert.match(await open(), /id="return"/)
+  await wrongToken(shop, order.code)
+  const page = await open()
+  assert.doesNotMatch(page, /id="return"/)
+  assert.match(page, /id="ask-back"/)
 })
 
 test('nobody asks where no money waits, and nobody with the proof of another order', async () => {

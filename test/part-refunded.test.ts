@@ -74,7 +74,7 @@ test('a part that nobody here refunded is never booked, and stops the company’
   assert.ok(difference)
   assert.deepEqual(more, [])
   assert.equal(difference.subject, `order ${sale.code}, part of payment ${sale.payment.id}`)
-  assert.match(difference.expected, /a part refunded/)
+  assert.match(difference.expected, /partly refunded/)
   await assert.rejects(world.books.check(sale.companyId), { code: 'BOOKS_DIFFER' })
   const reason = '5 EUR in the console, by Ann'
   await explainDifference(world.refunds, contextFor(world.operator), difference.id, { reason })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
+import { newId } from '../src/kernel/ids.ts'
 import { LANGS } from '../src/kernel/lang.ts'
 import { TEXTS } from '../src/texts/languages.ts'
 import { registerManager } from './harness/accounts.ts'
@@ -454,8 +455,14 @@ test('a browser that comes back is led to the payment that it began before it ca
   const ended = await open(link, back)
   assert.match(ended.text, /See your last payment here: €12\.50<\/a>/)
   assert.match(ended.text, /<button class="main">Pay €12\.50<\/button>/)
+  await host.db.run(sql`
+    insert into mispayments (company_id, id, order_id, payment_id, kind, asset, units, source_reference, created_at, updated_at)
+    select company_id, ${newId()}, id, ${newId()}, 'late', 'USDC', 13500000, 'late', now(), now() from orders where code = ${code}`)
+  const late = await open(link, back)
+  assert.match(late.text, /is not finished/, 'what came too late is not paid a second time')
+  assert.doesNotMatch(late.text, /<button class="main">/)
   await change(link._id, { active: false })
-  assert.match((await open(link, back)).text, /See your last payment here/)
+  assert.match((await open(link, back)).text, /is not finished/)
 })
 
 test('a page shows no payment of another link, of another shop or of none, whatever the cookie says', async () => {

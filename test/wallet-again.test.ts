@@ -55,7 +55,8 @@ async function readPage({ order }: Started): Promise<string> {
 }
 
 /** Paid with exactly the price, in one attempt, and nothing waits for a person. */
-async function isPaidOnce(started: Started, units = '54000000'): Promise<void> {
+async function isPaidOnce(started: Started): Promise<void> {
+  const units = '54000000'
   await market.reaches(started.order.code, 'PAID')
   const { paidUnits, payments, mispayments } = await market.story(started.order._id)
   assert.equal(paidUnits, units)
@@ -124,7 +125,7 @@ test('twenty returns at once are one: each is shown the same address, and the or
   assert.equal(history.filter(({ trigger }) => trigger === 'forward').length, 3)
 })
 
-test('an order that ended at the exchange takes its fresh price at the address that the payer knows', async () => {
+test('a fresh price of an ended order has an address of its own: what comes to the first one is told apart', async () => {
   const started = await start()
   const { db } = market.host
   await db.run(sql`update orders set rate = 1, to_units = 50000000 where id = ${started.order._id}`)
@@ -136,13 +137,23 @@ test('an order that ended at the exchange takes its fresh price at the address t
     ...{ as: market.merchant, body },
   })
   assert.equal(data?.status, 'AWAITING', text)
-  assert.deepEqual([data.toAddress, data.tokenAmount], [started.address, '54.000000'])
-  assert.match(data.paymentUri ?? '', /uint256=54000000/)
-  await pay(started, 50_000_000n)
-  await received(started, '50000000')
-  assert.match(await readPage(started), /4\.00/)
-  await pay(started, 4_000_000n)
-  await isPaidOnce(started)
+  assert.equal(data.tokenAmount, '54.000000')
+  assert.notEqual(data.toAddress, started.address)
+  await leave(started)
+  assert.equal(await comeBack(started), data.toAddress, 'that of the present price')
+})
+
+test('a place that is shown again is audited again after its end, and keeps what the till said', async () => {
+  const started = await start()
+  const { db } = market.host
+  await leave(started)
+  await until(started, ({ payments }) => payments[0]?.status === 'closed')
+  await db.run(sql`
+    update payments set audited_at = now(), pos = 'T7' where order_id = ${started.order._id} and channel = 'crypto'`)
+  assert.equal(await comeBack(started), started.address)
+  const stored = await db.one(sql`
+    select audited_at, pos from payments where order_id = ${started.order._id} and channel = 'crypto'`)
+  assert.deepEqual(stored, { auditedAt: null, pos: 'T7' })
 })
 
 test('what a person has decided about does not count again when the payer comes back', async () => {

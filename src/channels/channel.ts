@@ -347,8 +347,8 @@ export interface Channel {
   /** Requires a merchantReference that was never sent before, or that `recoverPayment` reported absent. */
   createPayment(request: PaymentRequest): Promise<Instructions & { providerReference: string }>
   /**
-   * The payer comes back to an earlier attempt: its place takes money for the order again, at the price of now.
-   * Undefined: the place is not free for it any more. Absent: another attempt is made.
+   * The payer comes back to an earlier attempt: its place takes money for the order again, at the current price.
+   * Undefined: the place is no longer free. Absent: another attempt is made.
    */
   reopenPayment?(tx: Tx, payment: PaymentKey): Promise<(Instructions & { providerReference: string }) | undefined>
   /**

@@ -32,9 +32,10 @@ export function findCutSettings(file: string): { message: string; fix: string } 
   const written = parseEnv(text)
   if (process.env.MODE || written.MODE) return null
   const isEmpty = Object.keys(written).length === 0
+  const isOurs = text.startsWith(WRITTEN)
   const isOfLive = Boolean(written.MASTER_KEY || written.MASTER_KEY_FILE || written.BASE_URL?.startsWith('https://'))
-  // a copy of .env.example sets nothing, and is a sandbox
-  const isCut = isEmpty ? text.trim() === '' || text.startsWith(WRITTEN) : isOfLive
+  // a copy of .env.example sets nothing, and is a sandbox; a file of a person's may leave MODE out
+  const isCut = isEmpty ? text.trim() === '' || isOurs : isOurs && isOfLive
   if (!isCut) return null
   const lack = isEmpty ? 'holds no settings' : 'has no MODE'
   return {

@@ -1,8 +1,11 @@
-import { SECOND } from '../kernel/clock.ts'
+import { type Clock, MINUTE, SECOND } from '../kernel/clock.ts'
 import { raw } from './sql.ts'
 
 /** Source: PostgreSQL, Appendix A: disk_full. */
 const DISK_FULL = '53100'
+
+/** Source: the same, insufficient_privilege. */
+const MAY_NOT = '42501'
 
 /** Whether the server refused a statement because its disk is full. */
 export function isDiskFull(error: unknown): boolean {
@@ -33,28 +36,35 @@ export const WRITE_MEGABYTE = [
   ),
 ]
 
-/** @param write runs WRITE_MEGABYTE in one transaction, whose failure is noted */
-export function openRoom(write: () => Promise<unknown>): Room {
+/**
+ * @param write runs WRITE_MEGABYTE in one transaction, whose failure is noted
+ * @param clock never goes back
+ */
+export function openRoom(write: () => Promise<unknown>, clock: Clock = () => performance.now()): Room {
   const listeners: (() => void)[] = []
   let full = false
   let probedAtMs = Number.NEGATIVE_INFINITY
   let probing = Promise.resolve()
+  let notedAtMs = Number.NEGATIVE_INFINITY
+  /** A role that may make no temporary tables finds out by what it writes next. */
+  const isBlind = (error: unknown): boolean =>
+    (error as { code?: string }).code === MAY_NOT && clock() - notedAtMs > MINUTE
   const look = async (): Promise<void> => {
-    const isFull = await write().then(() => false, isDiskFull)
-    // a role that may make no temporary tables finds out by what it writes next
-    if (!isFull) full = false
+    // a server that does not answer is no sign of room
+    if (await write().then(() => true, isBlind)) full = false
   }
   return {
     isFull: () => full,
     note(error) {
       if (full || !isDiskFull(error)) return
       full = true
+      notedAtMs = clock()
       for (const tell of listeners) tell()
     },
     onFull: (tell) => void listeners.push(tell),
     probe() {
-      if (performance.now() - probedAtMs < GAP_MS) return probing
-      probedAtMs = performance.now()
+      if (clock() - probedAtMs < GAP_MS) return probing
+      probedAtMs = clock()
       probing = look()
       return probing
     },

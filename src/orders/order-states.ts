@@ -144,7 +144,8 @@ export function allows(current: OrderStatus, trigger: Trigger): boolean {
 }
 
 /** What to do with an order that has ended unpaid. */
-export const REQUOTE_HINT = 'To take a fresh price for the same order, accept it with "requote": true.'
+export const REQUOTE_HINT =
+  'To take a fresh price for the same order, accept it with "requote": true; or create a new order.'
 
 /** The status after a trigger. @throws ORDER_STATE_CONFLICT, naming the current status */
 export function nextStatus(current: OrderStatus, trigger: Trigger): OrderStatus {

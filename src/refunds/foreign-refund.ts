@@ -1,5 +1,6 @@
 import type { Returned, SeenReport } from '../channels/channel.ts'
 import type { Tx } from '../db/db.ts'
+import { DAY } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
 import {
@@ -153,19 +154,22 @@ const partOf = ({ code }: Order, { id }: Payment): string => `order ${code}, par
  */
 async function noticeUnknownPart(deps: RefundDeps, tx: Tx, payment: Payment): Promise<void> {
   const order = await lockOrderById(tx, payment.companyId, payment.orderId)
-  if (!order) return
+  // a refund of ours that is in progress may be what it means: its end decides, or a later report
+  if (!order || (order.paymentId === payment.id && order.status === 'REFUNDING')) return
   const all = await listRefundsOfOrder(tx, order.companyId, order.id)
+  // one that a person rejected after the provider took it is a difference of its own
   const isOurs = all.some(
-    ({ paymentId, status, paidElsewhere }) =>
-      paymentId === payment.id && (status === 'submitted' || status === 'settled') && !paidElsewhere,
+    ({ paymentId, status, paidElsewhere, providerReference }) =>
+      paymentId === payment.id &&
+      !paidElsewhere &&
+      (status === 'submitted' || status === 'settled' || (status === 'rejected' && providerReference !== null)),
   )
   if (isOurs) return closePart(deps, tx, order, payment)
-  const expected = 'a part refunded; how much, only its console says'
-  const subject = partOf(order, payment)
-  await noteUnbooked(deps, tx, payment, { subject, booked: 'no refund that it took', expected })
+  const expected = 'partly refunded; only the provider’s console shows how much'
+  await noteUnbooked(deps, tx, payment, { subject: partOf(order, payment), booked: 'no refund', expected })
 }
 
-/** It is known now what the part was. */
+/** The amount is known now. */
 const closePart = ({ books }: RefundDeps, tx: Tx, order: Order, payment: Payment): Promise<void> =>
   books.noteIn(tx, payment.companyId, 'providers', [], { subjects: [partOf(order, payment)] })
 
@@ -183,10 +187,17 @@ function sumSent(ours: readonly Refund[], list: Returned | undefined, refunded: 
   return { sent: listed.known + listed.byHand, elsewhere, byHand: listed.byHand }
 }
 
-/** Earlier refunds that the provider took and then refused: an answer that was read late may still include them. */
-const listTakenBack = async (tx: Tx, { companyId, orderId, paymentId, id }: Refund): Promise<bigint[]> =>
+/** Longer than any answer is late. */
+const LATE_MS = DAY
+
+/**
+ * Refunds that the provider took and refused shortly before this one: an answer that was read late may still include
+ * them.
+ */
+const listTakenBack = async (tx: Tx, { companyId, orderId, paymentId, id, createdAt }: Refund): Promise<bigint[]> =>
   (await listRefundsOfOrder(tx, companyId, orderId))
     .filter((one) => one.paymentId === paymentId && one.id !== id && one.status === 'refused')
+    .filter((one) => createdAt.getTime() - one.updatedAt.getTime() < LATE_MS)
     .flatMap(({ providerReference, units }) => (providerReference === null ? [] : [units]))
 
 /**

@@ -55,7 +55,7 @@ export const it: Texts = {
     transaction: 'Transazione',
     backToShop: 'Torna al negozio',
     returnIn: (seconds) => `Ritorno al negozio tra ${seconds} s.`,
-    returnSay: (seconds) => `Tra ${seconds} secondi torna al negozio, a meno che scelga «Resta su questa pagina».`,
+    returnSay: (seconds) => `Tra ${seconds} secondi torna al negozio, a meno che non scelga «Resta su questa pagina».`,
     stay: 'Resta su questa pagina',
     notPaid: 'Non ho ancora pagato',
     notPaidOnline: 'Ricominci dal negozio: riceverà un nuovo prezzo.',

@@ -52,7 +52,7 @@ export async function refund({ host }: PayWorld, code: string, facts: RefundFact
 }
 
 /** As the scanner records it. */
-export async function wrongToken({ host }: PayWorld, code: string): Promise<string> {
+export async function wrongToken({ host }: Pick<PayWorld, 'host'>, code: string): Promise<string> {
   await host.db.run(sql`
     insert into mispayments (company_id, id, order_id, payment_id, kind, asset, units, source_reference, created_at, updated_at)
     select company_id, ${newId()}, id, payment_id, 'wrong_token', 'USDT', 58320000, ${newId()}, now(), now()

@@ -19,6 +19,8 @@ export function noteFullDisk({ db, clock, log, metrics }: Noting): void {
     registers: [metrics],
     collect() {
       this.set(db.room.isFull() ? 1 : 0)
+      // in a process that asks for nothing else, the next scrape says that there is room again
+      if (db.room.isFull()) void db.room.probe()
     },
   })
   let saidAtMs = 0

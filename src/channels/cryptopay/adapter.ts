@@ -64,7 +64,7 @@ async function openPayment(api: PayApi, request: PaymentRequest, values: Values,
   throw new ProviderRefusal('state', 'the payment that a callback named is of another order')
 }
 
-/** All of its pricing currencies are not known to us, so a refusal names the setting that lists them. */
+/** We do not know all of its pricing currencies, so a refusal names the setting that lists them. */
 function nameCurrency(error: unknown, currency: string): never {
   if (!(error instanceof ProviderRefusal) || textAt(error.cause, 'error', 'param') !== 'currency') throw error
   const providerStatus = `${error.message}: it does not price in ${currency}; take it out of the setting FIATS.`

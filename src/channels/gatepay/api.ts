@@ -39,7 +39,7 @@ const REFUSALS: Readonly<Record<string, readonly [RefusalReason, string]>> = {
   [TIMED_OUT]: ['state', 'the time of the order is over'],
   '400621': ['amount', 'the amount was not accepted'],
   '400622': ['amount', 'the price of the conversion moved'],
-  '400624': ['account', 'it takes no such callback address: save it in the merchant console first'],
+  '400624': ['account', 'it does not accept this callback address: save it in the merchant console first'],
 }
 
 export function tryParse(text: string): unknown {

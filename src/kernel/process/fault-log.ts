@@ -26,6 +26,8 @@ function openFaultLog(log: Log): FaultLog {
   const begin = (cause: Cause, nowMs: number): Fault => {
     const known = faults.get(cause)
     if (known && !known.isOver) return known
+    // a cause may name what changes
+    for (const [name, { isOver, saidAtMs }] of faults) if (isOver && nowMs - saidAtMs >= MINUTE) faults.delete(name)
     // one that comes back within the minute is the same line
     const saidAtMs = known?.saidAtMs ?? Number.NEGATIVE_INFINITY
     const fault = { sinceMs: nowMs, saidAtMs, unsaid: 0, isOver: false, isSaid: false }

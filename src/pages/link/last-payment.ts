@@ -6,13 +6,14 @@ import { DAY, SECOND } from '../../kernel/clock.ts'
 import type { Money } from '../../kernel/money.ts'
 import { findOrderByCode } from '../../orders/order-queries.ts'
 import { isOpen } from '../../orders/order-states.ts'
+import { isMoneyWaiting } from '../shared/payer-page-queries.ts'
 
 /** The newest order that this browser made through a static link. */
 export type LastPayment = {
   code: string
   amount: Money
-  /** It can still be paid, or is being confirmed. */
-  isOpen: boolean
+  /** It can still be paid, is being confirmed, or has money that did not pay it. */
+  goesOn: boolean
 }
 
 /** The order's code, which cannot be guessed; sent to the page of its own link alone. */
@@ -33,5 +34,6 @@ export async function findLastPayment(db: Db, request: FastifyRequest, link: Sta
   const code = request.cookies?.[COOKIE] ?? ''
   const order = CODE.test(code) ? await findOrderByCode(db, code) : undefined
   if (order?.companyId !== link.companyId || order.createdBy !== creatorOf(link)) return null
-  return { code: order.code, amount: order.from, isOpen: isOpen(order.status) }
+  const goesOn = isOpen(order.status) || (order.paidAt === null && (await isMoneyWaiting(db, order)))
+  return { code: order.code, amount: order.from, goesOn }
 }

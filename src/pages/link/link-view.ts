@@ -64,7 +64,7 @@ function lastPayment({ language, last, basePath }: LinkPage): Html | null {
   const { unfinished, resume, resumeHint, see } = order.link.last
   const amount = showFiat(last.amount, locale)
   const address = `${basePath}/pay?${new URLSearchParams({ code: last.code, lang: language })}`
-  if (!last.isOpen) return html`<p class="hint" id="last"><a href="${address}">${see(amount)}</a></p>`
+  if (!last.goesOn) return html`<p class="hint" id="last"><a href="${address}">${see(amount)}</a></p>`
   return html`<div class="state busy" id="last"><span class="dot"></span><h2>${unfinished(amount)}</h2></div>
       <p class="hint">${resumeHint}</p><a class="button main" href="${address}">${resume}</a>`
 }
@@ -84,7 +84,7 @@ export function renderLink(page: LinkPage, typed: TypedAmount, problem: string |
       ${lastPayment(page)}
       <form id="${FORM}" method="post" action="${path}?lang=${language}"><input type="hidden" name="nonce" value="${nonce}">
         ${price === null && amountField(page, typed, problem)}
-        ${last?.isOpen ? html`<button class="wide">${order.link.last.another}</button>` : html`<button class="main">${start}</button>`}</form>
+        ${last?.goesOn ? html`<button class="wide">${order.link.last.another}</button>` : html`<button class="main">${start}</button>`}</form>
       <p class="hint">${order.link.nothingYet}</p>
     </main>${footer(page)}`
   const head = html`${preview(shop, { payUrl, title, description: link.name })}${shopStyle(shop)}`

@@ -139,14 +139,20 @@ export function transactionFact(hash: string, network: number | null, page: Page
   return html`<div class="long"><dt>${page.texts.transaction}</dt><dd>${linked}</dd></div>`
 }
 
+/** Money on its way that does not count towards the price. */
+export const comingNote = ({ besideComing, shop }: PayView, page: PageContext): Html | null =>
+  besideComing.units > 0n
+    ? html`<p class="note">${page.texts.besideComing(showUsdc(besideComing, page), shop.name)}</p>`
+    : null
+
 /** While the order can be paid: money that does not count towards its price. */
 export function besideNote(view: PayView, page: PageContext): Html | null {
-  const { open, beside, besideComing, uncredited, payment, shop } = view
+  const { open, beside, uncredited, payment, shop } = view
   if (!open) return null
   const { texts } = page
   const { channel } = payment ?? {}
   return html`${beside.units > 0n && html`<p class="note">${texts.beside(showUsdc(beside, page), shop.name)}</p>`}
-    ${besideComing.units > 0n && html`<p class="note">${texts.besideComing(showUsdc(besideComing, page), shop.name)}</p>`}
+    ${comingNote(view, page)}
     ${channel && uncredited.units > 0n && html`<p class="note">${texts.uncredited(showUsdc(uncredited, page), providerName(texts, channel), shop.name)}</p>`}`
 }
 

@@ -266,15 +266,8 @@ export function situationOf(facts: OrderFacts): Situation {
 }
 
 const SETTLED: readonly Situation[] = ['paid', 'overpaid', 'refundedPart', 'refunded', 'review']
-const ENDED: readonly Situation[] = [
-  'expired',
-  'late',
-  'onItsWayEnded',
-  'wrongTokenEnded',
-  'sentBack',
-  'cancelled',
-  'error',
-]
+/** Without `onItsWayEnded`: its provider is still asked. */
+const ENDED: readonly Situation[] = ['expired', 'late', 'wrongTokenEnded', 'sentBack', 'cancelled', 'error']
 
 /** The page will not change any more, so its connection can be closed. */
 export function isFinalSituation(situation: Situation, { order, payment, refunds, nowMs }: OrderFacts): boolean {

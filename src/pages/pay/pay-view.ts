@@ -22,6 +22,7 @@ import {
   backTo,
   besideNote,
   busy,
+  comingNote,
   ended,
   fact,
   form,
@@ -133,10 +134,11 @@ const RETURN_FOR_MS = 15 * MINUTE
  * The script leads back to the shop after a visible countdown, unless the payer uses this page.
  */
 function returning(view: PayView, { texts, nowMs }: PageContext): Html | null {
-  const { situation, returnUrl, paidAt, refunds } = view
+  const { situation, returnUrl, paidAt, refunds, askBack: asks, besideComing } = view
   const to = webLink(returnUrl)
   const isFresh = paidAt !== null && nowMs - paidAt.getTime() < RETURN_FOR_MS
-  if (to === null || !isFresh || situation !== 'paid' || refunds.some(isOpenRefund)) return null
+  const hasMore = asks !== null || besideComing.units > 0n || refunds.some(isOpenRefund)
+  if (to === null || !isFresh || situation !== 'paid' || hasMore) return null
   const [before = '', after = ''] = texts.returnIn('\n').split('\n')
   return html`<div class="return" id="return" hidden data-to="${to}" data-seconds="${RETURN_SECONDS}" data-say="${texts.returnSay(RETURN_SECONDS)}">
     <p class="hint" role="timer" aria-live="off">${before}<span id="seconds">${RETURN_SECONDS}</span>${after}</p>
@@ -144,7 +146,7 @@ function returning(view: PayView, { texts, nowMs }: PageContext): Html | null {
 }
 
 const paid: Part = (view, page) =>
-  html`${large(view, page, mark('done'), null, view.situation === 'overpaid')}${returning(view, page)}${receipt(view, page)}
+  html`${large(view, page, mark('done'), null, view.situation === 'overpaid')}${returning(view, page)}${comingNote(view, page)}${receipt(view, page)}
     ${refundsOf(view, page, isAsked)}${view.situation === 'overpaid' && contact(view, page)}${askBack(view, page)}${backTo(view.returnUrl, page.texts)}`
 
 /** Options of a payer who has not paid: pay at a fresh rate, or start again in the shop. */

@@ -41,6 +41,19 @@ export async function hasReceived(
   return found
 }
 
+/** Whether money of an unpaid order is on its way, or waits for the shop's decision. */
+export async function isMoneyWaiting(
+  q: Queryable,
+  { companyId, id }: { companyId: string; id: string },
+): Promise<boolean> {
+  const { found } = await q.one<{ found: boolean }>(sql`
+    select exists (select 1 from payments
+        where company_id = ${companyId} and order_id = ${id} and pending_units > 0 and next_check_at is not null)
+      or exists (select 1 from mispayments
+        where company_id = ${companyId} and order_id = ${id} and status = 'open') as found`)
+  return found
+}
+
 export type Seller = Pick<ShopRow, 'name' | 'legalName' | 'siret' | 'vatNumber'>
 
 /** A company as its payers saw it at a time; undefined while that has not changed since. */
@@ -56,7 +69,7 @@ export async function listOrderMarks(
 ): Promise<{ code: string; mark: string }[]> {
   return q.many(sql`
     select o.code, concat_ws('.', o.version,
-      (select string_agg(concat_ws('.', p.status, p.received_units, p.last_words), '.' order by p.number)
+      (select string_agg(concat_ws('.', p.status, p.received_units, p.pending_units, p.next_check_at is null, p.last_words), '.' order by p.number)
         from payments p where p.company_id = o.company_id and p.order_id = o.id),
       (select max(r.updated_at) from refunds r where r.company_id = o.company_id and r.order_id = o.id),
       (select max(m.updated_at) from mispayments m where m.company_id = o.company_id and m.order_id = o.id)) as mark

@@ -198,7 +198,7 @@ async function forward(
   return { order: moved, instructions: current.instructions ?? instructions }
 }
 
-/** Its payer can pay now: a chain takes longer than most providers. */
+/** Moves the order to AWAITING; on a chain it also gets a longer expiry. */
 export function forwardOrder(
   deps: AcceptDeps,
   tx: Tx,

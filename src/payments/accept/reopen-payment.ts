@@ -6,7 +6,7 @@ import { listReopenable, updatePaymentReopened } from './reopen-queries.ts'
 import { type AcceptDeps, keyOf, type NewAttempt, pointOrder } from './start-payment.ts'
 
 /**
- * The payer comes back to a way that was left for another one: what was sent to its address before counts with what is
+ * The payer returns to a way to pay that they had left: what was sent to its address before counts with what is
  * sent now, as one payment. The order must be locked, and its present attempt abandoned.
  * @returns undefined: there is no such attempt, or its place is not free for it any more
  */
@@ -16,10 +16,12 @@ export async function reopenPayment(
   order: Order,
   { choice, move }: NewAttempt,
 ): Promise<{ order: Order; payment: Payment } | undefined> {
+  // an ended order has told its payer to send nothing more to the old address
+  if (move.trigger === 'requote') return undefined
   const now = new Date(deps.clock())
   const { companyId, id: orderId } = order
   const { channel, network, own: ownAccount } = choice
-  for (const id of await listReopenable(tx, { companyId, orderId, channel, network, ownAccount })) {
+  for (const id of await listReopenable(tx, { companyId, orderId, channel, network, ownAccount }, order.to.units)) {
     const payment = await lockPayment(tx, companyId, id)
     const place = payment && (await deps.channels.forPayer(payment, tx))
     const key = payment && keyOf(order, { ...payment, dueUnits: order.to.units })

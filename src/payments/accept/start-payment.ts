@@ -91,7 +91,7 @@ export function pointOrder(
   return deps.transition(tx, order, { trigger: 'accept', ...move, change })
 }
 
-/** Who chooses a way in the order's last seconds can still open an app there and pay. */
+/** A payer who chooses a way in the order's last seconds still needs time to open an app and pay. */
 const LEAST_MINUTES = 2
 
 /** Latest expiry of a payment through this channel; null: no later than that of its order. */

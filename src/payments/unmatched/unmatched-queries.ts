@@ -147,7 +147,7 @@ export const findOrderThere = (
       join deposit_reservations r on r.company_id = p.company_id and r.reference = p.merchant_reference
         and r.address = p.deposit_address
       where p.company_id = o.company_id and p.order_id = o.id and p.deposit_address = ${toAddress}
-      order by p.number desc limit 1) as p on true
+      order by (p.id = o.payment_id) desc nulls last, p.number desc limit 1) as p on true
     where o.company_id = ${companyId} and o.code = ${code}`)
 
 export type UnmatchedDecision = {

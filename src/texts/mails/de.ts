@@ -184,10 +184,10 @@ export const de: MailTexts = {
     button: 'Fehlgeschlagene ansehen',
   },
   askedBack: {
-    subject: ({ shortCode }) => `Ein Zahler verlangt Geld zurück (Bestellung ${shortCode})`,
+    subject: ({ shortCode }) => `Ein Zahler fordert Geld zurück (Bestellung ${shortCode})`,
     paragraphs: ({ firstName, shortCode, amounts }) => [
       `Guten Tag ${firstName},`,
-      `der Zahler der Bestellung ${shortCode} verlangt Geld zurück, das sie nicht bezahlt hat: ${amounts}.`,
+      `für die Bestellung ${shortCode} ist Geld eingegangen, das nicht angerechnet wurde: ${amounts}. Der Zahler möchte es zurück.`,
       'Das Geld wartet auf Ihre Entscheidung: annehmen, erstatten oder so stehen lassen. Vorher bewegt sich nichts.',
     ],
     button: 'Das Geld ansehen',

@@ -178,10 +178,10 @@ export const es: MailTexts = {
     button: 'Ver los fallos',
   },
   askedBack: {
-    subject: ({ shortCode }) => `Un pagador pide que le devuelvan dinero (pedido ${shortCode})`,
+    subject: ({ shortCode }) => `Un cliente pide que le devuelvan dinero (pedido ${shortCode})`,
     paragraphs: ({ firstName, shortCode, amounts }) => [
       `Hola ${firstName}:`,
-      `Quien pagó el pedido ${shortCode} pide que se le devuelva un dinero que no lo pagó: ${amounts}.`,
+      `el cliente del pedido ${shortCode} pide que se le devuelva un importe que no se ha aplicado al pedido: ${amounts}.`,
       'El dinero espera su decisión: aceptarlo, reembolsarlo o dejarlo como está. Antes de eso no se mueve nada.',
     ],
     button: 'Ver el dinero',

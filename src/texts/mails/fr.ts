@@ -185,10 +185,10 @@ export const fr: MailTexts = {
     subject: ({ shortCode }) => `Un client redemande son argent (commande ${shortCode})`,
     paragraphs: ({ firstName, shortCode, amounts }) => [
       `Bonjour ${firstName},`,
-      `le payeur de la commande ${shortCode} demande la restitution d’un argent qui ne l’a pas réglée : ${amounts}.`,
-      'Cet argent attend votre décision : l’accepter, le rembourser ou le laisser en l’état. Rien ne bouge avant.',
+      `le client de la commande ${shortCode} demande le remboursement d’une somme qui n’a pas été imputée : ${amounts}.`,
+      'Cette somme attend votre décision : l’accepter, la rembourser ou la laisser en l’état. Rien ne bouge avant.',
     ],
-    button: 'Voir cet argent',
+    button: 'Voir la somme',
   },
   waiting: {
     subject: ({ companyName }) => `${companyName} : une décision vous attend`,

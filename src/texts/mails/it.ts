@@ -178,10 +178,10 @@ export const it: MailTexts = {
     button: 'Vedere gli errori',
   },
   askedBack: {
-    subject: ({ shortCode }) => `Chi ha pagato chiede indietro del denaro (ordine ${shortCode})`,
+    subject: ({ shortCode }) => `Un cliente chiede indietro del denaro (ordine ${shortCode})`,
     paragraphs: ({ firstName, shortCode, amounts }) => [
       `Buongiorno ${firstName},`,
-      `chi ha pagato l’ordine ${shortCode} chiede la restituzione di denaro che non l’ha saldato: ${amounts}.`,
+      `il cliente dell’ordine ${shortCode} chiede la restituzione di un importo non attribuito all’ordine: ${amounts}.`,
       'Il denaro attende la sua decisione: accettarlo, rimborsarlo o lasciarlo com’è. Prima non si muove nulla.',
     ],
     button: 'Vedere il denaro',

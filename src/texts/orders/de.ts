@@ -47,7 +47,7 @@ export const de: OrderTexts = {
     partly: {
       title: 'Ein Teil Ihrer Zahlung ist eingegangen',
       text: ({ amount, rest }) =>
-        rest === 'address' ? `Es fehlen noch ${amount}.` : `Es fehlt noch ein Gegenwert von ${amount}.`,
+        rest === 'address' ? `Es fehlen noch ${amount}.` : `Es fehlen noch umgerechnet ${amount}.`,
       next: (facts) => restOf[facts.rest](facts),
     },
     onItsWay: {
@@ -261,10 +261,10 @@ export const de: OrderTexts = {
       `ETH und die meisten anderen Token erscheinen hier nie von selbst, auch wenn sie an dieser Adresse angekommen sind. Senden Sie nichts weiter: Wenden Sie sich mit der Bestellnummer ${code} und dem Transaktions-Hash an ${merchant}.`,
   },
   askBack: {
-    offer: (merchant) => `Sie können dieses Geld hier zurückverlangen. ${merchant} erfährt es sofort und entscheidet.`,
-    button: 'Geld zurückverlangen',
+    offer: (merchant) => `Sie können es hier zurückfordern. ${merchant} erfährt es sofort und entscheidet.`,
+    button: 'Geld zurückfordern',
     asked: (merchant) =>
-      `Sie haben dieses Geld zurückverlangt, und ${merchant} weiß davon. Bewahren Sie den Link zu dieser Seite auf: Sie sagt, was entschieden wurde und wo Sie Ihre Wallet-Adresse nennen, falls sie gebraucht wird.`,
+      `Sie haben dieses Geld zurückgefordert, und ${merchant} weiß davon. Bewahren Sie den Link zu dieser Seite auf: Sie sagt, was entschieden wurde und wo Sie Ihre Wallet-Adresse nennen, falls sie gebraucht wird.`,
   },
   link: {
     preview: (merchant, amount) => `${amount} an ${merchant} bezahlen`,

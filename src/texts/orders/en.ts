@@ -251,7 +251,7 @@ export const en: OrderTexts = {
       `ETH and most other tokens never show up here by themselves, even if they reached this address. Do not send more: contact ${merchant}, quote order ${code} and the transaction hash.`,
   },
   askBack: {
-    offer: (merchant) => `You can ask for this money here. ${merchant} is told at once and decides.`,
+    offer: (merchant) => `You can ask for it back here. ${merchant} is told at once and decides.`,
     button: 'Ask for my money back',
     asked: (merchant) =>
       `You asked for this money back, and ${merchant} has been told. Keep the link to this page: it says what was decided, and where you name your wallet address if it is needed.`,

@@ -105,7 +105,7 @@ export const es: OrderTexts = {
       title: 'Se ha agotado el tiempo para pagar',
       text: ({ shown, channel }) => {
         if (shown === 'address') return 'No envíe nada a la dirección anterior.'
-        return shown === 'provider' ? `Ya no pague en ${channel}.` : 'No se le ha cobrado nada.'
+        return shown === 'provider' ? `No pague ya en ${channel}.` : 'No se le ha cobrado nada.'
       },
       next: () => 'Pedir un precio nuevo',
     },
@@ -258,7 +258,7 @@ export const es: OrderTexts = {
       `ETH y la mayoría de los demás tokens nunca aparecen aquí por sí solos, aunque hayan llegado a esta dirección. No envíe nada más: contacte con ${merchant} e indique el pedido ${code} y el hash de la transacción.`,
   },
   askBack: {
-    offer: (merchant) => `Puede pedir este dinero aquí. ${merchant} recibe el aviso al momento y decide.`,
+    offer: (merchant) => `Puede pedir aquí que se lo devuelvan. ${merchant} recibe el aviso al momento y decide.`,
     button: 'Pedir que me lo devuelvan',
     asked: (merchant) =>
       `Ha pedido que le devuelvan este dinero y ${merchant} ya lo sabe. Guarde el enlace de esta página: aquí verá lo que se decida y dónde indicar la dirección de su monedero si hace falta.`,

@@ -6,7 +6,7 @@ const restOf: RestTexts = {
   provider: ({ channel }) =>
     `Payez le reste chez ${channel} avant la fin du délai. Sa page indique combien, dans la monnaie que vous y avez choisie.`,
   whole: ({ channel }) =>
-    `${channel} renvoie un paiement trop faible et vous écrit à ce sujet par e-mail. N’envoyez pas le reste : pour payer, envoyez-y le prix entier en un seul paiement.`,
+    `${channel} renvoie un paiement trop faible et vous en avise par e-mail. N’envoyez pas le reste : pour payer, envoyez-y le prix entier en un seul paiement.`,
 }
 
 /** What came for an order that is not paid. */
@@ -261,7 +261,8 @@ export const fr: OrderTexts = {
       `L’ETH et la plupart des autres jetons n’apparaissent jamais ici d’eux-mêmes, même arrivés à cette adresse. N’envoyez rien de plus : contactez ${merchant} en citant la commande ${code} et le hash de la transaction.`,
   },
   askBack: {
-    offer: (merchant) => `Vous pouvez demander cet argent ici. ${merchant} est prévenu aussitôt et décide.`,
+    offer: (merchant) =>
+      `Vous pouvez demander ici qu’il vous soit renvoyé. ${merchant} est prévenu aussitôt et décide.`,
     button: 'Demander la restitution',
     asked: (merchant) =>
       `Vous avez demandé la restitution de cet argent, et ${merchant} en est prévenu. Gardez le lien de cette page : elle dit ce qui est décidé, et où indiquer l’adresse de votre portefeuille si elle est nécessaire.`,

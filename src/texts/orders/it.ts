@@ -6,7 +6,7 @@ const restOf: RestTexts = {
   provider: ({ channel }) =>
     `Paghi il resto su ${channel} prima che scada il tempo. La pagina indica quanto, nella moneta che ha scelto lì.`,
   whole: ({ channel }) =>
-    `${channel} restituisce un pagamento troppo basso e la avvisa per e-mail. Non invii il resto: per pagare, invii lì l’intero prezzo in un solo pagamento.`,
+    `${channel} restituisce un importo insufficiente e la avvisa per e-mail. Non invii il resto: per pagare, invii lì l’intero prezzo in un solo pagamento.`,
 }
 
 /** What came for an order that is not paid. */

@@ -200,7 +200,7 @@ export const texts = defineTexts(
         orphaned:
           'Eine endgültige Zahlung ist von der Chain verschwunden. Der Verlust bleibt offen, bis ihn jemand trägt.',
       },
-      askedBack: 'Der Zahler verlangt es zurück',
+      askedBack: 'Der Zahler fordert es zurück',
       order: (code) => `Bestellung ${code}`,
       sourceReference: 'Referenz',
       price: (price, due) => `Die Bestellung lautet auf ${price}, das sind ${due}.`,
