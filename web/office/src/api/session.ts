@@ -131,7 +131,7 @@ export function endStepUp(isProven: boolean): void {
 
 setGuard({
   token: () => token,
-  owner: () => (token === null ? null : ownerOf(token)),
+  person: () => state.session?.user._id ?? null,
   renew,
   returning: () => returning?.promise ?? null,
   stepUp,
