@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { ApiError, call, callPage, setGuard } from '../web/office/src/api/call.ts'
+import { ApiError, call, callPage, type Guard, setGuard } from '../web/office/src/api/call.ts'
 
 /* How the back office calls the API: what becomes of a request whose answer does not come, or not whole. */
 
@@ -17,13 +17,14 @@ function answerWith(t: TestContext, answers: (() => Response)[], bodies: unknown
   return keys
 }
 
-const logIn = (owner: string): void =>
+const logIn = (person: string, guard: Partial<Guard> = {}): void =>
   setGuard({
-    token: () => `of ${owner}`,
-    owner: () => owner,
+    token: () => `of ${person}`,
+    person: () => person,
     renew: async () => false,
     returning: () => null,
     stepUp: async () => {},
+    ...guard,
   })
 
 const headers = { 'content-type': 'application/json' }
@@ -73,7 +74,7 @@ for (const [status, code] of [
     const keys = answerWith(t, [brokenOff, refused(status, code), whole, whole])
     const approve = () => call('POST /api/next/refunds/{id}/approve', { path: { id: '2' } })
     const stepUp = () => Promise.reject(new Error('given up'))
-    setGuard({ token: () => 'x', owner: () => 'ada', renew: async () => false, returning: () => null, stepUp })
+    logIn('ada', { stepUp })
     await assert.rejects(approve)
     await assert.rejects(approve)
     await approve()
@@ -81,6 +82,69 @@ for (const [status, code] of [
     const [first, second, third, fourth] = keys
     assert.deepEqual([second, third], [first, first])
     assert.notEqual(fourth, first)
+  })
+
+test('a POST that begins while its person logs in again is theirs: without an answer it is repeated under its key', async (t) => {
+  const keys = answerWith(t, [brokenOff, whole])
+  const approve = () => call('POST /api/next/refunds/{id}/approve', { path: { id: '5' } })
+  const login = Promise.withResolvers<boolean>()
+  let token: string | null = null
+  logIn('ada', { token: () => token, returning: () => login.promise })
+  const waiting = approve()
+  token = 'of ada'
+  login.resolve(true)
+  await assert.rejects(waiting)
+  await approve()
+  const [first, second] = keys
+  assert.ok(first)
+  assert.equal(second, first)
+})
+
+const confirm = () => call('POST /api/next/refunds/{id}/approve', { path: { id: '6' } })
+
+test('a request that begins while a person is asked to log in again does not go out for the next one', async (t) => {
+  const keys = answerWith(t, [])
+  const login = Promise.withResolvers<boolean>()
+  logIn('ada', { token: () => null, returning: () => login.promise })
+  const waiting = confirm()
+  logIn('grace')
+  login.resolve(false)
+  await assert.rejects(waiting, (error) => error instanceof ApiError && error.code === 'UNAUTHORIZED')
+  assert.deepEqual(keys, [])
+})
+
+for (const [status, code] of [
+  [401, 'UNAUTHORIZED'],
+  [403, 'STEP_UP_REQUIRED'],
+] as const)
+  test(`a refusal that arrives once the next person is there asks nothing of them, and nothing is sent: ${code}`, async (t) => {
+    const asked: string[] = []
+    const keys = answerWith(t, [
+      () => {
+        logIn('grace', {
+          renew: async () => asked.push('renew') > 0,
+          stepUp: async () => void asked.push('code'),
+        })
+        return refused(status, code)()
+      },
+    ])
+    await assert.rejects(confirm, (error) => error instanceof ApiError && error.code === code)
+    assert.deepEqual([keys.length, asked], [1, []])
+  })
+
+for (const [status, code] of [
+  [401, 'UNAUTHORIZED'],
+  [403, 'STEP_UP_REQUIRED'],
+] as const)
+  test(`a request that waits is not sent again once the next person is there: ${code}`, async (t) => {
+    const keys = answerWith(t, [refused(status, code)])
+    const change = async () => {
+      logIn('grace')
+      return true
+    }
+    logIn('ada', { renew: change, stepUp: async () => void (await change()) })
+    await assert.rejects(confirm, (error) => error instanceof ApiError && error.code === 'UNAUTHORIZED')
+    assert.equal(keys.length, 1)
   })
 
 test('a POST that was given up before its answer is repeated under the same key; one that was refused is not', async (t) => {

@@ -98,6 +98,49 @@ test('another person who logs in over the page gets an office of their own, and 
   await context.close()
 })
 
+/** A key that is sent after the session's second factor has aged, so that a code is asked for, and the session ends. */
+async function endWhileCodeIsAsked(page: Page, name: string): Promise<void> {
+  await service.db.run(sql`
+    update sessions set second_factor_at = now() - interval '6 minutes' where user_id = ${manager.userId}`)
+  // a node believes what it read of a session for a moment
+  await new Promise((resolve) => setTimeout(resolve, 5500))
+  await page.locator('#content').getByRole('button', { name: 'New key', exact: true }).click()
+  await page.getByLabel('Name').fill(name)
+  await page.getByRole('button', { name: 'Create the key' }).click()
+  await page.getByRole('heading', { name: 'Confirm it is you' }).waitFor()
+  assert.equal((await manager.client.post('auth/sessions/revoke-others')).status, 200)
+  // who comes back to the window sees its rows fetched again
+  await page.evaluate("dispatchEvent(new Event('visibilitychange'))")
+  await page.getByRole('dialog', { name: 'Log in' }).getByText('Your session has ended.').waitFor()
+}
+
+for (const { where, logIn, arrives } of [
+  {
+    where: 'over the page',
+    logIn: (page: Page) => logInOver(page, other.email),
+    arrives: /^Hello/,
+  },
+  {
+    where: 'at the login page',
+    async logIn(page: Page) {
+      await page.getByRole('dialog', { name: 'Log in' }).getByRole('button', { name: 'Close' }).click()
+      await page.getByText('Your session has ended.').waitFor()
+      await logInOnPage(page, service.baseUrl, other.email)
+    },
+    arrives: 'API keys',
+  },
+])
+  test(`what waits for a fresh code is not asked of another person who logs in ${where}, and is not sent`, async () => {
+    const options = { email: manager.email, path: '/keys', freshLogin: true }
+    const { page, context } = await enterOffice(browser, service.baseUrl, options)
+    await endWhileCodeIsAsked(page, where)
+    await logIn(page)
+    await page.getByRole('heading', { level: 1, name: arrives }).waitFor()
+    assert.equal(await page.getByRole('dialog').count(), 0)
+    assert.deepEqual(await service.db.many(sql`select id from api_keys where name = ${where}`), [])
+    await context.close()
+  })
+
 test('a page that cannot be fetched without a connection says so inside the office, and is there at the next try', async () => {
   const { page, context, leave } = await enter('/orders')
   await context.setOffline(true)

@@ -52,8 +52,8 @@ export class ApiError extends Error {
 /** What the client needs from the session; set once at the start. */
 export type Guard = {
   token(): string | null
-  /** Whose token it is. */
-  owner(): string | null
+  /** Whose session it is, also while they are asked to log in again. */
+  person(): string | null
   /** Gets a new access token through the cookie, or from a new login. Resolves to false when the session is over. */
   renew(): Promise<boolean>
   /** While the person is asked to log in again: settles when they have, or gave up. */
@@ -64,7 +64,7 @@ export type Guard = {
 
 let guard: Guard = {
   token: () => null,
-  owner: () => null,
+  person: () => null,
   renew: async () => false,
   returning: () => null,
   stepUp: async () => {},
@@ -148,17 +148,24 @@ async function refusalOf(response: Response): Promise<ApiError> {
 /** What a login consists of, which the person does while everything else waits for it. */
 const isOfLogin = (url: string): boolean => url.startsWith('/api/next/auth/')
 
-/** Sends a request; renews an expired access token, and asks for a code if the service requires one, then continues. */
-export async function request(sent: Sent, renews = true): Promise<Response> {
+/**
+ * Sends a request; renews an expired access token, and asks for a code if the service requires one, then continues.
+ * Only for the person who began it: the next one in the tab neither sends it nor is asked for anything because of it.
+ */
+export async function request(sent: Sent, renews = true, person = guard.person()): Promise<Response> {
+  const isTheirs = (): boolean => person === null || person === guard.person()
   if (!isOfLogin(sent.url)) await guard.returning()
+  if (!isTheirs()) throw new ApiError(401, { code: 'UNAUTHORIZED', message: 'The session has ended.' })
   const response = await send(sent)
   if (response.ok) return response
   const refusal = await refusalOf(response)
-  if (refusal.status === 401 && renews && guard.token() !== null && (await guard.renew())) return request(sent, false)
+  if (!isTheirs()) throw refusal
+  if (refusal.status === 401 && renews && guard.token() !== null && (await guard.renew()))
+    return request(sent, false, person)
   if (refusal.code === 'STEP_UP_REQUIRED') {
     await guard.stepUp()
     // a refusal is not stored under the key, so the same key may be used again
-    return request(sent, renews)
+    return request(sent, renews, person)
   }
   throw refusal
 }
@@ -204,7 +211,7 @@ const read = async (sent: Sent): Promise<unknown> => (await readAnswer(sent)).da
  * leaves the key unused.
  */
 async function post({ deed, ...sent }: Omit<Sent, 'key'> & { deed: Deed | undefined }): Promise<unknown> {
-  const owner = guard.owner()
+  const owner = guard.token() === null && isOfLogin(sent.url) ? null : guard.person()
   const what = JSON.stringify([owner, sent.url, deed ? [deed.opening, deed.typed] : sent.body])
   const before = unsure.get(what)
   const key = before?.key ?? newKey()

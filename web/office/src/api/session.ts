@@ -93,6 +93,7 @@ function endAsking(isBack: boolean): void {
 /** The person does not log in again: nothing of what they worked on stays. */
 export function giveUp(): void {
   endAsking(false)
+  endStepUp(false)
   set({ session: null })
 }
 
@@ -131,7 +132,7 @@ export function endStepUp(isProven: boolean): void {
 
 setGuard({
   token: () => token,
-  owner: () => (token === null ? null : ownerOf(token)),
+  person: () => state.session?.user._id ?? null,
   renew,
   returning: () => returning?.promise ?? null,
   stepUp,
@@ -153,7 +154,10 @@ export async function readProfile(): Promise<Session> {
 export async function enter(accessToken: string): Promise<Session> {
   token = accessToken
   const isSame = state.session?.user._id === ownerOf(accessToken)
-  if (!isSame) set({ session: null })
+  if (!isSame) {
+    endStepUp(false)
+    set({ session: null })
+  }
   endAsking(isSame)
   return readProfile()
 }
@@ -167,5 +171,6 @@ export async function resume(): Promise<void> {
 export async function leave(): Promise<void> {
   await call('POST /api/next/auth/sign-out').catch(() => null)
   token = null
+  endStepUp(false)
   set({ session: null })
 }
