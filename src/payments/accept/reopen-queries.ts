@@ -35,7 +35,8 @@ type Reopening = Pick<
 > & { instructions: Instructions }
 
 /**
- * It waits for money again, is polled at once, and is audited again after its end. `updated_at` stays: it tells which transfers its last report knew.
+ * It waits for money again, is polled at once, and is audited again after its end. `updated_at` stays: it tells which
+ * transfers its last report knew.
  */
 export async function updatePaymentReopened(
   tx: Tx,
