@@ -16,7 +16,7 @@ const fileOf = ({ dataDir }: Config): string => join(dataDir, 'sandbox.json')
 type Facts = { rpcUrl: string; usdcAddress: string; providersUrl: string }
 
 /**
- * What the running sandbox records for programs, beside a chain of one's own, too; null where there is none.
+ * What the running sandbox records for programs, also beside a chain of one's own; null: no sandbox runs.
  * @throws Error when the file is damaged
  */
 function findSandbox(config: Config): SandboxPlace | null {

@@ -112,7 +112,7 @@ async function reopenOwn(
     return address === undefined ? undefined : { address, units: due.units }
   }
   const earlier = await findReservation(tx, { companyId, reference })
-  // nobody takes it while this decides
+  // locked, so that no other order takes it meanwhile
   if (!earlier || (await lockSharedAddresses(tx, companyId, [earlier.address])).length === 0) return undefined
   const asked = { askedUnits: due.units, network, now, until: watchedUntil }
   const place = await extendReservation(tx, { companyId, reference }, asked)

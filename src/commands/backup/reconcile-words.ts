@@ -22,7 +22,7 @@ const FIND_ORDER = [
 ]
 const ASK_AGAIN = [
   'Ask for the same refund, or settlement, again: it finds its transaction and pays nothing twice (docs/backup.md).',
-  'What no order or company accounts for, look into: somebody else may hold the key of the wallet.',
+  'Look into whatever no order or company accounts for: somebody else may hold the key of the wallet.',
 ]
 const EXPLAIN = [
   'Refunds and settlements of that company wait. "comptoir ledger verify" computes the books anew; a SuperAdmin explains',
