@@ -15,6 +15,7 @@ import { bareEnv } from './harness/bare-env.ts'
 import { putCluster } from './harness/cluster.ts'
 import { freePort } from './harness/free-port.ts'
 import { waitFor } from './harness/receiver.ts'
+import { copySdk } from './harness/sdk-copy.ts'
 import { type Served, startServed } from './harness/served.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -170,9 +171,11 @@ function openShopFolder(): Promise<string> {
   shopFolder ??= (async () => {
     const shop = join(folder, 'shop')
     mkdirSync(join(shop, 'node_modules/@comptoir'), { recursive: true })
-    const built = spawn(process.execPath, [join(ROOT, 'sdk/build.mjs')])
+    mkdirSync(join(folder, 'checkout'))
+    const sdk = copySdk(join(folder, 'checkout'))
+    const built = spawn(process.execPath, [join(sdk, 'build.mjs')])
     assert.deepEqual(await once(built, 'close'), [0, null])
-    symlinkSync(join(ROOT, 'sdk'), join(shop, 'node_modules/@comptoir/sdk'))
+    symlinkSync(sdk, join(shop, 'node_modules/@comptoir/sdk'))
     for (const name of ['stripe', '@types'])
       symlinkSync(join(ROOT, 'node_modules', name), join(shop, 'node_modules', name))
     symlinkSync(join(folder, 'data'), join(shop, 'data'))

@@ -12,7 +12,8 @@ const ROOT = join(import.meta.dirname, '..')
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
 const list = (pattern: string): string[] =>
   globSync(pattern, { cwd: ROOT })
-    .filter((file) => !file.includes('node_modules'))
+    // what a build leaves beside the source comes and goes
+    .filter((file) => !/(^|\/)(node_modules|dist)\//.test(file))
     .sort()
 
 const everything = list('{src,sandbox,sdk,cli,test,simulation,bench,scripts,examples}/**/*.ts')

@@ -9,6 +9,7 @@ import { printSdk, readOpenApi } from '../scripts/print-sdk.ts'
 import { Comptoir, type Ignored, isComptoirError, signTestWebhook, WaitError } from '../sdk/index.ts'
 import { sql } from '../src/db/db.ts'
 import { freePort } from './harness/free-port.ts'
+import { copySdk } from './harness/sdk-copy.ts'
 import { openShop, type Shop } from './harness/shop.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -147,7 +148,9 @@ function install(): string {
     const done = spawnSync(command, args, { cwd, encoding: 'utf8' })
     assert.equal(done.status, 0, `${command} ${args.join(' ')}\n${done.stdout}\n${done.stderr}`)
   }
-  run('npm', ['pack', '--pack-destination', folder], join(ROOT, 'sdk'))
+  const checkout = mkdtempSync(join(tmpdir(), 'comptoir-sdk-'))
+  run('npm', ['pack', '--pack-destination', folder], copySdk(checkout))
+  rmSync(checkout, { recursive: true })
   const [archive = ''] = readdirSync(folder)
   writeFileSync(join(folder, 'package.json'), '{"private":true}')
   run('npm', ['install', '--offline', '--no-audit', '--no-fund', join(folder, archive)], folder)
