@@ -17,7 +17,7 @@ import { ignoreMispayment } from '../src/payments/mispayments/mispayment-service
 import { findPayment, type Payment } from '../src/payments/payment-queries.ts'
 import { applyReport } from '../src/payments/payment-report.ts'
 import { pollPayment } from '../src/payments/payment-service.ts'
-import { noticeForeignRefund } from '../src/refunds/foreign-refund.ts'
+import { noticeForeignRefund } from '../src/refunds/foreign/foreign-refund.ts'
 import { settleByHand } from '../src/refunds/manual-refund.ts'
 import { dropRefund } from '../src/refunds/refund-decisions.ts'
 import { refundPolls } from '../src/refunds/refund-jobs.ts'

@@ -114,7 +114,7 @@ export const PROVIDERS: readonly Plant[] = [
     ...{ name: 'beside-forgotten', number: 9, story: 'consoleRefund' },
     fault: 'Binance: what left from its console beside our refund is not booked',
     edits: one(
-      'src/refunds/foreign-refund.ts',
+      'src/refunds/foreign/foreign-refund.ts',
       'const isBookable = isCertain',
       'const isBookable = foreign < 0n && isCertain',
     ),

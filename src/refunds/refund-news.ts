@@ -1,7 +1,7 @@
 import type { RefundNews } from '../channels/channel.ts'
 import { formatMoney } from '../kernel/money.ts'
 import type { Payment } from '../payments/payment-queries.ts'
-import { recordForeignRefund } from './foreign-refund.ts'
+import { recordForeignRefund } from './foreign/foreign-refund.ts'
 import type { RefundDeps } from './refund-deps.ts'
 import { applyRefundReport } from './refund-jobs.ts'
 import { listRefundsOfOrder, type Refund } from './refund-queries.ts'

@@ -1,8 +1,8 @@
-import type { Returned, SeenReport } from '../channels/channel.ts'
-import type { Tx } from '../db/db.ts'
-import { DAY } from '../kernel/clock.ts'
-import { AppError } from '../kernel/errors.ts'
-import { newId } from '../kernel/ids.ts'
+import type { Returned, SeenReport } from '../../channels/channel.ts'
+import type { Tx } from '../../db/db.ts'
+import { DAY } from '../../kernel/clock.ts'
+import { AppError } from '../../kernel/errors.ts'
+import { newId } from '../../kernel/ids.ts'
 import {
   convert,
   formatDecimal,
@@ -11,16 +11,16 @@ import {
   MOST_REAL_UNITS,
   type Money,
   proportion,
-} from '../kernel/money.ts'
-import { bookRefund } from '../ledger/ledger-service.ts'
-import type { Order } from '../orders/order.ts'
-import { lockOrderById } from '../orders/order-queries.ts'
-import { allows } from '../orders/order-states.ts'
-import { findPayment, type Payment } from '../payments/payment-queries.ts'
-import { goesToAddress } from './destination/address-proof.ts'
-import { fiatShare, fiatTotal, needOf, wholePriceUnits } from './refund-amount.ts'
-import { lacksCover } from './refund-cover.ts'
-import type { RefundDeps } from './refund-deps.ts'
+} from '../../kernel/money.ts'
+import { bookRefund } from '../../ledger/ledger-service.ts'
+import type { Order } from '../../orders/order.ts'
+import { lockOrderById } from '../../orders/order-queries.ts'
+import { allows } from '../../orders/order-states.ts'
+import { findPayment, type Payment } from '../../payments/payment-queries.ts'
+import { goesToAddress } from '../destination/address-proof.ts'
+import { fiatShare, fiatTotal, needOf, wholePriceUnits } from '../refund-amount.ts'
+import { lacksCover } from '../refund-cover.ts'
+import type { RefundDeps } from '../refund-deps.ts'
 import {
   countRefunds,
   insertRefund,
@@ -29,11 +29,11 @@ import {
   lockRefundReference,
   type NewRefund,
   type Refund,
-} from './refund-queries.ts'
-import { closeUsedRecord, isLive, type Returned as ReturnedOfOrder, readReturned } from './refund-records.ts'
-import { bookingOf, settleRefundIn } from './refund-settle.ts'
-import { matchReturns } from './returns/listed-returns.ts'
-import { takeToldRefunds, updateToldRefunds } from './returns/told-refund-queries.ts'
+} from '../refund-queries.ts'
+import { closeUsedRecord, isLive, type Returned as ReturnedOfOrder, readReturned } from '../refund-records.ts'
+import { bookingOf, settleRefundIn } from '../refund-settle.ts'
+import { matchReturns } from '../returns/listed-returns.ts'
+import { takeToldRefunds, updateToldRefunds } from '../returns/told-refund-queries.ts'
 
 /** A provider that refunds in fiat rounds: a difference below its smallest unit is no refund. */
 const leastOf = (order: Order): bigint => convert({ asset: order.from.asset, units: 1n }, order.rate, 'USDC').units
