@@ -17,6 +17,7 @@ import { openSoldTwiceAlarm } from '../payments/sold-twice-alarm.ts'
 import { unmatchedRoutes } from '../payments/unmatched/unmatched-routes.ts'
 import type { UnmatchedDeps } from '../payments/unmatched/unmatched-service.ts'
 import { noticeForeignRefund } from '../refunds/foreign/foreign-refund.ts'
+import { recordedRefundRoutes } from '../refunds/foreign/recorded-refund-routes.ts'
 import type { MispaymentRefundDeps } from '../refunds/mispayment-refund.ts'
 import { takeRefundNews } from '../refunds/refund-news.ts'
 import { refundRoutes } from '../refunds/refund-routes.ts'
@@ -114,6 +115,7 @@ export async function registerMoney(
   }: { refunds: MispaymentRefundDeps; mispayments: MispaymentDeps; unmatched: UnmatchedDeps },
 ): Promise<void> {
   await scope.register(refundRoutes, refunds)
+  await scope.register(recordedRefundRoutes, refunds)
   await scope.register(mispaymentRoutes, mispayments)
   await scope.register(unmatchedRoutes, unmatched)
 }

@@ -74,6 +74,7 @@ export const PERMISSIONS = {
   'webhooks.subscribe': { roles: ['SuperAdmin'], limit: 'company' },
   'refunds.read': { roles: [...MANAGERS, 'Observer', 'Service'], scope: 'orders:read', limit: 'company' },
   'refunds.decide': { roles: ['SuperAdmin'], stepUp: true, limit: 'company' },
+  'refunds.record': { roles: ['SuperAdmin'], stepUp: true, limit: 'company' },
   'refunds.settle': { roles: MANAGERS, stepUp: true, limit: 'company' },
   'mispayments.read': { roles: [...MANAGERS, 'Observer', 'Service'], scope: 'orders:read', limit: 'company' },
   'mispayments.decide': { roles: MANAGERS, limit: 'company' },

@@ -88,6 +88,16 @@ export const updateDifferencesGone = (
         or substring(what from ' on chain ([0-9]+)$') = any(${(scope.chains ?? []).map(String)}::text[]))
       and not (subject || chr(10) || what) = any(${[...scope.but]}::text[])`)
 
+/** What a person had to look up is known now: the difference is gone, also where somebody has explained it. */
+export const updateDifferencesAnswered = (
+  tx: Tx,
+  of: { companyId: string; source: DifferenceSource; subject: string; at: Date },
+): Promise<number> =>
+  tx.run(sql`
+    update ledger_differences set status = 'gone', updated_at = ${of.at}
+    where company_id = ${of.companyId} and source = ${of.source} and subject = ${of.subject}
+      and status in ('open', 'explained')`)
+
 export const keyOfDifference = ({ subject, what }: Pick<Difference, 'subject' | 'what'>): string =>
   `${subject}\n${what}`
 
@@ -107,6 +117,9 @@ export const listKnownDifferences = (
     where (${filter.companyIds === null} or company_id = any(${filter.companyIds ?? []}))
       and (${filter.status}::text is null or status = ${filter.status})
     order by found_at desc, id desc limit ${filter.limit} offset ${filter.offset}`)
+
+export const findDifference = (q: Queryable, id: string): Promise<KnownDifference | undefined> =>
+  q.maybe(sql`select ${COLUMNS} from ledger_differences where id = ${id}`)
 
 export const lockDifference = (tx: Tx, id: string): Promise<KnownDifference | undefined> =>
   tx.maybe(sql`select ${COLUMNS} from ledger_differences where id = ${id} for update`)

@@ -14,6 +14,14 @@ const DifferenceSchema = Type.Object(
     companyId: Nullable(Type.String({ description: 'Null: a wallet of the operator, which stops every company.' })),
     source: Type.String({ enum: [...DIFFERENCE_SOURCES], description: 'What the books were compared with.' }),
     subject: Type.String({ description: 'The order, refund, settlement, journal or address.' }),
+    partRefundedOf: Nullable(
+      Type.String({
+        description:
+          'Code of the order of which a part was refunded in the provider’s console, while the provider does not say how ' +
+          'much: POST /ledger/differences/{id}/refunded records it. Null: the difference is about something else.',
+        examples: ['2xQm7VfLrT9cKb4WnZs8Ya'],
+      }),
+    ),
     what: Type.String(),
     booked: Type.String({ description: 'USDC units, or text.' }),
     expected: Type.String({ description: 'What it should be.' }),
@@ -56,7 +64,9 @@ export const differenceRoutes: FastifyPluginAsyncTypebox<DifferenceDeps> = async
       schema: {
         operationId: 'explainDifference',
         summary: 'Explain a difference',
-        description: 'The company’s refunds and settlements resume unless another difference is open.',
+        description:
+          'The company’s refunds and settlements resume unless another difference is open. Nothing is booked: a refund from ' +
+          'a provider’s console is recorded with POST /ledger/differences/{id}/refunded instead.',
         tags,
         params: Type.Object({ id: Type.String({ pattern: '^[0-9a-f]{24}$' }) }),
         body: Type.Object({ reason: Type.String({ minLength: 10, maxLength: 500 }) }),

@@ -12,6 +12,7 @@ import {
   OPERATOR,
   updateDifferenceExplained,
 } from './difference-queries.ts'
+import { readPartSubject } from './part-refunded.ts'
 
 export type DifferenceDeps = { db: Db; clock: Clock; audit: Audit }
 
@@ -20,6 +21,7 @@ const viewDifference = (difference: KnownDifference) => ({
   companyId: difference.companyId === OPERATOR ? null : difference.companyId,
   source: difference.source,
   subject: difference.subject,
+  partRefundedOf: readPartSubject(difference.subject)?.code ?? null,
   what: difference.what,
   booked: difference.booked,
   expected: difference.expected,

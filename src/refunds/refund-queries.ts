@@ -62,6 +62,8 @@ export type Refund = {
   settledByHand: boolean
   /** Paid outside its provider, which does not know about it. */
   paidElsewhere: boolean
+  /** Made in its provider's console: a SuperAdmin recorded how much it was. */
+  recorded: boolean
   providerStatus: string | null
   checks: number
   /** Null: no more polls, or a person sends it. */
@@ -99,7 +101,7 @@ const COLUMNS = sql`company_id, id, order_id, number, payment_id, mispayment_id,
   fiat_units, without_cover, address, proposed_address, proposed_by, confirmed_by, replaced_addresses,
   address_proof, asked_by_mail, network, reason, approval, requested_by, requested_role, decided_by, provider_reference, tx_hash, by_hand,
   coalesce(settled_by_hand, false) as settled_by_hand,
-  coalesce(paid_elsewhere, settled_by_hand, false) as paid_elsewhere, last_words as provider_status, checks, next_check_at, handed_over_at, account_gone_at,
+  coalesce(paid_elsewhere, settled_by_hand, false) as paid_elsewhere, recorded, last_words as provider_status, checks, next_check_at, handed_over_at, account_gone_at,
   ${toSendByHand(sql`refunds`)} as to_send_by_hand, ${heldBy(sql`refunds`)} as held_by, created_at, updated_at, settled_at`
 
 /**
@@ -126,6 +128,7 @@ export type NewRefund = Omit<
   | 'byHand'
   | 'settledByHand'
   | 'paidElsewhere'
+  | 'recorded'
   | 'providerStatus'
   | 'checks'
   | 'nextCheckAt'
@@ -135,19 +138,20 @@ export type NewRefund = Omit<
   | 'heldBy'
   | 'updatedAt'
   | 'settledAt'
-> & { requestId: string | null }
+> & { requestId: string | null; recorded?: boolean }
 
 export async function insertRefund(tx: Tx, refund: NewRefund): Promise<void> {
   const { addressProof } = refund
   await tx.run(sql`
     insert into refunds (company_id, id, order_id, number, payment_id, mispayment_id, channel, status, units,
       excess_units, fiat_units, without_cover, address, proposed_address, proposed_by, confirmed_by, address_proof,
-      asked_by_mail, network, reason, approval, requested_by, requested_role, request_id, next_check_at, created_at, updated_at)
+      asked_by_mail, network, reason, approval, requested_by, requested_role, request_id, recorded,
+      next_check_at, created_at, updated_at)
     values (${refund.companyId}, ${refund.id}, ${refund.orderId}, ${refund.number}, ${refund.paymentId},
       ${refund.mispaymentId}, ${refund.channel}, ${refund.status}, ${refund.units}, ${refund.excessUnits},
       ${refund.fiatUnits}, ${refund.withoutCover}, ${refund.address}, ${refund.proposedAddress}, ${refund.proposedBy}, ${refund.confirmedBy}, ${addressProof && json(addressProof)},
       ${refund.askedByMail}, ${refund.network}, ${refund.reason}, ${refund.approval}, ${refund.requestedBy},
-      ${refund.requestedRole}, ${refund.requestId},
+      ${refund.requestedRole}, ${refund.requestId}, ${refund.recorded ?? false},
       case when ${refund.status} = 'ready' then ${refund.createdAt}::timestamptz end, ${refund.createdAt},
       ${refund.createdAt})`)
 }

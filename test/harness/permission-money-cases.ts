@@ -22,6 +22,18 @@ async function difference({ home, world }: Place): Promise<string> {
   return id
 }
 
+/** A part of a paid order was refunded in its provider's console. */
+async function partRefunded(place: Place): Promise<string> {
+  const { db } = place.world.shop.host
+  const id = await difference(place)
+  await db.run(sql`
+    update ledger_differences d set what = d.id, subject = 'order ' || o.code || ', part of payment ' || o.payment_id
+    from (select code, payment_id from orders where company_id = ${place.home.companyId}
+      and status in ('PAID', 'REFUNDED') and paid_units > refunded_units order by id limit 1) o
+    where d.company_id = ${place.home.companyId} and d.id = ${id}`)
+  return id
+}
+
 /** The sender of an unpaid order whose source does not answer. */
 async function heldScreening({ home, world }: Place): Promise<string> {
   const { db } = world.shop.host
@@ -120,6 +132,13 @@ export const WRONG_BOOKS: Cases = {
   explainDifference: {
     row: 'ledger.explain',
     make: async (place) => ({ params: { id: await difference(place) }, body: { reason: 'the provider was asked' } }),
+  },
+  recordRefund: {
+    row: 'refunds.record',
+    make: async (place) => ({
+      params: { id: await partRefunded(place) },
+      body: { amount: '0.000001', reason: 'the statement of the console' },
+    }),
   },
   bearLoss: {
     row: 'mispayments.bear',

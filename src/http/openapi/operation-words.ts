@@ -164,6 +164,7 @@ const LEDGER: Record<string, OperationWords> = {
     does: 'Where the books and the records differ. Settlements and refunds of the company wait until it is explained.',
   },
   explainDifference: { refuses: CHANGED },
+  recordRefund: { refuses: ['OBJECT_CONFLICT', 'ORDER_STATE_CONFLICT', 'ILLEGAL_AMOUNT', 'REFUND_TOO_LARGE'] },
   listSettlements: { does: 'Payments of USDC to companies, newest first.' },
   createSettlement: { refuses: ['OBJECT_CONFLICT', ...BOOKS] },
   approveSettlement: {

@@ -2,7 +2,6 @@ import type { Returned, SeenReport } from '../../channels/channel.ts'
 import type { Tx } from '../../db/db.ts'
 import { DAY } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
-import { newId } from '../../kernel/ids.ts'
 import {
   convert,
   formatDecimal,
@@ -12,92 +11,22 @@ import {
   type Money,
   proportion,
 } from '../../kernel/money.ts'
-import { bookRefund } from '../../ledger/ledger-service.ts'
+import { partSubject } from '../../ledger/part-refunded.ts'
 import type { Order } from '../../orders/order.ts'
 import { lockOrderById } from '../../orders/order-queries.ts'
 import { allows } from '../../orders/order-states.ts'
 import { findPayment, type Payment } from '../../payments/payment-queries.ts'
 import { goesToAddress } from '../destination/address-proof.ts'
-import { fiatShare, fiatTotal, needOf, wholePriceUnits } from '../refund-amount.ts'
-import { lacksCover } from '../refund-cover.ts'
+import { fiatShare, fiatTotal, wholePriceUnits } from '../refund-amount.ts'
 import type { RefundDeps } from '../refund-deps.ts'
-import {
-  countRefunds,
-  insertRefund,
-  isRefundReferenceUsed,
-  listRefundsOfOrder,
-  lockRefundReference,
-  type NewRefund,
-  type Refund,
-} from '../refund-queries.ts'
-import { closeUsedRecord, isLive, type Returned as ReturnedOfOrder, readReturned } from '../refund-records.ts'
-import { bookingOf, settleRefundIn } from '../refund-settle.ts'
+import { isRefundReferenceUsed, listRefundsOfOrder, lockRefundReference, type Refund } from '../refund-queries.ts'
+import { isLive, readReturned } from '../refund-records.ts'
 import { matchReturns } from '../returns/listed-returns.ts'
 import { takeToldRefunds, updateToldRefunds } from '../returns/told-refund-queries.ts'
+import { bookForeign, type ForeignCase } from './foreign-booking.ts'
 
 /** A provider that refunds in fiat rounds: a difference below its smallest unit is no refund. */
 const leastOf = (order: Order): bigint => convert({ asset: order.from.asset, units: 1n }, order.rate, 'USDC').units
-
-type Amounts = { number: number; units: bigint; excess: bigint; fiatUnits: bigint; withoutCover: boolean }
-
-type Case = {
-  order: Order
-  payment: Payment
-  returned: ReturnedOfOrder
-  units: bigint
-  fiatUnits: bigint
-  reference: string | null
-}
-
-function foreignRefund(order: Order, payment: Payment, amounts: Amounts, at: Date): NewRefund {
-  const { number, units, excess, fiatUnits, withoutCover } = amounts
-  return {
-    companyId: order.companyId,
-    id: newId(at.getTime()),
-    orderId: order.id,
-    number,
-    paymentId: payment.id,
-    mispaymentId: null,
-    channel: payment.channel,
-    status: 'submitted',
-    units,
-    excessUnits: excess,
-    fiatUnits,
-    withoutCover,
-    address: null,
-    proposedAddress: null,
-    proposedBy: null,
-    confirmedBy: null,
-    addressProof: null,
-    askedByMail: false,
-    approval: null,
-    requestedRole: null,
-    network: payment.network,
-    reason: 'started at the provider',
-    requestedBy: `channel:${payment.channel}`,
-    requestId: null,
-    createdAt: at,
-  }
-}
-
-/** Records a refund that is already settled. */
-async function bookForeign(deps: RefundDeps, tx: Tx, refunded: Case) {
-  const { order, payment, returned, units, fiatUnits, reference } = refunded
-  const now = new Date(deps.clock())
-  const above = order.paidUnits - (payment.priceUnits ?? payment.dueUnits) - returned.usedExcess
-  const free = above > 0n ? above : 0n
-  const number = (await countRefunds(tx, order.companyId, order.id)) + 1
-  const excess = units < free ? units : free
-  const withoutCover = await lacksCover(tx, needOf(order, payment, { units, excess }))
-  const refund = foreignRefund(order, payment, { number, units, excess, fiatUnits, withoutCover }, now)
-  await insertRefund(tx, refund)
-  await bookRefund(tx, bookingOf(refund, now), { units, excess: refund.excessUnits })
-  await closeUsedRecord(tx, refund, returned, now)
-  const actor = refund.requestedBy
-  await deps.transition(tx, order, { trigger: 'revert', actor, requestId: null, refundId: refund.id })
-  const providerStatus = 'refunded from the provider’s console'
-  await settleRefundIn(deps, tx, refund, { actor, reference, txHash: null, providerStatus })
-}
 
 /** `dropped`: our smallest dropped refund that the total may still include. If it might, a person must judge it. */
 type Told = Pick<SeenReport, 'refunded' | 'refundedPart' | 'returned'> & { dropped?: bigint }
@@ -129,6 +58,8 @@ export async function noticeForeignRefund(
   const ours = all.filter(({ paymentId, status }) => paymentId === payment.id && isLive({ status }))
   const { sent, elsewhere, byHand } = sumSent(ours, list, refunded)
   const foreign = refunded - sent
+  const isTooMuch = !list && isOverRecorded(ours, { refunded, least: leastOf(order), nowMs: deps.clock() })
+  if (isTooMuch) return noteUnbooked(deps, tx, payment, unbookedOf(order, payment, { sent, refunded }))
   // a list is in the payer's coin: up to a tenth more than was settled by hand is its rate of the day
   if (foreign <= 0n || foreign < byHand / 10n) return
   const returned = await readReturned(tx, order)
@@ -145,8 +76,6 @@ export async function noticeForeignRefund(
   if (most - sent - booked < least) return
   await noteUnbooked(deps, tx, payment, unbookedOf(order, payment, { sent: sent + booked, refunded: most }))
 }
-
-const partOf = ({ code }: Order, { id }: Payment): string => `order ${code}, part of payment ${id}`
 
 /**
  * The provider says that a part was refunded, and not how much. A refund that it took from us explains that. Otherwise
@@ -166,12 +95,12 @@ async function noticeUnknownPart(deps: RefundDeps, tx: Tx, payment: Payment): Pr
   )
   if (isOurs) return closePart(deps, tx, order, payment)
   const expected = 'partly refunded; only the provider’s console shows how much'
-  await noteUnbooked(deps, tx, payment, { subject: partOf(order, payment), booked: 'no refund', expected })
+  await noteUnbooked(deps, tx, payment, { subject: partSubject(order, payment), booked: 'no refund', expected })
 }
 
-/** The amount is known now. */
+/** The provider has said how much, or the refund is ours. */
 const closePart = ({ books }: RefundDeps, tx: Tx, order: Order, payment: Payment): Promise<void> =>
-  books.noteIn(tx, payment.companyId, 'providers', [], { subjects: [partOf(order, payment)] })
+  books.noteIn(tx, payment.companyId, 'providers', [], { subjects: [partSubject(order, payment)] })
 
 /**
  * What of our refunds the provider's total contains, and what it may contain besides: what a person sent another way. A
@@ -189,6 +118,29 @@ function sumSent(ours: readonly Refund[], list: Returned | undefined, refunded: 
 
 /** Longer than any answer is late. */
 const LATE_MS = DAY
+
+/**
+ * Whether a person recorded more than the provider says. Its word may be from before our latest refunds, never from
+ * before a refund that only its console knew.
+ */
+function isOverRecorded(
+  ours: readonly Refund[],
+  { refunded, least, nowMs }: { refunded: bigint; least: bigint; nowMs: number },
+): boolean {
+  const known = ours.filter(({ paidElsewhere }) => !paidElsewhere)
+  if (!known.some(({ recorded }) => recorded)) return false
+  const latest = known.filter(
+    ({ status, recorded, updatedAt }) => status === 'settled' && !recorded && nowMs - updatedAt.getTime() < LATE_MS,
+  )
+  const underWay = known.filter(({ status }) => status !== 'settled')
+  let sent = sumOf(known)
+  if (sent - refunded < least) return false
+  for (const { units } of [...latest, ...underWay].toReversed()) {
+    sent -= units
+    if (sent - refunded < least && refunded - sent < least) return false
+  }
+  return true
+}
 
 /**
  * Refunds that the provider took and refused shortly before this one: an answer that was read late may still include
@@ -221,7 +173,7 @@ const sumOf = (refunds: readonly { units: bigint }[]): bigint => refunds.reduce(
 async function bookTotal(
   deps: RefundDeps,
   tx: Tx,
-  { order, payment, returned, foreign }: Omit<Case, 'units' | 'fiatUnits' | 'reference'> & { foreign: bigint },
+  { order, payment, returned, foreign }: Pick<ForeignCase, 'order' | 'payment' | 'returned'> & { foreign: bigint },
 ): Promise<bigint> {
   const left = order.paidUnits - sumOf(returned.refunds) - returned.besideUnits
   const units = foreign > left ? left : foreign
