@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test'
 import type { Browser } from 'playwright-core'
 import { sql } from '../../src/db/db.ts'
 import { newId } from '../../src/kernel/ids.ts'
+import { listFaultsOfBothSchemes } from '../harness/axe.ts'
 import { startBrowser } from '../harness/browser.ts'
 import { openMoneyDesk } from '../harness/money.ts'
 import { enterOffice } from '../harness/office.ts'
@@ -182,6 +183,40 @@ test('money that left the chain is no debt of the company, and is not taken off 
   assert.match(lost, /^Ready to pay out 0\.00 USDC/)
   const line = ' 54.00 USDC left the chain and waits for a decision who bears it'
   assert.equal(lost.replace(line, ''), before, 'nothing else has changed')
+})
+
+test('an operator records what a provider’s console refunded, after reading what it does, with the sum on the button', async () => {
+  const { shop, people } = world
+  const { db, baseUrl } = shop.host
+  const { companyId } = shop.merchant
+  const { code, orderId } = await createPaid(shop)
+  await db.run(sql`
+    insert into ledger_differences (company_id, id, source, subject, what, booked, expected, found_at, updated_at)
+    select company_id, ${newId()}, 'providers', ${`order ${code}, part of payment `} || payment_id, 'word of binance',
+      'no refund', 'partly refunded; only the provider’s console shows how much', now(), now()
+    from orders where id = ${orderId}`)
+  const path = `/money?company=${companyId}`
+  const { page } = await enterOffice(browser, baseUrl, { email: people.SuperAdmin.email, path, freshLogin: true })
+  await page.getByRole('button', { name: 'Record the refund' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText(/lowers what the company is owed .* closes this difference\. No money moves\./).waitFor()
+  await dialog.getByRole('link', { name: code }).waitFor()
+  const amount = dialog.getByLabel('Amount in USDC')
+  await amount.fill('54.01')
+  await dialog.getByLabel('Where you looked it up').fill('Statement of the console, line 7')
+  await page.setViewportSize({ width: 390, height: 844 })
+  assert.deepEqual(await listFaultsOfBothSchemes(page), [])
+  await dialog.getByRole('button', { name: 'Record 54.01 USDC' }).click()
+  await dialog.getByRole('alert').waitFor()
+  await amount.fill('10.5')
+  await dialog.getByRole('button', { name: 'Record 10.50 USDC' }).click()
+  await page.getByText('The refund is recorded.').waitFor()
+  await page.getByRole('button', { name: 'Record the refund' }).waitFor({ state: 'hidden' })
+  const refunds = await db.many<{ units: string; reason: string; recorded: boolean }>(
+    sql`select units::text, reason, recorded from refunds where order_id = ${orderId}`,
+  )
+  assert.deepEqual(refunds, [{ units: '10500000', reason: 'Statement of the console, line 7', recorded: true }])
+  await page.close()
 })
 
 test('Home leads an operator to the payouts of all companies that wait, and each to its company', async () => {

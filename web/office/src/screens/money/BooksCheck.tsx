@@ -8,6 +8,8 @@ import { SLOW_MS } from '../../kit/live.ts'
 import { Badge, Dialog, Facts, Loaded, Panel, Time } from '../../kit/parts.tsx'
 import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
 import { feeTexts } from './fee-texts.ts'
+import { RecordRefund } from './RecordRefund.tsx'
+import { recordTexts } from './record-texts.ts'
 
 type Difference = Data<'listDifferences'>[number]
 
@@ -62,8 +64,10 @@ function Row({ difference }: { difference: Difference }) {
   const t = useTexts(feeTexts)
   const core = useCore()
   const can = useCan()
+  const record = useTexts(recordTexts)
   const [isOpen, setOpen] = useState(false)
-  const { _id: id, subject, what, booked, expected, foundAt } = difference
+  const [isRecording, setRecording] = useState(false)
+  const { _id: id, subject, what, booked, expected, foundAt, partRefundedOf } = difference
   const explain = useAction({
     run: ({ reason = '' }: Record<string, string>) =>
       call('POST /api/next/ledger/differences/{id}/explain', { path: { id }, body: { reason } }),
@@ -81,10 +85,20 @@ function Row({ difference }: { difference: Difference }) {
           [t.found, <Time key="found" at={foundAt} />],
         ]}
       />
-      {can('ledger.explain') && (
-        <button type="button" className="btn mt-2" onClick={() => setOpen(true)}>
-          {t.explain}
-        </button>
+      <div className="flex flex-wrap gap-2">
+        {partRefundedOf !== null && can('refunds.record') && (
+          <button type="button" className="btn btn-fill mt-2" onClick={() => setRecording(true)}>
+            {record.title}
+          </button>
+        )}
+        {can('ledger.explain') && (
+          <button type="button" className="btn mt-2" onClick={() => setOpen(true)}>
+            {t.explain}
+          </button>
+        )}
+      </div>
+      {isRecording && partRefundedOf !== null && (
+        <RecordRefund differenceId={id} code={partRefundedOf} onClose={() => setRecording(false)} />
       )}
       {isOpen && (
         <Dialog title={t.explain} onClose={() => setOpen(false)}>
