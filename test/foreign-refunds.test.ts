@@ -416,6 +416,30 @@ test('a total that was asked for before a refund failed is left to a person; one
   assert.deepEqual([(await refundsOf(fresh)).length, await expectedOf(fresh)], [2, []], 'it is from the console')
 })
 
+test('a refund that the provider names only as it refuses it keeps that name: a later word under it is left to a person', async () => {
+  const sale = await sell()
+  const { refundId } = await revertOrder(world.refunds, contextFor(actorOf(sale)), sale.code, { amount: '20' })
+  await pollAnswering(sale, refundId, { outcome: 'refused', reference: 'failed-1', providerStatus: 'FAIL: no balance' })
+  const refund = await findRefund(world.host.db, refundId)
+  assert.deepEqual([refund?.status, refund?.providerReference], ['refused', 'failed-1'])
+  for (const outcome of ['pending', 'refused', 'settled', 'settled'] as const)
+    await tellNews(sale, {
+      reference: 'failed-1',
+      fiat: { asset: 'EUR', units: 1852n },
+      outcome,
+      providerStatus: 'SUCCESS',
+    })
+  assert.deepEqual(await refundsOf(sale), [{ units: '20000000', reference: 'failed-1' }], 'it is none from the console')
+  assert.deepEqual(await expectedOf(sale), ['failed-1, SUCCESS: 18.52 EUR'])
+  await assert.rejects(world.books.check(sale.companyId), { code: 'BOOKS_DIFFER' })
+  // its total includes it too
+  const total = await sell()
+  const other = await revertOrder(world.refunds, contextFor(actorOf(total)), total.code, { amount: '20' })
+  await pollAnswering(total, other.refundId, { outcome: 'refused', reference: 'failed-2', providerStatus: 'FAIL' })
+  await notice(total.payment, 20_000_000n)
+  assert.deepEqual([(await refundsOf(total)).length, await expectedOf(total)], [1, ['20.000000 USDC']])
+})
+
 test('what a provider has taken is over only by its word about that; any other refusal lets it wait', async () => {
   const sale = await sell()
   const { refundId } = await revertOrder(world.refunds, contextFor(actorOf(sale)), sale.code, { amount: '20' })
