@@ -4,6 +4,7 @@ import { sql } from '../src/db/db.ts'
 import { MINUTE } from '../src/kernel/clock.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { acceptMispayment, ignoreMispayment } from '../src/payments/mispayments/mispayment-service.ts'
+import { applyReport } from '../src/payments/payment-report.ts'
 import { refundMispayment } from '../src/refunds/mispayment-refund.ts'
 import { dropRefund } from '../src/refunds/refund-decisions.ts'
 import { listRefundsOfOrder } from '../src/refunds/refund-queries.ts'
@@ -286,7 +287,9 @@ async function openMoved() {
 }
 
 test('nobody decides twice about the same money: a decision waits for the answer that follows an event', async () => {
-  const { answers, apply, context, find, ignore, ignoreAll, moved, open, part, records, reference } = await openMoved()
+  const { answers, apply, context, find, ignore, ignoreAll, moved, open, part, records, reference, reports } =
+    await openMoved()
+  const askedAt = new Date(world.clock.nowMs - 1)
   const isDue = async () => ((await find()).nextCheckAt?.getTime() ?? Number.POSITIVE_INFINITY) <= world.clock.nowMs
   assert.ok(await isDue(), 'the event makes Whitepay be asked')
   const before = await records()
@@ -303,6 +306,9 @@ test('nobody decides twice about the same money: a decision waits for the answer
   assert.deepEqual(await records(), before)
   // what says nothing of all that came is no such answer
   await apply({ outcome: 'unknown', providerReference: reference, providerStatus: 'IN_REVIEW' })
+  await assert.rejects(ignore(part), { message: WAIT })
+  // nor what was asked before the event and is read after it
+  await applyReport(world.payments, await find(), reports('PARTIALLY_FULFILLED', came('24')), { askedAt })
   await assert.rejects(ignore(part), { message: WAIT })
   await answers()
   assert.deepEqual(await open(), ['under 48000000 USDC open'])

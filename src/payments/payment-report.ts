@@ -77,11 +77,11 @@ export const applyReport = (
   deps: ReportDeps,
   key: PaymentPlace,
   said: PaymentReport,
-  how: { requestId?: string | null; also?: Also } = {},
+  { askedAt, ...how }: { requestId?: string | null; also?: Also; askedAt?: Date } = {},
 ): Promise<Order | undefined> =>
   deps.db.tx(async (tx) => {
     const after = await applyReportIn(deps, tx, { key, said, ...how })
-    if (after) await noteAnswer(tx, key, said)
+    if (after) await noteAnswer(tx, key, said, askedAt)
     return after
   })
 

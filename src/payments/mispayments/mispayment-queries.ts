@@ -244,7 +244,12 @@ export async function findUnansweredEvent(tx: Tx, { companyId, id }: PaymentPlac
 export const updateUnansweredEvent = (tx: Tx, { companyId, id }: PaymentPlace, at: Date): Promise<number> =>
   tx.run(sql`update payments set unanswered_event_at = ${at} where company_id = ${companyId} and id = ${id}`)
 
-export const clearUnansweredEvent = (tx: Tx, { companyId, id }: PaymentPlace): Promise<number> =>
+/** @param before only one that was recorded before this */
+export const clearUnansweredEvent = (
+  tx: Tx,
+  { companyId, id }: PaymentPlace,
+  before: Date | null = null,
+): Promise<number> =>
   tx.run(sql`
     update payments set unanswered_event_at = null
-    where company_id = ${companyId} and id = ${id} and unanswered_event_at is not null`)
+    where company_id = ${companyId} and id = ${id} and unanswered_event_at <= coalesce(${before}::timestamptz, 'infinity')`)

@@ -38,10 +38,13 @@ export const recordUnmatched = (
     if (payment.status !== 'creating') await wakeItem(tx, PAYMENT_POLLS.table, payment, now)
   })
 
-/** The provider has told its total: what its events named is told apart from the rest. */
-export async function noteAnswer(tx: Tx, key: PaymentPlace, said: PaymentReport): Promise<void> {
+/**
+ * The provider has told its total: what its events named is told apart from the rest.
+ * @param askedAt when it was asked: its answer knows nothing of later events. Absent: the provider told it unasked
+ */
+export async function noteAnswer(tx: Tx, key: PaymentPlace, said: PaymentReport, askedAt?: Date): Promise<void> {
   const report = withoutAbsurd(said)
-  if (report.outcome === 'seen' && report.total) await clearUnansweredEvent(tx, key)
+  if (report.outcome === 'seen' && report.total) await clearUnansweredEvent(tx, key, askedAt)
 }
 
 /**
