@@ -8,6 +8,7 @@ import {
   type SeenReport,
 } from '../src/channels/channel.ts'
 import { sql } from '../src/db/db.ts'
+import { HOUR, MINUTE } from '../src/kernel/clock.ts'
 import { newId } from '../src/kernel/ids.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { createSettlement } from '../src/ledger/settlements/settlement-service.ts'
@@ -374,6 +375,70 @@ for (const [how, next] of [
     assert.equal((await refundsOf(sale)).length, 2, 'nothing is booked')
     assert.deepEqual(await expectedOf(sale), [how === 'refused' ? '20.000000 USDC' : '50.000000 USDC'])
   })
+
+/** A refund of 20 USDC that the provider takes under this reference and then refuses. */
+async function failTaken(sale: Sale, reference: string): Promise<void> {
+  const { refundId } = await revertOrder(world.refunds, contextFor(actorOf(sale)), sale.code, { amount: '20' })
+  await pollAnswering(sale, refundId, { outcome: 'pending', reference, providerStatus: 'PROCESSING' })
+  await pollAnswering(sale, refundId, { outcome: 'refused', reference, providerStatus: 'REFUND_FAIL' })
+  assert.equal((await findRefund(world.host.db, refundId))?.status, 'refused')
+}
+
+test('a late total of a refund that failed, told while none is in progress, is left to a person for a day', async () => {
+  const [late, less, old] = [await sell(), await sell(), await sell()]
+  for (const [at, sale] of [late, less, old].entries()) await failTaken(sale, `taken-late-${at}`)
+  await notice(late.payment, 20_000_000n)
+  assert.deepEqual([(await refundsOf(late)).length, await expectedOf(late)], [1, ['20.000000 USDC']])
+  await notice(less.payment, 19_000_000n)
+  assert.deepEqual([(await refundsOf(less)).length, await expectedOf(less)], [2, []], 'it cannot include ours')
+  world.clock.nowMs += 25 * HOUR
+  await notice(old.payment, 20_000_000n)
+  assert.deepEqual([(await refundsOf(old)).length, await expectedOf(old)], [2, []])
+})
+
+test('a total that was asked for before a refund failed is left to a person; one asked for after that is booked', async () => {
+  const ask = async (sale: Sale, meanwhile: () => Promise<void>): Promise<void> => {
+    const channel = await world.payments.channels.forPayment(sale.payment)
+    assert.ok(channel)
+    const fetchPayment = async (): Promise<SeenReport> => {
+      await meanwhile()
+      const reference = sale.payment.providerReference ?? ''
+      return paidReport(reference, { final: DUE, refunded: 20_000_000n, providerStatus: 'REFUNDED' })
+    }
+    await pollPayment({ ...world.payments, channels: openChannels([{ ...channel, fetchPayment }]) }, sale.payment)
+  }
+  const [late, fresh] = [await sell(), await sell()]
+  await ask(late, () => failTaken(late, 'taken-5'))
+  assert.deepEqual([(await refundsOf(late)).length, await expectedOf(late)], [1, ['20.000000 USDC']])
+  await failTaken(fresh, 'taken-6')
+  world.clock.nowMs += 2 * MINUTE
+  await ask(fresh, async () => {})
+  assert.deepEqual([(await refundsOf(fresh)).length, await expectedOf(fresh)], [2, []], 'it is from the console')
+})
+
+test('a refund that the provider names only as it refuses it keeps that name: a later word under it is left to a person', async () => {
+  const sale = await sell()
+  const { refundId } = await revertOrder(world.refunds, contextFor(actorOf(sale)), sale.code, { amount: '20' })
+  await pollAnswering(sale, refundId, { outcome: 'refused', reference: 'failed-1', providerStatus: 'FAIL: no balance' })
+  const refund = await findRefund(world.host.db, refundId)
+  assert.deepEqual([refund?.status, refund?.providerReference], ['refused', 'failed-1'])
+  for (const outcome of ['pending', 'refused', 'settled', 'settled'] as const)
+    await tellNews(sale, {
+      reference: 'failed-1',
+      fiat: { asset: 'EUR', units: 1852n },
+      outcome,
+      providerStatus: 'SUCCESS',
+    })
+  assert.deepEqual(await refundsOf(sale), [{ units: '20000000', reference: 'failed-1' }], 'it is none from the console')
+  assert.deepEqual(await expectedOf(sale), ['failed-1, SUCCESS: 18.52 EUR'])
+  await assert.rejects(world.books.check(sale.companyId), { code: 'BOOKS_DIFFER' })
+  // its total includes it too
+  const total = await sell()
+  const other = await revertOrder(world.refunds, contextFor(actorOf(total)), total.code, { amount: '20' })
+  await pollAnswering(total, other.refundId, { outcome: 'refused', reference: 'failed-2', providerStatus: 'FAIL' })
+  await notice(total.payment, 20_000_000n)
+  assert.deepEqual([(await refundsOf(total)).length, await expectedOf(total)], [1, ['20.000000 USDC']])
+})
 
 test('what a provider has taken is over only by its word about that; any other refusal lets it wait', async () => {
   const sale = await sell()

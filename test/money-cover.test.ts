@@ -16,7 +16,7 @@ import {
 import { type Answer, eventually } from './harness/service.ts'
 import { openShop, type Payable, type Shop } from './harness/shop.ts'
 
-/* A refund of money that was settled already needs cover: the company's balance, a reserve, a SuperAdmin's word. */
+/* A refund of money that was paid out, or set aside for that, needs cover: balance, a reserve, a SuperAdmin's word. */
 
 let shop: Shop
 let desk: MoneyDesk
@@ -69,6 +69,21 @@ test('after the settlement a refund waits for new payments; a part that they cov
   assert.equal(await shop.chain.balanceOf(to), next.units - 1n)
   assert.equal(await desk.payable(), 1n)
   await desk.checkBooks()
+})
+
+test('a refund that a prepared settlement leaves no cover for says so, and does not call that settlement paid', async () => {
+  const order = await createPaid(shop)
+  const { data, text } = await desk.admin.post<Settlement>('settlements', { companyId: shop.merchant.companyId })
+  assert.ok(data, text)
+  const { error } = await revert(shop, order.code, { address: newAddress() })
+  assert.equal(error.code, 'REFUND_NOT_COVERED')
+  assert.match(
+    error.message,
+    /is left: the rest was paid out, or is set aside for a settlement\. Wait for new payments/,
+  )
+  assert.equal((await desk.admin.post(`settlements/${data._id}/cancel`)).status, 200)
+  assert.equal((await revert(shop, order.code, { address: newAddress() })).status, 200, 'nothing is set aside now')
+  await refundReaches(shop, order.orderId, 'settled')
 })
 
 test('two refunds at once do not both spend the same cover', async () => {

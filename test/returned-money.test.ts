@@ -4,7 +4,7 @@ import { reportOf } from '../src/channels/gatepay/status-map.ts'
 import { sql } from '../src/db/db.ts'
 import { MINUTE } from '../src/kernel/clock.ts'
 import { acceptOrder } from '../src/payments/accept/accept-order.ts'
-import { recordUnmatched } from '../src/payments/payment-report.ts'
+import { recordUnmatched } from '../src/payments/mispayments/told-event.ts'
 import { findBlock, openBlockedIn, PART } from './harness/attempts.ts'
 import { type ModelWorld, startModelWorld } from './harness/model-world.ts'
 

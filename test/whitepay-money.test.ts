@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
+import { MINUTE } from '../src/kernel/clock.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { acceptMispayment, ignoreMispayment } from '../src/payments/mispayments/mispayment-service.ts'
+import { applyReport } from '../src/payments/payment-report.ts'
+import { refundMispayment } from '../src/refunds/mispayment-refund.ts'
 import { dropRefund } from '../src/refunds/refund-decisions.ts'
 import { listRefundsOfOrder } from '../src/refunds/refund-queries.ts'
 import { contextFor, DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
@@ -212,6 +215,8 @@ test('a loss of what is not decided about any more ends, whatever was ignored be
     ...{ status: 'rejected', providerStatus: 'no', by, vanished: null, hold: null },
   })
   await announces('40', 1)
+  // Whitepay does not answer
+  world.clock.nowMs += 15 * MINUTE
   const { id } = await world.host.db.one<{ id: string }>(
     sql`select id from mispayments where order_id = ${order.id} and kind = 'wrong_token'`,
   )
@@ -253,4 +258,76 @@ test('of a price that may be missing in full, nothing received pays nothing', as
   for (const { find } of [returned, gone]) assert.equal((await find()).priceUnits, null)
   assert.equal(await gone.tells('COMPLETE', came('54')), 'PAID')
   assert.equal((await verifyLedger(world.host.db)).difference, null)
+})
+
+const WAIT = /may show the same money.* try again in a minute.* after 15 minutes/
+
+/** A part came, and with more of it went to the account: only the event tells of that yet. */
+async function openMoved() {
+  const attempt = await openWhitepayIn(world)
+  const { announces, context, order, tells } = attempt
+  await tells('PARTIALLY_FULFILLED', came('24'))
+  await announces('48', 2)
+  const records = await world.host.db.many<{ id: string; kind: string }>(
+    sql`select id, kind from mispayments where order_id = ${order.id} order by id`,
+  )
+  const [part = '', moved = ''] = records.map(({ id }) => id)
+  assert.deepEqual(
+    records.map(({ kind }) => kind),
+    ['under', 'wrong_token'],
+  )
+  const ignore = (id: string) => ignoreMispayment(world.mispayments, context, id, { reason: 'kept' })
+  return {
+    ...attempt,
+    part,
+    moved,
+    ignore,
+    answers: () => tells('PARTIALLY_FULFILLED', came('24'), came('24'), kept('48')),
+  }
+}
+
+test('nobody decides twice about the same money: a decision waits for the answer that follows an event', async () => {
+  const { answers, apply, context, find, ignore, ignoreAll, moved, open, part, records, reference, reports } =
+    await openMoved()
+  const askedAt = new Date(world.clock.nowMs - 1)
+  const isDue = async () => ((await find()).nextCheckAt?.getTime() ?? Number.POSITIVE_INFINITY) <= world.clock.nowMs
+  assert.ok(await isDue(), 'the event makes Whitepay be asked')
+  const before = await records()
+  for (const decide of [
+    () => ignore(part),
+    () => ignore(moved),
+    () => acceptMispayment(world.mispayments, context, part, {}),
+    () => refundMispayment(world.refunds, context, part, {}),
+  ]) {
+    await world.host.db.run(sql`update payments set next_check_at = null where id = ${(await find()).id}`)
+    await assert.rejects(decide, { code: 'OBJECT_CONFLICT', message: WAIT, retryAfter: 60 })
+    assert.ok(await isDue(), 'so does the refusal')
+  }
+  assert.deepEqual(await records(), before)
+  // what says nothing of all that came is no such answer
+  await apply({ outcome: 'unknown', providerReference: reference, providerStatus: 'IN_REVIEW' })
+  await assert.rejects(ignore(part), { message: WAIT })
+  // nor what was asked before the event and is read after it
+  await applyReport(world.payments, await find(), reports('PARTIALLY_FULFILLED', came('24')), { askedAt })
+  await assert.rejects(ignore(part), { message: WAIT })
+  await answers()
+  assert.deepEqual(await open(), ['under 48000000 USDC open'])
+  await ignoreAll()
+  await answers()
+  assert.deepEqual(
+    (await records()).filter((record) => !record.endsWith('resolved')),
+    ['under 48000000 USDC ignored'],
+  )
+})
+
+test('a provider that does not answer about its event locks nobody out: after 15 minutes a person decides', async () => {
+  const { announces, ignore, moved, open, part } = await openMoved()
+  world.clock.nowMs += 15 * MINUTE - 1
+  await assert.rejects(ignore(part), { message: WAIT })
+  world.clock.nowMs += 1
+  // an event that is repeated is none of its own
+  await announces('48', 2)
+  await ignore(part)
+  await ignore(moved)
+  assert.deepEqual(await open(), [])
 })

@@ -448,7 +448,7 @@ export interface Operations {
         amount?: string
         /** Why, in words; kept in the history. */
         reason?: string
-        /** Refund money that is already settled. SuperAdmin only, with a fresh second factor. */
+        /** Refund although the company’s balance does not cover it. SuperAdmin only, with a fresh second factor. */
         withoutCover?: boolean
         /** With withoutCover: the most that the company may owe the operator afterwards, `owedAfter` in the details of REFUND_NOT_COVERED. If it would owe more by now, nothing is refunded, and the answer has the new figures. */
         mostOwed?: string

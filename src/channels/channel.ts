@@ -161,6 +161,8 @@ export type SeenReport = {
   refundedPart?: true
   /** What went back to the payer of what came: no part of `final`. Absent: the provider lists no returns. */
   returned?: Returned
+  /** When its provider was asked for it. Absent: unknown, it may be a day old. */
+  askedAt?: Date
   providerStatus: string
 }
 

@@ -132,7 +132,8 @@ export const CATALOGUE = {
   REFUND_NOT_COVERED: {
     status: 409,
     message:
-      'The payment is already settled, and the company’s balance does not cover the refund. Wait for new payments, or ask the operator.',
+      'What is left of the company’s balance does not cover the refund: the rest was paid out, or is set aside for a ' +
+      'settlement. Wait for new payments, or ask the operator.',
   },
   AMBIGUOUS_REFERENCE: {
     status: 409,

@@ -1,5 +1,5 @@
 import { isFrozen, type PaymentReport, paidReport, type SeenReport, type UnmatchedMoney } from '../channels/channel.ts'
-import { isDust, readable } from '../channels/usdc-text.ts'
+import { isDust } from '../channels/usdc-text.ts'
 import { findPaidInstead } from '../companies/button-landing.ts'
 import type { Tx } from '../db/db.ts'
 import type { Order } from '../orders/order.ts'
@@ -31,6 +31,7 @@ import { cameByEstimate, toldByEstimate } from './mispayments/on-its-way.ts'
 import { noteBlock, noteReceived, noteWay } from './mispayments/provider-block.ts'
 import { withReturns } from './mispayments/returned-money.ts'
 import { bookedUnits, presentUnits, readStanding, type Standing, undecidedUnits } from './mispayments/standing.ts'
+import { noteAnswer } from './mispayments/told-event.ts'
 import { type RestReport, withoutAbsurd, withoutCounted, withoutRecorded } from './mispayments/told-report.ts'
 import { findOnItsWay, findWayMoney, updateTold } from './mispayments/way-queries.ts'
 import {
@@ -76,8 +77,13 @@ export const applyReport = (
   deps: ReportDeps,
   key: PaymentPlace,
   said: PaymentReport,
-  how: { requestId?: string | null; also?: Also } = {},
-): Promise<Order | undefined> => deps.db.tx((tx) => applyReportIn(deps, tx, { key, said, ...how }))
+  { askedAt, ...how }: { requestId?: string | null; also?: Also; askedAt?: Date } = {},
+): Promise<Order | undefined> =>
+  deps.db.tx(async (tx) => {
+    const after = await applyReportIn(deps, tx, { key, said, ...how })
+    if (after) await noteAnswer(tx, key, said, askedAt)
+    return after
+  })
 
 type Told = { key: PaymentPlace; said: PaymentReport; requestId?: string | null; also?: Also }
 
@@ -99,17 +105,6 @@ export async function applyReportIn(
   await also?.(tx, after, report)
   return after
 }
-
-/** Records money that only a callback reports. Nothing else changes. */
-export const recordUnmatched = (
-  deps: ReportDeps,
-  key: PaymentPlace,
-  unmatched: readonly UnmatchedMoney[],
-): Promise<void> =>
-  deps.db.tx(async (tx) => {
-    const locked = await lockCase(deps, tx, key)
-    if (locked) await recordUnmatchedTransfers(locked, unmatched.map(readable))
-  })
 
 /**
  * Its money was on the way but never final. If the provider waits for money again, it returned that money or never had

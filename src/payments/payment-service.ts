@@ -85,13 +85,14 @@ async function askAndApply(deps: PaymentDeps, payment: Payment, requestId: strin
   ])
   if (!channel || providerReference === null || !order) return { order, report: undefined }
   const known = mayConfirm(payment) ? await deps.words.listOpen(order, payment) : []
+  const askedAt = new Date(deps.clock())
   const report = await askProvider(channel.fetchPayment({ ...keyOf(order, payment), providerReference }))
   const also = async (tx: Tx, after: Order, read: PaymentReport): Promise<void> => {
-    if (read.outcome === 'seen') await deps.onRefunded(tx, payment, read)
+    if (read.outcome === 'seen') await deps.onRefunded(tx, payment, { ...read, askedAt })
     if (read.outcome === 'seen') await deps.words.note(tx, { order: after, payment, report: read }, known)
     else await noteTakenBack(deps, tx, { order: after, payment, report: read })
   }
-  return { order: await applyReport(deps, payment, report, { requestId, also }), report }
+  return { order: await applyReport(deps, payment, report, { requestId, also, askedAt }), report }
 }
 
 /**

@@ -62,16 +62,17 @@ async function reconcile(deps: PaymentDeps, books: Books, payment: Payment): Pro
   const known = await words.listOpen(order, payment)
   // by what had come before it was asked
   const isPaid = wasPaid(order, payment, await findPaymentPolicy(deps.db, companyId))
+  const askedAt = new Date(deps.clock())
   const report = await channel.fetchPayment({ ...keyOf(order, payment), providerReference })
   if (isPaid && takesBack(report)) await deps.db.tx((tx) => words.note(tx, { order, payment, report }, known))
   if (report.outcome !== 'seen') return true
   const also = async (tx: Tx, after: Order, read: PaymentReport): Promise<void> => {
     // the callback that reported a refund from the provider's console may have been lost
-    if (read.outcome === 'seen') await deps.onRefunded(tx, payment, read)
+    if (read.outcome === 'seen') await deps.onRefunded(tx, payment, { ...read, askedAt })
     await words.note(tx, { order: after, payment, report: read }, known)
   }
   // a partial reversal is a loss and is booked like any other
-  await applyReport(deps, payment, report, { also })
+  await applyReport(deps, payment, report, { also, askedAt })
   return true
 }
 

@@ -6,6 +6,7 @@ import { findOrderById } from '../orders/order-queries.ts'
 import { findMispayment, type Mispayment, updateMispayment } from '../payments/mispayments/mispayment-queries.ts'
 import { checkUnchanged, lockUndecided, type MispaymentCase } from '../payments/mispayments/mispayment-service.ts'
 import { checkScreened } from '../payments/mispayments/screened-money.ts'
+import { findUnanswered } from '../payments/mispayments/told-event.ts'
 import { findPayment, reconsiderPayment } from '../payments/payment-queries.ts'
 import { findDestination, findGoal, type Goal, readWanted } from './destination/refund-destination.ts'
 import { decideApproval } from './limits/refund-limits.ts'
@@ -81,15 +82,17 @@ export async function refundMispayment(
   const wanted = readWanted(body)
   const { companyId } = await findReachable(deps, actor, id)
   await deps.books.check(companyId)
-  return deps.db.tx(async (tx) => {
+  const made = await deps.db.tx(async (tx) => {
     const scene = await lockUndecided(tx, actor, id)
     const { order, payment, record } = scene
     checkUnchanged(record, body.units)
     const returned = await readReturned(tx, order)
     checkReturnable(scene, returned.openFree)
     checkNothingLost(returned)
-    await checkScreened(deps, tx, record)
     const now = new Date(deps.clock())
+    const waits = await findUnanswered(tx, payment, now)
+    if (waits) return waits
+    await checkScreened(deps, tx, record)
     const { units } = record
     const fiatUnits = fiatOfRecord(order, payment, units)
     await checkSendable(deps, tx, payment, fiatUnits)
@@ -117,4 +120,7 @@ export async function refundMispayment(
     await writeRefundAudit(deps, tx, context, { refund, action: 'mispayment.refund', more })
     return refund.id
   })
+  // after the commit, because the question to the provider must be stored
+  if (made instanceof AppError) throw made
+  return made
 }

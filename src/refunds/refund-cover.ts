@@ -69,7 +69,7 @@ const INSIST = 'refund without cover (withoutCover)'
 /** The figures stand in `details` too: a person confirms them, and a program need not read a sentence. */
 function notCovered(units: bigint, { left, owedAfter, undecided }: Lack, isOperator: boolean): AppError {
   const lost = `${text(undecided)} left the chain, and nobody has decided who bears it`
-  const why = undecided > 0n ? lost : 'the money was already settled'
+  const why = undecided > 0n ? lost : 'the rest was paid out, or is set aside for a settlement'
   const message =
     `This refund needs ${text(units)}, but only ${text(left)} of the company’s balance is left: ${why}. ` +
     `Wait for new payments, refund less, or ${isOperator ? INSIST : ASK}. ` +
@@ -83,8 +83,9 @@ function notCovered(units: bigint, { left, owedAfter, undecided }: Lack, isOpera
 export type Insisted = { insist: boolean; mostOwed: bigint | null; nowMs: number }
 
 /**
- * A refund of settled money must be covered by what is owed to the company, its reserve included. Before the first
- * settlement it always is: an order refunds at most what it received, and the operator still has its fees.
+ * A refund must be covered by what is owed to the company, its reserve included. What was paid out, or is set aside for
+ * a settlement, covers nothing. Before the first settlement every refund is covered: an order refunds at most what it
+ * received, and the operator still has its fees.
  * @returns whether the refund goes out without cover
  * @throws REFUND_NOT_COVERED, FORBIDDEN, STEP_UP_REQUIRED
  */

@@ -128,7 +128,9 @@ export async function dropRefund(
     const now = new Date(deps.clock())
     const { status, providerStatus } = news
     const decidedBy = news.status === 'rejected' ? nameOf(news.by) : news.channel
-    await updateRefund(tx, refund, { status, decidedBy, providerStatus, nextCheckAt: null }, now)
+    // some providers name a refund only as they refuse it; what it was taken as stays
+    const reference = refund.providerReference ?? (news.status === 'refused' ? news.reference : null)
+    await updateRefund(tx, refund, { status, decidedBy, reference, providerStatus, nextCheckAt: null }, now)
     await bookRefundDropped(tx, bookingOf(refund, now), { units: refund.units, excess: refund.excessUnits })
     await reopenRecords(tx, order, refund, now)
     if (refund.mispaymentId === null) {

@@ -298,7 +298,7 @@ export async function applyRefundReport(deps: RefundDeps, refund: Refund, report
       // refunds other than ours: a settled refund is not polled again, so this must not wait for a later step
       const payment = await findPayment(tx, refund.companyId, refund.paymentId)
       if (payment && refundedUnits !== undefined)
-        await noticeForeignRefund(deps, tx, payment, { refunded: refundedUnits })
+        await noticeForeignRefund(deps, tx, payment, { refunded: refundedUnits, askedAt: refund.createdAt })
       // a callback may have arrived after this answer was requested
       await noticeToldRefunds(deps, tx, refund)
     })

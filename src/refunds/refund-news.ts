@@ -9,11 +9,11 @@ import { listRefundsOfOrder, type Refund } from './refund-queries.ts'
 /** The payer has the money twice, or does not have it after all: nothing else leaves before a person looks. */
 async function noteContradiction(
   { books }: RefundDeps,
-  { companyId, id, channel, providerReference }: Refund,
+  { companyId, id, channel, status, providerReference }: Refund,
   news: RefundNews,
 ) {
   const subject = `refund ${id}`
-  const booked = `settled as ${providerReference}`
+  const booked = `${status} as ${providerReference}`
   const expected = `${news.reference}, ${news.providerStatus}: ${formatMoney(news.fiat)} ${news.fiat.asset}`
   await books.note(companyId, 'providers', [{ companyId, subject, what: `word of ${channel}`, booked, expected }], {
     subjects: [subject],
@@ -22,8 +22,9 @@ async function noteContradiction(
 
 /**
  * A callback names a refund: ours, by our id or the provider's, or one from its console. A refund that was dropped here
- * but transferred there counts as the latter. If the provider can be polled about our refunds, its callback only
- * triggers a poll. A settled refund is not polled any more: if the provider takes it back, only a callback can say so.
+ * but transferred there counts as the latter, unless the provider itself refused it under that id. If the provider can
+ * be polled about our refunds, its callback only triggers a poll. A settled refund is not polled any more: if the
+ * provider takes it back, only a callback can say so.
  */
 export async function takeRefundNews(deps: RefundDeps, payment: Payment, news: RefundNews): Promise<void> {
   const { reference, refundId, outcome, providerStatus } = news
@@ -36,7 +37,12 @@ export async function takeRefundNews(deps: RefundDeps, payment: Payment, news: R
     if (decides) await applyRefundReport(deps, ours, { outcome, reference, txHash: null, providerStatus })
     return
   }
-  if (ours?.status !== 'settled') return outcome === 'settled' ? recordForeignRefund(deps, payment, news) : undefined
+  if (ours?.status !== 'settled') {
+    if (outcome !== 'settled') return
+    // under the id that the provider refused it: the word may be older than that, or the payer has the money after all
+    if (ours?.providerReference === reference) return noteContradiction(deps, ours, news)
+    return recordForeignRefund(deps, payment, news)
+  }
   // the provider's answer to our poll may have settled it without naming its id
   const isThisOne = ours.providerReference === reference || (ours.providerReference === null && !ours.paidElsewhere)
   if (outcome === (isThisOne ? 'refused' : 'settled')) await noteContradiction(deps, ours, news)

@@ -48,7 +48,8 @@ export const RevertBody = Type.Object({
   reason: Type.Optional(Type.String({ maxLength: 256 })),
   withoutCover: Type.Optional(
     Type.Boolean({
-      description: 'Refund money that is already settled. SuperAdmin only, with a fresh second factor.',
+      description:
+        'Refund although the company’s balance does not cover it. SuperAdmin only, with a fresh second factor.',
     }),
   ),
   mostOwed: Type.Optional(

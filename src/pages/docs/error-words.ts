@@ -186,7 +186,7 @@ export const ERROR_WORDS: Partial<Record<ErrorCode, Words>> = {
     'Read `GET /api/next/ledger/differences`, and explain or correct what it names.',
   ],
   REFUND_NOT_COVERED: [
-    'The money was settled already, and nothing payable covers the refund.',
+    'What is left of the company’s balance does not cover the refund: the rest was paid out, or is set aside for a settlement.',
     'Wait for new payments, keep a reserve, or let a SuperAdmin approve it.',
   ],
   ACCOUNT_IN_USE: [

@@ -40,6 +40,7 @@ import { bookLossDecision, bookOrderPaid } from './mispayment-records.ts'
 import type { MispaymentListQuery } from './mispayment-schemas.ts'
 import { checkScreened, SCREEN_FIRST, SCREENED_AGAIN } from './screened-money.ts'
 import { readStanding, undecidedUnits } from './standing.ts'
+import { findUnanswered } from './told-event.ts'
 
 export type MispaymentDeps = {
   db: Db
@@ -173,6 +174,8 @@ export async function acceptMispayment(
     checkUnchanged(record, body.units)
     const received = undecidedUnits(payment.receivedUnits, await readStanding(tx, payment))
     checkAcceptable(record, received)
+    const waits = await findUnanswered(tx, payment, new Date(deps.clock()))
+    if (waits) return waits
     await checkAcceptableOnce(tx, order, deps.dustUnits)
     const policy = await findPaymentPolicy(tx, order.companyId)
     checkNoneComes(scene, received, policy)
@@ -207,7 +210,7 @@ export async function acceptMispayment(
     await writeAudit(deps, tx, context, { record, action: 'mispayment.accept' })
     return null
   })
-  // after the commit, because the questions to the sources and the payer's check must be stored
+  // after the commit, because the questions to sources and provider and the payer's check must be stored
   if (refused !== null) throw refused
 }
 
@@ -223,19 +226,24 @@ export async function ignoreMispayment(
   body: { reason: string; units?: string },
 ): Promise<void> {
   const { actor } = context
-  await deps.db.tx(async (tx) => {
+  const refused = await deps.db.tx(async (tx) => {
     const { order, payment, record } = await lockUndecided(tx, actor, id)
     if (record.kind === 'orphaned') throw new AppError('OBJECT_CONFLICT', { message: BEAR_IT })
     checkUnchanged(record, body.units)
-    await checkScreened(deps, tx, record)
     const now = new Date(deps.clock())
+    const waits = await findUnanswered(tx, payment, now)
+    if (waits) return waits
+    await checkScreened(deps, tx, record)
     const decision = { status: 'ignored', decidedBy: `${actor.kind}:${actor.id}`, reason: body.reason } as const
     await updateMispayment(tx, record, decision, now)
     await reconsiderPayment(tx, payment, now)
     await context.remember(tx, null)
     tx.afterCommit(() => deps.onDecided(order))
     await writeAudit(deps, tx, context, { record, action: 'mispayment.ignore' })
+    return null
   })
+  // after the commit, because the question to the provider must be stored
+  if (refused !== null) throw refused
 }
 
 /**

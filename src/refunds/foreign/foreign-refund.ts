@@ -1,6 +1,6 @@
 import type { Returned, SeenReport } from '../../channels/channel.ts'
 import type { Tx } from '../../db/db.ts'
-import { DAY } from '../../kernel/clock.ts'
+import { DAY, MINUTE } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
 import {
   convert,
@@ -28,8 +28,8 @@ import { bookForeign, type ForeignCase } from './foreign-booking.ts'
 /** A provider that refunds in fiat rounds: a difference below its smallest unit is no refund. */
 const leastOf = (order: Order): bigint => convert({ asset: order.from.asset, units: 1n }, order.rate, 'USDC').units
 
-/** `dropped`: our smallest dropped refund that the total may still include. If it might, a person must judge it. */
-type Told = Pick<SeenReport, 'refunded' | 'refundedPart' | 'returned'> & { dropped?: bigint }
+/** `dropped`: a refund of ours that was dropped, and that the total may still include. */
+type Told = Pick<SeenReport, 'refunded' | 'refundedPart' | 'returned' | 'askedAt'> & { dropped?: bigint }
 
 /**
  * The provider reports the refunded units of a payment. Those that we did not send came from its console. They become a
@@ -41,7 +41,7 @@ export async function noticeForeignRefund(
   deps: RefundDeps,
   tx: Tx,
   payment: Payment,
-  { refunded, refundedPart, returned: list, dropped }: Told,
+  { refunded, refundedPart, returned: list, dropped, askedAt }: Told,
 ): Promise<void> {
   if (refundedPart) return noticeUnknownPart(deps, tx, payment)
   // says nothing, like an amount paid that cannot be right: a later report may
@@ -64,9 +64,12 @@ export async function noticeForeignRefund(
   if (foreign <= 0n || foreign < byHand / 10n) return
   const returned = await readReturned(tx, order)
   const left = order.paidUnits - sumOf(returned.refunds) - returned.besideUnits
+  const takenBack = listTakenBack(all, payment, (askedAt?.getTime() ?? deps.clock() - LATE_MS) - SKEW_MS)
+  // if one of ours may be in the total, a person must judge it
+  const mayInclude = (units: bigint | undefined): boolean => units !== undefined && units <= foreign
   const isCertain = list
     ? elsewhere === 0n || list.read?.isAll || foreign + byHand >= elsewhere + left
-    : elsewhere === 0n && (dropped === undefined || foreign < dropped)
+    : elsewhere === 0n && ![dropped, ...takenBack].some(mayInclude)
   const isBookable = isCertain && order.paymentId === payment.id && allows(order.status, 'revert')
   const booked = isBookable ? await bookTotal(deps, tx, { order, payment, returned, foreign }) : 0n
   const ignored = list?.read?.isAll === false ? list.read.ignored : 0n
@@ -142,29 +145,29 @@ function isOverRecorded(
   return true
 }
 
-/**
- * Refunds that the provider took and refused shortly before this one: an answer that was read late may still include
- * them.
- */
-const listTakenBack = async (tx: Tx, { companyId, orderId, paymentId, id, createdAt }: Refund): Promise<bigint[]> =>
-  (await listRefundsOfOrder(tx, companyId, orderId))
-    .filter((one) => one.paymentId === paymentId && one.id !== id && one.status === 'refused')
-    .filter((one) => createdAt.getTime() - one.updatedAt.getTime() < LATE_MS)
-    .flatMap(({ providerReference, units }) => (providerReference === null ? [] : [units]))
+/** More than the clocks of two nodes differ. */
+const SKEW_MS = MINUTE
+
+/** Refunds that the provider took, and refused after that time: an answer of then may still include them. */
+const listTakenBack = (all: readonly Refund[], { id }: Payment, sinceMs: number): bigint[] =>
+  all.flatMap(({ paymentId, status, providerReference, updatedAt, units }) =>
+    paymentId === id && status === 'refused' && providerReference !== null && updatedAt.getTime() > sinceMs
+      ? [units]
+      : [],
+  )
 
 /**
  * A refund of ours is over: evaluates what was meanwhile reported about refunds of its payment.
  * @param dropped its units, if the provider may have taken it and it is not sent all the same
  */
 export async function noticeToldRefunds(deps: RefundDeps, tx: Tx, refund: Refund, dropped?: bigint): Promise<void> {
-  const { companyId, paymentId } = refund
+  const { companyId, paymentId, createdAt } = refund
   const payment = await findPayment(tx, companyId, paymentId)
   if (!payment || (await deps.readReturnsAgain(tx, payment))) return
   const refunded = await takeToldRefunds(tx, companyId, paymentId)
   if (refunded === null) return
-  const all = [...(dropped === undefined ? [] : [dropped]), ...(await listTakenBack(tx, refund))]
-  const [least] = all.toSorted((left, right) => (left < right ? -1 : 1))
-  await noticeForeignRefund(deps, tx, payment, { refunded, ...(least !== undefined && { dropped: least }) })
+  const askedAt = new Date(createdAt.getTime() - LATE_MS)
+  await noticeForeignRefund(deps, tx, payment, { refunded, askedAt, ...(dropped !== undefined && { dropped }) })
 }
 
 const sumOf = (refunds: readonly { units: bigint }[]): bigint => refunds.reduce((sum, { units }) => sum + units, 0n)

@@ -17,6 +17,7 @@ export const REFUSALS = {
   accountInUse: /^This account is still needed \(open payments: (\d+), unfinished refunds: (\d+)\)\./,
   accountSilent: /^The provider does not answer whether these credentials are of the account/,
   accountRefused: /^The provider refuses these credentials, so it does not tell/,
+  mayOverlap: /^The provider has just moved money of this payment, and two records may show the same money\./,
 } as const
 export type KnownRefusal = keyof typeof REFUSALS
 

@@ -183,6 +183,8 @@ export const de: Core = {
       'Der Anbieter antwortet nicht, ob diese Zugangsdaten zu dem Konto mit Ihren früheren Zahlungen gehören. Nichts wurde gespeichert. Versuchen Sie es in einer Minute noch einmal.',
     accountRefused:
       'Der Anbieter lehnt diese Zugangsdaten ab. Nichts wurde gespeichert. Prüfen Sie sie, und ob der Schlüssel dort aktiv ist und die Adresse dieses Servers erlaubt, und speichern Sie noch einmal.',
+    mayOverlap:
+      'Der Anbieter hat gerade Geld dieser Zahlung verschoben, und zwei Einträge zeigen vielleicht dasselbe Geld. Wir fragen beim Anbieter nach: Versuchen Sie es in einer Minute noch einmal. Antwortet er nicht, können Sie nach 15 Minuten entscheiden.',
   },
   fields: {
     missing: 'Füllen Sie dieses Feld aus.',

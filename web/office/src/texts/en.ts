@@ -170,6 +170,8 @@ export const en = {
       'The provider does not answer whether these credentials are of the account that has your earlier payments. Nothing was saved. Try again in a minute.',
     accountRefused:
       'The provider refuses these credentials. Nothing was saved. Check them, and whether the key is active there and allows this server’s address, then save again.',
+    mayOverlap:
+      'The provider has just moved money of this payment, and two entries may show the same money. We are asking the provider: try again in a minute. If it does not answer, you can decide after 15 minutes.',
   },
   /** What to type into a field instead of what stands there. */
   fields: {

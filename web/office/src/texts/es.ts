@@ -176,6 +176,8 @@ export const es: Core = {
       'El proveedor no responde si estas credenciales son de la cuenta de sus pagos anteriores. No se guardó nada. Inténtelo de nuevo dentro de un minuto.',
     accountRefused:
       'El proveedor rechaza estas credenciales. No se guardó nada. Compruébelas, y que la clave esté activa allí y permita la dirección de este servidor, y vuelva a guardar.',
+    mayOverlap:
+      'El proveedor acaba de mover dinero de este pago, y puede que dos entradas muestren el mismo dinero. Le estamos preguntando: vuelva a intentarlo en un minuto. Si no responde, podrá decidir pasados 15 minutos.',
   },
   fields: {
     missing: 'Rellene este campo.',

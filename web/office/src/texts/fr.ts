@@ -178,6 +178,8 @@ export const fr: Core = {
       'Le prestataire ne répond pas si ces identifiants sont ceux du compte de vos paiements précédents. Rien n’a été enregistré. Réessayez dans une minute.',
     accountRefused:
       'Le prestataire refuse ces identifiants. Rien n’a été enregistré. Vérifiez-les, et que la clé y est active et autorise l’adresse de ce serveur, puis enregistrez à nouveau.',
+    mayOverlap:
+      'Le prestataire vient de déplacer de l’argent de ce paiement, et deux lignes désignent peut-être le même argent. Nous l’interrogeons : réessayez dans une minute. S’il ne répond pas, vous pourrez décider au bout de 15 minutes.',
   },
   fields: {
     missing: 'Remplissez ce champ.',

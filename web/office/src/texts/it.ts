@@ -177,6 +177,8 @@ export const it: Core = {
       'Il fornitore non risponde se queste credenziali sono del conto dei suoi pagamenti precedenti. Non è stato salvato nulla. Riprovi tra un minuto.',
     accountRefused:
       'Il fornitore rifiuta queste credenziali. Non è stato salvato nulla. Le verifichi, controlli che la chiave vi sia attiva e permetta l’indirizzo di questo server, poi salvi di nuovo.',
+    mayOverlap:
+      'Il fornitore ha appena spostato denaro di questo pagamento, e due voci potrebbero mostrare lo stesso denaro. Lo stiamo interrogando: riprovi tra un minuto. Se non risponde, potrà decidere dopo 15 minuti.',
   },
   fields: {
     missing: 'Compili questo campo.',
