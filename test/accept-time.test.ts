@@ -28,6 +28,32 @@ for (const channel of ['binance', 'gatepay', 'kucoinpay', 'cryptopay', 'whitepay
     assert.ok(payment && secondsTo(payment.expiresAt) > 110, JSON.stringify(payment))
   })
 
+test('who goes on choosing keeps the price for an hour, not for ever; a fresh price begins anew', async () => {
+  const { code, _id } = await market.create()
+  const choose = async (channel: string, body: object = {}) => {
+    await endsIn(_id, 4)
+    const { data, text } = await market.accept(code, channel, body)
+    assert.equal(data?.status, 'AWAITING', text)
+    return secondsTo((await market.order(code)).expiresAt)
+  }
+  /** The order's events so far, that many minutes older. */
+  const passes = (minutes: number) =>
+    market.host.db.run(sql`
+      update order_events set at = at - make_interval(mins => ${minutes}) where order_id = ${_id}`)
+  await choose('binance')
+  await passes(58)
+  assert.ok((await choose('gatepay')) > 100)
+  await passes(1)
+  const left = await choose('binance')
+  assert.ok(left > 5 && left < 61, `${left} s: what is left of the hour`)
+  await passes(1)
+  assert.ok((await choose('gatepay')) < 5, 'the hour is over')
+  await market.host.call('POST', `expire/${code}`, { as: market.merchant })
+  assert.ok((await choose('binance', { requote: true })) > 100)
+  await passes(1)
+  assert.ok((await choose('gatepay')) > 100)
+})
+
 test('an order that has more time than that keeps its end', async () => {
   const { code, expiresAt } = await market.create()
   assert.equal((await market.accept(code, 'binance')).data?.expiresAt, expiresAt)

@@ -42,7 +42,7 @@ export type Market = {
   merchant: Merchant
   providers: Providers
   create(body?: Record<string, unknown>): Promise<OrderData>
-  accept(code: string, paymentChannel: string): Promise<Answer<MarketInstructions>>
+  accept(code: string, paymentChannel: string, more?: object): Promise<Answer<MarketInstructions>>
   /** A new order that waits for its money at a provider. */
   createAwaiting(channel: string, body?: Record<string, unknown>): Promise<{ order: OrderData; reference: string }>
   order(code: string): Promise<OrderData>
@@ -113,8 +113,8 @@ export async function openMarket(
     assert.equal(answer.status, 200, answer.text)
     return answer.data.order
   }
-  const accept: Market['accept'] = (code, paymentChannel) =>
-    host.call('POST', `accept/${code}`, { as: merchant, body: { paymentChannel } })
+  const accept: Market['accept'] = (code, paymentChannel, more = {}) =>
+    host.call('POST', `accept/${code}`, { as: merchant, body: { paymentChannel, ...more } })
   return {
     ...{ host, chain, receiver, merchant, providers, create, accept, order },
     async createAwaiting(channel, body) {

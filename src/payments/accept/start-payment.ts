@@ -3,7 +3,7 @@ import type { Channels } from '../../channels/channel-set.ts'
 import type { PayerGate } from '../../compliance/payer-gate.ts'
 import type { Config } from '../../config/config.ts'
 import type { Db, Tx } from '../../db/db.ts'
-import { type Clock, MINUTE, SECOND } from '../../kernel/clock.ts'
+import { type Clock, HOUR, MINUTE, SECOND } from '../../kernel/clock.ts'
 import { newId } from '../../kernel/ids.ts'
 import type { Vault } from '../../kernel/vault.ts'
 import type { Order } from '../../orders/order.ts'
@@ -11,6 +11,7 @@ import type { OrderChange } from '../../orders/order-queries.ts'
 import type { TransitionOrder } from '../../orders/order-transition.ts'
 import type { PayerDeps } from '../../payers/payer-service.ts'
 import { countPayments, findPayment, insertPayment, type NewPayment, type Payment } from '../payment-queries.ts'
+import { findFirstChoice } from './requote-queries.ts'
 
 export type AcceptDeps = {
   db: Db
@@ -79,26 +80,41 @@ export async function startPayment(
   return { order: moved, payment }
 }
 
+type Chosen = { channel: ChannelId; move: NewAttempt['move'] }
+
 /** The order is paid through this attempt from now on. */
-export function pointOrder(
+export async function pointOrder(
   deps: AcceptDeps,
   tx: Tx,
   order: Order,
-  { channel, paymentId, move }: { channel: ChannelId; paymentId: string; move: NewAttempt['move'] },
+  { paymentId, ...chosen }: Chosen & { paymentId: string },
 ): Promise<Order> {
-  const expiresAt = longerExpiry(deps, channel, move.change?.expiresAt ?? order.expiresAt)
+  const { channel, move } = chosen
+  const expiresAt = await longerExpiry(deps, tx, order, chosen)
   const change = { ...move.change, paymentChannel: channel, paymentId, ...(expiresAt && { expiresAt }) }
   return deps.transition(tx, order, { trigger: 'accept', ...move, change })
 }
 
 /** A payer who chooses a way in the order's last seconds still needs time to open an app and pay. */
 const LEAST_MINUTES = 2
+/** From the first choice on: who goes on choosing does not keep the price for ever. */
+const LONGEST_HOLD_MS = HOUR
 
 /** Latest expiry of a payment through this channel; null: no later than that of its order. */
-function longerExpiry({ clock, config }: AcceptDeps, channel: ChannelId, expiresAt: Date): Date | null {
+async function longerExpiry(
+  { clock, config }: AcceptDeps,
+  tx: Tx,
+  order: Order,
+  { channel, move: { change } }: Chosen,
+): Promise<Date | null> {
+  const expiresAt = change?.expiresAt ?? order.expiresAt
   const minutes = Math.max(config.orders.channelMinutes[channel] ?? 0, LEAST_MINUTES)
-  const needed = new Date(clock() + minutes * MINUTE)
-  return needed > expiresAt ? needed : null
+  const needed = clock() + minutes * MINUTE
+  if (needed <= expiresAt.getTime()) return null
+  const isFresh = change?.quoteId !== undefined || order.paymentId === null
+  const first = isFresh ? null : await findFirstChoice(tx, order)
+  const longest = first === null ? needed : Math.min(needed, first.getTime() + LONGEST_HOLD_MS)
+  return longest > expiresAt.getTime() ? new Date(longest) : null
 }
 
 export const keyOf = (order: Order, payment: Payment): PaymentKey => ({
