@@ -3146,6 +3146,8 @@ export interface Operations {
         phoneNumberCountry?: string
         /** Language of mails. Default: en. */
         lang?: "en" | "fr" | "de" | "es" | "it"
+        /** A mail for each sale that you may see: for the people of a company. */
+        saleMails?: boolean
       }
     }
     data: User

@@ -3,7 +3,7 @@ import { askedLevel } from '../../compliance/kyc.ts'
 import type { KycLinks } from '../../compliance/kyc-links.ts'
 import type { KycDeps } from '../../compliance/kyc-service.ts'
 import type { Tx } from '../../db/db.ts'
-import { type Clock, DAY } from '../../kernel/clock.ts'
+import { type Clock, DAY, HOUR, SECOND } from '../../kernel/clock.ts'
 import type { Lang } from '../../kernel/lang.ts'
 import { isLang } from '../../kernel/lang.ts'
 import type { Vault } from '../../kernel/vault.ts'
@@ -22,6 +22,7 @@ import { findPayerLanguage } from '../../mail/payer-language-queries.ts'
 import { refundAlarm } from '../../mail/refund-alarm.ts'
 import type { Order } from '../../orders/order.ts'
 import type { TransitionDeps } from '../../orders/order-transition.ts'
+import { mailSales } from '../../orders/sale-mails/sale-mails.ts'
 import { mailWaiting, type WaitingDeps } from '../../orders/summary/waiting-mails.ts'
 import { openReceiptUrl } from '../../pages/receipt/receipt-link.ts'
 import { showFiat, showToken } from '../../pages/shared/format.ts'
@@ -39,6 +40,7 @@ import { createWebhookAgent } from '../../webhooks/sender/connector.ts'
 import { type FailureDeps, mailFailures } from '../../webhooks/sender/webhook-jobs.ts'
 import type { Accounts } from '../accounts.ts'
 import type { ServiceBase } from '../service-base.ts'
+import { openSaleMails } from './sale-mails.ts'
 
 /** The shop's details for a mail to a payer. */
 const factsOf = ({ name, supportEmail, supportPhone }: Merchant, { shortCode }: Pick<Order, 'shortCode'>) => ({
@@ -126,11 +128,9 @@ export function openAskPayer({ mailer, links }: { mailer: Accounts['mailer']; li
 }
 
 /** Webhooks to merchants' servers, their secrets, and mails about failed deliveries. */
-export function openMessages(
-  { config, db, vault, clock }: ServiceBase,
-  { audit, mailer, alarm }: Accounts,
-  wake: WebhookDeps['wake'],
-) {
+export function openMessages(base: ServiceBase, accounts: Accounts, wake: WebhookDeps['wake']) {
+  const { config, db, vault, clock } = base
+  const { audit, mailer, alarm } = accounts
   const webhooks: WebhookDeps = { db, vault, clock, wake, audit }
   const attempts = new AttemptSender(createWebhookAgent(config.webhooks))
   const rotation: RotationDeps = { ...webhooks, attempts, rules: config.webhooks }
@@ -150,9 +150,18 @@ export function openMessages(
     ...mailing(waitingNotice),
     askOperator: (tx, asked) => alarm(tx, refundAlarm(asked)),
   }
-  const dailyMails = [
-    { name: 'webhooks.failures', send: (nowMs: number) => mailFailures(failures, nowMs) },
-    { name: 'mails.waiting', send: (nowMs: number) => mailWaiting(waiting, nowMs) },
+  const saleMails = openSaleMails(base, accounts)
+  const daily = (name: string, mail: (nowMs: number) => Promise<number>) => ({
+    ...{ name, everyMs: HOUR },
+    async send(nowMs: number) {
+      await mail(nowMs)
+      return false
+    },
+  })
+  const shopMails = [
+    daily('webhooks.failures', (nowMs) => mailFailures(failures, nowMs)),
+    daily('mails.waiting', (nowMs) => mailWaiting(waiting, nowMs)),
+    { name: 'mails.sales', everyMs: 5 * SECOND, send: () => mailSales(saleMails) },
   ]
-  return { webhooks, rotation, dailyMails }
+  return { webhooks, rotation, shopMails }
 }

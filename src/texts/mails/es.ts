@@ -149,6 +149,31 @@ export const es: MailTexts = {
     ],
     button: 'Abrir el recibo',
   },
+  saleMails: {
+    each: {
+      subject: ({ amount, shortCode }) => `Venta de ${amount} (pedido ${shortCode})`,
+      paragraphs: ({ companyName, firstName, shortCode, alias, amount, received, channel }) =>
+        someOf([
+          `Hola ${firstName}:`,
+          `el pedido ${shortCode} de ${companyName}, por ${amount}, está pagado.`,
+          `Recibido: ${received} USDC.`,
+          channel !== null && `Pagado con: ${channel}.`,
+          alias !== null && `Su referencia: ${alias}`,
+        ]),
+      button: 'Abrir el pedido',
+    },
+    rest: {
+      subject: ({ sales, companyName }) => `${sales} ventas más en ${companyName}`,
+      paragraphs: ({ companyName, firstName, sales, amounts, most }) => [
+        `Hola ${firstName}:`,
+        `desde el último correo ha habido ${sales} ventas más en ${companyName}: ${amounts}.`,
+        `Después de ${most} correos en una hora, resumimos en uno solo el resto de esa hora.`,
+      ],
+      button: 'Ver los pedidos',
+    },
+    note: 'Usted eligió estos correos en el panel, en «Su cuenta». Allí puede dejar de recibirlos.',
+    channels: { crypto: 'Monedero (USDC)', 'whitepay-non-custody': 'Whitepay (cualquier monedero)' },
+  },
   refundAddress: {
     subject: ({ merchant }) => `¿Adónde debe enviar ${merchant} su reembolso?`,
     paragraphs: ({ merchant, amount, network, shortCode }) => [

@@ -149,6 +149,31 @@ export const it: MailTexts = {
     ],
     button: 'Apri la ricevuta',
   },
+  saleMails: {
+    each: {
+      subject: ({ amount, shortCode }) => `Vendita di ${amount} (ordine ${shortCode})`,
+      paragraphs: ({ companyName, firstName, shortCode, alias, amount, received, channel }) =>
+        someOf([
+          `Buongiorno ${firstName},`,
+          `l’ordine ${shortCode} di ${companyName}, per ${amount}, è stato pagato.`,
+          `Ricevuto: ${received} USDC.`,
+          channel !== null && `Pagato con: ${channel}.`,
+          alias !== null && `Il suo riferimento: ${alias}`,
+        ]),
+      button: 'Apri l’ordine',
+    },
+    rest: {
+      subject: ({ sales, companyName }) => `Altre ${sales} vendite presso ${companyName}`,
+      paragraphs: ({ companyName, firstName, sales, amounts, most }) => [
+        `Buongiorno ${firstName},`,
+        `dall’ultima e-mail ci sono state altre ${sales} vendite presso ${companyName}: ${amounts}.`,
+        `Dopo ${most} e-mail in un’ora riassumiamo in una sola il resto di quell’ora.`,
+      ],
+      button: 'Vedi gli ordini',
+    },
+    note: 'Ha scelto queste e-mail nel back office, in «Il suo account». Può disattivarle lì.',
+    channels: { crypto: 'Wallet (USDC)', 'whitepay-non-custody': 'Whitepay (qualsiasi wallet)' },
+  },
   refundAddress: {
     subject: ({ merchant }) => `Dove deve inviare il rimborso ${merchant}?`,
     paragraphs: ({ merchant, amount, network, shortCode }) => [
