@@ -122,7 +122,7 @@ test('who asked for it gets one mail for a paid order, in the own language, and 
   const [mail] = await smtp.waitFor(en.email, 1)
   assert.equal(mail?.subject, `Sold for €50.00 (order ${shortCode})`)
   for (const words of [
-    'is paid',
+    'for €50.00 has been paid.',
     /Received: 5\d\.\d+ USDC\./,
     'Paid with: Wallet (USDC).',
     'Your reference: INV-7 www. shop. example',

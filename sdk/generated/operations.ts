@@ -413,6 +413,31 @@ export interface Operations {
       erased: boolean
     }
   }
+  /** Mail the link of an order to its payer. While the order waits for a payment. The mail names the company, the amount, the alias or the goods, and the end of the order. The address is saved as the payer’s e-mail: the receipt goes there too. At most 3 mails for an order, and 200 a day for a company. */
+  sendOrderLink: {
+    params: {
+      /** Order code: unguessable, used in paths. */
+      code: string
+      body: {
+        /** E-mail address. */
+        email: string
+        /** Default: what the payer used on the pages, else the company’s choice. */
+        language?: "en" | "fr" | "de" | "es" | "it"
+        /** One more mail a day before the order ends, if it is unpaid then. Default: false. */
+        remind?: boolean
+      }
+    }
+    data: {
+      /** How often the link of this order was mailed, this time included. */
+      sent: number
+      /** How often it may still be mailed. */
+      left: number
+      /** Default: what the payer used on the pages, else the company’s choice. */
+      language: "en" | "fr" | "de" | "es" | "it"
+      /** When the payer is reminded. Null: not wanted, or the order ends within a day. */
+      remindAt: string | null
+    }
+  }
   /** How much of an order can be refunded, and where to. What arrived, less what was refunded, returned separately or ignored. It may differ from the price: more or less than the price may have arrived. */
   getRefundable: {
     params: {
@@ -3157,7 +3182,7 @@ export interface Operations {
     params: Record<never, never>
     data: {
       /** Rows of the permission table. */
-      permissions: Array<"orders.create" | "orders.status" | "orders.list" | "orders.history" | "orders.summary" | "orders.links" | "orders.download" | "orders.cancel" | "orders.expire" | "orders.payer" | "payers.read" | "payers.erase" | "orders.events" | "payments.accept" | "payments.confirm" | "payments.transaction" | "refunds.revert" | "requests.read" | "webhooks.deliveries" | "webhooks.curl" | "webhooks.redeliver" | "webhooks.test" | "webhooks.secret" | "webhooks.regenerate" | "webhooks.subscriptions" | "webhooks.subscribe" | "refunds.read" | "refunds.decide" | "refunds.settle" | "mispayments.read" | "mispayments.decide" | "mispayments.bear" | "ledger.read" | "ledger.explain" | "settlements.read" | "settlements.create" | "settlements.cancel" | "settlements.approve" | "settlements.pay" | "kyc.read" | "kyc.start" | "kyc.decide" | "kyc.requestEdd" | "kyc.completeEdd" | "compliance.callback" | "screenings.read" | "screenings.decide" | "rates.read" | "channels.callback" | "channels.read" | "channels.accounts" | "channels.account" | "channels.rules" | "channels.rule" | "channels.exchanges" | "auth.register" | "auth.login" | "auth.otp" | "auth.otpEmail" | "auth.resetSend" | "auth.resetChange" | "auth.verifyEmail" | "auth.refresh" | "auth.signOut" | "auth.sendVerification" | "auth.sessions" | "auth.password" | "auth.twoFactor" | "auth.twoFactorRemove" | "users.me" | "users.list" | "users.invite" | "users.change" | "users.approve" | "users.companies" | "users.resetTwoFactor" | "companies.read" | "companies.change" | "companies.approve" | "tills.read" | "tills.write" | "tillDevices.read" | "tillDevices.create" | "tillDevices.revoke" | "tillPins.read" | "tillPins.change" | "till.shift" | "till.enrol" | "till.signIn" | "till.device" | "staticLinks.read" | "staticLinks.write" | "buttons.read" | "buttons.write" | "buttonSessions.read" | "buttonSessions.write" | "buttonSessions.end" | "apiKeys.read" | "apiKeys.create" | "apiKeys.revoke" | "apiKeys.revokeOwn" | "deviceLogins.start" | "deviceLogins.claim" | "deviceLogins.read" | "deviceLogins.approve" | "deviceLogins.deny" | "operator.status" | "audit.verify" | "announcements.read" | "announcements.write" | "audit.read">
+      permissions: Array<"orders.create" | "orders.status" | "orders.list" | "orders.history" | "orders.summary" | "orders.links" | "orders.download" | "orders.cancel" | "orders.expire" | "orders.payer" | "orders.send" | "payers.read" | "payers.erase" | "orders.events" | "payments.accept" | "payments.confirm" | "payments.transaction" | "refunds.revert" | "requests.read" | "webhooks.deliveries" | "webhooks.curl" | "webhooks.redeliver" | "webhooks.test" | "webhooks.secret" | "webhooks.regenerate" | "webhooks.subscriptions" | "webhooks.subscribe" | "refunds.read" | "refunds.decide" | "refunds.settle" | "mispayments.read" | "mispayments.decide" | "mispayments.bear" | "ledger.read" | "ledger.explain" | "settlements.read" | "settlements.create" | "settlements.cancel" | "settlements.approve" | "settlements.pay" | "kyc.read" | "kyc.start" | "kyc.decide" | "kyc.requestEdd" | "kyc.completeEdd" | "compliance.callback" | "screenings.read" | "screenings.decide" | "rates.read" | "channels.callback" | "channels.read" | "channels.accounts" | "channels.account" | "channels.rules" | "channels.rule" | "channels.exchanges" | "auth.register" | "auth.login" | "auth.otp" | "auth.otpEmail" | "auth.resetSend" | "auth.resetChange" | "auth.verifyEmail" | "auth.refresh" | "auth.signOut" | "auth.sendVerification" | "auth.sessions" | "auth.password" | "auth.twoFactor" | "auth.twoFactorRemove" | "users.me" | "users.list" | "users.invite" | "users.change" | "users.approve" | "users.companies" | "users.resetTwoFactor" | "companies.read" | "companies.change" | "companies.approve" | "tills.read" | "tills.write" | "tillDevices.read" | "tillDevices.create" | "tillDevices.revoke" | "tillPins.read" | "tillPins.change" | "till.shift" | "till.enrol" | "till.signIn" | "till.device" | "staticLinks.read" | "staticLinks.write" | "buttons.read" | "buttons.write" | "buttonSessions.read" | "buttonSessions.write" | "buttonSessions.end" | "apiKeys.read" | "apiKeys.create" | "apiKeys.revoke" | "apiKeys.revokeOwn" | "deviceLogins.start" | "deviceLogins.claim" | "deviceLogins.read" | "deviceLogins.approve" | "deviceLogins.deny" | "operator.status" | "audit.verify" | "announcements.read" | "announcements.write" | "audit.read">
     }
   }
   /** List the users of your company. Users of your company, with filters. */
@@ -5290,6 +5315,7 @@ export const OPERATIONS = {
   setPayerEmail: { method: 'POST', path: '/api/next/confirm_conversion/email/{code}', query: [], keyed: true, json: true },
   getPayerInformation: { method: 'GET', path: '/api/next/confirm_conversion/payer-information/{code}', query: [], keyed: false, json: true },
   erasePayerInformation: { method: 'DELETE', path: '/api/next/confirm_conversion/payer-information/{code}', query: [], keyed: false, json: true },
+  sendOrderLink: { method: 'POST', path: '/api/next/confirm_conversion/send/{code}', query: [], keyed: true, json: true },
   getRefundable: { method: 'GET', path: '/api/next/confirm_conversion/revert/{code}', query: [], keyed: false, json: true },
   revertOrder: { method: 'POST', path: '/api/next/confirm_conversion/revert/{code}', query: [], keyed: true, json: true },
   getExchangeInfo: { method: 'GET', path: '/api/next/confirm_conversion/exchangeInfo', query: ['fromAsset', 'toAsset'], keyed: false, json: true },

@@ -7,6 +7,7 @@ import type {
   FailureFacts,
   KycFacts,
   NoticeText,
+  PayLinkFacts,
   ReceiptFacts,
   RefundFacts,
   RestoredFacts,
@@ -62,6 +63,10 @@ export const refundAddressNotice = (lang: Lang, facts: ToPayer<RefundFacts> & { 
 /** To a payer whose order is paid. */
 export const receiptNotice = (lang: Lang, facts: ToPayer<ReceiptFacts> & { url: string }): Notice =>
   writePayer(lang, TEXTS[lang].mails.receipt, facts)
+
+/** Asks a payer to pay an order, or reminds the payer of it. */
+export const payLinkNotice = (lang: Lang, facts: ToPayer<PayLinkFacts> & { url: string }): Notice =>
+  writePayer(lang, TEXTS[lang].mails.payLink, facts)
 
 /** To the payer's old address, when the shop replaces it. */
 export const emailChangedNotice = (lang: Lang, facts: ToPayer<EmailChangeFacts>): Notice =>

@@ -66,6 +66,15 @@ export type KycFacts = { merchant: string; shortCode: string; closer: boolean }
 export type RefundFacts = { merchant: string; amount: string; network: string; shortCode: string }
 /** `amount` as above. */
 export type ReceiptFacts = { merchant: string; amount: string; shortCode: string }
+/** `purpose`: what the shop says it is for; null: nothing. `until`: with its time zone. */
+export type PayLinkFacts = {
+  merchant: string
+  shortCode: string
+  amount: string
+  purpose: string | null
+  until: string
+  isReminder: boolean
+}
 /** `amounts` as people read them; empty where they have none. */
 export type AskedBackFacts = { companyName: string; firstName: string; shortCode: string; amounts: string }
 /**
@@ -171,6 +180,7 @@ export type MailTexts = {
   kinds: { [Kind in MailKind]: (data: MailKinds[Kind]) => MailText }
   kycCheck: NoticeText<KycFacts>
   receipt: NoticeText<ReceiptFacts>
+  payLink: NoticeText<PayLinkFacts>
   saleMails: SaleMailTexts
   refundAddress: NoticeText<RefundFacts>
   emailChanged: NoticeText<EmailChangeFacts>

@@ -155,6 +155,20 @@ export const de: MailTexts = {
     ],
     button: 'Beleg öffnen',
   },
+  payLink: {
+    subject: ({ merchant, amount, isReminder }) =>
+      isReminder ? `Erinnerung: ${amount} an ${merchant}` : `${merchant} bittet Sie um ${amount}`,
+    paragraphs: ({ merchant, shortCode, amount, purpose, until, isReminder }) =>
+      someOf([
+        isReminder
+          ? `Ihre Bestellung ${shortCode} bei ${merchant} über ${amount} ist noch nicht bezahlt.`
+          : `${merchant} bittet Sie, ${amount} zu bezahlen (Bestellung ${shortCode}).`,
+        purpose !== null && `Es geht um: ${purpose}`,
+        `Sie können bis ${until} bezahlen. Die Seite zeigt alle Zahlungswege und den Preis in USDC.`,
+        'Sie kennen diesen Händler nicht oder erwarten nichts von ihm? Dann ignorieren Sie diese E-Mail: Es wird nichts abgebucht.',
+      ]),
+    button: 'Jetzt bezahlen',
+  },
   saleMails: {
     each: {
       subject: ({ amount, shortCode }) => `Verkauf über ${amount} (Bestellung ${shortCode})`,

@@ -149,6 +149,20 @@ export const es: MailTexts = {
     ],
     button: 'Abrir el recibo',
   },
+  payLink: {
+    subject: ({ merchant, amount, isReminder }) =>
+      isReminder ? `Recordatorio: ${amount} a ${merchant}` : `${merchant} le pide que pague ${amount}`,
+    paragraphs: ({ merchant, shortCode, amount, purpose, until, isReminder }) =>
+      someOf([
+        isReminder
+          ? `Su pedido ${shortCode} en ${merchant}, por ${amount}, aún no está pagado.`
+          : `${merchant} le pide que pague ${amount} (pedido ${shortCode}).`,
+        purpose !== null && `Concepto: ${purpose}`,
+        `Puede pagar hasta el ${until}. La página muestra todas las formas de pago y el precio en USDC.`,
+        '¿No conoce esta tienda o no espera nada de ella? Ignore este correo: no se le cobra nada.',
+      ]),
+    button: 'Pagar ahora',
+  },
   saleMails: {
     each: {
       subject: ({ amount, shortCode }) => `Venta de ${amount} (pedido ${shortCode})`,

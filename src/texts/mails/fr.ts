@@ -153,6 +153,20 @@ export const fr: MailTexts = {
     ],
     button: 'Ouvrir le reçu',
   },
+  payLink: {
+    subject: ({ merchant, amount, isReminder }) =>
+      isReminder ? `Rappel : ${amount} à ${merchant}` : `${merchant} vous demande de payer ${amount}`,
+    paragraphs: ({ merchant, shortCode, amount, purpose, until, isReminder }) =>
+      someOf([
+        isReminder
+          ? `Votre commande ${shortCode} chez ${merchant}, d’un montant de ${amount}, n’est pas encore payée.`
+          : `${merchant} vous demande de payer ${amount} (commande ${shortCode}).`,
+        purpose !== null && `Objet : ${purpose}`,
+        `Vous pouvez payer jusqu’au ${until}. La page indique tous les moyens de paiement et le prix en USDC.`,
+        'Vous ne connaissez pas cette boutique, ou n’attendez rien d’elle ? Ignorez cet e-mail : rien n’est prélevé.',
+      ]),
+    button: 'Payer maintenant',
+  },
   saleMails: {
     each: {
       subject: ({ amount, shortCode }) => `Vente de ${amount} (commande ${shortCode})`,

@@ -149,6 +149,20 @@ export const it: MailTexts = {
     ],
     button: 'Apri la ricevuta',
   },
+  payLink: {
+    subject: ({ merchant, amount, isReminder }) =>
+      isReminder ? `Promemoria: ${amount} a ${merchant}` : `${merchant} le chiede di pagare ${amount}`,
+    paragraphs: ({ merchant, shortCode, amount, purpose, until, isReminder }) =>
+      someOf([
+        isReminder
+          ? `Il suo ordine ${shortCode} presso ${merchant}, per ${amount}, non è ancora pagato.`
+          : `${merchant} le chiede di pagare ${amount} (ordine ${shortCode}).`,
+        purpose !== null && `Causale: ${purpose}`,
+        `Può pagare fino al ${until}. La pagina mostra tutti i modi di pagare e il prezzo in USDC.`,
+        'Non conosce questo negozio o non attende nulla da esso? Ignori questa e-mail: non le viene addebitato nulla.',
+      ]),
+    button: 'Paga ora',
+  },
   saleMails: {
     each: {
       subject: ({ amount, shortCode }) => `Vendita di ${amount} (ordine ${shortCode})`,

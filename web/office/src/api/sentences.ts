@@ -17,6 +17,9 @@ export const REFUSALS = {
   accountInUse: /^This account is still needed \(open payments: (\d+), unfinished refunds: (\d+)\)\./,
   accountSilent: /^The provider does not answer whether these credentials are of the account/,
   accountRefused: /^The provider refuses these credentials, so it does not tell/,
+  linkNoMore: /^The link of this order was mailed \w+ times, and that is the most\./,
+  linksOfDay: /^Your company has mailed \w+ links within a day, and that is the most\./,
+  linkEnded: /^The order is [\w ]+: its link is mailed only while it waits for a payment\./,
 } as const
 export type KnownRefusal = keyof typeof REFUSALS
 

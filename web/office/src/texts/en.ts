@@ -170,6 +170,10 @@ export const en = {
       'The provider does not answer whether these credentials are of the account that has your earlier payments. Nothing was saved. Try again in a minute.',
     accountRefused:
       'The provider refuses these credentials. Nothing was saved. Check them, and whether the key is active there and allows this server’s address, then save again.',
+    linkNoMore: 'The link of this order was mailed three times, and that is the most. Hand it over another way.',
+    linksOfDay:
+      'Your company has sent as many links as a day allows. Go on tomorrow, or hand the link over another way.',
+    linkEnded: 'This order no longer waits for a payment. Nothing was sent.',
   },
   /** What to type into a field instead of what stands there. */
   fields: {

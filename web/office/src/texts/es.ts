@@ -176,6 +176,9 @@ export const es: Core = {
       'El proveedor no responde si estas credenciales son de la cuenta de sus pagos anteriores. No se guardó nada. Inténtelo de nuevo dentro de un minuto.',
     accountRefused:
       'El proveedor rechaza estas credenciales. No se guardó nada. Compruébelas, y que la clave esté activa allí y permita la dirección de este servidor, y vuelva a guardar.',
+    linkNoMore: 'El enlace de este pedido ya se envió tres veces, que es el máximo. Entréguelo de otro modo.',
+    linksOfDay: 'Su empresa ha enviado el máximo de enlaces de un día. Siga mañana o entregue el enlace de otro modo.',
+    linkEnded: 'Este pedido ya no espera ningún pago. No se envió nada.',
   },
   fields: {
     missing: 'Rellene este campo.',

@@ -178,6 +178,10 @@ export const fr: Core = {
       'Le prestataire ne répond pas si ces identifiants sont ceux du compte de vos paiements précédents. Rien n’a été enregistré. Réessayez dans une minute.',
     accountRefused:
       'Le prestataire refuse ces identifiants. Rien n’a été enregistré. Vérifiez-les, et que la clé y est active et autorise l’adresse de ce serveur, puis enregistrez à nouveau.',
+    linkNoMore: 'Le lien de cette commande a déjà été envoyé trois fois, le maximum. Transmettez-le autrement.',
+    linksOfDay:
+      'Votre entreprise a envoyé le nombre maximal de liens pour un jour. Continuez demain, ou transmettez le lien autrement.',
+    linkEnded: 'Cette commande n’attend plus de paiement. Rien n’a été envoyé.',
   },
   fields: {
     missing: 'Remplissez ce champ.',

@@ -177,6 +177,10 @@ export const it: Core = {
       'Il fornitore non risponde se queste credenziali sono del conto dei suoi pagamenti precedenti. Non è stato salvato nulla. Riprovi tra un minuto.',
     accountRefused:
       'Il fornitore rifiuta queste credenziali. Non è stato salvato nulla. Le verifichi, controlli che la chiave vi sia attiva e permetta l’indirizzo di questo server, poi salvi di nuovo.',
+    linkNoMore: 'Il link di questo ordine è già stato inviato tre volte, il massimo. Lo consegni in un altro modo.',
+    linksOfDay:
+      'La sua azienda ha inviato il numero massimo di link per un giorno. Continui domani o consegni il link in un altro modo.',
+    linkEnded: 'Questo ordine non attende più un pagamento. Non è stato inviato nulla.',
   },
   fields: {
     missing: 'Compili questo campo.',
