@@ -88,7 +88,7 @@ async function startWorkers(
     [NO_MAIL_JOB]: { run: async () => {} },
   }
   const runner = openJobRunner({ db, clock, log, handlers })
-  const { refunds, settlements, chains, dailyMails, kyc, screening } = trade
+  const { refunds, settlements, chains, shopMails, kyc, screening } = trade
   const payments = { ...trade.payments, deposits: trade.deposits }
   const jobDeps: JobDeps = {
     db,
@@ -102,7 +102,7 @@ async function startWorkers(
     screening,
     chains,
     chainPollMs: config.chainPollMs,
-    dailyMails,
+    shopMails,
     alarm: trade.alarm,
     anchor: openAnchor({ db, clock, log, metrics, file: config.auditAnchorFile }),
     payerRetentionDays: config.payerRetentionDays,

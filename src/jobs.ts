@@ -54,8 +54,8 @@ export type JobDeps = ChainJobDeps & {
   /** Mails and other durable work. */
   runner: { runDue(): Promise<boolean> }
   jobQueue: JobQueue
-  /** The daily mails to managers. */
-  dailyMails: readonly { name: string; send(nowMs: number): Promise<number> }[]
+  /** Mails to the people of a shop; `send` returns whether there may be more. */
+  shopMails: readonly { name: string; everyMs: number; send(nowMs: number): Promise<boolean> }[]
   anchor: Anchor
   payerRetentionDays: number
   config: Pick<ServiceBase['config'], 'databaseUrl'>
@@ -149,7 +149,7 @@ export function startJobs(deps: JobDeps): Stoppable {
     byClock('kyc.clean', HOUR, async () => {
       return void (await deleteOldKycCallbacks(db, new Date(clock() - 2 * CALLBACK_AGE_MS)))
     }),
-    ...deps.dailyMails.map(({ name, send }) => startTicker(name, HOUR, log, async () => void (await send(clock())))),
+    ...deps.shopMails.map(({ name, everyMs, send }) => startTicker(name, everyMs, log, () => send(clock()))),
     ...deps.partitions.map((spec) =>
       byClock(`partitions.${spec.table}`, HOUR, async () => void (await keepPartitions(db, spec, clock()))),
     ),

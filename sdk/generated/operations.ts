@@ -413,6 +413,31 @@ export interface Operations {
       erased: boolean
     }
   }
+  /** Mail the link of an order to its payer. While the order waits for a payment. The mail names the company, the amount, the alias or the goods, and the end of the order. The address is saved as the payer’s e-mail: the receipt goes there too. At most 3 mails for an order, and 200 a day for a company. */
+  sendOrderLink: {
+    params: {
+      /** Order code: unguessable, used in paths. */
+      code: string
+      body: {
+        /** E-mail address. */
+        email: string
+        /** Default: what the payer used on the pages, else the company’s choice. */
+        language?: "en" | "fr" | "de" | "es" | "it"
+        /** One more mail a day before the order ends, if it is unpaid then. Default: false. */
+        remind?: boolean
+      }
+    }
+    data: {
+      /** How often the link of this order was mailed, this time included. */
+      sent: number
+      /** How often it may still be mailed. */
+      left: number
+      /** Default: what the payer used on the pages, else the company’s choice. */
+      language: "en" | "fr" | "de" | "es" | "it"
+      /** When the payer is reminded. Null: not wanted, or the order ends within a day. */
+      remindAt: string | null
+    }
+  }
   /** How much of an order can be refunded, and where to. What arrived, less what was refunded, returned separately or ignored. It may differ from the price: more or less than the price may have arrived. */
   getRefundable: {
     params: {
@@ -448,7 +473,7 @@ export interface Operations {
         amount?: string
         /** Why, in words; kept in the history. */
         reason?: string
-        /** Refund although the company’s balance does not cover it. SuperAdmin only, with a fresh second factor. */
+        /** Refund money that is already settled. SuperAdmin only, with a fresh second factor. */
         withoutCover?: boolean
         /** With withoutCover: the most that the company may owe the operator afterwards, `owedAfter` in the details of REFUND_NOT_COVERED. If it would owe more by now, nothing is refunded, and the answer has the new figures. */
         mostOwed?: string
@@ -1484,25 +1509,6 @@ export interface Operations {
       updatedAt: string
       /** When the money had arrived; null before. */
       settledAt: string | null
-    }
-  }
-  /** Record a refund from a provider’s console. For a difference that names an order in `partRefundedOf`, also one that was explained: the provider said that a part was refunded, and not how much. Books it as settled and ends the difference. No money moves: what the company is owed and what is left to refund become less. It cannot be taken back. */
-  recordRefund: {
-    params: {
-      /** Identifier: 24 hex characters. */
-      id: string
-      body: {
-        /** USDC, decimal text: what the console sent besides every refund of the order that is listed here. */
-        amount: string
-        /** Where you looked it up. The company sees it with the refund. */
-        reason: string
-        /** The provider’s id of that refund. */
-        reference?: string
-      }
-    }
-    data: {
-      /** See GET /refunds/{id}. */
-      refundId: string
     }
   }
   /** List money that does not fit its order. Payments that are too little, too much, too late, double or in another token; each waits for a decision or has one. */
@@ -3165,6 +3171,8 @@ export interface Operations {
         phoneNumberCountry?: string
         /** Language of mails. Default: en. */
         lang?: "en" | "fr" | "de" | "es" | "it"
+        /** A mail for each sale that you may see: for the people of a company. */
+        saleMails?: boolean
       }
     }
     data: User
@@ -3174,7 +3182,7 @@ export interface Operations {
     params: Record<never, never>
     data: {
       /** Rows of the permission table. */
-      permissions: Array<"orders.create" | "orders.status" | "orders.list" | "orders.history" | "orders.summary" | "orders.links" | "orders.download" | "orders.cancel" | "orders.expire" | "orders.payer" | "payers.read" | "payers.erase" | "orders.events" | "payments.accept" | "payments.confirm" | "payments.transaction" | "refunds.revert" | "requests.read" | "webhooks.deliveries" | "webhooks.curl" | "webhooks.redeliver" | "webhooks.test" | "webhooks.secret" | "webhooks.regenerate" | "webhooks.subscriptions" | "webhooks.subscribe" | "refunds.read" | "refunds.decide" | "refunds.record" | "refunds.settle" | "mispayments.read" | "mispayments.decide" | "mispayments.bear" | "ledger.read" | "ledger.explain" | "settlements.read" | "settlements.create" | "settlements.cancel" | "settlements.approve" | "settlements.pay" | "kyc.read" | "kyc.start" | "kyc.decide" | "kyc.requestEdd" | "kyc.completeEdd" | "compliance.callback" | "screenings.read" | "screenings.decide" | "rates.read" | "channels.callback" | "channels.read" | "channels.accounts" | "channels.account" | "channels.rules" | "channels.rule" | "channels.exchanges" | "auth.register" | "auth.login" | "auth.otp" | "auth.otpEmail" | "auth.resetSend" | "auth.resetChange" | "auth.verifyEmail" | "auth.refresh" | "auth.signOut" | "auth.sendVerification" | "auth.sessions" | "auth.password" | "auth.twoFactor" | "auth.twoFactorRemove" | "users.me" | "users.list" | "users.invite" | "users.change" | "users.approve" | "users.companies" | "users.resetTwoFactor" | "companies.read" | "companies.change" | "companies.approve" | "tills.read" | "tills.write" | "tillDevices.read" | "tillDevices.create" | "tillDevices.revoke" | "tillPins.read" | "tillPins.change" | "till.shift" | "till.enrol" | "till.signIn" | "till.device" | "staticLinks.read" | "staticLinks.write" | "buttons.read" | "buttons.write" | "buttonSessions.read" | "buttonSessions.write" | "buttonSessions.end" | "apiKeys.read" | "apiKeys.create" | "apiKeys.revoke" | "apiKeys.revokeOwn" | "deviceLogins.start" | "deviceLogins.claim" | "deviceLogins.read" | "deviceLogins.approve" | "deviceLogins.deny" | "operator.status" | "audit.verify" | "announcements.read" | "announcements.write" | "audit.read">
+      permissions: Array<"orders.create" | "orders.status" | "orders.list" | "orders.history" | "orders.summary" | "orders.links" | "orders.download" | "orders.cancel" | "orders.expire" | "orders.payer" | "orders.send" | "payers.read" | "payers.erase" | "orders.events" | "payments.accept" | "payments.confirm" | "payments.transaction" | "refunds.revert" | "requests.read" | "webhooks.deliveries" | "webhooks.curl" | "webhooks.redeliver" | "webhooks.test" | "webhooks.secret" | "webhooks.regenerate" | "webhooks.subscriptions" | "webhooks.subscribe" | "refunds.read" | "refunds.decide" | "refunds.settle" | "mispayments.read" | "mispayments.decide" | "mispayments.bear" | "ledger.read" | "ledger.explain" | "settlements.read" | "settlements.create" | "settlements.cancel" | "settlements.approve" | "settlements.pay" | "kyc.read" | "kyc.start" | "kyc.decide" | "kyc.requestEdd" | "kyc.completeEdd" | "compliance.callback" | "screenings.read" | "screenings.decide" | "rates.read" | "channels.callback" | "channels.read" | "channels.accounts" | "channels.account" | "channels.rules" | "channels.rule" | "channels.exchanges" | "auth.register" | "auth.login" | "auth.otp" | "auth.otpEmail" | "auth.resetSend" | "auth.resetChange" | "auth.verifyEmail" | "auth.refresh" | "auth.signOut" | "auth.sendVerification" | "auth.sessions" | "auth.password" | "auth.twoFactor" | "auth.twoFactorRemove" | "users.me" | "users.list" | "users.invite" | "users.change" | "users.approve" | "users.companies" | "users.resetTwoFactor" | "companies.read" | "companies.change" | "companies.approve" | "tills.read" | "tills.write" | "tillDevices.read" | "tillDevices.create" | "tillDevices.revoke" | "tillPins.read" | "tillPins.change" | "till.shift" | "till.enrol" | "till.signIn" | "till.device" | "staticLinks.read" | "staticLinks.write" | "buttons.read" | "buttons.write" | "buttonSessions.read" | "buttonSessions.write" | "buttonSessions.end" | "apiKeys.read" | "apiKeys.create" | "apiKeys.revoke" | "apiKeys.revokeOwn" | "deviceLogins.start" | "deviceLogins.claim" | "deviceLogins.read" | "deviceLogins.approve" | "deviceLogins.deny" | "operator.status" | "audit.verify" | "announcements.read" | "announcements.write" | "audit.read">
     }
   }
   /** List the users of your company. Users of your company, with filters. */
@@ -3988,8 +3996,6 @@ export interface Operations {
       source: "books" | "transfers" | "balances" | "providers"
       /** The order, refund, settlement, journal or address. */
       subject: string
-      /** Code of the order of which a part was refunded in the provider’s console, while the provider does not say how much: POST /ledger/differences/{id}/refunded records it. Null: the difference is about something else. */
-      partRefundedOf: string | null
       /** Which check found it. */
       what: string
       /** USDC units, or text. */
@@ -4008,7 +4014,7 @@ export interface Operations {
       updatedAt: string
     }>
   }
-  /** Explain a difference. The company’s refunds and settlements resume unless another difference is open. Nothing is booked: a refund from a provider’s console is recorded with POST /ledger/differences/{id}/refunded instead. */
+  /** Explain a difference. The company’s refunds and settlements resume unless another difference is open. */
   explainDifference: {
     params: {
       /** Identifier: 24 hex characters. */
@@ -5309,6 +5315,7 @@ export const OPERATIONS = {
   setPayerEmail: { method: 'POST', path: '/api/next/confirm_conversion/email/{code}', query: [], keyed: true, json: true },
   getPayerInformation: { method: 'GET', path: '/api/next/confirm_conversion/payer-information/{code}', query: [], keyed: false, json: true },
   erasePayerInformation: { method: 'DELETE', path: '/api/next/confirm_conversion/payer-information/{code}', query: [], keyed: false, json: true },
+  sendOrderLink: { method: 'POST', path: '/api/next/confirm_conversion/send/{code}', query: [], keyed: true, json: true },
   getRefundable: { method: 'GET', path: '/api/next/confirm_conversion/revert/{code}', query: [], keyed: false, json: true },
   revertOrder: { method: 'POST', path: '/api/next/confirm_conversion/revert/{code}', query: [], keyed: true, json: true },
   getExchangeInfo: { method: 'GET', path: '/api/next/confirm_conversion/exchangeInfo', query: ['fromAsset', 'toAsset'], keyed: false, json: true },
@@ -5324,7 +5331,6 @@ export const OPERATIONS = {
   addRefundProof: { method: 'POST', path: '/api/next/refunds/{id}/proof', query: [], keyed: true, json: true },
   downloadRefundProof: { method: 'GET', path: '/api/next/refunds/{id}/proof', query: [], keyed: false, json: false },
   reportRefundTransaction: { method: 'POST', path: '/api/next/refunds/{id}/transaction', query: [], keyed: true, json: true },
-  recordRefund: { method: 'POST', path: '/api/next/ledger/differences/{id}/refunded', query: [], keyed: true, json: true },
   listMispayments: { method: 'GET', path: '/api/next/mispayments', query: ['companyId', 'status', 'kind', 'code', 'page', 'limit'], keyed: false, json: true },
   acceptMispayment: { method: 'POST', path: '/api/next/mispayments/{id}/accept', query: [], keyed: true, json: true },
   ignoreMispayment: { method: 'POST', path: '/api/next/mispayments/{id}/ignore', query: [], keyed: true, json: true },

@@ -480,6 +480,8 @@ export type User = {
   authenticatorEnabled: boolean
   /** A passkey is registered and can prove a login. */
   passkeyEnabled: boolean
+  /** Gets a mail for each sale of the company that the user may see. */
+  saleMails: boolean
   /** When the user last logged in; null before the first time. */
   lastConnection: string | null
   /** Language of mails and pages. */

@@ -9,7 +9,6 @@ import { orderFeedRoutes } from '../orders/feed/event-feed-routes.ts'
 import { orderRoutes } from '../orders/order-routes.ts'
 import { storyRoutes } from '../orders/story/story-routes.ts'
 import { summaryRoutes } from '../orders/summary/summary-routes.ts'
-import { payerRoutes } from '../payers/payer-routes.ts'
 import { channelRoutes } from '../payments/accounts/channel-routes.ts'
 import { callbackRoutes } from '../payments/callbacks/callback-routes.ts'
 import { paymentRoutes } from '../payments/payment-routes.ts'
@@ -30,7 +29,7 @@ import { webhookRotationRoutes, webhookSecretRoutes } from '../webhooks/api/subs
 import type { Accounts } from './accounts.ts'
 import type { Commerce } from './commerce.ts'
 import { registerOperation } from './operation.ts'
-import { registerMoney } from './payments.ts'
+import { registerMoney, registerPayers } from './payments.ts'
 import type { ServiceBase } from './service-base.ts'
 import { registerButtonSessions, registerShops } from './shops.ts'
 import { registerWebhooks } from './webhooks.ts'
@@ -68,7 +67,7 @@ export async function registerApi(
         await scope.register(storyRoutes, { db })
         await scope.register(orderExportRoutes, { exportOrders })
         await scope.register(paymentRoutes, { ...trade.payments, deposits: trade.deposits, limits })
-        await scope.register(payerRoutes, trade.payers)
+        await registerPayers(scope, trade)
         await scope.register(revertRoutes, trade.refunds)
         await scope.register(rateRoutes, { rates, fiatAssets: config.fiatAssets })
       },

@@ -120,7 +120,7 @@ export function openCommerce(base: ServiceBase, accounts: Accounts) {
   const settlements: SettlementDeps = { ...desk, limits: config.settlements, ...settleOnAll(base, chains) }
   const mispayments: MispaymentDeps = { ...paid.payments, audit, onDecided: ({ code }) => feed.changed(code) }
   const companies = openCompanies(base, { accounts, cache, chains, rates })
-  const messages = openMessages(base, accounts, wake)
+  const messages = openMessages(base, accounts, { wake, payers })
   return {
     senderHandle,
     feed,

@@ -4,6 +4,10 @@ import type { OwnWallets } from '../channels/crypto/own-wallets.ts'
 import type { KycDeps } from '../compliance/kyc-service.ts'
 import { openPayerGate } from '../compliance/payer-gate.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
+import { linkMailRoutes } from '../payers/link-mail-routes.ts'
+import type { LinkMailDeps } from '../payers/link-mails.ts'
+import { payerRoutes } from '../payers/payer-routes.ts'
+import type { PayerDeps } from '../payers/payer-service.ts'
 import { wakePaymentOfOrder } from '../payments/abandoned-queries.ts'
 import type { ChannelSettingsDeps } from '../payments/accounts/channel-service.ts'
 import type { CallbackDeps } from '../payments/callbacks/callback-service.ts'
@@ -118,4 +122,13 @@ export async function registerMoney(
   await scope.register(recordedRefundRoutes, refunds)
   await scope.register(mispaymentRoutes, mispayments)
   await scope.register(unmatchedRoutes, unmatched)
+}
+
+/** Who pays an order, and the mail that asks for it. */
+export async function registerPayers(
+  scope: FastifyInstance,
+  { payers, linkMails }: { payers: PayerDeps; linkMails: LinkMailDeps },
+): Promise<void> {
+  await scope.register(payerRoutes, payers)
+  await scope.register(linkMailRoutes, linkMails)
 }

@@ -4,6 +4,7 @@
 export const OFFICE_PATHS = {
   home: '/',
   account: '/account',
+  orders: '/orders',
   keys: '/keys',
   people: '/people',
   refunds: '/refunds?status=waiting',
@@ -21,3 +22,6 @@ export const officePathsOf = (companyId: string) => ({
   mispayments: `/mispayments?company=${companyId}&status=open`,
   screening: `/identity?company=${companyId}&tab=screening&status=open`,
 })
+
+/** The page of one order. */
+export const officePathOfOrder = (code: string): string => `/orders/${code}`

@@ -56,6 +56,8 @@ export const PERMISSIONS = {
   'orders.cancel': { roles: SELLERS, scope: 'orders:write', till: true, limit: 'company' },
   'orders.expire': { roles: SELLERS, scope: 'orders:write', till: true, limit: 'company' },
   'orders.payer': { roles: SELLERS, scope: 'orders:write', till: true, limit: 'company' },
+  // in our name, to any address: not for accounts that anyone can open, nor at a till
+  'orders.send': { roles: [...STAFF, 'Service'], scope: 'orders:write', limit: 'company' },
   'payers.read': { roles: MANAGERS, limit: 'company' },
   'payers.erase': { roles: MANAGERS, limit: 'company' },
   'orders.events': { roles: [...STAFF, 'Observer', 'Service'], scope: 'orders:read', limit: 'company' },

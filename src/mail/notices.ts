@@ -7,9 +7,12 @@ import type {
   FailureFacts,
   KycFacts,
   NoticeText,
+  PayLinkFacts,
   ReceiptFacts,
   RefundFacts,
   RestoredFacts,
+  SaleFacts,
+  SalesFacts,
   WaitingFacts,
 } from '../texts/mail-texts.ts'
 import { unlinkedName } from './alarm-words.ts'
@@ -61,6 +64,10 @@ export const refundAddressNotice = (lang: Lang, facts: ToPayer<RefundFacts> & { 
 export const receiptNotice = (lang: Lang, facts: ToPayer<ReceiptFacts> & { url: string }): Notice =>
   writePayer(lang, TEXTS[lang].mails.receipt, facts)
 
+/** Asks a payer to pay an order, or reminds the payer of it. */
+export const payLinkNotice = (lang: Lang, facts: ToPayer<PayLinkFacts> & { url: string }): Notice =>
+  writePayer(lang, TEXTS[lang].mails.payLink, facts)
+
 /** To the payer's old address, when the shop replaces it. */
 export const emailChangedNotice = (lang: Lang, facts: ToPayer<EmailChangeFacts>): Notice =>
   writePayer(lang, TEXTS[lang].mails.emailChanged, facts)
@@ -68,6 +75,18 @@ export const emailChangedNotice = (lang: Lang, facts: ToPayer<EmailChangeFacts>)
 /** To a manager, when a payer asks for money that waits. */
 export const askedBackNotice = (lang: Lang, { url, ...facts }: AskedBackFacts & { url: string }): Notice =>
   write(TEXTS[lang].mails.askedBack, facts, url)
+
+/** To a person of the shop, about one sale. */
+export const saleNotice = (lang: Lang, { url, ...facts }: SaleFacts & { url: string }): Notice => {
+  const { each, note } = TEXTS[lang].mails.saleMails
+  return { ...write(each, facts, url), note }
+}
+
+/** The same about the sales of the rest of an hour. */
+export const salesNotice = (lang: Lang, { officeUrl, ...facts }: SalesFacts & { officeUrl: string }): Notice => {
+  const { rest, note } = TEXTS[lang].mails.saleMails
+  return { ...write(rest, facts, `${officeUrl}${OFFICE_PATHS.orders}`), note }
+}
 
 /** The daily mail about webhooks that failed permanently. */
 export const webhookFailureNotice = (

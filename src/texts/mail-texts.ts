@@ -1,3 +1,4 @@
+import type { ChannelId } from '../channels/channel.ts'
 import type { UserRole } from '../http/actor.ts'
 
 /** The words for roles, those of the back office. */
@@ -65,8 +66,43 @@ export type KycFacts = { merchant: string; shortCode: string; closer: boolean }
 export type RefundFacts = { merchant: string; amount: string; network: string; shortCode: string }
 /** `amount` as above. */
 export type ReceiptFacts = { merchant: string; amount: string; shortCode: string }
+/** `purpose`: what the shop says it is for; null: nothing. `until`: with its time zone. */
+export type PayLinkFacts = {
+  merchant: string
+  shortCode: string
+  amount: string
+  purpose: string | null
+  until: string
+  isReminder: boolean
+}
 /** `amounts` as people read them; empty where they have none. */
 export type AskedBackFacts = { companyName: string; firstName: string; shortCode: string; amounts: string }
+/**
+ * `amount` in the order's currency, `received` in USDC, both as people read them. `alias`: the shop's own reference,
+ * null where there is none; `channel`: its name, null where no channel was chosen.
+ */
+export type SaleFacts = {
+  companyName: string
+  firstName: string
+  shortCode: string
+  alias: string | null
+  amount: string
+  received: string
+  channel: string | null
+}
+/** `amounts`: one for each currency; `most`: after how many mails in an hour they are summed up. */
+export type SalesFacts = { companyName: string; firstName: string; sales: number; amounts: string; most: number }
+
+/** To people of a shop who want to hear of each sale. */
+export type SaleMailTexts = {
+  each: NoticeText<SaleFacts>
+  /** Two or more. */
+  rest: NoticeText<SalesFacts>
+  /** Where they end. */
+  note: string
+  /** Names that differ by language. */
+  channels: Partial<Record<ChannelId, string>>
+}
 export type FailureFacts = { day: string; companyName: string; firstName: string; failed: number; parked: number }
 
 /** `person` with the e-mail address. */
@@ -144,6 +180,8 @@ export type MailTexts = {
   kinds: { [Kind in MailKind]: (data: MailKinds[Kind]) => MailText }
   kycCheck: NoticeText<KycFacts>
   receipt: NoticeText<ReceiptFacts>
+  payLink: NoticeText<PayLinkFacts>
+  saleMails: SaleMailTexts
   refundAddress: NoticeText<RefundFacts>
   emailChanged: NoticeText<EmailChangeFacts>
   webhookFailures: NoticeText<FailureFacts>

@@ -20,6 +20,7 @@ const SELECT = sql`
     u.phone_number_country, u.lang, u.verified_at, u.approved_at, u.disabled_at, u.two_factor_enabled,
     u.totp_enabled_at is not null as totp_enabled,
     exists (select from passkeys p where p.user_id = u.id) as passkey_enabled,
+    exists (select from sale_mails m where m.user_id = u.id) as sale_mails,
     u.last_connection_at, u.created_at, u.made_by, u.company_id,
     (select k.public_id from api_keys k where k.created_by = u.id and k.revoked_at is null and not k.of_login
         and (k.expires_at is null or k.expires_at > now())

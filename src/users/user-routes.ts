@@ -18,6 +18,9 @@ const ProfileBody = Type.Object({
   phoneNumber: Type.Optional(Type.String({ maxLength: 40 })),
   phoneNumberCountry: Type.Optional(CountryCode),
   lang: Type.Optional(LangSchema),
+  saleMails: Type.Optional(
+    Type.Boolean({ description: 'A mail for each sale that you may see: for the people of a company.' }),
+  ),
 })
 const ListQuery = Type.Object({
   companyId: CompanyIdQuery,

@@ -46,6 +46,7 @@ export const UserSchema = Type.Object(
       description: 'An authenticator app is enrolled; otherwise codes come by e-mail.',
     }),
     passkeyEnabled: Type.Boolean({ description: 'A passkey is registered and can prove a login.' }),
+    saleMails: Type.Boolean({ description: 'Gets a mail for each sale of the company that the user may see.' }),
     lastConnection: Nullable(Type.String({ format: 'date-time' })),
     lang: Type.String(),
     disabled: Type.Boolean(),

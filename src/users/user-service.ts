@@ -14,7 +14,8 @@ import { filterText } from '../kernel/schema.ts'
 import type { Mailer } from '../mail/mail.ts'
 import { updateUserMaker } from './maker-queries.ts'
 import { findCompanyName } from './registration-queries.ts'
-import { APPROVED_ROLES, NO_PASSWORD, TWO_FACTOR_ROLES, type User, type UserCompany } from './user.ts'
+import { chooseSaleMails } from './sale-mail-choice.ts'
+import { APPROVED_ROLES, COMPANY_ROLES, NO_PASSWORD, TWO_FACTOR_ROLES, type User, type UserCompany } from './user.ts'
 import * as queries from './user-queries.ts'
 
 /** Implemented by src/sessions, which may import src/users but not the reverse. */
@@ -39,9 +40,6 @@ export type UserDeps = {
   config: Pick<Config, 'officeUrl'>
   hooks: SessionHooks
 }
-
-/** Roles inside one company, assigned by its managers. */
-const COMPANY_ROLES: readonly UserRole[] = ['Manager', 'Association', 'Cashier', 'Observer']
 
 /** Those of a company or of an association: both have the same rights, and each its own word for who leads it. */
 const rolesOf = (kind: UserCompany['kind']): readonly UserRole[] =>
@@ -108,8 +106,10 @@ export type ProfileChange = {
   phoneNumber?: string
   phoneNumberCountry?: string
   lang?: Lang
+  saleMails?: boolean
 }
 
+/** @throws UNAUTHORIZED, VALIDATION_FAILED */
 export async function changeMe(deps: UserDeps, context: RequestContext, change: ProfileChange): Promise<User> {
   const { actor } = context
   const me = await readMe(deps, actor)
@@ -119,6 +119,7 @@ export async function changeMe(deps: UserDeps, context: RequestContext, change: 
     const { role, disabledAt, twoFactorEnabled } = user
     const changes = { ...changeOf(user), ...change, role, disabledAt, twoFactorEnabled }
     await queries.updateUser(tx, user.id, changes, new Date(deps.clock()))
+    if (change.saleMails !== undefined) await chooseSaleMails(tx, user, change.saleMails)
     const changed = await readAgain(tx, user.id)
     const detail = { fields: Object.keys(change) }
     await deps.audit.write(tx, context, { ...entryOf(user, 'user.change-profile'), detail })

@@ -31,6 +31,8 @@ export type User = {
   twoFactorEnabled: boolean
   totpEnabled: boolean
   passkeyEnabled: boolean
+  /** Wants a mail for each sale of the company. */
+  saleMails: boolean
   lastConnectionAt: Date | null
   createdAt: Date
   /** Who registered, invited or approved the account; null: it registered itself, and a manager so its company. */
@@ -42,6 +44,9 @@ export type User = {
 
 /** Roles that get a second factor from the start. */
 export const TWO_FACTOR_ROLES: readonly UserRole[] = ['SuperAdmin', 'SuperManager', 'Manager', 'Cashier', 'Observer']
+
+/** Roles inside one company, assigned by its managers. */
+export const COMPANY_ROLES: readonly UserRole[] = ['Manager', 'Association', 'Cashier', 'Observer']
 
 /** Roles that a Manager of the company must approve. */
 export const APPROVED_ROLES: readonly UserRole[] = ['Cashier', 'Observer']
@@ -96,6 +101,7 @@ export function viewUser(user: User): UserView {
     twoFactorAuthEnabled: user.twoFactorEnabled,
     authenticatorEnabled: user.totpEnabled,
     passkeyEnabled: user.passkeyEnabled,
+    saleMails: user.saleMails,
     lastConnection: user.lastConnectionAt?.toISOString() ?? null,
     lang: user.lang,
     disabled: user.disabledAt !== null,

@@ -140,6 +140,7 @@ const LANDS: Record<'Manager' | 'SuperAdmin', Record<string, [heading: string | 
     [OFFICE_PATHS.people]: ['People'],
     [OFFICE_PATHS.home]: [/^Hello, /],
     [OFFICE_PATHS.account]: ['Your account'],
+    [OFFICE_PATHS.orders]: ['Orders'],
     [OFFICE_PATHS.keys]: ['API keys'],
     [OFFICE_PATHS.audit]: ['Audit log'],
     [OFFICE_PATHS.failedWebhooks]: ['Webhooks', 'Undelivered'],

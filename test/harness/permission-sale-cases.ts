@@ -89,6 +89,11 @@ export const ORDERS: Cases = {
     personal: true,
     make: async (place) => ({ ...(await byCode(place)), body: { email: newEmail('other') } }),
   },
+  sendOrderLink: {
+    row: 'orders.send',
+    personal: true,
+    make: async (place) => ({ ...(await byCode(place)), body: { email: newEmail('payer') } }),
+  },
   getPayerInformation: {
     row: 'payers.read',
     async make(place) {

@@ -4,25 +4,11 @@ import type { KycLinks } from '../../compliance/kyc-links.ts'
 import type { KycDeps } from '../../compliance/kyc-service.ts'
 import type { Tx } from '../../db/db.ts'
 import { type Clock, DAY } from '../../kernel/clock.ts'
-import type { Lang } from '../../kernel/lang.ts'
-import { isLang } from '../../kernel/lang.ts'
 import type { Vault } from '../../kernel/vault.ts'
-import type { DailyMail, DailyMailDeps } from '../../mail/daily-mails.ts'
-import type { Notice } from '../../mail/mail.ts'
-import {
-  emailChangedNotice,
-  kycNotice,
-  langOfCountry,
-  receiptNotice,
-  refundAddressNotice,
-  waitingNotice,
-  webhookFailureNotice,
-} from '../../mail/notices.ts'
+import { emailChangedNotice, kycNotice, receiptNotice, refundAddressNotice } from '../../mail/notices.ts'
 import { findPayerLanguage } from '../../mail/payer-language-queries.ts'
-import { refundAlarm } from '../../mail/refund-alarm.ts'
 import type { Order } from '../../orders/order.ts'
 import type { TransitionDeps } from '../../orders/order-transition.ts'
-import { mailWaiting, type WaitingDeps } from '../../orders/summary/waiting-mails.ts'
 import { openReceiptUrl } from '../../pages/receipt/receipt-link.ts'
 import { showFiat, showToken } from '../../pages/shared/format.ts'
 import { findPayerContact, type PayerDeps } from '../../payers/payer-service.ts'
@@ -30,23 +16,17 @@ import { findPaymentPolicy } from '../../payments/payment-queries.ts'
 import { minAcceptedUnits } from '../../payments/payment-rules.ts'
 import type { MispaymentRefundDeps } from '../../refunds/mispayment-refund.ts'
 import type { RefundLinks } from '../../refunds/refund-link.ts'
-import { findMerchant, type Merchant } from '../../refunds/refund-queries.ts'
+import { findMerchant } from '../../refunds/refund-queries.ts'
 import { TEXTS } from '../../texts/languages.ts'
 import type { WebhookDeps } from '../../webhooks/api/delivery-service.ts'
 import type { RotationDeps } from '../../webhooks/api/subscription-service.ts'
 import { AttemptSender } from '../../webhooks/sender/attempt.ts'
 import { createWebhookAgent } from '../../webhooks/sender/connector.ts'
-import { type FailureDeps, mailFailures } from '../../webhooks/sender/webhook-jobs.ts'
 import type { Accounts } from '../accounts.ts'
 import type { ServiceBase } from '../service-base.ts'
-
-/** The shop's details for a mail to a payer. */
-const factsOf = ({ name, supportEmail, supportPhone }: Merchant, { shortCode }: Pick<Order, 'shortCode'>) => ({
-  ...{ merchant: name, shortCode },
-  contact: [supportEmail, supportPhone].filter(Boolean).join(', ') || null,
-})
-
-const langOf = ({ customerLanguage, country }: Merchant): Lang => customerLanguage ?? langOfCountry(country)
+import { openLinkMails } from './link-mails.ts'
+import { factsOf, langOf } from './payer-mail.ts'
+import { openShopMails } from './shop-mails.ts'
 
 /** By mail, if the payer's e-mail is known; the merchant sees the same link in the refund. */
 export function openAskForAddress(deps: {
@@ -127,32 +107,16 @@ export function openAskPayer({ mailer, links }: { mailer: Accounts['mailer']; li
 
 /** Webhooks to merchants' servers, their secrets, and mails about failed deliveries. */
 export function openMessages(
-  { config, db, vault, clock }: ServiceBase,
-  { audit, mailer, alarm }: Accounts,
-  wake: WebhookDeps['wake'],
+  base: ServiceBase,
+  accounts: Accounts,
+  { wake, payers }: Pick<WebhookDeps, 'wake'> & { payers: PayerDeps },
 ) {
+  const { config, db, vault, clock } = base
+  const { audit } = accounts
   const webhooks: WebhookDeps = { db, vault, clock, wake, audit }
   const attempts = new AttemptSender(createWebhookAgent(config.webhooks))
   const rotation: RotationDeps = { ...webhooks, attempts, rules: config.webhooks }
-  /** Wraps one of the daily mails: written in its reader's language. */
-  const mailing = <Facts>(
-    write: (lang: Lang, facts: DailyMail<Facts>['facts'] & { officeUrl: string }) => Notice,
-  ): DailyMailDeps<Facts> => ({
-    db,
-    async send(tx, { to, lang, facts }) {
-      const known = isLang(lang) ? lang : 'en'
-      const data = write(known, { ...facts, officeUrl: config.officeUrl })
-      await mailer.send(tx, { to, lang: known, kind: 'notice', data })
-    },
-  })
-  const failures: FailureDeps = mailing(webhookFailureNotice)
-  const waiting: WaitingDeps = {
-    ...mailing(waitingNotice),
-    askOperator: (tx, asked) => alarm(tx, refundAlarm(asked)),
-  }
-  const dailyMails = [
-    { name: 'webhooks.failures', send: (nowMs: number) => mailFailures(failures, nowMs) },
-    { name: 'mails.waiting', send: (nowMs: number) => mailWaiting(waiting, nowMs) },
-  ]
-  return { webhooks, rotation, dailyMails }
+  const linkMails = openLinkMails(base, accounts, payers)
+  const shopMails = openShopMails(base, accounts, linkMails)
+  return { webhooks, rotation, shopMails, linkMails }
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Tx } from '../../db/db.ts'
-import { HOUR } from '../../kernel/clock.ts'
+import { DAY, HOUR } from '../../kernel/clock.ts'
 import { emailKeyOf } from '../../kernel/people/emails.ts'
 import { updateCounter } from './rate-limit-queries.ts'
 
@@ -25,4 +25,19 @@ export async function countMail(
   const key = `mail:${topic}:${createHash('sha256').update(whom).digest('base64url')}`
   const { used } = await updateCounter(tx, key, { count: 1, now: new Date(nowMs), endsAt: new Date(nowMs + HOUR) })
   return Number(used) > MOST_MAILS_AN_HOUR ? null : { isLast: Number(used) === MOST_MAILS_AN_HOUR }
+}
+
+/**
+ * Counts a mail that a company's people or servers send to strangers.
+ * @returns when the day that is used up ends; null: this mail may be sent
+ */
+export async function countDailyMail(
+  tx: Tx,
+  topic: string,
+  { company, most }: { company: string; most: number },
+  nowMs: number,
+): Promise<Date | null> {
+  const use = { count: 1, now: new Date(nowMs), endsAt: new Date(nowMs + DAY) }
+  const { used, windowEndsAt } = await updateCounter(tx, `mail:${topic}:${company}:day`, use)
+  return Number(used) > most ? windowEndsAt : null
 }

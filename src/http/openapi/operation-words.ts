@@ -55,6 +55,10 @@ const ORDERS: Record<string, OperationWords> = {
     does: 'Stores where the payer gets mail about this order.',
     refuses: ['ORDER_STATE_CONFLICT', 'STEP_UP_REQUIRED'],
   },
+  sendOrderLink: {
+    does: 'Mails the payer where to pay, and stores the address as the payer’s e-mail.',
+    refuses: ['ORDER_STATE_CONFLICT', 'TOO_MANY_REQUESTS'],
+  },
   getPayerInformation: { does: 'Who paid, decrypted for this answer. The reading is in the audit log.' },
   erasePayerInformation: { refuses: ['ORDER_STATE_CONFLICT', 'OBJECT_CONFLICT'] },
   getExchangeInfo: {

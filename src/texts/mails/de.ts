@@ -155,6 +155,45 @@ export const de: MailTexts = {
     ],
     button: 'Beleg öffnen',
   },
+  payLink: {
+    subject: ({ merchant, amount, isReminder }) =>
+      isReminder ? `Erinnerung: ${amount} an ${merchant}` : `${merchant} bittet Sie um ${amount}`,
+    paragraphs: ({ merchant, shortCode, amount, purpose, until, isReminder }) =>
+      someOf([
+        isReminder
+          ? `Ihre Bestellung ${shortCode} bei ${merchant} über ${amount} ist noch nicht bezahlt.`
+          : `${merchant} bittet Sie, ${amount} zu bezahlen (Bestellung ${shortCode}).`,
+        purpose !== null && `Es geht um: ${purpose}`,
+        `Sie können bis ${until} bezahlen. Die Seite zeigt alle Zahlungswege und den Preis in USDC.`,
+        'Sie kennen diesen Händler nicht oder erwarten nichts von ihm? Dann ignorieren Sie diese E-Mail: Es wird nichts abgebucht.',
+      ]),
+    button: 'Jetzt bezahlen',
+  },
+  saleMails: {
+    each: {
+      subject: ({ amount, shortCode }) => `Verkauf über ${amount} (Bestellung ${shortCode})`,
+      paragraphs: ({ companyName, firstName, shortCode, alias, amount, received, channel }) =>
+        someOf([
+          `Guten Tag ${firstName},`,
+          `die Bestellung ${shortCode} von ${companyName} über ${amount} ist bezahlt.`,
+          `Eingegangen: ${received} USDC.`,
+          channel !== null && `Zahlungsweg: ${channel}.`,
+          alias !== null && `Ihre Referenz: ${alias}`,
+        ]),
+      button: 'Bestellung öffnen',
+    },
+    rest: {
+      subject: ({ sales, companyName }) => `${sales} weitere Verkäufe bei ${companyName}`,
+      paragraphs: ({ companyName, firstName, sales, amounts, most }) => [
+        `Guten Tag ${firstName},`,
+        `seit der letzten E-Mail gab es bei ${companyName} ${sales} weitere Verkäufe: ${amounts}.`,
+        `Nach ${most} E-Mails innerhalb einer Stunde fassen wir den Rest dieser Stunde in einer zusammen.`,
+      ],
+      button: 'Bestellungen ansehen',
+    },
+    note: 'Sie haben diese E-Mails im Backoffice unter „Ihr Konto“ gewählt und können sie dort abbestellen.',
+    channels: { crypto: 'Wallet (USDC)', 'whitepay-non-custody': 'Whitepay (jede Wallet)' },
+  },
   refundAddress: {
     subject: ({ merchant }) => `Wohin soll ${merchant} Ihr Geld zurückschicken?`,
     paragraphs: ({ merchant, amount, network, shortCode }) => [

@@ -145,6 +145,45 @@ export const en: MailTexts = {
     ],
     button: 'Open the receipt',
   },
+  payLink: {
+    subject: ({ merchant, amount, isReminder }) =>
+      isReminder ? `Reminder: ${amount} to ${merchant}` : `${merchant} asks you to pay ${amount}`,
+    paragraphs: ({ merchant, shortCode, amount, purpose, until, isReminder }) =>
+      someOf([
+        isReminder
+          ? `Your order ${shortCode} at ${merchant} for ${amount} has not been paid yet.`
+          : `${merchant} asks you to pay ${amount} (order ${shortCode}).`,
+        purpose !== null && `It is for: ${purpose}`,
+        `You can pay until ${until}. The page shows every way to pay, and the price in USDC.`,
+        'You do not know this shop, or expect nothing from it? Then ignore this email: nothing is charged.',
+      ]),
+    button: 'Pay now',
+  },
+  saleMails: {
+    each: {
+      subject: ({ amount, shortCode }) => `Sold for ${amount} (order ${shortCode})`,
+      paragraphs: ({ companyName, firstName, shortCode, alias, amount, received, channel }) =>
+        someOf([
+          `Hello ${firstName},`,
+          `order ${shortCode} of ${companyName} for ${amount} has been paid.`,
+          `Received: ${received} USDC.`,
+          channel !== null && `Paid with: ${channel}.`,
+          alias !== null && `Your reference: ${alias}`,
+        ]),
+      button: 'Open the order',
+    },
+    rest: {
+      subject: ({ sales, companyName }) => `${sales} more sales at ${companyName}`,
+      paragraphs: ({ companyName, firstName, sales, amounts, most }) => [
+        `Hello ${firstName},`,
+        `and ${sales} more sales at ${companyName} since the last email: ${amounts}.`,
+        `After ${most} emails within an hour we sum up the rest of that hour in one.`,
+      ],
+      button: 'See the orders',
+    },
+    note: 'You chose these emails in the back office, under “Your account”. You can stop them there.',
+    channels: { crypto: 'Wallet (USDC)', 'whitepay-non-custody': 'Whitepay (any wallet)' },
+  },
   refundAddress: {
     subject: ({ merchant }) => `Where should ${merchant} send your refund?`,
     paragraphs: ({ merchant, amount, network, shortCode }) => [

@@ -149,6 +149,45 @@ export const es: MailTexts = {
     ],
     button: 'Abrir el recibo',
   },
+  payLink: {
+    subject: ({ merchant, amount, isReminder }) =>
+      isReminder ? `Recordatorio: ${amount} a ${merchant}` : `${merchant} le pide que pague ${amount}`,
+    paragraphs: ({ merchant, shortCode, amount, purpose, until, isReminder }) =>
+      someOf([
+        isReminder
+          ? `Su pedido ${shortCode} en ${merchant}, por ${amount}, aún no está pagado.`
+          : `${merchant} le pide que pague ${amount} (pedido ${shortCode}).`,
+        purpose !== null && `Concepto: ${purpose}`,
+        `Puede pagar hasta el ${until}. La página muestra todas las formas de pago y el precio en USDC.`,
+        '¿No conoce esta tienda o no espera nada de ella? Ignore este correo: no se le cobra nada.',
+      ]),
+    button: 'Pagar ahora',
+  },
+  saleMails: {
+    each: {
+      subject: ({ amount, shortCode }) => `Venta de ${amount} (pedido ${shortCode})`,
+      paragraphs: ({ companyName, firstName, shortCode, alias, amount, received, channel }) =>
+        someOf([
+          `Hola ${firstName}:`,
+          `el pedido ${shortCode} de ${companyName}, por ${amount}, está pagado.`,
+          `Recibido: ${received} USDC.`,
+          channel !== null && `Pagado con: ${channel}.`,
+          alias !== null && `Su referencia: ${alias}`,
+        ]),
+      button: 'Abrir el pedido',
+    },
+    rest: {
+      subject: ({ sales, companyName }) => `${sales} ventas más en ${companyName}`,
+      paragraphs: ({ companyName, firstName, sales, amounts, most }) => [
+        `Hola ${firstName}:`,
+        `desde el último correo ha habido ${sales} ventas más en ${companyName}: ${amounts}.`,
+        `Después de ${most} correos en una hora, resumimos en uno solo el resto de esa hora.`,
+      ],
+      button: 'Ver los pedidos',
+    },
+    note: 'Usted eligió estos correos en el panel, en «Su cuenta». Allí puede dejar de recibirlos.',
+    channels: { crypto: 'Monedero (USDC)', 'whitepay-non-custody': 'Whitepay (cualquier monedero)' },
+  },
   refundAddress: {
     subject: ({ merchant }) => `¿Adónde debe enviar ${merchant} su reembolso?`,
     paragraphs: ({ merchant, amount, network, shortCode }) => [

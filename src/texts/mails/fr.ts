@@ -153,6 +153,45 @@ export const fr: MailTexts = {
     ],
     button: 'Ouvrir le reçu',
   },
+  payLink: {
+    subject: ({ merchant, amount, isReminder }) =>
+      isReminder ? `Rappel : ${amount} à ${merchant}` : `${merchant} vous demande de payer ${amount}`,
+    paragraphs: ({ merchant, shortCode, amount, purpose, until, isReminder }) =>
+      someOf([
+        isReminder
+          ? `Votre commande ${shortCode} chez ${merchant}, d’un montant de ${amount}, n’est pas encore payée.`
+          : `${merchant} vous demande de payer ${amount} (commande ${shortCode}).`,
+        purpose !== null && `Objet : ${purpose}`,
+        `Vous pouvez payer jusqu’au ${until}. La page indique tous les moyens de paiement et le prix en USDC.`,
+        'Vous ne connaissez pas cette boutique, ou n’attendez rien d’elle ? Ignorez cet e-mail : rien n’est prélevé.',
+      ]),
+    button: 'Payer maintenant',
+  },
+  saleMails: {
+    each: {
+      subject: ({ amount, shortCode }) => `Vente de ${amount} (commande ${shortCode})`,
+      paragraphs: ({ companyName, firstName, shortCode, alias, amount, received, channel }) =>
+        someOf([
+          `Bonjour ${firstName},`,
+          `la commande ${shortCode} de ${companyName}, d’un montant de ${amount}, est payée.`,
+          `Reçu : ${received} USDC.`,
+          channel !== null && `Payée avec : ${channel}.`,
+          alias !== null && `Votre référence : ${alias}`,
+        ]),
+      button: 'Ouvrir la commande',
+    },
+    rest: {
+      subject: ({ sales, companyName }) => `${sales} autres ventes chez ${companyName}`,
+      paragraphs: ({ companyName, firstName, sales, amounts, most }) => [
+        `Bonjour ${firstName},`,
+        `${companyName} a fait ${sales} autres ventes depuis le dernier e-mail : ${amounts}.`,
+        `Au-delà de ${most} e-mails en une heure, nous résumons le reste de l’heure en un seul.`,
+      ],
+      button: 'Voir les commandes',
+    },
+    note: 'Vous avez choisi ces e-mails dans le back-office, sous « Votre compte ». Vous pouvez les arrêter au même endroit.',
+    channels: { crypto: 'Portefeuille (USDC)', 'whitepay-non-custody': 'Whitepay (tout portefeuille)' },
+  },
   refundAddress: {
     subject: ({ merchant }) => `Où ${merchant} doit-il envoyer votre remboursement ?`,
     paragraphs: ({ merchant, amount, network, shortCode }) => [

@@ -149,6 +149,45 @@ export const it: MailTexts = {
     ],
     button: 'Apri la ricevuta',
   },
+  payLink: {
+    subject: ({ merchant, amount, isReminder }) =>
+      isReminder ? `Promemoria: ${amount} a ${merchant}` : `${merchant} le chiede di pagare ${amount}`,
+    paragraphs: ({ merchant, shortCode, amount, purpose, until, isReminder }) =>
+      someOf([
+        isReminder
+          ? `Il suo ordine ${shortCode} presso ${merchant}, per ${amount}, non è ancora pagato.`
+          : `${merchant} le chiede di pagare ${amount} (ordine ${shortCode}).`,
+        purpose !== null && `Causale: ${purpose}`,
+        `Può pagare fino al ${until}. La pagina mostra tutti i modi di pagare e il prezzo in USDC.`,
+        'Non conosce questo negozio o non attende nulla da esso? Ignori questa e-mail: non le viene addebitato nulla.',
+      ]),
+    button: 'Paga ora',
+  },
+  saleMails: {
+    each: {
+      subject: ({ amount, shortCode }) => `Vendita di ${amount} (ordine ${shortCode})`,
+      paragraphs: ({ companyName, firstName, shortCode, alias, amount, received, channel }) =>
+        someOf([
+          `Buongiorno ${firstName},`,
+          `l’ordine ${shortCode} di ${companyName}, per ${amount}, è stato pagato.`,
+          `Ricevuto: ${received} USDC.`,
+          channel !== null && `Pagato con: ${channel}.`,
+          alias !== null && `Il suo riferimento: ${alias}`,
+        ]),
+      button: 'Apri l’ordine',
+    },
+    rest: {
+      subject: ({ sales, companyName }) => `Altre ${sales} vendite presso ${companyName}`,
+      paragraphs: ({ companyName, firstName, sales, amounts, most }) => [
+        `Buongiorno ${firstName},`,
+        `dall’ultima e-mail ci sono state altre ${sales} vendite presso ${companyName}: ${amounts}.`,
+        `Dopo ${most} e-mail in un’ora riassumiamo in una sola il resto di quell’ora.`,
+      ],
+      button: 'Vedi gli ordini',
+    },
+    note: 'Ha scelto queste e-mail nel back office, in «Il suo account». Può disattivarle lì.',
+    channels: { crypto: 'Wallet (USDC)', 'whitepay-non-custody': 'Whitepay (qualsiasi wallet)' },
+  },
   refundAddress: {
     subject: ({ merchant }) => `Dove deve inviare il rimborso ${merchant}?`,
     paragraphs: ({ merchant, amount, network, shortCode }) => [

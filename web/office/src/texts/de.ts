@@ -185,6 +185,11 @@ export const de: Core = {
       'Der Anbieter lehnt diese Zugangsdaten ab. Nichts wurde gespeichert. Prüfen Sie sie, und ob der Schlüssel dort aktiv ist und die Adresse dieses Servers erlaubt, und speichern Sie noch einmal.',
     mayOverlap:
       'Der Anbieter hat gerade Geld dieser Zahlung verschoben, und zwei Einträge zeigen vielleicht dasselbe Geld. Wir fragen beim Anbieter nach: Versuchen Sie es in einer Minute noch einmal. Antwortet er nicht, können Sie nach 15 Minuten entscheiden.',
+    linkNoMore:
+      'Der Link dieser Bestellung wurde schon dreimal gesendet, mehr geht nicht. Geben Sie ihn auf anderem Weg weiter.',
+    linksOfDay:
+      'Ihr Unternehmen hat heute so viele Links gesendet, wie an einem Tag möglich sind. Machen Sie morgen weiter, oder geben Sie den Link auf anderem Weg weiter.',
+    linkEnded: 'Diese Bestellung wartet nicht mehr auf eine Zahlung. Nichts wurde gesendet.',
   },
   fields: {
     missing: 'Füllen Sie dieses Feld aus.',

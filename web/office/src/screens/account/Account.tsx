@@ -3,7 +3,7 @@ import { useAction, useApi } from '../../api/hooks.ts'
 import { readProfile, useCan, useSession } from '../../api/session.ts'
 import { SchemeChoice } from '../../frame/Settings.tsx'
 import { browserName } from '../../kit/browser-name.ts'
-import { Field, Form, Select } from '../../kit/fields.tsx'
+import { Check, Field, Form, Select } from '../../kit/fields.tsx'
 import { Badge, Facts, Loaded, Page, Panel, Refusal, Time } from '../../kit/parts.tsx'
 import { LANG_NAMES, LANGS, useCore, useTexts, wordFor } from '../../texts/lang.ts'
 import { Factor } from './Factor.tsx'
@@ -32,6 +32,9 @@ export function Account() {
   )
 }
 
+/** Who works inside one company, and may hear of its sales. */
+const isOfCompany = (role: string): boolean => ['Manager', 'Association', 'Cashier', 'Observer'].includes(role)
+
 function Profile() {
   const t = useTexts(texts)
   const core = useCore()
@@ -58,7 +61,10 @@ function Profile() {
         button={core.save}
         isBusy={action.isPending}
         error={action.error}
-        onSend={(values) => action.mutate(values as Body<'changeMe'>)}
+        onSend={({ saleMails, ...values }) => {
+          const choice = isOfCompany(user.role) ? { saleMails: saleMails !== undefined } : {}
+          action.mutate({ ...values, ...choice } as Body<'changeMe'>)
+        }}
       >
         <div className="grid gap-x-4 sm:grid-cols-2">
           <Field label={t.firstName} name="firstName" defaultValue={user.firstName} required maxLength={60} />
@@ -77,6 +83,9 @@ function Profile() {
           defaultValue={user.lang}
           options={LANGS.map((lang) => [lang, LANG_NAMES[lang]] as const)}
         />
+        {isOfCompany(user.role) && (
+          <Check label={t.saleMails} name="saleMails" defaultChecked={user.saleMails} hint={t.saleMailsHint} />
+        )}
       </Form>
     </Panel>
   )

@@ -8,6 +8,9 @@ export const texts = defineTexts(
     lastName: 'Last name',
     phone: 'Phone number',
     mailLang: 'Language of your mails',
+    saleMails: 'Email me each sale',
+    saleMailsHint:
+      'One email for each paid order that you may see; after 20 within an hour, one with the sum of the rest of that hour.',
     email: 'Email',
     role: 'Role',
     password: 'Password',
@@ -45,6 +48,9 @@ export const texts = defineTexts(
       lastName: 'Nom',
       phone: 'Téléphone',
       mailLang: 'Langue de vos e-mails',
+      saleMails: 'M’envoyer un e-mail à chaque vente',
+      saleMailsHint:
+        'Un e-mail par commande payée que vous pouvez voir ; après 20 en une heure, un seul avec le total du reste de l’heure.',
       email: 'E-mail',
       role: 'Rôle',
       password: 'Mot de passe',
@@ -82,6 +88,9 @@ export const texts = defineTexts(
       lastName: 'Nachname',
       phone: 'Telefonnummer',
       mailLang: 'Sprache Ihrer E-Mails',
+      saleMails: 'E-Mail bei jedem Verkauf',
+      saleMailsHint:
+        'Eine E-Mail für jede bezahlte Bestellung, die Sie sehen dürfen; nach 20 in einer Stunde eine mit der Summe vom Rest dieser Stunde.',
       email: 'E-Mail',
       role: 'Rolle',
       password: 'Passwort',
@@ -119,6 +128,9 @@ export const texts = defineTexts(
       lastName: 'Apellidos',
       phone: 'Teléfono',
       mailLang: 'Idioma de sus correos',
+      saleMails: 'Enviarme un correo por cada venta',
+      saleMailsHint:
+        'Un correo por cada pedido pagado que usted puede ver; después de 20 en una hora, uno solo con la suma del resto de esa hora.',
       email: 'Correo electrónico',
       role: 'Rol',
       password: 'Contraseña',
@@ -156,6 +168,9 @@ export const texts = defineTexts(
       lastName: 'Cognome',
       phone: 'Telefono',
       mailLang: 'Lingua delle e-mail',
+      saleMails: 'Inviami un’e-mail per ogni vendita',
+      saleMailsHint:
+        'Un’e-mail per ogni ordine pagato che può vedere; dopo 20 in un’ora, una sola con la somma del resto di quell’ora.',
       email: 'E-mail',
       role: 'Ruolo',
       password: 'Password',

@@ -6,6 +6,7 @@ import { LIVE_MS } from '../../kit/live.ts'
 import { Copy, OrderStatus } from '../../kit/parts.tsx'
 import { Qr } from '../../kit/Qr.tsx'
 import { useLang, useTexts } from '../../texts/lang.ts'
+import { SendLink } from '../order/SendLink.tsx'
 import { texts } from './texts.ts'
 
 const OPEN: readonly Order['status'][] = ['INITIAL', 'PENDING', 'AWAITING']
@@ -41,6 +42,7 @@ export function Created({ created, onAgain }: { created: Data<'createOrder'>; on
       )}
       <div className="no-print mt-4 flex flex-wrap justify-center gap-2">
         {isOpen && <Share url={created.paymentUrl} isLink={order.alias !== null} />}
+        <SendLink order={order} />
         <Link to="/orders/$code" params={{ code }} className="btn">
           {t.view}
         </Link>

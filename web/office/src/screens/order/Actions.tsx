@@ -11,6 +11,7 @@ import { useRefusal } from '../../kit/refusal.ts'
 import { say } from '../../kit/toasts.tsx'
 import { useTexts } from '../../texts/lang.ts'
 import { RefundDialog } from './RefundDialog.tsx'
+import { SendLink } from './SendLink.tsx'
 import { texts } from './texts.ts'
 
 const OPEN = ['INITIAL', 'PENDING', 'AWAITING']
@@ -38,6 +39,7 @@ export function Actions({ order }: { order: Order }) {
   const close = (): void => setAsk(null)
   return (
     <>
+      <SendLink order={order} />
       {isOpen && can('payments.accept') && (
         <button type="button" className="btn" onClick={() => setAsk('accept')}>
           {t.accept}
