@@ -138,6 +138,7 @@ const SOURCES: Readonly<Record<ColumnName, Sql>> = {
   overpaidAmount: ofPaid(sql`greatest(o.paid_units - ${PRICE}, 0)`),
   refundedExcessAmount: sql`coalesce(back.excess_units, 0)`,
   lostAmount: sql`coalesce(books.lost_units, 0)`,
+  metadata: sql`o.metadata`,
 }
 
 const SELECTED = joinSql(
