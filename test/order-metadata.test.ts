@@ -2,6 +2,10 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { parse } from 'csv-parse/sync'
 import { readSheet } from 'read-excel-file/node'
+import { sql } from '../src/db/db.ts'
+import { collectStartGarbage } from '../src/kernel/process/garbage.ts'
+import { exportFile } from '../src/orders/export/export-file.ts'
+import { listChosen } from '../src/orders/export/export-queries.ts'
 import { register, registerManager } from './harness/accounts.ts'
 import { createPaid } from './harness/refunds.ts'
 import { eventually, type Merchant } from './harness/service.ts'
@@ -169,4 +173,50 @@ test('a file has it in one column: exact in CSV, and in a sheet as far as a cell
   assert.equal(column[0], JSON.stringify(metadata))
   assert.deepEqual([String(column[1]).length, String(column[1]).at(-1)], [32_767, '…'])
   assert.equal(column[2], null)
+})
+
+/** Bytes of all buffers that are in use. */
+function bytesInUse(): number {
+  collectStartGarbage()
+  return process.memoryUsage().arrayBuffers
+}
+
+test('a file of orders with as much metadata as there may be takes little memory, and has each order once', async () => {
+  const { db } = shop.host
+  const [{ companyId }, count] = [await shop.host.createMerchant(), 2500]
+  await db.run(sql`
+    insert into orders (company_id, id, code, short_code, status, from_asset, from_units, to_asset, to_units, rate, quote_id,
+      created_at, updated_at, expires_at, metadata)
+    select ${companyId}, lpad(to_hex(1735689600000 + n), 12, '0') || lpad(to_hex(n), 12, '0'), ${companyId} || n,
+      'S' || n, 'EXPIRED', 'EUR', 100 + n, 'USDC', 1, 1.08, 'q', now(), now(), now(), ${JSON.stringify(LARGEST)}::json
+    from generate_series(1, ${count}::integer) n`)
+  const filter = {
+    ...{ statuses: [], search: null, managerEmail: null, companyId, from: null, to: null },
+    ...{ paymentChannel: null, till: null, linksOnly: false },
+  }
+  const query = { scope: { companyIds: [companyId], collectorIds: null, createdBy: null }, filter }
+  const page = { newestFirst: true, limit: 2500, lastId: 'f'.repeat(24), after: null }
+  for (const chosen of [null, await db.tx((tx) => listChosen(tx, query, page))]) {
+    const file = {
+      ...query,
+      ...page,
+      chosen,
+      format: 'csv',
+      headers: null,
+      bom: false,
+      payUrl: '',
+      at: new Date(),
+    } as const
+    const seen: string[] = []
+    let [most, pieces] = [0, 0]
+    const before = bytesInUse()
+    for await (const piece of exportFile(db, file)) {
+      for (const [, id = ''] of piece.toString().matchAll(/^([0-9a-f]{24}),/gm)) seen.push(id)
+      if (pieces % 50 === 0) most = Math.max(most, bytesInUse() - before)
+      pieces += 1
+    }
+    assert.deepEqual([seen.length, new Set(seen).size], [count, count])
+    assert.deepEqual(seen, seen.toSorted().reverse())
+    assert.ok(most < 30e6, `${Math.round(most / 1e6)} MB`)
+  }
 })
