@@ -27,6 +27,7 @@ function sampleOrder(event: string, changes: Record<string, unknown> = {}): Webh
     webhookUrl: null,
     alias: `CONTRACT-TEST-${hex(4)}`,
     goods: null,
+    metadata: null,
     anonymous: false,
   }
   const urls = { paymentUrl: 'https://pay.example/pay?code=test', websiteUrl: null, returnUrl: null, cancelUrl: null }

@@ -250,7 +250,7 @@ console.log(link.code === invoice.code, status)`
   await paid
   const code = /code=(\w+)/.exec(output)?.[1]
   assert.match(output, /INV-118[\s\S]+ORDER_STATE_CONFLICT \(request \w+\)[\s\S]+order\.initial[\s\S]+order\.paid/)
-  assert.ok(output.includes(`ship ${code}\n204\ntrue `), output)
+  assert.ok(output.includes(`ship ${code}: cart 8841\n204\ntrue `), output)
   const flags = '--strict --noEmit --ignoreConfig --skipLibCheck --target esnext --module nodenext --types node'
   const files = ['jobs.mts', 'theirs.mts'].map((file) => join(shop, file))
   const tsc = spawn(

@@ -60,6 +60,7 @@ test('a SimpleUser orders only through a session and at its price; pages and web
     [{ ...sale, alias: 'INV-1' }, 403, 'FORBIDDEN'],
     [{ ...sale, webhookUrl: 'http://127.0.0.1:8099/mine' }, 403, 'FORBIDDEN'],
     [{ ...sale, merchantIdentifier: merchant.collectorId }, 403, 'FORBIDDEN'],
+    [{ ...sale, metadata: { paid: 'yes' } }, 403, 'FORBIDDEN'],
     [{ websiteUrl: SHOP }, 403, 'FORBIDDEN'],
     [{ ...sale, amount: '0.10' }, 400, 'ILLEGAL_AMOUNT'],
     [{ ...sale, amount: '12.01' }, 400, 'ILLEGAL_AMOUNT'],

@@ -65,6 +65,8 @@ export type Order = {
     /** How many. */
     goodsQuantity?: string
   } | null
+  /** Your own names and texts. Only for readers with a credential of the order’s company. */
+  metadata?: Record<string, string> | null
   /** UTC with milliseconds. */
   createdAt: string
   /** Grows with every change of the order. */
@@ -128,6 +130,8 @@ export type ReferenceOrder = {
     /** How many. */
     goodsQuantity?: string
   } | null
+  /** Your own names and texts. Only for readers with a credential of the order’s company. */
+  metadata?: Record<string, string> | null
   /** UTC with milliseconds. */
   createdAt: string
   /** Grows with every change of the order. */

@@ -74,7 +74,7 @@ export function joinSql(parts: readonly Sql[], separator: ' and ' | ' or ' | ', 
 /** A column of rows that travel to the database: its name, its type there, and its value as text; none: null. */
 export type RowColumn<Item> = readonly [
   name: string,
-  type: 'text' | 'integer' | 'bigint' | 'numeric' | 'boolean' | 'jsonb' | 'timestamptz',
+  type: 'text' | 'integer' | 'bigint' | 'numeric' | 'boolean' | 'json' | 'jsonb' | 'timestamptz',
   read: (item: Item) => string | null | undefined,
 ]
 

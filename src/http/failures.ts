@@ -11,6 +11,8 @@ type AjvFault = {
   keyword: string
   message?: string
   params: Record<string, unknown>
+  /** Of a fault in the name of a field, not in its value. */
+  propertyName?: string
 }
 
 const FRAMEWORK_CODES: Record<string, ConstructorParameters<typeof AppError>[0]> = {
@@ -55,8 +57,15 @@ const RULES: Record<string, string> = {
   '^\\S(.*\\S)?$': 'must not begin or end with a space',
 }
 
+/** Names are free in some objects. Source: RFC 6901, section 4. */
+const unescapePart = (part: string): string => part.replaceAll('~1', '/').replaceAll('~0', '~')
+
+const MAX_NAME = 100
+
 function detailOf(fault: AjvFault): ErrorDetail {
-  const base = fault.instancePath.slice(1).replaceAll('/', '.')
+  const base = fault.instancePath.slice(1).split('/').map(unescapePart).join('.')
+  if (fault.propertyName !== undefined)
+    return { path: `${base}.${fault.propertyName.slice(0, MAX_NAME)}`, message: `has a name that ${fault.message}` }
   const missing = typeof fault.params.missingProperty === 'string' ? fault.params.missingProperty : undefined
   const path = [base, missing].filter(Boolean).join('.')
   if (missing !== undefined) return { path, message: 'is required' }
@@ -87,7 +96,9 @@ function withChoice(faults: AjvFault[], choice: AjvFault): AjvFault[] {
 function detailsOf(reported: AjvFault[]): ErrorDetail[] {
   const seen = new Map<string, ErrorDetail>()
   const faults = reported.filter(({ keyword }) => keyword === 'anyOf').reduce(withChoice, reported)
-  for (const detail of faults.filter(({ keyword }) => keyword !== 'anyOf').map(detailOf)) {
+  // a wrong name is reported twice, and the other time says why
+  const isSaid = ({ keyword }: AjvFault): boolean => keyword === 'anyOf' || keyword === 'propertyNames'
+  for (const detail of faults.filter((fault) => !isSaid(fault)).map(detailOf)) {
     const known = seen.get(detail.path)
     if (!known) seen.set(detail.path, detail)
     else if (!known.message.includes(detail.message)) known.message += `, or ${detail.message}`

@@ -207,6 +207,7 @@ async function buildOrder(
     cancelUrl: word.cancelUrl ?? place.session?.cancelUrl ?? null,
     returnUrl: word.returnUrl ?? place.session?.returnUrl ?? null,
     goods: body.goods ?? null,
+    metadata: word.metadata,
     anonymous: word.anonymous,
     createdBy: context.actor.id,
     requestId: context.requestId,

@@ -38,6 +38,7 @@ const inputOf = openRows<NewOrder>([
   ['cancel_url', 'text', ({ order }) => order.cancelUrl],
   ['return_url', 'text', ({ order }) => order.returnUrl],
   ['goods', 'jsonb', ({ order }) => order.goods && JSON.stringify(order.goods)],
+  ['metadata', 'json', ({ order }) => order.metadata && JSON.stringify(order.metadata)],
   ['anonymous', 'boolean', ({ order }) => String(order.anonymous)],
   ['created_by', 'text', ({ order }) => order.createdBy],
   ['request_id', 'text', ({ order }) => order.requestId],
@@ -93,10 +94,10 @@ export async function insertOrders(q: Queryable, orders: readonly NewOrder[]): P
     )
     insert into orders (company_id, id, code, short_code, status, alias, from_asset, from_units, to_asset, to_units, rate,
       quote_id, collector_id, merchant_identifier, website_url, button_session_id, webhook_url, cancel_url, return_url,
-      goods, anonymous, created_by, request_id, created_at, updated_at, expires_at)
+      goods, metadata, anonymous, created_by, request_id, created_at, updated_at, expires_at)
     select company_id, id, code, short_code, status, alias, from_asset, from_units, to_asset, to_units, rate,
       quote_id, collector_id, merchant_identifier, website_url, button_session_id, webhook_url, cancel_url, return_url,
-      goods, anonymous, created_by, request_id, created_at, created_at, expires_at from good
+      goods, metadata, anonymous, created_by, request_id, created_at, created_at, expires_at from good
     returning id`)
   return new Set(rows.map((row) => row.id))
 }

@@ -12,6 +12,7 @@ import {
   parseMoneyNumber,
 } from '../kernel/money.ts'
 import type { Largest } from '../rates/euro.ts'
+import type { Order } from './order.ts'
 import type { CreateOrderBody } from './order-schemas.ts'
 
 /** The amount is above the limit by what is known of EUR without asking: ask for its rate, and try again. */
@@ -75,11 +76,14 @@ export function checkPrice(amount: Money, session: { price: string; currency: st
 }
 
 /**
- * A SimpleUser sells for a merchant, so price, pages and webhook come from the merchant’s session.
+ * A SimpleUser sells for a merchant, so price, pages and webhook come from the merchant’s session, and the merchant’s
+ * server may trust the metadata.
  * @throws FORBIDDEN
  */
 export function checkSimpleUser(body: CreateOrderBody): void {
-  const given = (['merchantIdentifier', 'alias', 'webhookUrl'] as const).filter((name) => body[name] !== undefined)
+  const given = (['merchantIdentifier', 'alias', 'webhookUrl', 'metadata'] as const).filter(
+    (name) => body[name] !== undefined,
+  )
   if (given.length === 0 && body.sessionId !== undefined) return
   const reason = given.length > 0 ? `may not send ${given.join(', ')}` : 'needs a sessionId with its websiteUrl'
   throw new AppError('FORBIDDEN', {
@@ -87,8 +91,8 @@ export function checkSimpleUser(body: CreateOrderBody): void {
   })
 }
 
-/** What only the shop says about an order: where its payers go afterwards, and that it need not know who pays. */
-export type ShopWord = { cancelUrl: string | null; returnUrl: string | null; anonymous: boolean }
+/** What only the shop says about an order: where its payers go, that it need not know who pays, its own notes. */
+type ShopWord = Pick<Order, 'cancelUrl' | 'returnUrl' | 'anonymous' | 'metadata'>
 
 /**
  * Payers' pages and the accounts of customers, which anyone can open, do not speak for the shop: what they send of this
@@ -97,10 +101,15 @@ export type ShopWord = { cancelUrl: string | null; returnUrl: string | null; ano
  */
 export function readShopWord(
   actor: Actor,
-  { cancelUrl, returnUrl, anonymous = false }: Pick<CreateOrderBody, 'cancelUrl' | 'returnUrl' | 'anonymous'>,
+  { cancelUrl, returnUrl, anonymous = false, metadata = {} }: Pick<CreateOrderBody, keyof ShopWord>,
 ): ShopWord {
-  if (!hasStanding(actor)) return { cancelUrl: null, returnUrl: null, anonymous: false }
-  return { cancelUrl: readPageUrl('cancelUrl', cancelUrl), returnUrl: readPageUrl('returnUrl', returnUrl), anonymous }
+  if (!hasStanding(actor)) return { cancelUrl: null, returnUrl: null, anonymous: false, metadata: null }
+  return {
+    cancelUrl: readPageUrl('cancelUrl', cancelUrl),
+    returnUrl: readPageUrl('returnUrl', returnUrl),
+    anonymous,
+    metadata: Object.keys(metadata).length > 0 ? metadata : null,
+  }
 }
 
 /** The place of sale: a till, or a website with its session. @throws VALIDATION_FAILED */

@@ -28,6 +28,18 @@ export const GoodsSchema = Type.Object(
   { description: 'What is sold.' },
 )
 
+/** With the limits of Stripe's metadata. */
+const MetadataSchema = Type.Unsafe<Record<string, string>>({
+  type: 'object',
+  maxProperties: 50,
+  propertyNames: { type: 'string', minLength: 1, maxLength: 40 },
+  additionalProperties: { type: 'string', maxLength: 500 },
+  description:
+    'Your own names and texts, at most 50: names of 1 to 40 characters, texts of at most 500. Kept as sent, and shown to ' +
+    'your company only, never to payers. A name with null or an empty text is left out. No personal data, because the ' +
+    'erasure of the payer leaves it.',
+})
+
 const StatusSchema = Type.Unsafe<OrderStatus>(
   Type.String({ enum: [...ORDER_STATUSES], description: 'The order’s state.' }),
 )
@@ -46,6 +58,12 @@ export const OrderSchema = Type.Object(
     webhookUrl: Type.Optional(NullableText('Only for readers with a credential of the order’s company.')),
     alias: NullableText('Your reference; with it the order is a payment link.'),
     goods: Nullable(GoodsSchema),
+    metadata: Type.Optional(
+      Type.Unsafe<Readonly<Record<string, string>> | null>({
+        ...{ type: ['object', 'null'], additionalProperties: { type: 'string' } },
+        description: 'Your own names and texts. Only for readers with a credential of the order’s company.',
+      }),
+    ),
     createdAt: DateTime('UTC with milliseconds.'),
     updatedAt: DateTime('Grows with every change of the order.'),
     expiresAt: DateTime('When an unpaid order ends.'),
@@ -106,6 +124,7 @@ export const CreateOrderBody = Type.Object({
   anonymous: Type.Optional(Type.Boolean({ description: 'The payer’s identity is not required.' })),
   expiryMinutes: Type.Optional(Type.Integer({ minimum: 10, maximum: 44_640, description: 'Only with alias.' })),
   goods: Type.Optional(GoodsSchema),
+  metadata: Type.Optional(MetadataSchema),
 })
 export const CreateQuery = Type.Object({
   companyId: Type.Optional(

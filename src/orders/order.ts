@@ -27,6 +27,8 @@ export type Order = {
   cancelUrl: string | null
   returnUrl: string | null
   goods: Goods | null
+  /** The shop's own names and texts, which payers never see. */
+  metadata: Readonly<Record<string, string>> | null
   anonymous: boolean
   createdBy: string | null
   requestId: string | null
@@ -48,8 +50,11 @@ export const paymentUrlOf = (payUrl: string, code: string): string => `${payUrl}
 /** A rate without trailing zeros: "1.08". */
 export const formatRate = (rate: bigint): string => formatDecimal(rate, RATE_EXPONENT).replace(/\.?0+$/, '')
 
-/** The order for readers without a credential of its company: everything except `webhookUrl`. */
-export function viewOrderPublicly(order: Order, payUrl: string): Omit<OrderView, 'webhookUrl'> {
+/** Between the shop and us. */
+type ShopFields = 'webhookUrl' | 'metadata'
+
+/** The order for readers without a credential of its company: everything except what is between the shop and us. */
+export function viewOrderPublicly(order: Order, payUrl: string): Omit<OrderView, ShopFields> {
   return {
     _id: order.id,
     code: order.code,
@@ -81,6 +86,7 @@ export function viewOrderPublicly(order: Order, payUrl: string): Omit<OrderView,
 export const viewOrder = (order: Order, payUrl: string): OrderView => ({
   ...viewOrderPublicly(order, payUrl),
   webhookUrl: order.webhookUrl,
+  metadata: order.metadata,
 })
 
 /** Without what leads to the payer's page, because a reference can be guessed. */

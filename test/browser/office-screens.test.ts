@@ -74,7 +74,8 @@ const PLANTED: [string, ((page: Page) => Promise<unknown>)?][] = [
 
 test('axe finds no fault on any screen, in both schemes at a desk and on a phone, and every screen fits', async () => {
   const { page, leave, complaints } = await enter('Manager')
-  const paths = [...SCREENS, ...Object.values(world.orders).map((code) => `/orders/${code}`)]
+  const { code: noted } = await world.shop.create({ metadata: { ['k'.repeat(40)]: 'v'.repeat(500), text: HOSTILE } })
+  const paths = [...SCREENS, ...[...Object.values(world.orders), noted].map((code) => `/orders/${code}`)]
   const faults: string[] = []
   for (const device of ['desk', 'phone'] as const) {
     if (device === 'phone') await page.setViewportSize({ width: 390, height: 844 })
@@ -122,6 +123,9 @@ test('names, goods, aliases, answers of webhooks and of providers show as text w
   await page.getByRole('button', { name: 'Show the messages' }).click()
   await page.locator('summary', { hasText: 'provider.example' }).click()
   await look('answer of a provider', 'section:last-of-type')
+  const { code } = await world.shop.create({ metadata: { text: HOSTILE, cart: '8841' } })
+  await go(page, `/orders/${code}`)
+  await look('metadata', 'section:has(h2:text-is("Metadata"))')
   assert.deepEqual(unseen, [])
   assert.deepEqual(
     complaints.filter((text) => !/401/.test(text)),

@@ -172,6 +172,7 @@ function newOrder({ companyId, collectorId }: Merchant, nowMs: number): Order {
     cancelUrl: null,
     returnUrl: null,
     goods: null,
+    metadata: null,
     anonymous: true,
     createdBy: 'model',
     requestId: null,

@@ -30,7 +30,7 @@ const ORDERS: Record<string, OperationWords> = {
     ],
   },
   getOrderByCode: {
-    does: 'Anyone who has the code may read the order. Readers with a credential of its company also see `webhookUrl`.',
+    does: 'Anyone who has the code may read the order. Readers with a credential of its company also see `webhookUrl` and `metadata`.',
   },
   getOrderByReference: {
     does: 'With a credential: the newest order of your company with this alias. Without one: the newest with it, if a single company ever used that alias; `_id`, `code`, `shortCode` and `paymentUrl` are then null.',

@@ -110,6 +110,7 @@ const BY_NAME: Readonly<Record<ColumnName, Column>> = {
     kind: 'amount',
     titles: ['Loss borne', 'Perte supportée', 'Getragener Verlust', 'Pérdida asumida', 'Perdita sostenuta'],
   },
+  metadata: { kind: 'text', titles: ['Metadata', 'Métadonnées', 'Metadaten', 'Metadatos', 'Metadati'] },
 }
 
 export const COLUMNS = (Object.keys(BY_NAME) as ColumnName[]).map((name) => ({ name, ...BY_NAME[name] }))

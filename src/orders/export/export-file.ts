@@ -4,13 +4,15 @@ import type { OrderFilter, OrderScope } from '../order-list-queries.ts'
 import { type Cells, openCells, placeOf } from './export-cells.ts'
 import { headersOf } from './export-columns.ts'
 import { csvRow, csvStart } from './export-csv.ts'
-import { type ChosenPage, type ExportPage, type ExportPlace, eachExportedOrder } from './export-queries.ts'
+import { type ChosenPage, type ExportPage, type ExportPlace, eachExportedOrder, splitChosen } from './export-queries.ts'
 import { SHEET_END, sheetRow, sheetStart, xlsxFile } from './export-xlsx.ts'
 
 /** Orders per statement. Two pages are in memory: 0.5 kB of CSV an order, 1.5 kB of XML. */
 export const PAGE_ORDERS = { csv: 2500, xlsx: 1250 } as const
 /** Characters per chunk of the file. */
 const PIECE_CHARS = 1 << 16
+/** A page of orders with much metadata ends here: a hundred times what orders without any take each. */
+const PAGE_CHARS = 1 << 23
 
 /** Everything that determines a file. It is sent to the thread that writes the file. */
 export type ExportPlan = {
@@ -36,7 +38,13 @@ export type ExportPlan = {
  */
 type WriteRow = (cells: Cells, number: number) => string
 
-type Page = { pieces: Buffer[]; count: number; last: ExportPlace | null }
+type Page = {
+  pieces: Buffer[]
+  count: number
+  last: ExportPlace | null
+  /** More orders were asked for than it may hold. */
+  isCut: boolean
+}
 
 const [ID, COMPANY] = [placeOf('_id'), placeOf('companyId')]
 
@@ -48,21 +56,25 @@ async function readPage(
 ): Promise<Page> {
   const toCells = openCells(plan.payUrl)
   return db.tx(async (tx) => {
-    const page: Page = { pieces: [], count: 0, last: null }
+    const page: Page = { pieces: [], count: 0, last: null, isCut: false }
     let text = ''
+    let chars = 0
     let last: Cells = []
     const flush = (): void => {
       page.pieces.push(Buffer.from(text))
+      chars += text.length
       text = ''
     }
     await eachExportedOrder(tx, plan, { ...wanted, newestFirst: plan.newestFirst }, (row) => {
+      page.isCut ||= chars > PAGE_CHARS
+      if (page.isCut) return
       last = toCells(row)
       text += writeRow(last, number + page.count)
       page.count += 1
       if (text.length > PIECE_CHARS) flush()
     })
     if (text !== '') flush()
-    if (page.count === wanted.limit) page.last = { companyId: last[COMPANY] ?? '', id: last[ID] ?? '' }
+    if (page.isCut || page.count === wanted.limit) page.last = { companyId: last[COMPANY] ?? '', id: last[ID] ?? '' }
     return page
   })
 }
@@ -74,26 +86,32 @@ async function readPage(
 async function* rowsOf(db: Db, plan: ExportPlan, writeRow: WriteRow): AsyncGenerator<Buffer> {
   const { lastId, after, format, chosen } = plan
   if (lastId === null) return
-  const limit = PAGE_ORDERS[format]
+  let limit: number = PAGE_ORDERS[format]
   let number = 0
+  let wanted: ChosenPage = []
   const fetchPage = (place: ExportPlace | null): Promise<Page> | null => {
-    const page = chosen?.shift()
-    if (chosen && !page) return null
+    const [page, rest] = splitChosen(chosen?.shift() ?? [], limit)
+    if (chosen && page.length === 0) return null
+    if (rest.length > 0) chosen?.unshift(rest)
+    wanted = page
     const reading = readPage(db, plan, {
       after: place,
       limit,
       lastId,
       number,
       writeRow,
-      ...(page ? { chosen: page } : {}),
+      ...(chosen ? { chosen: page } : {}),
     })
     reading.catch(() => {}) // handled where the page is awaited, if it is awaited
     return reading
   }
   let next = fetchPage(after)
   while (next) {
-    const { pieces, count, last }: Page = await next
+    const { pieces, count, last, isCut }: Page = await next
     number += count
+    const [, left] = splitChosen(wanted, count)
+    if (isCut && left.length > 0) chosen?.unshift(left)
+    limit = isCut ? count : Math.min(PAGE_ORDERS[format], limit * 2)
     next = last || chosen ? fetchPage(last) : null
     yield* pieces
   }

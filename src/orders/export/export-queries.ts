@@ -77,6 +77,18 @@ export async function listChosen(
 export const countChosen = (pages: readonly ChosenPage[]): number =>
   pages.flat().reduce((total, { ids }) => total + ids.length / ID_BYTES, 0)
 
+/** The first orders of a page, and the others. */
+export function splitChosen(page: ChosenPage, count: number): [first: ChosenPage, rest: ChosenPage] {
+  const [first, rest]: [ChosenPage, ChosenPage] = [[], []]
+  let left = count * ID_BYTES
+  for (const { companyId, ids } of page) {
+    if (left > 0) first.push({ companyId, ids: ids.subarray(0, left) })
+    if (left < ids.length) rest.push({ companyId, ids: ids.subarray(left) })
+    left = Math.max(0, left - ids.length)
+  }
+  return [first, rest]
+}
+
 function idsOf({ ids }: ChosenRun): string[] {
   const hex = Buffer.from(ids).toString('hex')
   return Array.from({ length: ids.length / ID_BYTES }, (_, at) => hex.slice(at * 24, (at + 1) * 24))
@@ -138,6 +150,7 @@ const SOURCES: Readonly<Record<ColumnName, Sql>> = {
   overpaidAmount: ofPaid(sql`greatest(o.paid_units - ${PRICE}, 0)`),
   refundedExcessAmount: sql`coalesce(back.excess_units, 0)`,
   lostAmount: sql`coalesce(books.lost_units, 0)`,
+  metadata: sql`o.metadata`,
 }
 
 const SELECTED = joinSql(

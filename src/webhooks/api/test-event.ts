@@ -21,7 +21,7 @@ function sampleOrder(event: WebhookEvent, nowMs: number): Record<string, unknown
     ...{ fromAmount: '50.00', toAmount: '54.000000', fromAsset: 'EUR', toAsset: 'USDC' },
     status: event.slice('order.'.length).toUpperCase(),
     paymentChannel: event === 'order.initial' ? null : 'crypto',
-    ...{ webhookUrl: null, alias: 'TEST-1001', goods: null },
+    ...{ webhookUrl: null, alias: 'TEST-1001', goods: null, metadata: null },
     ...{ createdAt: iso(nowMs - MINUTE), updatedAt: iso(nowMs), expiresAt: iso(nowMs + DAY) },
     paidAt: PAID.includes(event) ? iso(nowMs - SECOND) : null,
     ...{ refundedAmount: refunded, rate: '1.08', paymentUrl: '', anonymous: false },

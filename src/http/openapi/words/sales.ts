@@ -44,6 +44,7 @@ export const ORDERS: Record<string, Word> = {
   goodsCategory: ['Four-digit category of the goods.', 'Z000'],
   goodsDetail: ['More about the goods.', 'First flush 2026'],
   goodsQuantity: ['How many.', '1'],
+  metadata: ['Your own names and texts.', { cart: '8841', campaign: 'spring' }],
   merchantIdentifier: ['The till.', 'TILL-1'],
   pagePrice: [
     'Whether the page that shows the button may name another price. Off by default: anyone can change a page’s address, so the shop must then compare `fromAmount` before it delivers.',

@@ -234,7 +234,7 @@ export function Facts({ rows }: { rows: [string, ReactNode][] }) {
     <dl className="grid grid-cols-[fit-content(45%)_1fr] gap-x-4 gap-y-2 text-sm">
       {rows.map(([name, value]) => (
         <div key={name} className="contents">
-          <dt className="min-w-28 text-soft">{name}</dt>
+          <dt className="min-w-28 wrap-anywhere text-soft">{name}</dt>
           <dd className="min-w-0 break-words [&_.num]:whitespace-normal">{value ?? '–'}</dd>
         </div>
       ))}

@@ -75,6 +75,7 @@ function OneOrder({ code }: { code: string }) {
             </Panel>
             <div>
               <OrderFacts order={data} sums={paidIn(history.data?.entries ?? [])} />
+              <Metadata metadata={data.metadata} />
               {(can('payers.read') || can('orders.payer')) && <Payer order={data} />}
               {history.data?.rate && <RateProof rate={history.data.rate} order={data} />}
             </div>
@@ -83,6 +84,23 @@ function OneOrder({ code }: { code: string }) {
         </Page>
       )}
     </Loaded>
+  )
+}
+
+/** What the shop's own system wrote beside the order. */
+function Metadata({ metadata }: Pick<Order, 'metadata'>) {
+  const t = useTexts(texts)
+  if (!metadata) return null
+  const rows = Object.entries(metadata).map(([name, text]): [string, React.ReactNode] => [
+    name,
+    <span key={name} className="whitespace-pre-wrap">
+      {text}
+    </span>,
+  ])
+  return (
+    <Panel title={t.metadata}>
+      <Facts rows={rows} />
+    </Panel>
   )
 }
 
