@@ -475,7 +475,7 @@ export interface Operations {
         amount?: string
         /** Why, in words; kept in the history. */
         reason?: string
-        /** Refund money that is already settled. SuperAdmin only, with a fresh second factor. */
+        /** Refund although the company’s balance does not cover it. SuperAdmin only, with a fresh second factor. */
         withoutCover?: boolean
         /** With withoutCover: the most that the company may owe the operator afterwards, `owedAfter` in the details of REFUND_NOT_COVERED. If it would owe more by now, nothing is refunded, and the answer has the new figures. */
         mostOwed?: string
@@ -1511,6 +1511,25 @@ export interface Operations {
       updatedAt: string
       /** When the money had arrived; null before. */
       settledAt: string | null
+    }
+  }
+  /** Record a refund from a provider’s console. For a difference that names an order in `partRefundedOf`, also one that was explained: the provider said that a part was refunded, and not how much. Books it as settled and ends the difference. No money moves: what the company is owed and what is left to refund become less. It cannot be taken back. */
+  recordRefund: {
+    params: {
+      /** Identifier: 24 hex characters. */
+      id: string
+      body: {
+        /** USDC, decimal text: what the console sent besides every refund of the order that is listed here. */
+        amount: string
+        /** Where you looked it up. The company sees it with the refund. */
+        reason: string
+        /** The provider’s id of that refund. */
+        reference?: string
+      }
+    }
+    data: {
+      /** See GET /refunds/{id}. */
+      refundId: string
     }
   }
   /** List money that does not fit its order. Payments that are too little, too much, too late, double or in another token; each waits for a decision or has one. */
@@ -3184,7 +3203,7 @@ export interface Operations {
     params: Record<never, never>
     data: {
       /** Rows of the permission table. */
-      permissions: Array<"orders.create" | "orders.status" | "orders.list" | "orders.history" | "orders.summary" | "orders.links" | "orders.download" | "orders.cancel" | "orders.expire" | "orders.payer" | "orders.send" | "payers.read" | "payers.erase" | "orders.events" | "payments.accept" | "payments.confirm" | "payments.transaction" | "refunds.revert" | "requests.read" | "webhooks.deliveries" | "webhooks.curl" | "webhooks.redeliver" | "webhooks.test" | "webhooks.secret" | "webhooks.regenerate" | "webhooks.subscriptions" | "webhooks.subscribe" | "refunds.read" | "refunds.decide" | "refunds.settle" | "mispayments.read" | "mispayments.decide" | "mispayments.bear" | "ledger.read" | "ledger.explain" | "settlements.read" | "settlements.create" | "settlements.cancel" | "settlements.approve" | "settlements.pay" | "kyc.read" | "kyc.start" | "kyc.decide" | "kyc.requestEdd" | "kyc.completeEdd" | "compliance.callback" | "screenings.read" | "screenings.decide" | "rates.read" | "channels.callback" | "channels.read" | "channels.accounts" | "channels.account" | "channels.rules" | "channels.rule" | "channels.exchanges" | "auth.register" | "auth.login" | "auth.otp" | "auth.otpEmail" | "auth.resetSend" | "auth.resetChange" | "auth.verifyEmail" | "auth.refresh" | "auth.signOut" | "auth.sendVerification" | "auth.sessions" | "auth.password" | "auth.twoFactor" | "auth.twoFactorRemove" | "users.me" | "users.list" | "users.invite" | "users.change" | "users.approve" | "users.companies" | "users.resetTwoFactor" | "companies.read" | "companies.change" | "companies.approve" | "tills.read" | "tills.write" | "tillDevices.read" | "tillDevices.create" | "tillDevices.revoke" | "tillPins.read" | "tillPins.change" | "till.shift" | "till.enrol" | "till.signIn" | "till.device" | "staticLinks.read" | "staticLinks.write" | "buttons.read" | "buttons.write" | "buttonSessions.read" | "buttonSessions.write" | "buttonSessions.end" | "apiKeys.read" | "apiKeys.create" | "apiKeys.revoke" | "apiKeys.revokeOwn" | "deviceLogins.start" | "deviceLogins.claim" | "deviceLogins.read" | "deviceLogins.approve" | "deviceLogins.deny" | "operator.status" | "audit.verify" | "announcements.read" | "announcements.write" | "audit.read">
+      permissions: Array<"orders.create" | "orders.status" | "orders.list" | "orders.history" | "orders.summary" | "orders.links" | "orders.download" | "orders.cancel" | "orders.expire" | "orders.payer" | "orders.send" | "payers.read" | "payers.erase" | "orders.events" | "payments.accept" | "payments.confirm" | "payments.transaction" | "refunds.revert" | "requests.read" | "webhooks.deliveries" | "webhooks.curl" | "webhooks.redeliver" | "webhooks.test" | "webhooks.secret" | "webhooks.regenerate" | "webhooks.subscriptions" | "webhooks.subscribe" | "refunds.read" | "refunds.decide" | "refunds.record" | "refunds.settle" | "mispayments.read" | "mispayments.decide" | "mispayments.bear" | "ledger.read" | "ledger.explain" | "settlements.read" | "settlements.create" | "settlements.cancel" | "settlements.approve" | "settlements.pay" | "kyc.read" | "kyc.start" | "kyc.decide" | "kyc.requestEdd" | "kyc.completeEdd" | "compliance.callback" | "screenings.read" | "screenings.decide" | "rates.read" | "channels.callback" | "channels.read" | "channels.accounts" | "channels.account" | "channels.rules" | "channels.rule" | "channels.exchanges" | "auth.register" | "auth.login" | "auth.otp" | "auth.otpEmail" | "auth.resetSend" | "auth.resetChange" | "auth.verifyEmail" | "auth.refresh" | "auth.signOut" | "auth.sendVerification" | "auth.sessions" | "auth.password" | "auth.twoFactor" | "auth.twoFactorRemove" | "users.me" | "users.list" | "users.invite" | "users.change" | "users.approve" | "users.companies" | "users.resetTwoFactor" | "companies.read" | "companies.change" | "companies.approve" | "tills.read" | "tills.write" | "tillDevices.read" | "tillDevices.create" | "tillDevices.revoke" | "tillPins.read" | "tillPins.change" | "till.shift" | "till.enrol" | "till.signIn" | "till.device" | "staticLinks.read" | "staticLinks.write" | "buttons.read" | "buttons.write" | "buttonSessions.read" | "buttonSessions.write" | "buttonSessions.end" | "apiKeys.read" | "apiKeys.create" | "apiKeys.revoke" | "apiKeys.revokeOwn" | "deviceLogins.start" | "deviceLogins.claim" | "deviceLogins.read" | "deviceLogins.approve" | "deviceLogins.deny" | "operator.status" | "audit.verify" | "announcements.read" | "announcements.write" | "audit.read">
     }
   }
   /** List the users of your company. Users of your company, with filters. */
@@ -3998,6 +4017,8 @@ export interface Operations {
       source: "books" | "transfers" | "balances" | "providers"
       /** The order, refund, settlement, journal or address. */
       subject: string
+      /** Code of the order of which a part was refunded in the provider’s console, while the provider does not say how much: POST /ledger/differences/{id}/refunded records it. Null: the difference is about something else. */
+      partRefundedOf: string | null
       /** Which check found it. */
       what: string
       /** USDC units, or text. */
@@ -4016,7 +4037,7 @@ export interface Operations {
       updatedAt: string
     }>
   }
-  /** Explain a difference. The company’s refunds and settlements resume unless another difference is open. */
+  /** Explain a difference. The company’s refunds and settlements resume unless another difference is open. Nothing is booked: a refund from a provider’s console is recorded with POST /ledger/differences/{id}/refunded instead. */
   explainDifference: {
     params: {
       /** Identifier: 24 hex characters. */
@@ -5333,6 +5354,7 @@ export const OPERATIONS = {
   addRefundProof: { method: 'POST', path: '/api/next/refunds/{id}/proof', query: [], keyed: true, json: true },
   downloadRefundProof: { method: 'GET', path: '/api/next/refunds/{id}/proof', query: [], keyed: false, json: false },
   reportRefundTransaction: { method: 'POST', path: '/api/next/refunds/{id}/transaction', query: [], keyed: true, json: true },
+  recordRefund: { method: 'POST', path: '/api/next/ledger/differences/{id}/refunded', query: [], keyed: true, json: true },
   listMispayments: { method: 'GET', path: '/api/next/mispayments', query: ['companyId', 'status', 'kind', 'code', 'page', 'limit'], keyed: false, json: true },
   acceptMispayment: { method: 'POST', path: '/api/next/mispayments/{id}/accept', query: [], keyed: true, json: true },
   ignoreMispayment: { method: 'POST', path: '/api/next/mispayments/{id}/ignore', query: [], keyed: true, json: true },

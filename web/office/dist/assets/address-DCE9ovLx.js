@@ -1,1 +1,0 @@
-import{n as e}from"./useNavigate-vPPyw5Zg.js";import{t}from"./useSearch-DJDbzW0R.js";function n(){let n=t({strict:!1}),r=e();return[n,(e,t={})=>void r({to:`.`,search:t=>({...t,...e}),...t})]}export{n as t};
