@@ -58,11 +58,16 @@ export async function mailSales(deps: SaleMailDeps): Promise<boolean> {
   const now = new Date(deps.clock())
   const before = new Date(now.getTime() - HOUR)
   const due = await queries.listDueReaders(deps.db, { most: SALES_AN_HOUR, before, limit: BATCH })
+  let failed = 0
   for (const userId of due) {
     // one person whose mails cannot be written keeps no other from theirs
     await deps.db
       .tx((tx) => tellReader(deps, tx, userId, now))
-      .catch((error: unknown) => deps.log.error({ err: error, userId }, 'the mails about sales could not be written'))
+      .catch((error: unknown) => {
+        failed += 1
+        deps.log.error({ err: error, userId }, 'the mails about sales could not be written')
+      })
   }
-  return due.length === BATCH
+  // those that failed would come first again
+  return due.length === BATCH && failed === 0
 }
