@@ -28,18 +28,37 @@ for (const channel of ['binance', 'gatepay', 'kucoinpay', 'cryptopay', 'whitepay
     assert.ok(payment && secondsTo(payment.expiresAt) > 110, JSON.stringify(payment))
   })
 
-test('who goes on choosing keeps the price for an hour, not for ever; a fresh price begins anew', async () => {
-  const { code, _id } = await market.create()
-  const choose = async (channel: string, body: object = {}) => {
-    await endsIn(_id, 4)
-    const { data, text } = await market.accept(code, channel, body)
-    assert.equal(data?.status, 'AWAITING', text)
-    return secondsTo((await market.order(code)).expiresAt)
+/** An order whose payer chooses in its last seconds, and whose past can be moved. */
+async function createHeld(more: Record<string, unknown> = {}) {
+  const { code, _id } = await market.create(more)
+  return {
+    code,
+    choose: async (channel: string, body: object = {}) => {
+      await endsIn(_id, 4)
+      const { data, text } = await market.accept(code, channel, body)
+      assert.equal(data?.status, 'AWAITING', text)
+      return secondsTo((await market.order(code)).expiresAt)
+    },
+    /** Makes what happened so far that many minutes older. */
+    passes: (minutes: number) =>
+      market.host.db.run(sql`
+        update order_events set at = at - make_interval(mins => ${minutes}), facts = jsonb_set(facts, '{expiresAt}',
+          to_jsonb((facts->>'expiresAt')::timestamptz - make_interval(mins => ${minutes})))
+        where order_id = ${_id}`),
   }
-  /** The order's events so far, that many minutes older. */
-  const passes = (minutes: number) =>
-    market.host.db.run(sql`
-      update order_events set at = at - make_interval(mins => ${minutes}) where order_id = ${_id}`)
+}
+
+test('who comes back to a payment link shortly before its end has time to pay, but not for ever', async () => {
+  const { choose, passes } = await createHeld({ alias: 'LINK-HELD', expiryMinutes: 120 })
+  await choose('binance')
+  await passes(119)
+  assert.ok((await choose('gatepay')) > 100)
+  await passes(4)
+  assert.ok((await choose('binance')) < 5)
+})
+
+test('who goes on choosing keeps the price for an hour, not for ever; a fresh price begins anew', async () => {
+  const { code, choose, passes } = await createHeld()
   await choose('binance')
   await passes(58)
   assert.ok((await choose('gatepay')) > 100)

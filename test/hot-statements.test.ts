@@ -46,6 +46,8 @@ const EXCEPTIONS: [part: RegExp, reason: string][] = [
   // workers, not requests: an index on the time finds what is due, whosever it is
   [/where t\.next_check_at <= \$\d+/, 'the poll of what had no final answer'],
   [/from orders where status in \('INITIAL', 'PENDING', 'AWAITING'\) and expires_at <= \$1/, 'the poll of expiries'],
+  [/^with h as materialized .* from sale_mails s/, 'the poll of people who get a mail for each sale'],
+  [/from link_mails where remind_at <= /, 'the poll of payers to remind'],
   [/^with recursive lanes as/, 'the poll of lanes with due deliveries'],
   [/^with due as \( select company_id, id from order_count_changes/, 'the poll that adds up the counters of orders'],
   [/from payments as p where p\.deposit_address is not null and p\.audited_at is null/, 'the poll of paid addresses'],

@@ -163,6 +163,16 @@ async function orderOf({ companyId, orderId }: Sale) {
   return order
 }
 
+test('what was explained cannot be recorded once the provider’s total holds refunds of ours alone', async () => {
+  const sale = await sell()
+  const id = await partOf(sale)
+  await explain(id)
+  await refund(sale, '10', 'settled')
+  await noticeTotal(sale, 10_000_000n)
+  await assert.rejects(record(id, '10'), { code: 'OBJECT_CONFLICT', message: /is known and booked/ })
+  assert.deepEqual(await refundsOf(sale), settled(10))
+})
+
 test('what was explained before can still be recorded, once, also by two persons at once', async () => {
   for (let round = 0; round < 4; round += 1) {
     const sale = await sell()

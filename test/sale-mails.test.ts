@@ -10,6 +10,7 @@ import { createPaid, newAddress, payoutEnv, refundReaches, revert } from './harn
 import { eventually } from './harness/service.ts'
 import { openShop, type Payable, type Shop } from './harness/shop.ts'
 import { type ReceivedMail, type SmtpReceiver, startSmtpReceiver } from './harness/smtp-receiver.ts'
+import { recordWork } from './harness/statement-companies.ts'
 
 /* A mail for each sale, for the people of a shop who asked for it. */
 
@@ -301,4 +302,32 @@ test('only people of a company may choose; default is none, and the audit log ha
     [true, 422],
   ] as const)
     assert.equal((await operator.call('PUT', 'users/me', { saleMails: wanted })).status, status)
+})
+
+test('what was sold since the last round is found by the feed’s index, however long the company’s history is', async () => {
+  const { host } = shop
+  await joinReader('Manager')
+  const recording = recordWork()
+  await createPaid(shop)
+  await isTold()
+  recording.stop()
+  const texts = new Set(recording.works.flatMap((work) => work.texts))
+  const read = [...texts].filter((text) => /materialized .*sale_mails s|'order.paid' and/s.test(text))
+  assert.ok(read.length >= 2, read.join('\n'))
+  const client = await host.db.pool.connect()
+  try {
+    // a small table would be read as a whole
+    await client.query('set enable_seqscan = off; set enable_bitmapscan = off')
+    for (const text of read) {
+      const { rows } = await client.query(`explain (generic_plan, format json) ${text}`)
+      const indexes = [...JSON.stringify(rows).matchAll(/"Index Name":"(order_events\w*)"/g)].map(
+        ([, name = '']) => name,
+      )
+      // what is older than the months has other indexes too, and nothing in it here
+      const months = indexes.filter((name) => !name.startsWith('order_events_before'))
+      assert.ok(months.length > 0 && months.every((name) => name.includes('position')), `${indexes} in ${text}`)
+    }
+  } finally {
+    client.release(true)
+  }
 })

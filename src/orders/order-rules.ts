@@ -91,6 +91,19 @@ export function checkSimpleUser(body: CreateOrderBody): void {
   })
 }
 
+/**
+ * All of it as JSON: a page of the feed has 1,000 orders, and each webhook one. Less than a cell of a spreadsheet holds.
+ */
+const MAX_METADATA_CHARS = 8000
+
+/** @throws VALIDATION_FAILED */
+function readMetadata(metadata: Readonly<Record<string, string>>): Order['metadata'] {
+  if (Object.keys(metadata).length === 0) return null
+  if (JSON.stringify(metadata).length > MAX_METADATA_CHARS)
+    throw invalid('metadata', 'must be at most 8,000 characters in all, written as JSON')
+  return metadata
+}
+
 /** What only the shop says about an order: where its payers go, that it need not know who pays, its own notes. */
 type ShopWord = Pick<Order, 'cancelUrl' | 'returnUrl' | 'anonymous' | 'metadata'>
 
@@ -108,7 +121,7 @@ export function readShopWord(
     cancelUrl: readPageUrl('cancelUrl', cancelUrl),
     returnUrl: readPageUrl('returnUrl', returnUrl),
     anonymous,
-    metadata: Object.keys(metadata).length > 0 ? metadata : null,
+    metadata: readMetadata(metadata),
   }
 }
 

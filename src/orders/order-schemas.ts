@@ -35,8 +35,8 @@ const MetadataSchema = Type.Unsafe<Record<string, string>>({
   propertyNames: { type: 'string', minLength: 1, maxLength: 40 },
   additionalProperties: { type: 'string', maxLength: 500 },
   description:
-    'Your own names and texts, at most 50: names of 1 to 40 characters, texts of at most 500. Kept as sent, and shown to ' +
-    'your company only, never to payers. A name with null or an empty text is left out. No personal data, because the ' +
+    'Your own names and texts, at most 50: names of 1 to 40 characters, texts of at most 500, and 8,000 characters of ' +
+    'JSON in all. Kept as sent, and shown to your company only, never to payers. A name with null or an empty text is left out. No personal data, because the ' +
     'erasure of the payer leaves it.',
 })
 

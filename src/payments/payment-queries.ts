@@ -52,6 +52,8 @@ export type Payment = {
   abandonedAt: Date | null
   /** Its provider's last report listed returns (`kept-report.ts`). */
   keepsReturns: boolean
+  /** Since when an event of its provider waits for the provider's total (`told-event.ts`); null: none does. */
+  unansweredEventAt: Date | null
 }
 
 type Row = Omit<Payment, 'dueUnits' | 'receivedUnits' | 'toldUnits' | 'pendingUnits' | 'priceUnits'> & {
@@ -74,7 +76,7 @@ export const PAYMENT_POLLS: PollTopic = {
 const COLUMNS = sql`company_id, id, order_id, number, channel, own_account, account_mark, status, merchant_reference,
   provider_reference, instructions, network, token_address, due_units, received_units, pending_at, price_units, fee_bps,
   user_address, user_address_by, cancel_url, return_url, checks, next_check_at, opened_at, abandoned_at,
-  returns_told is not null as keeps_returns, ${toldUnits(sql`payments`)} as told_units,
+  unanswered_event_at, returns_told is not null as keeps_returns, ${toldUnits(sql`payments`)} as told_units,
   ${pendingUnits(sql`payments`)} as pending_units`
 
 const toPayment = (row: Row): Payment => ({

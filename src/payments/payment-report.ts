@@ -77,11 +77,11 @@ export const applyReport = (
   deps: ReportDeps,
   key: PaymentPlace,
   said: PaymentReport,
-  { askedAt, ...how }: { requestId?: string | null; also?: Also; askedAt?: Date } = {},
+  { asked, ...how }: { requestId?: string | null; also?: Also; asked?: Payment } = {},
 ): Promise<Order | undefined> =>
   deps.db.tx(async (tx) => {
     const after = await applyReportIn(deps, tx, { key, said, ...how })
-    if (after) await noteAnswer(tx, key, said, askedAt)
+    if (after) await noteAnswer(tx, key, said, asked)
     return after
   })
 

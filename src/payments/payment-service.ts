@@ -92,7 +92,7 @@ async function askAndApply(deps: PaymentDeps, payment: Payment, requestId: strin
     if (read.outcome === 'seen') await deps.words.note(tx, { order: after, payment, report: read }, known)
     else await noteTakenBack(deps, tx, { order: after, payment, report: read })
   }
-  return { order: await applyReport(deps, payment, report, { requestId, also, askedAt }), report }
+  return { order: await applyReport(deps, payment, report, { requestId, also, asked: payment }), report }
 }
 
 /**

@@ -72,7 +72,7 @@ async function reconcile(deps: PaymentDeps, books: Books, payment: Payment): Pro
     await words.note(tx, { order: after, payment, report: read }, known)
   }
   // a partial reversal is a loss and is booked like any other
-  await applyReport(deps, payment, report, { also, askedAt })
+  await applyReport(deps, payment, report, { also, asked: payment })
   return true
 }
 

@@ -77,7 +77,7 @@ async function addPasskey(page: Page, name: string): Promise<void> {
 }
 
 async function typePassword(page: Page, email: string): Promise<void> {
-  await page.getByLabel('Email').fill(email)
+  await page.getByLabel('Email', { exact: true }).fill(email)
   await page.getByLabel('Password').fill(PASSWORD)
   await page.getByRole('button', { name: 'Log in' }).click()
 }

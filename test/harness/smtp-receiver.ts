@@ -62,6 +62,8 @@ export async function startSmtpReceiver(): Promise<SmtpReceiver> {
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ['STARTTLS'],
+    // the service keeps its connection for the next mail
+    closeTimeout: 100,
     onRcptTo: (_address, _session, done) =>
       done(isAway ? Object.assign(new Error('4.3.2 later'), { responseCode: 450 }) : null),
     onData(stream, { envelope }, done) {

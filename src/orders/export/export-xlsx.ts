@@ -91,12 +91,6 @@ const escapeText = (text: string): string => text.replace(UNSAFE, (char) => ENTI
 /** Readers may trim spaces at the ends and join lines unless the text is marked as space-preserving. */
 const NEEDS_SPACES = /^\s|\s$|\s\s|[\t\r\n]/
 
-/** Characters of one cell; Excel calls a file with more damaged (Microsoft, Excel specifications and limits). */
-const MAX_CELL_CHARS = 32_767
-
-const fitting = (text: string): string =>
-  text.length <= MAX_CELL_CHARS ? text : `${text.slice(0, MAX_CELL_CHARS - 1).toWellFormed()}…`
-
 function textCell(start: string, text: string, style: number): string {
   const kept = NEEDS_SPACES.test(text) ? ' xml:space="preserve"' : ''
   return `${start}" s="${style}" t="inlineStr"><is><t${kept}>${escapeText(text)}</t></is></c>`
@@ -125,7 +119,7 @@ const timeCell = (start: string, text: string): string =>
 
 function anyText(start: string, text: string): string {
   if (isPlain(text)) return `${start}" s="${STYLE.text}" t="inlineStr"><is><t>${text}</t></is></c>`
-  return textCell(start, fitting(text), looksLikeFormula(text) ? STYLE.guarded : STYLE.text)
+  return textCell(start, text, looksLikeFormula(text) ? STYLE.guarded : STYLE.text)
 }
 
 /** @param start the cell up to its row number, for example `<c r="A1` */
@@ -145,8 +139,8 @@ export function sheetStart(headers: readonly string[]): string {
 }
 
 /**
- * The row of one order. Text stays exactly as it was, as far as a cell can hold it, and is never a formula. Amounts are
- * numbers if a spreadsheet can keep every digit; times are dates in UTC.
+ * The row of one order. Text stays exactly as it was and is never a formula. Amounts are numbers if a spreadsheet can
+ * keep every digit; times are dates in UTC.
  */
 export function sheetRow(cells: Cells, number: number): string {
   const row = String(number + 2)

@@ -32,10 +32,12 @@ export async function listDueReaders(
   { most, before, limit }: { most: number; before: Date; limit: number },
 ): Promise<string[]> {
   const rows = await q.many<{ userId: string }>(sql`
-    select s.user_id from (select event_horizon() as horizon) h cross join sale_mails s
-    join users u on u.id = s.user_id
+    -- the horizon once, not for each row
+    with h as materialized (select event_horizon() as horizon)
+    select s.user_id from sale_mails s join users u on u.id = s.user_id
     where (s.told < ${most} or s.since <= ${before})
-      and exists (select from event_feed f where f.company_id = u.company_id and f.position < h.horizon
+      and exists (select from event_feed f where f.company_id = u.company_id and f.position >= s.position
+        and f.position < (select horizon from h)
         and (f.position, f.order_id, f.seq) > (s.position, s.order_id, s.seq))
     order by s.position, s.user_id limit ${limit}`)
   return rows.map(({ userId }) => userId)
@@ -58,9 +60,9 @@ export async function lockReader(tx: Tx, userId: string): Promise<Reader | undef
   return { ...reader, after: { position, orderId, seq } }
 }
 
-/** Events after the first place, up to the second. */
+/** Events after the first place, up to the second. The feed's index holds rows with a position: rows alone do not say so. */
 const between = ({ companyId, after }: Reader, end: FeedPosition): Sql => sql`
-  f.company_id = ${companyId}
+  f.company_id = ${companyId} and f.position >= ${after.position}::bigint and f.position <= ${end.position}::bigint
   and (f.position, f.order_id, f.seq) > (${after.position}::bigint, ${after.orderId}, ${after.seq}::integer)
   and (f.position, f.order_id, f.seq) <= (${end.position}::bigint, ${end.orderId}, ${end.seq}::integer)`
 

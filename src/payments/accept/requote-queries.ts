@@ -25,18 +25,18 @@ export async function findFirstEnd(
   return row.at
 }
 
-/** When the first way to pay was chosen since the order was made, or was reopened at a fresh rate. */
-export async function findFirstChoice(
+/** Since the order was made, or was reopened at a fresh rate: when a way to pay was first chosen, and its end then. */
+export const findHold = (
   q: Queryable,
   { companyId, id }: Pick<Order, 'companyId' | 'id'>,
-): Promise<Date | null> {
-  const row = await q.one<{ at: Date | null }>(sql`
-    select min(at) as at from order_events e
-    where company_id = ${companyId} and order_id = ${id} and trigger in ('accept', 'requote')
+): Promise<{ chosenAt: Date | null; endsAt: Date | null }> =>
+  q.one(sql`
+    select min(at) filter (where trigger in ('accept', 'requote')) as chosen_at,
+      (array_agg((facts->>'expiresAt')::timestamptz order by seq))[1] as ends_at
+    from order_events e
+    where company_id = ${companyId} and order_id = ${id}
       and seq >= coalesce((select max(seq) from order_events
         where company_id = e.company_id and order_id = e.order_id and trigger = 'requote'), 0)`)
-  return row.at
-}
 
 /** Why an order takes a fresh rate: it has ended, or it is an open payment link whose rate is old. */
 export type RequoteReason = 'ended' | 'link'

@@ -11,7 +11,7 @@ import type { OrderChange } from '../../orders/order-queries.ts'
 import type { TransitionOrder } from '../../orders/order-transition.ts'
 import type { PayerDeps } from '../../payers/payer-service.ts'
 import { countPayments, findPayment, insertPayment, type NewPayment, type Payment } from '../payment-queries.ts'
-import { findFirstChoice } from './requote-queries.ts'
+import { findHold } from './requote-queries.ts'
 
 export type AcceptDeps = {
   db: Db
@@ -97,7 +97,7 @@ export async function pointOrder(
 
 /** A payer who chooses a way in the order's last seconds still needs time to open an app and pay. */
 const LEAST_MINUTES = 2
-/** From the first choice on: who goes on choosing does not keep the price for ever. */
+/** From the first choice on, or beyond the order's own end: who goes on choosing does not keep the price for ever. */
 const LONGEST_HOLD_MS = HOUR
 
 /** Latest expiry of a payment through this channel; null: no later than that of its order. */
@@ -108,13 +108,17 @@ async function longerExpiry(
   { channel, move: { change } }: Chosen,
 ): Promise<Date | null> {
   const expiresAt = change?.expiresAt ?? order.expiresAt
-  const minutes = Math.max(config.orders.channelMinutes[channel] ?? 0, LEAST_MINUTES)
-  const needed = clock() + minutes * MINUTE
+  const neededMs = Math.max(config.orders.channelMinutes[channel] ?? 0, LEAST_MINUTES) * MINUTE
+  const needed = clock() + neededMs
   if (needed <= expiresAt.getTime()) return null
   const isFresh = change?.quoteId !== undefined || order.paymentId === null
-  const first = isFresh ? null : await findFirstChoice(tx, order)
-  const longest = first === null ? needed : Math.min(needed, first.getTime() + LONGEST_HOLD_MS)
-  return longest > expiresAt.getTime() ? new Date(longest) : null
+  const hold = isFresh ? null : await findHold(tx, order)
+  const longest = Math.max(
+    (hold?.chosenAt?.getTime() ?? needed) + LONGEST_HOLD_MS,
+    (hold?.endsAt?.getTime() ?? 0) + neededMs,
+  )
+  const latest = Math.min(needed, longest)
+  return latest > expiresAt.getTime() ? new Date(latest) : null
 }
 
 export const keyOf = (order: Order, payment: Payment): PaymentKey => ({

@@ -234,22 +234,11 @@ export async function findReturnsTold(tx: Tx, { companyId, id }: PaymentRef): Pr
 export const updateReturnsTold = (tx: Tx, { companyId, id }: PaymentRef, told: string | null): Promise<number> =>
   tx.run(sql`update payments set returns_told = ${told} where company_id = ${companyId} and id = ${id}`)
 
-/** Since when an event of its provider waits for the provider's total (`told-event.ts`); null: none does. */
-export async function findUnansweredEvent(tx: Tx, { companyId, id }: PaymentPlace): Promise<Date | null> {
-  const { at } = await tx.one<{ at: Date | null }>(sql`
-    select unanswered_event_at as at from payments where company_id = ${companyId} and id = ${id}`)
-  return at
-}
-
 export const updateUnansweredEvent = (tx: Tx, { companyId, id }: PaymentPlace, at: Date): Promise<number> =>
   tx.run(sql`update payments set unanswered_event_at = ${at} where company_id = ${companyId} and id = ${id}`)
 
-/** @param before only one that was recorded before this */
-export const clearUnansweredEvent = (
-  tx: Tx,
-  { companyId, id }: PaymentPlace,
-  before: Date | null = null,
-): Promise<number> =>
+/** @param known the one to clear, and no later one; null: whichever there is */
+export const clearUnansweredEvent = (tx: Tx, { companyId, id }: PaymentPlace, known: Date | null): Promise<number> =>
   tx.run(sql`
     update payments set unanswered_event_at = null
-    where company_id = ${companyId} and id = ${id} and unanswered_event_at <= coalesce(${before}::timestamptz, 'infinity')`)
+    where company_id = ${companyId} and id = ${id} and unanswered_event_at = coalesce(${known}, unanswered_event_at)`)

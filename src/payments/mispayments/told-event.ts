@@ -6,7 +6,7 @@ import { MINUTE } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { PAYMENT_POLLS, type Payment } from '../payment-queries.ts'
 import { lockCase, type PaymentPlace, type ReportDeps } from '../report-case.ts'
-import { clearUnansweredEvent, findUnansweredEvent, updateUnansweredEvent } from './mispayment-queries.ts'
+import { clearUnansweredEvent, updateUnansweredEvent } from './mispayment-queries.ts'
 import { recordUnmatchedTransfers } from './mispayment-records.ts'
 import { withoutAbsurd } from './told-report.ts'
 
@@ -40,11 +40,18 @@ export const recordUnmatched = (
 
 /**
  * The provider has told its total: what its events named is told apart from the rest.
- * @param askedAt when it was asked: its answer knows nothing of later events. Absent: the provider told it unasked
+ * @param asked the payment as it was before the question: the answer knows nothing of later events. Absent: the provider
+ *   told it unasked
  */
-export async function noteAnswer(tx: Tx, key: PaymentPlace, said: PaymentReport, askedAt?: Date): Promise<void> {
+export async function noteAnswer(
+  tx: Tx,
+  key: PaymentPlace,
+  said: PaymentReport,
+  asked?: Pick<Payment, 'unansweredEventAt'>,
+): Promise<void> {
   const report = withoutAbsurd(said)
-  if (report.outcome === 'seen' && report.total) await clearUnansweredEvent(tx, key, askedAt)
+  if (report.outcome !== 'seen' || !report.total || asked?.unansweredEventAt === null) return
+  await clearUnansweredEvent(tx, key, asked?.unansweredEventAt ?? null)
 }
 
 /**
@@ -64,7 +71,7 @@ const MAY_OVERLAP =
  */
 export async function findUnanswered(tx: Tx, payment: Payment, now: Date): Promise<AppError | null> {
   if (payment.receivedUnits === 0n && payment.priceUnits === null) return null
-  const at = await findUnansweredEvent(tx, payment)
+  const at = payment.unansweredEventAt
   if (at === null || now.getTime() - at.getTime() >= LONGEST_WAIT_MS) return null
   await wakeItem(tx, PAYMENT_POLLS.table, payment, now)
   return new AppError('OBJECT_CONFLICT', { message: MAY_OVERLAP, retryAfter: 60 })

@@ -11,6 +11,7 @@ import {
   type Money,
   proportion,
 } from '../../kernel/money.ts'
+import { updateDifferencesAnswered } from '../../ledger/difference-queries.ts'
 import { partSubject } from '../../ledger/part-refunded.ts'
 import type { Order } from '../../orders/order.ts'
 import { lockOrderById } from '../../orders/order-queries.ts'
@@ -53,7 +54,7 @@ export async function noticeForeignRefund(
     if (!list) await updateToldRefunds(tx, payment, refunded)
     return
   }
-  if (refunded > 0n) await closePart(deps, tx, order, payment)
+  if (refunded > 0n) await endPart(deps, tx, order, payment)
   const all = await listRefundsOfOrder(tx, order.companyId, order.id)
   const ours = all.filter(({ paymentId, status }) => paymentId === payment.id && isLive({ status }))
   const { sent, elsewhere, byHand } = sumSent(ours, list, refunded)
@@ -101,7 +102,14 @@ async function noticeUnknownPart(deps: RefundDeps, tx: Tx, payment: Payment): Pr
   await noteUnbooked(deps, tx, payment, { subject: partSubject(order, payment), booked: 'no refund', expected })
 }
 
-/** The provider has said how much, or the refund is ours. */
+/** The provider has said how much: nobody is to record it, also where a person has explained the difference. */
+const endPart = ({ clock }: RefundDeps, tx: Tx, order: Order, payment: Payment): Promise<number> =>
+  updateDifferencesAnswered(tx, {
+    ...{ companyId: payment.companyId, source: 'providers', subject: partSubject(order, payment) },
+    at: new Date(clock()),
+  })
+
+/** The refund is ours. */
 const closePart = ({ books }: RefundDeps, tx: Tx, order: Order, payment: Payment): Promise<void> =>
   books.noteIn(tx, payment.companyId, 'providers', [], { subjects: [partSubject(order, payment)] })
 
