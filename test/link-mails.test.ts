@@ -208,7 +208,7 @@ test('a payer is reminded once, a day before the end, of an order that is still 
   await remindOnTwoNodes()
   await isSent()
   const [, reminder, ...more] = smtp.mailsTo(email)
-  assert.match(reminder?.subject ?? '', /^Recordatorio: 50,00\s€ a /)
+  assert.match(reminder?.subject ?? '', /^Recordatorio: 50,00\s€ por pagar a /)
   assert.deepEqual(more, [])
   const soon = await createLink({ expiryMinutes: 60 })
   assert.equal((await send(soon, { email: newEmail('payer'), remind: true })).data.remindAt, null)

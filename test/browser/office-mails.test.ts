@@ -35,7 +35,7 @@ test('a person chooses a mail for each sale in the profile, and its link opens t
   await choice.waitFor()
   assert.equal(await choice.isChecked(), true)
   const order = await createPaid(world.shop, { amount: '40.00', alias: 'INV-77' })
-  const mail = await waitForMail(base(), email, /^Sold for €40\.00/)
+  const mail = await waitForMail(base(), email, /^Sale of €40\.00/)
   const link = /https?:\S+\/app\/orders\/\S+/.exec(mail.text)?.[0] ?? ''
   assert.ok(link.endsWith(`/app/orders/${order.code}`), mail.text)
   await goTo(page, new URL(link).pathname.replace(/^\/app/, ''))
