@@ -71,6 +71,7 @@ test('the office knows each of these refusals by the words of the service, with 
     mayOverlap: sentenceOf('payments/mispayments/told-event.ts', 'The provider has just moved'),
     linkNoMore: sentenceOf('payers/link-mails.ts', 'The link of this order was mailed'),
     linksOfDay: sentenceOf('payers/link-mails.ts', 'Your company has mailed'),
+    linksOfMailbox: sentenceOf('payers/link-mails.ts', 'This address was mailed'),
     linkEnded: sentenceOf('payers/link-mails.ts', 'The order is '),
   }
   const facts = { least: ['0.10', 'EUR'], most: ['100000.00', 'EUR'], decimals: ['2', 'EUR'] }

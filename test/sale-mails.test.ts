@@ -121,7 +121,7 @@ test('who asked for it gets one mail for a paid order, in the own language, and 
   await shop.reaches(order.code, 'PAID')
   const shortCode = await shortCodeOf(order)
   const [mail] = await smtp.waitFor(en.email, 1)
-  assert.equal(mail?.subject, `Sold for €50.00 (order ${shortCode})`)
+  assert.equal(mail?.subject, `Sale of €50.00 (order ${shortCode})`)
   for (const words of [
     'for €50.00 has been paid.',
     /Received: 5\d\.\d+ USDC\./,
@@ -259,12 +259,12 @@ test('after twenty mails in an hour the rest of the hour is one mail, with the n
   const [summary, ...others] = (await smtp.waitFor(person.email, SALES_AN_HOUR + 1)).slice(SALES_AN_HOUR)
   assert.deepEqual(others, [])
   assert.match(summary?.subject ?? '', /^4 more sales at /)
-  assert.match(summary?.text ?? '', /and 4 more sales at .* since the last email: €200\.00\./)
+  assert.match(summary?.text ?? '', /There were 4 more sales at .* since the last email: €200\.00\./)
   assert.match(summary?.text ?? '', /After 20 emails within an hour/)
   assert.match(summary?.text ?? '', /https:\/\/office\.example\/app\/orders\r\n/)
   await tell(1)
   const [, single] = (await smtp.waitFor(person.email, SALES_AN_HOUR + 2)).slice(SALES_AN_HOUR)
-  assert.match(single?.subject ?? '', /^Sold for €50\.00/)
+  assert.match(single?.subject ?? '', /^Sale of €50\.00/)
 })
 
 test('while the mail server is away the mails wait, and then arrive once', async () => {

@@ -415,7 +415,7 @@ export interface Operations {
       erased: boolean
     }
   }
-  /** Mail the link of an order to its payer. While the order waits for a payment. The mail names the company, the amount, the alias or the goods, and the end of the order. The address is saved as the payer’s e-mail: the receipt goes there too. At most 3 mails for an order, and 200 a day for a company. */
+  /** Mail the link of an order to its payer. While the order waits for a payment. The mail names the company, the amount, the alias or the goods, and the end of the order. The address is saved as the payer’s e-mail: the receipt goes there too. At most 3 mails for an order besides its reminder (then 409), 200 a day for a company and 10 an hour to one mailbox, reminders included (then 429). */
   sendOrderLink: {
     params: {
       /** Order code: unguessable, used in paths. */
@@ -423,9 +423,9 @@ export interface Operations {
       body: {
         /** E-mail address. */
         email: string
-        /** Default: what the payer used on the pages, else the company’s choice. */
+        /** Default: what the payer used on the pages, else the language of the last such mail, else the company’s choice. */
         language?: "en" | "fr" | "de" | "es" | "it"
-        /** One more mail a day before the order ends, if it is unpaid then. Default: false. */
+        /** One more mail a day before the order ends, if no money has come by then; false takes it back. Default: as it was, at first none. */
         remind?: boolean
       }
     }
@@ -434,9 +434,9 @@ export interface Operations {
       sent: number
       /** How often it may still be mailed. */
       left: number
-      /** Default: what the payer used on the pages, else the company’s choice. */
+      /** Default: what the payer used on the pages, else the language of the last such mail, else the company’s choice. */
       language: "en" | "fr" | "de" | "es" | "it"
-      /** When the payer is reminded. Null: not wanted, or the order ends within a day. */
+      /** When the payer is reminded. Null: not wanted, done, or the order ends within a day. */
       remindAt: string | null
     }
   }

@@ -1,13 +1,18 @@
 import { type Queryable, sql } from '../db/db.ts'
-import type { Lang } from '../kernel/lang.ts'
+import { isLang, type Lang } from '../kernel/lang.ts'
 
 type OrderKey = { companyId: string; id: string }
 
-/** The language that the payer of an order last used on our pages; null: the payer never took a step there. */
-export async function findPayerLanguage(q: Queryable, order: OrderKey): Promise<Lang | null> {
-  const row = await q.maybe<{ lang: Lang }>(sql`
-    select lang from payer_languages where company_id = ${order.companyId} and order_id = ${order.id}`)
-  return row?.lang ?? null
+/**
+ * The language that the payer of an order last used on our pages, else that of the last mail with its link; null:
+ * neither, or one that only a newer version writes.
+ */
+export async function findPayerLanguage(q: Queryable, { companyId, id }: OrderKey): Promise<Lang | null> {
+  const { lang } = await q.one<{ lang: string | null }>(sql`
+    select coalesce(
+      (select lang from payer_languages where company_id = ${companyId} and order_id = ${id}),
+      (select lang from link_mails where company_id = ${companyId} and order_id = ${id})) as lang`)
+  return lang !== null && isLang(lang) ? lang : null
 }
 
 export const upsertPayerLanguage = (q: Queryable, order: OrderKey, lang: Lang): Promise<number> =>

@@ -9,7 +9,8 @@ import { type LinkMailDeps, sendLink } from './link-mails.ts'
 const Language = Type.Unsafe<Lang>(
   Type.String({
     enum: [...LANGS],
-    description: 'Default: what the payer used on the pages, else the company’s choice.',
+    description:
+      'Default: what the payer used on the pages, else the language of the last such mail, else the company’s choice.',
   }),
 )
 
@@ -17,7 +18,10 @@ const Body = Type.Object({
   email: Type.String({ format: 'email', maxLength: 254, examples: ['payer@example.org'] }),
   language: Type.Optional(Language),
   remind: Type.Optional(
-    Type.Boolean({ description: 'One more mail a day before the order ends, if it is unpaid then. Default: false.' }),
+    Type.Boolean({
+      description:
+        'One more mail a day before the order ends, if no money has come by then; false takes it back. Default: as it was, at first none.',
+    }),
   ),
 })
 
@@ -29,7 +33,7 @@ const Sent = Type.Object({
   left: Type.Integer({ description: 'How often it may still be mailed.', examples: [2] }),
   language: Language,
   remindAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
-    description: 'When the payer is reminded. Null: not wanted, or the order ends within a day.',
+    description: 'When the payer is reminded. Null: not wanted, done, or the order ends within a day.',
   }),
 })
 
@@ -45,7 +49,8 @@ export const linkMailRoutes: FastifyPluginAsyncTypebox<LinkMailDeps> = async (ap
         description:
           'While the order waits for a payment. The mail names the company, the amount, the alias or the goods, and the ' +
           'end of the order. The address is saved as the payer’s e-mail: the receipt goes there too. At most 3 mails for ' +
-          'an order, and 200 a day for a company.',
+          'an order besides its reminder (then 409), 200 a day for a company and 10 an hour to one mailbox, reminders ' +
+          'included (then 429).',
         tags: ['orders'],
         params: CodeParams,
         body: Body,

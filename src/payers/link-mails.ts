@@ -1,8 +1,8 @@
 import { lockActor } from '../companies/company-scope.ts'
 import type { Tx } from '../db/db.ts'
-import { countDailyMail } from '../http/limits/mail-limits.ts'
+import { countDailyMail, countMail, MOST_MAILS_AN_HOUR } from '../http/limits/mail-limits.ts'
 import type { RequestContext } from '../http/request-context.ts'
-import { DAY, SECOND } from '../kernel/clock.ts'
+import { DAY, HOUR, SECOND } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import type { Lang } from '../kernel/lang.ts'
 import type { Order } from '../orders/order.ts'
@@ -10,25 +10,29 @@ import { lockOrderById } from '../orders/order-queries.ts'
 import { findReachableOrder, lockReachableOrder } from '../orders/order-service.ts'
 import { allows } from '../orders/order-states.ts'
 import { findEuroRate } from '../rates/euro.ts'
-import { countLinkMail, listReminders, takeReminder } from './link-mail-queries.ts'
+import { countLinkMail, listReminders, postponeReminder, takeReminder } from './link-mail-queries.ts'
 import { findPayerContact, notePayerEmail, type PayerDeps, writePayerAudit } from './payer-service.ts'
 
-/** Whoever may create orders could otherwise write to strangers in our name. */
+/** Whoever may create orders could otherwise write to strangers in our name. Its reminder comes on top. */
 export const MAILS_OF_ORDER = 3
+/** Of a company, reminders included. */
 export const MAILS_A_DAY = 200
 
 /** The reminder goes out this long before the order ends. */
 const REMIND_MS = DAY
+/** How long a reminder waits that could not be written, or has reached a limit. */
+const POSTPONE_MS = HOUR
 const BATCH = 100
 
 export type LinkMailDeps = {
   payers: PayerDeps
-  /** The language for a payer of whom none was given. */
+  log: { error(fields: object, text: string): void }
+  /** The language of a mail for which none was given: what the payer uses, else what the shop last chose. */
   findLanguage(tx: Tx, order: Order): Promise<Lang>
+  /** Whether a payment of the order has money, or money beside it, that is not decided about. */
+  hasMoney(tx: Tx, order: Order): Promise<boolean>
   /** Queues the mail, which is worth nothing once the order has ended. */
   mailLink(tx: Tx, order: Order, mail: { to: string; lang: Lang; isReminder: boolean }): Promise<void>
-  /** Later mails about the order are in this language too, unless the payer chose one. */
-  noteLanguage(tx: Tx, order: Order, lang: Lang): Promise<void>
 }
 
 export type SendLinkBody = { email: string; language?: Lang; remind?: boolean }
@@ -45,21 +49,26 @@ function checkPayable(order: Order, now: Date): void {
   })
 }
 
-/** @throws TOO_MANY_REQUESTS */
-async function countSending(tx: Tx, order: Order, mail: { lang: Lang; remindAt: Date | null }, nowMs: number) {
-  const sent = await countLinkMail(tx, order, mail)
-  if (sent > MAILS_OF_ORDER)
-    throw new AppError('TOO_MANY_REQUESTS', {
-      message: `The link of this order was mailed ${MAILS_OF_ORDER} times, and that is the most. Hand it over another way.`,
-      retryAfter: DAY / SECOND,
-    })
-  const endsAt = await countDailyMail(tx, 'link', { company: order.companyId, most: MAILS_A_DAY }, nowMs)
+/** One more to this address. @throws TOO_MANY_REQUESTS */
+async function countMails(tx: Tx, { companyId }: Order, email: string, nowMs: number): Promise<void> {
+  const endsAt = await countDailyMail(tx, 'link', { company: companyId, most: MAILS_A_DAY }, nowMs)
   if (endsAt !== null)
     throw new AppError('TOO_MANY_REQUESTS', {
       message: `Your company has mailed ${MAILS_A_DAY} links within a day, and that is the most. Go on tomorrow.`,
       retryAfter: Math.max(1, Math.ceil((endsAt.getTime() - nowMs) / SECOND)),
     })
-  return sent
+  if (!(await countMail(tx, 'link', { email }, nowMs)))
+    throw new AppError('TOO_MANY_REQUESTS', {
+      message: `This address was mailed ${MOST_MAILS_AN_HOUR} links within an hour, and that is the most. Send it later.`,
+      retryAfter: HOUR / SECOND,
+    })
+}
+
+/** When the payer is reminded; null: never; undefined: as it was. */
+function remindAtOf({ expiresAt }: Order, remind: boolean | undefined, now: Date): Date | null | undefined {
+  if (remind === undefined) return undefined
+  const at = new Date(expiresAt.getTime() - REMIND_MS)
+  return remind && at > now ? at : null
 }
 
 /**
@@ -70,7 +79,7 @@ export async function sendLink(
   deps: LinkMailDeps,
   context: RequestContext,
   code: string,
-  { email, language, remind = false }: SendLinkBody,
+  { email, language, remind }: SendLinkBody,
 ): Promise<SentLink> {
   const { payers } = deps
   const { actor } = context
@@ -81,11 +90,13 @@ export async function sendLink(
     const order = await lockReachableOrder(tx, actor, code)
     const now = new Date(payers.clock())
     checkPayable(order, now)
-    if (language !== undefined) await deps.noteLanguage(tx, order, language)
     const lang = language ?? (await deps.findLanguage(tx, order))
-    const remindsAt = new Date(order.expiresAt.getTime() - REMIND_MS)
-    const remindAt = remind && remindsAt > now ? remindsAt : null
-    const sent = await countSending(tx, order, { lang, remindAt }, now.getTime())
+    const { sent, remindAt } = await countLinkMail(tx, order, { lang, remindAt: remindAtOf(order, remind, now) })
+    if (sent > MAILS_OF_ORDER)
+      throw new AppError('ORDER_STATE_CONFLICT', {
+        message: `The link of this order was mailed ${MAILS_OF_ORDER} times, and that is the most. Hand it over another way.`,
+      })
+    await countMails(tx, order, email, now.getTime())
     await notePayerEmail(payers, tx, { order, actor, euroRate }, email)
     await deps.mailLink(tx, order, { to: email, lang, isReminder: false })
     const answer: SentLink = {
@@ -100,22 +111,43 @@ export async function sendLink(
   })
 }
 
+/** @returns whether it was due; it is taken even if there is nothing to remind of */
+function remindPayer(deps: LinkMailDeps, key: Pick<Order, 'companyId' | 'id'>, now: Date): Promise<boolean> {
+  const { payers } = deps
+  return payers.db.tx(async (tx) => {
+    const order = await lockOrderById(tx, key.companyId, key.id)
+    if (!order) throw new Error('the order of a reminder is missing')
+    if (!(await takeReminder(tx, order, now))) return false
+    // whoever has paid a part must not read that nothing was paid, and the whole amount
+    if (!isPayable(order, now) || (await deps.hasMoney(tx, order))) return true
+    const { email } = await findPayerContact(payers, tx, order)
+    if (email === null) return true
+    await countMails(tx, order, email, now.getTime())
+    const lang = await deps.findLanguage(tx, order)
+    await deps.mailLink(tx, order, { to: email, lang, isReminder: true })
+    return true
+  })
+}
+
 /**
  * Reminds payers, once, of orders that still wait for their money. The address is the payer's e-mail as it is now: none
  * is left once the payer was erased. @returns whether there may be more
  */
 export async function remindPayers(deps: LinkMailDeps, nowMs: number): Promise<boolean> {
-  const { payers } = deps
+  const { db } = deps.payers
   const now = new Date(nowMs)
-  const due = await listReminders(payers.db, now, BATCH)
-  for (const { companyId, id } of due) {
-    await payers.db.tx(async (tx) => {
-      const order = await lockOrderById(tx, companyId, id)
-      const lang = order && (await takeReminder(tx, order, now))
-      if (!order || lang === undefined || !isPayable(order, now)) return
-      const { email } = await findPayerContact(payers, tx, order)
-      if (email !== null) await deps.mailLink(tx, order, { to: email, lang, isReminder: true })
-    })
+  const due = await listReminders(db, now, BATCH)
+  let taken = 0
+  for (const key of due) {
+    try {
+      if (await remindPayer(deps, key, now)) taken += 1
+    } catch (error) {
+      // it must not come first again, before all others
+      await postponeReminder(db, key, now, new Date(nowMs + POSTPONE_MS))
+      const isLimit = error instanceof AppError && error.code === 'TOO_MANY_REQUESTS'
+      if (!isLimit)
+        deps.log.error({ err: error, orderId: key.id }, 'a payer was not reminded; the next try is in an hour')
+    }
   }
-  return due.length === BATCH
+  return due.length === BATCH && taken > 0
 }

@@ -35,7 +35,7 @@ test('a person chooses a mail for each sale in the profile, and its link opens t
   await choice.waitFor()
   assert.equal(await choice.isChecked(), true)
   const order = await createPaid(world.shop, { amount: '40.00', alias: 'INV-77' })
-  const mail = await waitForMail(base(), email, /^Sold for €40\.00/)
+  const mail = await waitForMail(base(), email, /^Sale of €40\.00/)
   const link = /https?:\S+\/app\/orders\/\S+/.exec(mail.text)?.[0] ?? ''
   assert.ok(link.endsWith(`/app/orders/${order.code}`), mail.text)
   await goTo(page, new URL(link).pathname.replace(/^\/app/, ''))
@@ -46,9 +46,9 @@ test('a person chooses a mail for each sale in the profile, and its link opens t
 async function sendFrom(page: Page, to: string, facts: { language?: string; remind?: boolean } = {}): Promise<void> {
   await page.getByRole('button', { name: 'Send by email' }).click()
   const dialog = page.getByRole('dialog', { name: /^Send by email/ })
-  await dialog.getByLabel('The customer’s email').fill(to)
+  await dialog.getByLabel('The payer’s email').fill(to)
   if (facts.language) await dialog.getByLabel('Language of the email').selectOption({ label: facts.language })
-  if (facts.remind) await dialog.getByLabel(/^Remind once/).check()
+  if (facts.remind) await dialog.getByLabel('Reminder').selectOption({ label: 'Once, a day before the order ends' })
   await dialog.getByRole('button', { name: 'Send', exact: true }).click()
 }
 
@@ -67,11 +67,13 @@ for (const [device, options] of [
     await waitForMail(base(), to, /vous demande de payer/)
     const reminders = sql`select from link_mails where order_id = ${order._id} and lang = 'fr' and remind_at is not null`
     assert.equal(await world.shop.host.db.run(reminders), 1)
+    const promised = sql`select from link_mails where order_id = ${order._id} and remind_at is not null`
     for (const count of [2, 3]) {
       await sendFrom(page, to)
       await page.getByRole('dialog').waitFor({ state: 'hidden' })
       await waitForMail(base(), to, /pa[yg]/, count)
     }
+    assert.equal(await world.shop.host.db.run(promised), 1, 'further mails leave the reminder as it is')
     await sendFrom(page, to)
     await page.getByRole('dialog').getByRole('alert').filter({ hasText: 'was mailed three times' }).waitFor()
     assert.equal((await readMails(base(), to)).length, 3)

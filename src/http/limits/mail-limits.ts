@@ -4,14 +4,14 @@ import { DAY, HOUR } from '../../kernel/clock.ts'
 import { emailKeyOf } from '../../kernel/people/emails.ts'
 import { updateCounter } from './rate-limit-queries.ts'
 
-/** Hourly limit per topic of mails caused by people without a credential. */
-const MOST_MAILS_AN_HOUR = 10
+/** Hourly limit per topic of mails caused by strangers, or sent to them. */
+export const MOST_MAILS_AN_HOUR = 10
 
 /** `ann+shop@example.org` is delivered to `ann@example.org`. */
 const mailboxOf = (email: string): string => emailKeyOf(email).replace(/\+[^@]*(?=@[^@]*$)/, '')
 
 /**
- * Counts a mail to a mailbox, about a company, or to the operator, that a stranger caused.
+ * Counts a mail to a mailbox, about a company, or to the operator, that a stranger caused or gets.
  * @param about whom, with a topic, so that one kind of mail does not use up another's limit
  * @returns whether it is the last of the hour; null: the limit is reached, and this mail must not be sent
  */

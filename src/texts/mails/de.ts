@@ -157,7 +157,7 @@ export const de: MailTexts = {
   },
   payLink: {
     subject: ({ merchant, amount, isReminder }) =>
-      isReminder ? `Erinnerung: ${amount} an ${merchant}` : `${merchant} bittet Sie um ${amount}`,
+      isReminder ? `Erinnerung: ${amount} an ${merchant} zahlen` : `${merchant} bittet um Zahlung von ${amount}`,
     paragraphs: ({ merchant, shortCode, amount, purpose, until, isReminder }) =>
       someOf([
         isReminder

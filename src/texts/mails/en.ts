@@ -147,7 +147,7 @@ export const en: MailTexts = {
   },
   payLink: {
     subject: ({ merchant, amount, isReminder }) =>
-      isReminder ? `Reminder: ${amount} to ${merchant}` : `${merchant} asks you to pay ${amount}`,
+      isReminder ? `Reminder: pay ${amount} to ${merchant}` : `${merchant} asks you to pay ${amount}`,
     paragraphs: ({ merchant, shortCode, amount, purpose, until, isReminder }) =>
       someOf([
         isReminder
@@ -161,11 +161,11 @@ export const en: MailTexts = {
   },
   saleMails: {
     each: {
-      subject: ({ amount, shortCode }) => `Sold for ${amount} (order ${shortCode})`,
+      subject: ({ amount, shortCode }) => `Sale of ${amount} (order ${shortCode})`,
       paragraphs: ({ companyName, firstName, shortCode, alias, amount, received, channel }) =>
         someOf([
           `Hello ${firstName},`,
-          `order ${shortCode} of ${companyName} for ${amount} has been paid.`,
+          `Order ${shortCode} of ${companyName} for ${amount} has been paid.`,
           `Received: ${received} USDC.`,
           channel !== null && `Paid with: ${channel}.`,
           alias !== null && `Your reference: ${alias}`,
@@ -176,7 +176,7 @@ export const en: MailTexts = {
       subject: ({ sales, companyName }) => `${sales} more sales at ${companyName}`,
       paragraphs: ({ companyName, firstName, sales, amounts, most }) => [
         `Hello ${firstName},`,
-        `and ${sales} more sales at ${companyName} since the last email: ${amounts}.`,
+        `There were ${sales} more sales at ${companyName} since the last email: ${amounts}.`,
         `After ${most} emails within an hour we sum up the rest of that hour in one.`,
       ],
       button: 'See the orders',

@@ -151,7 +151,7 @@ export const es: MailTexts = {
   },
   payLink: {
     subject: ({ merchant, amount, isReminder }) =>
-      isReminder ? `Recordatorio: ${amount} a ${merchant}` : `${merchant} le pide que pague ${amount}`,
+      isReminder ? `Recordatorio: ${amount} por pagar a ${merchant}` : `${merchant} le pide que pague ${amount}`,
     paragraphs: ({ merchant, shortCode, amount, purpose, until, isReminder }) =>
       someOf([
         isReminder
@@ -169,7 +169,7 @@ export const es: MailTexts = {
       paragraphs: ({ companyName, firstName, shortCode, alias, amount, received, channel }) =>
         someOf([
           `Hola ${firstName}:`,
-          `el pedido ${shortCode} de ${companyName}, por ${amount}, está pagado.`,
+          `El pedido ${shortCode} de ${companyName}, por ${amount}, está pagado.`,
           `Recibido: ${received} USDC.`,
           channel !== null && `Pagado con: ${channel}.`,
           alias !== null && `Su referencia: ${alias}`,
@@ -180,7 +180,7 @@ export const es: MailTexts = {
       subject: ({ sales, companyName }) => `${sales} ventas más en ${companyName}`,
       paragraphs: ({ companyName, firstName, sales, amounts, most }) => [
         `Hola ${firstName}:`,
-        `desde el último correo ha habido ${sales} ventas más en ${companyName}: ${amounts}.`,
+        `Desde el último correo ha habido ${sales} ventas más en ${companyName}: ${amounts}.`,
         `Después de ${most} correos en una hora, resumimos en uno solo el resto de esa hora.`,
       ],
       button: 'Ver los pedidos',

@@ -155,7 +155,7 @@ export const fr: MailTexts = {
   },
   payLink: {
     subject: ({ merchant, amount, isReminder }) =>
-      isReminder ? `Rappel : ${amount} à ${merchant}` : `${merchant} vous demande de payer ${amount}`,
+      isReminder ? `Rappel : ${amount} à régler à ${merchant}` : `${merchant} vous demande de payer ${amount}`,
     paragraphs: ({ merchant, shortCode, amount, purpose, until, isReminder }) =>
       someOf([
         isReminder
@@ -175,7 +175,7 @@ export const fr: MailTexts = {
           `Bonjour ${firstName},`,
           `la commande ${shortCode} de ${companyName}, d’un montant de ${amount}, est payée.`,
           `Reçu : ${received} USDC.`,
-          channel !== null && `Payée avec : ${channel}.`,
+          channel !== null && `Payée via : ${channel}.`,
           alias !== null && `Votre référence : ${alias}`,
         ]),
       button: 'Ouvrir la commande',

@@ -151,7 +151,7 @@ export const it: MailTexts = {
   },
   payLink: {
     subject: ({ merchant, amount, isReminder }) =>
-      isReminder ? `Promemoria: ${amount} a ${merchant}` : `${merchant} le chiede di pagare ${amount}`,
+      isReminder ? `Promemoria: ${amount} da pagare a ${merchant}` : `${merchant} le chiede di pagare ${amount}`,
     paragraphs: ({ merchant, shortCode, amount, purpose, until, isReminder }) =>
       someOf([
         isReminder

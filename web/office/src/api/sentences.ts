@@ -20,6 +20,7 @@ export const REFUSALS = {
   mayOverlap: /^The provider has just moved money of this payment, and two records may show the same money\./,
   linkNoMore: /^The link of this order was mailed \w+ times, and that is the most\./,
   linksOfDay: /^Your company has mailed \w+ links within a day, and that is the most\./,
+  linksOfMailbox: /^This address was mailed \w+ links within an hour, and that is the most\./,
   linkEnded: /^The order is [\w ]+: its link is mailed only while it waits for a payment\./,
 } as const
 export type KnownRefusal = keyof typeof REFUSALS

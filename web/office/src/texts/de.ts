@@ -189,6 +189,8 @@ export const de: Core = {
       'Der Link dieser Bestellung wurde schon dreimal gesendet, mehr geht nicht. Geben Sie ihn auf anderem Weg weiter.',
     linksOfDay:
       'Ihr Unternehmen hat heute so viele Links gesendet, wie an einem Tag möglich sind. Machen Sie morgen weiter, oder geben Sie den Link auf anderem Weg weiter.',
+    linksOfMailbox:
+      'Diese Adresse hat so viele Links bekommen, wie in einer Stunde möglich sind. Nichts wurde gesendet. Versuchen Sie es in einer Stunde erneut, oder geben Sie den Link auf anderem Weg weiter.',
     linkEnded: 'Diese Bestellung wartet nicht mehr auf eine Zahlung. Nichts wurde gesendet.',
   },
   fields: {

@@ -175,6 +175,8 @@ export const en = {
     linkNoMore: 'The link of this order was mailed three times, and that is the most. Hand it over another way.',
     linksOfDay:
       'Your company has sent as many links as a day allows. Go on tomorrow, or hand the link over another way.',
+    linksOfMailbox:
+      'This address has received as many links as an hour allows. Nothing was sent. Try again in an hour, or hand the link over another way.',
     linkEnded: 'This order no longer waits for a payment. Nothing was sent.',
   },
   /** What to type into a field instead of what stands there. */

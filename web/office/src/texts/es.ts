@@ -180,6 +180,8 @@ export const es: Core = {
       'El proveedor acaba de mover dinero de este pago, y puede que dos entradas muestren el mismo dinero. Le estamos preguntando: vuelva a intentarlo en un minuto. Si no responde, podrá decidir pasados 15 minutos.',
     linkNoMore: 'El enlace de este pedido ya se envió tres veces, que es el máximo. Entréguelo de otro modo.',
     linksOfDay: 'Su empresa ha enviado el máximo de enlaces de un día. Siga mañana o entregue el enlace de otro modo.',
+    linksOfMailbox:
+      'Esta dirección ha recibido el máximo de enlaces de una hora. No se envió nada. Vuelva a intentarlo dentro de una hora o entregue el enlace de otro modo.',
     linkEnded: 'Este pedido ya no espera ningún pago. No se envió nada.',
   },
   fields: {

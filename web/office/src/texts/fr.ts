@@ -183,6 +183,8 @@ export const fr: Core = {
     linkNoMore: 'Le lien de cette commande a déjà été envoyé trois fois, le maximum. Transmettez-le autrement.',
     linksOfDay:
       'Votre entreprise a envoyé le nombre maximal de liens pour un jour. Continuez demain, ou transmettez le lien autrement.',
+    linksOfMailbox:
+      'Cette adresse a reçu le nombre maximal de liens pour une heure. Rien n’a été envoyé. Réessayez dans une heure, ou transmettez le lien autrement.',
     linkEnded: 'Cette commande n’attend plus de paiement. Rien n’a été envoyé.',
   },
   fields: {

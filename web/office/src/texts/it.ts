@@ -182,6 +182,8 @@ export const it: Core = {
     linkNoMore: 'Il link di questo ordine è già stato inviato tre volte, il massimo. Lo consegni in un altro modo.',
     linksOfDay:
       'La sua azienda ha inviato il numero massimo di link per un giorno. Continui domani o consegni il link in un altro modo.',
+    linksOfMailbox:
+      'Questo indirizzo ha ricevuto il numero massimo di link per un’ora. Non è stato inviato nulla. Riprovi tra un’ora o consegni il link in un altro modo.',
     linkEnded: 'Questo ordine non attende più un pagamento. Non è stato inviato nulla.',
   },
   fields: {

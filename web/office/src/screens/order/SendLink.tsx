@@ -1,8 +1,8 @@
 import { useState } from 'react'
 import { type Body, call, type Order } from '../../api/call.ts'
-import { useAction } from '../../api/hooks.ts'
+import { useAction, useOpening } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
-import { Check, Field, Form, Select } from '../../kit/fields.tsx'
+import { Field, Form, Select } from '../../kit/fields.tsx'
 import { Dialog } from '../../kit/parts.tsx'
 import { LANG_NAMES, LANGS, useTexts } from '../../texts/lang.ts'
 import { sendTexts } from './send-texts.ts'
@@ -28,10 +28,13 @@ export function SendLink({ order }: { order: Order }) {
 
 function SendDialog({ order, onClose }: { order: Order; onClose(): void }) {
   const t = useTexts(sendTexts)
+  const opening = useOpening()
   const mayRemind = Date.parse(order.expiresAt) - Date.now() > DAY_MS
   const action = useAction({
-    run: (body: Body<'sendOrderLink'>) =>
-      call('POST /api/next/confirm_conversion/send/{code}', { path: { code: order.code }, body }),
+    run: (body: Body<'sendOrderLink'>) => {
+      const path = { code: order.code }
+      return call('POST /api/next/confirm_conversion/send/{code}', { path, body, deed: { opening, typed: body } })
+    },
     done: t.sent,
     onDone: onClose,
   })
@@ -47,7 +50,7 @@ function SendDialog({ order, onClose }: { order: Order; onClose(): void }) {
             action.mutate({
               email,
               ...(language ? { language: language as (typeof LANGS)[number] } : {}),
-              ...(remind === undefined ? {} : { remind: true }),
+              ...(remind ? { remind: remind === 'once' } : {}),
             })
           }
         >
@@ -57,7 +60,18 @@ function SendDialog({ order, onClose }: { order: Order; onClose(): void }) {
             name="language"
             options={[['', t.anyLanguage] as const, ...LANGS.map((lang) => [lang, LANG_NAMES[lang]] as const)]}
           />
-          {mayRemind && <Check label={t.remind} name="remind" hint={t.remindHint} />}
+          {mayRemind && (
+            <Select
+              label={t.remind}
+              name="remind"
+              hint={t.remindHint}
+              options={[
+                ['', t.remindAsBefore],
+                ['once', t.remindOnce],
+                ['never', t.remindNever],
+              ]}
+            />
+          )}
         </Form>
       </div>
     </Dialog>
