@@ -49,7 +49,7 @@ export interface Operations {
           /** How many. */
           goodsQuantity?: string
         }
-        /** Your own names and texts, at most 50: names of 1 to 40 characters, texts of at most 500. Kept as sent, and shown to your company only, never to payers. A name with null or an empty text is left out. No personal data, because the erasure of the payer leaves it. */
+        /** Your own names and texts, at most 50: names of 1 to 40 characters, texts of at most 500, and 8,000 characters of JSON in all. Kept as sent, and shown to your company only, never to payers. A name with null or an empty text is left out. No personal data, because the erasure of the payer leaves it. */
         metadata?: Record<string, string>
       }
     }
@@ -194,7 +194,7 @@ export interface Operations {
       } | null
     }
   }
-  /** Download orders as CSV or XLSX. Every order that fits the filters when the download begins, once. `X-Total-Count` is their number. A transfer that breaks off is never ended normally: clients must treat such a file as incomplete. The columns add up to the books: `paidAmount` is what was booked of the price, `overpaidAmount` what was paid above it, `refundedExcessAmount` the part of `refundedAmount` that came from above the price, and `lostAmount` what left the chain and the company bears, less what came back. The company keeps `paidAmount` − `feeAmount` − (`refundedAmount` − `refundedExcessAmount`) − `lostAmount`. `metadata` is JSON; a cell of a spreadsheet holds its first 32,767 characters, and CSV all of it. */
+  /** Download orders as CSV or XLSX. Every order that fits the filters when the download begins, once. `X-Total-Count` is their number. A transfer that breaks off is never ended normally: clients must treat such a file as incomplete. The columns add up to the books: `paidAmount` is what was booked of the price, `overpaidAmount` what was paid above it, `refundedExcessAmount` the part of `refundedAmount` that came from above the price, and `lostAmount` what left the chain and the company bears, less what came back. The company keeps `paidAmount` − `feeAmount` − (`refundedAmount` − `refundedExcessAmount`) − `lostAmount`. `metadata` is JSON. */
   downloadOrders: {
     params: {
       /** Repeat it, or separate by commas; `status[]` is read too. */
