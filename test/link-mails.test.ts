@@ -80,7 +80,7 @@ const remindOnTwoNodes = (nowMs = Date.now()) => remindOn(2, nowMs)
 
 const idOf = (order: OrderData | Payable): string => ('orderId' in order ? String(order.orderId) : String(order._id))
 
-const isDue = (order: OrderData | Payable, ago = '0 s') =>
+const isDue = (order: OrderData | Payable, ago = '1 s') =>
   shop.host.db.run(sql`update link_mails set remind_at = now() - ${ago}::interval where order_id = ${idOf(order)}`)
 
 const remindAtOf = async (order: OrderData | Payable): Promise<Date | null> =>

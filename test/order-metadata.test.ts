@@ -27,7 +27,7 @@ const create = (body: Record<string, unknown>, as: Merchant = shop.merchant, hea
     body: { amount: 50, fromAsset: 'EUR', merchantIdentifier: 'TILL-1', ...body },
   })
 
-/** As many names as there may be, one text as long as it may be, and all as much as it may be; an emoji is one there. */
+/** As many names as there may be, one text as long as it may be, and all of it too; an emoji is one character. */
 const LARGEST: Record<string, string> = Object.fromEntries(
   Array.from({ length: 50 }, (_, index) => [
     `${index}`.padEnd(40, 'k'),

@@ -92,7 +92,7 @@ export function checkSimpleUser(body: CreateOrderBody): void {
 }
 
 /**
- * All of it as JSON: a page of the feed has 1,000 orders, and each webhook one. Less than a cell of a spreadsheet holds.
+ * All of it as JSON: a page of the feed has 1,000 orders, and each webhook one. A spreadsheet's cell holds more.
  */
 const MAX_METADATA_CHARS = 8000
 

@@ -60,7 +60,10 @@ export async function lockReader(tx: Tx, userId: string): Promise<Reader | undef
   return { ...reader, after: { position, orderId, seq } }
 }
 
-/** Events after the first place, up to the second. The feed's index holds rows with a position: rows alone do not say so. */
+/**
+ * Events after the first place, up to the second. The feed's index holds what has a position, which a comparison of
+ * rows does not imply.
+ */
 const between = ({ companyId, after }: Reader, end: FeedPosition): Sql => sql`
   f.company_id = ${companyId} and f.position >= ${after.position}::bigint and f.position <= ${end.position}::bigint
   and (f.position, f.order_id, f.seq) > (${after.position}::bigint, ${after.orderId}, ${after.seq}::integer)

@@ -40,8 +40,8 @@ export const recordUnmatched = (
 
 /**
  * The provider has told its total: what its events named is told apart from the rest.
- * @param asked the payment as it was before the question: the answer knows nothing of later events. Absent: the provider
- *   told it unasked
+ * @param asked the payment as it was before the question: the answer knows nothing of later events. Absent: it was told
+ *   unasked
  */
 export async function noteAnswer(
   tx: Tx,
