@@ -88,7 +88,7 @@ export const updateDifferencesGone = (
         or substring(what from ' on chain ([0-9]+)$') = any(${(scope.chains ?? []).map(String)}::text[]))
       and not (subject || chr(10) || what) = any(${[...scope.but]}::text[])`)
 
-/** What a person had to look up is known now: the difference is gone, also where somebody has explained it. */
+/** What a person had to look up is known now: the difference is gone, even if somebody has explained it. */
 export const updateDifferencesAnswered = (
   tx: Tx,
   of: { companyId: string; source: DifferenceSource; subject: string; at: Date },

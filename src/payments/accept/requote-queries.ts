@@ -25,7 +25,7 @@ export async function findFirstEnd(
   return row.at
 }
 
-/** Since the order was made, or was reopened at a fresh rate: when a way to pay was first chosen, and its end then. */
+/** Since the order was made, or reopened at a fresh rate: when a way to pay was first chosen, and its own end. */
 export const findHold = (
   q: Queryable,
   { companyId, id }: Pick<Order, 'companyId' | 'id'>,

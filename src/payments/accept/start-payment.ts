@@ -111,12 +111,10 @@ async function longerExpiry(
   const neededMs = Math.max(config.orders.channelMinutes[channel] ?? 0, LEAST_MINUTES) * MINUTE
   const needed = clock() + neededMs
   if (needed <= expiresAt.getTime()) return null
-  const isFresh = change?.quoteId !== undefined || order.paymentId === null
-  const hold = isFresh ? null : await findHold(tx, order)
-  const longest = Math.max(
-    (hold?.chosenAt?.getTime() ?? needed) + LONGEST_HOLD_MS,
-    (hold?.endsAt?.getTime() ?? 0) + neededMs,
-  )
+  // the first choice at this price
+  if (change?.quoteId !== undefined || order.paymentId === null) return new Date(needed)
+  const { chosenAt, endsAt } = await findHold(tx, order)
+  const longest = Math.max((chosenAt?.getTime() ?? clock()) + LONGEST_HOLD_MS, (endsAt?.getTime() ?? 0) + neededMs)
   const latest = Math.min(needed, longest)
   return latest > expiresAt.getTime() ? new Date(latest) : null
 }

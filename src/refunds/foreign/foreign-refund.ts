@@ -102,7 +102,7 @@ async function noticeUnknownPart(deps: RefundDeps, tx: Tx, payment: Payment): Pr
   await noteUnbooked(deps, tx, payment, { subject: partSubject(order, payment), booked: 'no refund', expected })
 }
 
-/** The provider has said how much: nobody is to record it, also where a person has explained the difference. */
+/** The provider has said how much: nothing is left to record, even if a person has explained the difference. */
 const endPart = ({ clock }: RefundDeps, tx: Tx, order: Order, payment: Payment): Promise<number> =>
   updateDifferencesAnswered(tx, {
     ...{ companyId: payment.companyId, source: 'providers', subject: partSubject(order, payment) },

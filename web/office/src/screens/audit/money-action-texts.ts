@@ -40,7 +40,7 @@ export const moneyActionTexts = defineTexts(
     'refund.approve': 'Refund approved',
     'refund.proof_added': 'Proof of a refund added',
     'refund.proof_read': 'Proof of a refund read',
-    'refund.record': 'Refund of a provider’s console recorded',
+    'refund.record': 'Refund from a provider’s console recorded',
     'refund.reject': 'Refund rejected',
     'refund.revert': 'Refund started',
     'refund.settled_by_hand': 'Refund settled by hand',
