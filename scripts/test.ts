@@ -41,7 +41,7 @@ let programs = ''
 
 async function cleanUp(): Promise<void> {
   endChildren()
-  killRunners()
+  await killRunners()
   await (await server?.catch(() => undefined))?.stop()
   for (const folder of [scratch, programs].filter(Boolean)) rmSync(folder, { recursive: true, force: true })
 }

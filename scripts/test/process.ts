@@ -17,6 +17,9 @@ for (const event of ['uncaughtException', 'unhandledRejection'])
     process.exit(1)
   })
 
+// whoever asks for files was killed: nobody reads what follows, and what this process started would run on
+process.once('disconnect', () => process.kill(-process.pid, 'SIGKILL'))
+
 /** Longer than any run: what has no limit of its own takes that of the test around it. */
 const NO_LIMIT_MS = 2 ** 31 - 1
 

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { ROOT } from '../steps.ts'
 import { FILE_MARK, type ReportLine, type WantedFile } from './report.ts'
 
@@ -32,6 +33,8 @@ const ROOMY = ['--min-semi-space-size=16', '--max-semi-space-size=32']
 const MAX_OUTPUT = 2_000_000
 /** It writes what it compiled before it ends. */
 const END_MS = 120_000
+/** How long a process that shall end at once may take. */
+const PATIENCE_MS = 3000
 const children = new Set<ChildProcess>()
 
 /** A process and what it started, which would run on without it: services, chains, browsers. */
@@ -45,9 +48,13 @@ function endGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
   }
 }
 
-/** Kills what still runs. */
-export function killRunners(): void {
-  for (const child of children) endGroup(child, 'SIGTERM')
+/** Ends what still runs, also what does not hear: a process in the middle of a test may not, nor what it started. */
+export async function killRunners(): Promise<void> {
+  const running = [...children]
+  for (const child of running) endGroup(child, 'SIGTERM')
+  const patientUntil = Date.now() + PATIENCE_MS
+  while (children.size > 0 && Date.now() < patientUntil) await sleep(50)
+  for (const child of running) endGroup(child, 'SIGKILL')
 }
 
 const last = (text: string, lines: number): string => text.trimEnd().split('\n').slice(-lines).join('\n')
