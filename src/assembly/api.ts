@@ -62,8 +62,8 @@ export async function registerApi(
           scope.addHook('onRoute', hideFromReference)
           addOldState(scope)
         }
-        const { transition, createOrder, exportOrders, rates } = trade
-        await scope.register(orderRoutes, { db, reads, config, transition, createOrder, limits })
+        const { transition, createOrder, exportOrders, rates, payerSearch: payers } = trade
+        await scope.register(orderRoutes, { db, reads, config, transition, createOrder, limits, payers })
         await scope.register(storyRoutes, { db })
         await scope.register(orderExportRoutes, { exportOrders })
         await scope.register(paymentRoutes, { ...trade.payments, deposits: trade.deposits, limits })

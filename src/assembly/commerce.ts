@@ -14,6 +14,7 @@ import { openOrderExports } from '../orders/export/export-service.ts'
 import { openCreateOrder } from '../orders/order-create.ts'
 import { openAnnounce, openTransition } from '../orders/order-transition.ts'
 import { openOrderFeed } from '../pages/pay/live-updates.ts'
+import { openPayerSearch } from '../payers/payer-search.ts'
 import type { PayerDeps } from '../payers/payer-service.ts'
 import type { MispaymentDeps } from '../payments/mispayments/mispayment-service.ts'
 import { eraseUserAddress } from '../payments/payment-queries.ts'
@@ -100,12 +101,13 @@ export function openCommerce(base: ServiceBase, accounts: Accounts) {
   openOrderMetrics(metrics, db)
   const cache = openSaleCache(db, clock)
   const createOrder = openCreateOrder({ db, clock, config, rates, cache, announce })
-  const exportOrders = openOrderExports({ reads: base.reads ?? readsFrom(db), clock, config })
   const payers: PayerDeps = {
     ...{ db, vault, clock, rates, audit, tellEmailChanged: openTellEmailChanged(mailer) },
     ...{ forget: openForget(base), onEmail: openCountKnown(base), onReseal: openCountResealed(base) },
     findAddressFault: openAddressFaults(chains),
   }
+  const payerSearch = openPayerSearch(payers)
+  const reads = base.reads ?? readsFrom(db)
   const kyc = openCompliance(base, accounts, payers, wake)
   const links = openRefundLinks({ vault, payUrl: config.payUrl })
   const networkName = nameNetworks(chains)
@@ -130,7 +132,8 @@ export function openCommerce(base: ServiceBase, accounts: Accounts) {
     rates,
     transition,
     createOrder,
-    exportOrders,
+    exportOrders: openOrderExports({ reads, clock, config, payers: payerSearch }),
+    payerSearch,
     companies,
     payers,
     kyc,
