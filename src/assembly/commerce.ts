@@ -7,10 +7,8 @@ import type { ButtonDeps } from '../companies/button-service.ts'
 import { openSaleCache, type SaleCache } from '../companies/sale-cache.ts'
 import { openForgetPayer } from '../compliance/payer-erasure.ts'
 import { openCountKnown, openCountResealed } from '../compliance/payer-spending.ts'
-import { readsFrom } from '../db/stale-reads.ts'
 import type { SettlementDeps } from '../ledger/settlements/settlement-service.ts'
 import { deletePayerMails } from '../mail/mailbox-queries.ts'
-import { openOrderExports } from '../orders/export/export-service.ts'
 import { openCreateOrder } from '../orders/order-create.ts'
 import { openAnnounce, openTransition } from '../orders/order-transition.ts'
 import { openOrderFeed } from '../pages/pay/live-updates.ts'
@@ -106,8 +104,6 @@ export function openCommerce(base: ServiceBase, accounts: Accounts) {
     ...{ forget: openForget(base), onEmail: openCountKnown(base), onReseal: openCountResealed(base) },
     findAddressFault: openAddressFaults(chains),
   }
-  const payerSearch = openPayerSearch(payers)
-  const reads = base.reads ?? readsFrom(db)
   const kyc = openCompliance(base, accounts, payers, wake)
   const links = openRefundLinks({ vault, payUrl: config.payUrl })
   const networkName = nameNetworks(chains)
@@ -132,8 +128,7 @@ export function openCommerce(base: ServiceBase, accounts: Accounts) {
     rates,
     transition,
     createOrder,
-    exportOrders: openOrderExports({ reads, clock, config, payers: payerSearch }),
-    payerSearch,
+    payerSearch: openPayerSearch(payers),
     companies,
     payers,
     kyc,
