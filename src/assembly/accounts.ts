@@ -88,8 +88,8 @@ type SealedDeps = Pick<ServiceBase, 'log'> & {
 }
 
 /**
- * After a change of the master key: re-seals everything that an earlier key sealed. After an upgrade: keys the payers of
- * before, and those that older nodes write meanwhile.
+ * After a change of the master key: re-seals everything that an earlier key sealed. After an upgrade: keys the payers
+ * of before, and those that older nodes write meanwhile.
  */
 export function startResealing({ log, payments, kyc }: SealedDeps): Ticker[] {
   return [

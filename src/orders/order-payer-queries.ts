@@ -11,7 +11,7 @@ export type PayerFilter = {
 /** With more codes the payer's rows are joined, so that no statement gets thousands of values. */
 const MOST_CODES = 200
 
-/** The payer's rows. Its last two conditions are those of the index, word for word: other keys are not to be believed. */
+/** The last two conditions are those of the index, word for word: a key of another text is not believed. */
 const rowsOf = (companyIds: readonly string[] | null, keys: readonly string[]): Sql => sql`
   select company_id, order_id from payer_information where ${ofCompanies(companyIds)} and email_key = any(${keys}::text[])
     and email_key is not null and keyed_for = split_part(sealed, '.', 3)`

@@ -139,6 +139,18 @@ const EMPTY: OrderSearch = {
   page: undefined,
 }
 
+const filters = (search: OrderSearch): boolean =>
+  Object.entries(search).some(([name, value]) => name !== 'page' && name !== 'columns' && value !== undefined)
+
+/** A page of the list. Of a payer it is not refreshed by itself: the service records each answer. */
+function useOrders(search: OrderSearch, payerEmail: string | undefined) {
+  const { page = 1 } = search
+  const all = { ...toQuery(search), ...useCompanyQuery(), page, limit: LIMIT }
+  const query = payerEmail === undefined ? all : { ...all, payerEmail }
+  const live = page === 1 ? { liveMs: LIVE_MS } : {}
+  return useApi('GET /api/next/confirm_conversion', { query }, payerEmail === undefined ? live : { isNoted: true })
+}
+
 export function OrderList() {
   const t = useTexts(texts)
   const ofPayers = useTexts(payerTexts)
@@ -151,25 +163,13 @@ export function OrderList() {
   const page = search.page ?? 1
   const payer = usePayerSearch()
   const payerEmail = payer.email
-  const query = {
-    ...{ ...toQuery(search), ...useCompanyQuery(), page, limit: LIMIT },
-    ...(payerEmail === undefined ? {} : { payerEmail }),
-  }
-  const live = page === 1 ? { liveMs: LIVE_MS } : {}
-  const orders = useApi(
-    'GET /api/next/confirm_conversion',
-    { query },
-    payerEmail === undefined ? live : { isNoted: true },
-  )
+  const orders = useOrders(search, payerEmail)
   const go = (change: OrderSearch): void => goTo(change, { replace: true })
   const goAll = (change: OrderSearch): void => goTo(change, { replace: true, state: {} })
   const onSearch = (text: string): void =>
     payer.finds(text)
       ? goTo({ search: undefined, page: undefined }, { replace: true, state: { payerEmail: text } })
       : goAll({ search: text.slice(0, MAX_TEXT) || undefined, page: undefined })
-  const isFiltered = Object.entries(search).some(
-    ([name, value]) => name !== 'page' && name !== 'columns' && value !== undefined,
-  )
   const actions = (
     <>
       {can('orders.download') && <Export search={search} payerEmail={payerEmail} />}
@@ -202,7 +202,7 @@ export function OrderList() {
             page > 1 && orders.data?.total ? (
               <PastEnd onPage={() => go({ page: undefined })} />
             ) : payerEmail === undefined ? (
-              <NoOrders isFiltered={isFiltered} onClear={() => goAll(EMPTY)} />
+              <NoOrders isFiltered={filters(search)} onClear={() => goAll(EMPTY)} />
             ) : (
               <NoOrdersOf email={payerEmail} onText={() => goAll({ search: payerEmail.slice(0, MAX_TEXT) })} />
             )
