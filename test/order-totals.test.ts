@@ -110,6 +110,7 @@ test('a filter that the counters do not know is counted', async () => {
       { linksOnly: true },
       { companyId: 'company-b' },
       { managerEmail: 'no@one.example' },
+      { payer: { keys: ['none'], codes: null } },
     ],
   ]
   for (const filter of filters) {
