@@ -51,7 +51,7 @@ export async function updateSealedPayer(q: Queryable, row: SealedPayer, { sealed
     where company_id = ${row.companyId} and order_id = ${row.orderId} and sealed = ${row.sealed}`)
 }
 
-/** Rows whose key is missing or belongs to an earlier text. The first condition and the order are those of the index. */
+/** Rows whose key is missing or belongs to an earlier text. First condition and order are those of the index. */
 export async function listUnkeyedPayers(
   q: Queryable,
   prefixes: readonly string[],
