@@ -327,7 +327,7 @@ test('a CSV that broke off goes on behind its last whole row, with every order o
 
 const ALL = {
   ...{ statuses: [], search: null, managerEmail: null, companyId: null, from: null, to: null },
-  ...{ paymentChannel: null, till: null, linksOnly: false },
+  ...{ paymentChannel: null, till: null, payer: null, linksOnly: false },
 }
 const LAST_ID = 'f'.repeat(24)
 

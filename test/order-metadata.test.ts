@@ -195,7 +195,7 @@ test('a file of orders with as much metadata as there may be takes little memory
     from generate_series(1, ${count}::integer) n`)
   const filter = {
     ...{ statuses: [], search: null, managerEmail: null, companyId, from: null, to: null },
-    ...{ paymentChannel: null, till: null, linksOnly: false },
+    ...{ paymentChannel: null, till: null, payer: null, linksOnly: false },
   }
   const query = { scope: { companyIds: [companyId], collectorIds: null, createdBy: null }, filter }
   const page = { newestFirst: true, limit: 2500, lastId: 'f'.repeat(24), after: null }

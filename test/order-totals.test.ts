@@ -24,7 +24,7 @@ const COMPANIES = ['company-a', 'company-b']
 const ALL: OrderScope = { companyIds: null, collectorIds: null, createdBy: null }
 const NO_FILTER: OrderFilter = {
   ...{ statuses: [], search: null, managerEmail: null, companyId: null, from: null, to: null },
-  ...{ paymentChannel: null, till: null, linksOnly: false },
+  ...{ paymentChannel: null, till: null, payer: null, linksOnly: false },
 }
 
 const insert = (q: Queryable, companyId: string, count: number) =>
@@ -110,6 +110,7 @@ test('a filter that the counters do not know is counted', async () => {
       { linksOnly: true },
       { companyId: 'company-b' },
       { managerEmail: 'no@one.example' },
+      { payer: { keys: ['none'], codes: null } },
     ],
   ]
   for (const filter of filters) {

@@ -6,12 +6,13 @@ import type { KycDeps } from '../compliance/kyc-service.ts'
 import { resealKycs } from '../compliance/payer-erasure.ts'
 import { openJobQueue } from '../db/job-runner.ts'
 import { openRateLimits } from '../http/limits/rate-limits.ts'
-import { HOUR } from '../kernel/clock.ts'
+import { HOUR, MINUTE } from '../kernel/clock.ts'
 import { startTicker, type Ticker } from '../kernel/ticker.ts'
 import { resealPlaces } from '../keys/reseal.ts'
 import { auditKeysOf, openServerKeys } from '../keys/server-key-service.ts'
 import { openMailer } from '../mail/mail.ts'
 import { openOperatorAlarm } from '../mail/operator-alarm.ts'
+import { keyPayers } from '../payers/payer-search.ts'
 import { type PayerDeps, resealPayers } from '../payers/payer-service.ts'
 import { openAccessTokens } from '../sessions/access-token.ts'
 import type { ApiKeyDeps } from '../sessions/api-keys/api-key-routes.ts'
@@ -86,11 +87,15 @@ type SealedDeps = Pick<ServiceBase, 'log'> & {
   kyc: KycDeps
 }
 
-/** After a change of the master key: re-seals everything that an earlier key sealed. */
+/**
+ * After a change of the master key: re-seals everything that an earlier key sealed. After an upgrade: keys the payers
+ * of before, and those that older nodes write meanwhile.
+ */
 export function startResealing({ log, payments, kyc }: SealedDeps): Ticker[] {
   return [
     startTicker('keys.reseal', HOUR, log, async () => (await resealPlaces(payments.payers)) > 0),
     startTicker('payers.reseal', HOUR, log, async () => (await resealPayers(payments.payers)) > 0),
+    startTicker('payers.key', 10 * MINUTE, log, async () => (await keyPayers({ ...payments.payers, log })) > 0),
     startTicker('channels.reseal', HOUR, log, async () => (await resealAccounts(payments)) > 0),
     startTicker('kyc.reseal', HOUR, log, async () => (await resealKycs(kyc)) > 0),
   ]

@@ -1,6 +1,7 @@
 import { joinSql, type Queryable, type Sql, sql, unnamed } from '../db/db.ts'
 import type { Order } from './order.ts'
 import { countWithAmount, isNextWithAmount, type NextOf, ofCompanies } from './order-amount-queries.ts'
+import { lookUpPayer, ofPayer, type PayerFilter } from './order-payer-queries.ts'
 import { COLUMNS, type OrderScope, type Row, toOrder } from './order-queries.ts'
 import { frequentAmounts, lookUp, otherThanAmounts, type Search, searchSql } from './order-search-queries.ts'
 
@@ -16,19 +17,22 @@ export type OrderFilter = {
   paymentChannel: string | null
   /** Its identifier at the time of the order, or its id. */
   till: string | null
+  payer: PayerFilter | null
   linksOnly: boolean
 }
 
 /** The companies that a list may contain. Null: all. */
-function companiesOf({ companyIds }: OrderScope, { companyId }: OrderFilter): readonly string[] | null {
+export function companiesOf({ companyIds }: OrderScope, { companyId }: OrderFilter): readonly string[] | null {
   if (companyId === null) return companyIds
   return companyIds === null || companyIds.includes(companyId) ? [companyId] : []
 }
 
-/** The same filter with its search looked up, so that a list's condition reads fewer rows. */
+/** The same filter with its search and its payer looked up, so that a list's condition reads fewer rows. */
 export async function withLookUp(q: Queryable, scope: OrderScope, filter: OrderFilter): Promise<OrderFilter> {
-  if (filter.search === null) return filter
-  return { ...filter, search: await lookUp(q, companiesOf(scope, filter), filter.search) }
+  const companyIds = companiesOf(scope, filter)
+  const search = filter.search && (await lookUp(q, companyIds, filter.search))
+  const payer = filter.payer && (await lookUpPayer(q, companyIds, filter.payer))
+  return { ...filter, search, payer }
 }
 
 function companySql(scope: OrderScope, filter: OrderFilter): Sql {
@@ -48,6 +52,7 @@ function orderSql(scope: OrderScope, filter: OrderFilter, search: Sql | null): S
   if (filter.to !== null) parts.push(sql`created_at <= ${filter.to}`)
   if (filter.paymentChannel !== null) parts.push(sql`payment_channel = ${filter.paymentChannel}`)
   if (filter.till !== null) parts.push(sql`(collector_id = ${filter.till} or merchant_identifier = ${filter.till})`)
+  if (filter.payer !== null) parts.push(ofPayer(companiesOf(scope, filter), filter.payer))
   if (filter.linksOnly) parts.push(sql`alias is not null`)
   return joinSql(parts, ' and ')
 }
@@ -140,6 +145,18 @@ export async function countOrders(q: Queryable, scope: OrderScope, filter: Order
   const { total } = await q.one<{ total: bigint }>(unnamed(count))
   return Number(total)
 }
+
+/** How many orders match in each company that has some. */
+export const countByCompany = (
+  q: Queryable,
+  scope: OrderScope,
+  filter: OrderFilter,
+): Promise<{ companyId: string; orders: number }[]> =>
+  q.many(
+    unnamed(sql`
+      select company_id, count(*)::integer as orders from orders where ${filterSql(scope, filter)}
+      group by company_id order by company_id`),
+  )
 
 export const positionOf = ({ id, from, to }: Order, sort: OrderSort): OrderPosition => {
   const fromUnits = from.units * (from.asset === 'XPF' ? 1_000_000n : 10_000n)

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type ButtonLimits, checkSessionOrder } from '../companies/button-landing.ts'
-import { actorOf, CompanyIdQuery } from '../http/actor.ts'
+import { CompanyIdQuery } from '../http/actor.ts'
 import { Envelope, ok, refTo } from '../http/envelope.ts'
 import { replay, sendStored } from '../http/idempotency/idempotency.ts'
 import { contextOf } from '../http/request-context.ts'
@@ -152,7 +152,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<RouteDeps> = async (app, dep
         response: { 200: Envelope(Page) },
       },
     },
-    async (request) => ok(await listOrders(deps, actorOf(request), request.query)),
+    async (request) => ok(await listOrders(deps, contextOf(request), request.query)),
   )
   app.get(
     '/links',
@@ -167,7 +167,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<RouteDeps> = async (app, dep
       },
     },
     async (request, reply) => {
-      const { orders, nextCursor } = await listLinks(deps, actorOf(request), request.query)
+      const { orders, nextCursor } = await listLinks(deps, contextOf(request), request.query)
       if (nextCursor !== null) {
         const next = new URL(request.url, deps.config.baseUrl)
         next.searchParams.set('cursor', nextCursor)

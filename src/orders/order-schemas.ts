@@ -164,6 +164,14 @@ export const FilterQuery = {
     }),
   ),
   managerEmail: Type.Optional(Type.String({ maxLength: 320, description: 'SuperAdmin and SuperManager only.' })),
+  payerEmail: Type.Optional(
+    Type.String({
+      ...{ format: 'email', maxLength: 320, examples: ['payer@example.org'] },
+      description:
+        'Orders whose payer has this e-mail: the whole address, in capitals or not. Needs the right to read payer ' +
+        'information, which no API key has; each use is in the audit log, without the address.',
+    }),
+  ),
   companyId: Type.Optional(Type.String({ pattern: '^[0-9a-f]{24}$', description: 'One company of those you see.' })),
   from: Type.Optional(
     Type.String({ format: 'date-time', description: 'createdAt at or after. A date alone: its beginning, UTC.' }),

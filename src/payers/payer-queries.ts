@@ -1,4 +1,5 @@
 import { type Queryable, sql, type Tx } from '../db/db.ts'
+import type { Seal } from './payer-seal.ts'
 
 export type SealedPayer = { companyId: string; orderId: string; sealed: string }
 
@@ -11,11 +12,16 @@ export async function findSealedPayer(
     select company_id, order_id, sealed from payer_information where company_id = ${companyId} and order_id = ${orderId}`)
 }
 
-export async function upsertSealedPayer(tx: Tx, row: SealedPayer, now: Date): Promise<void> {
+export async function upsertSealedPayer(
+  tx: Tx,
+  { companyId, orderId, sealed, emailKey }: Omit<SealedPayer, 'sealed'> & Seal,
+  now: Date,
+): Promise<void> {
   await tx.run(sql`
-    insert into payer_information (company_id, order_id, sealed, updated_at)
-    values (${row.companyId}, ${row.orderId}, ${row.sealed}, ${now})
-    on conflict (company_id, order_id) do update set sealed = excluded.sealed, updated_at = excluded.updated_at`)
+    insert into payer_information (company_id, order_id, sealed, email_key, keyed_for, updated_at)
+    values (${companyId}, ${orderId}, ${sealed}, ${emailKey}, split_part(${sealed}, '.', 3), ${now})
+    on conflict (company_id, order_id) do update set sealed = excluded.sealed, email_key = excluded.email_key,
+      keyed_for = excluded.keyed_for, updated_at = excluded.updated_at`)
 }
 
 /** @returns whether there was anything to erase */
@@ -39,9 +45,29 @@ export async function listPayersSealedOtherwise(q: Queryable, prefix: string, li
 }
 
 /** Only if the row is unchanged since it was read. */
-export async function updateSealedPayer(q: Queryable, row: SealedPayer, sealed: string): Promise<void> {
+export async function updateSealedPayer(q: Queryable, row: SealedPayer, { sealed, emailKey }: Seal): Promise<void> {
   await q.run(sql`
-    update payer_information set sealed = ${sealed}
+    update payer_information set sealed = ${sealed}, email_key = ${emailKey}, keyed_for = split_part(${sealed}, '.', 3)
+    where company_id = ${row.companyId} and order_id = ${row.orderId} and sealed = ${row.sealed}`)
+}
+
+/** Rows whose key is missing or belongs to an earlier text. First condition and order are those of the index. */
+export async function listUnkeyedPayers(
+  q: Queryable,
+  prefixes: readonly string[],
+  limit: number,
+): Promise<SealedPayer[]> {
+  return q.many<SealedPayer>(sql`
+    select company_id, order_id, sealed from payer_information
+    where keyed_for is distinct from split_part(sealed, '.', 3)
+      and exists (select from unnest(${prefixes}::text[]) as p (prefix) where starts_with(sealed, prefix))
+    order by updated_at limit ${limit}`)
+}
+
+/** Only if the row is unchanged since it was read. */
+export async function updateEmailKey(q: Queryable, row: SealedPayer, emailKey: string | null): Promise<void> {
+  await q.run(sql`
+    update payer_information set email_key = ${emailKey}, keyed_for = split_part(sealed, '.', 3)
     where company_id = ${row.companyId} and order_id = ${row.orderId} and sealed = ${row.sealed}`)
 }
 

@@ -18,6 +18,7 @@ import type { Rates } from '../rates/rate-service.ts'
 import { type PayerAddressDeps, readPayerAddress } from './payer-address.ts'
 import * as queries from './payer-queries.ts'
 import { hasText, type PayerInformation, type SavePayerBody } from './payer-schemas.ts'
+import { openPayer, sealPayer } from './payer-seal.ts'
 import { isBeforePaid, noteOf, type Written } from './payer-word.ts'
 
 /**
@@ -43,8 +44,6 @@ export type PayerDeps = PayerAddressDeps & {
   /** Erases the payer elsewhere too, in the transaction of the erasure. @returns what was erased */
   forget?(tx: Tx, order: Order, email: string | null): Promise<ErasedElsewhere>
 }
-
-const contextOf = (orderId: string): string => `order:${orderId}:payer`
 
 /** The given fields, trimmed; one without text counts as absent. */
 function trimPayer(given: PayerInformation): PayerInformation {
@@ -84,7 +83,7 @@ type Known = { payer: PayerInformation; notes: Notes }
 async function open({ vault }: Pick<PayerDeps, 'vault'>, q: Queryable, order: Order): Promise<Known> {
   const row = await queries.findSealedPayer(q, order.companyId, order.id)
   if (!row) return { payer: {}, notes: {} }
-  const { notes = {}, ...payer } = JSON.parse(vault.open(row.sealed, contextOf(order.id))) as PayerInformation & {
+  const { notes = {}, ...payer } = JSON.parse(openPayer(vault, order.id, row.sealed)) as PayerInformation & {
     notes?: Notes
   }
   return { payer, notes }
@@ -92,8 +91,12 @@ async function open({ vault }: Pick<PayerDeps, 'vault'>, q: Queryable, order: Or
 
 async function write(deps: PayerDeps, tx: Tx, order: Order, { payer, notes }: Known): Promise<void> {
   const kept = Object.keys(notes).length > 0 ? { ...payer, notes } : payer
-  const sealed = deps.vault.seal(JSON.stringify(kept), contextOf(order.id))
-  await queries.upsertSealedPayer(tx, { companyId: order.companyId, orderId: order.id, sealed }, new Date(deps.clock()))
+  const seal = sealPayer(deps.vault, order.id, JSON.stringify(kept))
+  await queries.upsertSealedPayer(
+    tx,
+    { companyId: order.companyId, orderId: order.id, ...seal },
+    new Date(deps.clock()),
+  )
 }
 
 const MAY_CHANGE_EMAIL: readonly string[] = ['SuperAdmin', 'SuperManager', 'Manager', 'Association']
@@ -318,7 +321,7 @@ const RETENTION_BATCH = 500
 export const erasePayersOlderThan = ({ db, clock }: Pick<PayerDeps, 'db' | 'clock'>, days: number): Promise<number> =>
   queries.deleteOldPayers(db, new Date(clock() - days * DAY), RETENTION_BATCH)
 
-/** Reseals, a batch at a time, what an older master key sealed. @returns how many were resealed */
+/** Reseals and keys, a batch at a time, what an older master key sealed. @returns how many were resealed */
 export async function resealPayers({
   db,
   vault,
@@ -326,11 +329,10 @@ export async function resealPayers({
 }: Pick<PayerDeps, 'db' | 'vault' | 'onReseal'>): Promise<number> {
   const rows = await queries.listPayersSealedOtherwise(db, vault.sealPrefix, 200)
   for (const row of rows) {
-    const context = contextOf(row.orderId)
-    const opened = vault.open(row.sealed, context)
+    const opened = openPayer(vault, row.orderId, row.sealed)
     const { email } = JSON.parse(opened) as PayerInformation
     await db.tx(async (tx) => {
-      await queries.updateSealedPayer(tx, row, vault.seal(opened, context))
+      await queries.updateSealedPayer(tx, row, sealPayer(vault, row.orderId, opened))
       if (email !== undefined) await onReseal?.(tx, row, email)
     })
   }

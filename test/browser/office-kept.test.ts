@@ -246,3 +246,53 @@ test('the language of the office is that of the page behind a mailed link, chose
   assert.equal(await ofMail(), 'de')
   await context.close()
 })
+
+async function sellTo(email: string | null): Promise<string> {
+  const { client } = manager
+  const tills = await client.get<{ collectors: { identifier: string }[] }>('collectors/list')
+  const merchantIdentifier = tills.data.collectors[0]?.identifier
+  const sale = { amount: '7.00', fromAsset: 'EUR', merchantIdentifier }
+  const { code } = (await client.post<{ code: string }>('confirm_conversion/request', sale)).data
+  if (email !== null) assert.equal((await client.post(`confirm_conversion/email/${code}`, { email })).status, 200)
+  return code
+}
+
+test('a payer’s orders are found by the e-mail, also on the way back from one, and no URL has the address', async () => {
+  const [email, nobody] = ['jane.kept@mail.example', 'nobody.kept@mail.example']
+  const [code] = [await sellTo(email), await sellTo(null)]
+  const { page, context } = await enterToOrder()
+  const urls: string[] = []
+  page.on('framenavigated', (frame) => urls.push(frame.url()))
+  await page.goto(`${service.baseUrl}/app/orders?status=INITIAL`)
+  const box = page.getByRole('searchbox')
+  const links = page.getByRole('table').locator(`a[href*="/orders/"]`)
+  const isHers = async (): Promise<void> => {
+    await page.getByText(`Orders of ${email}`).waitFor()
+    await page.getByText('1 order', { exact: true }).waitFor()
+    assert.deepEqual([await links.count(), await box.inputValue()], [1, email])
+  }
+  await box.fill(email)
+  await box.press('Enter')
+  await isHers()
+  await links.click()
+  await page.waitForURL(`**/orders/${code}**`)
+  await page.goBack()
+  await isHers()
+  await page.reload()
+  await isHers()
+  await box.fill(nobody)
+  await box.press('Enter')
+  await page.getByText(`No order of ${nobody}`).waitFor()
+  await page.getByText('Only the whole address is found').waitFor()
+  const kept = await page.evaluate('JSON.stringify([localStorage, sessionStorage, document.title])')
+  for (const place of [...urls, kept]) assert.equal(/kept(@|%40)/.test(String(place)), false, String(place))
+  const { searches } = await service.db.one<{ searches: number }>(sql`
+    select count(*)::integer as searches from audit_log where action = 'payer.search'`)
+  assert.equal(searches, 3, 'the way back asks for nothing')
+  await page.getByRole('button', { name: 'Search references and codes instead' }).click()
+  await page.getByText('No order matches these filters').waitFor()
+  assert.equal(await box.inputValue(), nobody)
+  await page.getByRole('button', { name: 'Clear filters' }).last().click()
+  await page.getByText(/^[2-9]\d* orders$/).waitFor()
+  await context.close()
+})

@@ -10,7 +10,7 @@ import { openSearch } from '../../src/orders/order-search-queries.ts'
 
 export const NO_FILTER: OrderFilter = {
   ...{ statuses: [], search: null, managerEmail: null, companyId: null, from: null, to: null },
-  ...{ paymentChannel: null, till: null, linksOnly: false },
+  ...{ paymentChannel: null, till: null, payer: null, linksOnly: false },
 }
 export const PAGE = { sort: '-createdAt', limit: 500, offset: 0, after: null } as const
 

@@ -17,7 +17,7 @@ export async function findExportBounds(
 
 const NO_FILTER: OrderFilter = {
   ...{ statuses: [], search: null, managerEmail: null, companyId: null, from: null, to: null },
-  ...{ paymentChannel: null, till: null, linksOnly: false },
+  ...{ paymentChannel: null, till: null, payer: null, linksOnly: false },
 }
 
 /** An order's primary key. */
@@ -44,8 +44,8 @@ export type ChosenPage = ChosenRun[]
 
 const ID_BYTES = 12
 /** Whether an order can stop fitting the filters: what it was created with stays. */
-export const canChange = ({ statuses, paymentChannel, search, managerEmail }: OrderFilter): boolean =>
-  statuses.length > 0 || paymentChannel !== null || search !== null || managerEmail !== null
+export const canChange = ({ statuses, paymentChannel, search, managerEmail, payer }: OrderFilter): boolean =>
+  statuses.length > 0 || [paymentChannel, search, managerEmail, payer].some((one) => one !== null)
 
 /** The orders that fit now, page by page in the order of the file. */
 export async function listChosen(

@@ -6,8 +6,10 @@ export const FOLD_CHANGES = 5000
 
 /** The filters that `order_counts` can answer: companies and states. */
 const isCounted = ({ collectorIds, createdBy }: OrderScope, filter: OrderFilter): boolean => {
-  const { search, from, to, paymentChannel, till, linksOnly } = filter
-  return [collectorIds, createdBy, search, from, to, paymentChannel, till].every((one) => one === null) && !linksOnly
+  const { search, from, to, paymentChannel, till, payer, linksOnly } = filter
+  return (
+    [collectorIds, createdBy, search, from, to, paymentChannel, till, payer].every((one) => one === null) && !linksOnly
+  )
 }
 
 /**

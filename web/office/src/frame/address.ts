@@ -1,4 +1,4 @@
-import { useNavigate, useSearch } from '@tanstack/react-router'
+import { type HistoryState, useNavigate, useSearch } from '@tanstack/react-router'
 
 /** What screens keep in the URL; `readWords` in the router lists the parameters that each screen knows. */
 export type Address = {
@@ -24,8 +24,10 @@ export type Address = {
   page?: number | undefined
 }
 
-type Go = (options: { to: '.'; search(old: Address): Address; replace?: boolean; resetScroll?: boolean }) => unknown
-type How = { replace?: boolean; resetScroll?: boolean }
+/** What the entry of the tab's history keeps beside its URL; `true`: the same as before. */
+type Kept = true | HistoryState
+type How = { replace?: boolean; resetScroll?: boolean; state?: Kept }
+type Go = (options: { to: '.'; search(old: Address): Address } & How) => unknown
 
 /**
  * Reads and changes the URL's parameters on any screen. The router types search parameters by route; parts that serve
@@ -35,6 +37,6 @@ export function useAddress(): [Address, (change: Partial<Address>, how?: How) =>
   const address: Address = useSearch({ strict: false })
   const navigate = useNavigate() as unknown as Go
   const go = (change: Partial<Address>, how: How = {}): void =>
-    void navigate({ to: '.', search: (old) => ({ ...old, ...change }), ...how })
+    void navigate({ to: '.', search: (old) => ({ ...old, ...change }), state: true, ...how })
   return [address, go]
 }

@@ -14,15 +14,25 @@ import { ColumnChoice, columnsOf } from './Columns.tsx'
 import { Export } from './Export.tsx'
 import { Filters } from './Filters.tsx'
 import { OrderTable } from './OrderTable.tsx'
+import { usePayerSearch } from './payer-search.ts'
+import { payerTexts } from './payer-texts.ts'
 import { texts } from './texts.ts'
 import { type OrderSearch, toQuery, useSavedViews, VIEWS } from './views.ts'
 
 const LIMIT = 25
 /** Debounce: pause in typing before the list is queried. */
 const TYPING_MS = 250
+/** An address that is half typed is another one, and each search for one is in the audit log. */
+const TYPING_ADDRESS_MS = 1000
+/** Of a search, as the API takes it; and of an address. */
+const [MAX_TEXT, MAX_ADDRESS] = [100, 254]
 
-function SearchBox({ value, onChange }: { value: string; onChange(text: string): void }) {
+type SearchProps = { value: string; mayFindPayers: boolean; onChange(text: string): void }
+
+function SearchBox({ value, mayFindPayers, onChange }: SearchProps) {
   const t = useTexts(texts)
+  const ofPayers = useTexts(payerTexts)
+  const label = mayFindPayers ? ofPayers.searchLabel : t.searchLabel
   const [text, setText] = useState(value)
   const known = useRef(value)
   useEffect(() => {
@@ -31,14 +41,18 @@ function SearchBox({ value, onChange }: { value: string; onChange(text: string):
       setText(value)
     }
   }, [value])
+  const search = (typed: string): void => {
+    if (typed.trim() === known.current) return
+    known.current = typed.trim()
+    onChange(typed.trim())
+  }
+  const searchLater = useRef(search)
+  searchLater.current = search
   useEffect(() => {
-    const timer = setTimeout(() => {
-      if (text.trim() === known.current) return
-      known.current = text.trim()
-      onChange(text.trim())
-    }, TYPING_MS)
+    const isAddress = mayFindPayers && text.includes('@')
+    const timer = setTimeout(() => searchLater.current(text), isAddress ? TYPING_ADDRESS_MS : TYPING_MS)
     return () => clearTimeout(timer)
-  }, [text, onChange])
+  }, [text, mayFindPayers])
   return (
     <div className="relative min-w-52 grow">
       <span className="pointer-events-none absolute top-2.5 left-3 text-soft">
@@ -48,11 +62,12 @@ function SearchBox({ value, onChange }: { value: string; onChange(text: string):
         data-search
         type="search"
         className="input pl-10"
-        maxLength={100}
-        aria-label={t.searchLabel}
-        placeholder={t.searchLabel}
+        maxLength={mayFindPayers ? MAX_ADDRESS : MAX_TEXT}
+        aria-label={label}
+        placeholder={label}
         value={text}
         onChange={(event) => setText(event.target.value)}
+        onKeyDown={(event) => event.key === 'Enter' && search(text)}
       />
     </div>
   )
@@ -124,8 +139,21 @@ const EMPTY: OrderSearch = {
   page: undefined,
 }
 
+const filters = (search: OrderSearch): boolean =>
+  Object.entries(search).some(([name, value]) => name !== 'page' && name !== 'columns' && value !== undefined)
+
+/** A page of the list. Of a payer it is not refreshed by itself: the service records each answer. */
+function useOrders(search: OrderSearch, payerEmail: string | undefined) {
+  const { page = 1 } = search
+  const all = { ...toQuery(search), ...useCompanyQuery(), page, limit: LIMIT }
+  const query = payerEmail === undefined ? all : { ...all, payerEmail }
+  const live = page === 1 ? { liveMs: LIVE_MS } : {}
+  return useApi('GET /api/next/confirm_conversion', { query }, payerEmail === undefined ? live : { isNoted: true })
+}
+
 export function OrderList() {
   const t = useTexts(texts)
+  const ofPayers = useTexts(payerTexts)
   const core = useCore()
   const lang = useLang()
   const can = useCan()
@@ -133,15 +161,18 @@ export function OrderList() {
   const [address, goTo] = useAddress()
   const { company: _, ...search } = address
   const page = search.page ?? 1
-  const query = { ...toQuery(search), ...useCompanyQuery(), page, limit: LIMIT }
-  const orders = useApi('GET /api/next/confirm_conversion', { query }, page === 1 ? { liveMs: LIVE_MS } : {})
+  const payer = usePayerSearch()
+  const payerEmail = payer.email
+  const orders = useOrders(search, payerEmail)
   const go = (change: OrderSearch): void => goTo(change, { replace: true })
-  const isFiltered = Object.entries(search).some(
-    ([name, value]) => name !== 'page' && name !== 'columns' && value !== undefined,
-  )
+  const goAll = (change: OrderSearch): void => goTo(change, { replace: true, state: {} })
+  const onSearch = (text: string): void =>
+    payer.finds(text)
+      ? goTo({ search: undefined, page: undefined }, { replace: true, state: { payerEmail: text } })
+      : goAll({ search: text.slice(0, MAX_TEXT) || undefined, page: undefined })
   const actions = (
     <>
-      {can('orders.download') && <Export search={search} />}
+      {can('orders.download') && <Export search={search} payerEmail={payerEmail} />}
       {canSell && (
         <Link to="/orders/new" className="btn btn-fill max-lg:hidden">
           <Icon name="plus" />
@@ -154,13 +185,15 @@ export function OrderList() {
     <Page title={t.title} lead={orders.data && t.count(formatCount(lang, orders.data.total))} actions={actions}>
       <Views search={search} go={go} />
       <div className="mb-4 flex flex-wrap items-start gap-2">
-        <SearchBox
-          value={search.search ?? ''}
-          onChange={(text) => go({ search: text || undefined, page: undefined })}
-        />
-        <Filters search={search} go={go} onClear={() => go(EMPTY)} />
+        <SearchBox value={payerEmail ?? search.search ?? ''} mayFindPayers={payer.mayFind} onChange={onSearch} />
+        <Filters search={search} go={go} onClear={() => goAll(EMPTY)} />
         <ColumnChoice columns={search.columns} onChoose={(columns) => go({ columns })} />
       </div>
+      {payerEmail !== undefined && (
+        <p role="status" className="mb-3 font-medium break-all">
+          {ofPayers.ordersOf(payerEmail)}
+        </p>
+      )}
       <div className="panel overflow-hidden" aria-busy={orders.isPlaceholderData}>
         <Loaded
           query={orders}
@@ -168,8 +201,10 @@ export function OrderList() {
           empty={
             page > 1 && orders.data?.total ? (
               <PastEnd onPage={() => go({ page: undefined })} />
+            ) : payerEmail === undefined ? (
+              <NoOrders isFiltered={filters(search)} onClear={() => goAll(EMPTY)} />
             ) : (
-              <NoOrders isFiltered={isFiltered} onClear={() => go(EMPTY)} />
+              <NoOrdersOf email={payerEmail} onText={() => goAll({ search: payerEmail.slice(0, MAX_TEXT) })} />
             )
           }
         >
@@ -197,6 +232,19 @@ function NoOrders({ isFiltered, onClear }: { isFiltered: boolean; onClear(): voi
     <Empty icon="search" title={t.noMatch}>
       <button type="button" className="btn mt-2" onClick={onClear}>
         {t.clear}
+      </button>
+    </Empty>
+  )
+}
+
+/** A reference may look like an address, so its text can still be searched. */
+function NoOrdersOf({ email, onText }: { email: string; onText(): void }) {
+  const t = useTexts(payerTexts)
+  return (
+    <Empty icon="search" title={t.none(email)}>
+      <p>{t.noneText}</p>
+      <button type="button" className="btn mt-2" onClick={onText}>
+        {t.asText}
       </button>
     </Empty>
   )
