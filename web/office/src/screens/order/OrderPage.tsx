@@ -11,6 +11,7 @@ import { Code, Copy, Facts, Loaded, Money, Notice, OrderStatus, Page, Panel, Tim
 import { useLang, useTexts } from '../../texts/lang.ts'
 import { Actions } from './Actions.tsx'
 import { Exchanges } from './Exchanges.tsx'
+import { Notes } from './Notes.tsx'
 import { Payer } from './Payer.tsx'
 import { paidIn } from './paid-sums.ts'
 import { RateProof, Story } from './Story.tsx'
@@ -76,6 +77,7 @@ function OneOrder({ code }: { code: string }) {
             <div>
               <OrderFacts order={data} sums={paidIn(history.data?.entries ?? [])} />
               <Metadata metadata={data.metadata} />
+              {can('notes.read') && <Notes code={code} />}
               {(can('payers.read') || can('orders.payer')) && <Payer order={data} />}
               {history.data?.rate && <RateProof rate={history.data.rate} order={data} />}
             </div>
