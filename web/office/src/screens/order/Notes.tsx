@@ -1,3 +1,4 @@
+import { useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { call, type Data } from '../../api/call.ts'
 import { useAction, useApi } from '../../api/hooks.ts'
@@ -11,8 +12,9 @@ import { noteTexts } from './note-texts.ts'
 type Note = Data<'listOrderNotes'>['notes'][number]
 
 /** What colleagues wrote on the order. It is never printed, because the payer may get the paper. */
-export function Notes({ code }: { code: string }) {
+export function Notes() {
   const t = useTexts(noteTexts)
+  const { code } = useParams({ from: '/inside/orders/$code' })
   const can = useCan()
   const notes = useApi('GET /api/next/confirm_conversion/notes/{code}', { path: { code } }, { liveMs: LIVE_MS })
   return (
