@@ -24,7 +24,7 @@ import type { SettlementDeps } from './ledger/settlements/settlement-service.ts'
 import { deleteExpiredMails, deleteKeptMails, deleteOldNotices } from './mail/mailbox-queries.ts'
 import type { RaiseAlarm } from './mail/operator-alarm.ts'
 import { trimFeed } from './orders/feed/event-feed-service.ts'
-import { type ExpiryChecks, expireOrders, keepTotals } from './orders/order-jobs.ts'
+import { type ExpiryChecks, eraseNotesOlderThan, expireOrders, keepTotals } from './orders/order-jobs.ts'
 import { erasePayersOlderThan } from './payers/payer-service.ts'
 import { auditEndedDeposits, checkBeforeEnd, type DepositCheckDeps } from './payments/deposit-checks.ts'
 import { eraseUserAddressesOlderThan, paymentPolls, wakeWaitingPayments } from './payments/payment-jobs.ts'
@@ -137,6 +137,9 @@ export function startJobs(deps: JobDeps): Stoppable {
     byClock('limits.clean', MINUTE, async () => (await deleteOldCounters(db, new Date(clock()))) > 0),
     byClock('payers.retention', HOUR, async () => {
       return (await erasePayersOlderThan(payments.payers, deps.payerRetentionDays)) > 0
+    }),
+    byClock('notes.retention', HOUR, async () => {
+      return (await eraseNotesOlderThan(payments, deps.payerRetentionDays)) > 0
     }),
     byClock('proofs.retention', HOUR, async () => {
       return (await eraseProofsOlderThan(deps.refunds, deps.payerRetentionDays)) > 0

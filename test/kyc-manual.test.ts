@@ -149,7 +149,7 @@ async function makeApproved(): Promise<{ id: string; payer: string; code: string
   return { id, payer, code }
 }
 const erase = (code: string) =>
-  world.boss.client.call<{ erased: boolean }>('DELETE', `confirm_conversion/payer-information/${code}`)
+  world.boss.client.call<{ erased: boolean; notes: number }>('DELETE', `confirm_conversion/payer-information/${code}`)
 
 test('the e-mail of a repeated accept is saved and counts', async () => {
   const payer = newPayer()
@@ -281,18 +281,18 @@ test('an order that moves to the check of another payer leaves no e-mail behind,
 
 test('an erasure says when it erased only the e-mail of the check, and leaves an audit entry', async () => {
   const { id, payer, code } = await makeApproved()
-  assert.deepEqual((await erase(code)).data, { erased: true })
-  assert.deepEqual((await erase(code)).data, { erased: false })
+  assert.deepEqual((await erase(code)).data, { erased: true, notes: 0 })
+  assert.deepEqual((await erase(code)).data, { erased: false, notes: 0 })
   const other = await world.createOrder('9000')
   assert.equal((await world.accept(other, { payerEmail: payer })).error?.code, 'SPENDING_LIMIT_EXCEEDED')
   assert.equal((await world.boss.client.post('kyc', { code: other })).status, 200)
   assert.deepEqual((await world.read(id)).payer, { email: payer })
-  assert.deepEqual((await erase(code)).data, { erased: true })
+  assert.deepEqual((await erase(code)).data, { erased: true, notes: 0 })
   assert.deepEqual((await world.read(id)).payer, { email: null })
   const { detail } = await world.host.db.one<{ detail: string }>(sql`
     select detail from audit_log where action = 'payer.erase' order by seq desc limit 1`)
   const nothingElse = { payer: false, wallet: false, files: false, mails: false }
-  assert.deepEqual(JSON.parse(detail), { ...nothingElse, check: true, status: 'AWAITING' })
+  assert.deepEqual(JSON.parse(detail), { ...nothingElse, check: true, status: 'AWAITING', notes: 0 })
 })
 
 test('the identity form counts only with the token of its order and from our own page, and asks only what is missing', async () => {

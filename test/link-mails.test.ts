@@ -312,6 +312,7 @@ test('no reminder: the order was cancelled, or the payer erased, before it was w
   const erase = async ({ code }: OrderData) =>
     assert.deepEqual((await manager.call('DELETE', `confirm_conversion/payer-information/${code}`)).data, {
       erased: true,
+      notes: 0,
     })
   await host.call('POST', `cancel/${cancelled.code}`, { as: merchant })
   await erase(early)

@@ -73,6 +73,7 @@ test('the office knows each of these refusals by the words of the service, with 
     linksOfDay: sentenceOf('payers/link-mails.ts', 'Your company has mailed'),
     linksOfMailbox: sentenceOf('payers/link-mails.ts', 'This address was mailed'),
     linkEnded: sentenceOf('payers/link-mails.ts', 'The order is '),
+    notesFull: sentenceOf('orders/notes/note-service.ts', 'This order has'),
   }
   const facts = { least: ['0.10', 'EUR'], most: ['100000.00', 'EUR'], decimals: ['2', 'EUR'] }
   const known = Object.keys(REFUSALS).map((name) => ({

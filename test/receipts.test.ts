@@ -212,7 +212,7 @@ test('a mail that could not be sent yet is erased with its payer', async () => {
     await shop.reaches(order.code, 'PAID')
     await eventually(waiting, (jobs) => jobs.some(({ tried }) => tried))
     const erased = await admin.call('DELETE', `confirm_conversion/payer-information/${order.code}`)
-    assert.deepEqual(erased.data, { erased: true })
+    assert.deepEqual(erased.data, { erased: true, notes: 0 })
   } finally {
     await db.run(sql`alter table mails_away rename to mails`)
   }

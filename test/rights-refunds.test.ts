@@ -434,14 +434,20 @@ test('who erased payer information stands in the audit log, without what it was'
   const { code, _id: orderId } = await shop.create()
   await shop.host.call('POST', `email/${code}`, { as: shop.merchant, body: { email } })
   const erase = async () => (await boss.client.call('DELETE', `confirm_conversion/payer-information/${code}`)).data
-  assert.deepEqual([await erase(), await erase()], [{ erased: true }, { erased: false }])
+  assert.deepEqual(
+    [await erase(), await erase()],
+    [
+      { erased: true, notes: 0 },
+      { erased: false, notes: 0 },
+    ],
+  )
   const entries = await entriesOf(orderId, 'payer.erase')
   assert.deepEqual(
     entries.map(({ actor, detail }) => [actor, detail]),
     [
       [
         `user:${boss.userId}`,
-        { payer: true, check: false, wallet: false, files: false, mails: false, status: 'INITIAL' },
+        { payer: true, check: false, wallet: false, files: false, mails: false, status: 'INITIAL', notes: 0 },
       ],
     ],
   )

@@ -92,6 +92,8 @@ const MAY_IMPORT: Record<string, string[]> = {
     'rates',
     'webhooks',
   ],
+  // who wrote and who removed a note stands in the audit log
+  'orders/notes': [...HTTP, 'audit', 'companies/company-scope', 'orders'],
   payers: [...HTTP, 'audit', 'companies/company-scope', 'orders', 'rates'],
   compliance: [...HTTP, 'audit', 'companies', 'mail', 'orders', 'payers', 'rates', 'webhooks'],
   'compliance/sumsub': ['compliance/identity-provider'],

@@ -12,6 +12,7 @@ import { resealPlaces } from '../keys/reseal.ts'
 import { auditKeysOf, openServerKeys } from '../keys/server-key-service.ts'
 import { openMailer } from '../mail/mail.ts'
 import { openOperatorAlarm } from '../mail/operator-alarm.ts'
+import { resealNotes } from '../orders/notes/note-service.ts'
 import { keyPayers } from '../payers/payer-search.ts'
 import { type PayerDeps, resealPayers } from '../payers/payer-service.ts'
 import { openAccessTokens } from '../sessions/access-token.ts'
@@ -96,6 +97,7 @@ export function startResealing({ log, payments, kyc }: SealedDeps): Ticker[] {
     startTicker('keys.reseal', HOUR, log, async () => (await resealPlaces(payments.payers)) > 0),
     startTicker('payers.reseal', HOUR, log, async () => (await resealPayers(payments.payers)) > 0),
     startTicker('payers.key', 10 * MINUTE, log, async () => (await keyPayers({ ...payments.payers, log })) > 0),
+    startTicker('notes.reseal', HOUR, log, async () => (await resealNotes(payments.payers)) > 0),
     startTicker('channels.reseal', HOUR, log, async () => (await resealAccounts(payments)) > 0),
     startTicker('kyc.reseal', HOUR, log, async () => (await resealKycs(kyc)) > 0),
   ]

@@ -4,6 +4,7 @@ import type { OwnWallets } from '../channels/crypto/own-wallets.ts'
 import type { KycDeps } from '../compliance/kyc-service.ts'
 import { openPayerGate } from '../compliance/payer-gate.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
+import { noteRoutes } from '../orders/notes/note-routes.ts'
 import { linkMailRoutes } from '../payers/link-mail-routes.ts'
 import type { LinkMailDeps } from '../payers/link-mails.ts'
 import { payerRoutes } from '../payers/payer-routes.ts'
@@ -124,11 +125,12 @@ export async function registerMoney(
   await scope.register(unmatchedRoutes, unmatched)
 }
 
-/** Who pays an order, and the mail that asks for it. */
+/** Who pays an order, the mail that asks for it, and what the staff note down. */
 export async function registerPayers(
   scope: FastifyInstance,
   { payers, linkMails }: { payers: PayerDeps; linkMails: LinkMailDeps },
 ): Promise<void> {
   await scope.register(payerRoutes, payers)
   await scope.register(linkMailRoutes, linkMails)
+  await scope.register(noteRoutes, payers)
 }

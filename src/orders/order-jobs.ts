@@ -1,4 +1,6 @@
 import type { Db } from '../db/db.ts'
+import { type Clock, DAY } from '../kernel/clock.ts'
+import { deleteOldNotes } from './notes/note-queries.ts'
 import { type ExpiredOrder, listExpiredOrders, lockOrderById } from './order-queries.ts'
 import { allows } from './order-states.ts'
 import type { TransitionOrder } from './order-transition.ts'
@@ -51,3 +53,9 @@ export async function keepTotals(db: Db): Promise<boolean> {
   if (!(await isEveryOrderCounted(db))) await db.tx(countOlderOrders)
   return (await foldOrderCounts(db)) === FOLD_CHANGES
 }
+
+const NOTES_BATCH = 500
+
+/** Erases notes that are older than that many days: they may hold personal data. @returns how many were erased */
+export const eraseNotesOlderThan = ({ db, clock }: { db: Db; clock: Clock }, days: number): Promise<number> =>
+  deleteOldNotes(db, new Date(clock() - days * DAY), NOTES_BATCH)

@@ -6,6 +6,16 @@ import { CodeParams } from '../orders/order-schemas.ts'
 import { PayerEmailBody, PayerInformation, SavePayerBody } from './payer-schemas.ts'
 import { erasePayer, type PayerDeps, readPayer, savePayer, savePayerEmail } from './payer-service.ts'
 
+const Erased = Type.Object({
+  erased: Type.Boolean({ description: 'Whether there was anything to erase.' }),
+  notes: Type.Integer({
+    description:
+      'How many notes of the staff the order has. They may name the payer: read them, and remove those that do ' +
+      '(GET and DELETE /confirm_conversion/notes).',
+    examples: [0],
+  }),
+})
+
 /** Payer information: saved before or at the payment, read by managers only, erased on request. */
 export const payerRoutes: FastifyPluginAsyncTypebox<PayerDeps> = async (app, deps) => {
   app.post(
@@ -69,10 +79,10 @@ export const payerRoutes: FastifyPluginAsyncTypebox<PayerDeps> = async (app, dep
         summary: 'Erase payer information',
         description:
           'For an erasure request (GDPR). The files that prove refunds sent by hand go as well, and the wallet given at accept, unless money of the order may go back to it; the order, its payments ' +
-          'and the books stay. This cannot be undone.',
+          'and the books stay, and so do notes of the staff: `notes` says how many there are. This cannot be undone.',
         tags: ['orders'],
         params: CodeParams,
-        response: { 200: Envelope(Type.Object({ erased: Type.Boolean() })) },
+        response: { 200: Envelope(Erased) },
       },
     },
     async (request) => ok(await erasePayer(deps, contextOf(request), request.params.code)),

@@ -11,6 +11,7 @@ import { AppError, invalid } from '../kernel/errors.ts'
 import { parseMoney } from '../kernel/money.ts'
 import { readVatNumber } from '../kernel/people/vat-numbers.ts'
 import type { Vault } from '../kernel/vault.ts'
+import { countNotes } from '../orders/notes/note-queries.ts'
 import type { Order } from '../orders/order.ts'
 import { findReachableOrder, lockReachableOrder } from '../orders/order-service.ts'
 import { findEuroRate, limitUnits } from '../rates/euro.ts'
@@ -260,8 +261,13 @@ export async function findPayerContact(
 /**
  * Erases payer information (GDPR, article 17); the order and its payments stay. Who did it stays too: it takes away
  * the proof of refunds that were sent by hand.
+ * @returns also how many notes of the staff remain, which may name the payer: a person reads them
  */
-export async function erasePayer(deps: PayerDeps, context: RequestContext, code: string): Promise<{ erased: boolean }> {
+export async function erasePayer(
+  deps: PayerDeps,
+  context: RequestContext,
+  code: string,
+): Promise<{ erased: boolean; notes: number }> {
   const { actor } = context
   const { companyId } = await findReachableOrder(deps.db, actor, code)
   return deps.db.tx(async (tx) => {
@@ -272,10 +278,11 @@ export async function erasePayer(deps: PayerDeps, context: RequestContext, code:
     const payer = await queries.deletePayer(tx, order.companyId, order.id)
     const erased = payer || Object.values(elsewhere).includes(true)
     const { id, status } = order
-    const detail = { payer, ...elsewhere, status }
+    const notes = await countNotes(tx, { companyId: order.companyId, orderId: id })
+    const detail = { payer, ...elsewhere, status, notes }
     const entry = { action: 'payer.erase', companyId, object: `order:${id}`, detail }
     if (erased) await deps.audit.write(tx, context, entry)
-    return { erased }
+    return { erased, notes }
   })
 }
 

@@ -80,6 +80,46 @@ test('a refund or an order whose answer got lost is not made twice when the butt
   await leave()
 })
 
+test('a note is kept while a colleague’s arrives and its own answer got lost, is written once, and is told of at an erasure', async () => {
+  const { code } = await world.shop.create()
+  const { page, leave } = await enter('Manager', `/orders/${code}`)
+  const panel = page.getByRole('region', { name: 'Notes' })
+  await panel.getByText('No notes yet.').waitFor()
+  let isLost = false
+  await page.route('**/notes/*', async (route) => {
+    if (isLost || route.request().method() !== 'POST') return route.fallback()
+    isLost = true
+    await route.fetch()
+    await route.abort()
+  })
+  const words = '<b>called</b>\n=1+1 https://shop.example'
+  const field = panel.getByLabel('New note')
+  await field.fill(words)
+  const send = panel.getByRole('button', { name: 'Add the note' })
+  await send.click()
+  await panel.getByRole('alert').first().waitFor()
+  const colleagues = 'refund promised by Anna'
+  await world.shop.host.call('POST', `notes/${code}`, { as: world.shop.merchant, body: { text: colleagues } })
+  await panel.getByText(colleagues, { exact: true }).waitFor()
+  assert.equal(await field.inputValue(), words)
+  await send.click()
+  await page.waitForFunction('document.querySelector("textarea").value === ""')
+  const rows = panel.getByRole('listitem')
+  assert.deepEqual((await rows.locator('p').allInnerTexts()).sort(), [words, colleagues].sort())
+  assert.equal(await rows.locator('a, b').count(), 0)
+
+  await panel.getByRole('button', { name: 'Remove the note by Maud Lefèvre' }).press('Enter')
+  await page.getByRole('dialog').getByRole('button', { name: 'Remove', exact: true }).press('Enter')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  assert.deepEqual(await rows.locator('p').allInnerTexts(), [colleagues])
+
+  await page.getByRole('button', { name: 'Show the payer’s data' }).click()
+  await page.getByRole('button', { name: 'Erase the payer’s data' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Erase the payer’s data' }).click()
+  await page.getByText('Notes on this order: 1. They were not erased').waitFor()
+  await leave()
+})
+
 test('a tab reloads as the person who logged in beside it, instead of silently acting as them', async () => {
   const { page, context } = await enter('Manager', '/keys')
   const tab = await context.newPage()

@@ -10,6 +10,7 @@ import {
   order,
   type Place,
   paid,
+  post,
   refund,
   session,
   settlement,
@@ -17,6 +18,21 @@ import {
 } from './permission-objects.ts'
 import { newId } from './permission-world.ts'
 import { newAddress } from './refunds.ts'
+
+/** Of a manager; `own`: of the caller, unless a manager may remove it anyway. */
+async function note(place: Place, own = false): Promise<{ code: string; id: string }> {
+  const { code } = await order(place)
+  const { _id: id } = await post<{ _id: string }>(place, `confirm_conversion/notes/${code}`, {
+    text: 'refund promised',
+  })
+  const { role, userId, headers } = place.caller
+  if (own && ['apiKey', 'Cashier', 'Service'].includes(role))
+    await place.world.shop.host.db.run(sql`
+      update order_notes set author = coalesce(
+        (select 'apiKey:' || k.id from api_keys k where k.public_id = ${headers['x-api-key'] ?? ''}), ${`user:${userId}`})
+      where id = ${id}`)
+  return { code, id }
+}
 
 export const ORDERS: Cases = {
   getSummary: { row: 'orders.summary', make: (place) => ({ query: choice(place), shows: 'paidAmount' }) },
@@ -94,6 +110,20 @@ export const ORDERS: Cases = {
     personal: true,
     make: async (place) => ({ ...(await byCode(place)), body: { email: newEmail('payer') } }),
   },
+  listOrderNotes: {
+    row: 'notes.read',
+    personal: true,
+    async make(place) {
+      const { code, id } = await note(place)
+      return { params: { code }, shows: id }
+    },
+  },
+  addOrderNote: {
+    row: 'notes.write',
+    personal: true,
+    make: async (place) => ({ ...(await byCode(place)), body: { text: 'called, comes on Friday' } }),
+  },
+  removeOrderNote: { row: 'notes.write', personal: true, make: async (place) => ({ params: await note(place, true) }) },
   getPayerInformation: {
     row: 'payers.read',
     async make(place) {

@@ -206,7 +206,7 @@ const daysOrEver = (name: string, description: string): Setting<number> => ({
 export const RETENTION = {
   payerRetentionDays: integer(
     'PAYER_RETENTION_DAYS',
-    'Days until payer information without a change, wallets given at accept and proof files of refunds are erased.',
+    'Days until payer information without a change, wallets given at accept, proof files of refunds and notes on orders are erased.',
     {
       ...{ fallback: '1825', min: 1, max: 36_500 },
     },

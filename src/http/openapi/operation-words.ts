@@ -59,6 +59,17 @@ const ORDERS: Record<string, OperationWords> = {
     does: 'Mails the payer where to pay, and stores the address as the payer’s e-mail.',
     refuses: ['ORDER_STATE_CONFLICT', 'TOO_MANY_REQUESTS'],
   },
+  listOrderNotes: {
+    does: 'What colleagues wrote on the order, newest first. It is between them: no payer sees it, and no order, webhook or file carries it.',
+  },
+  addOrderNote: {
+    does: 'Writes a note for colleagues. It cannot be changed, only removed.',
+    refuses: CHANGED,
+  },
+  removeOrderNote: {
+    does: 'Removes a note for good. Its author may, and a manager; the audit log keeps who did, and not the text.',
+    refuses: ['OBJECT_NOT_FOUND'],
+  },
   getPayerInformation: { does: 'Who paid, decrypted for this answer. The reading is in the audit log.' },
   erasePayerInformation: { refuses: ['ORDER_STATE_CONFLICT', 'OBJECT_CONFLICT'] },
   getExchangeInfo: {

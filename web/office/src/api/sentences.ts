@@ -22,6 +22,7 @@ export const REFUSALS = {
   linksOfDay: /^Your company has mailed \w+ links within a day, and that is the most\./,
   linksOfMailbox: /^This address was mailed \w+ links within an hour, and that is the most\./,
   linkEnded: /^The order is [\w ]+: its link is mailed only while it waits for a payment\./,
+  notesFull: /^This order has \w+ notes, and that is the most\./,
 } as const
 export type KnownRefusal = keyof typeof REFUSALS
 

@@ -185,6 +185,7 @@ export const de: Core = {
       'Der Anbieter lehnt diese Zugangsdaten ab. Nichts wurde gespeichert. Prüfen Sie sie, und ob der Schlüssel dort aktiv ist und die Adresse dieses Servers erlaubt, und speichern Sie noch einmal.',
     mayOverlap:
       'Der Anbieter hat gerade Geld dieser Zahlung verschoben, und zwei Einträge zeigen vielleicht dasselbe Geld. Wir fragen beim Anbieter nach: Versuchen Sie es in einer Minute noch einmal. Antwortet er nicht, können Sie nach 15 Minuten entscheiden.',
+    notesFull: 'Diese Bestellung hat schon 100 Notizen, mehr geht nicht. Löschen Sie zuerst eine.',
     linkNoMore:
       'Der Link dieser Bestellung wurde schon dreimal gesendet, mehr geht nicht. Geben Sie ihn auf anderem Weg weiter.',
     linksOfDay:

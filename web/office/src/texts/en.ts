@@ -172,6 +172,7 @@ export const en = {
       'The provider refuses these credentials. Nothing was saved. Check them, and whether the key is active there and allows this server’s address, then save again.',
     mayOverlap:
       'The provider has just moved money of this payment, and two entries may show the same money. We are asking the provider: try again in a minute. If it does not answer, you can decide after 15 minutes.',
+    notesFull: 'This order has 100 notes, and that is the most. Remove one first.',
     linkNoMore: 'The link of this order was mailed three times, and that is the most. Hand it over another way.',
     linksOfDay:
       'Your company has sent as many links as a day allows. Go on tomorrow, or hand the link over another way.',

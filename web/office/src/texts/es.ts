@@ -178,6 +178,7 @@ export const es: Core = {
       'El proveedor rechaza estas credenciales. No se guardó nada. Compruébelas, y que la clave esté activa allí y permita la dirección de este servidor, y vuelva a guardar.',
     mayOverlap:
       'El proveedor acaba de mover dinero de este pago, y puede que dos entradas muestren el mismo dinero. Le estamos preguntando: vuelva a intentarlo en un minuto. Si no responde, podrá decidir pasados 15 minutos.',
+    notesFull: 'Este pedido ya tiene 100 notas, que es el máximo. Elimine antes una.',
     linkNoMore: 'El enlace de este pedido ya se envió tres veces, que es el máximo. Entréguelo de otro modo.',
     linksOfDay: 'Su empresa ha enviado el máximo de enlaces de un día. Siga mañana o entregue el enlace de otro modo.',
     linksOfMailbox:

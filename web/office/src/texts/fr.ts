@@ -180,6 +180,7 @@ export const fr: Core = {
       'Le prestataire refuse ces identifiants. Rien n’a été enregistré. Vérifiez-les, et que la clé y est active et autorise l’adresse de ce serveur, puis enregistrez à nouveau.',
     mayOverlap:
       'Le prestataire vient de déplacer de l’argent de ce paiement, et deux lignes désignent peut-être le même argent. Nous l’interrogeons : réessayez dans une minute. S’il ne répond pas, vous pourrez décider au bout de 15 minutes.',
+    notesFull: 'Cette commande a déjà 100 notes, le maximum. Supprimez-en d’abord une.',
     linkNoMore: 'Le lien de cette commande a déjà été envoyé trois fois, le maximum. Transmettez-le autrement.',
     linksOfDay:
       'Votre entreprise a envoyé le nombre maximal de liens pour un jour. Continuez demain, ou transmettez le lien autrement.',

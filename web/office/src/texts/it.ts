@@ -179,6 +179,7 @@ export const it: Core = {
       'Il fornitore rifiuta queste credenziali. Non è stato salvato nulla. Le verifichi, controlli che la chiave vi sia attiva e permetta l’indirizzo di questo server, poi salvi di nuovo.',
     mayOverlap:
       'Il fornitore ha appena spostato denaro di questo pagamento, e due voci potrebbero mostrare lo stesso denaro. Lo stiamo interrogando: riprovi tra un minuto. Se non risponde, potrà decidere dopo 15 minuti.',
+    notesFull: 'Questo ordine ha già 100 note, il massimo. Prima ne elimini una.',
     linkNoMore: 'Il link di questo ordine è già stato inviato tre volte, il massimo. Lo consegni in un altro modo.',
     linksOfDay:
       'La sua azienda ha inviato il numero massimo di link per un giorno. Continui domani o consegni il link in un altro modo.',

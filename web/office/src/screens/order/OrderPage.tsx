@@ -1,4 +1,5 @@
-import { Navigate, useParams } from '@tanstack/react-router'
+import { CatchBoundary, Navigate, useParams } from '@tanstack/react-router'
+import { Suspense } from 'react'
 import { ApiError, type Order } from '../../api/call.ts'
 import { useApi } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
@@ -7,7 +8,9 @@ import { useCompanyQuery } from '../../frame/company.tsx'
 import { NotFound } from '../../frame/NotFound.tsx'
 import { formatRate } from '../../kit/format.ts'
 import { LIVE_MS } from '../../kit/live.ts'
-import { Code, Copy, Facts, Loaded, Money, Notice, OrderStatus, Page, Panel, Time } from '../../kit/parts.tsx'
+import { Code, Copy, Facts, Loaded, Loading, Money, Notice, OrderStatus, Page, Panel, Time } from '../../kit/parts.tsx'
+import { lazyScreen } from '../../routing/lazy-screen.ts'
+import { RouteFailed } from '../../routing/RouteFailed.tsx'
 import { useLang, useTexts } from '../../texts/lang.ts'
 import { Actions } from './Actions.tsx'
 import { Exchanges } from './Exchanges.tsx'
@@ -15,6 +18,9 @@ import { Payer } from './Payer.tsx'
 import { paidIn } from './paid-sums.ts'
 import { RateProof, Story } from './Story.tsx'
 import { texts } from './texts.ts'
+
+// with them the page would weigh more than a screen may
+const Notes = lazyScreen(() => import('./Notes.tsx'), 'Notes')
 
 const isMissing = (error: unknown): boolean => error instanceof ApiError && error.status === 404
 
@@ -76,6 +82,13 @@ function OneOrder({ code }: { code: string }) {
             <div>
               <OrderFacts order={data} sums={paidIn(history.data?.entries ?? [])} />
               <Metadata metadata={data.metadata} />
+              {can('notes.read') && (
+                <CatchBoundary getResetKey={() => code} errorComponent={RouteFailed}>
+                  <Suspense fallback={<Loading />}>
+                    <Notes />
+                  </Suspense>
+                </CatchBoundary>
+              )}
               {(can('payers.read') || can('orders.payer')) && <Payer order={data} />}
               {history.data?.rate && <RateProof rate={history.data.rate} order={data} />}
             </div>

@@ -3,7 +3,7 @@ import { call, type Order } from '../../api/call.ts'
 import { useAction, useApi, useOpening } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
 import { Form } from '../../kit/fields.tsx'
-import { Dialog, Facts, Loaded, Panel } from '../../kit/parts.tsx'
+import { Dialog, Facts, Loaded, Notice, Panel } from '../../kit/parts.tsx'
 import { say } from '../../kit/toasts.tsx'
 import { type Lang, useLang, useTexts } from '../../texts/lang.ts'
 import { PayerForm } from './PayerForm.tsx'
@@ -14,10 +14,16 @@ export function Payer({ order }: { order: Order }) {
   const t = useTexts(payerTexts)
   const can = useCan()
   const [isOpen, setOpen] = useState(false)
+  const [notesLeft, setNotesLeft] = useState(0)
+  const onErased = (notes: number): void => {
+    setOpen(false)
+    setNotesLeft(notes)
+  }
   return (
     <Panel title={t.payer}>
+      {notesLeft > 0 && <Notice tone="warn">{t.notesLeft(notesLeft)}</Notice>}
       {isOpen ? (
-        <PayerData order={order} onErased={() => setOpen(false)} />
+        <PayerData order={order} onErased={onErased} />
       ) : (
         <>
           {can('payers.read') && (
@@ -35,7 +41,7 @@ export function Payer({ order }: { order: Order }) {
   )
 }
 
-function PayerData({ order, onErased }: { order: Order; onErased(): void }) {
+function PayerData({ order, onErased }: { order: Order; onErased(notes: number): void }) {
   const t = useTexts(payerTexts)
   const lang = useLang()
   const can = useCan()
@@ -87,14 +93,14 @@ function Enter({ order, known }: { order: Order; known: PayerFields }) {
   )
 }
 
-function Erase({ code, onErased }: { code: string; onErased(): void }) {
+function Erase({ code, onErased }: { code: string; onErased(notes: number): void }) {
   const t = useTexts(payerTexts)
   const [isAsking, setAsking] = useState(false)
   const erase = useAction({
     run: () => call('DELETE /api/next/confirm_conversion/payer-information/{code}', { path: { code } }),
-    onDone: ({ erased }) => {
+    onDone: ({ erased, notes }) => {
       say(erased ? t.erased : t.nothingErased)
-      onErased()
+      onErased(notes)
     },
   })
   return (

@@ -37,9 +37,11 @@ export const payerTexts = defineTexts(
     emailTold: 'The order is closed. If you replace the e-mail, we tell the previous address.',
     erase: 'Erase the payer’s data',
     eraseText:
-      'The payer’s data is erased for good: name and addresses, the email of the identity check, unsent mails, and the proof files of refunds sent by hand. The wallet given for refunds goes too, unless money may still go back to it. The order and the books stay.',
+      'The payer’s data is erased for good: name and addresses, the email of the identity check, unsent mails, and the proof files of refunds sent by hand. The wallet given for refunds goes too, unless money may still go back to it. The order, its notes and the books stay.',
     erased: 'The data is erased.',
     nothingErased: 'There was nothing to erase.',
+    notesLeft: (count: number) =>
+      `Notes on this order: ${count}. They were not erased and may name the payer. Read them, and remove those that do.`,
   },
   {
     fr: {
@@ -72,9 +74,11 @@ export const payerTexts = defineTexts(
       emailTold: 'La commande est close : l’ancienne adresse est prévenue si elle est remplacée.',
       erase: 'Effacer les données du payeur',
       eraseText:
-        'Les données du payeur sont effacées définitivement : nom et adresses, e-mail de la vérification d’identité, messages en attente et justificatifs des remboursements manuels. Le portefeuille indiqué pour les remboursements l’est aussi, sauf si de l’argent peut encore y revenir. La commande et les comptes restent.',
+        'Les données du payeur sont effacées définitivement : nom et adresses, e-mail de la vérification d’identité, messages en attente et justificatifs des remboursements manuels. Le portefeuille indiqué pour les remboursements l’est aussi, sauf si de l’argent peut encore y revenir. La commande, ses notes et les comptes restent.',
       erased: 'Les données sont effacées.',
       nothingErased: 'Il n’y avait rien à effacer.',
+      notesLeft: (count) =>
+        `Notes sur cette commande : ${count}. Elles n’ont pas été effacées et peuvent nommer le payeur. Lisez-les et supprimez celles qui le font.`,
     },
     de: {
       payer: 'Zahlende Person',
@@ -106,9 +110,11 @@ export const payerTexts = defineTexts(
       emailTold: 'Die Bestellung ist abgeschlossen: Wird die E-Mail-Adresse ersetzt, erfährt es die bisherige.',
       erase: 'Daten der zahlenden Person löschen',
       eraseText:
-        'Die Daten werden endgültig gelöscht: Name und Anschrift, die E-Mail der Identitätsprüfung, noch nicht gesendete E-Mails und die Belege von Erstattungen, die von Hand gesendet wurden. Auch die für Erstattungen genannte Wallet, sofern kein Geld mehr dorthin zurückgehen kann. Bestellung und Buchungen bleiben.',
+        'Die Daten werden endgültig gelöscht: Name und Anschrift, die E-Mail der Identitätsprüfung, noch nicht gesendete E-Mails und die Belege von Erstattungen, die von Hand gesendet wurden. Auch die für Erstattungen genannte Wallet, sofern kein Geld mehr dorthin zurückgehen kann. Bestellung, Notizen und Buchungen bleiben.',
       erased: 'Die Daten sind gelöscht.',
       nothingErased: 'Es gab nichts zu löschen.',
+      notesLeft: (count) =>
+        `Notizen zu dieser Bestellung: ${count}. Sie wurden nicht gelöscht und können die zahlende Person nennen. Lesen Sie sie und löschen Sie, was sie nennt.`,
     },
     es: {
       payer: 'Pagador',
@@ -140,9 +146,11 @@ export const payerTexts = defineTexts(
       emailTold: 'El pedido está cerrado: si cambia el correo, se avisa a la dirección anterior.',
       erase: 'Borrar los datos del pagador',
       eraseText:
-        'Los datos del pagador se borran para siempre: nombre y direcciones, el correo de la verificación de identidad, los correos pendientes y los comprobantes de los reembolsos hechos a mano. También el monedero indicado para reembolsos, salvo que aún pueda devolverse dinero a él. El pedido y los libros permanecen.',
+        'Los datos del pagador se borran para siempre: nombre y direcciones, el correo de la verificación de identidad, los correos pendientes y los comprobantes de los reembolsos hechos a mano. También el monedero indicado para reembolsos, salvo que aún pueda devolverse dinero a él. El pedido, sus notas y los libros permanecen.',
       erased: 'Los datos se han borrado.',
       nothingErased: 'No había nada que borrar.',
+      notesLeft: (count) =>
+        `Notas de este pedido: ${count}. No se han borrado y pueden nombrar al pagador. Léalas y elimine las que lo hagan.`,
     },
     it: {
       payer: 'Chi ha pagato',
@@ -174,9 +182,11 @@ export const payerTexts = defineTexts(
       emailTold: 'L’ordine è chiuso: se l’e-mail cambia, l’indirizzo precedente viene avvisato.',
       erase: 'Cancella i dati di chi paga',
       eraseText:
-        'I dati vengono cancellati per sempre: nome e indirizzi, l’e-mail della verifica d’identità, le e-mail non ancora inviate e i documenti di prova dei rimborsi inviati a mano. Anche il wallet indicato per i rimborsi, a meno che del denaro possa ancora tornarvi. L’ordine e la contabilità restano.',
+        'I dati vengono cancellati per sempre: nome e indirizzi, l’e-mail della verifica d’identità, le e-mail non ancora inviate e i documenti di prova dei rimborsi inviati a mano. Anche il wallet indicato per i rimborsi, a meno che del denaro possa ancora tornarvi. L’ordine, le sue note e la contabilità restano.',
       erased: 'I dati sono stati cancellati.',
       nothingErased: 'Non c’era nulla da cancellare.',
+      notesLeft: (count) =>
+        `Note su questo ordine: ${count}. Non sono state cancellate e possono nominare chi ha pagato. Le legga ed elimini quelle che lo fanno.`,
     },
   },
 )

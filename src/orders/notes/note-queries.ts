@@ -1,0 +1,71 @@
+import { type Queryable, sql, type Tx } from '../../db/db.ts'
+
+type OfOrder = { companyId: string; orderId: string }
+type Key = OfOrder & { id: string }
+
+export type NoteRow = Key & {
+  sealed: string
+  /** `user:<id>` or `apiKey:<id>`. */
+  author: string
+  /** As it was when the note was written. */
+  authorName: string | null
+  createdAt: Date
+}
+
+const COLUMNS = sql`company_id, order_id, id, sealed, author, author_name, created_at`
+
+/** The notes of an order, newest first. */
+export const listNotes = (q: Queryable, { companyId, orderId }: OfOrder): Promise<NoteRow[]> =>
+  q.many<NoteRow>(sql`
+    select ${COLUMNS} from order_notes where company_id = ${companyId} and order_id = ${orderId}
+    order by created_at desc, id desc`)
+
+export const findNote = (q: Queryable, { companyId, orderId, id }: Key): Promise<NoteRow | undefined> =>
+  q.maybe<NoteRow>(sql`
+    select ${COLUMNS} from order_notes where company_id = ${companyId} and order_id = ${orderId} and id = ${id}`)
+
+export async function countNotes(q: Queryable, { companyId, orderId }: OfOrder): Promise<number> {
+  const { count } = await q.one<{ count: number }>(sql`
+    select count(*)::integer as count from order_notes where company_id = ${companyId} and order_id = ${orderId}`)
+  return count
+}
+
+/** The name of a person or of an API key. */
+export async function findActorName(q: Queryable, { kind, id }: { kind: string; id: string }): Promise<string | null> {
+  const row = await q.maybe<{ name: string }>(
+    kind === 'user'
+      ? sql`select first_name || ' ' || last_name as name from users where id = ${id}`
+      : sql`select name from api_keys where id = ${id}`,
+  )
+  return row?.name ?? null
+}
+
+export const insertNote = (tx: Tx, note: NoteRow): Promise<number> =>
+  tx.run(sql`
+    insert into order_notes (${COLUMNS})
+    values (${note.companyId}, ${note.orderId}, ${note.id}, ${note.sealed}, ${note.author}, ${note.authorName},
+      ${note.createdAt})`)
+
+export const deleteNote = (tx: Tx, { companyId, orderId, id }: Key): Promise<number> =>
+  tx.run(sql`delete from order_notes where company_id = ${companyId} and order_id = ${orderId} and id = ${id}`)
+
+/** Erases notes past their retention time, of every company. @returns how many were erased */
+export const deleteOldNotes = (q: Queryable, before: Date, limit: number): Promise<number> =>
+  q.run(sql`
+    delete from order_notes where (company_id, order_id, id) in
+      (select company_id, order_id, id from order_notes where created_at < ${before} limit ${limit})`)
+
+/** Notes sealed by one of these keys. */
+export const listNotesSealedBy = (q: Queryable, prefixes: readonly string[], limit: number): Promise<NoteRow[]> =>
+  q.many<NoteRow>(sql`
+    select ${COLUMNS} from order_notes where left(sealed, 12) = any(${prefixes}::text[]) limit ${limit}`)
+
+/** Only if the note is unchanged since it was read. */
+export const updateNoteSeal = (
+  q: Queryable,
+  { companyId, orderId, id, sealed }: NoteRow,
+  next: string,
+): Promise<number> =>
+  q.run(sql`
+    update order_notes set sealed = ${next}
+    where company_id = ${companyId} and order_id = ${orderId} and id = ${id} and sealed = ${sealed}`)
