@@ -105,6 +105,8 @@ export interface Operations {
       search?: string
       /** SuperAdmin and SuperManager only. */
       managerEmail?: string
+      /** Orders whose payer has this e-mail: the whole address, in capitals or not. Needs the right to read payer information, which no API key has; each use is in the audit log, without the address. */
+      payerEmail?: string
       /** One company of those you see. */
       companyId?: string
       /** createdAt at or after. A date alone: its beginning, UTC. */
@@ -146,6 +148,8 @@ export interface Operations {
       search?: string
       /** SuperAdmin and SuperManager only. */
       managerEmail?: string
+      /** Orders whose payer has this e-mail: the whole address, in capitals or not. Needs the right to read payer information, which no API key has; each use is in the audit log, without the address. */
+      payerEmail?: string
       /** One company of those you see. */
       companyId?: string
       /** createdAt at or after. A date alone: its beginning, UTC. */
@@ -203,6 +207,8 @@ export interface Operations {
       search?: string
       /** SuperAdmin and SuperManager only. */
       managerEmail?: string
+      /** Orders whose payer has this e-mail: the whole address, in capitals or not. Needs the right to read payer information, which no API key has; each use is in the audit log, without the address. */
+      payerEmail?: string
       /** One company of those you see. */
       companyId?: string
       /** createdAt at or after. A date alone: its beginning, UTC. */
@@ -404,15 +410,17 @@ export interface Operations {
       companyVatNumber?: string
     }
   }
-  /** Erase payer information. For an erasure request (GDPR). The files that prove refunds sent by hand go as well, and the wallet given at accept, unless money of the order may go back to it; the order, its payments and the books stay. This cannot be undone. */
+  /** Erase payer information. For an erasure request (GDPR). The files that prove refunds sent by hand go as well, and the wallet given at accept, unless money of the order may go back to it; the order, its payments and the books stay, and so do notes of the staff: `notes` says how many there are. This cannot be undone. */
   erasePayerInformation: {
     params: {
       /** Order code: unguessable, used in paths. */
       code: string
     }
     data: {
-      /** Whether there was something to erase. */
+      /** Whether there was anything to erase. */
       erased: boolean
+      /** How many notes of the staff the order has. They may name the payer: read them, and remove those that do (GET and DELETE /confirm_conversion/notes). */
+      notes: number
     }
   }
   /** Mail the link of an order to its payer. While the order waits for a payment. The mail names the company, the amount, the alias or the goods, and the end of the order. The address is saved as the payer’s e-mail: the receipt goes there too. At most 3 mails for an order besides its reminder (then 409), 200 a day for a company and 10 an hour to one mailbox, reminders included (then 429). */
@@ -439,6 +447,63 @@ export interface Operations {
       /** When the payer is reminded. Null: not wanted, done, or the order ends within a day. */
       remindAt: string | null
     }
+  }
+  /** Notes of the staff on an order. What colleagues wrote on the order, newest first. It is between them: no payer sees it, and no order, webhook or file carries it. */
+  listOrderNotes: {
+    params: {
+      /** Order code: unguessable, used in paths. */
+      code: string
+    }
+    data: {
+      /** Newest first; at most 100. */
+      notes: Array<{
+        /** Internal identifier: 24 hex characters, in order of creation. */
+        _id: string
+        /** Who wrote it: `user:<id>` or `apiKey:<id>`. */
+        author: string
+        /** The person’s name, or the key’s, as it was then. */
+        authorName: string | null
+        /** UTC with milliseconds. */
+        createdAt: string
+        /** Whether you may remove it. */
+        removable: boolean
+        /** Plain text with line breaks. Null: it was encrypted with a master key that is no longer there. */
+        text: string | null
+      }>
+    }
+  }
+  /** Write a note on an order. Writes a note for colleagues. It cannot be changed, only removed. */
+  addOrderNote: {
+    params: {
+      /** Order code: unguessable, used in paths. */
+      code: string
+      body: {
+        /** 1 to 2000 characters without the blanks at its ends. Line breaks are kept; other control characters are refused. */
+        text: string
+      }
+    }
+    data: {
+      /** Internal identifier: 24 hex characters, in order of creation. */
+      _id: string
+      /** Who wrote it: `user:<id>` or `apiKey:<id>`. */
+      author: string
+      /** The person’s name, or the key’s, as it was then. */
+      authorName: string | null
+      /** UTC with milliseconds. */
+      createdAt: string
+      /** Whether you may remove it. */
+      removable: boolean
+    }
+  }
+  /** Remove a note from an order. Removes a note for good. Its author may, and a manager; the audit log keeps who did, and not the text. */
+  removeOrderNote: {
+    params: {
+      /** Order code: unguessable, used in paths. */
+      code: string
+      /** Identifier: 24 hex characters. */
+      id: string
+    }
+    data: null
   }
   /** How much of an order can be refunded, and where to. What arrived, less what was refunded, returned separately or ignored. It may differ from the price: more or less than the price may have arrived. */
   getRefundable: {
@@ -3203,7 +3268,7 @@ export interface Operations {
     params: Record<never, never>
     data: {
       /** Rows of the permission table. */
-      permissions: Array<"orders.create" | "orders.status" | "orders.list" | "orders.history" | "orders.summary" | "orders.links" | "orders.download" | "orders.cancel" | "orders.expire" | "orders.payer" | "orders.send" | "payers.read" | "payers.erase" | "orders.events" | "payments.accept" | "payments.confirm" | "payments.transaction" | "refunds.revert" | "requests.read" | "webhooks.deliveries" | "webhooks.curl" | "webhooks.redeliver" | "webhooks.test" | "webhooks.secret" | "webhooks.regenerate" | "webhooks.subscriptions" | "webhooks.subscribe" | "refunds.read" | "refunds.decide" | "refunds.record" | "refunds.settle" | "mispayments.read" | "mispayments.decide" | "mispayments.bear" | "ledger.read" | "ledger.explain" | "settlements.read" | "settlements.create" | "settlements.cancel" | "settlements.approve" | "settlements.pay" | "kyc.read" | "kyc.start" | "kyc.decide" | "kyc.requestEdd" | "kyc.completeEdd" | "compliance.callback" | "screenings.read" | "screenings.decide" | "rates.read" | "channels.callback" | "channels.read" | "channels.accounts" | "channels.account" | "channels.rules" | "channels.rule" | "channels.exchanges" | "auth.register" | "auth.login" | "auth.otp" | "auth.otpEmail" | "auth.resetSend" | "auth.resetChange" | "auth.verifyEmail" | "auth.refresh" | "auth.signOut" | "auth.sendVerification" | "auth.sessions" | "auth.password" | "auth.twoFactor" | "auth.twoFactorRemove" | "users.me" | "users.list" | "users.invite" | "users.change" | "users.approve" | "users.companies" | "users.resetTwoFactor" | "companies.read" | "companies.change" | "companies.approve" | "tills.read" | "tills.write" | "tillDevices.read" | "tillDevices.create" | "tillDevices.revoke" | "tillPins.read" | "tillPins.change" | "till.shift" | "till.enrol" | "till.signIn" | "till.device" | "staticLinks.read" | "staticLinks.write" | "buttons.read" | "buttons.write" | "buttonSessions.read" | "buttonSessions.write" | "buttonSessions.end" | "apiKeys.read" | "apiKeys.create" | "apiKeys.revoke" | "apiKeys.revokeOwn" | "deviceLogins.start" | "deviceLogins.claim" | "deviceLogins.read" | "deviceLogins.approve" | "deviceLogins.deny" | "operator.status" | "audit.verify" | "announcements.read" | "announcements.write" | "audit.read">
+      permissions: Array<"orders.create" | "orders.status" | "orders.list" | "orders.history" | "orders.summary" | "orders.links" | "orders.download" | "orders.cancel" | "orders.expire" | "orders.payer" | "orders.send" | "notes.read" | "notes.write" | "payers.read" | "payers.erase" | "orders.events" | "payments.accept" | "payments.confirm" | "payments.transaction" | "refunds.revert" | "requests.read" | "webhooks.deliveries" | "webhooks.curl" | "webhooks.redeliver" | "webhooks.test" | "webhooks.secret" | "webhooks.regenerate" | "webhooks.subscriptions" | "webhooks.subscribe" | "refunds.read" | "refunds.decide" | "refunds.record" | "refunds.settle" | "mispayments.read" | "mispayments.decide" | "mispayments.bear" | "ledger.read" | "ledger.explain" | "settlements.read" | "settlements.create" | "settlements.cancel" | "settlements.approve" | "settlements.pay" | "kyc.read" | "kyc.start" | "kyc.decide" | "kyc.requestEdd" | "kyc.completeEdd" | "compliance.callback" | "screenings.read" | "screenings.decide" | "rates.read" | "channels.callback" | "channels.read" | "channels.accounts" | "channels.account" | "channels.rules" | "channels.rule" | "channels.exchanges" | "auth.register" | "auth.login" | "auth.otp" | "auth.otpEmail" | "auth.resetSend" | "auth.resetChange" | "auth.verifyEmail" | "auth.refresh" | "auth.signOut" | "auth.sendVerification" | "auth.sessions" | "auth.password" | "auth.twoFactor" | "auth.twoFactorRemove" | "users.me" | "users.list" | "users.invite" | "users.change" | "users.approve" | "users.companies" | "users.resetTwoFactor" | "companies.read" | "companies.change" | "companies.approve" | "tills.read" | "tills.write" | "tillDevices.read" | "tillDevices.create" | "tillDevices.revoke" | "tillPins.read" | "tillPins.change" | "till.shift" | "till.enrol" | "till.signIn" | "till.device" | "staticLinks.read" | "staticLinks.write" | "buttons.read" | "buttons.write" | "buttonSessions.read" | "buttonSessions.write" | "buttonSessions.end" | "apiKeys.read" | "apiKeys.create" | "apiKeys.revoke" | "apiKeys.revokeOwn" | "deviceLogins.start" | "deviceLogins.claim" | "deviceLogins.read" | "deviceLogins.approve" | "deviceLogins.deny" | "operator.status" | "audit.verify" | "announcements.read" | "announcements.write" | "audit.read">
     }
   }
   /** List the users of your company. Users of your company, with filters. */
@@ -5327,10 +5392,10 @@ export const OPERATIONS = {
   getOrderByReference: { method: 'GET', path: '/api/next/confirm_conversion/status/order/{reference}', query: ['companyId'], keyed: false, json: true },
   cancelOrder: { method: 'POST', path: '/api/next/confirm_conversion/cancel/{code}', query: [], keyed: true, json: true },
   expireOrder: { method: 'POST', path: '/api/next/confirm_conversion/expire/{code}', query: [], keyed: true, json: true },
-  listOrders: { method: 'GET', path: '/api/next/confirm_conversion', query: ['status', 'search', 'managerEmail', 'companyId', 'from', 'to', 'paymentChannel', 'merchantIdentifier', 'page', 'limit', 'sort', 'cursor'], keyed: false, json: true },
-  listPaymentLinks: { method: 'GET', path: '/api/next/confirm_conversion/links', query: ['status', 'search', 'managerEmail', 'companyId', 'from', 'to', 'paymentChannel', 'merchantIdentifier', 'limit', 'cursor'], keyed: false, json: true },
+  listOrders: { method: 'GET', path: '/api/next/confirm_conversion', query: ['status', 'search', 'managerEmail', 'payerEmail', 'companyId', 'from', 'to', 'paymentChannel', 'merchantIdentifier', 'page', 'limit', 'sort', 'cursor'], keyed: false, json: true },
+  listPaymentLinks: { method: 'GET', path: '/api/next/confirm_conversion/links', query: ['status', 'search', 'managerEmail', 'payerEmail', 'companyId', 'from', 'to', 'paymentChannel', 'merchantIdentifier', 'limit', 'cursor'], keyed: false, json: true },
   getOrderStory: { method: 'GET', path: '/api/next/confirm_conversion/story/{code}', query: [], keyed: false, json: true },
-  downloadOrders: { method: 'GET', path: '/api/next/confirm_conversion/download', query: ['status', 'search', 'managerEmail', 'companyId', 'from', 'to', 'paymentChannel', 'merchantIdentifier', 'format', 'headers', 'bom', 'after', 'sort'], keyed: false, json: false },
+  downloadOrders: { method: 'GET', path: '/api/next/confirm_conversion/download', query: ['status', 'search', 'managerEmail', 'payerEmail', 'companyId', 'from', 'to', 'paymentChannel', 'merchantIdentifier', 'format', 'headers', 'bom', 'after', 'sort'], keyed: false, json: false },
   acceptOrder: { method: 'POST', path: '/api/next/confirm_conversion/accept/{code}', query: [], keyed: true, json: true },
   confirmOrder: { method: 'POST', path: '/api/next/confirm_conversion/confirm/{code}', query: [], keyed: true, json: true },
   nameTransaction: { method: 'POST', path: '/api/next/confirm_conversion/transaction/{code}', query: [], keyed: true, json: true },
@@ -5339,6 +5404,9 @@ export const OPERATIONS = {
   getPayerInformation: { method: 'GET', path: '/api/next/confirm_conversion/payer-information/{code}', query: [], keyed: false, json: true },
   erasePayerInformation: { method: 'DELETE', path: '/api/next/confirm_conversion/payer-information/{code}', query: [], keyed: false, json: true },
   sendOrderLink: { method: 'POST', path: '/api/next/confirm_conversion/send/{code}', query: [], keyed: true, json: true },
+  listOrderNotes: { method: 'GET', path: '/api/next/confirm_conversion/notes/{code}', query: [], keyed: false, json: true },
+  addOrderNote: { method: 'POST', path: '/api/next/confirm_conversion/notes/{code}', query: [], keyed: true, json: true },
+  removeOrderNote: { method: 'DELETE', path: '/api/next/confirm_conversion/notes/{code}/{id}', query: [], keyed: false, json: true },
   getRefundable: { method: 'GET', path: '/api/next/confirm_conversion/revert/{code}', query: [], keyed: false, json: true },
   revertOrder: { method: 'POST', path: '/api/next/confirm_conversion/revert/{code}', query: [], keyed: true, json: true },
   getExchangeInfo: { method: 'GET', path: '/api/next/confirm_conversion/exchangeInfo', query: ['fromAsset', 'toAsset'], keyed: false, json: true },

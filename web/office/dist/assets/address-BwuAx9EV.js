@@ -1,1 +1,0 @@
-import{n as e}from"./useNavigate-DeOjJLq8.js";import{t}from"./useSearch-Dflk-BfQ.js";function n(){let n=t({strict:!1}),r=e();return[n,(e,t={})=>void r({to:`.`,search:t=>({...t,...e}),...t})]}export{n as t};
