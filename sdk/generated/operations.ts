@@ -105,8 +105,6 @@ export interface Operations {
       search?: string
       /** SuperAdmin and SuperManager only. */
       managerEmail?: string
-      /** Orders whose payer has this e-mail: the whole address, in capitals or not. Needs the right to read payer information, which no API key has; each use is in the audit log, without the address. */
-      payerEmail?: string
       /** One company of those you see. */
       companyId?: string
       /** createdAt at or after. A date alone: its beginning, UTC. */
@@ -148,8 +146,6 @@ export interface Operations {
       search?: string
       /** SuperAdmin and SuperManager only. */
       managerEmail?: string
-      /** Orders whose payer has this e-mail: the whole address, in capitals or not. Needs the right to read payer information, which no API key has; each use is in the audit log, without the address. */
-      payerEmail?: string
       /** One company of those you see. */
       companyId?: string
       /** createdAt at or after. A date alone: its beginning, UTC. */
@@ -166,6 +162,49 @@ export interface Operations {
       cursor?: string
     }
     data: Array<Order>
+  }
+  /** Find the orders of a payer. The orders whose payer has this e-mail. It is sent in the body, so that it stands in no log; each call is in the audit log, without it. */
+  findPayerOrders: {
+    params: {
+      body: {
+        /** The whole address, in capitals or not. */
+        payerEmail: string
+        /** Repeat it, or separate by commas; `status[]` is read too. */
+        status?: Array<string>
+        /** One company of those you see. */
+        companyId?: string
+        /** createdAt at or after. A date alone: its beginning, UTC. */
+        from?: string
+        /** createdAt at or before. A date alone: its end, UTC. */
+        to?: string
+        /** Payment channel. */
+        paymentChannel?: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"
+        /** One till: its identifier as the orders have it, or its id, which also finds those of earlier names. */
+        merchantIdentifier?: string
+        /** Number of the page, from 1. */
+        page?: number
+        /** How many at most. */
+        limit?: number
+        /** By fromAmount, 100 of any currency are equal; toAmount puts all of them in order of their worth. */
+        sort?: "-createdAt" | "createdAt" | "-fromAmount" | "fromAmount" | "-toAmount" | "toAmount"
+        /** `nextCursor` of the previous answer; no depth limit. */
+        cursor?: string
+      }
+    }
+    data: {
+      /** The orders of this page. */
+      orders: Array<Order>
+      /** How many there are on all pages. */
+      total: number
+      /** Number of the page, from 1. */
+      page: number
+      /** How many at most. */
+      limit: number
+      /** Send it as `cursor` for the next page; null at the end. */
+      nextCursor: string | null
+      /** False: some payers are not indexed yet, after an upgrade. Ask again in some minutes. */
+      complete: boolean
+    }
   }
   /** Everything that happened to an order. Every state, payment, call to a provider, transfer, refund, webhook with its attempts, booking, identity check and screening, oldest first, and the proof of the rate. Of each kind the newest 1000 are shown; `omitted` says how many older ones there are. `comptoir explain` and the back office turn it into words. What lies behind the counter (webhooks, provider calls, bookings, identity) is shown to those who may see deliveries. */
   getOrderStory: {
@@ -207,8 +246,6 @@ export interface Operations {
       search?: string
       /** SuperAdmin and SuperManager only. */
       managerEmail?: string
-      /** Orders whose payer has this e-mail: the whole address, in capitals or not. Needs the right to read payer information, which no API key has; each use is in the audit log, without the address. */
-      payerEmail?: string
       /** One company of those you see. */
       companyId?: string
       /** createdAt at or after. A date alone: its beginning, UTC. */
@@ -5392,10 +5429,11 @@ export const OPERATIONS = {
   getOrderByReference: { method: 'GET', path: '/api/next/confirm_conversion/status/order/{reference}', query: ['companyId'], keyed: false, json: true },
   cancelOrder: { method: 'POST', path: '/api/next/confirm_conversion/cancel/{code}', query: [], keyed: true, json: true },
   expireOrder: { method: 'POST', path: '/api/next/confirm_conversion/expire/{code}', query: [], keyed: true, json: true },
-  listOrders: { method: 'GET', path: '/api/next/confirm_conversion', query: ['status', 'search', 'managerEmail', 'payerEmail', 'companyId', 'from', 'to', 'paymentChannel', 'merchantIdentifier', 'page', 'limit', 'sort', 'cursor'], keyed: false, json: true },
-  listPaymentLinks: { method: 'GET', path: '/api/next/confirm_conversion/links', query: ['status', 'search', 'managerEmail', 'payerEmail', 'companyId', 'from', 'to', 'paymentChannel', 'merchantIdentifier', 'limit', 'cursor'], keyed: false, json: true },
+  listOrders: { method: 'GET', path: '/api/next/confirm_conversion', query: ['status', 'search', 'managerEmail', 'companyId', 'from', 'to', 'paymentChannel', 'merchantIdentifier', 'page', 'limit', 'sort', 'cursor'], keyed: false, json: true },
+  listPaymentLinks: { method: 'GET', path: '/api/next/confirm_conversion/links', query: ['status', 'search', 'managerEmail', 'companyId', 'from', 'to', 'paymentChannel', 'merchantIdentifier', 'limit', 'cursor'], keyed: false, json: true },
+  findPayerOrders: { method: 'POST', path: '/api/next/confirm_conversion/search', query: [], keyed: true, json: true },
   getOrderStory: { method: 'GET', path: '/api/next/confirm_conversion/story/{code}', query: [], keyed: false, json: true },
-  downloadOrders: { method: 'GET', path: '/api/next/confirm_conversion/download', query: ['status', 'search', 'managerEmail', 'payerEmail', 'companyId', 'from', 'to', 'paymentChannel', 'merchantIdentifier', 'format', 'headers', 'bom', 'after', 'sort'], keyed: false, json: false },
+  downloadOrders: { method: 'GET', path: '/api/next/confirm_conversion/download', query: ['status', 'search', 'managerEmail', 'companyId', 'from', 'to', 'paymentChannel', 'merchantIdentifier', 'format', 'headers', 'bom', 'after', 'sort'], keyed: false, json: false },
   acceptOrder: { method: 'POST', path: '/api/next/confirm_conversion/accept/{code}', query: [], keyed: true, json: true },
   confirmOrder: { method: 'POST', path: '/api/next/confirm_conversion/confirm/{code}', query: [], keyed: true, json: true },
   nameTransaction: { method: 'POST', path: '/api/next/confirm_conversion/transaction/{code}', query: [], keyed: true, json: true },

@@ -5,9 +5,9 @@ import { readsFrom } from '../db/stale-reads.ts'
 import { addOldState, takeOldInput } from '../http/old-clients.ts'
 import type { OperatorDeps } from '../operator/operator-routes.ts'
 import { orderExportRoutes } from '../orders/export/export-routes.ts'
-import { openOrderExports } from '../orders/export/export-service.ts'
 import { orderFeedRoutes } from '../orders/feed/event-feed-routes.ts'
 import { orderRoutes } from '../orders/order-routes.ts'
+import { payerSearchRoutes } from '../orders/payer-search-routes.ts'
 import { storyRoutes } from '../orders/story/story-routes.ts'
 import { summaryRoutes } from '../orders/summary/summary-routes.ts'
 import { channelRoutes } from '../payments/accounts/channel-routes.ts'
@@ -53,8 +53,7 @@ export async function registerApi(
   trade: Commerce & { requestLog: RequestLog; examine: OperatorDeps['examine'] },
 ): Promise<void> {
   const { auth, limits } = accounts
-  const { companies, payerSearch: payers } = trade
-  const exportOrders = openOrderExports({ reads, clock, config, payers })
+  const { companies } = trade
   if (config.roles.includes('api')) startReadings(app, trade.rates)
   for (const { prefix, hide } of PREFIXES) {
     await app.register(
@@ -64,8 +63,9 @@ export async function registerApi(
           scope.addHook('onRoute', hideFromReference)
           addOldState(scope)
         }
-        const { transition, createOrder, rates } = trade
-        await scope.register(orderRoutes, { db, reads, config, transition, createOrder, limits, payers })
+        const { transition, createOrder, exportOrders, rates } = trade
+        await scope.register(orderRoutes, { db, reads, config, transition, createOrder, limits })
+        await scope.register(payerSearchRoutes, { reads, config, payers: trade.payerSearch })
         await scope.register(storyRoutes, { db })
         await scope.register(orderExportRoutes, { exportOrders })
         await scope.register(paymentRoutes, { ...trade.payments, deposits: trade.deposits, limits })

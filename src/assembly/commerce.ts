@@ -7,8 +7,10 @@ import type { ButtonDeps } from '../companies/button-service.ts'
 import { openSaleCache, type SaleCache } from '../companies/sale-cache.ts'
 import { openForgetPayer } from '../compliance/payer-erasure.ts'
 import { openCountKnown, openCountResealed } from '../compliance/payer-spending.ts'
+import { readsFrom } from '../db/stale-reads.ts'
 import type { SettlementDeps } from '../ledger/settlements/settlement-service.ts'
 import { deletePayerMails } from '../mail/mailbox-queries.ts'
+import { openOrderExports } from '../orders/export/export-service.ts'
 import { openCreateOrder } from '../orders/order-create.ts'
 import { openAnnounce, openTransition } from '../orders/order-transition.ts'
 import { openOrderFeed } from '../pages/pay/live-updates.ts'
@@ -99,6 +101,7 @@ export function openCommerce(base: ServiceBase, accounts: Accounts) {
   openOrderMetrics(metrics, db)
   const cache = openSaleCache(db, clock)
   const createOrder = openCreateOrder({ db, clock, config, rates, cache, announce })
+  const exportOrders = openOrderExports({ reads: base.reads ?? readsFrom(db), clock, config })
   const payers: PayerDeps = {
     ...{ db, vault, clock, rates, audit, tellEmailChanged: openTellEmailChanged(mailer) },
     ...{ forget: openForget(base), onEmail: openCountKnown(base), onReseal: openCountResealed(base) },
@@ -128,6 +131,7 @@ export function openCommerce(base: ServiceBase, accounts: Accounts) {
     rates,
     transition,
     createOrder,
+    exportOrders,
     payerSearch: openPayerSearch(payers),
     companies,
     payers,

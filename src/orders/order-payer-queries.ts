@@ -33,6 +33,15 @@ export async function lookUpPayer(
   return { ...payer, codes: rows.length > MOST_CODES ? null : rows.map(({ code }) => code) }
 }
 
+/** Whether some payers are not found yet: those of before an upgrade, or that an older node wrote just now. */
+export async function hasUnkeyedPayers(q: Queryable): Promise<boolean> {
+  // order and condition are those of the index, which is nearly always empty
+  const row = await q.maybe(sql`
+    select order_id from payer_information where keyed_for is distinct from split_part(sealed, '.', 3)
+    order by updated_at limit 1`)
+  return row !== undefined
+}
+
 /** @param companyIds null: all companies */
 export const ofPayer = (companyIds: readonly string[] | null, { keys, codes }: PayerFilter): Sql =>
   codes === null ? sql`(company_id, id) in (${rowsOf(companyIds, keys)})` : sql`code = any(${codes}::text[])`

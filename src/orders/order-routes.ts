@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type ButtonLimits, checkSessionOrder } from '../companies/button-landing.ts'
-import { CompanyIdQuery } from '../http/actor.ts'
+import { actorOf, CompanyIdQuery } from '../http/actor.ts'
 import { Envelope, ok, refTo } from '../http/envelope.ts'
 import { replay, sendStored } from '../http/idempotency/idempotency.ts'
 import { contextOf } from '../http/request-context.ts'
@@ -12,6 +12,7 @@ import {
   CreateQuery,
   LinksQuery,
   ListQuery,
+  OrderPage,
   OrderSchema,
   ReferenceOrderSchema,
 } from './order-schemas.ts'
@@ -131,15 +132,6 @@ export const orderRoutes: FastifyPluginAsyncTypebox<RouteDeps> = async (app, dep
       },
     )
   }
-  const Page = Type.Object({
-    orders: Type.Array(OrderRef),
-    total: Type.Integer(),
-    page: Type.Integer(),
-    limit: Type.Integer(),
-    nextCursor: Type.Union([Type.String(), Type.Null()], {
-      description: 'Send it as `cursor` for the next page; null at the end.',
-    }),
-  })
   app.get(
     '/',
     {
@@ -149,10 +141,10 @@ export const orderRoutes: FastifyPluginAsyncTypebox<RouteDeps> = async (app, dep
         summary: 'List orders',
         tags: ['orders'],
         querystring: ListQuery,
-        response: { 200: Envelope(Page) },
+        response: { 200: Envelope(OrderPage) },
       },
     },
-    async (request) => ok(await listOrders(deps, contextOf(request), request.query)),
+    async (request) => ok(await listOrders(deps, actorOf(request), request.query)),
   )
   app.get(
     '/links',
@@ -167,7 +159,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<RouteDeps> = async (app, dep
       },
     },
     async (request, reply) => {
-      const { orders, nextCursor } = await listLinks(deps, contextOf(request), request.query)
+      const { orders, nextCursor } = await listLinks(deps, actorOf(request), request.query)
       if (nextCursor !== null) {
         const next = new URL(request.url, deps.config.baseUrl)
         next.searchParams.set('cursor', nextCursor)

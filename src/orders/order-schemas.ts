@@ -1,4 +1,5 @@
 import { CHANNEL_IDS } from '../channels/channel.ts'
+import { refTo } from '../http/envelope.ts'
 import { VISIBLE_PATTERN } from '../kernel/names.ts'
 import { CHOICES, type Static, type TSchema, Type } from '../kernel/schema.ts'
 import { ORDER_STATUSES, type OrderStatus } from './order-states.ts'
@@ -164,14 +165,6 @@ export const FilterQuery = {
     }),
   ),
   managerEmail: Type.Optional(Type.String({ maxLength: 320, description: 'SuperAdmin and SuperManager only.' })),
-  payerEmail: Type.Optional(
-    Type.String({
-      ...{ format: 'email', maxLength: 320, examples: ['payer@example.org'] },
-      description:
-        'Orders whose payer has this e-mail: the whole address, in capitals or not. Needs the right to read payer ' +
-        'information, which no API key has; each use is in the audit log, without the address.',
-    }),
-  ),
   companyId: Type.Optional(Type.String({ pattern: '^[0-9a-f]{24}$', description: 'One company of those you see.' })),
   from: Type.Optional(
     Type.String({ format: 'date-time', description: 'createdAt at or after. A date alone: its beginning, UTC.' }),
@@ -205,6 +198,36 @@ export const ListQuery = Type.Object({
   ),
 })
 export type ListQuery = Static<typeof ListQuery>
+
+export const OrderPage = Type.Object({
+  orders: Type.Array(refTo(OrderSchema)),
+  total: Type.Integer(),
+  page: Type.Integer(),
+  limit: Type.Integer(),
+  nextCursor: Type.Union([Type.String(), Type.Null()], {
+    description: 'Send it as `cursor` for the next page; null at the end.',
+  }),
+})
+
+/** The e-mail is in the body: addresses of requests are written to the logs of proxies. */
+export const PayerOrdersBody = Type.Object({
+  payerEmail: Type.String({
+    ...{ format: 'email', maxLength: 320, examples: ['payer@example.org'] },
+    description: 'The whole address, in capitals or not.',
+  }),
+  status: Type.Optional(
+    Type.Array(Type.String({ maxLength: 400 }), { description: 'Only these states.', examples: [['PAID']] }),
+  ),
+  companyId: FilterQuery.companyId,
+  from: FilterQuery.from,
+  to: FilterQuery.to,
+  paymentChannel: Type.Optional(Type.String({ maxLength: 40, examples: ['crypto'] })),
+  merchantIdentifier: FilterQuery.merchantIdentifier,
+  page: ListQuery.properties.page,
+  limit: ListQuery.properties.limit,
+  sort: ListQuery.properties.sort,
+  cursor: ListQuery.properties.cursor,
+})
 
 export const LinksQuery = Type.Object({
   ...FilterQuery,

@@ -1,7 +1,7 @@
 import { CHANNEL_IDS, isChannelId } from '../channels/channel.ts'
 import type { Config } from '../config/config.ts'
 import { createBatcher } from '../db/batch.ts'
-import type { Db, Queryable, Tx } from '../db/db.ts'
+import type { Db, Tx } from '../db/db.ts'
 import type { StaleReads } from '../db/stale-reads.ts'
 import { type Actor, companyOf, hasStanding, sees } from '../http/actor.ts'
 import type { RequestContext } from '../http/request-context.ts'
@@ -17,18 +17,19 @@ import {
   viewOrderPublicly,
 } from './order.ts'
 import * as lists from './order-list-queries.ts'
+import { hasUnkeyedPayers } from './order-payer-queries.ts'
 import * as queries from './order-queries.ts'
 import type { LinksQuery, ListQuery } from './order-schemas.ts'
 import { openSearch } from './order-search-queries.ts'
 import { isOrderStatus, ORDER_STATUSES } from './order-states.ts'
 import type { TransitionOrder } from './order-transition.ts'
-import { type FoundOrders, type PayerSearch, payerFilterOf } from './payer-search.ts'
+import type { PayerSearch } from './payer-search.ts'
 import { findTotal } from './totals/total-queries.ts'
 
 export type OrderDeps = { db: Db; config: Pick<Config, 'baseUrl' | 'payUrl'>; transition: TransitionOrder }
 
 /** What lists need. Orders created a moment ago may be missing from them. */
-export type ListDeps = Pick<OrderDeps, 'config'> & { reads: StaleReads; payers: PayerSearch }
+export type ListDeps = Pick<OrderDeps, 'config'> & { reads: StaleReads }
 
 export type FindOrder = (code: string) => Promise<Order | undefined>
 
@@ -154,18 +155,10 @@ export function scopeOf(actor: Actor): lists.OrderScope {
 
 export type FilterInput = Pick<
   ListQuery,
-  | 'status'
-  | 'search'
-  | 'managerEmail'
-  | 'payerEmail'
-  | 'companyId'
-  | 'from'
-  | 'to'
-  | 'paymentChannel'
-  | 'merchantIdentifier'
+  'status' | 'search' | 'managerEmail' | 'companyId' | 'from' | 'to' | 'paymentChannel' | 'merchantIdentifier'
 >
 
-export function filterOf(payers: PayerSearch, actor: Actor, query: FilterInput, linksOnly = false): lists.OrderFilter {
+export function filterOf(actor: Actor, query: FilterInput, linksOnly = false): lists.OrderFilter {
   const statuses = (query.status ?? [])
     .flatMap((text) => text.split(','))
     .map((text) => text.trim().toUpperCase())
@@ -189,7 +182,7 @@ export function filterOf(payers: PayerSearch, actor: Actor, query: FilterInput, 
     to: query.to === undefined ? null : new Date(query.to),
     paymentChannel: query.paymentChannel ?? null,
     till: filterText(query.merchantIdentifier),
-    payer: payerFilterOf(payers, actor, query.payerEmail),
+    payer: null,
     linksOnly,
   }
 }
@@ -214,59 +207,76 @@ function readCursor(text: string, sort: string): lists.OrderPosition {
 
 export type OrderPage = { orders: OrderView[]; total: number; page: number; limit: number; nextCursor: string | null }
 
-type Counted = { total: number; found: FoundOrders['found'] | null }
+type Found = { rows: Order[]; total: number }
+type Asked = { scope: lists.OrderScope; filter: lists.OrderFilter; page: lists.ListPage }
 
-/** Exact. A payer's orders by company, too, for the audit. */
-async function countFound(q: Queryable, scope: lists.OrderScope, filter: lists.OrderFilter): Promise<Counted> {
-  if (filter.payer === null) return { total: await findTotal(q, scope, filter), found: null }
-  const found = await lists.countByCompany(q, scope, filter)
-  return { total: found.reduce((sum, { orders }) => sum + orders, 0), found }
-}
-
-export async function listOrders(
-  { reads, config, payers }: ListDeps,
-  context: RequestContext,
-  query: ListQuery,
+/** @param find the orders of the page and one more, and how many there are */
+async function showPage(
+  { config }: Pick<ListDeps, 'config'>,
+  actor: Actor,
+  query: Omit<ListQuery, 'search' | 'managerEmail'>,
+  { filter, find }: { filter: lists.OrderFilter; find(asked: Asked): Promise<Found> },
 ): Promise<OrderPage> {
-  const { actor } = context
   const { page = 1, limit = 20 } = query
   const sort = (query.sort ?? '-createdAt') as lists.OrderSort
-  const scope = scopeOf(actor)
-  const filter = filterOf(payers, actor, query)
   const after = query.cursor === undefined ? null : readCursor(query.cursor, sort)
   const offset = after === null ? (page - 1) * limit : 0
-  const [rows, { total, found }] = await reads.read(async (q) => {
-    const wanted = await lists.withLookUp(q, scope, filter)
-    return Promise.all([
-      lists.listOrders(q, scope, wanted, { sort, limit: limit + 1, offset, after }),
-      countFound(q, scope, wanted),
-    ])
-  })
-  if (found) await payers.note(context, { companyIds: lists.companiesOf(scope, filter), found, as: 'list' })
+  const asked = { scope: scopeOf(actor), filter, page: { sort, limit: limit + 1, offset, after } }
+  const { rows, total } = await find(asked)
   const shown = rows.slice(0, limit)
   const last = shown.at(-1)
   const nextCursor = rows.length > limit && last ? writeCursor({ sort, ...lists.positionOf(last, sort) }) : null
   return { orders: shown.map((order) => viewOrderFor(actor, order, config.payUrl)), total, page, limit, nextCursor }
 }
 
+export const listOrders = (deps: ListDeps, actor: Actor, query: ListQuery): Promise<OrderPage> =>
+  showPage(deps, actor, query, {
+    filter: filterOf(actor, query),
+    find: ({ scope, filter, page }) =>
+      deps.reads.read(async (q) => {
+        const wanted = await lists.withLookUp(q, scope, filter)
+        const [rows, total] = await Promise.all([lists.listOrders(q, scope, wanted, page), findTotal(q, scope, wanted)])
+        return { rows, total }
+      }),
+  })
+
+export type PayerOrders = OrderPage & { complete: boolean }
+
+/** The orders of a payer, by the whole e-mail. Audited before they are shown. @throws UNAUTHORIZED */
+export async function findPayerOrders(
+  deps: ListDeps & { payers: PayerSearch },
+  context: RequestContext,
+  { payerEmail, ...query }: Omit<ListQuery, 'search' | 'managerEmail'> & { payerEmail: string },
+): Promise<PayerOrders> {
+  const { payers, reads } = deps
+  const { actor } = context
+  const payer = { keys: payers.keysOf(payerEmail), codes: null }
+  let complete = true
+  const find = async ({ scope, filter, page }: Asked): Promise<Found> => {
+    const [rows, found] = await reads.read(async (q) => {
+      const wanted = await lists.withLookUp(q, scope, filter)
+      complete = !(await hasUnkeyedPayers(q))
+      return Promise.all([lists.listOrders(q, scope, wanted, page), lists.countByCompany(q, scope, wanted)])
+    })
+    await payers.note(context, { companyIds: lists.companiesOf(scope, filter), found })
+    return { rows, total: found.reduce((sum, { orders }) => sum + orders, 0) }
+  }
+  const shown = await showPage(deps, actor, query, { filter: { ...filterOf(actor, query), payer }, find })
+  return { ...shown, complete }
+}
+
 /** The company's payment links, newest first, a page at a time. */
 export async function listLinks(
-  { reads, config, payers }: ListDeps,
-  context: RequestContext,
+  { reads, config }: ListDeps,
+  actor: Actor,
   query: LinksQuery,
 ): Promise<Pick<OrderPage, 'orders' | 'nextCursor'>> {
-  const { actor } = context
   const { limit = 1000 } = query
   const sort = '-createdAt'
   const after = query.cursor === undefined ? null : readCursor(query.cursor, sort)
   const page = { sort, limit: limit + 1, offset: 0, after } as const
-  const [scope, filter] = [scopeOf(actor), filterOf(payers, actor, query, true)]
-  const [rows, found] = await reads.read(async (q) => {
-    const wanted = await lists.withLookUp(q, scope, filter)
-    const listed = lists.listOrders(q, scope, wanted, page)
-    return Promise.all([listed, wanted.payer && lists.countByCompany(q, scope, wanted)])
-  })
-  if (found) await payers.note(context, { companyIds: lists.companiesOf(scope, filter), found, as: 'links' })
+  const [scope, filter] = [scopeOf(actor), filterOf(actor, query, true)]
+  const rows = await reads.read(async (q) => lists.listOrders(q, scope, await lists.withLookUp(q, scope, filter), page))
   const shown = rows.slice(0, limit)
   const last = shown.at(-1)
   const nextCursor = rows.length > limit && last ? writeCursor({ sort, ...lists.positionOf(last, sort) }) : null

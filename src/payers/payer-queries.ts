@@ -64,11 +64,12 @@ export async function listUnkeyedPayers(
     order by updated_at limit ${limit}`)
 }
 
-/** Only if the row is unchanged since it was read. */
+/** Only if the row is unchanged since it was read, and no other worker has keyed it. */
 export async function updateEmailKey(q: Queryable, row: SealedPayer, emailKey: string | null): Promise<void> {
   await q.run(sql`
     update payer_information set email_key = ${emailKey}, keyed_for = split_part(sealed, '.', 3)
-    where company_id = ${row.companyId} and order_id = ${row.orderId} and sealed = ${row.sealed}`)
+    where company_id = ${row.companyId} and order_id = ${row.orderId} and sealed = ${row.sealed}
+      and keyed_for is distinct from split_part(sealed, '.', 3)`)
 }
 
 export async function findIdentityThreshold(q: Queryable, companyId: string): Promise<string> {

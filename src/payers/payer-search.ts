@@ -4,22 +4,23 @@ import { listUnkeyedPayers, updateEmailKey } from './payer-queries.ts'
 import { keyOf, openPayer, openSearchKeys } from './payer-seal.ts'
 import type { PayerDeps } from './payer-service.ts'
 
-/** An entry names at most so many of the companies in which orders were found. */
-const MOST_COMPANIES = 20
-
-/** Who looked for a payer's orders is in the audit log: where, and how many were found, never the e-mail. */
+/**
+ * Who looked for a payer's orders is in the audit log: of each company in which some were found, else of where was
+ * searched. Never the e-mail, nor its key, which would outlive an erasure.
+ */
 export function openPayerSearch({ db, vault, audit }: Pick<PayerDeps, 'db' | 'vault' | 'audit'>): PayerSearch {
   return {
     keysOf: openSearchKeys(vault),
-    async note(context, { companyIds, found, as }) {
-      const searched = found.length > 0 ? found.map(({ companyId }) => companyId) : (companyIds ?? [])
-      const companyId = searched.length === 1 ? (searched[0] ?? null) : null
-      const total = found.reduce((sum, { orders }) => sum + orders, 0)
-      const several = companyId === null ? { companies: searched.slice(0, MOST_COMPANIES) } : {}
+    async note(context, { companyIds, found }) {
+      const [only = null] = companyIds?.length === 1 ? companyIds : []
+      const where = only === null ? { companies: companyIds ?? 'all' } : {}
+      const entries =
+        found.length > 0
+          ? found.map(({ companyId, orders }) => ({ companyId, detail: { found: orders } }))
+          : [{ companyId: only, detail: { found: 0, ...where } }]
       await db.tx(async (tx) => {
-        await lockActor(tx, context.actor, companyId)
-        const detail = { found: total, as, ...several }
-        await audit.write(tx, context, { action: 'payer.search', companyId, detail })
+        for (const { companyId } of entries) await lockActor(tx, context.actor, companyId)
+        for (const entry of entries) await audit.write(tx, context, { action: 'payer.search', ...entry })
       })
     },
   }

@@ -60,6 +60,17 @@ export const ORDERS: Cases = {
   cancelOrder: { row: 'orders.cancel', personal: true, make: byCode },
   expireOrder: { row: 'orders.expire', personal: true, make: byCode },
   listOrders: { row: 'orders.list', ownOnly: true, make: async (place) => ({ shows: (await order(place)).code }) },
+  findPayerOrders: {
+    row: 'payers.read',
+    ownOnly: true,
+    silent: true,
+    async make(place) {
+      const { code, id } = await order(place)
+      const payerEmail = `${id}@payers.example`
+      await post(place, `confirm_conversion/email/${code}`, { email: payerEmail })
+      return { body: { payerEmail }, shows: code }
+    },
+  },
   listPaymentLinks: {
     row: 'orders.links',
     ownOnly: true,

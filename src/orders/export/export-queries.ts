@@ -44,8 +44,8 @@ export type ChosenPage = ChosenRun[]
 
 const ID_BYTES = 12
 /** Whether an order can stop fitting the filters: what it was created with stays. */
-export const canChange = ({ statuses, paymentChannel, search, managerEmail, payer }: OrderFilter): boolean =>
-  statuses.length > 0 || [paymentChannel, search, managerEmail, payer].some((one) => one !== null)
+export const canChange = ({ statuses, paymentChannel, search, managerEmail }: OrderFilter): boolean =>
+  statuses.length > 0 || paymentChannel !== null || search !== null || managerEmail !== null
 
 /** The orders that fit now, page by page in the order of the file. */
 export async function listChosen(

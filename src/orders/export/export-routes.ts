@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply } from 'fastify'
-import { contextOf } from '../../http/request-context.ts'
+import { actorOf } from '../../http/actor.ts'
 import { LANGS, type Lang } from '../../kernel/lang.ts'
 import { Type } from '../../kernel/schema.ts'
 import { FilterQuery } from '../order-schemas.ts'
@@ -74,7 +74,7 @@ export const orderExportRoutes: FastifyPluginAsyncTypebox<{ exportOrders: Export
     },
     async (request, reply) => {
       const { query } = request
-      const file = await exportOrders(contextOf(request), {
+      const file = await exportOrders(actorOf(request), {
         ...query,
         format: (query.format ?? 'csv') as ExportFormat,
         headers: (query.headers ?? null) as Lang | null,

@@ -1,12 +1,10 @@
 import type { Readable } from 'node:stream'
 import type { Config } from '../../config/config.ts'
 import type { StaleReads } from '../../db/stale-reads.ts'
-import type { RequestContext } from '../../http/request-context.ts'
+import type { Actor } from '../../http/actor.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
-import { companiesOf, countByCompany } from '../order-list-queries.ts'
 import { type FilterInput, filterOf, scopeOf } from '../order-service.ts'
-import type { PayerSearch } from '../payer-search.ts'
 import { type ExportPlan, PAGE_ORDERS } from './export-file.ts'
 import { openPlaces } from './export-places.ts'
 import { canChange, countChosen, findExportBounds, findExportPlace, listChosen } from './export-queries.ts'
@@ -24,9 +22,9 @@ export type ExportRequest = FilterInput &
 export type OrderExport = { fileName: string; contentType: string; total: number; body: Readable }
 
 /** @throws BUSY while too many exports run, VALIDATION_FAILED for filters or too many rows for a spreadsheet */
-export type ExportOrders = (context: RequestContext, request: ExportRequest) => Promise<OrderExport>
+export type ExportOrders = (actor: Actor, request: ExportRequest) => Promise<OrderExport>
 
-export type ExportDeps = { reads: StaleReads; clock: Clock; config: Pick<Config, 'payUrl'>; payers: PayerSearch }
+export type ExportDeps = { reads: StaleReads; clock: Clock; config: Pick<Config, 'payUrl'> }
 
 const CONTENT_TYPES: Record<ExportFormat, string> = {
   csv: 'text/csv; charset=utf-8; header=present',
@@ -34,14 +32,13 @@ const CONTENT_TYPES: Record<ExportFormat, string> = {
 }
 
 /** Streams files of orders page by page at the reader’s speed: 12 bytes an order at most, no long snapshot. */
-export function openOrderExports({ reads, clock, config, payers }: ExportDeps): ExportOrders {
+export function openOrderExports({ reads, clock, config }: ExportDeps): ExportOrders {
   const takePlace = openPlaces(() => performance.now())
   const threads = openExportThreads()
-  return async (context, { format, headers, bom, newestFirst, after, ...query }) => {
-    const { actor } = context
+  return async (actor, { format, headers, bom, newestFirst, after, ...query }) => {
     if (after !== null && format !== 'csv') throw invalid('after', 'continues a CSV only; start the spreadsheet again')
     const scope = scopeOf(actor)
-    const filter = filterOf(payers, actor, query)
+    const filter = filterOf(actor, query)
     // read bounds and rows from one server: another one may not have the last row yet
     const db = reads.place()
     const place = after === null ? null : await findExportPlace(db, scope, after)
@@ -53,12 +50,10 @@ export function openOrderExports({ reads, clock, config, payers }: ExportDeps): 
       body?.destroy(new Error('read too slowly: another company needs the place'))
     })
     try {
-      const found = filter.payer && (await countByCompany(db, scope, filter))
-      if (found) await payers.note(context, { companyIds: companiesOf(scope, filter), found, as: format })
-      const { total: fitting, lastId } = await findExportBounds(db, scope, filter)
+      const { total: found, lastId } = await findExportBounds(db, scope, filter)
       const page = { newestFirst, limit: PAGE_ORDERS[format], lastId: lastId ?? '', after: place }
       const chosen = canChange(filter) ? await db.tx((tx) => listChosen(tx, { scope, filter }, page)) : null
-      const total = chosen && place === null ? countChosen(chosen) : fitting
+      const total = chosen && place === null ? countChosen(chosen) : found
       if (format === 'xlsx') checkSheetSize(total)
       const at = new Date(clock())
       const { payUrl } = config

@@ -38,10 +38,13 @@ watchSilence(() => {
 /** From when what the screen shows is, in ms since 1970, while the service answers nothing; null: it answers. */
 export const useSilence = (): number | null => useSyncExternalStore(watchSilence, readSilence)
 
-/** What a question is about: a thing in its path, a company. Its other parts choose rows of that. */
+type Subject = { companyId?: string; payerEmail?: string } | null
+
+/** What a question is about: a thing in its path, a company, a payer. Its other parts choose rows of that. */
 const subjectOf = (args: unknown): string => {
-  const { path = null, query = null } = (args ?? {}) as { path?: unknown; query?: { companyId?: string } | null }
-  return JSON.stringify([path, query?.companyId ?? null])
+  const { path = null, query, body } = (args ?? {}) as { path?: unknown; query?: Subject; body?: Subject }
+  const { companyId = null, payerEmail = null } = query ?? body ?? {}
+  return JSON.stringify([path, companyId, payerEmail])
 }
 
 /**

@@ -71,7 +71,7 @@ function Picker() {
       label={core.company}
       value={company ?? ''}
       options={options}
-      onChange={(event) => go({ ...NONE, company: event.target.value || undefined })}
+      onChange={(event) => go({ ...NONE, company: event.target.value || undefined }, { state: {} })}
     />
   )
 }

@@ -98,7 +98,7 @@ export const moneyActionTexts = defineTexts(
       'note.remove': 'Note supprimée d’une commande',
       'payer.erase': 'Données d’un payeur effacées',
       'payer.read': 'Données d’un payeur consultées',
-      'payer.search': 'Commandes cherchées par l’e-mail d’un payeur',
+      'payer.search': 'Commandes recherchées par l’e-mail d’un payeur',
       'payer.send-link': 'Lien d’une commande envoyé par e-mail',
       'payer.write': 'Données d’un payeur enregistrées',
       'refund.address': 'Adresse d’un remboursement fixée',

@@ -16,7 +16,7 @@ const MEGABYTE = 1_000_000
 type Format = 'csv' | 'xlsx'
 
 /** Exports the list's filters as a file, and shows how much of it has come. */
-export function Export({ search, payerEmail }: { search: OrderSearch; payerEmail: string | undefined }) {
+export function Export({ search }: { search: OrderSearch }) {
   const t = useTexts(texts)
   const lang = useLang()
   const refusal = useRefusal()
@@ -26,15 +26,7 @@ export function Export({ search, payerEmail }: { search: OrderSearch; payerEmail
     setProgress({ isResuming: false, ...(format === 'csv' ? { done: 0, total: 0 } : { bytes: 0 }) })
     const { status, sort: _, ...rest } = toQuery(search)
     const ask: Ask = (after) => {
-      const query = stringifySearch({
-        ...rest,
-        ...company,
-        payerEmail,
-        status: status?.[0],
-        format,
-        headers: lang,
-        after,
-      })
+      const query = stringifySearch({ ...rest, ...company, status: status?.[0], format, headers: lang, after })
       return request({
         method: 'GET',
         url: `/api/next/confirm_conversion/download${query}`,

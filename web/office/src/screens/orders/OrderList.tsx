@@ -7,14 +7,14 @@ import { useCanSell, useCompanyQuery } from '../../frame/company.tsx'
 import { formatCount } from '../../kit/format.ts'
 import { Icon } from '../../kit/icons.tsx'
 import { LIVE_MS } from '../../kit/live.ts'
-import { Empty, Loaded, Page, Pager, PastEnd } from '../../kit/parts.tsx'
+import { Empty, Loaded, Notice, Page, Pager, PastEnd } from '../../kit/parts.tsx'
 import { say } from '../../kit/toasts.tsx'
 import { useCore, useLang, useTexts } from '../../texts/lang.ts'
 import { ColumnChoice, columnsOf } from './Columns.tsx'
 import { Export } from './Export.tsx'
 import { Filters } from './Filters.tsx'
 import { OrderTable } from './OrderTable.tsx'
-import { usePayerSearch } from './payer-search.ts'
+import { isWhole, usePayerSearch } from './payer-search.ts'
 import { payerTexts } from './payer-texts.ts'
 import { texts } from './texts.ts'
 import { type OrderSearch, toQuery, useSavedViews, VIEWS } from './views.ts'
@@ -46,13 +46,15 @@ function SearchBox({ value, mayFindPayers, onChange }: SearchProps) {
     known.current = typed.trim()
     onChange(typed.trim())
   }
+  const isAddress = mayFindPayers && text.includes('@')
   const searchLater = useRef(search)
   searchLater.current = search
   useEffect(() => {
-    const isAddress = mayFindPayers && text.includes('@')
+    // a part of an address finds nobody, and its text would stand in the URL: only Enter searches it
+    if (isAddress && !isWhole(text.trim())) return
     const timer = setTimeout(() => searchLater.current(text), isAddress ? TYPING_ADDRESS_MS : TYPING_MS)
     return () => clearTimeout(timer)
-  }, [text, mayFindPayers])
+  }, [text, isAddress])
   return (
     <div className="relative min-w-52 grow">
       <span className="pointer-events-none absolute top-2.5 left-3 text-soft">
@@ -73,7 +75,14 @@ function SearchBox({ value, mayFindPayers, onChange }: SearchProps) {
   )
 }
 
-function Views({ search, go }: { search: OrderSearch; go(change: OrderSearch): void }) {
+type ViewProps = {
+  search: OrderSearch
+  go(change: OrderSearch): void
+  /** Of everyone's orders, not a payer's. */
+  goAll(change: OrderSearch): void
+}
+
+function Views({ search, go, goAll }: ViewProps) {
   const t = useTexts(texts)
   const core = useCore()
   const { views, save, remove, find } = useSavedViews()
@@ -108,7 +117,7 @@ function Views({ search, go }: { search: OrderSearch; go(change: OrderSearch): v
           type="button"
           className={chip}
           aria-pressed={current?.name === view.name}
-          onClick={() => go({ ...EMPTY, ...view.search })}
+          onClick={() => goAll({ ...EMPTY, ...view.search })}
         >
           {view.name}
         </button>
@@ -145,10 +154,20 @@ const filters = (search: OrderSearch): boolean =>
 /** A page of the list. Of a payer it is not refreshed by itself: the service records each answer. */
 function useOrders(search: OrderSearch, payerEmail: string | undefined) {
   const { page = 1 } = search
-  const all = { ...toQuery(search), ...useCompanyQuery(), page, limit: LIMIT }
-  const query = payerEmail === undefined ? all : { ...all, payerEmail }
-  const live = page === 1 ? { liveMs: LIVE_MS } : {}
-  return useApi('GET /api/next/confirm_conversion', { query }, payerEmail === undefined ? live : { isNoted: true })
+  const { search: text, managerEmail, ...filter } = toQuery(search)
+  const shared = { ...filter, ...useCompanyQuery(), page, limit: LIMIT }
+  const isAll = payerEmail === undefined
+  const all = useApi(
+    'GET /api/next/confirm_conversion',
+    { query: { ...shared, search: text, managerEmail } },
+    { enabled: isAll, ...(page === 1 && { liveMs: LIVE_MS }) },
+  )
+  const ofPayer = useApi(
+    'POST /api/next/confirm_conversion/search',
+    { body: { ...shared, payerEmail: payerEmail ?? '' } },
+    { enabled: !isAll, isNoted: true },
+  )
+  return isAll ? all : ofPayer
 }
 
 export function OrderList() {
@@ -164,15 +183,19 @@ export function OrderList() {
   const payer = usePayerSearch()
   const payerEmail = payer.email
   const orders = useOrders(search, payerEmail)
+  const isPartial =
+    payerEmail !== undefined && orders.data !== undefined && 'complete' in orders.data && !orders.data.complete
   const go = (change: OrderSearch): void => goTo(change, { replace: true })
   const goAll = (change: OrderSearch): void => goTo(change, { replace: true, state: {} })
-  const onSearch = (text: string): void =>
-    payer.finds(text)
-      ? goTo({ search: undefined, page: undefined }, { replace: true, state: { payerEmail: text } })
-      : goAll({ search: text.slice(0, MAX_TEXT) || undefined, page: undefined })
+  const onSearch = (text: string): void => {
+    const found = payer.read(text)
+    if (found)
+      goTo({ search: undefined, managerEmail: undefined, page: undefined }, { replace: true, state: { payer: found } })
+    else goAll({ search: text.slice(0, MAX_TEXT) || undefined, page: undefined })
+  }
   const actions = (
     <>
-      {can('orders.download') && <Export search={search} payerEmail={payerEmail} />}
+      {can('orders.download') && payerEmail === undefined && <Export search={search} />}
       {canSell && (
         <Link to="/orders/new" className="btn btn-fill max-lg:hidden">
           <Icon name="plus" />
@@ -183,7 +206,7 @@ export function OrderList() {
   )
   return (
     <Page title={t.title} lead={orders.data && t.count(formatCount(lang, orders.data.total))} actions={actions}>
-      <Views search={search} go={go} />
+      <Views search={search} go={go} goAll={goAll} />
       <div className="mb-4 flex flex-wrap items-start gap-2">
         <SearchBox value={payerEmail ?? search.search ?? ''} mayFindPayers={payer.mayFind} onChange={onSearch} />
         <Filters search={search} go={go} onClear={() => goAll(EMPTY)} />
@@ -194,6 +217,7 @@ export function OrderList() {
           {ofPayers.ordersOf(payerEmail)}
         </p>
       )}
+      {isPartial && <Notice tone="warn">{ofPayers.incomplete}</Notice>}
       <div className="panel overflow-hidden" aria-busy={orders.isPlaceholderData}>
         <Loaded
           query={orders}
@@ -204,7 +228,11 @@ export function OrderList() {
             ) : payerEmail === undefined ? (
               <NoOrders isFiltered={filters(search)} onClear={() => goAll(EMPTY)} />
             ) : (
-              <NoOrdersOf email={payerEmail} onText={() => goAll({ search: payerEmail.slice(0, MAX_TEXT) })} />
+              <NoOrdersOf
+                email={payerEmail}
+                onText={() => goAll({ search: payerEmail.slice(0, MAX_TEXT) })}
+                onClear={filters(search) ? () => go(EMPTY) : undefined}
+              />
             )
           }
         >
@@ -238,8 +266,17 @@ function NoOrders({ isFiltered, onClear }: { isFiltered: boolean; onClear(): voi
 }
 
 /** A reference may look like an address, so its text can still be searched. */
-function NoOrdersOf({ email, onText }: { email: string; onText(): void }) {
+function NoOrdersOf({ email, onText, onClear }: { email: string; onText(): void; onClear: (() => void) | undefined }) {
   const t = useTexts(payerTexts)
+  const all = useTexts(texts)
+  if (onClear)
+    return (
+      <Empty icon="search" title={all.noMatch}>
+        <button type="button" className="btn mt-2" onClick={onClear}>
+          {all.clear}
+        </button>
+      </Empty>
+    )
   return (
     <Empty icon="search" title={t.none(email)}>
       <p>{t.noneText}</p>
