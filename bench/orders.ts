@@ -75,6 +75,9 @@ async function capture(query: (q: Queryable) => Promise<unknown>): Promise<Sql> 
   return captured
 }
 
+/** A separator, in which two hyphens would look like a comment. */
+const quoted = (separator = ''): string => `E'${separator.replaceAll('-', '\\x2d')}'`
+
 /** One order as the service would insert it, with placeholders for the limit in id, code and shortCode. */
 async function orderTemplate(db: Db): Promise<Work> {
   const place = await db.one<{ companyId: string; version: bigint; collectorId: string; identifier: string }>(sql`
@@ -112,7 +115,7 @@ async function orderTemplate(db: Db): Promise<Work> {
   }
   const { text, values } = await capture((q) => insertOrders(q, [one]))
   const [betweenFields, template, betweenOrders] = values.map(String)
-  const own = text.replaceAll('$1', `'${betweenFields}'`).replaceAll('$3', `'${betweenOrders}'`)
+  const own = text.replaceAll('$1', quoted(betweenFields)).replaceAll('$3', quoted(betweenOrders))
   return workOf({ text: own.replaceAll('$2', '$1') }, template ?? '')
 }
 
