@@ -101,7 +101,7 @@ const NOT_KNOWN =
 const NOT_STARTED =
   'MASTER_KEY_PREVIOUS is still needed: the service has not started with the new key yet, and goes by the old one.'
 const NOT_NEEDED =
-  'Secrets no longer need MASTER_KEY_PREVIOUS. Without it, links in mails sent before the change, recovery codes made before it and ' +
+  'No stored secret or text needs MASTER_KEY_PREVIOUS any more. Without it, links in mails sent before the change, recovery codes made before it and ' +
   'PINs not used since stop working. Keep it for two days at least, and for old backups.'
 
 /** Database, mode, key, schema and clock: checked before the start writes anything. */
