@@ -78,7 +78,7 @@ export async function runDatabaseChecks(
   return isAnother ? results.filter(({ name }) => name !== 'schema') : results
 }
 
-/** @param isStillSealed whether one of these keys still seals data about a payer; null: the database did not say in time */
+/** @param isStillSealed whether one of these keys still seals data about a payer; null: not known in time */
 async function keyWords(
   { sealPrefixes: [present, ...previous], previousMarks }: Claimed,
   known: Installation,
