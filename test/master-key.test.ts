@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
+import { claimOf, runDatabaseChecks } from '../src/checks/installation-checks.ts'
 import { type Db, openDb, sql } from '../src/db/db.ts'
 import { openVault } from '../src/kernel/vault.ts'
 import { totpContext } from '../src/sessions/factors/totp.ts'
@@ -84,13 +85,55 @@ test('after a change of the master key the old one can be given up: what it seal
   await whileServed(both, async () => void (await eventually(sealedByOld, (places) => places.length === 0)))
   assert.match(
     (await doctorSays(both))?.message ?? '',
-    /no longer need MASTER_KEY_PREVIOUS\. Without it, links .*, recovery codes .* and PINs/,
+    /No stored secret or text needs MASTER_KEY_PREVIOUS any more\. Without it, links .*, recovery codes .* and PINs/,
   )
 
   const words = await whileServed(envWith(NEXT), async () => {})
   assert.doesNotMatch(words, /unknown master key/)
   const { opened } = await db.one<{ opened: string }>(sql`select totp_sealed as opened from users where id = ${userId}`)
   assert.equal(openVault(NEXT).open(opened, totpContext(userId)), 'JBSWY3DPEHPK3PXP')
+})
+
+test('the old key is needed while it seals data about one payer, also before a migration made all tables', async () => {
+  const previous = openVault(TEST_MASTER_KEY)
+  const sealed = previous.seal('Ada', 'anything')
+  const connecting = { connectionString: database.connectionString, prepared: true }
+  const claimed = claimOf(
+    {
+      mode: 'live',
+      previousMasterKeys: [TEST_MASTER_KEY],
+      dataDir: place.path,
+      databaseUrl: connecting.connectionString,
+    },
+    NEXT,
+  )
+  const says = async (): Promise<string> =>
+    (await runDatabaseChecks(connecting, claimed)).find(({ name }) => name === 'master-key')?.message ?? ''
+  const NOT = /No stored secret or text needs MASTER_KEY_PREVIOUS/
+  const rows = [
+    [sql`payer_information`, sql`insert into payer_information values ('c', 'o', ${sealed}, now())`],
+    [
+      sql`order_notes`,
+      sql`insert into order_notes (company_id, order_id, id, sealed, author, created_at)
+        values ('c', 'o', 'n', ${sealed}, 'user:x', now())`,
+    ],
+    [
+      sql`kyc_records`,
+      sql`with payer as (insert into kyc_payers values ('c', ${'0'.repeat(64)}))
+        insert into kyc_records (company_id, id, payer_key, email_sealed, provider, status, created_at, updated_at)
+        values ('c', ${'0'.repeat(24)}, ${'0'.repeat(64)}, ${sealed}, 'manual', 'pending', now(), now())`,
+    ],
+  ] as const
+  assert.match(await says(), NOT)
+  for (const [table, insert] of rows) {
+    await db.run(insert)
+    assert.match(await says(), /MASTER_KEY_PREVIOUS is still needed: the service seals its values again/)
+    await db.run(sql`delete from ${table}`)
+  }
+  assert.match(await says(), NOT)
+  await db.run(sql`alter table order_notes rename to not_yet`)
+  assert.match(await says(), NOT)
+  await db.run(sql`alter table not_yet rename to order_notes`)
 })
 
 test('migrate refuses another master key, as every other command does, and migrates nothing', async () => {

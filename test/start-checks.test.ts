@@ -191,7 +191,7 @@ test('the other mode, and another key, are refused before anything is written; a
       )?.message
     assert.match((await keyWords()) ?? '', /MASTER_KEY_PREVIOUS is still needed: the service has not started with the/)
     await writeInstallation(database.connectionString, rotated)
-    assert.match((await keyWords()) ?? '', /Secrets no longer need MASTER_KEY_PREVIOUS/)
+    assert.match((await keyWords()) ?? '', /No stored secret or text needs MASTER_KEY_PREVIOUS any more/)
     assert.equal((await readInstallation(database.connectionString))?.keyMark, rotated.keyMark)
   } finally {
     await database.drop()

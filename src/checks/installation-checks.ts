@@ -20,6 +20,7 @@ import {
   isLeftEmpty,
   readClockSkew,
   readInstallation,
+  readIsStillSealed,
   readMigrations,
 } from '../db/installation.ts'
 import { findHistoryFault, listMigrations } from '../db/migrate.ts'
@@ -77,30 +78,45 @@ export async function runDatabaseChecks(
   return isAnother ? results.filter(({ name }) => name !== 'schema') : results
 }
 
-function keyWords({ sealPrefixes: [present, ...previous], previousMarks }: Claimed, known: Installation): string {
+/** @param isStillSealed whether one of these keys still seals data about a payer; null: not known in time */
+async function keyWords(
+  { sealPrefixes: [present, ...previous], previousMarks }: Claimed,
+  known: Installation,
+  isStillSealed: (prefixes: readonly string[]) => Promise<boolean | null>,
+): Promise<string> {
   const fine = 'The master key is the one of this database.'
   if (previous.length === 0) return fine
   if (known.keyMark && previousMarks.includes(known.keyMark)) return `${fine} ${NOT_STARTED}`
   const isUsed = known.sealPrefixes.some((prefix) => prefix !== present)
-  return `${fine} ${isUsed ? 'MASTER_KEY_PREVIOUS is still needed: the service seals its values again.' : NOT_NEEDED}`
+  if (isUsed) return `${fine} ${STILL_NEEDED}`
+  const isSealed = await isStillSealed(previous)
+  if (isSealed === null) return `${fine} ${NOT_KNOWN}`
+  return `${fine} ${isSealed ? STILL_NEEDED : NOT_NEEDED}`
 }
+
+const STILL_NEEDED = 'MASTER_KEY_PREVIOUS is still needed: the service seals its values again.'
+const NOT_KNOWN =
+  'Whether MASTER_KEY_PREVIOUS is still needed, the database did not say in time. Keep it, and ask again when less is going on.'
 
 const NOT_STARTED =
   'MASTER_KEY_PREVIOUS is still needed: the service has not started with the new key yet, and goes by the old one.'
 const NOT_NEEDED =
-  'Secrets no longer need MASTER_KEY_PREVIOUS. Without it, links in mails sent before the change, recovery codes made before it and ' +
+  'No stored secret or text needs MASTER_KEY_PREVIOUS any more. Without it, links in mails sent before the change, recovery codes made before it and ' +
   'PINs not used since stop working. Keep it for two days at least, and for old backups.'
 
 /** Database, mode, key, schema and clock: checked before the start writes anything. */
 function databaseChecks(place: DatabasePlace, claimed: Claimed): Check[] {
   const { connectionString } = place
-  const fits = (check: 'mode' | 'master-key', message: (known?: Installation) => string): Check => ({
+  // a start must not fail because a large table answers slowly
+  const isStillSealed = (prefixes: readonly string[]): Promise<boolean | null> =>
+    readIsStillSealed(connectionString, prefixes).catch(() => null)
+  const fits = (check: 'mode' | 'master-key', message: (known?: Installation) => string | Promise<string>): Check => ({
     name: check,
     cure: UNREACHED_FIX,
     async run() {
       const known = await readInstallation(connectionString)
       const fault = findInstallationFaults(known, claimed).find((found) => found.check === check)
-      return fault ? bad(fault.message, fault.fix) : good(message(known))
+      return fault ? bad(fault.message, fault.fix) : good(await message(known))
     },
   })
   return [
@@ -127,7 +143,7 @@ function databaseChecks(place: DatabasePlace, claimed: Claimed): Check[] {
         : 'The database is empty: it belongs to no installation yet.',
     ),
     fits('master-key', (known) =>
-      known ? keyWords(claimed, known) : 'The database is empty: no key belongs to it yet.',
+      known ? keyWords(claimed, known, isStillSealed) : 'The database is empty: no key belongs to it yet.',
     ),
     {
       name: 'clock',

@@ -47,6 +47,35 @@ async function readSealPrefixes(client: pg.Client): Promise<string[]> {
   return rows.map(({ prefix }) => prefix)
 }
 
+/** Sealed values about payers, one or many for each order. Only `readIsStillSealed` looks through them. */
+const LARGE_PLACES = [
+  { table: 'payer_information', column: 'sealed' },
+  { table: 'kyc_records', column: 'email_sealed' },
+  { table: 'order_notes', column: 'sealed' },
+] as const
+
+/** Whether one of these keys still seals data about a payer. @throws Error without an answer for each table in 5 s */
+export const readIsStillSealed = (connectionString: string, prefixes: readonly string[]): Promise<boolean> =>
+  withClient(
+    checking(connectionString),
+    async (client) => {
+      for (const { table, column } of LARGE_PLACES) {
+        // the migration that makes it may be still to come
+        const { rows: there } = await client.query<{ found: boolean }>('select to_regclass($1) is not null as found', [
+          table,
+        ])
+        if (there[0]?.found !== true) continue
+        const { rows } = await client.query<{ sealed: boolean }>(
+          `select exists (select 1 from ${table} where left(${column}, 12) = any($1::text[])) as sealed`,
+          [prefixes],
+        )
+        if (rows[0]?.sealed === true) return true
+      }
+      return false
+    },
+    5 * SECOND,
+  )
+
 /** Undefined: a new database. Writes nothing. */
 export const readInstallation = (connectionString: string): Promise<Installation | undefined> =>
   withClient(checking(connectionString), async (client) => {

@@ -58,14 +58,9 @@ export const PERMISSIONS = {
   'orders.payer': { roles: SELLERS, scope: 'orders:write', till: true, limit: 'company' },
   // in our name, to any address: not for accounts that anyone can open, nor at a till
   'orders.send': { roles: [...STAFF, 'Service'], scope: 'orders:write', limit: 'company' },
-  // between colleagues: not for accounts that anyone can open, whose orders they are
-  'notes.read': {
-    roles: [...STAFF, 'Observer', 'Service'],
-    scope: 'orders:read',
-    till: true,
-    limit: 'company',
-  },
-  'notes.write': { roles: [...STAFF, 'Service'], scope: 'orders:write', till: true, limit: 'company' },
+  // between colleagues, and they may name the payer: not for programs, nor for who may not know the payer
+  'notes.read': { roles: STAFF, limit: 'company' },
+  'notes.write': { roles: STAFF, limit: 'company' },
   'payers.read': { roles: MANAGERS, limit: 'company' },
   'payers.erase': { roles: MANAGERS, limit: 'company' },
   'orders.events': { roles: [...STAFF, 'Observer', 'Service'], scope: 'orders:read', limit: 'company' },

@@ -10,7 +10,8 @@ const totpContext = (userId: string): string => `user:${userId}:totp`
 /**
  * Everything that is sealed with the master key for the lifetime of the installation, except payers, identity checks,
  * notes on orders and provider accounts, which are re-sealed in their own rooms. Stored responses and waiting mails
- * live only for days. A new place must also be added to `readSealPrefixes` (src/db/installation.ts).
+ * live only for days. A new place must also be added to `readSealPrefixes`, a large table to
+ * `readIsStillSealed` (src/db/installation.ts).
  */
 export const SEALED_PLACES: readonly SealedPlace[] = [
   { table: sql`server_keys`, column: sql`sealed`, contextOf: (id) => `server-key:${id}` },

@@ -25,12 +25,9 @@ async function note(place: Place, own = false): Promise<{ code: string; id: stri
   const { _id: id } = await post<{ _id: string }>(place, `confirm_conversion/notes/${code}`, {
     text: 'refund promised',
   })
-  const { role, userId, headers } = place.caller
-  if (own && ['apiKey', 'Cashier', 'Service'].includes(role))
-    await place.world.shop.host.db.run(sql`
-      update order_notes set author = coalesce(
-        (select 'apiKey:' || k.id from api_keys k where k.public_id = ${headers['x-api-key'] ?? ''}), ${`user:${userId}`})
-      where id = ${id}`)
+  const { role, userId } = place.caller
+  if (own && role === 'Cashier')
+    await place.world.shop.host.db.run(sql`update order_notes set author = ${`user:${userId}`} where id = ${id}`)
   return { code, id }
 }
 

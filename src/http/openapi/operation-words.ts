@@ -64,7 +64,7 @@ const ORDERS: Record<string, OperationWords> = {
     refuses: ['ORDER_STATE_CONFLICT', 'TOO_MANY_REQUESTS'],
   },
   listOrderNotes: {
-    does: 'What colleagues wrote on the order, newest first. It is between them: no payer sees it, and no order, webhook or file carries it.',
+    does: 'What colleagues wrote on the order, newest first. It may name the payer, so only people of the staff read it; no order, webhook or file carries it.',
   },
   addOrderNote: {
     does: 'Writes a note for colleagues. It cannot be changed, only removed.',

@@ -5,7 +5,7 @@ type Key = OfOrder & { id: string }
 
 export type NoteRow = Key & {
   sealed: string
-  /** `user:<id>` or `apiKey:<id>`. */
+  /** `user:<id>`. */
   author: string
   /** As it was when the note was written. */
   authorName: string | null
@@ -30,13 +30,9 @@ export async function countNotes(q: Queryable, { companyId, orderId }: OfOrder):
   return count
 }
 
-/** The name of a person or of an API key. */
-export async function findActorName(q: Queryable, { kind, id }: { kind: string; id: string }): Promise<string | null> {
-  const row = await q.maybe<{ name: string }>(
-    kind === 'user'
-      ? sql`select first_name || ' ' || last_name as name from users where id = ${id}`
-      : sql`select name from api_keys where id = ${id}`,
-  )
+export async function findAuthorName(q: Queryable, userId: string): Promise<string | null> {
+  const row = await q.maybe<{ name: string }>(sql`
+    select first_name || ' ' || last_name as name from users where id = ${userId}`)
   return row?.name ?? null
 }
 
@@ -55,10 +51,17 @@ export const deleteOldNotes = (q: Queryable, before: Date, limit: number): Promi
     delete from order_notes where (company_id, order_id, id) in
       (select company_id, order_id, id from order_notes where created_at < ${before} limit ${limit})`)
 
-/** Notes sealed by one of these keys. */
-export const listNotesSealedBy = (q: Queryable, prefixes: readonly string[], limit: number): Promise<NoteRow[]> =>
+/** Notes sealed by one of these keys, in the order of their keys, after one of them. */
+export const listNotesSealedBy = (
+  q: Queryable,
+  prefixes: readonly string[],
+  { after, limit }: { after: Key | null; limit: number },
+): Promise<NoteRow[]> =>
   q.many<NoteRow>(sql`
-    select ${COLUMNS} from order_notes where left(sealed, 12) = any(${prefixes}::text[]) limit ${limit}`)
+    select ${COLUMNS} from order_notes
+    where (company_id, order_id, id) > (${after?.companyId ?? ''}, ${after?.orderId ?? ''}, ${after?.id ?? ''})
+      and left(sealed, 12) = any(${prefixes}::text[])
+    order by company_id, order_id, id limit ${limit}`)
 
 /** Only if the note is unchanged since it was read. */
 export const updateNoteSeal = (

@@ -10,11 +10,11 @@ import { addNote, LONGEST_NOTE, listNotes, MOST_NOTES, type NoteDeps, removeNote
 const HEAD = {
   _id: Type.String(),
   author: Type.String({
-    description: 'Who wrote it: `user:<id>` or `apiKey:<id>`.',
+    description: 'Who wrote it: `user:<id>`.',
     examples: ['user:66a1f0c2e4b07d3a5c9e1f20'],
   }),
   authorName: Type.Union([Type.String(), Type.Null()], {
-    description: 'The person’s name, or the key’s, as it was then.',
+    description: 'The person’s name as it was then.',
     examples: ['Maud Lefèvre'],
   }),
   createdAt: Type.String({ format: 'date-time', description: 'UTC with milliseconds.' }),

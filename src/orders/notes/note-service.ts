@@ -90,7 +90,7 @@ export async function addNote(
     const key = { companyId, orderId, id: newId(now) }
     const row = {
       ...{ ...key, sealed: deps.vault.seal(text, sealContext(key)), author: nameOf(context) },
-      ...{ authorName: await queries.findActorName(tx, actor), createdAt: new Date(now) },
+      ...{ authorName: await queries.findAuthorName(tx, actor.id), createdAt: new Date(now) },
     }
     await queries.insertNote(tx, row)
     const head = headOf(actor, row)
@@ -128,13 +128,18 @@ const BATCH = 200
  * Reseals, a batch at a time, what an earlier master key sealed. A damaged note stays as it is.
  * @returns how many were resealed
  */
-export async function resealNotes({ db, vault }: Pick<NoteDeps, 'db' | 'vault'>): Promise<number> {
+export async function resealNotes({ db, vault }: Pick<NoteDeps, 'db' | 'vault'>, batch = BATCH): Promise<number> {
   const { previousSealPrefixes } = vault
   if (previousSealPrefixes.length === 0) return 0
   let count = 0
-  for (const row of await queries.listNotesSealedBy(db, previousSealPrefixes, BATCH)) {
-    const text = openText(vault, row)
-    if (text !== null) count += await queries.updateNoteSeal(db, row, vault.seal(text, sealContext(row)))
+  for (let after: queries.NoteRow | null = null; ; ) {
+    const rows: queries.NoteRow[] = await queries.listNotesSealedBy(db, previousSealPrefixes, { after, limit: batch })
+    for (const row of rows) {
+      const text = openText(vault, row)
+      if (text !== null) count += await queries.updateNoteSeal(db, row, vault.seal(text, sealContext(row)))
+    }
+    after = rows.at(-1) ?? null
+    // a whole batch of damaged notes does not hide those after it
+    if (after === null || count > 0) return count
   }
-  return count
 }

@@ -51,16 +51,38 @@ export function Unsaved({ form, isBusy, error }: Props) {
   const saved = useRef('')
   // a form begins with what is saved
   const wasBusy = useRef(true)
+  const sent = useRef('')
+  const isTypedOn = useRef(false)
   const [isDirty, setDirty] = useState(false)
   useEffect(() => {
     const element = form.current
     if (!element) return
     const look = (): void => setDirty(textOf(element) !== saved.current)
-    if (wasBusy.current && !isBusy && !error) saved.current = textOf(element)
+    if (isBusy && !wasBusy.current) {
+      sent.current = textOf(element)
+      isTypedOn.current = false
+    }
+    // what was typed after the form was sent is not saved
+    if (wasBusy.current && !isBusy && !error) saved.current = isTypedOn.current ? sent.current : textOf(element)
     wasBusy.current = isBusy
     look()
-    element.addEventListener('input', look)
-    return () => element.removeEventListener('input', look)
+    const onInput = (): void => {
+      isTypedOn.current = true
+      look()
+    }
+    // the event comes before the fields are as they were at first
+    const onReset = (): void =>
+      queueMicrotask(() => {
+        sent.current = textOf(element)
+        saved.current = sent.current
+        look()
+      })
+    element.addEventListener('input', onInput)
+    element.addEventListener('reset', onReset)
+    return () => {
+      element.removeEventListener('input', onInput)
+      element.removeEventListener('reset', onReset)
+    }
   }, [form, isBusy, error])
   const { status, proceed, reset } = useBlocker({ shouldBlockFn: always, disabled: !isDirty, withResolver: true })
   if (status !== 'blocked') return null

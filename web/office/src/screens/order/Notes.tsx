@@ -1,10 +1,10 @@
 import { useParams } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 import { call, type Data } from '../../api/call.ts'
 import { useAction, useApi } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
 import { Area, Form } from '../../kit/fields.tsx'
-import { LIVE_MS } from '../../kit/live.ts'
+import { SLOW_MS } from '../../kit/live.ts'
 import { Dialog, Loaded, Panel, Time } from '../../kit/parts.tsx'
 import { useTexts } from '../../texts/lang.ts'
 import { noteTexts } from './note-texts.ts'
@@ -16,7 +16,7 @@ export function Notes() {
   const t = useTexts(noteTexts)
   const { code } = useParams({ from: '/inside/orders/$code' })
   const can = useCan()
-  const notes = useApi('GET /api/next/confirm_conversion/notes/{code}', { path: { code } }, { liveMs: LIVE_MS })
+  const notes = useApi('GET /api/next/confirm_conversion/notes/{code}', { path: { code } }, { liveMs: SLOW_MS })
   return (
     <div className="no-print">
       <Panel title={t.notes}>
@@ -45,10 +45,15 @@ const clean = (text: string): string =>
 
 function Write({ code }: { code: string }) {
   const t = useTexts(noteTexts)
+  const sent = useRef<{ area: HTMLTextAreaElement; text: string }>(null)
   const add = useAction({
     run: (text: string) =>
       call('POST /api/next/confirm_conversion/notes/{code}', { path: { code }, body: { text: clean(text) } }),
     done: t.added,
+    // before the page is asked anew: the next note is not written behind this one. What was typed meanwhile stays
+    onDone: () => {
+      if (sent.current && sent.current.area.value === sent.current.text) sent.current.area.form?.reset()
+    },
   })
   return (
     <div className="mb-4">
@@ -59,9 +64,8 @@ function Write({ code }: { code: string }) {
         error={add.error}
         onSend={({ text = '' }, form) => {
           const area = form.elements.namedItem('text') as HTMLTextAreaElement
-          const sent = area.value
-          // what was typed while the note was on its way stays
-          add.mutate(text, { onSuccess: () => area.value === sent && form.reset() })
+          sent.current = { area, text: area.value }
+          add.mutate(text)
         }}
       >
         <Area label={t.write} name="text" required maxLength={2000} rows={3} dir="auto" hint={t.hint} />

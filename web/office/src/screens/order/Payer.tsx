@@ -14,10 +14,14 @@ export function Payer({ order }: { order: Order }) {
   const t = useTexts(payerTexts)
   const can = useCan()
   const [isOpen, setOpen] = useState(false)
-  const [notesLeft, setNotesLeft] = useState(0)
-  const onErased = (notes: number): void => {
+  const [notesThen, setNotesThen] = useState(0)
+  // the question of the notes beside it: they are removed, or written, after the erasure
+  const path = { code: order.code }
+  const notes = useApi('GET /api/next/confirm_conversion/notes/{code}', { path }, { enabled: notesThen > 0 })
+  const notesLeft = notesThen > 0 ? (notes.data?.notes.length ?? notesThen) : 0
+  const onErased = (count: number): void => {
     setOpen(false)
-    setNotesLeft(notes)
+    setNotesThen(count)
   }
   return (
     <Panel title={t.payer}>
@@ -41,7 +45,7 @@ export function Payer({ order }: { order: Order }) {
   )
 }
 
-function PayerData({ order, onErased }: { order: Order; onErased(notes: number): void }) {
+function PayerData({ order, onErased }: { order: Order; onErased(count: number): void }) {
   const t = useTexts(payerTexts)
   const lang = useLang()
   const can = useCan()
@@ -93,14 +97,15 @@ function Enter({ order, known }: { order: Order; known: PayerFields }) {
   )
 }
 
-function Erase({ code, onErased }: { code: string; onErased(notes: number): void }) {
+function Erase({ code, onErased }: { code: string; onErased(count: number): void }) {
   const t = useTexts(payerTexts)
   const [isAsking, setAsking] = useState(false)
   const erase = useAction({
     run: () => call('DELETE /api/next/confirm_conversion/payer-information/{code}', { path: { code } }),
     onDone: ({ erased, notes }) => {
       say(erased ? t.erased : t.nothingErased)
-      onErased(notes)
+      // an older node does not count them
+      onErased(notes ?? 0)
     },
   })
   return (

@@ -78,7 +78,7 @@ export const payerTexts = defineTexts(
       erased: 'Les données sont effacées.',
       nothingErased: 'Il n’y avait rien à effacer.',
       notesLeft: (count) =>
-        `Notes sur cette commande : ${count}. Elles n’ont pas été effacées et peuvent nommer le payeur. Lisez-les et supprimez celles qui le font.`,
+        `Notes sur cette commande : ${count}. Elles n’ont pas été effacées et peuvent nommer le payeur. Lisez-les et supprimez celles qui le nomment.`,
     },
     de: {
       payer: 'Zahlende Person',
@@ -114,7 +114,7 @@ export const payerTexts = defineTexts(
       erased: 'Die Daten sind gelöscht.',
       nothingErased: 'Es gab nichts zu löschen.',
       notesLeft: (count) =>
-        `Notizen zu dieser Bestellung: ${count}. Sie wurden nicht gelöscht und können die zahlende Person nennen. Lesen Sie sie und löschen Sie, was sie nennt.`,
+        `Notizen zu dieser Bestellung: ${count}. Sie wurden nicht gelöscht und können die zahlende Person nennen. Lesen Sie die Notizen und löschen Sie diejenigen, in denen die Person vorkommt.`,
     },
     es: {
       payer: 'Pagador',
@@ -150,7 +150,7 @@ export const payerTexts = defineTexts(
       erased: 'Los datos se han borrado.',
       nothingErased: 'No había nada que borrar.',
       notesLeft: (count) =>
-        `Notas de este pedido: ${count}. No se han borrado y pueden nombrar al pagador. Léalas y elimine las que lo hagan.`,
+        `Notas de este pedido: ${count}. No se han borrado y pueden nombrar al pagador. Léalas y elimine las que lo nombren.`,
     },
     it: {
       payer: 'Chi ha pagato',
@@ -186,7 +186,7 @@ export const payerTexts = defineTexts(
       erased: 'I dati sono stati cancellati.',
       nothingErased: 'Non c’era nulla da cancellare.',
       notesLeft: (count) =>
-        `Note su questo ordine: ${count}. Non sono state cancellate e possono nominare chi ha pagato. Le legga ed elimini quelle che lo fanno.`,
+        `Note su questo ordine: ${count}. Non sono state cancellate e possono nominare chi ha pagato. Le legga ed elimini quelle che ne fanno il nome.`,
     },
   },
 )
