@@ -169,7 +169,7 @@ export interface Operations {
       body: {
         /** The whole address, in capitals or not. */
         payerEmail: string
-        /** Repeat it, or separate by commas; `status[]` is read too. */
+        /** Only these states. */
         status?: Array<string>
         /** One company of those you see. */
         companyId?: string
@@ -485,7 +485,7 @@ export interface Operations {
       remindAt: string | null
     }
   }
-  /** Notes of the staff on an order. What colleagues wrote on the order, newest first. It is between them: no payer sees it, and no order, webhook or file carries it. */
+  /** Notes of the staff on an order. What colleagues wrote on the order, newest first. It may name the payer, so only people of the staff read it; no order, webhook or file carries it. */
   listOrderNotes: {
     params: {
       /** Order code: unguessable, used in paths. */
@@ -496,9 +496,9 @@ export interface Operations {
       notes: Array<{
         /** Internal identifier: 24 hex characters, in order of creation. */
         _id: string
-        /** Who wrote it: `user:<id>` or `apiKey:<id>`. */
+        /** Who wrote it: `user:<id>`. */
         author: string
-        /** The person’s name, or the key’s, as it was then. */
+        /** The person’s name as it was then. */
         authorName: string | null
         /** UTC with milliseconds. */
         createdAt: string
@@ -522,9 +522,9 @@ export interface Operations {
     data: {
       /** Internal identifier: 24 hex characters, in order of creation. */
       _id: string
-      /** Who wrote it: `user:<id>` or `apiKey:<id>`. */
+      /** Who wrote it: `user:<id>`. */
       author: string
-      /** The person’s name, or the key’s, as it was then. */
+      /** The person’s name as it was then. */
       authorName: string | null
       /** UTC with milliseconds. */
       createdAt: string

@@ -1,1 +1,0 @@
-import{n as e}from"./useNavigate-QD2n_Je7.js";import{t}from"./useSearch-mHDFHpGF.js";function n(){let n=t({strict:!1}),r=e();return[n,(e,t={})=>void r({to:`.`,search:t=>({...t,...e}),state:!0,...t})]}export{n as t};

@@ -1,1 +1,0 @@
-import{Ot as e}from"./fields-hzlkzLOn.js";import{n as t,r as n}from"./useMatch-Wzr2obhe.js";function r(r){let i=e();return n(i.stores.location,t(r,i))}export{r as t};
