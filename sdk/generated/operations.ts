@@ -171,6 +171,8 @@ export interface Operations {
         payerEmail: string
         /** Only these states. */
         status?: Array<string>
+        /** SuperAdmin and SuperManager only. */
+        managerEmail?: string
         /** One company of those you see. */
         companyId?: string
         /** createdAt at or after. A date alone: its beginning, UTC. */

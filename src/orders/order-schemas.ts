@@ -218,6 +218,7 @@ export const PayerOrdersBody = Type.Object({
   status: Type.Optional(
     Type.Array(Type.String({ maxLength: 400 }), { description: 'Only these states.', examples: [['PAID']] }),
   ),
+  managerEmail: FilterQuery.managerEmail,
   companyId: FilterQuery.companyId,
   from: FilterQuery.from,
   to: FilterQuery.to,

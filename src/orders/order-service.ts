@@ -214,7 +214,7 @@ type Asked = { scope: lists.OrderScope; filter: lists.OrderFilter; page: lists.L
 async function showPage(
   { config }: Pick<ListDeps, 'config'>,
   actor: Actor,
-  query: Omit<ListQuery, 'search' | 'managerEmail'>,
+  query: Omit<ListQuery, 'search'>,
   { filter, find }: { filter: lists.OrderFilter; find(asked: Asked): Promise<Found> },
 ): Promise<OrderPage> {
   const { page = 1, limit = 20 } = query
@@ -246,7 +246,7 @@ export type PayerOrders = OrderPage & { complete: boolean }
 export async function findPayerOrders(
   deps: ListDeps & { payers: PayerSearch },
   context: RequestContext,
-  { payerEmail, ...query }: Omit<ListQuery, 'search' | 'managerEmail'> & { payerEmail: string },
+  { payerEmail, ...query }: Omit<ListQuery, 'search'> & { payerEmail: string },
 ): Promise<PayerOrders> {
   const { payers, reads } = deps
   const { actor } = context

@@ -299,7 +299,9 @@ test('a payer’s orders are found by the e-mail, also on the way back from one,
   const searches = await countSearches()
   assert.equal(searches, 4, 'the way back asks for nothing')
   // whoever has the tab next does not look her up by going back
-  await page.evaluate(`history.replaceState({ ...history.state, payer: { email: '${nobody}', askedBy: 'another' } }, '')`)
+  await page.evaluate(
+    `history.replaceState({ ...history.state, payer: { email: '${nobody}', askedBy: 'another' } }, '')`,
+  )
   await page.reload()
   await page.getByText(/^[2-9]\d* orders$/).waitFor()
   assert.deepEqual([await box.inputValue(), await countSearches()], ['', searches])

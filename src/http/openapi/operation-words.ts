@@ -47,7 +47,7 @@ const ORDERS: Record<string, OperationWords> = {
   getSummary: { does: 'Sales by day and by channel over the last days, and how much waits for a person.' },
   listOrders: { does: 'The orders that you may see, newest first. `nextCursor` pages without depth limit.' },
   findPayerOrders: {
-    unsent: ['cursor'],
+    unsent: ['managerEmail', 'cursor'],
     does: 'The orders whose payer has this e-mail. It is sent in the body, so that it stands in no log; each call is in the audit log, without it.',
   },
   listPaymentLinks: { does: 'Orders with an alias, newest first. The next page is in the `Link` header.' },

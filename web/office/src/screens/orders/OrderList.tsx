@@ -154,12 +154,12 @@ const filters = (search: OrderSearch): boolean =>
 /** A page of the list. Of a payer it is not refreshed by itself: the service records each answer. */
 function useOrders(search: OrderSearch, payerEmail: string | undefined) {
   const { page = 1 } = search
-  const { search: text, managerEmail, ...filter } = toQuery(search)
+  const { search: text, ...filter } = toQuery(search)
   const shared = { ...filter, ...useCompanyQuery(), page, limit: LIMIT }
   const isAll = payerEmail === undefined
   const all = useApi(
     'GET /api/next/confirm_conversion',
-    { query: { ...shared, search: text, managerEmail } },
+    { query: { ...shared, search: text } },
     { enabled: isAll, ...(page === 1 && { liveMs: LIVE_MS }) },
   )
   const ofPayer = useApi(
@@ -189,8 +189,7 @@ export function OrderList() {
   const goAll = (change: OrderSearch): void => goTo(change, { replace: true, state: {} })
   const onSearch = (text: string): void => {
     const found = payer.read(text)
-    if (found)
-      goTo({ search: undefined, managerEmail: undefined, page: undefined }, { replace: true, state: { payer: found } })
+    if (found) goTo({ search: undefined, page: undefined }, { replace: true, state: { payer: found } })
     else goAll({ search: text.slice(0, MAX_TEXT) || undefined, page: undefined })
   }
   const actions = (
