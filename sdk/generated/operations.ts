@@ -163,51 +163,6 @@ export interface Operations {
     }
     data: Array<Order>
   }
-  /** Find the orders of a payer. The orders whose payer has this e-mail. It is sent in the body, so that it stands in no log; each call is in the audit log, without it. */
-  findPayerOrders: {
-    params: {
-      body: {
-        /** The whole address, in capitals or not. */
-        payerEmail: string
-        /** Only these states. */
-        status?: Array<string>
-        /** SuperAdmin and SuperManager only. */
-        managerEmail?: string
-        /** One company of those you see. */
-        companyId?: string
-        /** createdAt at or after. A date alone: its beginning, UTC. */
-        from?: string
-        /** createdAt at or before. A date alone: its end, UTC. */
-        to?: string
-        /** Payment channel. */
-        paymentChannel?: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"
-        /** One till: its identifier as the orders have it, or its id, which also finds those of earlier names. */
-        merchantIdentifier?: string
-        /** Number of the page, from 1. */
-        page?: number
-        /** How many at most. */
-        limit?: number
-        /** By fromAmount, 100 of any currency are equal; toAmount puts all of them in order of their worth. */
-        sort?: "-createdAt" | "createdAt" | "-fromAmount" | "fromAmount" | "-toAmount" | "toAmount"
-        /** `nextCursor` of the previous answer; no depth limit. */
-        cursor?: string
-      }
-    }
-    data: {
-      /** The orders of this page. */
-      orders: Array<Order>
-      /** How many there are on all pages. */
-      total: number
-      /** Number of the page, from 1. */
-      page: number
-      /** How many at most. */
-      limit: number
-      /** Send it as `cursor` for the next page; null at the end. */
-      nextCursor: string | null
-      /** False: some payers are not indexed yet, after an upgrade. Ask again in some minutes. */
-      complete: boolean
-    }
-  }
   /** Everything that happened to an order. Every state, payment, call to a provider, transfer, refund, webhook with its attempts, booking, identity check and screening, oldest first, and the proof of the rate. Of each kind the newest 1000 are shown; `omitted` says how many older ones there are. `comptoir explain` and the back office turn it into words. What lies behind the counter (webhooks, provider calls, bookings, identity) is shown to those who may see deliveries. */
   getOrderStory: {
     params: {
@@ -460,6 +415,51 @@ export interface Operations {
       erased: boolean
       /** How many notes of the staff the order has. They may name the payer: read them, and remove those that do (GET and DELETE /confirm_conversion/notes). */
       notes: number
+    }
+  }
+  /** Find the orders of a payer. The orders whose payer has this e-mail. It is sent in the body, so that it stands in no log; each call is in the audit log, without it. */
+  findPayerOrders: {
+    params: {
+      body: {
+        /** The whole address, in capitals or not. */
+        payerEmail: string
+        /** Only these states. */
+        status?: Array<string>
+        /** SuperAdmin and SuperManager only. */
+        managerEmail?: string
+        /** One company of those you see. */
+        companyId?: string
+        /** createdAt at or after. A date alone: its beginning, UTC. */
+        from?: string
+        /** createdAt at or before. A date alone: its end, UTC. */
+        to?: string
+        /** Payment channel. */
+        paymentChannel?: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"
+        /** One till: its identifier as the orders have it, or its id, which also finds those of earlier names. */
+        merchantIdentifier?: string
+        /** Number of the page, from 1. */
+        page?: number
+        /** How many at most. */
+        limit?: number
+        /** By fromAmount, 100 of any currency are equal; toAmount puts all of them in order of their worth. */
+        sort?: "-createdAt" | "createdAt" | "-fromAmount" | "fromAmount" | "-toAmount" | "toAmount"
+        /** `nextCursor` of the previous answer; no depth limit. */
+        cursor?: string
+      }
+    }
+    data: {
+      /** The orders of this page. */
+      orders: Array<Order>
+      /** How many there are on all pages. */
+      total: number
+      /** Number of the page, from 1. */
+      page: number
+      /** How many at most. */
+      limit: number
+      /** Send it as `cursor` for the next page; null at the end. */
+      nextCursor: string | null
+      /** False: some payers are not indexed yet, after an upgrade. Ask again in some minutes. */
+      complete: boolean
     }
   }
   /** Mail the link of an order to its payer. While the order waits for a payment. The mail names the company, the amount, the alias or the goods, and the end of the order. The address is saved as the payer’s e-mail: the receipt goes there too. At most 3 mails for an order besides its reminder (then 409), 200 a day for a company and 10 an hour to one mailbox, reminders included (then 429). */
@@ -5433,7 +5433,6 @@ export const OPERATIONS = {
   expireOrder: { method: 'POST', path: '/api/next/confirm_conversion/expire/{code}', query: [], keyed: true, json: true },
   listOrders: { method: 'GET', path: '/api/next/confirm_conversion', query: ['status', 'search', 'managerEmail', 'companyId', 'from', 'to', 'paymentChannel', 'merchantIdentifier', 'page', 'limit', 'sort', 'cursor'], keyed: false, json: true },
   listPaymentLinks: { method: 'GET', path: '/api/next/confirm_conversion/links', query: ['status', 'search', 'managerEmail', 'companyId', 'from', 'to', 'paymentChannel', 'merchantIdentifier', 'limit', 'cursor'], keyed: false, json: true },
-  findPayerOrders: { method: 'POST', path: '/api/next/confirm_conversion/search', query: [], keyed: true, json: true },
   getOrderStory: { method: 'GET', path: '/api/next/confirm_conversion/story/{code}', query: [], keyed: false, json: true },
   downloadOrders: { method: 'GET', path: '/api/next/confirm_conversion/download', query: ['status', 'search', 'managerEmail', 'companyId', 'from', 'to', 'paymentChannel', 'merchantIdentifier', 'format', 'headers', 'bom', 'after', 'sort'], keyed: false, json: false },
   acceptOrder: { method: 'POST', path: '/api/next/confirm_conversion/accept/{code}', query: [], keyed: true, json: true },
@@ -5443,6 +5442,7 @@ export const OPERATIONS = {
   setPayerEmail: { method: 'POST', path: '/api/next/confirm_conversion/email/{code}', query: [], keyed: true, json: true },
   getPayerInformation: { method: 'GET', path: '/api/next/confirm_conversion/payer-information/{code}', query: [], keyed: false, json: true },
   erasePayerInformation: { method: 'DELETE', path: '/api/next/confirm_conversion/payer-information/{code}', query: [], keyed: false, json: true },
+  findPayerOrders: { method: 'POST', path: '/api/next/confirm_conversion/search', query: [], keyed: true, json: true },
   sendOrderLink: { method: 'POST', path: '/api/next/confirm_conversion/send/{code}', query: [], keyed: true, json: true },
   listOrderNotes: { method: 'GET', path: '/api/next/confirm_conversion/notes/{code}', query: [], keyed: false, json: true },
   addOrderNote: { method: 'POST', path: '/api/next/confirm_conversion/notes/{code}', query: [], keyed: true, json: true },

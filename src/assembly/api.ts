@@ -7,7 +7,6 @@ import type { OperatorDeps } from '../operator/operator-routes.ts'
 import { orderExportRoutes } from '../orders/export/export-routes.ts'
 import { orderFeedRoutes } from '../orders/feed/event-feed-routes.ts'
 import { orderRoutes } from '../orders/order-routes.ts'
-import { payerSearchRoutes } from '../orders/payer-search-routes.ts'
 import { storyRoutes } from '../orders/story/story-routes.ts'
 import { summaryRoutes } from '../orders/summary/summary-routes.ts'
 import { channelRoutes } from '../payments/accounts/channel-routes.ts'
@@ -65,11 +64,10 @@ export async function registerApi(
         }
         const { transition, createOrder, exportOrders, rates } = trade
         await scope.register(orderRoutes, { db, reads, config, transition, createOrder, limits })
-        await scope.register(payerSearchRoutes, { reads, config, payers: trade.payerSearch })
         await scope.register(storyRoutes, { db })
         await scope.register(orderExportRoutes, { exportOrders })
         await scope.register(paymentRoutes, { ...trade.payments, deposits: trade.deposits, limits })
-        await registerPayers(scope, trade)
+        await registerPayers(scope, { reads, config }, trade)
         await scope.register(revertRoutes, trade.refunds)
         await scope.register(rateRoutes, { rates, fiatAssets: config.fiatAssets })
       },

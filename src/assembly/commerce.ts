@@ -14,7 +14,6 @@ import { openOrderExports } from '../orders/export/export-service.ts'
 import { openCreateOrder } from '../orders/order-create.ts'
 import { openAnnounce, openTransition } from '../orders/order-transition.ts'
 import { openOrderFeed } from '../pages/pay/live-updates.ts'
-import { openPayerSearch } from '../payers/payer-search.ts'
 import type { PayerDeps } from '../payers/payer-service.ts'
 import type { MispaymentDeps } from '../payments/mispayments/mispayment-service.ts'
 import { eraseUserAddress } from '../payments/payment-queries.ts'
@@ -132,7 +131,6 @@ export function openCommerce(base: ServiceBase, accounts: Accounts) {
     transition,
     createOrder,
     exportOrders,
-    payerSearch: openPayerSearch(payers),
     companies,
     payers,
     kyc,

@@ -5,9 +5,12 @@ import type { KycDeps } from '../compliance/kyc-service.ts'
 import { openPayerGate } from '../compliance/payer-gate.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
 import { noteRoutes } from '../orders/notes/note-routes.ts'
+import type { ListDeps } from '../orders/order-service.ts'
+import { payerSearchRoutes } from '../orders/payer-search-routes.ts'
 import { linkMailRoutes } from '../payers/link-mail-routes.ts'
 import type { LinkMailDeps } from '../payers/link-mails.ts'
 import { payerRoutes } from '../payers/payer-routes.ts'
+import { openPayerSearch } from '../payers/payer-search.ts'
 import type { PayerDeps } from '../payers/payer-service.ts'
 import { wakePaymentOfOrder } from '../payments/abandoned-queries.ts'
 import type { ChannelSettingsDeps } from '../payments/accounts/channel-service.ts'
@@ -125,12 +128,14 @@ export async function registerMoney(
   await scope.register(unmatchedRoutes, unmatched)
 }
 
-/** Who pays an order, the mail that asks for it, and what the staff note down. */
+/** Who pays an order and what else they ordered, the mail that asks for it, and what the staff note down. */
 export async function registerPayers(
   scope: FastifyInstance,
+  lists: ListDeps,
   { payers, linkMails }: { payers: PayerDeps; linkMails: LinkMailDeps },
 ): Promise<void> {
   await scope.register(payerRoutes, payers)
+  await scope.register(payerSearchRoutes, { ...lists, payers: openPayerSearch(payers) })
   await scope.register(linkMailRoutes, linkMails)
   await scope.register(noteRoutes, payers)
 }

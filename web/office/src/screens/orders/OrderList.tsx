@@ -170,21 +170,10 @@ function useOrders(search: OrderSearch, payerEmail: string | undefined) {
   return isAll ? all : ofPayer
 }
 
-export function OrderList() {
-  const t = useTexts(texts)
-  const ofPayers = useTexts(payerTexts)
-  const core = useCore()
-  const lang = useLang()
-  const can = useCan()
-  const canSell = useCanSell()
-  const [address, goTo] = useAddress()
-  const { company: _, ...search } = address
-  const page = search.page ?? 1
+/** What the list shows, and how that is changed: by a filter, for everyone's orders again, by a typed text. */
+function useSearching() {
+  const [{ company: _, ...search }, goTo] = useAddress()
   const payer = usePayerSearch()
-  const payerEmail = payer.email
-  const orders = useOrders(search, payerEmail)
-  const isPartial =
-    payerEmail !== undefined && orders.data !== undefined && 'complete' in orders.data && !orders.data.complete
   const go = (change: OrderSearch): void => goTo(change, { replace: true })
   const goAll = (change: OrderSearch): void => goTo(change, { replace: true, state: {} })
   const onSearch = (text: string): void => {
@@ -192,6 +181,22 @@ export function OrderList() {
     if (found) goTo({ search: undefined, page: undefined }, { replace: true, state: { payer: found } })
     else goAll({ search: text.slice(0, MAX_TEXT) || undefined, page: undefined })
   }
+  return { search, payer, go, goAll, onSearch }
+}
+
+export function OrderList() {
+  const t = useTexts(texts)
+  const ofPayers = useTexts(payerTexts)
+  const core = useCore()
+  const lang = useLang()
+  const can = useCan()
+  const canSell = useCanSell()
+  const { search, payer, go, goAll, onSearch } = useSearching()
+  const page = search.page ?? 1
+  const payerEmail = payer.email
+  const orders = useOrders(search, payerEmail)
+  const isPartial =
+    payerEmail !== undefined && orders.data !== undefined && 'complete' in orders.data && !orders.data.complete
   const actions = (
     <>
       {can('orders.download') && payerEmail === undefined && <Export search={search} />}
