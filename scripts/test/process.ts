@@ -17,7 +17,7 @@ for (const event of ['uncaughtException', 'unhandledRejection'])
     process.exit(1)
   })
 
-// whoever asks for files was killed: nobody reads what follows, and what this process started would run on
+// the run that started this process was killed: without this, its chains and browsers would go on running
 process.once('disconnect', () => process.kill(-process.pid, 'SIGKILL'))
 
 /** Longer than any run: what has no limit of its own takes that of the test around it. */

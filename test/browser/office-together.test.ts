@@ -110,7 +110,7 @@ test('a note is kept while a colleague’s arrives and its own answer got lost, 
   }
   await eventually(look, (count) => count === 1)
   assert.equal(await field.inputValue(), words)
-  // the field is free as soon as the note is stored, before anything is asked anew; what follows is not saved yet
+  // the field is empty as soon as the note is stored, before the page is refetched; what is typed next is not saved yet
   let goOn = (): void => {}
   const held = new Promise<void>((resolve) => {
     goOn = resolve

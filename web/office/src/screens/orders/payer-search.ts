@@ -1,10 +1,12 @@
 import { useLocation } from '@tanstack/react-router'
 import { useCan, useSession } from '../../api/session.ts'
 
+/** Whose orders the list shows, and to whom: nobody else looks them up by going back. */
+type Payer = { email: string; askedBy: string }
+
 declare module '@tanstack/history' {
   interface HistoryState {
-    /** Whose orders the list shows, and to whom: nobody else looks them up by going back. */
-    payer?: { email: string; askedBy: string } | undefined
+    payer?: Payer | undefined
   }
 }
 
@@ -12,8 +14,6 @@ declare module '@tanstack/history' {
 const ADDRESS = /^(?!.*\.\.)[^\s@<>,;:()]+@[^\s@<>,;:()]+\.[^\s@<>,;:().]{2,}$/
 
 export const isWhole = (text: string): boolean => ADDRESS.test(text)
-
-type Payer = { email: string; askedBy: string }
 
 export type PayerSearch = {
   mayFind: boolean
