@@ -126,7 +126,10 @@ type Action<Input, Output> = {
   onDone?(output: Output): void
 }
 
-/** An action of a person: everything shown is refetched afterwards. A refusal is in `error`. */
+/**
+ * An action of a person: everything shown is refetched afterwards, until which it is pending. `isDone` is true from the
+ * answer on. A refusal is in `error`.
+ */
 export function useAction<Input, Output>({ run, done, undo, onDone }: Action<Input, Output>) {
   const back = (input: Input): void =>
     void undo
@@ -134,6 +137,7 @@ export function useAction<Input, Output>({ run, done, undo, onDone }: Action<Inp
       .then(() => queryClient.invalidateQueries())
       .catch((error: unknown) => say(error instanceof Error ? error.message : String(error)))
   const running = useRef(new Set<string>())
+  const [isDone, setIsDone] = useState(false)
   const { mutate: start, ...action } = useMutation<Output, Error, Input>({
     mutationFn: async (input) => {
       try {
@@ -143,6 +147,7 @@ export function useAction<Input, Output>({ run, done, undo, onDone }: Action<Inp
       }
     },
     onSuccess: async (output, input) => {
+      setIsDone(true)
       if (done !== undefined) say(done, undo ? { word: undo.word, run: () => back(input) } : null)
       onDone?.(output)
       await queryClient.invalidateQueries()
@@ -160,10 +165,11 @@ export function useAction<Input, Output>({ run, done, undo, onDone }: Action<Inp
     const key = keyOf(input)
     if (running.current.has(key)) return
     running.current.add(key)
+    setIsDone(false)
     const begin = start as (input: Input, options?: MutateOptions<Output, Error, Input>) => void
     begin(input, options)
   }
-  return { ...action, mutate }
+  return { ...action, isDone, mutate }
 }
 
 /** Values by content; forms and files by identity. */

@@ -129,6 +129,8 @@ type FormProps = {
   onInput?: (() => void) | undefined
   error?: unknown
   isBusy?: boolean
+  /** What was sent is kept, also while the page is still asked anew. */
+  isSaved?: boolean
   /** What the person sees does not hold any more: nothing is sent. */
   isBlocked?: boolean
   /** Settings of a page: leaving it asks whether what was changed is to be lost. */
@@ -145,6 +147,7 @@ export function Form({
   onInput,
   error,
   isBusy,
+  isSaved,
   isBlocked,
   isGuarded,
   button,
@@ -180,7 +183,7 @@ export function Form({
           {beside}
         </div>
       </form>
-      {isGuarded && <Unsaved form={form} isBusy={isBusy ?? false} error={error} />}
+      {isGuarded && <Unsaved form={form} isBusy={isBusy === true && !isSaved} error={error} />}
     </>
   )
 }

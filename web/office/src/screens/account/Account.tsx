@@ -60,6 +60,7 @@ function Profile() {
         isGuarded
         button={core.save}
         isBusy={action.isPending}
+        isSaved={action.isDone}
         error={action.error}
         onSend={({ saleMails, ...values }) => {
           const choice = isOfCompany(user.role) ? { saleMails: saleMails !== undefined } : {}

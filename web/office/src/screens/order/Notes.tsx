@@ -61,6 +61,7 @@ function Write({ code }: { code: string }) {
         isGuarded
         button={t.add}
         isBusy={add.isPending}
+        isSaved={add.isDone}
         error={add.error}
         onSend={({ text = '' }, form) => {
           const area = form.elements.namedItem('text') as HTMLTextAreaElement

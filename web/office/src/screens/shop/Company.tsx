@@ -52,7 +52,14 @@ function Identity({ company }: { company: Schemas['Company'] }) {
       settlementNetwork: settlementNetwork ? Number(settlementNetwork) : null,
     })
   return (
-    <Form isGuarded button={core.save} isBusy={action.isPending} error={action.error} onSend={onSend}>
+    <Form
+      isGuarded
+      button={core.save}
+      isBusy={action.isPending}
+      isSaved={action.isDone}
+      error={action.error}
+      onSend={onSend}
+    >
       <Field label={t.name} name="name" required maxLength={120} defaultValue={company.name} />
       <div className="grid gap-x-4 sm:grid-cols-2">
         <Select

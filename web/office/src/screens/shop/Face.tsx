@@ -46,7 +46,14 @@ function Words({ company }: { company: Schemas['Company'] }) {
     action.mutate(Object.fromEntries(NAMES.map((name) => [name, values[name]?.trim() || null])))
   const given = (name: (typeof NAMES)[number]): string => company[name] ?? ''
   return (
-    <Form isGuarded button={core.save} isBusy={action.isPending} error={action.error} onSend={send}>
+    <Form
+      isGuarded
+      button={core.save}
+      isBusy={action.isPending}
+      isSaved={action.isDone}
+      error={action.error}
+      onSend={send}
+    >
       <Field
         label={t.displayName}
         name="displayName"

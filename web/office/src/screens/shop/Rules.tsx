@@ -45,7 +45,14 @@ function Own({ company }: { company: Company }) {
       lateAfterCancel,
     })
   return (
-    <Form isGuarded button={core.save} isBusy={action.isPending} error={action.error} onSend={onSend}>
+    <Form
+      isGuarded
+      button={core.save}
+      isBusy={action.isPending}
+      isSaved={action.isDone}
+      error={action.error}
+      onSend={onSend}
+    >
       <Field
         label={t.late}
         name="lateAcceptHours"

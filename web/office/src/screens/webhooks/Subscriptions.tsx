@@ -53,6 +53,7 @@ function Choice({ answer, companyId }: { answer: Answer; companyId: string }) {
       isGuarded
       button={core.save}
       isBusy={action.isPending}
+      isSaved={action.isDone}
       error={action.error}
       onSend={(values) => action.mutate(Object.keys(values))}
     >
