@@ -2,6 +2,7 @@
 # Dumps the database every EVERY_MINUTES and keeps the newest KEEP. A dump appears under its name when it is whole.
 #   bash /backup.sh          on and on; a restart makes none before it is due, so that it pushes no older one out
 #   bash /backup.sh now      one, at once
+# It writes only where a file .comptoir-dumps or a dump is: else the disk that should be mounted there may not be.
 set -euo pipefail
 umask 077
 backups=${BACKUPS:-/backups}
@@ -21,6 +22,12 @@ names() {
   done
 }
 
+is_there() {
+  if [ -e "$backups/.comptoir-dumps" ] || [ -n "$(names)" ]; then return; fi
+  echo "$backups holds neither a dump nor the file .comptoir-dumps: is its disk mounted? On a new one make that file." >&2
+  return 1
+}
+
 take() {
   local name file
   name=$(present_name)
@@ -37,19 +44,23 @@ take() {
   fi
 }
 
+# by its name, which this machine's clock wrote; the time of the file is that of the disk's own clock
 seconds_left() {
-  local newest
+  local newest at
   newest=$(names | tail -n 1)
-  if [ -z "$newest" ]; then echo 0; else echo $((EVERY_MINUTES * 60 - $(date +%s) + $(stat -c %Y "$newest"))); fi
+  if [ -z "$newest" ]; then echo 0; return; fi
+  at=$(sed -E 's/^.*comptoir-(.{4})(..)(..)T(..)(..)(..)Z\.dump$/\1-\2-\3 \4:\5:\6 UTC/' <<<"$newest")
+  echo $((EVERY_MINUTES * 60 - $(date +%s) + $(date -d "$at" +%s)))
 }
 
-if [ "${1:-}" = now ]; then take; exit; fi
+if [ "${1:-}" = now ]; then is_there && take; exit; fi
 # as the first process of a container it would not hear a signal otherwise
 trap 'exit 0' TERM INT
 while true; do
   left=$(seconds_left)
-  # it cannot be further away, unless the newest was touched while the clock was wrong
-  if [ "$left" -le 0 ] || [ "$left" -gt $((EVERY_MINUTES * 60)) ]; then
+  if [ "$left" -le 0 ]; then
+    # a container that starts anew looks at what is mounted by then
+    if ! is_there; then sleep 60 & wait $!; exit 1; fi
     # what a stop broke off
     find "$backups" -maxdepth 1 -name 'comptoir-*.dump.part' -delete
     left=60

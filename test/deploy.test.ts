@@ -1,6 +1,16 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, globSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { after, test } from 'node:test'
 import { parseYaml } from '@redocly/openapi-core'
@@ -210,14 +220,20 @@ function openDumps(name: string, programs: Record<string, string>, slash = '') {
   for (const [program, text] of Object.entries(programs))
     writeFileSync(join(bin, program), `#!/bin/sh\n${text.replaceAll('BIN', bin)}\n`, { mode: 0o755 })
   writeFileSync(join(bin, 'password'), 'secret')
+  writeFileSync(join(backups, MARK), '')
   const env = { PATH: `${bin}:${process.env.PATH}`, BACKUPS: backups + slash, PGPASSWORD_FILE: join(bin, 'password') }
   const run = (...args: string[]) =>
     spawnSync('bash', [join(ROOT, 'deploy/backup.sh'), ...args], {
       env: { ...env, KEEP: '2', EVERY_MINUTES: '360' },
       encoding: 'utf8',
     })
-  return { run, put: (file: string) => writeFileSync(join(backups, file), 'dump'), kept: () => readdirSync(backups) }
+  const kept = () => readdirSync(backups).filter((file) => file !== MARK)
+  const unmark = () => rmSync(join(backups, MARK))
+  return { run, put: (file: string) => writeFileSync(join(backups, file), 'dump'), kept, unmark }
 }
+/** In the folder that is meant. */
+const MARK = '.comptoir-dumps'
+const nameAt = (ms: number): string => `comptoir-${new Date(ms).toISOString().replaceAll(/-|:|[.]\d+/g, '')}.dump`
 const DUMP = 'for last; do :; done; echo dump > "$(echo "$last" | cut -d= -f2)"'
 
 test('a dump that cannot be read back to its end is not kept, and does not end the backups', () => {
@@ -238,14 +254,29 @@ for (const slash of ['', '/', '//'])
   test(`a restart makes no dump before it is due; now makes one at once and keeps the newest; BACKUPS=…${slash}`, () => {
     const programs = { pg_dump: DUMP, pg_restore: 'exit 0', sleep: 'echo "$1" >&2; exit 9' }
     const dumps = openDumps(`due${slash.length}`, programs, slash)
-    for (const name of ['20200101T000000Z', '20200102T000000Z']) dumps.put(`comptoir-${name}.dump`)
+    // the times of the files are those of the disk's own clock, an hour ahead or behind, and say nothing
+    const hourAgo = nameAt(Date.now() - 3_600_000)
+    for (const name of ['comptoir-20200101T000000Z.dump', hourAgo]) dumps.put(name)
     const { status, stdout, stderr } = dumps.run()
     assert.deepEqual([status, stdout], [9, ''])
     const left = Number(stderr)
-    assert.ok(left > 6 * 3600 - 600 && left <= 6 * 3600, `sleeps until one is due, not ${stderr}`)
+    assert.ok(left > 5 * 3600 - 600 && left <= 5 * 3600, `sleeps until one is due, not ${stderr}`)
     assert.equal(dumps.run('now').status, 0)
     assert.deepEqual([dumps.kept().length, dumps.kept().includes('comptoir-20200101T000000Z.dump')], [2, false])
   })
+
+test('nothing is dumped into a folder that is not marked: its disk may not be mounted', () => {
+  const dumps = openDumps('unmarked', { pg_dump: DUMP, pg_restore: 'exit 0', sleep: 'exit 0' })
+  dumps.unmark()
+  for (const args of [[], ['now']]) {
+    const { status, stdout, stderr } = dumps.run(...args)
+    assert.deepEqual([status, stdout], [1, ''])
+    assert.match(stderr, /unmarked holds neither a dump nor the file [.]comptoir-dumps: is its disk mounted[?]/)
+  }
+  assert.deepEqual(dumps.kept(), [])
+  dumps.put(nameAt(Date.now() - 60_000))
+  assert.equal(dumps.run('now').status, 0, 'where dumps are, the disk is')
+})
 
 test('a dump whose name lies in the future pushes none of the others out, and makes none early', () => {
   const dumps = openDumps('future', { pg_dump: DUMP, pg_restore: 'exit 0', sleep: 'echo "$1" >&2; exit 9' })
@@ -262,7 +293,7 @@ test('a dump whose name lies in the future pushes none of the others out, and ma
 test('a live start takes the settings that compose hands it, once the example is filled in', () => {
   const { comptoir } = (parseYaml(read('deploy/compose.yaml')) as Compose).services
   const lines = read('deploy/compose.env.example').matchAll(/^([A-Z0-9_]+)=(.*)$/gm)
-  const example = Object.fromEntries([...lines].map(([, name = '', value = '']) => [name, value]))
+  const example = Object.fromEntries([...lines].map(([, name = '', value = '']) => [name, value.replaceAll("'", '')]))
   // compose reads these from the same file as it hands to the container
   const handed = [...read('deploy/compose.yaml').matchAll(/\$\{([A-Z_]+)\}/g)].map(([, name = '']) => [name, 'x'])
   const environment = Object.entries(comptoir?.environment ?? {})

@@ -70,7 +70,8 @@ test('rules and dashboard use metrics and labels that exist', () => {
       name.replace(/_(bucket|count|sum)$/, ''),
     )
     if (names.length === 0) wrong.push(`${place}: no metric`)
-    const labels = new Set(['process', 'le', ...names.flatMap((name) => [...(known.get(name) ?? [])])])
+    // the operator gives `installation` to what is scraped of one
+    const labels = new Set(['process', 'le', 'installation', ...names.flatMap((name) => [...(known.get(name) ?? [])])])
     for (const name of names) if (!known.has(name)) wrong.push(`${place}: ${name}`)
     const grouped = [...expr.matchAll(/by \(([^)]*)\)/g)].flatMap(([, list = '']) => list.split(/, */))
     const filtered = [...expr.matchAll(/[{,](\w+)(?:=|!=|=~|!~)"/g)].map(([, label = '']) => label)
@@ -116,9 +117,18 @@ test('no rule goes by how many refunds are under way, which is never none where 
 
 test('without a worker its metrics are gone, and a rule says so; the metric that it misses is of workers only', () => {
   const { expr } = rules.find(({ alert }) => alert === 'ComptoirWorkersGone') ?? {}
-  assert.equal(expr, 'absent(comptoir_webhook_in_flight)')
+  const one = 'count by (installation) (comptoir_webhook_in_flight)'
+  const before = 'count by (installation) (last_over_time(comptoir_webhook_in_flight[1d]))'
+  assert.equal(expr, `absent(comptoir_webhook_in_flight) or (${before} unless ${one})`)
   const openers = globSync('src/**/*.ts', { cwd: ROOT }).filter((file) => /\bsenderMetrics\(/.test(read(file)))
   assert.deepEqual(openers.sort(), ['src/webhooks/sender/sender-metrics.ts', 'src/webhooks/sender/sender.ts'])
+})
+
+test('an installation whose metrics vanish, or whose audit log gets shorter, is not hidden by another one', () => {
+  for (const name of ['Down', 'WorkersGone', 'AuditShorter']) {
+    const { expr = '' } = rules.find(({ alert }) => alert === `Comptoir${name}`) ?? {}
+    assert.ok(expr.split('by (installation)').length === 3, name)
+  }
 })
 
 test('what ends sales without a word has a rule that wakes someone', () => {
