@@ -389,7 +389,7 @@ test('what a manager who sells at the till orders in the back office is neither 
 })
 
 test('a sale that was refunded in part does not read as refunded', async () => {
-  const { stateOf } = (await import(new URL('../web/till/watch.js', import.meta.url).href)) as {
+  const { stateOf } = (await import(new URL('../web/till/states.js', import.meta.url).href)) as {
     stateOf(status: string): keyof (typeof TEXTS)['en']['till']['states']
   }
   for (const { till } of Object.values(TEXTS)) {

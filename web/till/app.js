@@ -28,7 +28,8 @@ import {
   takeOver,
 } from './sales.js'
 import { celebrate, wakeSound, warn } from './sound.js'
-import { stateOf, watch } from './watch.js'
+import { stateOf } from './states.js'
+import { watch } from './watch.js'
 
 const words = JSON.parse(document.getElementById('words').textContent)
 /** @type {(id: string) => any} what the page holds, as the element that it is */

@@ -6,23 +6,6 @@ const FINAL = ['PAID', 'REFUNDED', 'FULL_REFUNDED', 'KYT_FAILED']
 /** Ended, but the customer may have paid in the last second: money that is accepted late makes it PAID. */
 const ENDED = ['CANCELLED', 'EXPIRED', 'ERROR']
 
-/** The order's status in the till's words. */
-export const stateOf = (status) =>
-  ({
-    INITIAL: 'waiting',
-    PENDING: 'chosen',
-    AWAITING: 'chosen',
-    WAITING_CHAIN_CONFIRMATION: 'seen',
-    PAID: 'paid',
-    EXPIRED: 'expired',
-    CANCELLED: 'cancelled',
-    ERROR: 'error',
-    KYT_FAILED: 'review',
-    REFUNDING: 'refunding',
-    REFUNDED: 'refundedPart',
-    FULL_REFUNDED: 'refunded',
-  })[status] ?? 'waiting'
-
 /**
  * What the pay page's stream says of an order's money in the till's language: whether there is any, also on its way, and
  * what is missing where a part was paid. A service of before says neither.
