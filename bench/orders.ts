@@ -108,7 +108,7 @@ async function orderTemplate(db: Db): Promise<Work> {
   }
   const one: NewOrder = {
     order,
-    ...{ companyVersion: place.version, tillWebhookUrl: null },
+    ...{ companyVersion: place.version, tillWebhookUrl: null, atTill: null },
     actor: 'apiKey:bench',
     soldBy: null,
     idempotency: null,

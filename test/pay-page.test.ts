@@ -98,6 +98,23 @@ test('a provider that answers late leaves no alarm above its code; where it stay
   assert.deepEqual([await alarmAfter('coinbase'), await alarmAfter('gatepay')], [false, true])
 })
 
+test('a till that follows the page learns whether money is there, and what is missing of the price, also beside what is on its way', async () => {
+  const { code } = await world.createAccepted()
+  const facts = async () =>
+    /<div data-state="([^"]*)"[^>]*?( data-money="1")?(?: data-missing="([^"]*)")?>/
+      .exec((await read(`/pay?code=${code}`)).text)
+      ?.slice(1)
+  assert.deepEqual(await facts(), ['waiting', undefined, undefined])
+  await world.host.db.run(sql`
+    update payments set channel = 'coinbase', network = null, status = 'confirming', next_check_at = null, pending_units = 10000000,
+      instructions = instructions || '{"toAddress": null, "checkoutUrl": "https://pay.coinbase.example/1"}'
+    where id = (select payment_id from orders where code = ${code})`)
+  assert.deepEqual(await facts(), ['partly', ' data-money="1"', undefined])
+  await world.host.db.run(sql`
+    update payments set received_units = 20000000 where id = (select payment_id from orders where code = ${code})`)
+  assert.deepEqual(await facts(), ['partly', ' data-money="1"', '38.32 USDC'])
+})
+
 test('after a part of an overpayment was sent back, the page says what else is the payer’s and how to get it', async () => {
   const { code, toAddress } = await world.createAccepted()
   const shown = async () => (await read(`/pay?code=${code}`)).text.replace(/\s+/g, ' ')

@@ -274,7 +274,8 @@ function newOrderOf(request: CreateRequest, order: Order, copies: Copies, answer
   const { actor } = context
   const isTakenOver = actor.tillDeviceId !== undefined && request.soldBy !== actor.id
   const soldBy = isTakenOver ? (request.soldBy ?? null) : null
-  return { order, ...copies, actor: nameOf(context), soldBy, idempotency }
+  const atTill = actor.kind === 'user' ? actor.tillDeviceId !== undefined : null
+  return { order, ...copies, actor: nameOf(context), atTill, soldBy, idempotency }
 }
 
 const storedOf = ({ idempotency }: NewOrder): string | null => idempotency?.response ?? null

@@ -9,6 +9,8 @@ export type NewOrder = {
   /** Of the copy of the till that it was made from. */
   tillWebhookUrl: string | null
   actor: string
+  /** Whether a person made it at a till, or somewhere else; null: no person made it. */
+  atTill: boolean | null
   /** The colleague from whom the actor took the sale over. */
   soldBy: string | null
   /** The response stored under an Idempotency-Key, in the same transaction as the order. */
@@ -41,6 +43,7 @@ const inputOf = openRows<NewOrder>([
   ['metadata', 'json', ({ order }) => order.metadata && JSON.stringify(order.metadata)],
   ['anonymous', 'boolean', ({ order }) => String(order.anonymous)],
   ['created_by', 'text', ({ order }) => order.createdBy],
+  ['at_till', 'boolean', ({ atTill }) => atTill === null ? null : String(atTill)],
   ['request_id', 'text', ({ order }) => order.requestId],
   ['created_at', 'timestamptz', ({ order }) => toIsoText(order.createdAt)],
   ['expires_at', 'timestamptz', ({ order }) => toIsoText(order.expiresAt)],
@@ -94,10 +97,10 @@ export async function insertOrders(q: Queryable, orders: readonly NewOrder[]): P
     )
     insert into orders (company_id, id, code, short_code, status, alias, from_asset, from_units, to_asset, to_units, rate,
       quote_id, collector_id, merchant_identifier, website_url, button_session_id, webhook_url, cancel_url, return_url,
-      goods, metadata, anonymous, created_by, request_id, created_at, updated_at, expires_at)
+      goods, metadata, anonymous, created_by, at_till, request_id, created_at, updated_at, expires_at)
     select company_id, id, code, short_code, status, alias, from_asset, from_units, to_asset, to_units, rate,
       quote_id, collector_id, merchant_identifier, website_url, button_session_id, webhook_url, cancel_url, return_url,
-      goods, metadata, anonymous, created_by, request_id, created_at, created_at, expires_at from good
+      goods, metadata, anonymous, created_by, at_till, request_id, created_at, created_at, expires_at from good
     returning id`)
   return new Set(rows.map((row) => row.id))
 }

@@ -74,6 +74,8 @@ export type TillTexts = {
   states: {
     waiting: string
     chosen: string
+    /** Chosen, and money is there or under way, though no part is credited yet. */
+    coming: string
     seen: string
     paid: string
     expired: string
@@ -81,6 +83,7 @@ export type TillTexts = {
     error: string
     review: string
     refunding: string
+    refundedPart: string
     refunded: string
   }
 }

@@ -139,7 +139,15 @@ export async function startModelWorld(own: Partial<Channel> = {}): Promise<Model
         sql`select version from companies where id = ${merchant.companyId}`,
       )
       const made = await insertOrders(db, [
-        { order, companyVersion: version, tillWebhookUrl: null, actor: 'model', soldBy: null, idempotency: null },
+        {
+          order,
+          companyVersion: version,
+          tillWebhookUrl: null,
+          actor: 'model',
+          atTill: null,
+          soldBy: null,
+          idempotency: null,
+        },
       ])
       assert.ok(made.has(order.id))
       return order

@@ -28,7 +28,8 @@ import {
   takeOver,
 } from './sales.js'
 import { celebrate, wakeSound, warn } from './sound.js'
-import { stateOf, watch } from './watch.js'
+import { stateOf } from './states.js'
+import { watch } from './watch.js'
 
 const words = JSON.parse(document.getElementById('words').textContent)
 /** @type {(id: string) => any} what the page holds, as the element that it is */
@@ -380,9 +381,9 @@ function showOrder(order) {
   customer?.postMessage('look')
   void keepAwake()
   let { status } = order
-  shown.end = watch(order.code, (now, missing) => {
+  shown.end = watch(order.code, (now, paid) => {
     if (shown.code !== order.code) return
-    drawState(now, missing)
+    drawState(now, paid)
     customer?.postMessage('look')
     // an old order that is only looked at makes no sound
     if (now.status === status) return
@@ -397,16 +398,17 @@ function setState(state, text) {
   byId('state').textContent = text
 }
 
-/** @param missing how much, where a part was paid */
-function drawState({ status }, missing = null) {
+/** @param paid whether money is there, and how much is missing where a part was paid */
+function drawState({ status }, { isThere, missing } = { isThere: false, missing: null }) {
   const state = stateOf(status)
-  shown.missing = state === 'chosen' ? missing : null
-  setState(state, shown.missing ? words.partly.replace('%', shown.missing) : words.states[state])
+  shown.hasMoney = state === 'chosen' && isThere
+  const part = missing === null ? words.states.coming : words.partly.replace('%', missing)
+  setState(state, shown.hasMoney ? part : words.states[state])
   const isOpen = ['waiting', 'chosen'].includes(state)
   byId('qr').hidden = !isOpen
   byId('scan').hidden = !isOpen
   byId('stop').hidden = !isOpen
-  byId('receipt').hidden = !['paid', 'refunding', 'refunded'].includes(state)
+  byId('receipt').hidden = !['paid', 'refunding', 'refundedPart', 'refunded'].includes(state)
 }
 
 function leavePay() {
@@ -421,7 +423,7 @@ function leavePay() {
 }
 
 function stopSale() {
-  const { key, code, body, sum, missing, doubtful } = shown
+  const { key, code, body, sum, hasMoney, doubtful } = shown
   if (key) {
     discard(key)
     show('sale')
@@ -431,7 +433,7 @@ function stopSale() {
     return
   }
   // what was paid is a mispayment afterwards, and a manager has to send it back
-  if (missing && !confirm(words.stopPartly)) return
+  if (hasMoney && !confirm(words.stopPartly)) return
   const isCancelled = () => {
     show('sale')
     say(words.states.cancelled)

@@ -1,7 +1,7 @@
 /* The customer's screen: shows the till's newest order. It needs no PIN, only the device. */
 import { ask, on, Refused } from './api.js'
 import { money } from './format.js'
-import { stateOf } from './watch.js'
+import { stateOf } from './states.js'
 
 const words = JSON.parse(document.getElementById('words').textContent)
 /** @type {(id: string) => any} */

@@ -5,7 +5,17 @@
 const VERSION = '__VERSION__'
 const CACHE = `till-${VERSION}`
 const FOLDER = `/till/${VERSION}/`
-const SCRIPTS = ['app.js', 'api.js', 'sales.js', 'kept.js', 'watch.js', 'sound.js', 'format.js', 'display.js']
+const SCRIPTS = [
+  'app.js',
+  'api.js',
+  'sales.js',
+  'kept.js',
+  'watch.js',
+  'states.js',
+  'sound.js',
+  'format.js',
+  'display.js',
+]
 /** Under their addresses the same for ever. */
 const FILES = [...SCRIPTS, 'till.css'].map((name) => FOLDER + name)
 const PAGES = ['/till', '/till/display']

@@ -6,36 +6,25 @@ const FINAL = ['PAID', 'REFUNDED', 'FULL_REFUNDED', 'KYT_FAILED']
 /** Ended, but the customer may have paid in the last second: money that is accepted late makes it PAID. */
 const ENDED = ['CANCELLED', 'EXPIRED', 'ERROR']
 
-/** The order's status in the till's words. */
-export const stateOf = (status) =>
-  ({
-    INITIAL: 'waiting',
-    PENDING: 'chosen',
-    AWAITING: 'chosen',
-    WAITING_CHAIN_CONFIRMATION: 'seen',
-    PAID: 'paid',
-    EXPIRED: 'expired',
-    CANCELLED: 'cancelled',
-    ERROR: 'error',
-    KYT_FAILED: 'review',
-    REFUNDING: 'refunding',
-    REFUNDED: 'refunded',
-    FULL_REFUNDED: 'refunded',
-  })[status] ?? 'waiting'
-
-/** What is still missing where a part was paid, as the pay page's stream says it in the till's language; else null. */
-export function missingOf(fragment) {
-  if (!/^<div data-state="partly"/.test(fragment)) return null
-  return /<dl class="facts">.*?<dd>.*?<dd>([^<]*)<\/dd>/s.exec(fragment)?.[1] ?? null
+/**
+ * What the pay page's stream says of an order's money in the till's language: whether there is any, also on its way, and
+ * what is missing where a part was paid. A service of before says neither.
+ */
+export function moneyOf(fragment) {
+  const page = new DOMParser().parseFromString(fragment, 'text/html')
+  const { state, money, missing } = /** @type {any} */ (page.body.firstElementChild).dataset
+  return { isThere: money === '1' || state === 'partly', missing: missing ?? null }
 }
 
+const NONE = { isThere: false, missing: null }
+
 /**
- * @param onChange the order, and how much is missing where a part was paid
+ * @param onChange the order, and its money: see `moneyOf`
  * @returns ends it
  */
 export function watch(code, onChange) {
   let last
-  let missing = null
+  let money = NONE
   let isOver = false
   let ended = false
   let timer
@@ -49,9 +38,10 @@ export function watch(code, onChange) {
     clearTimeout(timer)
     const order = await ask('GET', `confirm_conversion/status/${code}`).catch(() => null)
     if (ended) return
-    if (order && `${order.status} ${missing}` !== last) {
-      last = `${order.status} ${missing}`
-      onChange(order, missing)
+    const now = order && JSON.stringify([order.status, money])
+    if (order && now !== last) {
+      last = now
+      onChange(order, money)
       if (FINAL.includes(order.status)) return end()
     }
     isOver = ENDED.includes(order?.status)
@@ -61,7 +51,7 @@ export function watch(code, onChange) {
   const connect = () => {
     source = new EventSource(`/pay/events?code=${code}&lang=${document.documentElement.lang}`)
     source.addEventListener('state', ({ data }) => {
-      missing = missingOf(data)
+      money = moneyOf(data)
       void look()
     })
     // the stream is closed when the order has ended, and while the service is away

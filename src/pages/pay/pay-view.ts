@@ -265,12 +265,19 @@ function sdkStateOf({ situation, status, paidAt, expiresAt }: PayView, nowMs: nu
   return ENDS[status] ?? (isPayable ? SDK_STATES.unavailable : 'expired')
 }
 
+/** For a till that follows the page: that there is money of an open order, and what is missing where a part is credited. */
+function moneyFacts(view: PayView, page: PageContext): Html | null {
+  if (!(isOpen(view.status) && view.hasMoney)) return null
+  const missing = view.situation === 'partly' && view.payment ? showUsdc(view.payment.missing, page) : null
+  return html` data-money="1"${missing !== null && html` data-missing="${missing}"`}`
+}
+
 /** The part of the page that changes while it is open: the same for all viewers in one language. */
 export function renderFragment(view: PayView, page: PageContext): Html {
   const say = situationTexts(view, page).title
   const final = view.final && html` data-final="1"`
   const state = sdkStateOf(view, page.nowMs)
-  return html`<div data-state="${state}" data-say="${say}" data-title="${say} · ${view.shop.name}"${final}>
+  return html`<div data-state="${state}" data-say="${say}" data-title="${say} · ${view.shop.name}"${final}${moneyFacts(view, page)}>
     ${headline(view, page)}${besideNote(view, page)}${PARTS[view.situation](view, page)}${partRefunds(view, page)}</div>`
 }
 

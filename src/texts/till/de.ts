@@ -52,7 +52,7 @@ export const de: TillTexts = {
   wrongPin: (left) => `Die PIN ist falsch. Verbleibende Versuche: ${left}.`,
   partly: (missing) => `Ein Teil ist bezahlt. Es fehlen ${missing}.`,
   stopPartly:
-    'Der Kunde hat schon einen Teil bezahlt. Trotzdem abbrechen? Dann muss die Filialleitung das Geld zurückschicken.',
+    'Geld des Kunden ist da oder unterwegs. Trotzdem abbrechen? Dann muss die Filialleitung es zurückschicken.',
   least: (amount) => `Der kleinste Betrag ist ${amount}.`,
   most: (amount) => `Der größte Betrag hier ist ${amount}.`,
   errors: {
@@ -82,6 +82,7 @@ export const de: TillTexts = {
   states: {
     waiting: 'Warten auf den Kunden',
     chosen: 'Der Kunde bezahlt gerade',
+    coming: 'Eine Zahlung ist unterwegs',
     seen: 'Zahlung gesehen, wird bestätigt',
     paid: 'Bezahlt',
     expired: 'Zeit abgelaufen, nicht bezahlt',
@@ -89,6 +90,7 @@ export const de: TillTexts = {
     error: 'Die Zahlung ist gescheitert',
     review: 'In Prüfung, Ware nicht herausgeben',
     refunding: 'Rückzahlung läuft',
+    refundedPart: 'Teilweise zurückgezahlt',
     refunded: 'Zurückgezahlt',
   },
 }

@@ -47,7 +47,7 @@ export const en: TillTexts = {
   storageFull: 'The storage of this device is full. Delete what the browser keeps for other pages, then try again.',
   wrongPin: (left) => `The PIN is wrong. Tries left: ${left}.`,
   partly: (missing) => `A part is paid. ${missing} is missing.`,
-  stopPartly: 'The customer has paid a part. Cancel anyway? A manager then has to send the money back.',
+  stopPartly: 'Money from the customer is here or on its way. Cancel anyway? A manager then has to send it back.',
   least: (amount) => `The smallest amount is ${amount}.`,
   most: (amount) => `The largest amount here is ${amount}.`,
   errors: {
@@ -72,6 +72,7 @@ export const en: TillTexts = {
   states: {
     waiting: 'Waiting for the customer',
     chosen: 'The customer is paying',
+    coming: 'A payment is on its way',
     seen: 'Payment seen, being confirmed',
     paid: 'Paid',
     expired: 'Time is up, not paid',
@@ -79,6 +80,7 @@ export const en: TillTexts = {
     error: 'The payment failed',
     review: 'Held for review, do not hand over',
     refunding: 'Refund under way',
+    refundedPart: 'Partly refunded',
     refunded: 'Refunded',
   },
 }

@@ -51,7 +51,7 @@ export const es: TillTexts = {
   wrongPin: (left) => `El PIN es incorrecto. Intentos restantes: ${left}.`,
   partly: (missing) => `Hay una parte pagada. Faltan ${missing}.`,
   stopPartly:
-    'El cliente ya ha pagado una parte. ¿Cancelar de todos modos? Un responsable tendrá que devolver el dinero.',
+    'Ya ha llegado dinero del cliente, o está en camino. ¿Cancelar de todos modos? Un responsable tendrá que devolverlo.',
   least: (amount) => `El importe mínimo es ${amount}.`,
   most: (amount) => `El importe máximo aquí es ${amount}.`,
   errors: {
@@ -79,6 +79,7 @@ export const es: TillTexts = {
   states: {
     waiting: 'Esperando al cliente',
     chosen: 'El cliente está pagando',
+    coming: 'Hay un pago en camino',
     seen: 'Pago detectado, confirmándose',
     paid: 'Pagado',
     expired: 'Se acabó el tiempo, sin pagar',
@@ -86,6 +87,7 @@ export const es: TillTexts = {
     error: 'El pago ha fallado',
     review: 'En revisión, no entregue nada',
     refunding: 'Reembolso en curso',
+    refundedPart: 'Reembolsado en parte',
     refunded: 'Reembolsado',
   },
 }

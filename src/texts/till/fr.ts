@@ -52,7 +52,8 @@ export const fr: TillTexts = {
     'La mémoire de cet appareil est pleine. Supprimez ce que le navigateur garde pour d’autres pages, puis réessayez.',
   wrongPin: (left) => `Le code PIN est faux. Essais restants : ${left}.`,
   partly: (missing) => `Une partie est payée. Il manque ${missing}.`,
-  stopPartly: 'Le client a déjà payé une partie. Annuler quand même ? Un responsable devra alors renvoyer l’argent.',
+  stopPartly:
+    'De l’argent du client est arrivé ou en route. Annuler quand même ? Un responsable devra alors le renvoyer.',
   least: (amount) => `Le montant minimum est de ${amount}.`,
   most: (amount) => `Le montant maximum ici est de ${amount}.`,
   errors: {
@@ -82,6 +83,7 @@ export const fr: TillTexts = {
   states: {
     waiting: 'En attente du client',
     chosen: 'Le client est en train de payer',
+    coming: 'Un paiement est en route',
     seen: 'Paiement vu, en cours de confirmation',
     paid: 'Payé',
     expired: 'Temps écoulé, non payé',
@@ -89,6 +91,7 @@ export const fr: TillTexts = {
     error: 'Le paiement a échoué',
     review: 'En cours de vérification, ne remettez rien',
     refunding: 'Remboursement en cours',
+    refundedPart: 'Remboursé en partie',
     refunded: 'Remboursé',
   },
 }

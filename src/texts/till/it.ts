@@ -50,7 +50,7 @@ export const it: TillTexts = {
     'La memoria di questo dispositivo è piena. Cancelli ciò che il browser conserva per altre pagine e riprovi.',
   wrongPin: (left) => `Il PIN è errato. Tentativi rimasti: ${left}.`,
   partly: (missing) => `Una parte è pagata. Mancano ${missing}.`,
-  stopPartly: 'Il cliente ha già pagato una parte. Annullare comunque? Un responsabile dovrà restituire il denaro.',
+  stopPartly: 'Il denaro del cliente è arrivato o è in arrivo. Annullare comunque? Un responsabile dovrà restituirlo.',
   least: (amount) => `L’importo minimo è ${amount}.`,
   most: (amount) => `L’importo massimo qui è ${amount}.`,
   errors: {
@@ -78,6 +78,7 @@ export const it: TillTexts = {
   states: {
     waiting: 'In attesa del cliente',
     chosen: 'Il cliente sta pagando',
+    coming: 'Un pagamento è in arrivo',
     seen: 'Pagamento visto, in conferma',
     paid: 'Pagato',
     expired: 'Tempo scaduto, non pagato',
@@ -85,6 +86,7 @@ export const it: TillTexts = {
     error: 'Il pagamento non è riuscito',
     review: 'In verifica, non consegni nulla',
     refunding: 'Rimborso in corso',
+    refundedPart: 'Rimborsato in parte',
     refunded: 'Rimborsato',
   },
 }
