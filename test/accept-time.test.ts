@@ -73,9 +73,25 @@ test('who goes on choosing keeps the price for an hour, not for ever; a fresh pr
   assert.ok((await choose('gatepay')) > 100)
 })
 
+test('who goes on choosing the own wallet keeps the price for an hour, too', async () => {
+  const { code, choose, passes } = await createHeld()
+  assert.ok((await choose('crypto')) > 890)
+  await choose('binance')
+  await passes(50)
+  const left = await choose('crypto')
+  assert.ok(left > 540 && left < 601, `${left} s: what is left of the hour, for the address that was left`)
+  await choose('binance')
+  await passes(10)
+  assert.ok((await choose('crypto')) < 5, 'the hour is over')
+  await market.host.call('POST', `expire/${code}`, { as: market.merchant })
+  assert.ok((await choose('crypto', { requote: true })) > 890, 'a fresh price')
+})
+
 test('an order that has more time than that keeps its end', async () => {
   const { code, expiresAt } = await market.create()
   assert.equal((await market.accept(code, 'binance')).data?.expiresAt, expiresAt)
+  const link = await market.create({ alias: 'LINK-LONG', expiryMinutes: 120 })
+  assert.equal((await market.accept(link.code, 'crypto')).data?.expiresAt, link.expiresAt)
 })
 
 test('an order whose time is over names the way to a fresh price, whether or not a job has ended it', async () => {

@@ -67,19 +67,36 @@ test('a lost answer is never a second refund: its callback, which names our id, 
   assert.equal((await newest(order._id))?.status, 'settled')
 })
 
-test('a refund that was never answered and never told of is ended by a person, with a proof', async () => {
-  const { order, reference } = await createPaid()
+test('a refund that was never answered and never told of is ended by a person, while no one asks for it', async () => {
+  const [settled, rejected] = [await createPaid(), await createPaid()]
   await market.tell('outage', { provider: 'cryptopay', seconds: 3 })
-  assert.equal((await revert(order.code)).status, 200)
-  const lost = await eventually(
-    () => newest(order._id),
-    (refund) => /look for “refund [0-9a-f]{24}”/.test(refund?.message ?? ''),
-    30_000,
-  )
-  assert.equal((await kept(order._id, reference))?.refunds.length, 0)
+  const loseRefund = async ({ order, reference }: Awaited<ReturnType<typeof createPaid>>): Promise<string> => {
+    assert.equal((await revert(order.code)).status, 200)
+    const lost = await eventually(
+      () => newest(order._id),
+      (refund) => /look for “refund [0-9a-f]{24}”/.test(refund?.message ?? ''),
+      30_000,
+    )
+    assert.equal((await kept(order._id, reference))?.refunds.length, 0)
+    return `refunds/${lost?._id}`
+  }
+  const [toSettle, toReject] = await Promise.all([loseRefund(settled), loseRefund(rejected)])
   const proof = { reference: 'bank-1', statement: 'paid back by bank' }
-  assert.equal((await admin.post(`refunds/${lost?._id}/settle`, proof)).status, 200)
-  assert.equal((await market.reaches(order.code, 'FULL_REFUNDED')).refundedAmount, '54.000000')
+  assert.equal((await admin.post(`${toSettle}/settle`, proof)).status, 200)
+  assert.equal((await market.reaches(settled.order.code, 'FULL_REFUNDED')).refundedAmount, '54.000000')
+  const reject = () => admin.post<RefundData>(`${toReject}/reject`, { reason: 'it was never sent' })
+  const lease = (until: string | null) =>
+    market.host.db.run(sql`
+      update refunds set lease_until = ${until}, next_check_at = now() + interval '1 day'
+      where order_id = ${rejected.order._id}`)
+  await lease(new Date(Date.now() + 60_000).toISOString())
+  const early = await reject()
+  assert.deepEqual([early.status, early.error?.code], [409, 'OBJECT_CONFLICT'], 'the provider may just be taking it')
+  assert.match(early.error.message, /asked for this refund right now/)
+  assert.equal((await market.order(rejected.order.code)).status, 'REFUNDING')
+  await lease(null)
+  assert.equal((await reject()).data?.status, 'rejected')
+  assert.equal((await market.order(rejected.order.code)).status, 'PAID')
 })
 
 /** As another program of the merchant does, or a person in the console: not with our ids. */

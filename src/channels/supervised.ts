@@ -135,6 +135,7 @@ export function supervise(
     ...(refundPayment && {
       refundPayment: (refund) => guard('refund', refund, () => refundPayment.call(channel, refund)),
     }),
+    // limits mostly come from what the adapter keeps, which says nothing about the provider
     ...(findLimits && { findLimits: (payment) => findLimits.call(channel, payment) }),
     ...(readCallback && {
       readCallback: async (callback) => toStorable(await readCallback.call(channel, callback)),

@@ -8,10 +8,10 @@ import { noticeToldRefunds } from './foreign/foreign-refund.ts'
 import type { MispaymentRefundDeps } from './mispayment-refund.ts'
 import { type ProofFile, proofAuditFacts } from './proof/proof-file.ts'
 import { keepProof } from './proof/proof-service.ts'
-import { findRefundHold, stopPayout } from './refund-decisions.ts'
+import { findAsking, findRefundHold, stopPayout } from './refund-decisions.ts'
 import type { RefundDeps } from './refund-deps.ts'
 import { findPaymentOf, isHandedOver } from './refund-jobs.ts'
-import { isRefundPolled, isRefundReferenceUsed, lockRefundReference, type Refund } from './refund-queries.ts'
+import { isRefundReferenceUsed, lockRefundReference, type Refund } from './refund-queries.ts'
 import { isPaidOnChain, lockRefundWithOrder, settleRefundIn, withChainOf } from './refund-settle.ts'
 import { findAnswering } from './waiting/account-wait.ts'
 
@@ -29,9 +29,7 @@ async function findTaken(deps: RefundDeps, tx: Tx, current: Refund, reference: s
       `${channel} has taken this refund as ${providerReference} and reports its transfer by itself. Only if its ` +
       `dashboard shows that one as transferred, settle it with ${providerReference} as the reference.`
     )
-  return (await isRefundPolled(tx, current, new Date(deps.clock())))
-    ? `${channel} is being asked for this refund right now. Try again in a minute.`
-    : null
+  return findAsking(deps, tx, current)
 }
 
 const ELSEWHERE =

@@ -12,7 +12,7 @@ import { goesToAddress } from './destination/address-proof.ts'
 import { noticeToldRefunds } from './foreign/foreign-refund.ts'
 import { writeRefundAudit } from './refund-audit.ts'
 import type { RefundDeps } from './refund-deps.ts'
-import { type Refund, updateRefund, updateRefundUnnamed } from './refund-queries.ts'
+import { isRefundPolled, type Refund, updateRefund, updateRefundUnnamed } from './refund-queries.ts'
 import { reopenRecords } from './refund-records.ts'
 import { bookingOf, isPaidOnChain, lockRefundWithOrder, releaseNamed } from './refund-settle.ts'
 
@@ -22,6 +22,12 @@ async function isLost(deps: RefundDeps, { companyId, paymentId, status, provider
   const payment = await findPayment(deps.db, companyId, paymentId)
   return payment !== undefined && (await deps.channels.forPayment(payment))?.refundsByCallback === true
 }
+
+/** Why a person cannot end it now: its provider is being asked, and may take it after that. Null: no one asks. */
+export const findAsking = async ({ clock }: RefundDeps, tx: Tx, refund: Refund): Promise<string | null> =>
+  (await isRefundPolled(tx, refund, new Date(clock())))
+    ? `${refund.channel} is being asked for this refund right now. Try again in a minute.`
+    : null
 
 /**
  * A refusal of our own payout is expected once a person names what they sent: naming it withdraws ours. If naming was
@@ -108,6 +114,8 @@ export async function dropRefund(
         message: `The refund is ${refund.status}; it can no longer be ${news.status}.`,
       })
     }
+    const asking = isStillLost ? await findAsking(deps, tx, refund) : null
+    if (asking !== null) throw new AppError('OBJECT_CONFLICT', { message: asking })
     if (news.status === 'rejected') await checkNoneHolds(tx, { asked: key, current: refund }, news.vanished)
     if (news.status === 'rejected' && refund.providerReference !== null) {
       throw new AppError('OBJECT_CONFLICT', {

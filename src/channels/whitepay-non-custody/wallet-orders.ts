@@ -5,7 +5,7 @@ import { type Channel, type Instructions, NO_INSTRUCTIONS } from '../channel.ts'
 import { ProviderRefusal, ProviderTrouble } from '../provider-errors.ts'
 import type { WhitepayApi } from '../whitepay/api.ts'
 import { expectOrder, type HostedOrders } from '../whitepay/orders.ts'
-import { assertWithin, cacheList, choosePrice, type Price } from '../whitepay/prices.ts'
+import { assertWithin, choosePrice, keepList, type Price } from '../whitepay/prices.ts'
 import { isOver, type WhitepayOrder } from '../whitepay/status-map.ts'
 
 type Options = { api: WhitepayApi; orders: HostedOrders; clock: Clock; slug: string; network: string }
@@ -87,16 +87,15 @@ async function instructionsOf(
 export function openWalletOrders({ api, orders, clock, slug, network }: Options) {
   const root = `/acquiring/${encodeURIComponent(slug)}`
   // one list under two names: documents and public code differ
-  const listOffers = cacheList(api, clock, { path: `${root}/currencies`, keys: ['currencies', 'crypto_currency'] })
+  const offers = keepList(api, clock, { path: `${root}/currencies`, keys: ['currencies', 'crypto_currency'] })
   const read = (id: string): Promise<unknown> => api({ method: 'GET', path: `${root}/order/${encodeURIComponent(id)}` })
-  const offerOf = async (due: Money): Promise<Offer> => findOffer(await listOffers(), due, network)
   return {
     async findLimits({ due }) {
-      const { min, max } = await offerOf(due)
+      const { min, max } = findOffer(await offers.peek(), due, network)
       return { min, max }
     },
     async createPayment({ due, merchantReference }) {
-      const offer = await offerOf(due)
+      const offer = findOffer(await offers.read(), due, network)
       assertWithin(offer)
       const body = {
         amount: formatMoney(due),

@@ -16,7 +16,7 @@ export function openHosted(values: WhitepayValues, context: ChannelContext, plac
     id: place.id,
     networks: [],
     findLimits: async (payment) => {
-      const { min, max } = await orders.price(payment)
+      const { min, max } = await orders.peekPrice(payment)
       return { min, max }
     },
     createPayment: orders.create,

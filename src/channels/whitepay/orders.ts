@@ -10,14 +10,15 @@ import {
 } from '../channel.ts'
 import { ProviderRefusal, ProviderTrouble } from '../provider-errors.ts'
 import type { WhitepayApi } from './api.ts'
-import { assertWithin, cacheList, choosePrice, type Price } from './prices.ts'
+import { assertWithin, choosePrice, keepList, type Price } from './prices.ts'
 import { isOver, readOrder, reportOf, type WhitepayOrder } from './status-map.ts'
 
 type Ready = Instructions & { providerReference: string }
 
 /** Crypto orders on Whitepay's own page: create, find and read. */
 export type HostedOrders = {
-  price(payment: { due: PaymentKey['due']; fiat: PaymentKey['fiat'] }): Promise<Price>
+  /** For a page, which does not wait for Whitepay while that does not answer. */
+  peekPrice(payment: { due: PaymentKey['due']; fiat: PaymentKey['fiat'] }): Promise<Price>
   create(request: PaymentRequest): Promise<Ready>
   recover(request: PaymentRequest): Promise<Recovery>
   fetch(payment: PaymentKey & { providerReference: string }): Promise<PaymentReport>
@@ -69,11 +70,10 @@ const sameReference = (merchantReference: string, body: unknown): WhitepayOrder[
 
 export function openHostedOrders(api: WhitepayApi, clock: Clock, slug: string): HostedOrders {
   const root = `/private-api/crypto-orders/${encodeURIComponent(slug)}`
-  const listPrices = cacheList(api, clock, {
+  const prices = keepList(api, clock, {
     path: '/currencies/crypto-order-target-currencies',
     keys: ['currencies'],
   })
-  const price: HostedOrders['price'] = async (payment) => choosePrice(await listPrices(), payment)
   const read = (id: string): Promise<unknown> => api({ method: 'GET', path: `${root}/${encodeURIComponent(id)}` })
 
   const findByReference: HostedOrders['findByReference'] = async (reference) => {
@@ -85,11 +85,11 @@ export function openHostedOrders(api: WhitepayApi, clock: Clock, slug: string): 
   const findPage: HostedOrders['findPage'] = async (id) => readOrder(await read(id))?.checkoutUrl ?? null
 
   return {
-    price,
+    peekPrice: async (payment) => choosePrice(await prices.peek(), payment),
     findByReference,
     findPage,
     async create(request) {
-      const chosen = await price(request)
+      const chosen = choosePrice(await prices.read(), request)
       assertWithin(chosen)
       const { returnUrl, cancelUrl, merchantReference } = request
       const body = {

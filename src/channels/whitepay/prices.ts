@@ -1,4 +1,4 @@
-import { type Clock, HOUR } from '../../kernel/clock.ts'
+import { type Clock, DAY, HOUR, isYounger, SECOND } from '../../kernel/clock.ts'
 import { textAt } from '../../kernel/json.ts'
 import { EXPONENTS, formatMoney, type Money, parseDecimal } from '../../kernel/money.ts'
 import type { ChannelLimits } from '../channel.ts'
@@ -50,19 +50,64 @@ export function assertWithin({ asked, min, max }: Price): void {
     throw new ProviderRefusal('amount', `Whitepay takes at most ${formatMoney(max)} ${max.asset}.`)
 }
 
-/** Caches one of Whitepay's lists for an hour. @throws ProviderTrouble when the answer contains no list */
-export function cacheList(
+/** One of Whitepay's lists. */
+export type KeptList = {
+  /** Waits for Whitepay where no list is kept. */
+  read(): Promise<readonly unknown[]>
+  /** For a page that goes on without it: while Whitepay does not answer, only the first call is waited for. */
+  peek(): Promise<readonly unknown[]>
+}
+
+/** How long a failure keeps us from asking again for a page. */
+const PAUSE_MS = 30 * SECOND
+
+/**
+ * Keeps one of Whitepay's lists. After an hour it is asked for again, in the background; the old one serves until then,
+ * for a day at most. A limit that changed meanwhile costs no money: Whitepay checks each order itself.
+ * @returns both throw ProviderTrouble when the answer contains no list
+ */
+export function keepList(
   api: WhitepayApi,
   clock: Clock,
   { path, keys }: { path: string; keys: readonly string[] },
-): () => Promise<readonly unknown[]> {
-  let kept: { rows: readonly unknown[]; until: number } | null = null
-  return async () => {
-    if (kept !== null && clock() < kept.until) return kept.rows
+): KeptList {
+  let kept: { rows: readonly unknown[]; atMs: number } | null = null
+  let failed: { error: unknown; atMs: number } | null = null
+  let running: Promise<readonly unknown[]> | null = null
+  const fetchRows = async (): Promise<readonly unknown[]> => {
     const body = (await api({ method: 'GET', path, missing: 'account' })) as Record<string, unknown> | null
     const rows = Array.isArray(body) ? body : keys.map((key) => body?.[key]).find(Array.isArray)
     if (rows === undefined) throw new ProviderTrouble(`Whitepay's answer to ${path} holds no list`)
-    kept = { rows, until: clock() + HOUR }
     return rows
   }
+  const ask = (): Promise<readonly unknown[]> => {
+    running ??= fetchRows()
+      .then((rows) => {
+        kept = { rows, atMs: clock() }
+        failed = null
+        return rows
+      })
+      .catch((error: unknown) => {
+        failed = { error, atMs: clock() }
+        throw error
+      })
+      .finally(() => {
+        running = null
+      })
+    return running
+  }
+  const askBehind = (): void => {
+    if (failed === null || !isYounger(failed.atMs, PAUSE_MS, clock())) ask().catch(() => {})
+  }
+  const read = async (): Promise<readonly unknown[]> => {
+    if (kept === null || !isYounger(kept.atMs, DAY, clock())) return ask()
+    if (!isYounger(kept.atMs, HOUR, clock())) askBehind()
+    return kept.rows
+  }
+  const peek: KeptList['peek'] = async () => {
+    if (failed === null || (kept !== null && isYounger(kept.atMs, DAY, clock()))) return read()
+    askBehind()
+    throw failed.error
+  }
+  return { read, peek }
 }

@@ -487,13 +487,13 @@ describe('whitepay: recovery and lists', () => {
   it('asks for the currencies once an hour', async () => {
     const path = '/currencies/crypto-order-target-currencies'
     const { orders, asked, pass } = openWith({ [path]: { currencies: [{ ticker: 'EUR' }] } })
-    await orders.price(payment)
+    await orders.peekPrice(payment)
     pass(59 * 60_000)
-    await orders.price(payment)
+    await orders.peekPrice(payment)
     assert.equal(asked.length, 1)
     pass(60_000)
-    await orders.price(payment)
+    await orders.peekPrice(payment)
     assert.equal(asked.length, 2)
-    await assert.rejects(openWith({ [path]: {} }).orders.price(payment), ProviderTrouble)
+    await assert.rejects(openWith({ [path]: {} }).orders.peekPrice(payment), ProviderTrouble)
   })
 })

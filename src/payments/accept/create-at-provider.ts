@@ -5,7 +5,6 @@ import { isForOperator, ProviderRefusal } from '../../channels/provider-errors.t
 import type { Tx } from '../../db/db.ts'
 import { LeaseLost, pollNow } from '../../db/polling.ts'
 import { type AnyContext, systemContext } from '../../http/request-context.ts'
-import { MINUTE } from '../../kernel/clock.ts'
 import { crashPoint } from '../../kernel/crash-point.ts'
 import { AppError } from '../../kernel/errors.ts'
 import type { Order } from '../../orders/order.ts'
@@ -193,21 +192,19 @@ async function forward(
   const mine = order.paymentId === payment.id
   const moved =
     mine && allows(order.status, 'forward')
-      ? await forwardOrder(deps, tx, order, { channel: payment.channel, requestId, now })
+      ? await forwardOrder(deps, tx, order, { channel: payment.channel, requestId })
       : order
   return { order: moved, instructions: current.instructions ?? instructions }
 }
 
-/** Moves the order to AWAITING; on a chain it also gets a longer expiry. */
+/** Its end was set when the channel was chosen. */
 export function forwardOrder(
-  deps: AcceptDeps,
+  { transition }: AcceptDeps,
   tx: Tx,
   order: Order,
-  { channel, requestId, now }: { channel: ChannelId; requestId: string | null; now: Date },
+  { channel, requestId }: { channel: ChannelId; requestId: string | null },
 ): Promise<Order> {
-  const chainExpiry = new Date(now.getTime() + deps.config.orders.chainExpiryMinutes * MINUTE)
-  const extend = channel === 'crypto' && order.expiresAt < chainExpiry ? { change: { expiresAt: chainExpiry } } : {}
-  return deps.transition(tx, order, { trigger: 'forward', actor: `channel:${channel}`, requestId, ...extend })
+  return transition(tx, order, { trigger: 'forward', actor: `channel:${channel}`, requestId })
 }
 
 /**

@@ -29,7 +29,7 @@ export async function reopenPayment(
     if (!payment || !instructions) continue
     await updatePaymentReopened(tx, payment, { ...choice, instructions }, now)
     const accepted = await pointOrder(deps, tx, order, { channel, paymentId: id, move })
-    const moved = await forwardOrder(deps, tx, accepted, { channel, requestId: move.requestId, now })
+    const moved = await forwardOrder(deps, tx, accepted, { channel, requestId: move.requestId })
     const reopened = await findPayment(tx, companyId, id)
     return reopened && { order: moved, payment: reopened }
   }

@@ -100,6 +100,9 @@ const LEAST_MINUTES = 2
 /** From the first choice on, or beyond the order's own end: who goes on choosing does not keep the price for ever. */
 const LONGEST_HOLD_MS = HOUR
 
+const neededMinutes = ({ channelMinutes, chainExpiryMinutes }: Config['orders'], channel: ChannelId): number =>
+  Math.max(channelMinutes[channel] ?? 0, channel === 'crypto' ? chainExpiryMinutes : 0, LEAST_MINUTES)
+
 /** Latest expiry of a payment through this channel; null: no later than that of its order. */
 async function longerExpiry(
   { clock, config }: AcceptDeps,
@@ -108,7 +111,7 @@ async function longerExpiry(
   { channel, move: { change } }: Chosen,
 ): Promise<Date | null> {
   const expiresAt = change?.expiresAt ?? order.expiresAt
-  const neededMs = Math.max(config.orders.channelMinutes[channel] ?? 0, LEAST_MINUTES) * MINUTE
+  const neededMs = neededMinutes(config.orders, channel) * MINUTE
   const needed = clock() + neededMs
   if (needed <= expiresAt.getTime()) return null
   // the first choice at this price
