@@ -84,6 +84,49 @@ test('a claim that no order used goes with the wallet: the address is its ownerâ
   assert.equal(watched, '0')
 })
 
+const isPaidOutAt = ({ client, id }: Company, settlementAddress: string) =>
+  client.call('PUT', `companies/${id}`, { settlementAddress, settlementNetwork: shop.chain.chainId })
+
+test('no address is both where a company is paid out and one of a wallet, whichever is named first, or both at once', async () => {
+  const own = newAddress()
+  assert.equal((await isPaidOutAt(alice, own)).status, 200)
+  for (const MODE of ['pool', 'static']) {
+    const settings = { MODE, ADDRESSES: own.toLowerCase() }
+    const { status, error } = await alice.client.call('PUT', 'channel-accounts/crypto', { settings })
+    assert.deepEqual([status, error.details?.[0]?.path], [422, 'settings.ADDRESSES'])
+    assert.match(error.details?.[0]?.message ?? '', /receives your settlements.*change your settlement address first/)
+  }
+  for (const company of Array.from({ length: 6 }, () => [alice, mallory]).flat()) {
+    const address = newAddress()
+    const both = await Promise.all([claim(company, address), isPaidOutAt(alice, address)])
+    assert.deepEqual(both.map(({ status }) => status).toSorted(), [200, 422], address)
+  }
+  for (const company of [alice, mallory]) assert.equal((await claim(company, newAddress())).status, 200)
+})
+
+test('of a wallet that was saved before, no order gets the address where settlements go, and the shop reads why', async () => {
+  const settledTo = (address: string) =>
+    shop.host.db.run(sql`update companies set settlement_address = ${address} where id = ${mallory.id}`)
+  const [one, two] = [newAddress(), newAddress()]
+  assert.equal((await claim(mallory, one, two)).status, 200)
+  await settledTo(one)
+  assert.equal((await place(mallory)).accepted.data.toAddress, two)
+  const full = (await place(mallory)).accepted
+  assert.match(full.error.message, /all 1 addresses of the shop serve open orders; not used, because settlements go there: 1/)
+  const settings = { MODE: 'static', ADDRESSES: newAddress() }
+  assert.equal((await mallory.client.call('PUT', 'channel-accounts/crypto', { settings })).status, 200)
+  assert.equal((await place(mallory)).accepted.status, 200)
+  await settledTo(settings.ADDRESSES)
+  const { accepted } = await place(mallory)
+  assert.equal(accepted.error.code, 'CHANNEL_UNAVAILABLE', accepted.text)
+  type Offers = { paymentChannel: string; available: boolean; reason: string | null }[]
+  const { data } = await mallory.client.get<Offers>('channels')
+  const crypto = data.find(({ paymentChannel }) => paymentChannel === 'crypto')
+  assert.equal(crypto?.available, false)
+  for (const words of [crypto?.reason, accepted.error.message])
+    assert.match(words ?? '', /settlements go to the address of the shopâ€™s wallet.*must give another address/)
+})
+
 test('a payer is not refused because a company named his wallet; an address that an order had stays', async () => {
   const [payer, used] = [newAddress(), newAddress()]
   assert.equal((await claim(mallory, payer)).status, 200)

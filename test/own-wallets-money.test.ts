@@ -4,10 +4,10 @@ import pg from 'pg'
 import { listTakers } from '../src/chain/deposits/reservation-queries.ts'
 import { sql } from '../src/db/db.ts'
 import { describeVerdict, verifyLedger } from '../src/ledger/ledger-verify.ts'
-import { findSettleable } from '../src/ledger/payable-queries.ts'
+import { findSettleable, sumOpenFees } from '../src/ledger/payable-queries.ts'
 import { listTransferDifferences } from '../src/ledger/transfer-verify-queries.ts'
 import { insertUnmatched } from '../src/payments/unmatched/unmatched-queries.ts'
-import { logIn, registerManager } from './harness/accounts.ts'
+import { logIn, logInSuperAdmin, registerManager } from './harness/accounts.ts'
 import { newTestXpub } from './harness/chain.ts'
 import { payOnBase, placeAsBefore } from './harness/earlier-orders.ts'
 import { newAddress, payoutEnv, signAs } from './harness/refunds.ts'
@@ -95,6 +95,39 @@ test('a refund that a company sent from its own wallet is no debt to the operato
     { books: {}, owed: '0', verify: 'no difference', nextRefund: '200 ' },
   )
 })
+test('the fee on a payment to the own wallet covers nothing: not once that payment is refunded either', async () => {
+  const wallet = { MODE: 'xpub', XPUB: newTestXpub() }
+  const { manager, companyId, sell } = await openCompany(wallet)
+  const { db } = shop.host
+  await db.run(sql`
+    update companies set fee_bps = 100, settlement_address = ${newAddress()}, settlement_network = ${shop.chain.chainId},
+      version = version + 1 where id = ${companyId}`)
+  assert.equal((await manager.call('DELETE', 'channel-accounts/crypto')).status, 200)
+  const settled = await sell()
+  const admin = await logInSuperAdmin(shop.host)
+  const { data: made } = await admin.post<{ _id: string; amount: string }>('settlements', { companyId })
+  assert.equal(made.amount, '53.460000')
+  assert.equal((await admin.post(`settlements/${made._id}/approve`)).status, 200)
+  const look = async () => {
+    await shop.chain.mine()
+    return (await admin.get<{ status: string }>(`settlements/${made._id}`)).data
+  }
+  await eventually(look, ({ status }) => status === 'paid')
+  const coverOf = async (): Promise<bigint> =>
+    (await findSettleable(db, companyId)) + (await sumOpenFees(db, companyId))
+  assert.equal(await coverOf(), 0n)
+
+  assert.equal((await manager.call('PUT', 'channel-accounts/crypto', { settings: wallet })).status, 200)
+  const own = await sell()
+  assert.deepEqual([await findSettleable(db, companyId), await coverOf()], [-540_000n, 0n])
+  assert.equal((await manager.post(`confirm_conversion/revert/${own.code}`, { address: newAddress() })).status, 200)
+  assert.deepEqual([await findSettleable(db, companyId), await coverOf()], [-540_000n, 0n])
+  const refused = await manager.post(`confirm_conversion/revert/${settled.code}`, { address: newAddress() })
+  assert.equal(refused.error.code, 'REFUND_NOT_COVERED', refused.text)
+  const left = refused.error.details?.find(({ path }) => path === 'left')
+  assert.equal(left?.message, '0.540000', 'the fee that the operator kept of this order')
+})
+
 test('two orders paid at one static address: refunds go on, and the export names the right transaction of each', async () => {
   const { manager, companyId, place, sell } = await openCompany({ MODE: 'static', ADDRESSES: newAddress() })
   const [first, second, third] = [await sell(), await sell(), await place()]

@@ -262,4 +262,12 @@ test('an address of a pool that serves another order since is not shown to the p
   assert.equal(none.error?.code, 'CHANNEL_NOT_AVAILABLE', none.text)
   await own.save({ MODE: 'pool', ADDRESSES: `${one},${two}` })
   assert.equal((await own.accept(order.code, 'crypto')).data?.toAddress, two)
+  // nor one that receives settlements, as an earlier version allowed
+  const three = newAddress()
+  await own.save({ MODE: 'pool', ADDRESSES: `${one},${two},${three}` })
+  assert.equal((await own.accept(order.code, 'binance')).status, 200)
+  await market.host.db.run(sql`
+    update companies set settlement_address = ${two}
+    where id = (select company_id from orders where id = ${order._id})`)
+  assert.equal((await own.accept(order.code, 'crypto')).data?.toAddress, three)
 })

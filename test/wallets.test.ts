@@ -228,6 +228,33 @@ test('the limit of a day holds for what a person sends, too', async () => {
   await reaches(made, ({ status }) => status === 'paid')
 })
 
+test('what one person approves alone for a company adds up for a day, whichever account of that person approves', async () => {
+  await aDayPasses()
+  const one = await logInSuperAdmin(shop.host)
+  const alias = await makeOperator(one)
+  const make = async (): Promise<Settlement> => {
+    await createPaid(shop)
+    return create()
+  }
+  const small = await make()
+  assert.equal((await approve(one, small)).data.status, 'approved', 'less than the limit')
+  await reaches(small, ({ status }) => status === 'paid')
+  const next = await make()
+  assert.equal(next.amount, '54.000000')
+  const { status, firstApprovedBy } = (await approve(alias, next)).data
+  assert.deepEqual([status, firstApprovedBy], ['open', `user:${alias.userId}`], '108 of 100')
+  assert.match((await approve(alias, next)).error?.message ?? '', /A second person has to.*for one company in 24 hours/)
+  assert.match((await approve(one, next)).error?.message ?? '', /count as one person/)
+  await aDayPasses()
+  const alone = (await approve(one, next)).data
+  assert.deepEqual([alone.status, alone.firstApprovedBy], ['approved', null])
+  await reaches(next, (seen) => seen.status === 'paid')
+  const third = await make()
+  assert.equal((await approve(one, third)).data.status, 'open')
+  assert.equal((await approve(second, third)).data.status, 'approved')
+  await reaches(third, (seen) => seen.status === 'paid')
+})
+
 test('a released settlement that waits for money is held back when the books differ, and by the limit of a day', async () => {
   await aDayPasses()
   await createPaid(shop)

@@ -1,4 +1,5 @@
 import { isUsedDeposit } from '../chain/deposits/deposit-queries.ts'
+import { lockNamedAddresses } from '../chain/deposits/reservation-queries.ts'
 import { KNOWN_ADDRESS_WORDS, openKnownAddresses } from '../chain/known-addresses.ts'
 import { SANDBOX_CHAIN_ID } from '../chain/networks.ts'
 import type { OpenChain } from '../chain/open-chains.ts'
@@ -14,7 +15,7 @@ import {
   mayPayoutHaveLeft,
 } from '../chain/payout/state/payout-answers.ts'
 import type { WalletDeps } from '../channels/crypto/adapter.ts'
-import { isSettlementAddressOfOther } from '../companies/company-queries.ts'
+import { listCompaniesSettledAt } from '../companies/company-queries.ts'
 import type { CompanyDeps } from '../companies/company-service.ts'
 import type { Config } from '../config/config.ts'
 import type { Db } from '../db/db.ts'
@@ -57,15 +58,20 @@ export function openAddressFaults(chains: Chains): PayerAddressDeps['findAddress
  */
 export function openLossyAddresses(chains: Chains): CompanyDeps['findLossyAddress'] {
   const findKnown = openKnownAddresses(chains)
-  return async (q, address) => {
-    const known = await findKnown(q, address)
+  return async (tx, address) => {
+    await lockNamedAddresses(tx)
+    const known = await findKnown(tx, address)
     return known && known !== 'wallet' ? KNOWN_ADDRESS_WORDS[known] : null
   }
 }
 
+const OWN_SETTLEMENTS =
+  'receives your settlements, and a settlement would pay the order that has this address. Give another address here, ' +
+  'or change your settlement address first'
+
 /**
- * Payers' money must not arrive at these addresses: deposits that are swept, or another company's settlements, would
- * pay the orders of the company that names them.
+ * Payers' money must not arrive at these addresses: deposits that are swept, or settlements, would pay the orders of
+ * the company that names them.
  */
 export function openOwnAddressFaults(chains: Chains): NonNullable<WalletDeps['findOwnAddressFault']> {
   const findKnown = openKnownAddresses(chains)
@@ -73,7 +79,9 @@ export function openOwnAddressFaults(chains: Chains): NonNullable<WalletDeps['fi
     const known = await findKnown(q, address)
     // the owner is checked together with the address
     if (known !== null && known !== 'deposit') return KNOWN_ADDRESS_WORDS[known]
-    return (await isSettlementAddressOfOther(q, companyId, address)) ? 'is in use by another account here' : null
+    const settled = await listCompaniesSettledAt(q, address)
+    if (settled.length === 0) return null
+    return settled.includes(companyId) ? OWN_SETTLEMENTS : 'is in use by another account here'
   }
 }
 

@@ -159,11 +159,11 @@ export async function updateCompanyVersion(tx: Tx, id: string): Promise<void> {
   await tx.run(sql`update companies set version = version + 1 where id = ${id}`)
 }
 
-/** Whether another company's settlements go to this address (lower case). */
-export async function isSettlementAddressOfOther(q: Queryable, companyId: string, address: string): Promise<boolean> {
-  const row = await q.maybe(sql`
-    select 1 from companies where id <> ${companyId} and lower(settlement_address) = ${address} limit 1`)
-  return row !== undefined
+/** Companies whose settlements go to this address (lower case). */
+export async function listCompaniesSettledAt(q: Queryable, address: string): Promise<string[]> {
+  const rows = await q.many<{ id: string }>(sql`
+    select id from companies where lower(settlement_address) = ${address}`)
+  return rows.map(({ id }) => id)
 }
 
 export async function listCompanyManagers(

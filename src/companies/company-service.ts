@@ -1,5 +1,5 @@
 import type { Audit, AuditEntry } from '../audit/audit.ts'
-import type { Db, Queryable, Tx } from '../db/db.ts'
+import type { Db, Tx } from '../db/db.ts'
 import { type Actor, isOperator, sees } from '../http/actor.ts'
 import { hasFreshFactor } from '../http/permissions.ts'
 import { nameOf, type RequestContext } from '../http/request-context.ts'
@@ -32,8 +32,11 @@ export type CompanyDeps = {
   forgetActors(): void
   /** What is wrong with a webhook address, or null. */
   callbackFault(url: string): string | null
-  /** Why money sent to an address would be lost, as words that follow the field's name; null: no reason known. */
-  findLossyAddress(q: Queryable, address: string): Promise<string | null>
+  /**
+   * Why money sent to an address would be lost, as words that follow the field's name; null: no reason known. No wallet
+   * comes to name it until the transaction ends.
+   */
+  findLossyAddress(tx: Tx, address: string): Promise<string | null>
 }
 
 export const viewCompany = (

@@ -113,7 +113,8 @@ export async function findPayout(
 
 /**
  * Fees that lowered a company's balance since its last settlement although they never leave the operator: on refunds,
- * and on payments to the company's own accounts.
+ * and on payments to the company's own accounts. A refund of such a payment leaves the balance as it is, so its fee
+ * counts only with the payment.
  */
 export async function sumOpenFees(q: Queryable, companyId: string): Promise<bigint> {
   const fee = sql`div(p.price_units * p.fee_bps, 10000)`
@@ -125,7 +126,7 @@ export async function sumOpenFees(q: Queryable, companyId: string): Promise<bigi
     select (select coalesce(sum(ceil((r.units - r.excess_units) * ${fee} / p.price_units)), 0)
         from refunds r join payments p on p.company_id = r.company_id and p.id = r.payment_id
         where r.company_id = ${companyId} and r.mispayment_id is null and r.status not in ('rejected', 'refused')
-          and p.price_units > 0 and r.created_at > settled.at)
+          and not (${IS_OWN}) and p.price_units > 0 and r.created_at > settled.at)
       + (select coalesce(sum(${fee}), 0)
         from payments p join orders o on o.company_id = p.company_id and o.payment_id = p.id
         where p.company_id = ${companyId} and ${IS_OWN} and p.price_units > 0

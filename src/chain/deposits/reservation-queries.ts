@@ -87,14 +87,36 @@ export const lockAddressOwner = (
   tx.maybe(sql`select company_id, key_id from deposit_addresses where address = ${address} for update`)
 
 /**
+ * Wallets and settlement addresses are changed one after the other: of two at once, neither would see what the other
+ * one names. Lock the company before.
+ */
+export const lockNamedAddresses = (tx: Tx): Promise<number> =>
+  tx.run(sql`select pg_advisory_xact_lock(hashtext('companies.named-addresses'))`)
+
+/** `receivesSettlements`: a company's settlements go there, and one would pay the order that has the address. */
+type SharedAddress = { address: string; receivesSettlements: boolean }
+
+/**
  * Prevents other payments from taking these addresses until the transaction ends.
  * @returns those that are the company's: it may have given one up meanwhile
  */
-export async function lockSharedAddresses(tx: Tx, companyId: string, addresses: readonly string[]): Promise<string[]> {
-  const rows = await tx.many<{ address: string }>(sql`
-    select address from deposit_addresses
+export const lockSharedAddresses = (
+  tx: Tx,
+  companyId: string,
+  addresses: readonly string[],
+): Promise<SharedAddress[]> =>
+  tx.many(sql`
+    select address,
+      exists (select 1 from companies c where lower(c.settlement_address) = d.address) as receives_settlements
+    from deposit_addresses d
     where address = any(${[...addresses]}::text[]) and company_id = ${companyId} and key_id is null
-    order by address for update`)
+    order by address for update of d`)
+
+/** Those of these addresses (lower case) that receive settlements, of whichever company. */
+export async function listSettlementAddresses(q: Queryable, addresses: readonly string[]): Promise<string[]> {
+  const rows = await q.many<{ address: string }>(sql`
+    select distinct lower(settlement_address) as address from companies
+    where lower(settlement_address) = any(${[...addresses]}::text[])`)
   return rows.map(({ address }) => address)
 }
 

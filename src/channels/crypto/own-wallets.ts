@@ -11,6 +11,8 @@ import {
   findReservation,
   insertReservation,
   insertSharedAddress,
+  listSettlementAddresses,
+  lockNamedAddresses,
   lockSharedAddresses,
   type Reservation,
 } from '../../chain/deposits/reservation-queries.ts'
@@ -68,6 +70,15 @@ async function checkShare(
 
 const CHANGED = 'the shop has changed its wallet meanwhile'
 
+/** Of a wallet that was saved before such addresses were refused. */
+const SETTLED_TO =
+  'settlements go to the address of the shop’s wallet and would pay its orders, so the shop must give another address ' +
+  'to its wallet, or to its settlements'
+
+const allServe = (serving: number, settledTo: number): string =>
+  `all ${serving} addresses of the shop serve open orders` +
+  (settledTo === 0 ? '' : `; not used, because settlements go there: ${settledTo}`)
+
 /** Idempotent: the same payment gets the same place. */
 async function assignShared(
   tx: Tx,
@@ -82,10 +93,11 @@ async function assignShared(
   const earlier = await findReservation(tx, key)
   if (earlier) return placeOf(earlier)
   // this node may not know yet that the wallet was changed, or that the operator took an address from it
-  const addresses = await lockSharedAddresses(tx, companyId, own.addresses)
+  const locked = await lockSharedAddresses(tx, companyId, own.addresses)
   const meanwhile = await findReservation(tx, key)
   if (meanwhile) return placeOf(meanwhile)
-  if (addresses.length === 0) throw new ProviderRefusal('state', CHANGED)
+  const addresses = locked.filter(({ receivesSettlements }) => !receivesSettlements).map((one) => one.address)
+  if (addresses.length === 0) throw new ProviderRefusal('state', locked.length === 0 ? CHANGED : SETTLED_TO)
   await checkShare(tx, wanted, { mode, addresses }, countVisit)
   const [only = ''] = addresses
   const amount = { address: only, first: due.units, step: STEP_UNITS, count: STEPS }
@@ -94,7 +106,7 @@ async function assignShared(
   if (units === undefined)
     throw new ProviderRefusal('amount', `${STEPS} open orders have this amount already; try again in some minutes`)
   if (address === undefined)
-    throw new ProviderRefusal('state', `all ${addresses.length} addresses of the shop serve open orders`)
+    throw new ProviderRefusal('state', allServe(addresses.length, locked.length - addresses.length))
   const reservation = { ...key, address, units, sender: sender?.toLowerCase() ?? null }
   await insertReservation(tx, reservation, { askedUnits: units ?? due.units, networks, until: watchedUntil })
   return placeOf(reservation)
@@ -113,7 +125,8 @@ async function reopenOwn(
   }
   const earlier = await findReservation(tx, { companyId, reference })
   // locked, so that no other order takes it meanwhile
-  if (!earlier || (await lockSharedAddresses(tx, companyId, [earlier.address])).length === 0) return undefined
+  const [locked] = earlier ? await lockSharedAddresses(tx, companyId, [earlier.address]) : []
+  if (!locked || locked.receivesSettlements) return undefined
   const asked = { askedUnits: due.units, network, now, until: watchedUntil }
   const place = await extendReservation(tx, { companyId, reference }, asked)
   return place && { address: place.address, units: place.units ?? due.units }
@@ -122,7 +135,9 @@ async function reopenOwn(
 async function releaseClaims(tx: Tx, companyId: string, addresses: readonly string[]): Promise<void> {
   if (addresses.length === 0) return
   // a payment that is just taking one has committed by now
-  await deleteClaims(tx, companyId, await lockSharedAddresses(tx, companyId, addresses))
+  const locked = await lockSharedAddresses(tx, companyId, addresses)
+  const claimed = locked.map(({ address }) => address)
+  await deleteClaims(tx, companyId, claimed)
 }
 
 /** What a wallet calls its own. */
@@ -152,7 +167,8 @@ async function claimKey(tx: Tx, deps: WalletDeps, { companyId, values, by, at }:
 
 /** @throws VALIDATION_FAILED */
 async function claimAddresses(tx: Tx, deps: WalletDeps, companyId: string, list: readonly string[]): Promise<void> {
-  // in one order, so that two companies that name the same ones wait instead of blocking each other
+  await lockNamedAddresses(tx)
+  // in one order: a node of an earlier version does not take that lock, and two companies may name the same ones
   for (const address of list.toSorted()) {
     const fault = await deps.findOwnAddressFault?.(tx, companyId, address)
     if (fault) throw invalid('settings.ADDRESSES', `${address} ${fault}`)
@@ -198,6 +214,12 @@ export function openOwnWallets(deps: WalletDeps): OwnWallets {
       })
       return {
         ...channel,
+        async findNetworkFaults() {
+          const count = own.addresses.length
+          if (count > 0 && (await listSettlementAddresses(deps.db, own.addresses)).length === count)
+            return channel.networks.map((network) => ({ network, reason: SETTLED_TO }))
+          return (await channel.findNetworkFaults?.()) ?? []
+        },
         async hasPlace({ address, network }, q = deps.db) {
           const isOn = network === null || own.networks.length === 0 || own.networks.includes(network)
           return isOn && isAddressOf(q, places, address)

@@ -2,7 +2,8 @@ import type { Tx } from '../../db/db.ts'
 import { type Clock, DAY } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { formatDecimal } from '../../kernel/money.ts'
-import { lockReleased, type Settlement } from './settlement-queries.ts'
+import { listCommonMakers } from '../../users/maker-queries.ts'
+import { listApprovedAlone, lockReleased, type Settlement } from './settlement-queries.ts'
 
 /* What the operator's limits on payouts allow. */
 
@@ -51,4 +52,22 @@ export async function findDayLimit(
   const released = await lockReleased(tx, settlement, new Date(clock() - DAY))
   if (released + settlement.units <= dayLimitUnits) return null
   return `${usdcText(released)} left in the last 24 hours; at most ${usdcText(dayLimitUnits)} may (SETTLEMENT_DAY_LIMIT)`
+}
+
+/**
+ * Whether two persons approve it: at once, or because of what the same person approved alone for its company in a day,
+ * in slices. Accounts that count as one person count together. Lock the settlement before: its company has no other
+ * that could be approved meanwhile.
+ * @param by named as `user:<id>`
+ */
+export async function needsTwoPersons(
+  { limits: { twoPersonsFromUnits }, clock }: { limits: SettlementLimits; clock: Clock },
+  tx: Tx,
+  { settlement, by }: { settlement: Settlement; by: string },
+): Promise<boolean> {
+  if (twoPersonsFromUnits === null) return false
+  let units = settlement.units
+  for (const earlier of await listApprovedAlone(tx, settlement, new Date(clock() - DAY)))
+    if (earlier.by === by || (await listCommonMakers(tx, earlier.by, by)).length > 0) units += earlier.units
+  return units >= twoPersonsFromUnits
 }

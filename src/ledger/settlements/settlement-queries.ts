@@ -246,9 +246,31 @@ export const updateSettlementReleased = (
     update settlements set released_at = ${now}
     where company_id = ${companyId} and id = ${id} and status = 'approved'`)
 
-/** Records the first of two approvals. */
-export const updateSettlementFirstApproved = (tx: Tx, { companyId, id }: Settlement, by: string): Promise<number> =>
+/** Records the first of two approvals; null: one is enough. */
+export const updateSettlementFirstApproved = (
+  tx: Tx,
+  { companyId, id }: Settlement,
+  by: string | null,
+): Promise<number> =>
   tx.run(sql`update settlements set first_approved_by = ${by} where company_id = ${companyId} and id = ${id}`)
+
+/**
+ * USDC units of other settlements of the company that one person approved alone and that left since then, or have yet
+ * to leave, for each such person, named as `user:<id>`.
+ */
+export async function listApprovedAlone(
+  q: Queryable,
+  { companyId, id }: Settlement,
+  since: Date,
+): Promise<{ by: string; units: bigint }[]> {
+  // one that had left before a restore has no time of release
+  const rows = await q.many<{ by: string; units: string }>(sql`
+    select approved_by as by, sum(units) as units from settlements
+    where company_id = ${companyId} and id <> ${id} and approved_by is not null and first_approved_by is null
+      and (status = 'approved' or status = 'paid' and coalesce(released_at, updated_at) > ${since})
+    group by approved_by`)
+  return rows.map(({ by, units }) => ({ by, units: BigInt(units) }))
+}
 
 /**
  * USDC units of other settlements released since then, all companies together; locks, so that two concurrent releases

@@ -20,6 +20,7 @@ import {
   findDayLimit,
   findTooLarge,
   findUnlisted,
+  needsTwoPersons,
   type SettlementLimits,
   unitsWithin,
   usdcText,
@@ -327,6 +328,10 @@ export const ONE_MAKER =
   'One of the two accounts made the other, or one person made both, so they count as one person. The second approval ' +
   'comes from an account that was made on the machine: comptoir admin create.'
 
+const APPROVED_ALREADY =
+  'You approved it already. A second person has to approve it, too: alone, you approve less than ' +
+  'SETTLEMENT_TWO_PERSONS_FROM for one company in 24 hours.'
+
 /** The first of two approvers; null if that person may no longer approve. */
 async function findFirstApprover(tx: Tx, { companyId, firstApprovedBy }: Settlement): Promise<string | null> {
   if (firstApprovedBy === null) return null
@@ -356,23 +361,23 @@ export async function approveSettlement(
       findUnlisted(deps.limits, settlement) ??
       findTooLarge(deps.limits, settlement)
     if (unfit !== null) throw conflict(`It cannot be paid: ${unfit}.`)
-    const { twoPersonsFromUnits } = deps.limits
     const by = `${actor.kind}:${actor.id}`
     const first = await findFirstApprover(tx, settlement)
-    if (twoPersonsFromUnits !== null && settlement.units >= twoPersonsFromUnits && first === null) {
+    const needsTwo = await needsTwoPersons(deps, tx, { settlement, by })
+    if (needsTwo && first === null) {
       await updateSettlementFirstApproved(tx, settlement, by)
       return finish(deps, tx, context, { settlement, action: 'settlement.approve-first' })
     }
-    if (first === by)
-      throw conflict('You approved it already. From this amount on, a second person has to approve it, too.')
-    if (first !== null && (await listCommonMakers(tx, first, by)).length > 0) throw conflict(ONE_MAKER)
+    const isOther = first !== null && first !== by && (await listCommonMakers(tx, first, by)).length === 0
+    if (needsTwo && !isOther) throw conflict(first === by ? APPROVED_ALREADY : ONE_MAKER)
+    // the day passed, or the limit is another one: what is approved alone stands so, and counts
+    if (!isOther && settlement.firstApprovedBy !== null) await updateSettlementFirstApproved(tx, settlement, null)
     const now = new Date(deps.clock())
     const isSentByHand = !deps.chains.some(({ network, pay }) => network === settlement.network && pay !== null)
     const limit = isSentByHand ? await findDayLimit(deps, tx, settlement) : null
     if (limit !== null) throw conflict(`It cannot be paid now: ${limit}. Approve it later.`)
-    const approvedBy = `${actor.kind}:${actor.id}`
     // the node that polls it knows whether it has the keys
-    await updateSettlement(tx, settlement, { status: 'approved', approvedBy, nextCheckAt: now }, now)
+    await updateSettlement(tx, settlement, { status: 'approved', approvedBy: by, nextCheckAt: now }, now)
     if (isSentByHand) await updateSettlementReleased(tx, settlement, now)
     return finish(deps, tx, context, { settlement, action: 'settlement.approve' })
   })
