@@ -61,6 +61,15 @@ test('one mail a day to each verified manager about what failed for good the day
   assert.equal(await mailFailures(deps, NOON + 24 * 3_600_000), 1)
 })
 
+test('an address with a host name too long for an index, stored before such were refused, stops no event', async () => {
+  const company = await world.newCompany()
+  const letters = Array.from({ length: 990 }, (_, index) => String.fromCodePoint(0x4e00 + ((index * 7919) % 20_000)))
+  const delivery = world.newDelivery(company.id, `https://${letters.join('.')}.com/w`)
+  await world.insert([delivery])
+  assert.equal(await world.statusOf(delivery.id), 'pending')
+  await world.db.run(sql`delete from delivery_due where delivery_id = ${delivery.id}`)
+})
+
 test('a delivery that is parked after three crashes is told to the operator, in the log as an alarm', async () => {
   const company = await world.newCompany()
   const delivery = world.newDelivery(company.id, 'http://127.0.0.1:9/')
