@@ -76,17 +76,21 @@ test('the few that failed are listed, counted and restarted by their index, howe
   const company = await world.newCompany()
   await world.db.run(sql`
     insert into deliveries (company_id, id, order_id, event, url, body, created_at, updated_at, status)
-    select ${company.id}, md5(n::text), lpad(to_hex(${Date.now()}::bigint), 12, '0') || lpad(to_hex(n), 12, '0'), 'order.paid',
-      'https://shop.example/', '{}', now(), now(), case when n <= 5 then 'failed' when n <= 8 then 'parked' else 'pending' end
+    select ${company.id}, md5(n::text), lpad(to_hex(${Date.now()}::bigint), 12, '0') || lpad(to_hex(n), 12, '0'),
+      'order.paid', 'https://shop.example/', '{}', now(), now(),
+      case when n <= 5 then 'failed' when n <= 8 then 'parked' else 'pending' end
     from generate_series(1, 20000) n`)
   await world.db.run(sql`analyze deliveries`)
   const plans: string[] = []
   const explaining = <Q extends Queryable>(q: Q): Q => {
-    const note = async (statement: Sql) => plans.push(JSON.stringify(await q.many(unnamed(sql`explain ${statement}`))))
+    const note = async (statement: Sql): Promise<Sql> => {
+      plans.push(JSON.stringify(await q.many(unnamed(sql`explain ${statement}`))))
+      return statement
+    }
     return {
       ...q,
-      many: async <Row>(statement: Sql) => (await note(statement), q.many<Row>(statement)),
-      one: async <Row>(statement: Sql) => (await note(statement), q.one<Row>(statement)),
+      many: async <Row>(statement: Sql) => q.many<Row>(await note(statement)),
+      one: async <Row>(statement: Sql) => q.one<Row>(await note(statement)),
     }
   }
   const none = { event: null, code: null, url: null, from: null, to: null }

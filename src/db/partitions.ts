@@ -116,7 +116,7 @@ async function makeAhead(db: Db, spec: Partitioned, nowMs: number) {
 
 const newestRows = new WeakMap<Db, Map<string, number>>()
 
-/** The newest row of each partition that was read. Rows only get newer, so it need not be read again until that one is old. */
+/** The newest row of each partition that was read. Rows only get newer: it is read again once that one is old. */
 function newestOf(db: Db): Map<string, number> {
   const known = newestRows.get(db) ?? new Map()
   newestRows.set(db, known)

@@ -117,8 +117,8 @@ export async function listLatestEvents(
 }
 
 /**
- * Whether this database issued the position and still has it, and whether it has all events after it, however old. `life`
- * changes when the data moves to another cluster or is restored from a backup (a new timeline).
+ * Whether this database issued the position and still has it, and whether it has all events after it, however old.
+ * `life` changes when the data moves to another cluster or is restored from a backup (a new timeline).
  */
 export async function findFeedState(
   q: Queryable,

@@ -83,8 +83,8 @@ export function checkWebhookUrl(text: string, rules: WebhookUrlRules): void {
 }
 
 /**
- * The destination of one lane: `scheme://host:port`, always with the port. A host that is too long to exist, from before
- * such addresses were refused, is its hash: a lane is a key of an index, and must fit one.
+ * The destination of one lane: `scheme://host:port`, always with the port. A host that is too long to exist, stored
+ * before such addresses were refused, is its hash: a lane is a key of an index, and must fit one.
  */
 export function laneOf(text: string): string {
   const url = new URL(text)
