@@ -120,6 +120,7 @@ export function startJobs(deps: JobDeps): Stoppable {
   const expiry: ExpiryChecks = {
     chains: deps.chains.map(({ network }) => network.chainId),
     beforeEnd: (orders) => checkBeforeEnd(payments, orders),
+    log,
   }
   const tickers: Stoppable[] = [
     byClock('orders.expire', 1000, async () => {

@@ -288,6 +288,46 @@ test('a quiet company’s cursor is renewed, so that it never grows too old', as
   )
 })
 
+test('a shop that sold nothing for longer than the feed goes back continues behind its last event', async () => {
+  const shop = await host.createMerchant()
+  await create(shop)
+  await create(shop)
+  const { seen, cursor } = await readAll(shop)
+  const [first, last] = seen.map((event) => event.cursor) as [string, string]
+  const clock = () => Date.now() + 100 * DAY
+  const deps = { db: host.db, clock, config: host.config }
+  const read = (after: string) => readFeed(deps, actorOf(shop, {}), { after })
+  await trimFeed(deps)
+  assert.equal(await trimFeed(deps), false, 'what stays is no work')
+  const behindAll = (await read(last)).nextCursor
+  assert.notEqual(behindAll, last, 'renewed')
+  for (const good of [last, cursor, behindAll]) assert.deepEqual((await read(good)).events, [])
+  await assert.rejects(read(first), { code: 'VALIDATION_FAILED' })
+  const fresh = await create(shop)
+  await settled()
+  for (const good of [last, cursor])
+    assert.deepEqual(
+      (await read(good)).events.map(({ order }) => order.code),
+      [fresh],
+    )
+  await trimFeed(deps)
+  await assert.rejects(read(last), { code: 'VALIDATION_FAILED' }, 'its place is not the last any more')
+})
+
+test('an event leaves the feed only with all before it, though its time was earlier', async () => {
+  const shop = await host.createMerchant()
+  const codes = [await create(shop), await create(shop), await create(shop)]
+  await settled()
+  await host.db.run(sql`
+    update order_events e set at = at - interval '91 days' from orders o
+    where o.company_id = e.company_id and o.id = e.order_id and o.code = ${codes[1]}`)
+  await trimFeed({ db: host.db, clock: Date.now })
+  assert.deepEqual(
+    (await readAll(shop)).seen.map(({ order }) => order.code),
+    codes,
+  )
+})
+
 test('after a restored backup nothing is missed: a cursor of lost events, or of another life, goes back in time', async () => {
   const shop = await host.createMerchant()
   const kept = await create(shop)

@@ -9,6 +9,7 @@ import { keepPartitions, type Partitioned } from '../src/db/partitions.ts'
 import { DAY } from '../src/kernel/clock.ts'
 import { claimDeliveries, listDue } from '../src/webhooks/sender/claim-queries.ts'
 import { createEmptyDatabase } from './harness/database.ts'
+import { waitFor } from './harness/receiver.ts'
 import { openWebhookWorld, type WebhookWorld } from './harness/webhook-world.ts'
 
 const NOON = Date.UTC(2030, 4, 20, 12)
@@ -131,6 +132,41 @@ test('a partition is dropped when all in it is old; what is due, or had an event
   await world.db.run(sql`delete from delivery_due where order_id >= ${orderIdAt(NOON - 9 * DAY)}`)
   assert.deepEqual(await drop('deliveries', 121), ['deliveries_2030_05'])
   assert.equal(await placeOf('deliveries', done), undefined)
+})
+
+test('however long it takes to find what is old, new partitions are there, no statement waits, and it is read once', async (t) => {
+  const { id: company } = await world.newCompany()
+  const [start, changed, later] = [Date.UTC(2040, 0, 20), Date.UTC(2040, 5, 20), Date.UTC(2040, 11, 20)]
+  const old = 'deliveries_2040_01'
+  // waits for a lock that this test holds, and finds something if its time is limited
+  const slowLook = `select from pg_advisory_xact_lock_shared(2040) w (x)
+    where case when x is not null then current_setting('statement_timeout') <> '0' end`
+  const due = specOf('deliveries').neededBy ?? (() => '')
+  let looks = 0
+  const spec: Partitioned = {
+    ...specOf('deliveries'),
+    neededBy: (name, before) => (name === old && ++looks === 2 ? slowLook : due(name, before)),
+  }
+  await keepPartitions(world.db, spec, start)
+  await world.insert([world.newDelivery(company, 'https://shop.example/', { orderId: orderIdAt(start) })])
+  await world.db.run(sql`update deliveries set updated_at = ${new Date(changed)} where company_id = ${company}`)
+  await world.db.run(sql`delete from delivery_due where company_id = ${company}`)
+  for (const day of [0, 1]) {
+    assert.deepEqual((await keepPartitions(world.db, spec, changed + day * DAY)).dropped, [])
+    assert.equal(looks, 1, 'kept for its newest row, and not read again before that is old')
+  }
+  const holder = new pg.Client({ connectionString: world.database.connectionString })
+  await holder.connect()
+  t.after(() => holder.end())
+  await holder.query('select pg_advisory_lock(2040)')
+  const upkeep = keepPartitions(world.db, spec, later)
+  const waiting = `select from pg_locks where locktype = 'advisory' and objid = 2040 and not granted`
+  await waitFor('the look at the old partition', async () => (await holder.query(waiting)).rowCount === 1)
+  const { rowCount } = await holder.query(`select from pg_class where relname ~ '^deliveries_20(40_12|41_0[12])$'`)
+  await world.insert([world.newDelivery(company, 'https://shop.example/', { orderId: orderIdAt(later) })])
+  await holder.query('select pg_advisory_unlock(2040)')
+  assert.equal(rowCount, 3)
+  assert.ok((await upkeep).dropped.includes(old), 'by a look without a time limit')
 })
 
 test('what names an order reads one partition, by an index', async () => {

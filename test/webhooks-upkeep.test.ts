@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import pino from 'pino'
-import { sql, type Tx } from '../src/db/db.ts'
+import { type Queryable, type Sql, sql, type Tx, unnamed } from '../src/db/db.ts'
 import { newId } from '../src/kernel/ids.ts'
 import { LANGS } from '../src/kernel/lang.ts'
 import { webhookFailureNotice } from '../src/mail/notices.ts'
+import { countDeliveries, listDeliveries, restartDeliveries } from '../src/webhooks/api/delivery-log-queries.ts'
+import { laneOf } from '../src/webhooks/outbox/webhook-url.ts'
 import { type FailureMail, mailFailures } from '../src/webhooks/sender/webhook-jobs.ts'
 import { waitFor } from './harness/receiver.ts'
 import { openWebhookWorld, type WebhookWorld } from './harness/webhook-world.ts'
@@ -59,6 +61,55 @@ test('one mail a day to each verified manager about what failed for good the day
     assert.deepEqual(each, ['3,7', '3', '7'], `${lang}: what its server refused, and what we broke off`)
   }
   assert.equal(await mailFailures(deps, NOON + 24 * 3_600_000), 1)
+})
+
+test('an address with a host name too long for an index, stored before such were refused, stops no event', async () => {
+  const company = await world.newCompany()
+  const letters = Array.from({ length: 990 }, (_, index) => String.fromCodePoint(0x4e00 + ((index * 7919) % 20_000)))
+  const delivery = world.newDelivery(company.id, `https://${letters.join('.')}.com/w`)
+  await world.insert([delivery])
+  assert.equal(await world.statusOf(delivery.id), 'pending')
+  await world.db.run(sql`delete from delivery_due where delivery_id = ${delivery.id}`)
+})
+
+test('the few that failed are listed, counted and restarted by their index, however many deliveries a company has', async () => {
+  const company = await world.newCompany()
+  await world.db.run(sql`
+    insert into deliveries (company_id, id, order_id, event, url, body, created_at, updated_at, status)
+    select ${company.id}, md5(n::text), lpad(to_hex(${Date.now()}::bigint), 12, '0') || lpad(to_hex(n), 12, '0'),
+      'order.paid', 'https://shop.example/', '{}', now(), now(),
+      case when n <= 5 then 'failed' when n <= 8 then 'parked' else 'pending' end
+    from generate_series(1, 20000) n`)
+  await world.db.run(sql`analyze deliveries`)
+  const plans: string[] = []
+  const explaining = <Q extends Queryable>(q: Q): Q => {
+    const note = async (statement: Sql): Promise<Sql> => {
+      plans.push(JSON.stringify(await q.many(unnamed(sql`explain ${statement}`))))
+      return statement
+    }
+    return {
+      ...q,
+      many: async <Row>(statement: Sql) => q.many<Row>(await note(statement)),
+      one: async <Row>(statement: Sql) => q.one<Row>(await note(statement)),
+    }
+  }
+  const none = { event: null, code: null, url: null, from: null, to: null }
+  const filter = { ...none, companyIds: [company.id], statuses: ['failed', 'parked'] as const }
+  const db = explaining(world.db)
+  assert.equal((await listDeliveries(db, filter, { offset: 0, limit: 20 })).length, 8)
+  assert.equal(await countDeliveries(db, filter), 8)
+  assert.equal(await countDeliveries(world.db, { ...filter, statuses: ['failed'] }), 5)
+  assert.equal(await countDeliveries(world.db, { ...filter, statuses: ['failed', 'delivered'] }), 19_997)
+  const place = { limit: 10_000, bucketOf: () => 0, laneOf }
+  const restarted = await world.db.tx((tx) => restartDeliveries(explaining(tx), { ...filter, id: null }, place))
+  assert.equal(restarted.length, 8)
+  assert.equal(plans.length, 4)
+  for (const plan of plans.slice(0, 3)) {
+    assert.match(plan, /deliveries_before__failed/)
+    assert.doesNotMatch(plan, /Seq Scan on deliveries_before|deliveries_before__list/)
+  }
+  await world.db.run(sql`delete from deliveries where company_id = ${company.id}`)
+  await world.db.run(sql`delete from delivery_due where company_id = ${company.id}`)
 })
 
 test('a delivery that is parked after three crashes is told to the operator, in the log as an alarm', async () => {

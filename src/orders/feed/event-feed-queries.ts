@@ -117,21 +117,25 @@ export async function listLatestEvents(
 }
 
 /**
- * Whether this database issued the position and still has it. `life` changes when the data moves to another cluster or
- * is restored from a backup (a new timeline).
+ * Whether this database issued the position and still has it, and whether it has all events after it, however old.
+ * `life` changes when the data moves to another cluster or is restored from a backup (a new timeline).
  */
 export async function findFeedState(
   q: Queryable,
   companyId: string,
   place: FeedPosition | null,
-): Promise<{ life: string; known: boolean }> {
+): Promise<{ life: string; known: boolean; whole: boolean }> {
   const { position, orderId, seq } = place ?? { position: 0n, orderId: '', seq: 0 }
+  // what is trimmed is the beginning of a company's feed: behind an event that is still there, nothing is missing
   return q.one(sql`
     select left(md5(s.system_identifier || '/' || c.timeline_id), 8) as life,
-      case when ${orderId} = '' then ${position}::bigint <= event_clock_end() else exists (
+      case when ${orderId} = '' then ${position}::bigint <= event_clock_end() else held end as known,
+      case when ${orderId} = '' then exists (
+        select from order_events where company_id = ${companyId} and event is not null and position is not null
+          and position < ${position}::bigint) else held end as whole
+    from pg_control_system() s, pg_control_checkpoint() c, lateral (select exists (
         select from order_events where company_id = ${companyId} and order_id = ${orderId} and seq = ${seq}::integer
-          and position = ${position}::bigint) end as known
-    from pg_control_system() s, pg_control_checkpoint() c`)
+          and position = ${position}::bigint) as held) e`)
 }
 
 /** Position of the company's first event at or after a time; if there is none yet, the position of the next event. */
@@ -142,14 +146,33 @@ export async function findPositionAt(q: Queryable, companyId: string, at: Date):
   return position
 }
 
-/** Deletes events before a time from the feed; the order's history keeps them. @returns how many */
+/**
+ * Deletes events before a time from the feed; the order's history keeps them. Of each company it deletes the beginning,
+ * up to the first event after that time, and never the newest: so a program that handled it may come back at any time.
+ * @returns how many
+ */
 export const trimOldFeedEvents = (q: Queryable, before: Date, limit: number): Promise<number> =>
   q.run(sql`
+    with due as materialized (
+      select company_id, order_id, seq, position from order_events
+      where at < ${before} and event is not null and position is not null
+    ), ends as materialized (
+      select company_id, coalesce(
+        (select position from order_events n where n.company_id = c.company_id and event is not null
+          and position is not null and at >= ${before} order by position limit 1),
+        (select max(position) from order_events n where n.company_id = c.company_id and event is not null
+          and position is not null)) as position
+      from (select distinct company_id from due) c
+    )
     update order_events e set position = null
     from (
-      select company_id, order_id, seq from order_events
-      where at < ${before} and event is not null and position is not null
-      order by at limit ${limit} for update skip locked
+      select o.company_id, o.order_id, o.seq from order_events o
+      join (
+        select due.* from due join ends on ends.company_id = due.company_id and due.position < ends.position
+        order by due.position, due.order_id, due.seq limit ${limit}
+      ) d on d.company_id = o.company_id and d.order_id = o.order_id and d.seq = o.seq
+      where o.position is not null
+      order by o.company_id, o.order_id, o.seq for update of o
     ) old
     where e.company_id = old.company_id and e.order_id = old.order_id and e.seq = old.seq`)
 

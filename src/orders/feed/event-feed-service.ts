@@ -6,7 +6,7 @@ import { AppError, invalid } from '../../kernel/errors.ts'
 import { type OrderView, viewOrder } from '../order.ts'
 import * as queries from './event-feed-queries.ts'
 
-/** How far the feed goes back. */
+/** How far the feed goes back; the newest event of a company stays for as long as it is the newest. */
 const KEPT_MS = 90 * DAY
 /** A quiet company gets newer cursors this often, so that they do not outlive the feed. */
 const REFRESH_MS = DAY
@@ -53,18 +53,18 @@ async function startOf(
   db: Db,
   companyId: string,
   cursor: Cursor | null,
-): Promise<{ life: string; after: queries.FeedPosition; exact: boolean }> {
-  const { life, known } = await queries.findFeedState(db, companyId, cursor)
-  if (cursor === null) return { life, after: START, exact: false }
-  if (known && cursor.life === life) return { life, after: cursor, exact: true }
+): Promise<{ life: string; after: queries.FeedPosition; exact: boolean; whole: boolean }> {
+  const { life, known, whole } = await queries.findFeedState(db, companyId, cursor)
+  if (cursor === null) return { life, after: START, exact: false, whole: true }
+  if (known && cursor.life === life) return { life, after: cursor, exact: true, whole }
   const position = await queries.findPositionAt(db, companyId, new Date(cursor.at.getTime() - OVERLAP_MS))
-  return { life, after: { ...START, position }, exact: false }
+  return { life, after: { ...START, position }, exact: false, whole: false }
 }
 
 /**
  * The company’s events after a cursor, each exactly once, in an order that never changes, subscribed or not. An order’s
  * own events come in the order in which they happened.
- * @throws VALIDATION_FAILED for an invalid cursor, or one older than the feed
+ * @throws VALIDATION_FAILED for an invalid cursor, or one older than the feed after which events may be gone
  */
 export async function readFeed({ db, clock, config }: FeedDeps, actor: Actor, query: FeedQuery): Promise<EventPage> {
   const { limit = 100 } = query
@@ -72,14 +72,14 @@ export async function readFeed({ db, clock, config }: FeedDeps, actor: Actor, qu
   const fromLatest = query.after === 'latest'
   const cursor = query.after === undefined || fromLatest ? null : readCursor(query.after)
   const now = clock()
-  if (cursor && cursor.at.getTime() < now - KEPT_MS) {
+  const collectorIds = actor.role === 'Cashier' ? actor.collectorIds : null
+  const { life, after, exact, whole } = await startOf(db, companyId, cursor)
+  if (cursor && cursor.at.getTime() < now - KEPT_MS && !whole) {
     throw invalid(
       'after',
-      'is older than 90 days, and events after it are gone; read the orders, then start without it',
+      'is older than 90 days, and events after it may be gone; read the orders, then start without it',
     )
   }
-  const collectorIds = actor.role === 'Cashier' ? actor.collectorIds : null
-  const { life, after, exact } = await startOf(db, companyId, cursor)
   const { events, horizon } = await queries.listFeedEvents(db, {
     companyId,
     collectorIds,

@@ -159,3 +159,19 @@ test('a lane is scheme, host and port, with the port always written', () => {
   assert.equal(laneOf('https://shop.example:8443/a'), 'https://shop.example:8443')
   assert.equal(bareHost('[2606:4700::1111]'), '2606:4700::1111')
 })
+
+test('a host name longer than any that exists is refused, also by its length in ASCII', () => {
+  const label = 'a'.repeat(63)
+  const longest = `${label}.${label}.${label}.${'a'.repeat(61)}`
+  assert.equal(webhookUrlFault(`https://${longest}/`, LIVE), null)
+  assert.equal(webhookUrlFault(`https://${longest}./`, LIVE), null)
+  const letters = Array.from({ length: 990 }, (_, index) => String.fromCodePoint(0x4e00 + index * 7)).join('.')
+  for (const host of [`${longest}a`, `${label}a.example`, `${letters}.com`, `${'字'.repeat(60)}.example`])
+    assert.match(webhookUrlFault(`https://${host}/w`, LIVE) ?? '', /^The host name is too long/, host)
+})
+
+test('the lane of a stored address with such a host fits an index, and is its own', () => {
+  const lanes = ['a', 'b'].map((end) => laneOf(`https://${'a.'.repeat(1000)}${end}:8443/w`))
+  for (const lane of lanes) assert.match(lane, /^https:\/\/[0-9a-f]{64}:8443$/)
+  assert.notEqual(lanes[0], lanes[1])
+})

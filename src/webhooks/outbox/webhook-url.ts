@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { isIP } from 'node:net'
 import { invalid } from '../../kernel/errors.ts'
 import { addressRule } from './address-ranges.ts'
@@ -20,6 +21,13 @@ const hasControlCharacter = (text: string): boolean =>
 export const bareHost = (hostname: string): string => hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
 
 const isLocalName = (host: string): boolean => host === 'localhost' || host.endsWith('.localhost')
+
+/** RFC 1035, section 2.3.4: no longer name can be resolved. A name in other letters is longer in ASCII. */
+const HOST_LENGTH = 253
+const LABEL_LENGTH = 63
+
+const isTooLong = (host: string): boolean =>
+  host.length > HOST_LENGTH || host.split('.').some((label) => label.length > LABEL_LENGTH)
 
 const KEPT_ADDRESSES = 1000
 const keptGood = new WeakMap<WebhookUrlRules, Set<string>>()
@@ -53,6 +61,9 @@ function findFault(text: string, rules: WebhookUrlRules): string | null {
     return `Port ${url.port} is not for web servers. Use another.`
   const host = bareHost(url.hostname)
   if (host === '') return 'The address has no host name.'
+  if (isTooLong(host)) {
+    return `The host name is too long: at most ${HOST_LENGTH} characters in all and ${LABEL_LENGTH} between two dots.`
+  }
   const isAllowed = addressRule(rules.allowedRanges)
   const address = isLocalName(host) ? '127.0.0.1' : host
   if (isIP(address) !== 0 && !isAllowed(address)) {
@@ -71,9 +82,14 @@ export function checkWebhookUrl(text: string, rules: WebhookUrlRules): void {
   if (fault !== null) throw invalid('webhookUrl', fault)
 }
 
-/** The destination of one lane: `scheme://host:port`, always with the port. */
+/**
+ * The destination of one lane: `scheme://host:port`, always with the port. A host that is too long to exist, stored
+ * before such addresses were refused, is its hash: a lane is a key of an index, and must fit one.
+ */
 export function laneOf(text: string): string {
   const url = new URL(text)
-  const port = url.port === '' ? (url.protocol === 'https:' ? '443' : '80') : url.port
-  return `${url.protocol}//${url.hostname}:${port}`
+  const { protocol, hostname } = url
+  const port = url.port === '' ? (protocol === 'https:' ? '443' : '80') : url.port
+  const host = isTooLong(bareHost(hostname)) ? createHash('sha256').update(hostname).digest('hex') : hostname
+  return `${protocol}//${host}:${port}`
 }
