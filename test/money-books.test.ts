@@ -256,6 +256,15 @@ test('transfers that the scanner wrote down are compared, too, and a SuperAdminâ
 
 const unanswered = async (): Promise<boolean> => false
 
+/** A node after a reorganisation that is not read yet. */
+const onOtherChain = (rpc: Rpc): Rpc => ({
+  ...rpc,
+  call: async <Result>(method: string, ...params: unknown[]) =>
+    method === 'eth_getBlockByNumber'
+      ? ({ ...(await rpc.call<object>(method, ...params)), hash: `0x${'9'.repeat(64)}` } as Result)
+      : rpc.call<Result>(method, ...params),
+})
+
 test('balances of deposit addresses and payout wallets are compared with the chain itself', async () => {
   const { chain, host } = shop
   const network = networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress })
@@ -263,7 +272,8 @@ test('balances of deposit addresses and payout wallets are compared with the cha
   const scene = { db: host.db, network, endpoints: openEndpoints(network, [rpc]) }
   const order = await createPaid(shop)
   const address = order.toAddress.toLowerCase()
-  const audit = async () => (await auditDeposits(scene)).filter(({ subject }) => subject === `address ${address}`)
+  const audit = async () =>
+    (await auditDeposits(scene)).faults.filter(({ subject }) => subject === `address ${address}`)
   assert.deepEqual(await audit(), [])
   await byHand(sql`update chain_transfers set units = units + 1 where to_address = ${address}`)
   const faults = await audit()
@@ -271,17 +281,10 @@ test('balances of deposit addresses and payout wallets are compared with the cha
     faults.map(({ companyId, subject, booked, expected }) => [companyId, subject, booked, expected]),
     [[shop.merchant.companyId, `address ${address}`, '54000001', '54000000']],
   )
-  // a reorganisation that is not read yet: the balances are another chain's, and payouts must not stop for an hour
-  const moved: Rpc = {
-    ...rpc,
-    call: async <Result>(method: string, ...params: unknown[]) =>
-      method === 'eth_getBlockByNumber'
-        ? ({ ...(await rpc.call<object>(method, ...params)), hash: `0x${'9'.repeat(64)}` } as Result)
-        : rpc.call<Result>(method, ...params),
-  }
-  const meanwhile = await auditDeposits({ ...scene, endpoints: openEndpoints(network, [moved]) })
+  // the balances are another chain's, and payouts must not stop for an hour
+  const meanwhile = await auditDeposits({ ...scene, endpoints: openEndpoints(network, [onOtherChain(rpc)]) })
   assert.deepEqual(
-    meanwhile.filter(({ subject }) => subject === `address ${address}`),
+    meanwhile.faults.filter(({ subject }) => subject === `address ${address}`),
     [],
   )
   await byHand(sql`update chain_transfers set units = units - 1 where to_address = ${address}`)
@@ -293,19 +296,51 @@ test('balances of deposit addresses and payout wallets are compared with the cha
   const { wallet } = await host.db.one<{ wallet: string }>(
     sql`select min(from_address) as wallet from chain_payouts where kind = 'payout'`,
   )
-  assert.deepEqual(await auditWallets(scene, unanswered), [])
+  assert.deepEqual((await auditWallets(scene, unanswered)).faults, [])
   await revert(shop, order.code, { amount: '1', address: newAddress() })
   await refundReaches(shop, order.orderId, 'settled')
-  assert.deepEqual(await auditWallets(scene, unanswered), [])
+  assert.deepEqual((await auditWallets(scene, unanswered)).faults, [])
   await chain.call('anvil_impersonateAccount', wallet)
   await chain.call('anvil_setBalance', wallet, '0x8ac7230489e80000')
+  // anyone can send nothing in the wallet's name: that stops nobody's payouts
+  await chain.forge({ from: wallet, to: newAddress() })
   const theft = await chain.pay({ from: wallet, to: newAddress(), units: 7_000_000n })
-  const found = await eventually(
+  const { faults: found } = await eventually(
     () => auditWallets(scene, unanswered),
-    ({ length }) => length > 0,
+    ({ faults: seen }) => seen.length > 0,
   )
-  assert.deepEqual([found[0]?.companyId, found[0]?.expected], ['', '7000000'])
-  assert.ok(found[0]?.what.includes(theft))
+  assert.deepEqual(
+    found.map(({ companyId, expected, what }) => [companyId, expected, what.includes(theft)]),
+    [['', '7000000', true]],
+  )
+  await rpc.close()
+})
+
+test('a difference of a balance outlasts the watch of its address, and ends once the address is right', async () => {
+  const { chain, host } = shop
+  const { db } = host
+  const network = networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress })
+  const rpc = createRpc({ url: chain.rpcUrl })
+  const log = pino({ level: 'silent' })
+  const books = openBooks({ db, clock: Date.now, log, alarm: async () => {}, usdc: {} })
+  const address = (await createPaid(shop)).toAddress.toLowerCase()
+  const add = (units: number) =>
+    byHand(sql`update chain_transfers set units = units + ${units} where to_address = ${address}`)
+  const audit = async (node = rpc) => {
+    const chains = [{ network, endpoints: openEndpoints(network, [node]) }]
+    await auditBalances({ db, log, clock: Date.now, chains, books }, new Map())
+    const { status } = await db.one<{ status: string }>(
+      sql`select status from ledger_differences where source = 'balances' and subject = ${`address ${address}`}`,
+    )
+    return status
+  }
+  await add(1)
+  assert.equal(await audit(), 'open')
+  await db.run(sql`update deposit_addresses set watched_until = now() where address = ${address}`)
+  assert.equal(await audit(), 'open')
+  assert.equal(await audit(onOtherChain(rpc)), 'open', 'what was not compared has not ended')
+  await add(-1)
+  assert.equal(await audit(), 'gone')
   await rpc.close()
 })
 
@@ -328,7 +363,8 @@ test('a chain that could not be compared is tried again soon, and one that was o
   const noteBalances = async (): Promise<void> => {
     noted += 1
   }
-  const books = { isBalanceExplained: async () => true, noteBalances } as unknown as Books
+  const listOpenBalances = async () => []
+  const books = { isBalanceExplained: async () => true, listOpenBalances, noteBalances } as unknown as Books
   let nowMs = Date.now()
   const rounds = new Map()
   const audit = () => auditBalances({ db: host.db, log, clock: () => nowMs, chains, books }, rounds)

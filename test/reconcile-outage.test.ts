@@ -293,12 +293,13 @@ test('a chain is compared once the service and each node have a block of after t
   }
 })
 
-test('what left after the backup is found where any endpoint shows it', async () => {
+test('what left after the backup is found where any endpoint shows it, and a transfer of nothing is not', async () => {
   const { chainId, usdcAddress, payer: wallet, rpcUrl } = chain
   const proxy = await startRpcProxy(rpcUrl)
   proxy.faults.hidesLogs = true
   const from = await chain.blockNumber()
   const txHash = await chain.pay({ to: `0x${'7'.repeat(40)}`, units: 5n })
+  await chain.forge({ from: wallet, to: `0x${'cd'.repeat(20)}` })
   const range = { from, to: await chain.blockNumber() }
   const listOn = async (...urls: string[]) => {
     const rpcs = urls.map((url) => createRpc({ url }))

@@ -5,7 +5,7 @@ import { localSigner } from '../src/chain/payout/signer.ts'
 import { sql } from '../src/db/db.ts'
 import { acceptedWith, type Doubt, isAccepted, withoutEnded } from '../src/screening/doubts.ts'
 import { createPaid, newAddress, PURSE_UNITS, type RefundData, revert } from './harness/refunds.ts'
-import { openScreeningWorld, type ScreeningWorld } from './harness/screening-world.ts'
+import { openScreeningWorld, type ScreeningData, type ScreeningWorld } from './harness/screening-world.ts'
 import { eventually } from './harness/service.ts'
 import type { Payable } from './harness/shop.ts'
 
@@ -152,6 +152,81 @@ test('a refund’s destination that was released in an outage is asked about aga
   }
   await eventually(asked, (one) => /did not pass the screening/.test(one?.message ?? ''))
   assert.equal(await world.chain.balanceOf(to), 0n)
+})
+
+test('while a source is down, the others are asked no more often than promised, and record nothing twice', async () => {
+  const { db, baseUrl } = world.host
+  await world.fault('trm', '503')
+  const [order, wallet] = [await world.createAwaiting(), await world.newWallet()]
+  await world.list(wallet, { risk: 'Medium' })
+  await world.payFrom(wallet, order)
+  const { _id: id } = await world.screened(order, 'held')
+  const questions = async (): Promise<number> => {
+    const text = await (await fetch(`${baseUrl}/metrics`)).text()
+    const counts = text.matchAll(/^comptoir_screening_answers_total\{source="chainalysis_risk".*\} (\d+)$/gm)
+    return [...counts].reduce((sum, [, count]) => sum + Number(count), 0)
+  }
+  const poll = async (minutesLater = 0) => {
+    const change = sql`
+      update screenings set next_check_at = now(), last_asked = (
+          select jsonb_object_agg(key, value::timestamptz - make_interval(mins => ${minutesLater}))
+          from jsonb_each_text(last_asked)),
+        opened_at = opened_at - interval '1 day' where id = ${id} and lease_until is null returning checks`
+    const before = await eventually(
+      () => db.maybe<{ checks: number }>(change),
+      (row) => row !== undefined,
+    )
+    await eventually(
+      () =>
+        db.one<{ checks: number; free: boolean }>(sql`
+        select checks, lease_until is null as free from screenings where id = ${id}`),
+      (row) => row.checks > (before?.checks ?? 0) && row.free,
+    )
+    return questions()
+  }
+  const recorded = async () =>
+    (
+      await db.many<object>(
+        sql`select source, verdict from screening_answers where screening_id = ${id} order by source`,
+      )
+    ).map((row) => Object.values(row).join(' '))
+  const first = await recorded()
+  const asked = await questions()
+  for (const minutesLater of [0, 0, 10]) assert.equal(await poll(minutesLater), asked)
+  assert.equal(await poll(5), asked + 1)
+  assert.equal(await poll(), asked + 1)
+  assert.deepEqual(await recorded(), first)
+  assert.deepEqual(
+    first.filter((one) => !one.endsWith('clean')),
+    ['chainalysis_risk hold', 'trm unavailable'],
+  )
+  await world.fault('trm', null)
+  // its circuit may be open for some seconds
+  const ask = async (): Promise<string[]> => {
+    await world.askNow()
+    return recorded()
+  }
+  await eventually(ask, (rows) => rows.includes('trm clean'), 30_000)
+})
+
+test('of a long record the newest answers are shown in their order, and how many older ones there are', async () => {
+  await world.fault('trm', '503')
+  const order = await world.createAwaiting()
+  await world.payFrom(await world.newWallet(), order)
+  const { _id: id } = await world.screened(order, 'held')
+  const { companyId } = world.merchant
+  await world.host.db.run(sql`
+    insert into screening_answers (company_id, id, screening_id, source, verdict, reasons, at)
+    select ${companyId}, 'ff' || lpad(to_hex(n), 22, '0'), ${id}, 'trm', 'unavailable', '{}', now() + n * interval '1 second'
+    from generate_series(1, 600) as n`)
+  const { data } = await world.admin.get<ScreeningData>(`screenings/${id}`)
+  const times = (data.evidence ?? []).map(({ at }) => at)
+  assert.deepEqual(times, times.toSorted())
+  const { total, newest } = await world.host.db.one<{ total: bigint; newest: Date }>(sql`
+    select count(*) as total, max(at) as newest from screening_answers where screening_id = ${id}`)
+  assert.deepEqual([times.length, times.at(-1)], [500, newest.toISOString()])
+  assert.equal(data.evidenceLeftOut, Number(total) - 500)
+  await world.fault('trm', null)
 })
 
 test('the same doubt has other figures; an outage is over once its source answers', () => {

@@ -103,7 +103,11 @@ async function checkBooks(): Promise<void> {
   const network = networkFor({ chainId: 31337, usdcAddress: shop.chain.usdcAddress })
   try {
     const chain = { db: shop.host.db, network, endpoints: openEndpoints(network, [rpc]) }
-    assert.deepEqual([...(await auditDeposits(chain)), ...(await auditWallets(chain, async () => false))], [])
+    const audits = [await auditDeposits(chain), await auditWallets(chain, async () => false)]
+    assert.deepEqual(
+      audits.flatMap(({ faults }) => faults),
+      [],
+    )
   } finally {
     await rpc.close()
   }
@@ -309,6 +313,32 @@ test('money stays while its order is open, after a failed screening, and below t
   assert.ok(!high.deposits.some(({ address }) => address === small.toAddress))
   assert.ok(Number(high.dust) >= 54)
   await shop.host.db.run(sql`update orders set status = 'AWAITING' where id = ${failed.orderId}`)
+})
+
+test('after a change of the contract, money in the earlier one is held, and hides none in the present one', async () => {
+  const { db } = shop.host
+  const order = await createPaid(shop)
+  const other = (await shop.chain.deployOtherToken()).toLowerCase()
+  const { address } = await db.one<{ address: string }>(sql`
+    select address from sweeps where status = 'done' and units >= 2000000 order by id limit 1`)
+  const txHash = await shop.chain.pay({ to: address, units: 2_000_000n, token: other })
+  // as the service reads it with the new setting
+  await db.run(sql`
+    insert into chain_transfers select (jsonb_populate_record(t, jsonb_build_object(
+      'id', 'in-other', 'tx_hash', ${txHash}::text, 'token', ${other}::text, 'units', 2000000))).*
+    from chain_transfers t where to_address = ${address} limit 1`)
+  const { stdout, text } = await run([], { ...env, CHAIN_31337_USDC: other })
+  assert.match(stdout, /^\{/, text)
+  const { deposits, held, total } = JSON.parse(stdout) as Plan
+  assert.deepEqual(
+    deposits.map((one) => [one.address.toLowerCase(), one.amount]),
+    [[address, '2.000000']],
+  )
+  assert.equal(total, '2.000000')
+  const reason = held.find((one) => one.address === order.toAddress)?.reason ?? ''
+  assert.match(reason, /contract 0x\w{40}, which CHAIN_31337_USDC does not name now/)
+  assert.ok(reason.toLowerCase().includes(shop.chain.usdcAddress.toLowerCase()))
+  await db.run(sql`delete from chain_transfers where id = 'in-other'`)
 })
 
 type SafeFile = {

@@ -10,6 +10,7 @@ import { type Clock, HOUR, MINUTE } from '../kernel/clock.ts'
 import { startTicker, type Ticker } from '../kernel/ticker.ts'
 import type { Books } from '../ledger/books.ts'
 import { isTransactionFollowed } from '../ledger/claim-queries.ts'
+import type { OpenBalance } from '../ledger/difference-queries.ts'
 import type { SettlementDeps } from '../ledger/settlements/settlement-service.ts'
 import type { PaymentDeps } from '../payments/payment-service.ts'
 import { reconcilePayments } from '../payments/reconcile.ts'
@@ -50,13 +51,20 @@ export async function auditBalances(
     (await isTransactionFollowed(db, { network: chainId, txHash, units: fault.expected }))
   const nowMs = clock()
   const due = chains.filter(({ network }) => (comparisons.get(network.chainId)?.dueMs ?? 0) <= nowMs)
+  const open = await books.listOpenBalances()
   const faults: BalanceFault[] = []
+  const compared: OpenBalance[] = []
   const audited: number[] = []
   for (const { network, endpoints } of due) {
     const { chainId } = network
     const chain = { db, network, endpoints }
     try {
-      faults.push(...(await auditDeposits(chain)), ...(await auditWallets(chain, isAnsweredFor)))
+      const known = open.filter((one) => one.chainId === chainId)
+      const subjects = known.map(({ subject }) => subject)
+      for (const audit of [await auditDeposits(chain, subjects), await auditWallets(chain, isAnsweredFor)]) {
+        faults.push(...audit.faults)
+        compared.push(...known.filter(({ subject }) => audit.compared.includes(subject)))
+      }
       audited.push(chainId)
     } catch (error) {
       const failures = (comparisons.get(chainId)?.failures ?? 0) + 1
@@ -68,7 +76,7 @@ export async function auditBalances(
     }
   }
   if (audited.length === 0) return
-  await books.noteBalances(faults, audited)
+  await books.noteBalances(faults, compared)
   for (const chainId of audited) comparisons.set(chainId, { dueMs: nowMs + HOUR, failures: 0 })
 }
 

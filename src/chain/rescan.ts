@@ -5,7 +5,7 @@ import { askCalls, askLogs, MIN_SPAN } from './endpoints/ask-logs.ts'
 import type { Endpoint } from './endpoints/endpoint.ts'
 import { audibleEndpoints, type Endpoints, silenceOf, verifyChain } from './endpoints/endpoints.ts'
 import { readKeptLogs } from './endpoints/kept-logs.ts'
-import { type Hex, RpcError } from './endpoints/rpc.ts'
+import { type Hex, RpcError, toWord } from './endpoints/rpc.ts'
 import { dropGone } from './gone-transfers.ts'
 import { confirmTransfers } from './hearing/checked-logs.ts'
 import { Outvoted, type Panel } from './hearing/vote.ts'
@@ -72,16 +72,21 @@ export const readLogRange = (
     return logs
   })
 
-/** Transfers of USDC out of any of these addresses, both blocks included. @throws RpcError */
+/**
+ * Transfers of USDC out of any of these addresses, both blocks included. Those of nothing are left out: ERC-20 lets
+ * anyone make one in another's name, to plant a look-alike address among real destinations.
+ * @throws RpcError
+ */
 export const listOutgoing = (
   { usdcAddress }: Network,
   endpoint: Endpoint,
   { senders, ...range }: { senders: readonly string[]; from: bigint; to: bigint },
 ): Promise<RpcLog[]> => {
   const filter = { address: usdcAddress, topics: [TRANSFER_TOPIC, senders.map(toTopic)] }
-  return inParts(endpoint, range, async (part) =>
-    (await askCalls(endpoint, [{ method: 'eth_getLogs', params: [{ ...filter, ...part }] }])).flat(),
-  )
+  return inParts(endpoint, range, async (part) => {
+    const logs = (await askCalls(endpoint, [{ method: 'eth_getLogs', params: [{ ...filter, ...part }] }])).flat()
+    return logs.filter(({ data }) => toWord(data) > 0n)
+  })
 }
 
 /** The blocks that contain the logs, if they are part of the chain. */

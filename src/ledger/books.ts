@@ -17,7 +17,9 @@ import {
   type KnownDifference,
   keyOfDifference,
   listBookedCompanies,
+  listOpenBalances,
   listOpenDifferences,
+  type OpenBalance,
   OPERATOR,
   type ReadDifference,
   updateDifferencesGone,
@@ -40,7 +42,7 @@ export type BooksDeps = {
 }
 
 /** Scope of a comparison. `known`: it ends only these differences, which were read before it began. */
-type Looked = { subjects?: readonly string[]; chains?: readonly number[]; known?: readonly ReadDifference[] }
+type Looked = { subjects?: readonly string[]; known?: readonly ReadDifference[] }
 
 /** Compares the books with the facts, and stops payouts while they differ. */
 export type Books = {
@@ -65,8 +67,13 @@ export type Books = {
   ): Promise<void>
   /** What one source has found about these subjects, and is open. */
   listOpen(companyId: string, source: DifferenceSource, subjects: readonly string[]): Promise<ReadDifference[]>
-  /** Stores the faults of all balances on these chains. A balance that is not listed has no fault. */
-  noteBalances(faults: readonly Difference[], chains: readonly number[]): Promise<void>
+  /** Open faults of balances, of all companies and wallets. */
+  listOpenBalances(): Promise<OpenBalance[]>
+  /**
+   * Stores the faults of balances. @param compared the open ones, read before, that were looked at once more: without
+   * a fault they are gone, and no other is
+   */
+  noteBalances(faults: readonly Difference[], compared: readonly OpenBalance[]): Promise<void>
   /** Whether a person has explained this fault of a balance, to the unit. */
   isBalanceExplained(fault: Difference): Promise<boolean>
 }
@@ -99,7 +106,7 @@ export function openBooks(deps: BooksDeps): Books {
   const { db, clock, log, smallBooks = SMALL_BOOKS } = deps
   const running = new Map<string, Running>()
 
-  const noteIn: Books['noteIn'] = async (tx, companyId, source, found, { subjects, chains, known } = {}) => {
+  const noteIn: Books['noteIn'] = async (tx, companyId, source, found, { subjects, known } = {}) => {
     const at = new Date(clock())
     const open: Difference[] = []
     const fresh: KnownDifference[] = []
@@ -115,7 +122,6 @@ export function openBooks(deps: BooksDeps): Books {
       source,
       but: open.map(keyOfDifference),
       subjects: subjects ?? null,
-      chains: chains ?? null,
       known: known ?? null,
       at,
     })
@@ -214,10 +220,11 @@ export function openBooks(deps: BooksDeps): Books {
       const message = `Refunds and settlements of this company wait, because ${reason} The operator has been alerted.`
       throw new AppError('BOOKS_DIFFER', { message })
     },
-    async noteBalances(faults, chains) {
+    listOpenBalances: () => listOpenBalances(db),
+    async noteBalances(faults, compared) {
       const failed = await forEachCompany([OPERATOR, ...(await listBookedCompanies(db))], (companyId) => {
-        const own = faults.filter((fault) => fault.companyId === companyId)
-        return note(companyId, 'balances', own, { chains })
+        const isOwn = (one: { companyId: string }): boolean => one.companyId === companyId
+        return note(companyId, 'balances', faults.filter(isOwn), { known: compared.filter(isOwn) })
       })
       // a fault that is not stored stops no payout: the audit is due again
       if (failed.length > 0) throw failed[0]

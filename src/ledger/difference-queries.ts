@@ -61,6 +61,14 @@ export const listOpenDifferences = (
     where company_id = ${of.companyId} and source = ${of.source} and subject = any(${[...of.subjects]}::text[])
       and status = 'open'`)
 
+/** An open fault of a balance, with the chain that it is about. */
+export type OpenBalance = ReadDifference & Pick<Difference, 'companyId' | 'subject'> & { chainId: number }
+
+export const listOpenBalances = (q: Queryable): Promise<OpenBalance[]> =>
+  q.many<OpenBalance>(sql`
+    select company_id, id, subject, updated_at, substring(what from ' on chain ([0-9]+)$')::integer as chain_id
+    from ledger_differences where source = 'balances' and status = 'open'`)
+
 /** Marks all differences of a company and source as gone, except these. */
 export const updateDifferencesGone = (
   tx: Tx,
@@ -70,8 +78,6 @@ export const updateDifferencesGone = (
     but: readonly string[]
     /** Only these subjects were checked; null: all. */
     subjects: readonly string[] | null
-    /** Only these chains were checked; null: all. */
-    chains: readonly number[] | null
     /** Only what was read before the question was asked; null: all. */
     known: readonly ReadDifference[] | null
     at: Date
@@ -84,8 +90,6 @@ export const updateDifferencesGone = (
       and (${scope.known === null} or (id, updated_at) in (select * from unnest(
         ${(scope.known ?? []).map(({ id }) => id)}::text[],
         ${(scope.known ?? []).map(({ updatedAt }) => updatedAt)}::timestamptz[])))
-      and (${scope.chains === null}
-        or substring(what from ' on chain ([0-9]+)$') = any(${(scope.chains ?? []).map(String)}::text[]))
       and not (subject || chr(10) || what) = any(${[...scope.but]}::text[])`)
 
 /** What a person had to look up is known now: the difference is gone, even if somebody has explained it. */

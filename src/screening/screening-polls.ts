@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Db, Tx } from '../db/db.ts'
 import type { PollSpec } from '../db/polling.ts'
@@ -13,6 +14,7 @@ import {
   findScreening,
   insertAnswer,
   type KeptAnswer,
+  type LastAsked,
   listLatestAnswers,
   lockScreening,
   lockToldSince,
@@ -39,23 +41,32 @@ export type ScreeningDeps = {
 
 /** Waiting time after which a person is notified. */
 const TELL_AFTER_MS = 15 * MINUTE
-/** While another source is down, a clean answer of one source is not repeated for this long. */
-const FRESH_MS = HOUR
 /** What waits only for a person is screened again from time to time: a risk may have been corrected. */
 const PERSON_GAP_MS = 15 * MINUTE
+/**
+ * While another source is down, one that answered is not asked again for this long; one that wants a person only until
+ * the gap ends, by the clock of any node.
+ */
+const FRESH_MS: Partial<Record<Verdict, number>> = { clean: HOUR, hold: PERSON_GAP_MS - MINUTE }
 /** Longer evidence is truncated: some answers list thousands of counterparties. */
 const MAX_EVIDENCE = 64_000
 
-/** `isNews`: it differs from what the same source said last. */
-type Asked = { source: SourceId; answer: Answer; isNew: boolean; isNews: boolean }
+/** `at`: when it was asked; `isNew`: goes into the record; `isNews`: it differs from what the source said last. */
+type Asked = { source: SourceId; answer: Answer; at: Date; isNew: boolean; isNews: boolean }
 
 /** What was said before it was opened again answers nothing now. */
-const isFresh = (kept: KeptAnswer | undefined, { openedAt }: Screening, now: Date): kept is KeptAnswer =>
-  kept?.verdict === 'clean' && kept.at >= openedAt && now.getTime() - kept.at.getTime() < FRESH_MS
+function freshSince({ source, verdict }: KeptAnswer, { openedAt, lastAsked }: Screening, now: Date): Date | null {
+  const asked = lastAsked?.[source]
+  if (asked === undefined) return null
+  const at = new Date(asked)
+  return at >= openedAt && now.getTime() - at.getTime() < (FRESH_MS[verdict] ?? 0) ? at : null
+}
 
-/** The same outage is recorded once. */
-const isSame = (kept: KeptAnswer | undefined, answer: Answer): boolean =>
-  kept?.verdict === 'unavailable' && answer.verdict === 'unavailable'
+/** A source that says the same again adds nothing to the record; an outage is the same whatever its error says. */
+const isSame = (kept: KeptAnswer | undefined, { openedAt }: Screening, { verdict, level, reasons }: Answer): boolean =>
+  kept?.verdict === verdict &&
+  kept.at >= openedAt &&
+  (verdict === 'unavailable' || (kept.level === level && isDeepStrictEqual(kept.reasons, reasons)))
 
 const cut = (given: Answer): Answer => {
   const answer = toStorable(given)
@@ -63,7 +74,7 @@ const cut = (given: Answer): Answer => {
   return text.length <= MAX_EVIDENCE ? answer : { ...answer, evidence: { cut: toStorableText(text, MAX_EVIDENCE) } }
 }
 
-/** Asks every source without a fresh clean answer. The deny list costs nothing and is always checked. */
+/** Asks every source without a fresh answer. The deny list costs nothing and is always checked. */
 async function askSources(deps: ScreeningDeps, screening: Screening, now: Date): Promise<Asked[]> {
   const { network, address } = screening
   if (address === null) return []
@@ -71,15 +82,19 @@ async function askSources(deps: ScreeningDeps, screening: Screening, now: Date):
   return Promise.all(
     deps.sources.map(async (source): Promise<Asked> => {
       const before = kept.find((one) => one.source === source.id)
-      if (source.id !== 'deny_list' && isFresh(before, screening, now))
-        return { source: source.id, answer: { ...before, evidence: null }, isNew: false, isNews: false }
-      const answer = await source.screen({ network, address })
+      const since = before && source.id !== 'deny_list' ? freshSince(before, screening, now) : null
+      if (before && since)
+        return { source: source.id, answer: { ...before, evidence: null }, at: since, isNew: false, isNews: false }
+      const answer = cut(await source.screen({ network, address }))
       deps.count(source.id, answer.verdict)
       const isNews = answer.verdict !== 'clean' && !(before && isSameDoubt(before, { ...answer, source: source.id }))
-      return { source: source.id, answer: cut(answer), isNew: !isSame(before, answer), isNews }
+      return { source: source.id, answer, at: now, isNew: !isSame(before, screening, answer), isNews }
     }),
   )
 }
+
+const lastAskedOf = (asked: readonly Asked[]): LastAsked =>
+  Object.fromEntries(asked.map(({ source, at }) => [source, at.toISOString()]))
 
 const STATUS_OF = { clean: 'clean', blocked: 'blocked', hold: 'held', unavailable: 'held' } as const
 
@@ -94,8 +109,11 @@ function outcomeOf({ accepted }: Screening, asked: readonly Asked[]): Outcome {
 }
 
 /** When one that is held is polled again. */
-const nextCheckOf = (verdict: Verdict, checks: number, now: Date): Date =>
-  new Date(now.getTime() + (verdict === 'hold' ? PERSON_GAP_MS : pollGapMs('screening', checks)))
+function nextCheckOf(verdict: Verdict, asked: readonly Asked[], { checks }: Screening, now: Date): Date {
+  if (verdict !== 'hold') return new Date(now.getTime() + pollGapMs('screening', checks - 1))
+  const since = asked.filter(({ answer }) => answer.verdict === 'hold').map(({ at }) => at.getTime())
+  return new Date(Math.min(...since) + PERSON_GAP_MS)
+}
 
 const OPEN = ['checking', 'held']
 
@@ -125,11 +143,13 @@ async function pollScreening(deps: ScreeningDeps, screening: Screening): Promise
     if (!OPEN.includes(current.status)) return
     const { status, verdict } = outcomeOf(current, asked)
     const told = status === 'held' && (await isToTell(tx, current, verdict, at))
-    const nextCheckAt = status === 'held' ? nextCheckOf(verdict, current.checks - 1, at) : null
+    const nextCheckAt = status === 'held' ? nextCheckOf(verdict, asked, current, at) : null
     const said = asked.map(({ source, answer }) => ({ ...answer, source }))
     const accepted = current.accepted === null ? {} : { accepted: withoutEnded(current.accepted, said) }
     const isNews = asked.some((one) => one.isNews)
-    await updateScreening(tx, current, { status, nextCheckAt, toldAt: told ? at : null, isNews, ...accepted }, at)
+    const lastAsked = lastAskedOf(asked)
+    const change = { status, nextCheckAt, toldAt: told ? at : null, isNews, lastAsked, ...accepted }
+    await updateScreening(tx, current, change, at)
     if (told) await tellHeld(deps.alarm, tx, current, asked)
     if (status === 'blocked') {
       await tellBlocked(deps.alarm, tx, current, asked)

@@ -23,11 +23,16 @@ export type Screening = {
   reason: string | null
   /** The doubts that a person's release outweighs; null: nobody released it. */
   accepted: Doubt[] | null
+  /** When each source was last asked, also where it said the same again; null: never, or by an older node. */
+  lastAsked: LastAsked | null
   /** Of a payment: how much of this sender's was known when it was asked about, or while it waits; null: not known. */
   shownUnits: bigint | null
   openedAt: Date
   updatedAt: Date
 }
+
+/** ISO times. */
+export type LastAsked = Partial<Record<SourceId, string>>
 
 export type KeptAnswer = Omit<Answer, 'evidence'> & { id: string; source: SourceId; at: Date }
 
@@ -46,7 +51,7 @@ const ACCEPTED = sql`coalesce(accepted, case when status = 'released' then (
     where a.verdict in ('hold', 'unavailable')) end) as accepted`
 
 const COLUMNS = sql`company_id, id, purpose, subject_id, order_id, network, address, status, is_whole, checks, told_at,
-  decided_by, reason, ${ACCEPTED}, shown_units, opened_at, updated_at`
+  decided_by, reason, ${ACCEPTED}, last_asked, shown_units, opened_at, updated_at`
 
 type Row = Omit<Screening, 'shownUnits'> & { shownUnits: string | null }
 const toScreening = <Given extends Row>(row: Given): Omit<Given, 'shownUnits'> & Pick<Screening, 'shownUnits'> => ({
@@ -87,7 +92,8 @@ export type Release = { decidedBy: string; reason: string; accepted: Doubt[] }
 
 export type NewScreening = Omit<
   Screening,
-  'isWhole' | 'checks' | 'toldAt' | 'decidedBy' | 'reason' | 'accepted' | 'shownUnits' | 'openedAt' | 'updatedAt'
+  | ('isWhole' | 'checks' | 'toldAt' | 'decidedBy' | 'reason' | 'accepted' | 'lastAsked')
+  | ('shownUnits' | 'openedAt' | 'updatedAt')
 > & {
   release?: Release | null
   isWhole?: boolean
@@ -163,6 +169,8 @@ export type ScreeningChange = {
   reason?: string
   /** Undefined: as before. */
   accepted?: Doubt[]
+  /** Sources that were asked now. */
+  lastAsked?: LastAsked
   /** A source says something else than before, so that a person who read the old answers has to read it again. */
   isNews?: boolean
 }
@@ -172,16 +180,19 @@ export const updateScreening = (
   { companyId, id }: Screening,
   change: ScreeningChange,
   now: Date,
-): Promise<number> =>
-  tx.run(sql`
+): Promise<number> => {
+  const asked = change.lastAsked === undefined ? null : json(change.lastAsked)
+  return tx.run(sql`
     update screenings set status = ${change.status}, next_check_at = ${change.nextCheckAt},
       told_at = coalesce(${change.toldAt ?? null}, told_at), decided_by = coalesce(${change.decidedBy ?? null}, decided_by),
       reason = coalesce(${change.reason ?? null}, reason),
       accepted = coalesce(${change.accepted === undefined ? null : json(change.accepted)}::jsonb, accepted),
+      last_asked = coalesce(last_asked || ${asked}::jsonb, ${asked}::jsonb, last_asked),
       updated_at = case when status <> ${change.status} then ${now}::timestamptz
         when ${change.isNews ?? false} then greatest(${now}::timestamptz, updated_at + interval '1 millisecond')
         else updated_at end
     where company_id = ${companyId} and id = ${id}`)
+}
 
 export async function insertAnswer(
   tx: Tx,
@@ -204,17 +215,26 @@ export const listLatestAnswers = (
     select distinct on (source) id, source, verdict, level, reasons, at from screening_answers
     where company_id = ${companyId} and screening_id = ${id} order by source, id desc`)
 
-/** Every answer with its evidence, oldest first. */
-export const listAnswers = (
+const NEWEST = 500
+
+/** The newest answers with their evidence, oldest first; `leftOut`: how many older ones there are. */
+export async function listAnswers(
   q: Queryable,
   { companyId, id }: Pick<Screening, 'companyId' | 'id'>,
-): Promise<(KeptAnswer & { evidence: unknown })[]> =>
-  q.many(sql`
+): Promise<{ answers: (KeptAnswer & { evidence: unknown })[]; leftOut: number }> {
+  const answers = await q.many<KeptAnswer & { evidence: unknown }>(sql`
     select id, source, verdict, level, reasons, evidence, at from screening_answers
-    where company_id = ${companyId} and screening_id = ${id} order by id limit 500`)
+    where company_id = ${companyId} and screening_id = ${id} order by id desc limit ${NEWEST}`)
+  answers.reverse()
+  if (answers.length < NEWEST) return { answers, leftOut: 0 }
+  const { older } = await q.one<{ older: bigint }>(sql`
+    select count(*) as older from screening_answers
+    where company_id = ${companyId} and screening_id = ${id} and id < ${answers[0]?.id ?? ''}`)
+  return { answers, leftOut: Number(older) }
+}
 
 /** A screening with its order and the worst of the sources' latest verdicts. */
-export type ListedScreening = Omit<Screening, 'accepted' | 'shownUnits'> & {
+export type ListedScreening = Omit<Screening, 'accepted' | 'lastAsked' | 'shownUnits'> & {
   orderCode: string | null
   orderShortCode: string | null
   orderStatus: string | null

@@ -90,11 +90,12 @@ export const screeningRoutes: FastifyPluginAsyncTypebox<DecisionDeps> = async (a
       const row = await findListedScreening(deps.db, request.params.id)
       if (!row || !sees(actorOf(request), row.companyId)) throw new AppError('OBJECT_NOT_FOUND')
       void reply.header('cache-control', 'no-store')
-      const evidence = await listAnswers(deps.db, row)
+      const { answers, leftOut } = await listAnswers(deps.db, row)
       return ok({
         ...viewScreening(row),
         decisions: decisionsOf(actorOf(request), row),
-        evidence: evidence.map(({ id: _, at, ...answer }) => ({ ...answer, at: at.toISOString() })),
+        evidence: answers.map(({ id: _, at, ...answer }) => ({ ...answer, at: at.toISOString() })),
+        evidenceLeftOut: leftOut,
       })
     },
   )

@@ -63,8 +63,11 @@ export const ScreeningSchema = Type.Object(
 export const ScreeningDetailSchema = Type.Object({
   ...ScreeningSchema.properties,
   evidence: Type.Array(Type.Object({ ...answer, evidence: Type.Unknown({ description: 'The answer as it came.' }) }), {
-    description: 'Every answer, oldest first. Nothing is ever changed or removed.',
+    description:
+      'The newest 500 answers, oldest first. One that only repeats what its source said last is not listed. ' +
+      'Nothing is ever changed or removed.',
   }),
+  evidenceLeftOut: Type.Integer({ description: 'How many older answers are kept and not listed.' }),
   decisions: Type.Array(Type.Unsafe<Decision>(Type.String({ enum: [...DECISION_NAMES] })), {
     description: 'What you may decide now. Of settlements and sweeps only a SuperAdmin decides.',
   }),

@@ -25,6 +25,8 @@ export type TestChain = {
   sendAll(payments: readonly { to: string; units: bigint }[], from?: string): Promise<void>
   /** As many transfers of one account, each in a block of its own. */
   payEach(payments: readonly { to: string; units: bigint }[], from?: string): Promise<void>
+  /** A transfer of nothing in the name of another account, as anyone may send it; mines it. */
+  forge(transfer: { from: string; to: string }): Promise<string>
   /** Replaces the newest blocks by as many empty ones; what was in them is forgotten unless it is sent again. */
   reorg(depth: number): Promise<void>
   /** The signed bytes of a transaction, to hand it in again after a reorganisation. */
@@ -44,6 +46,7 @@ export type TestChain = {
 /** The public account key of a wallet that is made now and forgotten. */
 export const newTestXpub = (): string => HDKey.fromMasterSeed(randomBytes(32)).derive("m/44'/60'/0'").publicExtendedKey
 
+const TRANSFER_FROM = '0x23b872dd'
 const TRANSFER_GAS = '0x186a0'
 /** A transfer uses a third of its gas: beside one, no second fits, and the price of gas does not rise. */
 const ROOM_FOR_ONE = '0x1fbd0'
@@ -102,6 +105,10 @@ export async function startTestChain(options: { stateFile?: string; port?: numbe
     mine,
     ...{ send, sendAll, payEach },
     pay: async (payment) => afterMining(await send(payment)),
+    forge: async ({ from, to }) => {
+      const data = TRANSFER_FROM + word(from) + word(to) + word(0n)
+      return afterMining(await call<string>('eth_sendTransaction', { from: PAYER.address, to: usdcAddress, data }))
+    },
     reorg: async (depth) => void (await call('anvil_reorg', depth, [])),
     rollback: async (depth) => void (await call('anvil_rollback', depth)),
     rawTransaction: (txHash) => call<string>('eth_getRawTransactionByHash', txHash),

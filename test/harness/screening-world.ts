@@ -21,7 +21,8 @@ export type ScreeningData = {
   address: string | null
   status: string
   answers: { source: string; verdict: string; level: string | null; reasons: string[] }[]
-  evidence?: { source: string; verdict: string; evidence: unknown }[]
+  evidence?: { source: string; verdict: string; evidence: unknown; at: string }[]
+  evidenceLeftOut?: number
   decidedBy: string | null
   reason: string | null
 }
@@ -92,7 +93,8 @@ export async function openScreeningWorld(env: Record<string, string> = {}): Prom
   const screeningsOf: ScreeningWorld['screeningsOf'] = async ({ code }) =>
     (await admin.get<{ screenings: ScreeningData[] }>(`screenings?code=${code}&limit=100`)).data.screenings
   const askNow = async (): Promise<void> =>
-    void (await host.db.run(sql`update screenings set next_check_at = now() where next_check_at is not null`))
+    void (await host.db.run(sql`
+      update screenings set next_check_at = now(), last_asked = null where next_check_at is not null`))
   return {
     ...shop,
     ...{ admin, providers, screeningsOf, askNow, env: nodeEnv },

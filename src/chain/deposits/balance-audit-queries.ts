@@ -12,7 +12,8 @@ export type Recorded = {
 }
 
 /**
- * Watched addresses in order, with their units of one token. @param only these addresses, or null: all after `after`
+ * Watched addresses in order, and those with an open difference, with their units of one token.
+ * @param scope.only these addresses, or null: all after `after`
  */
 export async function listRecorded(
   q: Queryable,
@@ -21,6 +22,8 @@ export async function listRecorded(
     token: string
     block: bigint
     after: string
+    /** Addresses with an open difference: the end of their watch explains nothing. */
+    open: readonly string[]
     only: readonly string[] | null
     limit: number
   },
@@ -33,7 +36,7 @@ export async function listRecorded(
     left join deposit_differences f on f.chain_id = ${scope.chainId} and f.address = d.address
     left join chain_transfers t on t.to_address = d.address and t.chain_id = ${scope.chainId} and t.token = ${scope.token}
       and t.status = 'seen' and t.block_number <= ${scope.block}
-    where d.watched_until > now() and d.key_id is not null and d.address > ${scope.after}
+    where (d.watched_until > now() or d.address = any(${[...scope.open]}::text[])) and d.key_id is not null and d.address > ${scope.after}
       and (${scope.only === null} or d.address = any(${[...(scope.only ?? [])]}::text[]))
     group by d.company_id, d.address, f.outflow_units, f.outflow_to order by d.address limit ${scope.limit}`)
   return rows.map((row) => ({ ...row, units: BigInt(row.units), outflowUnits: BigInt(row.outflowUnits) }))

@@ -21,7 +21,13 @@ type Chain = { db: Db; network: Network; endpoints: Endpoints }
 /** An address with an unexpected balance; for a wallet the company is ''. */
 export type BalanceFault = { companyId: string; subject: string; what: string; booked: string; expected: string }
 
+/** `compared`: the subjects of the open differences that were looked at once more; the others stay open. */
+export type BalanceAudit = { faults: BalanceFault[]; compared: string[] }
+
 const PAGE = 100
+const ADDRESS = 'address '
+const WALLET = 'wallet '
+const subjectOf = ({ address }: Recorded): string => ADDRESS + address
 
 const balanceAt = ({ network }: Chain, address: string, block: bigint) => ({
   method: 'eth_call',
@@ -76,7 +82,7 @@ async function comparePage(chain: Chain, page: readonly Recorded[], block: bigin
     const arrived = await arrivedAt(chain, endpoint, { recorded, balance, block })
     if (arrived === recorded.units) continue
     const [booked, expected] = [recorded.units.toString(), arrived.toString()]
-    const subject = `address ${recorded.address}`
+    const subject = subjectOf(recorded)
     faults.push({ companyId: recorded.companyId, subject, what: `USDC received on chain ${chainId}`, booked, expected })
   }
   return faults
@@ -91,26 +97,35 @@ async function isStillThere({ endpoints: { rpc } }: Chain, { number, hash }: Blo
   return (await rpc.call<RpcBlock | null>(method, ...params))?.hash === hash
 }
 
-/** Compares each watched deposit address with the recorded transfers at one block; checks a difference twice. */
-export async function auditDeposits(chain: Chain): Promise<BalanceFault[]> {
+/**
+ * Compares each watched deposit address with the recorded transfers at one block; checks a difference twice.
+ * @param known subjects of the open differences on this chain: their addresses are compared, watched or not
+ */
+export async function auditDeposits(chain: Chain, known: readonly string[] = []): Promise<BalanceAudit> {
   const { db, network } = chain
-  const scope = { chainId: network.chainId, token: network.usdcAddress.toLowerCase(), limit: PAGE }
+  const open = known.filter((one) => one.startsWith(ADDRESS)).map((one) => one.slice(ADDRESS.length))
+  const isOpen = ({ address }: Recorded): boolean => open.includes(address)
+  const scope = { chainId: network.chainId, token: network.usdcAddress.toLowerCase(), limit: PAGE, open }
   const faults: BalanceFault[] = []
+  const compared: string[] = []
   let after = ''
   for (;;) {
     const head = await findHead(db, network.chainId)
-    if (!head) return faults
+    if (!head) return { faults, compared }
     const page = await listRecorded(db, { ...scope, block: head.number, after, only: null })
     const last = page.at(-1)
-    if (!last) return faults
+    if (!last) return { faults, compared }
     after = last.address
     const doubtful = await comparePage(chain, page, head.number)
+    const only = doubtful.map(({ subject }) => subject.slice(ADDRESS.length))
+    compared.push(...page.filter((one) => isOpen(one) && !only.includes(one.address)).map(subjectOf))
     if (doubtful.length === 0) continue
     const now = (await findHead(db, network.chainId)) ?? head
-    const only = doubtful.map(({ subject }) => subject.slice('address '.length))
     const again = await listRecorded(db, { ...scope, block: now.number, after: '', only })
     const found = await comparePage(chain, again, now.number)
-    if (found.length > 0 && (await isStillThere(chain, now))) faults.push(...found)
+    if (found.length > 0 && !(await isStillThere(chain, now))) continue
+    faults.push(...found)
+    compared.push(...again.filter(isOpen).map(subjectOf))
   }
 }
 
@@ -136,7 +151,7 @@ async function listForeign(
     if (own.has(txHash)) continue
     const what = `transfer ${txHash} on chain ${chainId}`
     const expected = sumOf(logs).toString()
-    const fault = { companyId: '', subject: `wallet ${sent.address}`, what, booked: '0', expected }
+    const fault = { companyId: '', subject: WALLET + sent.address, what, booked: '0', expected }
     if (await isAnsweredFor(fault, { chainId, txHash })) continue
     foreign.push({ fault, block: BigInt(logs[0]?.blockNumber ?? sent.from) })
   }
@@ -147,12 +162,13 @@ async function listForeign(
  * Audits the wallets that pay refunds and settlements: every transfer out of them must be ours. Incoming money is the
  * operator's business.
  */
-export async function auditWallets(chain: Chain, isAnsweredFor: IsAnsweredFor): Promise<BalanceFault[]> {
+export async function auditWallets(chain: Chain, isAnsweredFor: IsAnsweredFor): Promise<BalanceAudit> {
   const { db, network } = chain
   const { chainId } = network
   const head = await findHead(db, chainId)
-  if (!head) return []
   const faults: BalanceFault[] = []
+  const compared: string[] = []
+  if (!head) return { faults, compared }
   for (const address of await listWallets(db, chainId)) {
     const { endpoint, answers } = await askFirst(chain, [balanceAt(chain, address, head.number)])
     const [balance = 0n] = answers
@@ -164,6 +180,7 @@ export async function auditWallets(chain: Chain, isAnsweredFor: IsAnsweredFor): 
     const settled = foreign.reduce((least, { block }) => (block <= least ? block - 1n : least), head.number - LOOK_BACK)
     const block = audited === undefined ? head.number : settled > audited ? settled : audited
     await upsertAudited(db, { chainId, address, block, balance })
+    compared.push(WALLET + address)
   }
-  return faults
+  return { faults, compared }
 }

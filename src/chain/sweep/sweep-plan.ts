@@ -3,7 +3,7 @@ import type { Db } from '../../db/db.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import { readDomain } from '../endpoints/network-check.ts'
 import { type Hex, type Rpc, toWord } from '../endpoints/rpc.ts'
-import type { Network } from '../networks.ts'
+import { inToken, type Network, tokenOf } from '../networks.ts'
 import { readChainView } from '../payout/payout-view.ts'
 import { readGasPrice } from '../payout/relayer/gas-price.ts'
 import { authorizationStateCall, balanceCall } from '../payout/usdc-token.ts'
@@ -43,11 +43,13 @@ async function askEach(
   { rpc }: SweepChain,
   list: readonly Sweepable[],
   call: (one: Sweepable) => { to: string; data: Hex },
+  read: (answer: Hex, one: Sweepable) => bigint = toWord,
 ): Promise<bigint[]> {
   const answers: bigint[] = []
   for (const page of pagesOf(list)) {
     const calls = page.map((one) => ({ method: 'eth_call', params: [call(one), 'latest'] }))
-    answers.push(...(await rpc.batch<Hex>(calls)).map(toWord))
+    const said = await rpc.batch<Hex>(calls)
+    answers.push(...page.map((one, index) => read(said[index] ?? '0x', one)))
   }
   return answers
 }
@@ -74,7 +76,18 @@ async function skipUsed(chain: SweepChain, list: readonly Sweepable[]): Promise<
   return list.flatMap(({ address }) => fresh.get(address) ?? [])
 }
 
-const reasonOf = ({ heldBy, underWay, doubt }: Sweepable): string | null => {
+/** An earlier contract that is gone holds nothing; of the present one, no answer is no balance. */
+const readBalances = (chain: SweepChain, list: readonly Sweepable[]): Promise<bigint[]> =>
+  askEach(
+    chain,
+    list,
+    ({ address, token }) => balanceCall(inToken(chain.network, token), address),
+    (answer, { token }) => (answer === '0x' && token !== tokenOf(chain.network) ? 0n : toWord(answer)),
+  )
+
+const reasonOf = ({ heldBy, underWay, doubt, token }: Sweepable, { chainId, ...network }: Network): string | null => {
+  if (token !== tokenOf(network))
+    return `it is in the contract ${getAddress(token)}, which CHAIN_${chainId}_USDC does not name now`
   if (underWay) return 'a sweep of it is under way'
   if (heldBy === 'KYT_FAILED') return 'its screening failed: return it, or decide by hand'
   if (heldBy !== null) return `its order is ${heldBy}`
@@ -94,16 +107,16 @@ export async function planSweep(
 ): Promise<ChainPlan> {
   const { network, rpc } = chain
   const known = await listSweepable(db, { chainId: network.chainId, token: network.usdcAddress, screenFromUnits })
-  const balances = await askEach(chain, known, ({ address }) => balanceCall(network, address))
+  const balances = await readBalances(chain, known)
   const holding = known.flatMap((one, index) => {
     const balance = balances[index] ?? 0n
     return balance === 0n ? [] : [{ ...one, units: balance < one.units ? balance : one.units }]
   })
   const held = holding.flatMap((one): HeldDeposit[] => {
-    const reason = reasonOf(one)
+    const reason = reasonOf(one, network)
     return reason === null ? [] : [{ address: one.address, units: one.units, reason }]
   })
-  const free = holding.filter((one) => reasonOf(one) === null)
+  const free = holding.filter((one) => reasonOf(one, network) === null)
   const worth = free.filter(({ units }) => units >= minUnits).slice(0, limit)
   const dust = free.filter(({ units }) => units < minUnits)
   const deposits = (await skipUsed(chain, worth)).map((one) => {

@@ -47,6 +47,8 @@ const isOperators = (key: Sql): Sql =>
 /** A deposit address that holds final money, according to our tables. */
 export type Sweepable = {
   address: Hex
+  /** The contract of that money: `CHAIN_<id>_USDC` may have named another one when it came. */
+  token: Hex
   companyId: string
   keyId: string
   keyIndex: bigint
@@ -64,39 +66,48 @@ export type Sweepable = {
 /**
  * Deposit addresses with final money that has not been swept. Money stays while its order is open, and after a failed
  * screening: funds from a sanctioned address must not be mixed with ours. So does what came before a payment had the
- * address: it is not in our books.
+ * address: it is not in our books. Money in contracts that the settings named before is listed, too.
  */
 export async function listSweepable(
   q: Queryable,
   { chainId, token, screenFromUnits }: { chainId: number; token: string; screenFromUnits: bigint },
 ): Promise<Sweepable[]> {
+  const present = token.toLowerCase()
+  const asked = (address: Sql): Sql => sql`
+    (select p.token_address from payments p where p.deposit_address = ${address} and p.network = ${chainId} limit 1)`
   const rows = await q.many<Omit<Sweepable, 'units'> & { units: string }>(sql`
     with arrived as (
-      select e.address, e.company_id, e.key_id, e.key_index, sum(t.units) as units
+      select e.address, t.token, e.company_id, e.key_id, e.key_index, sum(t.units) as units
       from chain_transfers t join deposit_addresses e on e.address = t.to_address
-      where t.chain_id = ${chainId} and t.token = ${token.toLowerCase()} and t.status = 'seen'
-        and t.final_at is not null and not ${CAME_BEFORE}
-      group by e.address
+      where t.chain_id = ${chainId} and t.status = 'seen' and t.final_at is not null and not ${CAME_BEFORE}
+        and (t.token = ${present} or t.token = ${asked(sql`t.to_address`)}
+          or t.token in (select token_address from paying_tokens where chain_id = ${chainId}))
+      group by e.address, t.token
+    ), home as (
+      -- an older version did not store the contract: it was the one that the payer was asked for
+      select s.address, coalesce(o.token_address, ${asked(sql`s.address`)}, ${present}) as token, sum(s.units) as units
+      from sweeps s left join chain_payouts o on o.id = s.id
+      where s.chain_id = ${chainId} and s.status = 'done' group by 1, 2
     ), moved as (
-      select address, coalesce(sum(units) filter (where status = 'done'), 0) as units, max(number) as number,
-        bool_or(status = 'sending') as under_way
+      select address, max(number) as number, bool_or(status = 'sending') as under_way
       from sweeps where chain_id = ${chainId} group by address
     )
-    select a.address, a.company_id, a.key_id, a.key_index, (a.units - coalesce(m.units, 0))::text as units,
+    select a.address, a.token, a.company_id, a.key_id, a.key_index, (a.units - coalesce(h.units, 0))::text as units,
       coalesce(m.number, 0) + 1 as number, coalesce(m.under_way, false) as under_way,
       (select o.status from payments p join orders o on o.company_id = p.company_id and o.id = p.order_id
         where p.deposit_address = a.address and (o.status = 'KYT_FAILED'
           or o.status in ('INITIAL', 'PENDING', 'AWAITING', 'WAITING_CHAIN_CONFIRMATION')) limit 1) as held_by,
       (select case when bool_or(s.status = 'blocked') then 'listed' when count(*) > 0 then 'waiting' end
         from (select from_address from chain_transfers
-          where chain_id = ${chainId} and to_address = a.address and token = ${token.toLowerCase()} and status = 'seen'
+          where chain_id = ${chainId} and to_address = a.address and token = a.token and status = 'seen'
           group by from_address having sum(units) >= ${screenFromUnits}) t
         join screenings s on s.company_id = a.company_id and s.address = t.from_address
         where s.status = 'blocked' or s.status in ('checking', 'held') and s.purpose <> 'sweep') as doubt
     from arrived a
+    left join home h on h.address = a.address and h.token = a.token
     left join moved m on m.address = a.address
-    where a.units > coalesce(m.units, 0) and ${isOperators(sql`a.key_id`)}
-    order by a.key_id, a.key_index`)
+    where a.units > coalesce(h.units, 0) and ${isOperators(sql`a.key_id`)}
+    order by a.key_id, a.key_index, a.token`)
   return rows.map((row) => ({ ...row, units: BigInt(row.units) }))
 }
 
