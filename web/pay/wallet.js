@@ -196,8 +196,8 @@
     new Intl.DateTimeFormat(document.documentElement.lang, { timeStyle: 'short' }).format(new Date(ms))
 
   /**
-   * A failure on the way leaves open whether it arrived. `until`: an earlier signature for this order can be carried out
-   * until then, so this one was not taken.
+   * A failure on the way leaves open whether it arrived. `until`: an earlier signature for this order can be carried
+   * out until then, so this one was not taken.
    */
   async function post(path, fields) {
     const token = /** @type {any} */ (document.querySelector('[name=token]'))?.value ?? ''

@@ -77,8 +77,8 @@ const MARGIN_SECONDS = 6n
  */
 const LONGEST_SECONDS = 3600n
 /**
- * One that ran out is ended by its next check, once `EXPIRY_MARGIN_SECONDS` have passed. This long it may still turn out
- * to have been used; after that no payer waits for a check that fails.
+ * One that ran out is ended by its next check, once `EXPIRY_MARGIN_SECONDS` have passed. This long it may still turn
+ * out to have been used; after that no payer waits for a check that fails.
  */
 const ENDING_SECONDS = 2n * EXPIRY_MARGIN_SECONDS
 const SHORTEST_WAIT_SECONDS = 5n

@@ -2,7 +2,7 @@
  * Signing out until the service has answered. Only its answer ends the session and removes the cookie, which no script
  * can: until then a mark stays, with which no tab of this browser renews the session.
  */
-const KEY = 'office.left'
+export const LEFT = 'office.left'
 const TIMEOUT_MS = 5000
 const FIRST_WAIT_MS = 1000
 const MOST_WAIT_MS = 60_000
@@ -31,7 +31,7 @@ export function watchUnconfirmed(listener: () => void): () => void {
 
 function isLeft(): boolean {
   try {
-    return isLeftHere || localStorage.getItem(KEY) !== null
+    return isLeftHere || localStorage.getItem(LEFT) !== null
   } catch {
     return isLeftHere
   }
@@ -40,7 +40,7 @@ function isLeft(): boolean {
 function mark(): void {
   isLeftHere = true
   try {
-    localStorage.setItem(KEY, 'unconfirmed')
+    localStorage.setItem(LEFT, 'unconfirmed')
     isLeftHere = false
   } catch {
     // the storage is full or forbidden: this tab knows it
@@ -51,7 +51,7 @@ function forget(): void {
   isLeftHere = false
   bearer = null
   try {
-    localStorage.removeItem(KEY)
+    localStorage.removeItem(LEFT)
   } catch {
     // then there is none
   }
@@ -125,8 +125,8 @@ export function signOut(token: string | null): Promise<boolean> {
 }
 
 /**
- * A request of a login. An earlier sign-out is sent before it, or given up once there is a new session: it would end that
- * one, and the cookie of the earlier is replaced.
+ * A request of a login. An earlier sign-out is sent before it, or given up once there is a new session: it would end
+ * that one, and the cookie of the earlier is replaced.
  */
 export async function sendLogin(request: () => Promise<Response>): Promise<Response> {
   await endLeft()
@@ -136,8 +136,3 @@ export async function sendLogin(request: () => Promise<Response>): Promise<Respo
     return response
   })
 }
-
-addEventListener('storage', ({ key }) => {
-  if (key === KEY) void endLeft()
-})
-addEventListener('online', () => void endLeft())

@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from 'react'
 import { ApiError, call, type Permission, setGuard, type User } from './call.ts'
 import { queryClient } from './hooks.ts'
-import { endLeft, signOut } from './leaving.ts'
+import { endLeft, LEFT, signOut } from './leaving.ts'
 
 /**
  * The signed-in person. The access token lives only in this module; across reloads only the HttpOnly cookie remains.
@@ -167,6 +167,8 @@ export async function enter(accessToken: string): Promise<Session> {
 
 /** At the start: the cookie may hold a session. */
 export async function resume(): Promise<void> {
+  addEventListener('storage', ({ key }) => key === LEFT && void endLeft())
+  addEventListener('online', () => void endLeft())
   if (await renew()) await readProfile().catch(() => null)
   set({ isReady: true })
 }
