@@ -12,7 +12,8 @@ import { networkFor, tokenOf } from '../src/chain/networks.ts'
 import { openAgree } from '../src/chain/payout/agreement.ts'
 import { checkManualTransfer } from '../src/chain/payout/manual-transfer.ts'
 import { openPayouts, PAYOUT_TIMES, type PayoutRequest, type Payouts, workOn } from '../src/chain/payout/payout.ts'
-import { claimPayout, insertRelayed } from '../src/chain/payout/payout-queries.ts'
+import { claimPayout } from '../src/chain/payout/payout-queries.ts'
+import { insertRelayed } from '../src/chain/payout/relayer/relayed-queries.ts'
 import { localSigner, type Signer } from '../src/chain/payout/signer.ts'
 import { blockCall, TRANSFER_TOPIC, toTopic } from '../src/chain/transfer-logs.ts'
 import { type Db, openDb, sql } from '../src/db/db.ts'
@@ -228,7 +229,7 @@ test('one of two endpoints whose clock runs ahead does not end what someone else
     const token = tokenOf(chain)
     await insertRelayed(
       db,
-      { id, chainId, from, to: localSigner(newKey()).address, units, token, ...signed },
+      { id, reference: id, chainId, from, to: localSigner(newKey()).address, units, token, ...signed },
       new Date(),
     )
     const now = Date.now()

@@ -35,7 +35,7 @@ const withLimits: typeof payoutEnv = async (chain) => {
   const wallet = { chainId: chain.chainId, usdcAddress: chain.usdcAddress, payerAddress: chain.payer, pay }
   providers = await startProviders({ port: 0, chain: wallet, callbackBase: 'http://127.0.0.1:9' })
   const gatePay = Object.entries(providers.credentials).filter(([name]) => name.startsWith('CHANNEL_GATEPAY'))
-  const limits = { CHAIN_31337_RELAY_MIN: '1', LIMIT_RELAY_PER_DAY: '20' }
+  const limits = { CHAIN_31337_RELAY_MIN: '1', LIMIT_RELAY_PER_DAY: '100' }
   return { ...(await payoutEnv(chain)), ...Object.fromEntries(gatePay), ...limits }
 }
 
@@ -317,6 +317,41 @@ test('a payer who spends the nonce elsewhere before the block is told that it wa
   assert.equal((await answer).status, 402)
   assert.equal(await statusOf(nonce), 'failed')
   assert.equal(await shop.chain.balanceOf(account.address), 100_000_000n)
+  const again = await fetch(urlOf(code), { headers: await signFor(account, { code }) })
+  assert.equal(again.status, 200, 'what has ended stands in no way')
+})
+
+test('while one signature for an order can be used, no other is taken, by x402 or on the page, also of fifty at once', async () => {
+  const account = await newPayer(500_000_000n)
+  const [{ code }, other] = [await shop.createAwaiting(), await shop.create()]
+  const nonce = `0x${randomBytes(32).toString('hex')}` as const
+  const [first, second] = [await signFor(account, { code, nonce }), await signFor(account, { code })]
+  clearInterval(mining)
+  const answer = fetch(urlOf(code), { headers: first })
+  await eventually(
+    () => statusOf(nonce),
+    (status) => status === 'sent',
+  )
+  const refused = await fetch(urlOf(code), { headers: second })
+  const { error } = (await refused.json()) as { error: { code: string; message: string } }
+  assert.deepEqual([refused.status, error.code], [409, 'ORDER_STATE_CONFLICT'])
+  assert.match(error.message, /under way\. Do not sign another one.*pay again after 20\d\d-.*Z\.$/)
+  const page = await (await fetch(`${shop.host.baseUrl}/pay?code=${code}`)).text()
+  const token = /name="token" value="([^"]+)"/.exec(page)?.[1] ?? ''
+  const body = new URLSearchParams({ code, token, network: '31337', from: account.address })
+  const asked = await fetch(`${shop.host.baseUrl}/pay/authorization`, { method: 'POST', body })
+  assert.equal(asked.status, 409, 'nothing is asked for that must not be signed')
+  const waits = Number(asked.headers.get('retry-after'))
+  assert.ok(waits > 300 && waits <= 360, `until it has run out: ${waits}`)
+  mining = setInterval(() => void shop.chain.mine().catch(() => {}), 200)
+  assert.equal((await answer).status, 200)
+  const rush = await Promise.all(Array.from({ length: 50 }, () => signFor(account, { code: other.code })))
+  const answers = await Promise.all(rush.map((headers) => fetch(urlOf(other.code), { headers })))
+  const statuses = answers.map(({ status }) => status)
+  assert.equal(statuses.filter((status) => status === 409).length, 49, statuses.join(' '))
+  await shop.reaches(other.code, 'PAID')
+  assert.equal(await countRelayed(account), 2n)
+  assert.equal(await shop.chain.balanceOf(account.address), 392_000_000n)
 })
 
 test('an ended order answers 410, an unknown one 404, and a network that is not set up 400', async () => {
@@ -392,7 +427,7 @@ test('what is less than the gas is worth is not submitted: x402 says so, and the
 
 test('the relayer pays for so many payments of a company a day; a signature that is no good counts for nothing', async () => {
   await shop.host.db.run(sql`
-    update rate_counters set used = 19, window_ends_at = now() + interval '1 day' where key like 'relay:%'`)
+    update rate_counters set used = 99, window_ends_at = now() + interval '1 day' where key like 'relay:%'`)
   const used = () => shop.host.db.one<{ used: bigint }>(sql`select used from rate_counters where key like 'relay:%'`)
   const account = await newPayer()
   const statuses: number[] = []

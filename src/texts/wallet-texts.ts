@@ -1,6 +1,6 @@
 /**
  * Texts for a payer while a wallet in the browser pays. The page's script fills in the placeholders: `{wallet}`,
- * `{network}`, `{amount}`, `{have}`, `{coin}`.
+ * `{network}`, `{amount}`, `{have}`, `{coin}`, `{time}`.
  */
 export type WalletTexts = {
   pay: string
@@ -16,6 +16,11 @@ export type WalletTexts = {
   sent: string
   slow: string
   retry: string
+  /** What was signed is not in a block yet, and can be carried out until `{time}`. */
+  underway: string
+  /** What was signed has run out. */
+  lapsed: string
+  again: string
   /** Stops waiting for a wallet that does not answer. */
   stop: string
   transaction: string

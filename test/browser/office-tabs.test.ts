@@ -4,7 +4,7 @@ import type { Browser, Page } from 'playwright-core'
 import { sql } from '../../src/db/db.ts'
 import { PASSWORD } from '../harness/accounts.ts'
 import { startBrowser } from '../harness/browser.ts'
-import { countCodes, enterOffice, nextCode } from '../harness/office.ts'
+import { countCodes, enterOffice, goTo, logInOnPage, nextCode } from '../harness/office.ts'
 import { type OfficeWorld, openOffice } from '../harness/office-world.ts'
 
 /* Two things at a time: a login in a second tab, two forms on a page, an order that ended while money came. */
@@ -153,5 +153,115 @@ test('a payment that is too small is not to be waited for once its order has end
     await page.getByText('less than the order asks for, and the order has ended').waitFor()
     assert.equal(await page.getByText('wait for the rest').count(), 0)
   }
+  await leave()
+})
+
+test('a sign-out that the service does not confirm says so, lets nobody back in, and is sent until it is confirmed', async () => {
+  const { email } = world.people.Manager
+  const { page, context } = await enterOffice(browser, base(), { email, freshLogin: true })
+  let isSilent = true
+  await context.route('**/auth/sign-out', (route) => (isSilent ? route.abort() : route.continue()))
+  const signOut = () => page.getByRole('button', { name: 'Sign out' }).first().click()
+  const hasSession = async (): Promise<boolean> =>
+    (await context.cookies(`${base()}/api/next/auth/refresh-token`)).some(({ name }) => name.startsWith('refreshToken'))
+  const unconfirmed = 'the service has not confirmed it: your session there may still be valid'
+  await signOut()
+  await page.getByText(unconfirmed).waitFor()
+  await page.reload()
+  const tab = await context.newPage()
+  await tab.goto(`${base()}/app/orders`)
+  for (const one of [page, tab]) {
+    await one.getByText(unconfirmed).waitFor()
+    await one.getByLabel('Password', { exact: true }).waitFor()
+  }
+  assert.equal(await hasSession(), true, 'the cookie would still open one')
+  isSilent = false
+  for (const one of [page, tab]) await one.getByText(unconfirmed).waitFor({ state: 'detached' })
+  assert.equal(await hasSession(), false)
+  await page.reload()
+  await logInOnPage(page, base(), email)
+  isSilent = true
+  await signOut()
+  await page.getByText(unconfirmed).waitFor()
+  await logInOnPage(page, base(), email)
+  isSilent = false
+  await page.locator('#content h1').first().waitFor()
+  await page.evaluate("dispatchEvent(new Event('online'))")
+  await page.reload()
+  await page.locator('#content h1').first().waitFor()
+  assert.equal(await hasSession(), true, 'a new session is not ended for the one before')
+  await context.close()
+})
+
+test('what is shown as the channel is accepted, also when the list comes again in another order', async () => {
+  const { page, leave } = await enter(`/orders/${world.orders.open}`)
+  const names = ['binance', 'gatepay']
+  await page.route('**/api/next/channels?*', async (route) => {
+    const answer = await route.fetch()
+    const { data, ...rest } = (await answer.json()) as { data: object[] }
+    const offers = names.map((paymentChannel) => ({ ...data[0], paymentChannel, networks: [], available: true }))
+    await route.fulfill({ response: answer, json: { ...rest, data: offers } })
+  })
+  const sent: unknown[] = []
+  await page.route('**/confirm_conversion/accept/*', (route) => {
+    sent.push(route.request().postDataJSON())
+    return route.abort()
+  })
+  await page.getByRole('button', { name: 'Choose the channel for the customer' }).click()
+  const channel = page.getByRole('dialog').getByLabel('Channel')
+  await channel.waitFor()
+  assert.equal(await channel.inputValue(), 'binance')
+  names.reverse()
+  // until then the list counts as fresh
+  await page.waitForTimeout(2100)
+  const again = page.waitForResponse('**/api/next/channels?*')
+  await page.evaluate("dispatchEvent(new Event('visibilitychange'))")
+  await again
+  await channel.locator('option').first().filter({ hasText: 'Gate' }).waitFor({ state: 'attached' })
+  assert.equal(await channel.inputValue(), 'binance')
+  await page.getByRole('dialog').getByRole('button', { name: 'Choose the channel for the customer' }).click()
+  await page.getByRole('dialog').getByRole('alert').first().waitFor()
+  assert.deepEqual(sent, [{ paymentChannel: 'binance' }])
+  await leave()
+})
+
+test('a cleared filter is gone from its field, too, and a long text stays in the search as it was typed', async () => {
+  const { email } = world.people.SuperAdmin
+  const { page, leave } = await enterOffice(browser, base(), { email, path: '/orders?managerEmail=no@shop.example' })
+  await page.locator('summary').filter({ hasText: 'Filters' }).click()
+  const manager = page.getByLabel('Email of the manager')
+  const clear = page.locator('details').getByRole('button', { name: 'Clear filters' })
+  assert.equal(await manager.inputValue(), 'no@shop.example')
+  const isClear = async (): Promise<void> => {
+    await page.waitForURL(({ searchParams }) => !searchParams.has('managerEmail'))
+    assert.equal(await manager.inputValue(), '')
+    await manager.focus()
+    await manager.blur()
+    await page.waitForTimeout(50)
+    assert.equal(new URL(page.url()).searchParams.has('managerEmail'), false, 'it does not set itself again')
+  }
+  await clear.click()
+  await isClear()
+  await manager.fill('typed@shop.example')
+  await clear.click()
+  await isClear()
+  await manager.fill('typed@shop.example')
+  await manager.press('Enter')
+  await page.waitForURL(({ searchParams }) => searchParams.get('managerEmail') === 'typed@shop.example')
+  const box = page.getByRole('searchbox')
+  for (const length of [99, 104]) {
+    await box.fill('x'.repeat(length))
+    await page.waitForURL(({ searchParams }) => searchParams.get('search') === 'x'.repeat(Math.min(length, 100)))
+  }
+  await page.waitForTimeout(50)
+  assert.equal((await box.inputValue()).length, 104)
+  await goTo(page, '/people?search=zzz')
+  assert.equal(await box.inputValue(), 'zzz')
+  await box.press('End')
+  await box.pressSequentially(' z')
+  await page.waitForURL(({ searchParams }) => searchParams.get('search') === 'zzz z')
+  assert.equal(await box.inputValue(), 'zzz z')
+  await goTo(page, '/people')
+  assert.equal(await box.inputValue(), '')
   await leave()
 })

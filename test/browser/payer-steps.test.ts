@@ -1,13 +1,18 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
+import { privateKeyToAddress } from 'viem/accounts'
+import { mint } from '../../sandbox/chain/token.ts'
 import { sql } from '../../src/db/db.ts'
 import { newId } from '../../src/kernel/ids.ts'
 import { LANGS } from '../../src/kernel/lang.ts'
 import { TEXTS } from '../../src/texts/languages.ts'
 import { listAxeFaults } from '../harness/axe.ts'
 import { startBrowser, visit } from '../harness/browser.ts'
+import { openWalletPage } from '../harness/injected-wallet.ts'
 import { type PayWorld, startPayWorld } from '../harness/pay-world.ts'
+import { eventually } from '../harness/service.ts'
 import { codeIn, payFrame, payIn, type ShopPage, startShopPage } from '../harness/shop-page.ts'
 
 /* From one page of a payer to the next: back to the shop, into another language, inside the frame of a shop. */
@@ -200,5 +205,43 @@ test('once the form of who pays has left the page, the languages are links to th
   await page.getByRole('button', { name: 'Français' }).click()
   await page.locator('html[lang=fr]').waitFor()
   assert.match(page.url(), new RegExp(`code=${code}&lang=fr`))
+  await context.close()
+})
+
+test('what was signed and is in no block yet is not paid again, in this tab or after a reload, until it has run out', async () => {
+  const key = `0x${randomBytes(32).toString('hex')}` as const
+  await mint(world.chain.call, privateKeyToAddress(key), 120_000_000n)
+  const { page, context, owner, button, toAddress } = await openWalletPage(browser, world, key)
+  const again = page.getByRole('button', { name: 'Pay again' })
+  await button.click()
+  await page.getByText('Waiting for Sandbox chain to include it in a block').waitFor()
+  await eventually(
+    () => world.host.db.many(sql`select 1 from chain_payouts where to_address = ${toAddress.toLowerCase()}`),
+    ({ length }) => length === 1,
+  )
+  // the answer takes a while, and what the page stores then must not undo the next step
+  await page.reload()
+  const shift = (names: string, ms: number) =>
+    page.evaluate(`for (const [name, text] of Object.entries(localStorage)) {
+      const sent = JSON.parse(text)
+      for (const one of ${names}) sent[one] -= ${ms}
+      localStorage.setItem(name, JSON.stringify(sent))
+    }`)
+  await shift("['at']", 181_000)
+  await page.reload()
+  const underWay = page.getByText(/still under way to Sandbox chain and can be charged until \d+:\d\d/)
+  await underWay.waitFor()
+  assert.deepEqual([await button.count(), await again.count()], [0, 0])
+  assert.equal(await page.getByText('It failed in my wallet').count(), 0)
+  // as on a device whose clock runs ahead
+  await shift("['until']", 700_000)
+  await page.reload()
+  await again.click()
+  await button.click()
+  await underWay.waitFor()
+  assert.equal(owner.asked.filter((method) => method === 'eth_signTypedData_v4').length, 1, 'nothing more is signed')
+  await world.chain.mine(4)
+  await page.locator('[data-state=paid]').waitFor({ timeout: 20_000 })
+  assert.equal(await world.chain.balanceOf(toAddress), 58_320_000n)
   await context.close()
 })

@@ -2,7 +2,7 @@
  * Wallets in the payer's browser (EIP-6963, EIP-1193). The pay page loads this file once a wallet announces itself. It
  * pays exactly what the page asks for, with one transfer, or with a signature (EIP-3009) where the payer has no coin
  * for gas and the service has a relayer. What was sent is remembered, so that neither a reload nor another tab offers a
- * second payment.
+ * second payment; what was signed, until it has run out.
  */
 ;(() => {
   /** In the language of the page. */
@@ -12,6 +12,8 @@
   const UNAUTHORIZED = 4100
   const PENDING = -32002
   const SLOW_MS = 180_000
+  /** Of a signature, where a node of an earlier version does not say it. */
+  const USABLE_SECONDS = 660
   /** Answers that need no person. */
   const READ_MS = 20_000
   const READS = ['eth_chainId', 'eth_call', 'eth_getBalance', 'eth_getTransactionReceipt']
@@ -107,8 +109,12 @@
     return element('p', { className: 'hint goods' }, `${WORDS.transaction}: `, label)
   }
 
-  function retryButton(asked) {
-    const button = element('button', { type: 'button', className: 'button wide', textContent: WORDS.retry })
+  /** What is signed can be carried out until it runs out, whatever the wallet says. */
+  const mayRetry = (sent) => !sent.mined && Date.now() > (sent.until ?? sent.at + SLOW_MS)
+
+  function retryButton(asked, sent) {
+    const textContent = sent.until ? WORDS.again : WORDS.retry
+    const button = element('button', { type: 'button', className: 'button wide', textContent })
     button.addEventListener('click', () => {
       remember(asked, null)
       state.text = ''
@@ -136,8 +142,7 @@
     const asked = order()
     const sent = recallSent(asked)
     const focus = /** @type {any} */ (document.activeElement)?.closest?.('#wallet button')?.dataset.uuid
-    const slow = sent && !sent.mined && Date.now() - sent.at > SLOW_MS
-    const buttons = sent ? (slow ? [retryButton(asked)] : []) : [...wallets.values()].map(walletButton)
+    const buttons = sent ? (mayRetry(sent) ? [retryButton(asked, sent)] : []) : [...wallets.values()].map(walletButton)
     const status = element('p', { className: state.warns ? 'note' : 'hint', textContent: state.text })
     status.setAttribute('role', 'status')
     // the code asks for the same money again
@@ -187,13 +192,21 @@
     if (!(await isThere())) throw new Stop('wrongNetwork')
   }
 
-  /** A failure on the way leaves open whether it arrived. */
+  const clockTime = (ms) =>
+    new Intl.DateTimeFormat(document.documentElement.lang, { timeStyle: 'short' }).format(new Date(ms))
+
+  /**
+   * A failure on the way leaves open whether it arrived. `until`: an earlier signature for this order can be carried
+   * out until then, so this one was not taken.
+   */
   async function post(path, fields) {
     const token = /** @type {any} */ (document.querySelector('[name=token]'))?.value ?? ''
     const body = new URLSearchParams({ ...fields, token })
     const url = new URL(path, new URL(live.dataset.wallet, location.href))
     const answer = await fetch(url, { method: 'POST', body }).catch(() => null)
     if (answer?.ok) return answer.json()
+    const seconds = answer?.status === 409 && Number(answer.headers.get('retry-after'))
+    if (seconds) return { outcome: 'underway', until: Date.now() + 1000 * seconds }
     return { outcome: answer && answer.status < 500 ? 'refused' : 'pending' }
   }
 
@@ -201,14 +214,16 @@
   async function payBySignature(ask, asked, from) {
     const fields = { code: asked.code, network: String(asked.chain), from }
     const made = await post('authorization', fields)
+    if (made.outcome === 'underway') throw new Stop('underway', { time: clockTime(made.until) })
     if (!made.typedData) return null
+    const until = Date.now() + 1000 * (made.usableSeconds ?? USABLE_SECONDS)
     state.asking = 'signing'
     tell('signing')
     const signature = await ask('eth_signTypedData_v4', [from, JSON.stringify(made.typedData)])
     // contract wallets sign in another form, which the relayer cannot use
     if (!/^0x[0-9a-f]{130}$/i.test(signature)) return null
     const { validBefore, nonce, value } = made.typedData.message
-    const sent = { to: asked.to, units: asked.units, hash: '', at: Date.now() }
+    const sent = { to: asked.to, units: asked.units, hash: '', at: Date.now(), until }
     state.asking = 'submitting'
     remember(asked, sent)
     tell('sending')
@@ -217,6 +232,7 @@
       remember(asked, null)
       throw new Stop('refused')
     }
+    if (result.outcome === 'underway') return { ...sent, until: result.until }
     return { ...sent, hash: result.txHash ?? '', mined: result.outcome === 'done' }
   }
 
@@ -240,8 +256,14 @@
 
   /** Waits for the receipt, which says whether the payment is in a block. */
   async function follow(ask, asked, sent) {
-    tell(sent.mined ? 'sent' : 'sending')
-    while (!sent.mined && panel() && Date.now() - sent.at < SLOW_MS) {
+    const words = () => {
+      if (sent.until && mayRetry(sent)) return ['lapsed', {}, true]
+      if (Date.now() - sent.at < SLOW_MS) return ['sending']
+      return sent.until ? ['underway', { time: clockTime(sent.until) }, true] : ['slow', {}, true]
+    }
+    let said = sent.mined ? ['sent'] : words()
+    tell(...said)
+    while (!sent.mined && panel() && !mayRetry(sent)) {
       const receipt = sent.hash && (await ask('eth_getTransactionReceipt', [sent.hash]).catch(() => null))
       if (receipt && Number(receipt.status) === 0) {
         remember(asked, null)
@@ -252,8 +274,10 @@
         return tell('sent')
       }
       await pause(1500)
+      if (words()[0] === said[0]) continue
+      said = words()
+      tell(...said)
     }
-    if (!sent.mined && panel()) tell('slow', {}, true)
   }
 
   async function readAccount(ask, asked) {

@@ -81,39 +81,6 @@ export const insertPayout = (q: Queryable, payout: NewPayout, now: Date): Promis
       ${payout.authorizationNonce}, ${payout.tokenAddress}, ${payout.status}, ${payout.providerStatus}, ${now}, ${now})
     on conflict do nothing`)
 
-export type RelayedPayment = {
-  id: string
-  chainId: number
-  from: Hex
-  to: Hex
-  units: bigint
-  validAfter?: bigint
-  validBefore: bigint
-  nonce: Hex
-  signature: Hex
-  token: Hex
-}
-
-/** A payer's own authorization, to be submitted by our relayer. */
-export const insertRelayed = (q: Queryable, payment: RelayedPayment, now: Date): Promise<number> =>
-  q.run(sql`
-    insert into chain_payouts (id, kind, chain_id, from_address, to_address, units, authorization_nonce, token_address, status, signature,
-      valid_after, valid_before, words, created_at, updated_at)
-    values (${payment.id}, 'payment', ${payment.chainId}, ${payment.from.toLowerCase()}, ${payment.to.toLowerCase()},
-      ${payment.units}, ${payment.nonce.toLowerCase()}, ${payment.token}, 'reserved', ${payment.signature},
-      ${payment.validAfter ?? 0n}, ${payment.validBefore}, 'signed by the payer', ${now}, ${now})
-    on conflict do nothing`)
-
-/** Unfinished ones that no worker holds. */
-export async function listRelayed(q: Queryable, chainId: number, now: Date, limit: number): Promise<string[]> {
-  const rows = await q.many<{ id: string }>(sql`
-    select id from chain_payouts
-    where chain_id = ${chainId} and kind = 'payment' and ${IS_OPEN}
-      and (lease_until is null or lease_until <= ${now})
-    order by updated_at limit ${limit}`)
-  return rows.map(({ id }) => id)
-}
-
 export async function findPayout(q: Queryable, id: string): Promise<Payout | undefined> {
   const row = await q.maybe<Row>(sql`select ${COLUMNS} from chain_payouts where id = ${id}`)
   return row && toPayout(row)

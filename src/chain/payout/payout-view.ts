@@ -64,7 +64,7 @@ export const isSigned = (payout: Authorized, view: ChainView): boolean =>
   hasSignature(payout) && payout.validBefore !== null && view.timestamp < payout.validBefore
 
 /** Block times can go back a little in a reorganisation. */
-const EXPIRY_MARGIN_SECONDS = 60n
+export const EXPIRY_MARGIN_SECONDS = 60n
 
 /** Whether the authorization can no longer be used, so giving up is safe. */
 export const isAuthorizationOver = ({ validBefore }: { validBefore: bigint | null }, view: ChainView): boolean =>

@@ -1,14 +1,22 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { recoverTypedDataAddress } from 'viem/utils'
-import type { Db } from '../../db/db.ts'
+import type { Db, Queryable } from '../../db/db.ts'
 import { type Clock, SECOND } from '../../kernel/clock.ts'
+import { AppError } from '../../kernel/errors.ts'
 import { readDomain } from '../endpoints/network-check.ts'
 import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import { type Network, tokenOf } from '../networks.ts'
 import type { Agree } from './agreement.ts'
 import { PAYOUT_LEASE_MS, PAYOUT_TIMES, workOn } from './payout.ts'
-import { claimPayout, findPayout, insertRelayed, listRelayed, type Payout } from './payout-queries.ts'
-import { readChainView } from './payout-view.ts'
+import { claimPayout, findPayout, type Payout } from './payout-queries.ts'
+import { type ChainView, EXPIRY_MARGIN_SECONDS, readChainView } from './payout-view.ts'
+import {
+  findUnderWay,
+  insertRelayed,
+  listRelayed,
+  lockReference,
+  type RelayedPayment,
+} from './relayer/relayed-queries.ts'
 import type { Signer } from './signer.ts'
 import {
   type Authorization,
@@ -18,7 +26,8 @@ import {
   tryAuthorization,
 } from './usdc-token.ts'
 
-export type RelayRequest = Authorization & { signature: Hex }
+/** `reference`: what it pays, as the caller names it. */
+export type RelayRequest = Authorization & { signature: Hex; reference: string }
 
 /** `refused`: nothing was sent; `reason` is an error code of x402. `pending`: sent, or about to be. */
 export type RelayResult =
@@ -33,10 +42,16 @@ export type Relay = {
   readonly minUnits: bigint
   domain(): Promise<{ name: string; version: string }>
   /**
-   * Submits an authorization once, however often it is called, and waits a while for its block.
+   * So that a payer does not sign while an earlier signature for the same can still be used.
+   * @throws ORDER_STATE_CONFLICT with the seconds until it has run out; RpcError
+   */
+  checkNoneUnderWay(asked: Pick<RelayRequest, 'reference' | 'to' | 'units'>): Promise<void>
+  /**
+   * Submits an authorization once, however often it is called, and waits a while for its block. Until it has ended, no
+   * other one is taken for the same.
    * @param beforeNew may refuse, by throwing, an authorization that the token would accept and that was not submitted
    * yet
-   * @throws RpcError
+   * @throws ORDER_STATE_CONFLICT as above; RpcError
    */
   submit(request: RelayRequest, beforeNew: () => Promise<void>): Promise<RelayResult>
   /** Continues what a killed process left behind. @returns whether there may be more */
@@ -61,6 +76,12 @@ const MARGIN_SECONDS = 6n
  * as soon as its wallet holds money again.
  */
 const LONGEST_SECONDS = 3600n
+/**
+ * One that ran out is ended by its next check, once `EXPIRY_MARGIN_SECONDS` have passed. This long it may still turn
+ * out to have been used; after that no payer waits for a check that fails.
+ */
+const ENDING_SECONDS = 2n * EXPIRY_MARGIN_SECONDS
+const SHORTEST_WAIT_SECONDS = 5n
 const WAIT_MS = 20 * SECOND
 const LOOK_MS = 250
 const BATCH = 20
@@ -69,10 +90,9 @@ const idOf = ({ chainId }: Network, { from, nonce }: RelayRequest): string =>
   `x402:${chainId}:${from.toLowerCase()}:${nonce.toLowerCase()}`
 
 /** Why the token would refuse it, as an error code of x402's scheme `exact`; null if it would accept. */
-async function findRefusal(deps: RelayDeps, request: RelayRequest): Promise<string | null> {
+async function findRefusal(deps: RelayDeps, request: RelayRequest, { timestamp }: ChainView): Promise<string | null> {
   const { rpc, network, relayerSigner, clock } = deps
   const { from, units, validAfter = 0n, validBefore } = request
-  const { timestamp } = await readChainView(rpc, network)
   const ours = BigInt(Math.floor(clock() / SECOND))
   const latest = (ours > timestamp ? ours : timestamp) + LONGEST_SECONDS
   if (validBefore < timestamp + MARGIN_SECONDS || validBefore > latest)
@@ -87,6 +107,47 @@ async function findRefusal(deps: RelayDeps, request: RelayRequest): Promise<stri
     if (error instanceof RpcError && error.kind === 'definite') return 'invalid_transaction_state'
     throw error
   }
+}
+
+type Asked = Pick<RelayedPayment, 'reference' | 'chainId' | 'to' | 'units'> & { id: string | null }
+
+/** @throws ORDER_STATE_CONFLICT if another authorization for the same may still be used, or was and is not counted */
+async function checkAlone(q: Queryable, asked: Asked, { clock }: RelayDeps, { timestamp }: ChainView): Promise<void> {
+  const ours = BigInt(Math.floor(clock() / SECOND))
+  // the earlier of the two: a chain that stands still may take what is old by our clock
+  const now = ours < timestamp ? ours : timestamp
+  const last = await findUnderWay(q, asked, now - ENDING_SECONDS)
+  if (last === null) return
+  const until = last + EXPIRY_MARGIN_SECONDS
+  const message =
+    'A payment of this order was signed before and is under way. Do not sign another one: it could be charged as well. ' +
+    `If it does not arrive, pay again after ${new Date(Number(until) * SECOND).toISOString()}.`
+  const wait = until - now > SHORTEST_WAIT_SECONDS ? until - now : SHORTEST_WAIT_SECONDS
+  throw new AppError('ORDER_STATE_CONFLICT', { message, retryAfter: Number(wait) })
+}
+
+/**
+ * Stores an authorization that the token would accept, if none for the same is under way.
+ * @returns why the token would refuse it @throws what `checkAlone` and `beforeNew` throw
+ */
+async function take(
+  deps: RelayDeps,
+  payment: RelayRequest & RelayedPayment,
+  beforeNew: () => Promise<void>,
+): Promise<string | null> {
+  const { db, rpc, network, clock } = deps
+  const view = await readChainView(rpc, network)
+  const reason = await findRefusal(deps, payment, view)
+  if (reason !== null) return reason
+  // one that is refused anyway counts for no limit
+  await checkAlone(db, payment, deps, view)
+  await beforeNew()
+  await db.tx(async (tx) => {
+    await lockReference(tx, payment.reference)
+    await checkAlone(tx, payment, deps, view)
+    await insertRelayed(tx, payment, new Date(clock()))
+  })
+  return null
 }
 
 export function openRelay(deps: RelayDeps): Relay {
@@ -119,19 +180,18 @@ export function openRelay(deps: RelayDeps): Relay {
     token,
     minUnits: deps.minUnits,
     domain: readOnce,
+    async checkNoneUnderWay(asked) {
+      const view = await readChainView(rpc, network)
+      await checkAlone(db, { ...asked, id: null, chainId: network.chainId }, deps, view)
+    },
     async submit(request, beforeNew) {
       const id = idOf(network, request)
       if (!(await isSigned(request))) return { outcome: 'refused', reason: 'invalid_exact_evm_payload_signature' }
       const earlier = await findPayout(db, id)
       if (!earlier) {
-        const reason = await findRefusal(deps, request)
+        const payment = { ...request, id, chainId: network.chainId, token: tokenOf(network) }
+        const reason = await take(deps, payment, beforeNew)
         if (reason !== null) return { outcome: 'refused', reason }
-        await beforeNew()
-        await insertRelayed(
-          db,
-          { ...request, id, chainId: network.chainId, token: tokenOf(network) },
-          new Date(clock()),
-        )
       }
       // the same nonce may have been signed for another order and submitted at the same moment
       const known = earlier ?? (await findPayout(db, id))

@@ -30,6 +30,8 @@ const FILE = join(import.meta.dirname, '../../../web/pay/wallet.js')
 const MAX_AGE_SECONDS = 600
 /** Validity of a payer's signature; the relayer submits it at once. */
 const VALID_MS = 600 * SECOND
+/** From now on, with what clocks differ by: before that the page must not let a payer pay again. */
+const USABLE_SECONDS = VALID_MS / SECOND + 60
 
 /** The script in one language, without comments and indentation. */
 function readScripts(): Readonly<Record<Lang, { text: string; etag: string }>> {
@@ -96,7 +98,8 @@ export const walletRoutes: FastifyPluginAsyncTypebox<WalletDeps> = async (app, d
     if (!relay || !payment || payment.network?.id !== relay.chainId || !to) throw new AppError('CHANNEL_NOT_AVAILABLE')
     if (!view.open || payment.missing.units === 0n) throw new AppError('ORDER_STATE_CONFLICT')
     if (payment.missing.units < relay.minUnits) throw new AppError('CHANNEL_NOT_AVAILABLE')
-    return { relay, to: to as Hex, units: payment.missing.units, companyId: view.companyId }
+    const asked = { reference: view.orderId, to: to as Hex, units: payment.missing.units }
+    return { relay, asked, companyId: view.companyId }
   }
 
   app.get(WALLET_SCRIPT_PATH, { config: OPEN, schema: { hide: true } }, async (request, reply) => {
@@ -111,14 +114,16 @@ export const walletRoutes: FastifyPluginAsyncTypebox<WalletDeps> = async (app, d
   })
 
   app.post('/pay/authorization', { config: OPEN, schema: { hide: true, body: AskBody } }, async (request, reply) => {
-    const { relay, to, units } = await readAsked(request, request.body)
+    const { relay, asked } = await readAsked(request, request.body)
+    await relay.checkNoneUnderWay(asked)
+    const { to, units } = asked
     const domain = { ...(await relay.domain()), chainId: relay.chainId, verifyingContract: relay.token }
     const validBefore = String(Math.floor((deps.clock() + VALID_MS) / SECOND))
     const nonce = `0x${randomBytes(32).toString('hex')}`
     const message = { from: request.body.from, to, value: String(units), validAfter: '0', validBefore, nonce }
     const types = { EIP712Domain: DOMAIN_FIELDS, TransferWithAuthorization: FIELDS }
     const typedData = { domain, types, primaryType: 'TransferWithAuthorization', message }
-    return reply.header('cache-control', 'no-store').send({ typedData })
+    return reply.header('cache-control', 'no-store').send({ typedData, usableSeconds: USABLE_SECONDS })
   })
 
   app.post(
@@ -126,11 +131,11 @@ export const walletRoutes: FastifyPluginAsyncTypebox<WalletDeps> = async (app, d
     { config: OPEN, schema: { hide: true, body: SubmitBody } },
     async (request, reply) => {
       const { from, value, validBefore, nonce, signature } = request.body
-      const { relay, to, units, companyId } = await readAsked(request, request.body)
+      const { relay, asked, companyId } = await readAsked(request, request.body)
       // only the amount that the page asked for: any other would underpay or overpay the order
-      if (BigInt(value) !== units) throw new AppError('ORDER_STATE_CONFLICT')
+      if (BigInt(value) !== asked.units) throw new AppError('ORDER_STATE_CONFLICT')
       const authorization = {
-        ...{ from: from as Hex, to, units, validAfter: 0n, validBefore: BigInt(validBefore) },
+        ...{ ...asked, from: from as Hex, validAfter: 0n, validBefore: BigInt(validBefore) },
         ...{ nonce: nonce as Hex, signature: signature as Hex },
       }
       const result = await relay.submit(authorization, () => deps.limits.checkRelay(request, reply, companyId))

@@ -9,9 +9,16 @@ export type X402Relay = {
   /** The account key of the deposit addresses on its chain. */
   readonly xpub: string
   domain(): Promise<{ name: string; version: string }>
-  /** @param beforeNew may refuse, by throwing, a valid payment that was not submitted yet */
+  /** @throws ORDER_STATE_CONFLICT while an earlier authorization for the same can still be used */
+  checkNoneUnderWay(asked: { reference: string; to: Hex; units: bigint }): Promise<void>
+  /**
+   * @param beforeNew may refuse, by throwing, a valid payment that was not submitted yet
+   * @throws ORDER_STATE_CONFLICT as above
+   */
   submit(
     request: {
+      /** The order. */
+      reference: string
       from: Hex
       to: Hex
       units: bigint

@@ -193,10 +193,15 @@ function sendRequired(
   return reply.code(402).header(REQUIRED_HEADER, toHeader(required)).send(required)
 }
 
-async function settle(deps: X402Deps, { accepted, payload }: PaymentPayload, beforeNew: () => Promise<void>) {
+async function settle(
+  deps: X402Deps,
+  { order, payment: { accepted, payload } }: { order: Order; payment: PaymentPayload },
+  beforeNew: () => Promise<void>,
+) {
   const chainId = Number(accepted.network.slice('eip155:'.length))
   const { authorization: given, signature } = payload
   const authorization = {
+    reference: order.id,
     from: given.from as Hex,
     to: given.to as Hex,
     units: BigInt(given.value),
@@ -217,7 +222,7 @@ async function sendSettled(
 ): Promise<FastifyReply> {
   const { network } = payment.accepted
   const payer = payment.payload.authorization.from
-  const settled = await settle(deps, payment, () => deps.limits.checkRelay(request, reply, order.companyId))
+  const settled = await settle(deps, { order, payment }, () => deps.limits.checkRelay(request, reply, order.companyId))
   if (settled.outcome === 'refused') {
     const failed = { success: false, errorReason: settled.reason, payer, transaction: '', network }
     reply.header(RESPONSE_HEADER, toHeader(failed))

@@ -11,6 +11,11 @@ export const de: WalletTexts = {
   sent: 'Ihre Zahlung ist auf {network} angekommen. Diese Seite bestätigt sie gleich; zahlen Sie nicht noch einmal.',
   slow: '{network} hat Ihre Zahlung noch nicht aufgenommen. Zahlen Sie nur dann noch einmal, wenn Ihre Wallet einen Fehlschlag meldet.',
   retry: 'In meiner Wallet fehlgeschlagen: noch einmal zahlen',
+  underway:
+    'Was Sie unterschrieben haben, ist noch unterwegs zu {network} und kann bis {time} abgebucht werden. Zahlen Sie vorher nicht noch einmal.',
+  lapsed:
+    '{network} hat nicht rechtzeitig ausgeführt, was Sie unterschrieben haben, und kann es auch nicht mehr. Sie können noch einmal zahlen.',
+  again: 'Noch einmal zahlen',
   stop: 'Nicht länger warten',
   transaction: 'Transaktion',
   rejected: 'Sie haben in {wallet} abgelehnt. Es wurde nichts gesendet.',

@@ -11,6 +11,10 @@ export const en: WalletTexts = {
   sent: 'Your payment is on {network}. This page confirms it in a moment; do not pay again.',
   slow: '{network} has not included your payment yet. Do not pay again unless your wallet says that it failed.',
   retry: 'It failed in my wallet: pay again',
+  underway:
+    'What you signed is still under way to {network} and can be charged until {time}. Do not pay again before then.',
+  lapsed: '{network} did not carry out what you signed in time, and no longer can. You can pay again.',
+  again: 'Pay again',
   stop: 'Stop waiting',
   transaction: 'Transaction',
   rejected: 'You declined in {wallet}. Nothing was sent.',

@@ -11,6 +11,10 @@ export const es: WalletTexts = {
   sent: 'Su pago ya está en {network}. Esta página lo confirmará enseguida; no pague otra vez.',
   slow: '{network} aún no ha incluido su pago. No pague otra vez, salvo que su monedero indique que ha fallado.',
   retry: 'Ha fallado en mi monedero: pagar otra vez',
+  underway:
+    'El pago que firmó sigue en camino hacia {network} y puede cobrarse hasta las {time}. No pague otra vez antes de esa hora.',
+  lapsed: '{network} no ejecutó a tiempo el pago que firmó, y ya no puede hacerlo. Puede pagar otra vez.',
+  again: 'Pagar otra vez',
   stop: 'Dejar de esperar',
   transaction: 'Transacción',
   rejected: 'Lo ha rechazado en {wallet}. No se ha enviado nada.',

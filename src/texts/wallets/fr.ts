@@ -11,6 +11,11 @@ export const fr: WalletTexts = {
   sent: 'Votre paiement est sur {network}. Cette page le confirme dans un instant ; ne payez pas une deuxième fois.',
   slow: '{network} n’a pas encore pris en compte votre paiement. Ne payez pas de nouveau, sauf si votre portefeuille signale un échec.',
   retry: 'Échec dans mon portefeuille : payer de nouveau',
+  underway:
+    'Le paiement que vous avez signé est encore en route vers {network} et peut être débité jusqu’à {time}. Ne payez pas de nouveau avant.',
+  lapsed:
+    '{network} n’a pas exécuté à temps le paiement que vous avez signé, et ne le peut plus. Vous pouvez payer de nouveau.',
+  again: 'Payer de nouveau',
   stop: 'Ne plus attendre',
   transaction: 'Transaction',
   rejected: 'Vous avez refusé dans {wallet}. Rien n’a été envoyé.',

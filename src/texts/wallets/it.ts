@@ -11,6 +11,10 @@ export const it: WalletTexts = {
   sent: 'Il pagamento è su {network}. Questa pagina lo conferma tra poco; non paghi di nuovo.',
   slow: '{network} non ha ancora inserito il pagamento. Non paghi di nuovo, a meno che il wallet non segnali un errore.',
   retry: 'Non è riuscito nel mio wallet: paga di nuovo',
+  underway:
+    'Il pagamento che ha firmato è ancora in viaggio verso {network} e può essere addebitato fino alle {time}. Prima di allora non paghi di nuovo.',
+  lapsed: '{network} non ha eseguito in tempo il pagamento che ha firmato, e non può più farlo. Può pagare di nuovo.',
+  again: 'Paga di nuovo',
   stop: 'Non aspettare oltre',
   transaction: 'Transazione',
   rejected: 'Ha rifiutato in {wallet}. Non è stato inviato nulla.',

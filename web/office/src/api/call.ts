@@ -1,4 +1,5 @@
 import type { Operations, Schemas } from './operations.d.ts'
+import { sendLogin } from './leaving.ts'
 import { noteAnswer, noteFault } from './silence.ts'
 
 type ByRoute = { [Name in keyof Operations as Operations[Name]['route']]: Operations[Name] }
@@ -156,7 +157,7 @@ export async function request(sent: Sent, renews = true, person = guard.person()
   const isTheirs = (): boolean => person === null || person === guard.person()
   if (!isOfLogin(sent.url)) await guard.returning()
   if (!isTheirs()) throw new ApiError(401, { code: 'UNAUTHORIZED', message: 'The session has ended.' })
-  const response = await send(sent)
+  const response = await (isOfLogin(sent.url) ? sendLogin(() => send(sent)) : send(sent))
   if (response.ok) return response
   const refusal = await refusalOf(response)
   if (!isTheirs()) throw refusal

@@ -13,6 +13,7 @@ import { useRef, useState, useSyncExternalStore } from 'react'
 import { say } from '../kit/toasts.tsx'
 import { ApiError, type Args, call, newKey, type Route } from './call.ts'
 import { joinPages, PAGE } from './pages.ts'
+import { readUnconfirmed, watchUnconfirmed } from './leaving.ts'
 import { readSilence, watchSilence } from './silence.ts'
 
 export const queryClient = new QueryClient({
@@ -37,6 +38,8 @@ watchSilence(() => {
 
 /** From when what the screen shows is, in ms since 1970, while the service answers nothing; null: it answers. */
 export const useSilence = (): number | null => useSyncExternalStore(watchSilence, readSilence)
+/** Whether a sign-out in this browser is not confirmed by the service. */
+export const useUnconfirmed = (): boolean => useSyncExternalStore(watchUnconfirmed, readUnconfirmed)
 
 type Subject = { companyId?: string; payerEmail?: string } | null
 

@@ -1,6 +1,7 @@
 import { useSyncExternalStore } from 'react'
 import { ApiError, call, type Permission, setGuard, type User } from './call.ts'
 import { queryClient } from './hooks.ts'
+import { endLeft, LEFT, signOut } from './leaving.ts'
 
 /**
  * The signed-in person. The access token lives only in this module; across reloads only the HttpOnly cookie remains.
@@ -54,6 +55,8 @@ const ownerOf = (jwt: string): string =>
 
 /** @returns whether there is a new access token; null: no answer says so, and the session may still be valid */
 async function refresh(): Promise<boolean | null> {
+  // who signed out is not let in again because the service has not heard it
+  if (!(await endLeft())) return null
   try {
     const answer = await fetch('/api/next/auth/refresh-token', { method: 'POST', credentials: 'same-origin' })
     if (!answer.ok) return answer.status === 401 ? false : null
@@ -164,12 +167,15 @@ export async function enter(accessToken: string): Promise<Session> {
 
 /** At the start: the cookie may hold a session. */
 export async function resume(): Promise<void> {
+  addEventListener('storage', ({ key }) => key === LEFT && void endLeft())
+  addEventListener('online', () => void endLeft())
   if (await renew()) await readProfile().catch(() => null)
   set({ isReady: true })
 }
 
+/** Out of this tab in any case; the login page says so while the service has not confirmed it. */
 export async function leave(): Promise<void> {
-  await call('POST /api/next/auth/sign-out').catch(() => null)
+  await signOut(token)
   token = null
   endStepUp(false)
   set({ session: null })

@@ -1,4 +1,5 @@
 import { type HistoryState, useNavigate, useSearch } from '@tanstack/react-router'
+import { useEffect, useState } from 'react'
 
 /** What screens keep in the URL; `readWords` in the router lists the parameters that each screen knows. */
 export type Address = {
@@ -39,4 +40,18 @@ export function useAddress(): [Address, (change: Partial<Address>, how?: How) =>
   const go = (change: Partial<Address>, how: How = {}): void =>
     void navigate({ to: '.', search: (old) => ({ ...old, ...change }), state: true, ...how })
   return [address, go]
+}
+
+/**
+ * A text field whose value is kept in the URL: what is typed is shown as it is typed until the field is left, and
+ * otherwise what the URL says, whoever changed it.
+ */
+export function useTyped(value: string) {
+  const [typed, setTyped] = useState<string | null>(null)
+  useEffect(() => {
+    const leave = (): void => setTyped(null)
+    addEventListener('popstate', leave)
+    return () => removeEventListener('popstate', leave)
+  }, [])
+  return { value: typed ?? value, isTyped: typed !== null, setTyped }
 }

@@ -1,6 +1,6 @@
 import { type QueryKey, useInfiniteQuery } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
-import { useAddress } from '../frame/address.ts'
+import { useAddress, useTyped } from '../frame/address.ts'
 import { useCore } from '../texts/lang.ts'
 import { Field } from './fields.tsx'
 import { LIVE_MS } from './live.ts'
@@ -130,22 +130,31 @@ export const LogRow = ({ head, children }: { head: ReactNode; children: ReactNod
 
 type Filter = { name: 'action' | 'actor' | 'object' | 'request' | 'search'; label: string; hint?: string | undefined }
 
-/** Text filters, kept in the URL. On a phone, more than one are behind a button. */
-export function FilterRow({ filters }: { filters: readonly Filter[] }) {
-  const core = useCore()
+function FilterField({ name, label, hint }: Filter) {
   const [address, go] = useAddress()
-  const [isOpen, setOpen] = useState(filters.some(({ name }) => address[name] !== undefined))
-  const fields = filters.map(({ name, label, hint }) => (
+  const { value, setTyped } = useTyped(address[name] ?? '')
+  return (
     <Field
-      key={name}
       label={label}
       type="search"
       maxLength={100}
-      defaultValue={address[name] ?? ''}
+      value={value}
       placeholder={hint}
-      onChange={({ target }) => go({ [name]: target.value.trim() || undefined, page: undefined }, { replace: true })}
+      onChange={({ target }) => {
+        setTyped(target.value)
+        go({ [name]: target.value.trim() || undefined, page: undefined }, { replace: true })
+      }}
+      onBlur={() => setTyped(null)}
     />
-  ))
+  )
+}
+
+/** Text filters, kept in the URL. On a phone, more than one are behind a button. */
+export function FilterRow({ filters }: { filters: readonly Filter[] }) {
+  const core = useCore()
+  const [address] = useAddress()
+  const [isOpen, setOpen] = useState(filters.some(({ name }) => address[name] !== undefined))
+  const fields = filters.map((filter) => <FilterField key={filter.name} {...filter} />)
   if (filters.length === 1) return <div className="max-w-md">{fields}</div>
   return (
     <>

@@ -1,6 +1,7 @@
 import { Link, Navigate, useRouter, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { User } from '../../api/call.ts'
+import { useUnconfirmed } from '../../api/hooks.ts'
 import { enter, useSessionState } from '../../api/session.ts'
 import { Outside } from '../../frame/Outside.tsx'
 import { Notice } from '../../kit/parts.tsx'
@@ -35,6 +36,7 @@ function PasswordPage(next: Omit<PasswordProps, 'frame' | 'email'>) {
   const t = useTexts(texts)
   const { email } = useSearch({ strict: false })
   const { isOver } = useSessionState()
+  const isUnconfirmed = useUnconfirmed()
   return (
     <Password
       frame={Outside}
@@ -52,6 +54,7 @@ function PasswordPage(next: Omit<PasswordProps, 'frame' | 'email'>) {
       }
     >
       {isOver && <Notice tone="warn">{t.over}</Notice>}
+      {isUnconfirmed && <Notice tone="warn">{t.unconfirmed}</Notice>}
     </Password>
   )
 }

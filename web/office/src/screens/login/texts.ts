@@ -4,6 +4,8 @@ export const texts = defineTexts(
   {
     title: 'Log in',
     over: 'Your session has ended. Log in again to go on; what you had typed is not sent.',
+    unconfirmed:
+      'You are signed out in this browser, but the service has not confirmed it: your session there may still be valid. This page keeps trying. On a device that others use, do not close it until this message is gone.',
     overHere: 'Your session has ended. Log in again to go on where you are; what you typed is still there.',
     email: 'Email',
     password: 'Password',
@@ -26,6 +28,8 @@ export const texts = defineTexts(
     fr: {
       title: 'Connexion',
       over: 'Votre session est terminée. Reconnectez-vous pour continuer ; votre saisie n’a pas été envoyée.',
+      unconfirmed:
+        'Vous êtes déconnecté de ce navigateur, mais le service ne l’a pas confirmé : votre session y est peut-être encore valable. Cette page réessaie d’elle-même. Sur un appareil partagé, ne la fermez pas tant que ce message est affiché.',
       overHere: 'Votre session est terminée. Reconnectez-vous pour continuer ici même ; votre saisie est toujours là.',
       email: 'E-mail',
       password: 'Mot de passe',
@@ -47,6 +51,8 @@ export const texts = defineTexts(
     de: {
       title: 'Anmelden',
       over: 'Ihre Sitzung ist abgelaufen. Melden Sie sich wieder an; was Sie eingegeben hatten, wurde nicht gesendet.',
+      unconfirmed:
+        'In diesem Browser sind Sie abgemeldet, aber der Dienst hat es noch nicht bestätigt: Ihre Sitzung dort gilt vielleicht noch. Diese Seite versucht es weiter. Auf einem Gerät, das auch andere benutzen, lassen Sie sie offen, bis diese Meldung verschwindet.',
       overHere:
         'Ihre Sitzung ist abgelaufen. Melden Sie sich wieder an und machen Sie hier weiter; Ihre Eingaben sind noch da.',
       email: 'E-Mail',
@@ -69,6 +75,8 @@ export const texts = defineTexts(
     es: {
       title: 'Iniciar sesión',
       over: 'Su sesión ha terminado. Vuelva a entrar para continuar; lo que había escrito no se ha enviado.',
+      unconfirmed:
+        'Ha cerrado la sesión en este navegador, pero el servicio no lo ha confirmado: puede que su sesión siga siendo válida allí. Esta página lo sigue intentando. En un dispositivo compartido, no la cierre hasta que desaparezca este aviso.',
       overHere: 'Su sesión ha terminado. Vuelva a entrar para continuar aquí mismo; lo que había escrito sigue ahí.',
       email: 'Correo electrónico',
       password: 'Contraseña',
@@ -90,6 +98,8 @@ export const texts = defineTexts(
     it: {
       title: 'Accesso',
       over: 'La sua sessione è scaduta. Acceda di nuovo per continuare; quanto aveva scritto non è stato inviato.',
+      unconfirmed:
+        'In questo browser è uscito, ma il servizio non l’ha confermato: lì la sua sessione potrebbe essere ancora valida. Questa pagina continua a provare. Su un dispositivo condiviso, non la chiuda finché questo messaggio non scompare.',
       overHere: 'La sua sessione è scaduta. Acceda di nuovo per continuare qui; quanto aveva scritto c’è ancora.',
       email: 'E-mail',
       password: 'Password',

@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { type Body, call, type Order } from '../../api/call.ts'
+import { type Body, call, type Data, type Order } from '../../api/call.ts'
 import { useAction, useApi } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
 import { useChannelName } from '../../frame/channels.ts'
@@ -111,52 +111,64 @@ function EndDialog({ order, way, onClose }: DialogProps & { way: 'cancel' | 'exp
 
 function AcceptDialog({ order, onClose }: DialogProps) {
   const t = useTexts(texts)
-  const channelName = useChannelName()
   const channels = useApi('GET /api/next/channels', { query: { code: order.code } })
+  return (
+    <Dialog title={`${t.accept} · ${t.title(order.shortCode)}`} onClose={onClose}>
+      <p className="mb-4 text-soft">{t.acceptText}</p>
+      <Loaded query={channels}>
+        {(all) => <AcceptForm order={order} offers={all.filter(({ available }) => available)} onClose={onClose} />}
+      </Loaded>
+    </Dialog>
+  )
+}
+
+type AcceptProps = DialogProps & { offers: Data<'listChannels'> }
+
+/** What is shown is sent: the list is fetched again while the dialog is open, and may come in another order. */
+function AcceptForm({ order, offers, onClose }: AcceptProps) {
+  const t = useTexts(texts)
+  const channelName = useChannelName()
   const nameOf = useNetworkName()
-  const [chosen, setChosen] = useState<string | null>(null)
+  const [chosen, setChosen] = useState<string>(offers[0]?.paymentChannel ?? '')
+  const offer = offers.find(({ paymentChannel }) => paymentChannel === chosen)
   const action = useAction({
     run: (body: Body<'acceptOrder'>) =>
       call('POST /api/next/confirm_conversion/accept/{code}', { path: { code: order.code }, body }),
     onDone: onClose,
   })
   return (
-    <Dialog title={`${t.accept} · ${t.title(order.shortCode)}`} onClose={onClose}>
-      <p className="mb-4 text-soft">{t.acceptText}</p>
-      <Loaded query={channels}>
-        {(all) => {
-          const offers = all.filter(({ available }) => available)
-          const offer = offers.find(({ paymentChannel }) => paymentChannel === chosen) ?? offers[0]
-          return (
-            <Form
-              button={t.accept}
-              isBusy={action.isPending}
-              error={action.error}
-              onSend={({ network }) =>
-                offer &&
-                action.mutate({
-                  paymentChannel: offer.paymentChannel,
-                  ...(network ? { network: Number(network) } : {}),
-                })
-              }
-            >
-              <Select
-                label={t.channel}
-                name="paymentChannel"
-                onChange={(event) => setChosen(event.target.value)}
-                options={offers.map((one) => [one.paymentChannel, channelName(one.paymentChannel)] as const)}
-              />
-              {offer && offer.networks.length > 0 && (
-                <Select
-                  label={t.network}
-                  name="network"
-                  options={offer.networks.map((id) => [String(id), nameOf(id)] as const)}
-                />
-              )}
-            </Form>
-          )
-        }}
-      </Loaded>
-    </Dialog>
+    <Form
+      button={t.accept}
+      isBusy={action.isPending}
+      error={action.error}
+      onSend={({ network }) =>
+        offer &&
+        action.mutate({
+          paymentChannel: offer.paymentChannel,
+          ...(network ? { network: Number(network) } : {}),
+        })
+      }
+    >
+      <Select
+        label={t.channel}
+        name="paymentChannel"
+        required
+        value={offer?.paymentChannel ?? ''}
+        onChange={(event) => setChosen(event.target.value)}
+        options={[
+          // the chosen one is not offered any more
+          ...(offer ? [] : [['', ''] as const]),
+          ...offers.map((one) => [one.paymentChannel, channelName(one.paymentChannel)] as const),
+        ]}
+      />
+      {offer && offer.networks.length > 0 && (
+        <Select
+          key={offer.paymentChannel}
+          label={t.network}
+          name="network"
+          options={offer.networks.map((id) => [String(id), nameOf(id)] as const)}
+        />
+      )}
+    </Form>
   )
 }

@@ -1,5 +1,6 @@
 import { useWhole } from '../../api/hooks.ts'
 import { useCan, useSession } from '../../api/session.ts'
+import { useTyped } from '../../frame/address.ts'
 import { useChannelOptions } from '../../frame/channels.ts'
 import { isOperator, useCompanyId, useCompanyQuery } from '../../frame/company.tsx'
 import { Field, Select } from '../../kit/fields.tsx'
@@ -61,14 +62,34 @@ export function Filters({ search, go, onClear }: Props) {
             ['toAmount', t.leastUsdc],
           ]}
         />
-        {isOperator(user.role) && (
-          <Field label={t.manager} type="email" defaultValue={search.managerEmail ?? ''} onBlur={put('managerEmail')} />
-        )}
+        {isOperator(user.role) && <ManagerField email={search.managerEmail ?? ''} onChange={put('managerEmail')} />}
         <button type="button" className="btn w-full" onClick={onClear}>
           {t.clear}
         </button>
       </div>
     </details>
+  )
+}
+
+type ManagerProps = { email: string; onChange(event: { target: { value: string } }): void }
+
+/** Half an address is another one, so it is used once the field is left. */
+function ManagerField({ email, onChange }: ManagerProps) {
+  const t = useTexts(texts)
+  const { value, isTyped, setTyped } = useTyped(email)
+  const use = (): void => {
+    if (isTyped) onChange({ target: { value: value.trim() } })
+    setTyped(null)
+  }
+  return (
+    <Field
+      label={t.manager}
+      type="email"
+      value={value}
+      onChange={({ target }) => setTyped(target.value)}
+      onBlur={use}
+      onKeyDown={(event) => event.key === 'Enter' && use()}
+    />
   )
 }
 

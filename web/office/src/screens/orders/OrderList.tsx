@@ -42,9 +42,12 @@ function SearchBox({ value, mayFindPayers, onChange }: SearchProps) {
     }
   }, [value])
   const search = (typed: string): void => {
-    if (typed.trim() === known.current) return
-    known.current = typed.trim()
-    onChange(typed.trim())
+    const whole = typed.trim()
+    // what the URL then holds is no news that replaces a longer text
+    const asked = mayFindPayers && isWhole(whole) ? whole : whole.slice(0, MAX_TEXT)
+    if (asked === known.current) return
+    known.current = asked
+    onChange(asked)
   }
   const isAddress = mayFindPayers && text.includes('@')
   const searchLater = useRef(search)
@@ -179,7 +182,7 @@ function useSearching() {
   const onSearch = (text: string): void => {
     const found = payer.read(text)
     if (found) goTo({ search: undefined, page: undefined }, { replace: true, state: { payer: found } })
-    else goAll({ search: text.slice(0, MAX_TEXT) || undefined, page: undefined })
+    else goAll({ search: text || undefined, page: undefined })
   }
   return { search, payer, go, goAll, onSearch }
 }
