@@ -234,7 +234,9 @@ test('a folder that cannot be written is said in words, and the service outlives
 })
 
 test('a backup whose place stops answering ends, and keeps neither its slot nor the log of the database', async () => {
-  const cluster = join(places.path, 'cluster')
+  const cluster = join(places.path, 'another-cluster')
+  mkdirSync(join(cluster, 'global'), { recursive: true })
+  for (const file of ['base', 'global/pg_control']) writeFileSync(join(cluster, file), randomBytes(8 * MIB))
   const folder = join(places.path, 'nas')
   const to = folderStore(folder)
   const facts = { madeAt: '2030-01-01T00:00:00.000Z', mode: 'sandbox', schema: '', life: LIFE } as const
