@@ -3,19 +3,19 @@ import { Registry } from 'prom-client'
 import { type Accounts, openAccounts } from './assembly/accounts.ts'
 import { registerApi } from './assembly/api.ts'
 import { type Commerce, openCommerce } from './assembly/commerce.ts'
+import { openExamine } from './assembly/examine.ts'
 import { registerPages } from './assembly/pages.ts'
 import type { ServiceBase } from './assembly/service-base.ts'
 import { openDailyAlarm } from './assembly/upkeep/daily-alarm.ts'
 import { startUpkeep } from './assembly/upkeep/upkeep.ts'
 import { openAnchor } from './audit/anchor.ts'
 import { checkEndpoints } from './chain/endpoints/start-check.ts'
-import { oneOfEach, runChecks } from './checks/check.ts'
-import { outsideChecks } from './checks/installation-checks.ts'
 import { checkReady, listChainChecks } from './checks/ready-checks.ts'
 import { openButtonOrigins } from './companies/button-origins.ts'
 import { COMPANY_SCHEMAS } from './companies/company-schemas.ts'
 import { StaticLinkSchema } from './companies/static-links/static-link-schemas.ts'
 import { KycSchema } from './compliance/kyc-schemas.ts'
+import { openKnownBackups } from './db/backup/newest-backup.ts'
 import { openJobRunner } from './db/job-runner.ts'
 import { registerDbMetrics } from './db/metrics/db-metrics.ts'
 import { listMigrations } from './db/migrate.ts'
@@ -162,7 +162,8 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
   const tracer = traceService(app, config, metrics)
   const reads = openReads(db, { config, metrics, log: app.log })
   app.addHook('onClose', () => reads.stop())
-  const base: ServiceBase = { config, db, vault, clock, demoButtonId, metrics, log: app.log, tracer, reads }
+  const backups = openKnownBackups(config)
+  const base: ServiceBase = { config, db, vault, clock, demoButtonId, metrics, log: app.log, tracer, reads, backups }
   const trade = openCommerce(base, accounts)
   app.addHook('onClose', async () => {
     await Promise.all([trade.rotation.attempts.close(), trade.channels.close(), trade.screening.close()])
@@ -178,12 +179,7 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
     listChecks: () => listChainChecks(trade.chainHealth),
     ...{ metricsToken: config.metricsToken, showMetrics: config.metricsPort === null },
   })
-  const examine = async () =>
-    oneOfEach([
-      ...(await checkReady(db, newest)),
-      ...(await listChainChecks(trade.chainHealth)),
-      ...(await runChecks(outsideChecks(config))),
-    ])
+  const examine = openExamine(base, [() => checkReady(db, newest), async () => listChainChecks(trade.chainHealth)])
   await registerApi(app, base, accounts, { ...trade, requestLog, examine })
   await registerPages(app, base, accounts, trade)
   let workers: Workers | undefined

@@ -30,7 +30,7 @@ import { startEmbeddedPostgres } from './db/embedded/embedded.ts'
 import { checkStateDirectory, noteElsewhere, refuseElsewhere, refuseNoDatabase } from './db/embedded/state-directory.ts'
 import { type Claimed, migrateService, writeInstallation } from './db/installation.ts'
 import { API_SCOPES } from './http/actor.ts'
-import { startMetricsServer } from './http/health/metrics-server.ts'
+import { metricsHostOf, startMetricsServer } from './http/health/metrics-server.ts'
 import { SECOND, systemClock } from './kernel/clock.ts'
 import { armCrashPoint } from './kernel/crash-point.ts'
 import { collectStartGarbage } from './kernel/process/garbage.ts'
@@ -114,7 +114,7 @@ async function openDatabase(config: Config, { say, closers, vault, claimed }: Op
   }
   refuseElsewhere(config.dataDir)
   const server = await startEmbeddedPostgres({
-    ...{ dataDir: config.dataDir, log: say },
+    ...{ dataDir: config.dataDir, log: say, processes: config.processes },
     onLocked: () => refuseTakenPort(config),
   })
   closers.add(() => server.stop())
@@ -368,11 +368,10 @@ async function startService(
   })
   if (config.roles.includes('api')) await listen(service.app, config)
   setTimeout(() => void settle(service.app, config), SETTLED_MS).unref()
-  const { host, metricsPort, metricsToken } = config
+  const { metricsPort, metricsToken } = config
+  const place = { host: metricsHostOf(config), token: () => metricsToken }
   const scraped =
-    metricsPort === null || shared
-      ? null
-      : await startMetricsServer(service.metrics, { host, port: metricsPort, token: () => metricsToken })
+    metricsPort === null || shared ? null : await startMetricsServer(service.metrics, { ...place, port: metricsPort })
   if (config.roles.includes('worker')) await service.startWorkers()
   return {
     app: service.app,

@@ -15,6 +15,7 @@ import { auditKeysOf, openServerKeys } from '../src/keys/server-key-service.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { newFolder } from './harness/installation.ts'
 import { TEST_MASTER_KEY } from './harness/service.ts'
+import { silence } from './harness/silent-mount.ts'
 
 /* What was noted outside the database, after a restore: honest, and otherwise. */
 
@@ -298,6 +299,25 @@ test('a restore by a machine whose clock is behind lost what the file holds by t
   const said: string[] = []
   assert.ok(lostUntilNow(place.path, (line) => said.push(line)).getTime() <= Date.now())
   assert.match(said.join(), /AUDIT_ANCHOR_FILE cannot be read/)
+})
+
+test('a file that does not answer holds up nothing else, and shows how long it lacks the head; then it gets it', async () => {
+  const metrics = new Registry()
+  const anchor = openAnchor({ db, clock, log: { info: () => {} }, metrics, file })
+  const late = async () => Number(/^comptoir_audit_anchor_late_seconds (\d+)$/m.exec(await metrics.metrics())?.[1])
+  await work(1, anchor)
+  assert.equal(await late(), 0)
+  const comeBack = await silence(file)
+  for (let turn = 0; turn < 3; turn += 1) {
+    await write()
+    await assert.rejects(anchor.note(), /anchor has not answered since/)
+    nowMs += MINUTE
+  }
+  assert.deepEqual([await late(), readAnchors(file).length], [180, 1])
+  await comeBack()
+  await anchor.note()
+  assert.deepEqual([await late(), readAnchors(file).length], [0, 2])
+  assert.equal((await verify()).fault, null)
 })
 
 test('a database restored by its own tools may run, and be noted, before its restore is marked', async () => {

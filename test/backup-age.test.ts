@@ -2,16 +2,18 @@ import assert from 'node:assert/strict'
 import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { openDailyAlarm } from '../src/assembly/upkeep/daily-alarm.ts'
 import { diskCheck, outsideChecks } from '../src/checks/installation-checks.ts'
 import { loadConfig } from '../src/config/config.ts'
 import { backupNameAt } from '../src/db/backup/store.ts'
 import { sql } from '../src/db/db.ts'
 import { DAY, MINUTE } from '../src/kernel/clock.ts'
-import { waitForMail } from './harness/accounts.ts'
+import { logInSuperAdmin, waitForMail } from './harness/accounts.ts'
 import { createTestDatabase } from './harness/database.ts'
 import { newFolder } from './harness/installation.ts'
 import { startTestService } from './harness/service.ts'
+import { silence } from './harness/silent-mount.ts'
 
 /* What doctor, the metric and the operator's mail say of the newest backup. */
 
@@ -107,6 +109,28 @@ test('dumps that another program makes are watched: doctor, the metric, the log 
   assert.match(text, /^comptoir_backup_interval_seconds 3600$/m)
   putDump('comptoir-4.dump', { ageMinutes: 10 })
   assert.equal((await doctor())?.ok, true)
+  await metrics()
+  const admin = await logInSuperAdmin(service)
+  const seen = async () => {
+    const { data } = await admin.get<{ checks: { name: string; ok: boolean; message: string }[] }>('operator/status')
+    return data.checks.find(({ name }) => name === 'backups')
+  }
+  assert.equal((await seen())?.ok, true)
+  const comeBack = await silence(dumps)
+  await sleep(50)
+  const quiet = await Promise.all(Array.from({ length: 20 }, metrics))
+  for (const one of quiet) {
+    const age = Number(/^comptoir_backup_age_seconds (\S+)$/m.exec(one)?.[1])
+    assert.ok(age >= 600 && age < 1200, 'what it answered last')
+    assert.match(one, /^comptoir_backup_silent_seconds 0\.\d+$/m)
+  }
+  const silent = await seen()
+  assert.equal(silent?.ok, false)
+  assert.match(silent?.message ?? '', /dumps has not answered since 20.*; newest backup until then: 20/)
+  await assert.rejects(async () => doctor(), /dumps has not answered since/)
+  await comeBack()
+  assert.match(await metrics(), /^comptoir_backup_silent_seconds 0$/m)
+  assert.equal((await seen())?.ok, true)
   rmSync(dumps, { recursive: true })
   await assert.rejects(async () => doctor(), /dumps cannot be used: it does not exist/)
   assert.match(await metrics(), /^comptoir_backup_age_seconds \+?Inf$/m)

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { zstdCompressSync } from 'node:zlib'
+import type pg from 'pg'
 import { folderStore, refuseUnwritable } from '../src/db/backup/folder-store.ts'
 import { chooseBackup, findStoreFaults } from '../src/db/backup/places.ts'
 import { type S3Settings, s3Store } from '../src/db/backup/s3-store.ts'
@@ -27,6 +28,7 @@ import { openVault } from '../src/kernel/vault.ts'
 import { freePort } from './harness/free-port.ts'
 import { newFolder } from './harness/installation.ts'
 import { checkSignature, S3_KEY, S3_REGION, S3_SECRET, type S3StandIn, startS3Store } from './harness/s3-store.ts'
+import { silence } from './harness/silent-mount.ts'
 
 const MIB = 1024 * 1024
 const places = newFolder()
@@ -229,6 +231,36 @@ test('a folder that cannot be written is said in words, and the service outlives
   assert.deepEqual(uncaught, [])
   await assert.rejects(refuseUnwritable(join(places.path, 'a-file')), /it is not a folder/)
   await refuseUnwritable(join(places.path, 'not/yet/there'))
+})
+
+test('a backup whose place stops answering ends, and keeps neither its slot nor the log of the database', async () => {
+  const cluster = join(places.path, 'another-cluster')
+  mkdirSync(join(cluster, 'global'), { recursive: true })
+  for (const file of ['base', 'global/pg_control']) writeFileSync(join(cluster, file), randomBytes(8 * MIB))
+  const folder = join(places.path, 'nas')
+  const to = folderStore(folder)
+  const facts = { madeAt: '2030-01-01T00:00:00.000Z', mode: 'sandbox', schema: '', life: LIFE } as const
+  const url = process.env.TEST_DATABASE_URL ?? ''
+  let backend = 0
+  let comeBack: Promise<() => Promise<void>> | undefined
+  const taken = withBackupConnection(url, async (client) => {
+    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
+    backend = rows[0]?.pid ?? 0
+    return takeBackup({
+      ...{ client, cluster, to, vault: openVault(randomBytes(32)), facts },
+      onProgress(done) {
+        if (done > MIB) comeBack ??= silence(folder)
+      },
+    })
+  })
+  await assert.rejects(taken, /nas has not answered since .*Z\. Nothing of this backup was kept/)
+  const listSlots = (client: pg.Client) =>
+    client.query('select from pg_replication_slots where slot_name = $1', [`comptoir_backup_${backend}`])
+  const { rowCount } = await withBackupConnection(url, listSlots)
+  assert.equal(rowCount, 0)
+  await assert.rejects(to.list(), /nas has not answered since/)
+  await (await comeBack)?.()
+  assert.deepEqual(await to.list(), [])
 })
 
 test('what a store refuses is said in words, without the keys and without what was signed', async () => {

@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -156,6 +166,36 @@ test('a server that dies by itself is started again under the same address', asy
   while ((await ask()).length === 0) await sleep(50)
   await server.stop()
   assert.match(lines.join('\n'), /ended unexpectedly \(signal SIGKILL\) and is started again/)
+})
+
+test('its log names no statement and no value, is cut while the server runs, and it takes the connections of all processes', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const dataDir = startedBefore('talkative')
+  const server = await startEmbeddedPostgres({ dataDir, log: assert.fail, processes: 17 })
+  const log = join(dataDir, 'postgres.log')
+  const ask = (text: string) => query(server.connectionString, text)
+  assert.deepEqual(await ask('show max_connections'), [{ max_connections: '564' }])
+  await ask('create table payer (email text unique)')
+  const repeat = () => assert.rejects(ask(`insert into payer values ('ada@shop.example'), ('ada@shop.example')`))
+  await repeat()
+  assert.match(readFileSync(log, 'utf8'), /duplicate key value violates/)
+  assert.doesNotMatch(readFileSync(log, 'utf8'), /ada@shop|insert into/)
+  appendFileSync(log, `${'x'.repeat(11_000_000)}\n`)
+  t.mock.timers.tick(10_000)
+  while (statSync(log).size > 0) await sleep(10)
+  await repeat()
+  assert.ok(statSync(log).size < 10_000, 'the server goes on at the beginning')
+  assert.equal(statSync(`${log}.1`).size, 10_000_000)
+  // for root: the user who runs PostgreSQL puts a link where the next copy goes
+  const secret = join(base, 'kept by root')
+  writeFileSync(secret, 'secret')
+  rmSync(`${log}.1`)
+  symlinkSync(secret, `${log}.1`)
+  appendFileSync(log, `${'x'.repeat(11_000_000)}\n`)
+  t.mock.timers.tick(10_000)
+  while (statSync(log).size > 0) await sleep(10)
+  assert.equal(readFileSync(secret, 'utf8'), 'secret')
+  await server.stop()
 })
 
 test('a path too long for a socket works', async () => {

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { connectionChecks } from '../src/checks/installation-checks.ts'
 import { checkReady } from '../src/checks/ready-checks.ts'
-import { openDb, sql } from '../src/db/db.ts'
+import { loadConfig } from '../src/config/config.ts'
+import { openDb, raw, sql } from '../src/db/db.ts'
 import { createPaid, listRefunds, newAddress, payoutEnv } from './harness/refunds.ts'
 import { ALL_CONNECTIONS, callService, startTestService, type TestService } from './harness/service.ts'
 import { openShop, type Shop } from './harness/shop.ts'
@@ -197,4 +199,25 @@ test('a company whose requests all wait for a lock takes no connection from anot
     if (isHeld) await held.release()
     await Promise.allSettled(stuck)
   }
+})
+
+test('doctor compares what this node may open with what the server takes from its role and database', async () => {
+  const { connectionString } = shop.host.db
+  const look = (env: Record<string, string>) => connectionChecks(loadConfig(env))
+  const examine = (processes: number) =>
+    look({ DATABASE_URL: connectionString, PROCESSES: String(processes) })[0]?.run()
+  const { name } = await shop.host.db.one<{ name: string }>(sql`select current_database() as name`)
+  const limit = (count: number) =>
+    shop.host.db.run(sql`alter database ${raw(name)} connection limit ${raw(`${count}`)}`)
+  try {
+    await limit(40)
+    assert.deepEqual([(await examine(1))?.ok, (await examine(3))?.ok], [true, false])
+    const close = await examine(2)
+    assert.deepEqual([close?.ok, /takes 40 .* at most 32.*A reload would/.test(close?.message ?? '')], [true, true])
+  } finally {
+    await limit(-1)
+  }
+  assert.deepEqual(look({}), [], 'the embedded server is started for as many as are needed')
+  const pooled = { DATABASE_PREPARED: 'false', DATABASE_DIRECT_URL: connectionString }
+  assert.deepEqual(look({ DATABASE_URL: connectionString, ...pooled }), [], 'PgBouncer shares its own')
 })

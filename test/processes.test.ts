@@ -253,13 +253,22 @@ test('a reload takes a new master key and a new token of METRICS_PORT: the old t
   write('leaked', { MASTER_KEY: TEST_MASTER_KEY })
   const { MASTER_KEY: _, ...rest } = env
   const other = startServed({
-    ...{ ...rest, PROCESSES: '2', METRICS_PORT: String(metricsPort), COMPTOIR_ENV_FILE: own },
+    ...{ ...rest, PROCESSES: '2', METRICS_PORT: String(metricsPort), HOST: '0.0.0.0', COMPTOIR_ENV_FILE: own },
   })
   const scrape = async (token: string): Promise<number> =>
     (await fetch(`http://127.0.0.1:${metricsPort}/metrics`, { headers: { authorization: `Bearer ${token}` } })).status
   try {
     await other.ready()
     assert.deepEqual([await scrape('leaked'), await scrape('fresh')], [200, 401])
+    // where others reach the port, it does not open to all
+    write('', { MASTER_KEY: TEST_MASTER_KEY })
+    other.child.kill('SIGHUP')
+    await eventually(
+      async () => other.words(),
+      (words) => words.includes('The address of METRICS_PORT, which follows from METRICS_TOKEN, needs a restart.'),
+      40_000,
+    )
+    assert.deepEqual([await scrape('leaked'), await scrape('')], [200, 401])
     write('fresh', { MASTER_KEY: next, MASTER_KEY_PREVIOUS: TEST_MASTER_KEY })
     other.child.kill('SIGHUP')
     await eventually(

@@ -1,6 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Registry } from 'prom-client'
 import type { Config } from '../config/config.ts'
+import type { KnownBackups } from '../db/backup/newest-backup.ts'
 import type { Db } from '../db/db.ts'
 import type { StaleReads } from '../db/stale-reads.ts'
 import type { Tracer } from '../http/tracing/tracing.ts'
@@ -20,6 +21,8 @@ export type ServiceBase = {
   clock: Clock
   metrics: Registry
   log: FastifyBaseLogger
+  /** Of its database; null: none are made or watched. Commands have no need of them. */
+  backups?: KnownBackups | null | undefined
   /** Only if tracing is enabled. */
   tracer?: Tracer | undefined
 }

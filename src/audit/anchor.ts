@@ -1,9 +1,11 @@
-import { appendFileSync, closeSync, existsSync, fstatSync, fsyncSync, openSync, readFileSync, readSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import { Gauge, type Registry } from 'prom-client'
 import type { Db } from '../db/db.ts'
 import { clearGauge } from '../db/metrics/stored-gauge.ts'
-import type { Clock } from '../kernel/clock.ts'
+import { type Clock, MINUTE, SECOND } from '../kernel/clock.ts'
+import { mountOf } from '../kernel/process/mount.ts'
 import type { NotedHead } from './anchor-check.ts'
 import { type AuditHead, findAuditHead, findRestoreEntry, hasAuditEntry } from './audit-queries.ts'
 
@@ -44,25 +46,39 @@ export function readAnchors(file: string): NotedHead[] {
   return heads
 }
 
-/** The end of a file, long enough for the last line, whatever a crash left behind it. */
-function readEnd(handle: number): string {
-  const { size } = fstatSync(handle)
-  const end = Buffer.alloc(Math.min(size, 16_384))
-  readSync(handle, end, 0, end.length, size - end.length)
+/** Long enough for the last line, whatever a crash left behind it. */
+const END_BYTES = 16_384
+
+const headsIn = (end: string): NotedHead[] => end.split(/[\n\0]+/).flatMap((piece) => readLine(piece) ?? [])
+
+/** The newest ones of a file, oldest first; empty: it holds none, or does not exist. */
+export const listLastNoted = (file: string): NotedHead[] =>
+  existsSync(file) ? headsIn(readFileSync(file).subarray(-END_BYTES).toString()) : []
+
+async function readEnd(handle: FileHandle): Promise<string> {
+  const { size } = await handle.stat()
+  const end = Buffer.alloc(Math.min(size, END_BYTES))
+  await handle.read(end, 0, end.length, size - end.length)
   return end.toString()
 }
 
-/** The newest ones of a file, oldest first; empty: it holds none, or does not exist. */
-export function listLastNoted(file: string): NotedHead[] {
-  if (!existsSync(file)) return []
-  const handle = openSync(file, 'r')
-  try {
-    const pieces = readEnd(handle).split(/[\n\0]+/)
-    return pieces.map(readLine).filter((head) => head !== undefined)
-  } finally {
-    closeSync(handle)
-  }
-}
+/** What a disk that wakes up may take, and a flush on a busy one. */
+const ANCHOR_MS = MINUTE
+
+/** One visit of the file: opened, read at its end, given a line if there is one, and closed. */
+const visitEnd = (file: string, line?: string): Promise<string> =>
+  mountOf(file).call(async () => {
+    const handle = await open(file, 'a+', 0o600)
+    try {
+      const end = await readEnd(handle)
+      if (line === undefined) return end
+      await handle.appendFile(`${/[^\n]$/.test(end) ? '\n' : ''}${line}\n`)
+      await handle.sync()
+      return end
+    } finally {
+      await handle.close()
+    }
+  }, ANCHOR_MS)
 
 export type Anchor = { note(): Promise<boolean> }
 
@@ -86,19 +102,22 @@ export function openAnchor(deps: {
   // none was read yet, and 0 would mean that all of them are gone
   clearGauge(entries)
   let noted: string | undefined
+  let lateSinceMs: number | undefined
+  if (file !== null)
+    new Gauge({
+      name: 'comptoir_audit_anchor_late_seconds',
+      help: 'For how long AUDIT_ANCHOR_FILE has lacked the present head of the audit log; 0: it has it.',
+      registers: [deps.metrics],
+      collect() {
+        this.set(lateSinceMs === undefined ? 0 : Math.max(0, clock() - lateSinceMs) / SECOND)
+      },
+    })
   /** @throws Error instead of writing what is no line: the owner of the database chooses what is read from it */
-  const append = ({ seq, hash }: AuditHead, restoredAt?: string): void => {
+  const append = async ({ seq, hash }: AuditHead, restoredAt?: string): Promise<void> => {
     if (file === null) return
     const line = [new Date(clock()).toISOString(), seq, ...(restoredAt ? [restoredAt] : []), hash].join(' ')
     if (!readLine(line)) throw new Error(`entry ${seq} of the audit log has no hash that can be noted`)
-    const handle = openSync(file, 'a+', 0o600)
-    try {
-      const before = /[^\n]$/.test(readEnd(handle)) ? '\n' : ''
-      appendFileSync(handle, `${before}${line}\n`)
-      fsyncSync(handle)
-    } finally {
-      closeSync(handle)
-    }
+    await visitEnd(file, line)
   }
   /**
    * The file says where the restored database went on, and which entry is the restore's, unless a worker of it has
@@ -107,8 +126,8 @@ export function openAnchor(deps: {
   const noteRestore = async (): Promise<void> => {
     const entry = file === null ? undefined : await findRestoreEntry(db)
     if (file === null || entry === undefined) return
-    const last = listLastNoted(file).at(-1)
-    if (!last || last.seq < entry.seq || !(await hasAuditEntry(db, last))) append(entry, entry.restoredAt)
+    const last = headsIn(await visitEnd(file)).at(-1)
+    if (!last || last.seq < entry.seq || !(await hasAuditEntry(db, last))) await append(entry, entry.restoredAt)
   }
   return {
     async note() {
@@ -118,8 +137,10 @@ export function openAnchor(deps: {
       })
       entries.set(Number(head.seq))
       if (head.hash === noted || head.seq === 0n) return false
+      lateSinceMs ??= clock()
       await noteRestore()
-      append(head)
+      await append(head)
+      lateSinceMs = undefined
       log.info({ auditSeq: head.seq.toString(), auditHash: head.hash }, 'head of the audit log')
       noted = head.hash
       return false

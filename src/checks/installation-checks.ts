@@ -1,13 +1,13 @@
-import { existsSync } from 'node:fs'
 import type { TransportOptions } from 'nodemailer'
 import { checkNetwork } from '../chain/endpoints/network-check.ts'
 import { createRpc } from '../chain/endpoints/rpc.ts'
 import { whyUnreached } from '../chain/endpoints/unreached.ts'
 import { networkFor } from '../chain/networks.ts'
 import type { ChainConfig, Config } from '../config/config.ts'
-import { refuseUnwritable } from '../db/backup/folder-store.ts'
-import { isBackupOverdue, openKnownBackups, readBackupAge } from '../db/backup/newest-backup.ts'
+import { findSilence, refuseUnwritable } from '../db/backup/folder-store.ts'
+import { isBackupOverdue, type KnownBackups, openKnownBackups, readBackupAge } from '../db/backup/newest-backup.ts'
 import { isBucket } from '../db/backup/places.ts'
+import { countConnections, readConnectionLimit } from '../db/connection-need.ts'
 import { assertDurable } from '../db/durable.ts'
 import { describeRoom, isShortOfRoom, readDiskRoom } from '../db/embedded/disk-room.ts'
 import { findLeftDatabase, readElsewhere } from '../db/embedded/state-directory.ts'
@@ -185,6 +185,22 @@ export const schemaCheck = (connectionString: string, config: Pick<Config, 'mode
   },
 })
 
+/** PgBouncer shares its own few among all; the embedded server is started for as many as are needed. */
+export function connectionChecks(config: Config): Check[] {
+  const { databaseUrl, databasePrepared } = config
+  if (databaseUrl === null || !databasePrepared) return []
+  const run: Check['run'] = async () => {
+    const [limit, needed] = [await readConnectionLimit(databaseUrl), countConnections(config)]
+    const message = `The database takes ${limit} connections; this node opens at most ${needed}, and twice as many during a reload.`
+    if (needed > limit) return bad(message, CONNECTIONS_FIX)
+    return good(2 * needed > limit ? `${message} A reload would use up what it takes.` : message)
+  }
+  return [{ name: 'connections', cure: UNREACHED_FIX, run }]
+}
+
+const CONNECTIONS_FIX =
+  'Raise max_connections of the server (or the limit of the role or database), lower PROCESSES, or put PgBouncer in between.'
+
 /** Measured by the answer's Date header (RFC 9110, 6.6.1); a provider rejects requests whose time is too far off. */
 function skewOf(answer: Response): number {
   const date = Date.parse(answer.headers.get('date') ?? '')
@@ -218,18 +234,22 @@ const chainCheck = (chain: ChainConfig): Check => ({
 })
 
 /** Writes nothing: whether a bucket accepts writes shows only with the first backup. */
-function backupChecks(config: Config): Check[] {
-  const backups = openKnownBackups(config)
+function backupChecks(config: Config, backups: KnownBackups | null): Check[] {
   if (backups === null) return []
   const { backupTo, databaseUrl, backupEveryMinutes } = config
   const run: Check['run'] = async () => {
     const folder = databaseUrl === null && backupTo !== null && !isBucket(backupTo) ? backupTo : null
-    if (folder !== null) await refuseUnwritable(folder, serviceAccount(config.dataDir))
-    const { newest, ahead, others, ageMs } = await readBackupAge(backups, Date.now())
+    const [isThere, { newest, ahead, others, ageMs, unknownSinceMs }] = await Promise.all([
+      folder === null || refuseUnwritable(folder, serviceAccount(config.dataDir)).catch(passSilence),
+      readBackupAge(backups, Date.now()),
+    ])
     const [future] = ahead
     if (future !== undefined) return bad(`${future} in ${backups.place} has a time that has not come.`, FUTURE_FIX)
     const when = newest ? new Date(newest.madeAtMs).toISOString() : 'none yet'
-    const isThere = folder === null || existsSync(folder)
+    if (unknownSinceMs !== undefined) {
+      const since = new Date(unknownSinceMs).toISOString()
+      return bad(`${backups.place} has not answered since ${since}; newest backup until then: ${when}.`, SILENT_FIX)
+    }
     const foreign = others === 0 ? '' : ` ${othersWords(others)}`
     const message = `${backups.place} ${isThere ? 'answers' : 'will be made'}; newest backup: ${when}.${foreign}`
     if (!isBackupOverdue(ageMs, backupEveryMinutes)) return good(message)
@@ -240,6 +260,15 @@ function backupChecks(config: Config): Check[] {
   const cure = `Check ${place}, and that this user reaches the place and may use it.`
   return [{ name: 'backups', cure, run }]
 }
+
+/** What was known before is still worth saying. */
+function passSilence(error: unknown): boolean {
+  if (findSilence(error) === undefined) throw error
+  return true
+}
+
+const SILENT_FIX =
+  'See whether the machine behind this mount is there, and the network to it. Payments go on; no backup is made meanwhile.'
 
 const othersWords = (count: number): string =>
   `${count} there ${count === 1 ? 'is' : 'are'} not of this database since its last restore, or of an older version: ` +
@@ -269,8 +298,11 @@ const MAIL_FIX = 'Check SMTP_URL: host, port, user and password. Until then: com
 /** Live mode with the accepted risk `no-mail`. */
 export const NO_LOGIN_YET = 'Until SMTP_URL is set, codes for logging in come from `comptoir admin login-code` only.'
 
-/** Checks that depend on others: they may fail temporarily, so they do not stop the start. */
-export function outsideChecks(config: Config): Check[] {
+/**
+ * Checks that depend on others: they may fail temporarily, so they do not stop the start.
+ * @param backups of the service, which knows what the place answered before
+ */
+export function outsideChecks(config: Config, backups = openKnownBackups(config)): Check[] {
   const { smtpUrl } = config.mail
   const withoutMail =
     config.mode === 'sandbox'
@@ -301,7 +333,7 @@ export function outsideChecks(config: Config): Check[] {
   return [
     mail,
     ...(config.databaseUrl === null ? [diskCheck(config.dataDir)] : []),
-    ...backupChecks(config),
+    ...backupChecks(config, backups),
     ...config.chains.map(chainCheck),
     ...signerChecks(config.chains),
     ...gasChecks(config.chains),

@@ -3,6 +3,7 @@ import { readSettings, settingsOfEnv } from '../channels/kind.ts'
 import { CHANNEL_KINDS } from '../channels/kinds.ts'
 import type { Config } from '../config/config.ts'
 import { LIMITS } from '../config/settings/operating.ts'
+import { isLoopbackHost, metricsHostOf } from '../http/health/metrics-server.ts'
 
 /** Risks that an operator may accept in live mode, by name in ACCEPT_RISK (docs/operating.md). */
 export const RISKS = [
@@ -54,6 +55,10 @@ const PASSWORD_LIMITS = [LIMITS.accountPerMinute, LIMITS.addressPerMinute].map((
 const limitsOff = ({ limits }: Config): string[] =>
   Object.entries(LIMITS).flatMap(([key, { name }]) => (limits[key as keyof typeof LIMITS] === 0 ? [name] : []))
 
+/** Without a token: on the port of the API, or on one that others reach. */
+const isMetricsOpen = (config: Config): boolean =>
+  config.metricsToken === null && (config.metricsPort === null || !isLoopbackHost(metricsHostOf(config)))
+
 type Found = [string, Risk | null]
 
 const when = (found: boolean, name: (typeof RISKS)[number], message: string, fix: string): Found => [
@@ -88,10 +93,10 @@ function ownRisks(config: Config): Found[] {
       'Remove AUTO_APPROVE.',
     ),
     when(
-      config.metricsPort === null && config.metricsToken === null,
+      isMetricsOpen(config),
       'public-metrics',
       'Anyone can read /metrics: turnover, customers, errors.',
-      'Set METRICS_TOKEN or METRICS_PORT.',
+      'Set METRICS_TOKEN, or METRICS_PORT, which without a token listens on this machine only.',
     ),
   ]
 }

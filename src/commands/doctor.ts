@@ -1,7 +1,13 @@
 import type { CheckResult } from '../checks/check.ts'
 import { runChecks } from '../checks/check.ts'
 import { readEnvironment } from '../checks/environment.ts'
-import { claimOf, outsideChecks, runDatabaseChecks, schemaCheck } from '../checks/installation-checks.ts'
+import {
+  claimOf,
+  connectionChecks,
+  outsideChecks,
+  runDatabaseChecks,
+  schemaCheck,
+} from '../checks/installation-checks.ts'
 import type { Config, Env } from '../config/config.ts'
 import { findMasterKey } from '../config/master-key.ts'
 import { findEmbeddedPostgres } from '../db/embedded/embedded.ts'
@@ -24,7 +30,10 @@ async function checkDatabase(config: Config): Promise<CheckResult[]> {
   const key = findMasterKey(config)
   if (!key) return [{ name: 'master-key', ok: false, message: 'There is no master key.', fix: 'Set MASTER_KEY.' }]
   const place = { connectionString, prepared: config.databasePrepared }
-  return runDatabaseChecks(place, claimOf(config, key), [schemaCheck(connectionString, config)])
+  return runDatabaseChecks(place, claimOf(config, key), [
+    schemaCheck(connectionString, config),
+    ...connectionChecks(config),
+  ])
 }
 
 const printResult = ({ name, ok, message, fix }: CheckResult): string => {

@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { AppError } from '../kernel/errors.ts'
+import { POOL_SIZE } from './connection-need.ts'
 import { assertHoldsNone, whileHolding } from './held.ts'
 import { isDiskFull, openRoom, type Room, WRITE_MEGABYTE } from './room.ts'
 import { openShares } from './shares.ts'
@@ -223,7 +224,7 @@ const readEach = (client: pg.PoolClient, { text, values }: Sql, onRow: (row: Raw
 
 export type DbOptions = {
   connectionString: string
-  /** Maximum connections; about twice the cores, up to 16, is best (more backends lose throughput). */
+  /** Maximum connections; default: `POOL_SIZE`. */
   max?: number
   /** Off behind PgBouncer in transaction mode: no statement and no setting may outlive its transaction. */
   prepared?: boolean
@@ -259,7 +260,7 @@ export function openDb(options: DbOptions): Db {
   const config = connectionConfig({ connectionString, prepared: named, applicationName })
   const pool = new pg.Pool({
     ...config,
-    max: options.max ?? 12,
+    max: options.max ?? POOL_SIZE,
     idleTimeoutMillis: IDLE_CONNECTION_MS,
   })
   const begin = beginText(named)

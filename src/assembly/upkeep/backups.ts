@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import type pg from 'pg'
 import { Gauge } from 'prom-client'
-import { isBackupOverdue, type KnownBackups, openKnownBackups, readBackupAge } from '../../db/backup/newest-backup.ts'
+import { findSilence } from '../../db/backup/folder-store.ts'
+import { isBackupOverdue, type KnownBackups, readBackupAge } from '../../db/backup/newest-backup.ts'
 import { openStore } from '../../db/backup/places.ts'
 import { BackupFault } from '../../db/backup/sealed.ts'
 import {
@@ -25,6 +26,9 @@ type BackupDeps = ServiceBase & { alarm: RaiseAlarm }
 /** Delay after a failure: short enough to matter, long enough to keep the log readable. */
 const AGAIN_MS = 10 * MINUTE
 
+/** Disks that sleep, and servers that restart, are silent for a while. */
+const SILENCE_MS = 5 * MINUTE
+
 function openComplaint(deps: BackupDeps, to: string) {
   const mail = openDailyAlarm(deps, 'The backup failed')
   return (error: unknown): Promise<void> => {
@@ -37,13 +41,30 @@ function openComplaint(deps: BackupDeps, to: string) {
 }
 
 function openMetrics({ config, clock, metrics }: BackupDeps, backups: KnownBackups): void {
+  /** Both gauges ask; the look is one. */
+  const read = async (): Promise<{ ageMs?: number | undefined; unknownSinceMs?: number | undefined }> => {
+    try {
+      return await readBackupAge(backups, clock())
+    } catch (error) {
+      return { ageMs: Number.POSITIVE_INFINITY, unknownSinceMs: findSilence(error)?.sinceMs }
+    }
+  }
   new Gauge({
     name: 'comptoir_backup_age_seconds',
     help: 'Age of the newest backup; without any, of the database. Infinite while the backups cannot be listed.',
     registers: [metrics],
     async collect() {
-      const read = await readBackupAge(backups, clock()).catch(() => ({ ageMs: Number.POSITIVE_INFINITY }))
-      this.set((read.ageMs ?? 0) / SECOND)
+      const { ageMs = 0 } = await read()
+      this.set(ageMs / SECOND)
+    },
+  })
+  new Gauge({
+    name: 'comptoir_backup_silent_seconds',
+    help: 'For how long the place of the backups has not answered, and their age goes by its last answer; 0: it answers.',
+    registers: [metrics],
+    async collect() {
+      const { unknownSinceMs = clock() } = await read()
+      this.set(Math.max(0, clock() - unknownSinceMs) / SECOND)
     },
   })
   new Gauge({
@@ -82,7 +103,9 @@ function backUpWhenDue({ config, vault, clock, log, db }: BackupDeps, backupTo: 
 const refuseOverdue =
   ({ config, clock }: BackupDeps, backups: KnownBackups) =>
   async (): Promise<void> => {
-    const { newest, ageMs } = await readBackupAge(backups, clock())
+    const { newest, ageMs, unknownSinceMs = Number.POSITIVE_INFINITY } = await readBackupAge(backups, clock())
+    if (clock() - unknownSinceMs > SILENCE_MS)
+      throw new BackupFault(`${backups.place} has not answered since ${new Date(unknownSinceMs).toISOString()}.`)
     if (!isBackupOverdue(ageMs, config.backupEveryMinutes)) return
     const words = newest
       ? `the newest, ${newest.name}, is of ${new Date(newest.madeAtMs).toISOString()}`
@@ -92,9 +115,8 @@ const refuseOverdue =
 
 /** Backs up the embedded database to BACKUP_TO; watches the age of another program's backups in BACKUP_WATCH. */
 export function startBackups(deps: BackupDeps): { stop(): Promise<void> } {
-  const { config, clock, log } = deps
-  const backups = openKnownBackups(config)
-  if (backups === null) return { stop: async () => {} }
+  const { config, clock, log, backups } = deps
+  if (!backups) return { stop: async () => {} }
   openMetrics(deps, backups)
   const complain = openComplaint(deps, backups.place)
   const isOurs = config.databaseUrl === null && config.backupTo !== null

@@ -1,9 +1,9 @@
 import cluster, { type Worker } from 'node:cluster'
-import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Config, Role } from '../../config/config.ts'
+import { countProcesses } from '../../config/process-count.ts'
 import { type FromChild, type Handover, sendTo } from './messages.ts'
 import { type MetricsHub, openMetricsHub } from './metrics-hub.ts'
 
@@ -16,10 +16,6 @@ const READY_MS = 120_000
 const LEAVE_MS = 12_000
 const RESTART_MS = 500
 const LONGEST_RESTART_MS = 30_000
-
-/** The number of processes that `PROCESSES` means here. With three, one API process may die while the other answers. */
-export const countProcesses = (processes: number | 'auto'): number =>
-  processes === 'auto' ? Math.max(3, availableParallelism() + 1) : processes
 
 /**
  * Roles per process: most serve the API, and every fourth one works; a single process does both.

@@ -5,11 +5,13 @@ import { Registry } from 'prom-client'
 import { hasOwnChain } from '../../assembly/sandbox-settings.ts'
 import { loadForStart, readEnvironment } from '../../checks/environment.ts'
 import type { Config, Env } from '../../config/config.ts'
-import { startMetricsServer } from '../../http/health/metrics-server.ts'
+import { countProcesses } from '../../config/process-count.ts'
+import { outgrowsEmbedded } from '../../db/connection-need.ts'
+import { metricsHostOf, startMetricsServer } from '../../http/health/metrics-server.ts'
 import { Closers, noteInstallation, openOwned, type Running, serve } from '../../serve.ts'
 import { print } from '../command.ts'
 import { findCutSettings, findEnvFile, listDividedPlaces, readEnv } from '../read-env.ts'
-import { countProcesses, type Parent, startParent } from './parent.ts'
+import { type Parent, startParent } from './parent.ts'
 
 type Say = (line: string) => void
 
@@ -56,12 +58,20 @@ const OWNED: readonly { name: string; read(config: Config): unknown }[] = [
   { name: 'HOST', read: ({ host }) => host },
   { name: 'PORT', read: ({ port }) => port },
   { name: 'METRICS_PORT', read: ({ metricsPort }) => metricsPort },
+  {
+    name: 'The address of METRICS_PORT, which follows from METRICS_TOKEN,',
+    read: (config) => config.metricsPort !== null && metricsHostOf(config),
+  },
   { name: 'SANDBOX_PROVIDERS_URL', read: ({ sandbox }) => sandbox.providersUrl },
   { name: 'CHAIN_<id>_RPC_URL, in place of the sandbox’s own chain', read: hasOwnChain },
 ]
 
-const listOwned = (next: Config, first: Config): string[] =>
-  OWNED.filter(({ read }) => read(next) !== read(first)).map(({ name }) => `${name} needs a restart.`)
+const listOwned = (next: Config, first: Config): string[] => [
+  ...OWNED.filter(({ read }) => read(next) !== read(first)).map(({ name }) => `${name} needs a restart.`),
+  ...(first.databaseUrl === null && outgrowsEmbedded(next, first)
+    ? ['More PROCESSES on the database in DATA_DIR need a restart.']
+    : []),
+]
 
 const NOT_NOTED =
   'the database did not take the mark of its master key. Keep MASTER_KEY_PREVIOUS, and send SIGHUP again.'
@@ -125,10 +135,10 @@ async function runMany(
     const { config, handover } = await openOwned(given, say, { closers })
     env.PORT = String(config.port)
     const parent = await startParent(config, env, { handover, log })
-    const { host, metricsPort } = config
-    const token = () => parent.config().metricsToken
+    const { metricsPort } = config
+    const place = { host: metricsHostOf(config), token: () => parent.config().metricsToken }
     const registry = { contentType: Registry.PROMETHEUS_CONTENT_TYPE, metrics: parent.metrics.read }
-    const scraped = metricsPort === null ? null : await startMetricsServer(registry, { host, port: metricsPort, token })
+    const scraped = metricsPort === null ? null : await startMetricsServer(registry, { ...place, port: metricsPort })
     const stop = async (): Promise<void> => {
       await parent.stop()
       await scraped?.close()

@@ -6,7 +6,7 @@ import { BACKUPS } from './backups.ts'
 export const OPERATING = {
   metricsPort: optionalInteger(
     'METRICS_PORT',
-    'Serves /metrics on a port of its own, on HOST. Live needs this or METRICS_TOKEN.',
+    'Serves /metrics on a port of its own: with METRICS_TOKEN on HOST, without it on 127.0.0.1. Live needs one of the two.',
     {
       ...{ min: 1, max: 65_535 },
     },

@@ -1,4 +1,5 @@
 import { isIP, isIPv4 } from 'node:net'
+import { MAX_PROCESSES } from '../process-count.ts'
 import {
   choice,
   choices,
@@ -55,12 +56,10 @@ function mailDomainOf(baseUrl: string): string {
   return /^(localhost|[\d.]+|\[.+\])$/.test(hostname) ? 'comptoir.invalid' : hostname
 }
 
-const MAX_PROCESSES = 64
-
 const processes: Setting<number | 'auto'> = {
   name: 'PROCESSES',
   description:
-    'auto (one more than cores, at least 3) or a number: processes under a parent that replaces those that die, and reloads by SIGHUP.',
+    'auto (one more than cores, 3 to 64) or a number: processes under a parent that replaces those that die, and reloads by SIGHUP.',
   ...{ fallback: '1', absent: 1 },
   read(given) {
     const count = Number(given)

@@ -2,6 +2,7 @@ import { existsSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { makeFolder } from '../../kernel/process/make-folder.ts'
+import { embeddedConnections } from '../connection-need.ts'
 import { prepareBinaries } from './binaries.ts'
 import { type ClusterPaths, chooseSocketDir, makeCluster, NAME } from './cluster.ts'
 import { lockDataDir } from './data-dir-lock.ts'
@@ -23,14 +24,17 @@ export type EmbeddedPostgres = {
  * The server ends with this process, even after kill -9 (on Linux; elsewhere the next start ends it). If it ends on its
  * own, it is restarted.
  * @param options.log gets a line when something unusual happens
+ * @param options.processes of the service: how many connections the server must take
  * @param options.onLocked called once this process owns the directory, before anything is made; it may refuse
  * @throws Error with a sentence for the user: another start owns the directory, or why PostgreSQL does not run here
  */
 export async function startEmbeddedPostgres(options: {
   dataDir: string
   log: Log
+  processes?: number | 'auto'
   onLocked?(): Promise<void>
 }): Promise<EmbeddedPostgres> {
+  const { processes = 1 } = options
   const dataDir = openDataDir(options.dataDir)
   const lock = await lockDataDir(dataDir)
   try {
@@ -43,7 +47,7 @@ export async function startEmbeddedPostgres(options: {
       options.log(`First start: making the database in ${place.clusterDir}.`)
     }
     makeCluster(place)
-    const server = await runServer(place, options.log)
+    const server = await runServer({ ...place, connections: embeddedConnections({ processes }) }, options.log)
     await makeDatabase(place).catch(async (error: unknown) => {
       await server.stop()
       throw error

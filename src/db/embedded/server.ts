@@ -1,19 +1,10 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import {
-  closeSync,
-  constants,
-  existsSync,
-  fchownSync,
-  fstatSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  statSync,
-} from 'node:fs'
+import { closeSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { type ClusterPaths, lastLines, NAME, nameFor, PORT, serverEnv } from './cluster.ts'
+import { moveLog, openLog, sizeOf, watchLog } from './server-log.ts'
 
 const POLL_MS = 25
 const LOCKED_MS = 10_000
@@ -22,7 +13,6 @@ const RETRY_MS = 200
 /** A server that fails to restart is retried at growing intervals. */
 const LONGEST_RESTART_MS = 30_000
 const RESTART_MS = 1000
-const LOG_BYTES = 10_000_000
 
 /** Tuned by measurement; settings that make a commit durable stay at PostgreSQL's defaults. */
 const SETTINGS = {
@@ -30,7 +20,6 @@ const SETTINGS = {
   port: PORT,
   unix_socket_permissions: '0700',
   shared_buffers: '256MB',
-  max_connections: 200,
   // memory that an idle server would touch but never use: no serializable transactions, no logical replication
   max_pred_locks_per_transaction: 10,
   max_logical_replication_workers: 0,
@@ -38,10 +27,15 @@ const SETTINGS = {
   wal_buffers: '4MB',
   max_wal_size: '4GB',
   checkpoint_timeout: '15min',
+  // a backup that stands still must not fill the disk with the log that it keeps
+  max_slot_wal_keep_size: '8GB',
   jit: 'off',
   autovacuum_naptime: '5s',
   timezone: 'UTC',
   log_timezone: 'UTC',
+  // a repeated alias is an error here, too: with its statement and its values each would be 3 kB of a payer's data
+  log_min_error_statement: 'panic',
+  log_error_verbosity: 'terse',
 }
 
 /** PostgreSQL's messages while another server, about to end, still holds the cluster. */
@@ -55,6 +49,9 @@ const STOP_STEPS = [
 ] as const
 
 export type Log = (line: string) => void
+
+/** `connections`: how many it must take. */
+type ServerPlace = ClusterPaths & { connections: number }
 
 export function connectionStringFor(place: ClusterPaths, database: string): string {
   return `postgresql://${NAME}@localhost:${PORT}/${database}?host=${encodeURIComponent(place.socketDir)}&sslmode=disable`
@@ -87,31 +84,15 @@ function withDeathSignal(program: string): string[] {
   return probe?.status === 0 ? [...wrapper, program] : [program]
 }
 
-/**
- * For root the file becomes the account's, which may be another one at the next start. The account could have put a
- * link to a file of root there. @throws Error for a link
- */
-function openLog(file: string, account: ClusterPaths['account']): number {
-  if (account === undefined) return openSync(file, 'a', 0o600)
-  const { O_WRONLY, O_CREAT, O_APPEND, O_NOFOLLOW } = constants
-  const output = openSync(file, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0o600)
-  if (fstatSync(output).nlink > 1) {
-    closeSync(output)
-    throw new Error(`${file} is a link to another file. Remove it.`)
-  }
-  fchownSync(output, account.uid, account.gid)
-  return output
-}
-
 /** In a session of its own, so that Ctrl-C in a terminal reaches only Comptoir, which stops the server last. */
-function launch(place: ClusterPaths): ChildProcess {
-  const { native, clusterDir, socketDir, logFile, account } = place
+function launch(place: ServerPlace): ChildProcess {
+  const { native, clusterDir, socketDir, account, connections } = place
   const [program = '', ...before] = withDeathSignal(join(native, 'bin', 'postgres'))
   const sockets = socketDir === clusterDir ? '.' : socketDir
-  const settings = { ...SETTINGS, unix_socket_directories: sockets }
+  const settings = { ...SETTINGS, max_connections: connections, unix_socket_directories: sockets }
   const args = [...before, '-D', nameFor(account, clusterDir)]
   for (const [name, value] of Object.entries(settings)) args.push('-c', `${name}=${value}`)
-  const output = openLog(logFile, account)
+  const output = openLog(place)
   try {
     const stdio = ['ignore', output, output] as const
     return spawn(program, args, { ...account, cwd: clusterDir, env: serverEnv(), stdio: [...stdio], detached: true })
@@ -120,11 +101,9 @@ function launch(place: ClusterPaths): ChildProcess {
   }
 }
 
-const sizeOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0
-
 type Running = { child: ChildProcess; ended: Promise<string> }
 
-function begin(place: ClusterPaths): Running {
+function begin(place: ServerPlace): Running {
   const child = launch(place)
   const ended = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(error.message))
@@ -147,11 +126,11 @@ async function becomesReady(place: ClusterPaths, running: Running): Promise<bool
   return false
 }
 
-async function startUntilReady(place: ClusterPaths): Promise<Running> {
+async function startUntilReady(place: ServerPlace): Promise<Running> {
   const { logFile } = place
   const deadline = Date.now() + LOCKED_MS
   for (;;) {
-    if (sizeOf(logFile) > LOG_BYTES) renameSync(logFile, `${logFile}.1`)
+    moveLog(logFile)
     const from = sizeOf(logFile)
     const running = begin(place)
     if (await becomesReady(place, running)) return running
@@ -169,7 +148,7 @@ async function startUntilReady(place: ClusterPaths): Promise<Running> {
  * @returns when it answers a query; `stop` is a fast shutdown, forced after 4 s
  * @throws Error with the server's last words
  */
-export async function runServer(place: ClusterPaths, log: Log): Promise<{ stop(): Promise<void> }> {
+export async function runServer(place: ServerPlace, log: Log): Promise<{ stop(): Promise<void> }> {
   let running = await startUntilReady(place)
   let stopping = false
   const keepAlive = async (): Promise<void> => {
@@ -191,8 +170,10 @@ export async function runServer(place: ClusterPaths, log: Log): Promise<{ stop()
     }
   }
   const kept = keepAlive()
+  const watch = watchLog(place, log)
   const stop = async (): Promise<void> => {
     stopping = true
+    watch.stop()
     await halt(running)
     await kept
   }

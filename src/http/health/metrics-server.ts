@@ -4,6 +4,16 @@ import type { AddressInfo } from 'node:net'
 import type { Registry } from 'prom-client'
 import { bearsToken } from '../bearer.ts'
 
+const LOOPBACK = '127.0.0.1'
+
+export const isLoopbackHost = (host: string): boolean => /^(localhost|127\..+|::1)$/.test(host)
+
+type MetricsPlace = { host: string; metricsToken: string | null; acceptRisk: readonly string[] }
+
+/** Where METRICS_PORT listens: without a token on this machine only, unless the operator takes the risk. */
+export const metricsHostOf = ({ host, metricsToken, acceptRisk }: MetricsPlace): string =>
+  metricsToken !== null || isLoopbackHost(host) || acceptRisk.includes('public-metrics') ? host : LOOPBACK
+
 export type MetricsServer = { port: number; close(): Promise<void> }
 
 /**
