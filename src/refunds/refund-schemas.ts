@@ -176,8 +176,9 @@ export const RefundSchema = Type.Object({
   addressUrl: Nullable(
     Type.String({
       description:
-        'While the payer is asked: the link to hand over. Null when the payer got it by mail: whoever starts ' +
-        'refunds could otherwise answer for the payer.',
+        'While the payer is asked: the link to hand over, shown to roles that start refunds and to keys with ' +
+        '`refunds:write`. Null for everyone else, and when the payer got it by mail: whoever reads it could otherwise ' +
+        'answer for the payer.',
     }),
   ),
   addressMessage: Nullable(
