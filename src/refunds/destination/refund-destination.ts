@@ -9,7 +9,7 @@ import { checkPayerAddress } from '../../payers/payer-address.ts'
 import { findPayerContact, type PayerContact } from '../../payers/payer-service.ts'
 import { speaksForPayer, type Written, writerOf } from '../../payers/payer-word.ts'
 import type { Payment } from '../../payments/payment-queries.ts'
-import { findSpeaker, listCommonMakers, type Maker } from '../../users/maker-queries.ts'
+import { findSpeaker, isOnlyStaff, listCommonMakers } from '../../users/maker-queries.ts'
 import type { RefundDeps } from '../refund-deps.ts'
 import { findMerchant, type Refund } from '../refund-queries.ts'
 import { type AddressProof, type GivenProof, goesToAddress, noAddressWords, sameAddress } from './address-proof.ts'
@@ -115,14 +115,6 @@ export async function findGoal(
   const { network } = payment
   return { ...unknown, network, statedAddresses, [isWord ? 'address' : 'proposedAddress']: address }
 }
-
-/**
- * Two accounts created by the same member of staff, or an account and its creator, count as one person; otherwise
- * whoever may invite could act as both. The account that founded the company and operator accounts do not count as such
- * creators.
- */
-const isOnlyStaff = ({ role, madeBy }: Maker): boolean =>
-  madeBy !== null && role !== 'SuperAdmin' && role !== 'SuperManager'
 
 /** Who proposed or confirmed an address, and the roles that may. */
 type Word = { by: string | null; roles: readonly UserRole[] }
