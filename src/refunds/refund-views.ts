@@ -6,6 +6,7 @@ import { findOrderById } from '../orders/order-queries.ts'
 import { addressMessage, sameAddress } from './destination/address-proof.ts'
 import type { MispaymentRefundDeps } from './mispayment-refund.ts'
 import { findProof, listProofs, type ProofFacts } from './proof/proof-queries.ts'
+import { listWriters, type Writer } from '../users/maker-queries.ts'
 import { findMerchant, type ListedRefund, type Refund } from './refund-queries.ts'
 import type { RefundSchema } from './refund-schemas.ts'
 
@@ -48,7 +49,30 @@ const viewProof = ({ mime, size, sha256, by, at, erasedAt }: ProofFacts) => ({
 
 export type RefundView = Static<typeof RefundSchema>
 
-type Known = { code: string; shortCode: string; company: string; proof: ProofFacts | undefined }
+type Known = {
+  code: string
+  shortCode: string
+  company: string
+  proof: ProofFacts | undefined
+  writers: ReadonlyMap<string, Writer>
+}
+
+/** Who named the address that waits for a second person, unless that was the payer. */
+const proposerOf = (refund: Refund): string | null => {
+  const { proposedBy } = viewProposal(refund)
+  return proposedBy === 'payer' ? null : proposedBy
+}
+
+/** Who of the staff wrote the e-mail where the payer is to be asked, or was. */
+function emailWriterOf({ emailBy, address, addressProof }: Refund): string | null {
+  return address === null || addressProof?.kind === 'payer' ? emailBy : null
+}
+
+/** The people and keys that stand behind these refunds, for whoever may confirm them. */
+function listWritersOf({ db }: MispaymentRefundDeps, actor: Actor, refunds: readonly Refund[]) {
+  const names = refunds.flatMap((refund) => [proposerOf(refund), emailWriterOf(refund)]).filter((by) => by !== null)
+  return names.length > 0 && mayRefund(actor) ? listWriters(db, names) : new Map<string, Writer>()
+}
 
 const describeRefund = (deps: MispaymentRefundDeps, actor: Actor, refund: Refund, known: Known): RefundView => ({
   ...viewQuestion(deps, actor, refund, known.code),
@@ -65,9 +89,11 @@ const describeRefund = (deps: MispaymentRefundDeps, actor: Actor, refund: Refund
   channel: refund.channel,
   address: refund.address,
   ...viewProposal(refund),
+  proposer: known.writers.get(proposerOf(refund) ?? '') ?? null,
   addressProof: refund.addressProof,
   network: refund.network,
   askedByMail: refund.askedByMail,
+  emailWriter: known.writers.get(emailWriterOf(refund) ?? '') ?? null,
   reason: refund.reason,
   approvalReason: refund.approval,
   requestedBy: refund.requestedBy,
@@ -85,14 +111,15 @@ const describeRefund = (deps: MispaymentRefundDeps, actor: Actor, refund: Refund
 
 export async function viewRefund(deps: MispaymentRefundDeps, actor: Actor, refund: Refund): Promise<RefundView> {
   const { db } = deps
-  const [order, { name: company }, proof] = await Promise.all([
+  const [order, { name: company }, proof, writers] = await Promise.all([
     findOrderById(db, refund.companyId, refund.orderId),
     findMerchant(db, refund.companyId),
     findProof(db, refund),
+    listWritersOf(deps, actor, [refund]),
   ])
   if (!order) throw new Error(`a refund without its order ${refund.orderId}`)
   const { code, shortCode } = order
-  return describeRefund(deps, actor, refund, { code, shortCode, company, proof })
+  return describeRefund(deps, actor, refund, { code, shortCode, company, proof, writers })
 }
 
 export async function viewRefunds(
@@ -100,9 +127,10 @@ export async function viewRefunds(
   actor: Actor,
   rows: readonly ListedRefund[],
 ): Promise<RefundView[]> {
-  const proofs = new Map((await listProofs(deps.db, rows)).map((proof) => [proof.refundId, proof]))
+  const [files, writers] = await Promise.all([listProofs(deps.db, rows), listWritersOf(deps, actor, rows)])
+  const proofs = new Map(files.map((proof) => [proof.refundId, proof]))
   return rows.map((row) => {
     const { orderCode: code, orderShortCode: shortCode, company } = row
-    return describeRefund(deps, actor, row, { code, shortCode, company, proof: proofs.get(row.id) })
+    return describeRefund(deps, actor, row, { code, shortCode, company, proof: proofs.get(row.id), writers })
   })
 }

@@ -47,6 +47,30 @@ export async function listAccountsOfPerson(
 export const findKeyMaker = (q: Queryable, keyId: string): Promise<{ id: string; role: UserRole } | undefined> =>
   q.maybe(sql`select u.id, u.role from api_keys k join users u on u.id = k.created_by where k.id = ${keyId}`)
 
+/** As people read it who decide what another wrote. */
+export type Writer = {
+  /** `user:<id>`, `service:<id>`, or `apiKey:<id>`. */
+  by: string
+  name: string | null
+  /** Of a key: the name of whoever created it. */
+  keyOf: string | null
+}
+
+/** By the names that were asked for (`by`). */
+export async function listWriters(q: Queryable, writers: readonly string[]): Promise<ReadonlyMap<string, Writer>> {
+  const rows = await q.many<Omit<Writer, 'by'> & { id: string }>(sql`
+    select id, first_name || ' ' || last_name as name, null as key_of from users where id = any(${writers.map(idOfUser)}::text[])
+    union all select k.id, k.name, u.first_name || ' ' || u.last_name from api_keys k left join users u on u.id = k.created_by
+      where k.id = any(${writers.map(idOfUser)}::text[])`)
+  const known = new Map(rows.map((row) => [row.id, row]))
+  return new Map(
+    writers.map((by) => {
+      const { name = null, keyOf = null } = known.get(idOfUser(by)) ?? {}
+      return [by, { by, name, keyOf }]
+    }),
+  )
+}
+
 /**
  * Locks who approves and who approved before, each named as `user:<id>`, in one order: two who approve at once would
  * otherwise wait for each other.
