@@ -63,8 +63,8 @@ const WITH_MAKER = ', those of the person who made this key included'
 type Spending = { companyId: string; units: bigint; limits: Record<string, RoleLimit>; now: Date }
 
 /**
- * The daily limit that the refund exceeds, as text. A person's accounts share the limit of a role, and so do the keys of
- * a company. What a person spends in both ways fits the larger of the two: whoever may make keys and invite would
+ * The daily limit that the refund exceeds, as text. A person's accounts share the limit of a role, and so do the keys
+ * of a company. What a person spends in both ways fits the larger of the two: whoever may make keys and invite would
  * otherwise multiply the limit.
  */
 async function findDayExcess(tx: Tx, actor: Actor, refund: Spending): Promise<string | undefined> {
