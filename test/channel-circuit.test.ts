@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { type Client, logInSuperAdmin } from './harness/accounts.ts'
+import { type Client, logInSuperAdmin, register } from './harness/accounts.ts'
 import { type Market, openMarket } from './harness/market.ts'
 
 type Offer = {
@@ -57,10 +57,13 @@ test('a wrong clock is named as such, with how far it is off', async () => {
   assert.match(await metrics(), /comptoir_channel_clock_ahead_seconds\{channel="binance"\} -\d+/)
 })
 
-test('a merchant reads that a channel is away, not the state of the operator’s account', async () => {
+test('a merchant and a visitor with an account read that a channel is away, not the state of the operator’s account', async () => {
   const { data } = await market.host.call<Offer[]>('GET', '/api/next/channels', { as: market.merchant })
   const offer = data.find(({ paymentChannel }) => paymentChannel === 'gatepay')
   assert.deepEqual([offer?.available, offer?.circuit], [false, null])
+  const { client } = await register(market.host.baseUrl, { role: 'SimpleUser' })
+  const seen = await offerOf('gatepay', client)
+  assert.deepEqual([seen?.available, seen?.circuit], [false, null])
 })
 
 test('a currency that a provider does not take is not offered', async () => {

@@ -146,6 +146,7 @@ test('CHANNEL_UNAVAILABLE: a provider that does not answer leaves the order PEND
         ...{ db, vault, clock, rates },
         audit: { write: async () => {}, verify: async () => ({ entries: 0, lost: [], fault: null }) },
         tellEmailChanged: async () => {},
+        hasMoney: async () => false,
         findAddressFault: openAddressFaults([]),
       },
       gate: { admit: async () => null, admitLate: async () => true },

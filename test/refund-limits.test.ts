@@ -150,6 +150,71 @@ test('above its limit an API key is refused and nothing is started; another key 
   assert.match(rest[0]?.error.message ?? '', /20\.000000 USDC in 24 hours/)
 })
 
+/** What was refunded before is of another day. */
+const ageRefunds = () => shop.host.db.run(sql`update refunds set created_at = created_at - interval '2 days'`)
+
+/** Somebody of the shop's company whose account that one made. */
+async function joinFrom(maker: Client): Promise<Client> {
+  const person = await join('Manager')
+  await shop.host.db.run(sql`update users set made_by = ${maker.userId} where id = ${person.userId}`)
+  return person
+}
+
+type Headers = Record<string, string>
+
+async function makeKey(by: Client): Promise<Headers> {
+  const body = { name: 'of one', scopes: ['refunds:write', 'orders:read'] }
+  const { data } = await by.post<{ apiKey: string; apiSecret: string }>('api-keys', body)
+  return { 'x-api-key': data.apiKey, 'x-api-secret': data.apiSecret }
+}
+
+test('the accounts that one of the staff made, and the keys of all of them, share one day, also at once', async () => {
+  await ageRefunds()
+  await setLimits({ Manager: { day: '20' } })
+  const founder = await join('Manager')
+  const [staff, colleague] = [await joinFrom(founder), await joinFrom(founder)]
+  const second = await joinFrom(staff)
+  const key = await makeKey(second)
+  const orders = await createPaidMany(14)
+  const ways = [
+    (order: Payable) => refund(staff, order, '5'),
+    (order: Payable) => refund(second, order, '5'),
+    (order: Payable) => refundByKey(order, '5', key),
+  ]
+  const many = orders.slice(0, 12)
+  await Promise.all(many.map((order, index) => ways[index % 3]?.(order)))
+  const fates = await Promise.all(many.map(fateOf))
+  assert.equal(fates.filter(([status]) => status === 'needs_address').length, 4, JSON.stringify(fates))
+  const [one, another] = orders.slice(12) as [Payable, Payable]
+  await refund(colleague, one, '8')
+  assert.deepEqual(await fateOf(one), ALONE, 'whom the founder invited has a day of her own')
+  await refund(founder, another, '8')
+  assert.deepEqual(await fateOf(another), ALONE)
+})
+
+test('what people spend themselves and through their keys fits the larger of the two limits', async () => {
+  await ageRefunds()
+  const staff = await joinFrom(await join('Manager'))
+  const key = await makeKey(staff)
+  const orders = (await createPaidMany(6)) as [Payable, Payable, Payable, Payable, Payable, Payable]
+  await setLimits({ Manager: { day: '10' }, Service: { day: '6' } })
+  await refund(staff, orders[0], '9')
+  assert.deepEqual(await fateOf(orders[0]), ALONE)
+  const refused = await refundByKey(orders[1], '2', key)
+  assert.deepEqual(
+    [refused.status, /9\.000000 USDC are used, those of the person/.test(refused.error.message)],
+    [403, true],
+  )
+  assert.equal((await refundByKey(orders[1], '5')).status, 200, 'a key of the shop that another person made')
+  // a busy server takes nothing from the people who made its key
+  await setLimits({ Manager: { day: '15' }, Service: { day: '100' } })
+  assert.equal((await refundByKey(orders[2], '10', key)).status, 200)
+  await refund(staff, orders[3], '6')
+  assert.deepEqual(await fateOf(orders[3]), ALONE)
+  await refund(staff, orders[4], '0.000001')
+  assert.deepEqual(await fateOf(orders[4]), WAITS)
+})
+
 test('a key without a limit of its own has the limit of the managers, who can make keys', async () => {
   await setLimits({ Manager: { single: '5' } })
   const [order] = (await createPaidMany(1)) as [Payable]

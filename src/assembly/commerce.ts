@@ -5,22 +5,16 @@ import type { PayableNetwork } from '../channels/crypto/adapter.ts'
 import { openDepositChecks } from '../channels/crypto/deposit-checks.ts'
 import type { ButtonDeps } from '../companies/button-service.ts'
 import { openSaleCache, type SaleCache } from '../companies/sale-cache.ts'
-import { openForgetPayer } from '../compliance/payer-erasure.ts'
-import { openCountKnown, openCountResealed } from '../compliance/payer-spending.ts'
 import { readsFrom } from '../db/stale-reads.ts'
 import type { SettlementDeps } from '../ledger/settlements/settlement-service.ts'
-import { deletePayerMails } from '../mail/mailbox-queries.ts'
 import { openOrderExports } from '../orders/export/export-service.ts'
 import { openCreateOrder } from '../orders/order-create.ts'
 import { openAnnounce, openTransition } from '../orders/order-transition.ts'
 import { openOrderFeed } from '../pages/pay/live-updates.ts'
-import type { PayerDeps } from '../payers/payer-service.ts'
 import type { MispaymentDeps } from '../payments/mispayments/mispayment-service.ts'
-import { eraseUserAddress } from '../payments/payment-queries.ts'
 import { openLargestOrder } from '../rates/euro.ts'
 import { openRates, type Rates } from '../rates/rate-service.ts'
 import type { MispaymentRefundDeps } from '../refunds/mispayment-refund.ts'
-import { eraseProofsOfOrder } from '../refunds/proof/proof-queries.ts'
 import { openRefundLinks } from '../refunds/refund-link.ts'
 import { webhookUrlFault } from '../webhooks/outbox/webhook-url.ts'
 import type { Accounts } from './accounts.ts'
@@ -28,15 +22,14 @@ import {
   type Chains,
   findPayoutHold,
   nameNetworks,
-  openAddressFaults,
   openExplorer,
   openLossyAddresses,
   openPayoutPorts,
   settleOnAll,
 } from './chains.ts'
 import { openPaymentChannels } from './channels.ts'
-import { openCompliance } from './compliance.ts'
-import { openAskForAddress, openMailReceipt, openMessages, openTellEmailChanged } from './messages/messages.ts'
+import { openCompliance, openPayers } from './compliance.ts'
+import { openAskForAddress, openMailReceipt, openMessages } from './messages/messages.ts'
 import { countTransitions, openOrderMetrics } from './order-metrics.ts'
 import { openPayments, openWakeEnded } from './payments.ts'
 import { openScreening } from './screening.ts'
@@ -65,17 +58,6 @@ function openCompanies(
   }
 }
 
-/** Erased with the payer of an order: the identity check's e-mail, the wallet, files that may show the payer, mails. */
-function openForget({ vault, clock }: ServiceBase): NonNullable<PayerDeps['forget']> {
-  const forgetPayer = openForgetPayer({ vault })
-  return async (tx, order, email) => {
-    const check = await forgetPayer(tx, order, email)
-    const wallet = (await eraseUserAddress(tx, order)) > 0
-    const files = (await eraseProofsOfOrder(tx, order, new Date(clock()))) > 0
-    return { check, wallet, files, mails: (await deletePayerMails(tx, order.id)) > 0 }
-  }
-}
-
 /** Rates, orders, payments, refunds, and the messages about them. */
 export function openCommerce(base: ServiceBase, accounts: Accounts) {
   const { config, db, vault, clock, log, metrics } = base
@@ -101,11 +83,7 @@ export function openCommerce(base: ServiceBase, accounts: Accounts) {
   const cache = openSaleCache(db, clock)
   const createOrder = openCreateOrder({ db, clock, config, rates, cache, announce })
   const exportOrders = openOrderExports({ reads: base.reads ?? readsFrom(db), clock, config })
-  const payers: PayerDeps = {
-    ...{ db, vault, clock, rates, audit, tellEmailChanged: openTellEmailChanged(mailer) },
-    ...{ forget: openForget(base), onEmail: openCountKnown(base), onReseal: openCountResealed(base) },
-    findAddressFault: openAddressFaults(chains),
-  }
+  const payers = openPayers(base, accounts, { rates, chains })
   const kyc = openCompliance(base, accounts, payers, wake)
   const links = openRefundLinks({ vault, payUrl: config.payUrl })
   const networkName = nameNetworks(chains)

@@ -20,7 +20,7 @@ import { type PayerAddressDeps, readPayerAddress } from './payer-address.ts'
 import * as queries from './payer-queries.ts'
 import { hasText, type PayerInformation, type SavePayerBody } from './payer-schemas.ts'
 import { openPayer, sealPayer } from './payer-seal.ts'
-import { isBeforePaid, noteOf, type Written } from './payer-word.ts'
+import { type Asked, isBeforePaid, keepAsked, noteOf, speaksForPayer, type Written, writerOf } from './payer-word.ts'
 
 /**
  * The e-mail of the payer's identity check, the wallet given at accept, files that prove refunds, and mails that were
@@ -38,6 +38,8 @@ export type PayerDeps = PayerAddressDeps & {
   audit: Audit
   /** Notifies the previous address that it was replaced; only writes a job. */
   tellEmailChanged(tx: Tx, order: Order, oldEmail: string): Promise<void>
+  /** Whether any money was seen for the order, also if it was sent back since. */
+  hasMoney(tx: Tx, order: Order): Promise<boolean>
   /** An order's payer became known by this e-mail; called in the transaction that saves it. */
   onEmail?(tx: Tx, order: Order, known: { email: string; euroRate: bigint | null }): Promise<void>
   /** This e-mail of an order is sealed by a new master key; in the same transaction. */
@@ -76,10 +78,19 @@ async function checkPayer(deps: PayerDeps, payer: PayerInformation, path: string
 type Notes = {
   userAddress?: Written
   email?: Written
-  /** The e-mail known before PAID, kept when a later one replaces it: requests for proof go there. */
+  /** The e-mail known before PAID, kept when a later one replaces it. */
   askAt?: string | null
+  /** Where the payer is asked about a refund, if not at the e-mail that is shown (`keepAsked`). */
+  asked?: Asked
 }
 type Known = { payer: PayerInformation; notes: Notes }
+
+/** Versions before wrote no `asked`, and of `askAt` it is not known who wrote it. */
+function askedOf({ payer, notes }: Known): Asked {
+  if (notes.asked !== undefined) return notes.asked
+  if (notes.askAt !== undefined) return { email: notes.askAt, by: null }
+  return { email: payer.email ?? null, by: notes.email?.by ?? null }
+}
 
 async function open({ vault }: Pick<PayerDeps, 'vault'>, q: Queryable, order: Order): Promise<Known> {
   const row = await queries.findSealedPayer(q, order.companyId, order.id)
@@ -131,11 +142,12 @@ function withoutCompany(payer: PayerInformation, given: PayerInformation): Payer
 
 /** The fields of a request that take effect. @throws ORDER_STATE_CONFLICT, FORBIDDEN, STEP_UP_REQUIRED */
 function mergePayer(
-  { payer, notes }: Known,
+  known: Known,
   given: PayerInformation,
-  facts: { order: Order; actor: Actor; now: Date },
+  facts: { order: Order; actor: Actor; now: Date; isLate: boolean },
 ): Known & { replaced: string | null } {
-  const { order, actor, now } = facts
+  const { payer, notes } = known
+  const { order, actor, now, isLate } = facts
   const note = noteOf(order, actor, now)
   const { email, ...rest } = given
   const before = rest.isCompany === false ? withoutCompany(payer, rest) : payer
@@ -150,6 +162,9 @@ function mergePayer(
     checkMayChangeEmail(actor, now.getTime())
     if (notes.askAt === undefined) merged.notes.askAt = payer.email ?? null
   }
+  const { asked: kept, ...others } = merged.notes
+  const asked = keepAsked(askedOf(known), { kept, by: note.by, isLate })
+  merged.notes = { ...others, ...(asked && { asked }) }
   if (isOther || actor.kind !== 'payer') merged.notes.email = note
   merged.payer.email = email
   return { ...merged, replaced: isOther && !isBeforePaid(order) ? (payer.email ?? null) : null }
@@ -163,11 +178,22 @@ export type Saving = {
   euroRate: bigint | null
 }
 
+/**
+ * Whether the payer is asked about a refund at the e-mail of before, whatever is written now: after PAID, and of staff
+ * as soon as money was seen, which may be hours earlier.
+ */
+async function isLate(deps: PayerDeps, tx: Tx, { order, actor }: Saving): Promise<boolean> {
+  if (!isBeforePaid(order)) return true
+  if (speaksForPayer(writerOf(actor))) return false
+  return order.status === 'WAITING_CHAIN_CONFIRMATION' || (await deps.hasMoney(tx, order))
+}
+
 /** Saves the given fields, and notifies an e-mail replaced after PAID. The order must be locked. */
 async function store(deps: PayerDeps, tx: Tx, facts: Saving, given: PayerInformation): Promise<void> {
   const { order, euroRate } = facts
   const now = new Date(deps.clock())
-  const { replaced, ...known } = mergePayer(await open(deps, tx, order), given, { ...facts, now })
+  const late = given.email !== undefined && (await isLate(deps, tx, facts))
+  const { replaced, ...known } = mergePayer(await open(deps, tx, order), given, { ...facts, now, isLate: late })
   await write(deps, tx, order, known)
   if (replaced !== null) await deps.tellEmailChanged(tx, order, replaced)
   const { email } = known.payer
@@ -242,8 +268,10 @@ export type PayerContact = {
   address: string | null
   /** Null for an address saved before writers were recorded. */
   addressWritten: Written | null
-  /** Where requests for proof go: after PAID, the e-mail known before it. */
+  /** After PAID, the one known before it. */
   email: string | null
+  /** Where a refund's requests for proof go. */
+  asked: Asked
 }
 
 /** The payer's e-mail and wallet address, for refunds. */
@@ -252,10 +280,12 @@ export async function findPayerContact(
   q: Queryable,
   order: Order,
 ): Promise<PayerContact> {
-  const { payer, notes } = await open(deps, q, order)
+  const known = await open(deps, q, order)
+  const { payer, notes } = known
   const { userAddress = null, email = null } = payer
   const askAt = notes.askAt === undefined ? email : notes.askAt
-  return { address: userAddress, addressWritten: notes.userAddress ?? null, email: askAt }
+  const written = notes.userAddress ?? null
+  return { address: userAddress, addressWritten: written, email: askAt, asked: askedOf(known) }
 }
 
 /**

@@ -21,6 +21,29 @@ export const speaksForPayer = (by: string): boolean => !by.startsWith('user:')
 export const isBeforePaid = ({ paidAt, status }: Pick<Order, 'paidAt' | 'status'>): boolean =>
   paidAt === null && isOpen(status)
 
+/** The e-mail at which the payer is asked about a refund, and who wrote it; `by` null: not recorded. */
+export type Asked = { email: string | null; by: string | null }
+
+/** The person of the shop who wrote the e-mail at which the payer is asked; null: anyone else did, or none is known. */
+export const staffWho = ({ email, by }: Asked): string | null =>
+  email !== null && by !== null && !speaksForPayer(by) ? by : null
+
+/**
+ * What an e-mail that is being written leaves of the one at which the payer is asked. What staff write never takes the
+ * place of what the payer or the shop's server wrote before, nor of anything once money was seen.
+ * @param kept the e-mail that another was kept from; undefined: the last one written is asked
+ * @param isLate after PAID, or by staff once money was seen
+ * @returns the e-mail to keep; undefined: the one that is written is asked
+ */
+export function keepAsked(
+  known: Asked,
+  { kept, by, isLate }: { kept: Asked | undefined; by: string; isLate: boolean },
+): Asked | undefined {
+  if (!isLate && speaksForPayer(by)) return undefined
+  if (kept !== undefined) return kept
+  return isLate || (known.email !== null && staffWho(known) === null) ? known : undefined
+}
+
 export function noteOf(order: Order, actor: Actor, now: Date): Written {
   const by = writerOf(actor)
   return { by, at: now.toISOString(), isWord: isBeforePaid(order) && speaksForPayer(by) }

@@ -90,21 +90,24 @@ export const OfferSchema = Type.Object({
   ),
   texts: ChannelTextsSchema,
   circuit: Nullable(
-    Type.Object({
-      state: Type.Union([Type.Literal('closed'), Type.Literal('open'), Type.Literal('half-open')], {
-        description: 'open: the provider is not called until `openUntil`; half-open: the next call is a trial.',
-      }),
-      cause: Nullable(
-        Type.Union(
-          [Type.Literal('trouble'), Type.Literal('busy'), Type.Literal('credentials'), Type.Literal('clock')],
-          { description: 'Why it opened: no answers, a requested pause, a refused key, a refused time.' },
+    Type.Object(
+      {
+        state: Type.Union([Type.Literal('closed'), Type.Literal('open'), Type.Literal('half-open')], {
+          description: 'open: the provider is not called until `openUntil`; half-open: the next call is a trial.',
+        }),
+        cause: Nullable(
+          Type.Union(
+            [Type.Literal('trouble'), Type.Literal('busy'), Type.Literal('credentials'), Type.Literal('clock')],
+            { description: 'Why it opened: no answers, a requested pause, a refused key, a refused time.' },
+          ),
         ),
-      ),
-      openUntil: NullableText('When the next call is let through.'),
-      clockAheadSeconds: Nullable(
-        Type.Number({ description: 'How far this server’s clock is ahead of the provider’s; negative: behind.' }),
-      ),
-    }),
+        openUntil: NullableText('When the next call is let through.'),
+        clockAheadSeconds: Nullable(
+          Type.Number({ description: 'How far this server’s clock is ahead of the provider’s; negative: behind.' }),
+        ),
+      },
+      { description: 'For a SuperAdmin or SuperManager. Null for everyone else.' },
+    ),
   ),
 })
 

@@ -20,7 +20,7 @@ export function newRefund(parts: {
   now: Date
 }) {
   const { order, payment, number, actor, approval, destination, now } = parts
-  const { address, proposedAddress, proposedBy, confirmedBy, addressProof, email } = destination
+  const { address, proposedAddress, proposedBy, confirmedBy, addressProof, email, emailBy } = destination
   const status: RefundStatus = approval === null ? destination.status : 'needs_approval'
   return {
     companyId: order.companyId,
@@ -36,6 +36,7 @@ export function newRefund(parts: {
     confirmedBy,
     addressProof,
     askedByMail: status === 'needs_address' && email !== null,
+    emailBy,
     network: payment.network,
     approval,
     requestedBy: `${actor.kind}:${actor.id}`,

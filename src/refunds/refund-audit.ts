@@ -15,6 +15,7 @@ type Audited = Pick<
   | 'proposedBy'
   | 'confirmedBy'
   | 'addressProof'
+  | 'emailBy'
 >
 
 /** Writes the audit entry of a refund; must be the last statement of its transaction. */
@@ -51,6 +52,7 @@ export const writeRefundAudit = (
     statement,
     evidence,
     signer,
+    ...(refund.emailBy !== null && { emailBy: refund.emailBy }),
     ...more,
   }
   return audit.write(tx, context, { companyId, action, object: `refund:${refundId}`, detail })

@@ -7,6 +7,7 @@ import { checkNoneHolds, isNamedSince, listNamed, namedWords, signedWords } from
 import { bookRefundDropped } from '../ledger/ledger-service.ts'
 import { findOrderById } from '../orders/order-queries.ts'
 import { findPayerContact } from '../payers/payer-service.ts'
+import { staffWho } from '../payers/payer-word.ts'
 import { findPayment } from '../payments/payment-queries.ts'
 import { goesToAddress } from './destination/address-proof.ts'
 import { noticeToldRefunds } from './foreign/foreign-refund.ts'
@@ -163,11 +164,13 @@ export async function approveRefund(deps: RefundDeps, key: Refund, context: Requ
     }
     const now = new Date(deps.clock())
     const status = goesToAddress(refund) && refund.address === null ? 'needs_address' : 'ready'
-    const { email } = await findPayerContact(deps.payers, tx, order)
+    const { asked } = await findPayerContact(deps.payers, tx, order)
+    const { email } = asked
+    const emailBy = (status === 'needs_address' ? staffWho(asked) : null) ?? refund.emailBy
     const askedByMail = status === 'needs_address' && email !== null
     const nextCheckAt = status === 'ready' ? now : null
-    await updateRefund(tx, refund, { status, decidedBy: nameOf(context), askedByMail, nextCheckAt }, now)
+    await updateRefund(tx, refund, { status, decidedBy: nameOf(context), askedByMail, emailBy, nextCheckAt }, now)
     if (status === 'needs_address') await deps.askForAddress(tx, order, { ...refund, requestId: null }, email)
-    await writeRefundAudit(deps, tx, context, { refund, action: 'refund.approve' })
+    await writeRefundAudit(deps, tx, context, { refund: { ...refund, emailBy }, action: 'refund.approve' })
   })
 }

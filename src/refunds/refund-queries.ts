@@ -48,6 +48,8 @@ export type Refund = {
   replacedAddresses: string[]
   addressProof: AddressProof | null
   askedByMail: boolean
+  /** Who of the staff wrote the e-mail where the payer is asked; null: someone else, or not known (`payer-word.ts`). */
+  emailBy: string | null
   network: number | null
   reason: string | null
   approval: RefundApproval | null
@@ -99,7 +101,7 @@ export const REFUND_POLLS: PollTopic = {
 
 const COLUMNS = sql`company_id, id, order_id, number, payment_id, mispayment_id, channel, status, units, excess_units,
   fiat_units, without_cover, address, proposed_address, proposed_by, confirmed_by, replaced_addresses,
-  address_proof, asked_by_mail, network, reason, approval, requested_by, requested_role, decided_by, provider_reference, tx_hash, by_hand,
+  address_proof, asked_by_mail, email_by, network, reason, approval, requested_by, requested_role, decided_by, provider_reference, tx_hash, by_hand,
   coalesce(settled_by_hand, false) as settled_by_hand,
   coalesce(paid_elsewhere, settled_by_hand, false) as paid_elsewhere, recorded, last_words as provider_status, checks, next_check_at, handed_over_at, account_gone_at,
   ${toSendByHand(sql`refunds`)} as to_send_by_hand, ${heldBy(sql`refunds`)} as held_by, created_at, updated_at, settled_at`
@@ -145,12 +147,12 @@ export async function insertRefund(tx: Tx, refund: NewRefund): Promise<void> {
   await tx.run(sql`
     insert into refunds (company_id, id, order_id, number, payment_id, mispayment_id, channel, status, units,
       excess_units, fiat_units, without_cover, address, proposed_address, proposed_by, confirmed_by, address_proof,
-      asked_by_mail, network, reason, approval, requested_by, requested_role, request_id, recorded,
+      asked_by_mail, email_by, network, reason, approval, requested_by, requested_role, request_id, recorded,
       next_check_at, created_at, updated_at)
     values (${refund.companyId}, ${refund.id}, ${refund.orderId}, ${refund.number}, ${refund.paymentId},
       ${refund.mispaymentId}, ${refund.channel}, ${refund.status}, ${refund.units}, ${refund.excessUnits},
       ${refund.fiatUnits}, ${refund.withoutCover}, ${refund.address}, ${refund.proposedAddress}, ${refund.proposedBy}, ${refund.confirmedBy}, ${addressProof && json(addressProof)},
-      ${refund.askedByMail}, ${refund.network}, ${refund.reason}, ${refund.approval}, ${refund.requestedBy},
+      ${refund.askedByMail}, ${refund.emailBy}, ${refund.network}, ${refund.reason}, ${refund.approval}, ${refund.requestedBy},
       ${refund.requestedRole}, ${refund.requestId}, ${refund.recorded ?? false},
       case when ${refund.status} = 'ready' then ${refund.createdAt}::timestamptz end, ${refund.createdAt},
       ${refund.createdAt})`)
@@ -231,6 +233,7 @@ export type RefundChange = {
   confirmedBy?: string
   addressProof?: AddressProof
   askedByMail?: boolean
+  emailBy?: string | null
   decidedBy?: string
   reference?: string | null
   txHash?: string | null
@@ -266,6 +269,7 @@ export async function updateRefund(tx: Tx, refund: Refund, change: RefundChange,
       confirmed_by = coalesce(${change.confirmedBy ?? null}, confirmed_by),
       address_proof = coalesce(${proof}::jsonb, address_proof),
       asked_by_mail = coalesce(${change.askedByMail ?? null}, asked_by_mail),
+      email_by = coalesce(${change.emailBy ?? null}, email_by),
       decided_by = coalesce(${change.decidedBy ?? null}, decided_by),
       provider_reference = coalesce(${change.reference ?? null}, provider_reference),
       tx_hash = coalesce(${change.txHash ?? null}, tx_hash), by_hand = coalesce(${change.byHand ?? null}, by_hand),

@@ -1,23 +1,21 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
 import { type Actor, actorOf, companiesSeen, sees } from '../http/actor.ts'
 import { Envelope, ok } from '../http/envelope.ts'
 import { contextOf } from '../http/request-context.ts'
 import { AppError } from '../kernel/errors.ts'
 import { formatDecimal } from '../kernel/money.ts'
 import { Type } from '../kernel/schema.ts'
-import { findOrderById } from '../orders/order-queries.ts'
 import { CodeParams } from '../orders/order-schemas.ts'
-import { addressMessage, sameAddress } from './destination/address-proof.ts'
 import { readAddressMessage, setRefundAddress } from './destination/refund-address.ts'
 import { settleByHand } from './manual-refund.ts'
 import { findMispaymentGoal, type MispaymentRefundDeps, refundMispayment } from './mispayment-refund.ts'
 import { proofApi } from './proof/proof-api.ts'
 import { PROOF_BODY_BYTES, ProofText, readProof } from './proof/proof-file.ts'
-import { findProof, listProofs, type ProofFacts } from './proof/proof-queries.ts'
 import { approveRefund } from './refund-decisions.ts'
 import type { RefundDeps } from './refund-deps.ts'
 import { readTxHash, rejectRefund, reportTransaction } from './refund-naming.ts'
-import { countRefundsListed, findMerchant, findRefund, listRefunds, type Refund } from './refund-queries.ts'
+import { countRefundsListed, findRefund, listRefunds, type Refund } from './refund-queries.ts'
 import {
   AddressMessageQuery,
   AddressMessageSchema,
@@ -31,87 +29,11 @@ import {
   RevertBody,
 } from './refund-schemas.ts'
 import { findRefundable, revertOrder } from './refund-service.ts'
+import { viewRefund, viewRefunds } from './refund-views.ts'
 
 const tags = ['payments']
 const RevertAnswer = Type.Object({ refundId: Type.String({ description: 'Follow it with GET /refunds/{id}.' }) })
 const IdParams = Type.Object({ id: Type.String({ pattern: '^[0-9a-f]{24}$' }) })
-
-/**
- * The link and message for the payer while the destination is open. A link that was mailed to the payer is shown to no
- * one else; otherwise whoever started the refund could answer for the payer.
- */
-function viewQuestion(deps: MispaymentRefundDeps, refund: Refund, code: string) {
-  const { status, proposedAddress, askedByMail } = refund
-  if (status !== 'needs_address') return { addressUrl: null, addressMessage: null }
-  return {
-    addressUrl: askedByMail ? null : deps.links.urlOf(code, refund.id, 'handed'),
-    addressMessage: proposedAddress && addressMessage({ ...refund, code }, proposedAddress),
-  }
-}
-
-const NO_PROPOSAL = { proposedAddress: null, proposedBy: null, confirmedBy: null, replacedAddress: null }
-
-function viewProposal({ address, proposedAddress, proposedBy, confirmedBy, replacedAddresses }: Refund) {
-  if (address !== null || proposedAddress === null) return NO_PROPOSAL
-  const replacedAddress = replacedAddresses.findLast((replaced) => !sameAddress(replaced, proposedAddress)) ?? null
-  return { proposedAddress, proposedBy, confirmedBy, replacedAddress }
-}
-
-type Names = { code: string; shortCode: string; company: string }
-type Known = Names & { proof: ProofFacts | undefined }
-
-async function namesOf({ db }: MispaymentRefundDeps, { companyId, orderId }: Refund): Promise<Names> {
-  const [order, { name: company }] = await Promise.all([
-    findOrderById(db, companyId, orderId),
-    findMerchant(db, companyId),
-  ])
-  if (!order) throw new Error(`a refund without its order ${orderId}`)
-  return { code: order.code, shortCode: order.shortCode, company }
-}
-
-async function viewRefund(deps: MispaymentRefundDeps, refund: Refund) {
-  const [names, proof] = await Promise.all([namesOf(deps, refund), findProof(deps.db, refund)])
-  return describeRefund(deps, refund, { ...names, proof })
-}
-
-const viewProof = ({ mime, size, sha256, by, at, erasedAt }: ProofFacts) => ({
-  ...{ mime, size, sha256, by },
-  at: at.toISOString(),
-  erasedAt: erasedAt?.toISOString() ?? null,
-})
-
-const describeRefund = (deps: MispaymentRefundDeps, refund: Refund, { code, shortCode, company, proof }: Known) => ({
-  ...viewQuestion(deps, refund, code),
-  _id: refund.id,
-  orderId: refund.orderId,
-  code,
-  shortCode,
-  company,
-  mispaymentId: refund.mispaymentId,
-  status: refund.status,
-  amount: formatDecimal(refund.units, 6),
-  excessAmount: formatDecimal(refund.excessUnits, 6),
-  withoutCover: refund.withoutCover,
-  channel: refund.channel,
-  address: refund.address,
-  ...viewProposal(refund),
-  addressProof: refund.addressProof,
-  network: refund.network,
-  askedByMail: refund.askedByMail,
-  reason: refund.reason,
-  approvalReason: refund.approval,
-  requestedBy: refund.requestedBy,
-  decidedBy: refund.decidedBy,
-  txHash: refund.txHash,
-  message: refund.providerStatus,
-  toSendByHand: refund.toSendByHand,
-  heldBy: refund.heldBy,
-  settledByHand: refund.settledByHand,
-  proof: proof ? viewProof(proof) : null,
-  createdAt: refund.createdAt.toISOString(),
-  updatedAt: refund.updatedAt.toISOString(),
-  settledAt: refund.settledAt?.toISOString() ?? null,
-})
 
 async function findReachableRefund(deps: RefundDeps, actor: Actor, id: string): Promise<Refund> {
   const refund = await findRefund(deps.db, id)
@@ -198,11 +120,7 @@ export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = asy
         listRefunds(deps.db, filter, { limit, offset: (page - 1) * limit }),
         countRefundsListed(deps.db, filter),
       ])
-      const proofs = new Map((await listProofs(deps.db, rows)).map((proof) => [proof.refundId, proof]))
-      const refunds = rows.map((row) => {
-        const { orderCode: code, orderShortCode: shortCode, company } = row
-        return describeRefund(deps, row, { code, shortCode, company, proof: proofs.get(row.id) })
-      })
+      const refunds = await viewRefunds(deps, actor, rows)
       return ok({ refunds, total, page, limit })
     },
   )
@@ -218,7 +136,10 @@ export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = asy
         response: { 200: Envelope(RefundSchema) },
       },
     },
-    async (request) => ok(await viewRefund(deps, await findReachableRefund(deps, actorOf(request), request.params.id))),
+    async (request) => {
+      const actor = actorOf(request)
+      return ok(await viewRefund(deps, actor, await findReachableRefund(deps, actor, request.params.id)))
+    },
   )
   app.get(
     '/refunds/address-message',
@@ -240,7 +161,8 @@ export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = asy
       return ok({ message, refund: facts.number, amount: formatDecimal(facts.units, 6), network: facts.network })
     },
   )
-  const answer = async (refund: Refund) => ok(await viewRefund(deps, (await findRefund(deps.db, refund.id)) ?? refund))
+  const answer = async (request: FastifyRequest, refund: Refund) =>
+    ok(await viewRefund(deps, actorOf(request), (await findRefund(deps.db, refund.id)) ?? refund))
   app.post(
     '/refunds/:id/approve',
     {
@@ -256,7 +178,7 @@ export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = asy
     async (request) => {
       const refund = await findReachableRefund(deps, actorOf(request), request.params.id)
       await approveRefund(deps, refund, contextOf(request))
-      return answer(refund)
+      return answer(request, refund)
     },
   )
   app.post(
@@ -275,7 +197,7 @@ export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = asy
     async (request) => {
       const refund = await findReachableRefund(deps, actorOf(request), request.params.id)
       await rejectRefund(deps, refund, request.body.reason, contextOf(request))
-      return answer(refund)
+      return answer(request, refund)
     },
   )
   app.post(
@@ -297,7 +219,7 @@ export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = asy
     async (request) => {
       const refund = await findReachableRefund(deps, actorOf(request), request.params.id)
       await setRefundAddress(deps, refund, request.body, contextOf(request))
-      return answer(refund)
+      return answer(request, refund)
     },
   )
   app.get(
@@ -360,7 +282,7 @@ export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = asy
       const { reference, statement, proof } = request.body
       const file = proof === undefined ? null : await readProof(proof, 'proof')
       await settleByHand(deps, contextOf(request), refund, { reference, statement, file })
-      return answer(refund)
+      return answer(request, refund)
     },
   )
   await app.register(proofApi, { ...deps, findReachable: findReachableRefund.bind(null, deps), answer })
@@ -384,7 +306,7 @@ export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = asy
       const refund = await findReachableRefund(deps, actorOf(request), request.params.id)
       checkSends(actorOf(request), refund)
       await reportTransaction(deps, refund, readTxHash(request.body.txHash), contextOf(request))
-      return answer(refund)
+      return answer(request, refund)
     },
   )
 }

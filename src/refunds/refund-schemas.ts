@@ -65,6 +65,21 @@ export const RevertBody = Type.Object({
 })
 export type RevertBody = Static<typeof RevertBody>
 
+const WriterFields = {
+  by: Type.String({ description: '`user:<id>`, `service:<id>` or `apiKey:<id>`.' }),
+  name: Nullable(Type.String({ description: 'Of the person, or of the key.' })),
+  keyOf: Nullable(Type.String({ description: 'Of a key: the name of the person who created it, if recorded.' })),
+}
+
+const EmailWriter = Nullable(
+  Type.Object(WriterFields, {
+    description:
+      'Set where a person of the shop typed the only e-mail at which the payer is asked: it proves that person’s word, ' +
+      'not the payer’s. Null where the payer or the shop’s server gave it, where nobody is asked by mail, and for an ' +
+      'e-mail of an earlier version.',
+  }),
+)
+
 const GoalFields = {
   company: Type.String({ description: 'Whose order it is, as payers know it.' }),
   channel: Nullable(
@@ -83,6 +98,7 @@ const GoalFields = {
         'Set instead of `address` where someone else named it: the payer is asked to confirm it, and may name another.',
     }),
   ),
+  emailWriter: EmailWriter,
   statedAddresses: Type.Array(Type.String(), {
     description: 'All that the payer stated: a refund that names one of them needs no proof.',
     examples: [['0x52908400098527886E0F7030069857D2E4169EE7']],
@@ -165,6 +181,13 @@ export const RefundSchema = Type.Object({
     Type.String({ description: 'Named without a proof: nothing goes there before the payer confirms it.' }),
   ),
   proposedBy: Nullable(Type.String({ description: 'Who named it; a second person may vouch for it.' })),
+  proposer: Nullable(
+    Type.Object(WriterFields, {
+      description:
+        '`proposedBy` by name, for those who may confirm the address. Through a key, ask the payer: whoever knows the ' +
+        'key can have named it. Null where the payer named it.',
+    }),
+  ),
   confirmedBy: Nullable(
     Type.String({ description: 'The person of the shop who vouches for it; one more has to, if the payer named it.' }),
   ),
@@ -173,11 +196,13 @@ export const RefundSchema = Type.Object({
   ),
   addressProof: Nullable(AddressProofSchema),
   askedByMail: Type.Boolean({ description: 'The payer got a mail with the link of the page for it.' }),
+  emailWriter: EmailWriter,
   addressUrl: Nullable(
     Type.String({
       description:
-        'While the payer is asked: the link to hand over. Null when the payer got it by mail: whoever starts ' +
-        'refunds could otherwise answer for the payer.',
+        'While the payer is asked: the link to hand over, shown to roles that start refunds and to keys with ' +
+        '`refunds:write`. Null for everyone else, and when the payer got it by mail: whoever reads it could otherwise ' +
+        'answer for the payer.',
     }),
   ),
   addressMessage: Nullable(

@@ -22,6 +22,56 @@ export function listCommonMakers(q: Queryable, one: string, other: string): Prom
 }
 
 /**
+ * Two accounts created by the same member of staff, or an account and its creator, count as one person; otherwise
+ * whoever may invite could act as both. The account that founded the company and operator accounts do not count as such
+ * creators.
+ */
+export const isOnlyStaff = ({ role, madeBy }: Maker): boolean =>
+  madeBy !== null && role !== 'SuperAdmin' && role !== 'SuperManager'
+
+/** Of these accounts, and it itself, those that count as one person with this one (`isOnlyStaff`). By id. */
+export async function listAccountsOfPerson(
+  q: Queryable,
+  id: string,
+  others: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const rows = await q.many<Maker & { other: string }>(sql`
+    with recursive makers as (
+      select id as origin, id, role, made_by from users where id = any(${[id, ...others]}::text[])
+      union select m.origin, u.id, u.role, u.made_by from makers m join users u on u.id = m.made_by)
+    select b.origin as other, a.id, a.role, a.made_by from makers a join makers b on b.id = a.id where a.origin = ${id}`)
+  return new Set([id, ...rows.filter(isOnlyStaff).map(({ other }) => other)])
+}
+
+/** Who created this key, as far as that is recorded. */
+export const findKeyMaker = (q: Queryable, keyId: string): Promise<{ id: string; role: UserRole } | undefined> =>
+  q.maybe(sql`select u.id, u.role from api_keys k join users u on u.id = k.created_by where k.id = ${keyId}`)
+
+/** As people read it who decide what another wrote. */
+export type Writer = {
+  /** `user:<id>`, `service:<id>`, or `apiKey:<id>`. */
+  by: string
+  name: string | null
+  /** Of a key: the name of whoever created it. */
+  keyOf: string | null
+}
+
+/** By the names that were asked for (`by`). */
+export async function listWriters(q: Queryable, writers: readonly string[]): Promise<ReadonlyMap<string, Writer>> {
+  const rows = await q.many<Omit<Writer, 'by'> & { id: string }>(sql`
+    select id, first_name || ' ' || last_name as name, null as key_of from users where id = any(${writers.map(idOfUser)}::text[])
+    union all select k.id, k.name, u.first_name || ' ' || u.last_name from api_keys k left join users u on u.id = k.created_by
+      where k.id = any(${writers.map(idOfUser)}::text[])`)
+  const known = new Map(rows.map((row) => [row.id, row]))
+  return new Map(
+    writers.map((by) => {
+      const { name = null, keyOf = null } = known.get(idOfUser(by)) ?? {}
+      return [by, { by, name, keyOf }]
+    }),
+  )
+}
+
+/**
  * Locks who approves and who approved before, each named as `user:<id>`, in one order: two who approve at once would
  * otherwise wait for each other.
  */

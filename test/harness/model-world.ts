@@ -102,6 +102,7 @@ export async function startModelWorld(own: Partial<Channel> = {}): Promise<Model
     rates: openRates({ fiatAssets: ['EUR'], config: config.rates, db, clock, log }),
     audit: NO_AUDIT,
     tellEmailChanged: async () => {},
+    hasMoney: async () => false,
     findAddressFault: openAddressFaults([]),
   }
   const channels = openChannels([{ ...MODEL_PROVIDER, ...own }])

@@ -8,6 +8,8 @@ import type { TestChain } from './chain.ts'
 import { type Answer, eventually } from './service.ts'
 import type { Payable, Shop } from './shop.ts'
 
+export type Writer = { by: string; name: string | null; keyOf: string | null }
+
 export type RefundData = {
   _id: string
   orderId: string
@@ -20,6 +22,8 @@ export type RefundData = {
   message: string | null
   addressUrl: string | null
   askedByMail: boolean
+  emailWriter: Writer | null
+  proposer: Writer | null
   proposedAddress: string | null
   proposedBy: string | null
   confirmedBy: string | null

@@ -4,7 +4,7 @@ import { CHANNEL_NAMES } from '../../channels/channel-names.ts'
 import type { Health } from '../../channels/supervised.ts'
 import { ChoiceOnly, ChoiceQuery } from '../../companies/company-schemas.ts'
 import { companiesFor, companyFor } from '../../companies/company-scope.ts'
-import { actorOf } from '../../http/actor.ts'
+import { actorOf, isOperator } from '../../http/actor.ts'
 import { Envelope, ok } from '../../http/envelope.ts'
 import { contextOf } from '../../http/request-context.ts'
 import { SECOND } from '../../kernel/clock.ts'
@@ -64,7 +64,7 @@ async function readPrice(
   return { fiat, due: convert(fiat, quote.rate, 'USDC'), euroRate }
 }
 
-/** For the operator only. */
+/** For the operator’s people only. An account that anyone can open has no company either. */
 const viewCircuit = ({ circuit, clockAheadMs }: Health) => ({
   ...circuit,
   openUntil: circuit.openUntil === null ? null : new Date(circuit.openUntil).toISOString(),
@@ -104,7 +104,7 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelSettingsDeps> = asy
           reasonCode: fault?.code ?? null,
           limit: fault?.limit ? { amount: formatMoney(fault.limit), asset: fault.limit.asset } : null,
           texts: rule.texts,
-          circuit: actor.companyId === null ? viewCircuit(set.health(paymentChannel)) : null,
+          circuit: isOperator(actor) ? viewCircuit(set.health(paymentChannel)) : null,
         })),
       )
     },

@@ -47,12 +47,13 @@ export async function setRefundAddress(
     const { number, units } = refund
     const scene = { order, payment, number, units, actor, now, proposed: refund }
     const found = await findDestination(deps, tx, scene, given)
-    const { status, address, proposedAddress, proposedBy, confirmedBy, addressProof, email } = found
+    const { status, address, proposedAddress, proposedBy, confirmedBy, addressProof, email, emailBy } = found
     const asks = status === 'needs_address'
     const isNew = !refund.askedByMail || refund.proposedAddress !== proposedAddress
     const change = {
       status,
       askedByMail: refund.askedByMail || (asks && email !== null),
+      emailBy,
       nextCheckAt: status === 'ready' ? now : null,
       ...(address && { address, decidedBy: `${actor.kind}:${actor.id}` }),
       ...(proposedAddress && { proposedAddress }),
@@ -61,7 +62,8 @@ export async function setRefundAddress(
       ...(addressProof && { addressProof }),
     }
     await updateRefund(tx, refund, change, now)
-    const changed = { ...refund, address, proposedAddress, proposedBy, confirmedBy, addressProof }
+    const written = { emailBy: emailBy ?? refund.emailBy }
+    const changed = { ...refund, ...written, address, proposedAddress, proposedBy, confirmedBy, addressProof }
     if (asks && isNew) await deps.askForAddress(tx, order, { ...changed, requestId: null }, email)
     await writeRefundAudit(deps, tx, context, { refund: changed, action: 'refund.address' })
   })

@@ -7,9 +7,9 @@ import { AppError, invalid } from '../../kernel/errors.ts'
 import type { Order } from '../../orders/order.ts'
 import { checkPayerAddress } from '../../payers/payer-address.ts'
 import { findPayerContact, type PayerContact } from '../../payers/payer-service.ts'
-import { speaksForPayer, type Written, writerOf } from '../../payers/payer-word.ts'
+import { speaksForPayer, staffWho, type Written, writerOf } from '../../payers/payer-word.ts'
 import type { Payment } from '../../payments/payment-queries.ts'
-import { findSpeaker, listCommonMakers, type Maker } from '../../users/maker-queries.ts'
+import { findSpeaker, isOnlyStaff, listCommonMakers, listWriters, type Writer } from '../../users/maker-queries.ts'
 import type { RefundDeps } from '../refund-deps.ts'
 import { findMerchant, type Refund } from '../refund-queries.ts'
 import { type AddressProof, type GivenProof, goesToAddress, noAddressWords, sameAddress } from './address-proof.ts'
@@ -36,6 +36,8 @@ export type Destination = Pick<
   status: 'needs_address' | 'ready'
   /** Mail address of the payer. */
   email: string | null
+  /** Who of the staff wrote it, where the payer is asked. */
+  emailBy: string | null
 }
 
 type NewRefund = {
@@ -94,9 +96,13 @@ export type Goal = {
   address: string | null
   /** Someone else's: it has to be confirmed first, and the payer may name another. */
   proposedAddress: string | null
+  /** Who of the staff wrote the e-mail where the payer is asked. */
+  emailWriter: Writer | null
   /** All that the payer stated: a refund to one of them needs no other proof. */
   statedAddresses: string[]
 }
+
+const NOWHERE = { address: null, proposedAddress: null, emailWriter: null, statedAddresses: [] }
 
 /** @param payment null: nothing can be refunded */
 export async function findGoal(
@@ -107,22 +113,17 @@ export async function findGoal(
 ): Promise<Goal> {
   const { name: company } = await findMerchant(q, order.companyId)
   const channel = payment?.channel ?? null
-  const unknown = { company, channel, network: null, address: null, proposedAddress: null, statedAddresses: [] }
+  const unknown = { company, channel, network: null, ...NOWHERE }
   if (payment === null || !goesToAddress(payment)) return unknown
-  const statements = listStatements(payment, await findPayerContact(deps.payers, q, order))
+  const known = await findPayerContact(deps.payers, q, order)
+  const statements = listStatements(payment, known)
   const { address = null, isWord = false } = pick(statements, undefined) ?? {}
   const statedAddresses = statements.filter((one) => one.isWord).map((one) => one.address)
   const { network } = payment
-  return { ...unknown, network, statedAddresses, [isWord ? 'address' : 'proposedAddress']: address }
+  const by = isWord ? null : staffWho(known.asked)
+  const emailWriter = by === null ? null : ((await listWriters(q, [by])).get(by) ?? null)
+  return { ...unknown, network, emailWriter, statedAddresses, [isWord ? 'address' : 'proposedAddress']: address }
 }
-
-/**
- * Two accounts created by the same member of staff, or an account and its creator, count as one person; otherwise
- * whoever may invite could act as both. The account that founded the company and operator accounts do not count as such
- * creators.
- */
-const isOnlyStaff = ({ role, madeBy }: Maker): boolean =>
-  madeBy !== null && role !== 'SuperAdmin' && role !== 'SuperManager'
 
 /** Who proposed or confirmed an address, and the roles that may. */
 type Word = { by: string | null; roles: readonly UserRole[] }
@@ -185,7 +186,8 @@ export async function findDestination(
     await checkPayerAddress(deps.payers, tx, 'address', wanted.address)
   }
   const known = await findPayerContact(deps.payers, tx, order)
-  const believed = { email: known.email, ...NO_PROPOSAL, status: 'ready' } as const
+  const { email } = known.asked
+  const believed = { email, emailBy: null, ...NO_PROPOSAL, status: 'ready' } as const
   if (!goesToAddress(payment)) return { ...believed, address: null, addressProof: null }
   const statements = listStatements(payment, known)
   const stated = pick(statements, wanted.address)
@@ -196,7 +198,8 @@ export async function findDestination(
     return { ...believed, address, addressProof: { kind: 'stated', by, at, source } }
   }
   const address = wanted.address ?? stated?.address
-  const open = { address: null, addressProof: null, email: known.email, status: 'needs_address' } as const
+  const emailBy = staffWho(known.asked)
+  const open = { address: null, addressProof: null, email, emailBy, status: 'needs_address' } as const
   if (address === undefined) return { ...open, ...NO_PROPOSAL }
   const { proposedAddress: now, proposedBy, confirmedBy, replacedAddresses } = scene.proposed ?? NONE_BEFORE
   const isProposed = now !== null && sameAddress(now, address)

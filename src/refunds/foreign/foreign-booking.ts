@@ -46,6 +46,7 @@ const foreignRefund = (
   confirmedBy: null,
   addressProof: null,
   askedByMail: false,
+  emailBy: null,
   approval: null,
   requestedRole: null,
   network: payment.network,

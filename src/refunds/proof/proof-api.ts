@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Actor, actorOf } from '../../http/actor.ts'
 import { Envelope, type ok } from '../../http/envelope.ts'
 import { contextOf } from '../../http/request-context.ts'
@@ -13,7 +13,7 @@ import { addProof, openProof } from './proof-service.ts'
 type ProofApiDeps = Pick<RefundDeps, 'db' | 'clock' | 'audit'> & {
   /** @throws OBJECT_NOT_FOUND for another company’s */
   findReachable(actor: Actor, id: string): Promise<Refund>
-  answer(refund: Refund): Promise<ReturnType<typeof ok<Static<typeof RefundSchema>>>>
+  answer(request: FastifyRequest, refund: Refund): Promise<ReturnType<typeof ok<Static<typeof RefundSchema>>>>
 }
 
 const tags = ['payments']
@@ -59,7 +59,7 @@ export const proofApi: FastifyPluginAsyncTypebox<ProofApiDeps> = async (app, dep
     async (request) => {
       const refund = await deps.findReachable(actorOf(request), request.params.id)
       await addProof(deps, contextOf(request), refund, await readProof(request.body.file, 'file'))
-      return deps.answer(refund)
+      return deps.answer(request, refund)
     },
   )
   app.get(

@@ -10,6 +10,8 @@ import { goesToAddress } from './refund.ts'
 /** Where a refund goes: of one that is not made yet, or of one that is. */
 export type Goal = Pick<Data<'getMispaymentRefund'>, 'company' | 'network' | 'address' | 'proposedAddress'> & {
   channel: string
+  /** Who of the shop typed the e-mail where the payer is asked; an older node does not say it. */
+  emailWriter?: Data<'getMispaymentRefund'>['emailWriter']
 }
 
 /** What the service says of a refund that is not made yet, by the names that an older node may leave out. */
@@ -27,9 +29,9 @@ export function goalOf(
   answer: Answer,
   { typed = '', channel = '' }: { typed?: string; channel?: string },
 ): Goal | null {
-  const { company, network, proposedAddress = null, statedAddresses = [] } = answer
+  const { company, network, proposedAddress = null, emailWriter = null, statedAddresses = [] } = answer
   if (answer.channel === null) return null
-  const known = { company, network, channel: answer.channel ?? channel }
+  const known = { company, network, channel: answer.channel ?? channel, emailWriter }
   const read = readKind('wallet', typed, 'en')
   const typedAddress = 'value' in read && read.value !== '' ? read.value : null
   if (typedAddress !== null) {
@@ -50,7 +52,7 @@ export function Destination({ goal }: { goal: Goal | null }) {
   const channelName = useChannelName()
   const networkName = useNetworkName()
   if (goal === null) return null
-  const { company, channel, network, address, proposedAddress } = goal
+  const { company, channel, network, address, proposedAddress, emailWriter } = goal
   const rows: [string, React.ReactNode][] = [[core.company, company]]
   if (!goesToAddress(goal)) rows.push([t.goes, t.provider(channelName(channel))])
   else if (address !== null) rows.push([t.goes, <Code key="goes" text={address} whole />])
@@ -64,6 +66,11 @@ export function Destination({ goal }: { goal: Goal | null }) {
       {isProposed && (
         <div className="mt-3">
           <Notice tone="warn">{t.proposedText}</Notice>
+        </div>
+      )}
+      {goesToAddress(goal) && address === null && emailWriter && (
+        <div className="mt-3">
+          <Notice tone="warn">{t.typedBy(emailWriter.name ?? emailWriter.by)}</Notice>
         </div>
       )}
     </div>

@@ -12,7 +12,7 @@ import { say } from '../../kit/toasts.tsx'
 import { useCore, useTexts } from '../../texts/lang.ts'
 import { Approve } from './Approve.tsx'
 import { useMeaning } from './meaning.ts'
-import { asksForWord, isOnChain, type Refund, sendsIt } from './refund.ts'
+import { asksForWord, isOnChain, type Refund, sendsIt, writerWords } from './refund.ts'
 import { texts } from './texts.ts'
 
 type Ask = 'reject' | 'confirm' | 'address' | 'transaction' | 'settle' | 'addProof'
@@ -165,7 +165,7 @@ function Fields({ ask, refund }: AskProps) {
         </>
       )
     case 'confirm':
-      return <ConfirmFields address={refund.proposedAddress ?? ''} />
+      return <ConfirmFields refund={refund} />
     case 'address':
       return (
         <>
@@ -201,12 +201,19 @@ function Fields({ ask, refund }: AskProps) {
 }
 
 /** The word of a second person for an address that another one named. */
-function ConfirmFields({ address }: { address: string }) {
+function ConfirmFields({ refund }: Pick<AskProps, 'refund'>) {
   const t = useTexts(texts)
+  const { proposedAddress, proposer } = refund
   return (
     <>
       <p className="mb-4 text-soft">{t.confirmText}</p>
-      <Field label={t.addressLabel} name="address" className="font-mono" value={address} readOnly />
+      {proposer && (
+        <p className="mb-4">
+          {t.proposer}: {writerWords(t, proposer)}
+        </p>
+      )}
+      {proposer?.by.startsWith('apiKey:') && <Notice tone="warn">{t.keyText}</Notice>}
+      <Field label={t.addressLabel} name="address" className="font-mono" value={proposedAddress ?? ''} readOnly />
       <Area label={t.statement} name="statement" required minLength={10} maxLength={500} />
       <Field label={t.evidence} name="evidence" required maxLength={256} hint={t.evidenceHint} />
     </>

@@ -13,7 +13,8 @@ import { StatusTabs, usePage } from '../../kit/Tabs.tsx'
 import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
 import { useMeaning } from './meaning.ts'
 import { RefundActions } from './RefundActions.tsx'
-import { destinationOf, type Refund, sendsIt } from './refund.ts'
+import { destinationTexts } from './destination-texts.ts'
+import { destinationOf, type Refund, sendsIt, writerWords } from './refund.ts'
 import { texts } from './texts.ts'
 
 const LIMIT = 20
@@ -67,6 +68,7 @@ const isStuck = ({ status }: Refund): boolean => ['ready', 'refused', 'rejected'
 function Card({ refund }: { refund: Refund }) {
   const t = useTexts(texts)
   const holds = useTexts(holdTexts)
+  const destinations = useTexts(destinationTexts)
   const core = useCore()
   const channelName = useChannelName()
   const hold = findHold(refund.message)
@@ -80,6 +82,7 @@ function Card({ refund }: { refund: Refund }) {
   const address = destinationOf(refund)
   if (address) rows.push([t.destination, <Code key="to" text={address} whole />])
   if (refund.proposedAddress) rows.push([t.proposed, <Code key="proposed" text={refund.proposedAddress} whole />])
+  if (refund.proposer) rows.push([t.proposer, writerWords(t, refund.proposer)])
   if (refund.replacedAddress) rows.push([t.replaced, <Code key="replaced" text={refund.replacedAddress} whole />])
   if (refund.proof?.erasedAt) rows.push([t.proofFile, t.proofErased])
   if (refund.txHash) rows.push([t.transactionLabel, <Code key="tx" text={refund.txHash} />])
@@ -104,6 +107,9 @@ function Card({ refund }: { refund: Refund }) {
       <p className="mb-3 text-sm">
         {hold && isOpen ? holds[hold] : meaning} {refund.approvalReason === 'limit' && t.limit}
       </p>
+      {refund.status === 'needs_address' && refund.emailWriter && (
+        <Notice tone="warn">{destinations.typedBy(refund.emailWriter.name ?? refund.emailWriter.by)}</Notice>
+      )}
       {refund.replacedAddress && <Notice tone="warn">{t.replacedText}</Notice>}
       {refund.message && !isSaid(refund) && !isForOther && (
         <p className={`mb-3 text-sm break-words ${isStuck(refund) ? 'text-bad' : 'text-soft'}`} lang="en">

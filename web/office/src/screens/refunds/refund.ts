@@ -34,6 +34,12 @@ export function namedBy(
   return proposedBy === 'payer' && confirmedBy === null ? 'payer' : 'other'
 }
 
+type KeyWords = { key(name: string, maker: string | null): string }
+
+/** Who named the address: a person, or a key and who created it. */
+export const writerWords = (t: KeyWords, { by, name, keyOf }: NonNullable<Refund['proposer']>): string =>
+  by.startsWith('apiKey:') && name !== null ? t.key(name, keyOf) : (name ?? by)
+
 /** A second person is asked, so whoever named the address, or confirmed it first, is not. */
 export function asksForWord(refund: Refund, me: string): boolean {
   const by = namedBy(refund, me)

@@ -74,6 +74,10 @@ export const texts = defineTexts(
     onlyOperator: 'Only the operator of this service can reject it. Ask them if nothing should be sent.',
     link: 'Copy the payer’s link',
     proposed: 'Proposed address',
+    proposer: 'Proposed by',
+    key: (name: string, maker: string | null) =>
+      maker === null ? `API key “${name}”` : `API key “${name}”, created by ${maker}`,
+    keyText: 'The address came through an API key. Anyone who knows the key can have named it, so ask the payer.',
     replaced: 'Named by the payer before',
     replacedText:
       'The payer had named another address before. Ask the payer which one is right before you confirm this one.',
@@ -169,6 +173,10 @@ export const texts = defineTexts(
       onlyOperator: 'Seul l’exploitant de ce service peut le rejeter. Demandez-le-lui si rien ne doit partir.',
       link: 'Copier le lien du payeur',
       proposed: 'Adresse proposée',
+      proposer: 'Proposée par',
+      key: (name, maker) => (maker === null ? `clé d’API « ${name} »` : `clé d’API « ${name} », créée par ${maker}`),
+      keyText:
+        'L’adresse est arrivée par une clé d’API. Toute personne qui connaît la clé a pu l’indiquer : demandez au payeur.',
       replaced: 'Indiquée avant par le payeur',
       replacedText:
         'Le payeur avait indiqué une autre adresse. Demandez-lui laquelle est la bonne avant de confirmer celle-ci.',
@@ -264,6 +272,11 @@ export const texts = defineTexts(
         'Ablehnen kann sie nur der Betreiber dieses Dienstes. Bitten Sie ihn darum, wenn nichts gesendet werden soll.',
       link: 'Link für die zahlende Person kopieren',
       proposed: 'Vorgeschlagene Adresse',
+      proposer: 'Vorgeschlagen von',
+      key: (name, maker) =>
+        maker === null ? `API-Schlüssel „${name}“` : `API-Schlüssel „${name}“, angelegt von ${maker}`,
+      keyText:
+        'Die Adresse kam über einen API-Schlüssel. Jeder, der den Schlüssel kennt, kann sie genannt haben: Fragen Sie den Zahler.',
       replaced: 'Zuvor vom Zahler genannt',
       replacedText:
         'Zuvor hat der Zahler eine andere Adresse genannt. Fragen Sie ihn, welche stimmt, bevor Sie diese bestätigen.',
@@ -355,6 +368,10 @@ export const texts = defineTexts(
       onlyOperator: 'Solo el operador de este servicio puede rechazarlo. Pídaselo si no debe enviarse nada.',
       link: 'Copiar el enlace del pagador',
       proposed: 'Dirección propuesta',
+      proposer: 'Propuesta por',
+      key: (name, maker) => (maker === null ? `clave de API «${name}»` : `clave de API «${name}», creada por ${maker}`),
+      keyText:
+        'La dirección llegó con una clave de API. Cualquiera que conozca la clave puede haberla indicado: pregunte al pagador.',
       replaced: 'Indicada antes por el pagador',
       replacedText: 'El pagador había indicado otra dirección. Pregúntele cuál es la correcta antes de confirmar esta.',
       destination: 'Destino',
@@ -445,6 +462,10 @@ export const texts = defineTexts(
       onlyOperator: 'Solo il gestore di questo servizio può respingerlo. Glielo chieda se non deve partire nulla.',
       link: 'Copia il link per chi ha pagato',
       proposed: 'Indirizzo proposto',
+      proposer: 'Proposto da',
+      key: (name, maker) => (maker === null ? `chiave API «${name}»` : `chiave API «${name}», creata da ${maker}`),
+      keyText:
+        'L’indirizzo è arrivato con una chiave API. Chiunque conosca la chiave può averlo indicato: chieda a chi ha pagato.',
       replaced: 'Indicato prima dal pagante',
       replacedText: 'Il pagante aveva indicato un altro indirizzo. Chieda quale è giusto prima di confermare questo.',
       destination: 'Destinazione',
