@@ -1,5 +1,5 @@
 import { listTakers } from '../chain/deposits/reservation-queries.ts'
-import type { ChannelId, Instructions } from '../channels/channel.ts'
+import { type ChannelId, type Instructions, ON_CHAIN_CHANNELS } from '../channels/channel.ts'
 import { hasMoney, pendingUnits, toldUnits } from '../companies/order-money-queries.ts'
 import { json, type Queryable, sql, type Tx } from '../db/db.ts'
 import type { PollTopic } from '../db/polling.ts'
@@ -158,9 +158,11 @@ export async function updatePaymentInstructions(
   // a wallet may tell payments apart by the amount
   const exact = payment.channel === 'crypto' ? parseDecimal(instructions.tokenAmount ?? '', 6) : undefined
   const dueUnits = exact ?? payment.dueUnits
+  // a provider's own address is not ours to watch
+  const depositAddress = ON_CHAIN_CHANNELS.includes(payment.channel) ? instructions.toAddress : null
   await tx.run(sql`
     update payments set status = 'awaiting', instructions = ${json(instructions)},
-      provider_reference = ${instructions.providerReference}, due_units = ${dueUnits}, deposit_address = lower(${instructions.toAddress}),
+      provider_reference = ${instructions.providerReference}, due_units = ${dueUnits}, deposit_address = lower(${depositAddress}),
       token_address = lower(${instructions.tokenAddress}), network = coalesce(${instructions.network}, network),
       next_check_at = ${nextCheckAt}, checks = 0, updated_at = ${now}
     where company_id = ${payment.companyId} and id = ${payment.id}`)
