@@ -335,17 +335,14 @@ export async function updatePaymentNextCheck(q: Queryable, payment: Payment, nex
 }
 
 /**
- * Payments that wait for money at these deposit addresses, including those whose order ended, because money can come
- * late. At a shared address, only those that can still receive money, plus a week in case the service was down, or that
- * a person matched with a transfer.
+ * Payments that have these deposit addresses alone, including those whose order ended, because money can come late. A
+ * shared address has weeks of payments: what comes there has news only for those that take it.
  */
 export async function listPaymentsByDepositAddress(q: Queryable, addresses: readonly string[]): Promise<Payment[]> {
   const rows = await q.many<Row>(sql`
     select ${COLUMNS} from payments where deposit_address = any(${addresses})
-      and (not exists (select 1 from deposit_reservations r where r.company_id = payments.company_id
-          and r.reference = payments.merchant_reference and r.until_at < now() - interval '7 days')
-        or exists (select 1 from unmatched_transfers u where u.company_id = payments.company_id
-          and u.reference = payments.merchant_reference))`)
+      and not exists (select 1 from deposit_reservations r where r.company_id = payments.company_id
+        and r.reference = payments.merchant_reference)`)
   return rows.map(toPayment)
 }
 
