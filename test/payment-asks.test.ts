@@ -96,7 +96,9 @@ for (const { ask, older, newer } of CASES)
     assert.deepEqual([await asked.recordsOf(), statuses.filter((status) => status === 'AWAITING').length], [[], 1])
   })
 
-test('while another node asks, a confirm waits for its answer, for a second; then it says what is known', async () => {
+test('while another node asks, a confirm waits for its answer, for a second; then it says what is known', {
+  timeout: 30_000,
+}, async () => {
   for (const isAnswered of [true, false]) {
     const asked = await openAsked()
     const { key, context, order } = asked
