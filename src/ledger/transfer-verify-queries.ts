@@ -5,10 +5,10 @@ import { type Queryable, sql } from '../db/db.ts'
 import type { Difference } from './ledger-verify-queries.ts'
 
 /**
- * Payments at our deposit addresses whose books do not match the transfers that the chain's scanner recorded: what counts
- * as final must have been seen, and what can no longer change must count. Addresses with changes that have not reached
- * their payments yet are left out. At an address shared by several payments, each payment is compared with its own
- * transfers, and none is missed that came on another chain than its own: earlier versions counted those or not, as
+ * Payments at deposit addresses of ours whose books do not match the transfers that the chain's scanner recorded: what
+ * counts as final must have been seen, and what can no longer change must count. Addresses with changes that have not
+ * reached their payments yet are left out. At an address shared by several payments, each payment is compared with its
+ * own transfers, and none is missed that came on another chain than its own: earlier versions counted those or not, as
  * the company's settings said at the time.
  * @param usdc on the chains that are set up
  */
