@@ -5,11 +5,22 @@ import { promisify } from 'node:util'
 import { HDKey } from '@scure/bip32'
 import { ConfigError, loadConfig } from '../src/config/config.ts'
 import { sql } from '../src/db/db.ts'
+import { findChainCursor, updateChainCursor } from '../src/payments/payment-queries.ts'
+import { logIn, registerManager } from './harness/accounts.ts'
 import { bareEnv, NO_DATA_DIR } from './harness/bare-env.ts'
 import { MAIN } from './harness/programs.ts'
+import { newAddress } from './harness/refunds.ts'
 import { type RpcProxy, startRpcProxy } from './harness/rpc-proxy.ts'
 import { eventually, TEST_MASTER_KEY } from './harness/service.ts'
-import { type OrderStory, openShop, type Payable, type Shop, TEST_XPUB } from './harness/shop.ts'
+import {
+  type Instructions,
+  type OrderData,
+  type OrderStory,
+  openShop,
+  type Payable,
+  type Shop,
+  TEST_XPUB,
+} from './harness/shop.ts'
 
 /** What a node behind the whole service can do to money: it lies, lags, is empty, is another chain, answers 503. */
 
@@ -123,6 +134,45 @@ test('an order is compared with the chain before it expires: money that the node
   await new Promise((resolve) => setTimeout(resolve, 1100))
   await shop.chain.mine()
   await shop.reaches(order.code, 'PAID')
+})
+
+test('at an address that orders share, money of which its payment was not told pays it before it ends, or when it is named', async () => {
+  const person = await registerManager(shop.host.baseUrl)
+  const manager = await logIn(shop.host.baseUrl, person.email)
+  const { data: tills } = await manager.get<{ collectors: { identifier: string }[] }>('collectors/list')
+  const settings = { MODE: 'static', ADDRESSES: newAddress() }
+  assert.equal((await manager.call('PUT', 'channel-accounts/crypto', { settings })).status, 200)
+  const body = { amount: 50, fromAsset: 'EUR', merchantIdentifier: tills.collectors[0]?.identifier ?? '' }
+  const place = async (): Promise<Payable> => {
+    const { order } = (await manager.post<{ order: OrderData }>('confirm_conversion/request', body)).data
+    const path = `confirm_conversion/accept/${order.code}`
+    const { data, text } = await manager.post<Instructions>(path, { paymentChannel: 'crypto' })
+    assert.equal(data?.status, 'AWAITING', text)
+    const { toAddress, tokenAmount } = data
+    return { code: order.code, orderId: order._id, toAddress, units: BigInt(tokenAmount.replace('.', '')) }
+  }
+  const [unpaid, paid, other] = [await place(), await place(), await place()]
+  // what is seen is recorded, and passed to no payment
+  const { db } = shop.host
+  const told = await findChainCursor(db, 31337)
+  await updateChainCursor(db, 31337, 10n ** 15n)
+  await shop.chain.pay({ to: paid.toAddress, units: paid.units })
+  const txHash = await shop.chain.pay({ to: other.toAddress, units: other.units })
+  await shop.makeFinal()
+  await readUp()
+  assert.deepEqual([await status(paid.code), await status(other.code)], ['AWAITING', 'AWAITING'])
+  // its payer has a wrong code open
+  const named = await manager.post<Verdict>(`confirm_conversion/transaction/${unpaid.code}`, { txHash })
+  assert.deepEqual([named.data.found, named.data.counted], [true, false], named.text)
+  await shop.reaches(other.code, 'PAID')
+  await endTime(unpaid, 0)
+  await endTime(paid, 0)
+  await new Promise((resolve) => setTimeout(resolve, 1100))
+  await shop.chain.mine()
+  await shop.reaches(paid.code, 'PAID')
+  await shop.reaches(unpaid.code, 'EXPIRED')
+  assert.equal((await triggers(paid)).includes('expire'), false)
+  await db.run(sql`update payment_chain_cursors set after_change = ${told}`)
 })
 
 test('a log that a node says twice is one transfer; two logs in one place are none, and nothing is recorded', async () => {

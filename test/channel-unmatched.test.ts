@@ -4,18 +4,23 @@ import { after, before, test } from 'node:test'
 import { signatureOf } from '../src/channels/gatepay/signature.ts'
 import { sign } from '../src/channels/whitepay/signature.ts'
 import { sql } from '../src/db/db.ts'
+import { verifyLedger } from '../src/ledger/ledger-verify.ts'
+import { listTransferDifferences } from '../src/ledger/transfer-verify-queries.ts'
+import { isUnread } from '../src/orders/order-queries.ts'
+import { listDepositsOfOrders } from '../src/payments/deposit-check-queries.ts'
 import { type Client, logInSuperAdmin } from './harness/accounts.ts'
 import { type Market, openMarket } from './harness/market.ts'
+import { newAddress } from './harness/refunds.ts'
 import { eventually } from './harness/service.ts'
 import type { OrderData } from './harness/shop.ts'
 
-/* Money that a provider keeps apart from its payment: recorded with the order, once. */
+/* Money that a provider keeps apart from its payment, recorded with the order, once; and where nobody looks for it. */
 
 let market: Market
 let admin: Client
 
 before(async () => {
-  market = await openMarket()
+  market = await openMarket({ env: { CHANNEL_WHITEPAY_HOST_TO_HOST: 'true' } })
   admin = await logInSuperAdmin(market.host)
 })
 after(() => market?.stop())
@@ -193,4 +198,39 @@ test('an overpayment that Whitepay moves to our account is recorded once, and th
     ['2.000000000000000000 ignored', '3.000000000000000000 open'],
   )
   assert.equal((await market.order(order.code)).status, 'PAID')
+})
+
+test('an address that Whitepay shows is its own: an order paid there is refunded, also one that an older node stored', async () => {
+  const { host } = market
+  const { db } = host
+  const merchant = await host.createMerchant()
+  const sale = { amount: 50, fromAsset: 'EUR', merchantIdentifier: merchant.merchantIdentifier }
+  const { order } = (await host.call<{ order: OrderData }>('POST', 'request', { as: merchant, body: sale })).data
+  const choice = { as: merchant, body: { paymentChannel: 'whitepay-non-custody' } }
+  const accepted = await host.call<{ providerReference: string }>('POST', `accept/${order.code}`, choice)
+  assert.equal(accepted.status, 200, accepted.text)
+  const key = { companyId: merchant.companyId, id: order._id }
+  const isIt = sql`company_id = ${key.companyId} and order_id = ${key.id}`
+  const { address, own } = await db.one<{ address: string; own: string | null }>(sql`
+    select lower(instructions ->> 'toAddress') as address, deposit_address as own from payments where ${isIt}`)
+  assert.match(address, /^0x[0-9a-f]{40}$/)
+  assert.equal(own, null)
+  const userAddress = newAddress()
+  const payer = { code: order.code, payerInformation: { userAddress } }
+  assert.equal((await host.call('POST', 'payer-information', { as: merchant, body: payer })).status, 200)
+  for (const isOld of [false, true]) {
+    if (isOld) await db.run(sql`update payments set deposit_address = ${address} where ${isIt}`)
+    // a chain that is not read does not hold the order's end back
+    assert.equal(await isUnread(db, key, [8453]), false)
+    assert.deepEqual(await listDepositsOfOrders(db, [key]), [])
+    const body = { txHash: `0x${'7'.repeat(64)}` }
+    const named = await host.call<{ counted: boolean }>('POST', `transaction/${order.code}`, { as: merchant, body })
+    assert.equal(named.data.counted, false, named.text)
+    if (!isOld) await market.act(accepted.data.providerReference, 'pay')
+    await market.reaches(order.code, 'PAID')
+    assert.equal((await verifyLedger(db)).difference, null)
+    assert.deepEqual(await listTransferDifferences(db, key.companyId, 10, {}), [])
+  }
+  const back = await host.call('POST', `revert/${order.code}`, { as: merchant, body: { address: userAddress } })
+  assert.equal(back.status, 200, back.text)
 })

@@ -2,7 +2,13 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { Registry } from 'prom-client'
 import { openChains } from '../src/chain/open-chains.ts'
-import { CHANNEL_IDS, type Channel, type ChannelId, type PaymentKey } from '../src/channels/channel.ts'
+import {
+  CHANNEL_IDS,
+  type Channel,
+  type ChannelId,
+  ON_CHAIN_CHANNELS,
+  type PaymentKey,
+} from '../src/channels/channel.ts'
 import { openCryptoChannel, type PayableNetwork } from '../src/channels/crypto/adapter.ts'
 import { readSettings, settingsOfEnv } from '../src/channels/kind.ts'
 import { CHANNEL_KINDS } from '../src/channels/kinds.ts'
@@ -357,6 +363,10 @@ test('a card or a bank gives its payer more time than an exchange, from acceptan
   const [card, exchange] = [await minutesOf('coinbase'), await minutesOf('binance')]
   assert.ok(card > 29 && card <= 30, `coinbase: ${card} minutes`)
   assert.ok(exchange > 4 && exchange <= 5, `binance: ${exchange} minutes`)
+})
+
+test('the channels that are paid at addresses of ours are those whose adapter says so', () => {
+  for (const { id } of CHANNEL_KINDS) assert.equal(openAdapter(id).onChain === true, ON_CHAIN_CHANNELS.includes(id), id)
 })
 
 test('after all of this the books are right', async () => {

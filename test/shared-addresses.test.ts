@@ -8,11 +8,12 @@ import { listUsdcAmong } from '../src/chain/transfer-queries.ts'
 import { type Db, openDb, type Queryable, type Sql, sql, unnamed } from '../src/db/db.ts'
 import { listTransferDifferences } from '../src/ledger/transfer-verify-queries.ts'
 import { followChain } from '../src/payments/chain-watch.ts'
-import { pollDepositAddresses } from '../src/payments/payment-jobs.ts'
+import { type DepositCheckDeps, checkBeforeEnd, nameTransaction } from '../src/payments/deposit-checks.ts'
+import { pollPayments } from '../src/payments/payment-jobs.ts'
 import { findChainCursor } from '../src/payments/payment-queries.ts'
 import { insertUnmatched, listUnmatched } from '../src/payments/unmatched/unmatched-queries.ts'
 import { followUnmatched } from '../src/payments/unmatched/unmatched-watch.ts'
-import { type ModelWorld, startModelWorld } from './harness/model-world.ts'
+import { actorOf, type ModelWorld, startModelWorld } from './harness/model-world.ts'
 import { randomBelow } from './harness/random.ts'
 import type { TestService } from './harness/service.ts'
 
@@ -284,11 +285,12 @@ test('a payment whose row stays locked does not keep the news from the other pay
   const { db } = host
   const addresses = [addressOf(6006), addressOf(6007)]
   for (const address of addresses) await reserve(address, address, SECONDS - 60)
+  const keys = addresses.map((id) => ({ companyId, id }))
   const { hasty, holder } = await openHasty(t)
   for (const locked of addresses) {
     await db.run(sql`update payments set next_check_at = null where deposit_address = any(${addresses})`)
     await holder.query('select 1 from payments where deposit_address = $1 for update', [locked])
-    await assert.rejects(pollDepositAddresses({ ...world.payments, db: hasty }, addresses), { code: 'BUSY' })
+    await assert.rejects(pollPayments({ ...world.payments, db: hasty }, keys), { code: 'BUSY' })
     const due = await db.many<{ address: string }>(sql`
       select deposit_address as address from payments
       where deposit_address = any(${addresses}) and next_check_at is not null`)
@@ -299,4 +301,45 @@ test('a payment whose row stays locked does not keep the news from the other pay
     await holder.query('rollback')
     await holder.query('begin')
   }
+})
+
+test('an order that ends, or whose payer names a transaction, polls its own payments, not weeks of others at the address', async () => {
+  const { db } = host
+  const address = addressOf(7001)
+  await shareAddress(address)
+  const merchant = await host.createMerchant()
+  const orders = [await world.makeOrder(merchant), await world.makeOrder(merchant)]
+  const [ending, taker] = orders.map(({ id }) => id)
+  // each asks for another amount; the last two are the payments of orders
+  const references = sql`case g when 199 then ${ending} when 200 then ${taker} else ${address} || '-' || g end`
+  await db.run(sql`
+    insert into deposit_reservations (company_id, reference, address, units, asked_units, networks, from_at, until_at)
+    select ${merchant.companyId}, ${references}, ${address}, 1000 + g, 1000 + g, '{}', now() - interval '1 day',
+      now() + interval '30 days' from generate_series(1, 200) as g`)
+  await db.run(sql`
+    insert into payments (company_id, id, order_id, number, channel, own_account, status, merchant_reference, network,
+      due_asset, due_units, deposit_address, opened_at, updated_at)
+    select ${merchant.companyId}, ${references}, ${references}, 1, 'crypto', true, 'awaiting', ${references}, 31337,
+      'USDC', 1000 + g, ${address}, now(), now() from generate_series(1, 200) as g`)
+  const [id = ''] = await sendSpam(address, 31337, 1)
+  await db.run(sql`update chain_transfers set units = 1200 where id = ${id}`)
+  const txHash = `0x${'7'.repeat(64)}`
+  await db.run(sql`update chain_transfers set tx_hash = ${txHash} where id = ${id}`)
+  await db.run(sql`insert into chain_heads (chain_id, number, hash, block_at) values (31337, 1, '0x', now())
+    on conflict do nothing`)
+  const verdict = { found: true, counted: true, waiting: false, reason: '', addresses: [address] }
+  const deposits = { auditDeposits: async () => [], recordTransaction: async () => verdict }
+  const deps = { ...world.payments, deposits } as unknown as DepositCheckDeps
+  const polled = async (): Promise<string[]> => {
+    const rows = await db.many<{ id: string }>(sql`
+      update payments set lease_epoch = 0 where deposit_address = ${address} and lease_epoch > 0 returning id`)
+    return rows.map((row) => row.id).toSorted()
+  }
+  const [first] = orders
+  assert.ok(first)
+  await checkBeforeEnd(deps, [{ companyId: merchant.companyId, id: first.id }])
+  assert.deepEqual(await polled(), [first.id])
+  const named = await nameTransaction(deps, { actor: actorOf(merchant), code: first.code, txHash, network: null })
+  assert.equal(named.counted, false)
+  assert.deepEqual(await polled(), [ending, taker].toSorted(), 'its own, and the one that the transaction pays')
 })

@@ -69,6 +69,8 @@ const MAY_IMPORT: Record<string, string[]> = {
     'audit',
     'chain/deposits/reservation-queries',
     'chain/transfer-queries',
+    // whose channels are paid at our addresses
+    'channels/channel',
     'companies/company-scope',
     'mail',
     'screening',

@@ -305,6 +305,21 @@ test('what came to a company’s address on a network that no order there asked 
   assert.deepEqual(rows, [{ id: 'not asked for' }])
 })
 
+test('the address that Whitepay showed is no deposit address of ours; those that we watch stay', async (t) => {
+  const { database, client } = await openThree(t)
+  await applyBefore(client, '1744')
+  for (const channel of ['crypto', 'coinbase', 'whitepay-non-custody'])
+    await client.query(
+      `insert into payments (company_id, id, order_id, number, channel, status, merchant_reference, due_asset,
+        due_units, deposit_address, opened_at, updated_at)
+      values ('c', $1, $1, 1, $1, 'paid', $1, 'USDC', 54, '0x1', now(), now())`,
+      [channel],
+    )
+  await migrate(database.connectionString)
+  const { rows } = await client.query('select id from payments where deposit_address is not null order by id')
+  assert.deepEqual(rows, [{ id: 'coinbase' }, { id: 'crypto' }])
+})
+
 /** The version before, with today's packages; undefined where git does not have it. */
 function unpackBefore(folder: string): string | undefined {
   try {

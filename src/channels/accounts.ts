@@ -9,7 +9,7 @@ import {
   listChannelAccounts,
   updateSealedAccount,
 } from './account-queries.ts'
-import type { Channel, ChannelId } from './channel.ts'
+import { type Channel, type ChannelId, ON_CHAIN_CHANNELS } from './channel.ts'
 import { type ChannelSet, type Channels, channelSet, type PaymentAccount } from './channel-set.ts'
 import { ownWallet } from './crypto/own-wallet.ts'
 import type { OwnWallets } from './crypto/own-wallets.ts'
@@ -64,12 +64,11 @@ const openedWallet = (channel: Channel, own: boolean): Opened => ({
   close: async () => {},
 })
 
-/** Channels that use the wallet's deposit addresses need a chain; without one they are not offered. */
-const NEEDS_WALLET: readonly ChannelId[] = ['coinbase']
+/** Providers that deliver to the wallet's deposit addresses need a chain; without one they are not offered. */
+const needsWallet = (channel: ChannelId): boolean => channel !== ownWallet.id && isReadWithoutAccount(channel)
 
 /** Whether a company's payments are still read and refunded once the account is gone: at a wallet. */
-export const isReadWithoutAccount = (channel: ChannelId): boolean =>
-  channel === ownWallet.id || NEEDS_WALLET.includes(channel)
+export const isReadWithoutAccount = (channel: ChannelId): boolean => ON_CHAIN_CHANNELS.includes(channel)
 
 function openKind(
   deps: AccountDeps,
@@ -81,7 +80,7 @@ function openKind(
     marks: readonly string[]
   },
 ): Opened[] {
-  if (!deps.wallet && NEEDS_WALLET.includes(kind.id)) return []
+  if (!deps.wallet && needsWallet(kind.id)) return []
   const { clock, live, wallet } = deps
   const { http, clockAheadMs, close } = openProviderHttp({ ...account, clock })
   const context: ChannelContext = { http, clock, live, ...(wallet && { wallet }) }
@@ -219,7 +218,7 @@ export function openChannelAccounts(deps: AccountDeps): Channels & { close(): Pr
 
   /** Purchases through such a provider arrive at our deposit addresses, even after the account there is gone. */
   const delivered = wallet && readOnly(wallet)
-  const readerOf = (channel: ChannelId): Channel | undefined => (NEEDS_WALLET.includes(channel) ? delivered : undefined)
+  const readerOf = (channel: ChannelId): Channel | undefined => (needsWallet(channel) ? delivered : undefined)
 
   async function load(companyId: string, q: Queryable = db): Promise<Cached> {
     const known = find(companyId)

@@ -15,6 +15,12 @@ export const CHANNEL_IDS = [
   'kucoinpay',
 ] as const
 export type ChannelId = (typeof CHANNEL_IDS)[number]
+/**
+ * Channels whose payers send to a deposit address of ours, or of the company, which our scanners watch (`onChain`): by
+ * what is stored, so that the answer does not depend on the keys and chains of the node that asks. An address that
+ * another channel shows is its provider's.
+ */
+export const ON_CHAIN_CHANNELS: readonly ChannelId[] = ['crypto', 'coinbase']
 export const isChannelId = (text: string): text is ChannelId => (CHANNEL_IDS as readonly string[]).includes(text)
 
 /** What the payer needs in order to pay; null if a field does not apply to the channel. */

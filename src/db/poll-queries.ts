@@ -44,6 +44,14 @@ export async function isLeased(q: Queryable, { table }: PollTable, { companyId, 
   return leased !== undefined
 }
 
+/** Whether the row is being polled now, or is due: what is told of it may be old. */
+export async function isUnpolled(q: Queryable, { table }: PollTable, { companyId, id }: RowKey, now: Date) {
+  const found = await q.maybe(sql`
+    select from ${table} t where t.company_id = ${companyId} and t.id = ${id}
+      and (t.next_check_at <= ${now} or not ${isFree(now)})`)
+  return found !== undefined
+}
+
 /** Renews a lease and locks its row until the transaction ends. @returns false: another poll has taken over */
 export const renewLease = async (
   tx: Tx,

@@ -1,13 +1,14 @@
 import { IS_SHARED, SHARED_TRANSFERS } from '../chain/deposits/reservation-queries.ts'
 import { IS_EARLIER, isUsdcOf, type UsdcContracts } from '../chain/transfer-queries.ts'
+import { ON_CHAIN_CHANNELS } from '../channels/channel.ts'
 import { type Queryable, sql } from '../db/db.ts'
 import type { Difference } from './ledger-verify-queries.ts'
 
 /**
- * Payments at deposit addresses whose books do not match the transfers that the chain's scanner recorded: what counts
- * as final must have been seen, and what can no longer change must count. Addresses with changes that have not reached
- * their payments yet are left out. At an address shared by several payments, each payment is compared with its own
- * transfers, and none is missed that came on another chain than its own: earlier versions counted those or not, as
+ * Payments at deposit addresses of ours whose books do not match the transfers that the chain's scanner recorded: what
+ * counts as final must have been seen, and what can no longer change must count. Addresses with changes that have not
+ * reached their payments yet are left out. At an address shared by several payments, each payment is compared with its
+ * own transfers, and none is missed that came on another chain than its own: earlier versions counted those or not, as
  * the company's settings said at the time.
  * @param usdc on the chains that are set up
  */
@@ -25,6 +26,7 @@ export const listTransferDifferences = (
         from mispayments m where m.company_id = p.company_id and m.payment_id = p.id and m.kind = 'orphaned'
           and m.status in ('open', 'borne')), 0) as units
       from payments p where p.company_id = ${companyId} and p.deposit_address is not null
+        and p.channel = any(${[...ON_CHAIN_CHANNELS]}::text[])
     ), compared as (
       select p.company_id, p.order_id, p.deposit_address, p.units,
         coalesce(sum(t.units) filter (where t.status = 'seen' and t.counts), 0) as seen,

@@ -1,3 +1,4 @@
+import { ON_CHAIN_CHANNELS } from '../channels/channel.ts'
 import { json, type Queryable, type Sql, sql, type Tx } from '../db/db.ts'
 import { type Fiat, formatDecimal, parseDecimal, RATE_EXPONENT } from '../kernel/money.ts'
 import type { Order } from './order.ts'
@@ -210,7 +211,7 @@ export async function insertOrderEvent(tx: Tx, order: Order, event: NewOrderEven
 const isUnreadOn = (chains: readonly number[]): Sql => sql`exists (
   select from payments as p left join chain_heads as h on h.chain_id = p.network
   where p.company_id = orders.company_id and p.id = orders.payment_id and p.deposit_address is not null
-    and p.network = any(${[...chains]}::integer[]) and coalesce(h.block_at, 'epoch') < orders.expires_at)`
+    and p.channel = any(${[...ON_CHAIN_CHANNELS]}::text[]) and p.network = any(${[...chains]}::integer[]) and coalesce(h.block_at, 'epoch') < orders.expires_at)`
 
 /** @param chains of the order's payment */
 export const isUnread = async (

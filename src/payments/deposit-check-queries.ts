@@ -1,7 +1,11 @@
 import { IS_SHARED, TRANSFERS } from '../chain/deposits/reservation-queries.ts'
+import { ON_CHAIN_CHANNELS } from '../channels/channel.ts'
 import { type Queryable, sql } from '../db/db.ts'
 
 export type OrderDeposit = { companyId: string; id: string; orderId: string; depositAddress: string; network: number }
+
+/** Older nodes stored addresses of providers too. */
+const IS_OURS = sql`p.channel = any(${[...ON_CHAIN_CHANNELS]}::text[])`
 
 const COLUMNS = sql`p.company_id, p.id, p.order_id, p.deposit_address, p.network`
 
@@ -14,7 +18,7 @@ export const listDepositsOfOrders = (
     select ${COLUMNS} from payments as p
     join unnest(${orders.map(({ companyId }) => companyId)}::text[], ${orders.map(({ id }) => id)}::text[])
       as o (company_id, id) on o.company_id = p.company_id and o.id = p.order_id
-    where p.deposit_address is not null and p.network is not null`)
+    where p.deposit_address is not null and p.network is not null and ${IS_OURS}`)
 
 /** Whether the transaction pays this order: to an address of its own, or at a shared one what is its own there. */
 export const findOwnTransaction = (
@@ -26,7 +30,17 @@ export const findOwnTransaction = (
     select coalesce(bool_or(exists (select 1 from (${TRANSFERS}) as t
         where t.tx_hash = ${txHash} and t.status = 'seen')), false) as is_own,
       coalesce(bool_or(${IS_SHARED}), false) as is_shared
-    from payments p where p.company_id = ${companyId} and p.order_id = ${id} and p.deposit_address is not null`)
+    from payments p where p.company_id = ${companyId} and p.order_id = ${id} and p.deposit_address is not null
+      and ${IS_OURS}`)
+
+/** Transfers of a transaction, on whichever chain, to these addresses. */
+export const listTransfersOf = (
+  q: Queryable,
+  { txHash, addresses }: { txHash: string; addresses: readonly string[] },
+): Promise<{ id: string }[]> =>
+  q.many(sql`
+    select t.id from chain_heads h join chain_transfers t on t.chain_id = h.chain_id and t.tx_hash = ${txHash}
+    where t.to_address = any(${[...addresses]}::text[])`)
 
 export type EndedDeposit = OrderDeposit & { closedAt: Date }
 
@@ -35,7 +49,7 @@ export const listUnauditedDeposits = (q: Queryable, dueAt: Date, limit: number):
   q.many(sql`
     select ${COLUMNS}, p.closed_at from payments as p
     where p.deposit_address is not null and p.audited_at is null and p.closed_at is not null and p.network is not null
-      and coalesce(p.audit_due_at, p.closed_at) <= ${dueAt}
+      and coalesce(p.audit_due_at, p.closed_at) <= ${dueAt} and ${IS_OURS}
     order by coalesce(p.audit_due_at, p.closed_at), p.id limit ${limit}`)
 
 const among = (deposits: readonly OrderDeposit[]) => sql`

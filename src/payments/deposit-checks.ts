@@ -9,12 +9,14 @@ import {
   type EndedDeposit,
   findOwnTransaction,
   listDepositsOfOrders,
+  listTransfersOf,
   listUnauditedDeposits,
   type OrderDeposit,
   updateDepositsAudited,
   updateDepositsPostponed,
 } from './deposit-check-queries.ts'
-import { pollDepositAddresses } from './payment-jobs.ts'
+import { pollDepositAddresses, pollPayments } from './payment-jobs.ts'
+import { listPaymentsByTransfers } from './payment-queries.ts'
 import type { PaymentDeps } from './payment-service.ts'
 
 export type DepositCheckDeps = PaymentDeps & { deposits: DepositChecks }
@@ -39,13 +41,26 @@ export async function nameTransaction(
   const addresses = deposits.map(({ depositAddress }) => depositAddress)
   const named = await deps.deposits.recordTransaction({ addresses, txHash: hash, network })
   // another coin or token is recorded too
-  if (!named.counted) {
-    if (named.addresses.length > 0) await pollDepositAddresses(deps, named.addresses)
-    return named
-  }
-  await pollDepositAddresses(deps, named.addresses)
+  await pollNamed(deps, deposits, { txHash: hash, addresses: named.addresses })
+  if (!named.counted) return named
   const { isOwn, isShared } = await findOwnTransaction(deps.db, order, hash)
   return isOwn ? named : { ...named, counted: false, reason: isShared ? NOT_THIS_ORDER : EARLIER }
+}
+
+/** Polls the order's payments that were paid, and whichever others the transaction pays at a shared address. */
+async function pollNamed(
+  deps: DepositCheckDeps,
+  deposits: readonly OrderDeposit[],
+  named: { txHash: string; addresses: readonly string[] },
+): Promise<void> {
+  if (named.addresses.length === 0) return
+  const own = deposits.filter(({ depositAddress }) => named.addresses.includes(depositAddress))
+  const transfers = await listTransfersOf(deps.db, named)
+  const takers = await listPaymentsByTransfers(
+    deps.db,
+    transfers.map(({ id }) => id),
+  )
+  await pollPayments(deps, [...own, ...takers])
 }
 
 const EARLIER =
@@ -78,12 +93,9 @@ export async function checkBeforeEnd(
   const deposits = await listDepositsOfOrders(deps.db, orders)
   const unread = await auditByNetwork(deps, deposits)
   const held = new Set(unread.map(({ orderId }) => orderId))
+  // at a shared address, what pays other orders is announced to their payments
   const checked = deposits.filter(({ orderId }) => !held.has(orderId))
-  if (checked.length > 0)
-    await pollDepositAddresses(
-      deps,
-      checked.map(({ depositAddress }) => depositAddress),
-    )
+  await pollPayments(deps, checked)
   return orders.filter(({ id }) => !held.has(id))
 }
 

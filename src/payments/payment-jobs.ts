@@ -1,5 +1,5 @@
 import type { Db } from '../db/db.ts'
-import { renewFreeItem, renewItem } from '../db/poll-queries.ts'
+import { type RowKey, renewFreeItem, renewItem } from '../db/poll-queries.ts'
 import { type PollSpec, pollNow } from '../db/polling.ts'
 import { type Clock, DAY } from '../kernel/clock.ts'
 import { wakePaymentsOfOperator } from './accounts/account-queries.ts'
@@ -9,7 +9,6 @@ import {
   listPaymentsByDepositAddress,
   listPaymentsByTransfers,
   PAYMENT_POLLS,
-  type Payment,
 } from './payment-queries.ts'
 import { ACCOUNT_REMOVED } from './payment-rules.ts'
 import { type PaymentDeps, pollPayment } from './payment-service.ts'
@@ -22,6 +21,29 @@ export const wakeWaitingPayments = ({ db, clock, channels }: PaymentDeps): Promi
     new Date(clock()),
   )
 
+/**
+ * Polls these payments now, each once and under its lease, so that an older reading of the chain never follows a newer
+ * one. Failures, and payments that are already being polled, are left to the engine. Oldest first; waits for rows that
+ * are locked only after all others, so that they hold nothing else up.
+ */
+export async function pollPayments(deps: PaymentDeps, keys: readonly RowKey[]): Promise<void> {
+  const payments = [...new Map(keys.map((key) => [`${key.companyId} ${key.id}`, key])).values()]
+  payments.sort((left, right) => (left.id < right.id ? -1 : 1))
+  const { work } = paymentPolls(deps)
+  const poll = (key: RowKey) => pollNow(deps, PAYMENT_POLLS, key, (db) => work(db, key)).catch(() => undefined)
+  const renew = (key: RowKey, renewRow: typeof renewItem) =>
+    renewRow(deps.db, PAYMENT_POLLS.table, key, new Date(deps.clock()))
+  const locked: RowKey[] = []
+  for (const key of payments) {
+    if ((await renew(key, renewFreeItem)) > 0) await poll(key)
+    else locked.push(key)
+  }
+  for (const key of locked) {
+    await renew(key, renewItem)
+    await poll(key)
+  }
+}
+
 /** Payments without a final answer, for the polling engine. */
 export const paymentPolls = (deps: PaymentDeps): PollSpec => ({
   ...PAYMENT_POLLS,
@@ -31,34 +53,13 @@ export const paymentPolls = (deps: PaymentDeps): PollSpec => ({
   },
 })
 
-/**
- * Polls the payments of these addresses now, each under its lease, so that an older reading of the chain never follows
- * a newer one. Failures, and payments that are already being polled, are left to the engine.
- */
+/** The same for the payments that have these addresses alone. */
 export const pollDepositAddresses = async (deps: PaymentDeps, addresses: readonly string[]): Promise<void> =>
-  pollAll(deps, await listPaymentsByDepositAddress(deps.db, addresses))
+  pollPayments(deps, await listPaymentsByDepositAddress(deps.db, addresses))
 
 /** The same for the payments that these transfers may pay. */
 export const pollTransfers = async (deps: PaymentDeps, transferIds: readonly string[]): Promise<void> =>
-  pollAll(deps, await listPaymentsByTransfers(deps.db, transferIds))
-
-/** Oldest first. Waits for rows that are locked only after all others, so that they hold nothing else up. */
-async function pollAll(deps: PaymentDeps, found: readonly Payment[]): Promise<void> {
-  const payments = found.toSorted((left, right) => (left.id < right.id ? -1 : 1))
-  const poll = (payment: Payment) =>
-    pollNow(deps, PAYMENT_POLLS, payment, (db) => pollPayment({ ...deps, db }, payment)).catch(() => undefined)
-  const renew = (payment: Payment, renewRow: typeof renewItem) =>
-    renewRow(deps.db, PAYMENT_POLLS.table, payment, new Date(deps.clock()))
-  const locked: Payment[] = []
-  for (const payment of payments) {
-    if ((await renew(payment, renewFreeItem)) > 0) await poll(payment)
-    else locked.push(payment)
-  }
-  for (const payment of locked) {
-    await renew(payment, renewItem)
-    await poll(payment)
-  }
-}
+  pollPayments(deps, await listPaymentsByTransfers(deps.db, transferIds))
 
 const RETENTION_BATCH = 500
 

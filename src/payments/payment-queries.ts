@@ -1,5 +1,5 @@
 import { listTakers } from '../chain/deposits/reservation-queries.ts'
-import type { ChannelId, Instructions } from '../channels/channel.ts'
+import { type ChannelId, type Instructions, ON_CHAIN_CHANNELS } from '../channels/channel.ts'
 import { hasMoney, pendingUnits, toldUnits } from '../companies/order-money-queries.ts'
 import { json, type Queryable, sql, type Tx } from '../db/db.ts'
 import type { PollTopic } from '../db/polling.ts'
@@ -158,9 +158,11 @@ export async function updatePaymentInstructions(
   // a wallet may tell payments apart by the amount
   const exact = payment.channel === 'crypto' ? parseDecimal(instructions.tokenAmount ?? '', 6) : undefined
   const dueUnits = exact ?? payment.dueUnits
+  // a provider's own address is not ours to watch
+  const depositAddress = ON_CHAIN_CHANNELS.includes(payment.channel) ? instructions.toAddress : null
   await tx.run(sql`
     update payments set status = 'awaiting', instructions = ${json(instructions)},
-      provider_reference = ${instructions.providerReference}, due_units = ${dueUnits}, deposit_address = lower(${instructions.toAddress}),
+      provider_reference = ${instructions.providerReference}, due_units = ${dueUnits}, deposit_address = lower(${depositAddress}),
       token_address = lower(${instructions.tokenAddress}), network = coalesce(${instructions.network}, network),
       next_check_at = ${nextCheckAt}, checks = 0, updated_at = ${now}
     where company_id = ${payment.companyId} and id = ${payment.id}`)
@@ -333,17 +335,14 @@ export async function updatePaymentNextCheck(q: Queryable, payment: Payment, nex
 }
 
 /**
- * Payments that wait for money at these deposit addresses, including those whose order ended, because money can come
- * late. At a shared address, only those that can still receive money, plus a week in case the service was down, or that
- * a person matched with a transfer.
+ * Payments that have these deposit addresses alone, including those whose order ended, because money can come late. A
+ * shared address has weeks of payments: what comes there has news only for those that take it.
  */
 export async function listPaymentsByDepositAddress(q: Queryable, addresses: readonly string[]): Promise<Payment[]> {
   const rows = await q.many<Row>(sql`
     select ${COLUMNS} from payments where deposit_address = any(${addresses})
-      and (not exists (select 1 from deposit_reservations r where r.company_id = payments.company_id
-          and r.reference = payments.merchant_reference and r.until_at < now() - interval '7 days')
-        or exists (select 1 from unmatched_transfers u where u.company_id = payments.company_id
-          and u.reference = payments.merchant_reference))`)
+      and not exists (select 1 from deposit_reservations r where r.company_id = payments.company_id
+        and r.reference = payments.merchant_reference)`)
   return rows.map(toPayment)
 }
 

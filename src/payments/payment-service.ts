@@ -1,7 +1,8 @@
 import { askProvider } from '../channels/ask-provider.ts'
 import type { Channel, PaymentReport, SeenReport } from '../channels/channel.ts'
-import type { Tx } from '../db/db.ts'
-import { renewItem } from '../db/poll-queries.ts'
+import type { Db, Tx } from '../db/db.ts'
+import { isUnpolled, renewItem } from '../db/poll-queries.ts'
+import { LeaseLost, pollNow } from '../db/polling.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { crashPoint } from '../kernel/crash-point.ts'
 import { AppError } from '../kernel/errors.ts'
@@ -112,11 +113,34 @@ export async function readReturnsAgain(deps: PaymentDeps, tx: Tx, payment: Payme
   return true
 }
 
-const checkPayment = async (
-  deps: PaymentDeps,
-  payment: Payment,
-  requestId: string | null,
-): Promise<Order | undefined> => (await askAndApply(deps, payment, requestId)).order
+/** How long a person waits for a poll that another request or node makes. */
+const WAIT_MS = 1000
+const STEP_MS = 50
+
+/**
+ * Polls one payment now for a person. It does so under the payment's lease, so that an answer that took long never
+ * overwrites a newer one; where another poll has the lease, it waits for that for a second.
+ * @returns undefined: another poll asks, or has asked since, and what is stored is what is known
+ */
+async function askNow(deps: PaymentDeps, payment: Payment, requestId: string | null): Promise<Answered | undefined> {
+  // nothing to ask about, and who creates it needs the lease
+  if (payment.providerReference === null) return undefined
+  const { table } = PAYMENT_POLLS
+  const ask = async (db: Db): Promise<Answered> => {
+    const current = await findPayment(db, payment.companyId, payment.id)
+    return askAndApply({ ...deps, db }, current ?? payment, requestId)
+  }
+  await renewItem(deps.db, table, payment, new Date(deps.clock()))
+  for (let waited = 0; ; waited += STEP_MS) {
+    const taken = await pollNow(deps, PAYMENT_POLLS, payment, ask).catch((error: unknown) => {
+      if (error instanceof LeaseLost) return undefined
+      throw error
+    })
+    if (taken) return taken.result
+    if (waited >= WAIT_MS || !(await isUnpolled(deps.db, table, payment, new Date(deps.clock())))) return undefined
+    await new Promise((resolve) => setTimeout(resolve, STEP_MS))
+  }
+}
 
 /**
  * The payer claims to have paid: asks the channel instead of trusting the request.
@@ -135,12 +159,16 @@ export async function confirmOrder(deps: PaymentDeps, context: RequestContext, c
           : `The order is ${order.status}; it cannot be paid any more.`,
       })
     }
-    const after = await checkPayment(deps, payment, context.requestId)
+    const answered = await askNow(deps, payment, context.requestId)
+    const after = answered ? answered.order : await findOrderById(deps.db, order.companyId, order.id)
     if (!after || after.paidAt === null) throw new AppError('PAYMENT_NOT_RECEIVED')
   }
   crashPoint('confirm:before-answer')
   await deps.db.tx((tx) => context.remember(tx, null))
 }
+
+const hasCome = (report: PaymentReport | undefined): boolean =>
+  report?.outcome === 'seen' && report.final + report.pending > 0n
 
 /**
  * Polls every payment of an order, ended ones too, for a payer who says that it is paid.
@@ -151,11 +179,17 @@ export async function askAboutOrder(deps: PaymentDeps, context: RequestContext, 
   const order = await findReachableOrder(deps.db, context.actor, code)
   const payments = await listPaymentsOfOrder(deps.db, order.companyId, order.id)
   const asked = payments.filter(({ providerReference }) => providerReference !== null).slice(-3)
-  const answers = await Promise.allSettled(asked.map((payment) => askAndApply(deps, payment, context.requestId)))
+  const ask = async (payment: Payment): Promise<boolean> => {
+    const answered = await askNow(deps, payment, context.requestId)
+    if (answered) return hasCome(answered.report)
+    const now = await findPayment(deps.db, payment.companyId, payment.id)
+    return now !== undefined && now.receivedUnits + now.toldUnits > 0n
+  }
+  const answers = await Promise.allSettled(asked.map(ask))
   const known = answers.filter((answer) => answer.status === 'fulfilled')
   const [failed] = answers.filter((answer) => answer.status === 'rejected')
   if (known.length === 0 && failed) throw failed.reason
-  return known.some(({ value: { report } }) => report?.outcome === 'seen' && report.final + report.pending > 0n)
+  return known.some(({ value }) => value)
 }
 
 /** Polls one payment: fetches it, resumes an unanswered creation, or closes an abandoned one. */

@@ -30,8 +30,8 @@ const ownRows = (companyId: string, orderId: string): Sql => sql`
       where s.company_id = ${companyId} and s.order_id = ${orderId}
     union all
     select opened_at, 'payment', jsonb_build_object('number', number, 'channel', channel, 'status', status,
-        'providerReference', provider_reference, 'network', network, 'toAddress', deposit_address, 'dueAsset', due_asset,
-        'dueUnits', due_units::text, 'receivedUnits', received_units::text, 'message', last_words, 'pos', pos, 'pastOrders',
+        'providerReference', provider_reference, 'network', network, 'toAddress',
+        coalesce(deposit_address, lower(instructions ->> 'toAddress')), 'dueAsset', due_asset, 'dueUnits', due_units::text, 'receivedUnits', received_units::text, 'message', last_words, 'pos', pos, 'pastOrders',
         (select string_agg(code, ', ') from jsonb_array_elements_text(nullif(past_orders, 'null')) as code))
       from payments where company_id = ${companyId} and order_id = ${orderId}
     union all

@@ -1,13 +1,12 @@
 import { getAddress } from 'viem/utils'
+import { ON_CHAIN_CHANNELS } from '../../channels/channel.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 
 export const PROOF_KINDS = ['stated', 'payer', 'signature', 'attested'] as const
 
-/** Channels whose refunds go out on a chain, from a wallet of ours or of the company. */
-const PAID_ON_CHAIN: ReadonlySet<string> = new Set(['crypto', 'coinbase'])
-
-/** By what is stored, so that the answer does not depend on the keys and chains of the node that asks. */
-export const leavesOnChain = ({ channel }: { channel: string }): boolean => PAID_ON_CHAIN.has(channel)
+/** Whether its refunds go out on a chain, from a wallet of ours or of the company. */
+export const leavesOnChain = ({ channel }: { channel: string }): boolean =>
+  (ON_CHAIN_CHANNELS as readonly string[]).includes(channel)
 
 /**
  * Whether a refund needs a destination, and a proof that it is the payer's. At a provider only where the payer paid
