@@ -112,7 +112,10 @@ test('of a wallet that was saved before, no order gets the address where settlem
   await settledTo(one)
   assert.equal((await place(mallory)).accepted.data.toAddress, two)
   const full = (await place(mallory)).accepted
-  assert.match(full.error.message, /all 1 addresses of the shop serve open orders; not used, because settlements go there: 1/)
+  assert.match(
+    full.error.message,
+    /all 1 addresses of the shop serve open orders; not used, because settlements go there: 1/,
+  )
   const settings = { MODE: 'static', ADDRESSES: newAddress() }
   assert.equal((await mallory.client.call('PUT', 'channel-accounts/crypto', { settings })).status, 200)
   assert.equal((await place(mallory)).accepted.status, 200)

@@ -565,6 +565,15 @@ export interface Operations {
       address: string | null
       /** Set instead of `address` where someone else named it: the payer is asked to confirm it, and may name another. */
       proposedAddress: string | null
+      /** Set where a person of the shop typed the only e-mail at which the payer is asked: it proves that person’s word, not the payer’s. Null where the payer or the shop’s server gave it, where nobody is asked by mail, and for an e-mail of an earlier version. */
+      emailWriter: {
+        /** `user:<id>`, `service:<id>` or `apiKey:<id>`. */
+        by: string
+        /** Of the person, or of the key. */
+        name: string | null
+        /** Of a key: the name of the person who created it, if recorded. */
+        keyOf: string | null
+      } | null
       /** All that the payer stated: a refund that names one of them needs no proof. */
       statedAddresses: Array<string>
     }
@@ -670,6 +679,15 @@ export interface Operations {
         proposedAddress: string | null
         /** Who named it; a second person may vouch for it. */
         proposedBy: string | null
+        /** `proposedBy` by name, for those who may confirm the address. Through a key, ask the payer: whoever knows the key can have named it. Null where the payer named it. */
+        proposer: {
+          /** `user:<id>`, `service:<id>` or `apiKey:<id>`. */
+          by: string
+          /** Of the person, or of the key. */
+          name: string | null
+          /** Of a key: the name of the person who created it, if recorded. */
+          keyOf: string | null
+        } | null
         /** The person of the shop who vouches for it; one more has to, if the payer named it. */
         confirmedBy: string | null
         /** What the payer had named before the proposed address took its place. */
@@ -695,7 +713,16 @@ export interface Operations {
         } | null
         /** The payer got a mail with the link of the page for it. */
         askedByMail: boolean
-        /** While the payer is asked: the link to hand over. Null when the payer got it by mail: whoever starts refunds could otherwise answer for the payer. */
+        /** Set where a person of the shop typed the only e-mail at which the payer is asked: it proves that person’s word, not the payer’s. Null where the payer or the shop’s server gave it, where nobody is asked by mail, and for an e-mail of an earlier version. */
+        emailWriter: {
+          /** `user:<id>`, `service:<id>` or `apiKey:<id>`. */
+          by: string
+          /** Of the person, or of the key. */
+          name: string | null
+          /** Of a key: the name of the person who created it, if recorded. */
+          keyOf: string | null
+        } | null
+        /** While the payer is asked: the link to hand over, shown to roles that start refunds and to keys with `refunds:write`. Null for everyone else, and when the payer got it by mail: whoever reads it could otherwise answer for the payer. */
         addressUrl: string | null
         /** While a proposed address waits: what its owner or the payer can sign instead. */
         addressMessage: string | null
@@ -784,6 +811,15 @@ export interface Operations {
       proposedAddress: string | null
       /** Who named it; a second person may vouch for it. */
       proposedBy: string | null
+      /** `proposedBy` by name, for those who may confirm the address. Through a key, ask the payer: whoever knows the key can have named it. Null where the payer named it. */
+      proposer: {
+        /** `user:<id>`, `service:<id>` or `apiKey:<id>`. */
+        by: string
+        /** Of the person, or of the key. */
+        name: string | null
+        /** Of a key: the name of the person who created it, if recorded. */
+        keyOf: string | null
+      } | null
       /** The person of the shop who vouches for it; one more has to, if the payer named it. */
       confirmedBy: string | null
       /** What the payer had named before the proposed address took its place. */
@@ -809,7 +845,16 @@ export interface Operations {
       } | null
       /** The payer got a mail with the link of the page for it. */
       askedByMail: boolean
-      /** While the payer is asked: the link to hand over. Null when the payer got it by mail: whoever starts refunds could otherwise answer for the payer. */
+      /** Set where a person of the shop typed the only e-mail at which the payer is asked: it proves that person’s word, not the payer’s. Null where the payer or the shop’s server gave it, where nobody is asked by mail, and for an e-mail of an earlier version. */
+      emailWriter: {
+        /** `user:<id>`, `service:<id>` or `apiKey:<id>`. */
+        by: string
+        /** Of the person, or of the key. */
+        name: string | null
+        /** Of a key: the name of the person who created it, if recorded. */
+        keyOf: string | null
+      } | null
+      /** While the payer is asked: the link to hand over, shown to roles that start refunds and to keys with `refunds:write`. Null for everyone else, and when the payer got it by mail: whoever reads it could otherwise answer for the payer. */
       addressUrl: string | null
       /** While a proposed address waits: what its owner or the payer can sign instead. */
       addressMessage: string | null
@@ -914,6 +959,15 @@ export interface Operations {
       proposedAddress: string | null
       /** Who named it; a second person may vouch for it. */
       proposedBy: string | null
+      /** `proposedBy` by name, for those who may confirm the address. Through a key, ask the payer: whoever knows the key can have named it. Null where the payer named it. */
+      proposer: {
+        /** `user:<id>`, `service:<id>` or `apiKey:<id>`. */
+        by: string
+        /** Of the person, or of the key. */
+        name: string | null
+        /** Of a key: the name of the person who created it, if recorded. */
+        keyOf: string | null
+      } | null
       /** The person of the shop who vouches for it; one more has to, if the payer named it. */
       confirmedBy: string | null
       /** What the payer had named before the proposed address took its place. */
@@ -939,7 +993,16 @@ export interface Operations {
       } | null
       /** The payer got a mail with the link of the page for it. */
       askedByMail: boolean
-      /** While the payer is asked: the link to hand over. Null when the payer got it by mail: whoever starts refunds could otherwise answer for the payer. */
+      /** Set where a person of the shop typed the only e-mail at which the payer is asked: it proves that person’s word, not the payer’s. Null where the payer or the shop’s server gave it, where nobody is asked by mail, and for an e-mail of an earlier version. */
+      emailWriter: {
+        /** `user:<id>`, `service:<id>` or `apiKey:<id>`. */
+        by: string
+        /** Of the person, or of the key. */
+        name: string | null
+        /** Of a key: the name of the person who created it, if recorded. */
+        keyOf: string | null
+      } | null
+      /** While the payer is asked: the link to hand over, shown to roles that start refunds and to keys with `refunds:write`. Null for everyone else, and when the payer got it by mail: whoever reads it could otherwise answer for the payer. */
       addressUrl: string | null
       /** While a proposed address waits: what its owner or the payer can sign instead. */
       addressMessage: string | null
@@ -1025,6 +1088,15 @@ export interface Operations {
       proposedAddress: string | null
       /** Who named it; a second person may vouch for it. */
       proposedBy: string | null
+      /** `proposedBy` by name, for those who may confirm the address. Through a key, ask the payer: whoever knows the key can have named it. Null where the payer named it. */
+      proposer: {
+        /** `user:<id>`, `service:<id>` or `apiKey:<id>`. */
+        by: string
+        /** Of the person, or of the key. */
+        name: string | null
+        /** Of a key: the name of the person who created it, if recorded. */
+        keyOf: string | null
+      } | null
       /** The person of the shop who vouches for it; one more has to, if the payer named it. */
       confirmedBy: string | null
       /** What the payer had named before the proposed address took its place. */
@@ -1050,7 +1122,16 @@ export interface Operations {
       } | null
       /** The payer got a mail with the link of the page for it. */
       askedByMail: boolean
-      /** While the payer is asked: the link to hand over. Null when the payer got it by mail: whoever starts refunds could otherwise answer for the payer. */
+      /** Set where a person of the shop typed the only e-mail at which the payer is asked: it proves that person’s word, not the payer’s. Null where the payer or the shop’s server gave it, where nobody is asked by mail, and for an e-mail of an earlier version. */
+      emailWriter: {
+        /** `user:<id>`, `service:<id>` or `apiKey:<id>`. */
+        by: string
+        /** Of the person, or of the key. */
+        name: string | null
+        /** Of a key: the name of the person who created it, if recorded. */
+        keyOf: string | null
+      } | null
+      /** While the payer is asked: the link to hand over, shown to roles that start refunds and to keys with `refunds:write`. Null for everyone else, and when the payer got it by mail: whoever reads it could otherwise answer for the payer. */
       addressUrl: string | null
       /** While a proposed address waits: what its owner or the payer can sign instead. */
       addressMessage: string | null
@@ -1148,6 +1229,15 @@ export interface Operations {
       proposedAddress: string | null
       /** Who named it; a second person may vouch for it. */
       proposedBy: string | null
+      /** `proposedBy` by name, for those who may confirm the address. Through a key, ask the payer: whoever knows the key can have named it. Null where the payer named it. */
+      proposer: {
+        /** `user:<id>`, `service:<id>` or `apiKey:<id>`. */
+        by: string
+        /** Of the person, or of the key. */
+        name: string | null
+        /** Of a key: the name of the person who created it, if recorded. */
+        keyOf: string | null
+      } | null
       /** The person of the shop who vouches for it; one more has to, if the payer named it. */
       confirmedBy: string | null
       /** What the payer had named before the proposed address took its place. */
@@ -1173,7 +1263,16 @@ export interface Operations {
       } | null
       /** The payer got a mail with the link of the page for it. */
       askedByMail: boolean
-      /** While the payer is asked: the link to hand over. Null when the payer got it by mail: whoever starts refunds could otherwise answer for the payer. */
+      /** Set where a person of the shop typed the only e-mail at which the payer is asked: it proves that person’s word, not the payer’s. Null where the payer or the shop’s server gave it, where nobody is asked by mail, and for an e-mail of an earlier version. */
+      emailWriter: {
+        /** `user:<id>`, `service:<id>` or `apiKey:<id>`. */
+        by: string
+        /** Of the person, or of the key. */
+        name: string | null
+        /** Of a key: the name of the person who created it, if recorded. */
+        keyOf: string | null
+      } | null
+      /** While the payer is asked: the link to hand over, shown to roles that start refunds and to keys with `refunds:write`. Null for everyone else, and when the payer got it by mail: whoever reads it could otherwise answer for the payer. */
       addressUrl: string | null
       /** While a proposed address waits: what its owner or the payer can sign instead. */
       addressMessage: string | null
@@ -1237,6 +1336,15 @@ export interface Operations {
       address: string | null
       /** Set instead of `address` where someone else named it: the payer is asked to confirm it, and may name another. */
       proposedAddress: string | null
+      /** Set where a person of the shop typed the only e-mail at which the payer is asked: it proves that person’s word, not the payer’s. Null where the payer or the shop’s server gave it, where nobody is asked by mail, and for an e-mail of an earlier version. */
+      emailWriter: {
+        /** `user:<id>`, `service:<id>` or `apiKey:<id>`. */
+        by: string
+        /** Of the person, or of the key. */
+        name: string | null
+        /** Of a key: the name of the person who created it, if recorded. */
+        keyOf: string | null
+      } | null
       /** All that the payer stated: a refund that names one of them needs no proof. */
       statedAddresses: Array<string>
     }
@@ -1315,6 +1423,15 @@ export interface Operations {
       proposedAddress: string | null
       /** Who named it; a second person may vouch for it. */
       proposedBy: string | null
+      /** `proposedBy` by name, for those who may confirm the address. Through a key, ask the payer: whoever knows the key can have named it. Null where the payer named it. */
+      proposer: {
+        /** `user:<id>`, `service:<id>` or `apiKey:<id>`. */
+        by: string
+        /** Of the person, or of the key. */
+        name: string | null
+        /** Of a key: the name of the person who created it, if recorded. */
+        keyOf: string | null
+      } | null
       /** The person of the shop who vouches for it; one more has to, if the payer named it. */
       confirmedBy: string | null
       /** What the payer had named before the proposed address took its place. */
@@ -1340,7 +1457,16 @@ export interface Operations {
       } | null
       /** The payer got a mail with the link of the page for it. */
       askedByMail: boolean
-      /** While the payer is asked: the link to hand over. Null when the payer got it by mail: whoever starts refunds could otherwise answer for the payer. */
+      /** Set where a person of the shop typed the only e-mail at which the payer is asked: it proves that person’s word, not the payer’s. Null where the payer or the shop’s server gave it, where nobody is asked by mail, and for an e-mail of an earlier version. */
+      emailWriter: {
+        /** `user:<id>`, `service:<id>` or `apiKey:<id>`. */
+        by: string
+        /** Of the person, or of the key. */
+        name: string | null
+        /** Of a key: the name of the person who created it, if recorded. */
+        keyOf: string | null
+      } | null
+      /** While the payer is asked: the link to hand over, shown to roles that start refunds and to keys with `refunds:write`. Null for everyone else, and when the payer got it by mail: whoever reads it could otherwise answer for the payer. */
       addressUrl: string | null
       /** While a proposed address waits: what its owner or the payer can sign instead. */
       addressMessage: string | null
@@ -1426,6 +1552,15 @@ export interface Operations {
       proposedAddress: string | null
       /** Who named it; a second person may vouch for it. */
       proposedBy: string | null
+      /** `proposedBy` by name, for those who may confirm the address. Through a key, ask the payer: whoever knows the key can have named it. Null where the payer named it. */
+      proposer: {
+        /** `user:<id>`, `service:<id>` or `apiKey:<id>`. */
+        by: string
+        /** Of the person, or of the key. */
+        name: string | null
+        /** Of a key: the name of the person who created it, if recorded. */
+        keyOf: string | null
+      } | null
       /** The person of the shop who vouches for it; one more has to, if the payer named it. */
       confirmedBy: string | null
       /** What the payer had named before the proposed address took its place. */
@@ -1451,7 +1586,16 @@ export interface Operations {
       } | null
       /** The payer got a mail with the link of the page for it. */
       askedByMail: boolean
-      /** While the payer is asked: the link to hand over. Null when the payer got it by mail: whoever starts refunds could otherwise answer for the payer. */
+      /** Set where a person of the shop typed the only e-mail at which the payer is asked: it proves that person’s word, not the payer’s. Null where the payer or the shop’s server gave it, where nobody is asked by mail, and for an e-mail of an earlier version. */
+      emailWriter: {
+        /** `user:<id>`, `service:<id>` or `apiKey:<id>`. */
+        by: string
+        /** Of the person, or of the key. */
+        name: string | null
+        /** Of a key: the name of the person who created it, if recorded. */
+        keyOf: string | null
+      } | null
+      /** While the payer is asked: the link to hand over, shown to roles that start refunds and to keys with `refunds:write`. Null for everyone else, and when the payer got it by mail: whoever reads it could otherwise answer for the payer. */
       addressUrl: string | null
       /** While a proposed address waits: what its owner or the payer can sign instead. */
       addressMessage: string | null
@@ -1545,6 +1689,15 @@ export interface Operations {
       proposedAddress: string | null
       /** Who named it; a second person may vouch for it. */
       proposedBy: string | null
+      /** `proposedBy` by name, for those who may confirm the address. Through a key, ask the payer: whoever knows the key can have named it. Null where the payer named it. */
+      proposer: {
+        /** `user:<id>`, `service:<id>` or `apiKey:<id>`. */
+        by: string
+        /** Of the person, or of the key. */
+        name: string | null
+        /** Of a key: the name of the person who created it, if recorded. */
+        keyOf: string | null
+      } | null
       /** The person of the shop who vouches for it; one more has to, if the payer named it. */
       confirmedBy: string | null
       /** What the payer had named before the proposed address took its place. */
@@ -1570,7 +1723,16 @@ export interface Operations {
       } | null
       /** The payer got a mail with the link of the page for it. */
       askedByMail: boolean
-      /** While the payer is asked: the link to hand over. Null when the payer got it by mail: whoever starts refunds could otherwise answer for the payer. */
+      /** Set where a person of the shop typed the only e-mail at which the payer is asked: it proves that person’s word, not the payer’s. Null where the payer or the shop’s server gave it, where nobody is asked by mail, and for an e-mail of an earlier version. */
+      emailWriter: {
+        /** `user:<id>`, `service:<id>` or `apiKey:<id>`. */
+        by: string
+        /** Of the person, or of the key. */
+        name: string | null
+        /** Of a key: the name of the person who created it, if recorded. */
+        keyOf: string | null
+      } | null
+      /** While the payer is asked: the link to hand over, shown to roles that start refunds and to keys with `refunds:write`. Null for everyone else, and when the payer got it by mail: whoever reads it could otherwise answer for the payer. */
       addressUrl: string | null
       /** While a proposed address waits: what its owner or the payer can sign instead. */
       addressMessage: string | null
@@ -2003,7 +2165,7 @@ export interface Operations {
           hint: string | null
         }
       }
-      /** The circuit of the provider: whether it is asked at all. */
+      /** For a SuperAdmin or SuperManager. Null for everyone else. */
       circuit: {
         /** open: the provider is not called until `openUntil`; half-open: the next call is a trial. */
         state: "closed" | "open" | "half-open"
@@ -2460,7 +2622,7 @@ export interface Operations {
       openedAt: string
       /** When it last changed. UTC, with milliseconds. */
       updatedAt: string
-      /** Every answer, oldest first. Nothing is ever changed or removed. */
+      /** The newest 500 answers, oldest first. One that only repeats what its source said last is not listed. Nothing is ever changed or removed. */
       evidence: Array<{
         /** Who was asked. */
         source: "deny_list" | "oracle" | "chainalysis" | "chainalysis_risk" | "trm" | "provider"
@@ -2475,6 +2637,8 @@ export interface Operations {
         /** The answer as it came. */
         evidence: unknown
       }>
+      /** How many older answers are kept and not listed. */
+      evidenceLeftOut: number
       /** What you may decide now. Of settlements and sweeps only a SuperAdmin decides. */
       decisions: Array<"release" | "return">
     }

@@ -43,7 +43,7 @@ const inputOf = openRows<NewOrder>([
   ['metadata', 'json', ({ order }) => order.metadata && JSON.stringify(order.metadata)],
   ['anonymous', 'boolean', ({ order }) => String(order.anonymous)],
   ['created_by', 'text', ({ order }) => order.createdBy],
-  ['at_till', 'boolean', ({ atTill }) => atTill === null ? null : String(atTill)],
+  ['at_till', 'boolean', ({ atTill }) => (atTill === null ? null : String(atTill))],
   ['request_id', 'text', ({ order }) => order.requestId],
   ['created_at', 'timestamptz', ({ order }) => toIsoText(order.createdAt)],
   ['expires_at', 'timestamptz', ({ order }) => toIsoText(order.expiresAt)],

@@ -1,5 +1,5 @@
-import type { Operations, Schemas } from './operations.d.ts'
 import { sendLogin } from './leaving.ts'
+import type { Operations, Schemas } from './operations.d.ts'
 import { noteAnswer, noteFault } from './silence.ts'
 
 type ByRoute = { [Name in keyof Operations as Operations[Name]['route']]: Operations[Name] }

@@ -12,8 +12,8 @@ import {
 import { useRef, useState, useSyncExternalStore } from 'react'
 import { say } from '../kit/toasts.tsx'
 import { ApiError, type Args, call, newKey, type Route } from './call.ts'
-import { joinPages, PAGE } from './pages.ts'
 import { readUnconfirmed, watchUnconfirmed } from './leaving.ts'
+import { joinPages, PAGE } from './pages.ts'
 import { readSilence, watchSilence } from './silence.ts'
 
 export const queryClient = new QueryClient({

@@ -1,1 +1,0 @@
-import{n as e}from"./useNavigate-CgWEgHBG.js";import{t}from"./useSearch-Dzx9mY8R.js";function n(){let n=t({strict:!1}),r=e();return[n,(e,t={})=>void r({to:`.`,search:t=>({...t,...e}),state:!0,...t})]}export{n as t};

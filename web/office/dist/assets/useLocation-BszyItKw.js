@@ -1,1 +1,0 @@
-import{Ot as e}from"./fields-vYiMWjBK.js";import{n as t,r as n}from"./useMatch-BxlKBUgt.js";function r(r){let i=e();return n(i.stores.location,t(r,i))}export{r as t};

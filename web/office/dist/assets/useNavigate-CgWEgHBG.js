@@ -1,1 +1,0 @@
-import{Ot as e,Yt as t,Zt as n}from"./fields-vYiMWjBK.js";var r=n(t(),1),i=r.use,a=r.useLayoutEffect;function o(t){let n=e();return r.useCallback(e=>n.navigate({...e,from:e.from??t?.from}),[t?.from,n])}function s(t){let n=e(),i=o(),s=r.useRef(null);return a(()=>{s.current!==t&&(i(t),s.current=t)},[n,t,i]),null}export{a as i,o as n,i as r,s as t};
