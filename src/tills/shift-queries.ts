@@ -5,7 +5,7 @@ export type ShiftCounts = { created: number; open: number; ended: number }
 
 type Shift = { companyId: string; userId: string; collectorIds: readonly string[]; since: Date; firstId: string }
 
-/** Not in the back office, where a manager who also sells may choose the till. Unknown of orders of earlier versions. */
+/** Not in the back office, where a manager who also sells may choose the till. Null: an order of an earlier version. */
 const AT_TILL = sql`at_till is not false`
 
 /**
@@ -48,7 +48,7 @@ export type DisplayOrder = {
   updatedAt: Date
 }
 
-/** The order on a till's customer screen: the newest that a person who sells on its devices made there, for some minutes. */
+/** The order on a till's customer screen: the newest that a person made on one of its devices, for some minutes. */
 export async function findDisplayOrder(
   q: Queryable,
   till: { companyId: string; collectorId: string; since: Date; firstId: string },

@@ -7,7 +7,7 @@ const FINAL = ['PAID', 'REFUNDED', 'FULL_REFUNDED', 'KYT_FAILED']
 const ENDED = ['CANCELLED', 'EXPIRED', 'ERROR']
 
 /**
- * What the pay page's stream says of an order's money in the till's language: whether there is any, also on its way, and
+ * What the pay page's stream says of an order's money: whether there is any, also on its way, and in the till's language
  * what is missing where a part was paid. A service of before says neither.
  */
 export function moneyOf(fragment) {

@@ -265,7 +265,7 @@ function sdkStateOf({ situation, status, paidAt, expiresAt }: PayView, nowMs: nu
   return ENDS[status] ?? (isPayable ? SDK_STATES.unavailable : 'expired')
 }
 
-/** For a till that follows the page: that there is money of an open order, and what is missing where a part is credited. */
+/** For a till that follows the page: that an open order has money, and what is missing where a part is credited. */
 function moneyFacts(view: PayView, page: PageContext): Html | null {
   if (!(isOpen(view.status) && view.hasMoney)) return null
   const missing = view.situation === 'partly' && view.payment ? showUsdc(view.payment.missing, page) : null
