@@ -209,6 +209,12 @@ test('an address that Whitepay shows is its own: an order paid there is refunded
   const choice = { as: merchant, body: { paymentChannel: 'whitepay-non-custody' } }
   const accepted = await host.call<{ providerReference: string }>('POST', `accept/${order.code}`, choice)
   assert.equal(accepted.status, 200, accepted.text)
+  const again = await host.call<{ providerReference: string }>('POST', `accept/${order.code}`, choice)
+  assert.equal(
+    again.data.providerReference,
+    accepted.data.providerReference,
+    'one order there, however often it is chosen',
+  )
   const key = { companyId: merchant.companyId, id: order._id }
   const isIt = sql`company_id = ${key.companyId} and order_id = ${key.id}`
   const { address, own } = await db.one<{ address: string; own: string | null }>(sql`

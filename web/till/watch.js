@@ -7,8 +7,8 @@ const FINAL = ['PAID', 'REFUNDED', 'FULL_REFUNDED', 'KYT_FAILED']
 const ENDED = ['CANCELLED', 'EXPIRED', 'ERROR']
 
 /**
- * What the pay page's stream says of an order's money: whether there is any, also on its way, and in the till's language
- * what is missing where a part was paid. A service of before says neither.
+ * What the pay page's stream says of an order's money: whether there is any, also on its way, and what is missing where
+ * a part was paid, in the till's language. A service of before says neither.
  */
 export function moneyOf(fragment) {
   const page = new DOMParser().parseFromString(fragment, 'text/html')

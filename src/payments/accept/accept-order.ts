@@ -59,7 +59,9 @@ async function findSamePayment(
   if (order.paymentId === null || (order.status !== 'PENDING' && order.status !== 'AWAITING')) return undefined
   const payment = await findPayment(tx, order.companyId, order.paymentId)
   const open = payment?.status === 'creating' || payment?.status === 'awaiting' || payment?.status === 'confirming'
-  if (!open || payment.channel !== id || payment.network !== network) return undefined
+  // where none is chosen, the provider may have named one
+  const isSame = payment?.channel === id && (network === null || payment.network === network)
+  if (!open || !isSame) return undefined
   const channel = await channels.forPayer(payment, tx)
   return channel && { payment, channel }
 }
