@@ -66,7 +66,7 @@ export type OpenBalance = ReadDifference & Pick<Difference, 'companyId' | 'subje
 
 export const listOpenBalances = (q: Queryable): Promise<OpenBalance[]> =>
   q.many<OpenBalance>(sql`
-    select company_id, id, subject, updated_at, substring(what from ' on chain ([0-9]+)$')::integer as chain_id
+    select company_id, id, subject, updated_at, substring(what, ' on chain ([0-9]+)$')::integer as chain_id
     from ledger_differences where source = 'balances' and status = 'open'`)
 
 /** Marks all differences of a company and source as gone, except these. */

@@ -67,7 +67,7 @@ export const ScreeningDetailSchema = Type.Object({
       'The newest 500 answers, oldest first. One that only repeats what its source said last is not listed. ' +
       'Nothing is ever changed or removed.',
   }),
-  evidenceLeftOut: Type.Integer({ description: 'How many older answers are kept and not listed.' }),
+  evidenceLeftOut: Type.Integer({ description: 'How many older answers are kept and not listed.', examples: [0] }),
   decisions: Type.Array(Type.Unsafe<Decision>(Type.String({ enum: [...DECISION_NAMES] })), {
     description: 'What you may decide now. Of settlements and sweeps only a SuperAdmin decides.',
   }),
