@@ -182,7 +182,7 @@ test('money that was there over an hour before is explained once, and a transfer
   assert.equal(alarms.length, 1, alarms.join())
   assert.match(alarms.join(), /held money over an hour before/)
   assert.equal(await recorded(order), 0)
-  assert.deepEqual([await compareBalances(reader), await differences()], [[], [null, [], []]])
+  assert.deepEqual([(await compareBalances(reader)).faults, await differences()], [[], [null, [], []]])
   await db.run(sql`update deposit_addresses set watched_until = now() where address = ${address}`)
   await shop.chain.call('evm_increaseTime', 30)
   await pay(order)

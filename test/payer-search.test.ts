@@ -204,7 +204,9 @@ test('a key that an older node left beside another e-mail is not believed, and t
     assert.deepEqual([data.orders, data.complete], [[], false], 'and the answer says that some are not found yet')
   }
   assert.equal(await countUnkeyed(), 2)
-  assert.deepEqual(await Promise.all([keyPayers({ ...host, log }), keyPayers({ ...host, log })]), [2, 2])
+  // two nodes at once: what one has done is not left for the other
+  const keyed = await Promise.all([keyPayers({ ...host, log }), keyPayers({ ...host, log })])
+  assert.ok(keyed[0] + keyed[1] >= 2, keyed.join())
   assert.deepEqual([await find(boss, old), await find(boss, next)], [[], [order.code]])
   assert.deepEqual([await keyPayers({ ...host, log }), await countUnkeyed()], [0, 0])
 })
