@@ -176,7 +176,7 @@ export async function openWorld(scopes: readonly string[]): Promise<World> {
 }
 
 export async function openStock(world: World): Promise<void> {
-  await fillStock(world, world.own, { plain: 44, addressed: 16, late: 18 })
+  await fillStock(world, world.own, { plain: 56, addressed: 16, late: 18 })
   await fillStock(world, world.foreign, { plain: 8, addressed: 4, late: 6 })
 }
 
