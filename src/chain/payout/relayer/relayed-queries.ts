@@ -1,18 +1,13 @@
 import { type Queryable, sql, type Tx } from '../../../db/db.ts'
 import type { Hex } from '../../endpoints/rpc.ts'
 import { rowsWhere } from '../state/states.ts'
+import type { Authorization } from '../usdc-token.ts'
 
-export type RelayedPayment = {
+export type RelayedPayment = Authorization & {
   id: string
   /** What it pays, as the caller names it: one authorization at a time. */
   reference: string
   chainId: number
-  from: Hex
-  to: Hex
-  units: bigint
-  validAfter?: bigint
-  validBefore: bigint
-  nonce: Hex
   signature: Hex
   token: Hex
 }
