@@ -15,13 +15,14 @@ import type { RaiseAlarm } from '../mail/operator-alarm.ts'
 import type { Passwords } from '../users/password.ts'
 import { checkPassword } from '../users/password-rules.ts'
 import { companyIdOf, type User } from '../users/user.ts'
-import { findUserByEmailKey, lockUserById, updateUserPassword } from '../users/user-queries.ts'
+import { findUserByEmailKey, updateUserPassword } from '../users/user-queries.ts'
 import { confirmAddress } from '../users/verification-service.ts'
 import { updateChallengesEnded } from './factors/challenge-queries.ts'
 import { hasUnprovenFactor, updateWrongCodesForgotten } from './factors/factor-queries.ts'
 import { openCodeHash } from './factors/totp.ts'
 import type { TwoFactor } from './factors/two-factor-service.ts'
 import type { LockOuts } from './lock-outs.ts'
+import { type Claiming, lockClaiming, replaceHolder } from './replaced-account.ts'
 import type { Reset } from './reset-queries.ts'
 import * as queries from './reset-queries.ts'
 import { endedKeysOf, hashToken, type Sessions } from './session-service.ts'
@@ -36,7 +37,10 @@ export type Resets = {
   prove(proof: string): Promise<boolean>
   /** Is this link still valid? */
   isGood(token: string): Promise<boolean>
-  /** @throws INVALID_RESET_TOKEN, WEAK_PASSWORD; INVALID_OTP for a wrong mailed code */
+  /**
+   * @throws INVALID_RESET_TOKEN, WEAK_PASSWORD; INVALID_OTP for a wrong mailed code; EMAIL_ALREADY_REGISTERED for an
+   * invitation over an account that may not be replaced any more
+   */
   change(request: ChangeRequest): Promise<void>
   /** Mails a new user a link to set the first password; valid for seven days, it also verifies the address. */
   invite(tx: Tx, user: User, by: { inviter: string; company: string }): Promise<void>
@@ -137,10 +141,11 @@ export function openResets(deps: ResetDeps): Resets {
   const finish = async (
     tx: Tx,
     reset: Reset,
-    user: User,
+    claiming: Claiming,
     { passwordHash, context }: { passwordHash: string; context: ChangeRequest['context'] },
   ): Promise<void> => {
     const at = new Date(clock())
+    const { user, log } = await replaceHolder(deps, tx, claiming)
     await queries.updateResetUsed(tx, reset.tokenHash, at)
     await queries.updateResetsVoid(tx, user.id, at)
     await updateUserPassword(tx, user.id, { passwordHash, at })
@@ -170,6 +175,7 @@ export function openResets(deps: ResetDeps): Resets {
       object: `user:${user.id}`,
       detail: endedKeysOf(ended),
     })
+    await log(context)
   }
   const insert = async (
     tx: Tx,
@@ -192,6 +198,34 @@ export function openResets(deps: ResetDeps): Resets {
       expiresAt,
     })
     return { token, proof, code, expiresAt }
+  }
+  const change: Resets['change'] = async (request) => {
+    const check = { path: 'newPassword', extra: deps.refusedPasswords }
+    checkPassword(request.newPassword, { ...check, own: [] })
+    // a hash costs too much for a token that anyone can make up
+    const known = await queries.findReset(db, hashToken(request.token))
+    if (!isLive(known)) throw invalidToken()
+    const passwordHash = await deps.passwords.hash(request.newPassword)
+    const outcome = await db.tx(async (tx) => {
+      // the person first, as where a changed password voids the resets
+      const found = await lockClaiming(tx, known.userId ?? '')
+      if (found === 'changed') return found
+      const reset = await queries.lockReset(tx, hashToken(request.token))
+      if (!isLive(reset)) return 'missing'
+      const user = found?.user.disabledAt === null ? found.user : undefined
+      const proof = await checkProof(tx, reset, user, request)
+      if (proof !== 'good') return proof
+      if (!found || !user) return 'missing'
+      checkPassword(request.newPassword, { ...check, own: [user.email, user.firstName, user.lastName] })
+      await finish(tx, reset, found, { passwordHash, context: request.context })
+      return proof
+    })
+    if (outcome === 'changed') return change(request)
+    if (outcome === 'spent') {
+      throw new AppError('TOO_MANY_REQUESTS', { message: TOO_MANY_CODES, retryAfter: DAY / SECOND })
+    }
+    if (outcome === 'wrong') throw new AppError('INVALID_OTP')
+    if (outcome === 'missing') throw invalidToken()
   }
   return {
     async send({ email, application, lang, context }) {
@@ -216,32 +250,7 @@ export function openResets(deps: ResetDeps): Resets {
       const reset = await queries.findReset(db, hashToken(token))
       return isLive(reset) && reset.userId !== null
     },
-    async change(request) {
-      const check = { path: 'newPassword', extra: deps.refusedPasswords }
-      checkPassword(request.newPassword, { ...check, own: [] })
-      // a hash costs too much for a token that anyone can make up
-      const known = await queries.findReset(db, hashToken(request.token))
-      if (!isLive(known)) throw invalidToken()
-      const passwordHash = await deps.passwords.hash(request.newPassword)
-      const outcome = await db.tx(async (tx) => {
-        // the person first, as where a changed password voids the resets
-        const found = await lockUserById(tx, known.userId ?? '')
-        const reset = await queries.lockReset(tx, hashToken(request.token))
-        if (!isLive(reset)) return 'missing'
-        const user = found?.disabledAt === null ? found : undefined
-        const proof = await checkProof(tx, reset, user, request)
-        if (proof !== 'good') return proof
-        if (!user) return 'missing'
-        checkPassword(request.newPassword, { ...check, own: [user.email, user.firstName, user.lastName] })
-        await finish(tx, reset, user, { passwordHash, context: request.context })
-        return proof
-      })
-      if (outcome === 'spent') {
-        throw new AppError('TOO_MANY_REQUESTS', { message: TOO_MANY_CODES, retryAfter: DAY / SECOND })
-      }
-      if (outcome === 'wrong') throw new AppError('INVALID_OTP')
-      if (outcome === 'missing') throw invalidToken()
-    },
+    change,
     async invite(tx, user, { inviter, company }) {
       const sent = await queries.countInvitations(tx, user.id, new Date(clock() - DAY))
       if (sent >= MOST_INVITATIONS_A_DAY)
@@ -252,7 +261,8 @@ export function openResets(deps: ResetDeps): Resets {
         accountKey: null,
       })
       const url = `${config.officeUrl}/invitation?token=${token}`
-      const data = { name: user.firstName, inviter, company, url }
+      const replaces = user.claimedEmailKey === null ? '' : 'yes'
+      const data = { name: user.firstName, inviter, company, replaces, url }
       await mailer.send(tx, { to: user.email, lang: user.lang, expiresAt, kind: 'invitation', data })
     },
   }

@@ -2,7 +2,7 @@ import { type Queryable, type Sql, sql, type Tx } from '../db/db.ts'
 import type { UserRole } from '../http/actor.ts'
 import type { Lang } from '../kernel/lang.ts'
 import { withAsciiDomain } from '../kernel/people/emails.ts'
-import type { User, UserCompany } from './user.ts'
+import { NO_PASSWORD, type User, type UserCompany } from './user.ts'
 
 type Row = Omit<User, 'company'> & {
   companyId: string | null
@@ -16,8 +16,8 @@ type Row = Omit<User, 'company'> & {
 }
 
 const SELECT = sql`
-  select u.id, u.email, u.email_key, u.password_hash, u.first_name, u.last_name, u.role, u.phone_number,
-    u.phone_number_country, u.lang, u.verified_at, u.approved_at, u.disabled_at, u.two_factor_enabled,
+  select u.id, u.email, u.email_key, u.claimed_email_key, u.password_hash, u.first_name, u.last_name, u.role,
+    u.phone_number, u.phone_number_country, u.lang, u.verified_at, u.approved_at, u.disabled_at, u.two_factor_enabled,
     u.totp_enabled_at is not null as totp_enabled,
     exists (select from passkeys p where p.user_id = u.id) as passkey_enabled,
     exists (select from sale_mails m where m.user_id = u.id) as sale_mails,
@@ -47,6 +47,10 @@ export const findUserById = (q: Queryable, id: string): Promise<User | undefined
 export const findUserByEmailKey = (q: Queryable, emailKey: string): Promise<User | undefined> =>
   findOne(q, sql`u.email_key = ${emailKey}`)
 
+/** The invitation of a company (null: of the operator) over the account that holds this address. */
+export const findClaim = (q: Queryable, emailKey: string, companyId: string | null): Promise<User | undefined> =>
+  findOne(q, sql`u.claimed_email_key = ${emailKey} and u.company_id is not distinct from ${companyId}`)
+
 /** Locks the user's row, so that two decisions about the same user run one after the other. */
 export const lockUserById = (tx: Tx, id: string): Promise<User | undefined> =>
   findOne(tx, sql`u.id = ${id} for update of u`)
@@ -61,6 +65,7 @@ export type NewUser = {
   id: string
   email: string
   emailKey: string
+  claimedEmailKey?: string | null
   passwordHash: string
   firstName: string
   lastName: string
@@ -79,11 +84,11 @@ export type NewUser = {
 
 export async function insertUser(tx: Tx, user: NewUser): Promise<void> {
   await tx.run(sql`
-    insert into users (id, email, email_key, password_hash, first_name, last_name, role, phone_number,
-      phone_number_country, company_id, lang, verified_at, approved_at, two_factor_enabled, made_by, created_at,
-      updated_at)
-    values (${user.id}, ${user.email}, ${user.emailKey}, ${user.passwordHash}, ${user.firstName}, ${user.lastName},
-      ${user.role}, ${user.phoneNumber}, ${user.phoneNumberCountry}, ${user.companyId}, ${user.lang},
+    insert into users (id, email, email_key, claimed_email_key, password_hash, first_name, last_name, role,
+      phone_number, phone_number_country, company_id, lang, verified_at, approved_at, two_factor_enabled, made_by,
+      created_at, updated_at)
+    values (${user.id}, ${user.email}, ${user.emailKey}, ${user.claimedEmailKey ?? null}, ${user.passwordHash},
+      ${user.firstName}, ${user.lastName}, ${user.role}, ${user.phoneNumber}, ${user.phoneNumberCountry}, ${user.companyId}, ${user.lang},
       ${user.verifiedAt}, ${user.approvedAt}, ${user.twoFactorEnabled}, ${user.madeBy ?? null}, ${user.createdAt},
       ${user.createdAt})`)
 }
@@ -96,6 +101,37 @@ export async function updateUserPassword(
   await q.run(sql`
     update users set password_hash = ${changed.passwordHash},
       password_changed_at = coalesce(${changed.at}, password_changed_at) where id = ${id}`)
+}
+
+/** The address becomes the invited account's own; before, the account that holds it has to let go of it. */
+export async function updateClaimTaken(tx: Tx, id: string): Promise<void> {
+  await tx.run(sql`
+    update users set email_key = claimed_email_key, claimed_email_key = null
+    where id = ${id} and claimed_email_key is not null`)
+}
+
+/** Ends an account whose address goes to another: no password and no PIN fits, and no mailed link finds it. */
+export async function updateUserReplaced(tx: Tx, id: string, at: Date): Promise<void> {
+  await tx.run(sql`
+    update users set email_key = 'replaced:' || id, password_hash = ${NO_PASSWORD}, disabled_at = ${at},
+      updated_at = ${at} where id = ${id}`)
+  await tx.run(sql`delete from till_pins where user_id = ${id}`)
+  await tx.run(sql`delete from sale_mails where user_id = ${id}`)
+}
+
+/**
+ * Whether anything happened in the company that someone other than this member may need: an order, an API key, another
+ * member who could log in, a SuperManager.
+ */
+export async function hasWorked(q: Queryable, companyId: string, memberId: string): Promise<boolean> {
+  const { worked } = await q.one<{ worked: boolean }>(sql`
+    select exists (select from orders where company_id = ${companyId})
+      or exists (select from api_keys where company_id = ${companyId})
+      or exists (select from super_manager_companies where company_id = ${companyId})
+      or exists (select from users u where u.company_id = ${companyId} and u.id <> ${memberId}
+        and u.verified_at is not null and (u.approved_at is not null or u.role not in ('Cashier', 'Observer')))
+      as worked`)
+  return worked
 }
 
 export async function updateUserLastConnection(tx: Tx, id: string, at: Date): Promise<void> {
@@ -144,7 +180,7 @@ function conditionOf({ companyIds, role, search, pendingOnly }: UserFilter): Sql
   const email = search === null ? null : patternOf(withAsciiDomain(search))
   return sql`(${companyIds}::text[] is null or (u.company_id = any(${companyIds}) and u.role <> 'SuperManager'))
     and (${role}::text is null or u.role = ${role})
-    and (${pattern}::text is null or u.email_key like ${email}
+    and (${pattern}::text is null or coalesce(u.claimed_email_key, u.email_key) like ${email}
       or lower(u.first_name || ' ' || u.last_name) like ${pattern})
     and (not ${pendingOnly}::boolean
       or (u.approved_at is null and u.disabled_at is null and u.role in ('Cashier', 'Observer')))`

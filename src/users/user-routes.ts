@@ -5,6 +5,7 @@ import { Envelope, ok, refTo } from '../http/envelope.ts'
 import { listPermissions, PERMISSIONS } from '../http/permissions.ts'
 import { contextOf } from '../http/request-context.ts'
 import { Type } from '../kernel/schema.ts'
+import { inviteUser } from './invitation-service.ts'
 import { viewSelf, viewUser } from './user.ts'
 import { CountryCode, Email, IdParams, LangSchema, PersonName, Role, UserSchema } from './user-schemas.ts'
 import * as service from './user-service.ts'
@@ -131,7 +132,7 @@ export const userRoutes: FastifyPluginAsyncTypebox<service.UserDeps> = async (ap
     },
     async (request) => {
       const invitation = request.body
-      return ok(viewUser(await service.inviteUser(deps, contextOf(request), invitation)))
+      return ok(viewUser(await inviteUser(deps, contextOf(request), invitation)))
     },
   )
   app.get(

@@ -1,21 +1,18 @@
 import type { Audit } from '../audit/audit.ts'
 import { lockActor } from '../companies/company-scope.ts'
 import type { Config } from '../config/config.ts'
-import { brokenConstraint, type Db, type Tx } from '../db/db.ts'
+import type { Db, Tx } from '../db/db.ts'
 import { type Actor, companiesSeen, decidesAboutMoney, sees, type UserRole } from '../http/actor.ts'
 import { hasFreshFactor } from '../http/permissions.ts'
 import type { AnyContext, RequestContext } from '../http/request-context.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
-import { newId } from '../kernel/ids.ts'
 import type { Lang } from '../kernel/lang.ts'
-import { emailKeyOf } from '../kernel/people/emails.ts'
 import { filterText } from '../kernel/schema.ts'
 import type { Mailer } from '../mail/mail.ts'
 import { updateUserMaker } from './maker-queries.ts'
-import { findCompanyName } from './registration-queries.ts'
 import { chooseSaleMails } from './sale-mail-choice.ts'
-import { APPROVED_ROLES, COMPANY_ROLES, NO_PASSWORD, TWO_FACTOR_ROLES, type User, type UserCompany } from './user.ts'
+import { APPROVED_ROLES, COMPANY_ROLES, TWO_FACTOR_ROLES, type User, type UserCompany } from './user.ts'
 import * as queries from './user-queries.ts'
 
 /** Implemented by src/sessions, which may import src/users but not the reverse. */
@@ -46,7 +43,7 @@ const rolesOf = (kind: UserCompany['kind']): readonly UserRole[] =>
   COMPANY_ROLES.filter((role) => role !== (kind === 'association' ? 'Manager' : 'Association'))
 
 /** @throws VALIDATION_FAILED */
-function checkRoleOf(kind: UserCompany['kind'], role: UserRole): void {
+export function checkRoleOf(kind: UserCompany['kind'], role: UserRole): void {
   const roles = rolesOf(kind)
   if (!roles.includes(role)) throw invalid('role', `must be one of: ${roles.join(', ')}`)
 }
@@ -69,13 +66,13 @@ async function lockManaged(tx: Tx, actor: Actor, id: string): Promise<User> {
   return user
 }
 
-const entryOf = (user: User, action: string) => ({
+export const entryOf = (user: User, action: string) => ({
   action,
   companyId: user.company?.id ?? null,
   object: `user:${user.id}`,
 })
 
-const changeOf = (user: User): queries.UserChange => ({
+export const changeOf = (user: User): queries.UserChange => ({
   firstName: user.firstName,
   lastName: user.lastName,
   phoneNumber: user.phoneNumber,
@@ -86,7 +83,7 @@ const changeOf = (user: User): queries.UserChange => ({
   twoFactorEnabled: user.twoFactorEnabled,
 })
 
-async function readAgain(tx: Tx, id: string): Promise<User> {
+export async function readAgain(tx: Tx, id: string): Promise<User> {
   const user = await queries.findUserById(tx, id)
   if (!user) throw new AppError('OBJECT_NOT_FOUND')
   return user
@@ -158,106 +155,19 @@ export async function readUser({ db }: UserDeps, actor: Actor, id: string): Prom
   return user
 }
 
-export type Invitation = {
-  email: string
-  firstName: string
-  lastName: string
-  role: UserRole
-  companyId?: string
-  lang?: Lang
-}
-
-/** The company to invite into: the actor's own, or a named one that the actor can see. @throws OBJECT_NOT_FOUND */
-async function findInvitingCompany({ db }: UserDeps, actor: Actor, companyId: string | undefined) {
-  const id = companyId ?? actor.companyId
-  if (id === null) throw invalid('companyId', 'is required for your role: the company to invite into')
-  const company = sees(actor, id) ? await findCompanyName(db, id) : undefined
-  if (!company)
-    throw new AppError('OBJECT_NOT_FOUND', { message: 'No company in your account has this id. See GET /companies.' })
-  return company
-}
-
-/**
- * Invited into the same company, and the link was never used: it may be lost or expired, or the invitation was wrong.
- * Between a company's roles the actor may choose again.
- */
-const isInvitedAs = (user: User, role: UserRole, companyId: string | null): boolean =>
-  user.passwordHash === NO_PASSWORD &&
-  user.disabledAt === null &&
-  (user.role === role || (COMPANY_ROLES.includes(user.role) && COMPANY_ROLES.includes(role))) &&
-  (user.company?.id ?? null) === companyId
-
-/**
- * Creates an approved account without a password. The mailed link lets its owner choose one and verifies the address.
- * Who has not used the link yet gets a new one, and what this invitation says about the person replaces the earlier.
- * @throws EMAIL_ALREADY_REGISTERED, FORBIDDEN for a role that the actor cannot assign, TOO_MANY_REQUESTS, UNAUTHORIZED,
- * VALIDATION_FAILED for a role of the other kind of company
- */
-export async function inviteUser(deps: UserDeps, context: RequestContext, body: Invitation): Promise<User> {
-  const { actor } = context
-  const { db, clock, hooks } = deps
-  const operatorOnly = !COMPANY_ROLES.includes(body.role)
-  if (operatorOnly && (actor.role !== 'SuperAdmin' || body.role !== 'SuperManager')) {
-    throw new AppError('FORBIDDEN', {
-      message: `You cannot invite a ${body.role}. Choose: ${COMPANY_ROLES.join(', ')}.`,
-    })
-  }
-  const company = operatorOnly ? null : await findInvitingCompany(deps, actor, body.companyId)
-  if (company) checkRoleOf(company.kind, body.role)
-  checkFreshForMoney(actor, [body.role], clock())
-  const at = new Date(clock())
-  const inviter = (await readMe(deps, actor)).firstName
-  const by = { inviter, company: company?.name ?? 'Comptoir' }
-  return db.tx(async (tx) => {
-    const found = await queries.findUserByEmailKey(tx, emailKeyOf(body.email))
-    const locked = await queries.lockUsersById(tx, [actor.id, ...(found ? [found.id] : [])])
-    await lockActor(tx, actor, company?.id ?? null)
-    const known = locked.find(({ id }) => id === found?.id)
-    if (known && isInvitedAs(known, body.role, company?.id ?? null)) {
-      const { firstName, lastName, role, lang = known.lang } = body
-      await applyChange(tx, actor, known, { ...changeOf(known), firstName, lastName, role, lang }, at)
-      const corrected = await readAgain(tx, known.id)
-      await hooks.sendInvitation(tx, corrected, by)
-      await deps.audit.write(tx, context, { ...entryOf(corrected, 'user.invite'), detail: { role } })
-      return corrected
-    }
-    const id = newId(at.getTime())
-    await queries
-      .insertUser(tx, {
-        id,
-        email: body.email.trim(),
-        emailKey: emailKeyOf(body.email),
-        passwordHash: NO_PASSWORD,
-        firstName: body.firstName,
-        lastName: body.lastName,
-        role: body.role,
-        phoneNumber: null,
-        phoneNumberCountry: null,
-        companyId: company?.id ?? null,
-        lang: body.lang ?? 'en',
-        verifiedAt: null,
-        approvedAt: at,
-        twoFactorEnabled: TWO_FACTOR_ROLES.includes(body.role),
-        madeBy: actor.id,
-        createdAt: at,
-      })
-      .catch((error: unknown) => {
-        throw brokenConstraint(error) === 'users_email_key_key' ? new AppError('EMAIL_ALREADY_REGISTERED') : error
-      })
-    const user = await readAgain(tx, id)
-    await hooks.sendInvitation(tx, user, by)
-    await deps.audit.write(tx, context, { ...entryOf(user, 'user.invite'), detail: { role: user.role } })
-    return user
-  })
-}
-
 /** Who decides about money changes only after a fresh second factor, whichever way. @throws STEP_UP_REQUIRED */
-function checkFreshForMoney(actor: Actor, roles: readonly UserRole[], nowMs: number): void {
+export function checkFreshForMoney(actor: Actor, roles: readonly UserRole[], nowMs: number): void {
   if (roles.some(decidesAboutMoney) && !hasFreshFactor(actor, nowMs)) throw new AppError('STEP_UP_REQUIRED')
 }
 
 /** Writes the change, and what follows from a new role. */
-async function applyChange(tx: Tx, actor: Actor, user: User, change: queries.UserChange, at: Date): Promise<void> {
+export async function applyChange(
+  tx: Tx,
+  actor: Actor,
+  user: User,
+  change: queries.UserChange,
+  at: Date,
+): Promise<void> {
   const { id } = user
   const { role } = change
   const twoFactorEnabled = user.twoFactorEnabled || TWO_FACTOR_ROLES.includes(role)

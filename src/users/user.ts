@@ -18,6 +18,8 @@ export type User = {
   id: string
   email: string
   emailKey: string
+  /** Of an invitation over another account (`isReplaceable`): the key that it takes once accepted. */
+  claimedEmailKey: string | null
   passwordHash: string
   firstName: string
   lastName: string

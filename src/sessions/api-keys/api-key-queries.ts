@@ -98,3 +98,10 @@ export async function updateLoginKeysRevoked(
     returning id`)
   return rows.map(({ id }) => id)
 }
+
+/** Ends every key that a person made, also those for servers: the account was never anyone's. @returns the keys' ids */
+export async function updateKeysOfPersonRevoked(tx: Tx, userId: string, at: Date): Promise<string[]> {
+  const rows = await tx.many<{ id: string }>(sql`
+    update api_keys set revoked_at = ${at} where created_by = ${userId} and revoked_at is null returning id`)
+  return rows.map(({ id }) => id)
+}

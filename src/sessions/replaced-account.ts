@@ -1,0 +1,85 @@
+import type { Audit } from '../audit/audit.ts'
+import type { Tx } from '../db/db.ts'
+import type { AnyContext } from '../http/request-context.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { AppError } from '../kernel/errors.ts'
+import { isReplaceable } from '../users/replaceable.ts'
+import { companyIdOf, type User } from '../users/user.ts'
+import {
+  deleteTills,
+  findUserByEmailKey,
+  findUserById,
+  lockUsersById,
+  updateClaimTaken,
+  updateUserReplaced,
+} from '../users/user-queries.ts'
+import { updateKeysOfPersonRevoked } from './api-keys/api-key-queries.ts'
+import { updateChallengesEnded } from './factors/challenge-queries.ts'
+import { deleteRecoveryCodes, updateTotpDisabled } from './factors/factor-queries.ts'
+import { deletePasskeys, updateRegistration } from './factors/passkey-queries.ts'
+import { updateResetsVoid } from './reset-queries.ts'
+import type { Sessions } from './session-service.ts'
+
+/** An account, and the one that holds the address that it claims; both locked. */
+export type Claiming = { user: User; holder: User | null }
+
+/**
+ * Locks an account whose mailed link is used, with the one that it may replace, in the order of their ids.
+ * @returns undefined for an unknown id; `changed` if the address got another holder meanwhile: read again
+ */
+export async function lockClaiming(tx: Tx, userId: string): Promise<Claiming | 'changed' | undefined> {
+  const seen = await findUserById(tx, userId)
+  const key = seen?.claimedEmailKey ?? null
+  const held = key === null ? undefined : await findUserByEmailKey(tx, key)
+  const locked = await lockUsersById(tx, held ? [userId, held.id] : [userId])
+  const user = locked.find(({ id }) => id === userId)
+  if (!user) return undefined
+  const holder = locked.find(({ id }) => id === held?.id) ?? null
+  const isSame = user.claimedEmailKey === key && (holder === null || holder.emailKey === key)
+  return isSame ? { user, holder } : 'changed'
+}
+
+export type ReplacementDeps = { clock: Clock; sessions: Pick<Sessions, 'endAll'>; audit: Audit }
+
+/**
+ * Gives an invited account the address that it claims. The account that held it ends: nothing that anyone knew, set up
+ * or was given for it works again, and it leaves no way back in.
+ * @returns the account with its address, and what writes the log entry: after everything else, as the log asks
+ * @throws EMAIL_ALREADY_REGISTERED if the other account may not be replaced, or no longer
+ */
+export async function replaceHolder(
+  { clock, sessions, audit }: ReplacementDeps,
+  tx: Tx,
+  { user, holder }: Claiming,
+): Promise<{ user: User; log(context: AnyContext): Promise<void> }> {
+  const { claimedEmailKey } = user
+  if (claimedEmailKey === null) return { user, log: async () => {} }
+  if (holder && !(await isReplaceable(tx, holder))) throw new AppError('EMAIL_ALREADY_REGISTERED')
+  const endedKeys = holder ? await endAccount(tx, holder, sessions, new Date(clock())) : []
+  await updateClaimTaken(tx, user.id)
+  return {
+    user: { ...user, emailKey: claimedEmailKey, claimedEmailKey: null },
+    async log(context) {
+      if (!holder) return
+      // for the operator and the company that lost the account: the inviting company learns nothing of it
+      const facts = { companyId: companyIdOf(holder), object: `user:${holder.id}` }
+      const detail = { role: holder.role, ...(endedKeys.length > 0 && { endedKeys }) }
+      await audit.write(tx, context, { actor: `user:${user.id}`, action: 'user.replace', ...facts, detail })
+    },
+  }
+}
+
+/** @returns the ids of its API keys */
+async function endAccount(tx: Tx, { id }: User, sessions: Pick<Sessions, 'endAll'>, at: Date): Promise<string[]> {
+  const { keys } = await sessions.endAll(tx, id, 'account replaced')
+  const serverKeys = await updateKeysOfPersonRevoked(tx, id, at)
+  await updateChallengesEnded(tx, id, at)
+  await updateResetsVoid(tx, id, at)
+  await deletePasskeys(tx, id)
+  await updateRegistration(tx, id, null, at)
+  await updateTotpDisabled(tx, id, true)
+  await deleteRecoveryCodes(tx, id)
+  await deleteTills(tx, id)
+  await updateUserReplaced(tx, id, at)
+  return [...keys, ...serverKeys]
+}
