@@ -10,9 +10,10 @@ import { Type } from '../kernel/schema.ts'
 import { checkPassword } from '../users/password-rules.ts'
 import { lockUserById, updateUserPassword } from '../users/user-queries.ts'
 import { LangQuery } from '../users/user-schemas.ts'
-import { verifyEmail } from '../users/verification-service.ts'
+import { verifyEmail } from './address-proof.ts'
 import * as schemas from './auth-schemas.ts'
 import { type AuthDeps, noStore } from './auth-service.ts'
+import { bearerOf } from './authenticate.ts'
 import { userOfActor } from './factors/two-factor-service.ts'
 import { updateResetsVoid } from './reset-queries.ts'
 import { endedKeysOf } from './session-service.ts'
@@ -122,13 +123,16 @@ export const passwordRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, d
       schema: {
         operationId: 'verifyEmail',
         summary: 'Confirm an e-mail address with the mailed token',
+        description:
+          'The first time it ends every other session and command-line login of the account: yours is the one of the refresh cookie or the bearer that you send.',
         tags: TAGS,
         body: schemas.TokenBody,
         response: { 200: Envelope(Type.Null()) },
       },
     },
     async (request) => {
-      await verifyEmail(deps, request.body.token, visitorContextOf(request))
+      const held = { refreshToken: deps.cookies.ownRefreshTokenOf(request), bearer: bearerOf(request) }
+      await verifyEmail(deps, { token: request.body.token, held }, visitorContextOf(request))
       return ok(null)
     },
   )

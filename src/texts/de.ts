@@ -211,9 +211,20 @@ export const de: Texts = {
   },
   account: {
     verifyTitle: 'Bestätigen Sie Ihre E-Mail-Adresse',
-    verifyText: 'Drücken Sie den Knopf, um zu bestätigen, dass diese Adresse Ihnen gehört.',
+    verifyText: ({ email, role, company }) =>
+      company === null
+        ? `Mit der Adresse ${email} wurde ein Konto mit der Rolle „${role}“ registriert.`
+        : `Mit der Adresse ${email} wurde ein Konto bei ${company} mit der Rolle „${role}“ registriert.`,
+    verifyOnlyYou: 'Drücken Sie den Knopf nur, wenn Sie das waren.',
+    verifyNotYou: 'Waren Sie das nicht? Schließen Sie diese Seite. Ohne Ihre Bestätigung kann das Konto nichts.',
     verifyButton: 'Bestätigen',
-    verified: 'Ihre Adresse ist bestätigt. Sie können diese Seite schließen.',
+    verified: 'Ihre Adresse ist bestätigt.',
+    verifiedStays: 'In diesem Browser sind Sie weiterhin angemeldet.',
+    verifiedEnded:
+      'Melden Sie sich an, um fortzufahren. Zu Ihrer Sicherheit wurden frühere Anmeldungen dieses Kontos beendet.',
+    goOn: 'Weiter',
+    taken:
+      'Zu dieser Adresse gibt es inzwischen ein Konto, das die Einladung nicht ersetzen kann. Melden Sie sich dort an, oder setzen Sie sein Passwort zurück.',
     deadLink: 'Dieser Link gilt nicht mehr. Fordern Sie eine neue Nachricht an.',
     resetTitle: 'Wählen Sie ein neues Passwort',
     resetLabel: 'Neues Passwort',

@@ -204,9 +204,19 @@ export const en: Texts = {
   },
   account: {
     verifyTitle: 'Confirm your email address',
-    verifyText: 'Press the button to confirm that this address is yours.',
+    verifyText: ({ email, role, company }) =>
+      company === null
+        ? `An account with the role “${role}” was registered with ${email}.`
+        : `An account at ${company} with the role “${role}” was registered with ${email}.`,
+    verifyOnlyYou: 'Press the button only if that was you.',
+    verifyNotYou: 'Was it not you? Close this page. Without your confirmation the account can do nothing.',
     verifyButton: 'Confirm',
-    verified: 'Your address is confirmed. You can close this page.',
+    verified: 'Your address is confirmed.',
+    verifiedStays: 'You are still logged in in this browser.',
+    verifiedEnded: 'Log in to go on. For your security, earlier logins of this account have ended.',
+    goOn: 'Continue',
+    taken:
+      'By now this address has an account that the invitation cannot replace. Log in to it, or reset its password.',
     deadLink: 'This link has expired. Ask for a new email.',
     resetTitle: 'Choose a new password',
     resetLabel: 'New password',

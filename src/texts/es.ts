@@ -202,9 +202,20 @@ export const es: Texts = {
   },
   account: {
     verifyTitle: 'Confirme su dirección de correo',
-    verifyText: 'Pulse el botón para confirmar que esta dirección es suya.',
+    verifyText: ({ email, role, company }) =>
+      company === null
+        ? `Con la dirección ${email} se ha registrado una cuenta con el rol «${role}».`
+        : `Con la dirección ${email} se ha registrado una cuenta en ${company} con el rol «${role}».`,
+    verifyOnlyYou: 'Pulse el botón solo si ha sido usted.',
+    verifyNotYou: '¿No ha sido usted? Cierre esta página. Sin su confirmación la cuenta no puede hacer nada.',
     verifyButton: 'Confirmar',
-    verified: 'Su dirección está confirmada. Puede cerrar esta página.',
+    verified: 'Su dirección está confirmada.',
+    verifiedStays: 'En este navegador su sesión sigue abierta.',
+    verifiedEnded:
+      'Inicie sesión para continuar. Por seguridad, las sesiones anteriores de esta cuenta se han cerrado.',
+    goOn: 'Continuar',
+    taken:
+      'Esta dirección tiene ya una cuenta que la invitación no puede sustituir. Inicie sesión en ella o restablezca su contraseña.',
     deadLink: 'Este enlace ya no vale. Pida un mensaje nuevo.',
     resetTitle: 'Elija una contraseña nueva',
     resetLabel: 'Contraseña nueva',

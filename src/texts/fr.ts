@@ -207,9 +207,19 @@ export const fr: Texts = {
   },
   account: {
     verifyTitle: 'Confirmez votre adresse e-mail',
-    verifyText: 'Appuyez sur le bouton pour confirmer que cette adresse est la vôtre.',
+    verifyText: ({ email, role, company }) =>
+      company === null
+        ? `Un compte avec le rôle « ${role} » a été créé avec l’adresse ${email}.`
+        : `Un compte chez ${company} avec le rôle « ${role} » a été créé avec l’adresse ${email}.`,
+    verifyOnlyYou: 'Appuyez sur le bouton seulement si c’était vous.',
+    verifyNotYou: 'Ce n’était pas vous ? Fermez cette page. Sans votre confirmation, ce compte ne peut rien faire.',
     verifyButton: 'Confirmer',
-    verified: 'Votre adresse est confirmée. Vous pouvez fermer cette page.',
+    verified: 'Votre adresse est confirmée.',
+    verifiedStays: 'Vous êtes toujours connecté dans ce navigateur.',
+    verifiedEnded: 'Connectez-vous pour continuer. Par sécurité, les connexions précédentes de ce compte ont pris fin.',
+    goOn: 'Continuer',
+    taken:
+      'Cette adresse a désormais un compte que l’invitation ne peut pas remplacer. Connectez-vous à ce compte ou réinitialisez son mot de passe.',
     deadLink: 'Ce lien n’est plus valable. Demandez un nouveau message.',
     resetTitle: 'Choisissez un nouveau mot de passe',
     resetLabel: 'Nouveau mot de passe',

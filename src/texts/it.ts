@@ -203,9 +203,19 @@ export const it: Texts = {
   },
   account: {
     verifyTitle: 'Confermi il suo indirizzo e-mail',
-    verifyText: 'Prema il pulsante per confermare che questo indirizzo è suo.',
+    verifyText: ({ email, role, company }) =>
+      company === null
+        ? `Con l’indirizzo ${email} è stato registrato un account con il ruolo «${role}».`
+        : `Con l’indirizzo ${email} è stato registrato un account presso ${company} con il ruolo «${role}».`,
+    verifyOnlyYou: 'Prema il pulsante solo se è stato lei.',
+    verifyNotYou: 'Non è stato lei? Chiuda questa pagina. Senza la sua conferma l’account non può fare nulla.',
     verifyButton: 'Conferma',
-    verified: 'Il suo indirizzo è confermato. Può chiudere questa pagina.',
+    verified: 'Il suo indirizzo è confermato.',
+    verifiedStays: 'In questo browser è ancora connesso.',
+    verifiedEnded: 'Acceda per continuare. Per sicurezza, gli accessi precedenti di questo account sono terminati.',
+    goOn: 'Continua',
+    taken:
+      'Questo indirizzo ha ormai un account che l’invito non può sostituire. Acceda a quell’account o ne reimposti la password.',
     deadLink: 'Questo link non vale più. Chieda un nuovo messaggio.',
     resetTitle: 'Scelga una nuova password',
     resetLabel: 'Nuova password',

@@ -9,14 +9,16 @@ export const roleWord = (words: RoleWords, role: string): string => (words as Re
 
 /** The facts that each kind of mail needs. Values are text, already formatted for people. */
 export type MailKinds = {
-  verifyEmail: { name: string; url: string }
+  /** `company`: empty where there is none. */
+  verifyEmail: { name: string; role: string; company: string; url: string }
   loginCode: { name: string; code: string }
   /** For a person who is already logged in and does something that needs a fresh factor. */
   confirmCode: { name: string; code: string }
   resetLink: { name: string; url: string }
   resetCode: { name: string; url: string; code: string }
   passwordChanged: { name: string }
-  invitation: { name: string; inviter: string; company: string; url: string }
+  /** `replaces`: empty unless another account with the address ends when it is accepted. */
+  invitation: { name: string; inviter: string; company: string; replaces: string; url: string }
   approvalNeeded: {
     name: string
     applicant: string

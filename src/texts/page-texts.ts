@@ -183,9 +183,19 @@ export type KycTexts = {
 /** Pages that mails about accounts link to. */
 export type AccountTexts = {
   verifyTitle: string
-  verifyText: string
+  verifyText(account: { email: string; role: string; company: string | null }): string
+  verifyOnlyYou: string
+  /** For whoever did not register. */
+  verifyNotYou: string
   verifyButton: string
   verified: string
+  /** The browser keeps its session. */
+  verifiedStays: string
+  /** It has none. */
+  verifiedEnded: string
+  goOn: string
+  /** An invitation whose address got an account of its own meanwhile. */
+  taken: string
   deadLink: string
   resetTitle: string
   resetLabel: string

@@ -54,16 +54,27 @@ export async function insertVerification(
       ${verification.expiresAt})`)
 }
 
-/** Uses a verification once. @returns the user, if the link was good */
+/** The user of a verification link that still works. */
+export async function findVerification(
+  q: Queryable,
+  tokenHash: string,
+  at: Date,
+): Promise<{ userId: string } | undefined> {
+  return q.maybe<{ userId: string }>(sql`
+    select v.user_id from email_verifications v join users u on u.id = v.user_id and u.email_key = v.email_key
+    where v.token_hash = ${tokenHash} and v.expires_at > ${at}`)
+}
+
+/** Uses a verification once. @returns the user, if the link was good, and the address that the mail went to */
 export async function updateVerificationUsed(
   tx: Tx,
   tokenHash: string,
   at: Date,
-): Promise<{ userId: string } | undefined> {
-  return tx.maybe<{ userId: string }>(sql`
+): Promise<{ userId: string; emailKey: string } | undefined> {
+  return tx.maybe<{ userId: string; emailKey: string }>(sql`
     update email_verifications v set used_at = coalesce(v.used_at, ${at}) from users u
     where v.token_hash = ${tokenHash} and v.expires_at > ${at} and u.id = v.user_id and u.email_key = v.email_key
-    returning v.user_id`)
+    returning v.user_id, v.email_key`)
 }
 
 /** Was a verification mail written for this user since then? */

@@ -158,7 +158,8 @@ export function openRegistration(deps: RegistrationDeps): Registration {
       at: new Date(now),
       expiresAt: new Date(now + VERIFICATION_MS),
     })
-    const data = { name: user.firstName, url: `${config.baseUrl}/account/verify-email?token=${token}` }
+    const url = `${config.baseUrl}/account/verify-email?token=${token}`
+    const data = { name: user.firstName, role: user.role, company: user.company?.name ?? '', url }
     const expiresAt = new Date(now + VERIFICATION_MS)
     await mailer.send(tx, { to: user.email, lang: user.lang, expiresAt, kind: 'verifyEmail', data })
   }

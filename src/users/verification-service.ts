@@ -1,25 +1,11 @@
-import type { Audit } from '../audit/audit.ts'
 import { countCompanies, findCompany, lockCompany } from '../companies/company-queries.ts'
 import { OFFICE_PATHS } from '../config/office-paths.ts'
-import type { Db, Tx } from '../db/db.ts'
+import type { Tx } from '../db/db.ts'
 import { countMail } from '../http/limits/mail-limits.ts'
-import type { AnyContext } from '../http/request-context.ts'
-import type { Clock } from '../kernel/clock.ts'
-import { AppError } from '../kernel/errors.ts'
 import { plainName } from '../mail/alarm-words.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
-import { hashLinkToken } from './registration.ts'
-import { updateVerificationUsed } from './registration-queries.ts'
 import type { User } from './user.ts'
-import { lockUserById, updateUserVerified } from './user-queries.ts'
-
-export type VerificationDeps = {
-  db: Db
-  clock: Clock
-  audit: Audit
-  sessions: { forget(): void }
-  alarm: RaiseAlarm
-}
+import { updateUserVerified } from './user-queries.ts'
 
 const LAST_OF_HOUR =
   'No more of these mails follow within this hour. The home page of the back office shows how many companies wait.'
@@ -68,27 +54,4 @@ export async function confirmAddress(alarm: RaiseAlarm, tx: Tx, user: User, at: 
   await updateUserVerified(tx, user.id, at)
   if (isFirst) await askForApproval(alarm, tx, user, at)
   return true
-}
-
-/**
- * The mailed link proves that the address is the user's. Opening it twice does no harm.
- * @throws INVALID_RESET_TOKEN when the link is unknown or older than 48 hours
- */
-export async function verifyEmail(deps: VerificationDeps, token: string, context: AnyContext): Promise<void> {
-  const { db, clock, audit, sessions, alarm } = deps
-  const at = new Date(clock())
-  const verified = await db.tx(async (tx) => {
-    const found = await updateVerificationUsed(tx, hashLinkToken(token), at)
-    const user = found && (await lockUserById(tx, found.userId))
-    if (!user) return false
-    if (!(await confirmAddress(alarm, tx, user, at))) return true
-    tx.afterCommit(() => sessions.forget())
-    const facts = { companyId: user.company?.id ?? null, object: `user:${user.id}` }
-    await audit.write(tx, context, { actor: `user:${user.id}`, action: 'user.verify-email', ...facts })
-    return true
-  })
-  if (verified) return
-  throw new AppError('INVALID_RESET_TOKEN', {
-    message: 'This link is no longer valid. Log in and request a new verification mail.',
-  })
 }

@@ -247,7 +247,9 @@ const ACCOUNTS: Record<string, OperationWords> = {
   revokeSession: { does: 'Ends the session at once; its tokens stop working.' },
   revokeOtherSessions: { does: 'Ends every session but the one that asks.' },
   sendPasswordReset: {},
-  changeForgottenPassword: { refuses: ['INVALID_RESET_TOKEN', 'WEAK_PASSWORD', 'INVALID_OTP', 'FORBIDDEN'] },
+  changeForgottenPassword: {
+    refuses: ['INVALID_RESET_TOKEN', 'WEAK_PASSWORD', 'INVALID_OTP', 'FORBIDDEN', 'EMAIL_ALREADY_REGISTERED'],
+  },
   changePassword: {
     does: 'Ends all other sessions.',
     refuses: ['INVALID_CREDENTIALS', 'WEAK_PASSWORD', 'ACCOUNT_LOCKED'],

@@ -7,11 +7,13 @@ import { contextAs, visitorContextOf } from '../../http/request-context.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { type Html, html } from '../../kernel/html.ts'
 import { Type } from '../../kernel/schema.ts'
+import { type AddressProofDeps, findByVerification, type Proven, verifyEmail } from '../../sessions/address-proof.ts'
+import type { Cookies } from '../../sessions/cookies.ts'
 import type { Resets } from '../../sessions/reset-service.ts'
 import { TEXTS } from '../../texts/languages.ts'
 import type { AccountTexts } from '../../texts/page-texts.ts'
 import { WeakPassword } from '../../users/password-rules.ts'
-import { type VerificationDeps, verifyEmail } from '../../users/verification-service.ts'
+import type { User } from '../../users/user.ts'
 import { languageOf, languageSwitch, rememberLanguage } from '../shared/language.ts'
 import { shell } from '../shared/notice.ts'
 import { pagePolicy } from '../shared/page-policy.ts'
@@ -25,13 +27,21 @@ const TokenForm = Type.Object({ token: Type.String({ minLength: 1, maxLength: 20
 const ResetForm = Type.Object({ ...TokenForm.properties, newPassword: Type.String({ minLength: 1, maxLength: 1024 }) })
 
 /** A link in a mail only shows a page; its button acts, because mail scanners open links too. */
-type ButtonTexts = { title: string; text: string; button: string }
+type ButtonTexts = { title: string; text: string; button: string; hint?: string }
 
-const buttonPage = ({ title, text, button }: ButtonTexts, action: string, token: string): Page => ({
+const buttonPage = ({ title, text, button, hint }: ButtonTexts, action: string, token: string): Page => ({
   title,
   body: html`<p class="soft">${text}</p>
-    <form method="post" action="${action}"><input type="hidden" name="token" value="${token}"><button class="main">${button}</button></form>`,
+    <form method="post" action="${action}"><input type="hidden" name="token" value="${token}"><button class="main">${button}</button></form>
+    ${hint === undefined ? null : html`<p class="hint">${hint}</p>`}`,
 })
+
+/** Says which account it is about: anyone can register an address, and its owner has to notice. */
+const verifyPage = (texts: AccountTexts, { user, role, token }: { user: User; role: string; token: string }): Page => {
+  const what = texts.verifyText({ email: user.email, role, company: user.company?.name ?? null })
+  const words = { title: texts.verifyTitle, text: `${what} ${texts.verifyOnlyYou}`, button: texts.verifyButton }
+  return buttonPage({ ...words, hint: texts.verifyNotYou }, '/account/verify-email', token)
+}
 
 /** Few screen readers announce a role of alert that is there when the page loads, so the focused field refers to it. */
 const passwordPage = (texts: AccountTexts, token: string, fault: string | null): Page => ({
@@ -78,8 +88,9 @@ function send(
   return reply.type('text/html; charset=utf-8').send(document.text)
 }
 
-export type VerifyPageDeps = VerificationDeps & {
+export type VerifyPageDeps = AddressProofDeps & {
   config: Pick<Config, 'officeUrl'>
+  cookies: Pick<Cookies, 'refreshTokenOf'>
   resets: Resets
   limits: RateLimits
 }
@@ -94,27 +105,32 @@ export const verifyRoutes: FastifyPluginAsyncTypebox<VerifyPageDeps> = async (ap
   const get = { ...open, schema: { hide: true, querystring: TokenForm } }
   const post = { ...open, schema: { hide: true, body: TokenForm } }
 
+  const linkTo = (path: string, word: string): Html =>
+    html`<a class="button main" href="${config.officeUrl}${path}">${word}</a>`
+  const verified = (texts: AccountTexts, proven: Proven): Page => {
+    const words = { stays: texts.verifiedStays, ended: texts.verifiedEnded, before: '' }
+    const link = proven === 'stays' ? linkTo('/', texts.goOn) : linkTo('/login', texts.logIn)
+    return messagePage(texts.verifyTitle, `${texts.verified} ${words[proven]}`.trim(), link)
+  }
+  const dead = (texts: AccountTexts): Page => messagePage(texts.verifyTitle, texts.deadLink)
+
   app.get('/account/verify-email', get, async (request, reply) => {
     const { token } = request.query
-    return send(request, reply, 200, (texts) =>
-      buttonPage(
-        { title: texts.verifyTitle, text: texts.verifyText, button: texts.verifyButton },
-        '/account/verify-email',
-        token,
-      ),
-    )
+    const user = await findByVerification(deps, token)
+    if (!user) return send(request, reply, 400, dead)
+    if (user.verifiedAt !== null) return send(request, reply, 200, (texts) => verified(texts, 'before'))
+    const role = TEXTS[languageOf(request)].mails.roles[user.role]
+    return send(request, reply, 200, (texts) => verifyPage(texts, { user, role, token }))
   })
   app.post('/account/verify-email', post, async (request, reply) => {
-    const good = await verifyEmail(deps, request.body.token, visitorContextOf(request)).then(
-      () => true,
-      (error: unknown) => {
-        if (error instanceof AppError && error.code === 'INVALID_RESET_TOKEN') return false
-        throw error
-      },
-    )
-    const status = good ? 200 : 400
-    return send(request, reply, status, (texts) =>
-      messagePage(texts.verifyTitle, good ? texts.verified : texts.deadLink),
+    const held = { refreshToken: deps.cookies.refreshTokenOf(request, null), bearer: null }
+    const proof = { token: request.body.token, held }
+    const proven = await verifyEmail(deps, proof, visitorContextOf(request)).catch((error: unknown) => {
+      if (error instanceof AppError && error.code === 'INVALID_RESET_TOKEN') return null
+      throw error
+    })
+    return send(request, reply, proven === null ? 400 : 200, (texts) =>
+      proven === null ? dead(texts) : verified(texts, proven),
     )
   })
 
@@ -154,16 +170,12 @@ export const verifyRoutes: FastifyPluginAsyncTypebox<VerifyPageDeps> = async (ap
     )
     if (fault === null)
       return send(request, reply, 200, (texts) =>
-        messagePage(
-          texts.resetTitle,
-          texts.resetDone,
-          html`<a class="button main" href="${config.officeUrl}/login">${texts.logIn}</a>`,
-        ),
+        messagePage(texts.resetTitle, texts.resetDone, linkTo('/login', texts.logIn)),
       )
     return send(request, reply, fault.status, (texts) =>
       fault instanceof WeakPassword
         ? passwordPage(texts, token, fault.faults.map((one) => texts.passwordFaults[one]).join(' '))
-        : messagePage(texts.resetTitle, texts.deadLink),
+        : messagePage(texts.resetTitle, fault.code === 'EMAIL_ALREADY_REGISTERED' ? texts.taken : texts.deadLink),
     )
   })
 }

@@ -42,12 +42,15 @@ export type TwoFactorDeps = {
   audit: Audit
 }
 
+const UNPROVEN = 'Confirm your e-mail address first: open the link in the mail we sent. Then set up the second factor.'
+
 /**
- * A stolen access token must not suffice to add a factor: after the first login, adding one takes a fresh second
- * factor.
- * @throws STEP_UP_REQUIRED
+ * Anyone can register any address, so only a proven one gets a factor. A stolen access token must not suffice either:
+ * after the first login, adding one takes a fresh second factor.
+ * @throws FORBIDDEN before the address is confirmed, STEP_UP_REQUIRED
  */
 export function checkMayEnrol(actor: Actor, user: User, nowMs: number): void {
+  if (user.verifiedAt === null) throw new AppError('FORBIDDEN', { message: UNPROVEN })
   const isFirstVisit = user.lastConnectionAt === null && !user.totpEnabled && !user.passkeyEnabled
   if (isFirstVisit || hasFreshFactor(actor, nowMs)) return
   throw new AppError('STEP_UP_REQUIRED')

@@ -21,13 +21,16 @@ export const de: MailTexts = {
   screens: { home: 'Backoffice öffnen', account: 'Mein Konto ansehen', keys: 'API-Schlüssel ansehen' },
   roles,
   kinds: {
-    verifyEmail: ({ url }) => ({
+    verifyEmail: ({ role, company, url }) => ({
       subject: 'Bestätigen Sie Ihre E-Mail-Adresse',
       paragraphs: [
-        'Bitte bestätigen Sie, dass diese Adresse Ihnen gehört. Bis dahin zeigt Ihr Konto nur Ihr eigenes Profil.',
+        company === ''
+          ? `Mit dieser Adresse wurde ein Konto mit der Rolle „${roleWord(roles, role)}“ registriert.`
+          : `Mit dieser Adresse wurde ein Konto bei ${company} mit der Rolle „${roleWord(roles, role)}“ registriert.`,
+        'Bitte bestätigen Sie, dass Sie das waren. Bis dahin zeigt das Konto nur das eigene Profil.',
       ],
       button: { label: 'Adresse bestätigen', url },
-      note: 'Der Link gilt 48 Stunden. Haben Sie sich nicht registriert, brauchen Sie nichts zu tun.',
+      note: 'Der Link gilt 48 Stunden. Waren Sie das nicht, bestätigen Sie nicht, und ignorieren Sie diese E-Mail: Ohne Ihre Bestätigung kann das Konto nichts.',
     }),
     loginCode: ({ code }) => ({
       subject: `${code} ist Ihr Anmeldecode`,
@@ -61,13 +64,18 @@ export const de: MailTexts = {
       paragraphs: ['Das Passwort Ihres Kontos wurde soeben geändert, und alle Geräte wurden abgemeldet.'],
       note: notYou,
     }),
-    invitation: ({ inviter, company, url }) => ({
+    invitation: ({ inviter, company, replaces, url }) => ({
       subject: `${company} lädt Sie ein`,
-      paragraphs: [
+      paragraphs: someOf([
         `${inviter} hat bei ${company} ein Konto für Sie angelegt. Wählen Sie ein Passwort, um es zu nutzen.`,
-      ],
+        replaces !== '' &&
+          'Zu dieser Adresse gibt es hier schon ein Konto. Sobald Sie das Passwort wählen, endet es, und das neue tritt an seine Stelle.',
+      ]),
       button: { label: 'Passwort wählen', url },
-      note: 'Der Link gilt 7 Tage und nur einmal.',
+      note:
+        replaces === ''
+          ? 'Der Link gilt 7 Tage und nur einmal.'
+          : `Der Link gilt 7 Tage und nur einmal. Möchten Sie das alte Konto behalten, oder kennen Sie ${company} nicht, ignorieren Sie diese E-Mail.`,
     }),
     approvalNeeded: ({ applicant, applicantEmail, role, company, url }) => ({
       subject: `${applicant} möchte zu ${company}`,

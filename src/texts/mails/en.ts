@@ -20,11 +20,16 @@ export const en: MailTexts = {
   screens: { home: 'Open the back office', account: 'Look at my account', keys: 'Look at the API keys' },
   roles,
   kinds: {
-    verifyEmail: ({ url }) => ({
+    verifyEmail: ({ role, company, url }) => ({
       subject: 'Confirm your email address',
-      paragraphs: ['Please confirm that this address is yours. Until then you can only see your own profile.'],
+      paragraphs: [
+        company === ''
+          ? `An account with the role “${roleWord(roles, role)}” was registered with this address.`
+          : `An account at ${company} with the role “${roleWord(roles, role)}” was registered with this address.`,
+        'Please confirm that this was you. Until then the account can only see its own profile.',
+      ],
       button: { label: 'Confirm my address', url },
-      note: 'The link works for 48 hours. If you did not register, ignore this email.',
+      note: 'The link works for 48 hours. If this was not you, do not confirm, and ignore this email: without your confirmation the account can do nothing.',
     }),
     loginCode: ({ code }) => ({
       subject: `${code} is your login code`,
@@ -56,11 +61,18 @@ export const en: MailTexts = {
       paragraphs: ['The password of your account has just been changed, and every device was logged out.'],
       note: notYou,
     }),
-    invitation: ({ inviter, company, url }) => ({
+    invitation: ({ inviter, company, replaces, url }) => ({
       subject: `${company} invites you`,
-      paragraphs: [`${inviter} created an account for you at ${company}. Choose a password to start using it.`],
+      paragraphs: someOf([
+        `${inviter} created an account for you at ${company}. Choose a password to start using it.`,
+        replaces !== '' &&
+          'This address already has an account here. When you choose the password, that account ends and this one takes its place.',
+      ]),
       button: { label: 'Choose a password', url },
-      note: 'The link works once, within 7 days.',
+      note:
+        replaces === ''
+          ? 'The link works once, within 7 days.'
+          : `The link works once, within 7 days. If you want to keep the old account, or do not know ${company}, ignore this email.`,
     }),
     approvalNeeded: ({ applicant, applicantEmail, role, company, url }) => ({
       subject: `${applicant} asks to join ${company}`,

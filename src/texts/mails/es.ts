@@ -21,11 +21,16 @@ export const es: MailTexts = {
   screens: { home: 'Abrir el panel', account: 'Revisar mi cuenta', keys: 'Ver las claves de API' },
   roles,
   kinds: {
-    verifyEmail: ({ url }) => ({
+    verifyEmail: ({ role, company, url }) => ({
       subject: 'Confirme su dirección de correo',
-      paragraphs: ['Confirme que esta dirección es suya. Hasta entonces su cuenta solo muestra su propio perfil.'],
+      paragraphs: [
+        company === ''
+          ? `Con esta dirección se ha registrado una cuenta con el rol «${roleWord(roles, role)}».`
+          : `Con esta dirección se ha registrado una cuenta en ${company} con el rol «${roleWord(roles, role)}».`,
+        'Confirme que ha sido usted. Hasta entonces la cuenta solo muestra su propio perfil.',
+      ],
       button: { label: 'Confirmar mi dirección', url },
-      note: 'El enlace vale 48 horas. Si no se ha registrado, no tiene que hacer nada.',
+      note: 'El enlace vale 48 horas. Si no ha sido usted, no confirme y no haga caso de este mensaje: sin su confirmación la cuenta no puede hacer nada.',
     }),
     loginCode: ({ code }) => ({
       subject: `${code} es su código de acceso`,
@@ -59,11 +64,18 @@ export const es: MailTexts = {
       paragraphs: ['La contraseña de su cuenta acaba de cambiar y se ha cerrado la sesión en todos los dispositivos.'],
       note: notYou,
     }),
-    invitation: ({ inviter, company, url }) => ({
+    invitation: ({ inviter, company, replaces, url }) => ({
       subject: `${company} le invita`,
-      paragraphs: [`${inviter} ha creado una cuenta para usted en ${company}. Elija una contraseña para usarla.`],
+      paragraphs: someOf([
+        `${inviter} ha creado una cuenta para usted en ${company}. Elija una contraseña para usarla.`,
+        replaces !== '' &&
+          'Esta dirección ya tiene una cuenta aquí. Cuando elija la contraseña, esa cuenta se cerrará y la nueva ocupará su lugar.',
+      ]),
       button: { label: 'Elegir una contraseña', url },
-      note: 'El enlace vale 7 días y una sola vez.',
+      note:
+        replaces === ''
+          ? 'El enlace vale 7 días y una sola vez.'
+          : `El enlace vale 7 días y una sola vez. Si quiere conservar la cuenta anterior o no conoce ${company}, no haga caso de este mensaje.`,
     }),
     approvalNeeded: ({ applicant, applicantEmail, role, company, url }) => ({
       subject: `${applicant} pide entrar en ${company}`,

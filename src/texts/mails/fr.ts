@@ -21,13 +21,16 @@ export const fr: MailTexts = {
   screens: { home: 'Ouvrir le back-office', account: 'Vérifier mon compte', keys: 'Voir les clés d’API' },
   roles,
   kinds: {
-    verifyEmail: ({ url }) => ({
+    verifyEmail: ({ role, company, url }) => ({
       subject: 'Confirmez votre adresse e-mail',
       paragraphs: [
-        'Confirmez que cette adresse est la vôtre. D’ici là, votre compte ne montre que votre propre profil.',
+        company === ''
+          ? `Un compte avec le rôle « ${roleWord(roles, role)} » a été créé avec cette adresse.`
+          : `Un compte chez ${company} avec le rôle « ${roleWord(roles, role)} » a été créé avec cette adresse.`,
+        'Confirmez que c’était bien vous. D’ici là, ce compte ne montre que son propre profil.',
       ],
       button: { label: 'Confirmer mon adresse', url },
-      note: 'Le lien est valable 48 heures. Si vous ne vous êtes pas inscrit, vous n’avez rien à faire.',
+      note: 'Le lien est valable 48 heures. Si ce n’était pas vous, ne confirmez pas et ignorez ce message : sans votre confirmation, ce compte ne peut rien faire.',
     }),
     loginCode: ({ code }) => ({
       subject: `${code} est votre code de connexion`,
@@ -61,13 +64,18 @@ export const fr: MailTexts = {
       paragraphs: ['Le mot de passe de votre compte vient de changer et tous les appareils ont été déconnectés.'],
       note: notYou,
     }),
-    invitation: ({ inviter, company, url }) => ({
+    invitation: ({ inviter, company, replaces, url }) => ({
       subject: `${company} vous invite`,
-      paragraphs: [
+      paragraphs: someOf([
         `${inviter} a créé un compte pour vous chez ${company}. Choisissez un mot de passe pour l’utiliser.`,
-      ],
+        replaces !== '' &&
+          'Cette adresse a déjà un compte ici. Quand vous choisirez le mot de passe, ce compte prendra fin et le nouveau le remplacera.',
+      ]),
       button: { label: 'Choisir un mot de passe', url },
-      note: 'Le lien est valable 7 jours et une seule fois.',
+      note:
+        replaces === ''
+          ? 'Le lien est valable 7 jours et une seule fois.'
+          : `Le lien est valable 7 jours et une seule fois. Si vous voulez garder l’ancien compte ou ne connaissez pas ${company}, ignorez ce message.`,
     }),
     approvalNeeded: ({ applicant, applicantEmail, role, company, url }) => ({
       subject: `${applicant} demande à rejoindre ${company}`,

@@ -21,11 +21,16 @@ export const it: MailTexts = {
   screens: { home: 'Apri il back office', account: 'Controlla il mio account', keys: 'Vedi le chiavi API' },
   roles,
   kinds: {
-    verifyEmail: ({ url }) => ({
+    verifyEmail: ({ role, company, url }) => ({
       subject: 'Confermi il suo indirizzo e-mail',
-      paragraphs: ['Confermi che questo indirizzo è suo. Fino ad allora il suo account mostra solo il suo profilo.'],
+      paragraphs: [
+        company === ''
+          ? `Con questo indirizzo è stato registrato un account con il ruolo «${roleWord(roles, role)}».`
+          : `Con questo indirizzo è stato registrato un account presso ${company} con il ruolo «${roleWord(roles, role)}».`,
+        'Confermi che è stato lei. Fino ad allora l’account mostra solo il proprio profilo.',
+      ],
       button: { label: 'Conferma il mio indirizzo', url },
-      note: 'Il link vale 48 ore. Se non si è registrato, non deve fare nulla.',
+      note: 'Il link vale 48 ore. Se non è stato lei, non confermi e ignori questo messaggio: senza la sua conferma l’account non può fare nulla.',
     }),
     loginCode: ({ code }) => ({
       subject: `${code} è il suo codice di accesso`,
@@ -59,11 +64,18 @@ export const it: MailTexts = {
       paragraphs: ['La password del suo account è appena cambiata e tutti i dispositivi sono stati disconnessi.'],
       note: notYou,
     }),
-    invitation: ({ inviter, company, url }) => ({
+    invitation: ({ inviter, company, replaces, url }) => ({
       subject: `${company} la invita`,
-      paragraphs: [`${inviter} ha creato un account per lei presso ${company}. Scelga una password per usarlo.`],
+      paragraphs: someOf([
+        `${inviter} ha creato un account per lei presso ${company}. Scelga una password per usarlo.`,
+        replaces !== '' &&
+          'Questo indirizzo ha già un account qui. Quando sceglierà la password, quell’account verrà chiuso e il nuovo ne prenderà il posto.',
+      ]),
       button: { label: 'Scegli una password', url },
-      note: 'Il link vale 7 giorni e una sola volta.',
+      note:
+        replaces === ''
+          ? 'Il link vale 7 giorni e una sola volta.'
+          : `Il link vale 7 giorni e una sola volta. Se vuole tenere il vecchio account o non conosce ${company}, ignori questo messaggio.`,
     }),
     approvalNeeded: ({ applicant, applicantEmail, role, company, url }) => ({
       subject: `${applicant} chiede di entrare in ${company}`,
