@@ -51,12 +51,6 @@ const invitation = createRoute({
   validateSearch: readWords('token'),
   component: lazyScreen(() => import('./screens/password/Choose.tsx'), 'Invitation'),
 })
-const verify = createRoute({
-  getParentRoute: () => root,
-  path: 'verify',
-  validateSearch: readWords('token'),
-  component: lazyScreen(() => import('./screens/password/Verify.tsx'), 'Verify'),
-})
 
 /* ---- behind the login ---- */
 
@@ -212,7 +206,6 @@ const routeTree = root.addChildren([
   forgot,
   reset,
   invitation,
-  verify,
   inside.addChildren([
     home,
     orders,

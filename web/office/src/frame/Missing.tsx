@@ -11,7 +11,8 @@ const texts = defineTexts(
   {
     title: 'Almost there',
     text: (name: string) => `Welcome, ${name}. This is what is still missing before you can start:`,
-    verify: 'Confirm your e-mail address: open the link in the mail we sent you.',
+    verify:
+      'Confirm your e-mail address: open the link in the mail we sent you. If you open it in another browser, log in here again afterwards.',
     approval: (company: string) => `A manager of ${company} has to approve your account.`,
     company: (company: string) => `The operator of this service has to approve ${company}.`,
     again: 'Send the mail again',
@@ -22,7 +23,8 @@ const texts = defineTexts(
     fr: {
       title: 'Vous y êtes presque',
       text: (name) => `Bienvenue, ${name}. Voici ce qui manque encore avant de commencer :`,
-      verify: 'Confirmez votre adresse e-mail : ouvrez le lien de l’e-mail que nous vous avons envoyé.',
+      verify:
+        'Confirmez votre adresse e-mail : ouvrez le lien de l’e-mail que nous vous avons envoyé. Si vous l’ouvrez dans un autre navigateur, reconnectez-vous ensuite ici.',
       approval: (company) => `Un responsable de ${company} doit valider votre compte.`,
       company: (company) => `L’exploitant de ce service doit approuver ${company}.`,
       again: 'Renvoyer l’e-mail',
@@ -32,7 +34,8 @@ const texts = defineTexts(
     de: {
       title: 'Fast geschafft',
       text: (name) => `Willkommen, ${name}. Das fehlt noch, bevor es losgeht:`,
-      verify: 'Bestätigen Sie Ihre E-Mail-Adresse: Öffnen Sie den Link in der E-Mail, die wir Ihnen geschickt haben.',
+      verify:
+        'Bestätigen Sie Ihre E-Mail-Adresse: Öffnen Sie den Link in der E-Mail, die wir Ihnen geschickt haben. Wenn Sie ihn in einem anderen Browser öffnen, melden Sie sich danach hier neu an.',
       approval: (company) => `Ein Manager von ${company} muss Ihr Konto freigeben.`,
       company: (company) => `Der Betreiber dieses Dienstes muss ${company} freigeben.`,
       again: 'E-Mail erneut senden',
@@ -42,7 +45,8 @@ const texts = defineTexts(
     es: {
       title: 'Ya casi está',
       text: (name) => `Le damos la bienvenida, ${name}. Esto es lo que falta para empezar:`,
-      verify: 'Confirme su dirección de correo: abra el enlace del mensaje que le hemos enviado.',
+      verify:
+        'Confirme su dirección de correo: abra el enlace del mensaje que le hemos enviado. Si lo abre en otro navegador, vuelva a entrar aquí después.',
       approval: (company) => `Un responsable de ${company} tiene que aprobar su cuenta.`,
       company: (company) => `El operador de este servicio tiene que aprobar ${company}.`,
       again: 'Volver a enviar el correo',
@@ -52,7 +56,8 @@ const texts = defineTexts(
     it: {
       title: 'Ci siamo quasi',
       text: (name) => `Salve, ${name}. Ecco che cosa manca ancora per cominciare:`,
-      verify: 'Confermi il suo indirizzo e-mail: apra il link nel messaggio che le abbiamo inviato.',
+      verify:
+        'Confermi il suo indirizzo e-mail: apra il link nel messaggio che le abbiamo inviato. Se lo apre in un altro browser, poi acceda di nuovo qui.',
       approval: (company) => `Un responsabile di ${company} deve approvare il suo account.`,
       company: (company) => `Il gestore di questo servizio deve approvare ${company}.`,
       again: 'Invia di nuovo l’e-mail',

@@ -14,7 +14,8 @@ export const texts = defineTexts(
     send: 'Send the invitation',
     invited: 'The invitation is sent.',
     again: 'Send the invitation again',
-    taken: 'This address has an account already. Find it in the list, or use another address.',
+    taken:
+      'This address already has an account. If the person is not in your list, the account is not one of yours: ask them for another address.',
     pending: 'Waits for approval',
     disabled: 'Disabled',
     unverified: 'Not verified yet',
@@ -62,7 +63,8 @@ export const texts = defineTexts(
       send: 'Envoyer l’invitation',
       invited: 'L’invitation est partie.',
       again: 'Renvoyer l’invitation',
-      taken: 'Cette adresse a déjà un compte. Cherchez-le dans la liste, ou utilisez une autre adresse.',
+      taken:
+        'Cette adresse a déjà un compte. Si la personne n’est pas dans votre liste, ce compte n’est pas chez vous : demandez-lui une autre adresse.',
       pending: 'Attend une validation',
       disabled: 'Désactivé',
       unverified: 'Pas encore vérifié',
@@ -110,7 +112,7 @@ export const texts = defineTexts(
       invited: 'Die Einladung ist gesendet.',
       again: 'Einladung erneut senden',
       taken:
-        'Zu dieser Adresse gibt es schon ein Konto. Suchen Sie es in der Liste, oder nehmen Sie eine andere Adresse.',
+        'Zu dieser Adresse gibt es schon ein Konto. Steht die Person nicht in Ihrer Liste, gehört es nicht zu Ihnen: Bitten Sie sie um eine andere Adresse.',
       pending: 'Wartet auf Freigabe',
       disabled: 'Gesperrt',
       unverified: 'Noch nicht bestätigt',
@@ -157,7 +159,8 @@ export const texts = defineTexts(
       send: 'Enviar la invitación',
       invited: 'La invitación se ha enviado.',
       again: 'Volver a enviar la invitación',
-      taken: 'Esta dirección ya tiene una cuenta. Búsquela en la lista o use otra dirección.',
+      taken:
+        'Esta dirección ya tiene una cuenta. Si la persona no está en su lista, la cuenta no es de su empresa: pídale otra dirección.',
       pending: 'Espera aprobación',
       disabled: 'Desactivado',
       unverified: 'Sin verificar',
@@ -204,7 +207,8 @@ export const texts = defineTexts(
       send: 'Invia l’invito',
       invited: 'L’invito è partito.',
       again: 'Invia di nuovo l’invito',
-      taken: 'Questo indirizzo ha già un account. Lo cerchi nell’elenco o usi un altro indirizzo.',
+      taken:
+        'Questo indirizzo ha già un account. Se la persona non è nel suo elenco, l’account non è della sua azienda: le chieda un altro indirizzo.',
       pending: 'Attende l’approvazione',
       disabled: 'Disattivato',
       unverified: 'Non ancora verificato',
