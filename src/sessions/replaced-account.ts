@@ -24,19 +24,16 @@ import type { Sessions } from './session-service.ts'
 export type Claiming = { user: User; holder: User | null }
 
 /**
- * Locks an account whose mailed link is used, with the one that it may replace, in the order of their ids.
- * @returns undefined for an unknown id; `changed` if the address got another holder meanwhile: read again
+ * Locks an account whose mailed link is used, with the one that it may replace, in the order of their ids. If another
+ * invitation replaced that one in the meantime, it is disabled, and so not replaceable.
  */
-export async function lockClaiming(tx: Tx, userId: string): Promise<Claiming | 'changed' | undefined> {
+export async function lockClaiming(tx: Tx, userId: string): Promise<Claiming | undefined> {
   const seen = await findUserById(tx, userId)
   const key = seen?.claimedEmailKey ?? null
   const held = key === null ? undefined : await findUserByEmailKey(tx, key)
   const locked = await lockUsersById(tx, held ? [userId, held.id] : [userId])
   const user = locked.find(({ id }) => id === userId)
-  if (!user) return undefined
-  const holder = locked.find(({ id }) => id === held?.id) ?? null
-  const isSame = user.claimedEmailKey === key && (holder === null || holder.emailKey === key)
-  return isSame ? { user, holder } : 'changed'
+  return user && { user, holder: locked.find(({ id }) => id === held?.id) ?? null }
 }
 
 export type ReplacementDeps = { clock: Clock; sessions: Pick<Sessions, 'endAll'>; audit: Audit }

@@ -199,34 +199,6 @@ export function openResets(deps: ResetDeps): Resets {
     })
     return { token, proof, code, expiresAt }
   }
-  const change: Resets['change'] = async (request) => {
-    const check = { path: 'newPassword', extra: deps.refusedPasswords }
-    checkPassword(request.newPassword, { ...check, own: [] })
-    // a hash costs too much for a token that anyone can make up
-    const known = await queries.findReset(db, hashToken(request.token))
-    if (!isLive(known)) throw invalidToken()
-    const passwordHash = await deps.passwords.hash(request.newPassword)
-    const outcome = await db.tx(async (tx) => {
-      // the person first, as where a changed password voids the resets
-      const found = await lockClaiming(tx, known.userId ?? '')
-      if (found === 'changed') return found
-      const reset = await queries.lockReset(tx, hashToken(request.token))
-      if (!isLive(reset)) return 'missing'
-      const user = found?.user.disabledAt === null ? found.user : undefined
-      const proof = await checkProof(tx, reset, user, request)
-      if (proof !== 'good') return proof
-      if (!found || !user) return 'missing'
-      checkPassword(request.newPassword, { ...check, own: [user.email, user.firstName, user.lastName] })
-      await finish(tx, reset, found, { passwordHash, context: request.context })
-      return proof
-    })
-    if (outcome === 'changed') return change(request)
-    if (outcome === 'spent') {
-      throw new AppError('TOO_MANY_REQUESTS', { message: TOO_MANY_CODES, retryAfter: DAY / SECOND })
-    }
-    if (outcome === 'wrong') throw new AppError('INVALID_OTP')
-    if (outcome === 'missing') throw invalidToken()
-  }
   return {
     async send({ email, application, lang, context }) {
       const user = await findUserByEmailKey(db, emailKeyOf(email))
@@ -250,7 +222,32 @@ export function openResets(deps: ResetDeps): Resets {
       const reset = await queries.findReset(db, hashToken(token))
       return isLive(reset) && reset.userId !== null
     },
-    change,
+    async change(request) {
+      const check = { path: 'newPassword', extra: deps.refusedPasswords }
+      checkPassword(request.newPassword, { ...check, own: [] })
+      // a hash costs too much for a token that anyone can make up
+      const known = await queries.findReset(db, hashToken(request.token))
+      if (!isLive(known)) throw invalidToken()
+      const passwordHash = await deps.passwords.hash(request.newPassword)
+      const outcome = await db.tx(async (tx) => {
+        // the person first, as where a changed password voids the resets
+        const found = await lockClaiming(tx, known.userId ?? '')
+        const reset = await queries.lockReset(tx, hashToken(request.token))
+        if (!isLive(reset)) return 'missing'
+        const user = found?.user.disabledAt === null ? found.user : undefined
+        const proof = await checkProof(tx, reset, user, request)
+        if (proof !== 'good') return proof
+        if (!found || !user) return 'missing'
+        checkPassword(request.newPassword, { ...check, own: [user.email, user.firstName, user.lastName] })
+        await finish(tx, reset, found, { passwordHash, context: request.context })
+        return proof
+      })
+      if (outcome === 'spent') {
+        throw new AppError('TOO_MANY_REQUESTS', { message: TOO_MANY_CODES, retryAfter: DAY / SECOND })
+      }
+      if (outcome === 'wrong') throw new AppError('INVALID_OTP')
+      if (outcome === 'missing') throw invalidToken()
+    },
     async invite(tx, user, { inviter, company }) {
       const sent = await queries.countInvitations(tx, user.id, new Date(clock() - DAY))
       if (sent >= MOST_INVITATIONS_A_DAY)
