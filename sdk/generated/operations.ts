@@ -3395,7 +3395,7 @@ export interface Operations {
     }
     data: null
   }
-  /** Confirm an e-mail address with the mailed token. Confirms the address that the mail went to. */
+  /** Confirm an e-mail address with the mailed token. The first time it ends every other session and command-line login of the account: yours is the one of the refresh cookie or the bearer that you send. */
   verifyEmail: {
     params: {
       body: {
@@ -3501,7 +3501,7 @@ export interface Operations {
       limit: number
     }
   }
-  /** Invite a user to your company. The user gets a link to choose a password. Inviting again while no link was used sends a new one, and replaces names, language and role. Inviting a Manager needs a fresh second factor. */
+  /** Invite a user to your company. The user gets a link to choose a password. Inviting again while no link was used sends a new one, and replaces names, language and role. Over an account that is no one’s the invited user waits until the link is used. Inviting a Manager needs a fresh second factor. */
   inviteUser: {
     params: {
       body: {

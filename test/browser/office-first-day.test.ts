@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { Browser } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { sql } from '../../src/db/db.ts'
-import { insertSuperAdmin, passwordHash, register, waitForMail } from '../harness/accounts.ts'
+import { insertSuperAdmin, newEmail, PASSWORD, passwordHash, register, waitForMail } from '../harness/accounts.ts'
 import { listFaultsOfBothSchemes } from '../harness/axe.ts'
-import { startBrowser, visit } from '../harness/browser.ts'
+import { PHONE, startBrowser, visit } from '../harness/browser.ts'
 import { DESK, enterOffice, goTo, logInOnPage } from '../harness/office.ts'
 import { startTestService, type TestService } from '../harness/service.ts'
 
@@ -94,4 +94,55 @@ test('an unwanted company waits until its manager is disabled, and its card lead
   await goTo(page, '/operator')
   await card.getByText('No confirmed manager').waitFor()
   await leave()
+})
+
+/** Registers a company in the office. @returns the address, and the link that confirms it */
+async function found(page: Page, company: string): Promise<{ address: string; link: string }> {
+  const address = newEmail('founder')
+  for (const [label, text] of [
+    ['First name', 'Ada'],
+    ['Last name', 'Beispiel'],
+    ['Name of your company', company],
+    ['Email', address],
+    ['Password', PASSWORD],
+  ] as const)
+    await page.getByLabel(label, { exact: true }).fill(text)
+  await page.getByRole('button', { name: 'Create the account' }).click()
+  await page.getByText('Almost there').waitFor()
+  const mail = await waitForMail(service.baseUrl, address, /verify-email/)
+  return { address, link: /http\S+verify-email\?token=\S+/.exec(mail.text)?.[0] ?? '' }
+}
+
+test('who registers and confirms in one browser goes on without a login, and reads there what is confirmed', async () => {
+  const { page, context } = await visit(browser, `${service.baseUrl}/app/register`, DESK)
+  const { address, link } = await found(page, 'Kiosk')
+  const mailed = await context.newPage()
+  await mailed.goto(link)
+  await mailed.getByText(`An account at Kiosk with the role “Manager” was registered with ${address}.`).waitFor()
+  await mailed.getByText('Was it not you? Close this page.').waitFor()
+  assert.deepEqual(await listFaultsOfBothSchemes(mailed), [])
+  await mailed.getByRole('button', { name: 'Confirm' }).click()
+  await mailed.getByText('You are still logged in in this browser.').waitFor()
+  assert.deepEqual(await listFaultsOfBothSchemes(mailed), [])
+  await mailed.getByRole('link', { name: 'Continue' }).click()
+  await mailed.getByText('The operator of this service has to approve Kiosk.').waitFor()
+  await page.getByRole('button', { name: 'Check again' }).click()
+  await page.getByText('Confirm your e-mail address').waitFor({ state: 'detached' })
+  await context.close()
+})
+
+test('who confirms on a phone logs in again at the desk, as the page there says beforehand', async () => {
+  const { page, context } = await visit(browser, `${service.baseUrl}/app/register`, DESK)
+  const { address, link } = await found(page, 'Bakery')
+  await page.getByText('If you open it in another browser, log in here again afterwards.').waitFor()
+  const phone = await visit(browser, link, PHONE)
+  await phone.page.getByRole('button', { name: 'Confirm' }).click()
+  await phone.page.getByText('Log in to go on. For your security, earlier logins of this account have ended.').waitFor()
+  await phone.context.close()
+  await page.getByRole('button', { name: 'Check again' }).click()
+  await page.getByText('Your session has ended.').waitFor()
+  await logInOnPage(page, service.baseUrl, address)
+  await page.getByText('Confirm your e-mail address').waitFor({ state: 'detached' })
+  await page.getByText('The operator of this service has to approve Bakery.').waitFor()
+  await context.close()
 })
