@@ -143,6 +143,12 @@ test('the browser that registered stays logged in when it confirms, and so does 
   assert.equal((await browser.client.get<{ valid: boolean }>('users/me')).data.valid, true)
   assert.equal((await browser.client.post('auth/refresh-token')).status, 200)
   const token = await mailedToken(program.email)
+  const basic = await new Client(service.baseUrl).post(
+    'auth/verify-email',
+    { token: 'x' },
+    { authorization: 'Basic eDp5' },
+  )
+  assert.equal(basic.error?.code, 'INVALID_RESET_TOKEN', 'a header of another form is no credential')
   assert.equal((await program.client.post('auth/verify-email', { token })).status, 200)
   assert.equal((await program.client.get<{ valid: boolean }>('users/me')).data.valid, true)
 })

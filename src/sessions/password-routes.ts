@@ -131,7 +131,12 @@ export const passwordRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, d
       },
     },
     async (request) => {
-      const held = { refreshToken: deps.cookies.ownRefreshTokenOf(request), bearer: bearerOf(request) }
+      // nobody needs a credential here, so a header of another form is none
+      const isBearer = /^Bearer /i.test(request.headers.authorization ?? '')
+      const held = {
+        refreshToken: deps.cookies.ownRefreshTokenOf(request),
+        bearer: isBearer ? bearerOf(request) : null,
+      }
       await verifyEmail(deps, { token: request.body.token, held }, visitorContextOf(request))
       return ok(null)
     },
