@@ -2,7 +2,7 @@ import type { Db } from '../../db/db.ts'
 import { type ClaimedDelivery, claimDeliveries, listDue, listTurns } from './claim-queries.ts'
 import { type Picks, pickFairly, resultsOf } from './lane-picks.ts'
 import type { Lanes, LaneTurn } from './lanes.ts'
-import { listDueLanes } from './sender-queries.ts'
+import { listLanes, type SweptLane } from './sender-queries.ts'
 import type { Suspects } from './suspects.ts'
 
 const CLAIM_LIMIT = 200
@@ -15,9 +15,11 @@ const POLL_MAX_MS = 250
 /** After a claim that took fewer, the loop pauses, so that the next claim takes more. */
 const PRODUCTIVE = 8
 const GAP_MS = { productive: 2, meagre: 15 }
-/** With more waiting lanes than this, the common search is skipped and all deliveries are found by turns. */
-const MAX_EXCLUDED = 2000
-const MAX_SWEPT_LANES = 10_000
+/** Lanes that one sweep reads, of all companies and of one; the next sweep continues behind them, and comes sooner. */
+const SWEPT = { all: 10_000, company: 2000 }
+const SWEEP_ON_MS = 1000
+/** On a node short of room, a company with more than this of a full window leaves the common search. */
+const CROWD = WINDOW / 4
 const FAULT_DELAY_MS = 500
 
 export type ClaimLoopOptions = {
@@ -39,6 +41,10 @@ export class ClaimLoop {
   readonly #options: ClaimLoopOptions
   #lowerMs = 0
   #sweepAtMs = 0
+  /** The company after which the next sweep continues. */
+  #sweptTo = ''
+  /** Of companies with more lanes than a sweep reads: the lane after which the next one continues. */
+  readonly #sweptLanes = new Map<string, string>()
   #delayMs = POLL_MIN_MS
   #isWoken = false
   #isStopped = false
@@ -143,12 +149,14 @@ export class ClaimLoop {
   /** Searches by due time alone. @returns also the due time up to which everything was seen and picked */
   async #searchCommon(limit: number): Promise<Picks & { reachedMs: number | null }> {
     const { db, lanes, buckets } = this.#options
-    const excluded = lanes.backlogged()
-    if (limit === 0 || excluded.length > MAX_EXCLUDED) return { picked: [], full: [], reachedMs: null }
-    const search = { lowerMs: this.#lowerMs, window: WINDOW, excluded, buckets: buckets() }
+    if (limit === 0) return { picked: [], full: [], reachedMs: null }
+    const search = { lowerMs: this.#lowerMs, window: WINDOW, excluded: lanes.backlogged(), buckets: buckets() }
     const { nowMs, due } = await listDue(db, search)
-    const picks = pickFairly(due, lanes.limits(), limit)
-    const sawAll = due.length < WINDOW && picks.picked.length < limit
+    const companies = lanes.companyRooms(due.map(({ companyId }) => companyId))
+    const isFull = due.length === WINDOW
+    const crowd = isFull && limit < CLAIM_LIMIT ? CROWD : WINDOW
+    const picks = pickFairly(due, { lanes: lanes.limits(due), companies, limit, crowd })
+    const sawAll = !isFull && picks.picked.length < limit
     return { ...picks, reachedMs: sawAll ? nowMs : (due[0]?.dueMs ?? 0) }
   }
 
@@ -163,8 +171,28 @@ export class ClaimLoop {
   async #sweep(): Promise<void> {
     const { db, lanes } = this.#options
     this.#sweepAtMs = performance.now() + SWEEP_MS
-    for (const { companyId, lane, dueMs } of await listDueLanes(db, MAX_SWEPT_LANES)) {
-      lanes.noteBacklog({ companyId, lane }, dueMs)
+    const resume = [...this.#sweptLanes].map(([companyId, lane]) => ({ companyId, lane }))
+    const limits = { perCompany: SWEPT.company, limit: SWEPT.all }
+    const swept = await listLanes(db, { after: this.#sweptTo, resume, ...limits })
+    for (const { companyId, lane, dueMs } of swept)
+      if (lane !== null && dueMs !== null) lanes.noteBacklog({ companyId, lane }, dueMs)
+    if (this.#noteSwept(swept)) this.#sweepAtMs = performance.now() + SWEEP_ON_MS
+  }
+
+  /** @returns true if there may be more companies behind these */
+  #noteSwept(swept: readonly SweptLane[]): boolean {
+    const isCut = swept.length === SWEPT.all
+    const last = swept.at(-1)?.companyId ?? ''
+    const byCompany = Map.groupBy(swept, ({ companyId }) => companyId)
+    const isWhole = this.#sweptTo === '' && !isCut
+    for (const id of this.#sweptLanes.keys()) if (isWhole && !byCompany.has(id)) this.#sweptLanes.delete(id)
+    for (const [id, rows] of byCompany) {
+      const to = rows.at(-1)?.lane ?? null
+      const isPart = rows.length === SWEPT.company || (isCut && id === last)
+      if (isPart && to !== null) this.#sweptLanes.set(id, to)
+      else this.#sweptLanes.delete(id)
     }
+    this.#sweptTo = isCut ? last : ''
+    return isCut
   }
 }
