@@ -1,8 +1,9 @@
 import type { Db } from '../../db/db.ts'
-import { type ClaimedDelivery, claimDeliveries, listDue, listTurns } from './claim-queries.ts'
+import { SECRET_AGE_MS } from '../outbox/webhook-secret.ts'
+import { type ClaimedDelivery, claimDeliveries, listDue, listSecrets, listTurns } from './claim-queries.ts'
 import { type Picks, pickFairly, resultsOf } from './lane-picks.ts'
 import type { Lanes, LaneTurn } from './lanes.ts'
-import { listLanes, type SweptLane } from './sender-queries.ts'
+import { LEASE_MS, listLanes, type SweptLane } from './sender-queries.ts'
 import type { Suspects } from './suspects.ts'
 
 const CLAIM_LIMIT = 200
@@ -21,6 +22,10 @@ const SWEEP_ON_MS = 1000
 /** On a node short of room, a company with more than this of a full window leaves the common search. */
 const CROWD = WINDOW / 4
 const FAULT_DELAY_MS = 500
+/** From a claim to its attempts at most, so that these end before their lease. */
+const START_MS = LEASE_MS - 12_000
+/** After claims whose secrets could not be read in time: doubled each time. */
+const SLOW_DATABASE_MS = { first: 500, most: 8000 }
 
 export type ClaimLoopOptions = {
   db: Db
@@ -31,8 +36,8 @@ export type ClaimLoopOptions = {
   /** How many more attempts this node may start. */
   room: () => number
   suspects: Suspects
-  /** @param sentAtMs `performance.now()` before the claim was sent: the data is at least this old */
-  start: (delivery: ClaimedDelivery, sentAtMs: number) => void
+  /** @param readAtMs `performance.now()` before the delivery's secret was read */
+  start: (delivery: ClaimedDelivery, readAtMs: number) => void
   failed: (error: unknown) => void
 }
 
@@ -45,6 +50,8 @@ export class ClaimLoop {
   #sweptTo = ''
   /** Of companies with more lanes than a sweep reads: the lane after which the next one continues. */
   readonly #sweptLanes = new Map<string, string>()
+  /** Claims in a row whose secrets could not be read in time. */
+  #slowReads = 0
   #delayMs = POLL_MIN_MS
   #isWoken = false
   #isStopped = false
@@ -84,6 +91,7 @@ export class ClaimLoop {
       let count = 0
       try {
         count = await this.#turn()
+        if (this.#slowReads > 0) await this.#rest(slowPauseMs(this.#slowReads))
         this.#delayMs = count > 0 ? POLL_MIN_MS : Math.min(POLL_MAX_MS, this.#delayMs * 2)
         await this.#pause(count >= PRODUCTIVE ? GAP_MS.productive : GAP_MS.meagre, count >= CLAIM_LIMIT)
       } catch (error) {
@@ -112,6 +120,12 @@ export class ClaimLoop {
     this.#interrupt = null
   }
 
+  /** Sleeps for `ms` though woken, until stopped. */
+  async #rest(ms: number): Promise<void> {
+    const untilMs = performance.now() + ms
+    while (!this.#isStopped && performance.now() < untilMs) await this.#sleep(untilMs - performance.now())
+  }
+
   /** @returns how many deliveries were started */
   async #turn(): Promise<number> {
     const { lanes, suspects, room: roomOf } = this.#options
@@ -130,20 +144,53 @@ export class ClaimLoop {
   }
 
   async #claim(room: number, suspect: string | undefined): Promise<number> {
-    const { db, lanes, instance, buckets, start } = this.#options
+    const { db, lanes, buckets } = this.#options
     const turns = lanes.takeTurns(Math.min(CLAIM_LIMIT, Math.ceil(room / 2)))
     const reserved = turns.reduce((sum, turn) => sum + turn.free, 0)
-    const sentAtMs = performance.now()
     const common = await this.#searchCommon(Math.min(CLAIM_LIMIT, room - reserved))
     const found = turns.length === 0 ? [] : await listTurns(db, turns, buckets())
     const places = [...common.picked, ...found].map(({ place }) => place)
     if (suspect !== undefined) places.push(suspect)
-    const deliveries = places.length === 0 ? [] : await claimDeliveries(db, instance(), places)
-    for (const delivery of deliveries) start(delivery, sentAtMs)
+    const count = places.length === 0 ? 0 : await this.#take(places)
     if (common.reachedMs !== null) this.#lowerMs = Math.max(this.#lowerMs, common.reachedMs - MARGIN_MS)
     for (const { dueMs, ...lane } of common.full) lanes.noteBacklog(lane, dueMs - MARGIN_MS)
     this.#noteTurns(resultsOf(turns, found))
+    return count
+  }
+
+  /** Claims what is at these places and starts it. */
+  async #take(places: readonly string[]): Promise<number> {
+    const { db, instance, start, failed } = this.#options
+    const claimedAtMs = performance.now()
+    const claimed = await claimDeliveries(db, instance(), places)
+    if (claimed.length === 0) return 0
+    const { deliveries, readAtMs } = await this.#readAgain(claimed, claimedAtMs)
+    for (const delivery of deliveries) start(delivery, readAtMs)
+    this.#slowReads = isStale(readAtMs) ? this.#slowReads + 1 : 0
+    if (this.#slowReads > 0) failed(new Error(`webhook secrets were not read within ${SECRET_AGE_MS} ms`))
     return deliveries.length
+  }
+
+  /** A claim reads the secrets too. One that took long has read them too early to sign with. */
+  async #readAgain(claimed: ClaimedDelivery[], claimedAtMs: number) {
+    let [deliveries, readAtMs] = [claimed, claimedAtMs]
+    const isInTime = (): boolean => performance.now() < claimedAtMs + START_MS
+    while (isStale(readAtMs) && isInTime()) {
+      const sentAtMs = performance.now()
+      try {
+        const secrets = await listSecrets(this.#options.db, [...new Set(claimed.map(({ companyId }) => companyId))])
+        deliveries = claimed.map((one) => ({
+          ...one,
+          webhookSecretSealed: secrets.get(one.companyId) ?? one.webhookSecretSealed,
+        }))
+        readAtMs = sentAtMs
+      } catch (error) {
+        // left alone, they would count as interrupted when their lease ends
+        this.#options.failed(error)
+        break
+      }
+    }
+    return { deliveries, readAtMs: isInTime() ? readAtMs : Number.NEGATIVE_INFINITY }
   }
 
   /** Searches by due time alone. @returns also the due time up to which everything was seen and picked */
@@ -196,3 +243,8 @@ export class ClaimLoop {
     return isCut
   }
 }
+
+const isStale = (readAtMs: number): boolean => performance.now() - readAtMs > SECRET_AGE_MS
+
+const slowPauseMs = (times: number): number =>
+  Math.min(SLOW_DATABASE_MS.most, SLOW_DATABASE_MS.first * 2 ** (times - 1))

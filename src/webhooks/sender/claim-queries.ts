@@ -119,6 +119,14 @@ export const updateDoubted = (
     where d.company_id = t.company_id and d.delivery_id = t.delivery_id and d.doubt = 0
     returning d.delivery_id, d.ctid as place`)
 
+/** The companies' secrets as they are now, sealed. */
+export async function listSecrets(db: Db, companyIds: readonly string[]): Promise<Map<string, string>> {
+  const rows = await db.many<{ id: string; sealed: string }>(
+    sql`select id, webhook_secret_sealed as sealed from companies where id = any (${[...companyIds]}::text[])`,
+  )
+  return new Map(rows.map(({ id, sealed }) => [id, sealed]))
+}
+
 /**
  * Leases due deliveries to this node: one statement, and no lock held afterwards. Deliveries that another node took
  * meanwhile are left out. An expired lease is simply due again; its attempt is logged as `unknown_outcome` and counted
