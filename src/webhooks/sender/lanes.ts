@@ -16,7 +16,7 @@ const FORGOTTEN_MS = 5 * 60_000
 const MOST_AT_REST = 10_000
 /** Lanes of one company known to wait; others are found again by a later sweep. */
 const MOST_WAITING = 5000
-/** Names that one common search may exclude. Beyond it, the companies with the most waiting lanes leave it as a whole. */
+/** Names that one common search may exclude. Beyond it, companies with the most waiting lanes leave it as a whole. */
 const MOST_EXCLUDED = 2000
 /** Lanes that are looked at for one claim: of one company, and of all. */
 const MOST_LOOKS = { company: 256, claim: 2000 }
@@ -33,8 +33,8 @@ export type LaneSet = { lanes: readonly LaneKey[]; companies: readonly string[] 
 
 /**
  * What an attempt shows about its receiver. `good`: it accepted the delivery in time. `trouble`: it is late, overloaded
- * or broken. `slow`: it held its slot for most of an attempt's time, or for all of it. `refused`: it answered in time but
- * did not accept, which says nothing about its speed.
+ * or broken. `slow`: it held its slot for most of an attempt's time, or for all of it. `refused`: it answered in time
+ * but did not accept, which says nothing about its speed.
  */
 export type LaneNews = 'good' | 'trouble' | 'slow' | 'refused'
 
