@@ -61,6 +61,32 @@ describe('a slow database', { concurrency: false }, () => {
     await sender.stop()
   })
 
+  test('a claim whose secrets cannot be read again is given back at once, and counts as no crash', async () => {
+    const { id: companyId } = await world.newCompany()
+    const own = openDb({ connectionString: wire.connectionString, max: 6 })
+    let isClaiming = false
+    let cuts = 0
+    wire.delay((chunk) => {
+      if (chunk.includes('skip locked')) isClaiming = true
+      if (isClaiming && chunk.includes('webhook_secret_sealed as sealed') && cuts === 0) {
+        cuts += 1
+        wire.cut()
+        setTimeout(wire.mend, 300)
+      }
+      return isClaiming && cuts === 0 && chunk.includes('commit') ? LATE_MS : 0
+    })
+    const sender = await world.start({ db: own })
+    const delivery = world.newDelivery(companyId, `${receiver.url}/cut`)
+    await world.insert([delivery])
+    sender.wake()
+    await waitFor('the webhook', () => receiver.at('/cut').length > 0)
+    await waitFor('its outcome', async () => (await world.statusOf(delivery.id)) === 'delivered')
+    assert.deepEqual([cuts, sender.stats().released, sender.stats().unknownOutcomes], [1, 1, 0])
+    assert.equal(await attemptsOf(delivery.id), 1)
+    await sender.stop()
+    await own.close()
+  })
+
   test('while no secret is read in time nothing is sent, it is counted and logged; then it leaves', async () => {
     const { id: companyId } = await world.newCompany()
     const sender = await world.start({ db })
