@@ -16,6 +16,7 @@ const ROUNDS = 60
 /** Maximum rows that one claim reads and takes (`claim-loop.ts`). */
 const [WINDOW, LIMIT] = [500, 200]
 const COMPANY = 'c'.repeat(24)
+const NONE = { lanes: [], companies: [] }
 
 /** Nanoseconds of CPU time; exact while the process sleeps (proc_pid_schedstat). */
 const cpuNs = (pid: number): number => Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0])
@@ -38,7 +39,7 @@ async function fill(db: Db, total: number, due: string): Promise<void> {
 
 /** One claim, as in the sender's loop. @returns how many it took */
 async function claim(db: Db, inTurns: boolean): Promise<number> {
-  const common = { lowerMs: 0, window: WINDOW, excluded: [], buckets: null }
+  const common = { lowerMs: 0, window: WINDOW, excluded: NONE, buckets: null }
   const lanes = Array.from({ length: 16 }, (_, lane) => `https://${lane.toString(16).padStart(2, '0')}`)
   const turns = lanes.map((lane) => ({ companyId: COMPANY, lane, free: 8, lowerMs: 0 }))
   const due = inTurns ? await listTurns(db, turns, null) : (await listDue(db, common)).due
@@ -125,7 +126,7 @@ export async function run(): Promise<void> {
     let rows: OutcomeRow[] = []
     const take = async (): Promise<void> => {
       await giveBack(db)
-      const { due } = await listDue(db, { lowerMs: 0, window: size, excluded: [], buckets: null })
+      const { due } = await listDue(db, { lowerMs: 0, window: size, excluded: NONE, buckets: null })
       const claimed = await claimDeliveries(
         db,
         'bench#1',

@@ -201,7 +201,12 @@ test('a claim finds what is due in any month, by a plan that was made once, from
     await world.insert(rows)
     const places = new Set(await Promise.all(rows.map(({ orderId }) => placeOf('deliveries', orderId))))
     assert.ok(places.size > 1, [...places].join())
-    const { due } = await listDue(db, { lowerMs: 0, window: 500, excluded: [], buckets: null })
+    const { due } = await listDue(db, {
+      lowerMs: 0,
+      window: 500,
+      excluded: { lanes: [], companies: [] },
+      buckets: null,
+    })
     const found = due.map(({ place }) => place)
     const claimed = await claimDeliveries(db, 'node#1', found)
     const bodies = (list: { orderId: string; body: string }[]) => new Map(list.map((one) => [one.orderId, one.body]))

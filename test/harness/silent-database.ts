@@ -3,8 +3,8 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 
 /**
- * A wire to the tests' database whose other end can vanish without a word (power, a failover, a dropped NAT entry), or
- * be cut.
+ * A wire to the tests' database whose other end can vanish without a word (power, a failover, a dropped NAT entry), be
+ * slow, or be cut.
  */
 export async function startSilentWire(target: string) {
   const url = new URL(target)
@@ -13,12 +13,16 @@ export async function startSilentWire(target: string) {
   const open = new Set<Socket>()
   let isCut = false
   let passed: (chunk: Buffer) => boolean = () => true
+  let delayOf: (chunk: Buffer) => number = () => 0
   const server = createServer((client) => {
     if (isCut) return void client.destroy()
     const backend = connect(path).on('error', () => {})
     open.add(client.on('error', () => {}))
     client.on('data', (chunk) => {
-      if (!silent.has(client)) backend.write(chunk)
+      const delayMs = delayOf(chunk)
+      const isHeard = !silent.has(client)
+      if (isHeard && delayMs > 0) setTimeout(() => backend.write(chunk), delayMs)
+      else if (isHeard) backend.write(chunk)
       if (!passed(chunk)) silent.add(client)
     })
     backend.on('data', (chunk) => void (silent.has(client) || client.write(chunk)))
@@ -44,6 +48,10 @@ export async function startSilentWire(target: string) {
         passed = () => true
         return false
       }
+    },
+    /** From now on a statement reaches the server so many ms later. */
+    delay: (ms: (chunk: Buffer) => number) => {
+      delayOf = ms
     },
     /** Breaks all connections and refuses new ones until `mend`. */
     cut: () => {

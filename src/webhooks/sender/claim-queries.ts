@@ -1,5 +1,5 @@
 import { type Db, type Sql, sql } from '../../db/db.ts'
-import type { LaneKey, LaneTurn } from './lanes.ts'
+import type { LaneKey, LaneSet, LaneTurn } from './lanes.ts'
 import { epochMs, isSuspect, LEASE_MS, plannedEachTime } from './sender-queries.ts'
 
 export type ClaimedDelivery = LaneKey & {
@@ -42,7 +42,7 @@ export type DueSearch = {
   lowerMs: number
   /** Rows at most. */
   window: number
-  excluded: readonly LaneKey[]
+  excluded: LaneSet
   buckets: Buckets
 }
 
@@ -52,12 +52,15 @@ export type DueSearch = {
  */
 export async function listDue(db: Db, search: DueSearch): Promise<{ nowMs: number; due: DueDelivery[] }> {
   const { lowerMs, window, excluded, buckets } = search
+  const lanes = excluded.lanes.map(({ companyId, lane }) => `${companyId} ${lane}`)
+  const others =
+    excluded.companies.length === 0 ? sql`` : sql`and d.company_id <> all (${[...excluded.companies]}::text[])`
   const rows = await db.many<DueDelivery & { nowMs: number; place: string | null }>(
     plannedEachTime(sql`
     select ${epochMs(sql`now()`)} as now_ms, due.* from (select) one left join (
       select d.ctid as place, d.company_id, d.lane, ${epochMs(sql`d.next_at`)} as due_ms from delivery_due d
       where d.next_at >= to_timestamp(${lowerMs}::float8 / 1000) and d.next_at <= now() and ${mine(buckets)}
-        and not ${isSuspect} and (d.company_id || ' ' || d.lane) <> all (${excluded.map((key) => `${key.companyId} ${key.lane}`)}::text[])
+        and not ${isSuspect} and (d.company_id || ' ' || d.lane) <> all (${lanes}::text[]) ${others}
       order by d.next_at limit ${window}) due on true`),
   )
   return { nowMs: rows[0]?.nowMs ?? 0, due: rows.filter(({ place }) => place !== null) }
@@ -115,6 +118,14 @@ export const updateDoubted = (
       as t (company_id, delivery_id)
     where d.company_id = t.company_id and d.delivery_id = t.delivery_id and d.doubt = 0
     returning d.delivery_id, d.ctid as place`)
+
+/** The companies' secrets as they are now, sealed. */
+export async function listSecrets(db: Db, companyIds: readonly string[]): Promise<Map<string, string>> {
+  const rows = await db.many<{ id: string; sealed: string }>(
+    sql`select id, webhook_secret_sealed as sealed from companies where id = any (${[...companyIds]}::text[])`,
+  )
+  return new Map(rows.map(({ id, sealed }) => [id, sealed]))
+}
 
 /**
  * Leases due deliveries to this node: one statement, and no lock held afterwards. Deliveries that another node took

@@ -51,7 +51,7 @@ export class DeliveryRunner {
     metrics?.startDelay.observe(Math.max(0, delivery.overdueMs) / 1000)
     if (delivery.wasInterrupted) metrics?.unknownOutcomes.inc()
     if (delivery.crashes >= MAX_CRASHES) this.#settleWithoutAttempt(delivery, 'parked', 0)
-    else if (performance.now() - readAtMs > SECRET_AGE_MS) this.#settleWithoutAttempt(delivery, 'released', 0)
+    else if (performance.now() - readAtMs > SECRET_AGE_MS) this.#release(delivery, 'slow_database', 0)
     else this.#attempt(delivery)
   }
 
@@ -75,7 +75,7 @@ export class DeliveryRunner {
       headers = webhookHeaders({ id, event, body, secret, atSeconds: Math.floor(startedAt / 1000) })
     } catch (error) {
       log.error({ err: error, companyId: delivery.companyId }, 'cannot sign webhooks of this company')
-      this.#settleWithoutAttempt(delivery, 'released', UNREADABLE_SECRET_DELAY_MS)
+      this.#release(delivery, 'unreadable_secret', UNREADABLE_SECRET_DELAY_MS)
       return
     }
     lanes.started(delivery)
@@ -105,6 +105,11 @@ export class DeliveryRunner {
     const facts = { startedAt, durationMs, statusCode, errorCode, responseBody }
     settlement.add({ ...keyOf(delivery), ...facts, outcome, number, delayMs: delayMs ?? 0 }, result.endedAtMs)
     if (lanes.ended(delivery, newsOf(result))) freed()
+  }
+
+  #release(delivery: ClaimedDelivery, reason: 'slow_database' | 'unreadable_secret', delayMs: number): void {
+    this.#options.metrics?.released.inc({ reason })
+    this.#settleWithoutAttempt(delivery, 'released', delayMs)
   }
 
   #settleWithoutAttempt(delivery: ClaimedDelivery, outcome: 'parked' | 'released', delayMs: number): void {

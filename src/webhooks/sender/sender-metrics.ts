@@ -90,6 +90,12 @@ export function senderMetrics(registry: Registry, figures: SenderFigures) {
       help: 'Attempts whose node died before the outcome was written; they are repeated.',
       registers,
     }),
+    released: new Counter({
+      name: 'comptoir_webhook_released_total',
+      help: 'Claimed deliveries that became due again without an attempt, because their secret was not read in time or at all.',
+      labelNames: ['reason'],
+      registers,
+    }),
     fenced: new Counter({
       name: 'comptoir_webhook_fenced_total',
       help: 'Outcomes dropped because the lease had passed to another node.',

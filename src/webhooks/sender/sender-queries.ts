@@ -1,5 +1,5 @@
 import { type Db, type Sql, sql, type Tx } from '../../db/db.ts'
-import type { LaneKey } from './lanes.ts'
+import type { LaneKey, LaneSet } from './lanes.ts'
 
 export const LEASE_MS = 15_000
 /** After this many attempts of unknown outcome in a row a delivery is parked. */
@@ -100,26 +100,52 @@ export async function settleAttempts(db: Db, rows: readonly OutcomeRow[]): Promi
   return settled.map((row) => row.deliveryId)
 }
 
-export type LaneBacklog = LaneKey & { dueMs: number }
+/** `lane` null: the company has no more. `dueMs`: its earliest due time; null: nothing is due. */
+export type SweptLane = { companyId: string; lane: string | null; dueMs: number | null }
+
+export type LaneSweep = {
+  /** Only companies after this one. */
+  after: string
+  /** For some companies: only lanes after this one. */
+  resume: readonly LaneKey[]
+  /** Lanes at most: of one company, and of all. */
+  perCompany: number
+  limit: number
+}
 
 /**
- * Every lane with due deliveries, and its earliest due time, by a skip scan over the index. Finds what the moving lower
- * bound would miss.
+ * Lanes with deliveries, in the order of their names, by a skip scan over the index: first of the companies, then of
+ * each one's lanes, so that a company with very many hides no other. Finds what the moving lower bound would miss.
  */
-export const listDueLanes = (db: Db, limit: number): Promise<LaneBacklog[]> =>
-  db.many<LaneBacklog>(
+export const listLanes = (db: Db, { after, resume, perCompany, limit }: LaneSweep): Promise<SweptLane[]> =>
+  db.many<SweptLane>(
     plannedEachTime(sql`
-    with recursive lanes as (
-      (select company_id, lane from delivery_due order by company_id, lane limit 1)
+    with recursive owners as (
+      (select d.company_id from delivery_due d where d.company_id > ${after} order by d.company_id limit 1)
       union all
-      select n.company_id, n.lane from lanes l cross join lateral (
-        select d.company_id, d.lane from delivery_due d where (d.company_id, d.lane) > (l.company_id, l.lane)
-        order by d.company_id, d.lane limit 1) n
+      select n.company_id from owners o cross join lateral (
+        select d.company_id from delivery_due d where d.company_id > o.company_id order by d.company_id limit 1) n
     )
-    select lanes.company_id, lanes.lane, ${epochMs(sql`due.next_at`)} as due_ms from lanes cross join lateral (
+    select o.company_id, l.lane, ${epochMs(sql`due.next_at`)} as due_ms from owners o
+    left join lateral (
+      with recursive lanes as (
+        (select d.lane, 1 as place from delivery_due d
+          where d.company_id = o.company_id and d.lane > coalesce((
+            select r.lane from unnest(${resume.map(({ companyId }) => companyId)}::text[], ${resume.map(({ lane }) => lane)}::text[])
+              as r (company_id, lane) where r.company_id = o.company_id), '')
+          order by d.lane limit 1)
+        union all
+        select n.lane, l.place + 1 from lanes l cross join lateral (
+          select d.lane from delivery_due d where d.company_id = o.company_id and d.lane > l.lane
+          order by d.lane limit 1) n
+        where l.place < ${perCompany}
+      )
+      select lane from lanes
+    ) l on true
+    left join lateral (
       select d.next_at from delivery_due d
-      where d.company_id = lanes.company_id and d.lane = lanes.lane and d.next_at <= now() and not ${isSuspect}
-      order by d.next_at limit 1) due
+      where d.company_id = o.company_id and d.lane = l.lane and d.next_at <= now() and not ${isSuspect}
+      order by d.next_at limit 1) due on true
     limit ${limit}`),
   )
 
@@ -203,19 +229,21 @@ export type Due = { due: number; oldestMs: number; backlogMs: number }
 
 /**
  * How many deliveries are due, and how late the oldest is: of all (`backlogMs`), and without those that wait for their
- * own receiver. Counts up to `limit`. The index alone answers while no lane waits.
+ * own receivers. Counts up to `limit`. The index alone answers while no lane waits.
  */
-export function countDue(db: Db, { limit, waiting }: { limit: number; waiting: readonly LaneKey[] }): Promise<Due> {
+export function countDue(db: Db, { limit, waiting }: { limit: number; waiting: LaneSet }): Promise<Due> {
+  const { lanes, companies } = waiting
   const age = (oldest: Sql): Sql => sql`coalesce(${epochMs(sql`now()`)} - ${epochMs(oldest)}, 0)`
-  const isWaiting = waiting.length > 0
+  const isWaiting = lanes.length + companies.length > 0
   const lane = isWaiting ? sql`, company_id, lane` : sql``
   const join = isWaiting
-    ? sql`left join unnest(${waiting.map(({ companyId }) => companyId)}::text[], ${waiting.map((key) => key.lane)}::text[])
+    ? sql`left join unnest(${lanes.map(({ companyId }) => companyId)}::text[], ${lanes.map((key) => key.lane)}::text[])
         as w (company_id, lane) using (company_id, lane)`
     : sql``
   // beyond the limit, others may be late and not be among these: at most as late as the last one counted
   const unseen = sql`case when count(*) >= ${limit} then max(next_at) end`
-  const late = isWaiting ? sql`coalesce(min(next_at) filter (where w.lane is null), ${unseen})` : sql`min(next_at)`
+  const isLate = sql`w.lane is null and d.company_id <> all (${[...companies]}::text[])`
+  const late = isWaiting ? sql`coalesce(min(next_at) filter (where ${isLate}), ${unseen})` : sql`min(next_at)`
   return db.one<Due>(
     plannedEachTime(sql`
     select count(*)::integer as due, ${age(late)} as oldest_ms, ${age(sql`min(next_at)`)} as backlog_ms

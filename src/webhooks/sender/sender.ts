@@ -59,6 +59,7 @@ type Counts = {
   retried: number
   failed: number
   parked: number
+  released: number
   unknownOutcomes: number
   fenced: number
   takeovers: number
@@ -81,7 +82,7 @@ export type Sender = {
 /** Sends due deliveries on this node, alongside any number of other nodes on the same database. */
 export async function startSender(options: SenderOptions): Promise<Sender> {
   const { db, config, log } = options
-  const lanes = new Lanes(SLOTS)
+  const lanes = new Lanes(SLOTS, HARD_LIMIT)
   const { allowedRanges, allowHttp } = config.webhooks
   const attempts = new AttemptSender(createWebhookAgent({ ...options.connector, allowedRanges }))
   const figures: SenderFigures = {
@@ -91,7 +92,16 @@ export async function startSender(options: SenderOptions): Promise<Sender> {
   }
   const faults = faultLogOf(log)
   const metrics = options.metrics ? senderMetrics(options.metrics, figures) : null
-  const counts: Counts = { delivered: 0, retried: 0, failed: 0, parked: 0, unknownOutcomes: 0, fenced: 0, takeovers: 0 }
+  const counts: Counts = {
+    delivered: 0,
+    retried: 0,
+    failed: 0,
+    parked: 0,
+    released: 0,
+    unknownOutcomes: 0,
+    fenced: 0,
+    takeovers: 0,
+  }
   const settlement = new OutcomeWriter(
     db,
     settlementEvents(options, counts, metrics, (id) => suspects.settled(id)),
@@ -140,9 +150,9 @@ export async function startSender(options: SenderOptions): Promise<Sender> {
     buckets,
     room: () => roomOf(attempts),
     suspects,
-    start: (delivery, sentAtMs) => {
+    start: (delivery, readAtMs) => {
       if (delivery.wasInterrupted) counts.unknownOutcomes += 1
-      runner.start(delivery, sentAtMs)
+      runner.start(delivery, readAtMs)
     },
     failed: (error) => void faults.failed(error, 'webhooks.claim', 'claiming webhooks failed'),
   })
@@ -172,7 +182,7 @@ function settlementEvents(
   return {
     settled: ({ outcome, errorCode, deliveryId }) => {
       ended(deliveryId)
-      if (outcome !== 'released') counts[outcome === 'retry' ? 'retried' : outcome] += 1
+      counts[outcome === 'retry' ? 'retried' : outcome] += 1
       metrics?.attempts.inc({ outcome, failure: errorCode ?? '' })
       if (outcome !== 'parked') return
       log.error({ deliveryId }, 'ALARM: a webhook was parked after three crashes')
