@@ -24,7 +24,13 @@ import type { SettlementDeps } from './ledger/settlements/settlement-service.ts'
 import { deleteExpiredMails, deleteKeptMails, deleteOldNotices } from './mail/mailbox-queries.ts'
 import type { RaiseAlarm } from './mail/operator-alarm.ts'
 import { trimFeed } from './orders/feed/event-feed-service.ts'
-import { type ExpiryChecks, eraseNotesOlderThan, expireOrders, keepTotals } from './orders/order-jobs.ts'
+import {
+  type ExpiryChecks,
+  eraseNotesOlderThan,
+  expireOrders,
+  keepTotals,
+  openStuckExpiries,
+} from './orders/order-jobs.ts'
 import { erasePayersOlderThan } from './payers/payer-service.ts'
 import { auditEndedDeposits, checkBeforeEnd, type DepositCheckDeps } from './payments/deposit-checks.ts'
 import { eraseUserAddressesOlderThan, paymentPolls, wakeWaitingPayments } from './payments/payment-jobs.ts'
@@ -120,7 +126,7 @@ export function startJobs(deps: JobDeps): Stoppable {
   const expiry: ExpiryChecks = {
     chains: deps.chains.map(({ network }) => network.chainId),
     beforeEnd: (orders) => checkBeforeEnd(payments, orders),
-    log,
+    stuck: openStuckExpiries(deps),
   }
   const tickers: Stoppable[] = [
     byClock('orders.expire', 1000, async () => {

@@ -221,6 +221,25 @@ test('an address that Whitepay shows is its own: an order paid there is refunded
     select lower(instructions ->> 'toAddress') as address, deposit_address as own from payments where ${isIt}`)
   assert.match(address, /^0x[0-9a-f]{40}$/)
   assert.equal(own, null)
+  const other = await host.createMerchant()
+  const search = (text: string, as = merchant) =>
+    host.call<{ orders: OrderData[] }>('GET', `/api/next/confirm_conversion?search=${text}`, { as })
+  for (const text of [address, `0x${address.slice(2).toUpperCase()}`]) {
+    assert.deepEqual(
+      (await search(text)).data.orders.map(({ code }) => code),
+      [order.code],
+    )
+    assert.deepEqual((await search(text, other)).data.orders, [])
+  }
+  const onTron = 'TQn9Y2khEsLJW1ChVWFMSMeRDow5KcbLSE'
+  await db.run(sql`
+    update payments set instructions = jsonb_set(instructions, '{toAddress}', to_jsonb(${onTron}::text)) where ${isIt}`)
+  assert.deepEqual(
+    (await search(onTron)).data.orders.map(({ code }) => code),
+    [order.code],
+  )
+  await db.run(sql`
+    update payments set instructions = jsonb_set(instructions, '{toAddress}', to_jsonb(${address}::text)) where ${isIt}`)
   const userAddress = newAddress()
   const payer = { code: order.code, payerInformation: { userAddress } }
   assert.equal((await host.call('POST', 'payer-information', { as: merchant, body: payer })).status, 200)

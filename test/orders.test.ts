@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
-import { AppError } from '../src/kernel/errors.ts'
-import { expireOrders, type OrderKey } from '../src/orders/order-jobs.ts'
+import { expireOrders } from '../src/orders/order-jobs.ts'
 import { EuroWanted, readAmount } from '../src/orders/order-rules.ts'
 import { openAnnounce, openTransition } from '../src/orders/order-transition.ts'
 import { largestOrderAt } from '../src/rates/euro.ts'
@@ -13,7 +12,6 @@ import {
   type TestService,
   webhookIdKeyOf,
 } from './harness/service.ts'
-import { keepLog } from './harness/webhook-world.ts'
 
 let host: TestService
 let merchant: Merchant
@@ -316,27 +314,6 @@ test('orders that may not end yet, however many, do not keep later ones from exp
     beforeEnd: async (orders) => orders.filter(({ id }) => !held.has(id)),
   })
   assert.equal((await host.call<OrderData>('GET', `status/${data.code}`)).data.status, 'EXPIRED')
-})
-
-test('an order that cannot expire is reported, and keeps no later one, of any company, from expiring', async () => {
-  const first = (await create()).data
-  const later = (await create({}, other)).data
-  const log = keepLog()
-  const transition = transitions()
-  const refuseFirst: typeof transition = (tx, order, change) =>
-    order.code === first.code
-      ? Promise.reject(new Error('the row does not fit its index'))
-      : transition(tx, order, change)
-  const beforeEnd = async (orders: readonly OrderKey[]) =>
-    orders.filter(({ id }) => [first, later].some(({ order }) => order._id === id))
-  const checks = { chains: [], beforeEnd, log }
-  assert.equal(await expireOrders(host.db, refuseFirst, Date.now() + 6 * 60_000, checks), 1)
-  const statusOf = async ({ code }: Created) => (await host.call<OrderData>('GET', `status/${code}`)).data.status
-  assert.deepEqual([await statusOf(first), await statusOf(later)], ['INITIAL', 'EXPIRED'])
-  const said = log.lines.map(({ text }) => text)
-  assert.deepEqual(said, [`order ${first.order._id} could not expire; it is tried again`])
-  const away = () => Promise.reject(new AppError('DATABASE_UNAVAILABLE', {}))
-  await assert.rejects(expireOrders(host.db, away, Date.now() + 6 * 60_000, checks), { code: 'DATABASE_UNAVAILABLE' })
 })
 
 test('one Idempotency-Key makes one order: replayed, refused for another body, also under concurrency', async () => {

@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict'
-import { appendFileSync, chmodSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import pg from 'pg'
-import { packFiles, unpackFiles } from '../src/db/backup/archive.ts'
-import { backupItems } from '../src/db/backup/cluster-files.ts'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../src/db/embedded/embedded.ts'
-import { chooseAccount, giveTo } from '../src/db/embedded/system-user.ts'
 import { type Client, logInSuperAdmin } from './harness/accounts.ts'
 import { putCluster } from './harness/cluster.ts'
 import { newFolder } from './harness/installation.ts'
 import { eventually, type Merchant, startTestService, type TestService } from './harness/service.ts'
+import { copyAsStandby } from './harness/standby.ts'
 
 /* A real streaming replica: a copy of the running server that follows its log. */
 const places = newFolder()
@@ -22,28 +20,13 @@ let service: TestService
 let merchant: Merchant
 let person: Client
 
-/** PostgreSQL manual, "Setting Up a Standby Server": a base backup, standby.signal, and where to follow. */
-async function copyAsStandby(from: string, to: string): Promise<void> {
-  const client = new pg.Client({ connectionString: primary.connectionString })
-  await client.connect()
-  const draft = join(to, 'draft')
-  mkdirSync(draft, { recursive: true, mode: 0o700 })
-  await unpackFiles(packFiles(backupItems(client, join(from, 'postgres'))), draft, () => {})
-  await client.end()
-  const host = new URL(primary.connectionString).searchParams.get('host')
-  appendFileSync(join(draft, 'postgresql.auto.conf'), `primary_conninfo = 'host=${host} port=5432 user=comptoir'\n`)
-  writeFileSync(join(draft, 'standby.signal'), '')
-  giveTo(chooseAccount(to, join(to, 'postgres')), draft)
-  renameSync(draft, join(to, 'postgres'))
-}
-
 before(async () => {
   const log = (): void => {}
   // run by root, both servers belong to another account, which must reach the first one's socket
   chmodSync(places.path, 0o711)
   putCluster(first)
   primary = await startEmbeddedPostgres({ dataDir: first, log })
-  await copyAsStandby(first, second)
+  await copyAsStandby(primary, first, second)
   standby = await startEmbeddedPostgres({ dataDir: second, log })
   admin = new pg.Client({ connectionString: standby.connectionString })
   admin.on('error', () => {})

@@ -89,7 +89,7 @@ export const MONEY: readonly Plant[] = [
         find: '{ chains, after, limit: BATCH }',
         replace: '{ chains: [], after, limit: BATCH }',
       },
-      { file: 'src/orders/order-jobs.ts', find: 'await beforeEnd(listed)', replace: 'listed, unused = beforeEnd' },
+      { file: 'src/orders/order-jobs.ts', find: 'await beforeEnd(due)', replace: 'due' },
     ],
   },
   {

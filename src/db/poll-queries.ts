@@ -37,6 +37,18 @@ export async function claimItem(
     returning lease_epoch as epoch, checks`)
 }
 
+/** Takes a free row whether it is due or not; its backoff goes on as it was. @returns undefined: it is being polled */
+export const claimFreeItem = (
+  q: Queryable,
+  { table }: PollTable,
+  { companyId, id }: RowKey,
+  { now, until }: { now: Date; until: Date },
+): Promise<{ epoch: bigint; checks: number } | undefined> =>
+  q.maybe(sql`
+    update ${table} as t set lease_until = ${until}, lease_epoch = t.lease_epoch + 1
+    where t.company_id = ${companyId} and t.id = ${id} and ${isFree(now)}
+    returning t.lease_epoch as epoch, t.checks`)
+
 /** Whether the row is being polled now. */
 export async function isLeased(q: Queryable, { table }: PollTable, { companyId, id }: RowKey, now: Date) {
   const leased = await q.maybe(sql`

@@ -3,7 +3,15 @@ import { type Clock, MINUTE } from '../kernel/clock.ts'
 import { type PollKind, pollGapMs } from '../kernel/poll-gaps.ts'
 import type { PollSource } from '../kernel/polling.ts'
 import type { Db, Tx } from './db.ts'
-import { claimItem, listDueItems, type PollTable, type RowKey, releaseItem, renewLease } from './poll-queries.ts'
+import {
+  claimFreeItem,
+  claimItem,
+  listDueItems,
+  type PollTable,
+  type RowKey,
+  releaseItem,
+  renewLease,
+} from './poll-queries.ts'
 
 /**
  * Longer than the longest series of calls between two writes: four that each take a provider's ten seconds. Every write
@@ -72,6 +80,32 @@ export async function pollNow<Result>(
     return { result: await work(leasedDb(deps, topic.table, key, lease)) }
   } finally {
     await endLease(deps, topic, key, lease)
+  }
+}
+
+/** Never due by then: what was due before stays due. */
+const BEFORE_ALL = new Date(0)
+
+/**
+ * Works on one row while no poll does, whether it is due or not; when it is due does not change, unless the work
+ * changes it, or the row is woken meanwhile.
+ * @returns undefined: another poll has it; otherwise the result of the work @throws whatever the work throws
+ */
+export async function holdLease<Result>(
+  deps: PollDeps,
+  table: PollTable,
+  key: RowKey,
+  work: (db: Db) => Promise<Result>,
+): Promise<{ result: Result } | undefined> {
+  const { db, clock } = deps
+  const now = new Date(clock())
+  const lease = await claimFreeItem(db, table, key, { now, until: new Date(now.getTime() + LEASE_MS) })
+  if (!lease) return undefined
+  try {
+    return { result: await work(leasedDb(deps, table, key, { ...lease, claimedAt: now })) }
+  } finally {
+    const ended = new Date(clock())
+    await releaseItem(db, table, key, { ...lease, claimedAt: BEFORE_ALL, now: ended, retryAt: ended })
   }
 }
 

@@ -1,4 +1,4 @@
-import { DAY, MINUTE } from '../kernel/clock.ts'
+import { DAY, MINUTE, SECOND } from '../kernel/clock.ts'
 import { type Queryable, sql, type Tx } from './db.ts'
 
 /** Indexes of deposit addresses: from (included) to (excluded). `at`: when the restore was; facts of old lack it. */
@@ -64,6 +64,9 @@ async function distrust(tx: Tx, { backupMadeAt, restoredAt }: RestoreTimes): Pro
 
 const IS_UNRECONCILED = sql`restored_at is not null and reconciled_at is null`
 
+const NOTED_SERVER = sql`
+  server_system = s.system, server_timeline = s.timeline, server_waits = s.waits, server_seen_at = now()`
+
 /**
  * The skipped ranges of all these keys, also of those that the backup does not know: they may have been used first
  * after it.
@@ -107,20 +110,40 @@ const countedAt = ({ backupMadeAt, restoredAt }: RestoreTimes): Date =>
 export const isRecorded = (recordedAt: Date | null | undefined, at: RestoreTimes): boolean =>
   [at.restoredAt, countedAt(at)].some((time) => time.getTime() === recordedAt?.getTime())
 
-/**
- * Marks the restore, and skips the deposit addresses that may have been assigned after the backup: the same address for
- * two orders would pay the wrong one. Another life of the database begins, whose backups are its own. Idempotent. The
- * facts of an earlier mark are kept until it is reconciled: what happened between the two is still to be compared.
- * @returns false when this restore was marked before, or nothing was ever installed here
- */
-export async function markRestored(tx: Tx, noted: RestoreTimes): Promise<boolean> {
-  type Marked = { [Fact in keyof Restored]: Restored[Fact] | null } & { isOpen: boolean; firstIndex: bigint }
-  const marked = await tx.maybe<Marked>(sql`
-    select backup_made_at, restored_at, restored_facts as facts, reconciled_at, ${IS_UNRECONCILED} as is_open, first_index
+/** A standby that took over. `isWhole`: commits waited for a standby, so that it lacks none. */
+export type Promotion = { from: string; to: string; seenAt: string; isWhole: boolean }
+
+/** `skipped`, `newKeys`: what a whole one skipped, should it turn out not to be whole; `told`: the operator was. */
+type KeptPromotion = Promotion & Partial<Pick<RestoredFacts, 'skipped' | 'newKeys'>> & { told?: true }
+
+type Marked = { [Fact in keyof Restored]: Restored[Fact] | null } & {
+  isOpen: boolean
+  firstIndex: bigint
+  promotion: KeptPromotion | null
+}
+
+const lockMark = (tx: Tx): Promise<Marked | undefined> =>
+  tx.maybe<Marked>(sql`
+    select backup_made_at, restored_at, restored_facts as facts, reconciled_at, ${IS_UNRECONCILED} as is_open, first_index,
+      promotion
     from installation for update`)
-  if (!marked || isRecorded(marked.restoredAt, noted)) return false
-  const at = { ...noted, restoredAt: countedAt(noted) }
-  const earlier = (marked.isOpen ? marked.facts : null) ?? { heads: [], skipped: [] }
+
+/** What was skipped before, and is still to be compared. */
+function earlierFacts({ isOpen, facts, promotion }: Marked, { backupMadeAt }: RestoreTimes): RestoredFacts {
+  if (isOpen && facts) return facts
+  const nothing: RestoredFacts = { heads: [], skipped: [] }
+  if (!promotion?.skipped || new Date(promotion.seenAt) < backupMadeAt) return nothing
+  const { skipped, newKeys } = promotion
+  return { ...nothing, skipped, ...(newKeys && { newKeys }) }
+}
+
+/**
+ * Skips the deposit addresses that may have been assigned after the backup: the same address for two orders would pay
+ * the wrong one. The facts of an earlier mark are kept until it is reconciled: what happened between the two is still
+ * to be compared. Notes the server that goes on.
+ */
+async function skip(tx: Tx, marked: Marked, at: RestoreTimes): Promise<RestoredFacts> {
+  const earlier = earlierFacts(marked, at)
   const keys = await tx.many<Key>(sql`select id, xpub, next_index from deposit_keys order by id for update`)
   // a database that knows of a restore is of after it
   const madeAt = new Date(Math.max(at.backupMadeAt.getTime(), marked.restoredAt?.getTime() ?? 0))
@@ -138,19 +161,82 @@ export async function markRestored(tx: Tx, noted: RestoreTimes): Promise<boolean
       at: at.restoredAt.toISOString(),
     },
   }
+  await tx.run(
+    sql`update installation set first_index = ${firstIndex}, ${NOTED_SERVER}, promotion = null from server_line() s`,
+  )
+  return facts
+}
+
+/** From now on refunds and settlements wait for `reconcile`, which compares these facts. */
+async function hold(tx: Tx, { isOpen }: Marked, at: RestoreTimes, facts: RestoredFacts): Promise<void> {
   await tx.run(sql`
     update installation set backup_made_at = least(${at.backupMadeAt}::timestamptz,
-        case when ${marked.isOpen} then backup_made_at end),
-      restored_at = ${at.restoredAt}, reconciled_at = null, first_index = ${firstIndex},
-      life = default, life_since = default,
-      restored_facts = ${JSON.stringify(facts)}::jsonb`)
-  await distrust(tx, at)
+        case when ${isOpen} then backup_made_at end),
+      restored_at = ${at.restoredAt}, reconciled_at = null, restored_facts = ${JSON.stringify(facts)}::jsonb`)
   // a person may have sent them since the backup: they are not asked to again before it is reconciled
   await tx.run(sql`
     update refunds set next_check_at = ${at.restoredAt}
     where status = 'ready' and handed_over_at is not null and next_check_at is null`)
+}
+
+/**
+ * Marks the restore, and skips deposit addresses. Another life of the database begins, whose backups are its own.
+ * Idempotent.
+ * @returns false when this restore was marked before, or nothing was ever installed here
+ */
+export async function markRestored(tx: Tx, noted: RestoreTimes): Promise<boolean> {
+  const marked = await lockMark(tx)
+  if (!marked || isRecorded(marked.restoredAt, noted)) return false
+  const at = { ...noted, restoredAt: countedAt(noted) }
+  await hold(tx, marked, at, await skip(tx, marked, at))
+  await tx.run(sql`update installation set life = default, life_since = default`)
+  await distrust(tx, at)
   return true
 }
+
+/**
+ * Marks that a standby took over, if one has: what is safe of a restore. Deposit addresses are skipped; unless commits
+ * waited for a standby, refunds and settlements wait for `reconcile`. Nobody is logged out, because only the last
+ * moments are lost. Concurrent calls mark once; each returns when the mark is made.
+ */
+export async function heedPromotion(tx: Tx): Promise<void> {
+  const isPromoted = sql`select is_promoted(installation) as yes from installation`
+  if (!(await tx.maybe<{ yes: boolean }>(isPromoted))?.yes) return
+  const marked = await lockMark(tx)
+  // another node may have marked it meanwhile
+  if (!marked || !(await tx.one<{ yes: boolean }>(isPromoted)).yes) return
+  const { backupMadeAt, restoredAt, isWhole, from, to } = await tx.one<RestoreTimes & Omit<Promotion, 'seenAt'>>(sql`
+    select coalesce(server_seen_at, created_at) as backup_made_at, clock_timestamp() as restored_at,
+      server_waits as is_whole, server_timeline::text as "from", s.timeline::text as "to"
+    from installation, server_line() s`)
+  const at = { backupMadeAt, restoredAt: countedAt({ backupMadeAt, restoredAt }) }
+  const facts = await skip(tx, marked, at)
+  // what an open mark still has to compare goes on growing
+  const isHeld = !isWhole || marked.isOpen
+  if (isHeld) await hold(tx, marked, at, facts)
+  const { heads: _, ...skipped } = facts
+  const kept: KeptPromotion = { from, to, seenAt: backupMadeAt.toISOString(), isWhole, ...(isHeld ? {} : skipped) }
+  await tx.run(sql`update installation set promotion = ${JSON.stringify(kept)}::jsonb`)
+}
+
+/** A minute is how far before its last commit a promoted standby is believed to end. */
+const NOTED_EVERY_MS = MINUTE
+
+/** Notes which server writes the database, and until when: what a promotion is told by. */
+export const noteServer = (q: Queryable): Promise<number> =>
+  q.run(sql`
+    update installation set ${NOTED_SERVER} from server_line() s
+    where s.timeline is not null and not is_promoted(installation)
+      and ((server_system, server_timeline, server_waits) is distinct from (s.system, s.timeline, s.waits)
+        or server_seen_at < now() - make_interval(secs => ${NOTED_EVERY_MS / SECOND}))`)
+
+/** Takes the promotion that nobody was told of yet: one caller gets it. */
+export const takePromotion = (tx: Tx): Promise<Promotion | undefined> =>
+  tx.maybe<Promotion>(sql`
+    update installation set promotion = promotion || '{"told": true}'
+    where promotion is not null and not promotion ? 'told'
+    returning promotion->>'from' as "from", promotion->>'to' as "to", promotion->>'seenAt' as seen_at,
+      (promotion->>'isWhole')::boolean as is_whole`)
 
 /** Undefined: this database was never restored. */
 export const findRestored = (q: Queryable): Promise<Restored | undefined> =>
@@ -158,9 +244,14 @@ export const findRestored = (q: Queryable): Promise<Restored | undefined> =>
     select backup_made_at, restored_at, restored_facts as facts, reconciled_at from installation
     where restored_at is not null`)
 
-/** The backup's time, of a restore that has not been reconciled yet. */
+/**
+ * Up to when this database knows what happened, if it was restored, or a standby took over without the last commits,
+ * and that has not been reconciled yet; also before any node has marked the promotion.
+ */
 export const findUnreconciled = (q: Queryable): Promise<{ backupMadeAt: Date } | undefined> =>
-  q.maybe(sql`select backup_made_at from installation where ${IS_UNRECONCILED}`)
+  q.maybe(sql`
+    select case when ${IS_UNRECONCILED} then backup_made_at else coalesce(server_seen_at, created_at) end as backup_made_at
+    from installation where (${IS_UNRECONCILED}) or (not server_waits and is_promoted(installation))`)
 
 const sameAs = ({ restoredAt, facts }: Pick<Restored, 'restoredAt' | 'facts'>) =>
   sql`restored_at = ${restoredAt} and restored_facts = ${JSON.stringify(facts)}::jsonb`

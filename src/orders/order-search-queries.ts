@@ -43,10 +43,16 @@ const ofTransaction = (txHash: string): Sql => sql`id = any(array(
     join payments p on p.deposit_address = named.to_address
   where exists (select 1 from (${TRANSFERS}) as t where t.id = named.id)))`
 
-const ofAddress = (address: string): Sql =>
-  sql`id = any(array(select p.order_id from payments p where p.deposit_address = ${address}))`
+/** Of a payment that a provider gave an address of its own. In the words of its index. */
+const atProvider = (address: string): Sql => sql`
+  select p.order_id from payments p where lower(p.instructions ->> 'toAddress') = lower(${address})
+    and p.deposit_address is null and p.instructions ->> 'toAddress' is not null`
 
-/** Format of the ids that providers give orders, and of our references at providers. */
+const ofAddress = (address: string): Sql => sql`id = any(array(
+  select p.order_id from payments p where p.deposit_address = ${address}
+  union all ${atProvider(address)}))`
+
+/** Format of providers' ids of orders, of our references there, and of addresses on chains other than ours. */
 const PROVIDER_ID = /^(?=.*\d)[\w-]{10,100}$/
 
 /** The index of the provider ids starts with the channel, so each channel is looked up. */
@@ -54,7 +60,8 @@ const ofProvider = (id: string): Sql => sql`id = any(array(
   select p.order_id from payments p where p.merchant_reference = ${id}
   union all
   select p.order_id from payments p
-  where p.channel = any(${[...CHANNEL_IDS]}::text[]) and p.provider_reference = ${id}))`
+  where p.channel = any(${[...CHANNEL_IDS]}::text[]) and p.provider_reference = ${id}
+  union all ${atProvider(id)}))`
 
 const TX_HASH = /^0x[0-9a-f]{64}$/i
 const ADDRESS = /^0x[0-9a-f]{40}$/i
@@ -112,8 +119,8 @@ async function findReferences(q: Queryable, companyIds: readonly string[] | null
 export const frequentAmounts = ({ text, priced }: Search): bigint[] => (priced === null ? amountsIn(text) : [])
 
 /**
- * What a customer reads out or a merchant copies: codes, the reference, an amount, a transaction, a deposit address, a
- * payment's id at its provider.
+ * What a customer reads out or a merchant copies: codes, the reference, an amount, a transaction, a deposit address,
+ * ours or a provider's, a payment's id at its provider.
  * @param withAmount which orders with an amount of `frequentAmounts` it means
  */
 export function searchSql(search: Search, withAmount: (amounts: readonly bigint[]) => Sql = hasAmount): Sql {

@@ -1,14 +1,16 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import type { ChannelId, PaymentReport } from '../channels/channel.ts'
 import type { Tx } from '../db/db.ts'
-import { DAY } from '../kernel/clock.ts'
+import { holdLease } from '../db/polling.ts'
+import { DAY, SECOND } from '../kernel/clock.ts'
 import type { Books } from '../ledger/books.ts'
 import type { Order } from '../orders/order.ts'
 import { findOrderById } from '../orders/order-queries.ts'
 import { keyOf } from './accept/start-payment.ts'
 import { readStanding } from './mispayments/standing.ts'
 import { priceWordOf, takesBack } from './mispayments/told-report.ts'
-import { findPayment, findPaymentPolicy, type Payment } from './payment-queries.ts'
+import { findPayment, findPaymentPolicy, PAYMENT_POLLS, type Payment } from './payment-queries.ts'
 import { applyReport } from './payment-report.ts'
 import { wasPaid } from './payment-rules.ts'
 import type { PaidWords, PaymentDeps } from './payment-service.ts'
@@ -50,6 +52,26 @@ export const openWords = (books: Books): PaidWords => ({
   },
 })
 
+/** How long to wait for a poll that another request or node makes. */
+const WAIT_MS = 2 * SECOND
+const STEP_MS = 50
+
+/**
+ * Under the payment's lease, like every question about it: an answer that took long never overwrites a newer one.
+ * @returns false: it got no answer, or another poll, which applies its own answer, had the lease all the time
+ */
+async function reconcileLeased(deps: PaymentDeps, books: Books, { companyId, id }: Payment): Promise<boolean> {
+  for (let waited = 0; ; waited += STEP_MS) {
+    const done = await holdLease(deps, PAYMENT_POLLS.table, { companyId, id }, async (db) => {
+      const payment = await findPayment(db, companyId, id)
+      return payment === undefined || reconcile({ ...deps, db }, books, payment)
+    })
+    if (done) return done.result
+    if (waited >= WAIT_MS) return false
+    await sleep(STEP_MS)
+  }
+}
+
 /** @returns false if the operator's account that knows about it is not set up here; a company's is its own affair */
 async function reconcile(deps: PaymentDeps, books: Books, payment: Payment): Promise<boolean> {
   const { companyId, orderId, providerReference, ownAccount } = payment
@@ -86,7 +108,7 @@ export async function reconcilePayments(deps: PaymentDeps, books: Books, log: Fa
   for (const { companyId, id } of due) {
     const payment = await findPayment(deps.db, companyId, id)
     if (!payment) continue
-    await reconcile(deps, books, payment).catch((error: unknown) =>
+    await reconcileLeased(deps, books, payment).catch((error: unknown) =>
       log.warn({ err: error, channel: payment.channel, paymentId: id }, 'a paid payment could not be reconciled'),
     )
     // even without an answer, so that it does not block the others: it is retried tomorrow
@@ -108,7 +130,7 @@ export async function reconcileEveryPayment(deps: PaymentDeps, books: Books): Pr
     for (const key of page) {
       const payment = await findPayment(deps.db, key.companyId, key.id)
       if (!payment) continue
-      const isAnswered = await reconcile(deps, books, payment).catch(() => false)
+      const isAnswered = await reconcileLeased(deps, books, payment).catch(() => false)
       if (isAnswered) await updateReconciled(deps.db, payment, new Date(now))
       else unanswered.set(payment.channel, (unanswered.get(payment.channel) ?? 0) + 1)
     }

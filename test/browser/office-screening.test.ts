@@ -65,6 +65,24 @@ test('a held sender is released, and another is returned, with evidence in sight
   await leave()
 })
 
+test('a long record says how many older answers are kept and not shown', async () => {
+  const { order, wallet } = await heldOrder({ risk: 'Medium' })
+  const { companyId } = world.merchant
+  const { id } = await world.host.db.one<{ id: string }>(sql`
+    select s.id from screenings s join orders o on o.id = s.order_id where o.code = ${order.code}`)
+  await world.host.db.run(sql`
+    insert into screening_answers (company_id, id, screening_id, source, verdict, reasons, at)
+    select ${companyId}, 'ff' || lpad(to_hex(n), 22, '0'), ${id}, 'trm', 'unavailable', '{}', now() + n * interval '1 second'
+    from generate_series(1, 600) as n`)
+  const { total } = await world.host.db.one<{ total: bigint }>(sql`
+    select count(*) as total from screening_answers where screening_id = ${id}`)
+  const { page, leave } = await enterOffice(browser, world.host.baseUrl, { email, path: PATH })
+  await rowOf(page, wallet).getByRole('button', { name: 'Show the screening' }).click()
+  const words = `${Number(total) - 500} older answers are kept and not shown here.`
+  await page.getByRole('dialog').getByText(words).waitFor()
+  await leave()
+})
+
 test('axe finds no fault in the queue and the dialog, in both schemes; a phone does not scroll sideways', async () => {
   const { wallet } = await heldOrder({ risk: 'Medium' })
   const { order } = await heldOrder({ trm: { riskType: 'COUNTERPARTY', level: 15 } })

@@ -34,6 +34,7 @@ export async function listRecorded(
       coalesce(f.outflow_units, 0)::text as outflow_units, coalesce(f.outflow_to, 0) as outflow_to
     from deposit_addresses d
     left join deposit_differences f on f.chain_id = ${scope.chainId} and f.address = d.address
+      and coalesce(f.token, ${scope.token}) = ${scope.token}
     left join chain_transfers t on t.to_address = d.address and t.chain_id = ${scope.chainId} and t.token = ${scope.token}
       and t.status = 'seen' and t.block_number <= ${scope.block}
     where (d.watched_until > now() or d.address = any(${[...scope.open]}::text[])) and d.key_id is not null and d.address > ${scope.after}

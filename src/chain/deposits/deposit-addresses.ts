@@ -1,5 +1,6 @@
 import { getAddress } from 'viem/utils'
 import type { Tx } from '../../db/db.ts'
+import { heedPromotion } from '../../db/restored-queries.ts'
 import { deriveAddress, parseXpub } from '../../kernel/xpub.ts'
 import {
   type DepositAddress,
@@ -37,6 +38,8 @@ export async function assignDepositAddress(
   const key = parseXpub(xpub)
   const earlier = await findDepositByReference(tx, { companyId, reference })
   if (earlier) return toAssigned(earlier)
+  // a standby that just took over may have forgotten which indexes are used
+  await heedPromotion(tx)
   const keyIndex = await lockDepositKey(tx, key)
   // a concurrent request for the same reference has committed by now
   const meanwhile = await findDepositByReference(tx, { companyId, reference })

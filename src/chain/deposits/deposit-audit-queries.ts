@@ -37,12 +37,14 @@ export async function readRecordedDeposits(
       coalesce((select sum(t.units) from chain_transfers as t where t.chain_id = h.chain_id
         and t.to_address = d.address and t.token = ${token.toLowerCase()} and t.status = 'seen'
         and (${block}::bigint is null or t.block_number <= ${block})), 0)::text as units,
-      coalesce(f.outflow_units, 0)::text as outflow_units, coalesce(f.outflow_to, 0) as outflow_to,
-      coalesce(f.block_number, 0) as audited_at, (f.address is not null and f.closed_at is null) as differed,
+      coalesce(f.outflow_units * same.token, 0)::text as outflow_units,
+      coalesce(f.outflow_to * same.token, 0)::bigint as outflow_to, coalesce(f.block_number, 0) as audited_at, (f.address is not null and f.closed_at is null) as differed,
       u.since is not null as is_unsure, coalesce(u.since <= now() - interval '1 hour', false) as is_long_unsure
     from deposit_addresses as d
     join chain_heads as h on h.chain_id = ${chainId} and h.number is not null
     left join deposit_differences as f on f.chain_id = h.chain_id and f.address = d.address
+    cross join lateral (
+      select case when coalesce(f.token, ${token.toLowerCase()}) = ${token.toLowerCase()} then 1 else 0 end as token) as same
     left join deposit_doubts as u on u.chain_id = h.chain_id and u.address = d.address
     where d.key_id is not null and d.address = any(${addresses.map((address) => address.toLowerCase())}::text[])`)
   const [first] = rows
@@ -72,6 +74,8 @@ export async function readRecordedUntil(
 
 export type DepositFinding = {
   chainId: number
+  /** The contract in which it was compared, in lower case. */
+  token: string
   address: string
   balanceUnits: bigint
   recordedUnits: bigint
@@ -86,16 +90,18 @@ export type DepositFinding = {
  */
 export const upsertDepositFinding = (q: Queryable, found: DepositFinding): Promise<number> =>
   q.run(sql`
-    insert into deposit_differences as known (chain_id, address, balance_units, recorded_units, outflow_units, outflow_to,
-      block_number, closed_at)
-    values (${found.chainId}, ${found.address}, ${found.balanceUnits}, ${found.recordedUnits},
+    insert into deposit_differences as known (chain_id, address, token, balance_units, recorded_units, outflow_units,
+      outflow_to, block_number, closed_at)
+    values (${found.chainId}, ${found.address}, ${found.token}, ${found.balanceUnits}, ${found.recordedUnits},
       case when ${found.explained} then ${found.outflowUnits}::numeric else 0 end,
       case when ${found.explained} then ${found.blockNumber}::bigint else 0 end, ${found.blockNumber},
       case when ${found.explained} then now() end)
-    on conflict (chain_id, address) do update set balance_units = excluded.balance_units,
+    on conflict (chain_id, address) do update set token = excluded.token, balance_units = excluded.balance_units,
       recorded_units = excluded.recorded_units, block_number = excluded.block_number, updated_at = now(),
-      outflow_units = case when ${found.explained} then excluded.outflow_units else known.outflow_units end,
-      outflow_to = case when ${found.explained} then excluded.outflow_to else known.outflow_to end,
+      outflow_units = case when ${found.explained} or known.token <> excluded.token then excluded.outflow_units
+        else known.outflow_units end,
+      outflow_to = case when ${found.explained} or known.token <> excluded.token then excluded.outflow_to
+        else known.outflow_to end,
       closed_at = excluded.closed_at`)
 
 /** Closes differences of addresses that match again without an explanation. */

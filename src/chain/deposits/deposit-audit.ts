@@ -3,6 +3,7 @@ import { type BlockId, listBlocks } from '../chain-queries.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
 import { audibleEndpoints, verifyChain } from '../endpoints/endpoints.ts'
 import { isRpcError, RpcError, toWord } from '../endpoints/rpc.ts'
+import { tokenOf } from '../networks.ts'
 import { readNewestBlock } from '../payout/payout-view.ts'
 import { type ChainReader, listOutgoing, type Reread, rereadEach } from '../rescan.ts'
 import { blockCall, type RpcBlock } from '../transfer-logs.ts'
@@ -175,7 +176,15 @@ async function judge(reader: ChainReader, page: Page, one: Weighed, again: Again
   if (awaited && !isLess && !deposit.isLongUnsure) return awaited
   const [first = 0n] = balances
   const finding: DepositFinding = {
-    ...{ chainId, address, balanceUnits: explained ? due : first, recordedUnits, outflowUnits, explained },
+    ...{
+      chainId,
+      token: tokenOf(network),
+      address,
+      balanceUnits: explained ? due : first,
+      recordedUnits,
+      outflowUnits,
+      explained,
+    },
     blockNumber: page.head.number,
   }
   await upsertDepositFinding(db, finding)

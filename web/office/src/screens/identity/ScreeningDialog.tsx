@@ -86,6 +86,9 @@ function Evidence({ screening }: { screening: Screening }) {
     <>
       <h3 className="mt-4 mb-1 font-semibold">{t.evidence}</h3>
       {screening.evidence.length === 0 && <p className="mb-4 text-sm text-soft">{t.noAnswer}</p>}
+      {screening.evidenceLeftOut > 0 && (
+        <p className="mb-2 text-sm text-soft">{t.leftOut(screening.evidenceLeftOut)}</p>
+      )}
       <ol className="mb-4 space-y-2 text-sm">
         {screening.evidence.map((answer) => (
           <li key={`${answer.source} ${answer.at}`}>

@@ -49,6 +49,10 @@ export const screeningTexts = defineTexts(
     open: 'Show the screening',
     evidence: 'What the sources said',
     noAnswer: 'No source has answered yet.',
+    leftOut: (count: number) =>
+      count === 1
+        ? 'One older answer is kept and not shown here.'
+        : `${count} older answers are kept and not shown here.`,
     asItCame: 'The answer as it came',
     release: 'Release',
     return: 'Return the money',
@@ -108,6 +112,10 @@ export const screeningTexts = defineTexts(
       open: 'Voir le contrôle',
       evidence: 'Ce que disent les sources',
       noAnswer: 'Aucune source n’a encore répondu.',
+      leftOut: (count) =>
+        count === 1
+          ? 'Une réponse plus ancienne est conservée, sans être affichée ici.'
+          : `${count} réponses plus anciennes sont conservées, sans être affichées ici.`,
       asItCame: 'La réponse telle quelle',
       release: 'Débloquer',
       return: 'Rendre l’argent',
@@ -161,6 +169,10 @@ export const screeningTexts = defineTexts(
       open: 'Prüfung ansehen',
       evidence: 'Was die Quellen sagen',
       noAnswer: 'Noch hat keine Quelle geantwortet.',
+      leftOut: (count) =>
+        count === 1
+          ? 'Eine ältere Antwort ist aufbewahrt und wird hier nicht gezeigt.'
+          : `${count} ältere Antworten sind aufbewahrt und werden hier nicht gezeigt.`,
       asItCame: 'Die Antwort im Wortlaut',
       release: 'Freigeben',
       return: 'Geld zurückgeben',
@@ -220,6 +232,10 @@ export const screeningTexts = defineTexts(
       open: 'Ver el control',
       evidence: 'Qué dicen las fuentes',
       noAnswer: 'Ninguna fuente ha respondido todavía.',
+      leftOut: (count) =>
+        count === 1
+          ? 'Se conserva una respuesta más antigua que aquí no se muestra.'
+          : `Se conservan ${count} respuestas más antiguas que aquí no se muestran.`,
       asItCame: 'La respuesta tal como llegó',
       release: 'Liberar',
       return: 'Devolver el dinero',
@@ -278,6 +294,10 @@ export const screeningTexts = defineTexts(
       open: 'Vedere il controllo',
       evidence: 'Che cosa dicono le fonti',
       noAnswer: 'Nessuna fonte ha ancora risposto.',
+      leftOut: (count) =>
+        count === 1
+          ? 'Una risposta più vecchia è conservata e non viene mostrata qui.'
+          : `${count} risposte più vecchie sono conservate e non vengono mostrate qui.`,
       asItCame: 'La risposta così com’è arrivata',
       release: 'Sbloccare',
       return: 'Restituire il denaro',
