@@ -1,14 +1,12 @@
 import { appendFileSync, existsSync } from 'node:fs'
 import { chmod, mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Vault } from '../../kernel/vault.ts'
 import { type Db, openDb, type Tx } from '../db.ts'
-import { restoringOf } from '../embedded/cluster.ts'
+import { RECOVERY_SIGNAL, restoringOf } from '../embedded/cluster.ts'
 import { chooseAccount, giveTo } from '../embedded/system-user.ts'
 import { migrate } from '../migrate.ts'
 import { markRestored } from '../restored-queries.ts'
-import { sql } from '../sql.ts'
 import { unpackFiles } from './archive.ts'
 import { diskFault } from './folder-store.ts'
 import { type FoundMark, type MarkTimes, readRestoreMark, restoreMarkOf, writeRestoreMark } from './restore-mark.ts'
@@ -17,12 +15,10 @@ import { type BackupFacts, BackupFault, unseal } from './sealed.ts'
 import { backupNameAt, type Content, isBackupName } from './store.ts'
 import { decompressed } from './take-backup.ts'
 
-const RECOVERY_MS = 600_000
-
 /** Prepares recovery of the restored files through the log that came with them, onto a new timeline. */
 async function prepareRecovery(folder: string): Promise<void> {
   await mkdir(join(folder, 'pg_wal', 'archive_status'), { recursive: true, mode: 0o700 })
-  await writeFile(join(folder, 'recovery.signal'), '', { mode: 0o600 })
+  await writeFile(join(folder, RECOVERY_SIGNAL), '', { mode: 0o600 })
   appendFileSync(join(folder, 'postgresql.auto.conf'), "restore_command = 'false'\n")
   await chmod(folder, 0o700)
 }
@@ -97,17 +93,6 @@ export async function restoreFiles(request: {
   return { facts, sandbox: await placeSandboxFiles(cluster, dataDir) }
 }
 
-/** @throws Error when recovery takes longer than ten minutes */
-async function awaitRecovery(db: Db): Promise<void> {
-  const until = Date.now() + RECOVERY_MS
-  for (;;) {
-    const { recovering } = await db.one<{ recovering: boolean }>(sql`select pg_is_in_recovery() as recovering`)
-    if (!recovering) return
-    if (Date.now() > until) throw new Error('PostgreSQL still reads its log after ten minutes; see postgres.log.')
-    await sleep(100)
-  }
-}
-
 export type Finishing = {
   /** Throws before anything is recorded, if the vault does not belong to this database. */
   refuse?(): Promise<void>
@@ -133,7 +118,6 @@ export async function finishRestore(
   await placeSandboxFiles(cluster, dataDir)
   const db = openDb({ connectionString, max: 2, applicationName: 'comptoir-restore' })
   try {
-    await awaitRecovery(db)
     // the backup may be older than the columns that the marker needs
     await migrate(connectionString)
     await refuse?.()

@@ -4,10 +4,11 @@ import pg from 'pg'
 import { makeFolder } from '../../kernel/process/make-folder.ts'
 import { embeddedConnections } from '../connection-need.ts'
 import { prepareBinaries } from './binaries.ts'
-import { type ClusterPaths, chooseSocketDir, makeCluster, NAME } from './cluster.ts'
+import { type ClusterPaths, chooseSocketDir, connectionStringFor, makeCluster, NAME } from './cluster.ts'
 import { lockDataDir } from './data-dir-lock.ts'
 import { endOrphan } from './orphan.ts'
-import { answers, connectionStringFor, type Log, runServer } from './server.ts'
+import { answers, PATIENCE, type Patience } from './readiness.ts'
+import { type Log, runServer } from './server.ts'
 import { findUnrestored } from './state-directory.ts'
 import { chooseAccount } from './system-user.ts'
 
@@ -22,7 +23,7 @@ export type EmbeddedPostgres = {
  * Starts the PostgreSQL that npm installed, with its data in `<dataDir>/postgres` and its log in
  * `<dataDir>/postgres.log`; the first start creates the database, which in live mode it must not (`refuseNoDatabase`).
  * The server ends with this process, even after kill -9 (on Linux; elsewhere the next start ends it). If it ends on its
- * own, it is restarted.
+ * own, it is restarted. While it replays its log after a crash, the start waits, however long that takes.
  * @param options.log gets a line when something unusual happens
  * @param options.processes of the service: how many connections the server must take
  * @param options.onLocked called once this process owns the directory, before anything is made; it may refuse
@@ -32,22 +33,24 @@ export async function startEmbeddedPostgres(options: {
   dataDir: string
   log: Log
   processes?: number | 'auto'
+  patience?: Patience
   onLocked?(): Promise<void>
 }): Promise<EmbeddedPostgres> {
-  const { processes = 1 } = options
+  const { log, processes = 1, patience = PATIENCE } = options
   const dataDir = openDataDir(options.dataDir)
   const lock = await lockDataDir(dataDir)
   try {
     await options.onLocked?.()
     const place = preparePlace(dataDir)
-    await endOrphan(place, options.log)
+    await endOrphan(place, log)
     if (!existsSync(place.clusterDir)) {
       const unrestored = findUnrestored(dataDir)
       if (unrestored !== null) throw unrestored
-      options.log(`First start: making the database in ${place.clusterDir}.`)
+      log(`First start: making the database in ${place.clusterDir}.`)
     }
     makeCluster(place)
-    const server = await runServer({ ...place, connections: embeddedConnections({ processes }) }, options.log)
+    const connections = embeddedConnections({ processes })
+    const server = await runServer({ ...place, connections }, { log, patience })
     await makeDatabase(place).catch(async (error: unknown) => {
       await server.stop()
       throw error
