@@ -97,12 +97,25 @@ function preparePlace(dataDir: string): ClusterPaths {
   return { native, clusterDir, socketDir, logFile: join(dataDir, 'postgres.log'), account }
 }
 
+/**
+ * In the log an error's detail names values, which may be a payer's: sessions write none. The server's own processes do,
+ * because there it says why the server does not start. As an option of the server it would hold for them, too.
+ */
+async function hideValues(client: pg.Client): Promise<void> {
+  const { rowCount } = await client.query(
+    `select 1 from pg_db_role_setting
+      where setdatabase = 0 and setrole = 0 and 'log_error_verbosity=terse' = any(setconfig)`,
+  )
+  if (rowCount === 0) await client.query(`alter role all set log_error_verbosity = 'terse'`)
+}
+
 async function makeDatabase(place: ClusterPaths): Promise<void> {
   const client = new pg.Client({ connectionString: connectionStringFor(place, 'postgres') })
   // a lost connection also rejects what is being asked
   client.on('error', () => {})
   await client.connect()
   try {
+    await hideValues(client)
     const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [NAME])
     if (rowCount === 0) await client.query(`create database ${NAME}`)
   } finally {

@@ -31,9 +31,8 @@ const SETTINGS = {
   autovacuum_naptime: '5s',
   timezone: 'UTC',
   log_timezone: 'UTC',
-  // a repeated alias is an error here, too: with its statement and its values each would be 3 kB of a payer's data
+  // a repeated alias is an error here, too: with its statement each would be 3 kB; for its values see `hideValues`
   log_min_error_statement: 'panic',
-  log_error_verbosity: 'terse',
 }
 
 /**
