@@ -37,7 +37,24 @@ export function refuseAhead(backupMadeAt: Date, now: Date): void {
 }
 
 /**
- * Restores a backup's files into an empty place, atomically: all of them or none.
+ * A cluster whose log PostgreSQL has not replayed to its end holds nothing that its backup does not: it makes room.
+ * @throws BackupFault for every other one
+ */
+function refuseDatabase(cluster: string, dataDir: string): void {
+  if (!existsSync(cluster)) return
+  const isMarked = existsSync(restoreMarkOf(cluster))
+  if (isMarked && existsSync(join(cluster, RECOVERY_SIGNAL))) return
+  throw new BackupFault(
+    isMarked
+      ? `There is a database in ${dataDir} already, which a restore put there. If that was cut off, the next start of the ` +
+          'service finishes it. Nothing was changed; restore into another folder.'
+      : `There is a database in ${dataDir} already. Nothing was changed; restore into another folder.`,
+  )
+}
+
+/**
+ * Restores a backup's files into an empty place, atomically: all of them or none. What a failed restore left there is
+ * replaced; no server may run on it.
  * @throws BackupFault: the place is occupied or full, or the backup has another key, is damaged or truncated
  */
 export async function restoreFiles(request: {
@@ -53,10 +70,7 @@ export async function restoreFiles(request: {
 }): Promise<{ facts: BackupFacts; sandbox: PlacedFiles }> {
   const { backup, dataDir, vault, restoredAt, onProgress } = request
   const cluster = join(dataDir, 'postgres')
-  if (existsSync(cluster))
-    throw new BackupFault(
-      `There is a database in ${dataDir} already. Nothing was changed; restore into another folder.`,
-    )
+  refuseDatabase(cluster, dataDir)
   let read = 0
   async function* counted(): AsyncGenerator<Buffer> {
     for await (const piece of backup.content) {
@@ -74,6 +88,8 @@ export async function restoreFiles(request: {
     )
   refuseAhead(new Date(facts.madeAt), restoredAt)
   const draft = restoringOf(cluster)
+  await rm(draft, { recursive: true, force: true })
+  if (existsSync(cluster)) await rename(cluster, draft)
   await rm(draft, { recursive: true, force: true })
   await mkdir(draft, { recursive: true, mode: 0o700 })
   try {

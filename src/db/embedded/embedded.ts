@@ -66,18 +66,27 @@ export async function startEmbeddedPostgres(options: {
   }
 }
 
+/** The existing cluster of a folder; null: there is none. */
+function findPlace(dataDir: string): ClusterPaths | null {
+  if (!existsSync(join(dataDir, 'postgres'))) return null
+  const realDir = realpathSync(dataDir)
+  const clusterDir = join(realDir, 'postgres')
+  const account = chooseAccount(realDir, clusterDir)
+  return { native: '', clusterDir, socketDir: chooseSocketDir(realDir, clusterDir, account), logFile: '', account }
+}
+
 /**
  * The server that another process of ours runs on this directory, or null: for commands run next to a running service.
  */
 export async function findEmbeddedPostgres(dataDir: string): Promise<string | null> {
-  const clusterDir = join(dataDir, 'postgres')
-  if (!existsSync(clusterDir)) return null
-  const realDir = realpathSync(dataDir)
-  const realCluster = join(realDir, 'postgres')
-  const account = chooseAccount(realDir, realCluster)
-  const socketDir = chooseSocketDir(realDir, realCluster, account)
-  const place = { native: '', clusterDir: realCluster, socketDir, logFile: '', account }
-  return (await answers(place)) ? connectionStringFor(place, NAME) : null
+  const place = findPlace(dataDir)
+  return place !== null && (await answers(place)) ? connectionStringFor(place, NAME) : null
+}
+
+/** Ends the server that a killed process left on this directory; for the owner of its lock. @throws Error: it goes on */
+export async function endLeftServer(dataDir: string, log: Log): Promise<void> {
+  const place = findPlace(dataDir)
+  if (place !== null) await endOrphan(place, log)
 }
 
 function openDataDir(path: string): string {
