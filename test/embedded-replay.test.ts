@@ -26,7 +26,7 @@ after(() => rmSync(base, { recursive: true, force: true }))
 /** Far less than a replay here takes, and far more than a server that works needs for an answer. */
 const PATIENCE = { silentMs: 1000, tellMs: 300 }
 
-/** From its next start on it replays its log with this command, which PostgreSQL runs for each file that it looks for. */
+/** From its next start on it replays its log with this command, which PostgreSQL runs for each file it looks for. */
 function replayWith(command: string, dataDir: string): void {
   const cluster = join(dataDir, 'postgres')
   const signal = join(cluster, 'recovery.signal')

@@ -83,7 +83,7 @@ export async function findEmbeddedPostgres(dataDir: string): Promise<string | nu
   return place !== null && (await answers(place)) ? connectionStringFor(place, NAME) : null
 }
 
-/** Ends the server that a killed process left on this directory; for the owner of its lock. @throws Error: it goes on */
+/** Ends the server that a killed process left here; for the owner of the lock. @throws Error when it does not end */
 export async function endLeftServer(dataDir: string, log: Log): Promise<void> {
   const place = findPlace(dataDir)
   if (place !== null) await endOrphan(place, log)
@@ -107,8 +107,8 @@ function preparePlace(dataDir: string): ClusterPaths {
 }
 
 /**
- * In the log an error's detail names values, which may be a payer's: sessions write none. The server's own processes do,
- * because there it says why the server does not start. As an option of the server it would hold for them, too.
+ * In the log an error's detail names values, which may be a payer's: sessions write none. The server's own processes
+ * do: there it says why the server does not start. As an option of the server it would hold for them, too.
  */
 async function hideValues(client: pg.Client): Promise<void> {
   const { rowCount } = await client.query(

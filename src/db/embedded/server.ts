@@ -36,8 +36,8 @@ const SETTINGS = {
 }
 
 /**
- * A restored cluster answers once it has replayed its whole log. To answer queries during the replay, as PostgreSQL does
- * by default, it would need at least as many connections as the server that was backed up.
+ * A restored cluster answers once it has replayed its whole log. To answer queries during the replay, as PostgreSQL
+ * does by default, it would need at least as many connections as the server that was backed up.
  */
 const REPLAYS_FIRST = { hot_standby: 'off' }
 
