@@ -4,6 +4,7 @@ import {
   cpSync,
   existsSync,
   globSync,
+  linkSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -392,6 +393,10 @@ test('the unit lets the service read its settings itself, so that a reload sees 
   assert.match(unit, new RegExp(`^ReadWritePaths=-${example}$`, 'm'))
 })
 
+test('the unit counts as started at once: a database that replays its log for long is not ended by a start limit', () => {
+  assert.match(read('deploy/systemd/comptoir.service'), /^Type=exec$/m)
+})
+
 const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0
 
 test('systemd rates the exposure of the unit as low', (t) => {
@@ -419,6 +424,46 @@ test('every probe of the manifests waits five seconds, not the one that Kubernet
 test('removing the package makes systemd forget its unit', () => {
   const { postrm = '' } = scriptsOf(BUILD)
   assert.match(postrm, /^if \[ -d \/run\/systemd\/system \]; then systemctl daemon-reload/m)
+})
+
+test('installing gives the service its settings file, and no file of root that a link in its place names', () => {
+  const { postinst = '' } = scriptsOf(BUILD)
+  const part = /^if \[ -e \/etc\/comptoir\/env \]; then\n.+\nfi$/m.exec(postinst)?.[0] ?? assert.fail(postinst)
+  assert.doesNotMatch(postinst.replace(part, ''), /chown/)
+  const [etc, bin, secret] = ['etc', 'bin', 'secret of root'].map((name) => join(place.path, name)) as [
+    string,
+    string,
+    string,
+  ]
+  const env = join(etc, 'env')
+  for (const folder of [etc, bin]) mkdirSync(folder)
+  writeFileSync(join(bin, 'chown'), '#!/bin/sh\necho "$@"\n', { mode: 0o755 })
+  writeFileSync(secret, '')
+  const given = (put: () => void): string => {
+    rmSync(env, { force: true })
+    put()
+    const { status, stdout, stderr } = spawnSync('sh', ['-ec', part.replaceAll('/etc/comptoir/env', env)], {
+      ...{ env: { PATH: `${bin}:${process.env.PATH}` }, encoding: 'utf8' },
+    })
+    assert.deepEqual([status, stderr], [0, ''])
+    return stdout
+  }
+  assert.equal(
+    given(() => writeFileSync(env, '')),
+    `-h comptoir:comptoir ${env}\n`,
+  )
+  assert.equal(
+    given(() => symlinkSync(secret, env)),
+    '',
+  )
+  assert.equal(
+    given(() => linkSync(secret, env)),
+    '',
+  )
+  assert.equal(
+    given(() => {}),
+    '',
+  )
 })
 
 test('the package has the files that Debian expects of each, and names its builder', () => {

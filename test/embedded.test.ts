@@ -171,6 +171,10 @@ test('a server that dies by itself is started again under the same address', asy
 test('its log names no statement and no value, is cut while the server runs, and it takes the connections of all processes', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   const dataDir = startedBefore('talkative')
+  // as an earlier version leaves it
+  const earlier = await start(dataDir)
+  await query(earlier.connectionString, 'alter role all reset all')
+  await earlier.stop()
   const server = await startEmbeddedPostgres({ dataDir, log: assert.fail, processes: 17 })
   const log = join(dataDir, 'postgres.log')
   const ask = (text: string) => query(server.connectionString, text)
@@ -225,6 +229,16 @@ test('a database that PostgreSQL cannot start is explained with its last words',
   rmSync(join(dataDir, 'postgres/global/pg_control'))
   await assert.rejects(start(dataDir), /PostgreSQL did not start \(code 2\)\. Its last words.*\n.*pg_control/s)
   assert.equal(existsSync(join(dataDir, 'comptoir.lock')), false)
+})
+
+test('where PostgreSQL says in a detail why it does not start, the message has it', async () => {
+  const dataDir = startedBefore('of another version')
+  const control = join(dataDir, 'postgres/global/pg_control')
+  const bytes = readFileSync(control)
+  // its own version comes after the eight bytes of the identifier
+  bytes.writeUInt32LE(1300, 8)
+  writeFileSync(control, bytes)
+  await assert.rejects(start(dataDir), /database files are incompatible.*\n.*DETAIL: .*PG_CONTROL_VERSION 1300/s)
 })
 
 test('a database that gives up durability is refused, whichever setting does it', async () => {

@@ -26,7 +26,10 @@ if ! getent passwd comptoir >/dev/null; then
   adduser --system --group --home /var/lib/comptoir --no-create-home --quiet comptoir
 fi
 install -d -m 0700 -o comptoir -g comptoir /etc/comptoir
-if [ -f /etc/comptoir/env ]; then chown comptoir:comptoir /etc/comptoir/env; fi
+# the service may put a link there: one to a file of root must not give that file away
+if [ -e /etc/comptoir/env ]; then
+  find /etc/comptoir/env -maxdepth 0 -type f -links 1 -exec chown -h comptoir:comptoir {} +
+fi
 install -d -m 0700 -o comptoir -g comptoir /var/lib/comptoir
 # compiled once, by root: the service may not write beside its code, and would compile it at every start
 (umask 022 && NODE_COMPILE_CACHE=/opt/comptoir/node_modules/.cache/comptoir \\

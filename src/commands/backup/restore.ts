@@ -4,9 +4,10 @@ import type { Config } from '../../config/config.ts'
 import { findMasterKey } from '../../config/master-key.ts'
 import { diskFault } from '../../db/backup/folder-store.ts'
 import { finishRestore, refuseAhead, restoreFiles } from '../../db/backup/restore-backup.ts'
+import { restoreMarkOf } from '../../db/backup/restore-mark.ts'
 import { lacksChain, type PlacedFiles } from '../../db/backup/sandbox-files.ts'
 import { lockDataDir } from '../../db/embedded/data-dir-lock.ts'
-import { startEmbeddedPostgres } from '../../db/embedded/embedded.ts'
+import { endLeftServer, startEmbeddedPostgres } from '../../db/embedded/embedded.ts'
 import { forgetElsewhere } from '../../db/embedded/state-directory.ts'
 import { markRestored } from '../../db/restored-queries.ts'
 import { systemClock } from '../../kernel/clock.ts'
@@ -96,6 +97,9 @@ const lacksKey = (dataDir: string): string =>
   `The files are in ${dataDir}, but what an earlier master key sealed in them cannot be read. Start the service ` +
   'there with that key as MASTER_KEY_PREVIOUS: it finishes the restore.'
 
+const againWords = (dataDir: string): string =>
+  `The files are in ${dataDir}, but the database did not start. Remove the cause, then run comptoir restore again.`
+
 /** @throws UsageError, BackupFault, Error with a sentence for the operator */
 export const runRestore: OperatorCommand = async (config, args, say) => {
   const read = await readRestoreArgs(config, args)
@@ -110,12 +114,14 @@ export const runRestore: OperatorCommand = async (config, args, say) => {
   const restoredAt = new Date()
   const lostUntil = (): Date => lostUntilNow(config.auditAnchorFile, say)
   const lock = await lockDataDir(dataDir)
-  const copy = async () =>
-    restoreFiles({
+  const copy = async () => {
+    if (existsSync(restoreMarkOf(join(dataDir, 'postgres')))) await endLeftServer(dataDir, say)
+    return restoreFiles({
       ...{ dataDir, vaults, vault, restoredAt, lostUntil },
       backup: { name: backup.name, ...(await backup.store.get(backup.name)) },
       onProgress: (done, of) => progress(megabytes(done), megabytes(of)),
     })
+  }
   const { facts, sandbox } = await copy()
     .finally(() => lock.release())
     .catch((error: unknown) => {
@@ -123,7 +129,9 @@ export const runRestore: OperatorCommand = async (config, args, say) => {
       throw error
     })
   say('The files are restored; PostgreSQL replays its log.')
-  const server = await startEmbeddedPostgres({ dataDir, log: say })
+  const server = await startEmbeddedPostgres({ dataDir, log: say }).catch((error: Error) => {
+    throw new Error(`${error.message}\n${againWords(dataDir)}`, { cause: error })
+  })
   try {
     const place = { connectionString: server.connectionString, dataDir, vault }
     await finishRestore(place, {

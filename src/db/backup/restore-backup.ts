@@ -1,14 +1,12 @@
 import { appendFileSync, existsSync } from 'node:fs'
 import { chmod, mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Vault } from '../../kernel/vault.ts'
 import { type Db, openDb, type Tx } from '../db.ts'
-import { restoringOf } from '../embedded/cluster.ts'
+import { RECOVERY_SIGNAL, restoringOf } from '../embedded/cluster.ts'
 import { chooseAccount, giveTo } from '../embedded/system-user.ts'
 import { migrate } from '../migrate.ts'
 import { markRestored } from '../restored-queries.ts'
-import { sql } from '../sql.ts'
 import { unpackFiles } from './archive.ts'
 import { diskFault } from './folder-store.ts'
 import { type FoundMark, type MarkTimes, readRestoreMark, restoreMarkOf, writeRestoreMark } from './restore-mark.ts'
@@ -17,12 +15,10 @@ import { type BackupFacts, BackupFault, unseal } from './sealed.ts'
 import { backupNameAt, type Content, isBackupName } from './store.ts'
 import { decompressed } from './take-backup.ts'
 
-const RECOVERY_MS = 600_000
-
 /** Prepares recovery of the restored files through the log that came with them, onto a new timeline. */
 async function prepareRecovery(folder: string): Promise<void> {
   await mkdir(join(folder, 'pg_wal', 'archive_status'), { recursive: true, mode: 0o700 })
-  await writeFile(join(folder, 'recovery.signal'), '', { mode: 0o600 })
+  await writeFile(join(folder, RECOVERY_SIGNAL), '', { mode: 0o600 })
   appendFileSync(join(folder, 'postgresql.auto.conf'), "restore_command = 'false'\n")
   await chmod(folder, 0o700)
 }
@@ -41,7 +37,24 @@ export function refuseAhead(backupMadeAt: Date, now: Date): void {
 }
 
 /**
- * Restores a backup's files into an empty place, atomically: all of them or none.
+ * A cluster whose log PostgreSQL has not replayed to its end holds nothing that its backup does not: it makes room.
+ * @throws BackupFault for every other one
+ */
+function refuseDatabase(cluster: string, dataDir: string): void {
+  if (!existsSync(cluster)) return
+  const isMarked = existsSync(restoreMarkOf(cluster))
+  if (isMarked && existsSync(join(cluster, RECOVERY_SIGNAL))) return
+  throw new BackupFault(
+    isMarked
+      ? `There is a database in ${dataDir} already, which a restore put there. If that was cut off, the next start of the ` +
+          'service finishes it. Nothing was changed; restore into another folder.'
+      : `There is a database in ${dataDir} already. Nothing was changed; restore into another folder.`,
+  )
+}
+
+/**
+ * Restores a backup's files into an empty place, atomically: all of them or none. What a failed restore left there is
+ * replaced; no server may run on it.
  * @throws BackupFault: the place is occupied or full, or the backup has another key, is damaged or truncated
  */
 export async function restoreFiles(request: {
@@ -57,10 +70,7 @@ export async function restoreFiles(request: {
 }): Promise<{ facts: BackupFacts; sandbox: PlacedFiles }> {
   const { backup, dataDir, vault, restoredAt, onProgress } = request
   const cluster = join(dataDir, 'postgres')
-  if (existsSync(cluster))
-    throw new BackupFault(
-      `There is a database in ${dataDir} already. Nothing was changed; restore into another folder.`,
-    )
+  refuseDatabase(cluster, dataDir)
   let read = 0
   async function* counted(): AsyncGenerator<Buffer> {
     for await (const piece of backup.content) {
@@ -79,6 +89,8 @@ export async function restoreFiles(request: {
   refuseAhead(new Date(facts.madeAt), restoredAt)
   const draft = restoringOf(cluster)
   await rm(draft, { recursive: true, force: true })
+  if (existsSync(cluster)) await rename(cluster, draft)
+  await rm(draft, { recursive: true, force: true })
   await mkdir(draft, { recursive: true, mode: 0o700 })
   try {
     await unpackFiles(decompressed(content), draft, () => {})
@@ -95,17 +107,6 @@ export async function restoreFiles(request: {
   }
   // with the cluster, never without it: a restore that is killed here is finished by the next start
   return { facts, sandbox: await placeSandboxFiles(cluster, dataDir) }
-}
-
-/** @throws Error when recovery takes longer than ten minutes */
-async function awaitRecovery(db: Db): Promise<void> {
-  const until = Date.now() + RECOVERY_MS
-  for (;;) {
-    const { recovering } = await db.one<{ recovering: boolean }>(sql`select pg_is_in_recovery() as recovering`)
-    if (!recovering) return
-    if (Date.now() > until) throw new Error('PostgreSQL still reads its log after ten minutes; see postgres.log.')
-    await sleep(100)
-  }
 }
 
 export type Finishing = {
@@ -133,7 +134,6 @@ export async function finishRestore(
   await placeSandboxFiles(cluster, dataDir)
   const db = openDb({ connectionString, max: 2, applicationName: 'comptoir-restore' })
   try {
-    await awaitRecovery(db)
     // the backup may be older than the columns that the marker needs
     await migrate(connectionString)
     await refuse?.()

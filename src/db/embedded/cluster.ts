@@ -33,6 +33,10 @@ export type ClusterPaths = {
   account: Account | undefined
 }
 
+export function connectionStringFor(place: ClusterPaths, database: string): string {
+  return `postgresql://${NAME}@localhost:${PORT}/${database}?host=${encodeURIComponent(place.socketDir)}&sslmode=disable`
+}
+
 /**
  * The path by which the server can name a folder. If its account has no access to a parent folder (root's home, say),
  * it can still work in its current directory, which Linux offers under this name.
@@ -47,6 +51,9 @@ export function nameFor(account: Account | undefined, folder: string): string {
 
 /** Where a restore unpacks; it is renamed once it is whole. */
 export const restoringOf = (clusterDir: string): string => `${clusterDir}.restoring`
+
+/** In a restored cluster until PostgreSQL has replayed its log: until then nothing has been written there. */
+export const RECOVERY_SIGNAL = 'recovery.signal'
 
 export function serverEnv(): NodeJS.ProcessEnv {
   return { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' }
@@ -135,4 +142,10 @@ export function chooseSocketDir(dataDir: string, clusterDir: string, account: Ac
 
 const socketFits = (folder: string): boolean => Buffer.byteLength(join(folder, `.s.PGSQL.${PORT}`)) <= SOCKET_PATH_BYTES
 
-export const lastLines = (text: string): string => text.trim().split('\n').slice(-12).join('\n')
+/** What a starting server answers to each question whether it is there, with its detail. */
+const REFUSALS =
+  /^.*FATAL: {2}the database system is (?:starting up|not (?:yet )?accepting connections)\n(?:.*DETAIL: .*\n)?/gm
+
+/** Of a server's log, without the lines that our own questions left there. */
+export const lastLines = (text: string): string =>
+  text.replaceAll(REFUSALS, '').trim().split('\n').slice(-12).join('\n')

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClusterPaths } from './cluster.ts'
 import { processMark } from './process.ts'
-import { answers, type Log } from './server.ts'
+import { answers } from './readiness.ts'
+import type { Log } from './server.ts'
 
 const POLL_MS = 50
 const SHUTDOWN_MS = 60_000

@@ -2,13 +2,11 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { closeSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import pg from 'pg'
-import { type ClusterPaths, lastLines, NAME, nameFor, PORT, serverEnv } from './cluster.ts'
+import { type ClusterPaths, lastLines, nameFor, PORT, RECOVERY_SIGNAL, serverEnv } from './cluster.ts'
+import { becomesReady, type Patience } from './readiness.ts'
 import { moveLog, openLog, sizeOf, watchLog } from './server-log.ts'
 
-const POLL_MS = 25
 const LOCKED_MS = 10_000
-const READY_MS = 300_000
 const RETRY_MS = 200
 /** A server that fails to restart is retried at growing intervals. */
 const LONGEST_RESTART_MS = 30_000
@@ -33,10 +31,17 @@ const SETTINGS = {
   autovacuum_naptime: '5s',
   timezone: 'UTC',
   log_timezone: 'UTC',
-  // a repeated alias is an error here, too: with its statement and its values each would be 3 kB of a payer's data
+  // a repeated alias is an error here, too: with its statement each would be 3 kB; for its values see `hideValues`
   log_min_error_statement: 'panic',
-  log_error_verbosity: 'terse',
 }
+
+/**
+ * A restored cluster answers once it has replayed its whole log. To answer queries during the replay, as PostgreSQL
+ * does by default, it would need at least as many connections as the server that was backed up.
+ */
+const REPLAYS_FIRST = { hot_standby: 'off' }
+
+const isRestored = (clusterDir: string): boolean => existsSync(join(clusterDir, RECOVERY_SIGNAL))
 
 /** PostgreSQL's messages while another server, about to end, still holds the cluster. */
 const STILL_HELD = /lock file "[^"]+" already exists|pre-existing shared memory block/
@@ -53,28 +58,6 @@ export type Log = (line: string) => void
 /** `connections`: how many it must take. */
 type ServerPlace = ClusterPaths & { connections: number }
 
-export function connectionStringFor(place: ClusterPaths, database: string): string {
-  return `postgresql://${NAME}@localhost:${PORT}/${database}?host=${encodeURIComponent(place.socketDir)}&sslmode=disable`
-}
-
-/** Checks with a real query whether the server answers. */
-export async function answers(place: ClusterPaths): Promise<boolean> {
-  const client = new pg.Client({
-    connectionString: connectionStringFor(place, 'postgres'),
-    connectionTimeoutMillis: 2000,
-  })
-  client.on('error', () => {})
-  try {
-    await client.connect()
-    await client.query('select 1')
-    return true
-  } catch {
-    return false
-  } finally {
-    await client.end().catch(() => {})
-  }
-}
-
 /**
  * With util-linux's setpriv the kernel sends the server a stop signal (SIGINT) when this process dies, however it dies.
  */
@@ -89,7 +72,8 @@ function launch(place: ServerPlace): ChildProcess {
   const { native, clusterDir, socketDir, account, connections } = place
   const [program = '', ...before] = withDeathSignal(join(native, 'bin', 'postgres'))
   const sockets = socketDir === clusterDir ? '.' : socketDir
-  const settings = { ...SETTINGS, max_connections: connections, unix_socket_directories: sockets }
+  const sized = { max_connections: connections, unix_socket_directories: sockets }
+  const settings = { ...SETTINGS, ...sized, ...(isRestored(clusterDir) ? REPLAYS_FIRST : {}) }
   const args = [...before, '-D', nameFor(account, clusterDir)]
   for (const [name, value] of Object.entries(settings)) args.push('-c', `${name}=${value}`)
   const output = openLog(place)
@@ -112,31 +96,28 @@ function begin(place: ServerPlace): Running {
   return { child, ended }
 }
 
-async function becomesReady(place: ClusterPaths, running: Running): Promise<boolean> {
-  let over = false
-  void running.ended.then(() => {
-    over = true
-  })
-  const deadline = Date.now() + READY_MS
-  while (!over && Date.now() < deadline) {
-    if (await answers(place)) return true
-    await sleep(POLL_MS)
-  }
-  if (!over) running.child.kill('SIGQUIT')
-  return false
-}
+const isOver = ({ child }: Running): boolean =>
+  child.pid === undefined || child.exitCode !== null || child.signalCode !== null
 
-async function startUntilReady(place: ServerPlace): Promise<Running> {
+/** `signal`: of a stop, which waits for no replay. */
+type Starting = { log: Log; patience: Patience; signal: AbortSignal }
+
+/** @throws Error with the server's last words, or because of a stop */
+async function startUntilReady(place: ServerPlace, { log, patience, signal }: Starting): Promise<Running> {
   const { logFile } = place
   const deadline = Date.now() + LOCKED_MS
   for (;;) {
     moveLog(logFile)
     const from = sizeOf(logFile)
     const running = begin(place)
-    if (await becomesReady(place, running)) return running
+    const giveUp = (): boolean => isOver(running) || signal.aborted
+    if (await becomesReady(place, { log, patience, giveUp })) return running
+    const ended = isOver(running) ? await running.ended : undefined
+    if (ended === undefined) await halt(running)
+    signal.throwIfAborted()
     const words = readFileSync(logFile).subarray(from).toString('utf8')
     if (!STILL_HELD.test(words) || Date.now() > deadline) {
-      const reason = await running.ended
+      const reason = ended ?? 'it did not answer'
       throw new Error(`PostgreSQL did not start (${reason}). Its last words, more in ${logFile}:\n${lastLines(words)}`)
     }
     await sleep(RETRY_MS)
@@ -145,34 +126,39 @@ async function startUntilReady(place: ServerPlace): Promise<Running> {
 
 /**
  * Starts the server and keeps it running: if it ends unexpectedly, it is restarted.
- * @returns when it answers a query; `stop` is a fast shutdown, forced after 4 s
+ * @returns when it answers a query, however long it replays its log; `stop` is a fast shutdown, forced after 4 s
  * @throws Error with the server's last words
  */
-export async function runServer(place: ServerPlace, log: Log): Promise<{ stop(): Promise<void> }> {
-  let running = await startUntilReady(place)
-  let stopping = false
+export async function runServer(
+  place: ServerPlace,
+  { log, patience }: { log: Log; patience: Patience },
+): Promise<{ stop(): Promise<void> }> {
+  const stopping = new AbortController()
+  const { signal } = stopping
+  const starting = { log, patience, signal }
+  let running = await startUntilReady(place, starting)
   const keepAlive = async (): Promise<void> => {
     for (let failures = 0; ; ) {
       const reason = await running.ended
-      if (stopping) return
+      if (signal.aborted) return
       if (!existsSync(join(place.clusterDir, 'PG_VERSION'))) {
         log(`The database in ${place.clusterDir} is gone. Stop Comptoir, restore the directory and start again.`)
         return
       }
       log(`PostgreSQL ended unexpectedly (${reason}) and is started again; see ${place.logFile}.`)
-      await sleep(Math.min(LONGEST_RESTART_MS, RESTART_MS * 2 ** failures))
-      if (stopping) return
-      const next = await startUntilReady(place).catch((error: Error) => error)
+      await sleep(Math.min(LONGEST_RESTART_MS, RESTART_MS * 2 ** failures), undefined, { signal }).catch(() => {})
+      if (signal.aborted) return
+      const next = await startUntilReady(place, starting).catch((error: Error) => error)
       failures = next instanceof Error ? failures + 1 : 0
-      if (next instanceof Error) log(next.message)
-      else running = next
-      if (stopping) await halt(running)
+      if (!(next instanceof Error)) running = next
+      else if (!signal.aborted) log(next.message)
+      if (signal.aborted) await halt(running)
     }
   }
   const kept = keepAlive()
   const watch = watchLog(place, log)
   const stop = async (): Promise<void> => {
-    stopping = true
+    stopping.abort()
     watch.stop()
     await halt(running)
     await kept
