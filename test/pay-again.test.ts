@@ -205,3 +205,20 @@ test('an order that ended before its payer said who pays takes that, and a fresh
   const accepted = await market.accept(served, 'gatepay', { requote: true, payerEmail })
   assert.equal(accepted.status, 200, accepted.text)
 })
+
+test('what a payer typed is still in the form when it cannot be saved now', async () => {
+  const code = await endUnnamed()
+  const form = new URLSearchParams({ code, token: tokenIn(await read(code)), ...NAMES })
+  const answer = await market.host.db.tx(async (tx) => {
+    await tx.run(sql`select 1 from orders where code = ${code} for no key update`)
+    return fetch(`${market.host.baseUrl}/pay`, { method: 'POST', body: form, redirect: 'manual' })
+  })
+  const query = new URL(answer.headers.get('location') ?? '', market.host.baseUrl).searchParams
+  assert.equal(query.get('problem'), 'BUSY')
+  assert.equal(query.toString().includes('Lovelace'), false, 'what is typed stands in no URL')
+  const page = await read(code, `&problem=BUSY&typed=${encodeURIComponent(query.get('typed') ?? '')}`)
+  for (const text of Object.values(NAMES)) assert.ok(page.includes(`value="${text}"`), text)
+  const forged = new URLSearchParams({ code, token: 'forged', ...NAMES })
+  const refused = await fetch(`${market.host.baseUrl}/pay`, { method: 'POST', body: forged, redirect: 'manual' })
+  assert.equal(refused.headers.get('location'), `/pay?code=${code}&problem=CROSS_SITE_REQUEST`)
+})
