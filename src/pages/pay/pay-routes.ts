@@ -109,13 +109,23 @@ function openStream(
 ): void {
   const { code, lastId, leave } = seen
   const { raw } = reply.hijack()
+  // whoever left while the order was read closes no second time
+  if (raw.destroyed || raw.closed) {
+    leave()
+    return
+  }
+  let close = (): void => {}
+  raw.on('close', () => {
+    close()
+    leave()
+  })
   raw.writeHead(200, {
     ...(reply.getHeaders() as Record<string, string>),
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-cache, no-transform',
     'x-accel-buffering': 'no',
   })
-  const close = streams.open(code, {
+  close = streams.open(code, {
     language: languageOf(request),
     lastId,
     send(chunk) {
@@ -124,10 +134,6 @@ function openStream(
       else raw.write(chunk)
     },
     end: () => void raw.end(),
-  })
-  raw.on('close', () => {
-    close()
-    leave()
   })
 }
 
