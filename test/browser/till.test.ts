@@ -96,6 +96,9 @@ async function expire(code: string): Promise<void> {
 test('a part payment says what is missing and asks before it is cancelled, and money that comes late turns green', async () => {
   const { page, context } = await world.openTill()
   const code = await chargeOn(page, '8000')
+  const display = await context.newPage()
+  await display.clock.install()
+  await display.goto(`${world.shop.host.baseUrl}/till/display`)
   const { to, units } = await accept(code)
   await world.shop.chain.pay({ to, units: units - 1_500_000n })
   await page.locator('#state', { hasText: 'A part is paid. 1.50 USDC is missing.' }).waitFor()
@@ -110,9 +113,13 @@ test('a part payment says what is missing and asks before it is cancelled, and m
 
   await expire(code)
   await page.locator('body[data-state=expired]').waitFor()
+  await display.locator('body[data-state=expired]').waitFor()
+  await display.clock.fastForward(20_000)
+  await display.locator('#welcome').waitFor()
   await world.shop.chain.pay({ to, units: 1_500_000n })
   await world.shop.makeFinal()
   await page.locator('body[data-state=paid]').waitFor({ timeout: 60_000 })
+  await display.locator('#state', { hasText: 'Paid. Thank you!' }).waitFor()
   await context.close()
 })
 
