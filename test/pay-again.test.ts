@@ -108,8 +108,8 @@ type Story = { entries: { kind: string; facts: Record<string, string | null> }[]
 const tokenIn = (page: string): string => /name="token" value="([^"]+)"/.exec(page)?.[1] ?? ''
 
 /** The payer chooses a channel on the page. @returns what the page says about it */
-async function choose(code: string, paymentChannel: string): Promise<string | null> {
-  const answer = await submit(new URLSearchParams({ code, token: tokenIn(await read(code)), paymentChannel }))
+async function choose(code: string, paymentChannel: string, more: { requote?: '1' } = {}): Promise<string | null> {
+  const answer = await submit(new URLSearchParams({ code, token: tokenIn(await read(code)), paymentChannel, ...more }))
   return new URL(answer.headers.get('location') ?? '', market.host.baseUrl).searchParams.get('problem')
 }
 
@@ -174,4 +174,51 @@ test('whoever wants another way to pay is asked there for the name that is missi
   assert.equal(await answer(names), '')
   assert.match(await another(), /^<details id="another"><summary>.*value="binance"/)
   assert.equal(await choose(code, 'binance'), null)
+})
+
+const NAMES = { firstName: 'Ada', lastName: 'Lovelace', email: 'ada@example.org' }
+
+/** An order that ended before anyone said who pays it. */
+async function endUnnamed(): Promise<string> {
+  const { code } = await market.create({ amount: 1500 })
+  const ended = await market.host.call('POST', `expire/${code}`, { as: market.merchant })
+  assert.equal(ended.status, 200, ended.text)
+  return code
+}
+
+test('an order that ended before its payer said who pays takes that, and a fresh price, from payer and server', async () => {
+  const code = await endUnnamed()
+  const asked = await read(code)
+  assert.match(asked, /name="firstName"/)
+  const form = new URLSearchParams({ code, token: tokenIn(asked), ...NAMES })
+  const saved = await fetch(`${market.host.baseUrl}/pay`, { method: 'POST', body: form, redirect: 'manual' })
+  assert.equal(saved.headers.get('location'), `/pay?code=${code}`)
+  const page = await read(code)
+  assert.doesNotMatch(page, /name="firstName"/)
+  assert.match(page, /name="requote" value="1"/)
+  assert.equal(await choose(code, 'binance', { requote: '1' }), null)
+  assert.equal((await market.order(code)).status, 'AWAITING')
+  const served = await endUnnamed()
+  const { email: payerEmail, ...payerInformation } = NAMES
+  const body = { code: served, payerInformation }
+  assert.equal((await market.host.call('POST', 'payer-information', { as: market.merchant, body })).status, 200)
+  const accepted = await market.accept(served, 'gatepay', { requote: true, payerEmail })
+  assert.equal(accepted.status, 200, accepted.text)
+})
+
+test('what a payer typed is still in the form when it cannot be saved now', async () => {
+  const code = await endUnnamed()
+  const form = new URLSearchParams({ code, token: tokenIn(await read(code)), ...NAMES })
+  const answer = await market.host.db.tx(async (tx) => {
+    await tx.run(sql`select 1 from orders where code = ${code} for no key update`)
+    return fetch(`${market.host.baseUrl}/pay`, { method: 'POST', body: form, redirect: 'manual' })
+  })
+  const query = new URL(answer.headers.get('location') ?? '', market.host.baseUrl).searchParams
+  assert.equal(query.get('problem'), 'BUSY')
+  assert.equal(query.toString().includes('Lovelace'), false, 'what is typed stands in no URL')
+  const page = await read(code, `&problem=BUSY&typed=${encodeURIComponent(query.get('typed') ?? '')}`)
+  for (const text of Object.values(NAMES)) assert.ok(page.includes(`value="${text}"`), text)
+  const forged = new URLSearchParams({ code, token: 'forged', ...NAMES })
+  const refused = await fetch(`${market.host.baseUrl}/pay`, { method: 'POST', body: forged, redirect: 'manual' })
+  assert.equal(refused.headers.get('location'), `/pay?code=${code}&problem=CROSS_SITE_REQUEST`)
 })

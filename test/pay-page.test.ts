@@ -3,7 +3,8 @@ import { get } from 'node:http'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
 import { LANGS } from '../src/kernel/lang.ts'
-import { refund, wrongToken } from './harness/pay-states.ts'
+import { channelName, TEXTS } from '../src/texts/languages.ts'
+import { refund, unanswered, wrongToken } from './harness/pay-states.ts'
 import { type PayWorld, startPayWorld } from './harness/pay-world.ts'
 import { eventually, startTestService } from './harness/service.ts'
 
@@ -214,6 +215,17 @@ test('the two codes of a wallet payment are one choice with a name, in the pageâ
     const { text } = await read(`/pay?code=${code}&lang=${lang}`)
     const [, group = ''] = new RegExp(`role="radiogroup" aria-label="${name}">(.*?)</div>`, 's').exec(text) ?? []
     assert.equal(group.match(/type="radio"/g)?.length, 2, lang)
+  }
+})
+
+test('the sentence about a channel that does not answer names none: it is right for the payerâ€™s own wallet as well', async () => {
+  const code = await unanswered(world, (await world.createAccepted()).code, 60)
+  for (const lang of LANGS) {
+    const { text } = await read(`/pay?code=${code}&lang=${lang}`)
+    const { title } = TEXTS[lang].order.situations.providerDown
+    const [, sentence = ''] = new RegExp(`<h2>${title}</h2>.*?<p[^>]*>(.*?)</p>`, 's').exec(text) ?? []
+    assert.ok(sentence.length > 20, text)
+    assert.equal(sentence.includes(channelName(TEXTS[lang].pay, 'crypto')), false, sentence)
   }
 })
 

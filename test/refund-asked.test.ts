@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
+import { openVault } from '../src/kernel/vault.ts'
+import { findOrderByCode } from '../src/orders/order-queries.ts'
+import { findPayerContact } from '../src/payers/payer-service.ts'
 import { newEmail, type Person, readMails, register, waitForMail } from './harness/accounts.ts'
+import { wrongToken } from './harness/pay-states.ts'
 import { listRefunds, newAddress, payoutEnv, type RefundData, revertPlainly, type Writer } from './harness/refunds.ts'
-import { eventually } from './harness/service.ts'
+import { eventually, TEST_MASTER_KEY } from './harness/service.ts'
 import { openShop, type Payable, type Shop } from './harness/shop.ts'
 
 /*
@@ -44,6 +48,9 @@ async function byPayer({ code }: Payable, email: string): Promise<void> {
   const { status } = await fetch(`${shop.host.baseUrl}/pay`, { method: 'POST', redirect: 'manual', body })
   assert.equal(status, 303)
 }
+
+const saveAddress = ({ code }: Payable, userAddress: string) =>
+  shop.host.call('POST', 'payer-information', { as: shop.merchant, body: { code, payerInformation: { userAddress } } })
 
 const isWritten = (answer: { status: number; text: string }): void => assert.equal(answer.status, 200, answer.text)
 
@@ -129,6 +136,50 @@ test('from when money was first seen, what staff write is too late: no one is as
   for (const { askedByMail, addressUrl, emailWriter } of refunds)
     assert.deepEqual([askedByMail, addressUrl !== null, emailWriter], [false, true, null])
   assert.equal(await mailsTo(evil), 0)
+})
+
+test('on an order that ended unpaid the same holds: only before any money, in whatever coin, an e-mail may be written', async () => {
+  const [untouched, late, coin] = [
+    await shop.createAwaiting(),
+    await shop.createAwaiting(),
+    await shop.createAwaiting(),
+  ]
+  for (const { code } of [untouched, late, coin])
+    isWritten(await shop.host.call('POST', `expire/${code}`, { as: shop.merchant }))
+  await shop.chain.pay({ to: late.toAddress, units: 5_000_000n })
+  await shop.makeFinal()
+  await wrongToken(shop, coin.code)
+  await eventually(
+    () => shop.story(late.orderId),
+    ({ mispayments }) => mispayments.length > 0,
+  )
+  for (const order of [late, coin]) {
+    for (const answer of [await byServer(order, newEmail('evil')), await byStaff(cashier, order, newEmail('evil'))])
+      assert.deepEqual([answer.status, answer.error?.code], [403, 'FORBIDDEN'])
+    isWritten(await saveAddress(order, newAddress()))
+  }
+  isWritten(await saveAddress(untouched, newAddress()))
+  isWritten(await byStaff(cashier, untouched, newEmail('evil')))
+  const email = newEmail('payer')
+  isWritten(await byServer(untouched, email))
+  isWritten(await byStaff(cashier, untouched, newEmail('evil')))
+  const known = await Promise.all(
+    [untouched, late, coin].map(async ({ code }) => {
+      const order = await findOrderByCode(shop.host.db, code)
+      assert.ok(order)
+      const { asked, addressWritten } = await findPayerContact(
+        { vault: openVault(TEST_MASTER_KEY) },
+        shop.host.db,
+        order,
+      )
+      return [asked.email, addressWritten?.isWord]
+    }),
+  )
+  assert.deepEqual(known, [
+    [email, true],
+    [null, false],
+    [null, false],
+  ])
 })
 
 test('where staff typed the only e-mail the payer is asked there, and whoever decides reads who typed it', async () => {

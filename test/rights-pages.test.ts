@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { Agent, get, type IncomingMessage } from 'node:http'
+import { connect } from 'node:net'
 import { after, before, test } from 'node:test'
+import { sql } from '../src/db/db.ts'
 import { openPayerTokens } from '../src/pages/shared/payer.ts'
+import { inParallel } from './harness/accounts.ts'
 import { type Merchant, startTestService, type TestService } from './harness/service.ts'
 
 let service: TestService
@@ -91,6 +95,41 @@ test('live streams: 20 for an address and order, 200 for an address; one that cl
     for (const stream of streams) stream.destroy()
     agent.destroy()
   }
+})
+
+/** Asks for a stream and breaks the connection when told to, as no browser does. */
+async function ask(path: string, from: string): Promise<() => Promise<void>> {
+  const { hostname, port } = new URL(service.baseUrl)
+  const socket = connect(Number(port), hostname)
+  const closed = once(socket, 'close')
+  await once(socket, 'connect')
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: ${hostname}\r\nX-Forwarded-For: ${from}\r\n\r\n`)
+  return async () => {
+    socket.resetAndDestroy()
+    await closed
+  }
+}
+
+test('streams that are broken off before they begin keep no place, and are no error of ours', async () => {
+  const code = await createCode()
+  const from = '203.0.113.3'
+  const path = `/pay/events?code=${code}`
+  await service.db.tx(async (tx) => {
+    // every look at an order waits
+    await tx.run(sql`lock table orders in access exclusive mode`)
+    const breaks = await inParallel(20, () => ask(path, from))
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    await Promise.all(breaks.map((breakOff) => breakOff()))
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  })
+  // as soon as they were sent, some before the service has read where they come from
+  for (let count = 0; count < 60; count += 1) await (await ask(path, from))()
+  await new Promise((resolve) => setTimeout(resolve, 500))
+  const stream = await open(path, from)
+  assert.equal(stream.status, 200)
+  await stream.body?.cancel()
+  const errors = service.logLines.filter((line) => JSON.parse(line).level >= 50)
+  assert.deepEqual(errors, [])
 })
 
 test('whoever has a link asks providers 12 times a minute for an order and 90 for an address, from however many addresses', async () => {

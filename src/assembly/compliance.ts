@@ -8,6 +8,7 @@ import { openSumsubProvider } from '../compliance/sumsub/adapter.ts'
 import { deletePayerMails } from '../mail/mailbox-queries.ts'
 import type { PayerDeps } from '../payers/payer-service.ts'
 import { existsMoney } from '../payments/accept/requote-queries.ts'
+import { listMispaymentsOfOrder } from '../payments/mispayments/mispayment-queries.ts'
 import { eraseUserAddress } from '../payments/payment-queries.ts'
 import type { Rates } from '../rates/rate-service.ts'
 import { eraseProofsOfOrder } from '../refunds/proof/proof-queries.ts'
@@ -41,7 +42,10 @@ export function openPayers(
   const dustUnits = BigInt(config.orders.chainDustUnits)
   return {
     ...{ db, vault, clock, rates, audit, tellEmailChanged: openTellEmailChanged(mailer) },
-    hasMoney: (tx, order) => existsMoney(tx, order, dustUnits, 'ended'),
+    // another coin is refunded too, though it pays no order
+    hasMoney: async (tx, order) =>
+      (await existsMoney(tx, order, dustUnits, 'ended')) ||
+      (await listMispaymentsOfOrder(tx, order.companyId, order.id)).length > 0,
     ...{ forget: openForget(base), onEmail: openCountKnown(base), onReseal: openCountResealed(base) },
     findAddressFault: openAddressFaults(chains),
   }

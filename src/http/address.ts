@@ -21,8 +21,10 @@ function groupsOf(address: string): number[] {
 /**
  * What counts as one client: an IPv4 address (also as IPv4-mapped IPv6), or the /64 of an IPv6 address, the smallest
  * block that a network assigns to one customer.
+ * @param address undefined where the client left before anyone asked for it: all of those count as one
  */
-export function networkOf(address: string): string {
+export function networkOf(address: string | undefined): string {
+  if (address === undefined) return 'unknown'
   if (!address.includes(':') || !isIPv6(address)) return address
   const groups = groupsOf(address)
   const isMapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff

@@ -26,7 +26,8 @@ export type AnyContext = RequestContext<Who>
 export const contextAs = <Asking extends Who>(request: FastifyRequest, actor: Asking): RequestContext<Asking> => ({
   actor,
   requestId: request.id,
-  ip: request.ip,
+  // none where the client left before anyone asked for it
+  ip: request.ip ?? null,
   userAgent: request.headers['user-agent']?.slice(0, 300) ?? null,
   remember: (tx, data) => rememberAnswer(request.claim, tx, data),
 })

@@ -38,7 +38,7 @@ export type PayerDeps = PayerAddressDeps & {
   audit: Audit
   /** Notifies the previous address that it was replaced; only writes a job. */
   tellEmailChanged(tx: Tx, order: Order, oldEmail: string): Promise<void>
-  /** Whether any money was seen for the order, also if it was sent back since. */
+  /** Whether any money was seen for the order, in whatever coin, also if it was sent back since. */
   hasMoney(tx: Tx, order: Order): Promise<boolean>
   /** An order's payer became known by this e-mail; called in the transaction that saves it. */
   onEmail?(tx: Tx, order: Order, known: { email: string; euroRate: bigint | null }): Promise<void>
@@ -144,11 +144,11 @@ function withoutCompany(payer: PayerInformation, given: PayerInformation): Payer
 function mergePayer(
   known: Known,
   given: PayerInformation,
-  facts: { order: Order; actor: Actor; now: Date; isLate: boolean },
+  facts: { actor: Actor; now: Date; beforePaid: boolean; isLate: boolean },
 ): Known & { replaced: string | null } {
   const { payer, notes } = known
-  const { order, actor, now, isLate } = facts
-  const note = noteOf(order, actor, now)
+  const { actor, now, beforePaid, isLate } = facts
+  const note = noteOf(actor, facts)
   const { email, ...rest } = given
   const before = rest.isCompany === false ? withoutCompany(payer, rest) : payer
   const merged: Known = { payer: { ...before, ...rest }, notes: { ...notes } }
@@ -158,7 +158,7 @@ function mergePayer(
   const isShops = payer.email !== undefined && !notes.email?.by.startsWith('payer:')
   const isOther = !sameEmail(payer.email, email)
   if (isOther && actor.kind === 'payer' && isShops) return { ...merged, replaced: null }
-  if (isOther && !isBeforePaid(order)) {
+  if (isOther && !beforePaid) {
     checkMayChangeEmail(actor, now.getTime())
     if (notes.askAt === undefined) merged.notes.askAt = payer.email ?? null
   }
@@ -167,7 +167,7 @@ function mergePayer(
   merged.notes = { ...others, ...(asked && { asked }) }
   if (isOther || actor.kind !== 'payer') merged.notes.email = note
   merged.payer.email = email
-  return { ...merged, replaced: isOther && !isBeforePaid(order) ? (payer.email ?? null) : null }
+  return { ...merged, replaced: isOther && !beforePaid ? (payer.email ?? null) : null }
 }
 
 /** Who saves payer information of which order. */
@@ -178,12 +178,15 @@ export type Saving = {
   euroRate: bigint | null
 }
 
+const isBefore = ({ hasMoney }: Pick<PayerDeps, 'hasMoney'>, tx: Tx, order: Order): Promise<boolean> =>
+  isBeforePaid(order, () => hasMoney(tx, order))
+
 /**
  * Whether the payer is asked about a refund at the e-mail of before, whatever is written now: after PAID, and of staff
  * as soon as money was seen, which may be hours earlier.
  */
-async function isLate(deps: PayerDeps, tx: Tx, { order, actor }: Saving): Promise<boolean> {
-  if (!isBeforePaid(order)) return true
+async function isLate(deps: PayerDeps, tx: Tx, { order, actor }: Saving, beforePaid: boolean): Promise<boolean> {
+  if (!beforePaid) return true
   if (speaksForPayer(writerOf(actor))) return false
   return order.status === 'WAITING_CHAIN_CONFIRMATION' || (await deps.hasMoney(tx, order))
 }
@@ -192,8 +195,10 @@ async function isLate(deps: PayerDeps, tx: Tx, { order, actor }: Saving): Promis
 async function store(deps: PayerDeps, tx: Tx, facts: Saving, given: PayerInformation): Promise<void> {
   const { order, euroRate } = facts
   const now = new Date(deps.clock())
-  const late = given.email !== undefined && (await isLate(deps, tx, facts))
-  const { replaced, ...known } = mergePayer(await open(deps, tx, order), given, { ...facts, now, isLate: late })
+  const beforePaid = await isBefore(deps, tx, order)
+  const late = given.email !== undefined && (await isLate(deps, tx, facts, beforePaid))
+  const about = { ...facts, now, beforePaid, isLate: late }
+  const { replaced, ...known } = mergePayer(await open(deps, tx, order), given, about)
   await write(deps, tx, order, known)
   if (replaced !== null) await deps.tellEmailChanged(tx, order, replaced)
   const { email } = known.payer
@@ -201,15 +206,15 @@ async function store(deps: PayerDeps, tx: Tx, facts: Saving, given: PayerInforma
 }
 
 /** Audits who wrote which fields, never the values. Must be the last statement of the transaction. */
-export function writePayerAudit(
-  { audit }: Pick<PayerDeps, 'audit'>,
+export async function writePayerAudit(
+  deps: Pick<PayerDeps, 'audit' | 'hasMoney'>,
   tx: Tx,
   context: RequestContext,
   { order, fields }: { order: Order; fields: readonly string[] },
 ): Promise<void> {
   const { companyId, id, status } = order
-  const detail = { fields, status, beforePaid: isBeforePaid(order) }
-  return audit.write(tx, context, { action: 'payer.write', companyId, object: `order:${id}`, detail })
+  const detail = { fields, status, beforePaid: await isBefore(deps, tx, order) }
+  return deps.audit.write(tx, context, { action: 'payer.write', companyId, object: `order:${id}`, detail })
 }
 
 /** Adds to an order's payer information; a repeated field replaces the earlier value. */

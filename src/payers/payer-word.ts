@@ -1,6 +1,6 @@
 import type { Actor } from '../http/actor.ts'
 import type { Order } from '../orders/order.ts'
-import { isOpen } from '../orders/order-states.ts'
+import { allows, isOpen } from '../orders/order-states.ts'
 
 /** Who wrote payer information, and whether it counts as coming from the payer. */
 export type Written = {
@@ -17,9 +17,15 @@ export const writerOf = ({ kind, role, id }: Actor): string =>
 /** Staff can only propose; the payer's page and the shop's server speak for the payer. */
 export const speaksForPayer = (by: string): boolean => !by.startsWith('user:')
 
-/** Once money can be refunded, writing the destination directs the money. */
-export const isBeforePaid = ({ paidAt, status }: Pick<Order, 'paidAt' | 'status'>): boolean =>
-  paidAt === null && isOpen(status)
+/**
+ * Once money can be refunded, writing the destination directs the money. An order that ended without any comes before
+ * that: its payer may still take a fresh price.
+ * @param hasMoney whether any was seen for it, also if it was sent back since; only asked of an order that ended
+ */
+export const isBeforePaid = async (
+  { paidAt, status }: Pick<Order, 'paidAt' | 'status'>,
+  hasMoney: () => Promise<boolean>,
+): Promise<boolean> => paidAt === null && (isOpen(status) || (allows(status, 'payLate') && !(await hasMoney())))
 
 /** The e-mail at which the payer is asked about a refund, and who wrote it; `by` null: not recorded. */
 export type Asked = { email: string | null; by: string | null }
@@ -44,7 +50,7 @@ export function keepAsked(
   return isLate || (known.email !== null && staffWho(known) === null) ? known : undefined
 }
 
-export function noteOf(order: Order, actor: Actor, now: Date): Written {
+export function noteOf(actor: Actor, { now, beforePaid }: { now: Date; beforePaid: boolean }): Written {
   const by = writerOf(actor)
-  return { by, at: now.toISOString(), isWord: isBeforePaid(order) && speaksForPayer(by) }
+  return { by, at: now.toISOString(), isWord: beforePaid && speaksForPayer(by) }
 }

@@ -83,7 +83,8 @@ export function registerRequestLog(app: FastifyInstance, deps: RequestLogDeps): 
       status: reply.statusCode,
       errorCode: request.refusal,
       durationMs: Math.round(reply.elapsedTime),
-      ip: request.ip,
+      // the client may have left before anyone asked for its address
+      ip: request.ip ?? 'unknown',
       userAgent: request.headers['user-agent']?.slice(0, MAX_USER_AGENT) ?? null,
     })
     timer ??= setTimeout(() => void flush(), FLUSH_MS).unref()

@@ -135,6 +135,25 @@ test('from the form over the check in the provider’s frame to the payment', as
   await context.close()
 })
 
+test('an order that ends leaves the payer in the middle of the check; what comes after it says what to do', async () => {
+  await setUp(CHECK)
+  const code = await world.createOrder('1500', { anonymous: true })
+  const { url } = await world.ask(code, newPayer())
+  const { page, context } = await visit(browser, url)
+  const valid = page.frameLocator('#sdk iframe').getByRole('button', { name: 'My documents are valid' })
+  await valid.waitFor()
+  await page.evaluate('window.isStill = true')
+  const ended = await world.boss.client.post(`confirm_conversion/expire/${code}`)
+  assert.equal(ended.status, 200, ended.text)
+  for (let looks = 0; looks < 2; looks += 1) await page.waitForResponse((answer) => answer.url() === page.url())
+  await page.evaluate('new Promise((resolve) => setTimeout(resolve, 500))')
+  assert.equal(await page.evaluate('window.isStill'), true)
+  await valid.click()
+  await reaches(page, 'Your identity is confirmed')
+  await page.getByText('The time to pay for this order has run out. Start again at').waitFor()
+  await context.close()
+})
+
 test('a provider that cannot be reached is said so, and a second try works', async () => {
   await setUp(CHECK)
   const { url } = await world.ask(await world.createOrder('1500', { anonymous: true }), newPayer())

@@ -77,17 +77,28 @@ test('from the code of the manager to a paid sale, on two screens, with a shift 
   await context.close()
 })
 
+/** As the payer, on a phone. @returns where to pay, and how much */
+async function accept(code: string, more: { requote?: true } = {}): Promise<{ to: string; units: bigint }> {
+  const headers = { authorization: `Bearer ${world.boss.client.token}` }
+  const body = { paymentChannel: 'crypto', network: world.shop.chain.chainId, ...more }
+  const { data } = await world.shop.host.call<{ toAddress: string; tokenAmount: string }>('POST', `accept/${code}`, {
+    ...{ headers, body },
+  })
+  return { to: data.toAddress, units: BigInt(data.tokenAmount.replace('.', '')) }
+}
+
+async function expire(code: string): Promise<void> {
+  const headers = { authorization: `Bearer ${world.boss.client.token}` }
+  const expired = await world.shop.host.call('POST', `expire/${code}`, { headers })
+  assert.equal(expired.status, 200, expired.text)
+}
+
 test('a part payment says what is missing and asks before it is cancelled, and money that comes late turns green', async () => {
   const { page, context } = await world.openTill()
-  const headers = { authorization: `Bearer ${world.boss.client.token}` }
-  const accept = async (code: string): Promise<{ to: string; units: bigint }> => {
-    const body = { paymentChannel: 'crypto', network: world.shop.chain.chainId }
-    const { data } = await world.shop.host.call<{ toAddress: string; tokenAmount: string }>('POST', `accept/${code}`, {
-      ...{ headers, body },
-    })
-    return { to: data.toAddress, units: BigInt(data.tokenAmount.replace('.', '')) }
-  }
   const code = await chargeOn(page, '8000')
+  const display = await context.newPage()
+  await display.clock.install()
+  await display.goto(`${world.shop.host.baseUrl}/till/display`)
   const { to, units } = await accept(code)
   await world.shop.chain.pay({ to, units: units - 1_500_000n })
   await page.locator('#state', { hasText: 'A part is paid. 1.50 USDC is missing.' }).waitFor()
@@ -100,12 +111,29 @@ test('a part payment says what is missing and asks before it is cancelled, and m
   assert.match(asked[0] ?? '', /^Money from the customer is here or on its way/)
   assert.equal((await world.shop.host.call<{ status: string }>('GET', `status/${code}`)).data.status, 'AWAITING')
 
-  const expired = await world.shop.host.call('POST', `expire/${code}`, { headers })
-  assert.equal(expired.status, 200, expired.text)
+  await expire(code)
   await page.locator('body[data-state=expired]').waitFor()
+  await display.locator('body[data-state=expired]').waitFor()
+  await display.clock.fastForward(20_000)
+  await display.locator('#welcome').waitFor()
   await world.shop.chain.pay({ to, units: 1_500_000n })
   await world.shop.makeFinal()
   await page.locator('body[data-state=paid]').waitFor({ timeout: 60_000 })
+  await display.locator('#state', { hasText: 'Paid. Thank you!' }).waitFor()
+  await context.close()
+})
+
+test('a sale that ended and took a fresh price is followed as before: a part that comes is said on the till', async () => {
+  const { page, context } = await world.openTill()
+  const code = await chargeOn(page, '9000')
+  await accept(code)
+  await page.getByText('The customer is paying').waitFor()
+  await expire(code)
+  await page.locator('body[data-state=expired]').waitFor()
+  const { to, units } = await accept(code, { requote: true })
+  await page.locator('body[data-state=chosen]').waitFor()
+  await world.shop.chain.pay({ to, units: units - 1_500_000n })
+  await page.locator('#state', { hasText: 'A part is paid. 1.50 USDC is missing.' }).waitFor({ timeout: 15_000 })
   await context.close()
 })
 

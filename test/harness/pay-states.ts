@@ -8,7 +8,8 @@ const DUE = 58_320_000n
 const SHOP = { returnUrl: 'https://shop.example/thanks?a=1&b=2', cancelUrl: 'https://shop.example/cart' }
 
 /** As after a provider that has not answered for so long, before anybody asks it again. */
-async function unanswered(world: PayWorld, code: string, seconds: number): Promise<string> {
+/** Its channel has not answered for so long. */
+export async function unanswered(world: PayWorld, code: string, seconds: number): Promise<string> {
   await world.moveElsewhere(code, 'accept')
   await world.host.db.run(sql`
     update payments set status = 'creating', instructions = null, next_check_at = null,

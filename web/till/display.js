@@ -12,6 +12,8 @@ const LINGER_MS = 15_000
 
 let timer
 let code = null
+let status = null
+/** Since when it has had a status that is not open. */
 let endedAt = 0
 /** Before, the service refuses this device. */
 let waitUntil = 0
@@ -19,8 +21,10 @@ let waitUntil = 0
 function draw(order) {
   const state = order ? stateOf(order.status) : 'idle'
   const isOpen = ['waiting', 'chosen'].includes(state)
-  if (order && order.code !== code) endedAt = 0
+  // late money, a fresh price: an order that ended may have news
+  if (order && (order.code !== code || order.status !== status)) endedAt = 0
   code = order?.code ?? null
+  status = order?.status ?? null
   if (order && !isOpen && state !== 'seen') endedAt ||= Date.now()
   const isOver = state === 'idle' || (endedAt !== 0 && Date.now() - endedAt > LINGER_MS)
   document.body.dataset.state = isOver ? '' : state

@@ -3,7 +3,10 @@ import { ask } from './api.js'
 
 const POLL_MS = 3000
 const FINAL = ['PAID', 'REFUNDED', 'FULL_REFUNDED', 'KYT_FAILED']
-/** Ended, but the customer may have paid in the last second: money that is accepted late makes it PAID. */
+/**
+ * Ended, but the customer may have paid in the last second: money that is accepted late makes it PAID. A fresh price
+ * opens it again.
+ */
 const ENDED = ['CANCELLED', 'EXPIRED', 'ERROR']
 
 /**
@@ -28,11 +31,16 @@ export function watch(code, onChange) {
   let isOver = false
   let ended = false
   let timer
+  let retry
   let source
+  const disconnect = () => {
+    clearTimeout(retry)
+    source?.close()
+  }
   const end = () => {
     ended = true
     clearTimeout(timer)
-    source?.close()
+    disconnect()
   }
   const look = async () => {
     clearTimeout(timer)
@@ -44,22 +52,28 @@ export function watch(code, onChange) {
       onChange(order, money)
       if (FINAL.includes(order.status)) return end()
     }
-    isOver = ENDED.includes(order?.status)
-    if (isOver) source?.close()
+    if (order) {
+      const wasOver = isOver
+      isOver = ENDED.includes(order.status)
+      if (isOver) disconnect()
+      else if (wasOver) connect()
+    }
     timer = setTimeout(look, source?.readyState === EventSource.OPEN ? 10 * POLL_MS : isOver ? 2 * POLL_MS : POLL_MS)
   }
   const connect = () => {
-    source = new EventSource(`/pay/events?code=${code}&lang=${document.documentElement.lang}`)
-    source.addEventListener('state', ({ data }) => {
+    disconnect()
+    const stream = new EventSource(`/pay/events?code=${code}&lang=${document.documentElement.lang}`)
+    source = stream
+    stream.addEventListener('state', ({ data }) => {
       money = moneyOf(data)
       void look()
     })
     // the stream is closed when the order has ended, and while the service is away
-    source.onerror = () => {
-      source.close()
-      if (ended || isOver) return
+    stream.onerror = () => {
+      stream.close()
+      if (ended || isOver || stream !== source) return
       void look()
-      setTimeout(() => ended || connect(), POLL_MS)
+      retry = setTimeout(connect, POLL_MS)
     }
   }
   connect()

@@ -80,9 +80,11 @@ function payLink({ texts, order, kyc, basePath }: KycPage): Html | null {
   return html`<a class="button main" href="${basePath}/pay?code=${order.code}">${text}</a>`
 }
 
-/** Changes with everything visible. */
-const markOf = ({ kyc: { version, payerMessage }, order }: KycPage): string =>
-  `${version}.${payerMessage?.length ?? 0}.${order.stage}`
+/** Changes with everything visible: the page loads again then, which ends what a payer does in the provider's frame. */
+function markOf({ kyc, order: { stage } }: KycPage): string {
+  const shown = askedLevel(kyc) === null || stage === 'paid' ? stage : 'asked'
+  return `${kyc.version}.${kyc.payerMessage?.length ?? 0}.${shown}`
+}
 
 export type MailedPage = Pick<KycPage, 'lang' | 'texts' | 'shop' | 'token' | 'basePath'> &
   Pick<KycPage['order'], 'code' | 'shortCode'>

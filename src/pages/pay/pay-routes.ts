@@ -109,13 +109,23 @@ function openStream(
 ): void {
   const { code, lastId, leave } = seen
   const { raw } = reply.hijack()
+  // whoever left while the order was read closes no second time
+  if (raw.destroyed || raw.closed) {
+    leave()
+    return
+  }
+  let close = (): void => {}
+  raw.on('close', () => {
+    close()
+    leave()
+  })
   raw.writeHead(200, {
     ...(reply.getHeaders() as Record<string, string>),
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-cache, no-transform',
     'x-accel-buffering': 'no',
   })
-  const close = streams.open(code, {
+  close = streams.open(code, {
     language: languageOf(request),
     lastId,
     send(chunk) {
@@ -124,10 +134,6 @@ function openStream(
       else raw.write(chunk)
     },
     end: () => void raw.end(),
-  })
-  raw.on('close', () => {
-    close()
-    leave()
   })
 }
 
@@ -144,8 +150,17 @@ async function noteLanguage({ db }: PayPageDeps, request: FastifyRequest, code: 
   if (order) await upsertPayerLanguage(db, order, languageOf(request))
 }
 
-/** Runs a form's action for its payer, then redirects to the page, or to a provider's. */
-function openForm(deps: PayPageDeps, payerTokens: PayerTokens, pages: PayPages, work: FormWork) {
+/**
+ * Runs a form's action for its payer, then redirects to the page, or to a provider's.
+ * @param keep seals what was typed into the form, which a refusal shows again
+ */
+function openForm(
+  deps: PayPageDeps,
+  payerTokens: PayerTokens,
+  pages: PayPages,
+  work: FormWork,
+  keep?: (request: FastifyRequest, code: string) => string,
+) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const form = request.body as Static<typeof AcceptForm>
     if (!isOrderCode(form.code)) throw new AppError('ORDER_NOT_FOUND')
@@ -166,7 +181,12 @@ function openForm(deps: PayPageDeps, payerTokens: PayerTokens, pages: PayPages, 
       const isSold = known.details?.some(({ path }) => path === 'orderRef')
       // nothing is lost: the payer presses again
       const problem = form.open && known.code === 'CHANNEL_UNAVAILABLE' ? 'LINK_UNAVAILABLE' : known.code
-      return pages.sendBack(request, reply, form.code, { problem: isSold ? 'PURCHASE_SOLD' : problem })
+      // what another website filled in is not shown
+      const typed = known.code === 'CROSS_SITE_REQUEST' ? undefined : keep?.(request, form.code)
+      return pages.sendBack(request, reply, form.code, {
+        problem: isSold ? 'PURCHASE_SOLD' : problem,
+        ...(typed !== undefined && { typed }),
+      })
     }
   }
 }
@@ -278,7 +298,9 @@ export const payRoutes: FastifyPluginAsyncTypebox<PayPageDeps> = async (app, dep
   })
   app.post('/pay/accept', { config: OPEN, schema: { hide: true, body: AcceptForm } }, accept)
 
-  const identity = openForm(deps, payerTokens, pages, async (request, { code }) => {
+  const keepIdentity = (request: FastifyRequest, code: string): string =>
+    keeper.seal(code, { identity: readGiven(request.body as IdentityGiven) })
+  const saveIdentity: FormWork = async (request, { code }) => {
     const view = await readPayView(viewDeps, code)
     if (!view.identity) return undefined
     const given = readGiven(request.body as IdentityGiven)
@@ -290,7 +312,8 @@ export const payRoutes: FastifyPluginAsyncTypebox<PayPageDeps> = async (app, dep
     const payerInformation = readPayerInformation(given, view.identity)
     await savePayer(deps.payers, contextAs(request, payerOf(code)), { code, payerInformation })
     return undefined
-  })
+  }
+  const identity = openForm(deps, payerTokens, pages, saveIdentity, keepIdentity)
   app.post('/pay', { config: OPEN, schema: { hide: true, body: IdentityBody } }, identity)
 
   const search = openForm(deps, payerTokens, pages, async (request, { code }, reply) => {

@@ -35,8 +35,7 @@ export const de: OrderTexts = {
     },
     providerDown: {
       title: 'Der Zahlungsanbieter antwortet nicht',
-      text: ({ channel }) =>
-        `Es wurde nichts abgebucht. Wir fragen weiter bei ${channel} nach, und diese Seite macht von selbst weiter.`,
+      text: () => 'Es wurde nichts abgebucht. Wir versuchen es immer wieder, und diese Seite macht von selbst weiter.',
       next: () => 'Anders bezahlen',
     },
     waiting: {

@@ -35,7 +35,7 @@ export const en: OrderTexts = {
     },
     providerDown: {
       title: 'The payment provider does not answer',
-      text: ({ channel }) => `You have not been charged. We keep asking ${channel}, and this page continues by itself.`,
+      text: () => 'You have not been charged. We keep trying, and this page continues by itself.',
       next: () => 'Pay another way',
     },
     waiting: {

@@ -35,8 +35,7 @@ export const es: OrderTexts = {
     },
     providerDown: {
       title: 'El proveedor de pagos no responde',
-      text: ({ channel }) =>
-        `No se le ha cobrado nada. Seguimos preguntando a ${channel} y esta página continuará sola.`,
+      text: () => 'No se le ha cobrado nada. Seguimos intentándolo y esta página continuará sola.',
       next: () => 'Pagar de otra forma',
     },
     waiting: {

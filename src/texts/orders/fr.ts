@@ -35,8 +35,7 @@ export const fr: OrderTexts = {
     },
     providerDown: {
       title: 'Le prestataire de paiement ne répond pas',
-      text: ({ channel }) =>
-        `Rien n’a été débité. Nous continuons d’interroger ${channel} et cette page reprendra d’elle-même.`,
+      text: () => 'Rien n’a été débité. Nous continuons d’essayer et cette page reprendra d’elle-même.',
       next: () => 'Payer autrement',
     },
     waiting: {

@@ -35,8 +35,7 @@ export const it: OrderTexts = {
     },
     providerDown: {
       title: 'Il fornitore di pagamento non risponde',
-      text: ({ channel }) =>
-        `Non le è stato addebitato nulla. Continuiamo a interrogare ${channel} e la pagina proseguirà da sola.`,
+      text: () => 'Non le è stato addebitato nulla. Continuiamo a riprovare e la pagina proseguirà da sola.',
       next: () => 'Paga in un altro modo',
     },
     waiting: {
