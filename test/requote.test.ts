@@ -2,11 +2,13 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import pg from 'pg'
 import { sql } from '../src/db/db.ts'
+import { quotedAgo } from './harness/earlier-orders.ts'
 import { type MoneyDesk, openMoneyDesk } from './harness/money.ts'
 import { eventually } from './harness/service.ts'
 import { type OrderData, openShop, type Payable, type Shop } from './harness/shop.ts'
 
-/* An ended order that nobody has paid is accepted again at a fresh rate; a link may take one each few minutes. */
+/* An ended order that nobody has paid is accepted again at a fresh rate; a link may take one each few minutes
+   (through other channels: `link-rate.test.ts`). */
 
 let shop: Shop
 let desk: MoneyDesk
@@ -388,45 +390,66 @@ test('of two orders that are reopened at the same moment one stays ended: of a r
   }
 })
 
-test('a link of a company that wants it takes a fresh rate when its own is old, and not before', async () => {
+/** As if the present attempt had been chosen so long ago. */
+const chosenAgo = (orderId: string, seconds: number) =>
+  shop.host.db.run(sql`
+    update payments set opened_at = now() - make_interval(secs => ${seconds}) where order_id = ${orderId}`)
+
+test('a link of a company that wants it takes a fresh rate when its own and that of the attempt are old, not before', async () => {
   await setting(sql`link_quote_minutes = 10`)
   const alias = `INV-${crypto.randomUUID()}`
   const link = await shop.createAwaiting({ alias })
   const { expiresAt } = await statusOf(link.code)
   await makeDear(link.orderId)
-  const quotedAgo = (seconds: number) =>
-    shop.host.db.run(sql`
-      update rate_quotes set created_at = now() - make_interval(secs => ${seconds})
-      where id = (select quote_id from orders where id = ${link.orderId})`)
-  await quotedAgo(10 * 60 - 20)
-  assert.equal((await accept(link.code)).data.toAddress, link.toAddress)
-  assert.equal((await statusOf(link.code)).toAmount, '50.000000')
-  await quotedAgo(10 * 60 + 1)
+  const isSame = async () => {
+    assert.equal((await accept(link.code)).data.toAddress, link.toAddress)
+    assert.equal((await statusOf(link.code)).toAmount, '50.000000')
+  }
+  await quotedAgo(shop.host.db, link.orderId, 10 * 60 - 20)
+  await isSame()
+  // the attempt that the payer was shown keeps its price for ten minutes of its own
+  await quotedAgo(shop.host.db, link.orderId, 19 * 60)
+  await isSame()
+  await chosenAgo(link.orderId, 10 * 60 - 20)
+  await isSame()
+  await chosenAgo(link.orderId, 10 * 60 + 1)
   const fresh = await accept(link.code)
   assert.equal(fresh.data.tokenAmount, FRESH)
   const now = await statusOf(link.code)
   assert.deepEqual([now.toAmount, now.expiresAt], [FRESH, expiresAt])
-  const brief = await shop.create({ alias: `INV-${crypto.randomUUID()}`, expiryMinutes: 60 })
-  const page = await desk.pageOf({ ...link, code: brief.code })
-  assert.match(page, /valid until [^·]* · the rate is fixed when you choose how to pay/)
-  assert.doesNotMatch(page, /guaranteed/)
-  await accept(brief.code)
-  assert.match(
-    await desk.pageOf({ ...link, code: brief.code }),
-    /guaranteed/,
-    'the rate of an amount that is asked for',
-  )
   await setting(sql`link_quote_minutes = null`)
-  assert.match(await desk.pageOf({ ...link, code: brief.code }), /This rate is guaranteed until the time runs out\./)
+})
+
+test('the page of such a link promises its rate as long as it holds, and for what it holds', async () => {
+  await setting(sql`link_quote_minutes = 10`)
+  const { code, _id: orderId } = await shop.create({ alias: `INV-${crypto.randomUUID()}`, expiryMinutes: 60 })
+  const read = (lang = 'en') => desk.pageOf({ code, orderId, toAddress: '', units: 0n }, lang)
+  const chosen = /valid until [^·]* · the rate is fixed when you choose how to pay/
+  assert.match(await read(), chosen)
+  await accept(code)
+  const page = await read()
+  const held = /valid until [^·]* · the amount shown holds for this way to pay until (\d+ \w+ \d+, [\d:]+ UTC)/
+  const [, until = ''] = held.exec(page) ?? []
+  const leftMs = new Date(until).getTime() - Date.now()
+  assert.ok(leftMs > 8 * 60_000 && leftMs <= 10 * 60_000, page)
+  const words = [/pour ce moyen de paiement/, /für diese Zahlungsart/, /questo modo di pagare/, /esta forma de pago/]
+  for (const [index, lang] of ['fr', 'de', 'it', 'es'].entries()) assert.match(await read(lang), words[index] ?? /^$/)
+  assert.doesNotMatch(page, /guaranteed/)
+  await quotedAgo(shop.host.db, orderId, 11 * 60)
+  await chosenAgo(orderId, 11 * 60)
+  assert.match(await read(), chosen)
+  await setting(sql`link_quote_minutes = 90`)
+  assert.match(await read(), /This rate is guaranteed until the time runs out\./, 'it ends before its rate is old')
+  await setting(sql`link_quote_minutes = null`)
+  assert.match(await read(), /This rate is guaranteed until the time runs out\./)
 })
 
 test('a link keeps its old rate while it has money, and takes a fresh one when that was ignored', async () => {
   await setting(sql`link_quote_minutes = 10`)
   const link = await shop.createAwaiting({ alias: `INV-${crypto.randomUUID()}` })
   await makeDear(link.orderId)
-  await shop.host.db.run(sql`
-    update rate_quotes set created_at = now() - interval '1 day'
-    where id = (select quote_id from orders where id = ${link.orderId})`)
+  await quotedAgo(shop.host.db, link.orderId, 24 * 3600)
+  await chosenAgo(link.orderId, 24 * 3600)
   await desk.payFinally(link, 10_000n)
   const record = await desk.openRecord(link, 'under', 10_000n)
   assert.equal((await accept(link.code)).data.toAddress, link.toAddress)

@@ -196,7 +196,7 @@ export type Company = {
   lateAfterCancel: "accept" | "hold"
   /** How long after its end an unpaid order can still be accepted, at a fresh rate. 0: never. */
   requoteHours: number
-  /** Payment links: accepting takes a fresh rate when the last one is older than this. Null: one rate as long as the link lives. */
+  /** Payment links: accepting takes a fresh rate when the last one is older than this. Accepting the same channel again keeps its price for as long. Null: one rate as long as the link lives. */
   linkQuoteMinutes: number | null
   /** USDC that each settlement leaves with the operator to cover refunds. */
   settlementReserve: string

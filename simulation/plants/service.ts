@@ -52,7 +52,7 @@ export const SERVICE: readonly Plant[] = [
   {
     ...{ name: 'link-price-kept', number: 11, story: 'staleLink' },
     fault: 'a link keeps its first price for a month',
-    edits: one('src/payments/accept/requote.ts', 'await isLinkStale(deps, order)', 'false'),
+    edits: one('src/payments/accept/requote.ts', 'await isLinkStale(deps, deps.db, order, ask)', 'false'),
   },
   {
     ...{ name: 'old-price-pays', number: 11, story: 'staleLink' },
@@ -74,8 +74,8 @@ export const SERVICE: readonly Plant[] = [
       },
       {
         file: 'src/payments/accept/requote.ts',
-        find: 'return paid ? {',
-        replace: "return paid && order.code === '' ? {",
+        find: " || (await existsMoney(tx, order, deps.dustUnits, 'link'))",
+        replace: '',
       },
     ],
   },

@@ -38,13 +38,14 @@ export async function registerPages(
   const asking = openAskBack(base, accounts, trade)
   const shown = { networkName, explorerUrl, links: trade.refunds.links, receiptUrlOf: openReceiptUrl(config.payUrl) }
   const relays = trade.chains.flatMap(({ relay, xpub }) => (relay && xpub !== null ? [{ ...relay, xpub }] : []))
+  const xpubs = new Map(trade.chains.map(({ network, xpub }) => [network.chainId, xpub]))
   const walletNetworks = listWalletNetworks(config, trade.chains)
   const payDeps = { ...trade.payments, ...shown, deposits, config, feed, limits, asking, providersUrl, walletNetworks }
   await app.register(payRoutes, payDeps)
   await app.register(walletRoutes, { ...trade.payments, ...shown, config, relays, limits })
   await app.register(receiptRoutes, { ...trade.payments, ...shown, config, keys })
   await app.register(logoFileRoutes, { db })
-  await app.register(x402Routes, { ...trade.payments, ...shown, config, relays, limits })
+  await app.register(x402Routes, { ...trade.payments, ...shown, config, relays, xpubs, limits })
   await app.register(refundPageRoutes, { ...trade.refunds, payUrl: config.payUrl, networkName })
   await app.register(kycPageRoutes, { ...trade.kyc, payUrl: config.payUrl, limits })
   const { companies, createOrder } = trade

@@ -97,8 +97,8 @@ export const CompanySchema = Type.Object(
     linkQuoteMinutes: Nullable(
       Type.Integer({
         description:
-          'Payment links: accepting takes a fresh rate when the last one is older than this. Null: one rate as long ' +
-          'as the link lives.',
+          'Payment links: accepting takes a fresh rate when the last one is older than this. ' +
+          'Accepting the same channel again keeps its price for as long. Null: one rate as long as the link lives.',
       }),
     ),
     settlementReserve: Type.String({

@@ -21,6 +21,7 @@ export const de: Texts = {
     rate: (one, other) => `${one} = ${other}`,
     rateHeld: 'Dieser Kurs ist bis zum Ablauf der Zeit garantiert.',
     rateChosen: 'der Kurs gilt fest, sobald Sie eine Zahlungsart wählen',
+    heldUntil: (date) => `der angezeigte Betrag gilt für diese Zahlungsart bis ${date}`,
     timeLeft: 'Verbleibende Zeit',
     validUntil: (date) => `gültig bis ${date}`,
     onNetwork: (network) => `auf ${network}`,

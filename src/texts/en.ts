@@ -21,6 +21,7 @@ export const en: Texts = {
     rate: (one, other) => `${one} = ${other}`,
     rateHeld: 'This rate is guaranteed until the time runs out.',
     rateChosen: 'the rate is fixed when you choose how to pay',
+    heldUntil: (date) => `the amount shown holds for this way to pay until ${date}`,
     timeLeft: 'Time left',
     validUntil: (date) => `valid until ${date}`,
     onNetwork: (network) => `on ${network}`,

@@ -21,6 +21,7 @@ export const es: Texts = {
     rate: (one, other) => `${one} = ${other}`,
     rateHeld: 'Este cambio está garantizado hasta que se agote el tiempo.',
     rateChosen: 'el cambio se fija al elegir cómo pagar',
+    heldUntil: (date) => `el importe mostrado se mantiene para esta forma de pago hasta el ${date}`,
     timeLeft: 'Tiempo restante',
     validUntil: (date) => `válido hasta el ${date}`,
     onNetwork: (network) => `en ${network}`,

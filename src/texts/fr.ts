@@ -21,6 +21,7 @@ export const fr: Texts = {
     rate: (one, other) => `${one} = ${other}`,
     rateHeld: 'Ce taux est garanti jusqu’à la fin du délai.',
     rateChosen: 'le taux est fixé quand vous choisissez comment payer',
+    heldUntil: (date) => `le montant affiché est garanti pour ce moyen de paiement jusqu’au ${date}`,
     timeLeft: 'Temps restant',
     validUntil: (date) => `valable jusqu’au ${date}`,
     onNetwork: (network) => `sur ${network}`,

@@ -21,6 +21,7 @@ export const it: Texts = {
     rate: (one, other) => `${one} = ${other}`,
     rateHeld: 'Questo cambio è garantito fino alla scadenza del tempo.',
     rateChosen: 'il cambio viene fissato quando sceglie come pagare',
+    heldUntil: (date) => `l’importo indicato resta valido per questo modo di pagare fino al ${date}`,
     timeLeft: 'Tempo rimasto',
     validUntil: (date) => `valido fino al ${date}`,
     onNetwork: (network) => `su ${network}`,

@@ -12,6 +12,8 @@ export type PayTexts = {
   rateHeld: string
   /** A link whose rate is renewed when its payer chooses a way to pay. */
   rateChosen: string
+  /** The same once the payer has chosen: another way, or a later moment, may change it. */
+  heldUntil: (date: string) => string
   timeLeft: string
   validUntil: (date: string) => string
   onNetwork: (network: string) => string

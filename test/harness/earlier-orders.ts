@@ -26,3 +26,14 @@ export async function placeAsBefore(db: Db, { toAddress, units }: Placed): Promi
       and asked_units = ${String(units)}::numeric returning *)
     insert into deposit_reservations (${raw(known)}) select ${raw(known)} from placed`)
 }
+
+/** As if the order's price were so old, and no other order's with it: orders of the same seconds share a quote. */
+export async function quotedAgo(db: Db, orderId: string, seconds: number): Promise<void> {
+  await db.run(sql`
+    with copied as (
+      insert into rate_quotes (id, from_asset, to_asset, rate, evidence, created_at)
+      select substr(md5(random()::text), 1, 24), from_asset, to_asset, rate, evidence,
+        now() - make_interval(secs => ${seconds})
+      from rate_quotes where id = (select quote_id from orders where id = ${orderId}) returning id)
+    update orders set quote_id = copied.id from copied where orders.id = ${orderId}`)
+}

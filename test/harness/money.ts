@@ -30,7 +30,7 @@ export type MoneyDesk = {
   /** What is owed to the merchant. */
   payable(): Promise<bigint>
   /** What a payer reads. */
-  pageOf(order: Payable): Promise<string>
+  pageOf(order: Payable, lang?: string): Promise<string>
   /** All news of the chain reached the payments. */
   toldOf(order: Payable, units: bigint): Promise<OrderStory>
 }
@@ -73,8 +73,8 @@ export async function openMoneyDesk(shop: Shop): Promise<MoneyDesk> {
         where company_id = ${shop.merchant.companyId} and account = 'company_payable'`)
       return BigInt(units)
     },
-    async pageOf({ code }) {
-      const page = await (await fetch(`${baseUrl}/pay?code=${code}&lang=en`)).text()
+    async pageOf({ code }, lang = 'en') {
+      const page = await (await fetch(`${baseUrl}/pay?code=${code}&lang=${lang}`)).text()
       const main = /<main>(.*)<p class="note" id="lost"/s.exec(page)?.[1] ?? ''
       return main
         .replaceAll(/<svg.*?<\/svg>/gs, '')

@@ -50,8 +50,12 @@ export function clock(view: PayView, { texts, nowMs }: PageContext): Html | null
 /** How long price and order are valid. */
 export function validity(view: PayView, { texts, locale, nowMs }: PageContext): Html {
   if (view.rateHeld && view.expiresAt.getTime() - nowMs <= DAY_MS) return html`${texts.rateHeld}`
-  const [before = '', after = ''] = texts.validUntil('\n').split('\n')
-  return html`${before}${moment(view.expiresAt, locale)}${after}${!view.rateHeld && html` · ${texts.rateChosen}`}`
+  const until = (words: (date: string) => string, date: Date): Html => {
+    const [before = '', after = ''] = words('\n').split('\n')
+    return html`${before}${moment(date, locale)}${after}`
+  }
+  const promise = view.heldUntil ? until(texts.heldUntil, view.heldUntil) : html`${texts.rateChosen}`
+  return html`${until(texts.validUntil, view.expiresAt)}${!view.rateHeld && html` · ${promise}`}`
 }
 
 const MARKS = {

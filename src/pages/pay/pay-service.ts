@@ -11,7 +11,7 @@ import { findOrderByCode } from '../../orders/order-queries.ts'
 import { isOpen, type OrderStatus } from '../../orders/order-states.ts'
 import type { PayerDeps } from '../../payers/payer-service.ts'
 import { listOffers } from '../../payments/accept/offers.ts'
-import { canRequote, findLinkQuoteMinutes, isChainBehind } from '../../payments/accept/requote.ts'
+import { canRequote, findRateHold, isChainBehind, type RateHold } from '../../payments/accept/requote.ts'
 import { keyOf } from '../../payments/accept/start-payment.ts'
 import { listMispaymentsOfOrder } from '../../payments/mispayments/mispayment-queries.ts'
 import { listPaymentsOfOrder, type Payment } from '../../payments/payment-queries.ts'
@@ -61,7 +61,7 @@ export type Choice = {
 }
 
 /** Everything that a payer sees of one order, in any language. */
-export type PayView = {
+export type PayView = RateHold & {
   /** Changes with everything visible: the event id of the live stream. */
   id: string
   companyId: string
@@ -82,8 +82,6 @@ export type PayView = {
   fiat: Money
   due: Money
   rate: bigint
-  /** Whether the order keeps its rate until it expires, whatever the payer chooses. */
-  rateHeld: boolean
   expiresAt: Date
   paidAt: Date | null
   refunded: Money
@@ -260,6 +258,9 @@ const markOf = ({ order, payment, progress, arrived, coming, others, records, re
     .map((part) => String(part ?? ''))
     .join('.')
 
+/** Changes when the promise about the rate does. */
+const holdMark = ({ rateHeld, heldUntil }: RateHold): string => (rateHeld ? '' : `u${heldUntil?.getTime() ?? ''}`)
+
 /** Situations in which the page offers other ways to pay. */
 const OFFERS: readonly Situation[] = ['choose', 'preparing', 'providerDown', 'waiting']
 
@@ -272,15 +273,17 @@ export async function readPayView(deps: PayViewDeps, code: string): Promise<PayV
   const { db } = deps
   const order = isOrderCode(code) ? await findOrderByCode(db, code) : undefined
   if (!order) throw new AppError('ORDER_NOT_FOUND')
-  const [shop, { facts, choices, singleUseLink, requote, chainBehind }, quoteMinutes] = await Promise.all([
+  const [shop, { facts, choices, singleUseLink, requote, chainBehind }] = await Promise.all([
     readShop(db, order.companyId),
     readFacts(deps, order),
-    findLinkQuoteMinutes(db, order),
   ])
   const { payment, records, refunds } = facts
   const situation = situationOf(facts)
   const uncredited = uncreditedUnits(facts)
   const paying = payment ? viewPayment(payment, facts, singleUseLink, deps) : null
+  const isShown = payment && paying?.instructions && isCurrent(order, payment)
+  const hold = await findRateHold(deps, order, isShown ? payment : undefined)
+  const held = holdMark(hold)
   const received = viewReceived(deps, facts, paying)
   const besideComing = besideComingUnits(facts)
   const coming = facts.coming + besideComing
@@ -289,7 +292,7 @@ export async function readPayView(deps: PayViewDeps, code: string): Promise<PayV
   const usdc = (units: bigint): Money => ({ asset: order.to.asset, units })
   const offers = hasWays && choicesMark(choices)
   return {
-    id: [markOf(facts), situation, identity && 'who', requote && 'again', chainBehind && 'behind', offers]
+    id: [markOf(facts), situation, identity && 'who', requote && 'again', chainBehind && 'behind', offers, held]
       .map((part) => part || '')
       .join('.'),
     companyId: order.companyId,
@@ -307,7 +310,7 @@ export async function readPayView(deps: PayViewDeps, code: string): Promise<PayV
     fiat: order.from,
     due: order.to,
     rate: order.rate,
-    rateHeld: quoteMinutes === null || (payment?.instructions != null && isCurrent(order, payment)),
+    ...hold,
     expiresAt: order.expiresAt,
     paidAt: order.paidAt,
     refunded: usdc(order.refundedUnits),

@@ -34,6 +34,8 @@ export type X402Deps = AcceptDeps &
   Omit<PayViewDeps, 'payerTokens'> & {
     config: Pick<Config, 'payUrl'>
     relays: readonly X402Relay[]
+    /** The account key of the deposit addresses on each chain that is set up, also without a relayer. */
+    xpubs: ReadonlyMap<number, string | null>
     limits: Pick<RateLimits, 'checkRelay'>
   }
 
@@ -65,16 +67,51 @@ async function findOrder(deps: X402Deps, code: string): Promise<Order> {
   return order
 }
 
-/** The chain that the payer names, otherwise the one that the order is on, otherwise the first. */
-function chooseRelay({ relays }: X402Deps, network: number | null): X402Relay {
-  const [first] = relays
-  const relay = network === null ? first : relays.find(({ chainId }) => chainId === network)
+/** The chain on which the payer chose to pay from a wallet; null: on none yet. */
+const standingOf = ({ payment }: PayView): PayView['choices'][number]['network'] =>
+  payment?.channel === 'crypto' ? payment.network : null
+
+/**
+ * The relays that may pay to an address that was made for this chain. On another chain it is watched, and the shop's,
+ * only if the shop takes wallets there and the addresses are derived from the same key.
+ */
+function listServing({ relays, xpubs }: X402Deps, { choices }: PayView, made: number): X402Relay[] {
+  const taken = choices.flatMap(({ channel, network }) => (channel === 'crypto' && network ? [network.id] : []))
+  const key = xpubs.get(made)
+  return relays.filter(({ chainId, xpub }) => chainId === made || (xpub === key && taken.includes(chainId)))
+}
+
+/** The relays that may pay the order: before it has an address, on the chains that its shop takes. */
+async function listUsable(deps: X402Deps, view: PayView): Promise<readonly X402Relay[]> {
+  const standing = standingOf(view)
+  if (standing) return listServing(deps, view, standing.id)
+  const networks = (await deps.channels.of(view.companyId)).find('crypto')?.networks
+  // without the channel, accepting says why
+  return networks ? deps.relays.filter(({ chainId }) => networks.includes(chainId)) : deps.relays
+}
+
+/**
+ * The chain that the payer names, otherwise the one that the order is on, otherwise the first.
+ * @throws CHANNEL_NOT_AVAILABLE in words that lead to no chain where the order's address may be nobody's
+ */
+function chooseRelay(
+  { relays }: X402Deps,
+  usable: readonly X402Relay[],
+  { network, standing }: { network: number | null; standing: PayView['choices'][number]['network'] },
+): X402Relay {
+  const refuse = (message: string) => new AppError('CHANNEL_NOT_AVAILABLE', { message })
+  if (relays.length === 0) throw refuse('Paying by x402 is not set up here. Open the payment page instead.')
+  if (usable.length === 0)
+    throw refuse(
+      standing
+        ? `The payer chose ${standing.name}, where x402 is not set up. Do not pay on another network: the address of this ` +
+            'order may not be the shop’s there. Open the payment page instead.'
+        : 'x402 is not set up on the networks that the shop takes. Open the payment page instead.',
+    )
+  const wanted = network ?? standing?.id
+  const relay = relays.find(({ chainId }) => chainId === wanted) ?? (network === null ? usable[0] : undefined)
   if (relay) return relay
-  const message =
-    relays.length === 0
-      ? 'Paying by x402 is not set up here. Open the payment page instead.'
-      : `Choose one of the networks ${relays.map(({ chainId }) => chainId).join(', ')}: ?network=<chain id>.`
-  throw new AppError('CHANNEL_NOT_AVAILABLE', { message })
+  throw refuse(`Choose one of the networks ${usable.map(({ chainId }) => chainId).join(', ')}: ?network=<chain id>.`)
 }
 
 /**
@@ -119,26 +156,26 @@ async function readRequirements(
 ): Promise<Requirements[]> {
   const viewDeps = pageDepsOf(deps)
   const known = await readPayView(viewDeps, order.code)
-  const standing = known.payment?.channel === 'crypto' ? (known.payment.network?.id ?? null) : null
-  const relay = chooseRelay(deps, network ?? standing)
+  const isWaiting = order.status === 'WAITING_CHAIN_CONFIRMATION'
+  if (isWaiting && known.payment?.missing.units === 0n) return []
+  const standing = standingOf(known)
+  const relay = chooseRelay(deps, await listUsable(deps, known), { network, standing })
   if (network === null && request.headers[SIGNATURE_HEADER] === undefined) checkNotElsewhere(order, relay)
-  if (order.status !== 'WAITING_CHAIN_CONFIRMATION') {
+  if (!isWaiting) {
     const context = contextAs(request, payerOf(order.code))
-    const body = { paymentChannel: 'crypto', network: standing ?? relay.chainId }
+    const body = { paymentChannel: 'crypto', network: standing?.id ?? relay.chainId }
     await acceptOrder(deps, { context, code: order.code, body })
   }
-  const { payment } = await readPayView(viewDeps, order.code)
+  const current = await readPayView(viewDeps, order.code)
+  const { payment } = current
   if (payment?.missing.units === 0n) return []
-  const payTo = payment?.instructions?.toAddress
-  if (!payment || !payTo) throw new AppError('CHANNEL_NOT_AVAILABLE')
+  const [made, payTo] = [standingOf(current), payment?.instructions?.toAddress]
+  if (!payment || !made || !payTo) throw new AppError('CHANNEL_NOT_AVAILABLE')
   const { units } = payment.missing
-  const made = deps.relays.find(({ chainId }) => chainId === payment.network?.id) ?? relay
   const seconds = Math.floor((known.expiresAt.getTime() - deps.clock()) / 1000)
-  // the address is watched on every chain whose addresses are derived from the same key and that the shop accepts
-  const taken = known.choices.flatMap(({ channel, network: one }) => (channel === 'crypto' && one ? [one.id] : []))
-  const chains = [relay, ...deps.relays.filter((one) => one !== relay)].filter(
-    ({ xpub, chainId, minUnits }) =>
-      units >= minUnits && xpub === made.xpub && (chainId === made.chainId || taken.includes(chainId)),
+  const serving = listServing(deps, known, made.id)
+  const chains = [...serving.filter((one) => one === relay), ...serving.filter((one) => one !== relay)].filter(
+    ({ minUnits }) => units >= minUnits,
   )
   if (chains.length === 0) throw new AppError('CHANNEL_NOT_AVAILABLE', { message: TOO_LITTLE })
   return Promise.all(
@@ -210,7 +247,7 @@ async function settle(
     nonce: given.nonce as Hex,
     signature: signature as Hex,
   }
-  return chooseRelay(deps, chainId).submit(authorization, beforeNew)
+  return chooseRelay(deps, deps.relays, { network: chainId, standing: null }).submit(authorization, beforeNew)
 }
 
 /** Submits the payment and answers with the receipt, once it is in a block. */

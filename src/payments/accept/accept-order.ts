@@ -15,13 +15,14 @@ import { readPayerAddress } from '../../payers/payer-address.ts'
 import { checkIdentity, notePayerEmail, writePayerAudit } from '../../payers/payer-service.ts'
 import { writerOf } from '../../payers/payer-word.ts'
 import { findEuroRate } from '../../rates/euro.ts'
-import { findPayment, lockPayment, type Payment, updatePayment } from '../payment-queries.ts'
+import { lockPayment, type Payment, updatePayment } from '../payment-queries.ts'
 import { ACCOUNT_REMOVED } from '../payment-rules.ts'
 import type { AcceptBody } from '../payment-schemas.ts'
 import { type Accepted, createAtProvider } from './create-at-provider.ts'
 import { checkOffer, findNetworkFault, findRuleFault, notAvailable, unavailableNow } from './offers.ts'
 import { reopenPayment } from './reopen-payment.ts'
 import { explainReopening, type FreshQuote, findFreshQuote, repriceOrder } from './requote.ts'
+import { findSamePayment } from './same-payment.ts'
 import { type AcceptDeps, startPayment } from './start-payment.ts'
 
 export type AcceptRequest = {
@@ -43,27 +44,6 @@ function readNetwork(channel: Channel, network: number | undefined): number | nu
   }
   if (!channel.networks.includes(network)) throw invalid('network', `is not offered here; choose one of: ${offered}`)
   return network
-}
-
-/**
- * The open attempt that a repeated accept refers to: same channel, same network, not closed, and its account still
- * exists, or its place is in the present wallet. It is never continued with another account, where its money would not
- * be found.
- */
-async function findSamePayment(
-  { channels }: AcceptDeps,
-  tx: Tx,
-  order: Order,
-  { channel: { id }, network }: Choice,
-): Promise<{ payment: Payment; channel: Channel } | undefined> {
-  if (order.paymentId === null || (order.status !== 'PENDING' && order.status !== 'AWAITING')) return undefined
-  const payment = await findPayment(tx, order.companyId, order.paymentId)
-  const open = payment?.status === 'creating' || payment?.status === 'awaiting' || payment?.status === 'confirming'
-  // where none is chosen, the provider may have named one
-  const isSame = payment?.channel === id && (network === null || payment.network === network)
-  if (!open || !isSame) return undefined
-  const channel = await channels.forPayer(payment, tx)
-  return channel && { payment, channel }
 }
 
 /**
@@ -120,7 +100,7 @@ async function readChoice(deps: AcceptDeps, request: AcceptRequest): Promise<Cho
   const network = readNetwork(channel, request.body.network)
   const price = { due: order.to, fiat: order.from, euroRate: () => findEuroRate(deps.payers) }
   if (order.paymentChannel !== id) await checkOffer(set, id, price)
-  const fresh = await findFreshQuote(deps, order, request.body.requote ?? false)
+  const fresh = await findFreshQuote(deps, order, { asked: request.body.requote ?? false, channel, network })
   const networkFault = await findNetworkFault(channel, network)
   const ruleFault = (await findRuleFault(set.rule(id), price))?.sentence ?? null
   const account = { own: set.isOwn(id), accountMark: set.accountMarks(id)[0] ?? null }
@@ -144,7 +124,7 @@ async function openPayment(deps: AcceptDeps, request: AcceptRequest, choice: Cho
     const locked = await lockReachableOrder(tx, context.actor, request.code)
     const found = anonymous && !locked.anonymous ? await updateOrderAnonymous(tx, locked, now) : locked
     const by = { actor: nameOf(context), requestId: context.requestId }
-    const { order, trigger, change } = await repriceOrder(deps, tx, found, { fresh: choice.fresh, by })
+    const { order, trigger, change } = await repriceOrder(deps, tx, found, { ...choice, by })
     const same = found === order ? await findSamePayment(deps, tx, order, choice) : undefined
     const email = body.payerEmail ?? null
     const noteEmail = async (): Promise<void> => {

@@ -1,5 +1,5 @@
 import { isSoldAlready, lockPurchase } from '../../companies/button-landing.ts'
-import { brokenConstraint, type Db, type Queryable, type Tx } from '../../db/db.ts'
+import { brokenConstraint, type Queryable, type Tx } from '../../db/db.ts'
 import { HOUR, MINUTE } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { convert } from '../../kernel/money.ts'
@@ -7,7 +7,7 @@ import type { Order } from '../../orders/order.ts'
 import { isUnread, type OrderChange } from '../../orders/order-queries.ts'
 import { allows, isOpen } from '../../orders/order-states.ts'
 import type { Quote } from '../../rates/rate-service.ts'
-import { findPayment } from '../payment-queries.ts'
+import { findPayment, type Payment } from '../payment-queries.ts'
 import {
   existsMoney,
   existsRival,
@@ -16,6 +16,7 @@ import {
   findQuotePolicy,
   type RequoteReason,
 } from './requote-queries.ts'
+import { findSamePayment, type Way } from './same-payment.ts'
 import type { AcceptDeps } from './start-payment.ts'
 
 type RequoteDeps = Pick<AcceptDeps, 'db' | 'clock' | 'channels' | 'dustUnits'>
@@ -38,26 +39,58 @@ export async function isChainBehind(deps: RequoteDeps, order: Order): Promise<bo
 }
 
 /** The age at which an open payment link takes a fresh rate when it is accepted; null: it keeps its rate. */
-export async function findLinkQuoteMinutes(db: Db, order: Order): Promise<number | null> {
+async function findLinkQuoteMinutes(q: Queryable, order: Order): Promise<number | null> {
   if (order.alias === null || !isOpen(order.status)) return null
-  return (await findQuotePolicy(db, order.companyId)).linkQuoteMinutes
+  return (await findQuotePolicy(q, order.companyId)).linkQuoteMinutes
 }
 
-/** A payment link whose rate is older than its company allows. */
-async function isLinkStale(deps: AcceptDeps, order: Order): Promise<boolean> {
-  const linkQuoteMinutes = await findLinkQuoteMinutes(deps.db, order)
-  if (linkQuoteMinutes === null) return false
-  const at = await findQuotedAt(deps.db, order.quoteId)
-  return at !== undefined && deps.clock() - at.getTime() > linkQuoteMinutes * MINUTE
+/**
+ * Whether a payment link takes a fresh rate when this is accepted: its own is older than its company allows. An attempt
+ * that is accepted again keeps its price as long from its own beginning, so accepting it twice changes nothing.
+ */
+async function isLinkStale(deps: RequoteDeps, q: Queryable, order: Order, way: Way): Promise<boolean> {
+  const minutes = await findLinkQuoteMinutes(q, order)
+  if (minutes === null) return false
+  const isOld = (at: Date): boolean => deps.clock() - at.getTime() > minutes * MINUTE
+  const at = await findQuotedAt(q, order.quoteId)
+  if (at === undefined || !isOld(at)) return false
+  const same = await findSamePayment(deps, q, order, way)
+  return !same || isOld(same.payment.openedAt)
+}
+
+/** What an order's page may promise of its rate. */
+export type RateHold = {
+  /** Whether it holds until the order expires, whatever the payer chooses. */
+  rateHeld: boolean
+  /** Until when it holds for the present attempt; null: it is held anyway, or there is none, or that is over. */
+  heldUntil: Date | null
+}
+
+/** @param shown the attempt whose instructions the payer sees */
+export async function findRateHold(deps: RequoteDeps, order: Order, shown: Payment | undefined): Promise<RateHold> {
+  const minutes = await findLinkQuoteMinutes(deps.db, order)
+  const at = minutes === null ? undefined : await findQuotedAt(deps.db, order.quoteId)
+  if (minutes === null || at === undefined) return { rateHeld: true, heldUntil: null }
+  const endOf = (from: Date): number => from.getTime() + minutes * MINUTE
+  const endsAt = order.expiresAt.getTime()
+  if (endOf(at) >= endsAt || (await existsMoney(deps.db, order, deps.dustUnits, 'link')))
+    return { rateHeld: true, heldUntil: null }
+  const until = shown ? Math.min(endsAt, Math.max(endOf(at), endOf(shown.openedAt))) : 0
+  return { rateHeld: false, heldUntil: until > deps.clock() ? new Date(until) : null }
+}
+
+type Asked = Way & {
+  /** Whether the payer asks for a fresh rate. */
+  asked: boolean
 }
 
 /**
  * The fresh rate to accept this order at, or null to keep its own. An ended order gets one only on request.
  * @throws INVALID_EXCHANGE_RATE, ORDER_STATE_CONFLICT
  */
-export async function findFreshQuote(deps: AcceptDeps, order: Order, asked: boolean): Promise<FreshQuote | null> {
+export async function findFreshQuote(deps: AcceptDeps, order: Order, ask: Asked): Promise<FreshQuote | null> {
   const reason = hasEnded(order, deps.clock()) ? 'ended' : 'link'
-  const wanted = reason === 'ended' ? asked : await isLinkStale(deps, order)
+  const wanted = reason === 'ended' ? ask.asked : await isLinkStale(deps, deps.db, order, ask)
   if (wanted && (await isChainBehind(deps, order))) throw new AppError('ORDER_STATE_CONFLICT', { message: UNREAD })
   if (!wanted || (reason === 'link' && (await existsMoney(deps.db, order, deps.dustUnits, reason)))) return null
   const quote = await deps.payers.rates.quote(order.from.asset, { isForOrder: true })
@@ -101,7 +134,7 @@ export async function repriceOrder(
   deps: AcceptDeps,
   tx: Tx,
   order: Order,
-  { fresh, by }: { fresh: FreshQuote | null; by: { actor: string; requestId: string | null } },
+  { fresh, by, ...way }: Way & { fresh: FreshQuote | null; by: { actor: string; requestId: string | null } },
 ): Promise<Repriced> {
   const now = new Date(deps.clock())
   if (!fresh) return { order, trigger: 'accept', change: {} }
@@ -110,8 +143,9 @@ export async function repriceOrder(
   const price = { toUnits: to.units, rate: quote.rate, quoteId: quote.id }
   const priced = { ...order, to, rate: quote.rate, quoteId: quote.id }
   if (!hasEnded(order, now.getTime())) {
-    const paid = await existsMoney(tx, order, deps.dustUnits, 'link')
-    return paid ? { order, trigger: 'accept', change: {} } : { order: priced, trigger: 'accept', change: price }
+    // another accept may have taken a fresh rate meanwhile
+    const keeps = !(await isLinkStale(deps, tx, order, way)) || (await existsMoney(tx, order, deps.dustUnits, 'link'))
+    return keeps ? { order, trigger: 'accept', change: {} } : { order: priced, trigger: 'accept', change: price }
   }
   if (fresh.reason === 'link') return { order, trigger: 'accept', change: {} }
   await lockPurchase(tx, order)
