@@ -191,7 +191,6 @@ const change = async ({ manager }: Awaited<ReturnType<typeof openCompany>>, MODE
 test('an address that becomes one of a pool: what comes then counts for the order that has it, not also for an old one', async () => {
   const address = newAddress()
   const company = await openCompany({ MODE: 'static', ADDRESSES: address })
-  // the sender that the second one names may send it another amount, as long as the address is static
   await makeOld(await company.place())
   await makeOld(await company.place(shop.chain.payer))
   await change(company, 'pool', address)
@@ -204,6 +203,50 @@ test('an address that becomes one of a pool: what comes then counts for the orde
     (found) => found.length > 0,
   )
   assert.deepEqual([await takersOf(whole), await takersOf(other)], [[next.orderId], [next.orderId]])
+})
+
+type Listed = { transfers: { _id: string; txHash: string; candidates: { code: string }[] }[] }
+
+test('who names another’s address as the sender gets none of his money: a person decides which order it pays', async () => {
+  const company = await openCompany({ MODE: 'static', ADDRESSES: newAddress() })
+  const honest = await company.place()
+  const [first, second] = [await company.place(shop.chain.payer), await company.place(shop.chain.payer)]
+  const txHash = await company.pay(honest.toAddress, 50_000_000n)
+  const listed = async () =>
+    (await company.manager.get<Listed>('unmatched-transfers')).data.transfers.find((one) => one.txHash === txHash)
+  const found = await eventually(listed, (one) => one !== undefined, 30_000)
+  assert.deepEqual(await takersOf(txHash), [])
+  // one order that names the sender comes first, and no number of them hides the one whose amount is closest
+  const candidates = found?.candidates.map(({ code }) => code)
+  assert.deepEqual(candidates, [first.code, honest.code, second.code])
+  const matched = await company.manager.post(`unmatched-transfers/${found?._id}/match`, { code: honest.code })
+  assert.equal(matched.status, 200, matched.text)
+  await company.pay(honest.toAddress, 4_000_000n)
+  for (const { orderId } of [first, second])
+    assert.equal((await shop.story(orderId)).payments[0]?.receivedUnits ?? '0', '0')
+  assert.equal((await shop.story(honest.orderId)).payments[0]?.receivedUnits, '50000000')
+})
+
+test('what a named sender paid before the upgrade stays paid, whoever names the same one since', async () => {
+  const company = await openCompany({ MODE: 'static', ADDRESSES: newAddress() })
+  const order = await company.place(shop.chain.payer)
+  await shop.host.db.run(sql`update deposit_reservations set sender_until = now() + interval '1 hour'
+    where address = ${order.toAddress.toLowerCase()}`)
+  const part = await company.pay(order.toAddress, 20_000_000n)
+  await eventually(
+    () => takersOf(part),
+    (found) => found.length > 0,
+  )
+  await company.place(shop.chain.payer)
+  await shop.host.db.run(sql`update deposit_reservations set sender_until = (
+      select block_at from chain_transfers where tx_hash = ${part})
+    where address = ${order.toAddress.toLowerCase()} and sender_until is not null`)
+  assert.deepEqual(await takersOf(part), [order.orderId])
+  const rest = await company.pay(order.toAddress, order.units - 20_000_000n)
+  const isListed = async () =>
+    (await company.manager.get<Listed>('unmatched-transfers')).data.transfers.some((one) => one.txHash === rest)
+  await eventually(isListed, (found) => found, 30_000)
+  assert.deepEqual(await takersOf(rest), [])
 })
 
 test('an address that a pool gives up: what an old payer sends to it is listed, and counts for no static order', async () => {
