@@ -48,7 +48,8 @@ async function openCompany(settings: Record<string, string>) {
     await shop.reaches(order.code, 'PAID')
     return { ...order, txHash }
   }
-  return { manager, companyId: person.companyId ?? '', place, pay, sell }
+  const till = body.merchantIdentifier
+  return { manager, companyId: person.companyId ?? '', till, place, pay, sell }
 }
 const heldBy = async (orderId: string): Promise<Record<string, string>> => {
   const rows = await shop.host.db.many<{ account: string; units: string }>(sql`
@@ -203,6 +204,33 @@ test('an address that becomes one of a pool: what comes then counts for the orde
     (found) => found.length > 0,
   )
   assert.deepEqual([await takersOf(whole), await takersOf(other)], [[next.orderId], [next.orderId]])
+})
+
+test('a price that is dust on a chain is offered through no wallet, nor by x402; the next one up is paid', async () => {
+  const company = await openCompany({ MODE: 'static', ADDRESSES: newAddress() })
+  const { manager, till } = company
+  const request = async (amount: number): Promise<OrderData> => {
+    const body = { amount, fromAsset: 'XPF', merchantIdentifier: till }
+    return (await manager.post<{ order: OrderData }>('confirm_conversion/request', body)).data.order
+  }
+  const own = await request(1)
+  const operators = await shop.create({ amount: 1, fromAsset: 'XPF' })
+  assert.deepEqual([own.toAmount, operators.toAmount], ['0.009050', '0.009050'])
+  for (const answer of [
+    await manager.post(`confirm_conversion/accept/${own.code}`, { paymentChannel: 'crypto' }),
+    await shop.accept(operators.code),
+  ]) {
+    assert.deepEqual([answer.status, answer.error.code], [400, 'CHANNEL_NOT_AVAILABLE'], answer.text)
+    assert.match(answer.error.message, /it takes no less than 0\.010000 USDC/)
+  }
+  for (const { code } of [own, operators]) {
+    const answer = await fetch(`${shop.host.baseUrl}/pay/x402/${code}`, { headers: { accept: 'application/json' } })
+    assert.equal(answer.status, 400, await answer.text())
+    assert.equal((await shop.host.call<OrderData>('GET', `status/${code}`)).data.status, 'INITIAL')
+  }
+  const least = await shop.createAwaiting({ amount: 2, fromAsset: 'XPF' })
+  await company.pay(least.toAddress, least.units)
+  await shop.reaches(least.code, 'PAID')
 })
 
 type Listed = { transfers: { _id: string; txHash: string; candidates: { code: string }[] }[] }
