@@ -175,6 +175,8 @@ const pollAnswering = async (sale: Sale, id: string, report: Partial<RefundRepor
     answer = BY_HAND
   }
 }
+/** The provider has ours before it tells a total. */
+const send = (sale: Sale, id: string) => pollAnswering(sale, id, { outcome: 'pending', providerStatus: 'PROCESSING' })
 const expectedOf = async (sale: Sale) => (await differencesOf(sale)).map(({ expected }) => expected)
 
 test('money that a person sent another way hides no refund of the provider: a person has to tell which is which', async () => {
@@ -258,6 +260,7 @@ test('what the provider said while ours waited for a person is judged when that 
 test('a refund from the console is booked that a callback told of while the end of ours was being read', async () => {
   const sale = await sell()
   const { refundId } = await revertOrder(world.refunds, contextFor(actorOf(sale)), sale.code, { amount: '20' })
+  await send(sale, refundId)
   answer = { outcome: 'settled', reference: refundId, txHash: null, providerStatus: 'done' }
   try {
     await notice(sale.payment, DUE)
@@ -303,6 +306,7 @@ test('a provider that sends more than it was asked to: no part of that is forgot
 test('what the provider said while ours was under way is judged together with its rejection', async () => {
   const sale = await sell()
   const { refundId } = await revertOrder(world.refunds, contextFor(actorOf(sale)), sale.code, { amount: '20' })
+  await poll(sale, refundId)
   await notice(sale.payment, 30_000_000n)
   const drop = async (refunds: ModelWorld['refunds']): Promise<void> => {
     const refund = await findRefund(world.host.db, refundId)
@@ -322,6 +326,7 @@ test('what the provider said while ours was under way is judged together with it
 test('a refund from the console that left less than ours needs: ours is refused, the other one is booked', async () => {
   const sale = await sell()
   const { refundId } = await revertOrder(world.refunds, contextFor(actorOf(sale)), sale.code, { amount: '20' })
+  await send(sale, refundId)
   await notice(sale.payment, DUE)
   await pollAnswering(sale, refundId, { outcome: 'refused', providerStatus: 'more than is left' })
   assert.equal((await findRefund(world.host.db, refundId))?.status, 'refused')
@@ -333,6 +338,7 @@ test('a refund from the console that left less than ours needs: ours is refused,
 test('a total that a refund may still be in that the provider took and then failed is left to a person', async () => {
   const sale = await sell()
   const { refundId } = await revertOrder(world.refunds, contextFor(actorOf(sale)), sale.code, { amount: '20' })
+  await send(sale, refundId)
   await notice(sale.payment, 20_000_000n)
   await pollAnswering(sale, refundId, { outcome: 'refused', reference: 'taken-2', providerStatus: 'REFUND_FAIL' })
   assert.equal((await findRefund(world.host.db, refundId))?.status, 'refused')
@@ -344,6 +350,7 @@ test('what was told of a refund that failed is judged once, and not again when t
   const ask = async (): Promise<string> =>
     (await revertOrder(world.refunds, contextFor(actorOf(sale)), sale.code, { amount: '20' })).refundId
   const failed = await ask()
+  await send(sale, failed)
   await notice(sale.payment, 20_000_000n)
   await pollAnswering(sale, failed, { outcome: 'refused', reference: 'taken-3', providerStatus: 'REFUND_FAIL' })
   assert.deepEqual(await expectedOf(sale), ['20.000000 USDC'])
@@ -368,6 +375,7 @@ for (const [how, next] of [
     await pollAnswering(sale, failed, { outcome: 'refused', reference: 'taken-4', providerStatus: 'REFUND_FAIL' })
     assert.equal((await findRefund(world.host.db, failed))?.status, 'refused')
     const running = await ask('30')
+    await send(sale, running)
     const late = how === 'refused' ? 20_000_000n : 50_000_000n
     await notice(sale.payment, late)
     await pollAnswering(sale, running, next)

@@ -48,7 +48,8 @@ async function openCompany(settings: Record<string, string>) {
     await shop.reaches(order.code, 'PAID')
     return { ...order, txHash }
   }
-  return { manager, companyId: person.companyId ?? '', place, pay, sell }
+  const till = body.merchantIdentifier
+  return { manager, companyId: person.companyId ?? '', till, place, pay, sell }
 }
 const heldBy = async (orderId: string): Promise<Record<string, string>> => {
   const rows = await shop.host.db.many<{ account: string; units: string }>(sql`
@@ -191,7 +192,6 @@ const change = async ({ manager }: Awaited<ReturnType<typeof openCompany>>, MODE
 test('an address that becomes one of a pool: what comes then counts for the order that has it, not also for an old one', async () => {
   const address = newAddress()
   const company = await openCompany({ MODE: 'static', ADDRESSES: address })
-  // the sender that the second one names may send it another amount, as long as the address is static
   await makeOld(await company.place())
   await makeOld(await company.place(shop.chain.payer))
   await change(company, 'pool', address)
@@ -204,6 +204,77 @@ test('an address that becomes one of a pool: what comes then counts for the orde
     (found) => found.length > 0,
   )
   assert.deepEqual([await takersOf(whole), await takersOf(other)], [[next.orderId], [next.orderId]])
+})
+
+test('a price that is dust on a chain is offered through no wallet, nor by x402; the next one up is paid', async () => {
+  const company = await openCompany({ MODE: 'static', ADDRESSES: newAddress() })
+  const { manager, till } = company
+  const request = async (amount: number): Promise<OrderData> => {
+    const body = { amount, fromAsset: 'XPF', merchantIdentifier: till }
+    return (await manager.post<{ order: OrderData }>('confirm_conversion/request', body)).data.order
+  }
+  const own = await request(1)
+  const operators = await shop.create({ amount: 1, fromAsset: 'XPF' })
+  assert.deepEqual([own.toAmount, operators.toAmount], ['0.009050', '0.009050'])
+  for (const answer of [
+    await manager.post(`confirm_conversion/accept/${own.code}`, { paymentChannel: 'crypto' }),
+    await shop.accept(operators.code),
+  ]) {
+    assert.deepEqual([answer.status, answer.error.code], [400, 'CHANNEL_NOT_AVAILABLE'], answer.text)
+    assert.match(answer.error.message, /it takes no less than 0\.010000 USDC/)
+  }
+  for (const { code } of [own, operators]) {
+    const answer = await fetch(`${shop.host.baseUrl}/pay/x402/${code}`, { headers: { accept: 'application/json' } })
+    assert.equal(answer.status, 400, await answer.text())
+    assert.equal((await shop.host.call<OrderData>('GET', `status/${code}`)).data.status, 'INITIAL')
+  }
+  const least = await shop.createAwaiting({ amount: 2, fromAsset: 'XPF' })
+  await company.pay(least.toAddress, least.units)
+  await shop.reaches(least.code, 'PAID')
+})
+
+type Listed = { transfers: { _id: string; txHash: string; candidates: { code: string }[] }[] }
+
+test('who names another’s address as the sender gets none of his money: a person decides which order it pays', async () => {
+  const company = await openCompany({ MODE: 'static', ADDRESSES: newAddress() })
+  const honest = await company.place()
+  const [first, second] = [await company.place(shop.chain.payer), await company.place(shop.chain.payer)]
+  const txHash = await company.pay(honest.toAddress, 50_000_000n)
+  const listed = async () =>
+    (await company.manager.get<Listed>('unmatched-transfers')).data.transfers.find((one) => one.txHash === txHash)
+  const found = await eventually(listed, (one) => one !== undefined, 30_000)
+  assert.deepEqual(await takersOf(txHash), [])
+  // one order that names the sender comes first, and no number of them hides the one whose amount is closest
+  const candidates = found?.candidates.map(({ code }) => code)
+  assert.deepEqual(candidates, [first.code, honest.code, second.code])
+  const matched = await company.manager.post(`unmatched-transfers/${found?._id}/match`, { code: honest.code })
+  assert.equal(matched.status, 200, matched.text)
+  await company.pay(honest.toAddress, 4_000_000n)
+  for (const { orderId } of [first, second])
+    assert.equal((await shop.story(orderId)).payments[0]?.receivedUnits ?? '0', '0')
+  assert.equal((await shop.story(honest.orderId)).payments[0]?.receivedUnits, '50000000')
+})
+
+test('what a named sender paid before the upgrade stays paid, whoever names the same one since', async () => {
+  const company = await openCompany({ MODE: 'static', ADDRESSES: newAddress() })
+  const order = await company.place(shop.chain.payer)
+  await shop.host.db.run(sql`update deposit_reservations set sender_until = now() + interval '1 hour'
+    where address = ${order.toAddress.toLowerCase()}`)
+  const part = await company.pay(order.toAddress, 20_000_000n)
+  await eventually(
+    () => takersOf(part),
+    (found) => found.length > 0,
+  )
+  await company.place(shop.chain.payer)
+  await shop.host.db.run(sql`update deposit_reservations set sender_until = (
+      select block_at from chain_transfers where tx_hash = ${part})
+    where address = ${order.toAddress.toLowerCase()} and sender_until is not null`)
+  assert.deepEqual(await takersOf(part), [order.orderId])
+  const rest = await company.pay(order.toAddress, order.units - 20_000_000n)
+  const isListed = async () =>
+    (await company.manager.get<Listed>('unmatched-transfers')).data.transfers.some((one) => one.txHash === rest)
+  await eventually(isListed, (found) => found, 30_000)
+  assert.deepEqual(await takersOf(rest), [])
 })
 
 test('an address that a pool gives up: what an old payer sends to it is listed, and counts for no static order', async () => {

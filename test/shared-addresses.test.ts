@@ -48,12 +48,14 @@ async function reserve(address: string, reference: string, from: number): Promis
   const asked = pick(['54', '55', '56'])
   const units = pick([null, asked, asked])
   const sender = pick([null, addressOf(1), addressOf(2)])
+  const counts = pick([null, null, at(from + below(SECONDS)), at(SECONDS)])
   const until = from + 60 + below(SECONDS)
   const networks = pick([[], [CHAINS[0]], CHAINS])
   const { db } = host
   await db.run(sql`
-    insert into deposit_reservations (company_id, reference, address, units, asked_units, sender, networks, from_at, until_at)
-    values (${companyId}, ${reference}, ${address}, ${units}::numeric, ${asked}::numeric, ${sender},
+    insert into deposit_reservations (company_id, reference, address, units, asked_units, sender, sender_until, networks,
+      from_at, until_at)
+    values (${companyId}, ${reference}, ${address}, ${units}::numeric, ${asked}::numeric, ${sender}, ${counts},
       ${networks}::integer[], ${at(from)}, ${at(until)})`)
   await db.run(sql`
     insert into payments (company_id, id, order_id, number, channel, own_account, status, merchant_reference, due_asset,
@@ -61,7 +63,7 @@ async function reserve(address: string, reference: string, from: number): Promis
     values (${companyId}, ${reference}, ${reference}, 1, 'crypto', true, 'awaiting', ${reference}, 'USDC',
       ${asked}::numeric, ${address}, now(), now())`)
   const kind = units === null ? 'alone' : 'by amount'
-  return `${reference} ${kind}, asks ${asked}, sender ${sender}, on ${networks.join('+')}, ${from} to ${until} s`
+  return `${reference} ${kind}, asks ${asked}, sender ${sender} until ${counts?.toISOString()}, on ${networks.join('+')}, ${from} to ${until} s`
 }
 
 async function send(address: string, id: string): Promise<string> {

@@ -1957,7 +1957,7 @@ export interface Operations {
         isNetworkAccepted: boolean
         /** What happens next, in English. */
         next: string
-        /** Up to three orders, the closest amount first. */
+        /** Up to three orders: one that names its sender, which proves nothing, then the closest amounts. */
         candidates: Array<{
           /** Order code: unguessable, used in paths. */
           code: string

@@ -60,7 +60,9 @@ export function openPaymentChannels(
     void insertProviderCall(db, place, exchange).catch((error: unknown) => {
       log.warn({ err: error, channel: place.channel }, 'a provider call could not be recorded')
     })
-  const wallet = { db, clock, payable, health, mustConfirm: config.mode === 'live', wallets: walletsOf(chains) }
+  const dustUnits = BigInt(config.orders.chainDustUnits)
+  const wallets = walletsOf(chains)
+  const wallet = { db, clock, payable, health, dustUnits, mustConfirm: config.mode === 'live', wallets }
   const own = { countVisit: openCountVisit(clock), findOwnAddressFault: openOwnAddressFaults(chains) }
   const ownWallets = payable.length > 0 ? openOwnWallets({ ...wallet, ...own }) : undefined
   const channels = openChannelAccounts({

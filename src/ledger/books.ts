@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { UsdcContracts } from '../chain/transfer-queries.ts'
 import { OFFICE_PATHS, officePathsOf } from '../config/office-paths.ts'
-import type { Db, Tx } from '../db/db.ts'
+import type { Db, Queryable, Tx } from '../db/db.ts'
 import { findUnreconciled } from '../db/restored-queries.ts'
 import { type Clock, isYounger } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
@@ -50,6 +50,8 @@ export type Books = {
   check(companyId: string): Promise<void>
   /** For jobs: why money may not leave now, or null. */
   findHold(companyId: string): Promise<string | null>
+  /** The same by what is stored, without a comparison: in a transaction that locks what the difference is about. */
+  findStoredHold(tx: Tx, companyId: string): Promise<string | null>
   /** Every company's books, one after the other, the longest unchecked first. */
   verifyAll(): Promise<void>
   /**
@@ -101,6 +103,9 @@ const mailOf = (companyId: string, company: string, differences: readonly KnownD
   ],
   path: companyId === '' ? OFFICE_PATHS.wallets : officePathsOf(companyId).money,
 })
+
+const sayHold = async (q: Queryable, difference: KnownDifference): Promise<string> =>
+  `the books differ: ${describeDifference(difference, await nameCompany(q, difference.companyId))}`
 
 export function openBooks(deps: BooksDeps): Books {
   const { db, clock, log, smallBooks = SMALL_BOOKS } = deps
@@ -204,14 +209,17 @@ export function openBooks(deps: BooksDeps): Books {
     }
     // a verdict is shared for a while; providers and balances may have reported something since
     const difference = (await verifyOnce(companyId)) ?? (await findOpenDifference(db, companyId))
-    if (!difference) return null
-    const company = await nameCompany(db, difference.companyId)
-    return `the books differ: ${describeDifference(difference, company)}`
+    return difference ? sayHold(db, difference) : null
+  }
+  const findStoredHold: Books['findStoredHold'] = async (tx, companyId) => {
+    const difference = await findOpenDifference(tx, companyId)
+    return difference ? sayHold(tx, difference) : null
   }
 
   return {
     note,
     noteIn,
+    findStoredHold,
     listOpen: (companyId, source, subjects) => listOpenDifferences(db, { companyId, source, subjects }),
     findHold,
     async check(companyId) {

@@ -12,7 +12,7 @@ import { findOrderById } from '../orders/order-queries.ts'
 import { callbackUrlOf } from '../payments/accept/create-at-provider.ts'
 import { findPayment, type Payment } from '../payments/payment-queries.ts'
 import { goesToAddress } from './destination/address-proof.ts'
-import { noticeForeignRefund, noticeToldRefunds } from './foreign/foreign-refund.ts'
+import { noteToldBeforeSending, noticeForeignRefund, noticeToldRefunds } from './foreign/foreign-refund.ts'
 import { refundIdOf } from './new-refund.ts'
 import { eraseOldProofs } from './proof/proof-queries.ts'
 import { findLossOf } from './refund-cover.ts'
@@ -130,6 +130,12 @@ const findHold = async (deps: RefundDeps, refund: Refund): Promise<string | null
   (await deps.db.tx((tx) => findLocalHold(deps, tx, refund))) ??
   (await findOther(deps, refund))
 
+/** The same with the order locked: what its provider has told since of refunds of its console. */
+async function findLastHold(deps: RefundDeps, tx: Tx, order: Order, refund: Refund): Promise<string | null> {
+  await noteToldBeforeSending(deps, tx, order, refund)
+  return (await deps.books.findStoredHold(tx, refund.companyId)) ?? findLocalHold(deps, tx, refund)
+}
+
 /** What had left before a restore is followed, whatever holds others. */
 async function recognise({ db, recognisePayout }: RefundDeps, refund: Refund): Promise<void> {
   const { id, network, address: to, units, byHand } = refund
@@ -168,7 +174,7 @@ async function beginSending(deps: RefundDeps, refund: Refund): Promise<Step | nu
   const isUnsent = isPayable(refund) && !(await mayHaveLeft(deps, refund))
   const hold = isUnsent ? await findHold(deps, refund) : null
   return deps.db.tx(async (tx) => {
-    const { refund: current } = await lockRefundWithOrder(tx, refund)
+    const { order, refund: current } = await lockRefundWithOrder(tx, refund)
     if (isNamedSince(refund, current)) return null
     const now = new Date(deps.clock())
     if (!isPayable(current)) {
@@ -177,7 +183,7 @@ async function beginSending(deps: RefundDeps, refund: Refund): Promise<Step | nu
     }
     if (await isNamed(tx, current)) return 'follow'
     const isChecked = isUnsent && current.status === refund.status
-    const reason = isChecked ? (hold ?? (await findLocalHold(deps, tx, current))) : null
+    const reason = isChecked ? (hold ?? (await findLastHold(deps, tx, order, current))) : null
     if (reason !== null) {
       const nextCheckAt = new Date(now.getTime() + HOLD_MS)
       await updateRefund(tx, current, { status: 'ready', providerStatus: `waits: ${reason}`, nextCheckAt }, now)

@@ -9,6 +9,7 @@ export type Reservation = {
   address: string
   /** Null: the address serves one payment at a time. */
   units: bigint | null
+  /** Whom the order names as its sender. Unproven, it pays nothing; a person who decides sees it. */
   sender: string | null
 }
 
@@ -225,13 +226,14 @@ const IS_OTHER = sql`o.address = r.address and o.reference <> r.reference
   and o.from_at <= t.block_at + ${SINCE} and o.until_at >= t.block_at`
 
 /**
- * Of another amount: transfers from the named sender, unless the amount is another payment's, a later payment named the
- * same sender, or the address has since come to serve one payment at a time.
+ * Of another amount, as earlier versions counted it: transfers from the named sender, unless the amount is another
+ * payment's, a later payment named the same sender, or the address has since come to serve one payment at a time.
  */
-const IS_SENT = sql`r.units is not null and r.units <> t.units and t.from_address = r.sender and ${IS_OPEN_TO}
+const IS_SENT = sql`r.units is not null and r.units <> t.units and t.from_address = r.sender
+  and t.block_at <= r.sender_until and ${IS_OPEN_TO}
   and not exists (select 1 from deposit_reservations o where ${IS_OTHER} and o.asked_units = t.units offset 0)
-  and not exists (select 1 from deposit_reservations o
-    where ${IS_OTHER} and o.sender = r.sender and (o.from_at, o.reference) > (r.from_at, r.reference) offset 0)
+  and not exists (select 1 from deposit_reservations o where ${IS_OTHER} and o.sender = r.sender
+    and o.sender_until is not null and (o.from_at, o.reference) > (r.from_at, r.reference) offset 0)
   and not ${IS_HANDED_OVER}`
 
 /**
@@ -240,7 +242,7 @@ const IS_SENT = sql`r.units is not null and r.units <> t.units and t.from_addres
  */
 const LAST_NAMED = sql`(
   select * from deposit_reservations l where l.address = t.to_address and l.sender = t.from_address
-    and l.from_at <= t.block_at + ${SINCE} and l.until_at >= t.block_at
+    and l.sender_until is not null and l.from_at <= t.block_at + ${SINCE} and l.until_at >= t.block_at
   order by l.from_at desc, l.reference desc limit 1)`
 
 /** The newest of such reservations `l` at the address of `t` when it arrived: found by index, among thousands. */
@@ -296,8 +298,8 @@ const OF_PAYMENT = sql`(
       where n.address = d.address and n.units is null and n.from_at > d.from_at) - ${SINCE}, 'infinity')
       else 'infinity' end as before_at,
     coalesce((select min(n.from_at) from deposit_reservations n
-      where n.address = d.address and n.sender = d.sender and n.from_at > d.from_at and n.until_at >= d.until_at)
-      - ${SINCE}, 'infinity') as sent_before_at
+      where n.address = d.address and n.sender = d.sender and n.sender_until is not null and n.from_at > d.from_at
+        and n.until_at >= d.until_at) - ${SINCE}, 'infinity') as sent_before_at
   from deposit_reservations d where ${IS_OF_PAYMENT} offset 0)`
 
 /** The transfers of payment `p` at a shared address: by its reservation, or by a person's decision. */

@@ -68,6 +68,8 @@ export type WalletDeps = {
   clock: Clock
   /** The chains that are set up. */
   payable: readonly PayableNetwork[]
+  /** A transfer of fewer units pays no order, so no lower price is offered; absent: there is no such limit. */
+  dustUnits?: bigint
   /** A company's choice of them, as ids; absent: all. */
   offered?: readonly number[]
   /** Shared addresses of a company's wallet, in lower case. */
@@ -194,7 +196,7 @@ function readPlace(payable: readonly PayableNetwork[], refund: RefundRequest) {
  * reports what the scanners have recorded.
  */
 export function openCryptoChannel(deps: WalletDeps): Channel {
-  const { db, clock, payable, health, mustConfirm = false, assign, wallets } = deps
+  const { db, clock, payable, health, mustConfirm = false, assign, wallets, dustUnits = 0n } = deps
   const choices = payable.filter(({ network }) => deps.offered?.includes(network.chainId) ?? true)
   const ours = wallets && { wallets }
   const keyOf = ({ xpub }: PayableNetwork): string => parseXpub(xpub).id
@@ -226,6 +228,9 @@ export function openCryptoChannel(deps: WalletDeps): Channel {
       const faults = checks.flatMap(({ chainId, ok, message }) => (ok ? [] : [{ network: chainId, reason: message }]))
       const unconfirmed = await listUnconfirmed()
       return [...faults, ...unconfirmed.map(({ network }) => ({ network: network.chainId, reason: UNCONFIRMED }))]
+    },
+    async findLimits() {
+      return { min: dustUnits > 0n ? { asset: 'USDC', units: dustUnits } : null, max: null }
     },
     async createPayment(request: PaymentRequest) {
       const chosen = choices.find(({ network }) => network.chainId === request.network)

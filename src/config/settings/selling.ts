@@ -31,7 +31,7 @@ export const ORDERS = {
   channelMinutes,
   chainDustUnits: integer(
     'CHAIN_DUST_UNITS',
-    'Millionths of a USDC: a smaller transfer is booked, but moves no order.',
+    'Millionths of a USDC: a smaller transfer is booked, but moves no order, and no lower price is offered on a chain.',
     {
       ...{ fallback: '10000', min: 0, max: 1_000_000_000 },
     },

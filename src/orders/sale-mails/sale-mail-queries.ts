@@ -1,5 +1,6 @@
 import { type Queryable, type Sql, sql, type Tx } from '../../db/db.ts'
 import type { Money } from '../../kernel/money.ts'
+import { paidOfPrice } from '../../ledger/payable-queries.ts'
 import type { FeedPosition } from '../feed/event-feed-queries.ts'
 import type { Order } from '../order.ts'
 import { COLUMNS, type Row, toOrder } from '../order-queries.ts'
@@ -95,12 +96,18 @@ export async function listSales(tx: Tx, reader: Reader, end: FeedPosition, limit
   }))
 }
 
+/** Without money above the price. */
+const PAID = sql`(o.paid_units - coalesce((select sum(m.units) from mispayments m where m.company_id = o.company_id
+  and m.payment_id = o.payment_id and m.kind = 'over' and m.status <> 'resolved'), 0))`
+
+const SOLD = paidOfPrice({ fromUnits: sql`o.from_units`, toUnits: sql`o.to_units`, paid: PAID })
+
 export type SaleSum = Money & { sales: number }
 
-/** The same as sums, one for each currency, the one with the most sales first. */
+/** The same as sums of what was paid of each price, one for each currency, the one with the most sales first. */
 export async function sumSales(tx: Tx, reader: Reader, end: FeedPosition): Promise<SaleSum[]> {
   const rows = await tx.many<Omit<SaleSum, 'units'> & { units: string }>(sql`
-    select o.from_asset as asset, sum(o.from_units)::text as units, count(*)::int as sales from (
+    select o.from_asset as asset, sum(${SOLD})::text as units, count(*)::int as sales from (
       select f.order_id from event_feed f where f.event = 'order.paid' and ${between(reader, end)}
     ) f join orders o on o.company_id = ${reader.companyId} and o.id = f.order_id
     where ${seenBy(reader)} group by o.from_asset order by count(*) desc, o.from_asset`)

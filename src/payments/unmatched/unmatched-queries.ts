@@ -116,24 +116,46 @@ export const lockAddressOf = (tx: Tx, transferId: string): Promise<unknown> =>
 /** An order that may have been meant. */
 export type Candidate = { transferId: string; code: string; shortCode: string; status: string; dueUnits: bigint }
 
-/** For each transfer, up to three unpaid orders that showed its address before it, closest amount first. */
+const MOST_CANDIDATES = 3
+
+/** Reservations `r` of unpaid orders that showed the address of transfer `t` before it. */
+const shown = (usdc: UsdcContracts): Sql => sql`
+  select r.reference, r.from_at, o.code, o.short_code, o.status, coalesce(r.units, p.due_units) as due_units
+  from deposit_reservations r
+  join payments p on p.company_id = r.company_id and p.deposit_address = r.address
+    and p.merchant_reference = r.reference
+  join orders o on o.company_id = p.company_id and o.id = p.order_id and o.paid_at is null
+  where r.address = t.to_address and r.from_at <= t.block_at + ${SINCE} and r.until_at >= t.block_at
+    and ${isUsdcOf(usdc)}`
+
+const CLOSEST = sql`order by abs(due_units - t.units), from_at desc`
+
+/**
+ * For each transfer, up to three unpaid orders that showed its address before it: first one that names its sender,
+ * then the closest amounts. Only one, because whoever names the sender of another's money may do so with many orders.
+ */
 export async function listCandidates(
   q: Queryable,
   transferIds: readonly string[],
   usdc: UsdcContracts,
 ): Promise<Candidate[]> {
   const rows = await q.many<Omit<Candidate, 'dueUnits'> & { dueUnits: string }>(sql`
-    select t.id as transfer_id, near.* from chain_transfers t cross join lateral (
-      select o.code, o.short_code, o.status, coalesce(r.units, p.due_units)::text as due_units
-      from deposit_reservations r
-      join payments p on p.company_id = r.company_id and p.deposit_address = r.address
-        and p.merchant_reference = r.reference
-      join orders o on o.company_id = p.company_id and o.id = p.order_id and o.paid_at is null
-      where r.address = t.to_address and r.from_at <= t.block_at + ${SINCE} and r.until_at >= t.block_at
-        and (r.units is null or r.units between t.units * 0.8 and t.units * 1.25) and ${isUsdcOf(usdc)}
-      order by abs(coalesce(r.units, p.due_units) - t.units), r.from_at desc limit 3) as near
-    where t.id = any(${[...transferIds]}::text[])`)
-  return rows.map((row) => ({ ...row, dueUnits: BigInt(row.dueUnits) }))
+    select t.id as transfer_id, best.code, best.short_code, best.status, best.due_units::text
+    from chain_transfers t cross join lateral (
+      select distinct on (reference) * from (
+        (select *, 0 as place from (${shown(usdc)} and r.sender = t.from_address) as named ${CLOSEST} limit 1)
+        union all
+        (select *, 1 from (${shown(usdc)} and (r.units is null or r.units between t.units * 0.8 and t.units * 1.25)) as near
+          ${CLOSEST} limit 3)) as found
+      order by reference, place) as best
+    where t.id = any(${[...transferIds]}::text[])
+    order by t.id, best.place, abs(best.due_units - t.units), best.from_at desc`)
+  const counts = new Map<string, number>()
+  return rows.flatMap((row) => {
+    const count = (counts.get(row.transferId) ?? 0) + 1
+    counts.set(row.transferId, count)
+    return count > MOST_CANDIDATES ? [] : [{ ...row, dueUnits: BigInt(row.dueUnits) }]
+  })
 }
 
 /** The order with this code, and its newest payment that showed the address; null: no payment did. */

@@ -46,7 +46,9 @@ const UnmatchedSchema = Type.Object(
         'be the company’s there, so look into the wallet before you match the transfer.',
     }),
     next: Type.String({ description: 'What happens next, in English.', examples: ['It counts for order 7K3QZ9MD.'] }),
-    candidates: Type.Array(CandidateSchema, { description: 'Up to three orders, the closest amount first.' }),
+    candidates: Type.Array(CandidateSchema, {
+      description: 'Up to three orders: one that names its sender, which proves nothing, then the closest amounts.',
+    }),
     code: Nullable(Type.String({ description: 'The order that it was matched to.' })),
     shortCode: Nullable(Type.String()),
     orderStatus: Nullable(Type.String()),

@@ -23,7 +23,7 @@ import type { RefundDeps } from '../refund-deps.ts'
 import { isRefundReferenceUsed, listRefundsOfOrder, lockRefundReference, type Refund } from '../refund-queries.ts'
 import { isLive, readReturned } from '../refund-records.ts'
 import { matchReturns } from '../returns/listed-returns.ts'
-import { takeToldRefunds, updateToldRefunds } from '../returns/told-refund-queries.ts'
+import { findToldRefunds, takeToldRefunds, updateToldRefunds } from '../returns/told-refund-queries.ts'
 import { bookForeign, type ForeignCase } from './foreign-booking.ts'
 
 /** A provider that refunds in fiat rounds: a difference below its smallest unit is no refund. */
@@ -51,8 +51,9 @@ export async function noticeForeignRefund(
   if (!order) return
   // while a refund of ours is in progress no total is certain: its end decides, or a later report
   if (order.paymentId === payment.id && order.status === 'REFUNDING') {
-    if (!list) await updateToldRefunds(tx, payment, refunded)
-    return
+    if (list) return
+    await updateToldRefunds(tx, payment, refunded)
+    return noteMoreThanSent(deps, tx, { order, payment, refunded })
   }
   if (refunded > 0n) await endPart(deps, tx, order, payment)
   const all = await listRefundsOfOrder(tx, order.companyId, order.id)
@@ -81,15 +82,46 @@ export async function noticeForeignRefund(
   await noteUnbooked(deps, tx, payment, unbookedOf(order, payment, { sent: sent + booked, refunded: most }))
 }
 
+/** In progress here. */
+const isUnderWay = ({ status }: Refund): boolean => isLive({ status }) && status !== 'settled'
+
+/** Whether the provider was asked for it, or a person was asked to send it: its total may contain it. */
+const mayHaveIt = ({ status, providerReference, handedOverAt }: Refund): boolean =>
+  status === 'submitted' || status === 'settled' || providerReference !== null || handedOverAt !== null
+
+type ToldTotal = { order: Order; payment: Payment; refunded: bigint }
+
+/**
+ * More was refunded than ours that may have left, while another one of ours has not: it would go out on top of what
+ * left in the console. So a person looks first.
+ */
+async function noteMoreThanSent(deps: RefundDeps, tx: Tx, { order, payment, refunded }: ToldTotal): Promise<void> {
+  const all = await listRefundsOfOrder(tx, order.companyId, order.id)
+  const ours = all.filter((one) => one.paymentId === payment.id && isLive(one) && !one.paidElsewhere)
+  const sent = sumOf(ours.filter(mayHaveIt))
+  if (ours.every(mayHaveIt) || refunded - sent < leastOf(order)) return
+  await noteUnbooked(deps, tx, payment, unbookedOf(order, payment, { sent, refunded }))
+}
+
+/** Before a refund of ours is sent: what was told while another one may have been in it may now be more than ours. */
+export async function noteToldBeforeSending(deps: RefundDeps, tx: Tx, order: Order, refund: Refund): Promise<void> {
+  const { companyId, paymentId } = refund
+  const refunded = await findToldRefunds(tx, companyId, paymentId)
+  const payment = refunded === null ? undefined : await findPayment(tx, companyId, paymentId)
+  if (payment && refunded !== null) await noteMoreThanSent(deps, tx, { order, payment, refunded })
+}
+
 /**
  * The provider says that a part was refunded, and not how much. A refund that it took from us explains that. Otherwise
  * it came from the console, and a person looks up how much it was.
  */
 async function noticeUnknownPart(deps: RefundDeps, tx: Tx, payment: Payment): Promise<void> {
   const order = await lockOrderById(tx, payment.companyId, payment.orderId)
-  // a refund of ours that is in progress may be what it means: its end decides, or a later report
-  if (!order || (order.paymentId === payment.id && order.status === 'REFUNDING')) return
+  if (!order) return
   const all = await listRefundsOfOrder(tx, order.companyId, order.id)
+  // a refund of ours that may have left may be what it means: its end decides, or a later report
+  const mayBeOurs = all.some((one) => one.paymentId === payment.id && isUnderWay(one) && mayHaveIt(one))
+  if (order.paymentId === payment.id && order.status === 'REFUNDING' && mayBeOurs) return
   // one that a person rejected after the provider took it is a difference of its own
   const isOurs = all.some(
     ({ paymentId, status, paidElsewhere, providerReference }) =>
@@ -221,43 +253,53 @@ type ForeignNews = { reference: string; fiat: Money; providerStatus: string }
 
 /**
  * The provider reports a refund that did not start here. A repeated report is recorded once. If it fits no order, it
- * becomes a difference of the books, so that a person sees it before more money leaves.
+ * becomes a difference of the books, so that a person sees it before more money leaves. So it does while a refund of
+ * ours is in progress: ours does not go out on top, even if the report never comes again.
  * @throws CHANNEL_UNAVAILABLE while our own refund is in progress: the provider must repeat the callback
  */
-export const recordForeignRefund = (deps: RefundDeps, payment: Payment, news: ForeignNews): Promise<void> =>
-  deps.db.tx(async (tx) => {
-    const unbooked = await bookReported(deps, tx, payment, news)
-    if (!unbooked) return
-    const { reference, fiat, providerStatus } = news
-    await noteUnbooked(deps, tx, payment, {
-      subject: `order ${unbooked.code}, refund ${reference}`,
-      booked: `none, the order is ${unbooked.status}`,
-      expected: `${providerStatus}: ${formatMoney(fiat)} ${fiat.asset}`,
-    })
+export async function recordForeignRefund(deps: RefundDeps, payment: Payment, news: ForeignNews): Promise<void> {
+  const { reference, fiat, providerStatus } = news
+  const isEarly = await deps.db.tx(async (tx) => {
+    const outcome = await bookReported(deps, tx, payment, news)
+    if (!outcome) return false
+    const { order, fate } = outcome
+    const subject = `order ${order.code}, refund ${reference}`
+    const booked = `none, the order is ${order.status}`
+    const expected = `${providerStatus}: ${formatMoney(fiat)} ${fiat.asset}`
+    const { companyId } = payment
+    if (fate === 'booked') await deps.books.noteIn(tx, companyId, 'providers', [], { subjects: [subject] })
+    else await noteUnbooked(deps, tx, payment, { subject, booked, expected })
+    return fate === 'early'
   })
+  if (isEarly) throw new AppError('CHANNEL_UNAVAILABLE', { retryAfter: 60 })
+}
 
-/** @returns the order that it does not fit; null: it is booked now or was before */
+/** `early`: a refund of ours is in progress. `unfit`: it fits no order. */
+type Fate = 'booked' | 'early' | 'unfit'
+
+/** @returns null: it was booked before */
 async function bookReported(
   deps: RefundDeps,
   tx: Tx,
   payment: Payment,
   { reference, fiat }: ForeignNews,
-): Promise<Order | null> {
+): Promise<{ order: Order; fate: Fate } | null> {
   const { companyId, channel } = payment
   const order = await lockOrderById(tx, companyId, payment.orderId)
   if (!order) return null
   await lockRefundReference(tx, payment, reference)
   if (await isRefundReferenceUsed(tx, { companyId, channel }, reference)) return null
-  if (order.paymentId !== payment.id || fiat.asset !== order.from.asset) return order
-  if (order.status === 'REFUNDING') throw new AppError('CHANNEL_UNAVAILABLE', { retryAfter: 60 })
-  if (!allows(order.status, 'revert')) return order
+  const unfit = { order, fate: 'unfit' } as const
+  if (order.paymentId !== payment.id || fiat.asset !== order.from.asset) return unfit
+  if (order.status === 'REFUNDING') return { order, fate: 'early' }
+  if (!allows(order.status, 'revert')) return unfit
   const returned = await readReturned(tx, order)
   const left = order.paidUnits - sumOf(returned.refunds) - returned.besideUnits
   const before = returned.refunds.reduce((sum, { fiatUnits }) => sum + fiatUnits, 0n)
   const share = proportion(wholePriceUnits(order, payment), fiat.units, order.from.units)
   const isRest = before + fiat.units >= fiatTotal(order, payment, returned)
   const units = isRest || share > left ? left : share
-  if (units <= 0n) return order
+  if (units <= 0n) return unfit
   await bookForeign(deps, tx, { order, payment, returned, units, fiatUnits: fiat.units, reference })
-  return null
+  return { order, fate: 'booked' }
 }
