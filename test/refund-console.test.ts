@@ -8,6 +8,7 @@ import { acceptOrder } from '../src/payments/accept/accept-order.ts'
 import { findPayment, type Payment } from '../src/payments/payment-queries.ts'
 import { applyReport } from '../src/payments/payment-report.ts'
 import { noticeForeignRefund } from '../src/refunds/foreign/foreign-refund.ts'
+import { refundMispayment } from '../src/refunds/mispayment-refund.ts'
 import { approveRefund, dropRefund } from '../src/refunds/refund-decisions.ts'
 import { refundPolls } from '../src/refunds/refund-jobs.ts'
 import { takeRefundNews } from '../src/refunds/refund-news.ts'
@@ -41,8 +42,8 @@ after(async () => {
 
 type Sale = { companyId: string; orderId: string; code: string; payment: Payment; refundId: string }
 
-/** An order of 54 USDC, and a refund of 20 that has not left. */
-async function begin({ isApproved = true } = {}): Promise<Sale> {
+/** An order of 54 USDC of which so much came, and a refund of 20 that has not left. */
+async function begin({ isApproved = true, final = DUE } = {}): Promise<Sale> {
   const { db } = world.host
   const merchant = await world.host.createMerchant()
   const { companyId } = merchant
@@ -53,10 +54,13 @@ async function begin({ isApproved = true } = {}): Promise<Sale> {
   const { id, reference } = await db.one<{ id: string; reference: string }>(
     sql`select id, provider_reference as reference from payments where order_id = ${orderId}`,
   )
-  await applyReport(world.payments, { companyId, id }, paidReport(reference, { final: DUE, providerStatus: 'PAID' }))
+  await applyReport(world.payments, { companyId, id }, paidReport(reference, { final, providerStatus: 'PAID' }))
   const payment = await findPayment(db, companyId, id)
   assert.ok(payment)
-  const { refundId } = await revertOrder(world.refunds, context, code, { amount: '20' })
+  const record = await db.maybe<{ id: string }>(sql`select id from mispayments where order_id = ${orderId}`)
+  const refundId = record
+    ? await refundMispayment(world.refunds, context, record.id, {})
+    : (await revertOrder(world.refunds, context, code, { amount: '20' })).refundId
   asked = 0
   return { companyId, orderId, code, payment, refundId }
 }
@@ -137,6 +141,23 @@ test('a total that a refund which never left cannot be in holds it at once; a pa
   await explain(total)
   await poll(total)
   assert.deepEqual([asked, (await read(total)).status], [1, 'settled'])
+})
+
+test('a total holds a refund of money that never paid its order, too', async () => {
+  const sale = await begin({ final: 20_000_000n })
+  await notice(sale, { refunded: 20_000_000n })
+  assert.deepEqual(
+    (await openOf(sale)).map(({ booked, expected }) => [booked, expected]),
+    [['0.000000 USDC refunded', '20.000000 USDC']],
+  )
+  await assertHeld(sale)
+})
+
+test('a callback about the console holds a refund of money above the price that waits, too', async () => {
+  const sale = await begin({ final: DUE + 6_000_000n })
+  await assert.rejects(tell(sale, 500n), { code: 'CHANNEL_UNAVAILABLE' })
+  assert.equal((await openOf(sale)).length, 1)
+  await assertHeld(sale)
 })
 
 test('a total that was told while the provider was asked, and did not take it, holds the next try', async () => {

@@ -49,15 +49,14 @@ export async function noticeForeignRefund(
   if (refunded === undefined || refunded > MOST_REAL_UNITS) return
   const order = await lockOrderById(tx, payment.companyId, payment.orderId)
   if (!order) return
-  // while a refund of ours is in progress no total is certain: its end decides, or a later report
-  if (order.paymentId === payment.id && order.status === 'REFUNDING') {
-    if (list) return
-    await updateToldRefunds(tx, payment, refunded)
-    return noteMoreThanSent(deps, tx, { order, payment, refunded })
-  }
-  if (refunded > 0n) await endPart(deps, tx, order, payment)
   const all = await listRefundsOfOrder(tx, order.companyId, order.id)
   const ours = all.filter(({ paymentId, status }) => paymentId === payment.id && isLive({ status }))
+  // while a refund of ours is in progress no total is certain: its end decides, or a later report
+  const isRefunding = order.paymentId === payment.id && order.status === 'REFUNDING'
+  const isMore = !list && (await noteMoreThanSent(deps, tx, { order, payment, refunded }))
+  if (!list && (isRefunding || isMore)) await updateToldRefunds(tx, payment, refunded)
+  if (isRefunding || isMore) return
+  if (refunded > 0n) await endPart(deps, tx, order, payment)
   const { sent, elsewhere, byHand } = sumSent(ours, list, refunded)
   const foreign = refunded - sent
   const isTooMuch = !list && isOverRecorded(ours, { refunded, least: leastOf(order), nowMs: deps.clock() })
@@ -93,14 +92,15 @@ type ToldTotal = { order: Order; payment: Payment; refunded: bigint }
 
 /**
  * More was refunded than ours that may have left, while another one of ours has not: it would go out on top of what
- * left in the console. So a person looks first.
+ * left in the console. So a person looks first. @returns whether that is so
  */
-async function noteMoreThanSent(deps: RefundDeps, tx: Tx, { order, payment, refunded }: ToldTotal): Promise<void> {
+async function noteMoreThanSent(deps: RefundDeps, tx: Tx, { order, payment, refunded }: ToldTotal): Promise<boolean> {
   const all = await listRefundsOfOrder(tx, order.companyId, order.id)
   const ours = all.filter((one) => one.paymentId === payment.id && isLive(one) && !one.paidElsewhere)
   const sent = sumOf(ours.filter(mayHaveIt))
-  if (ours.every(mayHaveIt) || refunded - sent < leastOf(order)) return
+  if (ours.every(mayHaveIt) || refunded - sent < leastOf(order)) return false
   await noteUnbooked(deps, tx, payment, unbookedOf(order, payment, { sent, refunded }))
+  return true
 }
 
 /** Before a refund of ours is sent: what was told while another one may have been in it may now be more than ours. */
@@ -293,6 +293,9 @@ async function bookReported(
   if (order.paymentId !== payment.id || fiat.asset !== order.from.asset) return unfit
   if (order.status === 'REFUNDING') return { order, fate: 'early' }
   if (!allows(order.status, 'revert')) return unfit
+  // one of money that never paid the order
+  const all = await listRefundsOfOrder(tx, companyId, order.id)
+  if (all.some((one) => one.paymentId === payment.id && isUnderWay(one))) return { order, fate: 'early' }
   const returned = await readReturned(tx, order)
   const left = order.paidUnits - sumOf(returned.refunds) - returned.besideUnits
   const before = returned.refunds.reduce((sum, { fiatUnits }) => sum + fiatUnits, 0n)
