@@ -233,7 +233,7 @@ test('a price that is dust on a chain is offered through no wallet, nor by x402;
   await shop.reaches(least.code, 'PAID')
 })
 
-type Listed = { transfers: { _id: string; txHash: string; candidates: { code: string }[] }[] }
+type Listed = { transfers: { _id: string; txHash: string; candidates: { code: string; namesSender: boolean }[] }[] }
 
 test('who names another’s address as the sender gets none of his money: a person decides which order it pays', async () => {
   const company = await openCompany({ MODE: 'static', ADDRESSES: newAddress() })
@@ -245,8 +245,12 @@ test('who names another’s address as the sender gets none of his money: a pers
   const found = await eventually(listed, (one) => one !== undefined, 30_000)
   assert.deepEqual(await takersOf(txHash), [])
   // one order that names the sender comes first, and no number of them hides the one whose amount is closest
-  const candidates = found?.candidates.map(({ code }) => code)
-  assert.deepEqual(candidates, [first.code, honest.code, second.code])
+  const candidates = found?.candidates.map(({ code, namesSender }) => [code, namesSender])
+  assert.deepEqual(candidates, [
+    [first.code, true],
+    [honest.code, false],
+    [second.code, true],
+  ])
   const matched = await company.manager.post(`unmatched-transfers/${found?._id}/match`, { code: honest.code })
   assert.equal(matched.status, 200, matched.text)
   await company.pay(honest.toAddress, 4_000_000n)

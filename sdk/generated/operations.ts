@@ -1967,6 +1967,8 @@ export interface Operations {
           orderStatus: "INITIAL" | "PENDING" | "AWAITING" | "PAID" | "CANCELLED" | "ERROR" | "REFUNDING" | "REFUNDED" | "FULL_REFUNDED" | "EXPIRED" | "WAITING_CHAIN_CONFIRMATION" | "KYT_FAILED"
           /** What this order asks for, in USDC. */
           tokenAmount: string
+          /** It names the sender (`userAddress` at accept). Anyone can type that, so it proves nothing. */
+          namesSender: boolean
         }>
         /** The order that it was matched to. */
         code: string | null

@@ -114,13 +114,22 @@ export const lockAddressOf = (tx: Tx, transferId: string): Promise<unknown> =>
     where address = (select to_address from chain_transfers where id = ${transferId}) for update`)
 
 /** An order that may have been meant. */
-export type Candidate = { transferId: string; code: string; shortCode: string; status: string; dueUnits: bigint }
+export type Candidate = {
+  transferId: string
+  code: string
+  shortCode: string
+  status: string
+  dueUnits: bigint
+  /** It names the sender of the transfer as its own: a claim. */
+  namesSender: boolean
+}
 
 const MOST_CANDIDATES = 3
 
 /** Reservations `r` of unpaid orders that showed the address of transfer `t` before it. */
 const shown = (usdc: UsdcContracts): Sql => sql`
-  select r.reference, r.from_at, o.code, o.short_code, o.status, coalesce(r.units, p.due_units) as due_units
+  select r.reference, r.from_at, o.code, o.short_code, o.status, coalesce(r.units, p.due_units) as due_units,
+    coalesce(r.sender = t.from_address, false) as names_sender
   from deposit_reservations r
   join payments p on p.company_id = r.company_id and p.deposit_address = r.address
     and p.merchant_reference = r.reference
@@ -140,7 +149,8 @@ export async function listCandidates(
   usdc: UsdcContracts,
 ): Promise<Candidate[]> {
   const rows = await q.many<Omit<Candidate, 'dueUnits'> & { dueUnits: string }>(sql`
-    select t.id as transfer_id, best.code, best.short_code, best.status, best.due_units::text
+    select t.id as transfer_id, best.code, best.short_code, best.status, best.due_units::text,
+      best.names_sender
     from chain_transfers t cross join lateral (
       select distinct on (reference) * from (
         (select *, 0 as place from (${shown(usdc)} and r.sender = t.from_address) as named ${CLOSEST} limit 1)

@@ -10,6 +10,9 @@ const CandidateSchema = Type.Object(
     shortCode: Type.String(),
     orderStatus: Type.String(),
     tokenAmount: Type.String({ description: 'What this order asks for, in USDC.' }),
+    namesSender: Type.Boolean({
+      description: 'It names the sender (`userAddress` at accept). Anyone can type that, so it proves nothing.',
+    }),
   },
   { description: 'An unpaid order that may have been meant.' },
 )

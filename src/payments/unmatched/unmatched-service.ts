@@ -65,7 +65,8 @@ function nextOf(transfer: UnmatchedTransfer): string {
   return `It is in your wallet and counts for no order. Match it to its order, or set it aside.${wait}`
 }
 
-const viewCandidate = ({ code, shortCode, status, dueUnits }: Candidate) => ({
+const viewCandidate = ({ code, shortCode, status, dueUnits, namesSender }: Candidate) => ({
+  namesSender,
   code,
   shortCode,
   orderStatus: status,

@@ -154,29 +154,30 @@ function Decide({ transfer, way, onClose }: { transfer: Transfer; way: Way; onCl
   )
 }
 
-/** The likeliest orders to choose from; any other code can be entered. */
+/** The likeliest orders; any other code can be entered. None is chosen beforehand: a stranger can make a likely one. */
 function Candidates({ candidates }: Pick<Transfer, 'candidates'>) {
   const t = useTexts(texts)
   const [isOther, setOther] = useState(false)
   return (
     <fieldset className="mb-4 space-y-2">
       <legend className="mb-1 font-medium">{t.which}</legend>
-      {candidates.map(({ code, shortCode, tokenAmount, orderStatus }, index) => (
+      {candidates.map(({ code, shortCode, tokenAmount, orderStatus, namesSender }) => (
         <label key={code} className="flex min-h-8 items-center gap-3">
           <input
             type="radio"
             name={isOther ? 'listed' : 'code'}
             value={code}
-            defaultChecked={index === 0}
+            required
             onChange={() => setOther(false)}
           />
           <span>{t.order(shortCode)}</span>
           <Money amount={tokenAmount} asset={ASSET} />
           <OrderStatus status={orderStatus} />
+          {namesSender && <span className="text-sm text-soft">{t.namesSender}</span>}
         </label>
       ))}
       <label className="flex min-h-8 items-center gap-3">
-        <input type="radio" name={isOther ? 'listed' : 'code'} value="" onChange={() => setOther(true)} />
+        <input type="radio" name={isOther ? 'listed' : 'code'} value="" required onChange={() => setOther(true)} />
         <span>{t.another}</span>
       </label>
       {isOther && <Field label={t.code} name="code" required spellCheck={false} />}
