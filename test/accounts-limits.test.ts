@@ -270,6 +270,31 @@ test('an account that anyone can open lifts no limit of its address', async () =
   assert.deepEqual(countStatuses(statuses.map((status) => ({ status }))), { 404: 40, 429: 5 })
 })
 
+test('an applicant uses up nothing of the shop, and more accounts lift no limit of their address', async () => {
+  const boss = await registerManager(first.baseUrl)
+  const client = await logIn(first.baseUrl, boss.email)
+  const apply = async () => {
+    const { client } = await register(first.baseUrl, { role: 'Observer', companyName: boss.companyId })
+    return `Bearer ${client.token}`
+  }
+  const [one, two] = [await apply(), await apply()]
+  offsetMs += 61 * SECOND
+  const ask = async (authorization: string, address: string, times: number) => {
+    const statuses: number[] = []
+    const see = caller(address, { authorization }, '/api/next/users/me')
+    for (let count = 0; count < times; count += 1) statuses.push(await see(nodes()[count % 2] ?? ''))
+    return countStatuses(statuses.map((status) => ({ status })))
+  }
+  assert.deepEqual(await ask(one, '203.0.113.88', 30), { 200: 30 })
+  assert.deepEqual(await ask(two, '203.0.113.88', 20), { 200: 10, 429: 10 }, 'the address, whatever the account')
+  assert.deepEqual(await ask(one, '203.0.113.89', 40), { 200: 30, 429: 10 }, 'the account, whatever the address')
+  assert.deepEqual(
+    await ask(`Bearer ${client.token}`, '203.0.113.88', 60),
+    { 200: 60 },
+    'the shop has all of its calls',
+  )
+})
+
 test('calls of a company and public reads are limited over all nodes, and the headers count down to zero', async () => {
   offsetMs += 61 * SECOND
   const { email } = await registerManager(first.baseUrl)
