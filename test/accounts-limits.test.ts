@@ -119,6 +119,21 @@ test('ten logins a minute for one account, from wherever they come', async () =>
   assert.match(refused.headers.get('ratelimit') ?? '', /"account";r=0;t=\d+/)
 })
 
+test('links for a new password are asked for ten times a minute for one account and address: no stranger uses up the owner’s', async () => {
+  const { email } = await registerManager(first.baseUrl)
+  offsetMs += 61 * SECOND
+  const send = async (address: string, origin: string) => {
+    const headers = { 'x-forwarded-for': address }
+    return (await new Client(first.baseUrl).post('auth/reset-password/send', { email, origin }, headers)).status
+  }
+  const statuses = []
+  for (let count = 0; count < 12; count += 1) statuses.push(await send('203.0.113.91', 'dashboard'))
+  for (let count = 0; count < 12; count += 1) statuses.push(await send(`203.0.113.${100 + count}`, 'application'))
+  const counted = countStatuses(statuses.map((status) => ({ status })))
+  assert.deepEqual(counted, { 200: 20, 429: 4 })
+  assert.equal(await send('203.0.113.92', 'dashboard'), 200)
+})
+
 test('a status read with a company’s key counts for the company; with a wrong key it counts for its address', async () => {
   const merchant = await first.createMerchant()
   offsetMs += 61 * SECOND

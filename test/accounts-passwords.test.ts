@@ -359,6 +359,36 @@ test('a stranger who asks for a reset voids neither the owner’s link nor an in
   }
 })
 
+test('no number of a stranger’s requests keeps the owner without a link that works, and few mails come of them', async () => {
+  const { email } = await registerManager(service.baseUrl)
+  const send = (origin?: string) => new Client(service.baseUrl).post('auth/reset-password/send', { email, origin })
+  const linksOf = async (): Promise<string[]> =>
+    (await readMails(service.baseUrl, email)).flatMap(({ text }) => /reset-password\?token=(\S+)/.exec(text)?.[1] ?? [])
+  const waitForLinks = (count: number) =>
+    eventually(linksOf, (links) => {
+      assert.ok(links.length <= count, `${links.length} links`)
+      return links.length === count
+    })
+  for (let count = 0; count < 10; count += 1) assert.equal((await send('application')).status, 200)
+  assert.equal((await send()).status, 200, 'codes that a stranger asks for take no link away')
+  await waitForLinks(1)
+  offsetMs += MINUTE
+  for (let count = 0; count < 10; count += 1) assert.equal((await send('dashboard')).status, 200)
+  await waitForLinks(10)
+  offsetMs += 14 * MINUTE
+  await send()
+  assert.equal((await waitForLinks(10)).length, 10, 'the newest still works for long enough')
+  offsetMs += 2 * MINUTE
+  for (let count = 0; count < 5; count += 1) await send()
+  await waitForLinks(11)
+  offsetMs += 14 * MINUTE
+  const [token] = await linksOf()
+  const change = { token, newPassword: OTHER_PASSWORD }
+  assert.equal((await new Client(service.baseUrl).post('auth/reset-password/change', change)).status, 200)
+  await waitForMail(service.baseUrl, email, /password was changed/i)
+  assert.equal((await linksOf()).length, 11)
+})
+
 test('a made-up reset token costs no hash', async () => {
   const vault = openVault(TEST_MASTER_KEY)
   const { auth } = openAccounts({ config: service.config, db: service.db, vault, clock })

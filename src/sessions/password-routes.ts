@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { lockActor } from '../companies/company-scope.ts'
 import { actorOf } from '../http/actor.ts'
+import { networkOf } from '../http/address.ts'
 import { Envelope, ok } from '../http/envelope.ts'
 import { contextOf, visitorContextOf } from '../http/request-context.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
@@ -42,9 +43,11 @@ export const passwordRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, d
     },
     async (request, reply) => {
       const { body, query } = request
-      await limits.checkAccount(request, reply, emailKeyOf(body.email))
-      const lang = query.lang !== undefined && isLang(query.lang) ? query.lang : null
+      const key = emailKeyOf(body.email)
       const application = body.origin === 'application'
+      // a link is also the way out of a lock-out, so no stranger's requests count against its owner's
+      await limits.checkAccount(request, reply, application ? key : `${key} ${networkOf(request.ip)}`)
+      const lang = query.lang !== undefined && isLang(query.lang) ? query.lang : null
       return ok(await resets.send({ email: body.email, application, lang, context: visitorContextOf(request) }))
     },
   )

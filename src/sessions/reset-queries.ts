@@ -40,11 +40,16 @@ export async function insertReset(
       ${reset.expiresAt})`)
 }
 
-export async function countRecentResets(q: Queryable, userId: string | null, since: Date): Promise<number> {
-  const { count } = await q.one<{ count: number }>(sql`
-    select count(*)::int as count from password_resets
-    where user_id = ${userId} and created_at > ${since} and kind <> 'invitation'`)
-  return count
+/** How many resets of this kind were mailed to the user since then, and whether a link works until that time. */
+export async function countResets(
+  q: Queryable,
+  { userId, kind }: { userId: string | null; kind: ResetKind },
+  { since, until }: { since: Date; until: Date },
+): Promise<{ count: number; hasLink: boolean }> {
+  return q.one<{ count: number; hasLink: boolean }>(sql`
+    select count(*) filter (where kind = ${kind})::int as count,
+      coalesce(bool_or(kind = 'link' and used_at is null and expires_at > ${until}), false) as has_link
+    from password_resets where user_id = ${userId} and created_at > ${since}`)
 }
 
 export async function countInvitations(q: Queryable, userId: string, since: Date): Promise<number> {

@@ -29,7 +29,8 @@ import { endedKeysOf, hashToken, type Sessions } from './session-service.ts'
 
 export type Resets = {
   /**
-   * Requests a reset. Does the same work for unknown addresses; silently skips SuperAdmins.
+   * Requests a reset. Does the same work for unknown addresses; silently skips SuperAdmins, and mailboxes that got ten
+   * mails of this kind within the hour and, of links, hold one that works.
    * @returns the token for `origin=application`, useless without the mail; null otherwise
    */
   send(request: { email: string; application: boolean; lang: Lang | null; context: AnyContext }): Promise<string | null>
@@ -72,7 +73,10 @@ export type ResetDeps = {
 
 const LINK_MS = 30 * MINUTE
 const INVITATION_MS = 7 * DAY
+/** Of each kind, so that who asks for one, which anyone can, uses up nothing of the other. */
 const MOST_AN_HOUR = 10
+/** Beyond that a link is mailed only where the mailbox holds none that works for this long. */
+const ENOUGH_MS = LINK_MS / 2
 const MOST_INVITATIONS_A_DAY = 5
 const MAX_WRONG_CODES = 5
 const MAX_WRONG_A_DAY = 30
@@ -113,6 +117,12 @@ export function openResets(deps: ResetDeps): Resets {
     }
     const url = `${config.baseUrl}/account/reset-password?token=${secrets.token}`
     return mailer.send(tx, { ...to, kind: 'resetLink', data: { name, url } })
+  }
+  /** Strangers cause these mails, and no number of theirs may leave the owner without a link that works. */
+  const mayMail = async (tx: Tx, userId: string | null, kind: queries.ResetKind): Promise<boolean> => {
+    const times = { since: new Date(clock() - HOUR), until: new Date(clock() + ENOUGH_MS) }
+    const { count, hasLink } = await queries.countResets(tx, { userId, kind }, times)
+    return count < MOST_AN_HOUR || (kind === 'link' && !hasLink)
   }
   const isLive = (reset: Reset | undefined): reset is Reset =>
     reset !== undefined && reset.usedAt === null && reset.expiresAt.getTime() > clock()
@@ -204,9 +214,9 @@ export function openResets(deps: ResetDeps): Resets {
       const user = await findUserByEmailKey(db, emailKeyOf(email))
       const eligible = user && user.role !== 'SuperAdmin' && user.disabledAt === null ? user : null
       return db.tx(async (tx) => {
-        const recent = await queries.countRecentResets(tx, eligible?.id ?? null, new Date(clock() - HOUR))
-        const known = eligible && recent < MOST_AN_HOUR ? eligible : null
-        const secrets = await insert(tx, known?.id ?? null, application ? 'application' : 'link', {
+        const kind = application ? 'application' : 'link'
+        const known = (await mayMail(tx, eligible?.id ?? null, kind)) ? eligible : null
+        const secrets = await insert(tx, known?.id ?? null, kind, {
           lifeMs: LINK_MS,
           accountKey: accountKeyOf(email),
         })
