@@ -127,10 +127,10 @@ export const passwordRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, d
         operationId: 'verifyEmail',
         summary: 'Confirm an e-mail address with the mailed token',
         description:
-          'The first time it ends every other session and command-line login of the account: yours is the one of the refresh cookie or the bearer that you send.',
+          'The first time it ends every other session and command-line login of the account: yours is the one of the refresh cookie or the bearer that you send. If you send none, the password of an account without a second factor ends too: the answer is then a token for `POST /auth/reset-password/change`.',
         tags: TAGS,
         body: schemas.TokenBody,
-        response: { 200: Envelope(Type.Null()) },
+        response: { 200: Envelope(Type.Union([Type.String(), Type.Null()])) },
       },
     },
     async (request) => {
@@ -140,8 +140,8 @@ export const passwordRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, d
         refreshToken: deps.cookies.ownRefreshTokenOf(request),
         bearer: isBearer ? bearerOf(request) : null,
       }
-      await verifyEmail(deps, { token: request.body.token, held }, visitorContextOf(request))
-      return ok(null)
+      const proven = await verifyEmail(deps, { token: request.body.token, held }, visitorContextOf(request))
+      return ok(proven.left === 'password' ? proven.token : null)
     },
   )
 

@@ -43,6 +43,8 @@ export type Resets = {
    * invitation over an account that may not be replaced any more
    */
   change(request: ChangeRequest): Promise<void>
+  /** A token for a new password without a mail, for whoever has just proven that the mailbox is theirs. */
+  issue(tx: Tx, user: User): Promise<string>
   /** Mails a new user a link to set the first password; valid for seven days, it also verifies the address. */
   invite(tx: Tx, user: User, by: { inviter: string; company: string }): Promise<void>
 }
@@ -191,7 +193,7 @@ export function openResets(deps: ResetDeps): Resets {
     tx: Tx,
     userId: string | null,
     kind: queries.ResetKind,
-    life: { lifeMs: number; accountKey: string | null },
+    life: { lifeMs: number; accountKey: string | null; isProven?: true },
   ): Promise<{ token: string; proof: string; code: string; expiresAt: Date }> => {
     const [token, proof, code, at] = [newToken(), newToken(), String(randomInt(1_000_000)).padStart(6, '0'), clock()]
     const application = kind === 'application'
@@ -204,6 +206,7 @@ export function openResets(deps: ResetDeps): Resets {
       kind,
       codeHash: application ? codeHash.of(`reset:${tokenHash}`, code) : null,
       proofHash: application ? hashToken(proof) : null,
+      provenAt: life.isProven ? new Date(at) : null,
       at: new Date(at),
       expiresAt,
     })
@@ -257,6 +260,10 @@ export function openResets(deps: ResetDeps): Resets {
       }
       if (outcome === 'wrong') throw new AppError('INVALID_OTP')
       if (outcome === 'missing') throw invalidToken()
+    },
+    async issue(tx, user) {
+      const life = { lifeMs: LINK_MS, accountKey: accountKeyOf(user.email), isProven: true } as const
+      return (await insert(tx, user.id, 'link', life)).token
     },
     async invite(tx, user, { inviter, company }) {
       const sent = await queries.countInvitations(tx, user.id, new Date(clock() - DAY))

@@ -68,8 +68,12 @@ export function missingOf(user: Standing): string[] {
   return missing
 }
 
-/** The hash of an invited person, who has not chosen a password yet. No password matches it. */
+/** The hash of whoever has not chosen a password yet: invited, or confirmed elsewhere. No password matches it. */
 export const NO_PASSWORD = '!'
+
+/** Invited by a company or the operator, and the link was never used. */
+export const isInvited = ({ passwordHash, verifiedAt }: Pick<User, 'passwordHash' | 'verifiedAt'>): boolean =>
+  passwordHash === NO_PASSWORD && verifiedAt === null
 
 /** E-mail verified and, for Cashier and Observer, approved. */
 export const isValidUser = (user: Standing): boolean => user.verifiedAt !== null && !isApplicant(user)
@@ -101,7 +105,7 @@ export function viewUser(user: User): UserView {
     phoneNumber: user.phoneNumber,
     apiKey: user.apiKey,
     valid: isValidUser(user),
-    invited: user.passwordHash === NO_PASSWORD,
+    invited: isInvited(user),
     twoFactorAuthEnabled: user.twoFactorEnabled,
     authenticatorEnabled: user.totpEnabled,
     passkeyEnabled: user.passkeyEnabled,

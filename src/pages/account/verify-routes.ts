@@ -7,7 +7,13 @@ import { contextAs, visitorContextOf } from '../../http/request-context.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { type Html, html } from '../../kernel/html.ts'
 import { Type } from '../../kernel/schema.ts'
-import { type AddressProofDeps, findByVerification, type Proven, verifyEmail } from '../../sessions/address-proof.ts'
+import {
+  type AddressProofDeps,
+  awaitsPassword,
+  findByVerification,
+  type Proven,
+  verifyEmail,
+} from '../../sessions/address-proof.ts'
 import type { Cookies } from '../../sessions/cookies.ts'
 import type { Resets } from '../../sessions/reset-service.ts'
 import { TEXTS } from '../../texts/languages.ts'
@@ -44,9 +50,10 @@ const verifyPage = (texts: AccountTexts, { user, role, token }: { user: User; ro
 }
 
 /** Few screen readers announce a role of alert that is there when the page loads, so the focused field refers to it. */
-const passwordPage = (texts: AccountTexts, token: string, fault: string | null): Page => ({
+const passwordPage = (texts: AccountTexts, token: string, fault: string | null, before: Html | null = null): Page => ({
   title: texts.resetTitle,
   body: html`
+    ${before}
     <form method="post" action="/account/reset-password">
       <input type="hidden" name="token" value="${token}">
       <label class="ask" for="p">${texts.resetLabel}</label>
@@ -108,9 +115,13 @@ export const verifyRoutes: FastifyPluginAsyncTypebox<VerifyPageDeps> = async (ap
   const linkTo = (path: string, word: string): Html =>
     html`<a class="button main" href="${config.officeUrl}${path}">${word}</a>`
   const verified = (texts: AccountTexts, proven: Proven): Page => {
+    if (proven.left === 'password') {
+      const words = html`<p class="soft" role="status">${texts.verified} ${texts.verifiedChoose}</p>`
+      return passwordPage(texts, proven.token, null, words)
+    }
     const words = { stays: texts.verifiedStays, ended: texts.verifiedEnded, before: '' }
-    const link = proven === 'stays' ? linkTo('/', texts.goOn) : linkTo('/login', texts.logIn)
-    return messagePage(texts.verifyTitle, `${texts.verified} ${words[proven]}`.trim(), link)
+    const link = proven.left === 'stays' ? linkTo('/', texts.goOn) : linkTo('/login', texts.logIn)
+    return messagePage(texts.verifyTitle, `${texts.verified} ${words[proven.left]}`.trim(), link)
   }
   const dead = (texts: AccountTexts): Page => messagePage(texts.verifyTitle, texts.deadLink)
 
@@ -118,7 +129,8 @@ export const verifyRoutes: FastifyPluginAsyncTypebox<VerifyPageDeps> = async (ap
     const { token } = request.query
     const user = await findByVerification(deps, token)
     if (!user) return send(request, reply, 400, dead)
-    if (user.verifiedAt !== null) return send(request, reply, 200, (texts) => verified(texts, 'before'))
+    if (user.verifiedAt !== null && !awaitsPassword(user))
+      return send(request, reply, 200, (texts) => verified(texts, { left: 'before' }))
     const role = TEXTS[languageOf(request)].mails.roles[user.role]
     return send(request, reply, 200, (texts) => verifyPage(texts, { user, role, token }))
   })
