@@ -254,6 +254,30 @@ test('ten wrong passwords lock for half an hour, known address or not; the reset
   offsetMs += 31 * MINUTE
 })
 
+test('a browser in which the new password was chosen logs in, however many wrong ones a stranger sends meanwhile', async () => {
+  const { email } = await registerManager(service.baseUrl)
+  const [page, program] = [new Client(service.baseUrl), new Client(service.baseUrl)]
+  const newToken = async (count: number) => {
+    await new Client(service.baseUrl).post('auth/reset-password/send', { email })
+    const { text } = await waitForMail(service.baseUrl, email, /Choose a new password/, count)
+    return /reset-password\?token=(\S+)/.exec(text)?.[1] ?? ''
+  }
+  const guess = () => inParallel(10, () => beginLogin(new Client(service.baseUrl), email, 'Wrong-Password-1!'))
+  const body = new URLSearchParams({ token: await newToken(1), newPassword: OTHER_PASSWORD })
+  const chosen = await fetch(`${service.baseUrl}/account/reset-password`, { method: 'POST', body })
+  const [cookie = ''] = chosen.headers.getSetCookie()
+  const [name = '', value = ''] = cookie.split(/[=;]/)
+  page.cookies.set(name, { value, attributes: /path=[^;]+/i.exec(cookie)?.[0] ?? '' })
+  await guess()
+  assert.equal((await beginLogin(new Client(service.baseUrl), email, OTHER_PASSWORD)).error.code, 'ACCOUNT_LOCKED')
+  assert.equal((await beginLogin(page, email, OTHER_PASSWORD)).status, 200)
+  const change = { token: await newToken(2), newPassword: PASSWORD }
+  assert.equal((await program.post('auth/reset-password/change', change)).status, 200)
+  await guess()
+  assert.equal((await beginLogin(program, email)).status, 200)
+  offsetMs += 31 * MINUTE
+})
+
 test('a link to reset the password is void once its owner changed the password', async () => {
   const { email } = await registerManager(service.baseUrl)
   const client = await logIn(service.baseUrl, email)

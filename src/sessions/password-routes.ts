@@ -65,9 +65,11 @@ export const passwordRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, d
         response: { 200: Envelope(Type.Null()) },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { token, newPassword, emailOtp = null } = request.body
-      await resets.change({ token, newPassword, emailOtp, context: visitorContextOf(request) })
+      const emailKey = await resets.change({ token, newPassword, emailOtp, context: visitorContextOf(request) })
+      // a key that vouches stands for no browser
+      if (request.actor === null) deps.knownBrowsers.remember(reply, emailKey)
       return ok(null)
     },
   )

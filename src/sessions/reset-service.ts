@@ -39,10 +39,11 @@ export type Resets = {
   /** Is this link still valid? */
   isGood(token: string): Promise<boolean>
   /**
+   * @returns the key of the account's address, to remember the browser by
    * @throws INVALID_RESET_TOKEN, WEAK_PASSWORD; INVALID_OTP for a wrong mailed code; EMAIL_ALREADY_REGISTERED for an
    * invitation over an account that may not be replaced any more
    */
-  change(request: ChangeRequest): Promise<void>
+  change(request: ChangeRequest): Promise<string>
   /** A token for a new password without a mail, for whoever has just proven that the mailbox is theirs. */
   issue(tx: Tx, user: User): Promise<string>
   /** Mails a new user a link to set the first password; valid for seven days, it also verifies the address. */
@@ -155,7 +156,7 @@ export function openResets(deps: ResetDeps): Resets {
     reset: Reset,
     claiming: Claiming,
     { passwordHash, context }: { passwordHash: string; context: ChangeRequest['context'] },
-  ): Promise<void> => {
+  ): Promise<{ emailKey: string }> => {
     const at = new Date(clock())
     const { user, log } = await replaceHolder(deps, tx, claiming)
     await queries.updateResetUsed(tx, reset.tokenHash, at)
@@ -188,6 +189,7 @@ export function openResets(deps: ResetDeps): Resets {
       detail: endedKeysOf(ended),
     })
     await log(context)
+    return user
   }
   const insert = async (
     tx: Tx,
@@ -252,14 +254,14 @@ export function openResets(deps: ResetDeps): Resets {
         if (proof !== 'good') return proof
         if (!found || !user) return 'missing'
         checkPassword(request.newPassword, { ...check, own: [user.email, user.firstName, user.lastName] })
-        await finish(tx, reset, found, { passwordHash, context: request.context })
-        return proof
+        return finish(tx, reset, found, { passwordHash, context: request.context })
       })
+      if (typeof outcome === 'object') return outcome.emailKey
       if (outcome === 'spent') {
         throw new AppError('TOO_MANY_REQUESTS', { message: TOO_MANY_CODES, retryAfter: DAY / SECOND })
       }
       if (outcome === 'wrong') throw new AppError('INVALID_OTP')
-      if (outcome === 'missing') throw invalidToken()
+      throw invalidToken()
     },
     async issue(tx, user) {
       const life = { lifeMs: LINK_MS, accountKey: accountKeyOf(user.email), isProven: true } as const

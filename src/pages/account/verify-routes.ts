@@ -15,6 +15,7 @@ import {
   verifyEmail,
 } from '../../sessions/address-proof.ts'
 import type { Cookies } from '../../sessions/cookies.ts'
+import type { KnownBrowsers } from '../../sessions/known-browsers.ts'
 import type { Resets } from '../../sessions/reset-service.ts'
 import { TEXTS } from '../../texts/languages.ts'
 import type { AccountTexts } from '../../texts/page-texts.ts'
@@ -99,6 +100,7 @@ export type VerifyPageDeps = AddressProofDeps & {
   config: Pick<Config, 'officeUrl'>
   cookies: Pick<Cookies, 'refreshTokenOf'>
   resets: Resets
+  knownBrowsers: Pick<KnownBrowsers, 'remember'>
   limits: RateLimits
 }
 
@@ -174,7 +176,10 @@ export const verifyRoutes: FastifyPluginAsyncTypebox<VerifyPageDeps> = async (ap
     const { token, newPassword } = request.body
     const change = { token, newPassword, emailOtp: null, context: contextAs(request, null) }
     const fault = await resets.change(change).then(
-      () => null,
+      (emailKey) => {
+        deps.knownBrowsers.remember(reply, emailKey)
+        return null
+      },
       (error: unknown) => {
         if (error instanceof AppError && error.status < 500) return error
         throw error
