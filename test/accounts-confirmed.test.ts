@@ -7,6 +7,8 @@ import { TEXTS } from '../src/texts/languages.ts'
 import {
   Client,
   logIn,
+  OTHER_PASSWORD,
+  PASSWORD,
   type Person,
   readMails,
   register,
@@ -151,6 +153,65 @@ test('the browser that registered stays logged in when it confirms, and so does 
   assert.equal(basic.error?.code, 'INVALID_RESET_TOKEN', 'a header of another form is no credential')
   assert.equal((await program.client.post('auth/verify-email', { token })).status, 200)
   assert.equal((await program.client.get<{ valid: boolean }>('users/me')).data.valid, true)
+})
+
+const logInWith = (email: string, password: string, path = 'auth/login/manager') =>
+  new Client(service.baseUrl).post<{ token: string | null; user: { valid: boolean; invited: boolean } }>(path, {
+    ...{ email, password, ...(path.endsWith('manager') && { origin: 'dashboard' }) },
+  })
+
+/** The form for a new password, as the page shows it. */
+async function choose(page: string): Promise<string> {
+  const token = /action="\/account\/reset-password">\s*<input type="hidden" name="token" value="([\w-]+)"/.exec(
+    page,
+  )?.[1]
+  const body = new URLSearchParams({ token: token ?? '', newPassword: OTHER_PASSWORD })
+  return (await fetch(`${service.baseUrl}/account/reset-password`, { method: 'POST', body })).text()
+}
+
+for (const [role, path, body] of [
+  ['Association', 'auth/login/manager', { associationName: 'Red Aid' }],
+  ['SimpleUser', 'auth/login', {}],
+] as const)
+  test(`the password with which a stranger registered an address as ${role} ends once its owner confirms, who chooses another`, async () => {
+    const { email, client } = await register(service.baseUrl, { role, ...body })
+    const asked = await client.post<string>('auth/reset-password/send', { email, origin: 'application' })
+    const token = await mailedToken(email)
+    assert.match((await press(token, undefined, 'de'))[1], /Wählen Sie jetzt ein Passwort/)
+    assert.equal((await client.get('users/me')).status, 401)
+    assert.equal((await logInWith(email, PASSWORD, path)).error?.code, 'INVALID_CREDENTIALS')
+    const { text } = await waitForMail(service.baseUrl, email, /code for a new password/)
+    const change = { token: asked.data, newPassword: PASSWORD, emailOtp: /\b(\d{6})\b/.exec(text)?.[1] }
+    const late = await new Client(service.baseUrl).post('auth/reset-password/change', change)
+    assert.equal(late.error?.code, 'INVALID_RESET_TOKEN', 'what the stranger asked for before')
+    const shown = await (await fetch(`${service.baseUrl}/account/verify-email?token=${token}`)).text()
+    assert.match(shown, /<button class="main">Confirm/, 'also when the page was closed, or its language changed')
+    const [status, page] = await press(token)
+    assert.deepEqual([status, /Now choose a password/.test(page)], [200, true])
+    assert.match(await choose(page), /You can log in now/)
+    const { data } = await logInWith(email, OTHER_PASSWORD, path)
+    assert.deepEqual([data.token !== null, data.user.valid, data.user.invited], [true, true, false])
+    assert.match(await choose(page), /has expired/, 'the form works once')
+    assert.match((await press(token))[1], /Your address is confirmed/)
+    assert.equal((await logInWith(email, OTHER_PASSWORD, path)).status, 200, 'and the link ends no password again')
+  })
+
+test('the password stays where the browser keeps its session, and where a code from the mailbox is asked for anyway', async () => {
+  const own = await register(service.baseUrl, { role: 'Association', associationName: 'Les Amis' })
+  assert.match((await press(await mailedToken(own.email), own.client))[1], /You are still logged in in this browser/)
+  assert.equal((await logInWith(own.email, PASSWORD)).data.user.valid, true)
+  const phone = await registerManager(service.baseUrl)
+  assert.match((await press(await mailedToken(phone.email)))[1], /Log in to go on/)
+  assert.deepEqual((await logInWith(phone.email, PASSWORD)).data.token, null)
+})
+
+test('a program that confirms without a session gets the token that chooses the new password', async () => {
+  const { email } = await register(service.baseUrl, { role: 'SimpleUser' })
+  const program = new Client(service.baseUrl)
+  const { data: token } = await program.post<string>('auth/verify-email', { token: await mailedToken(email) })
+  const { status } = await program.post('auth/reset-password/change', { token, newPassword: OTHER_PASSWORD })
+  assert.equal(status, 200)
+  assert.equal((await logInWith(email, OTHER_PASSWORD, 'auth/login')).status, 200)
 })
 
 test('a session that has ended, or one of someone else, keeps nothing open', async () => {

@@ -119,6 +119,21 @@ test('ten logins a minute for one account, from wherever they come', async () =>
   assert.match(refused.headers.get('ratelimit') ?? '', /"account";r=0;t=\d+/)
 })
 
+test('links for a new password are asked for ten times a minute for one account and address: no stranger uses up the owner’s', async () => {
+  const { email } = await registerManager(first.baseUrl)
+  offsetMs += 61 * SECOND
+  const send = async (address: string, origin: string) => {
+    const headers = { 'x-forwarded-for': address }
+    return (await new Client(first.baseUrl).post('auth/reset-password/send', { email, origin }, headers)).status
+  }
+  const statuses = []
+  for (let count = 0; count < 12; count += 1) statuses.push(await send('203.0.113.91', 'dashboard'))
+  for (let count = 0; count < 12; count += 1) statuses.push(await send(`203.0.113.${100 + count}`, 'application'))
+  const counted = countStatuses(statuses.map((status) => ({ status })))
+  assert.deepEqual(counted, { 200: 20, 429: 4 })
+  assert.equal(await send('203.0.113.92', 'dashboard'), 200)
+})
+
 test('a status read with a company’s key counts for the company; with a wrong key it counts for its address', async () => {
   const merchant = await first.createMerchant()
   offsetMs += 61 * SECOND
@@ -268,6 +283,31 @@ test('an account that anyone can open lifts no limit of its address', async () =
   for (let count = 0; count < 45; count += 1)
     statuses.push((await callService(nodes()[0] ?? '', 'GET', `status/order/INV-${count}`, { headers })).status)
   assert.deepEqual(countStatuses(statuses.map((status) => ({ status }))), { 404: 40, 429: 5 })
+})
+
+test('an applicant uses up nothing of the shop, and more accounts lift no limit of their address', async () => {
+  const boss = await registerManager(first.baseUrl)
+  const client = await logIn(first.baseUrl, boss.email)
+  const apply = async () => {
+    const { client } = await register(first.baseUrl, { role: 'Observer', companyName: boss.companyId })
+    return `Bearer ${client.token}`
+  }
+  const [one, two] = [await apply(), await apply()]
+  offsetMs += 61 * SECOND
+  const ask = async (authorization: string, address: string, times: number) => {
+    const statuses: number[] = []
+    const see = caller(address, { authorization }, '/api/next/users/me')
+    for (let count = 0; count < times; count += 1) statuses.push(await see(nodes()[count % 2] ?? ''))
+    return countStatuses(statuses.map((status) => ({ status })))
+  }
+  assert.deepEqual(await ask(one, '203.0.113.88', 30), { 200: 30 })
+  assert.deepEqual(await ask(two, '203.0.113.88', 20), { 200: 10, 429: 10 }, 'the address, whatever the account')
+  assert.deepEqual(await ask(one, '203.0.113.89', 40), { 200: 30, 429: 10 }, 'the account, whatever the address')
+  assert.deepEqual(
+    await ask(`Bearer ${client.token}`, '203.0.113.88', 60),
+    { 200: 60 },
+    'the shop has all of its calls',
+  )
 })
 
 test('calls of a company and public reads are limited over all nodes, and the headers count down to zero', async () => {

@@ -254,6 +254,30 @@ test('ten wrong passwords lock for half an hour, known address or not; the reset
   offsetMs += 31 * MINUTE
 })
 
+test('a browser in which the new password was chosen logs in, however many wrong ones a stranger sends meanwhile', async () => {
+  const { email } = await registerManager(service.baseUrl)
+  const [page, program] = [new Client(service.baseUrl), new Client(service.baseUrl)]
+  const newToken = async (count: number) => {
+    await new Client(service.baseUrl).post('auth/reset-password/send', { email })
+    const { text } = await waitForMail(service.baseUrl, email, /Choose a new password/, count)
+    return /reset-password\?token=(\S+)/.exec(text)?.[1] ?? ''
+  }
+  const guess = () => inParallel(10, () => beginLogin(new Client(service.baseUrl), email, 'Wrong-Password-1!'))
+  const body = new URLSearchParams({ token: await newToken(1), newPassword: OTHER_PASSWORD })
+  const chosen = await fetch(`${service.baseUrl}/account/reset-password`, { method: 'POST', body })
+  const [cookie = ''] = chosen.headers.getSetCookie()
+  const [name = '', value = ''] = cookie.split(/[=;]/)
+  page.cookies.set(name, { value, attributes: /path=[^;]+/i.exec(cookie)?.[0] ?? '' })
+  await guess()
+  assert.equal((await beginLogin(new Client(service.baseUrl), email, OTHER_PASSWORD)).error.code, 'ACCOUNT_LOCKED')
+  assert.equal((await beginLogin(page, email, OTHER_PASSWORD)).status, 200)
+  const change = { token: await newToken(2), newPassword: PASSWORD }
+  assert.equal((await program.post('auth/reset-password/change', change)).status, 200)
+  await guess()
+  assert.equal((await beginLogin(program, email)).status, 200)
+  offsetMs += 31 * MINUTE
+})
+
 test('a link to reset the password is void once its owner changed the password', async () => {
   const { email } = await registerManager(service.baseUrl)
   const client = await logIn(service.baseUrl, email)
@@ -357,6 +381,36 @@ test('a stranger who asks for a reset voids neither the owner’s link nor an in
     await stranger.post('auth/reset-password/send', { email: to })
     assert.equal((await change(token)).status, 200, to)
   }
+})
+
+test('no number of a stranger’s requests keeps the owner without a link that works, and few mails come of them', async () => {
+  const { email } = await registerManager(service.baseUrl)
+  const send = (origin?: string) => new Client(service.baseUrl).post('auth/reset-password/send', { email, origin })
+  const linksOf = async (): Promise<string[]> =>
+    (await readMails(service.baseUrl, email)).flatMap(({ text }) => /reset-password\?token=(\S+)/.exec(text)?.[1] ?? [])
+  const waitForLinks = (count: number) =>
+    eventually(linksOf, (links) => {
+      assert.ok(links.length <= count, `${links.length} links`)
+      return links.length === count
+    })
+  for (let count = 0; count < 10; count += 1) assert.equal((await send('application')).status, 200)
+  assert.equal((await send()).status, 200, 'codes that a stranger asks for take no link away')
+  await waitForLinks(1)
+  offsetMs += MINUTE
+  for (let count = 0; count < 10; count += 1) assert.equal((await send('dashboard')).status, 200)
+  await waitForLinks(10)
+  offsetMs += 14 * MINUTE
+  await send()
+  assert.equal((await waitForLinks(10)).length, 10, 'the newest still works for long enough')
+  offsetMs += 2 * MINUTE
+  for (let count = 0; count < 5; count += 1) await send()
+  await waitForLinks(11)
+  offsetMs += 14 * MINUTE
+  const [token] = await linksOf()
+  const change = { token, newPassword: OTHER_PASSWORD }
+  assert.equal((await new Client(service.baseUrl).post('auth/reset-password/change', change)).status, 200)
+  await waitForMail(service.baseUrl, email, /password was changed/i)
+  assert.equal((await linksOf()).length, 11)
 })
 
 test('a made-up reset token costs no hash', async () => {

@@ -39,9 +39,12 @@ const verify = (userId: string) => service.db.run(sql`update users set verified_
 async function openShop(): Promise<Client> {
   const { email, userId, companyId } = await registerManager(service.baseUrl)
   await verify(userId)
-  await service.db.run(sql`update companies set approved = true where id = ${companyId}`)
+  await approve(companyId)
   return logIn(service.baseUrl, email)
 }
+
+const approve = (companyId: string | null) =>
+  service.db.run(sql`update companies set approved = true where id = ${companyId}`)
 
 const invite = (email: string, by = boss, role = 'Cashier') =>
   by.post<{ _id: string; invited: boolean }>('users', { email, firstName: 'Ida', lastName: 'Neu', role })
@@ -160,7 +163,7 @@ test('of a replaced account no session, authenticator, recovery code, passkey, P
 
 /** An order of the company, as an operator makes one there. */
 const sell = async (companyId: string | null): Promise<void> => {
-  await service.db.run(sql`update companies set approved = true where id = ${companyId}`)
+  await approve(companyId)
   const order = { amount: '5', fromAsset: 'EUR', merchantIdentifier: 'TILL-1' }
   const { status, text } = await admin.post(`confirm_conversion/request?companyId=${companyId}`, order)
   assert.equal(status, 200, text)
@@ -183,6 +186,7 @@ test('an account that is someone’s stays, and an invitation to its address get
       const other = await founder()
       await verify(other.userId)
       await service.db.run(sql`update users set company_id = ${companyId} where id = ${other.userId}`)
+      await approve(companyId)
       return email
     },
     'a disabled visitor': async () => {
@@ -215,6 +219,44 @@ test('a stranger makes no founder’s address unfree with an applicant or an inv
   const { email, companyId } = await founder()
   const applicant = await register(service.baseUrl, { role: 'Cashier', companyName: companyId })
   await verify(applicant.userId)
+  assert.equal((await invite(email)).status, 200)
+  assert.equal((await accept(await invitedToken(email))).status, 200)
+})
+
+/** Applies to the shop of this manager. */
+async function applicant(by: Client, role = 'Cashier'): Promise<Person> {
+  const { data } = await by.get<{ company: { _id: string } }>('users/me')
+  return register(service.baseUrl, { role, companyName: data.company._id })
+}
+
+test('whoever applies to a working shop in another’s name keeps no one from being invited, confirmed or not, also by that shop', async () => {
+  const [waiting, confirmed, own] = [await applicant(rival), await applicant(rival, 'Observer'), await applicant(boss)]
+  await verify(confirmed.userId)
+  for (const old of [waiting, confirmed, own]) {
+    assert.equal((await invite(old.email)).status, 200)
+    assert.equal((await old.client.get('users/me')).status, 200)
+    assert.equal((await accept(await invitedToken(old.email))).status, 200)
+    assert.equal((await old.client.get('users/me')).status, 401)
+    assert.equal((await passwordLogin(old.email, PASSWORD)).error?.code, 'INVALID_CREDENTIALS')
+    assert.equal((await passwordLogin(old.email, OTHER_PASSWORD)).status, 200)
+  }
+})
+
+test('an applicant who is let in before the link of another shop’s invitation is used stays, and so does a disabled one', async () => {
+  const [kept, disabled] = [await applicant(rival), await applicant(rival)]
+  await verify(kept.userId)
+  assert.equal((await invite(kept.email)).status, 200)
+  assert.equal((await rival.post(`users/${kept.userId}/approve`)).status, 200)
+  assert.equal((await accept(await invitedToken(kept.email))).error?.code, 'EMAIL_ALREADY_REGISTERED')
+  assert.equal((await kept.client.get<{ valid: boolean }>('users/me')).data.valid, true)
+  assert.equal((await rival.call('PUT', `users/${disabled.userId}`, { disabled: true })).status, 200)
+  assert.equal((await invite(disabled.email)).error?.code, 'EMAIL_ALREADY_REGISTERED')
+})
+
+test('who makes a company that the operator never approved keeps no address with colleagues there', async () => {
+  const [own, { email, userId }] = [await founder(), await founder()]
+  await verify(own.userId)
+  await service.db.run(sql`update users set company_id = ${own.companyId} where id = ${userId}`)
   assert.equal((await invite(email)).status, 200)
   assert.equal((await accept(await invitedToken(email))).status, 200)
 })

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { verifyWebhook } from '../sdk/index.ts'
 import { loadConfig } from '../src/config/config.ts'
+import { sql } from '../src/db/db.ts'
 import { partitionedTables } from '../src/db/partitioned-tables.ts'
 import { keepPartitions } from '../src/db/partitions.ts'
 import { DAY } from '../src/kernel/clock.ts'
 import { deleteSurplusRequests } from '../src/request-log/request-log-queries.ts'
-import { type Person, registerManager } from './harness/accounts.ts'
+import { type Person, register, registerManager } from './harness/accounts.ts'
 import { type Receiver, startReceiver } from './harness/receiver.ts'
 import { eventually, type Merchant, startTestService, type TestService } from './harness/service.ts'
 
@@ -64,6 +65,19 @@ test('a company sees its own requests and no others', async () => {
   await service.call('POST', 'request', { as: other, body: sale, headers: { 'x-request-id': 'of-the-other-one' } })
   assert.deepEqual((await logOf(merchant, '?requestId=of-the-other-one')).requests, [])
   assert.equal((await logOf(other, '?requestId=of-the-other-one')).requests.length, 1)
+})
+
+test('the requests of an applicant are not in the log of the shop, and push nothing out of it', async () => {
+  const { client, userId } = await register(service.baseUrl, { role: 'Observer', companyName: merchant.companyId })
+  for (const path of ['api-keys', 'request-log', 'users/me'])
+    await client.call('GET', path, undefined, { 'x-request-id': `applicant-${path.replace('/', '-')}` })
+  const { requests } = await logOf(merchant, '?limit=100')
+  assert.equal(
+    requests.some(({ actor }) => actor === `user:${userId}`),
+    false,
+  )
+  const kept = await service.db.many(sql`select company_id from request_log where actor = ${`user:${userId}`}`)
+  assert.deepEqual(kept, [{ companyId: '' }, { companyId: '' }])
 })
 
 test('the log pages backwards without gaps, and can show refusals alone', async () => {

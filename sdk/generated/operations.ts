@@ -3397,7 +3397,7 @@ export interface Operations {
     }
     data: null
   }
-  /** Confirm an e-mail address with the mailed token. The first time it ends every other session and command-line login of the account: yours is the one of the refresh cookie or the bearer that you send. */
+  /** Confirm an e-mail address with the mailed token. The first time it ends every other session and command-line login of the account: yours is the one of the refresh cookie or the bearer that you send. If you send none, the password of an account without a second factor ends too: the answer is then a token for `POST /auth/reset-password/change`. */
   verifyEmail: {
     params: {
       body: {
@@ -3405,7 +3405,7 @@ export interface Operations {
         token: string
       }
     }
-    data: null
+    data: string | null
   }
   /** Start enrolling an authenticator app. Answers what an authenticator app reads. Nothing changes before it is enabled. */
   setupTwoFactor: {

@@ -106,6 +106,13 @@ export const hasStanding = (actor: Actor | null): boolean => {
   return actor.companyId !== null || isOperator(actor)
 }
 
+/**
+ * The company that an actor's calls count for. Null for a person whose account waits: anyone can apply to any company,
+ * and must not use up what is the company's.
+ */
+export const actingFor = ({ kind, valid, companyId }: Actor): string | null =>
+  kind === 'user' && !valid ? null : companyId
+
 /** The actor of a request that needs one. @throws UNAUTHORIZED */
 export function actorOf(request: FastifyRequest): Actor {
   if (!request.actor) throw new AppError('UNAUTHORIZED')

@@ -2,7 +2,7 @@ import { joinSql, openRows, type Queryable, type Sql, sql, unnamed } from '../db
 import { toIsoText } from '../kernel/clock.ts'
 
 export type LoggedRequest = {
-  /** Empty: no company (operators, customers). */
+  /** Empty: no company (operators, customers, people whose account waits). */
   companyId: string
   id: string
   requestId: string

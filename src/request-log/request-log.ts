@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Db } from '../db/db.ts'
-import type { Actor } from '../http/actor.ts'
+import { type Actor, actingFor } from '../http/actor.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { newId } from '../kernel/ids.ts'
 import {
@@ -73,7 +73,7 @@ export function registerRequestLog(app: FastifyInstance, deps: RequestLogDeps): 
     if (!isWorthKeeping(actor, method, reply.statusCode) || waiting.length >= MOST_WAITING) return
     const now = clock()
     waiting.push({
-      companyId: actor.companyId ?? '',
+      companyId: actingFor(actor) ?? '',
       id: newId(now),
       requestId: request.id,
       at: new Date(now),

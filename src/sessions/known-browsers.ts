@@ -8,14 +8,14 @@ const LIFE_MS = 180 * DAY
 const FORM = /^([A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]{43})$/
 
 /**
- * Browsers in which a person logged in before. Their attempts count by themselves, so that a stranger who sends wrong
- * passwords locks no one out of their own browser.
+ * Browsers in which a person logged in before, or chose a password by a mailed link. Their attempts count by
+ * themselves, so that a stranger who sends wrong passwords locks no one out of their own browser.
  * Source: OWASP, "Slow Down Online Guessing Attacks with Device Cookies"
  */
 export type KnownBrowsers = {
-  /** A name of this browser that only a finished login gives; null: it is not known for this address. */
+  /** A name of this browser that only these two give; null: it is not known for this address. */
   find(request: FastifyRequest, emailKey: string): string | null
-  /** After a finished login. */
+  /** After a finished login, or a password that the mailbox let someone choose. */
   remember(reply: FastifyReply, emailKey: string): void
 }
 

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { lockActor } from '../companies/company-scope.ts'
 import { actorOf } from '../http/actor.ts'
+import { networkOf } from '../http/address.ts'
 import { Envelope, ok } from '../http/envelope.ts'
 import { contextOf, visitorContextOf } from '../http/request-context.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
@@ -42,9 +43,11 @@ export const passwordRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, d
     },
     async (request, reply) => {
       const { body, query } = request
-      await limits.checkAccount(request, reply, emailKeyOf(body.email))
-      const lang = query.lang !== undefined && isLang(query.lang) ? query.lang : null
+      const key = emailKeyOf(body.email)
       const application = body.origin === 'application'
+      // a link is also the way out of a lock-out, so no stranger's requests count against its owner's
+      await limits.checkAccount(request, reply, application ? key : `${key} ${networkOf(request.ip)}`)
+      const lang = query.lang !== undefined && isLang(query.lang) ? query.lang : null
       return ok(await resets.send({ email: body.email, application, lang, context: visitorContextOf(request) }))
     },
   )
@@ -62,9 +65,11 @@ export const passwordRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, d
         response: { 200: Envelope(Type.Null()) },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { token, newPassword, emailOtp = null } = request.body
-      await resets.change({ token, newPassword, emailOtp, context: visitorContextOf(request) })
+      const emailKey = await resets.change({ token, newPassword, emailOtp, context: visitorContextOf(request) })
+      // a key that vouches stands for no browser
+      if (request.actor === null) deps.knownBrowsers.remember(reply, emailKey)
       return ok(null)
     },
   )
@@ -124,10 +129,10 @@ export const passwordRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, d
         operationId: 'verifyEmail',
         summary: 'Confirm an e-mail address with the mailed token',
         description:
-          'The first time it ends every other session and command-line login of the account: yours is the one of the refresh cookie or the bearer that you send.',
+          'The first time it ends every other session and command-line login of the account: yours is the one of the refresh cookie or the bearer that you send. If you send none, the password of an account without a second factor ends too: the answer is then a token for `POST /auth/reset-password/change`.',
         tags: TAGS,
         body: schemas.TokenBody,
-        response: { 200: Envelope(Type.Null()) },
+        response: { 200: Envelope(Type.Union([Type.String(), Type.Null()])) },
       },
     },
     async (request) => {
@@ -137,8 +142,8 @@ export const passwordRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, d
         refreshToken: deps.cookies.ownRefreshTokenOf(request),
         bearer: isBearer ? bearerOf(request) : null,
       }
-      await verifyEmail(deps, { token: request.body.token, held }, visitorContextOf(request))
-      return ok(null)
+      const proven = await verifyEmail(deps, { token: request.body.token, held }, visitorContextOf(request))
+      return ok(proven.left === 'password' ? proven.token : null)
     },
   )
 

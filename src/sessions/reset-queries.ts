@@ -29,22 +29,29 @@ export async function updateInvitationsVoid(tx: Tx, userId: string, at: Date): P
 
 export async function insertReset(
   tx: Tx,
-  reset: Pick<Reset, 'tokenHash' | 'userId' | 'accountKey' | 'kind' | 'codeHash' | 'expiresAt'> & {
+  reset: Pick<Reset, 'tokenHash' | 'userId' | 'accountKey' | 'kind' | 'codeHash' | 'provenAt' | 'expiresAt'> & {
     proofHash: string | null
     at: Date
   },
 ): Promise<void> {
   await tx.run(sql`
-    insert into password_resets (token_hash, user_id, account_key, kind, proof_hash, code_hash, created_at, expires_at)
-    values (${reset.tokenHash}, ${reset.userId}, ${reset.accountKey}, ${reset.kind}, ${reset.proofHash}, ${reset.codeHash}, ${reset.at},
-      ${reset.expiresAt})`)
+    insert into password_resets (token_hash, user_id, account_key, kind, proof_hash, code_hash, proven_at, created_at,
+      expires_at)
+    values (${reset.tokenHash}, ${reset.userId}, ${reset.accountKey}, ${reset.kind}, ${reset.proofHash}, ${reset.codeHash},
+      ${reset.provenAt}, ${reset.at}, ${reset.expiresAt})`)
 }
 
-export async function countRecentResets(q: Queryable, userId: string | null, since: Date): Promise<number> {
-  const { count } = await q.one<{ count: number }>(sql`
-    select count(*)::int as count from password_resets
-    where user_id = ${userId} and created_at > ${since} and kind <> 'invitation'`)
-  return count
+/** How many resets of this kind were mailed to the user since then, and whether a mailed link works until that time. */
+export async function countResets(
+  q: Queryable,
+  { userId, kind }: { userId: string | null; kind: ResetKind },
+  { since, until }: { since: Date; until: Date },
+): Promise<{ count: number; hasLink: boolean }> {
+  return q.one<{ count: number; hasLink: boolean }>(sql`
+    select count(*) filter (where kind = ${kind})::int as count,
+      coalesce(bool_or(kind = 'link' and proven_at is null and used_at is null
+        and expires_at > ${until}), false) as has_link
+    from password_resets where user_id = ${userId} and created_at > ${since}`)
 }
 
 export async function countInvitations(q: Queryable, userId: string, since: Date): Promise<number> {

@@ -29,7 +29,8 @@ import { endedKeysOf, hashToken, type Sessions } from './session-service.ts'
 
 export type Resets = {
   /**
-   * Requests a reset. Does the same work for unknown addresses; silently skips SuperAdmins.
+   * Requests a reset. Does the same work for unknown addresses; silently skips SuperAdmins, and mailboxes that got ten
+   * mails of this kind within the hour and, of links, hold one that works.
    * @returns the token for `origin=application`, useless without the mail; null otherwise
    */
   send(request: { email: string; application: boolean; lang: Lang | null; context: AnyContext }): Promise<string | null>
@@ -38,10 +39,13 @@ export type Resets = {
   /** Is this link still valid? */
   isGood(token: string): Promise<boolean>
   /**
+   * @returns the key of the account's address, to remember the browser by
    * @throws INVALID_RESET_TOKEN, WEAK_PASSWORD; INVALID_OTP for a wrong mailed code; EMAIL_ALREADY_REGISTERED for an
    * invitation over an account that may not be replaced any more
    */
-  change(request: ChangeRequest): Promise<void>
+  change(request: ChangeRequest): Promise<string>
+  /** A token for a new password without a mail, for whoever has just proven that the mailbox is theirs. */
+  issue(tx: Tx, user: User): Promise<string>
   /** Mails a new user a link to set the first password; valid for seven days, it also verifies the address. */
   invite(tx: Tx, user: User, by: { inviter: string; company: string }): Promise<void>
 }
@@ -72,7 +76,10 @@ export type ResetDeps = {
 
 const LINK_MS = 30 * MINUTE
 const INVITATION_MS = 7 * DAY
+/** Of each kind, so that who asks for one, which anyone can, uses up nothing of the other. */
 const MOST_AN_HOUR = 10
+/** Beyond that a link is mailed only where the mailbox holds none that works for this long. */
+const ENOUGH_MS = LINK_MS / 2
 const MOST_INVITATIONS_A_DAY = 5
 const MAX_WRONG_CODES = 5
 const MAX_WRONG_A_DAY = 30
@@ -114,6 +121,12 @@ export function openResets(deps: ResetDeps): Resets {
     const url = `${config.baseUrl}/account/reset-password?token=${secrets.token}`
     return mailer.send(tx, { ...to, kind: 'resetLink', data: { name, url } })
   }
+  /** Strangers cause these mails, and no number of theirs may leave the owner without a link that works. */
+  const mayMail = async (tx: Tx, userId: string | null, kind: queries.ResetKind): Promise<boolean> => {
+    const times = { since: new Date(clock() - HOUR), until: new Date(clock() + ENOUGH_MS) }
+    const { count, hasLink } = await queries.countResets(tx, { userId, kind }, times)
+    return count < MOST_AN_HOUR || (kind === 'link' && !hasLink)
+  }
   const isLive = (reset: Reset | undefined): reset is Reset =>
     reset !== undefined && reset.usedAt === null && reset.expiresAt.getTime() > clock()
 
@@ -143,7 +156,7 @@ export function openResets(deps: ResetDeps): Resets {
     reset: Reset,
     claiming: Claiming,
     { passwordHash, context }: { passwordHash: string; context: ChangeRequest['context'] },
-  ): Promise<void> => {
+  ): Promise<{ emailKey: string }> => {
     const at = new Date(clock())
     const { user, log } = await replaceHolder(deps, tx, claiming)
     await queries.updateResetUsed(tx, reset.tokenHash, at)
@@ -176,12 +189,13 @@ export function openResets(deps: ResetDeps): Resets {
       detail: endedKeysOf(ended),
     })
     await log(context)
+    return user
   }
   const insert = async (
     tx: Tx,
     userId: string | null,
     kind: queries.ResetKind,
-    life: { lifeMs: number; accountKey: string | null },
+    life: { lifeMs: number; accountKey: string | null; isProven?: true },
   ): Promise<{ token: string; proof: string; code: string; expiresAt: Date }> => {
     const [token, proof, code, at] = [newToken(), newToken(), String(randomInt(1_000_000)).padStart(6, '0'), clock()]
     const application = kind === 'application'
@@ -194,6 +208,7 @@ export function openResets(deps: ResetDeps): Resets {
       kind,
       codeHash: application ? codeHash.of(`reset:${tokenHash}`, code) : null,
       proofHash: application ? hashToken(proof) : null,
+      provenAt: life.isProven ? new Date(at) : null,
       at: new Date(at),
       expiresAt,
     })
@@ -204,9 +219,9 @@ export function openResets(deps: ResetDeps): Resets {
       const user = await findUserByEmailKey(db, emailKeyOf(email))
       const eligible = user && user.role !== 'SuperAdmin' && user.disabledAt === null ? user : null
       return db.tx(async (tx) => {
-        const recent = await queries.countRecentResets(tx, eligible?.id ?? null, new Date(clock() - HOUR))
-        const known = eligible && recent < MOST_AN_HOUR ? eligible : null
-        const secrets = await insert(tx, known?.id ?? null, application ? 'application' : 'link', {
+        const kind = application ? 'application' : 'link'
+        const known = (await mayMail(tx, eligible?.id ?? null, kind)) ? eligible : null
+        const secrets = await insert(tx, known?.id ?? null, kind, {
           lifeMs: LINK_MS,
           accountKey: accountKeyOf(email),
         })
@@ -239,14 +254,18 @@ export function openResets(deps: ResetDeps): Resets {
         if (proof !== 'good') return proof
         if (!found || !user) return 'missing'
         checkPassword(request.newPassword, { ...check, own: [user.email, user.firstName, user.lastName] })
-        await finish(tx, reset, found, { passwordHash, context: request.context })
-        return proof
+        return finish(tx, reset, found, { passwordHash, context: request.context })
       })
+      if (typeof outcome === 'object') return outcome.emailKey
       if (outcome === 'spent') {
         throw new AppError('TOO_MANY_REQUESTS', { message: TOO_MANY_CODES, retryAfter: DAY / SECOND })
       }
       if (outcome === 'wrong') throw new AppError('INVALID_OTP')
-      if (outcome === 'missing') throw invalidToken()
+      throw invalidToken()
+    },
+    async issue(tx, user) {
+      const life = { lifeMs: LINK_MS, accountKey: accountKeyOf(user.email), isProven: true } as const
+      return (await insert(tx, user.id, 'link', life)).token
     },
     async invite(tx, user, { inviter, company }) {
       const sent = await queries.countInvitations(tx, user.id, new Date(clock() - DAY))

@@ -223,6 +223,8 @@ export const de: Texts = {
     verifiedStays: 'In diesem Browser sind Sie weiterhin angemeldet.',
     verifiedEnded:
       'Melden Sie sich an, um fortzufahren. Zu Ihrer Sicherheit wurden frühere Anmeldungen dieses Kontos beendet.',
+    verifiedChoose:
+      'Wählen Sie jetzt ein Passwort. Zu Ihrer Sicherheit gilt das bisherige nicht mehr, und frühere Anmeldungen dieses Kontos wurden beendet.',
     goOn: 'Weiter',
     taken:
       'Zu dieser Adresse gibt es inzwischen ein Konto, das die Einladung nicht ersetzen kann. Melden Sie sich dort an, oder setzen Sie sein Passwort zurück.',

@@ -215,6 +215,8 @@ export const en: Texts = {
     verified: 'Your address is confirmed.',
     verifiedStays: 'You are still logged in in this browser.',
     verifiedEnded: 'Log in to go on. For your security, earlier logins of this account have ended.',
+    verifiedChoose:
+      'Now choose a password. For your security, the earlier one and all earlier logins of this account have ended.',
     goOn: 'Continue',
     taken:
       'By now this address has an account that the invitation cannot replace. Log in to it, or reset its password.',

@@ -214,6 +214,8 @@ export const es: Texts = {
     verifiedStays: 'En este navegador su sesión sigue abierta.',
     verifiedEnded:
       'Inicie sesión para continuar. Por seguridad, las sesiones anteriores de esta cuenta se han cerrado.',
+    verifiedChoose:
+      'Elija ahora una contraseña. Por seguridad, la anterior ya no es válida y las sesiones anteriores de esta cuenta se han cerrado.',
     goOn: 'Continuar',
     taken:
       'Esta dirección tiene ya una cuenta que la invitación no puede sustituir. Inicie sesión en ella o restablezca su contraseña.',

@@ -218,6 +218,8 @@ export const fr: Texts = {
     verified: 'Votre adresse est confirmée.',
     verifiedStays: 'Vous êtes toujours connecté dans ce navigateur.',
     verifiedEnded: 'Connectez-vous pour continuer. Par sécurité, les connexions précédentes de ce compte ont pris fin.',
+    verifiedChoose:
+      'Choisissez maintenant un mot de passe. Par sécurité, l’ancien n’est plus valable et les connexions précédentes de ce compte ont pris fin.',
     goOn: 'Continuer',
     taken:
       'Cette adresse a désormais un compte que l’invitation ne peut pas remplacer. Connectez-vous à ce compte ou réinitialisez son mot de passe.',

@@ -214,6 +214,8 @@ export const it: Texts = {
     verified: 'Il suo indirizzo è confermato.',
     verifiedStays: 'In questo browser è ancora connesso.',
     verifiedEnded: 'Acceda per continuare. Per sicurezza, gli accessi precedenti di questo account sono terminati.',
+    verifiedChoose:
+      'Scelga ora una password. Per sicurezza quella precedente non è più valida e gli accessi precedenti di questo account sono terminati.',
     goOn: 'Continua',
     taken:
       'Questo indirizzo ha ormai un account che l’invito non può sostituire. Acceda a quell’account o ne reimposti la password.',

@@ -195,6 +195,8 @@ export type AccountTexts = {
   verifiedStays: string
   /** It has none. */
   verifiedEnded: string
+  /** It has none, and the password ended too: stands above the field for a new one. */
+  verifiedChoose: string
   goOn: string
   /** An invitation whose address got an account of its own meanwhile. */
   taken: string

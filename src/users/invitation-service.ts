@@ -8,7 +8,7 @@ import type { Lang } from '../kernel/lang.ts'
 import { emailKeyOf } from '../kernel/people/emails.ts'
 import { findCompanyName } from './registration-queries.ts'
 import { isReplaceable } from './replaceable.ts'
-import { COMPANY_ROLES, NO_PASSWORD, TWO_FACTOR_ROLES, type User } from './user.ts'
+import { COMPANY_ROLES, isInvited, NO_PASSWORD, TWO_FACTOR_ROLES, type User } from './user.ts'
 import * as queries from './user-queries.ts'
 import {
   applyChange,
@@ -45,7 +45,7 @@ async function findInvitingCompany({ db }: UserDeps, actor: Actor, companyId: st
  * Between a company's roles the actor may choose again.
  */
 const isInvitedAs = (user: User, role: UserRole, companyId: string | null): boolean =>
-  user.passwordHash === NO_PASSWORD &&
+  isInvited(user) &&
   user.disabledAt === null &&
   (user.role === role || (COMPANY_ROLES.includes(user.role) && COMPANY_ROLES.includes(role))) &&
   (user.company?.id ?? null) === companyId

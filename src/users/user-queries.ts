@@ -120,16 +120,16 @@ export async function updateUserReplaced(tx: Tx, id: string, at: Date): Promise<
 }
 
 /**
- * Whether anything happened in the company that someone other than this member may need: an order, an API key, another
- * member who could log in, a SuperManager.
+ * Whether anything happened in the company that someone other than this member may need: an order, an API key, a
+ * SuperManager or, once the operator has approved the company, another member who could log in.
  */
 export async function hasWorked(q: Queryable, companyId: string, memberId: string): Promise<boolean> {
   const { worked } = await q.one<{ worked: boolean }>(sql`
     select exists (select from orders where company_id = ${companyId})
       or exists (select from api_keys where company_id = ${companyId})
       or exists (select from super_manager_companies where company_id = ${companyId})
-      or exists (select from users u where u.company_id = ${companyId} and u.id <> ${memberId}
-        and u.verified_at is not null and (u.approved_at is not null or u.role not in ('Cashier', 'Observer')))
+      or exists (select from users u join companies c on c.id = u.company_id
+        where u.company_id = ${companyId} and u.id <> ${memberId} and c.approved and u.verified_at is not null and (u.approved_at is not null or u.role not in ('Cashier', 'Observer')))
       as worked`)
   return worked
 }

@@ -12,7 +12,7 @@ import { filterText } from '../kernel/schema.ts'
 import type { Mailer } from '../mail/mail.ts'
 import { updateUserMaker } from './maker-queries.ts'
 import { chooseSaleMails } from './sale-mail-choice.ts'
-import { APPROVED_ROLES, COMPANY_ROLES, TWO_FACTOR_ROLES, type User, type UserCompany } from './user.ts'
+import { COMPANY_ROLES, isApplicant, TWO_FACTOR_ROLES, type User, type UserCompany } from './user.ts'
 import * as queries from './user-queries.ts'
 
 /** Implemented by src/sessions, which may import src/users but not the reverse. */
@@ -188,7 +188,7 @@ export async function approveUser(deps: UserDeps, context: RequestContext, id: s
   const { actor } = context
   return deps.db.tx(async (tx) => {
     const user = await lockManaged(tx, actor, id)
-    if (user.approvedAt !== null || !APPROVED_ROLES.includes(user.role)) return user
+    if (!isApplicant(user)) return user
     if (user.disabledAt !== null)
       throw new AppError('OBJECT_CONFLICT', { message: 'This account is disabled. Enable it, then approve it.' })
     await queries.updateUserApproved(tx, id, new Date(deps.clock()))

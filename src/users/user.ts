@@ -51,7 +51,11 @@ export const TWO_FACTOR_ROLES: readonly UserRole[] = ['SuperAdmin', 'SuperManage
 export const COMPANY_ROLES: readonly UserRole[] = ['Manager', 'Association', 'Cashier', 'Observer']
 
 /** Roles that a Manager of the company must approve. */
-export const APPROVED_ROLES: readonly UserRole[] = ['Cashier', 'Observer']
+const APPROVED_ROLES: readonly UserRole[] = ['Cashier', 'Observer']
+
+/** Named a company at registration, and none of its managers has let the person in yet. */
+export const isApplicant = ({ role, approvedAt }: Pick<User, 'role' | 'approvedAt'>): boolean =>
+  APPROVED_ROLES.includes(role) && approvedAt === null
 
 type Standing = Pick<User, 'role' | 'verifiedAt' | 'approvedAt'> & { company: Pick<UserCompany, 'approved'> | null }
 
@@ -59,18 +63,20 @@ type Standing = Pick<User, 'role' | 'verifiedAt' | 'approvedAt'> & { company: Pi
 export function missingOf(user: Standing): string[] {
   const missing: string[] = []
   if (user.verifiedAt === null) missing.push('Verify the e-mail address: open the link in the mail we sent.')
-  if (APPROVED_ROLES.includes(user.role) && user.approvedAt === null)
-    missing.push('A manager of the company has to approve this account.')
+  if (isApplicant(user)) missing.push('A manager of the company has to approve this account.')
   if (user.company && !user.company.approved) missing.push('The operator has to approve the company.')
   return missing
 }
 
-/** The hash of an invited person, who has not chosen a password yet. No password matches it. */
+/** The hash of whoever has not chosen a password yet: invited, or confirmed elsewhere. No password matches it. */
 export const NO_PASSWORD = '!'
 
+/** Invited by a company or the operator, and the link was never used. */
+export const isInvited = ({ passwordHash, verifiedAt }: Pick<User, 'passwordHash' | 'verifiedAt'>): boolean =>
+  passwordHash === NO_PASSWORD && verifiedAt === null
+
 /** E-mail verified and, for Cashier and Observer, approved. */
-export const isValidUser = (user: Standing): boolean =>
-  user.verifiedAt !== null && (user.approvedAt !== null || !APPROVED_ROLES.includes(user.role))
+export const isValidUser = (user: Standing): boolean => user.verifiedAt !== null && !isApplicant(user)
 
 /** The company that someone belongs to: none for a SuperManager, who may have been a Manager of one. */
 export const companyIdOf = (user: User): string | null =>
@@ -99,7 +105,7 @@ export function viewUser(user: User): UserView {
     phoneNumber: user.phoneNumber,
     apiKey: user.apiKey,
     valid: isValidUser(user),
-    invited: user.passwordHash === NO_PASSWORD,
+    invited: isInvited(user),
     twoFactorAuthEnabled: user.twoFactorEnabled,
     authenticatorEnabled: user.totpEnabled,
     passkeyEnabled: user.passkeyEnabled,

@@ -4,7 +4,7 @@ import type { Config } from '../../config/config.ts'
 import type { Db } from '../../db/db.ts'
 import { type Clock, DAY, MINUTE, SECOND } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
-import { hasStanding } from '../actor.ts'
+import { actingFor, hasStanding } from '../actor.ts'
 import { networkOf } from '../address.ts'
 import type { Limit } from '../permissions.ts'
 import { updateCounter } from './rate-limit-queries.ts'
@@ -55,7 +55,10 @@ export type RateLimits = {
   checkPayer(request: FastifyRequest, reply: FastifyReply, code: string): Promise<void>
   /** Payments whose gas the relayer pays, by company. @throws TOO_MANY_REQUESTS */
   checkRelay(request: FastifyRequest, reply: FastifyReply, companyId: string): Promise<void>
-  /** Runs once the credential is known: limits by company. @throws TOO_MANY_REQUESTS */
+  /**
+   * Runs once the credential is known: limits by company, a person without one by account. An account that waits to be
+   * confirmed or approved is free, so it counts for its address too. @throws TOO_MANY_REQUESTS
+   */
   checkCompany(request: FastifyRequest, reply: FastifyReply): Promise<void>
   /** Callbacks for a company's own provider account, once the signature is verified. @throws TOO_MANY_REQUESTS */
   checkCallback(request: FastifyRequest, reply: FastifyReply, companyId: string): Promise<void>
@@ -212,7 +215,9 @@ export function openRateLimits(deps: { db: Db; clock: Clock; limits: Config['lim
     async checkCompany(request, reply) {
       const { actor } = request
       if (!actor) return
-      const key = actor.companyId === null ? `user:${actor.id}` : `company:${actor.companyId}`
+      if (!actor.valid && actor.kind === 'user') await checkFor(request, reply, 'public', networkOf(request.ip))
+      const companyId = actingFor(actor)
+      const key = companyId === null ? `user:${actor.id}` : `company:${companyId}`
       await check(request, reply, { name: 'company', key, limit: limits.companyPerMinute })
     },
     async checkAccount(request, reply, emailKey) {

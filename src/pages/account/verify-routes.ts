@@ -7,8 +7,15 @@ import { contextAs, visitorContextOf } from '../../http/request-context.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { type Html, html } from '../../kernel/html.ts'
 import { Type } from '../../kernel/schema.ts'
-import { type AddressProofDeps, findByVerification, type Proven, verifyEmail } from '../../sessions/address-proof.ts'
+import {
+  type AddressProofDeps,
+  awaitsPassword,
+  findByVerification,
+  type Proven,
+  verifyEmail,
+} from '../../sessions/address-proof.ts'
 import type { Cookies } from '../../sessions/cookies.ts'
+import type { KnownBrowsers } from '../../sessions/known-browsers.ts'
 import type { Resets } from '../../sessions/reset-service.ts'
 import { TEXTS } from '../../texts/languages.ts'
 import type { AccountTexts } from '../../texts/page-texts.ts'
@@ -44,9 +51,10 @@ const verifyPage = (texts: AccountTexts, { user, role, token }: { user: User; ro
 }
 
 /** Few screen readers announce a role of alert that is there when the page loads, so the focused field refers to it. */
-const passwordPage = (texts: AccountTexts, token: string, fault: string | null): Page => ({
+const passwordPage = (texts: AccountTexts, token: string, fault: string | null, before: Html | null = null): Page => ({
   title: texts.resetTitle,
   body: html`
+    ${before}
     <form method="post" action="/account/reset-password">
       <input type="hidden" name="token" value="${token}">
       <label class="ask" for="p">${texts.resetLabel}</label>
@@ -92,6 +100,7 @@ export type VerifyPageDeps = AddressProofDeps & {
   config: Pick<Config, 'officeUrl'>
   cookies: Pick<Cookies, 'refreshTokenOf'>
   resets: Resets
+  knownBrowsers: Pick<KnownBrowsers, 'remember'>
   limits: RateLimits
 }
 
@@ -108,9 +117,13 @@ export const verifyRoutes: FastifyPluginAsyncTypebox<VerifyPageDeps> = async (ap
   const linkTo = (path: string, word: string): Html =>
     html`<a class="button main" href="${config.officeUrl}${path}">${word}</a>`
   const verified = (texts: AccountTexts, proven: Proven): Page => {
+    if (proven.left === 'password') {
+      const words = html`<p class="soft" role="status">${texts.verified} ${texts.verifiedChoose}</p>`
+      return passwordPage(texts, proven.token, null, words)
+    }
     const words = { stays: texts.verifiedStays, ended: texts.verifiedEnded, before: '' }
-    const link = proven === 'stays' ? linkTo('/', texts.goOn) : linkTo('/login', texts.logIn)
-    return messagePage(texts.verifyTitle, `${texts.verified} ${words[proven]}`.trim(), link)
+    const link = proven.left === 'stays' ? linkTo('/', texts.goOn) : linkTo('/login', texts.logIn)
+    return messagePage(texts.verifyTitle, `${texts.verified} ${words[proven.left]}`.trim(), link)
   }
   const dead = (texts: AccountTexts): Page => messagePage(texts.verifyTitle, texts.deadLink)
 
@@ -118,7 +131,8 @@ export const verifyRoutes: FastifyPluginAsyncTypebox<VerifyPageDeps> = async (ap
     const { token } = request.query
     const user = await findByVerification(deps, token)
     if (!user) return send(request, reply, 400, dead)
-    if (user.verifiedAt !== null) return send(request, reply, 200, (texts) => verified(texts, 'before'))
+    if (user.verifiedAt !== null && !awaitsPassword(user))
+      return send(request, reply, 200, (texts) => verified(texts, { left: 'before' }))
     const role = TEXTS[languageOf(request)].mails.roles[user.role]
     return send(request, reply, 200, (texts) => verifyPage(texts, { user, role, token }))
   })
@@ -162,7 +176,10 @@ export const verifyRoutes: FastifyPluginAsyncTypebox<VerifyPageDeps> = async (ap
     const { token, newPassword } = request.body
     const change = { token, newPassword, emailOtp: null, context: contextAs(request, null) }
     const fault = await resets.change(change).then(
-      () => null,
+      (emailKey) => {
+        deps.knownBrowsers.remember(reply, emailKey)
+        return null
+      },
       (error: unknown) => {
         if (error instanceof AppError && error.status < 500) return error
         throw error

@@ -11,6 +11,7 @@ export const ACCOUNTS: Record<string, Word> = {
     'eyJhbGciOiJIUzI1NiIsInR5cCI6ImF0K2p3dCJ9.e30.c2ln',
   ],
   'verifyEmail.token': ['Token of the mail.', '4Yx0Zb7c'],
+  'verifyEmail.data': ['Null; a token for a new password where the earlier one ended.', '4Yx0Zb7c'],
   'sendPasswordReset.data': ['Null; a token when `origin` is `application`.', '4Yx0Zb7c'],
   'changeForgottenPassword.token': ['Token of the mail.', '4Yx0Zb7c'],
   password: ['The password.', 'correct-Horse-7-battery'],
