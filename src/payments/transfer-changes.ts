@@ -12,20 +12,26 @@ type Follower = {
 }
 type Change = { id: string; change: bigint }
 
-/** A batch that takes too long is halved, so that the chain goes on however slow each transfer is. */
-async function processAll(follower: Follower, changed: readonly Change[]): Promise<void> {
-  const last = changed.at(-1)
-  if (!last) return
+/** What takes too long is halved, so that the chain goes on however slow each transfer is. */
+export async function inHalves<Item>(
+  items: readonly Item[],
+  work: (part: readonly Item[]) => Promise<unknown>,
+): Promise<void> {
   try {
-    await follower.process(changed.map(({ id }) => id))
+    await work(items)
   } catch (error) {
     const isSlow = error instanceof AppError && error.code === 'BUSY'
-    if (!isSlow || changed.length === 1) throw error
-    const half = Math.ceil(changed.length / 2)
-    await processAll(follower, changed.slice(0, half))
-    return processAll(follower, changed.slice(half))
+    if (!isSlow || items.length === 1) throw error
+    const half = Math.ceil(items.length / 2)
+    await inHalves(items.slice(0, half), work)
+    await inHalves(items.slice(half), work)
   }
-  await follower.updateCursor(last.change)
+}
+
+async function processAll(follower: Follower, changed: readonly Change[]): Promise<void> {
+  await follower.process(changed.map(({ id }) => id))
+  const last = changed.at(-1)
+  if (last) await follower.updateCursor(last.change)
 }
 
 /**
@@ -36,6 +42,6 @@ async function processAll(follower: Follower, changed: readonly Change[]): Promi
 export async function followTransfers(db: Db, chainId: number, follower: Follower): Promise<boolean> {
   const afterChange = await follower.findCursor()
   const changed = await listChangedTransfers(db, { chainId, afterChange, limit: BATCH })
-  await processAll(follower, changed)
+  if (changed.length > 0) await inHalves(changed, (part) => processAll(follower, part))
   return changed.length === BATCH
 }
