@@ -119,17 +119,18 @@ export async function storeBatch(
   return sweeps.map(({ id }) => id)
 }
 
-type GasReceipt = { from?: string | null; gasUsed?: Hex | null; effectiveGasPrice?: Hex | null } | null
+/** `l1Fee`: of the OP Stack, in wei, beside the gas (docs.optimism.io/stack/transactions/fees). */
+type GasReceipt = Partial<Record<'gasUsed' | 'effectiveGasPrice' | 'l1Fee', Hex | null>> & { from?: string | null }
 
 /** The fee that our relayer paid; null when someone else submitted it. */
 async function readFee({ rpc, relayerSigner }: SendingChain, txHash: string): Promise<bigint | null> {
-  const receipt = await rpc.call<GasReceipt>('eth_getTransactionReceipt', txHash)
+  const receipt = await rpc.call<GasReceipt | null>('eth_getTransactionReceipt', txHash)
   if (!receipt) return null
-  const { from, gasUsed, effectiveGasPrice } = receipt
+  const { from, gasUsed, effectiveGasPrice, l1Fee } = receipt
   if (from && from.toLowerCase() !== relayerSigner?.address.toLowerCase()) return null
   if (!from || !gasUsed || !effectiveGasPrice)
     throw new RpcError('unknown', `the node does not say what ${txHash} cost`)
-  return BigInt(gasUsed) * BigInt(effectiveGasPrice)
+  return BigInt(gasUsed) * BigInt(effectiveGasPrice) + BigInt(l1Fee ?? 0)
 }
 
 /** Sends or follows the authorization of one sweep. */
