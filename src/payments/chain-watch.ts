@@ -1,5 +1,4 @@
 import { type ChangedAddress, listChangedAddresses, listChangedShared } from '../chain/transfer-queries.ts'
-import { pagesOf } from '../kernel/pages.ts'
 import { pollPayments } from './payment-jobs.ts'
 import {
   findChainCursor,
@@ -9,7 +8,7 @@ import {
   updateChainCursor,
 } from './payment-queries.ts'
 import type { PaymentDeps } from './payment-service.ts'
-import { inHalves } from './transfer-changes.ts'
+import { inPages } from './transfer-changes.ts'
 
 /** Changes that are read at once, and addresses or transfers of them that one statement is asked about. */
 const WINDOW = 100_000
@@ -21,10 +20,9 @@ async function listShared(
   of: { chainId: number; addresses: readonly string[]; after: bigint; last: bigint },
 ): Promise<Payment[]> {
   const payments = new Map<string, Payment>()
-  for (const page of pagesOf(await listChangedShared(db, of), PAGE))
-    await inHalves(page, async (ids) => {
-      for (const one of await listPaymentsByTransfers(db, ids)) payments.set(`${one.companyId} ${one.id}`, one)
-    })
+  await inPages(await listChangedShared(db, of), PAGE, async (ids) => {
+    for (const one of await listPaymentsByTransfers(db, ids)) payments.set(`${one.companyId} ${one.id}`, one)
+  })
   return [...payments.values()]
 }
 
@@ -43,6 +41,6 @@ export async function followChain(deps: PaymentDeps, chainId: number): Promise<b
     await pollPayments(deps, [...alone, ...(await listShared(deps, { chainId, addresses, after, last }))])
     await updateChainCursor(deps.db, chainId, last)
   }
-  for (const page of pagesOf(changed, PAGE)) await inHalves(page, process)
+  await inPages(changed, PAGE, process)
   return isMore
 }

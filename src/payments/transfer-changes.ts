@@ -13,7 +13,7 @@ type Follower = {
 type Change = { id: string; change: bigint }
 
 /** What takes too long is halved, so that the chain goes on however slow each transfer is. */
-export async function inHalves<Item>(
+async function inHalves<Item>(
   items: readonly Item[],
   work: (part: readonly Item[]) => Promise<unknown>,
 ): Promise<void> {
@@ -26,6 +26,15 @@ export async function inHalves<Item>(
     await inHalves(items.slice(0, half), work)
     await inHalves(items.slice(half), work)
   }
+}
+
+/** The same for many, `size` at a time, in order. */
+export async function inPages<Item>(
+  items: readonly Item[],
+  size: number,
+  work: (part: readonly Item[]) => Promise<unknown>,
+): Promise<void> {
+  for (let start = 0; start < items.length; start += size) await inHalves(items.slice(start, start + size), work)
 }
 
 async function processAll(follower: Follower, changed: readonly Change[]): Promise<void> {
@@ -42,6 +51,6 @@ async function processAll(follower: Follower, changed: readonly Change[]): Promi
 export async function followTransfers(db: Db, chainId: number, follower: Follower): Promise<boolean> {
   const afterChange = await follower.findCursor()
   const changed = await listChangedTransfers(db, { chainId, afterChange, limit: BATCH })
-  if (changed.length > 0) await inHalves(changed, (part) => processAll(follower, part))
+  await inPages(changed, BATCH, (part) => processAll(follower, part))
   return changed.length === BATCH
 }

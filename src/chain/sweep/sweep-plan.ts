@@ -1,7 +1,6 @@
 import { getAddress } from 'viem/utils'
 import type { Db } from '../../db/db.ts'
 import { formatDecimal } from '../../kernel/money.ts'
-import { pagesOf } from '../../kernel/pages.ts'
 import { readDomain } from '../endpoints/network-check.ts'
 import { type Hex, type Rpc, toWord } from '../endpoints/rpc.ts'
 import { inToken, type Network, networkName, tokenOf } from '../networks.ts'
@@ -37,6 +36,9 @@ export type ChainPlan = {
 const GAS = 90_000n
 const PAGE = 100
 
+const pagesOf = <Item>(items: readonly Item[]): Item[][] =>
+  Array.from({ length: Math.ceil(items.length / PAGE) }, (_, index) => items.slice(index * PAGE, (index + 1) * PAGE))
+
 async function askEach(
   { rpc }: SweepChain,
   list: readonly Sweepable[],
@@ -44,7 +46,7 @@ async function askEach(
   read: (answer: Hex, one: Sweepable) => bigint = toWord,
 ): Promise<bigint[]> {
   const answers: bigint[] = []
-  for (const page of pagesOf(list, PAGE)) {
+  for (const page of pagesOf(list)) {
     const calls = page.map((one) => ({ method: 'eth_call', params: [call(one), 'latest'] }))
     const said = await rpc.batch<Hex>(calls)
     answers.push(...page.map((one, index) => read(said[index] ?? '0x', one)))
