@@ -41,7 +41,10 @@ export function settledUpTo(network: Pick<Network, 'small' | 'large'>, head: Rea
   return reach < head.number ? reach : head.number
 }
 
-/** The number of confirmations shown to the payer; null if a block tag decides. */
+/**
+ * The number of confirmations shown to the payer; null if a block tag decides.
+ * @param units the amount at stake, as for `isFinal`
+ */
 export function confirmationsNeeded(
   network: Pick<Network, 'small' | 'large' | 'largeFromUnits'>,
   units: bigint,
