@@ -389,6 +389,35 @@ test('a Safe’s file holds the authorizations; whoever submits them, the servic
   await checkBooks()
 })
 
+test('a deposit that was written to a Safe’s file is sent from here, if its batch is sent after all', async () => {
+  const order = await createPaid(shop)
+  await run(['--out', file('after-all.json')])
+  await sign(['--in', file('after-all.json'), '--mnemonic-file', file('phrase'), '--to', wallet])
+  const made = await run(['--safe', file('unused.json'), '--in', file('after-all.json')])
+  assert.equal(made.code, 0, made.text)
+  const sent = await run(['send', file('after-all.json'), '--json'])
+  assert.equal(sent.code, 0, sent.text)
+  assert.equal(await shop.chain.balanceOf(order.toAddress), 0n)
+  await checkBooks()
+})
+
+test('a file that sends elsewhere what another file of the same plan has sent is refused', async () => {
+  const order = await createPaid(shop)
+  const other = newAddress()
+  for (const [name, to] of [
+    ['home.json', wallet],
+    ['elsewhere.json', other],
+  ] as const) {
+    await run(['--out', file(name), '--to', to])
+    await sign(['--in', file(name), '--mnemonic-file', file('phrase'), '--to', to])
+  }
+  assert.equal((await run(['send', file('home.json'), '--to', wallet])).code, 0)
+  const { code, text } = await run(['send', file('elsewhere.json'), '--to', other])
+  assert.equal(code, 1, text)
+  assert.match(text, new RegExp(`54\\.0+ USDC of ${order.toAddress} was sent to ${wallet} by another file, not as`))
+  assert.equal(await shop.chain.balanceOf(other), 0n)
+})
+
 test('without a signer here, --sign says what to do; wrong use, and a place that loses the money, is exit code 2', async () => {
   await createPaid(shop)
   const refused = await run(['--sign'])

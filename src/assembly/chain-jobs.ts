@@ -41,7 +41,7 @@ export function startChain(
   const onChange = (): void => {
     for (const follower of followers) follower.wake()
   }
-  const scanner = startScanner({ db, network, endpoints, log, clock, onChange, pollMs })
+  const scanner = startScanner({ db, network, endpoints, log, clock, onChange, pollMs, dustUnits: payments.dustUnits })
   const heads = headUrls.map((url, index) =>
     listenForHeads({ url, log, name: { chainId, heads: index + 1 }, onHead: () => scanner.wake() }),
   )

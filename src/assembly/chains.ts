@@ -7,6 +7,7 @@ import { checkManualTransfer } from '../chain/payout/manual-transfer.ts'
 import { withdrawPayout } from '../chain/payout/payout.ts'
 import type { FindNamedHold } from '../chain/payout/payout-deps.ts'
 import { findOtherPayout } from '../chain/payout/payout-recheck.ts'
+import { endRelayed } from '../chain/payout/relay.ts'
 import { findRestoreHold, recognise } from '../chain/payout/state/after-restore.ts'
 import {
   isPayoutOver,
@@ -19,12 +20,13 @@ import { listCompaniesSettledAt } from '../companies/company-queries.ts'
 import type { CompanyDeps } from '../companies/company-service.ts'
 import type { Config } from '../config/config.ts'
 import type { Db } from '../db/db.ts'
-import type { Clock } from '../kernel/clock.ts'
+import { type Clock, SECOND } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import { isTransactionFollowed } from '../ledger/claim-queries.ts'
 import { findNamedHold } from '../ledger/claims.ts'
 import type { PayoutPorts } from '../ledger/payout-ports.ts'
 import type { SettlementChain, SettlementDeps } from '../ledger/settlements/settlement-service.ts'
+import type { TransitionDeps } from '../orders/order-transition.ts'
 import type { WalletNetwork } from '../pages/wallet/wallet-panel.ts'
 import type { PayerAddressDeps } from '../payers/payer-address.ts'
 
@@ -99,6 +101,23 @@ export const listWalletNetworks = (
     const rpcUrl = mode === 'sandbox' && chainId === SANDBOX_CHAIN_ID ? ours : publicRpcUrl
     return { chainId, name, token, coin, rpcUrl, explorerUrl, gaslessFrom: relay?.minUnits ?? null }
   })
+
+/**
+ * What a payer signed for an order and what was never submitted must not pay it after it ended, or beside another
+ * channel. What may be on its way cannot be stopped: until then only time ends the order.
+ */
+export const openEndRelayed =
+  (clock: Clock): NonNullable<TransitionDeps['onTurn']> =>
+  async (tx, { id }, trigger) => {
+    const until = await endRelayed(tx, id, new Date(clock()))
+    if (until === null || trigger === 'expire') return
+    const retryAfter = Math.ceil((until.getTime() - clock()) / SECOND)
+    throw new AppError('ORDER_STATE_CONFLICT', { message: underWay(until), retryAfter })
+  }
+
+const underWay = (until: Date): string =>
+  'The payer signed a payment of this order, and it is on its way; it cannot be stopped any more. ' +
+  `If it does not arrive, try again after ${until.toISOString()}.`
 
 /** A payout has the id of its refund or settlement. */
 export const findPayoutHold: FindNamedHold = (tx, { chainId: network, id: causeId }) =>

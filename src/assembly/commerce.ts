@@ -11,6 +11,7 @@ import { openOrderExports } from '../orders/export/export-service.ts'
 import { openCreateOrder } from '../orders/order-create.ts'
 import { openAnnounce, openTransition } from '../orders/order-transition.ts'
 import { openOrderFeed } from '../pages/pay/live-updates.ts'
+import { isStillDue } from '../payments/accept/still-due.ts'
 import type { MispaymentDeps } from '../payments/mispayments/mispayment-service.ts'
 import { openLargestOrder } from '../rates/euro.ts'
 import { openRates, type Rates } from '../rates/rate-service.ts'
@@ -22,6 +23,7 @@ import {
   type Chains,
   findPayoutHold,
   nameNetworks,
+  openEndRelayed,
   openExplorer,
   openLossyAddresses,
   openPayoutPorts,
@@ -66,7 +68,7 @@ export function openCommerce(base: ServiceBase, accounts: Accounts) {
   const wake = (companyId?: string): void => senderHandle.sender?.wake(companyId)
   const wakes: PollWakes = { pollPayments: () => {}, pollRefunds: () => {}, pollScreenings: () => {} }
   const feed = openOrderFeed({ db, log })
-  const chains = openChains({ ...base, findNamedHold: findPayoutHold })
+  const chains = openChains({ ...base, findNamedHold: findPayoutHold, isStillDue })
   const networks = chains.map(({ network }) => network)
   const chainHealth = openChainHealth({ db, clock, networks, maxLagSeconds: config.chainMaxLagSeconds })
   const payable = chains.filter((chain): chain is typeof chain & PayableNetwork => chain.xpub !== null)
@@ -74,6 +76,7 @@ export function openCommerce(base: ServiceBase, accounts: Accounts) {
   const rates = openRates({ config: config.rates, fiatAssets: config.fiatAssets, db, clock, log, metrics })
   const transitionDeps = {
     ...{ clock, webhookIdKey, payUrl: config.payUrl },
+    onTurn: openEndRelayed(clock),
     onPaid: openMailReceipt({ mailer, vault, payUrl: config.payUrl, log }),
     signals: { onDelivery: wake, onChange: feed.changed, onEnd: openWakeEnded(base, wakes) },
   }

@@ -33,7 +33,18 @@ export function isSettled(network: Pick<Network, 'small' | 'large'>, transfer: P
   return isSatisfied(network.small, transfer, head) && isSatisfied(network.large, transfer, head)
 }
 
-/** The number of confirmations shown to the payer; null if a block tag decides. */
+/** The highest block in which `isSettled` holds for every transfer; null: none is known. */
+export function settledUpTo(network: Pick<Network, 'small' | 'large'>, head: Reached): bigint | null {
+  const [small, large] = [reachOf(network.small, head), reachOf(network.large, head)]
+  if (small === null || large === null) return null
+  const reach = small < large ? small : large
+  return reach < head.number ? reach : head.number
+}
+
+/**
+ * The number of confirmations shown to the payer; null if a block tag decides.
+ * @param units the amount at stake, as for `isFinal`
+ */
 export function confirmationsNeeded(
   network: Pick<Network, 'small' | 'large' | 'largeFromUnits'>,
   units: bigint,
@@ -42,10 +53,14 @@ export function confirmationsNeeded(
   return rule.kind === 'confirmations' ? rule.confirmations : null
 }
 
-function isSatisfied(rule: FinalityRule, transfer: Placed, head: Reached): boolean {
-  const confirmations = confirmationsOf(transfer, head)
-  if (confirmations === 0n) return false
-  if (rule.kind === 'confirmations') return confirmations >= BigInt(rule.confirmations)
+/** The highest block that this rule calls final; null: none is known. */
+function reachOf(rule: FinalityRule, head: Reached): bigint | null {
+  if (rule.kind === 'confirmations') return head.number - BigInt(rule.confirmations) + 1n
   const tagged = rule.tag === 'safe' ? head.safeNumber : head.finalizedNumber
-  return tagged !== null && transfer.blockNumber + BigInt(rule.extraBlocks) <= tagged
+  return tagged === null ? null : tagged - BigInt(rule.extraBlocks)
+}
+
+function isSatisfied(rule: FinalityRule, transfer: Placed, head: Reached): boolean {
+  const reach = reachOf(rule, head)
+  return confirmationsOf(transfer, head) > 0n && reach !== null && transfer.blockNumber <= reach
 }

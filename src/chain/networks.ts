@@ -26,6 +26,8 @@ export type Network = {
   relayMinUnits: bigint
   /** The relayer pays no more for one gas, in wei: base fee and tip together. */
   maxFeeWei: bigint
+  /** Each transaction also pays for its data on another chain, which its gas does not say (OP Stack). */
+  hasDataFee: boolean
   /** A public node for wallets of payers that do not know the chain; null: none is known. */
   publicRpcUrl: string | null
 }
@@ -219,6 +221,7 @@ const toNetwork = ({ chainId, name, usdc, rules, others = {} }: Known, testnet: 
   // 100 000 gas cost a few euros on Ethereum, and cents elsewhere
   relayMinUnits: chainId === 1 ? 10_000_000n : 100_000n,
   maxFeeWei: MAX_FEES[rules],
+  hasDataFee: rules === 'base' || rules === 'optimism',
   publicRpcUrl: PUBLIC_NODES[chainId] ?? null,
 })
 

@@ -21,7 +21,7 @@ import {
   type WatchPayout,
 } from './payout/payout.ts'
 import type { FindNamedHold } from './payout/payout-deps.ts'
-import { openRelay, type Relay } from './payout/relay.ts'
+import { type IsStillDue, openRelay, type Relay } from './payout/relay.ts'
 import type { Signer } from './payout/signer.ts'
 
 /** One configured chain, with its readers and what can send money on it. */
@@ -57,6 +57,8 @@ export type ChainDeps = {
   metrics: Registry
   /** Absent: for commands, which start no payouts. */
   findNamedHold?: FindNamedHold
+  /** Absent: the same. */
+  isStillDue?: IsStillDue
 }
 
 const hashOf = (url: string): string => createHash('sha256').update(url).digest('hex').slice(0, 32)
@@ -161,7 +163,7 @@ function openNodes(deps: ChainDeps, network: Network, urls: readonly string[], c
 
 /** The chains that are set up. */
 export function openChains(deps: ChainDeps): OpenChain[] {
-  const { config, db, clock, log, findNamedHold } = deps
+  const { config, db, clock, log, findNamedHold, isStillDue } = deps
   const { countError } = openMetrics(deps)
   return config.chains.map((chain) => {
     const network = networkFor(chain)
@@ -171,7 +173,8 @@ export function openChains(deps: ChainDeps): OpenChain[] {
     const [refundSigner, relayerSigner] = [openSigner(chain, 'refund'), openSigner(chain, 'relayer')]
     const minUnits = chain.relayMinUnits ?? network.relayMinUnits
     const agree = openAgree({ endpoints, network, log })
-    const relay = relayerSigner && openRelay({ db, rpc, agree, network, relayerSigner, minUnits, clock, log })
+    const relaying = { db, rpc, agree, network, minUnits, clock, log, isStillDue }
+    const relay = relayerSigner && openRelay({ ...relaying, relayerSigner })
     const paying = { db, rpc, agree, network, clock, log }
     const opened = {
       watchPayout: openWatchPayout({

@@ -13,7 +13,7 @@ import { askLogs, MIN_SPAN } from './endpoints/ask-logs.ts'
 import { type Endpoint, ForeignChain } from './endpoints/endpoint.ts'
 import { tagsOf } from './endpoints/network-check.ts'
 import { type Hex, type Rpc, RpcError } from './endpoints/rpc.ts'
-import { isSettled } from './finality.ts'
+import { settledUpTo } from './finality.ts'
 import { before, checkStep } from './hearing/checked-logs.ts'
 import type { HeadWatch, Tag } from './hearing/head-watch.ts'
 import { type Found, RangeUnheard } from './hearing/second-word.ts'
@@ -32,7 +32,7 @@ import {
   toBlock,
   toHex,
 } from './transfer-logs.ts'
-import { listOpenTransfers, updateConfirmed, upsertTransfers } from './transfer-queries.ts'
+import { updateConfirmed, upsertTransfers } from './transfer-queries.ts'
 
 export type Scan = Panel & {
   db: Db
@@ -43,6 +43,8 @@ export type Scan = Panel & {
   leaseMs: number
   cost: LogCost
   heads: HeadWatch
+  /** Smaller transfers are announced when they are found, orphaned or final, not at each block. */
+  dustUnits: bigint
 }
 
 /** The node's view at one moment; tags that the network's rules do not use are null. */
@@ -292,7 +294,7 @@ async function store(
  * as safe or finalized where two endpoints have named it, or a higher one.
  */
 export async function finish(scan: Scan, view: View, top: BlockId): Promise<void> {
-  const { network, db, heads } = scan
+  const { network, db, heads, dustUnits } = scan
   const isOurs = async ({ number, hash }: BlockId): Promise<boolean> => {
     const ours = await findBlock(db, network.chainId, number)
     return !ours || ours.hash === hash
@@ -308,11 +310,8 @@ export async function finish(scan: Scan, view: View, top: BlockId): Promise<void
   const tags = { safeNumber: await reachedBy('safe'), finalizedNumber: await reachedBy('finalized') }
   await write(scan, async (tx, chainId) => {
     await updateScanned(tx, chainId, { isAtHead: top.hash === view.head.hash, ...tags })
-    const open = await listOpenTransfers(tx, chainId)
-    if (open.length === 0) return
-    const head = { number: top.number, ...tags }
-    const settled = open.filter((transfer) => isSettled(network, transfer, head))
-    await updateConfirmed(tx, { ids: open.map(({ id }) => id), finalIds: settled.map(({ id }) => id) })
+    const settled = settledUpTo(network, { number: top.number, ...tags })
+    await updateConfirmed(tx, chainId, { settled, dustUnits })
   })
 }
 

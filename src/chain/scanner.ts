@@ -49,6 +49,8 @@ export type ScannerOptions = {
   onChange(): void
   /** Pause between two scans; 0 scans only when `tick` is called. */
   pollMs: number
+  /** In USDC units: smaller transfers are announced when they are found, orphaned or final, not at each block. */
+  dustUnits?: bigint
   clock?: Clock
   /** How long a node may read without renewing its lease before another one takes over; default 10 s. */
   leaseMs?: number
@@ -71,7 +73,7 @@ const DISAGREED_MS = 5000
 /** Longer than an endpoint lags before it counts as behind: a doubt without progress does not pass by itself. */
 const DOUBTED_MS = 30_000
 
-type Base = Pick<Scan, 'db' | 'network' | 'log' | 'owner' | 'leaseMs' | 'endpoints' | 'cost'>
+type Base = Pick<Scan, 'db' | 'network' | 'log' | 'owner' | 'leaseMs' | 'endpoints' | 'cost' | 'dustUnits'>
 
 /** In-memory state of one scanner; everything that must outlive it is in the database. */
 class Reader {
@@ -357,9 +359,11 @@ class Reader {
  * next one starts from what is stored.
  */
 export function startScanner(options: ScannerOptions): Scanner {
-  const { db, network, endpoints, log, onChange, pollMs, clock = systemClock, leaseMs = LEASE_MS } = options
+  const { db, network, endpoints, log, onChange, pollMs, clock = systemClock } = options
   const { chainId } = network
-  const reader = new Reader({ db, endpoints, network, log, owner: newId(), leaseMs, cost: new LogCost() }, clock)
+  const { dustUnits = 0n, leaseMs = LEASE_MS } = options
+  const own = { owner: newId(), leaseMs, cost: new LogCost(), dustUnits }
+  const reader = new Reader({ db, endpoints, network, log, ...own }, clock)
 
   const lookOnce = async (): Promise<boolean> => {
     try {

@@ -117,22 +117,33 @@ export const updateReopened = (tx: Tx, ids: readonly string[]): Promise<number> 
   tx.run(sql`
     update chain_transfers set final_at = null, change = nextval('chain_changes') where id = any(${[...ids]}::text[])`)
 
-/** Transfers whose confirmations still count. */
-export const listOpenTransfers = (q: Queryable, chainId: number): Promise<Transfer[]> =>
-  list(
-    q,
-    sql`select ${COLUMNS} from chain_transfers where chain_id = ${chainId} and status = 'seen' and final_at is null`,
-  )
+/** So many small transfers become final with one block; the rest with the next ones. */
+const DUST_AT_ONCE = 5000
 
-/** Announces transfers again, because new blocks confirmed them. */
-export const updateConfirmed = (
+/** Whether no block but the last one is news of it: anyone can send thousands of them. */
+const IS_QUIET = (dustUnits: bigint): Sql => sql`(units < ${String(dustUnits)}::numeric or is_usdc is false)`
+
+/**
+ * New blocks confirmed the transfers of a chain: announces those whose confirmations still count, which are final up to
+ * `settled`. Dust and other tokens are announced again only then.
+ * @param settled null: none is final by the network's rules
+ */
+export async function updateConfirmed(
   tx: Tx,
-  { ids, finalIds }: { ids: readonly string[]; finalIds: readonly string[] },
-): Promise<number> =>
-  tx.run(sql`
+  chainId: number,
+  { settled, dustUnits }: { settled: bigint | null; dustUnits: bigint },
+): Promise<void> {
+  const isOpen = sql`chain_id = ${chainId} and status = 'seen' and final_at is null`
+  await tx.run(sql`
     update chain_transfers set change = nextval('chain_changes'),
-      final_at = case when id = any(${[...finalIds]}::text[]) then now() end
-    where id = any(${[...ids]}::text[])`)
+      final_at = case when block_number <= ${settled}::bigint then now() end
+    where ${isOpen} and not ${IS_QUIET(dustUnits)}`)
+  if (settled === null) return
+  await tx.run(sql`
+    update chain_transfers set change = nextval('chain_changes'), final_at = now()
+    where id in (select id from chain_transfers where ${isOpen} and ${IS_QUIET(dustUnits)} and block_number <= ${settled}
+      order by block_number limit ${DUST_AT_ONCE})`)
+}
 
 /**
  * Changes on a chain since a cursor: new, orphaned, returned, and more deeply confirmed transfers, each in its current
@@ -148,6 +159,41 @@ export const listChangedTransfers = (
     sql`select ${COLUMNS} from chain_transfers where chain_id = ${chainId} and change > ${afterChange}
       order by change limit ${limit}`,
   )
+
+/** An address with news, and the last of them. */
+export type ChangedAddress = { address: string; change: bigint }
+
+/**
+ * The addresses of the same changes, those whose last one is oldest first: once they are handled in this order, so is
+ * every change up to that one.
+ * @param limit how many changes are read
+ * @returns `isMore`: there may be later ones
+ */
+export async function listChangedAddresses(
+  q: Queryable,
+  { chainId, afterChange, limit }: { chainId: number; afterChange: bigint; limit: number },
+): Promise<{ changed: ChangedAddress[]; isMore: boolean }> {
+  const rows = await q.many<ChangedAddress & { times: bigint }>(sql`
+    select to_address as address, max(change) as change, count(*) as times
+    from (select to_address, change from chain_transfers
+      where chain_id = ${chainId} and change > ${afterChange} order by change limit ${limit}) as news
+    group by to_address order by 2`)
+  const read = rows.reduce((sum, { times }) => sum + times, 0n)
+  return { changed: rows, isMore: read === BigInt(limit) }
+}
+
+/** Ids of the transfers with news, after `after` and up to `last`, to those of the addresses that payments share. */
+export async function listChangedShared(
+  q: Queryable,
+  { chainId, addresses, after, last }: { chainId: number; addresses: readonly string[]; after: bigint; last: bigint },
+): Promise<string[]> {
+  const rows = await q.many<{ id: string }>(sql`
+    select id from chain_transfers where chain_id = ${chainId} and change > ${after} and change <= ${last}
+      and to_address in (
+        select address from deposit_addresses where key_id is null and address = any(${[...addresses]}::text[]))
+    order by change`)
+  return rows.map(({ id }) => id)
+}
 
 const listTo = (q: Queryable, addresses: readonly string[], which: Sql): Promise<Transfer[]> =>
   list(
@@ -199,7 +245,8 @@ export type Asked = { network: number | null; tokenAddress: string | null; usdc:
 /**
  * Transfers to these addresses of keys (any spelling) since payments had them, each with the head of its chain, from
  * one snapshot. Judge finality on
- * these pairs: with two separate reads, a reorganisation in between could make a lost transfer look final.
+ * these pairs: with two separate reads, a reorganisation in between could make a lost transfer look final. Of more than
+ * `CROWD`, the USDC of one sender in one block is one transfer, with the hash of one of them.
  */
 export const listPlacedTransfers = (
   q: Queryable,
@@ -208,26 +255,45 @@ export const listPlacedTransfers = (
 ): Promise<PlacedTransfer[]> =>
   listPlaced(
     q,
-    sql`t.to_address = any(${addresses.map((address) => address.toLowerCase())}::text[]) and not ${IS_EARLIER}`,
+    {
+      of: sql`t.to_address = any(${addresses.map((address) => address.toLowerCase())}::text[])`,
+      counted: sql`not ${IS_EARLIER}`,
+    },
     asked,
   )
 
 /** The same for transfers by id. */
 export const listPlacedById = (q: Queryable, ids: readonly string[], asked: Asked): Promise<PlacedTransfer[]> =>
-  listPlaced(q, sql`t.id = any(${[...ids]}::text[])`, asked)
+  listPlaced(q, { of: sql`t.id = any(${[...ids]}::text[])`, counted: sql`true` }, asked)
 
 export type PlacedTransfer = { transfer: Transfer; head: Head; isUsdc: boolean }
 
-async function listPlaced(q: Queryable, which: Sql, { network, tokenAddress, usdc }: Asked): Promise<PlacedTransfer[]> {
+/** Beyond that, a payer's few transfers are among thousands that somebody sent to slow down whoever reads them. */
+const CROWD = 1000
+
+/** @param of which transfers `t`; `counted`: which of them, as their sender, address and block say */
+async function listPlaced(
+  q: Queryable,
+  { of, counted }: { of: Sql; counted: Sql },
+  { network, tokenAddress, usdc }: Asked,
+): Promise<PlacedTransfer[]> {
   type More = { headNumber: bigint; headHash: string; headScannedAt: Date; countsAsUsdc: boolean }
   type Row = TransferRow & More & Pick<Head, 'safeNumber' | 'finalizedNumber'>
   const rows = await q.many<Row>(sql`
     select t.*, h.number as head_number, h.hash as head_hash, h.safe_number, h.finalized_number,
       coalesce(h.scanned_at, 'epoch') as head_scanned_at
-    from (select ${COLUMNS}, ${isUsdcOf(usdc)} as counts_as_usdc from chain_transfers t
-      cross join (select ${network}::integer as network, ${tokenAddress}::text as token_address) as p
-      where ${which}) as t
+    from (select min(id) as id, chain_id, min(tx_hash) as tx_hash, min(nth) as nth, min(log_index) as log_index, block_number,
+        block_hash, block_at, token, symbol, from_address, to_address, sum(units) as units, status,
+        min(first_seen_at) as first_seen_at, final_at, max(change) as change, counts_as_usdc
+      from (select ${COLUMNS}, ${isUsdcOf(usdc)} as counts_as_usdc from chain_transfers t
+        cross join (select ${network}::integer as network, ${tokenAddress}::text as token_address) as p
+        where ${of}) as t
+      group by chain_id, block_number, block_hash, block_at, token, symbol, from_address, to_address, status, final_at,
+        counts_as_usdc, case when counts_as_usdc and (
+          select count(*) > ${CROWD} from (select from chain_transfers t where ${of} limit ${CROWD + 1}) as few)
+          then null else id end) as t
     join chain_heads as h on h.chain_id = t.chain_id and h.number is not null
+    where ${counted}
     order by t.first_seen_at, t.chain_id, t.block_number, t.log_index`)
   return rows.map(({ headNumber, headHash, headScannedAt, safeNumber, finalizedNumber, countsAsUsdc, ...row }) => ({
     transfer: { ...row, units: BigInt(row.units) },

@@ -10,7 +10,7 @@ import { KNOWN_ADDRESS_WORDS, openKnownAddresses } from '../chain/known-addresse
 import { type OpenChain, openChains } from '../chain/open-chains.ts'
 import { web3signer } from '../chain/payout/web3signer.ts'
 import { type SignDeposit, type SweepBatch, signBatch, signerOfAccount } from '../chain/sweep/sweep-batch.ts'
-import { type ChainPlan, makeBatch, planSweep, viewPlan } from '../chain/sweep/sweep-plan.ts'
+import { type ChainPlan, makeBatch, planSweep, sumUp, viewPlan } from '../chain/sweep/sweep-plan.ts'
 import { listSweeps, SWEEP_POLLS, type Sweep } from '../chain/sweep/sweep-queries.ts'
 import { toSafeFile } from '../chain/sweep/sweep-safe.ts'
 import { pollSweep, type SweepDeps, storeBatch } from '../chain/sweep/sweep-send.ts'
@@ -19,7 +19,7 @@ import type { Db } from '../db/db.ts'
 import { pollNow } from '../db/polling.ts'
 import { systemContext } from '../http/request-context.ts'
 import { DAY, systemClock } from '../kernel/clock.ts'
-import { formatDecimal, parseDecimal } from '../kernel/money.ts'
+import { parseDecimal } from '../kernel/money.ts'
 import type { SandboxVault } from '../kernel/vault.ts'
 import type { OperatorCommand } from './admin.ts'
 import { UsageError } from './command.ts'
@@ -209,17 +209,16 @@ async function follow(work: Work, ids: readonly string[]): Promise<Sweep[]> {
   }
 }
 
-function report({ print, options }: Work, sweeps: readonly Sweep[], held: readonly HeldOut[]): boolean {
+function report({ print, options, chains }: Work, sweeps: readonly Sweep[], held: readonly HeldOut[]): boolean {
   const done = sweeps.filter(({ status }) => status === 'done')
-  const units = done.reduce((sum, sweep) => sum + sweep.units, 0n)
-  const feeWei = done.reduce((sum, sweep) => sum + (sweep.feeWei ?? 0n), 0n)
+  const known = chains.map(({ open }) => open.network)
+  const { networks, ...sum } = sumUp(done, known)
   const failed = sweeps.filter(({ status }) => status === 'failed')
   const waiting = sweeps.filter(({ status }) => status === 'sending')
   const facts = {
-    ...{ done: done.length, total: formatDecimal(units, 6), fee: formatDecimal(feeWei, 18) },
-    waiting: waiting.length,
+    ...{ done: done.length, ...sum, waiting: waiting.length },
     failed: failed.map(({ address, providerStatus }) => ({ address, message: providerStatus })),
-    held,
+    ...{ held, networks },
   }
   const lines = wordsOf(held)
   lines.push(...failed.map(({ address, providerStatus }) => `${address} was not moved: ${providerStatus}`))
@@ -227,7 +226,8 @@ function report({ print, options }: Work, sweeps: readonly Sweep[], held: readon
     waiting.length === 0
       ? ''
       : ` ${waiting.length} ${waiting.length === 1 ? 'is' : 'are'} on the way; the service goes on.`
-  lines.push(`${countDeposits(facts.done)} came home: ${facts.total} USDC, for ${facts.fee} native coin.${open}`)
+  const cost = networks.map(({ name, fee, coin }) => `${fee} ${coin} on ${name}`).join(', ')
+  lines.push(`${countDeposits(facts.done)} came home: ${facts.total} USDC${cost && `, for ${cost}`}.${open}`)
   print(options.json ? JSON.stringify(facts) : lines.join('\n'))
   return failed.length === 0
 }
@@ -299,8 +299,14 @@ async function sweep(work: Work): Promise<boolean | undefined> {
     return void (await writeSafe(work, options.safe, signed))
   }
   if (options.sign) return send(work, await makeSignedBatch(work))
-  print(JSON.stringify(viewPlan(await planAll(work)), null, 2))
+  const plans = await planAll(work)
+  print(JSON.stringify({ ...viewPlan(plans), notes: notesOf(plans) }, null, 2))
 }
+
+const notesOf = (plans: readonly ChainPlan[]): string[] =>
+  plans.flatMap(({ chain: { network } }) =>
+    network.hasDataFee ? [`On ${network.name} the fee for data on Ethereum (L1) comes on top of \`fee\`.`] : [],
+  )
 
 function chooseChains(config: Config, vault: SandboxVault, { chain }: Options): ChainConfig[] {
   const all = listOperatorChains(config, vault)

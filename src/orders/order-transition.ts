@@ -41,6 +41,11 @@ export type TransitionDeps = {
   webhookIdKey: WebhookIdKey
   payUrl: string
   signals: OrderSignals
+  /**
+   * Runs in the transaction by which an order that waited for its money ends unpaid, or waits for it at another place.
+   * May refuse, by throwing.
+   */
+  onTurn?(tx: Tx, order: Order, trigger: Trigger): Promise<void>
   /** Runs in the transaction that makes the order paid. */
   onPaid?(tx: Tx, order: Order): Promise<void>
 }
@@ -68,6 +73,8 @@ export function openAnnounce({ webhookIdKey, payUrl, signals }: TransitionDeps):
   }
 }
 
+const TURNS: readonly Trigger[] = ['accept', 'requote', 'cancel', 'expire']
+
 /**
  * Checks the table, then writes status, history and webhook, all in the caller's transaction.
  * @throws ORDER_STATE_CONFLICT when the table does not allow the move
@@ -75,6 +82,7 @@ export function openAnnounce({ webhookIdKey, payUrl, signals }: TransitionDeps):
 export function openTransition(deps: TransitionDeps, announce: Announce): TransitionOrder {
   return async (tx, order, { trigger, actor, requestId, change = {}, refundId }) => {
     const status = nextStatus(order.status, trigger)
+    if (order.paymentId !== null && TURNS.includes(trigger)) await deps.onTurn?.(tx, order, trigger)
     const moved = await updateOrderStatus(tx, order, { ...change, status }, new Date(deps.clock()))
     const event = TRANSITIONS[trigger].event as WebhookEvent | null
     await insertOrderEvent(tx, moved, { trigger, fromStatus: order.status, event, actor, requestId })

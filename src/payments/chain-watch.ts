@@ -1,15 +1,46 @@
-import { pollTransfers } from './payment-jobs.ts'
-import { findChainCursor, updateChainCursor } from './payment-queries.ts'
+import { type ChangedAddress, listChangedAddresses, listChangedShared } from '../chain/transfer-queries.ts'
+import { pollPayments } from './payment-jobs.ts'
+import {
+  findChainCursor,
+  listPaymentsByDepositAddress,
+  listPaymentsByTransfers,
+  type Payment,
+  updateChainCursor,
+} from './payment-queries.ts'
 import type { PaymentDeps } from './payment-service.ts'
-import { followTransfers } from './transfer-changes.ts'
+import { inPages } from './transfer-changes.ts'
+
+/** Changes that are read at once, and addresses or transfers of them that one statement is asked about. */
+const WINDOW = 100_000
+const PAGE = 500
+
+/** A transfer to a shared address is news to the payments that it may pay, and to no other. */
+async function listShared(
+  { db }: PaymentDeps,
+  of: { chainId: number; addresses: readonly string[]; after: bigint; last: bigint },
+): Promise<Payment[]> {
+  const payments = new Map<string, Payment>()
+  await inPages(await listChangedShared(db, of), PAGE, async (ids) => {
+    for (const one of await listPaymentsByTransfers(db, ids)) payments.set(`${one.companyId} ${one.id}`, one)
+  })
+  return [...payments.values()]
+}
 
 /**
- * Passes what the scanner of one chain saw to the payments that wait for it.
+ * Passes what the scanner of one chain saw to the payments that wait for it: to each once, however many transfers came
+ * to its address. The cursor moves only afterwards: a crash repeats work and loses none.
  * @returns whether there may be more
  */
-export const followChain = (deps: PaymentDeps, chainId: number): Promise<boolean> =>
-  followTransfers(deps.db, chainId, {
-    findCursor: () => findChainCursor(deps.db, chainId),
-    process: (transferIds) => pollTransfers(deps, transferIds),
-    updateCursor: (change) => updateChainCursor(deps.db, chainId, change),
-  })
+export async function followChain(deps: PaymentDeps, chainId: number): Promise<boolean> {
+  const after = await findChainCursor(deps.db, chainId)
+  const { changed, isMore } = await listChangedAddresses(deps.db, { chainId, afterChange: after, limit: WINDOW })
+  const process = async (part: readonly ChangedAddress[]): Promise<void> => {
+    const addresses = part.map(({ address }) => address)
+    const last = part.at(-1)?.change ?? after
+    const alone = await listPaymentsByDepositAddress(deps.db, addresses)
+    await pollPayments(deps, [...alone, ...(await listShared(deps, { chainId, addresses, after, last }))])
+    await updateChainCursor(deps.db, chainId, last)
+  }
+  await inPages(changed, PAGE, process)
+  return isMore
+}

@@ -3,13 +3,7 @@ import { type RowKey, renewFreeItem, renewItem } from '../db/poll-queries.ts'
 import { type PollSpec, pollNow } from '../db/polling.ts'
 import { type Clock, DAY } from '../kernel/clock.ts'
 import { wakePaymentsOfOperator } from './accounts/account-queries.ts'
-import {
-  eraseOldUserAddresses,
-  findPayment,
-  listPaymentsByDepositAddress,
-  listPaymentsByTransfers,
-  PAYMENT_POLLS,
-} from './payment-queries.ts'
+import { eraseOldUserAddresses, findPayment, listPaymentsByDepositAddress, PAYMENT_POLLS } from './payment-queries.ts'
 import { ACCOUNT_REMOVED } from './payment-rules.ts'
 import { type PaymentDeps, pollPayment } from './payment-service.ts'
 
@@ -56,10 +50,6 @@ export const paymentPolls = (deps: PaymentDeps): PollSpec => ({
 /** The same for the payments that have these addresses alone. */
 export const pollDepositAddresses = async (deps: PaymentDeps, addresses: readonly string[]): Promise<void> =>
   pollPayments(deps, await listPaymentsByDepositAddress(deps.db, addresses))
-
-/** The same for the payments that these transfers may pay. */
-export const pollTransfers = async (deps: PaymentDeps, transferIds: readonly string[]): Promise<void> =>
-  pollPayments(deps, await listPaymentsByTransfers(deps.db, transferIds))
 
 const RETENTION_BATCH = 500
 

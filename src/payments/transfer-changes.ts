@@ -12,20 +12,35 @@ type Follower = {
 }
 type Change = { id: string; change: bigint }
 
-/** A batch that takes too long is halved, so that the chain goes on however slow each transfer is. */
-async function processAll(follower: Follower, changed: readonly Change[]): Promise<void> {
-  const last = changed.at(-1)
-  if (!last) return
+/** What takes too long is halved, so that the chain goes on however slow each transfer is. */
+async function inHalves<Item>(
+  items: readonly Item[],
+  work: (part: readonly Item[]) => Promise<unknown>,
+): Promise<void> {
   try {
-    await follower.process(changed.map(({ id }) => id))
+    await work(items)
   } catch (error) {
     const isSlow = error instanceof AppError && error.code === 'BUSY'
-    if (!isSlow || changed.length === 1) throw error
-    const half = Math.ceil(changed.length / 2)
-    await processAll(follower, changed.slice(0, half))
-    return processAll(follower, changed.slice(half))
+    if (!isSlow || items.length === 1) throw error
+    const half = Math.ceil(items.length / 2)
+    await inHalves(items.slice(0, half), work)
+    await inHalves(items.slice(half), work)
   }
-  await follower.updateCursor(last.change)
+}
+
+/** The same for many, `size` at a time, in order. */
+export async function inPages<Item>(
+  items: readonly Item[],
+  size: number,
+  work: (part: readonly Item[]) => Promise<unknown>,
+): Promise<void> {
+  for (let start = 0; start < items.length; start += size) await inHalves(items.slice(start, start + size), work)
+}
+
+async function processAll(follower: Follower, changed: readonly Change[]): Promise<void> {
+  await follower.process(changed.map(({ id }) => id))
+  const last = changed.at(-1)
+  if (last) await follower.updateCursor(last.change)
 }
 
 /**
@@ -36,6 +51,6 @@ async function processAll(follower: Follower, changed: readonly Change[]): Promi
 export async function followTransfers(db: Db, chainId: number, follower: Follower): Promise<boolean> {
   const afterChange = await follower.findCursor()
   const changed = await listChangedTransfers(db, { chainId, afterChange, limit: BATCH })
-  await processAll(follower, changed)
+  await inPages(changed, BATCH, (part) => processAll(follower, part))
   return changed.length === BATCH
 }

@@ -57,7 +57,7 @@ const receiptFields = { ...place, transactionHash: hash, logs: list(log) }
 const receipt = object(receiptFields)
 const ownReceipt = object({
   ...{ ...receiptFields, from: orNothing(text(ADDRESS)), status: text(STATUS) },
-  ...{ gasUsed: orNothing(count), effectiveGasPrice: orNothing(price) },
+  ...{ gasUsed: orNothing(count), effectiveGasPrice: orNothing(price), l1Fee: orNothing(number) },
 })
 const block = object({
   ...{ number: count, hash, parentHash: hash, timestamp: count, logsBloom: orNothing(text(BYTES)) },

@@ -27,6 +27,8 @@ export type PayoutDeps = {
   log: FastifyBaseLogger
   /** Validity of a signed authorization, in the chain's seconds. */
   validSeconds: number
+  /** Absent: whoever signed it also sends it. */
+  findStop?: FindStop
   /** Absent: no person can name what paid it. */
   findNamedHold?: FindNamedHold | undefined
   /**
@@ -51,6 +53,12 @@ export type PayoutDeps = {
  * transaction as what paid it. Null: none is named from then on until the transaction of the database ends.
  */
 export type FindNamedHold = (tx: Tx, payout: { chainId: number; id: string }) => Promise<string | null>
+
+/**
+ * Why a payer's authorization must not be submitted for the first time. Null: it may, and nothing changes that until
+ * the transaction of the database ends.
+ */
+export type FindStop = (tx: Tx, payout: Payout) => Promise<string | null>
 
 /** The token's own nonce of a payout: it pays once. */
 export const nonceOf = (id: string): Hex => keccak256(stringToHex(id))

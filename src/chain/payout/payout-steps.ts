@@ -163,6 +163,17 @@ async function hold(
   return change(deps, payout, { providerStatus, ...end, ...(isRefusal && { refusals: payout.refusals + 1 }) })
 }
 
+/** What must not be submitted any more is forgotten with its signature. Null: it may be submitted. */
+async function stop({ db, clock, findStop }: PayoutDeps, payout: Payout): Promise<Payout | null> {
+  if (!findStop) return null
+  return db.tx(async (tx) => {
+    const providerStatus = await findStop(tx, payout)
+    if (providerStatus === null) return null
+    const end = { status: 'failed', authorization: null, relayer: null, providerStatus } as const
+    return change({ db: tx, clock }, payout, end)
+  })
+}
+
 /**
  * The first step, repeated after a failed try: check, sign the authorization, keep a nonce, sign the transaction,
  * store.
@@ -171,6 +182,8 @@ export async function prepare(deps: PayoutDeps, given: Payout, view: ChainView):
   // the token takes one of the two transactions
   const isFormer = isOfFormerRelayer(deps, given)
   const payout = isFormer ? await change(deps, given, { status: 'reserved', relayer: null }) : given
+  const stopped = await stop(deps, payout)
+  if (stopped) return stopped
   const canAuthorize = deps.refundSigner !== null || isSigned(payout, view)
   const obstacle = canAuthorize ? await findObstacle(deps, payout) : SWEEP_RAN_OUT
   if (obstacle) return hold(deps, payout, view, obstacle)
@@ -255,6 +268,8 @@ async function signAndStore(
   const signerAddress = relayerSigner.address
   const transaction = { txHash: keccak256(raw), signerAddress, payoutId, relayerNonce, raw, maxFeeWei, priorityFeeWei }
   return db.tx(async (tx) => {
+    const providerStatus = await deps.findStop?.(tx, payout)
+    if (providerStatus) return change({ db: tx, clock }, payout, { status: 'reserved', relayer: null, providerStatus })
     const now = new Date(clock())
     const news = { status: 'signed', presentTxHash: transaction.txHash, providerStatus: 'signed' } as const
     const signed = await updatePayout(tx, payout, news, now)

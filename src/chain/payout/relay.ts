@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { recoverTypedDataAddress } from 'viem/utils'
-import type { Db, Queryable } from '../../db/db.ts'
+import type { Db, Queryable, Tx } from '../../db/db.ts'
 import { type Clock, SECOND } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { readDomain } from '../endpoints/network-check.ts'
@@ -8,15 +8,20 @@ import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import { type Network, tokenOf } from '../networks.ts'
 import type { Agree } from './agreement.ts'
 import { PAYOUT_LEASE_MS, PAYOUT_TIMES, workOn } from './payout.ts'
+import type { FindStop } from './payout-deps.ts'
 import { claimPayout, findPayout, type Payout } from './payout-queries.ts'
 import { type ChainView, EXPIRY_MARGIN_SECONDS, readChainView } from './payout-view.ts'
 import {
+  findReference,
+  findSubmitted,
   findUnderWay,
   insertRelayed,
   listRelayed,
   lockReference,
   type RelayedPayment,
+  updateRelayedEnded,
 } from './relayer/relayed-queries.ts'
+import { listPayoutTransactions } from './relayer/transaction-queries.ts'
 import type { Signer } from './signer.ts'
 import {
   type Authorization,
@@ -58,6 +63,12 @@ export type Relay = {
   follow(): Promise<boolean>
 }
 
+/**
+ * Whether what is paid is still open and misses at least this. Nothing changes that until the transaction of the
+ * database ends.
+ */
+export type IsStillDue = (tx: Tx, asked: Pick<RelayRequest, 'reference' | 'to' | 'units'>) => Promise<boolean>
+
 type RelayDeps = {
   db: Db
   rpc: Rpc
@@ -67,6 +78,8 @@ type RelayDeps = {
   minUnits: bigint
   clock: Clock
   log: FastifyBaseLogger
+  /** Absent: for commands, which submit nothing. */
+  isStillDue?: IsStillDue | undefined
 }
 
 /** Time for a block to include it. */
@@ -150,6 +163,29 @@ async function take(
   return null
 }
 
+const NOT_DUE = 'What it was to pay has ended, or misses less by now; it was not submitted.'
+const ENDED = 'What it was to pay has ended, or is paid another way; it was not submitted.'
+
+/** What was signed by the relayer may be on its way, so it goes on. */
+const openFindStop =
+  ({ isStillDue }: Pick<RelayDeps, 'isStillDue'>): FindStop =>
+  async (tx, { id, presentTxHash, toAddress: to, units }) => {
+    if (!isStillDue || presentTxHash !== null || (await listPayoutTransactions(tx, id)).length > 0) return null
+    const reference = await findReference(tx, id)
+    return reference === null || (await isStillDue(tx, { reference, to, units })) ? null : NOT_DUE
+  }
+
+/**
+ * Ends what payers signed for this and what was never submitted: it is paid another way, or not at all.
+ * @returns until when one that may be on its way can be used; null: none is
+ */
+export async function endRelayed(tx: Tx, reference: string, now: Date): Promise<Date | null> {
+  await updateRelayedEnded(tx, reference, ENDED, now)
+  const last = await findSubmitted(tx, reference)
+  const until = last === null ? 0 : Number(last + EXPIRY_MARGIN_SECONDS) * SECOND
+  return until > now.getTime() ? new Date(until) : null
+}
+
 export function openRelay(deps: RelayDeps): Relay {
   const { db, rpc, network, clock, log } = deps
   const token = network.usdcAddress as Hex
@@ -168,10 +204,11 @@ export function openRelay(deps: RelayDeps): Relay {
     return signer?.toLowerCase() === request.from.toLowerCase()
   }
 
+  const findStop = openFindStop(deps)
   const work = async (id: string): Promise<Payout | undefined> => {
     const now = clock()
     const claimed = await claimPayout(db, id, new Date(now), new Date(now + PAYOUT_LEASE_MS))
-    if (claimed) await workOn({ ...deps, ...PAYOUT_TIMES, refundSigner: null }, claimed)
+    if (claimed) await workOn({ ...deps, ...PAYOUT_TIMES, refundSigner: null, findStop }, claimed)
     return findPayout(db, id)
   }
 

@@ -3,12 +3,12 @@ import type { Db } from '../../db/db.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import { readDomain } from '../endpoints/network-check.ts'
 import { type Hex, type Rpc, toWord } from '../endpoints/rpc.ts'
-import { inToken, type Network, tokenOf } from '../networks.ts'
+import { inToken, type Network, networkName, tokenOf } from '../networks.ts'
 import { readChainView } from '../payout/payout-view.ts'
 import { readGasPrice } from '../payout/relayer/gas-price.ts'
 import { authorizationStateCall, balanceCall } from '../payout/usdc-token.ts'
 import { FORMAT, type SweepBatch, type SweepDeposit, sweepIdOf, sweepNonceOf } from './sweep-batch.ts'
-import { listSweepable, type Sweepable } from './sweep-queries.ts'
+import { listSweepable, type Sweep, type Sweepable } from './sweep-queries.ts'
 
 export type SweepChain = { network: Network; rpc: Rpc }
 
@@ -166,6 +166,26 @@ export function viewPlan(plans: readonly ChainPlan[]) {
     ),
     networks,
   }
+}
+
+/**
+ * What came home, and what it cost, as the command reports it. `fee`: null for several networks, whose coins differ.
+ * @param swept those that are done
+ */
+export function sumUp(
+  swept: readonly Pick<Sweep, 'chainId' | 'units' | 'feeWei'>[],
+  known: readonly Pick<Network, 'chainId' | 'name' | 'coin'>[],
+) {
+  const networks = [...Map.groupBy(swept, ({ chainId }) => chainId)].map(([network, own]) => {
+    const { name = networkName(network), coin = 'native coin' } = known.find(({ chainId }) => chainId === network) ?? {}
+    const fee = formatDecimal(
+      own.reduce((total, { feeWei }) => total + (feeWei ?? 0n), 0n),
+      18,
+    )
+    return { network, name, coin, done: own.length, total: formatDecimal(sum(own), 6), fee }
+  })
+  const [only = { fee: formatDecimal(0n, 18) }, other] = networks
+  return { total: formatDecimal(sum(swept), 6), fee: other ? null : only.fee, networks }
 }
 
 /** @param to destination on each chain; `validSeconds` validity of the signatures */

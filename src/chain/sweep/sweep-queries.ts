@@ -184,6 +184,16 @@ export async function insertSweep(tx: Tx, sweep: NewSweep, now: Date): Promise<n
   return added
 }
 
+/** It was written to a file for someone else to submit, and is ours to send from now on, if it is not over. */
+export const updateSweepOurs = (
+  tx: Tx,
+  { companyId, id }: Pick<Sweep, 'companyId' | 'id'>,
+  now: Date,
+): Promise<number> =>
+  tx.run(sql`
+    update sweeps set outside = false, next_check_at = ${now}, updated_at = ${now}
+    where company_id = ${companyId} and id = ${id} and outside and status = 'sending'`)
+
 export async function findSweep(q: Queryable, companyId: string, id: string): Promise<Sweep | undefined> {
   const row = await q.maybe<Row>(sql`select ${COLUMNS} from sweeps where company_id = ${companyId} and id = ${id}`)
   return row && toSweep(row)

@@ -1,7 +1,9 @@
 import type { FastifyBaseLogger } from 'fastify'
+import { getAddress } from 'viem/utils'
 import type { Db, Tx } from '../../db/db.ts'
 import type { PollSpec } from '../../db/polling.ts'
 import type { Clock } from '../../kernel/clock.ts'
+import { formatDecimal } from '../../kernel/money.ts'
 import { pollGapMs } from '../../kernel/poll-gaps.ts'
 import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
@@ -20,7 +22,9 @@ import {
   type NewSweep,
   SWEEP_POLLS,
   type Sweep,
+  type SweepStatus,
   updateSweep,
+  updateSweepOurs,
 } from './sweep-queries.ts'
 
 /** A chain, with the relayer that pays for gas on it. */
@@ -55,6 +59,27 @@ async function readDeposit(deps: SweepDeps, batch: SweepBatch, deposit: SweepDep
   return { chain, network, owner, signature }
 }
 
+const SENT_WORDS: Record<SweepStatus, string> = {
+  sending: 'is on its way to',
+  done: 'was sent to',
+  failed: 'was to be sent to',
+}
+
+/** @throws Error when another file of the same number moves something else: that one counts */
+async function checkKnown(
+  { db }: SweepDeps,
+  { status, toAddress, units, id }: Sweep,
+  asked: { address: string; units: string; to: string; token: string },
+): Promise<void> {
+  const token = (await findPayout(db, id))?.tokenAddress ?? asked.token.toLowerCase()
+  const isSame = toAddress === asked.to.toLowerCase() && units === BigInt(asked.units)
+  if (isSame && token === asked.token.toLowerCase()) return
+  throw new Error(
+    `${formatDecimal(units, 6)} USDC of ${asked.address} ${SENT_WORDS[status]} ${getAddress(toAddress)} by another ` +
+      'file, not as this one says. Nothing was sent: plan the sweep again.',
+  )
+}
+
 /**
  * Stores a signed batch. From then on every worker sends it, and each address is swept once.
  * @param outside someone else submits it (a Safe): we only watch it
@@ -72,6 +97,7 @@ export async function storeBatch(
     const { id } = deposit
     const address = deposit.address.toLowerCase() as Hex
     const known = await findSweep(deps.db, owner.companyId, id)
+    if (known) await checkKnown(deps, known, { ...deposit, to: network.to, token: network.token })
     const open = await findOpenSweep(deps.db, network.network, address)
     if (open && open.id !== id) throw new Error(`Another sweep of ${deposit.address} is under way.`)
     const nonce = deposit.nonce as Hex
@@ -86,22 +112,25 @@ export async function storeBatch(
     })
   }
   await deps.db.tx(async (tx) => {
-    for (const sweep of sweeps) await insertSweep(tx, sweep, new Date(deps.clock()))
+    const now = new Date(deps.clock())
+    for (const sweep of sweeps)
+      if ((await insertSweep(tx, sweep, now)) === 0 && !outside) await updateSweepOurs(tx, sweep, now)
   })
   return sweeps.map(({ id }) => id)
 }
 
-type GasReceipt = { from?: string | null; gasUsed?: Hex | null; effectiveGasPrice?: Hex | null } | null
+/** `l1Fee`: of the OP Stack, in wei, beside the gas (docs.optimism.io/stack/transactions/fees). */
+type GasReceipt = Partial<Record<'gasUsed' | 'effectiveGasPrice' | 'l1Fee', Hex | null>> & { from?: string | null }
 
 /** The fee that our relayer paid; null when someone else submitted it. */
 async function readFee({ rpc, relayerSigner }: SendingChain, txHash: string): Promise<bigint | null> {
-  const receipt = await rpc.call<GasReceipt>('eth_getTransactionReceipt', txHash)
+  const receipt = await rpc.call<GasReceipt | null>('eth_getTransactionReceipt', txHash)
   if (!receipt) return null
-  const { from, gasUsed, effectiveGasPrice } = receipt
+  const { from, gasUsed, effectiveGasPrice, l1Fee } = receipt
   if (from && from.toLowerCase() !== relayerSigner?.address.toLowerCase()) return null
   if (!from || !gasUsed || !effectiveGasPrice)
     throw new RpcError('unknown', `the node does not say what ${txHash} cost`)
-  return BigInt(gasUsed) * BigInt(effectiveGasPrice)
+  return BigInt(gasUsed) * BigInt(effectiveGasPrice) + BigInt(l1Fee ?? 0)
 }
 
 /** Sends or follows the authorization of one sweep. */

@@ -100,7 +100,8 @@ type Placed = PlacedTransfer & { network: Network | undefined }
 const isFinalOf = ({ transfer, head, network }: Placed, units: bigint): boolean =>
   network ? isFinal(network, { units, transfer, head }) : transfer.finalAt !== null
 
-function toSeen(placed: Placed, final: boolean): SeenTransfer {
+/** @param total of all transfers: the rule for large amounts holds for each part of one */
+function toSeen(placed: Placed, total: bigint): SeenTransfer {
   const { transfer, head, network } = placed
   return {
     network: transfer.chainId,
@@ -108,9 +109,9 @@ function toSeen(placed: Placed, final: boolean): SeenTransfer {
     from: transfer.fromAddress,
     units: transfer.units,
     at: transfer.blockAt,
-    final,
+    final: isFinalOf(placed, total),
     confirmations: Number(confirmationsOf(transfer, head)),
-    needed: network ? confirmationsNeeded(network, transfer.units) : null,
+    needed: network ? confirmationsNeeded(network, total) : null,
   }
 }
 
@@ -134,7 +135,7 @@ function reportOf(address: string, snapshot: readonly PlacedTransfer[], networks
     .map((one): Placed => ({ ...one, network: networks.find(({ chainId }) => chainId === one.transfer.chainId) }))
   const usdc = placed.filter(({ isUsdc }) => isUsdc)
   const total = usdc.reduce((sum, { transfer }) => sum + transfer.units, 0n)
-  const seen = usdc.map((one) => toSeen(one, isFinalOf(one, total)))
+  const seen = usdc.map((one) => toSeen(one, total))
   const final = seen.reduce((sum, { units, final: done }) => (done ? sum + units : sum), 0n)
   return {
     outcome: 'seen',

@@ -2,7 +2,7 @@ import { askProvider, unavailable } from '../../channels/ask-provider.ts'
 import type { Channel, ChannelId, Instructions, PaymentRequest } from '../../channels/channel.ts'
 import type { PaymentAccount } from '../../channels/channel-set.ts'
 import { isForOperator, ProviderRefusal } from '../../channels/provider-errors.ts'
-import type { Tx } from '../../db/db.ts'
+import type { Queryable, Tx } from '../../db/db.ts'
 import { LeaseLost, pollNow } from '../../db/polling.ts'
 import { type AnyContext, systemContext } from '../../http/request-context.ts'
 import { crashPoint } from '../../kernel/crash-point.ts'
@@ -245,9 +245,9 @@ async function recoverNow(deps: AcceptDeps, creation: Creation): Promise<Accepte
 }
 
 /** What is still to pay of an open payment. Money that a person sent back or ignored does not count. */
-async function findMissing({ db }: AcceptDeps, payment: Payment): Promise<bigint> {
+export async function findMissing(q: Queryable, payment: Payment): Promise<bigint> {
   const { companyId, orderId, id, dueUnits, receivedUnits, pendingUnits } = payment
-  const records = (await listMispaymentsOfOrder(db, companyId, orderId)).filter(({ paymentId }) => paymentId === id)
+  const records = (await listMispaymentsOfOrder(q, companyId, orderId)).filter(({ paymentId }) => paymentId === id)
   const there = undecidedUnits(receivedUnits + pendingUnits, { decided: decidedUnits(records) })
   return dueUnits > there ? dueUnits - there : 0n
 }
@@ -258,7 +258,7 @@ async function reach(deps: AcceptDeps, creation: Creation, isNew: boolean): Prom
   // deposit addresses are ours: creating twice is safe
   if (isNew || (payment.status === 'creating' && channel.onChain)) return create(deps, creation)
   if (payment.status === 'creating') return undefined
-  const missing = channel.singleUseLink ? await findMissing(deps, payment) : 0n
+  const missing = channel.singleUseLink ? await findMissing(deps.db, payment) : 0n
   if (missing === 0n) return stored(order, payment)
   const request = requestOf(deps, order, { ...payment, dueUnits: missing }, payer)
   const instructions = await askProvider(channel.createPayment(request))

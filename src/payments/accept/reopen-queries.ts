@@ -29,6 +29,16 @@ export async function listReopenable(
   return rows.map(({ id }) => id)
 }
 
+/** The company of an order that is, or was, paid at this address (lower case). */
+export async function findCompanyAt(
+  q: Queryable,
+  { orderId, address }: { orderId: string; address: string },
+): Promise<string | undefined> {
+  const row = await q.maybe<{ companyId: string }>(sql`
+    select company_id from payments where deposit_address = ${address} and order_id = ${orderId} limit 1`)
+  return row?.companyId
+}
+
 type Reopening = Pick<
   NewPayment,
   'userAddress' | 'userAddressBy' | 'cancelUrl' | 'returnUrl' | 'pos' | 'pastOrders'

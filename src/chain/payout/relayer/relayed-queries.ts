@@ -66,3 +66,29 @@ export async function listRelayed(q: Queryable, chainId: number, now: Date, limi
     order by updated_at limit ${limit}`)
   return rows.map(({ id }) => id)
 }
+
+/** What it pays; null: an earlier version stored it. */
+export async function findReference(q: Queryable, id: string): Promise<string | null> {
+  const { reference } = await q.one<{ reference: string | null }>(sql`
+    select reference from chain_payouts where id = ${id}`)
+  return reference
+}
+
+/**
+ * Ends what was signed for this and never submitted, also while a worker looks at it: whatever that would sign fails by
+ * the lease's number. The signature is forgotten.
+ */
+export const updateRelayedEnded = (tx: Tx, reference: string, providerStatus: string, now: Date): Promise<number> =>
+  tx.run(sql`
+    update chain_payouts p set status = 'failed', words = ${providerStatus}, signature = null, valid_before = null,
+      relayer_address = null, relayer_nonce = null, updated_at = ${now}, lease_epoch = lease_epoch + 1
+    where reference = ${reference} and kind = 'payment' and status = 'reserved' and used_at is null
+      and present_tx_hash is null and not exists (select from chain_payout_transactions where payout_id = p.id)`)
+
+/** When the last one for this that may be on its way runs out, in the chain's seconds; null: none is. */
+export async function findSubmitted(q: Queryable, reference: string): Promise<bigint | null> {
+  const { last } = await q.one<{ last: bigint | null }>(sql`
+    select max(valid_before) as last from chain_payouts
+    where reference = ${reference} and kind = 'payment' and ${IS_OPEN}`)
+  return last
+}
