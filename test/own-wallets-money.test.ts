@@ -274,6 +274,12 @@ test('what a named sender paid before the upgrade stays paid, whoever names the 
       select block_at from chain_transfers where tx_hash = ${part})
     where address = ${order.toAddress.toLowerCase()} and sender_until is not null`)
   assert.deepEqual(await takersOf(part), [order.orderId])
+  // a block's time is in whole seconds: the rest has to come after the part's
+  const seenMs = Date.now()
+  await eventually(
+    async () => Date.now() - seenMs,
+    (passedMs) => passedMs > 1000,
+  )
   const rest = await company.pay(order.toAddress, order.units - 20_000_000n)
   const isListed = async () =>
     (await company.manager.get<Listed>('unmatched-transfers')).data.transfers.some((one) => one.txHash === rest)
