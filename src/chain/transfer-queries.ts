@@ -182,15 +182,14 @@ export async function listChangedAddresses(
   return { changed: rows, isMore: read === BigInt(limit) }
 }
 
-/** Ids of the transfers with news, after `after` and up to `last`, to those of the addresses that payments share. */
+/** Ids of the transfers to addresses that payments share, with news after `after` and up to `last`. */
 export async function listChangedShared(
   q: Queryable,
-  { chainId, addresses, after, last }: { chainId: number; addresses: readonly string[]; after: bigint; last: bigint },
+  { chainId, after, last }: { chainId: number; after: bigint; last: bigint },
 ): Promise<string[]> {
   const rows = await q.many<{ id: string }>(sql`
-    select id from chain_transfers where chain_id = ${chainId} and change > ${after} and change <= ${last}
-      and to_address in (
-        select address from deposit_addresses where key_id is null and address = any(${[...addresses]}::text[]))
+    select id from chain_transfers t where chain_id = ${chainId} and change > ${after} and change <= ${last}
+      and exists (select from deposit_addresses d where d.address = t.to_address and d.key_id is null)
     order by change`)
   return rows.map(({ id }) => id)
 }

@@ -17,7 +17,7 @@ const PAGE = 500
 /** A transfer to a shared address is news to the payments that it may pay, and to no other. */
 async function listShared(
   { db }: PaymentDeps,
-  of: { chainId: number; addresses: readonly string[]; after: bigint; last: bigint },
+  of: { chainId: number; after: bigint; last: bigint },
 ): Promise<Payment[]> {
   const payments = new Map<string, Payment>()
   await inPages(await listChangedShared(db, of), PAGE, async (ids) => {
@@ -32,14 +32,17 @@ async function listShared(
  * @returns whether there may be more
  */
 export async function followChain(deps: PaymentDeps, chainId: number): Promise<boolean> {
-  const after = await findChainCursor(deps.db, chainId)
-  const { changed, isMore } = await listChangedAddresses(deps.db, { chainId, afterChange: after, limit: WINDOW })
+  let cursor = await findChainCursor(deps.db, chainId)
+  const { changed, isMore } = await listChangedAddresses(deps.db, { chainId, afterChange: cursor, limit: WINDOW })
   const process = async (part: readonly ChangedAddress[]): Promise<void> => {
     const addresses = part.map(({ address }) => address)
-    const last = part.at(-1)?.change ?? after
+    const last = part.at(-1)?.change ?? cursor
     const alone = await listPaymentsByDepositAddress(deps.db, addresses)
-    await pollPayments(deps, [...alone, ...(await listShared(deps, { chainId, addresses, after, last }))])
+    // also to addresses whose last news comes later: the cursor moves past these
+    const shared = await listShared(deps, { chainId, after: cursor, last })
+    await pollPayments(deps, [...alone, ...shared])
     await updateChainCursor(deps.db, chainId, last)
+    cursor = last
   }
   await inPages(changed, PAGE, process)
   return isMore
