@@ -11,6 +11,7 @@ import { CATALOGUE } from '../src/kernel/errors.ts'
 import { ERROR_WORDS } from '../src/pages/docs/error-words.ts'
 import { searchPages } from '../src/pages/docs/search.ts'
 import { hrefOf, markdownHrefOf, readPages } from '../src/pages/docs/site.ts'
+import { sendBadUploads } from './harness/bad-uploads.ts'
 import { bareEnv } from './harness/bare-env.ts'
 import { putCluster } from './harness/cluster.ts'
 import { freePort } from './harness/free-port.ts'
@@ -317,6 +318,7 @@ test('the quickstart of a server ships after a verified webhook, and a second st
   await first.end()
   const again = await startShop(port)
   assert.equal(again.code, first.code)
+  await sendBadUploads(port)
   await runShell(`npx comptoir orders pay ${again.code}`)
   await waitFor('the shipment', () => again.output().includes('ship CART-118'))
   const { webhookSigningSecret } = JSON.parse(readFileSync(join(folder, 'data/sandbox.json'), 'utf8'))
