@@ -42,8 +42,8 @@ final class ShopPayments
      * A payment belongs to the order that keeps its code, and to no other: a shop gives a number again once its orders
      * were deleted or a backup was restored. So neither the number nor the alias finds a payment here, and the order's
      * secret is in both the alias and the key. When an answer was lost, the next click has the same key, which lives two
-     * days, and gets the same payment. After that, or from another session, another one is opened: nobody ever saw the
-     * page of the first.
+     * days, and gets the same payment. With another key, as from another session, whose addresses differ, the open
+     * payment is found by its alias.
      * @param string $secret of the order, which no other one has, nor a later one with the same number
      * @param string $amount decimal text
      * @param array{webhook: string, return: string, cancel: string} $urls
@@ -79,9 +79,42 @@ final class ShopPayments
             'returnUrl' => $urls['return'],
             'cancelUrl' => $urls['cancel'],
         ];
+        try {
+            return $this->create($body, $secret, $codes);
+        } catch (ComptoirError $error) {
+            return $error->errorCode === 'ALIAS_IN_USE'
+                ? $this->takeUp($body, $secret, $codes, $error)
+                : throw $error;
+        }
+    }
+
+    /** @param string[] $codes */
+    private function create(array $body, string $secret, array $codes): ShopPayment
+    {
         // two clicks at once make one order; after an order that has ended, the next one
         $key = hash('sha256', implode('|', [...$body, $secret, ...$codes]));
         return $this->paymentOf($this->api->createOrder($body, $key)['order']);
+    }
+
+    /**
+     * The order's open payment, whose answer was lost: nobody ever saw its page.
+     * @param string[] $codes
+     * @throws ComptoirError the given one, if the payment is not this shop's
+     */
+    private function takeUp(array $body, string $secret, array $codes, ComptoirError $error): ShopPayment
+    {
+        $order = self::found(fn () => $this->api->getOrderByReference($body['alias']));
+        // a copy of the shop has its orders and their secrets, and its own address
+        if ($order === null || $order['webhookUrl'] !== $body['webhookUrl']) {
+            throw $error;
+        }
+        $payment = $this->paymentOf($order);
+        $isOpen = $payment->state === 'open';
+        $fits = $payment->costs($body['amount'], $body['fromAsset']);
+        if ($payment->hasMoney() || ($isOpen && ($fits || !$this->cancel($payment->code)))) {
+            return $payment;
+        }
+        return $this->create($body, $secret, [...$codes, $payment->code]);
     }
 
     /**
