@@ -362,8 +362,8 @@ export async function readSession(
 }
 
 /**
- * Ends a session for the shop: it takes no further order, and its open one is cancelled, so that nobody pays a price that
- * the shop takes back. Idempotent.
+ * Ends a session for the shop: it takes no further order, and its open one is cancelled, so that nobody pays a price
+ * that the shop takes back. Idempotent.
  * @throws OBJECT_NOT_FOUND; OBJECT_CONFLICT when an order of it is unpaid and has money, or is under review
  */
 export async function endSession(deps: ButtonDeps, context: RequestContext, id: string): Promise<void> {
