@@ -1,3 +1,6 @@
+import { request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { signTestWebhook, type WebhookPayload } from '../sdk/index.ts'
 
 /** What the receiver did instead; null: it passed; undefined: not testable, because it accepts no valid webhook. */
@@ -13,6 +16,8 @@ type Check = { name: string; send(world: World): Promise<Fault> }
 type World = {
   secret: string
   post(sent: Sent): Promise<Answer>
+  /** Sends a part of the body and closes the connection. */
+  cutOff(sent: Sent): Promise<void>
   order(event: string, changes?: Record<string, unknown>): WebhookPayload
 }
 
@@ -196,7 +201,21 @@ const future: Check = {
   send: async (world) => mustRefuse(world, await at(600, world), 'a webhook signed ten minutes from now'),
 }
 
-const CHECKS = [quick, good, direct, repeated, reordered, unknown, rawBody, forged, changed, unsigned, old, future]
+/** What a receiver that crashes needs at most until nothing listens any more. */
+const CRASH_MS = 200
+
+const cut: Check = {
+  name: 'survives an upload that is cut off',
+  async send(world) {
+    await world.cutOff(await oneOf('order.paid')(world))
+    await sleep(CRASH_MS)
+    return (
+      noAnswer(await world.post(await oneOf('order.paid')(world)), 'a good webhook after one that was cut off') ?? null
+    )
+  },
+}
+
+const CHECKS = [quick, good, direct, repeated, reordered, unknown, rawBody, forged, changed, unsigned, old, future, cut]
 
 /** Error codes of an established connection: any other failure happened earlier. */
 const CLOSED = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
@@ -209,6 +228,18 @@ function failureOf(error: Error, url: string): Answer {
   const reason = code === 'ECONNREFUSED' ? `Nothing listens at ${url}.` : `${url} cannot be reached: ${message}.`
   return { ...failed('absent'), reason }
 }
+
+const cutOff = (url: string, { body, headers }: Sent, timeoutMs: number): Promise<void> =>
+  new Promise((resolve) => {
+    const open = url.startsWith('https:') ? requestHttps : requestHttp
+    const length = { 'content-length': String(Buffer.byteLength(body)) }
+    const request = open(url, { method: 'POST', headers: { ...headers, ...length }, timeout: timeoutMs })
+    request.once('timeout', () => request.destroy())
+    // it may answer and close before the rest
+    request.on('error', () => {})
+    request.once('close', resolve)
+    request.write(body.slice(0, body.length / 2), () => request.destroy())
+  })
 
 /**
  * Tests a receiver. One that a shop uses gets orders unknown to the shop, under aliases CONTRACT-TEST-….
@@ -225,7 +256,7 @@ export async function testReceiver(url: string, secret: string, timeoutMs: numbe
       return failureOf(error as Error, url)
     }
   }
-  const world = { secret, post, order: sampleOrder }
+  const world = { secret, post, cutOff: (sent: Sent) => cutOff(url, sent, timeoutMs), order: sampleOrder }
   const results: Result[] = []
   for (const { name, send } of CHECKS) {
     const fault = await send(world)

@@ -138,6 +138,45 @@ test('a server that hangs is left after timeoutMs, a caller’s signal ends the 
   )
 })
 
+test('a download may take longer than timeoutMs while it flows, and its reader may be slow; one that stalls is left', async () => {
+  const reply: Reply = ({ url }, response) => {
+    response.writeHead(200, { 'content-type': 'text/csv' }).write('code\n')
+    if (url.includes('stalls')) return
+    let rows = 0
+    const timer = setInterval(() => {
+      response.write(`row ${rows}\n`)
+      rows += 1
+      if (rows < 30) return
+      clearInterval(timer)
+      response.end()
+    }, 50)
+  }
+  await withServer(
+    reply,
+    async (client) => {
+      const whole = await client.api.downloadOrders({ format: 'csv' })
+      assert.deepEqual([whole.status, whole.headers.get('content-type')], [200, 'text/csv'])
+      const reader = whole.body?.getReader()
+      await reader?.read()
+      await new Promise((resolve) => setTimeout(resolve, 1000))
+      let text = ''
+      for (let part = await reader?.read(); part && !part.done; part = await reader?.read())
+        text += new TextDecoder().decode(part.value)
+      assert.match(text, /row 29\n$/)
+      const stalled = await client.api.downloadOrders({ search: 'stalls' })
+      const isLate = (error: unknown) =>
+        isComptoirError(error, 'TIMED_OUT') && / sent nothing more for /.test(error.message)
+      await assert.rejects(stalled.text(), isLate)
+      const ended = new AbortController()
+      const { signal } = ended
+      const left = await client.api.downloadOrders({ search: 'stalls' }, { signal, timeoutMs: 60_000 })
+      setTimeout(() => ended.abort(new Error('the tab was closed')), 50)
+      await assert.rejects(left.text(), /the tab was closed/)
+    },
+    { timeoutMs: 700 },
+  )
+})
+
 test('a login by device goes on while a proxy answers for the service, and ends when it is denied', async () => {
   const code = { deviceCode: 'd', userCode: 'U', intervalSeconds: 0, expiresInSeconds: 600 }
   const reply: Reply = ({ url }, response, count) => {

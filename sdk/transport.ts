@@ -10,7 +10,7 @@ export type ComptoirOptions = {
   accessToken?: string
   /** Tries after the first one; default 3. */
   maxRetries?: number
-  /** Per try; default 30 000. */
+  /** Per try; default 30 000. A download may take longer: for as long, it may wait for its next part. */
   timeoutMs?: number
   /** Default: the global one. */
   fetch?: typeof fetch
@@ -123,6 +123,49 @@ function dataOf(answer: Response, text: string): unknown {
   throw failureOf(answer, text)
 }
 
+type Limit = { signal: AbortSignal; start(): void; stop(): void }
+
+/** Aborts once it has run for so long without a new start. */
+function openLimit(ms: number): Limit {
+  const controller = new AbortController()
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const stop = (): void => clearTimeout(timer)
+  const start = (): void => {
+    stop()
+    timer = setTimeout(() => controller.abort(), ms)
+  }
+  return { signal: controller.signal, start, stop }
+}
+
+/**
+ * A body that its caller reads: only waiting for the service counts, part by part, so that it may be as long as it is.
+ * @param reasonOf the error that its reader gets in the place of another one
+ */
+function limitBody(answer: Response, limit: Limit, reasonOf: (cause: unknown) => unknown): Response {
+  if (answer.body === null) return answer
+  const reader = answer.body.getReader()
+  const body = new ReadableStream<Uint8Array<ArrayBuffer>>(
+    {
+      async pull(parts) {
+        limit.start()
+        try {
+          const { done, value } = await reader.read()
+          if (done) parts.close()
+          else parts.enqueue(value)
+        } catch (cause) {
+          parts.error(reasonOf(cause))
+        } finally {
+          limit.stop()
+        }
+      },
+      cancel: (reason) => reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  )
+  const { status, statusText, headers } = answer
+  return new Response(body, { status, statusText, headers })
+}
+
 function openWarnings(): (ignored: Ignored) => void {
   const warned = new Set<string>()
   return ({ operation, names }) => {
@@ -165,25 +208,34 @@ export class Transport {
 
   async #once(call: Call, key: string | undefined): Promise<{ answer: Response; text: string }> {
     const timeoutMs = call.options?.timeoutMs ?? this.#options.timeoutMs ?? 30_000
-    const limit = AbortSignal.timeout(timeoutMs)
+    const limit = openLimit(timeoutMs)
     const given = call.options?.signal
+    const reasonOf = (cause: unknown, late = 'got no whole answer within'): unknown => {
+      if (given?.aborted) return given.reason
+      const code = limit.signal.aborted ? 'TIMED_OUT' : 'CONNECTION_FAILED'
+      const message = limit.signal.aborted
+        ? `${call.method} ${call.path} ${late} ${timeoutMs} ms.`
+        : `${call.method} ${call.path} got no whole answer from ${this.baseUrl}.`
+      return new ComptoirError({ status: 0, code, message, cause })
+    }
+    limit.start()
     try {
       const answer = await this.#fetch(urlOf(this.baseUrl, call.path, call.query), {
         method: call.method,
         headers: this.#headers(call, key),
         redirect: 'manual',
-        signal: given ? AbortSignal.any([limit, given]) : limit,
+        signal: given ? AbortSignal.any([limit.signal, given]) : limit.signal,
         ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
       })
+      if (answer.ok && !call.json) {
+        return { answer: limitBody(answer, limit, (cause) => reasonOf(cause, 'sent nothing more for')), text: '' }
+      }
       // a body may stall or be cut off, too
-      return { answer, text: answer.ok && !call.json ? '' : await answer.text() }
+      return { answer, text: await answer.text() }
     } catch (cause) {
-      if (given?.aborted) throw given.reason
-      const code = limit.aborted ? 'TIMED_OUT' : 'CONNECTION_FAILED'
-      const message = limit.aborted
-        ? `${call.method} ${call.path} got no whole answer within ${timeoutMs} ms.`
-        : `${call.method} ${call.path} got no whole answer from ${this.baseUrl}.`
-      throw new ComptoirError({ status: 0, code, message, cause })
+      throw reasonOf(cause)
+    } finally {
+      limit.stop()
     }
   }
 

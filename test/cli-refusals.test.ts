@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { ORDER_STATUSES, verifyWebhook, type WebhookHeaders } from '../sdk/index.ts'
+import { eventuallyListens } from './harness/bad-uploads.ts'
 import { bareEnv } from './harness/bare-env.ts'
 import { SECRET } from './harness/broken-receivers.ts'
 import { freePort } from './harness/free-port.ts'
@@ -88,7 +89,7 @@ type Fate = 'answer' | 'close'
 async function openClosing(fate: (isGood: boolean) => Fate, breaksForGood = false) {
   let isBroken = false
   const server = createServer(async (request, response) => {
-    const body = Buffer.concat(await request.toArray())
+    const body = Buffer.concat(await request.toArray().catch(() => []))
     const isGood = await verifyWebhook(body, request.headers as WebhookHeaders, SECRET).then(
       () => true,
       () => false,
@@ -121,6 +122,33 @@ test('webhooks test: closing the connection refuses a forged webhook, but takes 
   assert.equal(crashed.code, 1)
   assert.match(crashed.out, /WRONG refuses a signature of another secret\n/)
   assert.doesNotMatch(crashed.out, /good {2}refuses/)
+})
+
+/** Reads the body where nothing catches that it was cut off. */
+const FRAGILE = `
+  import { createServer } from 'node:http'
+  import { verifyWebhook } from '${new URL('../sdk/index.ts', import.meta.url)}'
+  createServer(async (request, response) => {
+    const chunks = []
+    for await (const chunk of request) chunks.push(chunk)
+    await verifyWebhook(Buffer.concat(chunks), request.headers, '${SECRET}').then(
+      () => response.writeHead(204).end(),
+      () => response.writeHead(400).end(),
+    )
+  }).listen(Number(process.env.PORT), '127.0.0.1')`
+
+test('webhooks test finds that a receiver ends with an upload that is cut off', async () => {
+  const port = await freePort()
+  const args = ['--input-type=module', '--eval', FRAGILE]
+  const child = spawn(process.execPath, args, { env: { ...process.env, PORT: String(port) }, stdio: 'ignore' })
+  const ended = once(child, 'exit')
+  await eventuallyListens(port)
+  const { code, out } = await tryReceiver(`http://127.0.0.1:${port}/`)
+  child.kill()
+  assert.deepEqual([code, (await ended)[0]], [1, 1], out)
+  assert.deepEqual(out.match(/WRONG.*\n.*/g), [
+    'WRONG survives an upload that is cut off\n      It could not be reached for a good webhook after one that was cut off. Did it crash?',
+  ])
 })
 
 test('orders export says why a file cannot be written, and leaves no part of one', async () => {
@@ -313,7 +341,7 @@ test('listen --json begins with the secret that it made, and each event is signe
   const received: Promise<string>[] = []
   const server = createServer(async (request, response) => {
     const { secret } = JSON.parse(heard.split('\n')[0] ?? '') as { secret: string }
-    const body = Buffer.concat(await request.toArray())
+    const body = Buffer.concat(await request.toArray().catch(() => []))
     received.push(verifyWebhook(body, request.headers as WebhookHeaders, secret).then(({ type }) => type))
     response.end()
   })

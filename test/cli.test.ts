@@ -356,7 +356,10 @@ test('verify-receipt takes a genuine receipt and refuses a changed one, another 
 async function tryReceiver(behaves: Behaviour, run = comptoir): Promise<{ code: number | null; faults: string[] }> {
   const world = { seen: new Set<string>(), paid: new Set<string>() }
   const server = createServer(async (request, response) => {
-    const result = await behaves(request, Buffer.concat(await request.toArray()), world)
+    // null: the upload was cut off
+    const chunks = await request.toArray().catch(() => null)
+    if (chunks === null) return
+    const result = await behaves(request, Buffer.concat(chunks), world)
     if (result === 'hang') return
     response.writeHead(result === 'redirect' ? 308 : result, result === 'redirect' ? { location: '/new' } : {}).end()
   }).listen(0, '127.0.0.1')

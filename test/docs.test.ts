@@ -11,6 +11,7 @@ import { CATALOGUE } from '../src/kernel/errors.ts'
 import { ERROR_WORDS } from '../src/pages/docs/error-words.ts'
 import { searchPages } from '../src/pages/docs/search.ts'
 import { hrefOf, markdownHrefOf, readPages } from '../src/pages/docs/site.ts'
+import { sendBadUploads } from './harness/bad-uploads.ts'
 import { bareEnv } from './harness/bare-env.ts'
 import { putCluster } from './harness/cluster.ts'
 import { freePort } from './harness/free-port.ts'
@@ -214,7 +215,15 @@ test('the quickstart of a marketplace makes orders of two sellers, and each sees
   )
 })
 
-test('the calls of other services, as their guides write them for Comptoir, run twice and make one order', async () => {
+/** Calls as the merchant of this sandbox. */
+async function callAsShop(method: string, path: string, body?: object) {
+  const { apiKey, apiSecret } = JSON.parse(readFileSync(join(folder, 'data/sandbox.json'), 'utf8'))
+  const headers = { 'x-api-key': apiKey, 'x-api-secret': apiSecret, 'content-type': 'application/json' }
+  const answer = await fetch(`${baseUrl}/api/next${path}`, { method, headers, body: JSON.stringify(body ?? {}) })
+  return { status: answer.status, text: await answer.text() }
+}
+
+test('the calls of other services, as their guides write them for Comptoir, make one order until that is over', async () => {
   const shop = await openShopFolder()
   for (const [file, status] of [
     ['from-coinbase-commerce.md', 'NEW'],
@@ -225,6 +234,13 @@ test('the calls of other services, as their guides write them for Comptoir, run 
     const first = await runProgram('moved.mjs')
     assert.match(first, new RegExp(`^${status} http\\S+/pay\\?code=\\w+\n$`), file)
     assert.equal(await runProgram('moved.mjs'), first, file)
+    const codeOf = (printed: string) => /code=(\w+)/.exec(printed)?.[1]
+    assert.equal((await callAsShop('POST', `/confirm_conversion/cancel/${codeOf(first)}`)).status, 200)
+    const next = await runProgram('moved.mjs')
+    assert.deepEqual([next.startsWith(`${status} `), codeOf(next) === codeOf(first)], [true, false], file)
+    await runShell(`npx comptoir orders pay ${codeOf(next)}`)
+    const paid = await runProgram('moved.mjs')
+    assert.deepEqual([paid.startsWith(`${status} `), codeOf(paid)], [false, codeOf(next)], file)
     // every state that an order may have is mapped to one of theirs
     const mapped = new Set(readFileSync(join(ROOT, 'docs/guides', file), 'utf8').match(/\b[A-Z_]{4,}(?=: ')/g))
     assert.deepEqual([...mapped].sort(), [...ORDER_STATUSES].sort(), file)
@@ -287,12 +303,32 @@ test('the quickstart of a website ends at a pay page with the price of the serve
   const order = await get(`/api/next/confirm_conversion/status/${code}`)
   assert.equal(JSON.parse(order.text).data.fromAmount, '49.90')
   assert.equal(await readSession(), session, 'also with its order')
+  const change = (revision: number, price: string) =>
+    writeFileSync(
+      join(folder, 'cart.mjs'),
+      source.replace('revision: 1', `revision: ${revision}`).replace("price: '49.90'", `price: '${price}'`),
+    )
+  change(2, '59.90')
+  const refused = await runShell(`! ${run.join(' ')} node cart.mjs`)
+  const end = async (words: string) => {
+    const [, id] = /Session (\w+) has this orderRef/.exec(words) ?? []
+    assert.equal((await callAsShop('DELETE', `/buy-button/sessions/${id}`)).status, 200, words)
+  }
+  await end(refused)
+  const dearer = await readSession()
+  change(3, '49.90')
+  await end(await runShell(`! ${run.join(' ')} node cart.mjs`))
+  const back = await readSession()
+  assert.equal(new Set([session, dearer, back]).size, 3, 'a price that comes back is a session of its own')
+  const shown = await fetch(`${baseUrl}/buy-button/landing?session=${back}`, { method: 'POST', headers })
+  assert.equal(shown.status, 200)
 })
 
 /** The shop of docs/quickstart/server.md, from its own text. */
-async function startShop(port: string) {
+async function startShop(port: string, change = (source: string) => source) {
   const shop = await openShopFolder()
-  writeFileSync(join(shop, 'shop.mjs'), (blocks('server.md', 'js')[0] ?? '').replaceAll('4000', port))
+  const source = (blocks('server.md', 'js')[0] ?? '').replaceAll('4000', port)
+  writeFileSync(join(shop, 'shop.mjs'), change(source))
   const [run = ''] = blocks('server.md', 'sh')
   // the variables come from the page; `exec`, so that the signal below reaches the shop
   const script = run.replace('node shop.mjs', 'exec node shop.mjs')
@@ -311,21 +347,34 @@ async function startShop(port: string) {
   return { output: () => output, code: /code=(\w+)/.exec(output)?.[1], end }
 }
 
-test('the quickstart of a server ships after a verified webhook, and a second start comes back to the open order', async () => {
+test('the quickstart of a server ships after a verified webhook, and a second start comes back to the open order, unless the price has changed', async () => {
   const port = String(await freePort())
   const first = await startShop(port)
   await first.end()
   const again = await startShop(port)
   assert.equal(again.code, first.code)
-  await runShell(`npx comptoir orders pay ${again.code}`)
-  await waitFor('the shipment', () => again.output().includes('ship CART-118'))
+  await again.end()
+  const dearer = await startShop(port, (source) => source.replace("'29.90'", "'39.90'"))
+  const [old, now] = await Promise.all(
+    [first, dearer].map(({ code }) => get(`/api/next/confirm_conversion/status/${code}`)),
+  )
+  assert.deepEqual(
+    [old, now].map((read) => JSON.parse(read?.text ?? '').data).map(({ status, fromAmount }) => [status, fromAmount]),
+    [
+      ['CANCELLED', '29.90'],
+      ['INITIAL', '39.90'],
+    ],
+  )
+  await sendBadUploads(port)
+  await runShell(`npx comptoir orders pay ${dearer.code}`)
+  await waitFor('the shipment', () => dearer.output().includes('ship CART-118'))
   const { webhookSigningSecret } = JSON.parse(readFileSync(join(folder, 'data/sandbox.json'), 'utf8'))
   const made = { event: 'order.paid', code: 'TEST-ORDER', alias: 'TEST-1001', test: true }
   const sent = await signTestWebhook(made, webhookSigningSecret)
   const taken = await fetch(`http://127.0.0.1:${port}/`, { ...sent, method: 'POST' })
-  await again.end()
+  await dearer.end()
   assert.deepEqual(
-    [taken.status, again.output().includes('TEST-1001')],
+    [taken.status, dearer.output().includes('TEST-1001')],
     [204, false],
     'nothing is shipped for a test event',
   )

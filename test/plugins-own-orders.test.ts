@@ -136,6 +136,14 @@ withPhp(
 withPhp('a click whose answer was lost gets the payment that it made', async () => {
   const code = await pay(206)
   assert.equal(await pay(206, { meta: [] }), code, 'the same order, which does not keep the code yet')
+  const copy = { do: 'pay', order: 206, set: { meta: [] }, query: '?copy' }
+  assert.equal((await tell<{ result: string }>(copy)).answer.result, 'failure', 'a copy of the shop is not led to it')
+  const dearer = await pay(206, { meta: [], total: '60.00' })
+  assert.deepEqual([dearer === code, await statusOf(code), await statusOf(dearer)], [false, 'CANCELLED', 'INITIAL'])
+  assert.equal(await pay(206, { meta: [] }), dearer)
+  await php.choose(dearer)
+  await php.shop.host.db.run(sql`update orders set status = 'WAITING_CHAIN_CONFIRMATION' where code = ${dearer}`)
+  assert.equal(await pay(206, { meta: [], total: '70.00' }), dearer, 'money on its way is waited for')
 })
 
 withPhp('an open payment is found by its code, also by an older alias, and after the shop has moved', async () => {

@@ -2,8 +2,12 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { logInSuperAdmin } from './harness/accounts.ts'
 import { hasPhp, openPhpShop, type PhpShop, startInFront } from './harness/php-shop.ts'
+import { refundReaches } from './harness/refunds.ts'
+import type { OrderData } from './harness/shop.ts'
 
 /* Refunds that a shop began in WooCommerce: said again, rejected, or unknown to Comptoir. */
+
+const PAYER = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 
 let php: PhpShop
 
@@ -49,6 +53,53 @@ withPhp('a refund whose answer was lost, tried again with another reason, is the
     ['21.600000'],
   )
 })
+
+/** Pays a little less than the 54 USDC of an order, which the shop's tolerance takes. */
+async function paidShort(order: number) {
+  const { host, chain, merchant } = php.shop
+  const { answer } = await tell<{ redirect: string }>({ do: 'pay', order })
+  const code = new URL(answer.redirect).searchParams.get('code') ?? ''
+  const { data } = await php.shop.accept(code, { network: chain.chainId, userAddress: PAYER })
+  await chain.pay({ to: data.toAddress, units: 53_800_000n })
+  await php.shop.makeFinal()
+  await php.shop.reaches(code, 'PAID')
+  await tell({ do: 'webhook', order, ...(await php.hookOf('order.paid', code)) })
+  const { _id: id } = (await host.call<OrderData>('GET', `status/${code}`, { as: merchant })).data
+  const refund = async (amount: number, more = {}) => {
+    const { answer: done } = await tell<boolean>({ do: 'refund', order, amount, ...more })
+    return done
+  }
+  return { code, refund, settled: () => refundReaches(php.shop, id, 'settled') }
+}
+
+withPhp(
+  'a part of a price that did not arrive whole is the same part of what arrived, and the last takes the rest',
+  async () => {
+    const { code, refund, settled } = await paidShort(405)
+    await refund(20, { lost: true })
+    assert.equal(await refund(20), true, 'the same click, while it is under way')
+    await settled()
+    assert.equal(await refund(5), true)
+    await settled()
+    await refund(25, { lost: true })
+    assert.equal(await refund(25), true)
+    const amounts = (await refundsOf(code)).map(({ amount }) => amount)
+    assert.deepEqual(amounts.sort(), ['21.520000', '26.900000', '5.380000'])
+  },
+)
+
+withPhp(
+  'after a part of the price, as earlier versions took, the last part is what is left; a larger one is none',
+  async () => {
+    const { code, refund, settled } = await paidShort(406)
+    const revert = await php.shop.host.call('POST', `revert/${code}`, { as: php.shop.merchant, body: { amount: '27' } })
+    assert.equal(revert.status, 200, revert.text)
+    await settled()
+    assert.notEqual(await refund(30), true)
+    assert.equal(await refund(25), true)
+    assert.deepEqual((await refundsOf(code)).map(({ amount }) => amount).sort(), ['26.800000', '27.000000'])
+  },
+)
 
 withPhp('a refund that Comptoir does not know is not called rejected; after days a person is told, once', async () => {
   await paid(402)

@@ -5,6 +5,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wr
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
+import { eventuallyListens, sendBadUploads } from './harness/bad-uploads.ts'
 import { freePort } from './harness/free-port.ts'
 import { waitFor } from './harness/receiver.ts'
 import { startServed } from './harness/served.ts'
@@ -61,6 +62,9 @@ test('what the README says works: one command, five calls to PAID, a receiver th
   await served.ready()
   const receiver = run(process.execPath, ['examples/receiver.mjs'], folder)
   t.after(() => receiver.child.kill())
+  // it does not say that it listens
+  await eventuallyListens(receiverPort)
+  await sendBadUploads(receiverPort)
   const shell = run('sh', ['-ec', own(calls)], folder)
   const timer = setTimeout(() => shell.child.kill(), 60_000)
   const [code] = await shell.ended

@@ -8,6 +8,7 @@ import { after, before, test } from 'node:test'
 import { printSdk, readOpenApi } from '../scripts/print-sdk.ts'
 import { Comptoir, type Ignored, isComptoirError, signTestWebhook, WaitError } from '../sdk/index.ts'
 import { sql } from '../src/db/db.ts'
+import { sendBadUploads } from './harness/bad-uploads.ts'
 import { freePort } from './harness/free-port.ts'
 import { copySdk } from './harness/sdk-copy.ts'
 import { openShop, type Shop } from './harness/shop.ts'
@@ -235,6 +236,7 @@ async function tryExample(path: string, bodies: readonly string[], headers: Reco
   const closed = once(child, 'close')
   const ended = closed.then(([code]) => assert.fail(`${path} ended with ${code}`))
   await Promise.race([once(child.stdout, 'data'), ended])
+  await sendBadUploads(port)
   const answers = bodies.map((body) => fetch(`http://127.0.0.1:${port}/webhooks`, { method: 'POST', headers, body }))
   const statuses = (await Promise.all(answers)).map(({ status }) => status)
   child.kill()
@@ -242,7 +244,7 @@ async function tryExample(path: string, bodies: readonly string[], headers: Reco
   return statuses
 }
 
-test('the examples come with the package and run from there', async () => {
+test('the examples come with the package, run from there, and go on after an upload that is cut off or has no end', async () => {
   const folder = install()
   const examples = join(folder, 'node_modules/@comptoir/sdk/examples')
   symlinkSync(join(ROOT, 'node_modules/fastify'), join(folder, 'node_modules/fastify'))

@@ -42,8 +42,8 @@ final class ShopPayments
      * A payment belongs to the order that keeps its code, and to no other: a shop gives a number again once its orders
      * were deleted or a backup was restored. So neither the number nor the alias finds a payment here, and the order's
      * secret is in both the alias and the key. When an answer was lost, the next click has the same key, which lives two
-     * days, and gets the same payment. After that, or from another session, another one is opened: nobody ever saw the
-     * page of the first.
+     * days, and gets the same payment. With another key, as from another session, whose addresses differ, the open
+     * payment is found by its alias.
      * @param string $secret of the order, which no other one has, nor a later one with the same number
      * @param string $amount decimal text
      * @param array{webhook: string, return: string, cancel: string} $urls
@@ -79,9 +79,42 @@ final class ShopPayments
             'returnUrl' => $urls['return'],
             'cancelUrl' => $urls['cancel'],
         ];
+        try {
+            return $this->create($body, $secret, $codes);
+        } catch (ComptoirError $error) {
+            return $error->errorCode === 'ALIAS_IN_USE'
+                ? $this->takeUp($body, $secret, $codes, $error)
+                : throw $error;
+        }
+    }
+
+    /** @param string[] $codes */
+    private function create(array $body, string $secret, array $codes): ShopPayment
+    {
         // two clicks at once make one order; after an order that has ended, the next one
         $key = hash('sha256', implode('|', [...$body, $secret, ...$codes]));
         return $this->paymentOf($this->api->createOrder($body, $key)['order']);
+    }
+
+    /**
+     * The order's open payment, whose answer was lost: nobody ever saw its page.
+     * @param string[] $codes
+     * @throws ComptoirError the given one, if the payment is not this shop's
+     */
+    private function takeUp(array $body, string $secret, array $codes, ComptoirError $error): ShopPayment
+    {
+        $order = self::found(fn () => $this->api->getOrderByReference($body['alias']));
+        // a copy of the shop has its orders and their secrets, and its own address
+        if ($order === null || $order['webhookUrl'] !== $body['webhookUrl']) {
+            throw $error;
+        }
+        $payment = $this->paymentOf($order);
+        $isOpen = $payment->state === 'open';
+        $fits = $payment->costs($body['amount'], $body['fromAsset']);
+        if ($payment->hasMoney() || ($isOpen && ($fits || !$this->cancel($payment->code)))) {
+            return $payment;
+        }
+        return $this->create($body, $secret, [...$codes, $payment->code]);
     }
 
     /**
@@ -343,29 +376,52 @@ final class ShopPayments
     public function refund(string $code, ?string $amount, string $reason, string $key): string
     {
         $whole = $reason === '' ? [] : ['reason' => (string) preg_replace('/^(.{0,256}).*$/us', '$1', $reason)];
-        if ($amount === null) {
-            return $this->api->refundOrder($code, $whole, $key)['refundId'];
-        }
-        $order = $this->api->getOrder($code);
-        $part = self::partOf($order['toAmount'], $amount, $order['fromAmount']);
-        $left = $this->api->call('GET', '/api/next/confirm_conversion/revert/' . rawurlencode($code))['refundableAmount'];
-        $rest = self::units($left, 6) - self::units($part, 6);
-        // less than the smallest part of the price is what rounding left: it goes with the last part
-        $isLast = $rest >= 0 && $rest < self::units(self::partOf($order['toAmount'], '0.01', $order['fromAmount']), 6);
-        // the whole price is all that is left, whatever rounding did before
-        $bodies = [$whole + ['amount' => $part], $whole];
-        if ($isLast || $amount === $order['fromAmount']) {
-            $bodies = array_reverse($bodies);
-        }
-        try {
-            return $this->api->refundOrder($code, $bodies[0], $key)['refundId'];
-        } catch (ComptoirError $error) {
-            if ($error->errorCode !== 'IDEMPOTENCY_KEY_REUSED') {
-                throw $error;
+        $bodies = $amount === null ? [$whole] : $this->refundBodies($code, $amount, $whole);
+        foreach ($bodies as $index => $body) {
+            try {
+                return $this->api->refundOrder($code, $body, $key)['refundId'];
+            } catch (ComptoirError $error) {
+                // the same click came before, when something else was left
+                if ($error->errorCode !== 'IDEMPOTENCY_KEY_REUSED' || $index === count($bodies) - 1) {
+                    throw $error;
+                }
             }
-            // the same click came before, when something else was left
-            return $this->api->refundOrder($code, $bodies[1], $key)['refundId'];
         }
+    }
+
+    /**
+     * What a refund of a part may ask for: what it is now, then what the same click may have asked for before.
+     * @return array[]
+     */
+    private function refundBodies(string $code, string $amount, array $whole): array
+    {
+        $order = $this->api->getOrder($code);
+        $part = fn (int $of, string $amount) => self::partOf(self::decimal($of), $amount, $order['fromAmount']);
+        $price = self::units($order['toAmount'], 6);
+        $path = '/api/next/confirm_conversion/revert/' . rawurlencode($code);
+        $left = self::units($this->api->call('GET', $path)['refundableAmount'], 6);
+        // while a refund is under way nothing is left, and only the click that began it is not refused
+        $isUnderWay = $order['status'] === 'REFUNDING';
+        // less than the price may have arrived: the shop's tolerance, or a person's decision
+        $came = $isUnderWay ? 0 : min($price, $left + self::units($order['refundedAmount'], 6));
+        $all = $came > 0 ? $came : $price;
+        $now = $part($all, $amount);
+        $rest = $left - self::units($now, 6);
+        // less than the smallest part of the price is what rounding left: it goes with the last part. An earlier part may
+        // have been one of the price, and more than its part of what came
+        $isLast = $rest < self::units($part($all, '0.01'), 6) && $rest >= $all - $price;
+        // the whole price is all that is left, whatever rounding did before
+        $bodies = $isLast || $amount === $order['fromAmount']
+            ? [$whole, $whole + ['amount' => $now]]
+            : [$whole + ['amount' => $now], $whole];
+        if ($all < $price) {
+            $bodies[] = $whole + ['amount' => $part($price, $amount)];
+        }
+        if ($isUnderWay) {
+            $begun = $this->api->call('GET', '/api/next/refunds?limit=1&code=' . rawurlencode($code))['refunds'];
+            $bodies = [...$bodies, ...array_map(fn ($refund) => $whole + ['amount' => $refund['amount']], $begun)];
+        }
+        return $bodies;
     }
 
     /**
@@ -390,7 +446,13 @@ final class ShopPayments
         [$rest, $high, $low] = [$units % $all, intdiv($share, 1_000_000), $share % 1_000_000];
         $result = intdiv($units, $all) * $share + intdiv($rest * $high, $all) * 1_000_000
             + intdiv($rest * $high % $all * 1_000_000 + $rest * $low, $all);
-        return sprintf('%d.%06d', intdiv($result, 1_000_000), $result % 1_000_000);
+        return self::decimal($result);
+    }
+
+    /** USDC in decimal text with six digits. */
+    private static function decimal(int $units): string
+    {
+        return sprintf('%d.%06d', intdiv($units, 1_000_000), $units % 1_000_000);
     }
 
     /** Decimal text as a whole number of its smallest units. */

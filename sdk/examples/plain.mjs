@@ -6,9 +6,15 @@ const secret = process.env.WEBHOOK_SECRET ?? ''
 const seen = new Set() // a table with a unique key in production
 
 const server = createServer(async (request, response) => {
-  const chunks = []
-  for await (const chunk of request) chunks.push(chunk)
+  // inside try: an upload that is cut off throws too, and must not end the program
   try {
+    const chunks = []
+    let size = 0
+    for await (const chunk of request) {
+      chunks.push(chunk)
+      size += chunk.length
+      if (size > 1_000_000) throw new Error('The body is too large.')
+    }
     const webhook = await verifyWebhook(Buffer.concat(chunks), request.headers, secret)
     // a test event has the type 'test': what acts on 'order.paid' leaves it alone
     if (!seen.has(webhook.id)) console.log(`verified ${webhook.type} of order ${webhook.data.code}`)

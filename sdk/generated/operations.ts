@@ -5506,7 +5506,7 @@ export interface Operations {
     }
     data: BuyButtonSession
   }
-  /** End a session. Ends the session. An order made through it stays as it is. The buyer’s page may do it with the token that the landing page gave it. */
+  /** End a session and cancel its open order. Ends the session. An order made through it stays as it is. The buyer’s page may do it with the token that the landing page gave it. */
   endBuyButtonSession: {
     params: {
       /** 24 hex characters. */

@@ -9,7 +9,8 @@ import { readsFrom } from '../db/stale-reads.ts'
 import type { SettlementDeps } from '../ledger/settlements/settlement-service.ts'
 import { openOrderExports } from '../orders/export/export-service.ts'
 import { openCreateOrder } from '../orders/order-create.ts'
-import { openAnnounce, openTransition } from '../orders/order-transition.ts'
+import { openCancelOrder } from '../orders/order-service.ts'
+import { openAnnounce, openTransition, type TransitionOrder } from '../orders/order-transition.ts'
 import { openOrderFeed } from '../pages/pay/live-updates.ts'
 import { isStillDue } from '../payments/accept/still-due.ts'
 import type { MispaymentDeps } from '../payments/mispayments/mispayment-service.ts'
@@ -38,11 +39,17 @@ import { openScreening } from './screening.ts'
 import type { PollWakes, SenderHandle, ServiceBase } from './service-base.ts'
 import { openWatch } from './watch.ts'
 
-type CompanyParts = { accounts: Accounts; cache: SaleCache; chains: Chains; rates: Rates }
+type CompanyParts = {
+  accounts: Accounts
+  cache: SaleCache
+  chains: Chains
+  rates: Rates
+  transition: TransitionOrder
+}
 
 function openCompanies(
   { config, db, clock }: ServiceBase,
-  { accounts, cache, chains, rates }: CompanyParts,
+  { accounts, cache, chains, rates, transition }: CompanyParts,
 ): ButtonDeps {
   const { audit, mailer, sessions, apiKeys } = accounts
   return {
@@ -51,6 +58,7 @@ function openCompanies(
     fiatAssets: config.fiatAssets,
     largestOrder: openLargestOrder(rates),
     dustUnits: BigInt(config.orders.chainDustUnits),
+    cancelOrder: openCancelOrder(transition),
     forgetActors() {
       sessions.forget()
       apiKeys.forget()
@@ -100,7 +108,7 @@ export function openCommerce(base: ServiceBase, accounts: Accounts) {
   const paid = openPayments(base, { desk, wakes, kyc, alarm, chains, ownWallets: channels.ownWallets })
   const settlements: SettlementDeps = { ...desk, limits: config.settlements, ...settleOnAll(base, chains) }
   const mispayments: MispaymentDeps = { ...paid.payments, audit, onDecided: ({ code }) => feed.changed(code) }
-  const companies = openCompanies(base, { accounts, cache, chains, rates })
+  const companies = openCompanies(base, { accounts, cache, chains, rates, transition })
   const messages = openMessages(base, accounts, { wake, payers })
   return {
     senderHandle,

@@ -219,6 +219,12 @@ export async function isSoldAlready(
   )
 }
 
+/** Whether the shop ended the session of its server that an order is for: its price is one that the shop took back. */
+export async function isTakenBack(q: Queryable, order: Buying): Promise<boolean> {
+  const purchase = await findPurchase(q, order)
+  return purchase !== undefined && isServerMade(purchase.session) && purchase.session.endedAt !== null
+}
+
 /** Refuses to sell an order whose purchase has a payment. @throws ORDER_STATE_CONFLICT */
 export async function checkUnsold(tx: Tx, order: Buying, dustUnits: bigint): Promise<void> {
   await lockPurchase(tx, order)

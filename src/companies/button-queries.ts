@@ -103,6 +103,11 @@ export async function findButtonSessionByCode(q: Queryable, code: string): Promi
   return q.maybe<ButtonSession>(sql`${SESSION} where s.code = ${code}`)
 }
 
+/** Locks a session until the transaction ends. Sessions are not deleted. */
+export async function lockButtonSession(tx: Tx, id: string): Promise<ButtonSession> {
+  return tx.one<ButtonSession>(sql`${SESSION} where s.id = ${id} for update of s`)
+}
+
 /**
  * Begins the codes of sessions that a shop's server made, which pages may neither reprice nor end. Those of version
  * 0.1.0 have no prefix and count as a page's: nothing stored tells them apart.
@@ -250,6 +255,17 @@ export async function findSessionOrder(
       o.paid_at is not null or o.status in ('INITIAL', 'PENDING', 'AWAITING', 'WAITING_CHAIN_CONFIRMATION') as live
     from orders o where o.company_id = ${companyId} and o.button_session_id = ${id}
     order by is_paid desc, has_money desc, live desc, o.status = 'KYT_FAILED' desc, o.id desc limit 1`)
+}
+
+/** The ids of a session's orders that can be cancelled, locked until the transaction ends. */
+export async function lockOpenOrders(
+  tx: Tx,
+  { companyId, id }: Pick<ButtonSession, 'companyId' | 'id'>,
+): Promise<string[]> {
+  const rows = await tx.many<{ id: string }>(sql`
+    select id from orders where company_id = ${companyId} and button_session_id = ${id}
+      and status in ('INITIAL', 'PENDING', 'AWAITING') order by id for update`)
+  return rows.map((row) => row.id)
 }
 
 /** Whether any button is registered for this website. */

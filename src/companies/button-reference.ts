@@ -27,7 +27,8 @@ const PAYABLE = ['PENDING', 'AWAITING']
 export const isSold = ({ paidAt, busySession }: ReferenceFacts, madeAt: Date | null): boolean =>
   busySession !== null || (paidAt !== null && (madeAt === null || paidAt > madeAt))
 
-const sells = ({ isPaid, isHeld, hasMoney }: OwnOrder): boolean => isPaid || isHeld || hasMoney
+/** Whether an order has the payment of its purchase, or may have it. */
+export const sells = ({ isPaid, isHeld, hasMoney }: OwnOrder): boolean => isPaid || isHeld || hasMoney
 
 /** Whether the buyer may have paid, or may be paying now. */
 export const isBeingPaid = (own: OwnOrder): boolean => sells(own) || PAYABLE.includes(own.status)

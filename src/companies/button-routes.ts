@@ -169,7 +169,7 @@ export const buttonSessionRoutes: FastifyPluginAsyncTypebox<service.ButtonDeps &
       config: { permission: 'buttonSessions.end' },
       schema: {
         operationId: 'endBuyButtonSession',
-        summary: 'End a session',
+        summary: 'End a session and cancel its open order',
         tags,
         params: schemas.IdParams,
         response: { 200: Envelope(Type.Null()) },
@@ -179,7 +179,7 @@ export const buttonSessionRoutes: FastifyPluginAsyncTypebox<service.ButtonDeps &
       const { headers, params } = request
       // the buyer's own page ends its session with the token that it was given
       if (sessionTokens.isBorneBy(params.id, headers.authorization)) await service.endOwnSession(deps, params.id)
-      else await service.endSession(deps, actorOf(request), params.id)
+      else await service.endSession(deps, contextOf(request), params.id)
       return ok(null)
     },
   )

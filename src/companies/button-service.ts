@@ -16,7 +16,7 @@ import {
 import type { Static } from '../kernel/schema.ts'
 import type { ButtonSession, BuyButton } from './button-queries.ts'
 import * as queries from './button-queries.ts'
-import { isBeingPaid } from './button-reference.ts'
+import { isBeingPaid, sells } from './button-reference.ts'
 import type { ButtonSchema, SessionSchema } from './company-schemas.ts'
 import { type CompanyChoice, companiesFor, companyFor } from './company-scope.ts'
 import { type CompanyDeps, noteChange } from './company-service.ts'
@@ -30,6 +30,8 @@ export type ButtonDeps = CompanyDeps & {
   }
   /** On a chain, less does not sell a reference. */
   dustUnits: bigint
+  /** Cancels an open order, which this transaction has locked. */
+  cancelOrder(tx: Tx, context: RequestContext, order: { companyId: string; id: string }): Promise<void>
 }
 
 export type ButtonFields = {
@@ -282,6 +284,11 @@ export type SessionFields = {
   returnUrl?: string
 }
 
+const busy = (sessionId: string): AppError =>
+  new AppError('OBJECT_CONFLICT', {
+    message: `An order of session ${sessionId}, with this orderRef, has money, is being confirmed or under review. Wait for its end, or use another orderRef.`,
+  })
+
 /**
  * Takes the reference over from a page, which may have been the first to name it.
  * @throws OBJECT_NOT_FOUND for an unknown button; OBJECT_CONFLICT when a live session of the server has this reference,
@@ -323,10 +330,7 @@ export async function createSession(
       createdAt: at,
     }
     const { busySession } = await queries.findReferenceFacts(tx, session, deps.dustUnits)
-    if (busySession !== null)
-      throw new AppError('OBJECT_CONFLICT', {
-        message: `An order of session ${busySession}, with this orderRef, has money, is being confirmed or under review. Wait for its end, or use another orderRef.`,
-      })
+    if (busySession !== null) throw busy(busySession)
     await queries.updateReferenceFreed(tx, session, at)
     const live = await queries.lockLiveSession(tx, session)
     if (live)
@@ -357,10 +361,25 @@ export async function readSession(
   return session
 }
 
-/** Ends a session, so that it takes no further order. Idempotent. @throws OBJECT_NOT_FOUND */
-export async function endSession(deps: ButtonDeps, actor: Actor, id: string): Promise<void> {
-  const session = await readSession(deps, actor, { id })
-  await deps.db.tx((tx) => queries.updateButtonSessionEnded(tx, session.id, new Date(deps.clock())))
+/**
+ * Ends a session for the shop: it takes no further order, and its open one is cancelled, so that nobody pays a price
+ * that the shop takes back. Idempotent.
+ * @throws OBJECT_NOT_FOUND; OBJECT_CONFLICT when an order of it is unpaid and has money, or is under review
+ */
+export async function endSession(deps: ButtonDeps, context: RequestContext, id: string): Promise<void> {
+  await readSession(deps, context.actor, { id })
+  await deps.db.tx(async (tx) => {
+    // whoever makes an order of it waits here, and finds it ended
+    const session = await queries.lockButtonSession(tx, id)
+    const orderIds = await queries.lockOpenOrders(tx, session)
+    const order = await queries.findSessionOrder(tx, session, deps.dustUnits)
+    if (order && !order.isPaid && sells(order)) {
+      if (session.endedAt === null) throw busy(id)
+      return
+    }
+    for (const orderId of orderIds) await deps.cancelOrder(tx, context, { companyId: session.companyId, id: orderId })
+    await queries.updateButtonSessionEnded(tx, id, new Date(deps.clock()))
+  })
 }
 
 /**

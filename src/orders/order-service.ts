@@ -128,6 +128,14 @@ export async function endOrder(
   })
 }
 
+/** Cancels the open order of a purchase that the shop ends. @throws ORDER_STATE_CONFLICT */
+export const openCancelOrder =
+  (transition: TransitionOrder) =>
+  async (tx: Tx, { actor, requestId }: RequestContext, { companyId, id }: Pick<Order, 'companyId' | 'id'>) => {
+    const order = await queries.lockOrderById(tx, companyId, id)
+    if (order) await transition(tx, order, { trigger: 'cancel', actor: `${actor.kind}:${actor.id}`, requestId })
+  }
+
 const ANY_ORDER: lists.OrderScope = { companyIds: null, collectorIds: null, createdBy: null }
 
 /** The part of a scope that is one company's; undefined: all of it. */

@@ -1,5 +1,10 @@
+<<<<<<< HEAD
 import { isSoldAlready, lockPurchase } from '../../companies/button-landing.ts'
 import { brokenConstraint, type Queryable, type Tx } from '../../db/db.ts'
+=======
+import { isSoldAlready, isTakenBack, lockPurchase } from '../../companies/button-landing.ts'
+import { brokenConstraint, type Db, type Queryable, type Tx } from '../../db/db.ts'
+>>>>>>> sdkfix
 import { HOUR, MINUTE } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { convert } from '../../kernel/money.ts'
@@ -114,6 +119,7 @@ async function findRequoteFault(deps: RequoteDeps, q: Queryable, order: Order): 
     return 'The time to pay this order at a fresh rate is over too. Create a new order.'
   if (await existsMoney(q, order, deps.dustUnits, 'ended'))
     return 'Money for this order has arrived or is on its way, so it gets no fresh rate. See its mispayments.'
+  if (await isTakenBack(q, order)) return 'The shop has ended this purchase. Go back to the shop to buy again.'
   const isReplaced = (await existsRival(q, order)) || (await isSoldAlready({ ...deps, db: q }, order))
   return isReplaced ? REPLACED : null
 }

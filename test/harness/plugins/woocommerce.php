@@ -109,6 +109,7 @@ final class Shop
     public static int $throws = 0;
     public static array $notices = [];
     public static string $address = 'https://shop.example';
+    public static string $query = '';
     public static int $status = 0;
     /** What the database answers to GET_LOCK. */
     public static ?string $lock = '1';
@@ -265,7 +266,8 @@ final class WC_Order
     }
     public function get_cancel_order_url_raw(): string
     {
-        return 'https://shop.example/cart';
+        // WordPress makes another nonce for each session, and every twelve hours
+        return 'https://shop.example/cart?cancel_order=true&_wpnonce=' . bin2hex(random_bytes(5));
     }
     public function get_meta(string $name, bool $single = true): string|array
     {
@@ -473,7 +475,7 @@ function WC(): object
                 }
                 Shop::$orders[$id]->date();
             }
-            return getenv('WEBHOOK_URL');
+            return getenv('WEBHOOK_URL') . Shop::$query;
         }
     };
 }
@@ -487,6 +489,7 @@ while (($line = fgets(STDIN)) !== false) {
     Shop::$notices = Shop::$mails = Shop::$letters = Shop::$logged = Shop::$cache = Shop::$rows = [];
     Shop::$lock = array_key_exists('lock', $command) ? $command['lock'] : '1';
     Shop::$address = $command['shop'] ?? 'https://shop.example';
+    Shop::$query = $command['query'] ?? '';
     $id = $command['order'] ?? 7;
     $order = Shop::$orders[$id] ??= new WC_Order($id, '50.00');
     foreach ($command['set'] ?? [] as $name => $value) {
