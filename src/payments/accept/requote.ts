@@ -1,10 +1,5 @@
-<<<<<<< HEAD
-import { isSoldAlready, lockPurchase } from '../../companies/button-landing.ts'
-import { brokenConstraint, type Queryable, type Tx } from '../../db/db.ts'
-=======
 import { isSoldAlready, isTakenBack, lockPurchase } from '../../companies/button-landing.ts'
-import { brokenConstraint, type Db, type Queryable, type Tx } from '../../db/db.ts'
->>>>>>> sdkfix
+import { brokenConstraint, type Queryable, type Tx } from '../../db/db.ts'
 import { HOUR, MINUTE } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { convert } from '../../kernel/money.ts'
