@@ -5506,7 +5506,7 @@ export interface Operations {
     }
     data: BuyButtonSession
   }
-  /** End a session and cancel its open order. Ends the session. An order made through it stays as it is. The buyer’s page may do it with the token that the landing page gave it. */
+  /** End a session and cancel its open order. Ends the session. The shop’s call also cancels its open order, and answers 409 where money has come already or the order is under review. The buyer’s page may end it with the token that the landing page gave it; its order then stays as it is. */
   endBuyButtonSession: {
     params: {
       /** 24 hex characters. */

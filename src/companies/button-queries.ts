@@ -257,15 +257,19 @@ export async function findSessionOrder(
     order by is_paid desc, has_money desc, live desc, o.status = 'KYT_FAILED' desc, o.id desc limit 1`)
 }
 
-/** The ids of a session's orders that can be cancelled, locked until the transaction ends. */
+/**
+ * The ids of a session's orders that can be cancelled. Locks those that a fresh price may reopen too: what reopens one
+ * at this moment is waited for, and seen.
+ */
 export async function lockOpenOrders(
   tx: Tx,
   { companyId, id }: Pick<ButtonSession, 'companyId' | 'id'>,
 ): Promise<string[]> {
-  const rows = await tx.many<{ id: string }>(sql`
-    select id from orders where company_id = ${companyId} and button_session_id = ${id}
-      and status in ('INITIAL', 'PENDING', 'AWAITING') order by id for update`)
-  return rows.map((row) => row.id)
+  const rows = await tx.many<{ id: string; isOpen: boolean }>(sql`
+    select id, status in ('INITIAL', 'PENDING', 'AWAITING') as is_open from orders
+    where company_id = ${companyId} and button_session_id = ${id}
+      and status in ('INITIAL', 'PENDING', 'AWAITING', 'EXPIRED', 'CANCELLED', 'ERROR') order by id for update`)
+  return rows.filter(({ isOpen }) => isOpen).map((row) => row.id)
 }
 
 /** Whether any button is registered for this website. */

@@ -1,6 +1,6 @@
 import { isFrozen, type PaymentReport, paidReport, type SeenReport, type UnmatchedMoney } from '../channels/channel.ts'
 import { isDust } from '../channels/usdc-text.ts'
-import { findPaidInstead } from '../companies/button-landing.ts'
+import { findPaidInstead, isTakenBack } from '../companies/button-landing.ts'
 import type { Tx } from '../db/db.ts'
 import type { Order } from '../orders/order.ts'
 import { updateOrderPaidUnits } from '../orders/order-queries.ts'
@@ -327,6 +327,8 @@ async function settle(scene: ReportCase, { counted, completedAt: at }: Verdict):
   const endedAt = over === order ? over.updatedAt : over.expiresAt
   const inTime = wasInTime(over, at)
   if (!inTime && !acceptsLate(over.status, endedAt, (at ?? now).getTime(), policy)) return over
+  // the shop sells the purchase at another price by now, or not at all
+  if (!inTime && (await isTakenBack(tx, over))) return over
   // what a person could not accept waits for one as late
   if ((await findPaidInstead(tx, over, deps.dustUnits)) !== undefined) return over
   // what was paid in time was admitted with the accept

@@ -391,7 +391,7 @@ const COMPANIES: Record<string, OperationWords> = {
     refuses: ['UNAUTHORIZED'],
   },
   endBuyButtonSession: {
-    does: 'Ends the session. An order made through it stays as it is. The buyer’s page may do it with the token that the landing page gave it.',
+    does: 'Ends the session. The shop’s call also cancels its open order, and answers 409 where money has come already or the order is under review. The buyer’s page may end it with the token that the landing page gave it; its order then stays as it is.',
     refuses: CHANGED,
   },
   getBuyButtonSessionByCode: { does: 'The session that an order was made through.' },

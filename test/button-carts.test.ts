@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import pg from 'pg'
+import { sql } from '../src/db/db.ts'
+import { addButton, putOrder, readFrame } from './harness/button-pages.ts'
+import { type MoneyDesk, openMoneyDesk } from './harness/money.ts'
+import { eventually } from './harness/service.ts'
+import { type Instructions, openShop, type Shop } from './harness/shop.ts'
+
+/* A cart whose price changes: the shop's server ends its session, and nobody pays the old price. */
+
+let shop: Shop
+let desk: MoneyDesk
+before(async () => {
+  shop = await openShop()
+  desk = await openMoneyDesk(shop)
+})
+after(() => shop?.stop())
+
+const makeButton = (fields?: Record<string, unknown>) => addButton(shop.host, fields)
+const openFrame = (path: string, headers?: Record<string, string>) => readFrame(shop.host, path, headers)
+const put = (code: string | undefined, status: string) => putOrder(shop.host, code, status)
+
+/** A session of the shop's server, whose buyer has chosen how to pay where `accepts`. */
+async function beginCart(orderRef: string, accepts: boolean) {
+  const { id, client } = await makeButton()
+  const make = (price: string) =>
+    client.post<{ _id: string; code: string }>('buy-button/sessions', { button: id, orderRef, price })
+  const { data } = await make('49.90')
+  const { conversionCode: code = '' } = (await openFrame(`/buy-button/landing?session=${data.code}`)).said
+  const accept = (more = {}) =>
+    client.post<Instructions>(`confirm_conversion/accept/${code}`, {
+      ...{ paymentChannel: 'crypto', network: shop.chain.chainId, ...more },
+    })
+  const instructions = accepts ? (await accept()).data : undefined
+  const end = () => client.call('DELETE', `/api/next/buy-button/sessions/${data._id}`)
+  const read = async () => (await client.get<Record<string, string>>(`confirm_conversion/status/${code}`)).data
+  return { client, code, session: data, make, accept, instructions, end, read }
+}
+
+test('a shop that ends a session for another price takes the old one back: its order is cancelled, chosen or not', async () => {
+  for (const accepts of [false, true]) {
+    const { client, session, make, accept, end, read } = await beginCart(`CHANGED-${accepts}`, accepts)
+    const early = await make('549.90')
+    assert.deepEqual([early.status, early.text.includes(session._id)], [409, true], early.text)
+    assert.deepEqual([(await end()).status, (await read()).status], [200, 'CANCELLED'])
+    assert.deepEqual([(await end()).status, (await read()).status], [200, 'CANCELLED'], 'again')
+    assert.equal((await accept()).status, 409)
+    assert.equal((await openFrame(`/buy-button/landing?session=${session.code}`)).answer.status, 400)
+    const next = await make('549.90')
+    const { said } = await openFrame(`/buy-button/landing?session=${next.data.code}`)
+    const { data } = await client.get<Record<string, string>>(`confirm_conversion/status/${said.conversionCode}`)
+    assert.deepEqual([data.status, data.fromAmount], ['INITIAL', '549.90'])
+  }
+})
+
+test('an order that expired is not reopened at the price of a session that the shop ended since', async () => {
+  const { code, accept, end } = await beginCart('CHANGED-EXPIRED', true)
+  await put(code, 'EXPIRED')
+  await end()
+  const reopened = await accept({ requote: true })
+  assert.deepEqual([reopened.status, reopened.error?.code], [409, 'ORDER_STATE_CONFLICT'], reopened.text)
+  assert.match(reopened.text, /The shop has ended this purchase/)
+})
+
+test('a session whose order has money is not ended, and money that comes after its end waits for a person', async () => {
+  const paid = await beginCart('CHANGED-PAID', true)
+  const { toAddress = '', tokenAmount = '' } = paid.instructions ?? {}
+  await shop.chain.pay({ to: toAddress, units: BigInt(tokenAmount.replace('.', '')) })
+  await eventually(paid.read, ({ status }) => status !== 'AWAITING')
+  const refused = await paid.end()
+  assert.deepEqual([refused.status, refused.error.code], [409, 'OBJECT_CONFLICT'], refused.text)
+  assert.match(refused.text, new RegExp(`An order of session ${paid.session._id}, .* has money`))
+
+  const late = await beginCart('CHANGED-LATE', true)
+  await late.end()
+  const { data } = await late.make('549.90')
+  const { said } = await openFrame(`/buy-button/landing?session=${data.code}`)
+  await put(said.conversionCode, 'PAID')
+  const { toAddress: address = '', tokenAmount: due = '' } = late.instructions ?? {}
+  await shop.chain.pay({ to: address, units: BigInt(due.replace('.', '')) })
+  await shop.makeFinal()
+  const records = await eventually(
+    () => desk.recordsOf({ code: late.code }),
+    (found) => found.length > 0,
+  )
+  assert.deepEqual([records[0]?.kind, (await late.read()).status], ['late', 'CANCELLED'])
+})
+
+test('money that comes late for an order of a session that the shop ended waits for a person, whatever is accepted late', async () => {
+  const { code, instructions, make, end, read } = await beginCart('CHANGED-OVER', true)
+  await put(code, 'EXPIRED')
+  await shop.host.db.run(sql`update orders set expires_at = now() - interval '1 minute' where code = ${code}`)
+  await end()
+  assert.equal((await make('549.90')).status, 200)
+  const { toAddress = '', tokenAmount = '' } = instructions ?? {}
+  await shop.chain.pay({ to: toAddress, units: BigInt(tokenAmount.replace('.', '')) })
+  await shop.makeFinal()
+  const records = await eventually(
+    () => desk.recordsOf({ code }),
+    (found) => found.length > 0,
+  )
+  assert.deepEqual([records[0]?.kind, (await read()).status], ['late', 'EXPIRED'])
+})
+
+test('an order that is being reopened while its session ends is waited for, and cancelled', async () => {
+  const { code, end, read } = await beginCart('CHANGED-REOPENED', true)
+  await put(code, 'EXPIRED')
+  const holder = new pg.Client({ connectionString: shop.host.db.connectionString })
+  await holder.connect()
+  try {
+    await holder.query('begin')
+    await holder.query('select from orders where code = $1 for update', [code])
+    const ended = end()
+    const waits = () =>
+      shop.host.db.many(sql`
+        select from pg_stat_activity where wait_event_type = 'Lock' and query like '%button_session_id%'`)
+    await eventually(waits, (found) => found.length > 0)
+    await holder.query(
+      "update orders set status = 'AWAITING', expires_at = now() + interval '5 minutes' where code = $1",
+      [code],
+    )
+    await holder.query('commit')
+    assert.deepEqual([(await ended).status, (await read()).status], [200, 'CANCELLED'])
+  } finally {
+    await holder.end()
+  }
+})
