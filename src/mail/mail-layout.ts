@@ -62,13 +62,19 @@ const withoutLinks = <Facts extends object>(facts: Facts): Facts =>
     Object.entries(facts).map(([fact, text]) => [fact, AS_IS.includes(fact) ? text : unlinkedName(text)]),
   ) as Facts
 
+/** Facts that the version before did not queue: its mails may wait for a server for days. Empty says nothing. */
+const ADDED: Partial<Record<MailKind, Record<string, string>>> = {
+  verifyEmail: { role: '', company: '' },
+  invitation: { replaces: '' },
+}
+
 function textOf(order: MailOrder, officeUrl: string): { greeting: string | null; mail: MailText } {
   if (order.kind === 'notice') return { greeting: null, mail: order.data }
   const texts = TEXTS[order.lang].mails
   const write = texts.kinds[order.kind] as (data: MailKinds[MailKind]) => MailText
   const screen = SCREENS[order.kind]
   const button = screen && { label: texts.screens[screen], url: `${officeUrl}${OFFICE_PATHS[screen]}` }
-  const data = withoutLinks(order.data)
+  const data = { ...ADDED[order.kind], ...withoutLinks(order.data) }
   return { greeting: texts.greeting(data.name), mail: { ...(button && { button }), ...write(data) } }
 }
 

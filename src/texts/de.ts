@@ -216,8 +216,8 @@ export const de: Texts = {
       company === null
         ? `Mit der Adresse ${email} wurde ein Konto mit der Rolle „${role}“ registriert.`
         : `Mit der Adresse ${email} wurde ein Konto bei ${company} mit der Rolle „${role}“ registriert.`,
-    verifyOnlyYou: 'Drücken Sie den Knopf nur, wenn Sie das waren.',
-    verifyNotYou: 'Waren Sie das nicht? Schließen Sie diese Seite. Ohne Ihre Bestätigung kann das Konto nichts.',
+    verifyOnlyYou: 'Drücken Sie den Knopf nur, wenn Sie dieses Konto erwarten.',
+    verifyNotYou: 'Erwarten Sie keines? Schließen Sie diese Seite. Ohne Ihre Bestätigung kann das Konto nichts.',
     verifyButton: 'Bestätigen',
     verified: 'Ihre Adresse ist bestätigt.',
     verifiedStays: 'In diesem Browser sind Sie weiterhin angemeldet.',

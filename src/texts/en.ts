@@ -209,8 +209,8 @@ export const en: Texts = {
       company === null
         ? `An account with the role “${role}” was registered with ${email}.`
         : `An account at ${company} with the role “${role}” was registered with ${email}.`,
-    verifyOnlyYou: 'Press the button only if that was you.',
-    verifyNotYou: 'Was it not you? Close this page. Without your confirmation the account can do nothing.',
+    verifyOnlyYou: 'Press the button only if you expect this account.',
+    verifyNotYou: 'You do not expect it? Close this page. Without your confirmation the account can do nothing.',
     verifyButton: 'Confirm',
     verified: 'Your address is confirmed.',
     verifiedStays: 'You are still logged in in this browser.',
@@ -237,7 +237,7 @@ export const en: Texts = {
     },
     logIn: 'Log in',
     confirmTitle: 'The app asks for a new password',
-    confirmText: 'Press the button only if that was you. The app can then set the new password.',
+    confirmText: 'Press the button only if you expect this account. The app can then set the new password.',
     confirmButton: 'That was me',
     confirmed: 'Thank you. Go back to the app and choose your new password.',
   },

@@ -207,8 +207,8 @@ export const es: Texts = {
       company === null
         ? `Con la dirección ${email} se ha registrado una cuenta con el rol «${role}».`
         : `Con la dirección ${email} se ha registrado una cuenta en ${company} con el rol «${role}».`,
-    verifyOnlyYou: 'Pulse el botón solo si ha sido usted.',
-    verifyNotYou: '¿No ha sido usted? Cierre esta página. Sin su confirmación la cuenta no puede hacer nada.',
+    verifyOnlyYou: 'Pulse el botón solo si espera esta cuenta.',
+    verifyNotYou: '¿No la espera? Cierre esta página. Sin su confirmación la cuenta no puede hacer nada.',
     verifyButton: 'Confirmar',
     verified: 'Su dirección está confirmada.',
     verifiedStays: 'En este navegador su sesión sigue abierta.',

@@ -212,8 +212,8 @@ export const fr: Texts = {
       company === null
         ? `Un compte avec le rôle « ${role} » a été créé avec l’adresse ${email}.`
         : `Un compte chez ${company} avec le rôle « ${role} » a été créé avec l’adresse ${email}.`,
-    verifyOnlyYou: 'Appuyez sur le bouton seulement si c’était vous.',
-    verifyNotYou: 'Ce n’était pas vous ? Fermez cette page. Sans votre confirmation, ce compte ne peut rien faire.',
+    verifyOnlyYou: 'Appuyez sur le bouton seulement si vous attendez ce compte.',
+    verifyNotYou: 'Vous ne l’attendez pas ? Fermez cette page. Sans votre confirmation, ce compte ne peut rien faire.',
     verifyButton: 'Confirmer',
     verified: 'Votre adresse est confirmée.',
     verifiedStays: 'Vous êtes toujours connecté dans ce navigateur.',

@@ -208,8 +208,8 @@ export const it: Texts = {
       company === null
         ? `Con l’indirizzo ${email} è stato registrato un account con il ruolo «${role}».`
         : `Con l’indirizzo ${email} è stato registrato un account presso ${company} con il ruolo «${role}».`,
-    verifyOnlyYou: 'Prema il pulsante solo se è stato lei.',
-    verifyNotYou: 'Non è stato lei? Chiuda questa pagina. Senza la sua conferma l’account non può fare nulla.',
+    verifyOnlyYou: 'Prema il pulsante solo se aspetta questo account.',
+    verifyNotYou: 'Non lo aspetta? Chiuda questa pagina. Senza la sua conferma l’account non può fare nulla.',
     verifyButton: 'Conferma',
     verified: 'Il suo indirizzo è confermato.',
     verifiedStays: 'In questo browser è ancora connesso.',

@@ -187,7 +187,7 @@ export type AccountTexts = {
   verifyTitle: string
   verifyText(account: { email: string; role: string; company: string | null }): string
   verifyOnlyYou: string
-  /** For whoever did not register. */
+  /** For whoever did not register, and whom nobody registered. */
   verifyNotYou: string
   verifyButton: string
   verified: string

@@ -119,7 +119,7 @@ test('who registers and confirms in one browser goes on without a login, and rea
   const mailed = await context.newPage()
   await mailed.goto(link)
   await mailed.getByText(`An account at Kiosk with the role “Manager” was registered with ${address}.`).waitFor()
-  await mailed.getByText('Was it not you? Close this page.').waitFor()
+  await mailed.getByText('You do not expect it? Close this page.').waitFor()
   assert.deepEqual(await listFaultsOfBothSchemes(mailed), [])
   await mailed.getByRole('button', { name: 'Confirm' }).click()
   await mailed.getByText('You are still logged in in this browser.').waitFor()

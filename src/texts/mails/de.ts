@@ -23,14 +23,15 @@ export const de: MailTexts = {
   kinds: {
     verifyEmail: ({ role, company, url }) => ({
       subject: 'Bestätigen Sie Ihre E-Mail-Adresse',
-      paragraphs: [
-        company === ''
-          ? `Mit dieser Adresse wurde ein Konto mit der Rolle „${roleWord(roles, role)}“ registriert.`
-          : `Mit dieser Adresse wurde ein Konto bei ${company} mit der Rolle „${roleWord(roles, role)}“ registriert.`,
-        'Bitte bestätigen Sie, dass Sie das waren. Bis dahin zeigt das Konto nur das eigene Profil.',
-      ],
+      paragraphs: someOf([
+        role !== '' &&
+          (company === ''
+            ? `Mit dieser Adresse wurde ein Konto mit der Rolle „${roleWord(roles, role)}“ registriert.`
+            : `Mit dieser Adresse wurde ein Konto bei ${company} mit der Rolle „${roleWord(roles, role)}“ registriert.`),
+        'Bitte bestätigen Sie nur, wenn Sie dieses Konto erwarten. Bis dahin zeigt das Konto nur das eigene Profil.',
+      ]),
       button: { label: 'Adresse bestätigen', url },
-      note: 'Der Link gilt 48 Stunden. Waren Sie das nicht, bestätigen Sie nicht, und ignorieren Sie diese E-Mail: Ohne Ihre Bestätigung kann das Konto nichts.',
+      note: 'Der Link gilt 48 Stunden. Erwarten Sie keines, bestätigen Sie nicht, und ignorieren Sie diese E-Mail: Ohne Ihre Bestätigung kann das Konto nichts.',
     }),
     loginCode: ({ code }) => ({
       subject: `${code} ist Ihr Anmeldecode`,

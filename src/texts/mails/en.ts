@@ -22,14 +22,15 @@ export const en: MailTexts = {
   kinds: {
     verifyEmail: ({ role, company, url }) => ({
       subject: 'Confirm your email address',
-      paragraphs: [
-        company === ''
-          ? `An account with the role “${roleWord(roles, role)}” was registered with this address.`
-          : `An account at ${company} with the role “${roleWord(roles, role)}” was registered with this address.`,
-        'Please confirm that this was you. Until then the account can only see its own profile.',
-      ],
+      paragraphs: someOf([
+        role !== '' &&
+          (company === ''
+            ? `An account with the role “${roleWord(roles, role)}” was registered with this address.`
+            : `An account at ${company} with the role “${roleWord(roles, role)}” was registered with this address.`),
+        'Please confirm only if you expect this account. Until then the account can only see its own profile.',
+      ]),
       button: { label: 'Confirm my address', url },
-      note: 'The link works for 48 hours. If this was not you, do not confirm, and ignore this email: without your confirmation the account can do nothing.',
+      note: 'The link works for 48 hours. If you do not expect it, do not confirm, and ignore this email: without your confirmation the account can do nothing.',
     }),
     loginCode: ({ code }) => ({
       subject: `${code} is your login code`,

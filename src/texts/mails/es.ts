@@ -23,14 +23,15 @@ export const es: MailTexts = {
   kinds: {
     verifyEmail: ({ role, company, url }) => ({
       subject: 'Confirme su dirección de correo',
-      paragraphs: [
-        company === ''
-          ? `Con esta dirección se ha registrado una cuenta con el rol «${roleWord(roles, role)}».`
-          : `Con esta dirección se ha registrado una cuenta en ${company} con el rol «${roleWord(roles, role)}».`,
-        'Confirme que ha sido usted. Hasta entonces la cuenta solo muestra su propio perfil.',
-      ],
+      paragraphs: someOf([
+        role !== '' &&
+          (company === ''
+            ? `Con esta dirección se ha registrado una cuenta con el rol «${roleWord(roles, role)}».`
+            : `Con esta dirección se ha registrado una cuenta en ${company} con el rol «${roleWord(roles, role)}».`),
+        'Confirme solo si espera esta cuenta. Hasta entonces la cuenta solo muestra su propio perfil.',
+      ]),
       button: { label: 'Confirmar mi dirección', url },
-      note: 'El enlace vale 48 horas. Si no ha sido usted, no confirme y no haga caso de este mensaje: sin su confirmación la cuenta no puede hacer nada.',
+      note: 'El enlace vale 48 horas. Si no la espera, no confirme y no haga caso de este mensaje: sin su confirmación la cuenta no puede hacer nada.',
     }),
     loginCode: ({ code }) => ({
       subject: `${code} es su código de acceso`,

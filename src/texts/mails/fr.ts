@@ -23,14 +23,15 @@ export const fr: MailTexts = {
   kinds: {
     verifyEmail: ({ role, company, url }) => ({
       subject: 'Confirmez votre adresse e-mail',
-      paragraphs: [
-        company === ''
-          ? `Un compte avec le rôle « ${roleWord(roles, role)} » a été créé avec cette adresse.`
-          : `Un compte chez ${company} avec le rôle « ${roleWord(roles, role)} » a été créé avec cette adresse.`,
-        'Confirmez que c’était bien vous. D’ici là, ce compte ne montre que son propre profil.',
-      ],
+      paragraphs: someOf([
+        role !== '' &&
+          (company === ''
+            ? `Un compte avec le rôle « ${roleWord(roles, role)} » a été créé avec cette adresse.`
+            : `Un compte chez ${company} avec le rôle « ${roleWord(roles, role)} » a été créé avec cette adresse.`),
+        'Ne confirmez que si vous attendez ce compte. D’ici là, ce compte ne montre que son propre profil.',
+      ]),
       button: { label: 'Confirmer mon adresse', url },
-      note: 'Le lien est valable 48 heures. Si ce n’était pas vous, ne confirmez pas et ignorez ce message : sans votre confirmation, ce compte ne peut rien faire.',
+      note: 'Le lien est valable 48 heures. Si vous ne l’attendez pas, ne confirmez pas et ignorez ce message : sans votre confirmation, ce compte ne peut rien faire.',
     }),
     loginCode: ({ code }) => ({
       subject: `${code} est votre code de connexion`,

@@ -23,14 +23,15 @@ export const it: MailTexts = {
   kinds: {
     verifyEmail: ({ role, company, url }) => ({
       subject: 'Confermi il suo indirizzo e-mail',
-      paragraphs: [
-        company === ''
-          ? `Con questo indirizzo è stato registrato un account con il ruolo «${roleWord(roles, role)}».`
-          : `Con questo indirizzo è stato registrato un account presso ${company} con il ruolo «${roleWord(roles, role)}».`,
-        'Confermi che è stato lei. Fino ad allora l’account mostra solo il proprio profilo.',
-      ],
+      paragraphs: someOf([
+        role !== '' &&
+          (company === ''
+            ? `Con questo indirizzo è stato registrato un account con il ruolo «${roleWord(roles, role)}».`
+            : `Con questo indirizzo è stato registrato un account presso ${company} con il ruolo «${roleWord(roles, role)}».`),
+        'Confermi solo se aspetta questo account. Fino ad allora l’account mostra solo il proprio profilo.',
+      ]),
       button: { label: 'Conferma il mio indirizzo', url },
-      note: 'Il link vale 48 ore. Se non è stato lei, non confermi e ignori questo messaggio: senza la sua conferma l’account non può fare nulla.',
+      note: 'Il link vale 48 ore. Se non lo aspetta, non confermi e ignori questo messaggio: senza la sua conferma l’account non può fare nulla.',
     }),
     loginCode: ({ code }) => ({
       subject: `${code} è il suo codice di accesso`,
