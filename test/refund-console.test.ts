@@ -143,6 +143,17 @@ test('a total that a refund which never left cannot be in holds it at once; a pa
   assert.deepEqual([asked, (await read(total)).status], [1, 'settled'])
 })
 
+test('a total that was told while a larger refund of ours waited is booked once that one is rejected, and ends the difference', async () => {
+  const sale = await begin()
+  await notice(sale, { refunded: 5_000_000n })
+  assert.equal((await openOf(sale)).length, 1)
+  const by = contextFor(world.operator)
+  const news = { status: 'rejected', by, vanished: [], hold: null, providerStatus: 'a smaller one was sent' } as const
+  await dropRefund(world.refunds, await read(sale), news)
+  await notice(sale, { refunded: 5_000_000n })
+  assert.deepEqual([await unitsOf(sale), await openOf(sale)], [['5000000'], []])
+})
+
 test('a total holds a refund of money that never paid its order, too', async () => {
   const sale = await begin({ final: 20_000_000n })
   await notice(sale, { refunded: 20_000_000n })

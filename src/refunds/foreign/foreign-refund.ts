@@ -38,12 +38,8 @@ type Told = Pick<SeenReport, 'refunded' | 'refundedPart' | 'returned' | 'askedAt
  * that one, so nothing is booked. In that case, and when the units fit no order, a difference of the books is recorded.
  * @param tx the transaction of the report: once our refund or the payment is over, the provider is not polled again
  */
-export async function noticeForeignRefund(
-  deps: RefundDeps,
-  tx: Tx,
-  payment: Payment,
-  { refunded, refundedPart, returned: list, dropped, askedAt }: Told,
-): Promise<void> {
+export async function noticeForeignRefund(deps: RefundDeps, tx: Tx, payment: Payment, told: Told): Promise<void> {
+  const { refunded, refundedPart, returned: list, dropped, askedAt } = told
   if (refundedPart) return noticeUnknownPart(deps, tx, payment)
   // says nothing, like an amount paid that cannot be right: a later report may
   if (refunded === undefined || refunded > MOST_REAL_UNITS) return
@@ -62,7 +58,7 @@ export async function noticeForeignRefund(
   const isTooMuch = !list && isOverRecorded(ours, { refunded, least: leastOf(order), nowMs: deps.clock() })
   if (isTooMuch) return noteUnbooked(deps, tx, payment, unbookedOf(order, payment, { sent, refunded }))
   // a list is in the payer's coin: up to a tenth more than was settled by hand is its rate of the day
-  if (foreign <= 0n || foreign < byHand / 10n) return
+  if (foreign <= 0n || foreign < byHand / 10n) return noteAllBooked(deps, tx, { order, payment, told })
   const returned = await readReturned(tx, order)
   const left = order.paidUnits - sumOf(returned.refunds) - returned.besideUnits
   const takenBack = listTakenBack(all, payment, (askedAt?.getTime() ?? deps.clock() - LATE_MS) - SKEW_MS)
@@ -77,7 +73,7 @@ export async function noticeForeignRefund(
   const least = larger((byHand + ignored) / 10n, leastOf(order))
   // where more went back than was ignored, all of it may be a refund
   const most = foreign < least ? refunded : refunded + ignored
-  if (most - sent - booked < least) return
+  if (most - sent - booked < least) return noteAllBooked(deps, tx, { order, payment, told })
   await noteUnbooked(deps, tx, payment, unbookedOf(order, payment, { sent: sent + booked, refunded: most }))
 }
 
@@ -248,6 +244,18 @@ const unbookedOf = (
   booked: `${formatDecimal(sent, 6)} USDC refunded`,
   expected: `${formatDecimal(refunded, 6)} USDC`,
 })
+
+/** What the provider told is booked by now: an earlier word of it that was not is no difference any more. */
+async function noteAllBooked(
+  { books }: RefundDeps,
+  tx: Tx,
+  { order, payment, told }: { order: Order; payment: Payment; told: Told },
+): Promise<void> {
+  const { refunded = 0n, returned: list } = told
+  if (list || refunded === 0n) return
+  const { subject } = unbookedOf(order, payment, { sent: refunded, refunded })
+  await books.noteIn(tx, payment.companyId, 'providers', [], { subjects: [subject] })
+}
 
 type ForeignNews = { reference: string; fiat: Money; providerStatus: string }
 
