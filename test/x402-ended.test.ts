@@ -135,8 +135,9 @@ test('while it may be on its way, the order is neither cancelled nor paid throug
   const signed = await handIn(order)
   await signed.reaches('sent')
   const cancelled = await shop.host.call('POST', `cancel/${order.code}`, { as: shop.merchant })
+  const expired = await shop.host.call('POST', `expire/${order.code}`, { as: shop.merchant })
   const accepted = await shop.accept(order.code, { paymentChannel: 'gatepay' })
-  for (const { status, text } of [cancelled, accepted]) {
+  for (const { status, text } of [cancelled, expired, accepted]) {
     assert.equal(status, 409, text)
     assert.match(text, /on its way; it cannot be stopped any more/)
   }

@@ -108,9 +108,9 @@ export const listWalletNetworks = (
  */
 export const openEndRelayed =
   (clock: Clock): NonNullable<TransitionDeps['onTurn']> =>
-  async (tx, { id }, trigger) => {
+  async (tx, { id }, { trigger, actor }) => {
     const until = await endRelayed(tx, id, new Date(clock()))
-    if (until === null || trigger === 'expire') return
+    if (until === null || (trigger === 'expire' && actor === 'time')) return
     const retryAfter = Math.ceil((until.getTime() - clock()) / SECOND)
     throw new AppError('ORDER_STATE_CONFLICT', { message: underWay(until), retryAfter })
   }

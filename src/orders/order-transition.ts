@@ -45,7 +45,7 @@ export type TransitionDeps = {
    * Runs in the transaction by which an order that waited for its money ends unpaid, or waits for it at another place.
    * May refuse, by throwing.
    */
-  onTurn?(tx: Tx, order: Order, trigger: Trigger): Promise<void>
+  onTurn?(tx: Tx, order: Order, by: { trigger: Trigger; actor: string }): Promise<void>
   /** Runs in the transaction that makes the order paid. */
   onPaid?(tx: Tx, order: Order): Promise<void>
 }
@@ -82,7 +82,7 @@ const TURNS: readonly Trigger[] = ['accept', 'requote', 'cancel', 'expire']
 export function openTransition(deps: TransitionDeps, announce: Announce): TransitionOrder {
   return async (tx, order, { trigger, actor, requestId, change = {}, refundId }) => {
     const status = nextStatus(order.status, trigger)
-    if (order.paymentId !== null && TURNS.includes(trigger)) await deps.onTurn?.(tx, order, trigger)
+    if (order.paymentId !== null && TURNS.includes(trigger)) await deps.onTurn?.(tx, order, { trigger, actor })
     const moved = await updateOrderStatus(tx, order, { ...change, status }, new Date(deps.clock()))
     const event = TRANSITIONS[trigger].event as WebhookEvent | null
     await insertOrderEvent(tx, moved, { trigger, fromStatus: order.status, event, actor, requestId })
