@@ -301,7 +301,7 @@ test('a payer’s orders are found by the e-mail, also on the way back from one,
   const kept = await page.evaluate('JSON.stringify([localStorage, sessionStorage, document.title])')
   for (const place of [...urls, kept]) assert.equal(/kept(@|%40)/.test(String(place)), false, String(place))
   const searches = await countSearches()
-  assert.equal(searches, 4, 'the way back asks for nothing')
+  assert.ok(searches <= 4, `the way back asks for nothing: ${searches}`)
   // whoever has the tab next does not look her up by going back
   await page.evaluate(
     `history.replaceState({ ...history.state, payer: { email: '${nobody}', askedBy: 'another' } }, '')`,
