@@ -225,6 +225,9 @@ const SERVES_ALONE = sql`r.units is null and ${IS_OPEN_TO} and not exists (selec
 const IS_OTHER = sql`o.address = r.address and o.reference <> r.reference
   and o.from_at <= t.block_at + ${SINCE} and o.until_at >= t.block_at`
 
+/** Whether the sender that a reservation names counts at all: it was made before claims ceased to. */
+const countsSender = (r: Sql): Sql => sql`${r}.sender_until >= ${r}.from_at - ${SINCE}`
+
 /**
  * Of another amount, as earlier versions counted it: transfers from the named sender, unless the amount is another
  * payment's, a later payment named the same sender, or the address has since come to serve one payment at a time.
@@ -233,7 +236,7 @@ const IS_SENT = sql`r.units is not null and r.units <> t.units and t.from_addres
   and t.block_at <= r.sender_until and ${IS_OPEN_TO}
   and not exists (select 1 from deposit_reservations o where ${IS_OTHER} and o.asked_units = t.units offset 0)
   and not exists (select 1 from deposit_reservations o where ${IS_OTHER} and o.sender = r.sender
-    and o.sender_until is not null and (o.from_at, o.reference) > (r.from_at, r.reference) offset 0)
+    and ${countsSender(sql`o`)} and (o.from_at, o.reference) > (r.from_at, r.reference) offset 0)
   and not ${IS_HANDED_OVER}`
 
 /**
@@ -242,7 +245,7 @@ const IS_SENT = sql`r.units is not null and r.units <> t.units and t.from_addres
  */
 const LAST_NAMED = sql`(
   select * from deposit_reservations l where l.address = t.to_address and l.sender = t.from_address
-    and l.sender_until is not null and l.from_at <= t.block_at + ${SINCE} and l.until_at >= t.block_at
+    and ${countsSender(sql`l`)} and l.from_at <= t.block_at + ${SINCE} and l.until_at >= t.block_at
   order by l.from_at desc, l.reference desc limit 1)`
 
 /** The newest of such reservations `l` at the address of `t` when it arrived: found by index, among thousands. */
@@ -298,7 +301,7 @@ const OF_PAYMENT = sql`(
       where n.address = d.address and n.units is null and n.from_at > d.from_at) - ${SINCE}, 'infinity')
       else 'infinity' end as before_at,
     coalesce((select min(n.from_at) from deposit_reservations n
-      where n.address = d.address and n.sender = d.sender and n.sender_until is not null and n.from_at > d.from_at
+      where n.address = d.address and n.sender = d.sender and ${countsSender(sql`n`)} and n.from_at > d.from_at
         and n.until_at >= d.until_at) - ${SINCE}, 'infinity') as sent_before_at
   from deposit_reservations d where ${IS_OF_PAYMENT} offset 0)`
 
