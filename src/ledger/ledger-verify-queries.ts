@@ -53,11 +53,15 @@ const torn: Check = (within) => sql`
   where j.id is null or e.journal_id is null
   group by j.company_id, e.company_id, j.id, e.journal_id order by 1, 2`
 
-/** Sweeps `w` with each of their bookings `n`: one that was undone was booked before, and is again once it is done. */
-const bookedSweeps = sql`sweeps w cross join lateral (
-  select w.id || case when number > 0 then '#' || number else '' end as cause_id,
-    number < w.undone or w.status = 'done' as is_booked, number < w.undone as is_undone
-  from generate_series(0, w.undone) as number) n`
+/** Each booking `w` of a sweep: one that was undone was booked before, and is again once it is done. */
+const bookedSweeps = sql`(
+  select *, id || case when number > 0 then '#' || number else '' end as cause_id,
+    number < undone or status = 'done' as is_booked, number < undone as is_undone
+  from (
+    select *, 0 as number from sweeps
+    union all
+    select s.*, number from sweeps s cross join lateral generate_series(1, s.undone) as number where s.undone > 0
+  ) as each) w`
 
 /** Journals without a cause. */
 const causeless: Check = (within) => sql`
@@ -72,11 +76,11 @@ const causeless: Check = (within) => sql`
     when j.kind in ('refund', 'refund_settled', 'refund_dropped') then exists (select 1 from refunds r
       where r.company_id = j.company_id and r.id = j.cause_id and r.order_id = j.order_id)
     when j.kind in ('sweep', 'sweep_undone') then exists (select 1 from ${bookedSweeps}
-      where w.company_id = j.company_id and w.id = split_part(j.cause_id, '#', 1) and n.cause_id = j.cause_id
-        and case j.kind when 'sweep' then n.is_booked else n.is_undone end)
+      where w.company_id = j.company_id and w.id = split_part(j.cause_id, '#', 1) and w.cause_id = j.cause_id
+        and case j.kind when 'sweep' then w.is_booked else w.is_undone end)
     when j.kind in ('sweep_fee', 'sweep_fee_undone') then exists (select 1 from ${bookedSweeps}
-      where w.id = split_part(j.cause_id, '#', 1) and n.cause_id = j.cause_id
-        and case j.kind when 'sweep_fee' then n.is_booked else n.is_undone end)
+      where w.id = split_part(j.cause_id, '#', 1) and w.cause_id = j.cause_id
+        and case j.kind when 'sweep_fee' then w.is_booked else w.is_undone end)
     else exists (select 1 from settlements s where s.company_id = j.company_id and s.id = j.cause_id) end
   order by j.company_id, j.id`
 
@@ -211,11 +215,11 @@ const legs: Check = (within) => sql`
       ('settlement_cancelled', 'company_payable', -s.units, s.status = 'cancelled')) as l (kind, account, units, booked)
     where l.booked and ${within(sql`s`)}
     union all
-    select w.company_id, l.kind, n.cause_id, l.account, l.units
+    select w.company_id, l.kind, w.cause_id, l.account, l.units
     from ${bookedSweeps} cross join lateral (values
-      ('sweep', 'wallet', w.units, n.is_booked), ('sweep', 'payer_clearing', -w.units, n.is_booked),
-      ('sweep_undone', 'wallet', -w.units, n.is_undone),
-      ('sweep_undone', 'payer_clearing', w.units, n.is_undone)) as l (kind, account, units, booked)
+      ('sweep', 'wallet', w.units, w.is_booked), ('sweep', 'payer_clearing', -w.units, w.is_booked),
+      ('sweep_undone', 'wallet', -w.units, w.is_undone),
+      ('sweep_undone', 'payer_clearing', w.units, w.is_undone)) as l (kind, account, units, booked)
     where l.booked and ${within(sql`w`)}
   ), booked as (
     select j.company_id, j.kind, j.cause_id, ${paidFrom} as account, e.units
