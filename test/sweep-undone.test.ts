@@ -211,28 +211,33 @@ test('a sweep is undone while a later one of its address is under way: both go o
   assert.equal(await shop.chain.balanceOf(toAddress), 0n)
 })
 
-/** Done, undone, and its authorization has run out before it was sent again. */
-async function lose(): Promise<{ address: string; units: bigint; snapshot: string }> {
+/** Done, undone, and its authorization has run out before it was sent again. `comeBack`: on another fork it had not. */
+async function lose(): Promise<{ address: string; units: bigint; comeBack(): Promise<void> }> {
   const { toAddress: address, units } = await createPaid(shop)
   await whileMining(() => sweepAll())
   const [swept] = await listOf(address)
-  const snapshot = await shop.chain.call<string>('evm_snapshot')
+  const raw = await shop.chain.rawTransaction(swept?.txHash ?? '')
   await undo(swept?.txHash)
+  const fork = await shop.chain.call<string>('evm_snapshot')
   await shop.chain.call('evm_increaseTime', DAY_SECONDS + 120)
   await shop.chain.mine()
   await passTime()
   await recheck()
   const [lost] = await reach(address, 'failed')
   assert.match(lost?.words ?? '', /ran out unused\. Plan the sweep again/)
-  return { address, units, snapshot }
+  const comeBack = async (): Promise<void> => {
+    await shop.chain.call('evm_revert', fork)
+    await shop.chain.resend(raw)
+    await shop.chain.mine(3)
+  }
+  return { address, units, comeBack }
 }
 
 test('an undone sweep whose transfer comes back after it was given up is booked again, once', async () => {
   const before = await readBooks()
-  const { address, units, snapshot } = await lose()
+  const { address, units, comeBack } = await lose()
   assert.equal((await readBooks()).wallet, before.wallet)
-  await shop.chain.call('evm_revert', snapshot)
-  await shop.chain.mine(3)
+  await comeBack()
   assert.equal(await shop.chain.balanceOf(address), 0n)
   await passTime()
   await Promise.all([recheck(), recheck()])

@@ -55,12 +55,12 @@ const torn: Check = (within) => sql`
 
 /** Each booking `w` of a sweep: one that was undone was booked before, and is again once it is done. */
 const bookedSweeps = sql`(
-  select *, id || case when number > 0 then '#' || number else '' end as cause_id,
-    number < undone or status = 'done' as is_booked, number < undone as is_undone
+  select *, id || case when nth > 0 then '#' || nth else '' end as cause_id,
+    nth < undone or status = 'done' as is_booked, nth < undone as is_undone
   from (
-    select *, 0 as number from sweeps
+    select *, 0 as nth from sweeps
     union all
-    select s.*, number from sweeps s cross join lateral generate_series(1, s.undone) as number where s.undone > 0
+    select s.*, nth from sweeps s cross join lateral generate_series(1, s.undone) as nth where s.undone > 0
   ) as each) w`
 
 /** Journals without a cause. */
