@@ -103,7 +103,7 @@ export function startMoneyChecks(deps: CheckDeps): Ticker[] {
   ]
 }
 
-/** What is compared with the chains, once their tokens were looked at: balances, final payouts and sweeps, paying wallets. */
+/** What is compared with the chains, once their tokens were looked at: balances, payouts, sweeps, paying wallets. */
 export function startChainChecks(deps: ChainCheckDeps): Ticker[] {
   const { log, settlements } = deps
   const { books, clock } = settlements
