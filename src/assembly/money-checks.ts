@@ -2,6 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { auditDeposits, auditWallets, type BalanceFault, type IsAnsweredFor } from '../chain/deposits/balance-audit.ts'
 import type { Endpoints } from '../chain/endpoints/endpoints.ts'
 import type { Network } from '../chain/networks.ts'
+import type { Agree } from '../chain/payout/agreement.ts'
 import type { PayoutRechecks } from '../chain/payout/payout.ts'
 import { type WalletWatchDeps, type WatchedChain, watchWallets } from '../chain/payout/wallet-watch.ts'
 import type { Db } from '../db/db.ts'
@@ -14,6 +15,7 @@ import type { OpenBalance } from '../ledger/difference-queries.ts'
 import type { SettlementDeps } from '../ledger/settlements/settlement-service.ts'
 import type { PaymentDeps } from '../payments/payment-service.ts'
 import { reconcilePayments } from '../payments/reconcile.ts'
+import { recheckBookedSweeps } from './sweeps.ts'
 
 type BalanceDeps = {
   db: Db
@@ -29,7 +31,7 @@ type Comparisons = Map<number, { dueMs: number; failures: number }>
 /** How soon a chain is tried again that could not be compared. */
 const BALANCES_EVERY_MS = 5 * MINUTE
 
-type Watched = WatchedChain & { endpoints: Endpoints; rechecks: PayoutRechecks }
+type Watched = WatchedChain & { endpoints: Endpoints; rechecks: PayoutRechecks; agree: Agree }
 
 type ChainCheckDeps = Omit<WalletWatchDeps, 'chains'> & { chains: readonly Watched[]; settlements: SettlementDeps }
 type CheckDeps = { log: FastifyBaseLogger; payments: PaymentDeps; settlements: SettlementDeps }
@@ -101,7 +103,7 @@ export function startMoneyChecks(deps: CheckDeps): Ticker[] {
   ]
 }
 
-/** What is compared with the chains, once their tokens were looked at: balances, final payouts, paying wallets. */
+/** What is compared with the chains, once their tokens were looked at: balances, payouts, sweeps, paying wallets. */
 export function startChainChecks(deps: ChainCheckDeps): Ticker[] {
   const { log, settlements } = deps
   const { books, clock } = settlements
@@ -109,6 +111,7 @@ export function startChainChecks(deps: ChainCheckDeps): Ticker[] {
   return [
     startTicker('ledger.balances', BALANCES_EVERY_MS, log, () => auditBalances({ ...deps, books, clock }, comparisons)),
     startTicker('payouts.recheck', HOUR, log, () => recheckPayouts(deps, 'recheck')),
+    startTicker('sweeps.recheck', HOUR, log, async () => void (await recheckBookedSweeps({ ...deps, clock }))),
     startTicker('payouts.reopened', MINUTE, log, () => recheckPayouts(deps, 'followReopened')),
     startTicker('wallets.watch', MINUTE, log, () => watchWallets(deps)),
   ]

@@ -40,7 +40,9 @@ export type Journal = {
     | 'settlement_paid'
     | 'settlement_cancelled'
     | 'sweep'
+    | 'sweep_undone'
     | 'sweep_fee'
+    | 'sweep_fee_undone'
   /** The cause of the booking; each cause is booked once. */
   causeId: string
   orderId: string | null

@@ -97,9 +97,21 @@ export const bookSettlementCancelled = (tx: Tx, booking: Booking, units: bigint)
 export const bookSweep = (tx: Tx, booking: Booking, units: bigint): Promise<boolean> =>
   book(tx, 'sweep', booking, [leg('wallet', units), leg('payer_clearing', -units)])
 
+/** A reorganisation undid the sweep that this cause booked: the money is at the deposit address again. */
+export const bookSweepUndone = (tx: Tx, booking: Booking, units: bigint): Promise<boolean> =>
+  book(tx, 'sweep_undone', booking, [leg('payer_clearing', units), leg('wallet', -units)])
+
+type Gas = { wei: bigint; chainId: number }
+
+const gasLegs = ({ wei, chainId }: Gas): Leg[] => [
+  { account: 'network_fees', asset: `WEI-${chainId}`, units: wei },
+  { account: 'gas', asset: `WEI-${chainId}`, units: -wei },
+]
+
 /** Gas, in wei of a chain's native coin, in the operator's own books. */
-export const bookSweepFee = (tx: Tx, booking: Booking, { wei, chainId }: { wei: bigint; chainId: number }) =>
-  book(tx, 'sweep_fee', booking, [
-    { account: 'network_fees', asset: `WEI-${chainId}`, units: wei },
-    { account: 'gas', asset: `WEI-${chainId}`, units: -wei },
-  ])
+export const bookSweepFee = (tx: Tx, booking: Booking, gas: Gas): Promise<boolean> =>
+  book(tx, 'sweep_fee', booking, gasLegs(gas))
+
+/** The relayer has the gas of an undone sweep again. */
+export const bookSweepFeeUndone = (tx: Tx, booking: Booking, { wei, chainId }: Gas): Promise<boolean> =>
+  book(tx, 'sweep_fee_undone', booking, gasLegs({ wei: -wei, chainId }))

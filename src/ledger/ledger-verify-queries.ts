@@ -53,6 +53,16 @@ const torn: Check = (within) => sql`
   where j.id is null or e.journal_id is null
   group by j.company_id, e.company_id, j.id, e.journal_id order by 1, 2`
 
+/** Each booking `w` of a sweep: one that was undone was booked before, and is again once it is done. */
+const bookedSweeps = sql`(
+  select *, id || case when nth > 0 then '#' || nth else '' end as cause_id,
+    nth < undone or status = 'done' as is_booked, nth < undone as is_undone
+  from (
+    select *, 0 as nth from sweeps
+    union all
+    select s.*, nth from sweeps s cross join lateral generate_series(1, s.undone) as nth where s.undone > 0
+  ) as each) w`
+
 /** Journals without a cause. */
 const causeless: Check = (within) => sql`
   select j.company_id, 'journal ' || j.id as subject, j.kind || ' of ' || j.cause_id as what, 'booked' as booked,
@@ -65,8 +75,12 @@ const causeless: Check = (within) => sql`
       where o.company_id = j.company_id and o.id = j.order_id)
     when j.kind in ('refund', 'refund_settled', 'refund_dropped') then exists (select 1 from refunds r
       where r.company_id = j.company_id and r.id = j.cause_id and r.order_id = j.order_id)
-    when j.kind in ('sweep', 'sweep_fee') then exists (select 1 from sweeps w
-      where w.id = j.cause_id and w.status = 'done' and w.company_id = case j.kind when 'sweep' then j.company_id else w.company_id end)
+    when j.kind in ('sweep', 'sweep_undone') then exists (select 1 from ${bookedSweeps}
+      where w.company_id = j.company_id and w.id = split_part(j.cause_id, '#', 1) and w.cause_id = j.cause_id
+        and case j.kind when 'sweep' then w.is_booked else w.is_undone end)
+    when j.kind in ('sweep_fee', 'sweep_fee_undone') then exists (select 1 from ${bookedSweeps}
+      where w.id = split_part(j.cause_id, '#', 1) and w.cause_id = j.cause_id
+        and case j.kind when 'sweep_fee' then w.is_booked else w.is_undone end)
     else exists (select 1 from settlements s where s.company_id = j.company_id and s.id = j.cause_id) end
   order by j.company_id, j.id`
 
@@ -201,13 +215,16 @@ const legs: Check = (within) => sql`
       ('settlement_cancelled', 'company_payable', -s.units, s.status = 'cancelled')) as l (kind, account, units, booked)
     where l.booked and ${within(sql`s`)}
     union all
-    select w.company_id, 'sweep', w.id, l.account, l.units
-    from sweeps w cross join lateral (values ('wallet', w.units), ('payer_clearing', -w.units)) as l (account, units)
-    where w.status = 'done' and ${within(sql`w`)}
+    select w.company_id, l.kind, w.cause_id, l.account, l.units
+    from ${bookedSweeps} cross join lateral (values
+      ('sweep', 'wallet', w.units, w.is_booked), ('sweep', 'payer_clearing', -w.units, w.is_booked),
+      ('sweep_undone', 'wallet', -w.units, w.is_undone),
+      ('sweep_undone', 'payer_clearing', w.units, w.is_undone)) as l (kind, account, units, booked)
+    where l.booked and ${within(sql`w`)}
   ), booked as (
     select j.company_id, j.kind, j.cause_id, ${paidFrom} as account, e.units
     from ledger_journals j join ledger_entries e on e.company_id = j.company_id and e.journal_id = j.id
-    where ${within(sql`j`)} and j.kind not in ('mispayment', 'late_accept', 'loss', 'loss_borne', 'sweep_fee')
+    where ${within(sql`j`)} and j.kind not in ('mispayment', 'late_accept', 'loss', 'loss_borne', 'sweep_fee', 'sweep_fee_undone')
   )
   select coalesce(x.company_id, b.company_id) as company_id,
     coalesce(x.kind, b.kind) || ' ' || coalesce(x.cause_id, b.cause_id) as subject,

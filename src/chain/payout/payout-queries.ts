@@ -119,15 +119,25 @@ export async function isPayoutDropped(q: Queryable, chainId: number, nonce: Hex)
   return row !== undefined
 }
 
-/** Payouts of all wallets that became final in this period. */
+export type Period = { after: Date; before: Date }
+
+/** Payouts of all wallets, or sweeps, that became final in this period. */
 export async function listFinalPayouts(
   q: Queryable,
   chainId: number,
-  { after, before }: { after: Date; before: Date },
+  { after, before, kind }: Period & { kind: 'payout' | 'sweep' },
 ): Promise<Payout[]> {
   const rows = await q.many<Row>(sql`
-    select ${COLUMNS} from chain_payouts where chain_id = ${chainId} and kind = 'payout' and ${rowsWhere('isRechecked')}
+    select ${COLUMNS} from chain_payouts where chain_id = ${chainId} and kind = ${kind} and ${rowsWhere('isRechecked')}
       and updated_at between ${after} and ${before} order by id`)
+  return rows.map(toPayout)
+}
+
+/** Sweeps that a reorganisation undid and that were given up in this period: their transactions may come back. */
+export async function listLostSweeps(q: Queryable, chainId: number, { after, before }: Period): Promise<Payout[]> {
+  const rows = await q.many<Row>(sql`
+    select ${COLUMNS} from chain_payouts where chain_id = ${chainId} and kind = 'sweep' and status = 'failed'
+      and reopened_at is not null and updated_at between ${after} and ${before} order by id`)
   return rows.map(toPayout)
 }
 
@@ -137,13 +147,18 @@ export const updateFinalToken = (q: Queryable, id: string, token: Hex): Promise<
 
 /**
  * Its transaction left the chain after it was final: starts it over, because another payout may have its account nonce
- * by now. @returns 0 when it is not final
+ * by now. A sweep that was given up since then is followed again. @returns 0 when it has another status
  */
-export const updatePayoutReopened = (q: Queryable, id: string, providerStatus: string, now: Date): Promise<number> =>
+export const updatePayoutReopened = (
+  q: Queryable,
+  { id, status }: { id: string; status: 'final' | 'failed' },
+  providerStatus: string,
+  now: Date,
+): Promise<number> =>
   q.run(sql`
     update chain_payouts set status = 'reserved', words = ${providerStatus}, relayer_address = null, relayer_nonce = null,
       reopened_at = ${now}, updated_at = ${now}
-    where id = ${id} and status = 'final'`)
+    where id = ${id} and status = ${status}`)
 
 /** The wallet and the token in which a node pays; what another has to pay is idle for longer before it looks. */
 export type OwnPayouts = { wallet: string | null; token: Hex; since: Date; othersSince: Date }

@@ -15,6 +15,7 @@ import {
   listFinalPayouts,
   listIdlePayouts,
   type Payout,
+  type Period,
   updateFinalToken,
   updatePayoutReopened,
 } from './payout-queries.ts'
@@ -37,6 +38,11 @@ import { insertPayingToken, listPayingChains, listPayingTokens, listPayingWallet
 
 /** How long final payouts are rechecked, and how soon at the earliest: by then every node has their block. */
 const AGAIN_MS = { longest: 2 * DAY, shortest: 5 * MINUTE }
+/** When what is rechecked now became final. */
+export const recheckPeriod = (nowMs: number): Period => ({
+  after: new Date(nowMs - AGAIN_MS.longest),
+  before: new Date(nowMs - AGAIN_MS.shortest),
+})
 /**
  * How long a payout that was sent again is left alone: longer by a node that only watches it, so that the one that pays
  * it comes first.
@@ -70,7 +76,11 @@ async function listInState<Item>(
  * Those that their token does not know, on whose word the nodes agree: one that is behind knows none of the last ones.
  * @throws RpcError, ChainDoubt
  */
-function listAgreedUnused({ agree }: PayoutDeps, network: Network, items: readonly Payout[]): Promise<Payout[]> {
+export function listAgreedUnused(
+  { agree }: Pick<PayoutDeps, 'agree'>,
+  network: Network,
+  items: readonly Payout[],
+): Promise<Payout[]> {
   const look = (rpc: Rpc) => listInState(rpc, network, { items, keyOf: authorizationKeyOf, isUsed: false })
   const keyOf = (unused: Payout[]) => unused.map(({ id }) => id).join()
   return agree({ look, keyOf, subject: `final payouts from ${items[0]?.id} on` })
@@ -123,9 +133,8 @@ export async function reopenUnpaid(deps: PayoutDeps): Promise<string[]> {
   const { db, clock, log, network } = deps
   const { chainId } = network
   const now = clock()
-  const time = { after: new Date(now - AGAIN_MS.longest), before: new Date(now - AGAIN_MS.shortest) }
   const byToken = new Map<Hex, Payout[]>()
-  for (const payout of await listFinalPayouts(db, chainId, time)) {
+  for (const payout of await listFinalPayouts(db, chainId, { ...recheckPeriod(now), kind: 'payout' })) {
     const token = payout.tokenAddress ?? (await findFinalToken(deps, payout))
     if (token !== null) byToken.set(token, [...(byToken.get(token) ?? []), { ...payout, tokenAddress: token }])
   }
@@ -134,7 +143,7 @@ export async function reopenUnpaid(deps: PayoutDeps): Promise<string[]> {
     for (const payout of await listUndone(deps, token, payouts)) {
       const { id, txHash, units } = payout
       const words = undoneWords(deps, payout)
-      if ((await updatePayoutReopened(db, id, words, new Date(now))) === 0) continue
+      if ((await updatePayoutReopened(db, { id, status: 'final' }, words, new Date(now))) === 0) continue
       reopened.push(id)
       log.error({ payoutId: id, chainId, txHash, units: units.toString() }, `ALARM: a payout was undone: ${words}`)
     }
@@ -173,7 +182,10 @@ type NumberKey = AuthorizationKey & { id: string }
 type Asked = { id: string; network: number; others: OtherNumbers }
 
 /** @returns those of these that the token knows, on whose word the nodes agree @throws RpcError, ChainDoubt */
-async function listUsed({ agree, network }: OtherChain, keys: readonly NumberKey[]): Promise<NumberKey[]> {
+export async function listAgreedUsed(
+  { agree, network }: Pick<OtherChain, 'agree' | 'network'>,
+  keys: readonly NumberKey[],
+): Promise<NumberKey[]> {
   if (keys.length === 0) return []
   const look = (rpc: Rpc) => listInState(rpc, network, { items: keys, keyOf: (key) => key, isUsed: true })
   const keyOf = (used: NumberKey[]) => used.map(({ id, from }) => `${id} ${from}`).join()
@@ -197,7 +209,7 @@ async function isAlone({ db }: OtherDeps, chain: OtherChain, key: NumberKey): Pr
   const keys = wallets.map((from) => ({ ...key, from }))
   let uses = 0
   for (const network of await listPayingTokens(db, chain.network))
-    uses += (await listUsed({ ...chain, network }, keys)).length
+    uses += (await listAgreedUsed({ ...chain, network }, keys)).length
   return uses === 1
 }
 
@@ -297,7 +309,7 @@ async function lookIn(deps: OtherDeps, chain: OtherChain, asked: Asked, ownWalle
   const named = await listNamedLeft(db, { chainId, token, nonces: nonces.map(({ nonce }) => nonce) })
   const isNamed = (key: NumberKey) => named.some(({ from, nonce }) => from === key.from && nonce === key.nonce)
   const keys = wallets.flatMap((from) => nonces.map((one) => ({ ...one, from })))
-  const used = await listUsed(
+  const used = await listAgreedUsed(
     chain,
     keys.filter((key) => key.id === id || !isNamed(key)),
   )

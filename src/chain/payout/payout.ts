@@ -142,7 +142,7 @@ export async function workOn(deps: PayoutDeps, payout: Payout): Promise<PayoutRe
     if (status === 'failed' && after.reopenedAt !== null)
       log.error(
         { payoutId: payout.id, chainId: network.chainId, txHash: after.txHash, units: after.units.toString() },
-        `ALARM: a payout that was undone is never sent again: ${after.providerStatus}`,
+        `ALARM: a ${after.kind} that was undone is never sent again: ${after.providerStatus}`,
       )
     else if (status !== payout.status)
       log.info({ payoutId: payout.id, chainId: network.chainId, status, txHash: after.txHash }, after.providerStatus)

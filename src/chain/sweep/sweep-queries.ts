@@ -21,6 +21,8 @@ export type Sweep = {
   feeWei: bigint | null
   providerStatus: string | null
   checks: number
+  /** How often a reorganisation undid it after it was done. */
+  undone: number
 }
 
 type Row = Omit<Sweep, 'units' | 'feeWei'> & { units: string; feeWei: string | null }
@@ -32,7 +34,7 @@ export const SWEEP_POLLS: PollTopic = {
 }
 
 const COLUMNS = sql`company_id, id, chain_id, address, number, to_address, units, status, outside, tx_hash, fee_wei,
-  last_words as provider_status, checks`
+  last_words as provider_status, checks, undone`
 
 const toSweep = (row: Row): Sweep => ({
   ...row,
@@ -205,10 +207,11 @@ export async function lockSweep(tx: Tx, companyId: string, id: string): Promise<
   return row && toSweep(row)
 }
 
-/** The unfinished sweep of this address. */
+/** The unfinished sweep of this address: the last one, if an earlier one was undone meanwhile. */
 export async function findOpenSweep(q: Queryable, chainId: number, address: string): Promise<Sweep | undefined> {
   const row = await q.maybe<Row>(sql`
-    select ${COLUMNS} from sweeps where chain_id = ${chainId} and address = ${address} and status = 'sending'`)
+    select ${COLUMNS} from sweeps where chain_id = ${chainId} and address = ${address} and status = 'sending'
+    order by number desc limit 1`)
   return row && toSweep(row)
 }
 
@@ -238,4 +241,16 @@ export const updateSweep = (
       fee_wei = coalesce(${change.feeWei?.toString() ?? null}::numeric, fee_wei), last_words = ${change.providerStatus},
       next_check_at = ${change.nextCheckAt}, updated_at = ${now},
       done_at = case when ${change.status} = 'done' then ${now}::timestamptz end
+    where company_id = ${companyId} and id = ${id}`)
+
+/** It is not over yet, though it was done, or failed after that. */
+export const updateSweepAgain = (
+  tx: Tx,
+  { companyId, id }: Pick<Sweep, 'companyId' | 'id'>,
+  { undone, providerStatus }: Pick<Sweep, 'undone'> & { providerStatus: string },
+  now: Date,
+): Promise<number> =>
+  tx.run(sql`
+    update sweeps set status = 'sending', undone = ${undone}, last_words = ${providerStatus}, fee_wei = null, checks = 0,
+      done_at = null, next_check_at = ${now}, updated_at = ${now}
     where company_id = ${companyId} and id = ${id}`)

@@ -160,7 +160,7 @@ async function finish(
 ) {
   await deps.db.tx(async (tx) => {
     const sweep = await lockSweep(tx, key.companyId, key.id)
-    if (sweep?.status !== 'sending') return
+    if (sweep?.status !== 'sending' || sweep.undone !== key.undone) return
     const at = new Date(deps.clock())
     await updateSweep(tx, sweep, { status: 'done', ...news, nextCheckAt: null }, at)
     await deps.book(tx, sweep, { feeWei: news.feeWei, at })
@@ -176,7 +176,7 @@ export async function pollSweep(deps: SweepDeps, sweep: Sweep): Promise<void> {
     return finish(deps, sweep, { txHash, providerStatus, feeWei: await readFee(chain, txHash) })
   await deps.db.tx(async (tx) => {
     const current = await lockSweep(tx, sweep.companyId, sweep.id)
-    if (current?.status !== 'sending') return
+    if (current?.status !== 'sending' || current.undone !== sweep.undone) return
     const now = deps.clock()
     const over = outcome === 'refused'
     const nextCheckAt = over ? null : new Date(now + pollGapMs('sweep', current.checks))
