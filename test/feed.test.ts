@@ -9,8 +9,9 @@ import { newId } from '../src/kernel/ids.ts'
 import { followEventClock } from '../src/orders/feed/event-feed-queries.ts'
 import { type EventPage, readFeed, trimFeed } from '../src/orders/feed/event-feed-service.ts'
 import { lockOrderByCode } from '../src/orders/order-queries.ts'
-import { type Move, openAnnounce, openTransition } from '../src/orders/order-transition.ts'
-import { eventually, type Merchant, startTestService, type TestService, webhookIdKeyOf } from './harness/service.ts'
+import type { Move } from '../src/orders/order-transition.ts'
+import { eventually, type Merchant, startTestService, type TestService } from './harness/service.ts'
+import { openTransitionsOf } from './harness/transitions.ts'
 
 let host: TestService
 
@@ -53,13 +54,7 @@ async function readAll(as: Merchant, after = '', limit = 100): Promise<{ seen: E
 const nameOf = ({ event, order }: EventPage['events'][number]): string => `${order.code} ${order.updatedAt} ${event}`
 
 function openMoves(db = host.db) {
-  const deps = {
-    clock: Date.now,
-    webhookIdKey: webhookIdKeyOf(host),
-    payUrl: host.config.payUrl,
-    signals: { onDelivery: () => {}, onChange: () => {} },
-  }
-  const transition = openTransition(deps, openAnnounce(deps))
+  const transition = openTransitionsOf(host)
   return (code: string, move: Omit<Move, 'actor' | 'requestId'>, pauses: { before: number; after: number }) =>
     db.tx(async (tx) => {
       await tx.run(sql`select pg_current_xact_id()`)

@@ -3,15 +3,9 @@ import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
 import { expireOrders } from '../src/orders/order-jobs.ts'
 import { EuroWanted, readAmount } from '../src/orders/order-rules.ts'
-import { openAnnounce, openTransition } from '../src/orders/order-transition.ts'
 import { largestOrderAt } from '../src/rates/euro.ts'
-import {
-  ALL_CONNECTIONS,
-  type Merchant,
-  startTestService,
-  type TestService,
-  webhookIdKeyOf,
-} from './harness/service.ts'
+import { ALL_CONNECTIONS, type Merchant, startTestService, type TestService } from './harness/service.ts'
+import { openTransitionsOf } from './harness/transitions.ts'
 
 let host: TestService
 let merchant: Merchant
@@ -33,16 +27,6 @@ const create = (body: Record<string, unknown> = {}, as = merchant, headers: Reco
     headers,
     body: { amount: 50, fromAsset: 'EUR', merchantIdentifier: 'TILL-1', ...body },
   })
-
-const transitions = () => {
-  const deps = {
-    clock: Date.now,
-    webhookIdKey: webhookIdKeyOf(host),
-    payUrl: host.config.payUrl,
-    signals: { onDelivery: () => {}, onChange: () => {} },
-  }
-  return openTransition(deps, openAnnounce(deps))
-}
 
 test('an order carries every field of the interface, with exact amounts', async () => {
   const { status, data } = await create({
@@ -289,8 +273,8 @@ test('a payment link lives one calendar month, or as asked', async () => {
 
 test('an order expires when its time is over, once, and not before', async () => {
   const { data } = await create()
-  assert.equal(await expireOrders(host.db, transitions(), Date.now() + 4 * 60_000), 0)
-  await Promise.all([1, 2, 3].map(() => expireOrders(host.db, transitions(), Date.now() + 6 * 60_000)))
+  assert.equal(await expireOrders(host.db, openTransitionsOf(host), Date.now() + 4 * 60_000), 0)
+  await Promise.all([1, 2, 3].map(() => expireOrders(host.db, openTransitionsOf(host), Date.now() + 6 * 60_000)))
   assert.equal((await host.call<OrderData>('GET', `status/${data.code}`)).data.status, 'EXPIRED')
   const events = await host.db.many<{ trigger: string }>(sql`
     select trigger from order_events e join orders o on o.id = e.order_id where o.code = ${data.code} order by seq`)
@@ -309,7 +293,7 @@ test('orders that may not end yet, however many, do not keep later ones from exp
       now() + interval '2 minutes' from generate_series(1, 2001) n returning id`)
   const held = new Set(rows.map(({ id }) => id))
   const { data } = await create()
-  await expireOrders(host.db, transitions(), Date.now() + 6 * 60_000, {
+  await expireOrders(host.db, openTransitionsOf(host), Date.now() + 6 * 60_000, {
     chains: [],
     beforeEnd: async (orders) => orders.filter(({ id }) => !held.has(id)),
   })

@@ -4,8 +4,9 @@ import { Registry } from 'prom-client'
 import { HOUR, SECOND } from '../src/kernel/clock.ts'
 import { AppError } from '../src/kernel/errors.ts'
 import { expireOrders, openStuckExpiries } from '../src/orders/order-jobs.ts'
-import { openAnnounce, openTransition, type TransitionOrder } from '../src/orders/order-transition.ts'
-import { eventually, startTestService, type TestService, webhookIdKeyOf } from './harness/service.ts'
+import type { TransitionOrder } from '../src/orders/order-transition.ts'
+import { eventually, startTestService, type TestService } from './harness/service.ts'
+import { openTransitionsOf } from './harness/transitions.ts'
 import { keepLog } from './harness/webhook-world.ts'
 
 /* An order whose expiry fails each time: its data are broken. */
@@ -27,20 +28,10 @@ async function create(): Promise<Created> {
 const statusOf = async ({ code }: Created): Promise<string> =>
   (await host.call<{ status: string }>('GET', `status/${code}`)).data.status
 
-function openTransitions(): TransitionOrder {
-  const deps = {
-    clock: Date.now,
-    webhookIdKey: webhookIdKeyOf(host),
-    payUrl: host.config.payUrl,
-    signals: { onDelivery: () => {}, onChange: () => {} },
-  }
-  return openTransition(deps, openAnnounce(deps))
-}
-
 test('an order that cannot expire is reported, tried again ever later, and keeps no other, of any company, from expiring', async () => {
   const [broken, later] = [await create(), await create()]
   const log = keepLog()
-  const transition = openTransitions()
+  const transition = openTransitionsOf(host)
   let tries = 0
   const refuse: TransitionOrder = async (tx, order, change) => {
     if (order.code !== broken.code) return transition(tx, order, change)
@@ -84,7 +75,7 @@ test('one that ended otherwise, or that other data let end, is no longer counted
   const refuse = () => Promise.reject(new Error('the row does not fit its index'))
   await expireOrders(host.db, refuse, Date.now() + HOUR, checks)
   assert.equal(stuck.count(), 1)
-  await expireOrders(host.db, openTransitions(), Date.now() + HOUR)
+  await expireOrders(host.db, openTransitionsOf(host), Date.now() + HOUR)
   assert.equal(await statusOf(order), 'EXPIRED')
   await expireOrders(host.db, refuse, Date.now() + HOUR, checks)
   assert.equal(stuck.count(), 0)

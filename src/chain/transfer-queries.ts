@@ -267,7 +267,7 @@ export const listPlacedById = (q: Queryable, ids: readonly string[], asked: Aske
 
 export type PlacedTransfer = { transfer: Transfer; head: Head; isUsdc: boolean }
 
-/** Beyond that, a payer's few transfers are among thousands that somebody sent to slow down whoever reads them. */
+/** With more, a payer's few transfers are hidden among thousands that someone sent to slow the service down. */
 const CROWD = 1000
 
 /** @param of which transfers `t`; `counted`: which of them, as their sender, address and block say */
