@@ -70,6 +70,9 @@ export const PHONE: BrowserContextOptions = {
   locale: 'en-GB',
 }
 
+/** What waits on a page moves for as long as it waits, and without a graphics card each frame costs processor time. */
+export const STILL = { reducedMotion: 'reduce' } as const
+
 /** One page in a fresh context, with the addresses of everything that it asks for. */
 export type Visit = {
   page: Page
@@ -80,7 +83,7 @@ export type Visit = {
 }
 
 export async function visit(browser: Browser, url: string, options: BrowserContextOptions = {}): Promise<Visit> {
-  const context = await browser.newContext({ ...PHONE, ...options })
+  const context = await browser.newContext({ ...PHONE, ...STILL, ...options })
   return visitOn(await context.newPage(), url)
 }
 

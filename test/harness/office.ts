@@ -1,6 +1,6 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { PASSWORD, readMails, waitForMail } from './accounts.ts'
-import { type Visit, visit, visitOn } from './browser.ts'
+import { STILL, type Visit, visit, visitOn } from './browser.ts'
 import { eventually } from './service.ts'
 
 export const DESK: BrowserContextOptions = {
@@ -55,7 +55,7 @@ async function tidy(page: Page, baseUrl: string, viewport: BrowserContextOptions
   await context.setOffline(false)
   await context.clearPermissions()
   await context.clearCookies({ name: NOT_SESSION })
-  await page.emulateMedia({ media: null, colorScheme: null, reducedMotion: null, forcedColors: null, contrast: null })
+  await page.emulateMedia({ media: null, colorScheme: null, forcedColors: null, contrast: null, ...STILL })
   if (viewport) await page.setViewportSize(viewport)
   // no screen asks for anything until the page is entered again
   await page.goto(`${baseUrl}/healthz`)
