@@ -459,6 +459,26 @@ final class ShopPayments
     }
 
     /**
+     * What a refund is to be taken from, where the shop does not know which payment paid: a person marked the order as
+     * paid, or accepted money that came late.
+     * @param string[] $codes all that the order keeps
+     * @return string the only one that has paid; where none has, the newest: Comptoir says why it refuses that
+     * @throws InvalidArgumentException several have paid
+     */
+    public function paidOf(array $codes): string
+    {
+        $payments = $this->look($codes);
+        $paid = array_column(array_filter($payments, fn ($payment) => $payment->hasPaid()), 'code');
+        if (count($paid) > 1) {
+            throw new InvalidArgumentException('Several payments have paid this order: ' . implode(' and ', $paid)
+                . '. Choose in Comptoir which of them is refunded.');
+        }
+        // a click that is repeated after all went back
+        $over = array_column(array_filter($payments, fn ($payment) => $payment->state === 'refunded'), 'code');
+        return (string) current(array_reverse([...$codes, ...$over, ...$paid]));
+    }
+
+    /**
      * Starts a refund. The service refunds USDC: a part of the price is the same part of what was paid, rounded down.
      * @param string|null $amount decimal text in the order's currency; null: all that is left
      * @param string $key the shop's own name of this refund, so that a click that is repeated refunds once

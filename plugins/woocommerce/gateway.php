@@ -360,9 +360,7 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
         try {
             $payments = $this->payments(15, 1, 40);
             $order = $this->find((int) $order_id, $payments);
-            // an order that a person marked as paid: the newest payment; Comptoir refuses what is not paid
-            $codes = Comptoir_Orders::codesOf($order);
-            $code = Comptoir_Orders::paidBy($order) ?: (string) end($codes);
+            $code = Comptoir_Orders::paidBy($order) ?: $payments->paidOf(Comptoir_Orders::codesOf($order));
             if ($code === '') {
                 $hint = Comptoir_Kept::hasCodes($order) ? ', or not at this address and in this account' : '';
                 return new WP_Error('comptoir', "This order was not paid through Comptoir$hint.");
