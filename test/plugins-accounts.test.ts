@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { hasPhp, openPhpShop, type PhpShop } from './harness/php-shop.ts'
 import { waitFor } from './harness/receiver.ts'
 
-/* A WooCommerce shop that goes on with another account of the same Comptoir, and with payments of the account before. */
+/* A WooCommerce shop that goes on with another account of the same Comptoir, and what the one before still holds. */
 
 let php: PhpShop
 /** The settings of the shop's new account. */

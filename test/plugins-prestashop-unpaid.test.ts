@@ -161,8 +161,6 @@ withPhp('an order whose late payment a person accepted is refunded from it, each
   for (const { logged } of unknown)
     assert.match(logged.join(), /it is not known whether the credit slip \d+ of 20\.00 EUR/)
   assert.match((await ask(slip)).logged.join(), /refund \w+ of 20\.00 EUR has started/)
-  for (const _ of ['once', 'again'])
-    assert.match((await ask({ do: 'slip', order: id + 100, slip: undefined })).logged.join(), /^$/)
 })
 
 withPhp('a fault that lasts is mailed when it begins or changes, not every five minutes', async () => {

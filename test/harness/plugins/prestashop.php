@@ -572,11 +572,6 @@ namespace {
             'row' => [Shop::$rows[$command['order']] ?? null, array_values(array_filter(array_column(Shop::$configuration, 'name'), fn ($name) => str_ends_with($name, "_{$command['order']}")))],
             'thanks' => $module->hookDisplayPaymentReturn(['order' => new Order($command['order'])]),
             'slip' => (function () use ($module, $command) {
-                // PrestaShop does not find what it has just written
-                if (!isset($command['slip'])) {
-                    $module->hookActionOrderSlipAdd(['order' => new Order($command['order']), 'productList' => []]);
-                    return Shop::$logged;
-                }
                 $order = new Order($command['order']);
                 $order->total_discounts = $command['discounts'] ?? 0;
                 Shop::$slips[] = ['id_order_slip' => count(Shop::$slips) + 1, ...$command['slip']];
