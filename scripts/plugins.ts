@@ -35,6 +35,7 @@ const PACKS: Record<string, Pack> = {
     folder: 'comptoirpay',
     files: {
       'comptoirpay.php': 'plugins/prestashop/comptoirpay.php',
+      'ComptoirLog.php': 'plugins/prestashop/ComptoirLog.php',
       'ComptoirOrders.php': 'plugins/prestashop/ComptoirOrders.php',
       'ComptoirPlaces.php': 'plugins/prestashop/ComptoirPlaces.php',
       'ComptoirSlip.php': 'plugins/prestashop/ComptoirSlip.php',

@@ -47,7 +47,7 @@ withPhp('before the upgrade no payment is called a stray, and a credit slip says
   const { answer } = await ask({ ...slip, order: id })
   assert.match(
     (answer as string[])[0] ?? '',
-    /credit slip of 20\.00 EUR was not refunded: The module was replaced and not/,
+    /credit slip \d+ of 20\.00 EUR was not refunded: The module was replaced and not/,
   )
   await ask({ do: 'upgrade', from: '0.3.0' })
   assert.equal((await takeIn(code)).orders[id]?.state, STATES.paid)
@@ -116,6 +116,9 @@ withPhp('what every earlier version kept is read again after an installation, al
   assert.deepEqual([taken.answer, taken.orders[id]?.state], [200, STATES.paid])
 })
 
+/** Without the word on a payment that was made up above. */
+const newsOf = ({ logged }: Presta): string[] => logged.filter((entry) => !entry.includes('The payment older of'))
+
 const NEVER = '1999-01-01 00:00:00'
 const unpaidOrder = async (): Promise<{ id: number; code: string }> => {
   const order = await paidOrder()
@@ -148,7 +151,7 @@ withPhp(
           `now. It is kept as COMPTOIR_LEFT_ORDER_${id}.`,
       )
       assert.match(logged.at(-1) ?? '', /^Comptoir: the setting COMPTOIR_REFUNDS /)
-      assert.deepEqual((await ask({ do: 'catchUp' })).logged, [], 'it holds nothing up')
+      assert.deepEqual(newsOf(await ask({ do: 'catchUp' })), [], 'it holds nothing up')
     }
   },
 )
@@ -174,6 +177,6 @@ withPhp('an installation that is interrupted is finished by the round, and no pa
   assert.deepEqual([early.answer, early.logged], [503, []], 'Comptoir delivers again')
   const stuck = await ask({ do: 'catchUp', fails: `insert ${id}` })
   assert.match(stuck.logged.at(-1) ?? '', /^Comptoir: What an earlier version kept of some orders could not be read/)
-  assert.deepEqual([(await ask({ do: 'catchUp' })).logged, (await rowOf(id))[1]], [[], []])
+  assert.deepEqual([newsOf(await ask({ do: 'catchUp' })), (await rowOf(id))[1]], [[], []])
   assert.equal((await takeIn(code)).orders[id]?.state, STATES.paid)
 })

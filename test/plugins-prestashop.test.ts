@@ -164,11 +164,14 @@ withPhp(
     }
     const started = (amount: string) => `Comptoir: refund of ${amount} EUR has started.`
     const voucher = await refund(slipOf(6, 5), { form: { voucher: '1' } })
-    assert.equal(voucher, 'Comptoir: the credit slip of 6.00 EUR was not refunded, because the customer got a voucher.')
+    assert.match(voucher ?? '', /credit slip 4 of 6\.00 EUR was not refunded, because the customer got a voucher/)
     const net = slipOf(6, 5, 1.2, { amount: 5, order_slip_type: 2 })
     assert.equal(await refund(net), started('7.20'), 'a group without tax, with shipping')
-    const typed = slipOf(12, 10, 0, { amount: 4, order_slip_type: 2 })
-    assert.equal(await refund(typed, { form: { voucher_refund_type: '2' } }), started('4.00'))
+    // typed; also where it happens to be the net price
+    for (const amount of [4, 10]) {
+      const typed = slipOf(12, 10, 0, { amount, order_slip_type: 2 })
+      assert.equal(await refund(typed, { form: { voucher_refund_type: '2' } }), started(`${amount}.00`))
+    }
     const less = slipOf(12, 7, 1, { amount: 12, order_slip_type: 2 })
     assert.equal(await refund(less, { form: { voucher_refund_type: '1' }, discounts: 3 }), started('10.00'))
   },
@@ -351,7 +354,7 @@ withPhp('a credit slip is never called "not refunded" once its refund has starte
     await askPresta({ do: 'states', known: { COMPTOIR_BASE_URL: shop.host.baseUrl } })
     assert.match(
       unknown.answer[0] ?? '',
-      /^Comptoir: it is not known whether the credit slip of 20\.00 EUR was refunded: /,
+      /^Comptoir: it is not known whether the credit slip \d+ of 20\.00 EUR was refunded: /,
     )
     assert.equal(unknown.answer.length, 1)
   }

@@ -168,3 +168,47 @@ withPhp('a refund that may have started is not called failed, and the same click
   assert.equal((await tell<boolean>(refund)).answer, true)
   assert.equal((await refundsOf(code)).length, 1)
 })
+
+/** A payment that ended, the one after it, and how to pay the first one late. */
+async function opened(order: number): Promise<{ first: string; second: string; payFirst: () => Promise<void> }> {
+  const open = async () => {
+    const { answer } = await tell<{ redirect: string }>({ do: 'pay', order })
+    return new URL(answer.redirect).searchParams.get('code') ?? ''
+  }
+  const first = await open()
+  const payFirst = await php.choose(first)
+  await php.expire(first)
+  await tell({ do: 'catchUp' })
+  return { first, second: await open(), payFirst }
+}
+
+withPhp(
+  'an order whose late payment a person accepted is refunded from that payment, not from its newest',
+  async () => {
+    const { first, second, payFirst } = await opened(407)
+    await tell({ do: 'cancel', order: 407 })
+    await payFirst()
+    await php.shop.reaches(first, 'PAID')
+    const late = await tell({ do: 'webhook', order: 407, ...(await php.hookOf('order.paid', first)) })
+    assert.equal(late.status, 'on-hold')
+    await tell({ do: 'look', order: 407, set: { status: 'processing' } })
+    assert.equal((await tell<boolean>({ do: 'refund', order: 407, amount: 20 })).answer, true)
+    const amounts = async (code: string) => (await refundsOf(code)).map(({ amount }) => amount)
+    assert.deepEqual([await amounts(first), await amounts(second)], [['21.600000'], []])
+  },
+)
+
+withPhp('of several payments that have paid an order, none is chosen for a refund', async () => {
+  const { first, second, payFirst } = await opened(408)
+  await php.payUntilPaid(second)
+  await payFirst()
+  await php.shop.reaches(first, 'PAID')
+  // a person marked the order as paid before the shop heard of either
+  const refund = { do: 'refund', order: 408, amount: 20, set: { status: 'processing', method: 'bacs' } }
+  const { message } = (await tell<{ message: string }>(refund)).answer
+  assert.equal(
+    message,
+    `Several payments have paid this order: ${first} and ${second}. Choose in Comptoir which of them is refunded.`,
+  )
+  assert.deepEqual([await refundsOf(first), await refundsOf(second)], [[], []])
+})

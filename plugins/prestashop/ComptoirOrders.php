@@ -11,6 +11,8 @@ final class ComptoirOrders
 {
     public const TABLE = 'comptoir_order';
     private const EMPTY = ['codes' => '', 'paid' => '', 'said' => '', 'refunds' => ''];
+    /** What is said of an order without a payment that was cancelled, once: a person may set it back. */
+    public const UNOPENED = 'unopened';
     private const DAY = 86400;
     private const NOT_UPGRADED = 'The module was replaced and not upgraded, or an earlier version has worked here '
         . 'since. Upgrade it on the page of the modules; where it offers none, uninstall it there, install it again '
@@ -76,10 +78,31 @@ final class ComptoirOrders
         return $isOwn ? array_intersect_key($row, self::EMPTY) : self::EMPTY;
     }
 
-    /** A payment of the order that may not be read here: this is a copy of the shop, or it has moved. */
-    public static function isHidden(Order $order, string $code): bool
+    /** @return string[] payments of the order that may not be read here: this is a copy of the shop, or it has moved */
+    public static function hiddenCodes(Order $order): array
     {
-        return self::isCopied($order) && in_array($code, self::listOf(self::ownRow($order)['codes']), true);
+        return self::isCopied($order) ? self::listOf(self::ownRow($order)['codes']) : [];
+    }
+
+    /**
+     * An order that has waited for longer than that, from its last change on. An order of another shop, which this one
+     * is a copy of, or of before a move, has payments that are not read here.
+     * @param int $minutes 0: no order
+     */
+    public static function isOverdue(Order $order, int $minutes): bool
+    {
+        return $minutes > 0
+            && $order->module === 'comptoirpay'
+            && in_array((int) $order->current_state, ComptoirStates::unpaid(), true)
+            && (string) $order->date_upd <= self::before($minutes)
+            && !self::isCopied($order)
+            && !$order->hasBeenPaid()
+            && !self::isSaid($order, self::UNOPENED);
+    }
+
+    private static function before(int $minutes): string
+    {
+        return date('Y-m-d H:i:s', time() - $minutes * 60);
     }
 
     /**
@@ -97,10 +120,11 @@ final class ComptoirOrders
 
     /**
      * The orders of one shop that are looked at in turn. Comptoir keeps its events for 90 days, and watches a payment
-     * for 30.
+     * for 30. An order that nobody paid has no row where the process ended that placed it.
+     * @param int $minutes after which one is unpaid; 0: none is
      * @return array<string, int[]>
      */
-    public static function kinds(int $shop): array
+    public static function kinds(int $shop, int $minutes): array
     {
         [$table, $orders] = [_DB_PREFIX_ . self::TABLE, _DB_PREFIX_ . 'orders'];
         $find = fn (string $which): array => array_column(Db::getInstance()->executeS(
@@ -108,7 +132,15 @@ final class ComptoirOrders
             WHERE o.id_shop = $shop AND $which",
         ) ?: [], 'id_order');
         $since = fn (int $days): string => "o.date_upd > '" . date('Y-m-d H:i:s', time() - $days * self::DAY) . "'";
-        return ['fresh' => $find($since(1)), 'recent' => $find($since(90)), 'refunds' => $find("c.refunds <> ''")];
+        $unpaid = "SELECT o.id_order FROM `$orders` o WHERE o.id_shop = $shop AND o.module = 'comptoirpay'
+            AND o.current_state IN (" . implode(', ', ComptoirStates::unpaid()) . ')
+            AND o.date_upd <= \'' . self::before($minutes) . "'";
+        return [
+            'unpaid' => $minutes > 0 ? array_column(Db::getInstance()->executeS($unpaid) ?: [], 'id_order') : [],
+            'fresh' => $find($since(1)),
+            'recent' => $find($since(90)),
+            'refunds' => $find("c.refunds <> ''"),
+        ];
     }
 
     /** @return string[] codes with commas between them */

@@ -41,8 +41,10 @@ final class ComptoirSlip
         [$amount, $net] = [(float) $slip['amount'], (float) $slip['total_products_tax_excl']];
         $products = (float) $slip['total_products_tax_incl'];
         $type = (int) ($form['voucher_refund_type'] ?? $slip['order_slip_type']);
+        $isAsked = isset($form['voucher_refund_type']);
         $isNet = abs($amount - $net) < 0.005;
-        if ($type === self::CHOSEN_AMOUNT && !$isNet) {
+        // a slip with shipping has the type of a chosen amount, too: then only the form knows
+        if ($type === self::CHOSEN_AMOUNT && ($isAsked || !$isNet)) {
             $products = $amount;
         }
         // PrestaShop takes the order's discounts off one of the two sums only: the net one, if the prices have tax

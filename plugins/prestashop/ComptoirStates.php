@@ -15,6 +15,12 @@ final class ComptoirStates
         return self::make('COMPTOIR_OS_WAITING', 'Waiting for the crypto payment', '#34209E', isPaid: false);
     }
 
+    /** @return int[] of an order that nobody paid. PrestaShop itself moves one of something out of stock on */
+    public static function unpaid(): array
+    {
+        return array_values(array_filter([self::waiting(), (int) Configuration::get('PS_OS_OUTOFSTOCK_UNPAID')]));
+    }
+
     private static function make(string $setting, string $name, string $color, bool $isPaid): int
     {
         $id = (int) Configuration::get($setting);

@@ -92,7 +92,7 @@ final class ComptoirUpgrade
         try {
             $moved = array_column($do(), 'id_configuration');
         } catch (Throwable $error) {
-            PrestaShopLogger::addLog("Comptoir: {$rows[0]['name']} is not moved yet: {$error->getMessage()}", 3);
+            ComptoirLog::once("{$rows[0]['name']} is not moved yet: {$error->getMessage()}", 3);
             return;
         }
         $table = _DB_PREFIX_ . 'configuration';

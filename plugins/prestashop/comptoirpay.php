@@ -8,6 +8,7 @@ if (!defined('_PS_VERSION_')) {
 
 require_once __DIR__ . '/Comptoir.php';
 require_once __DIR__ . '/ShopPayments.php';
+require_once __DIR__ . '/ComptoirLog.php';
 require_once __DIR__ . '/ComptoirOrders.php';
 require_once __DIR__ . '/ComptoirPlaces.php';
 require_once __DIR__ . '/ComptoirSlip.php';
@@ -23,6 +24,7 @@ class ComptoirPay extends PaymentModule
         'COMPTOIR_API_SECRET' => 'API secret',
         'COMPTOIR_WEBHOOK_SECRET' => 'Signing secret of webhooks',
         'COMPTOIR_TILL' => 'Till',
+        'COMPTOIR_MINUTES' => 'Minutes after which an order that nobody paid is cancelled (0: never)',
     ];
 
     private const HOOKS = [
@@ -33,6 +35,8 @@ class ComptoirPay extends PaymentModule
         'displayBackOfficeHeader',
         'displayBackOfficeTop',
     ];
+    /** PrestaShop keeps an order's goods for it, and a payment may be open for a month. */
+    private const MINUTES = 60;
     private const LOOK_EVERY = 300;
     /** Later than a cron job asks, so that pages do its work only where there is none. */
     private const PAGE_EVERY = 420;
@@ -136,7 +140,8 @@ class ComptoirPay extends PaymentModule
         $fields = '';
         foreach (self::SETTINGS as $name => $label) {
             $isSecret = str_contains($name, 'SECRET');
-            $value = $isSecret ? '' : htmlspecialchars((string) Configuration::get($name), ENT_QUOTES);
+            $kept = $name === 'COMPTOIR_MINUTES' ? self::minutes() : Configuration::get($name);
+            $value = $isSecret ? '' : htmlspecialchars((string) $kept, ENT_QUOTES);
             $type = $isSecret ? 'password' : 'text';
             $fields .= "<p><label>$label<br><input type=\"$type\" name=\"$name\" value=\"$value\" size=\"50\"></label></p>";
         }
@@ -145,6 +150,13 @@ class ComptoirPay extends PaymentModule
         $news = htmlspecialchars($this->context->link->getModuleLink($this->name, 'news', [], true), ENT_QUOTES);
         $hint = "<p>A cron job that asks for <code>$news</code> every five minutes makes up for lost webhooks.</p>";
         return "$message$hint<form method=\"post\">$fields<button name=\"submitComptoirPay\" value=\"1\">Save and test</button></form>";
+    }
+
+    /** Anything but a number is the default. */
+    private static function minutes(): int
+    {
+        $text = (string) Configuration::get('COMPTOIR_MINUTES');
+        return preg_match('/^\d{1,6}$/', $text) === 1 ? (int) $text : self::MINUTES;
     }
 
     public function hookPaymentOptions(array $params): array
@@ -252,25 +264,58 @@ class ComptoirPay extends PaymentModule
             $this->lookAt($id, $payments);
         } elseif ($code !== '' && ($note = $payments->strayNote($code)) !== '') {
             ComptoirOrders::check(ComptoirOrders::fault() === '');
-            $isHidden = Validate::isLoadedObject($order) && ComptoirOrders::isHidden($order, $code);
+            $isHidden = Validate::isLoadedObject($order) && in_array($code, ComptoirOrders::hiddenCodes($order), true);
             $note = $isHidden ? ShopPlace::hiddenNote($code, $id) : $note;
-            // PrestaShop writes the same entry once, and mails those of this weight if the shop wants it
-            PrestaShopLogger::addLog("Comptoir: $note", 3);
+            ComptoirLog::once($note, 3);
         }
     }
 
-    /** What Comptoir says of an order's payments, and what it changes here. */
-    private function lookAt(int $id, ShopPayments $payments): void
+    /** What Comptoir says of an order's payments, and what it changes here. @return ShopPayment[] */
+    private function lookAt(int $id, ShopPayments $payments): array
     {
         $order = new Order($id);
-        if (Validate::isLoadedObject($order)) {
-            $found = $payments->look(ComptoirOrders::codesOf($order));
-            $payments->close(self::change($id, fn (Order $order) => self::settle($order, $found)) ?? []);
-            $refunds = ComptoirOrders::openRefunds($order);
-            $states = $payments->refundStates($refunds);
-            if ($refunds !== []) {
-                self::change($id, fn (Order $order) => self::followRefunds($order, $states));
-            }
+        if (!Validate::isLoadedObject($order)) {
+            return [];
+        }
+        $found = $payments->look(ComptoirOrders::codesOf($order));
+        $payments->close(self::change($id, fn (Order $order) => self::settle($order, $found)) ?? []);
+        $refunds = ComptoirOrders::openRefunds($order);
+        $states = $payments->refundStates($refunds);
+        if ($refunds !== []) {
+            self::change($id, fn (Order $order) => self::followRefunds($order, $states));
+        }
+        return $found;
+    }
+
+    /**
+     * An order that nobody paid in time goes back on sale, once no payment of it can bring money any more: each is
+     * closed first, and its end cancels the order. What a person has made of the order since stays.
+     */
+    private function lookInTurn(int $id, ShopPayments $payments): void
+    {
+        $found = $this->lookAt($id, $payments);
+        $order = new Order($id);
+        if (!Validate::isLoadedObject($order) || !ComptoirOrders::isOverdue($order, self::minutes())) {
+            return;
+        }
+        $codes = ComptoirOrders::codesOf($order);
+        $unknown = ShopPayments::unknownOf($codes, $found);
+        if ($unknown !== []) {
+            $note = ShopPayments::uncancelledNote($unknown);
+            self::change($id, fn (Order $order) => self::say($order, $note, $note));
+        } elseif ($codes === []) {
+            self::change($id, self::endUnopened(...));
+        } elseif ($payments->closeAll($codes, $found)) {
+            $this->lookAt($id, $payments);
+        }
+    }
+
+    /** The process that placed it ended before it kept a payment, whose page nobody has seen. */
+    private static function endUnopened(Order $order): void
+    {
+        $isMeant = ComptoirOrders::isOverdue($order, self::minutes()) && ComptoirOrders::codesOf($order) === [];
+        if ($isMeant && self::moveTo($order, (int) Configuration::get('PS_OS_CANCELED'))) {
+            self::say($order, 'No payment was opened for this order, so it was cancelled.', ComptoirOrders::UNOPENED);
         }
     }
 
@@ -312,7 +357,17 @@ class ComptoirPay extends PaymentModule
             [$action, $note] = $payment->decide(self::known($order), ShopPayments::overOf($payments));
             self::follow($order, $payment, $action, $note);
         }
+        self::sayElsewhere($order, ShopPayments::elsewhereOf(ComptoirOrders::codesOf($order), $payments));
         return ShopPayments::toClose(self::known($order), $payments);
+    }
+
+    /** @param string[] $codes payments of the order that only a person can look at */
+    private static function sayElsewhere(Order $order, array $codes): void
+    {
+        if ($codes !== []) {
+            $note = ShopPayments::elsewhereNote($codes);
+            self::say($order, $note, $note);
+        }
     }
 
     private static function follow(Order $order, ShopPayment $payment, string $action, string $note): void
@@ -336,13 +391,9 @@ class ComptoirPay extends PaymentModule
         }
         $state = $isNews ? self::stateOf($order, $action) : null;
         $isKept = in_array($action, ['wait', 'fail', 'refund'], true);
-        if ($state !== null && (int) $order->current_state !== $state) {
-            $before = self::stateNow($order);
-            $order->setCurrentState($state);
-            // PrestaShop does not say that its database did not take it: the next look tries again
-            if ($isKept && self::stateNow($order) === $before) {
-                return;
-            }
+        $isMoved = $state !== null && (int) $order->current_state !== $state;
+        if ($isMoved && !self::moveTo($order, $state) && $isKept) {
+            return;
         }
         // after the state: a process that ends between them does both again, and loses neither
         if ($isNews && $isKept) {
@@ -351,6 +402,14 @@ class ComptoirPay extends PaymentModule
         if ($note !== '') {
             self::say($order, $note, $noteKey);
         }
+    }
+
+    /** @return bool false: PrestaShop does not say that its database did not take it, and the next look tries again */
+    private static function moveTo(Order $order, int $state): bool
+    {
+        $before = self::stateNow($order);
+        $order->setCurrentState($state);
+        return self::stateNow($order) !== $before;
     }
 
     /** @return array{int, string} an order's state in the database, and when its row was written */
@@ -417,7 +476,12 @@ class ComptoirPay extends PaymentModule
             return;
         }
         try {
-            $this->payments(4, 0)->close(ComptoirOrders::codesOf($order));
+            $unknown = $this->payments(4, 0)->close(ComptoirOrders::codesOf($order));
+            $unknown = [...$unknown, ...ComptoirOrders::hiddenCodes($order)];
+            if ($unknown !== []) {
+                // not in the order: PrestaShop is changing it now
+                self::log($order, ShopPayments::elsewhereNote($unknown), 3);
+            }
         } catch (ComptoirError $error) {
             self::log($order, "the payment of a cancelled order could not be closed: {$error->getMessage()}", 3);
         }
@@ -437,20 +501,18 @@ class ComptoirPay extends PaymentModule
             return;
         }
         $fault = ComptoirPlaces::fault($this->context->shop) ?: self::goOn($seconds);
+        ComptoirLog::fault($fault);
         if ($fault !== '') {
-            // PrestaShop writes the same entry once, and mails those of this weight if the shop wants it
-            PrestaShopLogger::addLog("Comptoir: $fault", 4);
             return;
         }
         $payments = $this->payments(4, 0, $seconds);
         ShopRound::run(
-            ComptoirOrders::kinds((int) $this->context->shop->id),
+            ComptoirOrders::kinds((int) $this->context->shop->id, self::minutes()),
             (array) json_decode((string) Configuration::get('COMPTOIR_PLACES'), true),
             $orders,
-            fn (int $id) => $this->lookAt($id, $payments),
+            fn (int $id) => $this->lookInTurn($id, $payments),
             fn (array $places) => Configuration::updateValue('COMPTOIR_PLACES', json_encode($places)),
-            fn (int $id, Throwable $error) =>
-                PrestaShopLogger::addLog("Comptoir: order $id: {$error->getMessage()}", 3, null, 'Order', $id),
+            fn (int $id, Throwable $error) => ComptoirLog::once("order $id: {$error->getMessage()}", 3, $id),
         );
     }
 
@@ -498,26 +560,28 @@ class ComptoirPay extends PaymentModule
         }
         $slip = ComptoirSlip::newestOf($order);
         if ($slip === null) {
-            self::log($order, 'a credit slip was not refunded: PrestaShop does not find it.', 3);
+            ComptoirLog::always((int) $order->id, 'a credit slip was not refunded: PrestaShop does not find it.', 3);
             return;
         }
         $currency = (new Currency((int) $order->id_currency))->iso_code;
         $form = Tools::getValue('cancel_product');
         $form = is_array($form) ? $form : [];
         $amount = ShopPayments::amountOf(ComptoirSlip::totalOf($slip, $form, $order), $currency);
-        $what = "the credit slip of $amount $currency";
+        // PrestaShop writes a second entry in the same words into no log
+        $what = "the credit slip {$slip['id_order_slip']} of $amount $currency";
         if (!empty($form['voucher'])) {
             self::log($order, "$what was not refunded, because the customer got a voucher.", 2);
             return;
         }
         try {
             $codes = ComptoirOrders::codesOf($order);
-            $code = ComptoirOrders::paidBy($order) ?: (string) end($codes);
-            if ($code === '') {
+            if ($codes === []) {
                 throw new ComptoirError(0, 'NOT_PAID', 'No payment through Comptoir is kept with this order here.');
             }
+            $payments = $this->payments(15, 1, 40);
+            $code = ComptoirOrders::paidBy($order) ?: $payments->paidOf($codes);
             $key = "ps-slip-{$slip['id_order_slip']}-$amount";
-            $id = $this->payments(15, 1, 40)->refund($code, $amount, 'Credit slip', $key);
+            $id = $payments->refund($code, $amount, 'Credit slip', $key);
         } catch (Throwable $error) {
             self::log($order, ComptoirSlip::faultOf($what, $error), 3);
             return;
@@ -537,9 +601,8 @@ class ComptoirPay extends PaymentModule
         }
     }
 
-    /** PrestaShop mails what has the weight 3, if the shop wants it. */
     private static function log(Order $order, string $text, int $weight): void
     {
-        PrestaShopLogger::addLog("Comptoir: $text", $weight, null, 'Order', (int) $order->id);
+        ComptoirLog::ofOrder((int) $order->id, $text, $weight);
     }
 }

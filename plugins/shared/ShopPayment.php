@@ -20,8 +20,6 @@ final class ShopPayment
         public readonly string $url,
         /** What arrived without paying and waits for a person: `20.000000 USDC`. Empty: nothing. */
         public readonly string $arrived = '',
-        /** The shop's number of the order that it was opened for; 0: its alias names none. */
-        public readonly int $number = 0,
     ) {
     }
 

@@ -20,6 +20,8 @@ final class ShopPayments
         'ERROR' => 'ended',
         'KYT_FAILED' => 'ended',
     ];
+    /** Money came for it, or may have. */
+    private const MONEY = ['PAID', 'REFUNDING', 'REFUNDED', 'WAITING_CHAIN_CONFIRMATION', 'KYT_FAILED'];
     /** Refunds of one order that are asked about at a time. */
     private const REFUNDS = 10;
     /** Three days in which a refund that Comptoir does not know may be a wrong setting. */
@@ -48,6 +50,7 @@ final class ShopPayments
      * @param string $amount decimal text
      * @param array{webhook: string, return: string, cancel: string} $urls
      * @param string[] $codes every payment that the order keeps
+     * @throws ComptoirError also PAID_ELSEWHERE: money came in another account, and is not asked for again
      */
     public function open(
         string $reference,
@@ -57,13 +60,15 @@ final class ShopPayments
         array $urls,
         array $codes,
     ): ShopPayment {
-        $payments = $this->look($codes);
+        $orders = $this->shown($codes);
+        $payments = $this->ownOf($orders);
         // whatever the cart costs by now: who paid is not asked for the whole price again
         $paid = array_filter($payments, fn ($payment) => $payment->hasPaid());
         $withMoney = [...$paid, ...array_filter($payments, fn ($payment) => $payment->hasMoney())];
         if ($withMoney !== []) {
             return $withMoney[0];
         }
+        self::checkElsewhere($orders);
         foreach (array_reverse(self::openOf($payments)) as $payment) {
             // the cart changed while its payment was open: the old price must not be paid any more
             if ($payment->costs($amount, $currency) || !$this->cancel($payment->code)) {
@@ -118,14 +123,94 @@ final class ShopPayments
     }
 
     /**
-     * Reads payments of one order again. Those that this Comptoir does not know are left out.
+     * Reads payments of one order again. Those that this account of Comptoir does not know are left out: they are in
+     * another one since the settings were changed, and the key that is used now can neither cancel nor refund them.
      * @param string[] $codes
      * @return ShopPayment[]
      */
     public function look(array $codes): array
     {
+        return $this->ownOf($this->shown($codes));
+    }
+
+    /** @param string[] $codes @return array[] what Comptoir shows to everybody, and of this account's orders more */
+    private function shown(array $codes): array
+    {
         $orders = array_map(fn ($code) => self::found(fn () => $this->api->getOrder($code)), array_values($codes));
-        return array_map($this->paymentOf(...), array_values(array_filter($orders)));
+        return array_values(array_filter($orders));
+    }
+
+    /** @param array[] $orders @return ShopPayment[] */
+    private function ownOf(array $orders): array
+    {
+        return array_map($this->paymentOf(...), array_values(array_filter($orders, self::isOwn(...))));
+    }
+
+    /** Comptoir shows the webhook's address to the order's own account alone. */
+    private static function isOwn(array $order): bool
+    {
+        return array_key_exists('webhookUrl', $order);
+    }
+
+    /** @param array[] $orders @throws ComptoirError */
+    private static function checkElsewhere(array $orders): void
+    {
+        foreach ($orders as $order) {
+            if (!self::isOwn($order) && in_array($order['status'], self::MONEY, true)) {
+                $message = 'Money came for an earlier payment of this order. Please ask the shop.';
+                throw new ComptoirError(0, 'PAID_ELSEWHERE', $message, null, ['code' => $order['code']]);
+            }
+        }
+    }
+
+    /** @param string[] $codes @return array<string, int> the shop's numbers of the orders that they were opened for */
+    public function numbersOf(array $codes): array
+    {
+        $orders = $this->shown($codes);
+        return array_combine(array_column($orders, 'code'), array_map(self::numberOf(...), $orders));
+    }
+
+    /**
+     * Payments of an order that cannot be read, for a person: nobody here would hear of their money.
+     * @param string[] $codes
+     */
+    public static function elsewhereNote(array $codes): string
+    {
+        return 'The payment ' . implode(', ', $codes) . ' of this order was opened in another account of Comptoir, or '
+            . 'where this shop was before. It can be neither read nor cancelled from here: look there whether money '
+            . 'came for it, and cancel it if it is open.';
+    }
+
+    /** For the people of the shop, when a customer is not asked to pay again. */
+    public static function paidElsewhereNote(string $code): string
+    {
+        return "Money came for the payment $code of this order in another account of Comptoir, from before the settings "
+            . 'of this shop were changed. The customer wanted to pay again and was not asked to. Look in that account, '
+            . 'and decide what this order is now.';
+    }
+
+    /** @param string[] $codes */
+    public static function uncancelledNote(array $codes): string
+    {
+        return 'Comptoir does not know the payment ' . implode(', ', $codes) . ', so this order is not cancelled by '
+            . "itself. Look in Comptoir's account of that time whether it was paid, and cancel it here if not.";
+    }
+
+    /** @param string[] $codes @param ShopPayment[] $payments what was found of them @return string[] */
+    public static function unknownOf(array $codes, array $payments): array
+    {
+        return array_values(array_diff($codes, array_column($payments, 'code')));
+    }
+
+    /**
+     * Payments of another account beside one of this account. An order that has only those is left as it was.
+     * @param string[] $codes all that the order keeps
+     * @param ShopPayment[] $payments what was found of them
+     * @return string[]
+     */
+    public static function elsewhereOf(array $codes, array $payments): array
+    {
+        return $payments === [] ? [] : self::unknownOf($codes, $payments);
     }
 
     /** @param ShopPayment[] $payments @return ShopPayment[] those that the customer can still pay */
@@ -171,10 +256,11 @@ final class ShopPayments
      * Cancels what must not be paid any more. What cannot be cancelled has ended, or its money is on its way and is
      * announced by a webhook of its own.
      * @param string[] $codes
+     * @return string[] those that this account does not know: they may be open in another one
      */
-    public function close(array $codes): void
+    public function close(array $codes): array
     {
-        array_map($this->cancel(...), $codes);
+        return array_values(array_filter($codes, fn ($code) => $this->end($code) === 'ORDER_NOT_FOUND'));
     }
 
     /**
@@ -185,7 +271,7 @@ final class ShopPayments
     public function closeAll(array $codes, array $payments): bool
     {
         // one that Comptoir does not know is open in another account, or was before a backup was restored
-        if (array_diff($codes, array_column($payments, 'code')) !== []) {
+        if (self::unknownOf($codes, $payments) !== []) {
             return false;
         }
         foreach ($payments as $payment) {
@@ -199,12 +285,18 @@ final class ShopPayments
     /** @return bool it is cancelled */
     private function cancel(string $code): bool
     {
+        return $this->end($code) === '';
+    }
+
+    /** @return string why it cannot be cancelled; empty: it is */
+    private function end(string $code): string
+    {
         try {
             $this->api->cancelOrder($code);
-            return true;
+            return '';
         } catch (ComptoirError $error) {
-            $isOver = in_array($error->errorCode, ['ORDER_STATE_CONFLICT', 'ORDER_NOT_FOUND'], true);
-            return $isOver ? false : throw $error;
+            $isFinal = in_array($error->errorCode, ['ORDER_STATE_CONFLICT', 'ORDER_NOT_FOUND'], true);
+            return $isFinal ? $error->errorCode : throw $error;
         }
     }
 
@@ -332,7 +424,6 @@ final class ShopPayments
             $order['fromAsset'],
             $order['paymentUrl'],
             $arrived,
-            self::numberOf($order),
         );
     }
 
@@ -365,6 +456,26 @@ final class ShopPayments
     private static function shortAmount(array $record): string
     {
         return (string) preg_replace('/(\.\d{6})\d+$/', '$1', $record['amount'] ?? 'an amount of');
+    }
+
+    /**
+     * What a refund is to be taken from, where the shop does not know which payment paid: a person marked the order as
+     * paid, or accepted money that came late.
+     * @param string[] $codes all that the order keeps
+     * @return string the only one that has paid; where none has, the newest: Comptoir says why it refuses that
+     * @throws InvalidArgumentException several have paid
+     */
+    public function paidOf(array $codes): string
+    {
+        $payments = $this->look($codes);
+        $paid = array_column(array_filter($payments, fn ($payment) => $payment->hasPaid()), 'code');
+        if (count($paid) > 1) {
+            throw new InvalidArgumentException('Several payments have paid this order: ' . implode(' and ', $paid)
+                . '. Choose in Comptoir which of them is refunded.');
+        }
+        // a click that is repeated after all went back
+        $over = array_column(array_filter($payments, fn ($payment) => $payment->state === 'refunded'), 'code');
+        return (string) current(array_reverse([...$codes, ...$over, ...$paid]));
     }
 
     /**

@@ -158,6 +158,9 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
                 $this->look_at($order->get_id(), $payments);
             }
         } catch (ComptoirError $error) {
+            if ($error->errorCode === 'PAID_ELSEWHERE') {
+                self::tellOfElsewhere((int) $order_id, $error->details['code']);
+            }
             wc_add_notice('The payment cannot be started now: ' . $error->getMessage(), 'error');
             return ['result' => 'failure'];
         }
@@ -171,6 +174,18 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
         return ['result' => 'success', 'redirect' => $redirect];
     }
 
+    /** The customer paid before the account was changed: no webhook of that account is taken any more. */
+    private static function tellOfElsewhere(int $id, string $code): void
+    {
+        $note = ShopPayments::paidElsewhereNote($code);
+        try {
+            Comptoir_Orders::change($id, fn (WC_Order $order) =>
+                Comptoir_Orders::review($order, "elsewhere $code", $note, 'review'));
+        } catch (ComptoirError) {
+            // the order is busy: the next click tells it
+        }
+    }
+
     /** An order. Its codes that an earlier version kept are given to the orders that they were opened for. */
     private function find(int $id, ShopPayments $payments): ?WC_Order
     {
@@ -178,8 +193,8 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
         if ($order === null || !Comptoir_Kept::isUnclaimed($order)) {
             return $order;
         }
-        $found = $payments->look(Comptoir_Kept::unclaimedCodes($order));
-        Comptoir_Orders::change($id, fn (WC_Order $order) => Comptoir_Journal::claim($order, $found));
+        $numbers = $payments->numbersOf(Comptoir_Kept::unclaimedCodes($order));
+        Comptoir_Orders::change($id, fn (WC_Order $order) => Comptoir_Journal::claim($order, $numbers));
         return Comptoir_Orders::find($id);
     }
 
@@ -257,11 +272,9 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
                 return false;
             }
             $codes = Comptoir_Orders::codesOf($order);
-            $unread = [...array_diff($codes, array_column($found, 'code')), ...Comptoir_Kept::hiddenCodes($order)];
+            $unread = [...ShopPayments::unknownOf($codes, $found), ...Comptoir_Kept::hiddenCodes($order)];
             if ($unread !== []) {
-                $note = 'Comptoir does not know the payment ' . implode(', ', $unread) . ', so this order is not '
-                    . "cancelled by itself. Look in Comptoir's account of that time whether it was paid, and cancel it "
-                    . 'here if not.';
+                $note = ShopPayments::uncancelledNote($unread);
                 Comptoir_Orders::change($id, fn (WC_Order $order) => Comptoir_Orders::say($order, $note, $note));
             }
             return $unread === [] && $order->has_status('pending') && $payments->closeAll($codes, $found);
@@ -289,7 +302,9 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
         }
         try {
             $payments = $this->payments(4, 0);
-            $payments->close(Comptoir_Orders::codesOf($this->find($id, $payments) ?? $order));
+            $order = $this->find($id, $payments) ?? $order;
+            $unknown = $payments->close(Comptoir_Orders::codesOf($order));
+            Comptoir_Orders::sayElsewhere($order, [...$unknown, ...Comptoir_Kept::hiddenCodes($order)]);
         } catch (ComptoirError $error) {
             $note = "Its payment is not closed in Comptoir yet, and is tried again: {$error->getMessage()}";
             Comptoir_Orders::say($order, $note, 'close');
@@ -345,9 +360,7 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
         try {
             $payments = $this->payments(15, 1, 40);
             $order = $this->find((int) $order_id, $payments);
-            // an order that a person marked as paid: the newest payment; Comptoir refuses what is not paid
-            $codes = Comptoir_Orders::codesOf($order);
-            $code = Comptoir_Orders::paidBy($order) ?: (string) end($codes);
+            $code = Comptoir_Orders::paidBy($order) ?: $payments->paidOf(Comptoir_Orders::codesOf($order));
             if ($code === '') {
                 $hint = Comptoir_Kept::hasCodes($order) ? ', or not at this address and in this account' : '';
                 return new WP_Error('comptoir', "This order was not paid through Comptoir$hint.");

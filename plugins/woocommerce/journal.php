@@ -93,11 +93,11 @@ final class Comptoir_Journal
     /**
      * Of an order of an earlier version, only its transaction says what paid it, also where a person has opened it
      * again.
-     * @param ShopPayment[] $payments of the codes that no order owns yet
+     * @param array<string, int> $numbers by the codes that no order owns yet, what their aliases say
      */
-    public static function claim(WC_Order $order, array $payments): void
+    public static function claim(WC_Order $order, array $numbers): void
     {
-        Comptoir_Kept::claim($order, $payments);
+        Comptoir_Kept::claim($order, $numbers);
         $code = (string) $order->get_transaction_id();
         if (in_array($code, Comptoir_Kept::hereOf($order, Comptoir_Kept::CODE), true) && self::last($order)[0] === '') {
             self::keepPaid($order, $code);

@@ -80,11 +80,10 @@ final class Comptoir_Kept
     /**
      * Gives what an earlier version wrote to its owner, each value where it is. What belongs to no one payment belongs
      * to the order if one of its codes does. A code that Comptoir does not know stays, and is asked about again.
-     * @param ShopPayment[] $payments of the unclaimed codes
+     * @param array<string, int> $numbers by the unclaimed codes, what their aliases say
      */
-    public static function claim(WC_Order $order, array $payments): void
+    public static function claim(WC_Order $order, array $numbers): void
     {
-        $numbers = array_column($payments, 'number', 'code');
         $own = self::ownerOf($order);
         $ownerOf = fn (string $code): ?string => match ($numbers[$code] ?? null) {
             null => null,

@@ -218,7 +218,17 @@ final class Comptoir_Orders
                 'none' => null,
             };
         }
+        self::sayElsewhere($order, ShopPayments::elsewhereOf(self::codesOf($order), $payments));
         return ShopPayments::toClose(self::known($order), $payments);
+    }
+
+    /** @param string[] $codes payments of the order that only a person can look at */
+    public static function sayElsewhere(WC_Order $order, array $codes): void
+    {
+        if ($codes !== []) {
+            $note = ShopPayments::elsewhereNote($codes);
+            self::say($order, $note, $note);
+        }
     }
 
     private static function follow(WC_Order $order, ShopPayment $payment, string $action, string $note): void

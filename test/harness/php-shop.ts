@@ -58,6 +58,20 @@ const unpack = (zip: string, target: string): void => {
   assert.equal(status, 0, stderr.toString())
 }
 
+const statusOf = async ({ host }: Shop, code: string): Promise<string> =>
+  (await host.call<{ status: string }>('GET', `status/${code}`)).data.status
+
+/** Why an order that is over has not ended. */
+async function tellWhatItWaitsFor({ host, chain }: Shop, code: string): Promise<string> {
+  const facts = await host.db.many<Record<string, unknown>>(sql`
+    select o.status, o.expires_at, h.number, h.block_at, h.trouble, h.lease_owner, now(),
+      exists (select from deposit_doubts d where d.address = p.deposit_address) as doubted
+    from orders o left join payments p on p.company_id = o.company_id and p.id = o.payment_id
+      left join chain_heads h on h.chain_id = p.network where o.code = ${code}`)
+  const shown = (_: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value)
+  return `${JSON.stringify(facts, shown)}; the chain is at block ${await chain.blockNumber()}`
+}
+
 /** @param settings what the module is given, from the service's address and the merchant's credentials */
 export async function openPhpShop(
   name: 'woocommerce' | 'prestashop',
@@ -111,7 +125,10 @@ export async function openPhpShop(
     async expire(code) {
       await shop.host.db.run(sql`update orders set expires_at = now() - interval '1 second' where code = ${code}`)
       await shop.chain.mine(1)
-      await shop.reaches(code, 'EXPIRED')
+      // it ends only once its chain was read up to that block and its address compared: two rounds, each after a pause
+      await waitFor(`the end of ${code}`, async () => (await statusOf(shop, code)) === 'EXPIRED', 45_000).catch(
+        async (error: Error) => assert.fail(`${error.message}: ${await tellWhatItWaitsFor(shop, code)}`),
+      )
     },
     async stop() {
       child.stdin.end()

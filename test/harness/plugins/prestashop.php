@@ -31,7 +31,7 @@ namespace {
 
     final class Shop
     {
-        public static array $settings = ['PS_OS_BANKWIRE' => 1, 'PS_OS_PAYMENT' => 2, 'PS_OS_ERROR' => 3, 'PS_OS_CANCELED' => 4, 'PS_OS_REFUND' => 5];
+        public static array $settings = ['PS_OS_BANKWIRE' => 1, 'PS_OS_PAYMENT' => 2, 'PS_OS_ERROR' => 3, 'PS_OS_CANCELED' => 4, 'PS_OS_REFUND' => 5, 'PS_OS_OUTOFSTOCK_UNPAID' => 9];
         public static array $orders = [];
         /** The database takes an order's row; if not, PrestaShop does not say so. */
         public static bool $saves = true;
@@ -65,6 +65,9 @@ namespace {
         public static array $packages = [5 => [['one']]];
         public static array $post = [];
         public static array $logged = [];
+        /** Every entry of the log, and the mails of the last command. */
+        public static array $log = [];
+        public static array $mailed = [];
         public static array $slips = [];
         public static ?string $redirect = null;
         /** What another request writes to the settings while this one waits. */
@@ -210,6 +213,12 @@ namespace {
                 preg_match("/LIKE '(\w+)'$/", $query, $found);
                 return array_intersect(Shop::$columns, [$found[1]]);
             }
+            if (str_starts_with($query, 'SELECT o.id_order')) {
+                preg_match("/o.module = 'comptoirpay'\s+AND o.current_state IN \(([\d, ]+)\)\s+AND o.date_upd <= '(.+)'$/", $query, $found);
+                $isUnpaid = fn ($order) => $order['module'] === 'comptoirpay' && $order['date_upd'] <= $found[2]
+                    && in_array((string) $order['current_state'], explode(', ', $found[1]), true);
+                return array_map(fn ($order) => ['id_order' => (string) $order['id']], array_values(array_filter(Shop::$orders, $isUnpaid)));
+            }
             if (str_contains($query, 'JOIN `ps_orders`')) {
                 return $this->orders($query);
             }
@@ -264,9 +273,15 @@ namespace {
     }
     final class PrestaShopLogger
     {
-        public static function addLog(string $message, int $severity = 1, ?int $code = null, ?string $type = null, ?int $id = null): bool
+        /** Mails first, and then looks whether the entry is there. */
+        public static function addLog(string $message, int $severity = 1, ?int $code = null, ?string $type = null, ?int $id = null, bool $allowDuplicate = false): bool
         {
-            Shop::$logged[] = $message;
+            $severity >= 3 && Shop::$mailed[] = $message;
+            $entry = [$message, $severity, $code, $type, $id];
+            if (!$allowDuplicate && in_array($entry, Shop::$log, true)) {
+                return false;
+            }
+            [Shop::$log[], Shop::$logged[]] = [$entry, $message];
             return true;
         }
     }
@@ -468,7 +483,7 @@ namespace {
 
     while (($line = fgets(STDIN)) !== false) {
         $command = json_decode($line, true);
-        Shop::$logged = [];
+        Shop::$logged = Shop::$mailed = [];
         Shop::$redirect = null;
         Shop::$lock = $command['lock'] ?? '1';
         Shop::$fails = $command['fails'] ?? '';
@@ -567,6 +582,6 @@ namespace {
             })(),
         };
         $orders = array_map(fn ($order) => ['state' => $order['current_state'], 'states' => $order['states'], 'note' => $order['note'] ?? ''], Shop::$orders);
-        echo json_encode(['answer' => $answer, 'orders' => (object) $orders, 'logged' => Shop::$logged]), "\n";
+        echo json_encode(['answer' => $answer, 'orders' => (object) $orders, 'logged' => Shop::$logged, 'mailed' => Shop::$mailed]), "\n";
     }
 }
