@@ -262,7 +262,7 @@ test('a wait on the feed of another company sees at its end that the order was p
     assert.equal(reads, 2)
     await assert.rejects(orders.waitUntil('o1', 'REFUNDING', options), /is still PAID after 500 ms/)
     ;[reads, ended] = [0, 'EXPIRED']
-    await assert.rejects(orders.waitUntil('o1', 'PAID', options), /is EXPIRED and will not become PAID/)
+    await assert.rejects(orders.waitUntil('o1', 'PAID', options), /is EXPIRED; .* can still make it PAID/)
     assert.equal(reads, 2)
   })
 })
