@@ -138,6 +138,41 @@ test('a server that hangs is left after timeoutMs, a caller’s signal ends the 
   )
 })
 
+test('what cannot be sent is a TypeError at once, and no lost connection', async () => {
+  const reply: Reply = (_, response) => ok(response, { code: 'abc' })
+  await withServer(reply, async (client, seen) => {
+    const create = (options: object, body: object = BODY) => client.orders.create(body as typeof BODY, options)
+    for (const idempotencyKey of ['Order – 1', '5 €', 'é', 'a\nb', '', 'x'.repeat(256)])
+      await assert.rejects(create({ idempotencyKey }), /TypeError: idempotencyKey must be/)
+    await assert.rejects(create({}, { ...BODY, amount: 50n }), TypeError)
+    await assert.rejects(create({ requestId: 'Order – 1' }), TypeError)
+    await assert.rejects(new Comptoir({ baseUrl: client.baseUrl, apiSecret: 'sk_€' }).orders.get('x'), TypeError)
+    for (const baseUrl of ['http://', client.baseUrl.replace('//', '//user:secret@')])
+      assert.throws(() => new Comptoir({ baseUrl }), TypeError)
+    assert.equal(seen.length, 0)
+    for (const idempotencyKey of ['x'.repeat(255), 'cart 1 ~'])
+      assert.equal((await create({ idempotencyKey })).code, 'abc')
+    assert.equal(seen[1]?.headers['idempotency-key'], 'cart 1 ~')
+  })
+})
+
+test('a timeout longer than any timer is no timeout of a millisecond; one of nothing is refused', async () => {
+  const reply: Reply = (_, response) => void setTimeout(() => ok(response, { code: 'abc' }), 100)
+  await withServer(
+    reply,
+    async (client, seen) => {
+      assert.equal((await client.orders.get('x')).code, 'abc')
+      assert.equal((await client.orders.get('x', { timeoutMs: 2 ** 31 })).code, 'abc')
+      for (const timeoutMs of [0, -1, Number.NaN]) {
+        await assert.rejects(client.orders.get('x', { timeoutMs }), /TypeError: timeoutMs must be more than 0/)
+        assert.throws(() => new Comptoir({ baseUrl: client.baseUrl, timeoutMs }), /TypeError: timeoutMs/)
+      }
+      assert.equal(seen.length, 2)
+    },
+    { timeoutMs: Number.POSITIVE_INFINITY, maxRetries: 0 },
+  )
+})
+
 test('a download may take longer than timeoutMs while it flows, and its reader may be slow; one that stalls is left', async () => {
   const reply: Reply = ({ url }, response) => {
     response.writeHead(200, { 'content-type': 'text/csv' }).write('code\n')

@@ -1,7 +1,7 @@
 import type { Api } from './api.ts'
 import { ComptoirError, isTemporary } from './errors.ts'
 import { ORDER_STATUSES, type Order } from './generated/schemas.ts'
-import { type CallOptions, sleep } from './transport.ts'
+import { type CallOptions, LONGEST_TIMER_MS, sleep } from './transport.ts'
 
 export type OrderStatus = Order['status']
 export type WaitOptions = {
@@ -26,8 +26,6 @@ const REVIVED_BY: Partial<Record<OrderStatus, string>> = {
 const LAST_READ_MS = 5000
 /** While the service is away, each pause is twice as long as the one before, up to this. */
 const LONGEST_PAUSE_MS = 8000
-/** A timer of more runs out at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 /** A refunded order can only be refunded further: it does not become PAID again. */
 const hasRefund = (status: OrderStatus, statuses: readonly OrderStatus[]): boolean =>
