@@ -122,6 +122,25 @@ test('a login, which takes no Idempotency-Key, is not repeated after a lost conn
   })
 })
 
+test('a registration is repeated after a lost connection only with a credential: no key is kept without one', async () => {
+  const reply: Reply = (_, response) => void response.destroy()
+  const person = { firstName: 'A', lastName: 'B', email: 'a@b.example', password: 'x', role: 'SimpleUser' } as const
+  await withServer(reply, async ({ baseUrl }, seen) => {
+    for (const [options, tries] of [
+      [{}, 1],
+      [{ accessToken: 't' }, 3],
+      [{ apiSecret: 'sk_1' }, 5],
+    ] as const) {
+      const { api } = new Comptoir({ baseUrl, ...options })
+      await assert.rejects(api.register({ body: person }, { maxRetries: 1 }), ComptoirError)
+      assert.equal(seen.length, tries)
+    }
+    const { api } = new Comptoir({ baseUrl })
+    await assert.rejects(api.changeForgottenPassword({ body: { token: 't', newPassword: 'x' } }), ComptoirError)
+    assert.equal(seen.length, 6)
+  })
+})
+
 test('a server that hangs is left after timeoutMs, a caller’s signal ends the call at once', async () => {
   await withServer(
     () => {},

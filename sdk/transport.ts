@@ -40,8 +40,8 @@ export type Call = {
   path: string
   query?: Record<string, unknown>
   body?: unknown
-  /** The operation takes an Idempotency-Key, so repeating it is safe. */
-  keyed: boolean
+  /** The operation takes an Idempotency-Key, so repeating it is safe; some only from callers with a credential. */
+  keyed: boolean | 'withCredential'
   /** It answers JSON with `data`; otherwise the body is left to the caller. */
   json: boolean
   options?: CallOptions | undefined
@@ -281,7 +281,8 @@ export class Transport {
   async send(call: Call): Promise<{ answer: Response; data: unknown }> {
     const { options, keyed, method } = call
     const sent = this.#prepare(call)
-    const repeats = keyed || method !== 'POST'
+    const isKnown = Boolean(this.#options.accessToken || this.#options.apiSecret)
+    const repeats = keyed === true || (keyed === 'withCredential' && isKnown) || method !== 'POST'
     const maxRetries = options?.maxRetries ?? this.#options.maxRetries ?? 3
     for (let attempt = 0; ; attempt += 1) {
       let error: ComptoirError
