@@ -108,7 +108,8 @@ type Row = { path: string; method: string; operation: Operation }
 
 function printRow({ path, method, operation }: Row): string {
   const query = own(operation).flatMap(({ in: place, name = '' }) => (place === 'query' ? [name] : []))
-  const keyed = (operation.parameters ?? []).some(({ $ref }) => $ref?.endsWith('/IdempotencyKey'))
+  const named = (operation.parameters ?? []).map(({ $ref }) => $ref?.split('/').at(-1))
+  const keyed = named.includes('IdempotencyKeyWithCredential') ? `'withCredential'` : named.includes('IdempotencyKey')
   const fields = [
     `method: '${method.toUpperCase()}'`,
     `path: '${path}'`,

@@ -1,5 +1,5 @@
 import { OPERATIONS, type Operations } from './generated/operations.ts'
-import type { CallOptions, Transport } from './transport.ts'
+import type { Call, CallOptions, Transport } from './transport.ts'
 
 type Name = keyof Operations
 type Params<Key extends Name> = Operations[Key]['params']
@@ -13,7 +13,7 @@ type Args<Key extends Name> =
 /** Every operation of the API, by its name in the reference. */
 export type Api = { [Key in Name]: (...args: Args<Key>) => Promise<Data<Key>> }
 
-type Row = { method: string; path: string; query: readonly string[]; keyed: boolean; json: boolean }
+type Row = { method: string; path: string; query: readonly string[]; keyed: Call['keyed']; json: boolean }
 
 /** An empty part of a path, and the dots that a URL resolves, would make it the path of something else. */
 const namesNothing = (value: unknown): boolean => ['', '.', '..'].includes(String(value ?? '').trim())

@@ -10,7 +10,7 @@ export type ComptoirOptions = {
   accessToken?: string
   /** Tries after the first one; default 3. */
   maxRetries?: number
-  /** Per try; default 30 000. A download may take longer: for as long, it may wait for its next part. */
+  /** Per try, more than 0; default 30 000. A download may take longer: for as long, it may wait for its next part. */
   timeoutMs?: number
   /** Default: the global one. */
   fetch?: typeof fetch
@@ -25,7 +25,7 @@ export type ComptoirOptions = {
 export type Ignored = { operation: string; names: string[] }
 
 export type CallOptions = {
-  /** Your own key instead of one generated for the call and its retries. */
+  /** Your own key instead of one generated for the call and its retries: 1 to 255 printable characters of ASCII. */
   idempotencyKey?: string
   requestId?: string
   timeoutMs?: number
@@ -40,8 +40,8 @@ export type Call = {
   path: string
   query?: Record<string, unknown>
   body?: unknown
-  /** The operation takes an Idempotency-Key, so repeating it is safe. */
-  keyed: boolean
+  /** The operation takes an Idempotency-Key, so repeating it is safe; some only from callers with a credential. */
+  keyed: boolean | 'withCredential'
   /** It answers JSON with `data`; otherwise the body is left to the caller. */
   json: boolean
   options?: CallOptions | undefined
@@ -51,6 +51,10 @@ const FIRST_DELAY_MS = 400
 const LONGEST_DELAY_MS = 8000
 /** If a server asks for a longer wait, the caller gets the error instead. */
 const LONGEST_WAIT_MS = 60_000
+/** A timer of more runs out at once. */
+export const LONGEST_TIMER_MS = 2 ** 31 - 1
+/** As the service takes it. */
+const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/
 
 const isRetryable = ({ status, code }: ComptoirError): boolean =>
   status === 429 || status === 502 || status === 503 || code === 'IDEMPOTENCY_IN_PROGRESS'
@@ -79,10 +83,13 @@ export const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
       clearTimeout(timer)
       reject(signal?.reason)
     }
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', end)
-      resolve()
-    }, ms)
+    const timer = setTimeout(
+      () => {
+        signal?.removeEventListener('abort', end)
+        resolve()
+      },
+      Math.min(ms, LONGEST_TIMER_MS),
+    )
     signal?.addEventListener('abort', end, { once: true })
   })
 
@@ -132,7 +139,7 @@ function openLimit(ms: number): Limit {
   const stop = (): void => clearTimeout(timer)
   const start = (): void => {
     stop()
-    timer = setTimeout(() => controller.abort(), ms)
+    timer = setTimeout(() => controller.abort(), Math.min(ms, LONGEST_TIMER_MS))
   }
   return { signal: controller.signal, start, stop }
 }
@@ -175,14 +182,26 @@ function openWarnings(): (ignored: Ignored) => void {
   }
 }
 
+function refuseWrongTime(timeoutMs: number | undefined): void {
+  if (timeoutMs !== undefined && !(timeoutMs > 0)) throw new TypeError('timeoutMs must be more than 0')
+}
+
+/** What is sent, the same for each try. */
+type Sent = { url: string; init: RequestInit }
+
 /** Sends calls: credentials, timeout, retries, uniform errors. */
 export class Transport {
   readonly #options: ComptoirOptions
   readonly #fetch: typeof fetch
   readonly #onIgnored: (ignored: Ignored) => void
 
+  /** @throws TypeError for options with which no call could ever succeed */
   constructor(options: ComptoirOptions) {
+    refuseWrongTime(options.timeoutMs)
     if (!/^https?:\/\//.test(options.baseUrl)) throw new TypeError('baseUrl must begin with http:// or https://')
+    const { username, password } = new URL(options.baseUrl)
+    if (options.fetch === undefined && username + password !== '')
+      throw new TypeError('baseUrl must hold no user and no password: fetch refuses them')
     this.#options = options
     this.#onIgnored = options.onIgnored ?? openWarnings()
     // workers reject a fetch that is called as a method of another object
@@ -193,8 +212,11 @@ export class Transport {
     return this.#options.baseUrl.replace(/\/+$/, '')
   }
 
-  #headers(call: Call, key: string | undefined): Record<string, string> {
+  #headers(call: Call): Record<string, string> {
     const { apiKey, apiSecret, accessToken } = this.#options
+    const key = call.keyed ? (call.options?.idempotencyKey ?? newKey()) : undefined
+    if (key !== undefined && !IDEMPOTENCY_KEY.test(key))
+      throw new TypeError('idempotencyKey must be 1 to 255 printable characters of ASCII; encode or hash any other')
     return {
       accept: 'application/json',
       ...(accessToken ? { authorization: `Bearer ${accessToken}` } : {}),
@@ -206,7 +228,20 @@ export class Transport {
     }
   }
 
-  async #once(call: Call, key: string | undefined): Promise<{ answer: Response; text: string }> {
+  /** Inside a try, the caller's mistakes would look like a lost connection. @throws TypeError */
+  #prepare(call: Call): Sent {
+    refuseWrongTime(call.options?.timeoutMs)
+    const headers = this.#headers(call)
+    // refuses what no header can carry
+    new Headers(headers)
+    const body = call.body === undefined ? {} : { body: JSON.stringify(call.body) }
+    return {
+      url: urlOf(this.baseUrl, call.path, call.query),
+      init: { method: call.method, headers, redirect: 'manual', ...body },
+    }
+  }
+
+  async #once(call: Call, { url, init }: Sent): Promise<{ answer: Response; text: string }> {
     const timeoutMs = call.options?.timeoutMs ?? this.#options.timeoutMs ?? 30_000
     const limit = openLimit(timeoutMs)
     const given = call.options?.signal
@@ -220,13 +255,8 @@ export class Transport {
     }
     limit.start()
     try {
-      const answer = await this.#fetch(urlOf(this.baseUrl, call.path, call.query), {
-        method: call.method,
-        headers: this.#headers(call, key),
-        redirect: 'manual',
-        signal: given ? AbortSignal.any([limit.signal, given]) : limit.signal,
-        ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
-      })
+      const signal = given ? AbortSignal.any([limit.signal, given]) : limit.signal
+      const answer = await this.#fetch(url, { ...init, signal })
       if (answer.ok && !call.json) {
         return { answer: limitBody(answer, limit, (cause) => reasonOf(cause, 'sent nothing more for')), text: '' }
       }
@@ -243,17 +273,22 @@ export class Transport {
     if (field) this.#onIgnored({ operation, names: field.split(', ').map(decodeURIComponent) })
   }
 
-  /** The successful answer, and its data where it is JSON. @throws ComptoirError */
+  /**
+   * The successful answer, and its data where it is JSON.
+   * @throws TypeError for what cannot be sent
+   * @throws ComptoirError
+   */
   async send(call: Call): Promise<{ answer: Response; data: unknown }> {
     const { options, keyed, method } = call
-    const key = keyed ? (options?.idempotencyKey ?? newKey()) : undefined
-    const repeats = keyed || method !== 'POST'
+    const sent = this.#prepare(call)
+    const isKnown = Boolean(this.#options.accessToken || this.#options.apiSecret)
+    const repeats = keyed === true || (keyed === 'withCredential' && isKnown) || method !== 'POST'
     const maxRetries = options?.maxRetries ?? this.#options.maxRetries ?? 3
     for (let attempt = 0; ; attempt += 1) {
       let error: ComptoirError
       let retryAfter: string | null = null
       try {
-        const { answer, text } = await this.#once(call, key)
+        const { answer, text } = await this.#once(call, sent)
         if (answer.ok) {
           const data = call.json ? dataOf(answer, text) : undefined
           this.#tellIgnored(call, answer.headers.get('comptoir-ignored'))

@@ -1,7 +1,7 @@
 import type { Api } from './api.ts'
 import { ComptoirError, isTemporary } from './errors.ts'
 import { ORDER_STATUSES, type Order } from './generated/schemas.ts'
-import { type CallOptions, sleep } from './transport.ts'
+import { type CallOptions, LONGEST_TIMER_MS, sleep } from './transport.ts'
 
 export type OrderStatus = Order['status']
 export type WaitOptions = {
@@ -13,21 +13,31 @@ export type WaitOptions = {
   companyId?: string
 }
 
-/** States that an order never leaves on its own: waiting longer would be pointless. */
+/** States that an order does not leave on its own: waiting longer would be pointless. */
 const ENDED: readonly OrderStatus[] = ['CANCELLED', 'EXPIRED', 'ERROR', 'KYT_FAILED', 'FULL_REFUNDED']
+/** What may happen to some of them all the same, hours or days later. */
+const REVIVED_BY: Partial<Record<OrderStatus, string>> = {
+  CANCELLED: 'money that comes late',
+  EXPIRED: 'money that comes late or a new quote',
+  ERROR: 'money that comes late or a new quote',
+}
 
 /** The last read comes when the time is over. */
 const LAST_READ_MS = 5000
 /** While the service is away, each pause is twice as long as the one before, up to this. */
 const LONGEST_PAUSE_MS = 8000
-/** A timer of more runs out at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 /** A refunded order can only be refunded further: it does not become PAID again. */
 const hasRefund = (status: OrderStatus, statuses: readonly OrderStatus[]): boolean =>
   status === 'REFUNDED' && !statuses.some((one) => one === 'REFUNDING' || one === 'FULL_REFUNDED')
 
-/** The order did not reach the state: it ended in another one, or the time ran out. */
+function endOf({ code, status }: Order, statuses: readonly OrderStatus[]): string {
+  const cause = REVIVED_BY[status]
+  const rest = cause ? `; ${cause} can still make it PAID` : ` and will not become ${statuses.join(' or ')}`
+  return `Order ${code} is ${status}${rest}.`
+}
+
+/** The order did not reach the state: it ended in another one, which may not be for ever, or the time ran out. */
 export class WaitError extends Error {
   override readonly name = 'WaitError'
   readonly order: Order
@@ -106,7 +116,7 @@ export async function waitUntil(
       if (statuses.includes(order.status)) return order
     }
     if (order && (ENDED.includes(order.status) || hasRefund(order.status, statuses)))
-      throw new WaitError(`Order ${code} is ${order.status} and will not become ${statuses.join(' or ')}.`, order)
+      throw new WaitError(endOf(order, statuses), order)
     if (last) break
     last = Date.now() >= until
     if (last) continue

@@ -241,6 +241,10 @@ test('the calls of other services, as their guides write them for Comptoir, make
     await runShell(`npx comptoir orders pay ${codeOf(next)}`)
     const paid = await runProgram('moved.mjs')
     assert.deepEqual([paid.startsWith(`${status} `), codeOf(paid)], [false, codeOf(next)], file)
+    // a number of an order with characters that no header carries
+    const text = blocks(file, 'js', 'docs/guides').join('\n')
+    writeFileSync(join(shop, 'moved.mjs'), text.replace(/'[A-Z]+-4711'/, JSON.stringify('№ – '.padEnd(100, 'ж'))))
+    assert.match(await runProgram('moved.mjs'), new RegExp(`^${status} http`), file)
     // every state that an order may have is mapped to one of theirs
     const mapped = new Set(readFileSync(join(ROOT, 'docs/guides', file), 'utf8').match(/\b[A-Z_]{4,}(?=: ')/g))
     assert.deepEqual([...mapped].sort(), [...ORDER_STATUSES].sort(), file)

@@ -54,6 +54,16 @@ for (const path of ['/%ff', '/api/next/confirm_conversion/status/%ff', '/%', '/a
     assert.ok(json.error.requestId)
   })
 
+test('an id in a path that is too long is refused alike, whatever its length', async () => {
+  for (const id of ['x'.repeat(65), 'x'.repeat(500), 'x'.repeat(501), 'x'.repeat(5000)])
+    for (const path of [`confirm_conversion/status/${id}`, `confirm_conversion/cancel/${id}`, `refunds/${id}`]) {
+      const method = path.includes('cancel') ? 'POST' : 'GET'
+      const answer = await host.call(method, `/api/next/${path}`, { as: merchant })
+      assert.deepEqual([answer.status, answer.error.code], [422, 'VALIDATION_FAILED'], `${method} ${path.length}`)
+    }
+  assert.equal((await host.call('GET', `/docs/errors/${'x'.repeat(501)}`)).status, 404)
+})
+
 test('a request that is no HTTP, or has too many headers, is answered in our envelope, too', async () => {
   const garbage = await sendRaw('GARBAGE\r\n\r\n')
   assert.match(garbage, /^HTTP\/1\.1 400[\s\S]*"code":"MALFORMED_REQUEST"/)

@@ -193,6 +193,10 @@ test('every operation has its own failures, security and headers, and a body tha
   const names = (id: string): string[] =>
     (find(id).parameters ?? []).map(({ $ref, name = '' }) => $ref?.split('/').at(-1) ?? name)
   assert.ok(names('createOrder').includes('IdempotencyKey') && !names('listOrders').includes('IdempotencyKey'))
+  // without a credential nothing is kept under a key
+  for (const id of ['register', 'changeForgottenPassword'])
+    assert.ok(names(id).includes('IdempotencyKeyWithCredential') && !names(id).includes('IdempotencyKey'), id)
+  assert.ok(!names('login').some((name) => name.startsWith('IdempotencyKey')))
   const sent = Object.keys(find('createOrder').responses['200']?.headers ?? {})
   assert.ok(['Comptoir-Ignored', 'Idempotency-Replayed', 'RateLimit-Remaining'].every((name) => sent.includes(name)))
   assert.ok('Retry-After' in (responseOf(find('createOrder').responses['429'] ?? {}).headers ?? {}))

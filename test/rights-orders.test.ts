@@ -228,9 +228,11 @@ test('SuperAdmin and SuperManager sell at a till: by its id, or by its identifie
   assert.equal(crossed.error?.code, 'UNKNOWN_MERCHANT_IDENTIFIER')
 })
 
-test('whoever guesses a reference gets the state, and nothing that leads to the payer’s page', async () => {
+test('whoever guesses a reference gets the state, and nothing that leads to the payer’s or the shop’s page', async () => {
   const alias = `INV-${crypto.randomUUID()}`
-  const body = { amount: 50, fromAsset: 'EUR', merchantIdentifier: merchant.merchantIdentifier, alias }
+  // many shops put the key of the order into these
+  const pages = { returnUrl: 'https://shop.example/a?key=wc_1', cancelUrl: 'https://shop.example/b?key=wc_1' }
+  const body = { amount: 50, fromAsset: 'EUR', merchantIdentifier: merchant.merchantIdentifier, alias, ...pages }
   const { data } = await service.call<Created>('POST', 'request', { as: merchant, body })
   const [code, id] = [data.code, data.order._id]
   const path = `status/order/${alias}`
@@ -248,10 +250,11 @@ test('whoever guesses a reference gets the state, and nothing that leads to the 
     const { _id, code: shown, shortCode, paymentUrl, status, fromAmount } = read.data
     assert.deepEqual([_id, shown, shortCode, paymentUrl], [null, null, null, null], who)
     assert.deepEqual([status, fromAmount], ['INITIAL', '50.00'], who)
-    for (const secret of [code, id, data.order.shortCode ?? '-'])
+    for (const secret of [code, id, data.order.shortCode ?? '-', 'wc_1'])
       assert.equal(read.text.includes(secret), false, `${who} sees ${secret}`)
     const byCode = await service.call<Order>('GET', `status/${code}`, { headers })
     assert.deepEqual([byCode.status, byCode.data.code, 'webhookUrl' in byCode.data], [200, code, false], who)
+    assert.deepEqual([byCode.data.returnUrl, byCode.data.cancelUrl], Object.values(pages), who)
   }
   assert.equal(
     (await stranger.client.get(`confirm_conversion/${path}`)).status,
@@ -260,6 +263,7 @@ test('whoever guesses a reference gets the state, and nothing that leads to the 
   )
   const own = await service.call<Order>('GET', path, { as: merchant })
   assert.deepEqual([own.data._id, own.data.code, 'webhookUrl' in own.data], [id, code, true])
+  assert.deepEqual([own.data.returnUrl, own.data.cancelUrl], Object.values(pages))
 })
 
 test('where no alias matches, the newest order of a session with that reference is meant', async () => {

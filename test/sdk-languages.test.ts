@@ -101,7 +101,7 @@ given = json.load(sys.stdin)
 api = Comptoir(given["url"], "pk_1", "sk_1", timeout=1, max_retries=1)
 for method, path, body in given["calls"]:
     try:
-        print(json.dumps(api.call(method, path, body)))
+        print(json.dumps(api.get_order("c") if path == "getOrder c" else api.call(method, path, body)))
     except ComptoirError as error:
         print(json.dumps(error.code))
 `
@@ -111,7 +111,7 @@ $given = json_decode(stream_get_contents(STDIN), true);
 $api = new Comptoir($given['url'], 'pk_1', 'sk_1', 1, 1);
 foreach ($given['calls'] as [$method, $path, $body]) {
     try {
-        echo json_encode($api->call($method, $path, $body ?? [])), "\n";
+        echo json_encode($path === 'getOrder c' ? $api->getOrder('c') : $api->call($method, $path, $body ?? [])), "\\n";
     } catch (ComptoirError $error) {
         echo json_encode($error->errorCode), "\n";
     }
@@ -154,6 +154,37 @@ foreach (['', ' ', '.', '..'] as $empty) {
     }
 }
 `
+const UNSENDABLE_PYTHON = `
+import sys
+sys.path.insert(0, "${SDK}/python")
+from comptoir import Comptoir
+url = sys.stdin.read()
+api = Comptoir(url, "pk_1", "sk_1", max_retries=0)
+said = []
+tries = [lambda key=key: api.create_order(idempotency_key=key) for key in ("1 – 2", "5 €", "é", "a\\nb", "x" * 256)]
+for attempt in [*tries, lambda: api.call("GET", "/a b"), *[lambda t=t: Comptoir(url, "pk_1", "sk_1", timeout=t) for t in (0, -1)]]:
+    try:
+        attempt()
+        said.append("sent")
+    except ValueError as error:
+        said.append("refused" if type(error) is ValueError else "bare")
+print(*said, Comptoir(url, "pk_1", "sk_1", timeout=float("inf"), max_retries=0).call("GET", "/slow"))
+`
+const UNSENDABLE_PHP = `<?php
+require '${SDK}/php/Comptoir.php';
+$url = stream_get_contents(STDIN);
+$api = new Comptoir($url, 'pk_1', 'sk_1', 30, 0);
+$tries = array_map(fn ($key) => fn () => $api->createOrder([], $key), ['1 – 2', '5 €', 'é', "a\\nb", "a\\n", str_repeat('x', 256)]);
+foreach ([...$tries, ...array_map(fn ($time) => fn () => new Comptoir($url, 'pk_1', 'sk_1', $time), [0, -1])] as $attempt) {
+    try {
+        $attempt();
+        echo 'sent ';
+    } catch (InvalidArgumentException) {
+        echo 'refused ';
+    }
+}
+echo (new Comptoir($url, 'pk_1', 'sk_1', PHP_INT_MAX, 0))->call('GET', '/slow'), "\\n";
+`
 const CLIENTS = [
   {
     name: 'Python',
@@ -163,6 +194,7 @@ const CLIENTS = [
     verify: VERIFY_PYTHON,
     calls: CALL_PYTHON,
     list: LIST_PYTHON,
+    unsendable: UNSENDABLE_PYTHON,
     empty: EMPTY_PYTHON,
   },
   {
@@ -173,6 +205,7 @@ const CLIENTS = [
     verify: VERIFY_PHP,
     calls: CALL_PHP,
     list: LIST_PHP,
+    unsendable: UNSENDABLE_PHP,
     empty: EMPTY_PHP,
   },
 ]
@@ -274,7 +307,7 @@ for (const options of [[], ['-n']]) {
   })
 }
 
-for (const { name, command, args, story, verify, calls } of present) {
+for (const { name, command, args, story, verify, calls, unsendable } of present) {
   test(`the ${name} client tries a lost or cut answer again under one key, and names what is not Comptoir’s`, async () => {
     const good = (response: ServerResponse): void => void answer(response, 'good')
     const server = await openServer({
@@ -305,6 +338,38 @@ for (const { name, command, args, story, verify, calls } of present) {
     const keys = server.seen['/cut']?.map(({ key }) => key) ?? []
     assert.deepEqual([keys.length, new Set(keys).size], [2, 1])
     assert.equal(server.seen['/page']?.length, 1, 'a page is not asked for again')
+  })
+
+  test(`the ${name} client gives a download as it is, and a page of another program to nobody`, async () => {
+    const plain = { 'content-type': 'text/csv; charset=utf-8; header=present' }
+    const server = await openServer({
+      '/csv': (response) => response.writeHead(200, plain).end('code\nÉ1\n'),
+      '/cut': (response, count) =>
+        count > 1
+          ? response.writeHead(200, plain).end('whole')
+          : response.writeHead(200, plain).write('ha') && setTimeout(() => response.destroy(), 20),
+      '/page': (response) => response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end('<html>'),
+      '/refused': (response) => response.writeHead(404, { 'content-type': 'text/plain' }).end('not here'),
+      '/api/next/confirm_conversion/status/c': (response) =>
+        response.writeHead(200, { 'content-type': 'text/plain' }).end('OK'),
+    })
+    const paths = ['/csv', '/cut', '/page', '/refused', 'getOrder c']
+    const results = await callAll([command, ...args(calls)], {
+      url: server.url,
+      calls: paths.map((path) => ['GET', path]),
+    })
+    server.close()
+    assert.deepEqual(results, ['code\nÉ1\n', 'whole', ...Array(3).fill('UNEXPECTED_ANSWER')])
+  })
+
+  test(`the ${name} client refuses at once what cannot be sent, and bears a timeout longer than any timer`, async () => {
+    const server = await openServer({ '/slow': (response) => void setTimeout(() => answer(response, 'good'), 200) })
+    const child = spawn(command, args(unsendable), { stdio: ['pipe', 'pipe', 'inherit'] })
+    child.stdin.end(server.url)
+    const output = Buffer.concat(await child.stdout.toArray()).toString()
+    server.close()
+    assert.equal(output.trim(), `${'refused '.repeat(8)}good`)
+    assert.deepEqual(Object.keys(server.seen), ['/slow'])
   })
 
   test(`the ${name} client sends the body of a PUT, and gives its secret to no other host`, async () => {

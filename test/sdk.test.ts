@@ -8,6 +8,7 @@ import { after, before, test } from 'node:test'
 import { printSdk, readOpenApi } from '../scripts/print-sdk.ts'
 import { Comptoir, type Ignored, isComptoirError, signTestWebhook, WaitError } from '../sdk/index.ts'
 import { sql } from '../src/db/db.ts'
+import { allows } from '../src/orders/order-states.ts'
 import { sendBadUploads } from './harness/bad-uploads.ts'
 import { freePort } from './harness/free-port.ts'
 import { copySdk } from './harness/sdk-copy.ts'
@@ -78,6 +79,20 @@ test('waiting ends with the order when it ends otherwise, and with the time when
   const ended = client.orders.waitUntil(code, ['PAID'], { timeoutMs: 30_000, pollMs: 100 })
   await client.orders.cancel(code)
   await assert.rejects(ended, (error) => error instanceof WaitError && error.order.status === 'CANCELLED')
+})
+
+test('a wait that an ended order ends says what can still make it PAID, where a transition does', async () => {
+  const { merchantIdentifier } = shop.merchant
+  const { code } = await client.orders.create({ ...order, merchantIdentifier })
+  for (const ended of ['CANCELLED', 'EXPIRED', 'ERROR', 'KYT_FAILED', 'FULL_REFUNDED'] as const) {
+    await shop.host.db.run(sql`update orders set status = ${ended} where code = ${code}`)
+    const error: unknown = await client.orders.waitUntil(code, 'PAID').catch((thrown: unknown) => thrown)
+    assert.ok(error instanceof WaitError)
+    const [late, again] = [allows(ended, 'payLate'), allows(ended, 'requote')]
+    const said = [/money that comes late/, /a new quote/, /can still make it PAID/, /will not become PAID/]
+    const found = said.map((words) => words.test(error.message))
+    assert.deepEqual(found, [late, again, late || again, !late && !again], error.message)
+  }
 })
 
 test('payment links are paged by cursor, each once, also when others arrive; the answer stays an array', async () => {

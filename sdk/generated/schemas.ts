@@ -152,9 +152,9 @@ export type ReferenceOrder = {
   merchantIdentifier: string | null
   /** The shop. */
   websiteUrl: string | null
-  /** Where the payer goes after paying. */
+  /** Null without a credential of the order’s company. */
   returnUrl: string | null
-  /** Where the payer goes after cancelling. */
+  /** Null without a credential of the order’s company. */
   cancelUrl: string | null
 }
 

@@ -28,13 +28,17 @@ final class WebhookVerificationError extends RuntimeException
 
 final class Comptoir
 {
+    /** Seconds; curl counts milliseconds in 31 bits. */
+    private const LONGEST_TIMEOUT = 2_147_483;
+
     /** When the time of this client is over. */
     private readonly float $until;
 
     /**
-     * @param int $timeout seconds for one attempt
+     * @param int $timeout seconds for one attempt, at least 1
      * @param float|null $deadline seconds for everything that this client does, however many calls and attempts. A
      *     page that a person waits for gives a few
+     * @throws InvalidArgumentException
      */
     public function __construct(
         private readonly string $baseUrl,
@@ -44,6 +48,9 @@ final class Comptoir
         private readonly int $maxRetries = 3,
         ?float $deadline = null,
     ) {
+        if ($timeout < 1) {
+            throw new InvalidArgumentException('timeout must be at least 1 s');
+        }
         $this->until = $deadline === null ? INF : self::now() + $deadline;
     }
 
@@ -53,11 +60,25 @@ final class Comptoir
         return hrtime(true) / 1e9;
     }
 
-    /** Any operation of the reference. Retries 429, 502, 503 and lost connections under one Idempotency-Key. */
+    /**
+     * Any operation of the reference. Retries 429, 502, 503 and lost connections under one Idempotency-Key.
+     * @param string|null $idempotencyKey 1 to 255 printable characters of ASCII
+     * @return mixed the data; of an answer that is no JSON, a download for example, its bytes
+     * @throws InvalidArgumentException
+     */
     public function call(string $method, string $path, array $body = [], ?string $idempotencyKey = null): mixed
+    {
+        return $this->exchange($method, $path, $body, $idempotencyKey, true);
+    }
+
+    /** @param bool $takesFiles otherwise an answer that is no JSON comes from another program, too */
+    private function exchange(string $method, string $path, array $body, ?string $idempotencyKey, bool $takesFiles): mixed
     {
         $headers = ["x-api-key: {$this->apiKey}", "x-api-secret: {$this->apiSecret}", 'accept: application/json'];
         $content = null;
+        if ($idempotencyKey !== null && preg_match('/^[\x20-\x7e]{1,255}\z/', $idempotencyKey) !== 1) {
+            throw new InvalidArgumentException('idempotencyKey must be 1 to 255 printable characters of ASCII; encode or hash any other');
+        }
         if ($method === 'POST') {
             $headers[] = 'idempotency-key: ' . ($idempotencyKey ?? bin2hex(random_bytes(16)));
         }
@@ -66,13 +87,14 @@ final class Comptoir
             $content = json_encode($body === [] ? new stdClass() : $body, JSON_THROW_ON_ERROR | JSON_UNESCAPED_UNICODE);
         }
         for ($attempt = 0; ; $attempt++) {
-            [$status, $text, $retryAfter, $ignored] = $this->send($method, $path, $headers, $content);
-            $answer = json_decode($text, true);
-            if ($status >= 200 && $status < 300 && is_array($answer) && array_key_exists('data', $answer)) {
+            [$status, $text, $retryAfter, $ignored, $isFile] = $this->send($method, $path, $headers, $content);
+            $isFile = $isFile && $takesFiles;
+            $answer = $isFile ? null : json_decode($text, true);
+            if ($status >= 200 && $status < 300 && ($isFile || (is_array($answer) && array_key_exists('data', $answer)))) {
                 if ($ignored !== null) {
                     error_log("Comptoir ignored $ignored: $method $path knows no such name.");
                 }
-                return $answer['data'];
+                return $isFile ? $text : $answer['data'];
             }
             // a gateway in front has its own idea of an error
             $error = is_array($answer) && is_array($answer['error'] ?? null) ? $answer['error'] : [];
@@ -92,12 +114,15 @@ final class Comptoir
         }
     }
 
-    /** @return array{int, string, ?int, ?string} status (0: no whole answer), body, Retry-After in seconds, ignored names */
+    /**
+     * @return array{int, string, ?int, ?string, bool} status (0: no whole answer), body, Retry-After in seconds, ignored
+     *     names, and whether the body is a file
+     */
     private function send(string $method, string $path, array $headers, ?string $content): array
     {
-        $time = min((float) $this->timeout, $this->until - self::now());
+        $time = min((float) $this->timeout, self::LONGEST_TIMEOUT, $this->until - self::now());
         if ($time <= 0) {
-            return [0, '', null, null];
+            return [0, '', null, null, false];
         }
         $url = rtrim($this->baseUrl, '/') . $path;
         [$text, $lines] = function_exists('curl_init')
@@ -105,12 +130,15 @@ final class Comptoir
             : self::byStream($method, $url, $headers, $content, $time);
         $heads = preg_grep('/^HTTP\/\S+ \d{3}/', $lines);
         if (!is_string($text) || !preg_match('/^HTTP\/\S+ (\d{3})/', end($heads) ?: '', $found)) {
-            return [0, '', null, null];
+            return [0, '', null, null, false];
         }
         // a body that was cut off, or that was not whole within the timeout
         if (preg_grep('/^content-type: *application\/json/i', $lines) !== [] && json_decode($text) === null && $text !== 'null') {
-            return [0, '', null, null];
+            return [0, '', null, null, false];
         }
+        // a web page is of another program; PHP's own streams do not tell whether a body without a length is whole
+        $isFile = preg_grep('/^content-type: *(?!application\/json|text\/html)\w/i', $lines) !== []
+            && (function_exists('curl_init') || preg_grep('/^content-length: *' . strlen($text) . '$/i', $lines) !== []);
         $retry = array_values(preg_grep('/^retry-after: *\d+$/i', $lines));
         $ignored = array_values(preg_grep('/^comptoir-ignored:/i', $lines));
         return [
@@ -118,6 +146,7 @@ final class Comptoir
             $text,
             $retry === [] ? null : (int) preg_replace('/\D/', '', $retry[0]),
             $ignored === [] ? null : rawurldecode(trim(substr($ignored[0], strlen('comptoir-ignored:')))),
+            $isFile,
         ];
     }
 
@@ -183,7 +212,7 @@ final class Comptoir
 
     private function order(string $method, string $path, array $body = [], ?string $key = null): mixed
     {
-        return $this->call($method, '/api/next/confirm_conversion' . $path, $body, $key);
+        return $this->exchange($method, '/api/next/confirm_conversion' . $path, $body, $key, false);
     }
 
     /** @param array $body amount (decimal text), fromAsset, merchantIdentifier, webhookUrl, alias … */
@@ -239,12 +268,12 @@ final class Comptoir
 
     public function getRefund(string $id): array
     {
-        return $this->call('GET', '/api/next/refunds/' . self::segment('id', $id));
+        return $this->exchange('GET', '/api/next/refunds/' . self::segment('id', $id), [], null, false);
     }
 
     public function listEvents(?string $after = null, int $limit = 100): array
     {
-        return $this->call('GET', '/api/next/events' . self::query(['after' => $after, 'limit' => $limit]));
+        return $this->exchange('GET', '/api/next/events' . self::query(['after' => $after, 'limit' => $limit]), [], null, false);
     }
 
     /**

@@ -37,14 +37,30 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 _opener = urllib.request.build_opener(_NoRedirects)
 
 
+# seconds; sockets count milliseconds in 31 bits
+_LONGEST_TIMEOUT = 2_147_483
+
+
 class Comptoir:
     def __init__(self, base_url, api_key, api_secret, timeout=30, max_retries=3):
+        if timeout is not None and not timeout > 0:
+            raise ValueError("timeout must be more than 0")
         self.base_url = base_url.rstrip("/")
         self.headers = {"x-api-key": api_key, "x-api-secret": api_secret, "accept": "application/json"}
-        self.timeout, self.max_retries = timeout, max_retries
+        self.timeout = None if timeout is None else min(timeout, _LONGEST_TIMEOUT)
+        self.max_retries = max_retries
 
     def call(self, method, path, body=None, idempotency_key=None):
-        """Any operation of the reference. Retries 429, 502, 503 and lost connections under one Idempotency-Key."""
+        """Any operation of the reference. Retries 429, 502, 503 and lost connections under one Idempotency-Key.
+
+        Returns the data. Of an answer that is no JSON, a download for example, it is the text, or bytes where it is none.
+        `idempotency_key`: 1 to 255 printable characters of ASCII.
+        """
+        return self._exchange(method, path, body, idempotency_key, takes_files=True)
+
+    def _exchange(self, method, path, body=None, idempotency_key=None, takes_files=False):
+        if idempotency_key is not None and not re.fullmatch(r"[\x20-\x7e]{1,255}", idempotency_key):
+            raise ValueError("idempotency_key must be 1 to 255 printable characters of ASCII; encode or hash any other")
         headers, data = dict(self.headers), None
         if method == "POST":
             headers["idempotency-key"] = idempotency_key or uuid.uuid4().hex
@@ -57,13 +73,15 @@ class Comptoir:
                 request = urllib.request.Request(self.base_url + path, data, headers, method=method)
                 with _opener.open(request, timeout=self.timeout) as answer:
                     _warn_of_ignored(answer.headers.get("comptoir-ignored"), f"{method} {path}")
-                    return _data_of(answer)
+                    return _data_of(answer, takes_files)
             except urllib.error.HTTPError as failed:
                 error = _error_of(failed)
                 if failed.headers.get("retry-after", "").isdigit():
                     wait = int(failed.headers["retry-after"])
                 if failed.code not in (429, 502, 503) and error.code != "IDEMPOTENCY_IN_PROGRESS":
                     raise error from None
+            except http.client.InvalidURL as wrong:
+                raise ValueError(f"{method} {path}: {wrong}") from None
             except (OSError, http.client.HTTPException) as lost:
                 error = ComptoirError(0, "CONNECTION_FAILED", f"{method} {path}: {lost}")
             if attempt == self.max_retries or wait > 60:
@@ -71,7 +89,7 @@ class Comptoir:
             time.sleep(wait)
 
     def _order(self, method, path, body=None, key=None):
-        return self.call(method, "/api/next/confirm_conversion" + path, body, key)
+        return self._exchange(method, "/api/next/confirm_conversion" + path, body, key)
 
     def create_order(self, idempotency_key=None, **body):
         """amount (decimal text), fromAsset, merchantIdentifier, webhookUrl, alias … → {code, order, paymentUrl}"""
@@ -108,10 +126,10 @@ class Comptoir:
         return self._order("POST", "/revert/" + _segment("code", code), body, idempotency_key)
 
     def get_refund(self, refund_id):
-        return self.call("GET", "/api/next/refunds/" + _segment("refund_id", refund_id))
+        return self._exchange("GET", "/api/next/refunds/" + _segment("refund_id", refund_id))
 
     def list_events(self, after=None, limit=100):
-        return self.call("GET", "/api/next/events" + _query({"limit": limit, "after": after or None}))
+        return self._exchange("GET", "/api/next/events" + _query({"limit": limit, "after": after or None}))
 
 
 def verify_webhook(raw_body, headers, secret, tolerance_seconds=300, test_events=False):
@@ -179,8 +197,12 @@ def _key_of(secret):
         raise WebhookVerificationError("the secret is not one of Comptoir's: whsec_ and base64") from None
 
 
-def _data_of(answer):
+def _data_of(answer, takes_files):
     text = answer.read()
+    kind = answer.headers.get_content_type()
+    # a web page is of another program
+    if takes_files and "content-type" in answer.headers and kind not in ("application/json", "text/html"):
+        return text.decode() if kind.startswith("text/") else text
     try:
         return json.loads(text)["data"]
     except (ValueError, KeyError, TypeError):

@@ -12,6 +12,8 @@ const OF_NODE: Record<string, AppError> = {
   ERR_HTTP_REQUEST_TIMEOUT: new AppError('REQUEST_TIMEOUT'),
 }
 const GOODBYE_MS = 1000
+/** What the router takes between two slashes. */
+export const MAX_PATH_PART = 500
 
 const REASONS: Record<number, string> = {
   400: 'Bad Request',
@@ -40,10 +42,20 @@ export const openAnswerBroken = (baseUrl: string) => (thrown: Error & { code?: s
   setTimeout(() => socket.destroy(), GOODBYE_MS).unref()
 }
 
-/** A path that the router cannot decode, such as `/%ff`: no hook has run, so the headers are written here. */
+/** The API refuses an id that is too long in one way, whether its schema or the router finds it. */
+function errorOf(thrown: Error & { code?: string }, { url }: FastifyRequest): AppError {
+  if (thrown.code !== 'FST_ERR_MAX_PARAM_LENGTH' || !url.startsWith('/api/')) return toAppError(thrown)
+  const details = [{ path: 'path', message: `must have no part with more than ${MAX_PATH_PART} characters` }]
+  return new AppError('VALIDATION_FAILED', { details })
+}
+
+/**
+ * A path that the router cannot decode, such as `/%ff`, or with a part that is too long: no hook has run, so the
+ * headers are written here.
+ */
 export const openAnswerUnroutable =
   (baseUrl: string) => (thrown: Error, request: FastifyRequest, reply: FastifyReply) => {
-    const error = toAppError(thrown)
+    const error = errorOf(thrown, request)
     const { raw } = reply
     raw.writeHead(error.status, {
       'content-type': 'application/json; charset=utf-8',

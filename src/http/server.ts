@@ -11,7 +11,7 @@ import type { Vault } from '../kernel/vault.ts'
 import { type Actor, type Authenticate, EndedCredential, hasStanding } from './actor.ts'
 import { networkOf } from './address.ts'
 import { BODY_LIMIT_BYTES, registerBodies } from './bodies.ts'
-import { openAnswerBroken, openAnswerUnroutable } from './broken-requests.ts'
+import { MAX_PATH_PART, openAnswerBroken, openAnswerUnroutable } from './broken-requests.ts'
 import { registerCors, registerShopCors } from './cors.ts'
 import { type ErrorPage, registerFailures } from './failures.ts'
 import { registerIdempotency } from './idempotency/idempotency.ts'
@@ -220,7 +220,7 @@ export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
     keepAliveTimeout: 65_000,
     trustProxy: config.trustProxy.length > 0 ? config.trustProxy : false,
     genReqId: (raw) => requestIdOf(raw.headers),
-    routerOptions: { maxParamLength: 500, ignoreTrailingSlash: true },
+    routerOptions: { maxParamLength: MAX_PATH_PART, ignoreTrailingSlash: true },
     logController: new LogController({ disableRequestLogging: true }),
     // accepted requests are still answered: another process takes new connections by now
     return503OnClosing: false,

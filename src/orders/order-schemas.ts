@@ -91,6 +91,8 @@ export const ReferenceOrderSchema = Type.Object(
     code: Hidden(STRANGERS),
     shortCode: Hidden(STRANGERS),
     paymentUrl: Hidden(STRANGERS),
+    returnUrl: Hidden(STRANGERS),
+    cancelUrl: Hidden(STRANGERS),
   },
   { $id: 'ReferenceOrder', description: 'An order found by its reference, which can be guessed.' },
 )

@@ -89,7 +89,10 @@ export const viewOrder = (order: Order, payUrl: string): OrderView => ({
   metadata: order.metadata,
 })
 
-/** Without what leads to the payer's page, because a reference can be guessed. */
+/**
+ * Without what leads to the payer's page, or to the shop's page of the order, because a reference can be guessed: the
+ * shop's addresses often hold a key, which is as good as the order's code.
+ */
 export type ReferenceView = Static<typeof ReferenceOrderSchema>
 
 /** The order for readers who have only its reference. */
@@ -99,4 +102,6 @@ export const viewOrderByReference = (order: Order, payUrl: string): ReferenceVie
   code: null,
   shortCode: null,
   paymentUrl: null,
+  returnUrl: null,
+  cancelUrl: null,
 })

@@ -232,7 +232,10 @@ const WEBHOOKS: Record<string, OperationWords> = {
 const JOINING = ['EMAIL_ALREADY_REGISTERED', 'OBJECT_NOT_FOUND', 'STEP_UP_REQUIRED'] as const
 
 const ACCOUNTS: Record<string, OperationWords> = {
-  register: { refuses: [...JOINING, 'WEAK_PASSWORD', 'FORBIDDEN'] },
+  register: {
+    does: 'Without a credential no `Idempotency-Key` counts. Where the answer was lost, log in with the address and the password: if that works, the account is there, and `GET /users/me` names its company; otherwise register again.',
+    refuses: [...JOINING, 'WEAK_PASSWORD', 'FORBIDDEN'],
+  },
   loginManager: { refuses: [...LOGIN, 'BUSY'] },
   login: { refuses: [...LOGIN, 'BUSY'] },
   validateOtp: {

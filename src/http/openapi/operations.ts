@@ -35,6 +35,14 @@ export const PARAMETERS = {
       'order, for example your number of it: two customers under one key get one order.',
     schema: { type: 'string', minLength: 1, maxLength: 255, examples: ['order-118'] },
   },
+  IdempotencyKeyWithCredential: {
+    name: 'Idempotency-Key',
+    in: 'header',
+    description:
+      'Counts only beside a credential: the same key and body then answer the stored result, for 48 hours. Without one ' +
+      'it is ignored, and a repetition is a call of its own.',
+    schema: { type: 'string', minLength: 1, maxLength: 255, examples: ['order-118'] },
+  },
   RequestId: {
     name: 'X-Request-Id',
     in: 'header',
@@ -65,6 +73,9 @@ const needsCredential = (rule: Rule): boolean => rule.roles !== 'anyone'
 
 /** A stored answer is for calls that have a credential, which some that anyone may make can have too. */
 const takesKey = (method: string, rule: Rule): boolean => isPost(method) && rule.ignoreCredential !== true
+
+const keyParameter = (rule: Rule): keyof typeof PARAMETERS =>
+  needsCredential(rule) ? 'IdempotencyKey' : 'IdempotencyKeyWithCredential'
 
 function credentialErrors(rule: Rule): ErrorCode[] {
   if (rule.ignoreCredential || rule.staleIsNone) return []
@@ -195,7 +206,7 @@ function completeOperation({ path, method, operation }: Place, share: Share): vo
   }
   const extra = [
     { $ref: '#/components/parameters/RequestId' },
-    ...(takesKey(method, rule) ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
+    ...(takesKey(method, rule) ? [{ $ref: `#/components/parameters/${keyParameter(rule)}` }] : []),
   ]
   operation.parameters = [...(operation.parameters ?? []), ...extra]
 }
