@@ -14,6 +14,13 @@ export class AddressRefusedError extends Error {
   }
 }
 
+/**
+ * How long one of several addresses may take to connect; the last one has what remains of the whole. TCP repeats a lost
+ * packet after one second and after three (RFC 6298): both count. IPv4 is tried first, so a receiver whose IPv6 is out
+ * of our reach is not slowed down.
+ */
+const ATTEMPT_MS = 4000
+
 export type VettedConnectorOptions = {
   allowedRanges: readonly string[]
   resolve?: Resolve
@@ -53,6 +60,7 @@ export function createVettedConnector(options: VettedConnectorOptions): buildCon
     timeout: options.timeoutMs ?? 10_000,
     maxCachedSessions: 10_000,
     autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: ATTEMPT_MS,
     lookup: vettedLookup(isAllowed, options.resolve ?? createResolver()),
     ...(options.ca === undefined ? {} : { ca: options.ca }),
   })
