@@ -98,6 +98,9 @@ test('an allowed range is reached, by literal and by name', async () => {
   assert.equal(await codeOf(`http://127.0.0.1:${port}/`, undefined, ['127.0.0.0/8']), 'reached')
   assert.equal(await codeOf(`http://shop.example:${port}/`, async () => [LOOPBACK], ['127.0.0.0/8']), 'reached')
   assert.equal(await codeOf(`http://localhost:${port}/`, undefined, ['127.0.0.0/8', '::1/128']), 'reached')
+  const translated: ResolvedAddress = { address: '64:ff9b::7f00:1', family: 6 }
+  const both = async () => [LOOPBACK, translated]
+  assert.equal(await codeOf(`http://shop.example:${port}/`, both, ['127.0.0.0/8']), 'reached', 'with DNS64')
 })
 
 test('a name server that never answers is told apart from a name that does not exist', async () => {
