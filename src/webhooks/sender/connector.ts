@@ -84,6 +84,12 @@ export function createVettedConnector(options: VettedConnectorOptions): buildCon
 }
 
 /**
+ * Some frameworks put their debug output into the answer's header. More than this would let one company's receivers,
+ * which send it slowly on a thousand connections at once, take the memory of a small node.
+ */
+const MAX_HEADER_BYTES = 64 * 1024
+
+/**
  * The one dispatcher of all webhooks: keep-alive HTTP/1.1 connections, as many per receiver as its lanes allow, no
  * redirects, no timers of its own (each attempt has one overall deadline).
  */
@@ -96,6 +102,6 @@ export function createWebhookAgent(options: VettedConnectorOptions): Dispatcher 
     bodyTimeout: 0,
     keepAliveTimeout: 4000,
     keepAliveMaxTimeout: 60_000,
-    maxHeaderSize: 16_384,
+    maxHeaderSize: MAX_HEADER_BYTES,
   })
 }
