@@ -1,4 +1,8 @@
+import { setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net'
 import { runDeveloper } from './main.ts'
+
+// Node's 250 ms are too short for one lost packet (src/kernel/process/address-attempts.ts)
+setDefaultAutoSelectFamilyAttemptTimeout(2000)
 
 // "comptoir orders list | head" has seen enough
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

@@ -6,6 +6,7 @@ import type { OperatorCommand } from './commands/admin.ts'
 import { type Commands, runCommand } from './commands/command.ts'
 import { findEnvFile, readEnv } from './commands/read-env.ts'
 import { ConfigError, loadConfig } from './config/config.ts'
+import { waitForEachAddress } from './kernel/process/address-attempts.ts'
 import { endWithReader } from './kernel/process/closed-output.ts'
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`)
@@ -117,6 +118,7 @@ const version = (): string => {
 
 const asksForHelp = process.argv.some((word) => ['--help', '-h'].includes(word))
 const isService = ['serve', undefined].includes(process.argv[2]) && !asksForHelp
+waitForEachAddress()
 if (!isService) endWithReader()
 const exitCode = await runCommand(COMMANDS, process.argv.slice(2), { say, describe, version })
 // the service keeps running; every other command exits here

@@ -53,6 +53,10 @@ async function readAll(as: Merchant, after = '', limit = 100): Promise<{ seen: E
 
 const nameOf = ({ event, order }: EventPage['events'][number]): string => `${order.code} ${order.updatedAt} ${event}`
 
+/** As another life of the database would have written it. */
+const ofOtherLife = (cursor: string): string =>
+  Buffer.from(`ffffffff${Buffer.from(cursor, 'base64url').toString().slice(8)}`).toString('base64url')
+
 function openMoves(db = host.db) {
   const transition = openTransitionsOf(host)
   return (code: string, move: Omit<Move, 'actor' | 'requestId'>, pauses: { before: number; after: number }) =>
@@ -336,11 +340,52 @@ test('after a restored backup nothing is missed: a cursor of lost events, or of 
     expected,
   )
   const known = (await readAll(shop)).cursor
-  const otherLife = Buffer.from(`ffffffff${Buffer.from(known, 'base64url').toString().slice(8)}`).toString('base64url')
   assert.deepEqual(
-    (await readAll(shop, otherLife)).seen.map(({ order }) => order.code),
+    (await readAll(shop, ofOtherLife(known))).seen.map(({ order }) => order.code),
     expected,
   )
+})
+
+test('the cursor of a quiet shop’s last event outlives a failover or a restore after 90 days; an older one does not', async () => {
+  const shop = await host.createMerchant()
+  const codes = [await create(shop), await create(shop)]
+  const { seen } = await readAll(shop)
+  const [first, last] = seen.map(({ cursor }) => ofOtherLife(cursor)) as [string, string]
+  const clock = () => Date.now() + 100 * DAY
+  const deps = { db: host.db, clock, config: host.config }
+  const codesAfter = async (after: string): Promise<string[]> =>
+    (await readFeed(deps, actorOf(shop, {}), { after })).events.map(({ order }) => order.code)
+  await trimFeed(deps)
+  const [, position = ''] = Buffer.from(last, 'base64url').toString().split('.')
+  const place = (facts: { position: string; atMs: number }): string =>
+    Buffer.from(`ffffffff.${facts.position}..0.${facts.atMs}`).toString('base64url')
+  const lastAtMs = Date.parse(seen[1]?.createdAt ?? '')
+  assert.deepEqual(await codesAfter(last), [codes[1]], 'ten minutes further back than needed')
+  assert.deepEqual(await codesAfter(place({ position: `${BigInt(position) + 1n}`, atMs: lastAtMs + 1 })), [codes[1]])
+  const gone = [first, place({ position, atMs: lastAtMs + 1 }), place({ position: '9'.repeat(17), atMs: lastAtMs - 1 })]
+  for (const after of gone) await assert.rejects(codesAfter(after), { code: 'VALIDATION_FAILED' })
+  const fresh = await create(shop)
+  await settled()
+  assert.deepEqual(await codesAfter(last), [codes[1], fresh])
+  await trimFeed(deps)
+  await assert.rejects(codesAfter(last), { code: 'VALIDATION_FAILED' }, 'its place is not the last any more')
+})
+
+test('the cursor of an event that the restore lost stays good too, where nothing before it has left the feed', async () => {
+  const shop = await host.createMerchant()
+  const kept = await create(shop)
+  const lost = await create(shop)
+  const { cursor } = await readAll(shop)
+  await host.db.run(sql`delete from order_events e using orders o where o.id = e.order_id and o.code = ${lost}`)
+  const deps = { db: host.db, clock: () => Date.now() + 100 * DAY, config: host.config }
+  await trimFeed(deps)
+  for (const after of [cursor, ofOtherLife(cursor)]) {
+    const { events } = await readFeed(deps, actorOf(shop, {}), { after })
+    assert.deepEqual(
+      events.map(({ order }) => order.code),
+      [kept],
+    )
+  }
 })
 
 test('after a restored backup a reader that had seen everything is not told a quiet company’s whole past again', async () => {

@@ -192,6 +192,16 @@ describe('the schedule', { concurrency: true }, () => {
     assert.equal(canary.received.length, 0, 'a redirect was followed')
   })
 
+  test('an answer with 60 kB of header counts by its status', async () => {
+    receiver.answer('/debug', (_request, response) => {
+      for (let count = 0; count < 15; count += 1) response.setHeader(`x-debug-${count}`, 'y'.repeat(4000))
+      response.writeHead(200).end()
+    })
+    const id = await send(`${receiver.url}/debug`)
+    assert.equal((await attemptOf(id)).statusCode, 200)
+    assert.equal(await world.statusOf(id), 'delivered')
+  })
+
   test('each way to fail below HTTP has its own error code', async () => {
     const closed = await startTcp(() => {})
     await new Promise<void>((resolve) => tcpServers.at(-1)?.close(() => resolve()))
@@ -202,7 +212,17 @@ describe('the schedule', { concurrency: true }, () => {
       [await startTcp((socket) => socket.once('data', () => socket.end('SSH-2.0-x\r\n\r\n'))), 'bad_answer'],
       [
         await startTcp((socket) =>
-          socket.once('data', () => socket.end(`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`)),
+          socket.once('data', () => socket.end(`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(70_000)}\r\n\r\n`)),
+        ),
+        'bad_answer',
+      ],
+      [
+        await startTcp((socket) =>
+          socket.once('data', () =>
+            socket.end(
+              'HTTP/1.1 200 OK\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n',
+            ),
+          ),
         ),
         'bad_answer',
       ],

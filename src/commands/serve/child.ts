@@ -1,6 +1,7 @@
 import { pino } from 'pino'
 import { describeFailure } from '../../checks/database-words.ts'
 import { loadConfig } from '../../config/config.ts'
+import { waitForEachAddress } from '../../kernel/process/address-attempts.ts'
 import { type Running, serve } from '../../serve.ts'
 import type { FromChild, ToChild } from './messages.ts'
 
@@ -60,4 +61,5 @@ process.on('message', (message: ToChild) => {
 // a terminal sends these to every process; the parent decides
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
 process.on('disconnect', () => void stop())
+waitForEachAddress()
 tell({ kind: 'hello' })

@@ -138,6 +138,25 @@ export async function findFeedState(
           and position = ${position}::bigint) as held) e`)
 }
 
+/**
+ * Whether the company's feed begins at or before a place of another life of the database: then it has all events after
+ * it, as only the beginning is trimmed. Both place and time are compared: a position may have been given twice, to an
+ * event that the restore lost and to one written since.
+ */
+export async function feedReachesBack(
+  q: Queryable,
+  companyId: string,
+  place: FeedPosition & { at: Date },
+): Promise<boolean> {
+  const { position, orderId, seq, at } = place
+  const first = await q.maybe<{ isBefore: boolean }>(sql`
+    select (position, order_id, seq) <= (${position}::bigint, ${orderId}, ${seq}::integer)
+      and date_trunc('milliseconds', at) <= ${at}::timestamptz as is_before
+    from event_feed where company_id = ${companyId} and position is not null
+    order by position, order_id, seq limit 1`)
+  return first?.isBefore ?? false
+}
+
 /** Position of the company's first event at or after a time; if there is none yet, the position of the next event. */
 export async function findPositionAt(q: Queryable, companyId: string, at: Date): Promise<bigint> {
   const { position } = await q.one<{ position: bigint }>(sql`

@@ -58,7 +58,8 @@ async function startOf(
   if (cursor === null) return { life, after: START, exact: false, whole: true }
   if (known && cursor.life === life) return { life, after: cursor, exact: true, whole }
   const position = await queries.findPositionAt(db, companyId, new Date(cursor.at.getTime() - OVERLAP_MS))
-  return { life, after: { ...START, position }, exact: false, whole: false }
+  const reachesBack = await queries.feedReachesBack(db, companyId, cursor)
+  return { life, after: { ...START, position }, exact: false, whole: reachesBack }
 }
 
 /**

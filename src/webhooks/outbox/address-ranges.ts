@@ -2,8 +2,8 @@ import { BlockList, isIP } from 'node:net'
 
 /**
  * Ranges that no webhook may reach: IANA's special-purpose registries (RFC 6890 and its successors). In IPv6 only
- * 2000::/3 is public unicast, so everything else is refused. That covers every way to embed an IPv4 address in IPv6
- * (::a.b.c.d, ::ffff:a.b.c.d, 64:ff9b::a.b.c.d), unique local and link-local addresses.
+ * 2000::/3 is public unicast, so everything else is refused, unique local and link-local addresses among it. Two ways to
+ * embed an IPv4 address in IPv6 count as that address (`embedded` below); all others are refused.
  */
 const REFUSED_RANGES = [
   ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12'],
@@ -32,15 +32,23 @@ function toRanges(written: readonly string[]): Ranges {
   return ranges
 }
 
-const MAPPED = /^::ffff:(?:(\d+\.\d+\.\d+\.\d+)|([0-9a-f]{1,4}):([0-9a-f]{1,4}))$/i
+/** The last 32 bits of an IPv6 address; every spelling of one is brought to the same form by the URL parser. */
+function lastFourBytes(address: string): string {
+  const [high = '', low = ''] = new URL(`http://[${address}]`).hostname.slice(1, -1).split(':').slice(-2)
+  const [upper, lower] = [Number.parseInt(high || '0', 16), Number.parseInt(low || '0', 16)]
+  return [upper >> 8, upper & 255, lower >> 8, lower & 255].join('.')
+}
 
-/** The kernel treats `::ffff:127.0.0.1` and `::ffff:7f00:1` as 127.0.0.1, so we do too. */
-function unmapped(address: string): string {
-  const match = MAPPED.exec(address)
-  if (!match) return address
-  if (match[1] !== undefined) return match[1]
-  const [high, low] = [Number.parseInt(match[2] ?? '0', 16), Number.parseInt(match[3] ?? '0', 16)]
-  return [high >> 8, high & 255, low >> 8, low & 255].join('.')
+const EMBEDDING = new BlockList()
+EMBEDDING.addSubnet('::ffff:0:0', 96, 'ipv6')
+EMBEDDING.addSubnet('64:ff9b::', 96, 'ipv6')
+
+/**
+ * The IPv4 address that an IPv6 address leads to: the kernel takes `::ffff:7f00:1` as 127.0.0.1, and a translator
+ * (NAT64) sends what goes to `64:ff9b::7f00:1` there (RFC 6052, 2.1). Translators of other prefixes are not known here.
+ */
+function embedded(address: string): string {
+  return isIP(address) === 6 && EMBEDDING.check(address, 'ipv6') ? lastFourBytes(address) : address
 }
 
 const refused = toRanges(REFUSED_RANGES)
@@ -58,7 +66,7 @@ export function addressRule(allowedRanges: readonly string[]): AddressRule {
   if (known) return known
   const allowed = toRanges(allowedRanges)
   const rule: AddressRule = (written) => {
-    const address = unmapped(written.split('%')[0] ?? '')
+    const address = embedded(written.split('%')[0] ?? '')
     if (isIP(address) === 0) return false
     const family = familyOf(address)
     return allowed[family].check(address, family) || !refused[family].check(address, family)

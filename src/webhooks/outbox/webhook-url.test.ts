@@ -175,3 +175,14 @@ test('the lane of a stored address with such a host fits an index, and is its ow
   for (const lane of lanes) assert.match(lane, /^https:\/\/[0-9a-f]{64}:8443$/)
   assert.notEqual(lanes[0], lanes[1])
 })
+
+test('behind NAT64 the IPv4 address inside decides, whatever the spelling, and no range opens the private ones', () => {
+  const closed = addressRule([])
+  for (const address of ['64:ff9b::5db8:d822', '64:ff9b::93.184.216.34', '64:FF9B:0:0:0:0:5db8:d822'])
+    assert.equal(closed(address), true, address)
+  const inside = ['64:ff9b::a00:1', '64:ff9b::10.0.0.1', '64:ff9b::a9fe:a9fe', '64:ff9b::', '64:ff9b::1']
+  const elsewhere = ['64:ff9b:1::5db8:d822', '64:ff9b::1:5db8:d822', '64:ff9a::5db8:d822']
+  for (const address of [...inside, ...elsewhere]) assert.equal(closed(address), false, address)
+  for (const address of inside) assert.equal(addressRule(['64:ff9b::/96'])(address), false, address)
+  assert.equal(addressRule(['10.0.0.0/8'])('64:ff9b::a00:1'), true, 'as 10.0.0.1 itself')
+})

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import { createSocket } from 'node:dgram'
+import { Resolver } from 'node:dns/promises'
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { request } from 'undici'
 import { createWebhookAgent } from './connector.ts'
@@ -94,6 +98,9 @@ test('an allowed range is reached, by literal and by name', async () => {
   assert.equal(await codeOf(`http://127.0.0.1:${port}/`, undefined, ['127.0.0.0/8']), 'reached')
   assert.equal(await codeOf(`http://shop.example:${port}/`, async () => [LOOPBACK], ['127.0.0.0/8']), 'reached')
   assert.equal(await codeOf(`http://localhost:${port}/`, undefined, ['127.0.0.0/8', '::1/128']), 'reached')
+  const translated: ResolvedAddress = { address: '64:ff9b::7f00:1', family: 6 }
+  const both = async () => [LOOPBACK, translated]
+  assert.equal(await codeOf(`http://shop.example:${port}/`, both, ['127.0.0.0/8']), 'reached', 'with DNS64')
 })
 
 test('a name server that never answers is told apart from a name that does not exist', async () => {
@@ -103,4 +110,35 @@ test('a name server that never answers is told apart from a name that does not e
   await assert.rejects(resolve('shop.example'), (error) => error instanceof DnsError && error.code === 'ETIMEOUT')
   silent.close()
   assert.deepEqual((await resolve('LOCALHOST.')).map(({ address }) => address).includes('127.0.0.1'), true)
+})
+
+test('the name servers of the machine are read again when their file is written or replaced, and kept while it is away', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'comptoir-servers-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const [serversPath, draft] = [join(folder, 'resolv.conf'), join(folder, 'draft')]
+  writeFileSync(serversPath, 'nameserver 127.0.0.2')
+  // c-ares reads its own path only, so what counts is which of its resolvers is asked
+  const asked: Resolver[] = []
+  t.mock.method(Resolver.prototype, 'resolve4', async function (this: Resolver) {
+    asked.push(this)
+    return ['93.184.216.34']
+  })
+  t.mock.method(Resolver.prototype, 'resolve6', async () => [])
+  const resolve = createResolver({ serversPath })
+  const isNew = async (): Promise<boolean> => {
+    await resolve('shop.example')
+    return asked.at(-1) !== asked.at(-2)
+  }
+  await resolve('shop.example')
+  assert.equal(await isNew(), false)
+  writeFileSync(serversPath, 'nameserver 127.0.0.33')
+  assert.equal(await isNew(), true, 'written')
+  writeFileSync(draft, 'nameserver 127.0.0.44')
+  renameSync(draft, serversPath)
+  assert.equal(await isNew(), true, 'replaced')
+  rmSync(serversPath)
+  assert.equal(await isNew(), false, 'away')
+  writeFileSync(serversPath, 'nameserver 127.0.0.5')
+  assert.equal(await isNew(), true, 'back')
+  assert.equal(await isNew(), false)
 })

@@ -14,6 +14,13 @@ export class AddressRefusedError extends Error {
   }
 }
 
+/**
+ * How long one of several addresses may take to connect; the last one has what remains of the whole. TCP repeats a lost
+ * packet after one second and after three (RFC 6298): both count. IPv4 is tried first, so a receiver whose IPv6 is out
+ * of our reach is not slowed down.
+ */
+const ATTEMPT_MS = 4000
+
 export type VettedConnectorOptions = {
   allowedRanges: readonly string[]
   resolve?: Resolve
@@ -53,6 +60,7 @@ export function createVettedConnector(options: VettedConnectorOptions): buildCon
     timeout: options.timeoutMs ?? 10_000,
     maxCachedSessions: 10_000,
     autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: ATTEMPT_MS,
     lookup: vettedLookup(isAllowed, options.resolve ?? createResolver()),
     ...(options.ca === undefined ? {} : { ca: options.ca }),
   })
@@ -76,6 +84,12 @@ export function createVettedConnector(options: VettedConnectorOptions): buildCon
 }
 
 /**
+ * Some frameworks put their debug output into the answer's header. More than this would let one company's receivers,
+ * which send it slowly on a thousand connections at once, take the memory of a small node.
+ */
+const MAX_HEADER_BYTES = 64 * 1024
+
+/**
  * The one dispatcher of all webhooks: keep-alive HTTP/1.1 connections, as many per receiver as its lanes allow, no
  * redirects, no timers of its own (each attempt has one overall deadline).
  */
@@ -88,6 +102,6 @@ export function createWebhookAgent(options: VettedConnectorOptions): Dispatcher 
     bodyTimeout: 0,
     keepAliveTimeout: 4000,
     keepAliveMaxTimeout: 60_000,
-    maxHeaderSize: 16_384,
+    maxHeaderSize: MAX_HEADER_BYTES,
   })
 }

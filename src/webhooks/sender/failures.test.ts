@@ -26,6 +26,7 @@ test('what the network, DNS, TLS and HTTP report has its own code; a reset insid
     [withCode('ERR_TLS_CERT_ALTNAME_INVALID'), 'tls_wrong_host'],
     [withCode('ERR_SSL_WRONG_VERSION_NUMBER'), 'tls_failed'],
     [withCode('HPE_INVALID_CONSTANT'), 'bad_answer'],
+    [withCode('UND_ERR_RES_CONTENT_LENGTH_MISMATCH'), 'bad_answer'],
     [new AddressRefusedError('x', '10.0.0.1'), 'address_refused'],
     [new AggregateError([withCode('ECONNREFUSED'), withCode('ENETUNREACH')]), 'connection_refused'],
     [withCode('SOMETHING_NEW'), 'send_failed'],

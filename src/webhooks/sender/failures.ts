@@ -54,6 +54,8 @@ const BY_CODE: Record<string, Failure> = {
   CERT_REVOKED: 'tls_untrusted',
   EPROTO: 'tls_failed',
   UND_ERR_HEADERS_OVERFLOW: 'bad_answer',
+  // also how undici reports two contradicting lengths in the header; once the status is known, it decides
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'bad_answer',
 }
 
 const DNS: Record<string, Failure> = { ENOTFOUND: 'dns_not_found', ENODATA: 'dns_not_found', ETIMEOUT: 'dns_timeout' }

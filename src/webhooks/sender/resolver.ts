@@ -30,18 +30,47 @@ function parseHosts(text: string): Map<string, ResolvedAddress[]> {
   return hosts
 }
 
+/** Differs when the file was written, or replaced by another one, of whatever age; undefined: there is no file. */
+function stampOf(path: string): string | undefined {
+  const file = statSync(path, { throwIfNoEntry: false })
+  return file && [file.ino, file.mtimeMs, file.size].join()
+}
+
 /** The machine's hosts file, reread when it changes. */
 function hostTable(path: string): () => Map<string, ResolvedAddress[]> {
-  let readAtMs = Number.NaN
+  let known: string | undefined
   let table = new Map<string, ResolvedAddress[]>()
   return () => {
-    const { mtimeMs } = statSync(path, { throwIfNoEntry: false }) ?? { mtimeMs: 0 }
-    if (mtimeMs !== readAtMs) {
-      readAtMs = mtimeMs
-      table = mtimeMs === 0 ? new Map() : parseHosts(readFileSync(path, 'utf8'))
+    const stamp = stampOf(path)
+    if (stamp !== known) {
+      known = stamp
+      table = stamp === undefined ? new Map() : parseHosts(readFileSync(path, 'utf8'))
     }
     return table
   }
+}
+
+/**
+ * c-ares reads the machine's name servers once, when it is opened; so it is opened again when their file changes. While
+ * the file is away the old ones stay.
+ */
+function systemServers(path: string, open: () => Resolver): () => Resolver {
+  let known = stampOf(path)
+  let dns = open()
+  return () => {
+    const stamp = stampOf(path)
+    if (stamp !== undefined && stamp !== known) {
+      known = stamp
+      dns = open()
+    }
+    return dns
+  }
+}
+
+function fixedServers(servers: string[], open: () => Resolver): () => Resolver {
+  const dns = open()
+  dns.setServers(servers)
+  return () => dns
 }
 
 const LOOPBACK: ResolvedAddress[] = [
@@ -54,7 +83,14 @@ const SECOND_FAMILY_DELAY_MS = 50
 
 const codeOf = (error: unknown): string => (error as { code?: string }).code ?? 'EFAIL'
 
-export type ResolverOptions = { servers?: string[]; hostsPath?: string; timeoutMs?: number }
+export type ResolverOptions = {
+  /** Default: those of the machine. */
+  servers?: string[]
+  hostsPath?: string
+  /** The file that names the machine's name servers, resolv.conf(5). */
+  serversPath?: string
+  timeoutMs?: number
+}
 
 /**
  * Resolves names by the hosts file, then by DNS (c-ares). Not by the system's `getaddrinfo`: a dead name server can
@@ -62,11 +98,12 @@ export type ResolverOptions = { servers?: string[]; hostsPath?: string; timeoutM
  * hashes. Search domains are not applied: write full names.
  */
 export function createResolver(options: ResolverOptions = {}): Resolve {
-  const dns = new Resolver({ timeout: options.timeoutMs ?? 2500, tries: 2 })
-  if (options.servers) dns.setServers(options.servers)
+  const open = (): Resolver => new Resolver({ timeout: options.timeoutMs ?? 2500, tries: 2 })
+  const { servers } = options
+  const dns = servers ? fixedServers(servers, open) : systemServers(options.serversPath ?? '/etc/resolv.conf', open)
   const hosts = hostTable(options.hostsPath ?? '/etc/hosts')
   const query = (host: string, family: 4 | 6): Promise<ResolvedAddress[] | DnsError> =>
-    (family === 4 ? dns.resolve4(host) : dns.resolve6(host)).then(
+    (family === 4 ? dns().resolve4(host) : dns().resolve6(host)).then(
       (addresses) => addresses.map((address) => ({ address, family })),
       (error: unknown) => new DnsError(host, codeOf(error)),
     )
