@@ -28,6 +28,7 @@ export function OwnAccount({ account }: { account: Account }) {
   const isWallet = account.channel === 'crypto'
   const check = useAction({
     run: () => call('POST /api/next/channel-accounts/{channel}/check', { path, query }),
+    isAnew: true,
   })
   const onSaved = (): void => {
     setAsk(null)
