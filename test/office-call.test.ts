@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { ApiError, call, callPage, type Guard, setGuard } from '../web/office/src/api/call.ts'
+import { ApiError, call, callPage, type Guard, setGuard, within } from '../web/office/src/api/call.ts'
 
 /* How the back office calls the API: what becomes of a request whose answer does not come, or not whole. */
+
+/** Another press in the same form. */
+const press = <Result>(run: () => Result): Result => within('form', run)
 
 /** Answers every POST so, and tells under which keys they came, with which bodies. */
 function answerWith(t: TestContext, answers: (() => Response)[], bodies: unknown[] = []): (string | null)[] {
@@ -34,7 +37,7 @@ const brokenOff = () =>
 
 test('a POST whose answer breaks off after its headers is repeated under the same key', async (t) => {
   const keys = answerWith(t, [brokenOff, brokenOff, whole, whole])
-  const approve = () => call('POST /api/next/refunds/{id}/approve', { path: { id: '1' } })
+  const approve = () => press(() => call('POST /api/next/refunds/{id}/approve', { path: { id: '1' } }))
   for (let attempt = 0; attempt < 2; attempt += 1)
     await assert.rejects(approve, (error) => error instanceof ApiError && error.code === 'OFFLINE')
   assert.equal((await approve())._id, '1')
@@ -47,7 +50,7 @@ test('a POST whose answer breaks off after its headers is repeated under the sam
 
 test('the next person in the tab does not repeat the request of the one before; who comes back does', async (t) => {
   const keys = answerWith(t, [brokenOff, whole, whole])
-  const vouch = () => call('POST /api/next/refunds/{id}/approve', { path: { id: '1' } })
+  const vouch = () => press(() => call('POST /api/next/refunds/{id}/approve', { path: { id: '1' } }))
   await assert.rejects(vouch)
   logIn('grace')
   await vouch()
@@ -72,7 +75,7 @@ for (const [status, code] of [
 ] as const)
   test(`a POST of unknown outcome stays the same request after a refusal in between: ${code}`, async (t) => {
     const keys = answerWith(t, [brokenOff, refused(status, code), whole, whole])
-    const approve = () => call('POST /api/next/refunds/{id}/approve', { path: { id: '2' } })
+    const approve = () => press(() => call('POST /api/next/refunds/{id}/approve', { path: { id: '2' } }))
     const stepUp = () => Promise.reject(new Error('given up'))
     logIn('ada', { stepUp })
     await assert.rejects(approve)
@@ -86,7 +89,7 @@ for (const [status, code] of [
 
 test('a POST that begins while its person logs in again is theirs: without an answer it is repeated under its key', async (t) => {
   const keys = answerWith(t, [brokenOff, whole])
-  const approve = () => call('POST /api/next/refunds/{id}/approve', { path: { id: '5' } })
+  const approve = () => press(() => call('POST /api/next/refunds/{id}/approve', { path: { id: '5' } }))
   const login = Promise.withResolvers<boolean>()
   let token: string | null = null
   logIn('ada', { token: () => token, returning: () => login.promise })
@@ -100,7 +103,7 @@ test('a POST that begins while its person logs in again is theirs: without an an
   assert.equal(second, first)
 })
 
-const confirm = () => call('POST /api/next/refunds/{id}/approve', { path: { id: '6' } })
+const confirm = () => press(() => call('POST /api/next/refunds/{id}/approve', { path: { id: '6' } }))
 
 test('a request that begins while a person is asked to log in again does not go out for the next one', async (t) => {
   const keys = answerWith(t, [])
@@ -154,7 +157,8 @@ test('a POST that was given up before its answer is repeated under the same key;
     throw leaving.signal.reason
   }
   const keys = answerWith(t, [giveUp, whole, refused(409, 'OBJECT_CONFLICT'), whole])
-  const approve = (signal?: AbortSignal) => call('POST /api/next/refunds/{id}/approve', { path: { id: '3' } }, signal)
+  const approve = (signal?: AbortSignal) =>
+    press(() => call('POST /api/next/refunds/{id}/approve', { path: { id: '3' } }, signal))
   await assert.rejects(approve(leaving.signal))
   await approve()
   await assert.rejects(approve())
@@ -162,6 +166,24 @@ test('a POST that was given up before its answer is repeated under the same key;
   const [first, second, third, fourth] = keys
   assert.equal(second, first)
   assert.notEqual(fourth, third)
+})
+
+test('the same in another opening of the form, or in none, is another request, and what it asks later is in none', async (t) => {
+  const keys = answerWith(t, [brokenOff, whole, brokenOff, whole, brokenOff, whole, whole])
+  const approve = () => call('POST /api/next/refunds/{id}/approve', { path: { id: '7' } })
+  await assert.rejects(within('before', approve))
+  await within('after', approve)
+  await assert.rejects(approve)
+  await approve()
+  const later = async (): Promise<void> => {
+    await null
+    await approve()
+  }
+  await assert.rejects(within('later', later))
+  await within('later', later)
+  await within('before', approve)
+  assert.equal(new Set(keys.slice(0, 6)).size, 6)
+  assert.equal(keys[6], keys[0])
 })
 
 const revert = (opening: string, amount: string, shown: { address?: string; mostOwed?: string }) =>

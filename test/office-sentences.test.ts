@@ -93,6 +93,7 @@ test('the office knows why money is held by the words of the service', () => {
   const waits = (file: string, start: string): string => `waits: ${sentenceOf(file, start)}`
   const said = {
     reconcile: waits('ledger/books.ts', 'the database was restored'),
+    takeover: waits('ledger/books.ts', 'another database server took over'),
     books: waits('ledger/books.ts', 'the books differ: '),
     lost: waits('refunds/refund-cover.ts', '18.000000 USDC paid for this order left the chain(?=`)'),
     chain: waits('ledger/claims.ts', 'the chain '),

@@ -128,7 +128,7 @@ test('what a forgotten order was shown is given to no other, money waits for rec
   assert.equal(lost.index, early.index + 1)
   // before any node has marked it
   const held = await afterwards(() => findUnreconciled(db))
-  assert.ok(held && held.backupMadeAt < new Date())
+  assert.ok(held?.isTakeover && held.backupMadeAt < new Date())
   const given = await Promise.all(['one', 'two', 'three', 'four'].map(assign))
   const indexes = given.map(({ index }) => index).sort((left, right) => left - right)
   const [first = 0] = indexes
@@ -141,6 +141,7 @@ test('what a forgotten order was shown is given to no other, money waits for rec
   await service.service.startWorkers()
   await waitForMail(service.baseUrl, 'ops@shop.example', /no refund and no settlement leaves.*comptoir reconcile/)
   assert.equal(await waits(), 1)
+  assert.equal((await findUnreconciled(db))?.isTakeover, true)
   await updateReconciledRestore(db, restored, new Date())
   assert.deepEqual([await findUnreconciled(db), await waits()], [undefined, 0])
   assert.equal((await assign('later')).index, first + 4)

@@ -4330,7 +4330,7 @@ export interface Operations {
       checkedAt: string | null
       /** Nothing keeps refunds and settlements waiting. */
       ok: boolean
-      /** Why they wait: a difference of this company, one of the operator’s wallets, or a backup that was restored and not reconciled. */
+      /** Why they wait: a difference of this company, one of the operator’s wallets, or a database that was restored, or that a standby took over, and is not reconciled. */
       hold: "difference" | "wallets" | "restored" | null
     }
   }

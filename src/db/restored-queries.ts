@@ -246,11 +246,14 @@ export const findRestored = (q: Queryable): Promise<Restored | undefined> =>
 
 /**
  * Up to when this database knows what happened, if it was restored, or a standby took over without the last commits,
- * and that has not been reconciled yet; also before any node has marked the promotion.
+ * and that has not been reconciled yet; also before any node has marked the promotion. `isTakeover`: the latter came
+ * last.
  */
-export const findUnreconciled = (q: Queryable): Promise<{ backupMadeAt: Date } | undefined> =>
+export const findUnreconciled = (q: Queryable): Promise<{ backupMadeAt: Date; isTakeover: boolean } | undefined> =>
   q.maybe(sql`
-    select case when ${IS_UNRECONCILED} then backup_made_at else coalesce(server_seen_at, created_at) end as backup_made_at
+    select case when ${IS_UNRECONCILED} then backup_made_at else coalesce(server_seen_at, created_at) end as backup_made_at,
+      coalesce(not (promotion->>'isWhole')::boolean, false) or (not server_waits and is_promoted(installation))
+        as is_takeover
     from installation where (${IS_UNRECONCILED}) or (not server_waits and is_promoted(installation))`)
 
 const sameAs = ({ restoredAt, facts }: Pick<Restored, 'restoredAt' | 'facts'>) =>

@@ -205,7 +205,9 @@ export function openBooks(deps: BooksDeps): Books {
     const restored = await findUnreconciled(db)
     if (restored) {
       const from = restored.backupMadeAt.toISOString()
-      return `the database was restored from a backup of ${from}, and “comptoir reconcile” has not run yet.`
+      return restored.isTakeover
+        ? `another database server took over and may lack what followed ${from}; “comptoir reconcile” has not run yet.`
+        : `the database was restored from a backup of ${from}, and “comptoir reconcile” has not run yet.`
     }
     // a verdict is shared for a while; providers and balances may have reported something since
     const difference = (await verifyOnce(companyId)) ?? (await findOpenDifference(db, companyId))

@@ -114,8 +114,8 @@ async function write(deps: PayerDeps, tx: Tx, order: Order, { payer, notes }: Kn
 const MAY_CHANGE_EMAIL: readonly string[] = ['SuperAdmin', 'SuperManager', 'Manager', 'Association']
 
 /**
- * After PAID, requests for refund proof go to the payer's e-mail, so changing it takes a role that decides about money
- * and a fresh second factor. @throws ORDER_STATE_CONFLICT, FORBIDDEN, STEP_UP_REQUIRED
+ * After PAID, or the end of an order with money, requests about refunds go to the payer's e-mail, so changing it takes
+ * a role that decides about money and a fresh second factor. @throws ORDER_STATE_CONFLICT, FORBIDDEN, STEP_UP_REQUIRED
  */
 function checkMayChangeEmail(actor: Actor, nowMs: number): void {
   if (actor.kind === 'payer') {
@@ -123,7 +123,9 @@ function checkMayChangeEmail(actor: Actor, nowMs: number): void {
   }
   if (actor.kind !== 'user' || !MAY_CHANGE_EMAIL.includes(actor.role)) {
     throw new AppError('FORBIDDEN', {
-      message: 'After the payment only a Manager may change the payer’s e-mail. Log in as one, with a second factor.',
+      message:
+        'Once an order is paid, or over with money, only a Manager may change the payer’s e-mail. ' +
+        'Log in as one, with a second factor.',
     })
   }
   if (!hasFreshFactor(actor, nowMs)) throw new AppError('STEP_UP_REQUIRED')

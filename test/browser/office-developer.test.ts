@@ -184,6 +184,29 @@ test('a delivery is copied as a curl command that repeats it, signed now', async
   await leave()
 })
 
+test('what the tab shows is sent again, and nothing of another one', async () => {
+  const { page, leave } = await enter('/webhooks?status=parked')
+  const bodies: { status: string[] }[] = []
+  await page.route('**/webhook-deliveries/redeliver', async (route) => {
+    bodies.push(route.request().postDataJSON())
+    await route.fulfill({ json: { data: { redelivered: 0 } } })
+  })
+  const again = page.getByRole('button', { name: 'Send the failed ones again' })
+  const press = () => Promise.all([page.waitForResponse('**/redeliver'), again.click()])
+  await press()
+  await goTo(page, '/webhooks?status=failed,parked')
+  await press()
+  await goTo(page, '/webhooks')
+  await press()
+  assert.deepEqual(
+    bodies.map(({ status }) => status),
+    [['parked'], ['failed', 'parked'], ['failed', 'parked']],
+  )
+  await goTo(page, '/webhooks?status=delivered')
+  await again.waitFor({ state: 'detached' })
+  await leave()
+})
+
 test('a refused request is found among the refused alone', async () => {
   await manager.client.call('POST', 'confirm_conversion/request', { amount: '0.01', fromAsset: 'EUR' })
   const { page, leave } = await enter('/requests')

@@ -338,6 +338,7 @@ async function dropNeededAccount(page: Page, row: Locator): Promise<void> {
   await inDialog(page).getByText('(open payments: 1, unfinished refunds: 0). Wait until they have ended.').waitFor()
   await inDialog(page).getByRole('button', { name: 'Remove it anyway' }).click()
   await row.getByRole('button', { name: 'Use your own account' }).waitFor()
+  assert.equal(await row.getByText('The provider does not answer').count(), 0, 'said of the account that is gone')
 }
 
 test('a manager sorts, names, limits and turns off a channel; payers see it at once, and undo puts it back', async () => {

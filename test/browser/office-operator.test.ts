@@ -147,6 +147,7 @@ test('what the operator announces stands above every page of every role as text,
     await other.leave()
   }
   await page.getByRole('button', { name: 'Take it down' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Take it down' }).click()
   await page.getByText('Nothing is announced.').waitFor()
   await leave()
 })

@@ -104,6 +104,9 @@ test('a passkey is added, confirms the next login and a sensitive action, and no
   assert.equal(log.length, 2, 'the audit log names the factor')
   await goTo(page, '/account')
   await page.getByRole('button', { name: 'Remove the passkey' }).click()
+  const question = page.getByRole('dialog', { name: 'Remove the passkey' })
+  await question.getByText(/confirms no login any more/).waitFor()
+  await question.getByRole('button', { name: 'Remove the passkey' }).click()
   await page.getByText('You have no passkey yet.').waitFor()
   const removed = await waitForMail(service.baseUrl, email, /passkey was removed/)
   assert.match(removed.text, /“My laptop” no longer confirms your login/)
@@ -175,4 +178,41 @@ test('a stolen token alone adds no passkey: that takes a fresh second factor', a
   await ageFactors()
   const answer = await client.call('POST', 'auth/passkeys/options')
   assert.equal(answer.error.code, 'STEP_UP_REQUIRED')
+})
+
+test('new recovery codes and removing the app ask first, and a question that is closed changes nothing', async () => {
+  const { email } = await registerManager(service.baseUrl)
+  const setUp = async () =>
+    (
+      await service.db.one<{ yes: boolean }>(sql`
+      select totp_enabled_at is not null as yes from users where email = ${email}`)
+    ).yes
+  const { page, context } = await enterOffice(browser, service.baseUrl, { email, path: '/account', freshLogin: true })
+  await service.db.run(sql`update users set totp_enabled_at = now() where email = ${email}`)
+  await page.reload()
+  const sent: string[] = []
+  page.on('request', (request) => {
+    if (request.url().includes('/2fa/')) sent.push(request.url())
+  })
+  const press = (name: string) => page.getByRole('button', { name, exact: true }).first().click()
+  const answer = (name: string) => dialog(page).getByRole('button', { name, exact: true }).click()
+  await press('New recovery codes')
+  await dialog(page).getByText('The ten codes that you have stop working at once.').waitFor()
+  await answer('Close')
+  await press('Remove the app')
+  await dialog(page)
+    .getByText(/your recovery codes stop working/)
+    .waitFor()
+  await answer('Close')
+  assert.deepEqual([sent, await setUp()], [[], true])
+  await press('New recovery codes')
+  await answer('New recovery codes')
+  await page.getByRole('heading', { name: 'Your recovery codes' }).waitFor()
+  assert.equal(await dialog(page).getByRole('listitem').count(), 10)
+  await answer('I have kept them')
+  await press('Remove the app')
+  await answer('Remove the app')
+  await page.getByRole('button', { name: 'Set up an authenticator app' }).waitFor()
+  assert.equal(await setUp(), false)
+  await context.close()
 })

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
+import { sql } from '../../src/db/db.ts'
 import { startBrowser } from '../harness/browser.ts'
 import { enterOffice, goTo, jump } from '../harness/office.ts'
 import { type OfficeWorld, openOffice } from '../harness/office-world.ts'
 import { createPaid } from '../harness/refunds.ts'
+import { eventually } from '../harness/service.ts'
 
 /* What a screen shows is about what its address names: a period, an order. */
 
@@ -44,6 +46,78 @@ test('while a period of the books is loading, no figures of another stand under 
   await owed.waitFor()
   assert.notEqual(await owed.innerText(), before)
   assert.ok(await print.isEnabled())
+})
+
+test('the way back in the books changes the dates with the figures, and a date is typed as anywhere', async () => {
+  const page = await enter('/money?tab=books')
+  const from = page.getByLabel('From', { exact: true })
+  await page.getByRole('row', { name: /^Owed to you/ }).waitFor()
+  await from.focus()
+  // whichever of both the browser takes for the month
+  await page.keyboard.type('02022030')
+  await page.waitForURL(/from=2030-02-02/)
+  assert.equal(await from.inputValue(), '2030-02-02')
+  await from.fill('2030-03-01')
+  await page.waitForURL(/from=2030-03-01/)
+  await page.goBack()
+  await page.waitForURL((url) => !url.search.includes('2030-03-01'))
+  const shown = new URL(page.url()).searchParams.get('from') ?? ''
+  await eventually(
+    () => from.inputValue(),
+    (value) => value === shown,
+  )
+})
+
+/** Pages so small that the few rows here are many of them; `print` notes what would be on the paper. */
+async function inSmallPages(page: Page, list: RegExp): Promise<() => Promise<{ rows: number; cut: number }>> {
+  await page.route(list, (route) => route.continue({ url: route.request().url().replace('limit=100', 'limit=2') }))
+  await page.evaluate(`window.print = () => { window.rows = document.querySelectorAll('tbody tr').length }`)
+  return async () => {
+    await eventually(
+      () => page.evaluate('"rows" in window'),
+      (isPrinted) => isPrinted === true,
+    )
+    await page.emulateMedia({ media: 'print' })
+    const cut = await page
+      .getByText(/^These are the first/)
+      .filter({ visible: true })
+      .count()
+    await page.emulateMedia({ media: 'screen' })
+    return { rows: Number(await page.evaluate('window.rows')), cut }
+  }
+}
+
+test('a statement prints every line, also those that the screen does not show yet', async () => {
+  const page = await enter('/money')
+  const printed = await inSmallPages(page, /\/ledger\?/)
+  await jump(page, '/money?tab=books')
+  const rows = page.getByRole('region', { name: 'Entries' }).locator('tbody tr')
+  await rows.first().waitFor()
+  const [first, balances] = [await rows.count(), (await page.locator('tbody tr').count()) - (await rows.count())]
+  const { shop } = world
+  const { count } = await shop.host.db.one<{ count: number }>(sql`
+    select count(*)::int as count from ledger_entries where company_id = ${shop.merchant.companyId}`)
+  assert.ok(count > first, `${count} entries in several pages`)
+  await page.getByRole('button', { name: 'Print the statement' }).click()
+  assert.deepEqual(await printed(), { rows: balances + count, cut: 0 })
+})
+
+test('a statement that is too long for paper says on it where it ends', async () => {
+  const page = await enter('/money')
+  const printed = await inSmallPages(page, /nothing/)
+  let asked = 0
+  let first = {}
+  await page.route(/\/ledger\?/, async (route) => {
+    asked += 1
+    if (asked === 1) first = ((await (await route.fetch()).json()) as { data: object }).data
+    await route.fulfill({ json: { data: { ...first, nextCursor: `${asked}` } } })
+  })
+  await jump(page, '/money?tab=books')
+  await page.getByRole('region', { name: 'Entries' }).locator('tbody tr').first().waitFor()
+  assert.equal(asked, 1)
+  await page.getByRole('button', { name: 'Print the statement' }).click()
+  assert.equal((await printed()).cut, 1)
+  assert.equal(asked, 20)
 })
 
 test('a question about one order never acts on another, and names the one it is about', async () => {

@@ -82,6 +82,62 @@ test('a refund or an order whose answer got lost is not made twice when the butt
   await leave()
 })
 
+test('after a lost answer, the form that is opened anew makes another order, for the next customer', async () => {
+  const { page, leave } = await enter('Manager', '/orders/new')
+  const count = async () => (await db().one<{ count: number }>(sql`select count(*)::int as count from orders`)).count
+  const orders = await count()
+  await page.getByLabel('Amount').fill('25')
+  await loseAnswer(page, '**/confirm_conversion/request*')
+  await page.getByRole('button', { name: 'Create the order' }).click()
+  await page.getByRole('alert').first().waitFor()
+  await goTo(page, '/orders')
+  await goTo(page, '/orders/new')
+  await page.getByLabel('Amount').fill('25')
+  await page.getByRole('button', { name: 'Create the order' }).click()
+  await page.getByRole('heading', { name: 'Ready to be paid' }).waitFor()
+  assert.equal((await count()) - orders, 2)
+  await leave()
+})
+
+test('after a lost answer, the question that is asked anew makes another secret', async () => {
+  const { page, leave } = await enter('Manager', '/webhooks')
+  const answered: string[] = []
+  page.on('response', (response) => {
+    if (response.url().includes('regenerate')) answered.push(response.headers()['idempotency-replayed'] ?? '')
+  })
+  const open = page.getByRole('button', { name: 'Make a new secret', exact: true })
+  const dialog = page.getByRole('dialog')
+  await open.click()
+  await loseAnswer(page, '**/webhook-secret/regenerate*')
+  await dialog.locator('button[type=submit]').click()
+  await dialog.getByRole('alert').first().waitFor()
+  await dialog.getByRole('button', { name: 'Close' }).click()
+  await open.click()
+  await dialog.locator('button[type=submit]').click()
+  await page.getByText('The new secret is active.').waitFor()
+  assert.deepEqual(answered, [''])
+  await leave()
+})
+
+test('after a lost answer, sessions that began since end, too, at the next press', async () => {
+  // nobody else here is logged in as one
+  const { email } = world.people.Observer
+  const { page, context } = await enterOffice(browser, base(), { email, path: '/account', freshLogin: true })
+  const others = page.getByRole('button', { name: 'Sign out everywhere else' })
+  await loseAnswer(page, '**/revoke-others')
+  await others.click()
+  await page.getByRole('alert').first().waitFor()
+  const stranger = await logIn(base(), email)
+  assert.equal((await stranger.get('users/me')).status, 200)
+  await others.click()
+  await page.getByText('The other sessions have ended.').waitFor()
+  await eventually(
+    async () => (await stranger.get('users/me')).status,
+    (status) => status === 401,
+  )
+  await context.close()
+})
+
 test('a note is kept while a colleague’s arrives and its own answer got lost, is written once, and is told of at an erasure', async () => {
   const { code } = await world.shop.create()
   const { page, leave } = await enter('Manager', `/orders/${code}`)

@@ -28,8 +28,8 @@ const CheckSchema = Type.Object({
     Type.String({
       enum: ['difference', 'wallets', 'restored'],
       description:
-        'Why they wait: a difference of this company, one of the operator’s wallets, or a backup that was restored and ' +
-        'not reconciled.',
+        'Why they wait: a difference of this company, one of the operator’s wallets, or a database that was restored, or ' +
+        'that a standby took over, and is not reconciled.',
     }),
   ),
 })

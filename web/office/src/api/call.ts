@@ -28,9 +28,25 @@ export type Args<R extends Route> = Part<'path', ByRoute[R]['path']> &
 /**
  * What a person does with a POST whose body also holds what was shown beside it, which may change before the next
  * click: the same deed while the same dialog is open and the same is typed. Without one the whole body says what is
- * done.
+ * typed, and `within` in which opening.
  */
 export type Deed = { opening: string; typed: unknown }
+
+let present: string | null = null
+
+/**
+ * Whatever `run` asks before it first waits is done in this opening of a form or button. What is asked in none is a
+ * deed of its own each time, and so is what is asked after a wait, unless it names its `deed`.
+ */
+export function within<Result>(opening: string | null, run: () => Result): Result {
+  const before = present
+  present = opening
+  try {
+    return run()
+  } finally {
+    present = before
+  }
+}
 
 /** A refusal by the service, or no answer at all: `OFFLINE`. */
 export class ApiError extends Error {
@@ -173,8 +189,9 @@ export async function request(sent: Sent, renews = true, person = guard.person()
 
 /**
  * Requests whose outcome is unknown, by what was done: who does it again sends the same body under the same key, and
- * must not refund twice. Another person who does the same in this tab does something else, such as confirming a second
- * time. Nothing is kept of a request without a login, because it holds a password.
+ * must not refund twice. In another opening it is something else, because the service would answer what is long over:
+ * the order of the customer before. So is the same by another person in this tab, such as confirming a second time.
+ * Nothing is kept of a request without a login, because it holds a password.
  */
 const unsure = new Map<string, { key: string; body: unknown }>()
 
@@ -213,7 +230,8 @@ const read = async (sent: Sent): Promise<unknown> => (await readAnswer(sent)).da
  */
 async function post({ deed, ...sent }: Omit<Sent, 'key'> & { deed: Deed | undefined }): Promise<unknown> {
   const owner = guard.token() === null && isOfLogin(sent.url) ? null : guard.person()
-  const what = JSON.stringify([owner, sent.url, deed ? [deed.opening, deed.typed] : sent.body])
+  const opening = deed ? deed.opening : present
+  const what = JSON.stringify([owner, sent.url, opening, deed ? deed.typed : sent.body])
   const before = unsure.get(what)
   const key = before?.key ?? newKey()
   const body = before?.body ?? sent.body
@@ -225,7 +243,7 @@ async function post({ deed, ...sent }: Omit<Sent, 'key'> & { deed: Deed | undefi
     // the first of a deed has arrived late, with the figures before: only a new dialog shows what it did
     if (!deed && isForeign(error)) unsure.delete(what)
     else if (before && isUncovered(error)) unsure.set(what, { key, body: undefined })
-    else if (owner !== null && isUnsure(error)) unsure.set(what, { key, body })
+    else if (owner !== null && opening !== null && isUnsure(error)) unsure.set(what, { key, body })
     throw error
   }
 }

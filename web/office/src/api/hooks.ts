@@ -11,7 +11,7 @@ import {
 } from '@tanstack/react-query'
 import { useRef, useState, useSyncExternalStore } from 'react'
 import { say } from '../kit/toasts.tsx'
-import { ApiError, type Args, call, newKey, type Route } from './call.ts'
+import { ApiError, type Args, call, newKey, type Route, within } from './call.ts'
 import { readUnconfirmed, watchUnconfirmed } from './leaving.ts'
 import { joinPages, PAGE } from './pages.ts'
 import { readSilence, watchSilence } from './silence.ts'
@@ -124,6 +124,11 @@ export const useCursorPages = <Page extends { nextCursor: string | null }>(
 type Action<Input, Output> = {
   run(input: Input): Promise<Output>
   done?: string
+  /**
+   * Each press does it anew, also after one without an answer: twice harms nobody, but an old answer would pass for a
+   * new one. Otherwise a press is repeated as it was, as long as the component that holds the action is there.
+   */
+  isAnew?: boolean
   /** Restores the previous state; offered for a moment. */
   undo?: { word: string; run(input: Input): Promise<unknown> }
   onDone?(output: Output): void
@@ -133,7 +138,8 @@ type Action<Input, Output> = {
  * An action of a person: everything shown is refetched afterwards, until which it is pending. `isDone` is true from the
  * answer on. A refusal is in `error`.
  */
-export function useAction<Input, Output>({ run, done, undo, onDone }: Action<Input, Output>) {
+export function useAction<Input, Output>({ run, done, isAnew = false, undo, onDone }: Action<Input, Output>) {
+  const opening = useOpening()
   const back = (input: Input): void =>
     void undo
       ?.run(input)
@@ -144,7 +150,7 @@ export function useAction<Input, Output>({ run, done, undo, onDone }: Action<Inp
   const { mutate: start, ...action } = useMutation<Output, Error, Input>({
     mutationFn: async (input) => {
       try {
-        return await run(input)
+        return await within(isAnew ? null : opening, () => run(input))
       } finally {
         running.current.delete(keyOf(input))
       }

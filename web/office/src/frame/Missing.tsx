@@ -73,7 +73,7 @@ export function Missing() {
   const core = useCore()
   const navigate = useNavigate()
   const { user } = useSession()
-  const again = useAction({ run: () => call('POST /api/next/auth/verify-email/send'), done: t.sent })
+  const again = useAction({ run: () => call('POST /api/next/auth/verify-email/send'), isAnew: true, done: t.sent })
   const check = useAction({ run: () => readProfile() })
   return (
     <Outside title={t.title}>

@@ -5,6 +5,8 @@ export const holdTexts = defineTexts(
   {
     reconcile:
       'The database was restored from a backup. Nothing leaves until the operator has run “comptoir reconcile”; then this continues by itself.',
+    takeover:
+      'Another database server took over, and the last moments before may be missing. Nothing leaves until the operator has run “comptoir reconcile”; then this continues by itself.',
     left: 'It had left before the database was restored, so it is not sent again. Report the transaction named below: with the same amount and address it settles this one. Otherwise the operator rejects or cancels this one, and you ask for exactly what left.',
     another:
       'What is named below left before the database was restored, so this one is not sent. The operator rejects it (a refund) or cancels it (a payout); then ask for exactly what left.',
@@ -37,6 +39,8 @@ export const holdTexts = defineTexts(
     fr: {
       reconcile:
         'La base de données a été restaurée depuis une sauvegarde. Rien ne part tant que l’exploitant n’a pas lancé « comptoir reconcile » ; ensuite, tout reprend seul.',
+      takeover:
+        'Un autre serveur de base de données a pris le relais, et les derniers instants d’avant peuvent manquer. Rien ne part tant que l’exploitant n’a pas lancé « comptoir reconcile » ; ensuite, tout reprend seul.',
       left: 'L’argent était parti avant la restauration : il n’est pas renvoyé. Signalez la transaction indiquée ci-dessous ; même montant et même adresse, et l’opération est close. Sinon, l’exploitant la rejette ou l’annule, et vous demandez exactement ce qui est parti.',
       another:
         'Ce qui est indiqué ci-dessous est parti avant la restauration, donc rien n’est envoyé ici. L’exploitant rejette ce remboursement ou annule ce versement ; demandez ensuite exactement ce qui est parti.',
@@ -68,6 +72,8 @@ export const holdTexts = defineTexts(
     de: {
       reconcile:
         'Die Datenbank wurde aus einer Sicherung wiederhergestellt. Nichts geht hinaus, bis der Betreiber „comptoir reconcile“ ausgeführt hat; danach geht es von selbst weiter.',
+      takeover:
+        'Ein anderer Datenbankserver hat übernommen, und die letzten Augenblicke davor können fehlen. Nichts geht hinaus, bis der Betreiber „comptoir reconcile“ ausgeführt hat; danach geht es von selbst weiter.',
       left: 'Das Geld war vor der Wiederherstellung schon hinausgegangen und wird nicht noch einmal gesendet. Melden Sie die unten genannte Transaktion: Bei gleichem Betrag und gleicher Adresse ist der Vorgang damit erledigt. Andernfalls lehnt der Betreiber ihn ab oder storniert ihn, und Sie fordern genau das an, was hinausging.',
       another:
         'Was unten genannt ist, ging vor der Wiederherstellung hinaus; dieser Vorgang wird deshalb nicht gesendet. Der Betreiber lehnt die Erstattung ab oder storniert die Auszahlung; fordern Sie dann genau das an, was hinausging.',
@@ -99,6 +105,8 @@ export const holdTexts = defineTexts(
     es: {
       reconcile:
         'La base de datos se restauró de una copia de seguridad. No sale nada hasta que el operador ejecute «comptoir reconcile»; después sigue por sí solo.',
+      takeover:
+        'Otro servidor de base de datos tomó el relevo, y pueden faltar los últimos momentos anteriores. No sale nada hasta que el operador ejecute «comptoir reconcile»; después sigue por sí solo.',
       left: 'El dinero ya había salido antes de la restauración, así que no se envía otra vez. Informe de la transacción que se indica abajo: con el mismo importe y la misma dirección queda resuelto. Si no, el operador lo rechaza o lo cancela, y usted pide exactamente lo que salió.',
       another:
         'Lo que se indica abajo salió antes de la restauración, así que esto no se envía. El operador rechaza el reembolso o cancela la liquidación; después pida exactamente lo que salió.',
@@ -130,6 +138,8 @@ export const holdTexts = defineTexts(
     it: {
       reconcile:
         'Il database è stato ripristinato da un backup. Non parte nulla finché il gestore non ha eseguito «comptoir reconcile»; poi si prosegue da soli.',
+      takeover:
+        'Un altro server di database è subentrato, e possono mancare gli ultimi istanti di prima. Non parte nulla finché il gestore non ha eseguito «comptoir reconcile»; poi si prosegue da soli.',
       left: 'Il denaro era partito prima del ripristino, quindi non viene inviato di nuovo. Segnali la transazione indicata sotto: con lo stesso importo e lo stesso indirizzo la questione è chiusa. Altrimenti il gestore respinge o annulla, e lei chiede esattamente ciò che è partito.',
       another:
         'Ciò che è indicato sotto è partito prima del ripristino, quindi qui non si invia nulla. Il gestore respinge il rimborso o annulla l’accredito; poi chieda esattamente ciò che è partito.',

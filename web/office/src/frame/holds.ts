@@ -4,6 +4,7 @@
  */
 const HOLDS = {
   reconcile: /^waits: the database was restored from a backup of .* has not run yet\.$/,
+  takeover: /^waits: another database server took over .* has not run yet\.$/,
   left: /^waits: this one left before the database was restored: /,
   another: /^waits: (?:this one left on|a later one left|another one, which was then .* left on) /,
   dropped: /^waits: another one, which was then rejected or cancelled here, left before /,

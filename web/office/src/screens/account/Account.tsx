@@ -126,7 +126,11 @@ function Sessions() {
   const t = useTexts(texts)
   const sessions = useApi('GET /api/next/auth/sessions', {})
   const end = useAction({ run: (id: string) => call('DELETE /api/next/auth/sessions/{id}', { path: { id } }) })
-  const others = useAction({ run: () => call('POST /api/next/auth/sessions/revoke-others'), done: t.ended })
+  const others = useAction({
+    run: () => call('POST /api/next/auth/sessions/revoke-others'),
+    isAnew: true,
+    done: t.ended,
+  })
   return (
     <Panel title={t.sessions}>
       <Refusal error={end.error ?? others.error} />

@@ -6,6 +6,7 @@ import { CodeField } from '../../frame/CodeField.tsx'
 import { Form } from '../../kit/fields.tsx'
 import { Code, Copy, Dialog, Panel, Refusal } from '../../kit/parts.tsx'
 import { Qr } from '../../kit/Qr.tsx'
+import { Question } from '../../kit/Question.tsx'
 import { useTexts } from '../../texts/lang.ts'
 import { texts } from './texts.ts'
 
@@ -14,30 +15,20 @@ export function Factor() {
   const t = useTexts(texts)
   const { user } = useSession()
   const [setup, setSetup] = useState<Data<'setupTwoFactor'> | null>(null)
+  const [ask, setAsk] = useState<'renew' | 'disable' | null>(null)
   const [codes, setCodes] = useState<string[] | null>(null)
-  const begin = useAction({ run: () => call('POST /api/next/auth/2fa/setup'), onDone: setSetup })
-  const renew = useAction({
-    run: () => call('POST /api/next/auth/2fa/recovery-codes'),
-    onDone: ({ recoveryCodes }) => setCodes(recoveryCodes),
-  })
-  const remove = useAction({
-    run: async () => {
-      await call('POST /api/next/auth/2fa/disable')
-      await readProfile()
-    },
-    done: t.disabled,
-  })
+  const begin = useAction({ run: () => call('POST /api/next/auth/2fa/setup'), isAnew: true, onDone: setSetup })
   return (
     <Panel title={t.factor}>
       <p className="mb-3">{user.authenticatorEnabled ? t.factorApp : t.factorMail}</p>
-      <Refusal error={begin.error ?? renew.error ?? remove.error} />
+      <Refusal error={begin.error} />
       <div className="flex flex-wrap gap-2">
         {user.authenticatorEnabled ? (
           <>
-            <button type="button" className="btn" onClick={() => renew.mutate(undefined)}>
+            <button type="button" className="btn" onClick={() => setAsk('renew')}>
               {t.renew}
             </button>
-            <button type="button" className="btn" onClick={() => remove.mutate(undefined)}>
+            <button type="button" className="btn" onClick={() => setAsk('disable')}>
               {t.disable}
             </button>
           </>
@@ -47,6 +38,27 @@ export function Factor() {
           </button>
         )}
       </div>
+      {ask === 'renew' && (
+        <Question
+          word={t.renew}
+          text={t.renewText}
+          run={() => call('POST /api/next/auth/2fa/recovery-codes')}
+          onDone={({ recoveryCodes }) => setCodes(recoveryCodes)}
+          onClose={() => setAsk(null)}
+        />
+      )}
+      {ask === 'disable' && (
+        <Question
+          word={t.disable}
+          text={t.disableText}
+          run={async () => {
+            await call('POST /api/next/auth/2fa/disable')
+            await readProfile()
+          }}
+          done={t.disabled}
+          onClose={() => setAsk(null)}
+        />
+      )}
       {setup && (
         <Enrol
           setup={setup}

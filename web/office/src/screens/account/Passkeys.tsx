@@ -4,7 +4,8 @@ import { useAction, useApi } from '../../api/hooks.ts'
 import { readProfile } from '../../api/session.ts'
 import { canPasskey, makePasskey } from '../../frame/passkey.ts'
 import { Field, Form } from '../../kit/fields.tsx'
-import { Dialog, Facts, Loaded, Panel, Refusal, Time } from '../../kit/parts.tsx'
+import { Dialog, Facts, Loaded, Panel, Time } from '../../kit/parts.tsx'
+import { Question } from '../../kit/Question.tsx'
 import { useTexts } from '../../texts/lang.ts'
 import { passkeyTexts } from './passkey-texts.ts'
 
@@ -64,13 +65,7 @@ function NewPasskey({ onClose }: { onClose(): void }) {
 
 function Row({ passkey }: { passkey: Passkey }) {
   const t = useTexts(passkeyTexts)
-  const remove = useAction({
-    run: async () => {
-      await call('DELETE /api/next/auth/passkeys/{id}', { path: { id: passkey._id } })
-      await readProfile()
-    },
-    done: t.removed,
-  })
+  const [isAsking, setAsking] = useState(false)
   return (
     <div className="flex flex-wrap items-start justify-between gap-3">
       <div className="min-w-0">
@@ -81,11 +76,22 @@ function Row({ passkey }: { passkey: Passkey }) {
             [t.used, passkey.lastUsedAt ? <Time key="used" at={passkey.lastUsedAt} ago /> : t.never],
           ]}
         />
-        <Refusal error={remove.error} />
       </div>
-      <button type="button" className="btn" disabled={remove.isPending} onClick={() => remove.mutate(undefined)}>
+      <button type="button" className="btn" onClick={() => setAsking(true)}>
         {t.remove}
       </button>
+      {isAsking && (
+        <Question
+          word={t.remove}
+          text={t.removeText(passkey.name)}
+          run={async () => {
+            await call('DELETE /api/next/auth/passkeys/{id}', { path: { id: passkey._id } })
+            await readProfile()
+          }}
+          done={t.removed}
+          onClose={() => setAsking(false)}
+        />
+      )}
     </div>
   )
 }

@@ -51,7 +51,7 @@ export function Audit() {
 /** Recomputes the whole chain and shows whether every entry is unchanged. */
 function Prove() {
   const t = useTexts(texts)
-  const prove = useAction({ run: () => call('POST /api/next/audit-log/verify') })
+  const prove = useAction({ run: () => call('POST /api/next/audit-log/verify'), isAnew: true })
   return (
     <div className="flex flex-wrap items-center gap-3">
       <button type="button" className="btn" disabled={prove.isPending} onClick={() => prove.mutate(undefined)}>

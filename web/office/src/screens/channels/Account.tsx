@@ -28,6 +28,7 @@ export function OwnAccount({ account }: { account: Account }) {
   const isWallet = account.channel === 'crypto'
   const check = useAction({
     run: () => call('POST /api/next/channel-accounts/{channel}/check', { path, query }),
+    isAnew: true,
   })
   const onSaved = (): void => {
     setAsk(null)
@@ -43,7 +44,7 @@ export function OwnAccount({ account }: { account: Account }) {
       {button(account.own ? t.change : isWallet ? t.setUpWallet : t.setUp, () => setAsk('settings'))}
       {account.own && !isWallet && button(t.check, () => check.mutate(undefined), check.isPending)}
       {account.own && button(isWallet ? t.dropWallet : t.drop, () => setAsk('drop'))}
-      {(check.data || check.error) && (
+      {account.own && (check.data || check.error) && (
         <div className="basis-full">
           <Refusal error={check.error} />
           {check.data && <Said verdict={check.data} />}
@@ -55,7 +56,7 @@ export function OwnAccount({ account }: { account: Account }) {
         ) : (
           <Settings account={account} onClose={() => setAsk(null)} onSaved={onSaved} />
         ))}
-      {ask === 'drop' && <Drop account={account} onClose={() => setAsk(null)} />}
+      {ask === 'drop' && <Drop account={account} onDropped={check.reset} onClose={() => setAsk(null)} />}
     </>
   )
 }
@@ -78,7 +79,7 @@ const isNeeded = (error: unknown): boolean =>
   error instanceof ApiError && error.code === 'ACCOUNT_IN_USE' && !NOT_TOLD.includes(recognize(error.message)?.name)
 
 /** The credentials are deleted and can only be entered again. */
-function Drop({ account, onClose }: { account: Account; onClose(): void }) {
+function Drop({ account, onDropped, onClose }: { account: Account; onDropped(): void; onClose(): void }) {
   const t = useTexts(accountTexts)
   const query = useCompanyQuery()
   const action = useAction({
@@ -88,7 +89,10 @@ function Drop({ account, onClose }: { account: Account; onClose(): void }) {
         query: { ...query, force },
       }),
     done: t.dropped,
-    onDone: onClose,
+    onDone: () => {
+      onDropped()
+      onClose()
+    },
   })
   const force = isNeeded(action.error)
   const word = account.channel === 'crypto' ? t.dropWallet : t.drop

@@ -4,7 +4,7 @@ import { call, type Query } from '../../api/call.ts'
 import { saveCsv } from '../../api/csv.ts'
 import { useAction, useCursorPages } from '../../api/hooks.ts'
 import { useCan, useSession } from '../../api/session.ts'
-import { useAddress } from '../../frame/address.ts'
+import { useAddress, useTyped } from '../../frame/address.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { toPeriod } from '../../kit/days.ts'
 import { Field } from '../../kit/fields.tsx'
@@ -13,6 +13,7 @@ import { Code, Dialog, Facts, Loaded, Money, Panel, Refusal, TableFrame, Time } 
 import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
 import { balanceOf, type Ledger, useAccountWords } from './accounts.ts'
 import { columnTexts } from './column-texts.ts'
+import { Cut, Print } from './Print.tsx'
 import { texts } from './texts.ts'
 
 const PAGE = 100
@@ -23,47 +24,60 @@ export function Books() {
   const columns = useTexts(columnTexts)
   const { user } = useSession()
   const can = useCan()
-  const [{ from, to }, go] = useAddress()
+  const [{ from, to }] = useAddress()
   const period = { ...useCompanyQuery(), ...toPeriod({ from, to }) }
   const pages = useCursorPages(['ledger', period], (after, signal) => {
     const query = { ...period, limit: PAGE, ...(after ? { after } : {}) } as Query<'readLedger'>
     return call('GET /api/next/ledger', { query }, signal)
   })
+  const entries = pages.data?.pages.flatMap((page) => page.entries) ?? []
   const save = useAction({ run: () => saveCsv({ path: 'ledger', query: period, columns }) })
-  const put = (name: 'from' | 'to') => (event: { target: { value: string } }) =>
-    go({ [name]: event.target.value || undefined })
   return (
     <>
       <p className="mb-4 hidden text-lg font-semibold print:block">
         {[user.company?.name, [from ?? '…', to ?? '…'].join(' – ')].filter(Boolean).join(' · ')}
       </p>
       <div className="no-print mb-1 flex flex-wrap items-end gap-3">
-        <Field label={t.from} type="date" defaultValue={from ?? ''} onChange={put('from')} />
-        <Field label={t.to} type="date" defaultValue={to ?? ''} onChange={put('to')} />
+        <Day name="from" />
+        <Day name="to" />
         {can('orders.download') && (
           <button type="button" className="btn mb-4" disabled={save.isPending} onClick={() => save.mutate(undefined)}>
             <Icon name="download" />
             {t.csv}
           </button>
         )}
-        <button type="button" className="btn mb-4" disabled={pages.data === undefined} onClick={() => print()}>
-          <Icon name="print" />
-          {t.print}
-        </button>
+        <Print word={t.print} pages={pages} lines={entries.length} className="mb-4" />
       </div>
       <Refusal error={save.error} />
       <Loaded query={{ ...pages, data: pages.data?.pages[0] }}>
         {({ balances }) => (
           <>
             <Balances balances={balances} />
-            <Entries
-              entries={pages.data?.pages.flatMap(({ entries }) => entries) ?? []}
-              onMore={pages.hasNextPage ? () => void pages.fetchNextPage() : null}
-            />
+            <Entries entries={entries} onMore={pages.hasNextPage ? () => void pages.fetchNextPage() : null} />
+            <Cut pages={pages} lines={entries.length} />
           </>
         )}
       </Loaded>
     </>
+  )
+}
+
+/** A day of the period; one that is typed is not yet whole while the address changes with it. */
+function Day({ name }: { name: 'from' | 'to' }) {
+  const t = useTexts(texts)
+  const [address, go] = useAddress()
+  const { value, setTyped } = useTyped(address[name] ?? '')
+  return (
+    <Field
+      label={t[name]}
+      type="date"
+      value={value}
+      onChange={({ target }) => {
+        setTyped(target.value)
+        go({ [name]: target.value || undefined })
+      }}
+      onBlur={() => setTyped(null)}
+    />
   )
 }
 

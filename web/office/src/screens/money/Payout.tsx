@@ -10,6 +10,7 @@ import { Table } from '../../kit/lists.tsx'
 import { Badge, Code, Facts, Loaded, Money, Notice, Page, Panel, Refusal, Time } from '../../kit/parts.tsx'
 import { useCore, useLang, useTexts, wordFor } from '../../texts/lang.ts'
 import { columnTexts } from './column-texts.ts'
+import { Cut, Print } from './Print.tsx'
 import { statementTexts } from './statement-texts.ts'
 import { STATUS_TONES, texts } from './texts.ts'
 
@@ -35,6 +36,7 @@ function OnePayout({ id }: { id: string }) {
       signal,
     ),
   )
+  const lines = pages.data?.pages.flatMap((page) => page.lines) ?? []
   const save = useAction({ run: () => saveCsv({ path: `settlements/${id}/statement`, columns }) })
   if (pages.error instanceof ApiError && [404, 422].includes(pages.error.status)) return <NotFound />
   return (
@@ -51,10 +53,7 @@ function OnePayout({ id }: { id: string }) {
                   {t.csv}
                 </button>
               )}
-              <button type="button" className="btn" onClick={() => print()}>
-                <Icon name="print" />
-                {t.print}
-              </button>
+              <Print word={t.print} pages={pages} lines={lines.length} />
             </>
           }
         >
@@ -64,7 +63,7 @@ function OnePayout({ id }: { id: string }) {
             <Sum statement={statement} />
           </Panel>
           <Panel title={t.lines} flush>
-            <Lines lines={pages.data?.pages.flatMap(({ lines }) => lines) ?? []} />
+            <Lines lines={lines} />
             {pages.hasNextPage && (
               <p className="no-print border-t border-line p-3 text-center">
                 <button type="button" className="btn" onClick={() => void pages.fetchNextPage()}>
@@ -72,6 +71,7 @@ function OnePayout({ id }: { id: string }) {
                 </button>
               </p>
             )}
+            <Cut pages={pages} lines={lines.length} />
           </Panel>
           <p className="no-print">
             <Link to="/money" className="link">

@@ -31,6 +31,7 @@ export function Settlements() {
   const list = useApi('GET /api/next/settlements', { query })
   const prepare = useAction({
     run: () => call('POST /api/next/settlements', { body: company }),
+    isAnew: true,
     done: t.prepared,
   })
   return (

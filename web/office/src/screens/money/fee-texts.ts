@@ -24,7 +24,8 @@ export const feeTexts = defineTexts(
       difference: 'The books differ from what happened. Refunds and payouts wait; the operator was alerted.',
       wallets:
         'A wallet of the operator does not hold what it should. Refunds and payouts wait; the operator was alerted.',
-      restored: 'The service was restored from a backup. Refunds and payouts wait until it is reconciled.',
+      restored:
+        'The database was restored, or another server took over. Refunds and payouts wait until it is reconciled.',
     } as Words,
     subject: 'About',
     what: 'What differs',
@@ -58,7 +59,8 @@ export const feeTexts = defineTexts(
           'Les comptes diffèrent des faits. Remboursements et versements attendent ; l’exploitant est prévenu.',
         wallets:
           'Un portefeuille de l’exploitant ne contient pas ce qu’il devrait. Remboursements et versements attendent ; l’exploitant est prévenu.',
-        restored: 'Le service a été restauré d’une sauvegarde. Tout versement attend le rapprochement.',
+        restored:
+          'La base a été restaurée, ou un autre serveur a pris le relais. Tout versement attend le rapprochement.',
       },
       subject: 'Concerne',
       what: 'Écart',
@@ -92,7 +94,8 @@ export const feeTexts = defineTexts(
           'Die Bücher weichen von den Tatsachen ab. Erstattungen und Auszahlungen warten; der Betreiber ist benachrichtigt.',
         wallets:
           'Eine Wallet des Betreibers hat nicht den richtigen Stand. Erstattungen und Auszahlungen warten; der Betreiber ist benachrichtigt.',
-        restored: 'Der Dienst wurde aus einer Sicherung hergestellt. Bis zum Abgleich wartet jede Auszahlung.',
+        restored:
+          'Die Datenbank wurde wiederhergestellt, oder ein anderer Server hat übernommen. Bis zum Abgleich wartet jede Auszahlung.',
       },
       subject: 'Betrifft',
       what: 'Abweichung',
@@ -126,7 +129,7 @@ export const feeTexts = defineTexts(
           'La contabilidad difiere de los hechos. Reembolsos y liquidaciones esperan; el operador está avisado.',
         wallets:
           'Un monedero del operador no contiene lo que debería. Reembolsos y liquidaciones esperan; el operador está avisado.',
-        restored: 'El servicio se restauró de una copia. Todo pago espera hasta conciliarla.',
+        restored: 'La base de datos se restauró, u otro servidor tomó el relevo. Todo pago espera hasta conciliarla.',
       },
       subject: 'Sobre',
       what: 'Diferencia',
@@ -158,7 +161,8 @@ export const feeTexts = defineTexts(
         difference: 'I conti differiscono dai fatti. Rimborsi e versamenti attendono; l’operatore è avvisato.',
         wallets:
           'Un portafoglio dell’operatore non contiene quanto dovrebbe. Rimborsi e versamenti attendono; l’operatore è avvisato.',
-        restored: 'Il servizio è stato ripristinato da un backup. Ogni versamento attende la riconciliazione.',
+        restored:
+          'Il database è stato ripristinato, o è subentrato un altro server. Ogni versamento attende la riconciliazione.',
       },
       subject: 'Riguarda',
       what: 'Differenza',

@@ -1,9 +1,13 @@
-import { type Body, call } from '../../api/call.ts'
+import { useState } from 'react'
+import { type Body, call, type Data } from '../../api/call.ts'
 import { useAction, useApi } from '../../api/hooks.ts'
 import { Area, Field, Form, Select } from '../../kit/fields.tsx'
-import { Badge, Loaded, Panel, Refusal, Time } from '../../kit/parts.tsx'
+import { Badge, Loaded, Panel, Time } from '../../kit/parts.tsx'
+import { Question } from '../../kit/Question.tsx'
 import { useCore, useTexts } from '../../texts/lang.ts'
 import { statusTexts } from './status-texts.ts'
+
+type Announcement = Data<'listAnnouncements'>[number]
 
 /** One operator writes, every office shows it. */
 export function Announcements() {
@@ -17,27 +21,23 @@ export function Announcements() {
     },
     done: t.announced,
   })
-  const remove = useAction({
-    run: (id: string) => call('DELETE /api/next/announcements/{id}', { path: { id } }),
-    done: t.takenDown,
-  })
+  const [asked, setAsked] = useState<Announcement | null>(null)
   return (
     <Panel title={t.announcements}>
-      <Refusal error={remove.error} />
       <Loaded query={list} isEmpty={(all) => all.length === 0} empty={<p className="mb-4 text-soft">{t.nothing}</p>}>
         {(all) => (
           <ul className="mb-4 divide-y divide-line">
-            {all.map(({ _id, text, tone, endsAt }) => (
-              <li key={_id} className="flex flex-wrap items-start justify-between gap-3 py-2">
+            {all.map((one) => (
+              <li key={one._id} className="flex flex-wrap items-start justify-between gap-3 py-2">
                 <p className="min-w-0 break-words">
-                  <Badge tone={tone}>{tone === 'warn' ? t.warn : t.info}</Badge> {text}
-                  {endsAt && (
+                  <Badge tone={one.tone}>{one.tone === 'warn' ? t.warn : t.info}</Badge> {one.text}
+                  {one.endsAt && (
                     <span className="block text-sm text-soft">
-                      {t.until} <Time at={endsAt} />
+                      {t.until} <Time at={one.endsAt} />
                     </span>
                   )}
                 </p>
-                <button type="button" className="btn" onClick={() => remove.mutate(_id)}>
+                <button type="button" className="btn" onClick={() => setAsked(one)}>
                   {t.takeDown}
                 </button>
               </li>
@@ -45,6 +45,15 @@ export function Announcements() {
           </ul>
         )}
       </Loaded>
+      {asked && (
+        <Question
+          word={t.takeDown}
+          text={asked.text}
+          run={() => call('DELETE /api/next/announcements/{id}', { path: { id: asked._id } })}
+          done={t.takenDown}
+          onClose={() => setAsked(null)}
+        />
+      )}
       <Form
         button={t.announce}
         isBusy={make.isPending}

@@ -33,6 +33,7 @@ export function Actions({ order }: { order: Order }) {
         say(words(error))
         throw error
       }),
+    isAnew: true,
     done: t.confirmed,
   })
   const isOpen = OPEN.includes(order.status)

@@ -31,6 +31,7 @@ export function PersonActions({ user }: { user: User }) {
       const body = { email, firstName, lastName, role, lang, ...(company && { companyId: company._id }) }
       return call('POST /api/next/users', { body: body as Body<'inviteUser'> })
     },
+    isAnew: true,
     done: t.invited,
   })
   const isStaff = ['Manager', 'Association', 'Cashier', 'Observer'].includes(user.role)

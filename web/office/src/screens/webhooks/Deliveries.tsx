@@ -61,12 +61,14 @@ export function Deliveries() {
     limit: LIMIT,
   } as Query<'listWebhookDeliveries'>
   const list = useApi('GET /api/next/webhook-deliveries', { query }, { liveMs: LIVE_MS })
+  // those that are shown, not those of another tab
+  const resent = ['failed', 'parked'].filter((one) => !status || status.split(',').includes(one))
   const replay = useAction({
     run: () =>
       call('POST /api/next/webhook-deliveries/redeliver', {
-        // those that are shown
-        body: { ...filters, status: ['failed', 'parked'] } as NonNullable<Body<'redeliverWebhooks'>>,
+        body: { ...filters, status: resent } as NonNullable<Body<'redeliverWebhooks'>>,
       }),
+    isAnew: true,
     onDone: ({ redelivered }) => say(t.replayed(redelivered)),
   })
   const show = (id: string | undefined): void => go({ delivery: id }, { resetScroll: false })
@@ -80,7 +82,8 @@ export function Deliveries() {
         title={t.deliveries}
         flush
         actions={
-          can('webhooks.redeliver') && (
+          can('webhooks.redeliver') &&
+          resent.length > 0 && (
             <button type="button" className="btn" disabled={replay.isPending} onClick={() => replay.mutate(undefined)}>
               {t.replayAll}
             </button>

@@ -27,6 +27,7 @@ export function DeliveryDialog({ id, onClose }: { id: string; onClose(): void })
   const delivery = useApi('GET /api/next/webhook-deliveries/{id}', { path: { id } }, { liveMs: LIVE_MS })
   const again = useAction({
     run: () => call('POST /api/next/webhook-deliveries/{id}/redeliver', { path: { id } }),
+    isAnew: true,
     done: t.again,
   })
   const curl = useAction({

@@ -74,6 +74,7 @@ function Test() {
   const send = useAction({
     run: ({ url = '' }: Record<string, string>) =>
       call('POST /api/users/webhook-secret/next/test', { body: { ...company, url } }),
+    isAnew: true,
     onDone: setResult,
   })
   return (

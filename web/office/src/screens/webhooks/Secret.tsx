@@ -21,14 +21,6 @@ export function Secret() {
     run: () => call('GET /api/users/webhook-secret', { query }),
     onDone: ({ webhookSigningSecret }) => setSecret(webhookSigningSecret),
   })
-  const rotate = useAction({
-    run: () => call('POST /api/users/webhook-secret/regenerate', { query }),
-    done: t.rotated,
-    onDone: ({ webhookSigningSecret }) => {
-      setSecret(webhookSigningSecret)
-      setAsking(false)
-    },
-  })
   return (
     <Panel title={t.secret}>
       <p className="mb-3 text-sm text-soft">{t.secretText}</p>
@@ -65,23 +57,42 @@ export function Secret() {
         />
       )}
       {isAsking && (
-        <Dialog title={t.rotate} onClose={() => setAsking(false)}>
-          <Form
-            tone="bad"
-            button={t.rotate}
-            isBusy={rotate.isPending}
-            error={rotate.error}
-            onSend={() => rotate.mutate(undefined)}
-            beside={
-              <button type="button" className="btn" onClick={() => setAsking(false)}>
-                {t.keep}
-              </button>
-            }
-          >
-            <p className="mb-4">{t.rotateText}</p>
-          </Form>
-        </Dialog>
+        <Rotate
+          onClose={() => setAsking(false)}
+          onActive={(made) => {
+            setSecret(made)
+            setAsking(false)
+          }}
+        />
       )}
     </Panel>
+  )
+}
+
+function Rotate({ onClose, onActive }: { onClose(): void; onActive(secret: string): void }) {
+  const t = useTexts(texts)
+  const query = useCompanyQuery()
+  const rotate = useAction({
+    run: () => call('POST /api/users/webhook-secret/regenerate', { query }),
+    done: t.rotated,
+    onDone: ({ webhookSigningSecret }) => onActive(webhookSigningSecret),
+  })
+  return (
+    <Dialog title={t.rotate} onClose={onClose}>
+      <Form
+        tone="bad"
+        button={t.rotate}
+        isBusy={rotate.isPending}
+        error={rotate.error}
+        onSend={() => rotate.mutate(undefined)}
+        beside={
+          <button type="button" className="btn" onClick={onClose}>
+            {t.keep}
+          </button>
+        }
+      >
+        <p className="mb-4">{t.rotateText}</p>
+      </Form>
+    </Dialog>
   )
 }

@@ -26,6 +26,7 @@ export function TestEvent() {
       call('POST /api/next/webhook-deliveries/test', {
         body: { ...company, url, event } as Body<'sendTestWebhook'>,
       }),
+    isAnew: true,
     onDone: setResult,
   })
   return (

@@ -1,0 +1,1 @@
+import{At as e}from"./fields-4ejYlKlu.js";import{n as t,r as n}from"./useMatch-0AA7IynU.js";function r(r){let i=e();return n(i.stores.location,t(r,i))}export{r as t};

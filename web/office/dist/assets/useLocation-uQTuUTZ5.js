@@ -1,1 +1,0 @@
-import{kt as e}from"./fields-Lxw7WT5h.js";import{n as t,r as n}from"./useMatch-BX_D0g4s.js";function r(r){let i=e();return n(i.stores.location,t(r,i))}export{r as t};
