@@ -222,12 +222,15 @@ export async function isSoldAlready(
 }
 
 /**
- * Whether the shop took back what an order sells: it ended the session of its server, or another order has its alias, perhaps at another price.
+ * Whether the shop took back what an order sells: it ended the session of its server, its server took the reference
+ * over from a page, or another order has its alias, perhaps at another price.
  */
 export async function isTakenBack(q: Queryable, order: Made): Promise<boolean> {
   if (order.alias !== null && (await queries.isAliasReplaced(q, order))) return true
   const purchase = await findPurchase(q, order)
-  return purchase !== undefined && isServerMade(purchase.session) && purchase.session.endedAt !== null
+  if (!purchase) return false
+  const { session } = purchase
+  return isServerMade(session) ? session.endedAt !== null : queries.isTakenOver(q, session)
 }
 
 /** Refuses to sell an order whose purchase has a payment. @throws ORDER_STATE_CONFLICT */

@@ -320,6 +320,26 @@ export async function lockOpenOrders(
   return rows.filter(({ isOpen }) => isOpen).map((row) => row.id)
 }
 
+/** Locks the orders of a reference that pages made and for which no buyer has chosen a way to pay yet. */
+export async function lockUnchosenOrders(tx: Tx, { companyId, orderRef }: Reference): Promise<string[]> {
+  const rows = await tx.many<{ id: string }>(sql`
+    select o.id from orders o join button_sessions s on s.company_id = o.company_id and s.id = o.button_session_id
+    where s.company_id = ${companyId} and s.order_ref = ${orderRef} and ${IS_PAGE_MADE}
+      and o.status = 'INITIAL' order by o.id for update of o`)
+  return rows.map(({ id }) => id)
+}
+
+/** Whether the shop's server took the reference of a page's session over since. */
+export async function isTakenOver(
+  q: Queryable,
+  { companyId, orderRef, createdAt }: Reference & { createdAt: Date },
+): Promise<boolean> {
+  const { found } = await q.one<{ found: boolean }>(sql`
+    select exists (select 1 from button_sessions s where s.company_id = ${companyId} and s.order_ref = ${orderRef}
+      and s.created_at >= ${createdAt} and not ${IS_PAGE_MADE}) as found`)
+  return found
+}
+
 /** Whether any button is registered for this website. */
 export async function hasButtonOrigin(q: Queryable, origin: string): Promise<boolean> {
   const { found } = await q.one<{ found: boolean }>(sql`
