@@ -126,3 +126,42 @@ test('an order that is being reopened while its session ends is waited for, and 
     await holder.end()
   }
 })
+
+test('a session of the shop’s server ends what pages sold of its reference, but an order whose buyer was shown where to pay', async () => {
+  const orderRef = 'TAKEN-OVER-1'
+  const { id, client } = await makeButton({ pagePrice: true })
+  const click = async (price: string) => {
+    const path = `/buy-button/landing?id=${id}&orderRef=${orderRef}&price=${price}`
+    const { conversionCode: code = '' } = (await openFrame(path)).said
+    return code
+  }
+  const accept = (code: string, more = {}) =>
+    client.post<Instructions>(`confirm_conversion/accept/${code}`, {
+      ...{ paymentChannel: 'crypto', network: shop.chain.chainId, ...more },
+    })
+  const statusOf = async (code: string) =>
+    (await client.get<{ status: string }>(`confirm_conversion/status/${code}`)).data.status
+  const old = await click('1')
+  const { toAddress, tokenAmount } = (await accept(old)).data
+  const expired = await click('2')
+  await put(expired, 'EXPIRED')
+  const last = await click('3')
+  const made = await client.post('buy-button/sessions', { button: id, orderRef, price: '549.90' })
+  assert.equal(made.status, 200, made.text)
+  assert.deepEqual(await Promise.all([old, expired, last].map(statusOf)), ['AWAITING', 'EXPIRED', 'CANCELLED'])
+  await put(old, 'EXPIRED')
+  const reopened = await accept(expired, { requote: true })
+  assert.deepEqual(
+    [reopened.status, /The shop has ended this purchase/.test(reopened.text)],
+    [409, true],
+    reopened.text,
+  )
+  await shop.host.db.run(sql`update orders set expires_at = now() - interval '1 minute' where code = ${old}`)
+  await shop.chain.pay({ to: toAddress, units: BigInt(tokenAmount.replace('.', '')) })
+  await shop.makeFinal()
+  const records = await eventually(
+    () => desk.recordsOf({ code: old }),
+    (found) => found.length > 0,
+  )
+  assert.deepEqual([records[0]?.kind, await statusOf(old)], ['late', 'EXPIRED'])
+})

@@ -370,12 +370,18 @@ test('the quickstart of a server ships after a verified webhook, and a second st
     ],
   )
   await sendBadUploads(port)
+  const { webhookSigningSecret } = JSON.parse(readFileSync(join(folder, 'data/sandbox.json'), 'utf8'))
+  const send = async (made: Parameters<typeof signTestWebhook>[0]) => {
+    const sent = await signTestWebhook(made, webhookSigningSecret)
+    return fetch(`http://127.0.0.1:${port}/`, { ...sent, method: 'POST' })
+  }
+  const cheap = { event: 'order.paid', code: first.code, alias: 'CART-118', fromAmount: '29.90', fromAsset: 'EUR' }
+  await send(cheap)
+  await waitFor('a person', () => dearer.output().includes('look at CART-118'))
+  assert.doesNotMatch(dearer.output(), /ship CART-118/)
   await runShell(`npx comptoir orders pay ${dearer.code}`)
   await waitFor('the shipment', () => dearer.output().includes('ship CART-118'))
-  const { webhookSigningSecret } = JSON.parse(readFileSync(join(folder, 'data/sandbox.json'), 'utf8'))
-  const made = { event: 'order.paid', code: 'TEST-ORDER', alias: 'TEST-1001', test: true }
-  const sent = await signTestWebhook(made, webhookSigningSecret)
-  const taken = await fetch(`http://127.0.0.1:${port}/`, { ...sent, method: 'POST' })
+  const taken = await send({ event: 'order.paid', code: 'TEST-ORDER', alias: 'TEST-1001', test: true })
   await dearer.end()
   assert.deepEqual(
     [taken.status, dearer.output().includes('TEST-1001')],

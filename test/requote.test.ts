@@ -276,6 +276,18 @@ test('a newer order with the same reference, open or paid, is the one to pay', a
   assert.equal((await statusOf(old.code)).status, 'EXPIRED')
 })
 
+test('a cart that was ordered again at a higher price is not paid by late money at the address of its old order', async () => {
+  const alias = `CART-${crypto.randomUUID()}`
+  const old = await shop.createAwaiting({ alias, amount: '29.90' })
+  await end(old.code)
+  const dearer = await shop.createAwaiting({ alias, amount: '299.00' })
+  await desk.payFinally(old, old.units)
+  await desk.openRecord(old, 'late', old.units)
+  assert.equal((await statusOf(old.code)).status, 'EXPIRED')
+  const found = await shop.host.call<OrderData>('GET', `status/order/${alias}`, { as: shop.merchant })
+  assert.deepEqual([found.data.code, found.data.status], [dearer.code, 'AWAITING'])
+})
+
 const SITE = 'https://shop.example'
 
 /** A session of a shop's server, and what a buyer does with it. */

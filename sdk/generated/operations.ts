@@ -30,7 +30,7 @@ export interface Operations {
         cancelUrl?: string
         /** Where the payer goes after paying. */
         returnUrl?: string
-        /** Makes the order a payment link, valid for one month. Any text except "." and "..". */
+        /** Makes the order a payment link, valid for one month. Any text except "." and "..". Free again once its order has ended; late money for that order may then wait for a person. */
         alias?: string
         /** The payer’s identity is not required. */
         anonymous?: boolean
@@ -1866,7 +1866,7 @@ export interface Operations {
       limit: number
     }
   }
-  /** Accept underpaid or late money as the payment. The order becomes PAID. Less than its price becomes the price. After the order ended its payer must pass the same identity checks and limits as at accept. */
+  /** Accept underpaid or late money as the payment. The order becomes PAID. Less than its price becomes the price. After the order ended its payer must pass the same identity checks and limits as at accept. 409 while another order of its alias or of its buy button’s reference is paid, confirmed or under review; of its alias, unless `reason` has that order’s code. */
   acceptMispayment: {
     params: {
       /** Identifier: 24 hex characters. */

@@ -194,6 +194,7 @@ export const soldAlready = (): AppError =>
 
 /** An order as part of a purchase. Id null: it is to be created in this session. Session null: of no buy button. */
 type Buying = { id: string | null; buttonSessionId: string | null }
+type Made = queries.AliasedOrder & Buying
 
 /** The session of an order's purchase, and since when a payment of its reference counts; null: since ever. */
 async function findPurchase(q: Queryable, { buttonSessionId }: Buying) {
@@ -201,13 +202,14 @@ async function findPurchase(q: Queryable, { buttonSessionId }: Buying) {
   return session && { session, since: isServerMade(session) ? session.createdAt : null }
 }
 
-/** Locks the reference of an order's purchase: what is decided about it next sees what was decided before. */
-export async function lockPurchase(tx: Tx, order: Buying): Promise<void> {
+/** Locks the names of an order's purchase: what is decided about it next sees what was decided before. */
+export async function lockPurchase(tx: Tx, order: Made): Promise<void> {
   const purchase = await findPurchase(tx, order)
   if (purchase) await queries.lockReference(tx, purchase.session)
+  if (order.alias !== null) await queries.lockAlias(tx, order)
 }
 
-/** Whether the purchase that an order is for has a payment already, by another order. */
+/** Whether the purchase that an order is for has a payment already, by another order of its buy button's reference. */
 export async function isSoldAlready(
   { db, dustUnits }: { db: Queryable; dustUnits: bigint },
   order: Buying,
@@ -219,43 +221,67 @@ export async function isSoldAlready(
   )
 }
 
-/** Whether the shop ended the session of its server that an order is for: its price is one that the shop took back. */
-export async function isTakenBack(q: Queryable, order: Buying): Promise<boolean> {
+/**
+ * Whether the shop took back what an order sells: it ended the session of its server, its server took the reference
+ * over from a page, or another order has its alias, perhaps at another price.
+ */
+export async function isTakenBack(q: Queryable, order: Made): Promise<boolean> {
+  if (order.alias !== null && (await queries.isAliasReplaced(q, order))) return true
   const purchase = await findPurchase(q, order)
-  return purchase !== undefined && isServerMade(purchase.session) && purchase.session.endedAt !== null
+  if (!purchase) return false
+  const { session } = purchase
+  return isServerMade(session) ? session.endedAt !== null : queries.isTakenOver(q, session)
 }
 
 /** Refuses to sell an order whose purchase has a payment. @throws ORDER_STATE_CONFLICT */
-export async function checkUnsold(tx: Tx, order: Buying, dustUnits: bigint): Promise<void> {
+export async function checkUnsold(tx: Tx, order: Made, dustUnits: bigint): Promise<void> {
   await lockPurchase(tx, order)
   if (await isSoldAlready({ db: tx, dustUnits }, order)) throw soldAlready()
+  if (order.alias !== null && (await queries.findPaidAlias(tx, order, dustUnits)) !== undefined) throw soldAlready()
 }
 
 /**
- * The code of another order that has the payment of an order's purchase. Its reference is locked, so that of two orders
- * that are to be paid at once one finds the other. Unpaid money elsewhere does not count.
+ * Another order that has the payment of an order's purchase, by the reference of a buy button or by its alias. Both are
+ * locked, so that of two orders that are to be paid at once one finds the other. Unpaid money elsewhere does not count.
  */
-export async function findPaidInstead(
+async function findPaid(
   tx: Tx,
-  order: Buying & { id: string },
+  order: Made,
   dustUnits: bigint,
-): Promise<string | undefined> {
+): Promise<{ code: string; by: 'orderRef' | 'alias' } | undefined> {
   const purchase = await findPurchase(tx, order)
-  if (!purchase) return undefined
-  const { session, since } = purchase
-  await queries.lockReference(tx, session)
-  return queries.findPaidOrder(tx, session, { dustUnits, since, exceptOrderId: order.id })
+  if (purchase) {
+    const { session, since } = purchase
+    await queries.lockReference(tx, session)
+    const code = await queries.findPaidOrder(tx, session, { dustUnits, since, exceptOrderId: order.id })
+    if (code !== undefined) return { code, by: 'orderRef' }
+  }
+  if (order.alias === null) return undefined
+  await queries.lockAlias(tx, order)
+  const code = await queries.findPaidAlias(tx, order, dustUnits)
+  return code === undefined ? undefined : { code, by: 'alias' }
 }
 
+/** The code of that order. */
+export const findPaidInstead = async (tx: Tx, order: Made, dustUnits: bigint): Promise<string | undefined> =>
+  (await findPaid(tx, order, dustUnits))?.code
+
 /**
- * Refuses money as the payment of an order once another order of its purchase has one.
+ * Refuses money as the payment of an order once another order of its purchase has one. A shop may use an alias for two
+ * sales: whoever knows that names the other order as the reason.
  * @throws ORDER_STATE_CONFLICT
  */
-export async function checkAcceptableOnce(tx: Tx, order: Buying & { id: string }, dustUnits: bigint): Promise<void> {
-  const paid = await findPaidInstead(tx, order, dustUnits)
-  if (paid === undefined) return
+export async function checkAcceptableOnce(
+  tx: Tx,
+  order: Made,
+  { dustUnits, reason }: { dustUnits: bigint; reason: string | undefined },
+): Promise<void> {
+  const paid = await findPaid(tx, order, dustUnits)
+  if (paid === undefined || (paid.by === 'alias' && reason?.includes(paid.code))) return
+  const unless =
+    paid.by === 'alias' ? ' If it paid for something else, accept it with that order’s code in the reason.' : ''
   throw new AppError('ORDER_STATE_CONFLICT', {
-    message: `Order ${paid} of the same purchase is paid, being confirmed or under review. Refund or ignore this money.`,
+    message: `Order ${paid.code} of the same purchase is paid, being confirmed or under review. Refund or ignore this money.${unless}`,
   })
 }
 

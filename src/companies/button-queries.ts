@@ -138,6 +138,54 @@ type Reference = Pick<ButtonSession, 'companyId' | 'orderRef'>
 export const lockReference = (tx: Tx, { companyId, orderRef }: Reference): Promise<number> =>
   tx.run(sql`select pg_advisory_xact_lock(hashtextextended(${`reference ${companyId} ${orderRef}`}, 0))`)
 
+/** An order that may have an alias, which one order at a time may have open. */
+export type AliasedOrder = {
+  id: string
+  companyId: string
+  alias: string | null
+  from: { asset: string; units: bigint }
+  createdAt: Date
+}
+
+/** The same for an alias. Locked after a reference. */
+export const lockAlias = (tx: Tx, { companyId, alias }: Pick<AliasedOrder, 'companyId' | 'alias'>): Promise<number> =>
+  tx.run(sql`select pg_advisory_xact_lock(hashtextextended(${`alias ${companyId} ${alias}`}, 0))`)
+
+/**
+ * The code of another order of the alias that was paid since this one was made, and not refunded in full, or that is
+ * held since. What ended before is another sale: the shop was free to use its alias again.
+ */
+export async function findPaidAlias(
+  q: Queryable,
+  { companyId, id, alias, createdAt }: AliasedOrder,
+  dustUnits: bigint,
+): Promise<string | undefined> {
+  const rows = await q.many<{ id: string; code: string; isReviewed: boolean }>(sql`
+    select o.id, o.code, o.status = 'KYT_FAILED' as is_reviewed from orders o
+    where o.company_id = ${companyId} and o.alias = ${alias} and o.id <> ${id} and o.updated_at > ${createdAt}
+      and (o.paid_at is not null or o.status in ('WAITING_CHAIN_CONFIRMATION', 'KYT_FAILED'))
+      and ((o.status <> 'FULL_REFUNDED' and o.paid_at > ${createdAt})
+        or o.status in ('WAITING_CHAIN_CONFIRMATION', 'KYT_FAILED'))
+    order by is_reviewed, o.id desc limit 20`)
+  const [first] = rows
+  if (!first?.isReviewed) return first?.code
+  // whether a review still holds money takes a larger statement, which a payment must not pay for
+  const row = await q.maybe<{ code: string }>(sql`
+    select o.code from orders o
+    where o.company_id = ${companyId} and o.id = any(${rows.map((one) => one.id)}) and ${isHeld(dustUnits)} limit 1`)
+  return row?.code
+}
+
+/** Whether another order has the alias now: an open one, or a newer one at another price, which may have ended too. */
+export async function isAliasReplaced(q: Queryable, { companyId, id, alias, from }: AliasedOrder): Promise<boolean> {
+  const { found } = await q.one<{ found: boolean }>(sql`
+    select exists (select 1 from orders o where o.company_id = ${companyId} and o.id <> ${id} and o.alias = ${alias}
+        and o.status in ('INITIAL', 'PENDING', 'AWAITING', 'WAITING_CHAIN_CONFIRMATION'))
+      or exists (select 1 from orders o where o.company_id = ${companyId} and o.id > ${id} and o.alias = ${alias}
+        and (o.from_asset, o.from_units) is distinct from (${from.asset}::text, ${from.units}::numeric)) as found`)
+  return found
+}
+
 /** Frees a reference for the shop's server: ends its live session if a page made it, or if an order of it is paid. */
 export async function updateReferenceFreed(tx: Tx, { companyId, orderRef }: Reference, at: Date): Promise<void> {
   await tx.run(sql`
@@ -270,6 +318,26 @@ export async function lockOpenOrders(
     where company_id = ${companyId} and button_session_id = ${id}
       and status in ('INITIAL', 'PENDING', 'AWAITING', 'EXPIRED', 'CANCELLED', 'ERROR') order by id for update`)
   return rows.filter(({ isOpen }) => isOpen).map((row) => row.id)
+}
+
+/** Locks the orders of a reference that pages made and for which no buyer has chosen a way to pay yet. */
+export async function lockUnchosenOrders(tx: Tx, { companyId, orderRef }: Reference): Promise<string[]> {
+  const rows = await tx.many<{ id: string }>(sql`
+    select o.id from orders o join button_sessions s on s.company_id = o.company_id and s.id = o.button_session_id
+    where s.company_id = ${companyId} and s.order_ref = ${orderRef} and ${IS_PAGE_MADE}
+      and o.status = 'INITIAL' order by o.id for update of o`)
+  return rows.map(({ id }) => id)
+}
+
+/** Whether the shop's server took the reference of a page's session over since. */
+export async function isTakenOver(
+  q: Queryable,
+  { companyId, orderRef, createdAt }: Reference & { createdAt: Date },
+): Promise<boolean> {
+  const { found } = await q.one<{ found: boolean }>(sql`
+    select exists (select 1 from button_sessions s where s.company_id = ${companyId} and s.order_ref = ${orderRef}
+      and s.created_at >= ${createdAt} and not ${IS_PAGE_MADE}) as found`)
+  return found
 }
 
 /** Whether any button is registered for this website. */

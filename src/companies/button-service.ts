@@ -290,7 +290,8 @@ const busy = (sessionId: string): AppError =>
   })
 
 /**
- * Takes the reference over from a page, which may have been the first to name it.
+ * Takes the reference over from a page, which may have been the first to name it: its orders are cancelled, but for
+ * those whose buyers were shown where to pay.
  * @throws OBJECT_NOT_FOUND for an unknown button; OBJECT_CONFLICT when a live session of the server has this reference,
  *   or an order of it has money or is under review
  */
@@ -329,14 +330,17 @@ export async function createSession(
       returnUrl: readOptionalUrl('returnUrl', fields.returnUrl),
       createdAt: at,
     }
+    // a page that makes an order of its session is waited for
+    await queries.updateReferenceFreed(tx, session, at)
+    const unchosen = await queries.lockUnchosenOrders(tx, session)
     const { busySession } = await queries.findReferenceFacts(tx, session, deps.dustUnits)
     if (busySession !== null) throw busy(busySession)
-    await queries.updateReferenceFreed(tx, session, at)
     const live = await queries.lockLiveSession(tx, session)
     if (live)
       throw new AppError('OBJECT_CONFLICT', {
         message: `Session ${live.id} has this orderRef. End it with DELETE /buy-button/sessions/{id}, or use another one.`,
       })
+    for (const orderId of unchosen) await deps.cancelOrder(tx, context, { companyId, id: orderId })
     await queries.insertButtonSession(tx, session)
     const made = { ...session, websiteUrl: button.websiteUrl, orderId: null, endedAt: null }
     await context.remember(tx, viewSession(made))

@@ -121,7 +121,9 @@ export const CreateOrderBody = Type.Object({
   alias: Type.Optional(
     Type.String({
       ...{ minLength: 1, maxLength: 100, pattern: VISIBLE_PATTERN },
-      description: 'Makes the order a payment link, valid for one month. Any text except "." and "..".',
+      description:
+        'Makes the order a payment link, valid for one month. Any text except "." and "..". Free again once its order ' +
+        'has ended; late money for that order may then wait for a person.',
     }),
   ),
   anonymous: Type.Optional(Type.Boolean({ description: 'The payer’s identity is not required.' })),

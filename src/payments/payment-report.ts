@@ -327,10 +327,10 @@ async function settle(scene: ReportCase, { counted, completedAt: at }: Verdict):
   const endedAt = over === order ? over.updatedAt : over.expiresAt
   const inTime = wasInTime(over, at)
   if (!inTime && !acceptsLate(over.status, endedAt, (at ?? now).getTime(), policy)) return over
-  // the shop sells the purchase at another price by now, or not at all
-  if (!inTime && (await isTakenBack(tx, over))) return over
   // what a person could not accept waits for one as late
   if ((await findPaidInstead(tx, over, deps.dustUnits)) !== undefined) return over
+  // the shop sells the purchase by another order by now, perhaps at another price, or not at all
+  if (!inTime && (await isTakenBack(tx, over))) return over
   // what was paid in time was admitted with the accept
   if (!inTime && !(await deps.gate.admitLate(tx, over))) return over
   return deps.transition(tx, over, { trigger: 'payLate', actor, requestId, change })

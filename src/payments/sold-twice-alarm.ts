@@ -17,7 +17,7 @@ export const openSoldTwiceAlarm =
     await alarm(tx, {
       subject: `Two orders of one purchase were paid: ${shortCode}`,
       paragraphs: [
-        `Order ${shortCode} (${code}) of company ${company} is paid. Order ${other}, with the same reference of a buy button, is paid too, being confirmed or under review.`,
+        `Order ${shortCode} (${code}) of company ${company} is paid. Order ${other}, with the same alias or the same reference of a buy button, is paid too, being confirmed or under review.`,
         'Both were paid in time. Ask the shop whether its customer bought twice. If not, refund one of the two.',
       ],
       path: officePathsOf(companyId).money,

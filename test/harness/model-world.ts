@@ -40,7 +40,7 @@ export type ModelWorld = {
   books: Books
   /** A SuperAdmin. */
   operator: Actor
-  makeOrder(merchant: Merchant): Promise<Order>
+  makeOrder(merchant: Merchant, own?: Partial<Order>): Promise<Order>
   stop(): Promise<void>
 }
 
@@ -134,8 +134,8 @@ export async function startModelWorld(own: Partial<Channel> = {}): Promise<Model
       ...{ ...desk, books, ...payouts, chains: [CHAIN] },
       limits: { dayLimitUnits: null, twoPersonsFromUnits: null, allowList: [] },
     },
-    async makeOrder(merchant) {
-      const order = newOrder(merchant, time.nowMs)
+    async makeOrder(merchant, own) {
+      const order = { ...newOrder(merchant, time.nowMs), ...own }
       const { version } = await db.one<{ version: bigint }>(
         sql`select version from companies where id = ${merchant.companyId}`,
       )

@@ -101,6 +101,7 @@ export async function findFreshQuote(deps: AcceptDeps, order: Order, ask: Asked)
 const UNREAD =
   'The network is not read up to the order’s last moment yet, so it may be paid. Do not pay again; try again in a minute.'
 const REPLACED = 'Another order for the same purchase is open or paid. Do not pay this one.'
+const TAKEN_BACK = 'The shop has ended this purchase. Go back to the shop to buy again.'
 
 /** Two orders of one reference were reopened at the same moment: the database lets one of them through. */
 export const explainReopening = (error: unknown): unknown =>
@@ -114,9 +115,8 @@ async function findRequoteFault(deps: RequoteDeps, q: Queryable, order: Order): 
     return 'The time to pay this order at a fresh rate is over too. Create a new order.'
   if (await existsMoney(q, order, deps.dustUnits, 'ended'))
     return 'Money for this order has arrived or is on its way, so it gets no fresh rate. See its mispayments.'
-  if (await isTakenBack(q, order)) return 'The shop has ended this purchase. Go back to the shop to buy again.'
-  const isReplaced = (await existsRival(q, order)) || (await isSoldAlready({ ...deps, db: q }, order))
-  return isReplaced ? REPLACED : null
+  if ((await existsRival(q, order)) || (await isSoldAlready({ ...deps, db: q }, order))) return REPLACED
+  return (await isTakenBack(q, order)) ? TAKEN_BACK : null
 }
 
 /** Whether the payer of an ended order may get it at a fresh rate now. */

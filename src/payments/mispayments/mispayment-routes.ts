@@ -46,7 +46,8 @@ export const mispaymentRoutes: FastifyPluginAsyncTypebox<MispaymentDeps> = async
         summary: 'Accept underpaid or late money as the payment',
         description:
           'The order becomes PAID. Less than its price becomes the price. After the order ended its payer must pass the ' +
-          'same identity checks and limits as at accept.',
+          'same identity checks and limits as at accept. 409 while another order of its alias or of its buy button’s ' +
+          'reference is paid, confirmed or under review; of its alias, unless `reason` has that order’s code.',
         tags,
         params: IdParams,
         body: Type.Optional(AcceptMispaymentBody),

@@ -156,7 +156,7 @@ async function giveUpOther(tx: Tx, { order, payment }: MispaymentCase, now: Date
 /**
  * Accepts what arrived as the order's payment, and the order becomes PAID: an underpayment while the order is open, or
  * a late or short payment after it ended. If it is less than the price, it becomes the price. An order that ended must
- * pass its payer's gate again. A buy button's reference is paid once: by this order, or by another one.
+ * pass its payer's gate again. A purchase is paid once: by this order, or by another one of its reference or alias.
  * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT, ORDER_STATE_CONFLICT, PAYER_IDENTITY_REQUIRED, KYC_REQUIRED,
  * SPENDING_LIMIT_EXCEEDED
  */
@@ -176,7 +176,7 @@ export async function acceptMispayment(
     checkAcceptable(record, received)
     const waits = await findUnanswered(tx, payment, new Date(deps.clock()))
     if (waits) return waits
-    await checkAcceptableOnce(tx, order, deps.dustUnits)
+    await checkAcceptableOnce(tx, order, { dustUnits: deps.dustUnits, reason: body.reason })
     const policy = await findPaymentPolicy(tx, order.companyId)
     checkNoneComes(scene, received, policy)
     const { companyId, id: subjectId } = payment
