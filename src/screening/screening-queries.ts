@@ -114,7 +114,7 @@ export const insertScreening = async (tx: Tx, row: NewScreening): Promise<boolea
 
 export type Reopening = Pick<Screening, 'accepted' | 'shownUnits'>
 
-/** Reopens an old clean answer or release: it waits, and a person is notified, as if it were new. */
+/** Reopens an old answer or release: it waits, and a person is notified, as if it were new. */
 export const reopenScreening = (
   tx: Tx,
   { companyId, id }: Screening,
@@ -124,7 +124,8 @@ export const reopenScreening = (
   tx.run(sql`
     update screenings set status = 'checking', next_check_at = ${now}, checks = 0, told_at = null, opened_at = ${now},
       updated_at = ${now}, accepted = ${accepted === null ? null : json(accepted)}, shown_units = ${shownUnits}
-    where company_id = ${companyId} and id = ${id} and status in ('clean', 'released')`)
+    where company_id = ${companyId} and id = ${id}
+      and (status in ('clean', 'released') or status = 'blocked' and purpose = 'sweep')`)
 
 /** More of the sender's money came while it waits. Its time changes, so that nobody decides by less. */
 export const growScreening = (
