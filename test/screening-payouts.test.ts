@@ -87,6 +87,35 @@ test('a refund waits while a source is away, and is sent by itself when it is ba
   assert.equal(await world.chain.balanceOf(to), order.units)
 })
 
+test('what a rejected refund was screened for waits nowhere, and its sources are not asked again', async () => {
+  const order = await createPaid(world)
+  await world.fault('trm', '503')
+  try {
+    await revert(world, order.code, { address: newAddress() })
+    const { _id, subjectId } = await world.screened(order, 'held', 'refund')
+    const waits = async () => {
+      const open = await world.admin.get<{ screenings: { _id: string }[] }>('screenings?status=open&limit=100')
+      return open.data.screenings.some((one) => one._id === _id)
+    }
+    const needs = async () =>
+      (await world.admin.get<{ needs: { screenings: number } }>('summary')).data.needs.screenings
+    assert.equal(await waits(), true)
+    const before = await needs()
+    assert.equal((await world.admin.post(`refunds/${subjectId}/reject`, { reason: 'not now' })).status, 200)
+    assert.deepEqual([await waits(), await needs()], [false, before - 1])
+    // one that was dropped by an earlier version, and is still asked about
+    await world.host.db.run(sql`update screenings set next_check_at = now(), checks = 7 where id = ${_id}`)
+    const row = sql`select next_check_at as next, status from screenings where id = ${_id} and lease_until is null`
+    const closed = await eventually(
+      () => world.host.db.maybe<{ next: Date | null; status: string }>(row),
+      (found) => found !== undefined && found.next === null,
+    )
+    assert.equal(closed?.status, 'held')
+  } finally {
+    await world.fault('trm', null)
+  }
+})
+
 test('a settlement to a listed address is refused, and one to a clean address is sent', async () => {
   await createPaid(world)
   const { companyId } = world.merchant

@@ -179,7 +179,7 @@ export const countNeeds = (
         and updated_at >= ${now}::timestamptz - interval '7 days') as deliveries,
       (select count(*) from kyc_records where ${mine} and ${IS_CHECK_OPEN}) as identity,
       (select count(*) from screenings where ${mine}
-        and (status = 'held' or status = 'blocked' and purpose = 'payment')) as screenings,
+        and (status = 'held' and next_check_at is not null or status = 'blocked' and purpose = 'payment')) as screenings,
       (select count(*) from settlements where ${mine} and ${IS_WAITING}) as settlements`),
   )
 }
