@@ -84,6 +84,11 @@ test('a final refusal at the enhanced level stays one there: asking again change
   await world.reaches(id, { eddStatus: 'completed', eddOutcome: 'refused', spendingLimit: '0.00' })
   await new Promise((resolve) => setTimeout(resolve, 1100))
   assert.equal((await world.admin.post(`kyc/${id}/edd`, { spendingLimit: '30000.00' })).status, 200)
+  const due = sql`select next_check_at as at from kyc_records where id = ${id} and lease_until is null`
+  await eventually(
+    () => world.host.db.maybe<{ at: Date }>(due),
+    (row) => row !== undefined && row.at.getTime() > Date.now() + 10_000,
+  )
   assert.equal(await handIn(await openFrame(url), 'approve'), 409)
   const { eddStatus, eddOutcome, spendingLimit } = await world.read(id)
   assert.deepEqual([eddStatus, eddOutcome, spendingLimit], ['requested', 'refused', '0.00'])

@@ -183,21 +183,24 @@ test('a refund says why it waits to who reads screenings; to others that it is b
     (message) => /did not pass the screening/.test(message),
   )
   await world.fault('trm', '503')
-  await revert(world, orders[1].code, { address: away })
-  await eventually(
-    () => said(world.admin, orders[1]),
-    (message) => /the screening of its destination/.test(message),
-  )
-  const { email } = await insertPerson(host.db, 'Observer', merchant.companyId, await passwordHash())
-  const watching = await logIn(host.baseUrl, email)
-  const neutral = 'waits: it is being checked'
-  assert.deepEqual([await said(watching, orders[0]), await said(watching, orders[1])], [neutral, neutral])
-  type Story = { entries: { kind: string; facts: Record<string, string> }[] }
-  const { data } = await watching.get<Story>(`confirm_conversion/story/${orders[0].code}`)
-  assert.equal(data.entries.find(({ kind }) => kind === 'refund')?.facts.message, neutral)
-  const asServer = await host.call<List>('GET', `/api/next/refunds?code=${orders[0].code}`, { as: merchant })
-  assert.match(asServer.data.refunds[0]?.message ?? '', /did not pass/)
-  await world.fault('trm', null)
+  try {
+    await revert(world, orders[1].code, { address: away })
+    await eventually(
+      () => said(world.admin, orders[1]),
+      (message) => /the screening of its destination/.test(message),
+    )
+    const { email } = await insertPerson(host.db, 'Observer', merchant.companyId, await passwordHash())
+    const watching = await logIn(host.baseUrl, email)
+    const neutral = 'waits: it is being checked'
+    assert.deepEqual([await said(watching, orders[0]), await said(watching, orders[1])], [neutral, neutral])
+    type Story = { entries: { kind: string; facts: Record<string, string> }[] }
+    const { data } = await watching.get<Story>(`confirm_conversion/story/${orders[0].code}`)
+    assert.equal(data.entries.find(({ kind }) => kind === 'refund')?.facts.message, neutral)
+    const asServer = await host.call<List>('GET', `/api/next/refunds?code=${orders[0].code}`, { as: merchant })
+    assert.match(asServer.data.refunds[0]?.message ?? '', /did not pass/)
+  } finally {
+    await world.fault('trm', null)
+  }
 })
 
 test('answers are append-only, also for whoever holds the database', async () => {
