@@ -175,6 +175,23 @@ test('a check refused after accept withholds the instructions', async () => {
   assert.deepEqual([error?.code, /was refused/.test(error?.message)], ['KYC_REQUIRED', true])
 })
 
+test('an enhanced check that staff requested waits in the list of those who decide it', async () => {
+  const { id } = await makeApproved()
+  const waits = async () => {
+    const { data } = await world.admin.get<{ checks: { _id: string }[] }>('kyc?status=waiting&limit=100')
+    return data.checks.some(({ _id }) => _id === id)
+  }
+  const needs = async () =>
+    (await world.boss.client.get<{ needs: { identity: number } }>('summary')).data.needs.identity
+  const before = await needs()
+  assert.equal(await waits(), false)
+  assert.equal((await world.boss.client.post(`kyc/${id}/edd`, {})).status, 200)
+  assert.deepEqual([await waits(), await needs()], [true, before + 1])
+  const done = { outcome: 'approved', spendingLimit: '20000.00' }
+  assert.equal((await world.admin.post(`kyc/${id}/edd/complete`, done)).status, 200)
+  assert.deepEqual([await waits(), await needs()], [false, before])
+})
+
 test('a refused enhanced check stays refused until the next one is completed', async () => {
   const { id, payer } = await makeApproved()
   const ask = () => world.boss.client.post(`kyc/${id}/edd`, {})

@@ -79,6 +79,12 @@ test('one applicant for one of our ids; both ways to a session; reviews of the s
   assert.equal((await call('POST', `/resources/applicants/${id}/status/testCompleted`, review)).status, 200)
   const { json } = await call('GET', `/resources/applicants/${id}/status`, null)
   assert.equal(json.reviewStatus, 'completed')
+  assert.match(json.reviewDate ?? '', /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/)
+  assert.equal((await call('POST', `/resources/applicants/${id}/reset`, null)).status, 200)
+  const again = (await call('GET', `/resources/applicants/${id}/status`, null)).json
+  assert.deepEqual([again.reviewStatus, again.levelName], ['init', 'basic-kyc-level'])
+  assert.notEqual(again.attemptId, json.attemptId)
+  assert.equal((await call('POST', '/resources/applicants/nobody/reset', null)).status, 404)
   const page = await (await fetch(`${providers.url}/sumsub/applicants`)).text()
   assert.ok(page.includes(id) && page.includes('value="enhanced"'))
   assert.equal((await fetch(`${providers.url}/stories/nonsense`, { method: 'POST' })).status, 404)

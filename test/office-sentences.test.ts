@@ -97,8 +97,8 @@ test('the office knows why money is held by the words of the service', () => {
     books: waits('ledger/books.ts', 'the books differ: '),
     lost: waits('refunds/refund-cover.ts', '18.000000 USDC paid for this order left the chain(?=`)'),
     chain: waits('ledger/claims.ts', 'the chain '),
-    screening: waits('refunds/refund-jobs.ts', 'the screening of'),
-    screened: waits('refunds/refund-jobs.ts', 'its destination did'),
+    screening: waits('screening/screening-words.ts', 'the screening of'),
+    screened: waits('screening/screening-words.ts', 'its destination did'),
   }
   assert.deepEqual(Object.values(said).map(findHold), Object.keys(said))
   assert.equal(findHold(waits('ledger/settlements/settlement-service.ts', 'the screening of')), 'screening')

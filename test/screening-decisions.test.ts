@@ -7,7 +7,7 @@ import { newId } from '../src/kernel/ids.ts'
 import { describeVerdict, verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { type Client, logIn, passwordHash, registerManager } from './harness/accounts.ts'
 import { insertPerson } from './harness/office-world.ts'
-import { newAddress, type RefundData, refundReaches, revert, withProof } from './harness/refunds.ts'
+import { createPaid, newAddress, type RefundData, refundReaches, revert, withProof } from './harness/refunds.ts'
 import { openScreeningWorld, type ScreeningWorld } from './harness/screening-world.ts'
 import { eventually } from './harness/service.ts'
 import type { Payable } from './harness/shop.ts'
@@ -159,8 +159,48 @@ test('an order’s story says to managers and the shop’s server why money wait
   const observer = await insertPerson(host.db, 'Observer', merchant.companyId, await passwordHash())
   const watching = await logIn(host.baseUrl, observer.email)
   assert.equal(tells((await watching.get<Story>(path)).data), false)
+  const saidOf = async (client: Client, kind: string, code = order.code) =>
+    (await client.get<Story>(`confirm_conversion/story/${code}`)).data.entries
+      .filter((one) => one.kind === kind)
+      .map(({ facts }) => facts.message)
+  assert.deepEqual(await saidOf(watching, 'payment'), ['waits: it is being checked'])
+  assert.notDeepEqual(await saidOf(world.admin, 'payment'), ['waits: it is being checked'])
   assert.equal(tells((await world.admin.get<Story>(path)).data), true)
   assert.equal(tells((await host.call<Story>('GET', `story/${order.code}`, { as: merchant })).data), true)
+})
+
+test('a refund says why it waits to who reads screenings; to others that it is being checked, whatever it is', async () => {
+  const { host, merchant } = world
+  const [bad, away] = [newAddress(), newAddress()]
+  const orders = [await createPaid(world), await createPaid(world)] as const
+  await world.list(bad, { oracle: true })
+  await revert(world, orders[0].code, { address: bad })
+  type List = { refunds: RefundData[] }
+  const said = async (client: Client, { code }: Payable) =>
+    (await client.get<List>(`refunds?code=${code}`)).data.refunds[0]?.message ?? ''
+  await eventually(
+    () => said(world.admin, orders[0]),
+    (message) => /did not pass the screening/.test(message),
+  )
+  await world.fault('trm', '503')
+  try {
+    await revert(world, orders[1].code, { address: away })
+    await eventually(
+      () => said(world.admin, orders[1]),
+      (message) => /the screening of its destination/.test(message),
+    )
+    const { email } = await insertPerson(host.db, 'Observer', merchant.companyId, await passwordHash())
+    const watching = await logIn(host.baseUrl, email)
+    const neutral = 'waits: it is being checked'
+    assert.deepEqual([await said(watching, orders[0]), await said(watching, orders[1])], [neutral, neutral])
+    type Story = { entries: { kind: string; facts: Record<string, string> }[] }
+    const { data } = await watching.get<Story>(`confirm_conversion/story/${orders[0].code}`)
+    assert.equal(data.entries.find(({ kind }) => kind === 'refund')?.facts.message, neutral)
+    const asServer = await host.call<List>('GET', `/api/next/refunds?code=${orders[0].code}`, { as: merchant })
+    assert.match(asServer.data.refunds[0]?.message ?? '', /did not pass/)
+  } finally {
+    await world.fault('trm', null)
+  }
 })
 
 test('answers are append-only, also for whoever holds the database', async () => {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { mnemonicToAccount } from 'viem/accounts'
+import { mint } from '../sandbox/chain/token.ts'
 import { localSigner } from '../src/chain/payout/signer.ts'
 import { sql } from '../src/db/db.ts'
 import { describeVerdict, verifyLedger } from '../src/ledger/ledger-verify.ts'
@@ -84,6 +85,35 @@ test('a refund waits while a source is away, and is sent by itself when it is ba
   )
   await settledIn(order)
   assert.equal(await world.chain.balanceOf(to), order.units)
+})
+
+test('what a rejected refund was screened for waits nowhere, and its sources are not asked again', async () => {
+  const order = await createPaid(world)
+  await world.fault('trm', '503')
+  try {
+    await revert(world, order.code, { address: newAddress() })
+    const { _id, subjectId } = await world.screened(order, 'held', 'refund')
+    const waits = async () => {
+      const open = await world.admin.get<{ screenings: { _id: string }[] }>('screenings?status=open&limit=100')
+      return open.data.screenings.some((one) => one._id === _id)
+    }
+    const needs = async () =>
+      (await world.admin.get<{ needs: { screenings: number } }>('summary')).data.needs.screenings
+    assert.equal(await waits(), true)
+    const before = await needs()
+    assert.equal((await world.admin.post(`refunds/${subjectId}/reject`, { reason: 'not now' })).status, 200)
+    assert.deepEqual([await waits(), await needs()], [false, before - 1])
+    // one that was dropped by an earlier version, and is still asked about
+    await world.host.db.run(sql`update screenings set next_check_at = now(), checks = 7 where id = ${_id}`)
+    const row = sql`select next_check_at as next, status from screenings where id = ${_id} and lease_until is null`
+    const closed = await eventually(
+      () => world.host.db.maybe<{ next: Date | null; status: string }>(row),
+      (found) => found !== undefined && found.next === null,
+    )
+    assert.equal(closed?.status, 'held')
+  } finally {
+    await world.fault('trm', null)
+  }
 })
 
 test('a settlement to a listed address is refused, and one to a clean address is sent', async () => {
@@ -251,6 +281,43 @@ test('a released sender is asked about again after a day: the release outweighs 
   } finally {
     clearInterval(mining)
     await world.fault('trm', null)
+  }
+})
+
+test('a listing that was corrected locks no money: neither one of a payout, nor one that only a sweep has met', async () => {
+  // its owner can sign for the refund
+  const [refunded, swept] = [newAddress(), await world.newWallet()]
+  await world.chain.call('anvil_impersonateAccount', refunded)
+  await world.chain.call('anvil_setBalance', refunded, '0xde0b6b3a7640000')
+  await mint(world.chain.call, refunded, 1_000_000_000n)
+  const orders = [await world.createAwaiting(), await world.createAwaiting()] as const
+  for (const [index, wallet] of [refunded, swept].entries()) {
+    const order = orders[index]
+    assert.ok(order)
+    await world.payFrom(wallet, order)
+    await world.reaches(order.code, 'PAID')
+  }
+  await world.list(refunded, { oracle: true })
+  await revert(world, orders[0].code, { address: refunded })
+  const read = async () =>
+    (await world.admin.get<{ refunds: RefundData[] }>(`refunds?code=${orders[0].code}`)).data.refunds[0]
+  const waiting = await eventually(read, (one) => /did not pass/.test(one?.message ?? ''))
+  assert.equal((await world.admin.post(`refunds/${waiting?._id}/reject`, { reason: 'listed by mistake' })).status, 200)
+  await world.list(refunded, { oracle: false })
+  await makeOld(swept)
+  await world.list(swept, { sanctions: true })
+  const mining = setInterval(() => void world.chain.mine().catch(() => {}), 200)
+  try {
+    const first = await sweep('--sign')
+    assert.deepEqual(await leftOf(orders), [0n, orders[1].units], first.text)
+    await world.list(swept, { sanctions: false })
+    const early = await sweep('--sign')
+    assert.deepEqual(await leftOf(orders), [0n, orders[1].units], early.text)
+    await makeOld(swept)
+    const last = await sweep('--sign')
+    assert.deepEqual(await leftOf(orders), [0n, 0n], last.text)
+  } finally {
+    clearInterval(mining)
   }
 })
 

@@ -92,6 +92,8 @@ const MAY_IMPORT: Record<string, string[]> = {
     'ledger',
     'mail/daily-mails',
     'rates',
+    // whose reader may learn what a screening says
+    'screening/screening-words',
     'webhooks',
   ],
   // who wrote and who removed a note stands in the audit log

@@ -2,7 +2,16 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { CallbackSender, type Trouble } from './sumsub/callbacks.ts'
 import { applicantsPage, framePage, SDK_SCRIPT } from './sumsub/pages.ts'
-import { type Answer, type Applicant, isAnswer, type Review, resultOf, SumsubState } from './sumsub/state.ts'
+import {
+  type Answer,
+  type Applicant,
+  isAnswer,
+  isDone,
+  type Review,
+  resultOf,
+  SumsubState,
+  timeText,
+} from './sumsub/state.ts'
 
 export type SumsubOptions = {
   appToken: string
@@ -58,7 +67,11 @@ function jsonOf(request: FastifyRequest): Record<string, unknown> {
   }
 }
 
-const statusOf = ({ levelName, createdAt, review }: Applicant) => ({ createDate: createdAt, levelName, ...review })
+const statusOf = ({ levelName, createdAt, attemptId, attemptCnt, review }: Applicant) => ({
+  ...{ createDate: createdAt, levelName, attemptId, attemptCnt, ...review },
+})
+/** The statuses in which the original resets no applicant. */
+const BEING_CHECKED = ['pending', 'queued', 'prechecked']
 const viewOf = (applicant: Applicant) => {
   const { id, externalUserId, createdAt, levelName, review } = applicant
   return { id, createdAt, externalUserId, inspectionId: `${id.slice(0, 23)}f`, review: { levelName, ...review } }
@@ -77,7 +90,7 @@ export function openSumsub(options: SumsubOptions): SumsubImitation {
   const complete = (applicant: Applicant, answer: Exclude<Answer, 'reset'>): void => {
     const decided = stories.delete('kyc-refused') ? 'refuse' : answer
     if (decided === 'enhanced') applicant.levelName = eddLevel
-    const review: Review = { reviewStatus: 'completed', reviewResult: resultOf(decided) }
+    const review: Review = { reviewStatus: 'completed', reviewDate: timeText(), reviewResult: resultOf(decided) }
     applicant.review = review
     const news = [
       { type: 'applicantPending', review: { reviewStatus: 'pending' } },
@@ -85,18 +98,19 @@ export function openSumsub(options: SumsubOptions): SumsubImitation {
     ]
     void sender.send(applicant, news)
   }
+  const reset = (applicant: Applicant): void => {
+    state.restart(applicant)
+    void sender.send(applicant, [{ type: 'applicantReset', review: applicant.review }])
+  }
   const decide = (applicant: Applicant, answer: Answer): void => {
-    if (answer !== 'reset') complete(applicant, answer)
-    else {
-      applicant.review = { reviewStatus: 'init' }
-      void sender.send(applicant, [{ type: 'applicantReset', review: applicant.review }])
-    }
+    if (answer === 'reset') reset(applicant)
+    else complete(applicant, answer)
   }
   /** A session at another level moves the applicant there. */
   const enter = (userId: string, levelName: string): Applicant => {
     const applicant = state.find(`-;externalUserId=${userId}`) ?? state.add(userId, levelName)
     if (applicant.levelName !== levelName) {
-      Object.assign(applicant, { levelName, review: { reviewStatus: 'init' } })
+      state.restart(applicant, levelName)
       void sender.send(applicant, [{ type: 'applicantLevelChanged', review: applicant.review }])
     }
     return applicant
@@ -152,6 +166,14 @@ export function openSumsub(options: SumsubOptions): SumsubImitation {
       const applicant = state.find(request.params.id)
       return applicant ? viewOf(applicant) : fail(reply, 404, 'Applicant not found')
     })
+    app.post<{ Params: { id: string } }>('/applicants/:id/reset', async (request, reply) => {
+      const applicant = state.find(request.params.id)
+      if (!applicant) return fail(reply, 404, 'Applicant not found')
+      if (BEING_CHECKED.includes(applicant.review.reviewStatus))
+        return fail(reply, 409, 'An applicant that is being checked cannot be reset')
+      reset(applicant)
+      return { ok: 1 }
+    })
     app.post<{ Params: { id: string } }>('/applicants/:id/status/testCompleted', async (request, reply) => {
       const applicant = state.find(request.params.id)
       if (!applicant) return fail(reply, 404, 'Applicant not found')
@@ -193,7 +215,9 @@ export function openSumsub(options: SumsubOptions): SumsubImitation {
       const session = state.tokens.get(token)
       if (!session || session.expiresAt < Date.now() || !isAnswer(answer) || answer === 'reset')
         return fail(reply, 401, 'This session is over')
-      complete(enter(session.userId, session.levelName), answer)
+      const applicant = enter(session.userId, session.levelName)
+      if (isDone(applicant.review)) return fail(reply, 409, 'There is nothing left to hand in')
+      complete(applicant, answer)
       return { ok: 1 }
     })
   }

@@ -71,7 +71,7 @@ async function reasonOf({ db }: ScreeningWork, sender: string, row: Screening | 
   )
   const because = words.length > 0 ? ` (${words.join('; ')})` : ''
   return row?.status === 'blocked'
-    ? `its sender ${sender} is listed${because}. Decide in the back office under Identity and screening`
+    ? `its sender ${sender} is listed${because}. A sweep a day after that asks about it again`
     : `its sender ${sender} is not cleared${because}. Run this again later, or decide in the back office`
 }
 

@@ -18,6 +18,8 @@ export type Review = {
   providerStatus: string
   /** What the provider wants the person to read. */
   payerMessage: string | null
+  /** When a decided check was decided, to the second; null: it is not, or the provider does not say. */
+  reviewedAt: Date | null
 }
 
 /** A genuine callback; it only triggers a poll. */
@@ -64,7 +66,12 @@ export type RemoteProvider = {
   findApplicant(externalUserId: string): Promise<{ applicantId: string } | null>
   /** @returns null when the applicant no longer exists */
   fetchReview(applicantId: string): Promise<Review | null>
-  /** A short-lived token for one payer's page. */
+  /**
+   * The applicant starts again, at the same level: what was handed in and decided no longer counts there.
+   * @throws IdentityProviderError, also while the applicant is being checked
+   */
+  resetApplicant(applicantId: string): Promise<void>
+  /** A short-lived token for one payer's page. It moves the applicant to that level. */
   openSession(externalUserId: string, level: Level): Promise<{ token: string }>
   /** Verifies the raw bytes, then parses. @throws CallbackRefused */
   readCallback(callback: Callback): CallbackNews

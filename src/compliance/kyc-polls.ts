@@ -1,12 +1,13 @@
+import type { Queryable } from '../db/db.ts'
 import type { PollSpec } from '../db/polling.ts'
 import { systemContext } from '../http/request-context.ts'
 import { DAY, MINUTE } from '../kernel/clock.ts'
 import { pollGapMs } from '../kernel/poll-gaps.ts'
 import type { RemoteProvider, Review } from './identity-provider.ts'
-import { askedLevel, isOpenCheck, type Kyc, type KycState, nextReading } from './kyc.ts'
+import { askedLevel, isEddAsked, isOpenCheck, type Kyc, type KycState, nextReading } from './kyc.ts'
 import * as queries from './kyc-queries.ts'
 import { changeKyc, type KycDeps } from './kyc-service.ts'
-import { applyReview, isTelling } from './kyc-states.ts'
+import { applyReview, isFormer, isTelling } from './kyc-states.ts'
 
 /** Polling stops for an abandoned check; its page and every callback resume it. */
 const PATIENCE_MS = 30 * DAY
@@ -32,17 +33,25 @@ function nextCheckOf(claimed: Kyc, current: Kyc, after: KycState, nowMs: number)
   if (current.nextCheckAt?.getTime() !== claimed.nextCheckAt?.getTime()) return current.nextCheckAt
   const isForgotten = nowMs - current.updatedAt.getTime() > PATIENCE_MS
   if (isOpenCheck(after) && !isForgotten) return new Date(nowMs + pollGapMs('identity', claimed.checks - 1))
-  return after.status === 'approved' ? nextReading(current.updatedAt, nowMs) : null
+  return after.status === 'pending' ? null : nextReading(current.updatedAt, nowMs)
 }
 
 /** Decided, and read again only in case that its provider takes it back. */
-const isReading = (kyc: Kyc): boolean => kyc.status === 'approved' && !isOpenCheck(kyc)
+const isReading = (kyc: Kyc): boolean => !isOpenCheck(kyc)
+
+/** Whether this review decided an enhanced check before the one that is open was requested. */
+const isOfBefore = async (q: Queryable, kyc: Kyc, review: Review): Promise<boolean> =>
+  kyc.status === 'approved' &&
+  isEddAsked(kyc) &&
+  review.level === 'enhanced' &&
+  isFormer(review, await queries.findEddRequest(q, kyc))
 
 /** Applies a review: the only way that the provider changes a check. */
-async function applyNews(deps: KycDeps, claimed: Kyc, review: Review): Promise<void> {
+async function applyNews(deps: KycDeps, claimed: Kyc, given: Review): Promise<void> {
   await deps.db.tx(async (tx) => {
     const kyc = await queries.lockKyc(tx, claimed.id)
     if (!kyc || kyc.provider !== claimed.provider) return
+    const review: Review = (await isOfBefore(tx, kyc, given)) ? { ...given, outcome: 'unknown' } : given
     const isDecided = isReading(kyc)
     // what it said before a person decided is no news
     const isNews = !isDecided || review.providerStatus !== kyc.providerStatus
@@ -67,10 +76,11 @@ const GONE: Review = {
   level: null,
   providerStatus: 'the provider has no such applicant',
   payerMessage: null,
+  reviewedAt: null,
 }
 
 /**
- * An approval that was withdrawn while no callback arrived. Without its applicant, which may be erased there, or
+ * A decision that was taken back while no callback arrived. Without its applicant, which may be erased there, or
  * without its provider here, the decision stands as it is.
  */
 async function readAgain(deps: KycDeps, remote: RemoteProvider | null, kyc: Kyc): Promise<void> {
@@ -78,12 +88,27 @@ async function readAgain(deps: KycDeps, remote: RemoteProvider | null, kyc: Kyc)
   await applyNews(deps, kyc, review ?? { ...GONE, providerStatus: kyc.providerStatus ?? GONE.providerStatus })
 }
 
+/** What the provider says of an open check. Who passed an enhanced check before must start again to be asked anew. */
+async function readOpen(deps: KycDeps, remote: RemoteProvider, kyc: Kyc): Promise<Review | null> {
+  const applicantId = await ensureApplicant(deps, remote, kyc)
+  const review = await remote.fetchReview(applicantId)
+  // only a person at the provider lets someone start again who was refused there for good
+  if (review?.outcome !== 'approved' || !(await isOfBefore(deps.db, kyc, review))) return review
+  await remote.resetApplicant(applicantId)
+  return remote.fetchReview(applicantId)
+}
+
 /** Polls one due check. @throws IdentityProviderError */
 async function pollKyc(deps: KycDeps, kyc: Kyc): Promise<void> {
   const remote = remoteOf(deps, kyc)
   if (isReading(kyc)) return readAgain(deps, remote, kyc)
-  if (!remote) return applyNews(deps, kyc, { ...GONE, providerStatus: `${kyc.provider} is not set up here` })
-  const review = await remote.fetchReview(await ensureApplicant(deps, remote, kyc))
+  // a person may decide here: the provider's last words tell what is news to another node
+  if (!remote)
+    return applyNews(deps, kyc, {
+      ...GONE,
+      providerStatus: kyc.providerStatus ?? `${kyc.provider} is not set up here`,
+    })
+  const review = await readOpen(deps, remote, kyc)
   // deleted at the provider: the next poll creates a new one
   if (review === null) await queries.updateApplicant(deps.db, kyc, null)
   await applyNews(deps, kyc, review ?? GONE)
@@ -99,15 +124,16 @@ export const kycPolls = (deps: KycDeps): PollSpec => ({
 })
 
 /**
- * A token for one load of the payer's page, at the required level; null: no check is open.
+ * A token for one load of the payer's page; null: no check is open. Its level is the one that is asked for, or the
+ * enhanced one where the provider demands that: a session at the basic level would take the demand back.
  * @throws IdentityProviderError
  */
 export async function openKycSession(deps: KycDeps, kyc: Kyc): Promise<{ token: string } | null> {
-  const level = askedLevel(kyc)
+  const asked = askedLevel(kyc)
   const remote = remoteOf(deps, kyc)
-  if (!remote || level === null) return null
-  await ensureApplicant(deps, remote, kyc)
-  const session = await remote.openSession(kyc.id, level)
+  if (!remote || asked === null) return null
+  const review = await readOpen(deps, remote, kyc)
+  const session = await remote.openSession(kyc.id, review?.level === 'enhanced' ? 'enhanced' : asked)
   if (kyc.nextCheckAt === null) await queries.updateKycDue(deps.db, kyc, new Date(deps.clock() + MINUTE))
   return session
 }

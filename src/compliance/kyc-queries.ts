@@ -210,6 +210,17 @@ export async function isEddByHand(tx: Tx, kyc: Key): Promise<boolean> {
   return last?.byHand ?? false
 }
 
+/** When the enhanced check that is open was first requested by a person; undefined: by no one. */
+export async function findEddRequest(q: Queryable, kyc: Key): Promise<Date | undefined> {
+  const row = await q.maybe<{ at: Date }>(sql`
+    select at from kyc_history
+    where company_id = ${kyc.companyId} and kyc_id = ${kyc.id} and trigger = 'requestEdd' and seq > (
+      select coalesce(max(seq), 0) from kyc_history
+      where company_id = ${kyc.companyId} and kyc_id = ${kyc.id} and edd_status not in ('requested', 'pending'))
+    order by seq limit 1`)
+  return row?.at
+}
+
 export type KycHistoryRow = KycState & { seq: number; trigger: string; actor: string; reason: string | null; at: Date }
 
 export async function listKycHistory(q: Queryable, kyc: Key): Promise<KycHistoryRow[]> {

@@ -1,6 +1,6 @@
 import type { Actor } from '../http/actor.ts'
 import { listPermissions, type PermissionName } from '../http/permissions.ts'
-import type { Kyc, KycAction } from './kyc.ts'
+import { isEddAsked, type Kyc, type KycAction } from './kyc.ts'
 import type { KycDeps } from './kyc-service.ts'
 
 type Deps = Pick<KycDeps, 'provider'>
@@ -21,8 +21,6 @@ export function findByHandFault({ provider }: Deps, actor: Actor, kyc: Kyc): str
     ? null
     : `${kyc.provider} decides this check, and is not set up here. Ask the operator.`
 }
-
-export const isEddAsked = ({ eddStatus }: Kyc): boolean => eddStatus === 'requested' || eddStatus === 'pending'
 
 export const maySetLimit = ({ role }: Actor): boolean => role === 'SuperAdmin'
 

@@ -3,7 +3,7 @@ import type { Db, Tx } from '../db/db.ts'
 import { type Actor, sees } from '../http/actor.ts'
 import { countMail } from '../http/limits/mail-limits.ts'
 import { type AnyContext, nameOf, type RequestContext } from '../http/request-context.ts'
-import type { Clock } from '../kernel/clock.ts'
+import { type Clock, DAY } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
 import type { Vault } from '../kernel/vault.ts'
@@ -115,8 +115,14 @@ export async function changeKyc(deps: KycDeps, tx: Tx, kyc: Kyc, change: CausedC
   return changed
 }
 
+/** A decision that has not been read for more than a day is read now; this order does not wait for it. */
+export async function readSooner(tx: Tx, kyc: Kyc, now: Date): Promise<void> {
+  const isFar = kyc.nextCheckAt === null || kyc.nextCheckAt.getTime() - now.getTime() > DAY
+  if (kyc.status !== 'pending' && kyc.provider !== 'manual' && isFar) await queries.updateKycDue(tx, kyc, now)
+}
+
 /** Updates a known payer: restores an erased e-mail, and moves an unstarted check to the current provider. */
-async function refresh(deps: KycDeps, tx: Tx, kyc: Kyc, email: string): Promise<Kyc> {
+export async function refresh(deps: KycDeps, tx: Tx, kyc: Kyc, email: string): Promise<Kyc> {
   const { provider } = deps
   const now = new Date(deps.clock())
   const moves = kyc.status === 'pending' && kyc.applicantId === null && kyc.provider !== provider.id
@@ -159,6 +165,7 @@ export async function askCheck(
     await queries.insertKycHistory(tx, kyc, {
       ...{ trigger: 'ask', reason: null, actor: nameOf(cause.by), requestId: cause.by.requestId },
     })
+  if (known) await readSooner(tx, kyc, now)
   tx.afterCommit(() => deps.signals.look())
   const isNew = await queries.upsertKycOrder(tx, kyc, order.id, now)
   if (isNew && kyc.status === 'pending') {

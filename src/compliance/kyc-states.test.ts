@@ -7,7 +7,7 @@ import { applyReview } from './kyc-states.ts'
 const NEW: KycState = { status: 'pending', eddStatus: 'none', eddOutcome: null, spendingLimit: null }
 const kyc = (state: Partial<Kyc>): Kyc => ({ ...NEW, eddLimit: null, ...state }) as Kyc
 const see = (state: Partial<Kyc>, outcome: ReviewOutcome, level: Level | null = 'basic') =>
-  applyReview(kyc(state), { outcome, level, providerStatus: '', payerMessage: null })
+  applyReview(kyc(state), { outcome, level, providerStatus: '', payerMessage: null, reviewedAt: null })
 
 test('unknown words and unknown levels change nothing, whatever the check’s state', () => {
   for (const status of ['pending', 'approved', 'refused'] as const) {

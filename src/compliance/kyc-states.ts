@@ -65,6 +65,20 @@ function enhancedState(kyc: Kyc, { outcome }: Review, endedByHand: boolean): Kyc
 /** Whether a review says something about a check. Of a level that our settings do not name it does not. */
 export const isTelling = ({ outcome, level }: Review): boolean => outcome !== 'unknown' && level !== null
 
+/** The provider's dates end with the second. */
+const DATE_MS = 1000
+
+/**
+ * Whether a review decided an enhanced check before the present one was requested. It answers nothing: neither does it
+ * grant the new limit, nor is there anything to go through at the provider before the applicant starts again.
+ */
+export const isFormer = ({ outcome, level, reviewedAt }: Review, requestedAt: Date | undefined): boolean =>
+  level === 'enhanced' &&
+  (outcome === 'approved' || outcome === 'refused') &&
+  reviewedAt !== null &&
+  requestedAt !== undefined &&
+  reviewedAt.getTime() + DATE_MS <= requestedAt.getTime()
+
 /**
  * The state of a check after a review; null: no change. Passing EDD counts as passing the basic check too.
  * @param endedByHand a person completed the last EDD

@@ -67,19 +67,20 @@ export type Kyc = KycState & {
   updatedAt: Date
 }
 
+export const isEddAsked = ({ eddStatus }: KycState): boolean => eddStatus === 'requested' || eddStatus === 'pending'
+
 /** Can the payer still act on this check, or is a decision pending? */
-export const isOpenCheck = ({ status, eddStatus }: KycState): boolean =>
-  status === 'pending' || eddStatus === 'requested' || eddStatus === 'pending'
+export const isOpenCheck = (kyc: KycState): boolean => kyc.status === 'pending' || isEddAsked(kyc)
 
 /** The check that the payer must pass now; null: none. */
-export function askedLevel({ status, eddStatus }: KycState): 'basic' | 'enhanced' | null {
-  if (status === 'pending') return 'basic'
-  return status === 'approved' && (eddStatus === 'requested' || eddStatus === 'pending') ? 'enhanced' : null
+export function askedLevel(kyc: KycState): 'basic' | 'enhanced' | null {
+  if (kyc.status === 'pending') return 'basic'
+  return kyc.status === 'approved' && isEddAsked(kyc) ? 'enhanced' : null
 }
 
 /**
- * When an approval is read again at its provider: every day, and at most once in a thirtieth of its age, so that old
+ * When a decision is read again at its provider: every day, and at most once in a thirtieth of its age, so that old
  * ones do not add up. A payer who comes back is read sooner.
  */
-export const nextReading = (approvedAt: Date, nowMs: number): Date =>
-  new Date(nowMs + Math.max(DAY, (nowMs - approvedAt.getTime()) / 30))
+export const nextReading = (decidedAt: Date, nowMs: number): Date =>
+  new Date(nowMs + Math.max(DAY, (nowMs - decidedAt.getTime()) / 30))

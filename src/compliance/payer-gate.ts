@@ -1,14 +1,13 @@
 import type { Queryable, Tx } from '../db/db.ts'
 import type { AnyContext } from '../http/request-context.ts'
-import { DAY } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import { formatDecimal, proportionUp } from '../kernel/money.ts'
 import type { Order } from '../orders/order.ts'
 import { findPayerContact, type PayerDeps } from '../payers/payer-service.ts'
 import type { Kyc } from './kyc.ts'
 import { type KycLinkKind, linkKindFor } from './kyc-links.ts'
-import { lockPayer, type PayerName, updateKycDue, upsertKycOrder } from './kyc-queries.ts'
-import { askCheck, EMAIL_NEEDED, type KycDeps } from './kyc-service.ts'
+import { lockPayer, type PayerName, upsertKycOrder } from './kyc-queries.ts'
+import { askCheck, EMAIL_NEEDED, type KycDeps, readSooner, refresh } from './kyc-service.ts'
 import { findKycPolicy, findSpending, upsertSpending } from './payer-queries.ts'
 import { assess, euroUnits, readEuro } from './payer-spending.ts'
 
@@ -78,12 +77,6 @@ function exceeded(kyc: Kyc, way: Way, total: bigint, limit: bigint): AppError {
   return new AppError('SPENDING_LIMIT_EXCEEDED', { message, details })
 }
 
-/** An approval that has not been read for more than a day is read now; this order does not wait for it. */
-async function readSooner(tx: Tx, kyc: Kyc, now: Date): Promise<void> {
-  const isFar = kyc.nextCheckAt === null || kyc.nextCheckAt.getTime() - now.getTime() > DAY
-  if (kyc.status === 'approved' && kyc.provider !== 'manual' && isFar) await updateKycDue(tx, kyc, now)
-}
-
 /** By their e-mail; once that is erased, as they were counted before. */
 async function lockPayerOf(
   { payerKeysOf }: KycDeps,
@@ -125,6 +118,8 @@ export const openPayerGate = (deps: KycDeps): PayerGate => ({
     if (again && kyc?.status !== 'refused') return null
     if (kyc?.status === 'approved' && limit !== null) {
       await upsertKycOrder(tx, kyc, order.id, now)
+      // an enhanced check that is requested now is mailed there
+      if (email !== null) await refresh(deps, tx, kyc, email)
       return exceeded(kyc, wayTo(kyc), total, limit)
     }
     if (email === null) return emailNeeded

@@ -9,6 +9,7 @@ import { findOrderById } from '../orders/order-queries.ts'
 import { findPayerContact } from '../payers/payer-service.ts'
 import { staffWho } from '../payers/payer-word.ts'
 import { findPayment } from '../payments/payment-queries.ts'
+import { closeScreenings } from '../screening/screening-queries.ts'
 import { goesToAddress } from './destination/address-proof.ts'
 import { noticeToldRefunds } from './foreign/foreign-refund.ts'
 import { writeRefundAudit } from './refund-audit.ts'
@@ -140,6 +141,7 @@ export async function dropRefund(
     // some providers name a refund only as they refuse it; what it was taken as stays
     const reference = refund.providerReference ?? (news.status === 'refused' ? news.reference : null)
     await updateRefund(tx, refund, { status, decidedBy, reference, providerStatus, nextCheckAt: null }, now)
+    await closeScreenings(tx, { companyId: refund.companyId, purpose: 'refund', subjectId: refund.id })
     await bookRefundDropped(tx, bookingOf(refund, now), { units: refund.units, excess: refund.excessUnits })
     await reopenRecords(tx, order, refund, now)
     if (refund.mispaymentId === null) {

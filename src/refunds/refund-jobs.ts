@@ -11,6 +11,7 @@ import type { Order } from '../orders/order.ts'
 import { findOrderById } from '../orders/order-queries.ts'
 import { callbackUrlOf } from '../payments/accept/create-at-provider.ts'
 import { findPayment, type Payment } from '../payments/payment-queries.ts'
+import { TARGET_BLOCKED, TARGET_WAITS } from '../screening/screening-words.ts'
 import { goesToAddress } from './destination/address-proof.ts'
 import { noteToldBeforeSending, noticeForeignRefund, noticeToldRefunds } from './foreign/foreign-refund.ts'
 import { refundIdOf } from './new-refund.ts'
@@ -94,9 +95,8 @@ async function findScreeningHold(deps: RefundDeps, tx: Tx, refund: Refund): Prom
   const standing = await deps.screening.look(tx, { companyId, purpose: 'refund', subjectId, orderId }, [
     { network, address },
   ])
-  if (standing === 'blocked')
-    return 'its destination did not pass the screening. Reject the refund; another address may be given in a new one'
-  return standing === 'waiting' ? 'the screening of its destination' : null
+  if (standing === 'blocked') return TARGET_BLOCKED
+  return standing === 'waiting' ? TARGET_WAITS : null
 }
 
 /** How many of the next numbers are asked about: as many could have been rejected in a row before a restore. */

@@ -87,7 +87,10 @@ type GateDeps = {
   findListing(address: string): Answer | null
 }
 
-/** Validity of a clean answer or a release; a payment that is completed later is screened again. */
+/**
+ * Validity of a clean answer, a release, or a listing that only a sweep has met; a payment that is completed later is
+ * screened again.
+ */
 export const CLEAN_MS = DAY
 
 /** A payout cannot be taken back: one that a person released is asked about again shortly before it is signed. */
@@ -112,8 +115,12 @@ const isPayout = ({ purpose }: Screening): boolean => purpose === 'refund' || pu
 
 const validMs = (row: Screening): number => (row.status === 'released' && isPayout(row) ? PAYOUT_RELEASE_MS : CLEAN_MS)
 
+/** Nobody can decide about a listed sender of a sweep, so a listing that was corrected ends with the next question. */
+const isAskedAgain = (row: Screening): boolean =>
+  isCleared(row) || (row.status === 'blocked' && row.purpose === 'sweep')
+
 const isOld = (row: Screening, now: Date): boolean =>
-  isCleared(row) && now.getTime() - row.updatedAt.getTime() > validMs(row)
+  isAskedAgain(row) && now.getTime() - row.updatedAt.getTime() > validMs(row)
 
 /** More of the sender's money than was shown; of a release before that was kept it is not known. */
 const hasGrown = ({ shownUnits }: Screening, units: bigint | undefined): units is bigint =>

@@ -11,8 +11,10 @@ import { isAccepted, isSameDoubt, withoutEnded } from './doubts.ts'
 import { type Answer, type ScreeningStatus, type SourceId, type Verdict, worstOf } from './screening.ts'
 import { tellBlocked, tellHeld } from './screening-mails.ts'
 import {
+  closeScreenings,
   findScreening,
   insertAnswer,
+  isDropped,
   type KeptAnswer,
   type LastAsked,
   listLatestAnswers,
@@ -164,6 +166,8 @@ export const screeningPolls = (deps: ScreeningDeps): PollSpec => ({
   ...SCREENING_POLLS,
   async work(db, { id }) {
     const screening = await findScreening(db, id)
-    if (screening && OPEN.includes(screening.status)) await pollScreening({ ...deps, db }, screening)
+    if (!screening || !OPEN.includes(screening.status)) return
+    if (await isDropped(db, screening)) await closeScreenings(db, screening)
+    else await pollScreening({ ...deps, db }, screening)
   },
 })

@@ -114,7 +114,7 @@ export const insertScreening = async (tx: Tx, row: NewScreening): Promise<boolea
 
 export type Reopening = Pick<Screening, 'accepted' | 'shownUnits'>
 
-/** Reopens an old clean answer or release: it waits, and a person is notified, as if it were new. */
+/** Reopens an old answer or release: it waits, and a person is notified, as if it were new. */
 export const reopenScreening = (
   tx: Tx,
   { companyId, id }: Screening,
@@ -124,7 +124,8 @@ export const reopenScreening = (
   tx.run(sql`
     update screenings set status = 'checking', next_check_at = ${now}, checks = 0, told_at = null, opened_at = ${now},
       updated_at = ${now}, accepted = ${accepted === null ? null : json(accepted)}, shown_units = ${shownUnits}
-    where company_id = ${companyId} and id = ${id} and status in ('clean', 'released')`)
+    where company_id = ${companyId} and id = ${id}
+      and (status in ('clean', 'released') or status = 'blocked' and purpose = 'sweep')`)
 
 /** More of the sender's money came while it waits. Its time changes, so that nobody decides by less. */
 export const growScreening = (
@@ -137,6 +138,25 @@ export const growScreening = (
     update screenings set accepted = ${accepted === null ? null : json(accepted)}, shown_units = ${shownUnits},
       updated_at = greatest(${now}::timestamptz, updated_at + interval '1 millisecond')
     where company_id = ${companyId} and id = ${id} and status in ('checking', 'held')`)
+
+/** Whether what the address was screened for will not be paid to it any more. */
+export const isDropped = async (q: Queryable, { companyId, purpose, subjectId }: SubjectKey): Promise<boolean> =>
+  (
+    await q.one<{ dropped: boolean }>(sql`
+      select case ${purpose}::text
+        when 'refund' then exists (select from refunds where company_id = ${companyId} and id = ${subjectId}
+          and status in ('rejected', 'refused', 'settled'))
+        when 'settlement' then exists (select from settlements where company_id = ${companyId} and id = ${subjectId}
+          and status = 'cancelled')
+        else false end as dropped`)
+  ).dropped
+
+/** What was to be paid there is dropped: its sources are not asked again, and it waits in no list. */
+export const closeScreenings = (q: Queryable, { companyId, purpose, subjectId }: SubjectKey): Promise<number> =>
+  q.run(sql`
+    update screenings set next_check_at = null
+    where company_id = ${companyId} and purpose = ${purpose} and subject_id = ${subjectId}
+      and status in ('checking', 'held')`)
 
 /** What was clear is listed now. @returns 0: another node was first */
 export const blockScreening = (tx: Tx, { companyId, id }: Screening, now: Date): Promise<number> =>
@@ -243,7 +263,10 @@ export type ListedScreening = Omit<Screening, 'accepted' | 'lastAsked' | 'shownU
 
 export type ScreeningFilter = {
   companyIds: readonly string[] | null
-  /** `open`: a person can still decide about it, which for what was blocked is so for payments only. */
+  /**
+   * `open`: a person can still decide about it, which for what was blocked is so for payments only. What is held is
+   * asked about again until what it was held for is dropped.
+   */
   status: ScreeningStatus | 'open' | null
   purpose: Purpose | null
   code: string | null
@@ -252,7 +275,9 @@ export type ScreeningFilter = {
 const filterSql = ({ companyIds, status, purpose, code }: ScreeningFilter): Sql => {
   const parts: Sql[] = []
   if (companyIds !== null) parts.push(sql`s.company_id = any(${companyIds})`)
-  if (status === 'open') parts.push(sql`(s.status = 'held' or s.status = 'blocked' and s.purpose = 'payment')`)
+  if (status === 'open')
+    parts.push(sql`(s.status = 'held' and s.next_check_at is not null
+      or s.status = 'blocked' and s.purpose = 'payment')`)
   else if (status !== null) parts.push(sql`s.status = ${status}`)
   if (purpose !== null) parts.push(sql`s.purpose = ${purpose}`)
   if (code !== null) parts.push(sql`o.code = ${code}`)
@@ -308,4 +333,10 @@ export async function wasToldOfHold(q: Queryable, { companyId, id, openedAt, tol
 
 /** How many wait. */
 export const countHeld = async (q: Queryable): Promise<number> =>
-  Number((await q.one<{ total: bigint }>(sql`select count(*) as total from screenings where status = 'held'`)).total)
+  Number(
+    (
+      await q.one<{ total: bigint }>(
+        sql`select count(*) as total from screenings where status = 'held' and next_check_at is not null`,
+      )
+    ).total,
+  )

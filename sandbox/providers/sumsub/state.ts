@@ -3,6 +3,8 @@ import { randomBytes } from 'node:crypto'
 /** An applicant's review, with the provider's own field names. */
 export type Review = {
   reviewStatus: string
+  /** "2024-06-10 06:15:00", in UTC. */
+  reviewDate?: string
   reviewResult?: {
     reviewAnswer: 'GREEN' | 'RED'
     reviewRejectType?: string
@@ -17,6 +19,9 @@ export type Applicant = {
   externalUserId: string
   levelName: string
   createdAt: string
+  attemptId: string
+  /** Of this level. */
+  attemptCnt: number
   review: Review
 }
 
@@ -44,6 +49,14 @@ const RESULTS: Record<Exclude<Answer, 'reset'>, NonNullable<Review['reviewResult
   },
 }
 
+/** Nothing can be handed in any more: who passed, or was refused for good, sees the result. */
+export const isDone = ({ reviewResult }: Review): boolean =>
+  reviewResult?.reviewAnswer === 'GREEN' || reviewResult?.reviewRejectType === 'FINAL'
+
+export const timeText = (): string => new Date().toISOString().replace('T', ' ').slice(0, 19)
+
+const newId = (): string => randomBytes(12).toString('hex')
+
 export const isAnswer = (text: string): text is Answer => text === 'reset' || Object.hasOwn(RESULTS, text)
 
 export const resultOf = (answer: Exclude<Answer, 'reset'>): NonNullable<Review['reviewResult']> => RESULTS[answer]
@@ -61,11 +74,16 @@ export class SumsubState {
   }
 
   add(externalUserId: string, levelName: string): Applicant {
-    const id = randomBytes(12).toString('hex')
-    const createdAt = new Date().toISOString().replace('T', ' ').slice(0, 19)
-    const applicant: Applicant = { id, externalUserId, levelName, createdAt, review: { reviewStatus: 'init' } }
-    this.applicants.set(id, applicant)
+    const attempt = { attemptId: newId(), attemptCnt: 0, review: { reviewStatus: 'init' } }
+    const applicant: Applicant = { id: newId(), externalUserId, levelName, createdAt: timeText(), ...attempt }
+    this.applicants.set(applicant.id, applicant)
     return applicant
+  }
+
+  /** The applicant starts again; documents and results of before no longer count. */
+  restart(applicant: Applicant, levelName = applicant.levelName): void {
+    const attemptCnt = levelName === applicant.levelName ? applicant.attemptCnt + 1 : 0
+    Object.assign(applicant, { levelName, attemptId: newId(), attemptCnt, review: { reviewStatus: 'init' } })
   }
 
   addToken(userId: string, levelName: string, seconds: number): string {

@@ -61,7 +61,11 @@ export type Sweepable = {
   underWay: boolean
   /** The status of an order that keeps it from being moved; null: it may be moved. */
   heldBy: string | null
-  /** The screening result of someone who sent to it. Null: nothing against it, or only a sweep has asked so far. */
+  /**
+   * The screening of a payment by someone who sent to it, or a listing that a sweep has met since. Null: nothing
+   * against it. What was said for a payout, or longer ago for a sweep, is asked again before the money moves: nobody
+   * can decide about it, and a listing may be corrected.
+   */
   doubt: 'listed' | 'waiting' | null
 }
 
@@ -104,7 +108,8 @@ export async function listSweepable(
           where chain_id = ${chainId} and to_address = a.address and token = a.token and status = 'seen'
           group by from_address having sum(units) >= ${screenFromUnits}) t
         join screenings s on s.company_id = a.company_id and s.address = t.from_address
-        where s.status = 'blocked' or s.status in ('checking', 'held') and s.purpose <> 'sweep') as doubt
+        where s.purpose = 'payment' and s.status in ('blocked', 'checking', 'held')
+          or s.purpose = 'sweep' and s.status = 'blocked' and s.updated_at > now() - interval '1 day') as doubt
     from arrived a
     left join home h on h.address = a.address and h.token = a.token
     left join moved m on m.address = a.address
@@ -125,7 +130,8 @@ export type DepositSender = {
 
 /**
  * Senders of final money to these deposit addresses (lower case). `cleared`: by an answer, or a person's release of
- * the payment or a sweep, since `since`, while no screening of the sender is against him and none for a sweep is open.
+ * the payment or a sweep, since `since`, while no screening of the sender is against him and none for a payout or a
+ * sweep is open.
  * @param screenFromUnits senders of a smaller total are left out: dust from a listed address must not block another
  * payer's money
  */
@@ -141,7 +147,7 @@ export const listDepositSenders = (
           select id from payments where company_id = d.company_id and deposit_address = t.to_address))))
         and not exists (select from screenings b where b.company_id = d.company_id and b.address = t.from_address
           and (b.status in ('blocked', 'returned')
-            or b.status in ('checking', 'held') and b.purpose = 'sweep')) as cleared,
+            or b.status in ('checking', 'held') and b.purpose <> 'payment')) as cleared,
       (select r.id from screenings r
         where r.company_id = d.company_id and r.address = t.from_address and r.status = 'released' and r.subject_id in (
           select id from payments where company_id = d.company_id and deposit_address = t.to_address)

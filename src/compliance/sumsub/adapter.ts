@@ -47,6 +47,10 @@ export function openSumsubProvider(config: SumsubConfig, clock: Clock, timeoutMs
       const { status, json } = await client.call({ what: 'read status', method: 'GET', path, expected: [200, 404] })
       return status === 404 ? null : readReview(json, config)
     },
+    async resetApplicant(applicantId) {
+      const path = `/resources/applicants/${encodeURIComponent(applicantId)}/reset`
+      await client.call({ what: 'reset applicant', method: 'POST', path, expected: [200] })
+    },
     async openSession(userId, level) {
       const body = { userId, levelName: levelName(level), ttlInSecs: TOKEN_SECONDS }
       const { json } = await client.call({

@@ -5,6 +5,7 @@ import type { Level, Review, ReviewOutcome } from '../identity-provider.ts'
 type Answer = {
   reviewStatus?: unknown
   levelName?: unknown
+  reviewDate?: unknown
   reviewResult?: { reviewAnswer?: unknown; reviewRejectType?: unknown; moderationComment?: unknown }
 }
 
@@ -32,6 +33,13 @@ function outcomeOf({ reviewStatus, reviewResult }: Answer): ReviewOutcome {
   return reviewRejectType === 'RETRY' ? 'retry' : 'unknown'
 }
 
+/** "2024-06-10 06:15:00", also with "+0000" behind it: its documents say UTC. */
+function readDate(text: unknown): Date | null {
+  const match = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:\.\d+)?(?:Z|\+00:?00)?$/.exec(String(text))
+  const time = match ? new Date(`${match[1]}T${match[2]}Z`) : null
+  return time && !Number.isNaN(time.getTime()) ? time : null
+}
+
 const MAX_MESSAGE = 1000
 const word = (value: unknown): string => (typeof value === 'string' ? toStorableText(value, 60) : '-')
 
@@ -41,7 +49,7 @@ const word = (value: unknown): string => (typeof value === 'string' ? toStorable
  */
 export function readReview(json: unknown, levels: { level: string; eddLevel: string }): Review {
   const answer = (typeof json === 'object' && json !== null ? json : {}) as Answer
-  const { levelName, reviewStatus, reviewResult } = answer
+  const { levelName, reviewStatus, reviewResult, reviewDate } = answer
   const level: Level | null = levelName === levels.level ? 'basic' : levelName === levels.eddLevel ? 'enhanced' : null
   const comment = reviewResult?.moderationComment
   const parts = [
@@ -56,5 +64,6 @@ export function readReview(json: unknown, levels: { level: string; eddLevel: str
     providerStatus: parts.join(' '),
     payerMessage:
       typeof comment === 'string' && comment.trim() !== '' ? toStorableText(comment.trim(), MAX_MESSAGE) : null,
+    reviewedAt: reviewStatus === 'completed' ? readDate(reviewDate) : null,
   }
 }

@@ -123,6 +123,17 @@ test('every documented review word is mapped; every other one is unknown', () =>
   assert.equal(JSON.stringify(review).includes('PEP'), false)
 })
 
+test('when a completed check was completed is read in UTC; any other text, or of an open check, is no date', () => {
+  const dateOf = (reviewDate: unknown, reviewStatus = 'completed') =>
+    readReview({ reviewStatus, reviewDate }, { level: 'basic', eddLevel: 'enhanced' }).reviewedAt?.toISOString() ?? null
+  const at = '2024-06-10T06:15:00.000Z'
+  const texts = ['2024-06-10 06:15:00', '2024-06-10 06:15:00+0000', '2024-06-10T06:15:00.123Z']
+  assert.deepEqual(new Set(texts.map((text) => dateOf(text))), new Set([at]))
+  const odd = ['2024-06-10 06:15:00+0200', '10.06.2024', '2024-13-40 06:15:00', 1_718_000_100_000, undefined, null]
+  assert.deepEqual(new Set(odd.map((text) => dateOf(text))), new Set([null]))
+  assert.equal(dateOf('2024-06-10 06:15:00', 'pending'), null)
+})
+
 type Handler = (request: IncomingMessage, response: ServerResponse) => void
 
 async function withProvider(

@@ -4,6 +4,7 @@ import type { RequestContext } from '../../http/request-context.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import { pollGapMs } from '../../kernel/poll-gaps.ts'
+import { closeScreenings } from '../../screening/screening-queries.ts'
 import { listCommonMakers } from '../../users/maker-queries.ts'
 import { isClaimedByOther, releaseClaims } from '../claim-queries.ts'
 import {
@@ -218,6 +219,7 @@ export async function cancelSettlement(
     await releaseClaims(tx, { companyId, network, causeId: id })
     const now = new Date(deps.clock())
     await updateSettlement(tx, settlement, { status: 'cancelled', providerStatus: 'cancelled', nextCheckAt: null }, now)
+    await closeScreenings(tx, { companyId, purpose: 'settlement', subjectId: id })
     await bookSettlementCancelled(tx, bookingOf(settlement, now), settlement.units)
     return finish(deps, tx, context, { settlement, action: 'settlement.cancel' })
   })

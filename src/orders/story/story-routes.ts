@@ -5,6 +5,7 @@ import { type Actor, actorOf, hasStanding } from '../../http/actor.ts'
 import { Envelope, ok } from '../../http/envelope.ts'
 import { ruleOf } from '../../http/permissions.ts'
 import { Type } from '../../kernel/schema.ts'
+import { BEING_CHECKED, mayReadScreenings, refundMessageFor } from '../../screening/screening-words.ts'
 import { CodeParams } from '../order-schemas.ts'
 import { findReachableOrder, type OrderDeps } from '../order-service.ts'
 import { findQuote, listStory, type StoryRow } from './story-queries.ts'
@@ -52,11 +53,25 @@ const Story = Type.Object({
   rate: Rate,
 })
 
-/** The facts of an entry as they are shown. A buyer's own account does not read what the shop said about the payer. */
-function viewFacts(actor: Actor, { kind, facts }: StoryRow): StoryRow['facts'] {
-  if (kind === 'payment' && !hasStanding(actor)) return { ...facts, pos: null, pastOrders: null }
-  // orders of other tills
-  if (kind === 'payment' && actor.role === 'Cashier') return { ...facts, pastOrders: null }
+/** Whether money of the order waits for a screening, or was returned after one. */
+const isHeldBack = (rows: readonly StoryRow[]): boolean =>
+  rows.some(
+    ({ kind, facts }) =>
+      kind === 'screening' && facts.purpose === 'payment' && !['clean', 'released'].includes(String(facts.status)),
+  )
+
+/** A buyer's own account does not read what the shop said about the payer, nor a cashier orders of other tills. */
+function viewPayment(actor: Actor, facts: StoryRow['facts'], isHeld: boolean): StoryRow['facts'] {
+  const message = isHeld && !mayReadScreenings(actor) ? BEING_CHECKED : (facts.message ?? null)
+  if (!hasStanding(actor)) return { ...facts, message, pos: null, pastOrders: null }
+  return { ...facts, message, ...(actor.role === 'Cashier' && { pastOrders: null }) }
+}
+
+/** The facts of an entry as they are shown. @param isHeld of `isHeldBack` */
+function viewFacts(actor: Actor, { kind, facts }: StoryRow, isHeld: boolean): StoryRow['facts'] {
+  if (kind === 'payment') return viewPayment(actor, facts, isHeld)
+  if (kind === 'refund')
+    return { ...facts, message: refundMessageFor(actor, facts.message == null ? null : String(facts.message)) }
   if (kind !== 'mispayment') return facts
   const [asset = '', reference = ''] = [facts.asset, facts.reference].map(String)
   return { ...facts, amount: amountText({ asset, units: BigInt(facts.units ?? 0), reference }) }
@@ -65,17 +80,14 @@ function viewFacts(actor: Actor, { kind, facts }: StoryRow): StoryRow['facts'] {
 /** Internals that a cashier or a buyer does not see: they see what happened to the order, not how it was done. */
 const BEHIND = ['provider', 'webhook', 'attempt', 'booking', 'identity']
 
-/**
- * A buyer's own account must not learn why a payment is held. A shop's server may, since it explains orders to its
- * staff.
- */
+/** Who may not read screenings must not learn why a payment is held. */
 const mayShow =
-  ({ role }: Actor) =>
+  (actor: Actor) =>
   ({ kind, facts }: StoryRow): boolean => {
-    if (BEHIND.includes(kind) && !ruleOf('webhooks.deliveries').roles.includes(role)) return false
+    if (BEHIND.includes(kind) && !ruleOf('webhooks.deliveries').roles.includes(actor.role)) return false
     const isHeld = facts.kind === 'held' || isFrozen(String(facts.reference))
     const isAbout = kind === 'screening' || (kind === 'mispayment' && isHeld)
-    return !isAbout || role === 'Service' || ruleOf('screenings.read').roles.includes(role)
+    return !isAbout || mayReadScreenings(actor)
   }
 
 /** The full history of one order, for people who investigate a problem. */
@@ -98,10 +110,12 @@ export const storyRoutes: FastifyPluginAsyncTypebox<Pick<OrderDeps, 'db'>> = asy
       const actor = actorOf(request)
       const order = await findReachableOrder(db, actor, request.params.code)
       const quote = await findQuote(db, order.quoteId)
-      const rows = (await listStory(db, order.companyId, order.id, MOST)).filter(mayShow(actor))
+      const all = await listStory(db, order.companyId, order.id, MOST)
+      const rows = all.filter(mayShow(actor))
+      const view = (row: StoryRow) => viewFacts(actor, row, isHeldBack(all))
       return ok({
         code: order.code,
-        entries: rows.map((row) => ({ at: row.at.toISOString(), kind: row.kind, facts: viewFacts(actor, row) })),
+        entries: rows.map((row) => ({ at: row.at.toISOString(), kind: row.kind, facts: view(row) })),
         omitted: countOmitted(rows),
         rate: quote ? { rate: quote.rate, at: quote.createdAt.toISOString(), evidence: quote.evidence } : null,
       })

@@ -149,8 +149,12 @@ const whoActs = (refund: Sql, byHand = waitsForPerson(refund)): Sql => sql`(case
 export const waitsForOne = (refund: Sql, isOperator: boolean): Sql =>
   sql`(${mayWait(refund)} and ${whoActs(refund)} = any(${isOperator ? HOLDERS : (['company'] as const)}))`
 
-/** Whether an identity check, or its enhanced one, is not decided. */
-export const IS_CHECK_OPEN = sql`(status = 'pending' or edd_status = 'pending')`
+/**
+ * Whether an identity check, or its enhanced one, is not decided. Where no provider checks, a person does from the
+ * request on.
+ */
+export const IS_CHECK_OPEN = sql`(status = 'pending' or edd_status = 'pending'
+  or provider = 'manual' and status = 'approved' and edd_status = 'requested')`
 
 /** Since when that person is asked, which is noted once for each question. */
 const askedAt = (refund: Sql): Sql => sql`(case ${refund}.status
@@ -179,7 +183,7 @@ export const countNeeds = (
         and updated_at >= ${now}::timestamptz - interval '7 days') as deliveries,
       (select count(*) from kyc_records where ${mine} and ${IS_CHECK_OPEN}) as identity,
       (select count(*) from screenings where ${mine}
-        and (status = 'held' or status = 'blocked' and purpose = 'payment')) as screenings,
+        and (status = 'held' and next_check_at is not null or status = 'blocked' and purpose = 'payment')) as screenings,
       (select count(*) from settlements where ${mine} and ${IS_WAITING}) as settlements`),
   )
 }
