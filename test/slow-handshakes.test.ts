@@ -59,8 +59,11 @@ test('so does a provider', async (t) => {
   t.after(() => setDefaultAutoSelectFamilyAttemptTimeout(before))
   waitForEachAddress()
   const port = await startSlow(t)
-  t.mock.method(dns, 'lookup', (...[, , done]: Parameters<typeof dns.lookup>) =>
-    (done as unknown as (error: null, addresses: typeof ADDRESSES) => void)(null, ADDRESSES),
+  t.mock.method(
+    dns,
+    'lookup',
+    (_name: string, _options: object, done: (error: null, addresses: typeof ADDRESSES) => void) =>
+      done(null, ADDRESSES),
   )
   const { http, close } = openProviderHttp({ secrets: [] })
   t.after(close)

@@ -2,8 +2,8 @@ import { BlockList, isIP } from 'node:net'
 
 /**
  * Ranges that no webhook may reach: IANA's special-purpose registries (RFC 6890 and its successors). In IPv6 only
- * 2000::/3 is public unicast, so everything else is refused, unique local and link-local addresses among it. Two ways to
- * embed an IPv4 address in IPv6 count as that address (`embedded` below); all others are refused.
+ * 2000::/3 is public unicast, so everything else is refused, unique local and link-local addresses among it. Two ways
+ * to embed an IPv4 address in IPv6 count as that address (`embedded` below); all others are refused.
  */
 const REFUSED_RANGES = [
   ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12'],
