@@ -68,6 +68,21 @@ test('the way back in the books changes the dates with the figures, and a date i
   )
 })
 
+test('a date is typed as anywhere, also where orders and webhooks are chosen', async () => {
+  const page = await enter('/orders')
+  await page.getByText('Filters', { exact: true }).click()
+  for (const [label, there] of [
+    ['Created from', ''],
+    ['From', '/webhooks'],
+  ] as const) {
+    if (there) await jump(page, there)
+    await page.getByLabel(label, { exact: true }).focus()
+    await page.keyboard.type('02022030')
+    await page.waitForURL(/from=2030-02-02/)
+    assert.equal(await page.getByLabel(label, { exact: true }).inputValue(), '2030-02-02')
+  }
+})
+
 /** Pages so small that the few rows here are many of them; `print` notes what would be on the paper. */
 async function inSmallPages(page: Page, list: RegExp): Promise<() => Promise<{ rows: number; cut: number }>> {
   await page.route(list, (route) => route.continue({ url: route.request().url().replace('limit=100', 'limit=2') }))

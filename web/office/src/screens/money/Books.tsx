@@ -4,10 +4,10 @@ import { call, type Query } from '../../api/call.ts'
 import { saveCsv } from '../../api/csv.ts'
 import { useAction, useCursorPages } from '../../api/hooks.ts'
 import { useCan, useSession } from '../../api/session.ts'
-import { useAddress, useTyped } from '../../frame/address.ts'
+import { useAddress } from '../../frame/address.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
+import { Day } from '../../kit/Day.tsx'
 import { toPeriod } from '../../kit/days.ts'
-import { Field } from '../../kit/fields.tsx'
 import { Icon } from '../../kit/icons.tsx'
 import { Code, Dialog, Facts, Loaded, Money, Panel, Refusal, TableFrame, Time } from '../../kit/parts.tsx'
 import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
@@ -38,8 +38,8 @@ export function Books() {
         {[user.company?.name, [from ?? '…', to ?? '…'].join(' – ')].filter(Boolean).join(' · ')}
       </p>
       <div className="no-print mb-1 flex flex-wrap items-end gap-3">
-        <Day name="from" />
-        <Day name="to" />
+        <Day name="from" label={t.from} />
+        <Day name="to" label={t.to} />
         {can('orders.download') && (
           <button type="button" className="btn mb-4" disabled={save.isPending} onClick={() => save.mutate(undefined)}>
             <Icon name="download" />
@@ -59,25 +59,6 @@ export function Books() {
         )}
       </Loaded>
     </>
-  )
-}
-
-/** A day of the period; one that is typed is not yet whole while the address changes with it. */
-function Day({ name }: { name: 'from' | 'to' }) {
-  const t = useTexts(texts)
-  const [address, go] = useAddress()
-  const { value, setTyped } = useTyped(address[name] ?? '')
-  return (
-    <Field
-      label={t[name]}
-      type="date"
-      value={value}
-      onChange={({ target }) => {
-        setTyped(target.value)
-        go({ [name]: target.value || undefined })
-      }}
-      onBlur={() => setTyped(null)}
-    />
   )
 }
 

@@ -3,6 +3,7 @@ import { useCan, useSession } from '../../api/session.ts'
 import { useTyped } from '../../frame/address.ts'
 import { useChannelOptions } from '../../frame/channels.ts'
 import { isOperator, useCompanyId, useCompanyQuery } from '../../frame/company.tsx'
+import { Day } from '../../kit/Day.tsx'
 import { Field, Select } from '../../kit/fields.tsx'
 import { useCore, useTexts } from '../../texts/lang.ts'
 import { texts } from './texts.ts'
@@ -29,8 +30,8 @@ export function Filters({ search, go, onClear }: Props) {
       </summary>
       <div className="panel absolute right-0 z-20 mt-2 w-[min(22rem,88vw)] p-4 shadow-xl">
         <div className="grid grid-cols-2 gap-x-3">
-          <Field label={t.createdFrom} type="date" value={search.from ?? ''} onChange={put('from')} />
-          <Field label={t.createdTo} type="date" value={search.to ?? ''} onChange={put('to')} />
+          <Day name="from" label={t.createdFrom} />
+          <Day name="to" label={t.createdTo} />
         </div>
         <Select
           label={core.status}

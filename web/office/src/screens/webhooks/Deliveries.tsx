@@ -3,8 +3,9 @@ import { useAction, useApi } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
 import { useAddress } from '../../frame/address.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
+import { Day } from '../../kit/Day.tsx'
 import { dayEnd, dayStart } from '../../kit/days.ts'
-import { Field, Select } from '../../kit/fields.tsx'
+import { Select } from '../../kit/fields.tsx'
 import { Table } from '../../kit/lists.tsx'
 import { LIVE_MS } from '../../kit/live.ts'
 import { Empty, Loaded, Pager, Panel, Refusal, Time } from '../../kit/parts.tsx'
@@ -24,19 +25,17 @@ type Delivery = Data<'listWebhookDeliveries'>['deliveries'][number]
 function Filters() {
   const t = useTexts(texts)
   const core = useCore()
-  const [{ event, from, to }, go] = useAddress()
-  const put = (name: 'event' | 'from' | 'to') => (change: { target: { value: string } }) =>
-    go({ [name]: change.target.value || undefined, page: undefined })
+  const [{ event }, go] = useAddress()
   return (
     <div className="flex flex-wrap gap-x-3">
       <Select
         label={t.event}
         value={event ?? ''}
-        onChange={put('event')}
+        onChange={({ target }) => go({ event: target.value || undefined, page: undefined })}
         options={[['', core.all], ...EVENT_KINDS.map((kind) => [kind, kind] as const)]}
       />
-      <Field label={core.from} type="date" value={from ?? ''} onChange={put('from')} />
-      <Field label={core.to} type="date" value={to ?? ''} onChange={put('to')} />
+      <Day name="from" label={core.from} />
+      <Day name="to" label={core.to} />
     </div>
   )
 }

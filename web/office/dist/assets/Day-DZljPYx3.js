@@ -1,0 +1,1 @@
+import{n as e,t}from"./address-DegFx-SE.js";import{Xt as n,r}from"./fields-4ejYlKlu.js";var i=n();function a({name:n,label:a}){let[o,s]=t(),{value:c,setTyped:l}=e(o[n]??``);return(0,i.jsx)(r,{label:a,type:`date`,value:c,onChange:({target:e})=>{l(e.value),s({[n]:e.value||void 0,page:void 0})},onBlur:()=>l(null)})}export{a as t};
