@@ -292,7 +292,7 @@ const busy = (sessionId: string): AppError =>
 /**
  * Takes the reference over from a page, which may have been the first to name it.
  * @throws OBJECT_NOT_FOUND for an unknown button; OBJECT_CONFLICT when a live session of the server has this reference,
- *   or an order of it has money or is under review
+ *   or an order of it is unpaid and has money, of a page its whole price, or is under review
  */
 export async function createSession(
   deps: ButtonDeps,
@@ -329,8 +329,8 @@ export async function createSession(
       returnUrl: readOptionalUrl('returnUrl', fields.returnUrl),
       createdAt: at,
     }
-    const { busySession } = await queries.findReferenceFacts(tx, session, deps.dustUnits)
-    if (busySession !== null) throw busy(busySession)
+    const { stoppingSession } = await queries.findReferenceFacts(tx, session, deps.dustUnits)
+    if (stoppingSession !== null) throw busy(stoppingSession)
     await queries.updateReferenceFreed(tx, session, at)
     const live = await queries.lockLiveSession(tx, session)
     if (live)
