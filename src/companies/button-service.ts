@@ -13,6 +13,7 @@ import {
   parseDecimal,
   parseMoneyNumber,
 } from '../kernel/money.ts'
+import { readPageUrl } from '../kernel/page-url.ts'
 import type { Static } from '../kernel/schema.ts'
 import type { ButtonSession, BuyButton } from './button-queries.ts'
 import * as queries from './button-queries.ts'
@@ -153,17 +154,8 @@ async function readButtonPrice(
   return read
 }
 
-function readWebsite(path: string, text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url && ['http:', 'https:'].includes(url.protocol) && url.username === '' && url.password === '') return url
-  throw invalid(path, 'must be a URL that starts with https:// or http://')
-}
-
-export function readOptionalUrl(path: string, text: string | undefined): string | null {
-  if (text === undefined) return null
-  readWebsite(path, text)
-  return text
-}
+/** @throws VALIDATION_FAILED */
+const readOrigin = (websiteUrl: string): string => new URL(readPageUrl('websiteUrl', websiteUrl) ?? '').origin
 
 export function readCallback({ callbackFault }: ButtonDeps, text: string | undefined): string | null {
   if (text === undefined) return null
@@ -189,7 +181,7 @@ export async function createButton(
     companyId,
     name: fields.name,
     websiteUrl: fields.websiteUrl,
-    websiteOrigin: readWebsite('websiteUrl', fields.websiteUrl).origin,
+    websiteOrigin: readOrigin(fields.websiteUrl),
     ...(await readButtonPrice(deps, companyId, fields)),
     itemRef: fields.itemRef ?? null,
     callbackUrl: readCallback(deps, fields.callbackUrl),
@@ -247,7 +239,8 @@ export async function changeButton(
       ...button,
       name: fields.name ?? button.name,
       websiteUrl,
-      websiteOrigin: readWebsite('websiteUrl', websiteUrl).origin,
+      // one from before the rule stays until it is changed
+      ...(websiteUrl !== button.websiteUrl && { websiteOrigin: readOrigin(websiteUrl) }),
       ...priced,
       itemRef: fields.itemRef ?? button.itemRef,
       callbackUrl: readCallback(deps, fields.callbackUrl) ?? button.callbackUrl,
@@ -325,8 +318,8 @@ export async function createSession(
       ...price,
       buttonName: fields.buttonName ?? button.name,
       callbackUrl: readCallback(deps, fields.callbackUrl),
-      cancelUrl: readOptionalUrl('cancelUrl', fields.cancelUrl),
-      returnUrl: readOptionalUrl('returnUrl', fields.returnUrl),
+      cancelUrl: readPageUrl('cancelUrl', fields.cancelUrl),
+      returnUrl: readPageUrl('returnUrl', fields.returnUrl),
       createdAt: at,
     }
     const { stoppingSession } = await queries.findReferenceFacts(tx, session, deps.dustUnits)

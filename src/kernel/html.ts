@@ -1,3 +1,5 @@
+import { mendPageUrl } from './page-url.ts'
+
 /** Markup that is safe to send: made by `html`, which escapes, or by `raw`. */
 export class Html {
   readonly text: string
@@ -56,10 +58,10 @@ export function html(strings: TemplateStringsArray, ...values: HtmlValue[]): Htm
 /** Trusted markup that needs no escaping. Never for anything from outside. */
 export const raw = (text: string): Html => new Html(text)
 
-/** A link that is safe in `href`: http and https only, otherwise null. */
+/** A link that is safe in `href`: http and https only, with its host, otherwise null. */
 export function webLink(text: string | null | undefined): string | null {
   if (!text || !URL.canParse(text)) return null
-  return ['http:', 'https:'].includes(new URL(text).protocol) ? text : null
+  return ['http:', 'https:'].includes(new URL(text).protocol) ? mendPageUrl(text) : null
 }
 
 const NEVER_LINKED = ['javascript:', 'data:', 'blob:', 'file:', 'vbscript:', 'about:']
