@@ -6,7 +6,7 @@ import { registerManager } from './harness/accounts.ts'
 import { readFrame, SITE } from './harness/button-pages.ts'
 import { startTestService, type TestService } from './harness/service.ts'
 
-/* The addresses of a shop's pages: written one way, wherever they are set, so that no order is refused for them. */
+/* Addresses of pages: a shop’s are written one way wherever they are set, and ours work at each of our hosts. */
 
 let host: TestService
 let manager: Awaited<ReturnType<typeof registerManager>>
@@ -87,4 +87,17 @@ test('a customer of a link that its shop has to mend reads that, and not that ra
   const { text } = await pay(link)
   assert.match(text, /This link is not set up correctly. Please tell/)
   assert.ok(!text.includes(TEXTS.en.button.later))
+})
+
+test('at either of the service’s hosts the pay page may load its wallet script from that host', async () => {
+  const { connectionString } = host.db.pool.options as { connectionString: string }
+  const node = await startTestService({ connectionString, env: { PAY_URL: 'https://pay.shop.example' } })
+  const { code } = await pay((await newLink({})).data)
+  const page = await fetch(`${node.baseUrl}/pay?code=${code}`)
+  const [, scripts = ''] = /script-src ([^;]+)/.exec(page.headers.get('content-security-policy') ?? '') ?? []
+  assert.deepEqual(scripts.split(' ').slice(1), [
+    'https://pay.shop.example/pay/wallet.js',
+    `${new URL(node.baseUrl).origin}/pay/wallet.js`,
+  ])
+  await node.stop()
 })
