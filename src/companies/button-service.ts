@@ -2,6 +2,7 @@ import { brokenConstraint, type Tx } from '../db/db.ts'
 import { type Actor, sees } from '../http/actor.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
+import { readPageUrl } from '../kernel/html.ts'
 import { newId, newOrderCode } from '../kernel/ids.ts'
 import {
   EXPONENTS,
@@ -13,7 +14,6 @@ import {
   parseDecimal,
   parseMoneyNumber,
 } from '../kernel/money.ts'
-import { readPageUrl } from '../kernel/page-url.ts'
 import type { Static } from '../kernel/schema.ts'
 import type { ButtonSession, BuyButton } from './button-queries.ts'
 import * as queries from './button-queries.ts'

@@ -1,6 +1,7 @@
 import { type Actor, hasStanding } from '../http/actor.ts'
 import { addCalendarMonth, MINUTE } from '../kernel/clock.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
+import { readPageUrl } from '../kernel/html.ts'
 import {
   type Fiat,
   formatMoney,
@@ -11,7 +12,6 @@ import {
   parseMoney,
   parseMoneyNumber,
 } from '../kernel/money.ts'
-import { readPageUrl } from '../kernel/page-url.ts'
 import type { Largest } from '../rates/euro.ts'
 import type { Order } from './order.ts'
 import type { CreateOrderBody } from './order-schemas.ts'

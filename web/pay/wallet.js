@@ -52,7 +52,7 @@
 
   const keyOf = ({ code }) => `comptoir:sent:${code}`
   const placeOf = ({ to, units, chain, name, explorer }) => ({ to, units, chain, name, explorer })
-  /** To where, or of how much, the order asks no more: a fresh price, another network, or a part that came meanwhile. */
+  /** The order asks for no such transfer any more: a fresh price, another network, or a part that came meanwhile. */
   const isElsewhere = (asked, sent) =>
     sent.to !== asked.to || sent.units !== asked.units || (sent.chain ?? asked.chain) !== asked.chain
   /** The order counts what is in a block, and asks for what is then missing. */
