@@ -22,11 +22,13 @@ const openFrame = (path: string, headers?: Record<string, string>) => readFrame(
 const put = (code: string | undefined, status: string) => putOrder(shop.host, code, status)
 
 const MADE = new Date('2026-03-02T10:00:00Z')
-const none: ReferenceFacts = { paidAt: null, busySession: null }
+const none: ReferenceFacts = { paidAt: null, busySession: null, stoppingSession: null }
 const paidBefore = { ...none, paidAt: new Date('2026-03-02T09:00:00Z') }
 const paidSince = { ...none, paidAt: new Date('2026-03-02T11:00:00Z') }
-const busy = { ...none, busySession: 'another' }
-const FACTS = [none, paidBefore, paidSince, busy]
+const busy = { ...none, busySession: 'another', stoppingSession: 'another' }
+/** A part came to a page's order. */
+const partly = { ...none, busySession: 'another' }
+const FACTS = [none, paidBefore, paidSince, busy, partly]
 
 const own = (status: string, hasMoney = false) => ({ status, isPaid: false, isHeld: false, hasMoney })
 const SELLING = [
@@ -41,8 +43,8 @@ test('a click leads to an own order that may have money, and to a payable one on
     FACTS.map((facts) => decideClick(facts, order, isTaken)).join(' ')
   for (const isTaken of [false, true]) {
     for (const order of [...SELLING, own('PENDING'), own('AWAITING')])
-      assert.equal(click(order, isTaken), 'own own own own', order.status)
-    const unsold = (word: string) => `${isTaken ? 'taken' : word} sold sold sold`
+      assert.equal(click(order, isTaken), 'own own own own own', order.status)
+    const unsold = (word: string) => `${isTaken ? 'taken' : word} sold sold sold sold`
     assert.equal(click(own('INITIAL'), isTaken), unsold('own'))
     for (const order of [null, ...ENDED]) assert.equal(click(order, isTaken), unsold('new'), order?.status)
   }
@@ -52,16 +54,20 @@ test('a session of the shop’s server sells what was paid before it was made, a
   const open = (order: ReturnType<typeof own> | null, endedAt: Date | null) =>
     FACTS.map((facts) => decideSession(facts, order, { createdAt: MADE, endedAt })).join(' ')
   for (const order of SELLING) {
-    assert.equal(open(order, null), 'own own own own', order.status)
-    assert.equal(open(order, MADE), 'own own own own', order.status)
+    assert.equal(open(order, null), 'own own own own own', order.status)
+    assert.equal(open(order, MADE), 'own own own own own', order.status)
   }
   for (const order of [own('INITIAL'), own('PENDING'), own('AWAITING')]) {
-    assert.equal(open(order, null), order.status === 'INITIAL' ? 'own own sold sold' : 'own own own own', order.status)
-    assert.equal(open(order, MADE), 'ended ended ended ended', order.status)
+    assert.equal(
+      open(order, null),
+      order.status === 'INITIAL' ? 'own own sold sold own' : 'own own own own own',
+      order.status,
+    )
+    assert.equal(open(order, MADE), 'ended ended ended ended ended', order.status)
   }
   for (const order of [null, ...ENDED]) {
-    assert.equal(open(order, null), 'new new sold sold', order?.status)
-    assert.equal(open(order, MADE), 'ended ended ended ended', order?.status)
+    assert.equal(open(order, null), 'new new sold sold new', order?.status)
+    assert.equal(open(order, MADE), 'ended ended ended ended ended', order?.status)
   }
 })
 
@@ -129,23 +135,72 @@ test('a script that sends another code behind that of its order, or a blank, is 
   for (const blank of ['%20', `%20${code}`, '+earlier']) assert.equal(await land(`${code}${blank}`), code, blank)
 })
 
-test('the buyer of a partly paid order keeps it: the shop’s server does not take its reference over', async () => {
+test('a part of a page’s order stops no sale of the shop’s server, its whole price does; its buyer keeps it', async () => {
   const { id, client } = await makeButton()
   const land = (code = '') => openFrame(`/buy-button/landing?id=${id}&orderRef=PARTLY-001&code=${code}`)
   const { conversionCode: code, sessionId } = (await land()).said
-  await client.post(`confirm_conversion/accept/${code}`, { paymentChannel: 'crypto' })
-  const fields = { button: id, orderRef: 'PARTLY-001', price: '80' }
+  const { data } = await client.post<Instructions>(`confirm_conversion/accept/${code}`, { paymentChannel: 'crypto' })
+  const due = Number(data.tokenAmount.replace('.', ''))
+  const take = () =>
+    client.post<{ code: string }>('buy-button/sessions', { button: id, orderRef: 'PARTLY-001', price: '80' })
   const receive = (units: number) =>
     shop.host.db.run(sql`
       update payments set received_units = ${units} where order_id = (select id from orders where code = ${code})`)
-  await receive(1_000_000)
-  const refused = await client.post('buy-button/sessions', fields)
+  await receive(due)
+  const refused = await take()
   assert.deepEqual([refused.status, refused.text.includes(sessionId)], [409, true], refused.text)
-  assert.equal((await land()).answer.status, 409)
+  await receive(due - 1)
+  assert.equal((await land()).answer.status, 409, 'another page has no word against it')
+  const taken = await take()
+  assert.equal(taken.status, 200, taken.text)
+  const session = await openFrame(`/buy-button/landing?session=${taken.data.code}`)
+  assert.equal(session.answer.status, 200)
   assert.equal((await land(code)).said.conversionCode, code)
-  await receive(9_999)
-  assert.equal((await client.post('buy-button/sessions', fields)).status, 200, 'dust is no money')
-  assert.equal((await land(code)).said.conversionCode, code, 'money may be on its way')
+  await receive(due)
+  await put(session.said.conversionCode, 'EXPIRED')
+  assert.equal((await openFrame(`/buy-button/landing?session=${taken.data.code}`)).answer.status, 409)
+})
+
+test('a reference that the shop’s server has is answered with its own order, or one that sold it since at its price', async () => {
+  const { id, client } = await makeButton({ price: '1' })
+  const take = async (orderRef: string, price: string) => {
+    const taken = await client.post<{ _id: string; code: string }>('buy-button/sessions', {
+      button: id,
+      orderRef,
+      price,
+    })
+    assert.equal(taken.status, 200, taken.text)
+    return taken.data
+  }
+  const pay = (code: string | undefined, when: string) =>
+    shop.host.db.run(sql`
+      update orders set status = 'PAID', paid_at = now() + ${when}::interval where code = ${code}`)
+  const land = async (orderRef: string) =>
+    (await openFrame(`/buy-button/landing?id=${id}&orderRef=${orderRef}`)).said.conversionCode
+  const answers = async (orderRef: string) => {
+    const said = []
+    for (const { data } of [
+      await client.get<{ fromAmount: string } | null>(`confirm_conversion/status/order/${orderRef}`),
+      await shop.host.call<{ fromAmount: string } | null>('GET', `status/order/${orderRef}`),
+    ])
+      said.push(data?.fromAmount ?? null)
+    return said
+  }
+  const before = await land('CHEAP-0001')
+  await pay(before, '-1 second')
+  assert.deepEqual(await answers('CHEAP-0001'), ['1.00', '1.00'])
+  const session = await take('CHEAP-0001', '999')
+  assert.deepEqual(await answers('CHEAP-0001'), [null, null])
+  await pay(before, '1 second')
+  assert.deepEqual(await answers('CHEAP-0001'), [null, null], 'nor where its buyer waited for the server')
+  await pay(before, '-1 second')
+  await openFrame(`/buy-button/landing?session=${session.code}`)
+  assert.deepEqual(await answers('CHEAP-0001'), ['999.00', '999.00'])
+  const other = await land('CHEAP-0002')
+  await take('CHEAP-0002', '1')
+  assert.deepEqual(await answers('CHEAP-0002'), [null, null])
+  await pay(other, '1 second')
+  assert.deepEqual(await answers('CHEAP-0002'), ['1.00', '1.00'], 'an honest buyer paid the page’s order')
 })
 
 test('what a session of the shop’s server sold, no page sells once it has ended; its buyer is led to his order', async () => {
@@ -280,7 +335,7 @@ test('money on its way sells a reference before it is final, once its order is c
   await pay(units / 2n)
   await reaches(({ payment }) => payment === 'confirming')
   const isSold = async () => {
-    assert.deepEqual([(await land()).status, (await take()).status], [409, 409])
+    assert.equal((await land()).status, 409)
     assert.equal((await land(code)).code, code, 'its buyer is led to it')
   }
   await isSold()

@@ -1,7 +1,7 @@
 import { type Queryable, type Sql, sql, type Tx } from '../db/db.ts'
 import type { Fiat } from '../kernel/money.ts'
 import type { OwnOrder, ReferenceFacts } from './button-reference.ts'
-import { hasMoney, hasOtherCoin, IS_BLOCKED, IS_DECIDED } from './order-money-queries.ts'
+import { hasMoney, hasOtherCoin, hasWhole, IS_BLOCKED, IS_DECIDED } from './order-money-queries.ts'
 
 export type BuyButton = {
   id: string
@@ -121,6 +121,10 @@ const hasUnpaidMoney = (dustUnits: bigint): Sql =>
     where p.company_id = o.company_id and p.order_id = o.id
       and (${hasMoney(dustUnits)} or ${hasOtherCoin(dustUnits)} or ${IS_BLOCKED})))`
 
+/** Order `o` is unpaid, and one of its payments has the whole price, or an amount that only its provider knows. */
+const HAS_UNPAID_PRICE = sql`(o.paid_at is null and o.payment_id is not null and exists (select 1 from payments p
+  where p.company_id = o.company_id and p.order_id = o.id and (${hasWhole(sql`o.to_units`)} or ${IS_BLOCKED})))`
+
 /** Order `o` is being confirmed, or under review: until a person decided about its money, and none of it is left. */
 const isHeld = (dustUnits: bigint): Sql =>
   sql`(o.status = 'WAITING_CHAIN_CONFIRMATION' or (o.status = 'KYT_FAILED' and (${hasUnpaidMoney(dustUnits)}
@@ -203,9 +207,12 @@ export async function findReferenceFacts(
   exceptOrderId: string | null = null,
 ): Promise<ReferenceFacts> {
   return q.one<ReferenceFacts>(sql`
-    select max(o.paid_at) as paid_at, max(s.id) filter (
-      where ${isHeld(dustUnits)} or ${hasUnpaidMoney(dustUnits)}) as busy_session
+    select max(o.paid_at) as paid_at, max(s.id) filter (where f.is_held or f.has_money) as busy_session,
+      max(s.id) filter (where f.is_held or (f.has_money and (not (${IS_PAGE_MADE}) or ${HAS_UNPAID_PRICE})))
+        as stopping_session
     from button_sessions s join orders o on o.company_id = s.company_id and o.button_session_id = s.id
+      cross join lateral (
+        select ${isHeld(dustUnits)} as is_held, ${hasUnpaidMoney(dustUnits)} as has_money) as f
     where s.company_id = ${companyId} and s.order_ref = ${orderRef} and o.id is distinct from ${exceptOrderId}`)
 }
 

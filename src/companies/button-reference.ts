@@ -6,6 +6,11 @@ export type ReferenceFacts = {
   paidAt: Date | null
   /** A session with an order that is held, or is unpaid and has money. */
   busySession: string | null
+  /**
+   * The same for the shop's server, which a page's order stops only with its whole price: whoever names a reference
+   * could stop its sale with a cent.
+   */
+  stoppingSession: string | null
 }
 
 /** The order that stands for the session through which this buyer came. */
@@ -24,8 +29,10 @@ const PAYABLE = ['PENDING', 'AWAITING']
  * Whether the purchase has a payment, so that no other order of it takes one.
  * @param madeAt when the shop's server made the session: what was paid before, it sells again; null: a page made it
  */
-export const isSold = ({ paidAt, busySession }: ReferenceFacts, madeAt: Date | null): boolean =>
-  busySession !== null || (paidAt !== null && (madeAt === null || paidAt > madeAt))
+export const isSold = ({ paidAt, busySession, stoppingSession }: ReferenceFacts, madeAt: Date | null): boolean =>
+  madeAt === null
+    ? busySession !== null || paidAt !== null
+    : stoppingSession !== null || (paidAt !== null && paidAt > madeAt)
 
 /** Whether an order has the payment of its purchase, or may have it. */
 export const sells = ({ isPaid, isHeld, hasMoney }: OwnOrder): boolean => isPaid || isHeld || hasMoney

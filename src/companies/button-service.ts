@@ -2,6 +2,7 @@ import { brokenConstraint, type Tx } from '../db/db.ts'
 import { type Actor, sees } from '../http/actor.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
+import { readPageUrl } from '../kernel/html.ts'
 import { newId, newOrderCode } from '../kernel/ids.ts'
 import {
   EXPONENTS,
@@ -153,17 +154,8 @@ async function readButtonPrice(
   return read
 }
 
-function readWebsite(path: string, text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url && ['http:', 'https:'].includes(url.protocol) && url.username === '' && url.password === '') return url
-  throw invalid(path, 'must be a URL that starts with https:// or http://')
-}
-
-export function readOptionalUrl(path: string, text: string | undefined): string | null {
-  if (text === undefined) return null
-  readWebsite(path, text)
-  return text
-}
+/** @throws VALIDATION_FAILED */
+const readOrigin = (websiteUrl: string): string => new URL(readPageUrl('websiteUrl', websiteUrl) ?? '').origin
 
 export function readCallback({ callbackFault }: ButtonDeps, text: string | undefined): string | null {
   if (text === undefined) return null
@@ -189,7 +181,7 @@ export async function createButton(
     companyId,
     name: fields.name,
     websiteUrl: fields.websiteUrl,
-    websiteOrigin: readWebsite('websiteUrl', fields.websiteUrl).origin,
+    websiteOrigin: readOrigin(fields.websiteUrl),
     ...(await readButtonPrice(deps, companyId, fields)),
     itemRef: fields.itemRef ?? null,
     callbackUrl: readCallback(deps, fields.callbackUrl),
@@ -247,7 +239,8 @@ export async function changeButton(
       ...button,
       name: fields.name ?? button.name,
       websiteUrl,
-      websiteOrigin: readWebsite('websiteUrl', websiteUrl).origin,
+      // one from before the rule stays until it is changed
+      ...(websiteUrl !== button.websiteUrl && { websiteOrigin: readOrigin(websiteUrl) }),
       ...priced,
       itemRef: fields.itemRef ?? button.itemRef,
       callbackUrl: readCallback(deps, fields.callbackUrl) ?? button.callbackUrl,
@@ -293,7 +286,7 @@ const busy = (sessionId: string): AppError =>
  * Takes the reference over from a page, which may have been the first to name it: its orders are cancelled, but for
  * those whose buyers were shown where to pay.
  * @throws OBJECT_NOT_FOUND for an unknown button; OBJECT_CONFLICT when a live session of the server has this reference,
- *   or an order of it has money or is under review
+ *   or an order of it is unpaid and has money, of a page its whole price, or is under review
  */
 export async function createSession(
   deps: ButtonDeps,
@@ -326,15 +319,15 @@ export async function createSession(
       ...price,
       buttonName: fields.buttonName ?? button.name,
       callbackUrl: readCallback(deps, fields.callbackUrl),
-      cancelUrl: readOptionalUrl('cancelUrl', fields.cancelUrl),
-      returnUrl: readOptionalUrl('returnUrl', fields.returnUrl),
+      cancelUrl: readPageUrl('cancelUrl', fields.cancelUrl),
+      returnUrl: readPageUrl('returnUrl', fields.returnUrl),
       createdAt: at,
     }
     // a page that makes an order of its session is waited for
     await queries.updateReferenceFreed(tx, session, at)
     const unchosen = await queries.lockUnchosenOrders(tx, session)
-    const { busySession } = await queries.findReferenceFacts(tx, session, deps.dustUnits)
-    if (busySession !== null) throw busy(busySession)
+    const { stoppingSession } = await queries.findReferenceFacts(tx, session, deps.dustUnits)
+    if (stoppingSession !== null) throw busy(stoppingSession)
     const live = await queries.lockLiveSession(tx, session)
     if (live)
       throw new AppError('OBJECT_CONFLICT', {

@@ -183,8 +183,10 @@ function readSettlement(change: CompanyChange): CompanyChange {
 /** A link that payers follow leads to a website. */
 function readTerms(change: CompanyChange): CompanyChange {
   const { termsUrl } = change
-  if (termsUrl && webLink(termsUrl) === null) throw invalid('termsUrl', 'must be an http or https address')
-  return change
+  if (!termsUrl) return change
+  const link = webLink(termsUrl)
+  if (link === null) throw invalid('termsUrl', 'must be an http or https address')
+  return { ...change, termsUrl: link }
 }
 
 /** @throws VALIDATION_FAILED. @returns the change with the number as it is kept */

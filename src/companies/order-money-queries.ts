@@ -71,8 +71,8 @@ export const pendingUnits = (payment: Sql): Sql => sql`case when ${payment}.pend
   else greatest(${toldUnits(payment)} - ${takenOfTold(payment)}, 0) end`
 
 /** A transfer that the last report of payment `p` could not book yet: it is recent, so this version noted its token. */
-const isOnChain = (dustUnits: bigint): Sql => sql`exists (select 1 from (${TRANSFERS}) as t
-  where t.status = 'seen' and (t.final_at is null or t.final_at > p.updated_at) and t.units >= ${dustUnits}::numeric
+const isOnChain = (leastUnits: bigint | Sql): Sql => sql`exists (select 1 from (${TRANSFERS}) as t
+  where t.status = 'seen' and (t.final_at is null or t.final_at > p.updated_at) and t.units >= ${leastUnits}::numeric
     and ${isUsdcOf({})})`
 
 /**
@@ -115,6 +115,23 @@ export const waitsBeside = (dustUnits: bigint): Sql => sql`select 1 from mispaym
  */
 export const hasOtherCoin = (dustUnits: bigint): Sql =>
   sql`exists (${waitsBeside(dustUnits)} and m.asset not like '%…%')`
+
+/** USDC and USDT beside payment `p` that wait for a person, in USDC units. */
+const DOLLARS_BESIDE = sql`coalesce((
+  select sum(least(case when m.asset = 'USDT' and ${IS_AT_PROVIDER} then div(m.units, ${10n ** 12n}::numeric) else m.units end,
+    ${MOST_REAL_UNITS}::numeric)) from mispayments m
+  where m.company_id = p.company_id and m.payment_id = p.id and m.kind = 'wrong_token' and m.status = 'open'
+    and m.asset in ('USDC', 'USDT')), 0)`
+
+/**
+ * Whether payment `p` has so many units, in one transfer where they are not booked yet; also in another dollar coin
+ * that waits for a person. A provider that confirms a payment without an amount has the whole.
+ */
+export const hasWhole = (units: Sql): Sql => sql`(
+  p.received_units - ${DECIDED_UNITS} + ${DOLLARS_BESIDE}
+    + case when p.next_check_at is null then 0 else ${pendingUnits(sql`p`)} end >= ${units}
+  or (p.status = 'confirming' and p.channel <> 'crypto' and p.received_units = 0 and p.pending_units = 0)
+  or ${isOnChain(units)})`
 
 /** Whether a person has yet to decide about the screening of payment `p`, whose money its provider blocks. */
 export const IS_BLOCKED = sql`exists (select 1 from screenings s

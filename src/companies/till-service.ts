@@ -3,6 +3,7 @@ import { type Actor, sees } from '../http/actor.ts'
 import { ruleOf } from '../http/permissions.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
+import { webLink } from '../kernel/html.ts'
 import { newId } from '../kernel/ids.ts'
 import type { Static } from '../kernel/schema.ts'
 import type { CollectorSchema, SalesPointSchema } from './company-schemas.ts'
@@ -50,12 +51,13 @@ export const viewCollector = (actor: Actor, collector: Collector): Static<typeof
 const given = <Fields extends object>(fields: Fields): Fields =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Fields
 
-function checkLogo(fields: SalesPointFields): void {
+/** @throws VALIDATION_FAILED. @returns the fields with the logo's address as it is kept */
+function readLogo<Fields extends SalesPointFields>(fields: Fields): Fields {
   const { logoUrl } = fields
-  if (!logoUrl) return
-  const url = URL.canParse(logoUrl) ? new URL(logoUrl) : undefined
-  if (!url || !['http:', 'https:'].includes(url.protocol))
-    throw invalid('logoUrl', 'must be a URL that starts with https:// or http://')
+  if (!logoUrl) return fields
+  const link = webLink(logoUrl)
+  if (link === null) throw invalid('logoUrl', 'must be a URL that starts with https:// or http://')
+  return { ...fields, logoUrl: link }
 }
 
 export async function createSalesPoint(
@@ -65,7 +67,6 @@ export async function createSalesPoint(
   fields: SalesPointFields & { name: string },
 ): Promise<SalesPoint> {
   const { actor } = context
-  checkLogo(fields)
   const companyId = await companyFor(deps.db, actor, choice)
   const at = new Date(deps.clock())
   const none = { city: null, country: null, street: null, zipCode: null, logoUrl: null, lat: null, lng: null }
@@ -73,7 +74,7 @@ export async function createSalesPoint(
     id: newId(at.getTime()),
     companyId,
     ...none,
-    ...given(fields),
+    ...given(readLogo(fields)),
     createdAt: at,
     updatedAt: at,
   }
@@ -115,11 +116,11 @@ export async function changeSalesPoint(
   fields: SalesPointFields,
 ): Promise<SalesPoint> {
   const { actor } = context
-  checkLogo(fields)
+  const read = given(readLogo(fields))
   return deps.db.tx(async (tx) => {
     const point = await queries.lockSalesPoint(tx, id)
     if (!point || !sees(actor, point.companyId)) throw new AppError('OBJECT_NOT_FOUND')
-    const changed = { ...point, ...given(fields), updatedAt: new Date(deps.clock()) }
+    const changed = { ...point, ...read, updatedAt: new Date(deps.clock()) }
     await queries.updateSalesPoint(tx, changed)
     const { companyId } = point
     await noteChange(deps, tx, context, { companyId, action: 'sales-point.change', object: `sales-point:${id}` })

@@ -1,3 +1,5 @@
+import { invalid } from './errors.ts'
+
 /** Markup that is safe to send: made by `html`, which escapes, or by `raw`. */
 export class Html {
   readonly text: string
@@ -56,10 +58,26 @@ export function html(strings: TemplateStringsArray, ...values: HtmlValue[]): Htm
 /** Trusted markup that needs no escaping. Never for anything from outside. */
 export const raw = (text: string): Html => new Html(text)
 
-/** A link that is safe in `href`: http and https only, otherwise null. */
+/** Browsers and we read `https:/shop.example` and `https:shop.example` each in another way. */
+const WITH_HOST = /^https?:\/\/[^\\/?#]/i
+
+/** @throws VALIDATION_FAILED unless the text is an http(s) URL without credentials */
+export function readPageUrl(path: string, text: string | undefined): string | null {
+  if (text === undefined) return null
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (!url || !WITH_HOST.test(text)) throw invalid(path, 'must be a URL that starts with https:// or http://')
+  if (url.username !== '' || url.password !== '')
+    throw invalid(path, 'must be a URL without a user name and password before the host')
+  return text
+}
+
+/** An http(s) URL that was stored before `readPageUrl` read it, as it was meant; any other as it is. */
+export const mendPageUrl = (text: string): string => (WITH_HOST.test(text) ? text : new URL(text).href)
+
+/** A link that is safe in `href`: http and https only, with its host, otherwise null. */
 export function webLink(text: string | null | undefined): string | null {
   if (!text || !URL.canParse(text)) return null
-  return ['http:', 'https:'].includes(new URL(text).protocol) ? text : null
+  return ['http:', 'https:'].includes(new URL(text).protocol) ? mendPageUrl(text) : null
 }
 
 const NEVER_LINKED = ['javascript:', 'data:', 'blob:', 'file:', 'vbscript:', 'about:']

@@ -22,6 +22,7 @@ import { findIdempotencyKey } from '../http/idempotency/idempotency-queries.ts'
 import { nameOf, type RequestContext } from '../http/request-context.ts'
 import { crashPoint } from '../kernel/crash-point.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
+import { mendPageUrl, readPageUrl } from '../kernel/html.ts'
 import { newId, newOrderCode, newShortCode } from '../kernel/ids.ts'
 import { convert } from '../kernel/money.ts'
 import { askEuroRate, type EuroRate, largestOrderAt, peekEuroRate } from '../rates/euro.ts'
@@ -38,7 +39,6 @@ import {
   expiryOf,
   readAmount,
   readAssets,
-  readPageUrl,
   readShopWord,
 } from './order-rules.ts'
 import type { CreateOrderBody } from './order-schemas.ts'
@@ -106,7 +106,7 @@ async function findPlace(deps: CreateDeps, request: CreateRequest, tx: Tx | null
   const earlier = await findSessionOrder(tx, session, dustUnits)
   if (earlier?.live) throw new AppError('UNKNOWN_SESSION')
   if (await isSoldAlready({ db: tx, dustUnits }, { id: null, buttonSessionId: session.id })) throw soldAlready()
-  return { companyId: session.companyId, collector, session, websiteUrl: websiteUrl ?? session.websiteUrl }
+  return { companyId: session.companyId, collector, session, websiteUrl: websiteUrl ?? mendPageUrl(session.websiteUrl) }
 }
 
 /** The session through which a SimpleUser orders; undefined: none, or an unknown one. */
@@ -152,6 +152,8 @@ async function findTill(
   if (!seen || !given) throw new AppError('UNKNOWN_MERCHANT_IDENTIFIER')
   return collector
 }
+
+const mended = (url: string | null | undefined): string | null => (url ? mendPageUrl(url) : null)
 
 /** The order's rate, and that of EUR, in which the company's maximum is. */
 type Quoted = { quote: Quote; euro: EuroRate }
@@ -204,8 +206,8 @@ async function buildOrder(
     websiteUrl: place.websiteUrl,
     buttonSessionId: place.session?.id ?? null,
     webhookUrl: body.webhookUrl ?? place.session?.callbackUrl ?? place.collector?.webhookUrl ?? null,
-    cancelUrl: word.cancelUrl ?? place.session?.cancelUrl ?? null,
-    returnUrl: word.returnUrl ?? place.session?.returnUrl ?? null,
+    cancelUrl: word.cancelUrl ?? mended(place.session?.cancelUrl),
+    returnUrl: word.returnUrl ?? mended(place.session?.returnUrl),
     goods: body.goods ?? null,
     metadata: word.metadata,
     anonymous: word.anonymous,

@@ -1,4 +1,5 @@
 import { ON_CHAIN_CHANNELS } from '../channels/channel.ts'
+import { SERVER_CODE_PREFIX } from '../companies/button-queries.ts'
 import { json, type Queryable, type Sql, sql, type Tx } from '../db/db.ts'
 import { type Fiat, formatDecimal, parseDecimal, RATE_EXPONENT } from '../kernel/money.ts'
 import type { Order } from './order.ts'
@@ -110,13 +111,19 @@ export async function listOrdersByAlias(q: Queryable, alias: string, scope: Orde
 
 /**
  * The newest order in scope made through a session with this `orderRef`, in each company that used it; two companies at
- * most.
+ * most. While a session of the shop's server has the reference, a page's order from before does not speak for it, at
+ * whatever price a visitor named it first: only one that sold it since, at the server's price.
  */
 export async function listOrdersBySessionRef(q: Queryable, orderRef: string, scope: OrderScope): Promise<Order[]> {
   const rows = await q.many<Row>(sql`
     select distinct on (company_id) ${COLUMNS} from orders o
     where exists (select 1 from button_sessions s
-        where s.order_ref = ${orderRef} and s.company_id = o.company_id and s.order_id = o.id)
+        where s.order_ref = ${orderRef} and s.company_id = o.company_id and s.order_id = o.id
+          and (starts_with(s.code, ${SERVER_CODE_PREFIX}) or not exists (select 1 from button_sessions live
+            where live.company_id = s.company_id and live.order_ref = s.order_ref and live.ended_at is null
+              and starts_with(live.code, ${SERVER_CODE_PREFIX})
+              and not (o.paid_at > live.created_at and o.from_asset = live.currency
+                and o.from_units = replace(live.price, '.', '')::numeric) is true)))
       and ${inScope(scope)}
     order by company_id, id desc limit 2`)
   return rows.map(toOrder)

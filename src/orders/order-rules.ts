@@ -1,6 +1,7 @@
 import { type Actor, hasStanding } from '../http/actor.ts'
 import { addCalendarMonth, MINUTE } from '../kernel/clock.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
+import { readPageUrl } from '../kernel/html.ts'
 import {
   type Fiat,
   formatMoney,
@@ -54,17 +55,6 @@ export function readAssets(body: CreateOrderBody, fiatAssets: readonly Fiat[]): 
   }
   if (body.toAsset !== undefined && body.toAsset.toUpperCase() !== 'USDC') throw invalid('toAsset', 'must be USDC')
   return from
-}
-
-/** @throws VALIDATION_FAILED unless the text is an http(s) URL without credentials */
-export function readPageUrl(path: string, text: string | undefined): string | null {
-  if (text === undefined) return null
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (!url || !/^https?:\/\/[^\\/?#]/i.test(text))
-    throw invalid(path, 'must be a URL that starts with https:// or http://')
-  if (url.username !== '' || url.password !== '')
-    throw invalid(path, 'must be a URL without a user name and password before the host')
-  return text
 }
 
 /** An online sale costs exactly its session’s price. @throws ILLEGAL_AMOUNT */

@@ -164,6 +164,8 @@ export type LinkTexts = {
   }
   closedTitle: string
   closed: (merchant: string) => string
+  /** The shop has to mend it. */
+  notSetUp: (merchant: string) => string
   /** What is wrong with an amount that the payer entered. */
   faults: { wrong: (example: string) => string; low: (least: string) => string; high: (most: string) => string }
 }

@@ -245,3 +245,30 @@ test('what was signed and is in no block yet is not paid again, in this tab or a
   assert.equal(await world.chain.balanceOf(toAddress), 58_320_000n)
   await context.close()
 })
+
+test('what a wallet has sent is not forgotten when the order gets a fresh price at another address: the payer is asked first', async () => {
+  const { page, context, owner, button, code, toAddress } = await openWalletPage(browser, world)
+  const retry = page.getByRole('button', { name: 'It failed in my wallet: pay again' })
+  await button.click()
+  await page.getByText('Waiting for Sandbox chain to include it in a block').waitFor()
+  const hash = await page.locator('#wallet .mono').textContent()
+  await world.moveElsewhere(code, 'expire')
+  await page.locator('[data-state=expired]').waitFor({ timeout: 15_000 })
+  const body = { paymentChannel: 'crypto', requote: true }
+  const { data } = await world.host.call<{ toAddress: string }>('POST', `accept/${code}`, { as: world.merchant, body })
+  assert.notEqual(data.toAddress, toAddress)
+  const isAsked = async (): Promise<void> => {
+    await page.getByText('has not included your payment yet. Do not pay again').waitFor({ timeout: 15_000 })
+    assert.equal(await page.locator('#wallet .mono').textContent(), hash)
+    assert.deepEqual([await button.count(), await retry.count()], [0, 1])
+  }
+  // in the page that stayed open, and in one that opens now
+  await isAsked()
+  await page.reload()
+  await isAsked()
+  await retry.click()
+  await button.waitFor()
+  assert.equal(owner.asked.filter((method) => method === 'eth_sendTransaction').length, 1)
+  await world.chain.mine(1)
+  await context.close()
+})

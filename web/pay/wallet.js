@@ -22,8 +22,11 @@
   const live = document.getElementById('live')
   /** By the wallet's own id. */
   const wallets = new Map()
-  /** `asking`: what the wallet was asked for, "reading", "signing" or "sending"; "submitting" while we pass it on. */
-  const state = { run: 0, asking: '', text: '', warns: false, wallet: '' }
+  /**
+   * `asking`: what the wallet was asked for, "reading", "signing" or "sending"; "submitting" while we pass it on.
+   * `follows`: the run in which the receipt is waited for; -1: none.
+   */
+  const state = { run: 0, follows: -1, asking: '', text: '', warns: false, wallet: '' }
   const isHeld = () => state.asking !== '' && state.asking !== 'reading'
 
   /** Why the payer cannot go on, by its key in the words. */
@@ -48,11 +51,17 @@
   /* ---- what was sent ---- */
 
   const keyOf = ({ code }) => `comptoir:sent:${code}`
+  const placeOf = ({ to, units, chain, name, explorer }) => ({ to, units, chain, name, explorer })
+  /** The order asks for no such transfer any more: a fresh price, another network, or a part that came meanwhile. */
+  const isElsewhere = (asked, sent) =>
+    sent.to !== asked.to || sent.units !== asked.units || (sent.chain ?? asked.chain) !== asked.chain
+  /** The order counts what is in a block, and asks for what is then missing. */
+  const isCounted = ({ mined, minedAt = 0 }) => mined && Date.now() - minedAt > SLOW_MS
   /** What was sent, or with `open` what the wallet was asked to send and has not answered. */
   function recall(asked) {
     try {
       const known = JSON.parse(localStorage.getItem(keyOf(asked)) ?? 'null')
-      return known && known.to === asked.to && known.units === asked.units ? known : null
+      return known && isElsewhere(asked, known) && isCounted(known) ? null : known
     } catch {
       return null
     }
@@ -100,17 +109,23 @@
     return button
   }
 
-  function transactionLine(asked, { hash }) {
+  function transactionLine(asked, sent) {
+    const { hash } = sent
     if (!hash) return ''
-    const label = asked.explorer
-      ? element('a', { href: `${asked.explorer}/tx/${hash}`, rel: 'noopener noreferrer', textContent: hash })
+    const { explorer } = sent.chain || isElsewhere(asked, sent) ? sent : asked
+    const label = explorer
+      ? element('a', { href: `${explorer}/tx/${hash}`, rel: 'noopener noreferrer', textContent: hash })
       : element('span', { textContent: hash })
     label.className = 'mono'
     return element('p', { className: 'hint goods' }, `${WORDS.transaction}: `, label)
   }
 
   /** What is signed can be carried out until it runs out, whatever the wallet says. */
-  const mayRetry = (sent) => !sent.mined && Date.now() > (sent.until ?? sent.at + SLOW_MS)
+  const mayRetry = (asked, sent) => {
+    if (sent.mined) return false
+    if (sent.until) return Date.now() > sent.until
+    return isElsewhere(asked, sent) || Date.now() > sent.at + SLOW_MS
+  }
 
   function retryButton(asked, sent) {
     const textContent = sent.until ? WORDS.again : WORDS.retry
@@ -142,7 +157,11 @@
     const asked = order()
     const sent = recallSent(asked)
     const focus = /** @type {any} */ (document.activeElement)?.closest?.('#wallet button')?.dataset.uuid
-    const buttons = sent ? (mayRetry(sent) ? [retryButton(asked, sent)] : []) : [...wallets.values()].map(walletButton)
+    const buttons = sent
+      ? mayRetry(asked, sent)
+        ? [retryButton(asked, sent)]
+        : []
+      : [...wallets.values()].map(walletButton)
     const status = element('p', { className: state.warns ? 'note' : 'hint', textContent: state.text })
     status.setAttribute('role', 'status')
     // the code asks for the same money again
@@ -223,7 +242,7 @@
     // contract wallets sign in another form, which the relayer cannot use
     if (!/^0x[0-9a-f]{130}$/i.test(signature)) return null
     const { validBefore, nonce, value } = made.typedData.message
-    const sent = { to: asked.to, units: asked.units, hash: '', at: Date.now(), until }
+    const sent = { ...placeOf(asked), hash: '', at: Date.now(), until }
     state.asking = 'submitting'
     remember(asked, sent)
     tell('sending')
@@ -238,7 +257,7 @@
 
   async function payByTransfer(ask, asked, { from, coins }) {
     const data = `0xa9059cbb${addressWord(asked.to)}${word(BigInt(asked.units))}`
-    const mark = { to: asked.to, units: asked.units, at: Date.now() }
+    const mark = { ...placeOf(asked), at: Date.now() }
     // a phone may close the page while its wallet is in front; what is sent then is never told to it
     remember(asked, { ...mark, wallet: state.wallet, open: true })
     state.asking = 'sending'
@@ -255,29 +274,40 @@
   }
 
   /** Waits for the receipt, which says whether the payment is in a block. */
-  async function follow(ask, asked, sent) {
+  async function follow(ask, sent) {
+    const { run } = state
+    state.follows = run
     const words = () => {
-      if (sent.until && mayRetry(sent)) return ['lapsed', {}, true]
-      if (Date.now() - sent.at < SLOW_MS) return ['sending']
-      return sent.until ? ['underway', { time: clockTime(sent.until) }, true] : ['slow', {}, true]
+      const asked = order() ?? sent
+      const values = { network: sent.name ?? asked.name }
+      if (sent.mined) return ['sent', values]
+      if (sent.until && mayRetry(asked, sent)) return ['lapsed', values, true]
+      if (!isElsewhere(asked, sent) && Date.now() - sent.at < SLOW_MS) return ['sending', values]
+      return sent.until ? ['underway', { ...values, time: clockTime(sent.until) }, true] : ['slow', values, true]
     }
-    let said = sent.mined ? ['sent'] : words()
+    /** Until the page asks for no money, or the payer pays again. */
+    const isShown = () => run === state.run && panel() && recall(order())?.at === sent.at
+    let said = words()
     tell(...said)
-    while (!sent.mined && panel() && !mayRetry(sent)) {
+    while (!sent.mined && isShown()) {
       const receipt = sent.hash && (await ask('eth_getTransactionReceipt', [sent.hash]).catch(() => null))
+      if (!isShown()) break
       if (receipt && Number(receipt.status) === 0) {
-        remember(asked, null)
-        return tell('reverted', {}, true)
+        remember(order(), null)
+        tell('reverted', {}, true)
+        break
       }
       if (receipt) {
-        remember(asked, { ...sent, mined: true })
-        return tell('sent')
+        remember(order(), { ...sent, mined: true, minedAt: Date.now() })
+        tell('sent', { network: sent.name ?? order().name })
+        break
       }
       await pause(1500)
-      if (words()[0] === said[0]) continue
+      if (words()[0] === said[0] || !isShown()) continue
       said = words()
       tell(...said)
     }
+    if (state.follows === run) state.follows = -1
   }
 
   async function readAccount(ask, asked) {
@@ -327,7 +357,7 @@
       remember(asked, sent)
       state.run += 1
       state.asking = ''
-      await follow(ask, asked, sent)
+      await follow(ask, sent)
     } catch (error) {
       const { message, values } = stopOf(error, 'failed')
       if (!message || (isOver() && state.asking !== '')) return
@@ -367,7 +397,7 @@
     }
     const first = () => [...wallets.values()][0]
     const ask = async (method, params) => (first() ? askerOf(first())(method, params) : null)
-    void follow(ask, asked, known)
+    void follow(ask, known)
   }
 
   addEventListener('storage', ({ key }) => {
@@ -382,6 +412,8 @@
     resume()
   })
 
-  new MutationObserver(draw).observe(live, { childList: true })
+  /** A page that asks for money again, such as after a fresh price, says what is still under way. */
+  const redraw = () => (state.follows < 0 && panel() && recallSent(order()) && !isHeld() ? resume() : draw())
+  new MutationObserver(redraw).observe(live, { childList: true })
   resume()
 })()

@@ -2,9 +2,10 @@ import type { Tx } from '../../db/db.ts'
 import { type Actor, sees } from '../../http/actor.ts'
 import type { RequestContext } from '../../http/request-context.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
+import { readPageUrl } from '../../kernel/html.ts'
 import { newId, newOrderCode } from '../../kernel/ids.ts'
 import { EXPONENTS, type Fiat, formatMoney, isAsset, leastOf, type Money, parseDecimal } from '../../kernel/money.ts'
-import { type ButtonDeps, checkLargest, largestOf, readOptionalUrl } from '../button-service.ts'
+import { type ButtonDeps, checkLargest, largestOf } from '../button-service.ts'
 import { type CompanyChoice, companiesFor, companyFor } from '../company-scope.ts'
 import { noteChange } from '../company-service.ts'
 import { findSaleCollector } from '../sale-queries.ts'
@@ -120,7 +121,7 @@ function readChange(deps: StaticLinkDeps, link: StaticLink, change: StaticLinkCh
     ...given,
     ...(isNew(...AMOUNTS) && readAmounts(given, link.currency as Fiat, largest)),
     ...(isNew('webhookUrl') && { webhookUrl: readWebhook(deps, webhookUrl) }),
-    ...(isNew('returnUrl') && { returnUrl: readOptionalUrl('returnUrl', returnUrl ?? undefined) }),
+    ...(isNew('returnUrl') && { returnUrl: readPageUrl('returnUrl', returnUrl ?? undefined) }),
   }
 }
 
@@ -141,7 +142,7 @@ export async function createStaticLink(
       ...{ id: newId(at.getTime()), companyId, code: newOrderCode(), name: body.name, currency, ...amounts },
       ...(await findTill(tx, companyId, body.merchantIdentifier)),
       webhookUrl: readWebhook(deps, body.webhookUrl ?? null),
-      returnUrl: readOptionalUrl('returnUrl', body.returnUrl ?? undefined),
+      returnUrl: readPageUrl('returnUrl', body.returnUrl ?? undefined),
       ...{ active: true, createdAt: at, updatedAt: at },
     }
     await queries.insertStaticLink(tx, link)

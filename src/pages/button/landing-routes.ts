@@ -18,7 +18,7 @@ import type { Config } from '../../config/config.ts'
 import { registerPageFailures, toAppError } from '../../http/failures.ts'
 import { contextAs } from '../../http/request-context.ts'
 import { AppError } from '../../kernel/errors.ts'
-import type { Html } from '../../kernel/html.ts'
+import { type Html, mendPageUrl } from '../../kernel/html.ts'
 import { type Static, Type } from '../../kernel/schema.ts'
 import type { Vault } from '../../kernel/vault.ts'
 import type { CreateOrder } from '../../orders/order-create.ts'
@@ -163,7 +163,7 @@ export const landingRoutes: FastifyPluginAsyncTypebox<LandingDeps> = async (app,
     }
     const { session, button, price, currency } = landing
     const body: CreateOrderBody = {
-      ...{ amount: price, fromAsset: currency, websiteUrl: button.websiteUrl, sessionId: session.id },
+      ...{ amount: price, fromAsset: currency, websiteUrl: mendPageUrl(button.websiteUrl), sessionId: session.id },
       ...(Object.keys(goods).length > 0 ? { goods } : {}),
     }
     const context = contextAs(request, payerOf(session.id))

@@ -13,7 +13,7 @@ import type { Claim } from '../../http/idempotency/idempotency.ts'
 import type { RateLimits } from '../../http/limits/rate-limits.ts'
 import { contextAs } from '../../http/request-context.ts'
 import { AppError } from '../../kernel/errors.ts'
-import type { Html } from '../../kernel/html.ts'
+import { type Html, mendPageUrl } from '../../kernel/html.ts'
 import { newId } from '../../kernel/ids.ts'
 import { EXPONENTS, type Fiat, formatMoney, leastOf, type Money, parseDecimal } from '../../kernel/money.ts'
 import { Type } from '../../kernel/schema.ts'
@@ -214,7 +214,7 @@ export const linkRoutes: FastifyPluginAsyncTypebox<LinkPageDeps> = async (app, d
       ...{ amount, fromAsset: link.currency, merchantIdentifier: link.collectorId, goods: { goodsName: link.name } },
       // a payer whose time ran out returns here
       cancelUrl: staticLinkUrl(config.payUrl, link),
-      ...(link.returnUrl !== null && { returnUrl: link.returnUrl }),
+      ...(link.returnUrl !== null && { returnUrl: mendPageUrl(link.returnUrl) }),
       ...(link.webhookUrl !== null && { webhookUrl: link.webhookUrl }),
     }
     const context = contextAs(request, visitorOf(link))
@@ -225,10 +225,14 @@ export const linkRoutes: FastifyPluginAsyncTypebox<LinkPageDeps> = async (app, d
 
   /** Faults on the shop's side are not shown as the payer's. */
   const refuse = (request: FastifyRequest, reply: FastifyReply, page: LinkPage, given: string, error: AppError) => {
-    const { pay, button } = TEXTS[page.language]
+    const { pay, button, order } = TEXTS[page.language]
     if (error.code === 'UNKNOWN_MERCHANT_IDENTIFIER') return send(request, reply, page, closed(page))
     if (error.code === 'TOO_MANY_REQUESTS' || error.code === 'INTERNAL_ERROR') throw error
-    const problem = error.code === 'CROSS_SITE_REQUEST' ? pay.problems.CROSS_SITE_REQUEST : button.later
+    const problems: Partial<Record<AppError['code'], string>> = {
+      CROSS_SITE_REQUEST: pay.problems.CROSS_SITE_REQUEST,
+      VALIDATION_FAILED: order.link.notSetUp(page.shop.name),
+    }
+    const problem = problems[error.code] ?? button.later
     return send(request, reply, page, { status: error.status, html: renderLink(page, typedAs(given), problem) })
   }
 

@@ -51,7 +51,7 @@ export type PayPages = {
 }
 
 export function openPayPages(deps: {
-  config: Pick<Config, 'payUrl'>
+  config: Pick<Config, 'payUrl' | 'baseUrl'>
   clock: Clock
   providersUrl: string | null
   explorerUrl: PageContext['explorerUrl']
@@ -82,7 +82,7 @@ export function openPayPages(deps: {
     async send(
       request,
       reply,
-      { status, html: page, shop, policy = contentSecurityPolicy({ providersUrl, payUrl: config.payUrl }, shop) },
+      { status, html: page, shop, policy = contentSecurityPolicy({ providersUrl, ...config }, shop) },
     ) {
       const origin = await framingOf(request)
       if (origin !== null) allowFrame(reply)

@@ -283,18 +283,20 @@ export function renderFragment(view: PayView, page: PageContext): Html {
 
 /**
  * Only our own style and scripts run, nothing else is loaded, and forms go to us (in the sandbox also to its test
- * wallet).
+ * wallet). A buy button opens the page at `baseUrl`, and the page loads its script from the host that it is at.
  */
 export function contentSecurityPolicy(
-  { providersUrl, payUrl }: Pick<PageContext, 'providersUrl' | 'payUrl'>,
+  { providersUrl, payUrl, baseUrl }: Pick<PageContext, 'providersUrl' | 'payUrl'> & { baseUrl: string },
   shop: Shop | null,
 ): string {
+  const { origin, pathname } = new URL(`${payUrl}${WALLET_SCRIPT_PATH}`)
+  const scripts = [...new Set([origin, new URL(baseUrl).origin])].map((host) => `${host}${pathname}`)
   const brand = shop === null ? '' : brandStyle(shop)
   const forms = providersUrl === null ? "'self'" : `'self' ${new URL(providersUrl).origin}`
   return [
     "default-src 'none'",
     `style-src ${hashOf(PAY_STYLE)}${brand && ` ${hashOf(brand)}`}`,
-    `script-src ${hashOf(PAY_SCRIPT)} ${payUrl}${WALLET_SCRIPT_PATH}`,
+    `script-src ${hashOf(PAY_SCRIPT)} ${scripts.join(' ')}`,
     "connect-src 'self'",
     "img-src 'self' data:",
     `form-action ${forms}`,

@@ -287,6 +287,7 @@ export const de: OrderTexts = {
     closedTitle: 'Dieser Link ist geschlossen',
     closed: (merchant) =>
       `${merchant} nimmt hier keine Zahlungen mehr an. Fragen Sie im Geschäft nach einem neuen Link oder Code.`,
+    notSetUp: (merchant) => `Dieser Link ist nicht richtig eingerichtet. Bitte sagen Sie ${merchant} Bescheid.`,
     faults: {
       wrong: (example) => `Geben Sie einen Betrag ein, zum Beispiel ${example}.`,
       low: (least) => `Der kleinste Betrag ist ${least}.`,

@@ -277,6 +277,7 @@ export const en: OrderTexts = {
     },
     closedTitle: 'This link is closed',
     closed: (merchant) => `${merchant} no longer takes payments here. Ask the shop for a new link or code.`,
+    notSetUp: (merchant) => `This link is not set up correctly. Please tell ${merchant}.`,
     faults: {
       wrong: (example) => `Enter an amount such as ${example}.`,
       low: (least) => `The smallest amount here is ${least}.`,

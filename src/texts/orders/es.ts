@@ -283,6 +283,7 @@ export const es: OrderTexts = {
     },
     closedTitle: 'Este enlace está cerrado',
     closed: (merchant) => `${merchant} ya no cobra por este enlace. Pida al comercio un enlace o código nuevo.`,
+    notSetUp: (merchant) => `Este enlace no está bien configurado. Avise a ${merchant}.`,
     faults: {
       wrong: (example) => `Escriba un importe, por ejemplo ${example}.`,
       low: (least) => `El importe mínimo es ${least}.`,

@@ -288,6 +288,7 @@ export const fr: OrderTexts = {
     closedTitle: 'Ce lien est fermé',
     closed: (merchant) =>
       `${merchant} n’encaisse plus par ce lien. Demandez au commerce un nouveau lien ou un nouveau code.`,
+    notSetUp: (merchant) => `Ce lien n’est pas configuré correctement. Merci de le signaler à ${merchant}.`,
     faults: {
       wrong: (example) => `Saisissez un montant, par exemple ${example}.`,
       low: (least) => `Le montant minimum est de ${least}.`,

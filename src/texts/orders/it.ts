@@ -280,6 +280,7 @@ export const it: OrderTexts = {
     },
     closedTitle: 'Questo link è chiuso',
     closed: (merchant) => `${merchant} non incassa più da questo link. Chieda al negozio un nuovo link o codice.`,
+    notSetUp: (merchant) => `Questo link non è configurato correttamente. Lo segnali a ${merchant}.`,
     faults: {
       wrong: (example) => `Inserisca un importo, per esempio ${example}.`,
       low: (least) => `L’importo minimo è ${least}.`,

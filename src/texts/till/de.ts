@@ -67,7 +67,8 @@ export const de: TillTexts = {
     INVALID_OTP:
       'Der Code ist falsch, verbraucht oder älter als zehn Minuten. Bitten Sie die Filialleitung um einen neuen.',
     ORDER_STATE_CONFLICT: 'Der Verkauf hat sich inzwischen geändert. Sehen Sie ihn noch einmal an.',
-    ALIAS_IN_USE: 'Ein offener Verkauf hat diese Referenz schon. Wählen Sie eine andere.',
+    ALIAS_IN_USE:
+      'Ein offener Verkauf hat diese Referenz schon, hier oder an einer anderen Kasse des Unternehmens. Wählen Sie eine andere.',
     INVALID_EXCHANGE_RATE: 'Es gibt keinen aktuellen Wechselkurs. Versuchen Sie es gleich noch einmal.',
     TOO_MANY_REQUESTS: 'Zu viele Anfragen. Warten Sie kurz und versuchen Sie es erneut.',
     BUSY: 'Der Dienst ist ausgelastet. Versuchen Sie es gleich noch einmal.',

@@ -57,7 +57,8 @@ export const en: TillTexts = {
     UNAUTHORIZED: 'You are signed out, or this device was removed. Sign in again, or ask a manager.',
     INVALID_OTP: 'This code is wrong, used, or older than ten minutes. Ask a manager for a new one.',
     ORDER_STATE_CONFLICT: 'The sale has changed in the meantime. Look at it again.',
-    ALIAS_IN_USE: 'An open sale already has this reference. Choose a different one.',
+    ALIAS_IN_USE:
+      'An open sale already has this reference, here or at another till of the company. Choose a different one.',
     INVALID_EXCHANGE_RATE: 'There is no current exchange rate. Try again in a moment.',
     TOO_MANY_REQUESTS: 'Too many requests. Wait a moment and try again.',
     BUSY: 'The service is busy. Try again in a moment.',

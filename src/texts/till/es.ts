@@ -64,7 +64,7 @@ export const es: TillTexts = {
       'Su sesión ha terminado o este dispositivo se ha retirado. Entre de nuevo o pregunte a un responsable.',
     INVALID_OTP: 'El código es incorrecto, ya se usó o tiene más de diez minutos. Pida uno nuevo a un responsable.',
     ORDER_STATE_CONFLICT: 'La venta ha cambiado entretanto. Vuelva a mirarla.',
-    ALIAS_IN_USE: 'Una venta abierta ya tiene esta referencia. Elija otra.',
+    ALIAS_IN_USE: 'Una venta abierta ya tiene esta referencia, aquí o en otra caja de la empresa. Elija otra.',
     INVALID_EXCHANGE_RATE: 'No hay un tipo de cambio actual. Vuelva a intentarlo en un momento.',
     TOO_MANY_REQUESTS: 'Demasiadas peticiones. Espere un momento y vuelva a intentarlo.',
     BUSY: 'El servicio está ocupado. Vuelva a intentarlo en un momento.',

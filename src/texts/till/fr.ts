@@ -68,7 +68,8 @@ export const fr: TillTexts = {
     INVALID_OTP:
       'Ce code est faux, déjà utilisé ou vieux de plus de dix minutes. Demandez-en un nouveau à un responsable.',
     ORDER_STATE_CONFLICT: 'La vente a changé entre-temps. Regardez-la de nouveau.',
-    ALIAS_IN_USE: 'Une vente en cours porte déjà cette référence. Choisissez-en une autre.',
+    ALIAS_IN_USE:
+      'Une vente en cours porte déjà cette référence, ici ou à une autre caisse de l’entreprise. Choisissez-en une autre.',
     INVALID_EXCHANGE_RATE: 'Aucun taux de change à jour. Réessayez dans un instant.',
     TOO_MANY_REQUESTS: 'Trop de demandes. Patientez un instant et réessayez.',
     BUSY: 'Le service est très sollicité. Réessayez dans un instant.',

@@ -63,7 +63,8 @@ export const it: TillTexts = {
       'La sua sessione è terminata o questo dispositivo è stato rimosso. Acceda di nuovo o si rivolga a un responsabile.',
     INVALID_OTP: 'Il codice è errato, già usato o più vecchio di dieci minuti. Ne chieda uno nuovo a un responsabile.',
     ORDER_STATE_CONFLICT: 'La vendita nel frattempo è cambiata. La guardi di nuovo.',
-    ALIAS_IN_USE: 'Una vendita aperta ha già questo riferimento. Ne scelga un altro.',
+    ALIAS_IN_USE:
+      'Una vendita aperta ha già questo riferimento, qui o a un’altra cassa dell’azienda. Ne scelga un altro.',
     INVALID_EXCHANGE_RATE: 'Non c’è un tasso di cambio aggiornato. Riprovi tra poco.',
     TOO_MANY_REQUESTS: 'Troppe richieste. Attenda un momento e riprovi.',
     BUSY: 'Il servizio è occupato. Riprovi tra poco.',
