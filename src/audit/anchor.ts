@@ -31,8 +31,8 @@ function readLine(line: string): NotedHead | undefined {
 
 /**
  * Reads an anchor file: one `time seq hash` per line, oldest first; the entry of a restore has the restore's time
- * before the hash. What crashes left of a line is no head. Workers may note the same head more than once, and a restored
- * database goes on from an earlier one.
+ * before the hash. What crashes left of a line is no head. Workers may note the same head more than once, and a
+ * restored database goes on from an earlier one.
  * @throws Error when the file cannot be read, is empty, or holds another kind of line
  */
 export function readAnchors(file: string): NotedHead[] {
