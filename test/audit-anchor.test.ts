@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { constants } from 'node:buffer'
+import { appendFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, afterEach, beforeEach, test } from 'node:test'
 import { Registry } from 'prom-client'
@@ -336,4 +337,21 @@ test('a database restored by its own tools may run, and be noted, before its res
     const { fault, lost } = await verify()
     assert.deepEqual([fault, lost.at(-1)?.entries], [null, 4])
   }
+})
+
+test('a file that is longer than a string may be is read, and its end without the rest', async () => {
+  await work(2)
+  const [first = '', second = ''] = readFileSync(file, 'utf8').split('\n')
+  writeFileSync(file, `${first}\n`)
+  // what a power failure may leave, and as sparse as it is there
+  truncateSync(file, constants.MAX_STRING_LENGTH + 100)
+  appendFileSync(file, `\n${second}\n`)
+  assert.deepEqual(
+    readAnchors(file).map(({ seq }) => seq),
+    [1n, 2n],
+  )
+  assert.deepEqual((await verify()).fault, null)
+  truncateSync(file, 2 ** 31 + 100)
+  appendFileSync(file, `\n${second}\n`)
+  assert.equal(lostUntilNow(file, assert.fail).getTime() >= nowMs, true)
 })

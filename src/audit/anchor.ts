@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import { Gauge, type Registry } from 'prom-client'
@@ -19,7 +19,9 @@ const LINE = new RegExp(`^${TIME} (\\d+)(?: ${TIME})? ([0-9a-f]{64})$`)
 /** What a crash may leave of a line: its beginning, or what came after zeros. */
 const PIECE = /^[\da-fTZ:. -]*$/
 /** After a power failure any block of the file may be zeros: the end of one line, and the beginning of the next. */
-const ZEROS = /\0+/
+const BREAK = /(\n|\0+)/
+/** Long enough for the last line, whatever a crash left behind it. */
+const END_BYTES = 16_384
 
 function readLine(line: string): NotedHead | undefined {
   const [, at, seq, restoredAt, hash] = LINE.exec(line) ?? []
@@ -29,31 +31,64 @@ function readLine(line: string): NotedHead | undefined {
 
 /**
  * Reads an anchor file: one `time seq hash` per line, oldest first; the entry of a restore has the restore's time
- * before the hash. What crashes left of a line is no head. A restart notes the same head again, and a restored database
- * goes on from an earlier one.
+ * before the hash. What crashes left of a line is no head. Workers may note the same head more than once, and a
+ * restored database goes on from an earlier one.
  * @throws Error when the file cannot be read, is empty, or holds another kind of line
  */
 export function readAnchors(file: string): NotedHead[] {
-  const lines = readFileSync(file, 'utf8').split('\n')
   const heads: NotedHead[] = []
-  for (const [index, line] of lines.entries())
-    for (const piece of line.split(ZEROS)) {
-      const head = readLine(piece)
-      if (head) heads.push(head)
-      else if (!PIECE.test(piece)) throw new Error(`${file}, line ${index + 1}: expected "time seq hash"`)
+  let line = 1
+  const take = (piece: string): void => {
+    const head = readLine(piece)
+    if (head) heads.push(head)
+    else if (!PIECE.test(piece)) throw new Error(`${file}, line ${line}: expected "time seq hash"`)
+  }
+  let rest = ''
+  for (const part of readParts(file)) {
+    const pieces = (rest + part).split(BREAK)
+    rest = pieces.pop() ?? ''
+    // no line is so long: another kind of file, which may be of any size
+    if (rest.length > END_BYTES) throw new Error(`${file}, line ${line}: expected "time seq hash"`)
+    for (const [index, piece] of pieces.entries()) {
+      if (index % 2 === 0) take(piece)
+      else if (piece === '\n') line += 1
     }
+  }
+  take(rest)
   if (heads.length === 0) throw new Error(`${file} holds no anchor`)
   return heads
 }
 
-/** Long enough for the last line, whatever a crash left behind it. */
-const END_BYTES = 16_384
+/** A file that is noted in for years is longer than a string may be. */
+function* readParts(file: string): Generator<string> {
+  const fd = openSync(file, 'r')
+  try {
+    const part = Buffer.alloc(1 << 20)
+    for (;;) {
+      const length = readSync(fd, part)
+      if (length === 0) return
+      yield part.toString('latin1', 0, length)
+    }
+  } finally {
+    closeSync(fd)
+  }
+}
 
 const headsIn = (end: string): NotedHead[] => end.split(/[\n\0]+/).flatMap((piece) => readLine(piece) ?? [])
 
 /** The newest ones of a file, oldest first; empty: it holds none, or does not exist. */
-export const listLastNoted = (file: string): NotedHead[] =>
-  existsSync(file) ? headsIn(readFileSync(file).subarray(-END_BYTES).toString()) : []
+export function listLastNoted(file: string): NotedHead[] {
+  if (!existsSync(file)) return []
+  const fd = openSync(file, 'r')
+  try {
+    const { size } = fstatSync(fd)
+    const end = Buffer.alloc(Math.min(size, END_BYTES))
+    readSync(fd, end, 0, end.length, size - end.length)
+    return headsIn(end.toString())
+  } finally {
+    closeSync(fd)
+  }
+}
 
 async function readEnd(handle: FileHandle): Promise<string> {
   const { size } = await handle.stat()
@@ -65,14 +100,22 @@ async function readEnd(handle: FileHandle): Promise<string> {
 /** What a disk that wakes up may take, and a flush on a busy one. */
 const ANCHOR_MS = MINUTE
 
-/** One visit of the file: opened, read at its end, given a line if there is one, and closed. */
+/** Whether a line says the same as the last one, but for the time: another worker, or this one before a restart. */
+const isNoted = (end: string, line: string): boolean => {
+  const [last, next] = [headsIn(end).at(-1), readLine(line)]
+  const isSame = last?.seq === next?.seq && last?.hash === next?.hash
+  return isSame && last?.restoredAt?.getTime() === next?.restoredAt?.getTime()
+}
+
+/** One visit of the file: opened, read at its end, given a line if there is one that it lacks, and closed. */
 const visitEnd = (file: string, line?: string): Promise<string> =>
   mountOf(file).call(async () => {
     const handle = await open(file, 'a+', 0o600)
     try {
       const end = await readEnd(handle)
       if (line === undefined) return end
-      await handle.appendFile(`${/[^\n]$/.test(end) ? '\n' : ''}${line}\n`)
+      if (!isNoted(end, line)) await handle.appendFile(`${/[^\n]$/.test(end) ? '\n' : ''}${line}\n`)
+      // a line that is there may be one whose flush failed
       await handle.sync()
       return end
     } finally {

@@ -120,8 +120,9 @@ const UNABLE = /^(08...|53...|57P0.|58...|25P0[34])$/
  */
 const READ_ONLY = '25006'
 
-/** A lock wait, or a statement, that took too long (PostgreSQL Appendix A: 55P03, 57014). */
-const TOO_LONG = new Set(['55P03', '57014'])
+/** A wait for a lock, and a statement, that took too long (PostgreSQL Appendix A: 55P03, 57014). */
+const LOCKED = '55P03'
+const TOO_LONG = '57014'
 
 const FULL = 'The disk of the service’s database is full: nothing can be recorded now. Try again later.'
 
@@ -137,13 +138,21 @@ function translate(error: unknown): unknown {
   if (lost || (code !== undefined && (UNREACHABLE.has(code) || UNABLE.test(code) || code === READ_ONLY))) {
     return new AppError('DATABASE_UNAVAILABLE', { cause: error, retryAfter: 2 })
   }
-  if (code !== undefined && TOO_LONG.has(code)) return busy(error)
+  if (code === LOCKED) return busy(error)
+  if (code === TOO_LONG) return slow(error)
   return error
 }
 
 const busy = (cause: unknown): AppError =>
   new AppError('BUSY', {
     message: 'Another request changes the same object. Nothing was changed; try again as Retry-After says.',
+    ...{ cause, retryAfter: 2 },
+  })
+
+/** It may have read much, or waited for others that did: nothing says that another request changes something. */
+const slow = (cause: unknown): AppError =>
+  new AppError('BUSY', {
+    message: 'The database took too long to answer. Nothing was changed; try again as Retry-After says.',
     ...{ cause, retryAfter: 2 },
   })
 

@@ -9,6 +9,7 @@ import { newId } from '../kernel/ids.ts'
 import { nameCompany } from '../mail/alarm-words.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
 import {
+  type Difference,
   type DifferenceSource,
   findBookCheck,
   findOpenDifference,
@@ -27,7 +28,7 @@ import {
   upsertDifference,
 } from './difference-queries.ts'
 import { describeDifference } from './ledger-verify.ts'
-import { type Difference, listDifferences, setLongSnapshot, setSnapshot } from './ledger-verify-queries.ts'
+import { listDifferences, setLongSnapshot, setSnapshot } from './ledger-verify-queries.ts'
 import { listTransferDifferences } from './transfer-verify-queries.ts'
 
 export type BooksDeps = {
@@ -80,6 +81,7 @@ export type Books = {
   isBalanceExplained(fault: Difference): Promise<boolean>
 }
 
+/** Of those that are neither explained nor stored. */
 const MAX_OF_A_CHECK = 20
 /** A payment may learn of a transfer a moment after the scanner stored it. */
 const SECOND_LOOK_MS = 3000
@@ -90,6 +92,11 @@ const SHARE = 20
 
 /** `knownAtMs`: null while it runs. */
 type Running = { verdict: Promise<KnownDifference | undefined>; knownAtMs: number | null; keptMs: number }
+
+/** What a comparison found, and what was stored as open before it. */
+type Read = { found: Difference[]; known: ReadDifference[] }
+/** `tookMs`: how long the database was busy. `mayBeMore`: a list was full. */
+type Verified = { tookMs: number; mayBeMore: boolean }
 
 /** A few lines for the operator. */
 const mailOf = (companyId: string, company: string, differences: readonly KnownDifference[]) => ({
@@ -138,29 +145,36 @@ export function openBooks(deps: BooksDeps): Books {
   }
   const note: Books['note'] = (...found) => db.tx((tx) => noteIn(tx, ...found))
 
-  const readTransfers = (companyId: string): Promise<Difference[]> =>
+  /** What is open is read in the snapshot of the comparison, so that nothing found later, by whomever, is ended. */
+  const listKnown = (tx: Tx, companyId: string, source: DifferenceSource): Promise<ReadDifference[]> =>
+    listOpenDifferences(tx, { companyId, source, subjects: null })
+
+  const readBooks = (companyId: string): Promise<Read> =>
+    db.tx(async (tx) => {
+      await setSnapshot(tx)
+      const known = await listKnown(tx, companyId, 'books')
+      return { known, found: await listDifferences(tx, companyId, MAX_OF_A_CHECK) }
+    })
+  const readTransfers = (companyId: string): Promise<Read> =>
     db.tx(async (tx) => {
       await setLongSnapshot(tx)
-      return listTransferDifferences(tx, companyId, MAX_OF_A_CHECK, deps.usdc)
+      const known = await listKnown(tx, companyId, 'transfers')
+      return { known, found: await listTransferDifferences(tx, companyId, MAX_OF_A_CHECK, deps.usdc) }
     })
 
-  /** @returns how long the database was busy */
-  const verify = async (companyId: string): Promise<number> => {
+  const verify = async (companyId: string): Promise<Verified> => {
     const startedMs = performance.now()
-    const found = await db.tx(async (tx) => {
-      await setSnapshot(tx)
-      return listDifferences(tx, companyId, MAX_OF_A_CHECK)
-    })
-    await note(companyId, 'books', found)
-    let moved = await readTransfers(companyId)
+    const books = await readBooks(companyId)
+    await note(companyId, 'books', books.found, { known: books.known })
+    let transfers = await readTransfers(companyId)
     const tookMs = performance.now() - startedMs
-    if (moved.length > 0) {
+    if (transfers.found.length > 0) {
       await new Promise((resolve) => setTimeout(resolve, SECOND_LOOK_MS))
-      moved = await readTransfers(companyId)
+      transfers = await readTransfers(companyId)
     }
-    await note(companyId, 'transfers', moved)
+    await note(companyId, 'transfers', transfers.found, { known: transfers.known })
     await upsertBookCheck(db, companyId, new Date(clock()))
-    return tookMs
+    return { tookMs, mayBeMore: Math.max(books.found.length, transfers.found.length) >= MAX_OF_A_CHECK }
   }
 
   /**
@@ -187,12 +201,16 @@ export function openBooks(deps: BooksDeps): Books {
     const known = running.get(companyId)
     if (known && (known.knownAtMs === null || isYounger(known.knownAtMs, known.keptMs, clock()))) return known.verdict
     const look = async (): Promise<KnownDifference | undefined> => {
-      const tookMs = await verify(companyId)
-      const difference = await findOpenDifference(db, companyId)
-      const isKept = !difference && tookMs >= QUICK_MS && (await hasMorePayments(db, companyId, smallBooks))
-      entry.knownAtMs = clock()
-      entry.keptMs = isKept ? tookMs * SHARE : 0
-      return difference
+      for (;;) {
+        const { tookMs, mayBeMore } = await verify(companyId)
+        const difference = await findOpenDifference(db, companyId)
+        // all that was found has been explained meanwhile, and it was not all there is
+        if (!difference && mayBeMore) continue
+        const isKept = !difference && tookMs >= QUICK_MS && (await hasMorePayments(db, companyId, smallBooks))
+        entry.knownAtMs = clock()
+        entry.keptMs = isKept ? tookMs * SHARE : 0
+        return difference
+      }
     }
     const entry: Running = { knownAtMs: null, keptMs: 0, verdict: Promise.resolve(undefined) }
     running.set(companyId, entry)

@@ -1,5 +1,14 @@
 import { type Queryable, sql, type Tx } from '../db/db.ts'
-import type { Difference } from './ledger-verify-queries.ts'
+
+/** A place where books and facts differ; amounts in USDC units, as text. */
+export type Difference = {
+  companyId: string
+  /** The subject: an order, a refund, a settlement, a journal. */
+  subject: string
+  what: string
+  booked: string
+  expected: string
+}
 
 /** What was compared with the books. */
 export const DIFFERENCE_SOURCES = ['books', 'transfers', 'balances', 'providers'] as const
@@ -52,14 +61,15 @@ export async function upsertDifference(
 /** An open difference as it was read. Found once more, it has another time, whichever node's clock is behind. */
 export type ReadDifference = Pick<KnownDifference, 'id' | 'updatedAt'>
 
+/** @param of.subjects null: all */
 export const listOpenDifferences = (
   q: Queryable,
-  of: { companyId: string; source: DifferenceSource; subjects: readonly string[] },
+  of: { companyId: string; source: DifferenceSource; subjects: readonly string[] | null },
 ): Promise<ReadDifference[]> =>
   q.many<ReadDifference>(sql`
     select id, updated_at from ledger_differences
-    where company_id = ${of.companyId} and source = ${of.source} and subject = any(${[...of.subjects]}::text[])
-      and status = 'open'`)
+    where company_id = ${of.companyId} and source = ${of.source} and status = 'open'
+      and (${of.subjects === null} or subject = any(${[...(of.subjects ?? [])]}::text[]))`)
 
 /** An open fault of a balance, with the chain that it is about. */
 export type OpenBalance = ReadDifference & Pick<Difference, 'companyId' | 'subject'> & { chainId: number }

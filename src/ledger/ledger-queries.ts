@@ -1,4 +1,4 @@
-import { type Queryable, sql, type Tx } from '../db/db.ts'
+import { type Queryable, type Sql, sql, type Tx } from '../db/db.ts'
 import { paidOfPrice } from './payable-queries.ts'
 
 export const ACCOUNTS = [
@@ -76,22 +76,30 @@ export type PeriodBalance = {
   creditUnits: bigint
 }
 
+/** Of all that was ever booked. The time of a booking stands in its journal, which this does not read. */
+const allTime = (companyId: string): Sql => sql`
+  select account, asset, 0 as opening_units, coalesce(sum(units) filter (where units > 0), 0) as debit_units,
+    coalesce(-sum(units) filter (where units < 0), 0) as credit_units
+  from ledger_entries where company_id = ${companyId} group by account, asset order by account, asset`
+
+const between = (companyId: string, from: Date | null, to: Date | null): Sql => sql`
+  select e.account, e.asset,
+    coalesce(sum(e.units) filter (where j.at < p.start), 0) as opening_units,
+    coalesce(sum(e.units) filter (where j.at >= p.start and e.units > 0), 0) as debit_units,
+    coalesce(-sum(e.units) filter (where j.at >= p.start and e.units < 0), 0) as credit_units
+  from ledger_entries e
+  join ledger_journals j on j.company_id = e.company_id and j.id = e.journal_id
+  cross join (select coalesce(${from}::timestamptz, '-infinity') as start) as p
+  where e.company_id = ${companyId} and j.at < coalesce(${to}::timestamptz, 'infinity')
+  group by e.account, e.asset order by e.account, e.asset`
+
 export async function listBalancesBetween(
   q: Queryable,
   companyId: string,
   { from, to }: { from: Date | null; to: Date | null },
 ): Promise<PeriodBalance[]> {
   type Row = Record<'openingUnits' | 'debitUnits' | 'creditUnits', string> & Pick<PeriodBalance, 'account' | 'asset'>
-  const rows = await q.many<Row>(sql`
-    select e.account, e.asset,
-      coalesce(sum(e.units) filter (where j.at < p.start), 0) as opening_units,
-      coalesce(sum(e.units) filter (where j.at >= p.start and e.units > 0), 0) as debit_units,
-      coalesce(-sum(e.units) filter (where j.at >= p.start and e.units < 0), 0) as credit_units
-    from ledger_entries e
-    join ledger_journals j on j.company_id = e.company_id and j.id = e.journal_id
-    cross join (select coalesce(${from}::timestamptz, '-infinity') as start) as p
-    where e.company_id = ${companyId} and j.at < coalesce(${to}::timestamptz, 'infinity')
-    group by e.account, e.asset order by e.account, e.asset`)
+  const rows = await q.many<Row>(from === null && to === null ? allTime(companyId) : between(companyId, from, to))
   return rows.map(({ openingUnits, debitUnits, creditUnits, ...row }) => ({
     ...row,
     openingUnits: BigInt(openingUnits),

@@ -1,15 +1,7 @@
 import { type Sql, sql, type Tx } from '../db/db.ts'
 import { OWN_AMOUNTS_UNITS } from '../kernel/money.ts'
-
-/** A place where books and facts differ; amounts in USDC units, as text. */
-export type Difference = {
-  companyId: string
-  /** The subject: an order, a refund, a settlement, a journal. */
-  subject: string
-  what: string
-  booked: string
-  expected: string
-}
+import type { Difference } from './difference-queries.ts'
+import { type FirstUnexplained, findUnexplained, listUnexplained } from './unexplained-queries.ts'
 
 /** Sets one snapshot without a time limit for the transaction: a company's comparison takes as long as it takes. */
 export async function setLongSnapshot(tx: Tx): Promise<void> {
@@ -340,20 +332,22 @@ const CHECKS: readonly Check[] = [
   undone,
 ]
 
-/** Searches one company, or all when null. */
-export async function findFirstDifference(tx: Tx, companyId: string | null): Promise<Difference | undefined> {
+/** Of all companies, the first difference that nobody has explained, and how many are. */
+export async function findFirstDifference(tx: Tx): Promise<FirstUnexplained> {
+  let explained = 0
   for (const check of CHECKS) {
-    const difference = await tx.maybe<Difference>(sql`${check(scopeOf(companyId))} limit 1`)
-    if (difference) return difference
+    const found = await findUnexplained(tx, { source: 'books', companyId: null }, check(scopeOf(null)))
+    explained += found.explained
+    if (found.difference) return { explained, difference: found.difference }
   }
-  return undefined
+  return { explained, difference: undefined }
 }
 
-/** Searches one company; returns at most this many per check. */
+/** Searches one company for what nobody has explained; per check at most this many that are not stored as open. */
 export async function listDifferences(tx: Tx, companyId: string, limit: number): Promise<Difference[]> {
   const found: Difference[] = []
   for (const check of CHECKS)
-    found.push(...(await tx.many<Difference>(sql`${check(scopeOf(companyId))} limit ${limit}`)))
+    found.push(...(await listUnexplained(tx, { source: 'books', companyId }, check(scopeOf(companyId)), limit)))
   return found
 }
 

@@ -1,15 +1,17 @@
 import type { Db } from '../db/db.ts'
 import { formatDecimal } from '../kernel/money.ts'
-import { countBooked, type Difference, findFirstDifference, setSnapshot } from './ledger-verify-queries.ts'
+import type { Difference } from './difference-queries.ts'
+import { countBooked, findFirstDifference, setSnapshot } from './ledger-verify-queries.ts'
 
-export type Verdict = { orders: bigint; journals: bigint; difference: Difference | null }
+/** `explained`: how many differences a SuperAdmin has explained; where there is another one, of those before it. */
+export type Verdict = { orders: bigint; journals: bigint; explained: number; difference: Difference | null }
 
 /** Recomputes all books from orders, payments, mispayments, refunds and settlements, in one snapshot. */
 export async function verifyLedger(db: Db): Promise<Verdict> {
   return db.tx(async (tx) => {
     await setSnapshot(tx)
-    const difference = await findFirstDifference(tx, null)
-    return { ...(await countBooked(tx)), difference: difference ?? null }
+    const { explained, difference } = await findFirstDifference(tx)
+    return { ...(await countBooked(tx)), explained, difference: difference ?? null }
   })
 }
 
@@ -25,7 +27,8 @@ export const describeDifference = (difference: Difference, company = difference.
 }
 
 /** The verdict as text for the operator. */
-export const describeVerdict = ({ orders, journals, difference }: Verdict, company?: string): string =>
-  difference
-    ? describeDifference(difference, company)
-    : `The books are right: ${journals} journals, ${orders} orders, no difference.`
+export function describeVerdict({ orders, journals, explained, difference }: Verdict, company?: string): string {
+  if (difference) return describeDifference(difference, company)
+  const known = explained === 0 ? '' : ` but ${explained} that ${explained === 1 ? 'is' : 'are'} explained`
+  return `The books are right: ${journals} journals, ${orders} orders, no difference${known}.`
+}

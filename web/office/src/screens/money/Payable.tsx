@@ -4,7 +4,7 @@ import { useCan } from '../../api/session.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { fromUnits, toUnits } from '../../kit/decimal.ts'
 import { formatMoney } from '../../kit/format.ts'
-import { SLOW_MS } from '../../kit/live.ts'
+import { SUM_MS } from '../../kit/live.ts'
 import { Loaded, Money } from '../../kit/parts.tsx'
 import { useLang, useTexts } from '../../texts/lang.ts'
 import { type Account, balanceOf, useAccountWords } from './accounts.ts'
@@ -32,7 +32,7 @@ const SHOWN: readonly Account[] = ['settlement_transit', 'suspense']
 
 export function Payable() {
   const query = { ...useCompanyQuery(), limit: 1 } as Query<'readLedger'>
-  const ledger = useApi('GET /api/next/ledger', { query }, { liveMs: SLOW_MS })
+  const ledger = useApi('GET /api/next/ledger', { query }, { liveMs: SUM_MS })
   return <Loaded query={ledger}>{(data) => <Sums balances={data.balances} payout={payoutOf(data)} />}</Loaded>
 }
 

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { type Db, openDb, type Queryable, type Sql, sql } from '../src/db/db.ts'
+import { AppError } from '../src/kernel/errors.ts'
+import { listBalancesBetween } from '../src/ledger/ledger-queries.ts'
+import { findPayable } from '../src/ledger/payable-queries.ts'
+import { createTestDatabase, type TestDatabase } from './harness/database.ts'
+
+/* What a shop with many bookings is owed is asked for all day long: it comes from an index, not from every booking. */
+
+const JOURNALS = 20_000
+const companyId = 'a'.repeat(24)
+let database: TestDatabase
+let db: Db
+
+before(async () => {
+  database = await createTestDatabase()
+  db = openDb({ connectionString: database.connectionString, max: 2 })
+  await db.tx(async (tx) => {
+    await tx.run(sql`set local session_replication_role = replica`)
+    await tx.run(sql`
+      insert into ledger_journals (company_id, id, kind, cause_id, at)
+      select case when n % 10 = 0 then 'another' else ${companyId} end, lpad(n::text, 24, '0'), 'payment', n::text,
+        timestamptz '2030-01-01' + n * interval '1 minute'
+      from generate_series(1, ${JOURNALS}) as n`)
+    await tx.run(sql`
+      insert into ledger_entries (company_id, journal_id, account, asset, units)
+      select j.company_id, j.id, l.account, 'USDC', l.units
+      from ledger_journals j cross join (values ('payer_clearing', 1000), ('company_payable', -990), ('fees', -10))
+        as l (account, units)`)
+  })
+  await db.pool.query('vacuum (analyze) ledger_entries, ledger_journals')
+})
+after(async () => {
+  await db?.close()
+  await database?.drop()
+})
+
+/** What PostgreSQL does for each statement that is sent meanwhile. */
+async function plansOf(work: (q: Queryable) => Promise<unknown>): Promise<string[]> {
+  const sent: Sql[] = []
+  const noting = <Name extends 'one' | 'many'>(name: Name) =>
+    ((statement: Sql) => {
+      sent.push(statement)
+      return db[name](statement)
+    }) as Queryable[Name]
+  await work({ ...db, one: noting('one'), many: noting('many') })
+  const plans: string[] = []
+  for (const { text, values } of sent) {
+    const { rows } = await db.pool.query<{ 'QUERY PLAN': string }>(`explain ${text}`, [...values])
+    plans.push(rows.map((row) => row['QUERY PLAN']).join('\n'))
+  }
+  return plans
+}
+
+test('balances of all time are those of a period that contains all bookings', async () => {
+  const whole = await listBalancesBetween(db, companyId, { from: null, to: null })
+  assert.deepEqual(
+    whole.map(({ account, openingUnits, debitUnits, creditUnits }) => [account, openingUnits, debitUnits, creditUnits]),
+    [
+      ['company_payable', 0n, 0n, 17_820_000n],
+      ['fees', 0n, 0n, 180_000n],
+      ['payer_clearing', 0n, 18_000_000n, 0n],
+    ],
+  )
+  assert.deepEqual(whole, await listBalancesBetween(db, companyId, { from: new Date(0), to: null }))
+  assert.deepEqual(whole, await listBalancesBetween(db, companyId, { from: null, to: new Date('2040-01-01') }))
+  assert.equal((await findPayable(db, companyId)).owed, 17_820_000n)
+})
+
+test('they read no journal, and a balance reads nothing but the index', async () => {
+  const [all = ''] = await plansOf((q) => listBalancesBetween(q, companyId, { from: null, to: null }))
+  assert.doesNotMatch(all, /ledger_journals/)
+  const [payable = ''] = await plansOf((q) => findPayable(q, companyId))
+  assert.match(payable, /Index Only Scan using ledger_entries__balance/)
+  assert.doesNotMatch(payable, /Scan on ledger_entries|Scan using ledger_entries_pkey/)
+})
+
+test('who reads for too long is not said to wait for another request that changes something', async () => {
+  const slow = db.tx(async (tx) => {
+    await tx.run(sql`set local statement_timeout = '50ms'`)
+    await tx.run(sql`select pg_sleep(5)`)
+  })
+  await assert.rejects(slow, (error: unknown) => {
+    assert.ok(error instanceof AppError)
+    assert.equal(error.code, 'BUSY')
+    assert.match(error.message, /took too long/)
+    return true
+  })
+})

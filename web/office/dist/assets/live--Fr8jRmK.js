@@ -1,0 +1,1 @@
+var e=5e3,t=2e4,n=3e5;export{t as n,n as r,e as t};
