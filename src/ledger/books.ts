@@ -95,6 +95,8 @@ type Running = { verdict: Promise<KnownDifference | undefined>; knownAtMs: numbe
 
 /** What a comparison found, and what was stored as open before it. */
 type Read = { found: Difference[]; known: ReadDifference[] }
+/** Nobody explains more full lists than this while they are compared. */
+const MAX_LOOKS = 5
 /** `tookMs`: how long the database was busy. `mayBeMore`: a list was full. */
 type Verified = { tookMs: number; mayBeMore: boolean }
 
@@ -201,7 +203,7 @@ export function openBooks(deps: BooksDeps): Books {
     const known = running.get(companyId)
     if (known && (known.knownAtMs === null || isYounger(known.knownAtMs, known.keptMs, clock()))) return known.verdict
     const look = async (): Promise<KnownDifference | undefined> => {
-      for (;;) {
+      for (let looks = 1; looks <= MAX_LOOKS; looks += 1) {
         const { tookMs, mayBeMore } = await verify(companyId)
         const difference = await findOpenDifference(db, companyId)
         // all that was found has been explained meanwhile, and it was not all there is
@@ -211,6 +213,10 @@ export function openBooks(deps: BooksDeps): Books {
         entry.keptMs = isKept ? tookMs * SHARE : 0
         return difference
       }
+      throw new AppError('BUSY', {
+        message: 'Differences of these books are being explained as they are found. Money waits; try again.',
+        retryAfter: 10,
+      })
     }
     const entry: Running = { knownAtMs: null, keptMs: 0, verdict: Promise.resolve(undefined) }
     running.set(companyId, entry)
