@@ -30,13 +30,14 @@ async function markOutside(
 ): Promise<undefined> {
   if (config.databaseUrl === null)
     throw new UsageError('--already-done is for a DATABASE_URL; the embedded one takes --from.')
-  const restoredAt = new Date()
-  refuseAhead(backupMadeAt, restoredAt)
+  refuseAhead(backupMadeAt, new Date(systemClock()))
   await askBefore(
     { yes },
     `The database of DATABASE_URL counts as restored to ${backupMadeAt.toISOString()} then: everybody is logged out, no ` +
       'refund and no settlement leaves before "comptoir reconcile", and each company has to confirm its payout address.',
   )
+  // once answered: the machine before may have gone on until then
+  const restoredAt = new Date(systemClock())
   const at = { backupMadeAt, restoredAt, lostUntil: lostUntilNow(config.auditAnchorFile, say) }
   await withDatabase(config, say, (db, vault) =>
     db.tx(async (tx) => {
@@ -111,18 +112,17 @@ export const runRestore: OperatorCommand = async (config, args, say) => {
   const vault = openVault(key, config.previousMasterKeys)
   const takeAway = makeDataDir(dataDir)
   const progress = startProgress(say, 'Restore', 'MB')
-  const restoredAt = new Date()
   const lostUntil = (): Date => lostUntilNow(config.auditAnchorFile, say)
   const lock = await lockDataDir(dataDir)
   const copy = async () => {
     if (existsSync(restoreMarkOf(join(dataDir, 'postgres')))) await endLeftServer(dataDir, say)
     return restoreFiles({
-      ...{ dataDir, vaults, vault, restoredAt, lostUntil },
+      ...{ dataDir, vaults, vault, clock: systemClock, lostUntil },
       backup: { name: backup.name, ...(await backup.store.get(backup.name)) },
       onProgress: (done, of) => progress(megabytes(done), megabytes(of)),
     })
   }
-  const { facts, sandbox } = await copy()
+  const { facts, restoredAt, sandbox } = await copy()
     .finally(() => lock.release())
     .catch((error: unknown) => {
       takeAway()
