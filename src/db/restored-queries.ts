@@ -253,6 +253,15 @@ export const findUnreconciled = (q: Queryable): Promise<{ backupMadeAt: Date } |
     select case when ${IS_UNRECONCILED} then backup_made_at else coalesce(server_seen_at, created_at) end as backup_made_at
     from installation where (${IS_UNRECONCILED}) or (not server_waits and is_promoted(installation))`)
 
+/**
+ * Orders made until then may have been paid after the backup: they do not end before it is reconciled. Undefined: all
+ * may. A promotion that no node has marked yet holds every one.
+ */
+export const findEndsHeld = (q: Queryable): Promise<{ madeUntil: Date } | undefined> =>
+  q.maybe(sql`
+    select case when ${IS_UNRECONCILED} then restored_at else clock_timestamp() end as made_until
+    from installation where (${IS_UNRECONCILED}) or (not server_waits and is_promoted(installation))`)
+
 const sameAs = ({ restoredAt, facts }: Pick<Restored, 'restoredAt' | 'facts'>) =>
   sql`restored_at = ${restoredAt} and restored_facts = ${JSON.stringify(facts)}::jsonb`
 

@@ -18,6 +18,7 @@ import { systemContext } from '../../http/request-context.ts'
 import { DAY, systemClock } from '../../kernel/clock.ts'
 import { openVaultOf } from '../../keys/sandbox-vault.ts'
 import { verifyLedger } from '../../ledger/ledger-verify.ts'
+import { readOpenOrders } from '../../orders/order-queries.ts'
 import { reconcileEveryPayment } from '../../payments/reconcile.ts'
 import { countRefundsUnderWay, wakeRefundsUnderWay } from '../../refunds/refund-queries.ts'
 import type { OperatorCommand } from '../admin.ts'
@@ -38,6 +39,9 @@ Exit code 1 while something needs a person. Doing it again changes nothing.
   --json                 for programs`
 
 type Say = (line: string) => void
+
+/** Orders that are named, of those that are open; the back office lists all. */
+const NAMED_ORDERS = 50
 
 /** Refunds sent after the backup find their own transaction within this time. */
 const REFUNDS_MS = 30_000
@@ -150,6 +154,8 @@ async function reconcileAll(
     if (done) compared.push(done)
   }
   faults.push(...((await look('providers', () => askProviders(trade))) ?? []))
+  // once released, those that are over end
+  const openOrders = await readOpenOrders(db, restored.restoredAt, NAMED_ORDERS)
   // what fails afterwards holds nothing any more
   const released = await release(base, audit, { restored, withoutChains, faults })
   const refundsUnderWay = released ? await finishRefunds(base) : await countRefundsUnderWay(db)
@@ -163,7 +169,7 @@ async function reconcileAll(
   const { difference } = await verifyLedger(db)
   const ledger = difference ? `${difference.subject}: ${difference.what}` : 'right'
   const backupMadeAt = restored.backupMadeAt.toISOString()
-  return { backupMadeAt, chains, withoutChains, faults, refundsUnderWay, ledger, released }
+  return { backupMadeAt, chains, withoutChains, faults, openOrders, refundsUnderWay, ledger, released }
 }
 
 const isClean = ({ chains, faults, ledger }: Reconciled): boolean =>
