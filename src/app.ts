@@ -11,6 +11,7 @@ import { startUpkeep } from './assembly/upkeep/upkeep.ts'
 import { openAnchor } from './audit/anchor.ts'
 import { checkEndpoints } from './chain/endpoints/start-check.ts'
 import { checkReady, listChainChecks } from './checks/ready-checks.ts'
+import { rehearsalResult } from './checks/rehearsal-check.ts'
 import { openButtonOrigins } from './companies/button-origins.ts'
 import { COMPANY_SCHEMAS } from './companies/company-schemas.ts'
 import { StaticLinkSchema } from './companies/static-links/static-link-schemas.ts'
@@ -22,6 +23,7 @@ import { listMigrations } from './db/migrate.ts'
 import { partitionedTables } from './db/partitioned-tables.ts'
 import { openReads } from './db/stale-reads.ts'
 import { healthRoutes } from './http/health/health-routes.ts'
+import { registerRehearsal } from './http/limits/rehearsal.ts'
 import { buildServer } from './http/server.ts'
 import { traceService } from './http/tracing/service-traces.ts'
 import { type JobDeps, startChainJobs, startJobs } from './jobs.ts'
@@ -41,6 +43,8 @@ export type ServiceDeps = Pick<ServiceBase, 'config' | 'db' | 'vault' | 'clock' 
   isStopping(): boolean
   /** `clock` is the machine's, which may be wrong: jobs delete and expire only while it agrees with the database's. */
   guardsClock?: boolean
+  /** The database is a copy for a rehearsal: no worker starts, and only reads are answered. */
+  isRehearsal?: boolean
   /** One of several processes: its series carry its name, and its `/metrics` shows the metrics of all. */
   process?: { name: string; scrapeAll(): Promise<string> }
 }
@@ -173,13 +177,16 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
     done()
   })
   const newest = listMigrations().at(-1)?.id ?? ''
+  if (deps.isRehearsal) registerRehearsal(app)
+  const rehearsed = deps.isRehearsal ? [rehearsalResult()] : []
+  const isReady = async () => [...(await checkReady(db, newest)), ...rehearsed]
   await app.register(healthRoutes, {
     metrics: deps.process ? { contentType: metrics.contentType, metrics: deps.process.scrapeAll } : metrics,
-    ...{ baseUrl: config.baseUrl, authenticate, isStopping: deps.isStopping, checkReady: () => checkReady(db, newest) },
+    ...{ baseUrl: config.baseUrl, authenticate, isStopping: deps.isStopping, checkReady: isReady },
     listChecks: () => listChainChecks(trade.chainHealth),
     ...{ metricsToken: config.metricsToken, showMetrics: config.metricsPort === null },
   })
-  const examine = openExamine(base, [() => checkReady(db, newest), async () => listChainChecks(trade.chainHealth)])
+  const examine = openExamine(base, [isReady, async () => listChainChecks(trade.chainHealth)])
   await registerApi(app, base, accounts, { ...trade, requestLog, examine })
   await registerPages(app, base, accounts, trade)
   let workers: Workers | undefined
@@ -187,6 +194,7 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
     app,
     metrics,
     async startWorkers() {
+      if (deps.isRehearsal) return
       workers = await startWorkers(base, accounts, { ...trade, requestLog, guardsClock: deps.guardsClock === true })
       try {
         await workers.chainsStarted

@@ -36,7 +36,7 @@ test('a restore counts from its end: while its files came, the machine before ma
   }
   const dataDir = mkdtempSync(join(places.path, 'slow-'))
   const done = await restoreFiles({
-    ...{ dataDir, vault, vaults: [vault], clock: () => nowMs, lostUntil: () => new Date(nowMs) },
+    ...{ dataDir, vault, vaults: [vault], clock: () => nowMs, isRehearsal: false, lostUntil: () => new Date(nowMs) },
     backup: { name: 'a.backup', bytes: 1, content: slowly() },
     onProgress: () => {},
   })

@@ -16,6 +16,9 @@ export type RestoredFacts = {
 
 export type RestoreTimes = { backupMadeAt: Date; restoredAt: Date }
 
+/** `isRehearsal`: a service on this copy sends nothing; absent: it is the real one. */
+export type NotedRestore = RestoreTimes & { isRehearsal?: boolean | undefined }
+
 export type Restored = RestoreTimes & { facts: RestoredFacts; reconciledAt: Date | null }
 
 /**
@@ -184,12 +187,13 @@ async function hold(tx: Tx, { isOpen }: Marked, at: RestoreTimes, facts: Restore
  * Idempotent.
  * @returns false when this restore was marked before, or nothing was ever installed here
  */
-export async function markRestored(tx: Tx, noted: RestoreTimes): Promise<boolean> {
+export async function markRestored(tx: Tx, noted: NotedRestore): Promise<boolean> {
   const marked = await lockMark(tx)
   if (!marked || isRecorded(marked.restoredAt, noted)) return false
-  const at = { ...noted, restoredAt: countedAt(noted) }
+  const at = { backupMadeAt: noted.backupMadeAt, restoredAt: countedAt(noted) }
   await hold(tx, marked, at, await skip(tx, marked, at))
-  await tx.run(sql`update installation set life = default, life_since = default`)
+  const isRehearsal = noted.isRehearsal === true
+  await tx.run(sql`update installation set life = default, life_since = default, rehearsal = ${isRehearsal}`)
   await distrust(tx, at)
   return true
 }
@@ -237,6 +241,14 @@ export const takePromotion = (tx: Tx): Promise<Promotion | undefined> =>
     where promotion is not null and not promotion ? 'told'
     returning promotion->>'from' as "from", promotion->>'to' as "to", promotion->>'seenAt' as seen_at,
       (promotion->>'isWhole')::boolean as is_whole`)
+
+/** Whether this database was restored for a rehearsal: nothing leaves it. A command may be newer than the schema. */
+export const findIsRehearsal = async (q: Queryable): Promise<boolean> =>
+  (
+    await q.maybe<{ yes: boolean | null }>(
+      sql`select (to_jsonb(installation)->>'rehearsal')::boolean as yes from installation`,
+    )
+  )?.yes === true
 
 /** Undefined: this database was never restored. */
 export const findRestored = (q: Queryable): Promise<Restored | undefined> =>

@@ -13,7 +13,13 @@ import { CHANNEL_KINDS } from '../../channels/kinds.ts'
 import type { Config } from '../../config/config.ts'
 import { findMasterKey } from '../../config/master-key.ts'
 import { openDb } from '../../db/db.ts'
-import { findRestored, findSameRestore, type Restored, updateReconciledRestore } from '../../db/restored-queries.ts'
+import {
+  findIsRehearsal,
+  findRestored,
+  findSameRestore,
+  type Restored,
+  updateReconciledRestore,
+} from '../../db/restored-queries.ts'
 import { systemContext } from '../../http/request-context.ts'
 import { DAY, systemClock } from '../../kernel/clock.ts'
 import { openVaultOf } from '../../keys/sandbox-vault.ts'
@@ -198,6 +204,8 @@ export const runReconcile: OperatorCommand = async (given: Config, args, say) =>
       const key = findMasterKey(given)
       if (!key) throw new Error('There is no master key. Set the MASTER_KEY that the service uses.')
       await refuseForeignDatabase(connectionString, given, key)
+      if (await findIsRehearsal(db))
+        throw new Error('This is a rehearsal: no chain is read and nothing is compared, and everything stays held.')
       const vault = await openVaultOf(db, given, key)
       const config = await withServiceSettings(given, vault)
       const log = pino({ level: 'silent' })

@@ -22,10 +22,12 @@ import { readRestoreArgs } from './backup.ts'
 import { lostUntilNow, noteRestore } from './note-restore.ts'
 import { tellRestored } from './tell-restore.ts'
 
+const REHEARSED = 'It is a rehearsal: a service on it sends nothing, pays nothing, and only answers reads.'
+
 /** For a database that its own server's tools restored. */
 async function markOutside(
   config: Config,
-  { alreadyDone: backupMadeAt, yes }: { alreadyDone: Date; yes: boolean },
+  { alreadyDone: backupMadeAt, rehearsal, yes }: { alreadyDone: Date; rehearsal: boolean; yes: boolean },
   say: (line: string) => void,
 ): Promise<undefined> {
   if (config.databaseUrl === null)
@@ -38,15 +40,18 @@ async function markOutside(
   )
   // once answered: the machine before may have gone on until then
   const restoredAt = new Date(systemClock())
-  const at = { backupMadeAt, restoredAt, lostUntil: lostUntilNow(config.auditAnchorFile, say) }
+  const lostUntil = lostUntilNow(config.auditAnchorFile, say)
+  const at = { backupMadeAt, restoredAt, lostUntil, isRehearsal: rehearsal }
   await withDatabase(config, say, (db, vault) =>
     db.tx(async (tx) => {
-      if (await markRestored(tx, at)) await tellRestored({ vault, clock: systemClock }, tx, at)
+      if ((await markRestored(tx, at)) && !rehearsal) await tellRestored({ vault, clock: systemClock }, tx, at)
       await noteRestore({ db, vault, clock: systemClock }, tx, at)
     }),
   )
   process.stdout.write(
-    'Marked. Start the service, then run: comptoir reconcile\nUntil then no refund and no settlement leaves.\n',
+    rehearsal
+      ? `Marked. ${REHEARSED}\n`
+      : 'Marked. Start the service, then run: comptoir reconcile\nUntil then no refund and no settlement leaves.\n',
   )
 }
 
@@ -105,7 +110,7 @@ const againWords = (dataDir: string): string =>
 export const runRestore: OperatorCommand = async (config, args, say) => {
   const read = await readRestoreArgs(config, args)
   if ('alreadyDone' in read) return markOutside(config, read, say)
-  const { backup, dataDir, json } = read
+  const { backup, dataDir, rehearsal, json } = read
   const key = findMasterKey({ masterKey: config.masterKey, dataDir })
   if (!key) throw new Error('The backup is encrypted. Set MASTER_KEY to the key that was in use when it was made.')
   const vaults = [openVault(key), ...config.previousMasterKeys.map((previous) => openVault(previous))]
@@ -117,7 +122,7 @@ export const runRestore: OperatorCommand = async (config, args, say) => {
   const copy = async () => {
     if (existsSync(restoreMarkOf(join(dataDir, 'postgres')))) await endLeftServer(dataDir, say)
     return restoreFiles({
-      ...{ dataDir, vaults, vault, clock: systemClock, lostUntil },
+      ...{ dataDir, vaults, vault, clock: systemClock, lostUntil, isRehearsal: rehearsal },
       backup: { name: backup.name, ...(await backup.store.get(backup.name)) },
       onProgress: (done, of) => progress(megabytes(done), megabytes(of)),
     })
@@ -150,7 +155,9 @@ export const runRestore: OperatorCommand = async (config, args, say) => {
   }
   const sameKey = config.masterKey ? ' and the same MASTER_KEY' : ''
   const files = needsChain(config, facts.mode, dataDir) ? copyFiles(dataDir) : filesWords(sandbox, dataDir)
-  const next = `${files === '' ? '' : `${files}\n`}${ownerWords(dataDir)}Start the service with DATA_DIR=${dataDir}${sameKey}, then run with the same settings: comptoir reconcile`
-  const text = `Restored into ${dataDir}: the state of ${facts.madeAt} (${facts.mode}).\n${next}\nUntil then no refund and no settlement leaves.`
+  const goOn = rehearsal ? '' : ', then run with the same settings: comptoir reconcile'
+  const next = `${files === '' ? '' : `${files}\n`}${ownerWords(dataDir)}Start the service with DATA_DIR=${dataDir}${sameKey}${goOn}`
+  const held = rehearsal ? REHEARSED : 'Until then no refund and no settlement leaves.'
+  const text = `Restored into ${dataDir}: the state of ${facts.madeAt} (${facts.mode}).\n${next}\n${held}`
   process.stdout.write(`${json ? JSON.stringify({ dataDir, ...facts, next }) : text}\n`)
 }

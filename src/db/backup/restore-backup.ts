@@ -66,11 +66,12 @@ export async function restoreFiles(request: {
   vault: Vault
   /** Asked for the restore's time at its end: the machine before may have paid while a large backup was unpacked. */
   clock: Clock
+  isRehearsal: boolean
   /** Asked once the files are unpacked, as the mark says it. */
   lostUntil(): Date
   onProgress(done: number, of: number): void
 }): Promise<{ facts: BackupFacts; restoredAt: Date; sandbox: PlacedFiles }> {
-  const { backup, dataDir, vault, clock, onProgress } = request
+  const { backup, dataDir, vault, clock, isRehearsal, onProgress } = request
   const startedAt = new Date(clock())
   const cluster = join(dataDir, 'postgres')
   refuseDatabase(cluster, dataDir)
@@ -100,7 +101,7 @@ export async function restoreFiles(request: {
     await unpackFiles(decompressed(content), draft, () => {})
     await prepareRecovery(draft)
     restoredAt = new Date(clock())
-    const times = { backupMadeAt: new Date(facts.madeAt), restoredAt, lostUntil: request.lostUntil() }
+    const times = { backupMadeAt: new Date(facts.madeAt), restoredAt, lostUntil: request.lostUntil(), isRehearsal }
     await writeRestoreMark(draft, times, vault)
     giveTo(chooseAccount(dataDir, cluster), draft)
     await rename(draft, cluster)
@@ -144,7 +145,7 @@ export async function finishRestore(
     await refuse?.()
     const mark = await readRestoreMark(cluster, vault)
     await db.tx(async (tx) => {
-      if (await markRestored(tx, mark)) await tell(tx, mark)
+      if ((await markRestored(tx, mark)) && !mark.isRehearsal) await tell(tx, mark)
       if (mark.isOurs) await note(db, tx, mark)
     })
     await db.pool.query('alter system reset restore_command')
