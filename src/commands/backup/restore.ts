@@ -10,6 +10,7 @@ import { lockDataDir } from '../../db/embedded/data-dir-lock.ts'
 import { endLeftServer, startEmbeddedPostgres } from '../../db/embedded/embedded.ts'
 import { forgetElsewhere } from '../../db/embedded/state-directory.ts'
 import { markRestored } from '../../db/restored-queries.ts'
+import { missingWords, readMissingParts } from '../../db/schema-parts.ts'
 import { systemClock } from '../../kernel/clock.ts'
 import { makeFolder } from '../../kernel/process/make-folder.ts'
 import { openVault } from '../../kernel/vault.ts'
@@ -33,6 +34,9 @@ async function markOutside(
   if (config.databaseUrl === null)
     throw new UsageError('--already-done is for a DATABASE_URL; the embedded one takes --from.')
   refuseAhead(backupMadeAt, new Date(systemClock()))
+  const missing = await readMissingParts(config.databaseUrl)
+  if (missing.length > 0)
+    throw new Error(`${missingWords(missing)} Nothing was marked. Load the dump again as a whole.`)
   await askBefore(
     { yes },
     `The database of DATABASE_URL counts as restored to ${backupMadeAt.toISOString()} then: everybody is logged out, no ` +
