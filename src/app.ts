@@ -11,7 +11,6 @@ import { startUpkeep } from './assembly/upkeep/upkeep.ts'
 import { openAnchor } from './audit/anchor.ts'
 import { checkEndpoints } from './chain/endpoints/start-check.ts'
 import { checkReady, listChainChecks } from './checks/ready-checks.ts'
-import { rehearsalResult } from './checks/rehearsal-check.ts'
 import { openButtonOrigins } from './companies/button-origins.ts'
 import { COMPANY_SCHEMAS } from './companies/company-schemas.ts'
 import { StaticLinkSchema } from './companies/static-links/static-link-schemas.ts'
@@ -23,7 +22,6 @@ import { listMigrations } from './db/migrate.ts'
 import { partitionedTables } from './db/partitioned-tables.ts'
 import { openReads } from './db/stale-reads.ts'
 import { healthRoutes } from './http/health/health-routes.ts'
-import { registerRehearsal } from './http/limits/rehearsal.ts'
 import { buildServer } from './http/server.ts'
 import { traceService } from './http/tracing/service-traces.ts'
 import { type JobDeps, startChainJobs, startJobs } from './jobs.ts'
@@ -135,7 +133,7 @@ async function startWorkers(
 
 /** Builds the parts, registers their routes, and starts the workers if configured. */
 export async function buildService(deps: ServiceDeps): Promise<Service> {
-  const { config, db, vault, clock, demoButtonId } = deps
+  const { config, db, vault, clock, demoButtonId, isRehearsal = false } = deps
   const metrics = new Registry()
   registerDbMetrics(db, metrics, MAIL_JOB)
   if (deps.process) metrics.setDefaultLabels({ process: deps.process.name })
@@ -154,6 +152,7 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
     authenticate,
     isShop,
     errorPage: sendErrorPage,
+    isRehearsal,
     ...logStream,
   })
   const requestLog = registerRequestLog(app, {
@@ -177,9 +176,7 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
     done()
   })
   const newest = listMigrations().at(-1)?.id ?? ''
-  if (deps.isRehearsal) registerRehearsal(app)
-  const rehearsed = deps.isRehearsal ? [rehearsalResult()] : []
-  const isReady = async () => [...(await checkReady(db, newest)), ...rehearsed]
+  const isReady = () => checkReady(db, newest, isRehearsal)
   await app.register(healthRoutes, {
     metrics: deps.process ? { contentType: metrics.contentType, metrics: deps.process.scrapeAll } : metrics,
     ...{ baseUrl: config.baseUrl, authenticate, isStopping: deps.isStopping, checkReady: isReady },
@@ -194,7 +191,7 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
     app,
     metrics,
     async startWorkers() {
-      if (deps.isRehearsal) return
+      if (isRehearsal) return
       workers = await startWorkers(base, accounts, { ...trade, requestLog, guardsClock: deps.guardsClock === true })
       try {
         await workers.chainsStarted

@@ -24,8 +24,8 @@ import {
   readMigrations,
 } from '../db/installation.ts'
 import { findHistoryFault, listMigrations } from '../db/migrate.ts'
-import { missingWords, readMissingParts } from '../db/schema-parts.ts'
 import type { Connecting } from '../db/wire/connection.ts'
+import { missingWords, readMissingParts } from '../db/wire/schema-parts.ts'
 import { describeSkew } from '../kernel/clock.ts'
 import { openVault } from '../kernel/vault.ts'
 import { MAIL_DAYS } from '../mail/mail.ts'

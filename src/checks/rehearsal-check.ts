@@ -1,8 +1,6 @@
-import { readIsRehearsal } from '../db/installation.ts'
+import { REHEARSAL, readIsRehearsal } from '../db/installation.ts'
 import { bad, type Check, type CheckResult, good } from './check.ts'
 
-export const REHEARSAL =
-  'This database was restored for a rehearsal: no job runs, nothing is sent or paid, and only reads are answered.'
 const FIX = 'To go on with these data for real, restore the backup again without --rehearsal (docs/backup.md).'
 
 /** For a running service, which read it at its start. */

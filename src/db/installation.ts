@@ -120,6 +120,9 @@ export const readRestoredAt = async (connectionString: string): Promise<Date | u
     )
   )?.at ?? undefined
 
+export const REHEARSAL =
+  'This database was restored for a rehearsal: no job runs, nothing is sent or paid, and only reads are answered.'
+
 /** Whether it was restored for a rehearsal; an older schema knows none. */
 export const readIsRehearsal = async (connectionString: string): Promise<boolean> =>
   (

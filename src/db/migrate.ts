@@ -6,8 +6,8 @@ import pg from 'pg'
 import { MINUTE, SECOND } from '../kernel/clock.ts'
 import { refuseOtherEncoding } from './durable.ts'
 import { buildIndices, readIndexMigration } from './index-migrations.ts'
-import { notingParts } from './schema-parts.ts'
 import { KEEP_ALIVE } from './wire/connection.ts'
+import { notingParts } from './wire/schema-parts.ts'
 
 const FOLDER = join(import.meta.dirname, '../../migrations')
 const LOCK = 4_207_316_001

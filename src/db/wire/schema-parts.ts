@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { connectionConfig, withClient } from './wire/connection.ts'
+import { connectionConfig, withClient } from './connection.ts'
 
 type Asked = Pick<pg.ClientBase, 'query'>
 
