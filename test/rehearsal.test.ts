@@ -42,7 +42,9 @@ test('nothing that is due leaves a copy for a rehearsal, and what would reach an
   try {
     const refused = await copy.call('POST', 'request', { as: merchant, body: body() })
     assert.deepEqual([refused.status, /rehearsal/.test(refused.error.message)], [503, true])
-    const login = await copy.call('POST', '/api/next/auth/login', { body: { email: 'nobody@shop.example', password: 'wrong' } })
+    const login = await copy.call('POST', '/api/next/auth/login', {
+      body: { email: 'nobody@shop.example', password: 'wrong' },
+    })
     assert.equal(/rehearsal/.test(JSON.stringify(login)), false)
     const ready = await fetch(`${copy.baseUrl}/readyz`)
     assert.deepEqual([ready.status, /rehearsal/.test(await ready.text())], [503, true])
