@@ -41,6 +41,8 @@ export type ServiceDeps = Pick<ServiceBase, 'config' | 'db' | 'vault' | 'clock' 
   isStopping(): boolean
   /** `clock` is the machine's, which may be wrong: jobs delete and expire only while it agrees with the database's. */
   guardsClock?: boolean
+  /** The database is a copy for a rehearsal: no worker starts, and only reads are answered. */
+  isRehearsal?: boolean
   /** One of several processes: its series carry its name, and its `/metrics` shows the metrics of all. */
   process?: { name: string; scrapeAll(): Promise<string> }
 }
@@ -131,7 +133,7 @@ async function startWorkers(
 
 /** Builds the parts, registers their routes, and starts the workers if configured. */
 export async function buildService(deps: ServiceDeps): Promise<Service> {
-  const { config, db, vault, clock, demoButtonId } = deps
+  const { config, db, vault, clock, demoButtonId, isRehearsal = false } = deps
   const metrics = new Registry()
   registerDbMetrics(db, metrics, MAIL_JOB)
   if (deps.process) metrics.setDefaultLabels({ process: deps.process.name })
@@ -150,6 +152,7 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
     authenticate,
     isShop,
     errorPage: sendErrorPage,
+    isRehearsal,
     ...logStream,
   })
   const requestLog = registerRequestLog(app, {
@@ -173,13 +176,14 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
     done()
   })
   const newest = listMigrations().at(-1)?.id ?? ''
+  const isReady = () => checkReady(db, newest, isRehearsal)
   await app.register(healthRoutes, {
     metrics: deps.process ? { contentType: metrics.contentType, metrics: deps.process.scrapeAll } : metrics,
-    ...{ baseUrl: config.baseUrl, authenticate, isStopping: deps.isStopping, checkReady: () => checkReady(db, newest) },
+    ...{ baseUrl: config.baseUrl, authenticate, isStopping: deps.isStopping, checkReady: isReady },
     listChecks: () => listChainChecks(trade.chainHealth),
     ...{ metricsToken: config.metricsToken, showMetrics: config.metricsPort === null },
   })
-  const examine = openExamine(base, [() => checkReady(db, newest), async () => listChainChecks(trade.chainHealth)])
+  const examine = openExamine(base, [isReady, async () => listChainChecks(trade.chainHealth)])
   await registerApi(app, base, accounts, { ...trade, requestLog, examine })
   await registerPages(app, base, accounts, trade)
   let workers: Workers | undefined
@@ -187,6 +191,7 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
     app,
     metrics,
     async startWorkers() {
+      if (isRehearsal) return
       workers = await startWorkers(base, accounts, { ...trade, requestLog, guardsClock: deps.guardsClock === true })
       try {
         await workers.chainsStarted

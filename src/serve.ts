@@ -28,7 +28,7 @@ import { type Db, openDb } from './db/db.ts'
 import { lockDataDir } from './db/embedded/data-dir-lock.ts'
 import { startEmbeddedPostgres } from './db/embedded/embedded.ts'
 import { checkStateDirectory, noteElsewhere, refuseElsewhere, refuseNoDatabase } from './db/embedded/state-directory.ts'
-import { type Claimed, migrateService, writeInstallation } from './db/installation.ts'
+import { type Claimed, migrateService, REHEARSAL, readIsRehearsal, writeInstallation } from './db/installation.ts'
 import { API_SCOPES } from './http/actor.ts'
 import { metricsHostOf, startMetricsServer } from './http/health/metrics-server.ts'
 import { SECOND, systemClock } from './kernel/clock.ts'
@@ -253,6 +253,7 @@ export type Owned = {
   sandbox: SandboxProcess | null
   vault: SandboxVault
   handover: Handover
+  isRehearsal: boolean
 }
 
 /**
@@ -294,7 +295,9 @@ export async function openOwned(
     const { stop: _, ...facts } = sandbox
     handover.sandbox = facts
   }
-  return { config: whole, connectionString, sandbox, vault, handover }
+  const isRehearsal = await readIsRehearsal(connectionString)
+  if (isRehearsal) say(REHEARSAL)
+  return { config: whole, connectionString, sandbox, vault, handover, isRehearsal }
 }
 
 /** After a reload: these settings may have brought a new master key, and the processes have proved that it fits. */
@@ -306,7 +309,7 @@ const handedSandbox = ({ sandbox }: Shared): SandboxProcess | null => sandbox &&
 type StartContext = { say: Say; closers: Closers; shared: Shared | undefined }
 
 async function start(owned: Owned, { say, closers, shared }: StartContext): Promise<Running> {
-  const { config, connectionString, sandbox, vault } = owned
+  const { config, connectionString, sandbox, vault, isRehearsal } = owned
   const db = openDb({ connectionString, prepared: config.databasePrepared })
   closers.add(() => db.close())
   if (await followEventClock(db)) say('The data came from another cluster; the event feed goes on behind them.')
@@ -319,7 +322,7 @@ async function start(owned: Owned, { say, closers, shared }: StartContext): Prom
           ...{ scopes: API_SCOPES, baseUrl: config.baseUrl },
         })
       : null
-  const service = await startService(config, { db, vault, shared })
+  const service = await startService(config, { db, vault, shared, isRehearsal })
   closers.add(service.stop)
   const facts = demo && writeSandboxFile(config, sandbox, demo, vault)
   if (demo) closers.add(followDemo(owned, { db, log: service.app.log, known: demo }))
@@ -358,11 +361,11 @@ type StartedService = { app: FastifyInstance; metrics: Registry; stop: Closer; d
 
 async function startService(
   config: Config,
-  { db, vault, shared }: { db: Db; vault: SandboxVault; shared: Shared | undefined },
+  { db, vault, shared, isRehearsal }: Pick<Owned, 'vault' | 'isRehearsal'> & { db: Db; shared: Shared | undefined },
 ): Promise<StartedService> {
   let stopping = false
   const service = await buildService({
-    ...{ config, db, vault, clock: systemClock, guardsClock: true, isStopping: () => stopping },
+    ...{ config, db, vault, clock: systemClock, guardsClock: true, isStopping: () => stopping, isRehearsal },
     ...(config.mode === 'sandbox' && { demoButtonId: demoButtonId(vault) }),
     ...(shared && { process: { name: shared.name, scrapeAll: shared.scrapeAll } }),
   })

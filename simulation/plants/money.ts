@@ -86,8 +86,8 @@ export const MONEY: readonly Plant[] = [
     edits: [
       {
         file: 'src/orders/order-jobs.ts',
-        find: '{ chains, after, limit: BATCH }',
-        replace: '{ chains: [], after, limit: BATCH }',
+        find: '{ chains, after, limit: BATCH, heldUntil }',
+        replace: '{ chains: [], after, limit: BATCH, heldUntil }',
       },
       { file: 'src/orders/order-jobs.ts', find: 'await beforeEnd(due)', replace: 'due' },
     ],

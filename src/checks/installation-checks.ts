@@ -25,6 +25,7 @@ import {
 } from '../db/installation.ts'
 import { findHistoryFault, listMigrations } from '../db/migrate.ts'
 import type { Connecting } from '../db/wire/connection.ts'
+import { missingWords, readMissingParts } from '../db/wire/schema-parts.ts'
 import { describeSkew } from '../kernel/clock.ts'
 import { openVault } from '../kernel/vault.ts'
 import { MAIL_DAYS } from '../mail/mail.ts'
@@ -166,6 +167,9 @@ export const filledCheck = (connectionString: string, config: Pick<Config, 'mode
     (await isLeftEmpty(connectionString, config)) ? bad(EMPTY.message, EMPTY.fix) : good('A start may migrate it.'),
 })
 
+const MISSING_FIX =
+  'Stop the service, load the dump or backup again as a whole (docs/backup.md), and start it only then.'
+
 export const schemaCheck = (connectionString: string, config: Pick<Config, 'mode' | 'databaseUrl'>): Check => ({
   name: 'schema',
   cure: UNREACHED_FIX,
@@ -180,6 +184,8 @@ export const schemaCheck = (connectionString: string, config: Pick<Config, 'mode
     const missing = known.filter(({ id }) => !applied.some((one) => one.id === id))
     if (missing.length > 0)
       return bad(`The schema is at ${last ?? 'nothing'}, this program needs ${newest}.`, 'Run: comptoir migrate')
+    const lost = await readMissingParts(connectionString)
+    if (lost.length > 0) return bad(missingWords(lost), MISSING_FIX)
     if (last === newest) return good(`The schema is the newest (${newest}).`)
     return good(`The schema is that of a newer version (${last}), which only added to what this one needs (${newest}).`)
   },

@@ -3,6 +3,7 @@ import type { Db } from '../db/db.ts'
 import { READ_ONLY, READ_ONLY_FIX } from '../db/durable.ts'
 import { readReadiness } from '../http/health/health-queries.ts'
 import { bad, type CheckResult, good } from './check.ts'
+import { rehearsalResult } from './rehearsal-check.ts'
 
 const FULL = 'The disk of the database is full: no order, payment or refund can be recorded.'
 const FULL_FIX = 'Make room on the disk of the PostgreSQL server. The service goes on by itself then.'
@@ -13,7 +14,7 @@ function describeAnswer(isReadOnly: boolean, isFull: boolean): Omit<CheckResult,
 }
 
 /** What every request needs: the database, with the schema this version expects. */
-export async function checkReady(db: Db, newest: string): Promise<CheckResult[]> {
+export async function checkReady(db: Db, newest: string, isRehearsal = false): Promise<CheckResult[]> {
   try {
     const { isNewest, isReadOnly } = await readReadiness(db, newest)
     if (db.room.isFull()) await db.room.probe()
@@ -23,6 +24,7 @@ export async function checkReady(db: Db, newest: string): Promise<CheckResult[]>
     return [
       { name: 'database', ...describeAnswer(isReadOnly, db.room.isFull()) },
       { name: 'schema', ...schema },
+      ...(isRehearsal ? [rehearsalResult()] : []),
     ]
   } catch (error) {
     const reason = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error)

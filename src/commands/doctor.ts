@@ -8,6 +8,7 @@ import {
   runDatabaseChecks,
   schemaCheck,
 } from '../checks/installation-checks.ts'
+import { rehearsalCheck } from '../checks/rehearsal-check.ts'
 import type { Config, Env } from '../config/config.ts'
 import { findMasterKey } from '../config/master-key.ts'
 import { findEmbeddedPostgres } from '../db/embedded/embedded.ts'
@@ -32,6 +33,7 @@ async function checkDatabase(config: Config): Promise<CheckResult[]> {
   const place = { connectionString, prepared: config.databasePrepared }
   return runDatabaseChecks(place, claimOf(config, key), [
     schemaCheck(connectionString, config),
+    rehearsalCheck(connectionString),
     ...connectionChecks(config),
   ])
 }

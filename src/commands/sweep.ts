@@ -17,6 +17,7 @@ import { pollSweep, type SweepDeps, storeBatch } from '../chain/sweep/sweep-send
 import type { ChainConfig, Config } from '../config/config.ts'
 import type { Db } from '../db/db.ts'
 import { pollNow } from '../db/polling.ts'
+import { findIsRehearsal } from '../db/restored-queries.ts'
 import { systemContext } from '../http/request-context.ts'
 import { DAY, systemClock } from '../kernel/clock.ts'
 import { parseDecimal } from '../kernel/money.ts'
@@ -338,6 +339,8 @@ const runSweep: OperatorCommand = async (config, args, say) => {
   checkOptions(options)
   const batch = file === undefined ? null : readBatch(file)
   return withDatabase(config, say, async (db, vault) => {
+    if ((batch || options.sign || options.safe !== undefined) && (await findIsRehearsal(db)))
+      throw new Error('This is a rehearsal: the deposits are those of the real service. Only a plan is made here.')
     const settings = chooseChains(config, vault, options)
     const deps = { config: { chains: settings }, db, clock: systemClock, log: pino({ level: 'silent' }) }
     const opened = openChains({ ...deps, metrics: new Registry() })

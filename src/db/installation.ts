@@ -120,6 +120,18 @@ export const readRestoredAt = async (connectionString: string): Promise<Date | u
     )
   )?.at ?? undefined
 
+export const REHEARSAL =
+  'This database was restored for a rehearsal: no job runs, nothing is sent or paid, and only reads are answered.'
+
+/** Whether it was restored for a rehearsal; an older schema knows none. */
+export const readIsRehearsal = async (connectionString: string): Promise<boolean> =>
+  (
+    await readOf<{ yes: boolean | null }>(
+      connectionString,
+      "select (to_jsonb(installation)->>'rehearsal')::boolean as yes from installation",
+    )
+  )?.yes === true
+
 /** One life of a database: a restored copy goes on with another one. */
 export type Life = { id: string; since: Date }
 

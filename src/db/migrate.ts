@@ -7,6 +7,7 @@ import { MINUTE, SECOND } from '../kernel/clock.ts'
 import { refuseOtherEncoding } from './durable.ts'
 import { buildIndices, readIndexMigration } from './index-migrations.ts'
 import { KEEP_ALIVE } from './wire/connection.ts'
+import { notingParts } from './wire/schema-parts.ts'
 
 const FOLDER = join(import.meta.dirname, '../../migrations')
 const LOCK = 4_207_316_001
@@ -81,11 +82,13 @@ export async function migrate(
     if (fault !== undefined) throw new Error(fault)
     const applied = new Set(rows.map((row) => row.id))
     const pending = migrations.filter((migration) => !applied.has(migration.id))
-    for (const [index, migration] of pending.entries()) {
-      await apply(client, migration)
-      onApplied?.(index + 1, pending.length)
-    }
-    return pending.map((migration) => migration.id)
+    return await notingParts(client, async () => {
+      for (const [index, migration] of pending.entries()) {
+        await apply(client, migration)
+        onApplied?.(index + 1, pending.length)
+      }
+      return pending.map((migration) => migration.id)
+    })
   } finally {
     await client.end()
   }

@@ -16,6 +16,9 @@ export type RestoredFacts = {
 
 export type RestoreTimes = { backupMadeAt: Date; restoredAt: Date }
 
+/** `isRehearsal`: a service on this copy sends nothing; absent: it is the real one. */
+export type NotedRestore = RestoreTimes & { isRehearsal?: boolean | undefined }
+
 export type Restored = RestoreTimes & { facts: RestoredFacts; reconciledAt: Date | null }
 
 /**
@@ -184,12 +187,13 @@ async function hold(tx: Tx, { isOpen }: Marked, at: RestoreTimes, facts: Restore
  * Idempotent.
  * @returns false when this restore was marked before, or nothing was ever installed here
  */
-export async function markRestored(tx: Tx, noted: RestoreTimes): Promise<boolean> {
+export async function markRestored(tx: Tx, noted: NotedRestore): Promise<boolean> {
   const marked = await lockMark(tx)
   if (!marked || isRecorded(marked.restoredAt, noted)) return false
-  const at = { ...noted, restoredAt: countedAt(noted) }
+  const at = { backupMadeAt: noted.backupMadeAt, restoredAt: countedAt(noted) }
   await hold(tx, marked, at, await skip(tx, marked, at))
-  await tx.run(sql`update installation set life = default, life_since = default`)
+  const isRehearsal = noted.isRehearsal === true
+  await tx.run(sql`update installation set life = default, life_since = default, rehearsal = ${isRehearsal}`)
   await distrust(tx, at)
   return true
 }
@@ -238,6 +242,14 @@ export const takePromotion = (tx: Tx): Promise<Promotion | undefined> =>
     returning promotion->>'from' as "from", promotion->>'to' as "to", promotion->>'seenAt' as seen_at,
       (promotion->>'isWhole')::boolean as is_whole`)
 
+/** Whether this database was restored for a rehearsal: nothing leaves it. A command may be newer than the schema. */
+export const findIsRehearsal = async (q: Queryable): Promise<boolean> =>
+  (
+    await q.maybe<{ yes: boolean | null }>(
+      sql`select (to_jsonb(installation)->>'rehearsal')::boolean as yes from installation`,
+    )
+  )?.yes === true
+
 /** Undefined: this database was never restored. */
 export const findRestored = (q: Queryable): Promise<Restored | undefined> =>
   q.maybe<Restored>(sql`
@@ -254,6 +266,15 @@ export const findUnreconciled = (q: Queryable): Promise<{ backupMadeAt: Date; is
     select case when ${IS_UNRECONCILED} then backup_made_at else coalesce(server_seen_at, created_at) end as backup_made_at,
       coalesce(not (promotion->>'isWhole')::boolean, false) or (not server_waits and is_promoted(installation))
         as is_takeover
+    from installation where (${IS_UNRECONCILED}) or (not server_waits and is_promoted(installation))`)
+
+/**
+ * Orders made until then may have been paid after the backup: they do not end before it is reconciled. Undefined: all
+ * may. A promotion that no node has marked yet holds every one.
+ */
+export const findEndsHeld = (q: Queryable): Promise<{ madeUntil: Date } | undefined> =>
+  q.maybe(sql`
+    select case when ${IS_UNRECONCILED} then restored_at else clock_timestamp() end as made_until
     from installation where (${IS_UNRECONCILED}) or (not server_waits and is_promoted(installation))`)
 
 const sameAs = ({ restoredAt, facts }: Pick<Restored, 'restoredAt' | 'facts'>) =>

@@ -20,6 +20,7 @@ import type { CookieOwners } from './limits/cookie-limits.ts'
 import { registerForwarded } from './limits/forwarded.ts'
 import { registerProxyNotice } from './limits/proxy-notice.ts'
 import type { RateLimits } from './limits/rate-limits.ts'
+import { registerRehearsal } from './limits/rehearsal.ts'
 import { openTurns } from './limits/turns.ts'
 import { type CookieKind, checkPermission, isPermission, type Rule, ruleOf } from './permissions.ts'
 import { registerOpenApi } from './reference/openapi.ts'
@@ -35,6 +36,8 @@ export type ServerDeps = {
   vault: Vault
   /** Whether a buy button is registered for this website; without it, shop pages cannot call the API. */
   isShop?: (origin: string) => Promise<boolean>
+  /** The database is a copy for a rehearsal: only reads and logins are answered. */
+  isRehearsal?: boolean
   /** How a failure is shown to people; without it everyone gets JSON. */
   errorPage?: ErrorPage
   /** Where log lines go; default: standard output. */
@@ -250,6 +253,7 @@ export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
   registerMetrics(app, deps.metrics)
   registerProxyNotice(app, clock)
   registerPermissions(app, deps)
+  if (deps.isRehearsal) registerRehearsal(app)
   // after the limits, because an unknown origin costs a query
   if (deps.isShop) registerShopCors(app, deps.isShop)
   registerShares(app)

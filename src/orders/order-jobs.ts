@@ -1,5 +1,6 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { Db } from '../db/db.ts'
+import { findEndsHeld } from '../db/restored-queries.ts'
 import { type Clock, DAY, MINUTE, SECOND } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import { faultLogOf } from '../kernel/process/fault-log.ts'
@@ -73,7 +74,8 @@ const isAway = (error: unknown): boolean => error instanceof AppError && error.c
 /**
  * Ends expired orders, each in its own transaction, so that a payment that arrives at the same moment either wins or
  * loses. A round looks at each once, so those that may not end yet do not keep later ones from ending; those that could
- * not end are left out, checks and all, until their pause is over.
+ * not end are left out, checks and all, until their pause is over. After a restore, those of before it wait until it is
+ * reconciled: a shop may know them as paid.
  * @returns how many ended
  */
 export async function expireOrders(
@@ -94,11 +96,12 @@ export async function expireOrders(
       return 0
     }
   }
+  const heldUntil = (await findEndsHeld(db))?.madeUntil ?? null
   let ended = 0
   const seen = new Set<string>()
   let after: ExpiredOrder | undefined = { companyId: '', id: '', expiresAt: new Date(0) }
   while (after) {
-    const listed: ExpiredOrder[] = await listExpiredOrders(db, now, { chains, after, limit: BATCH })
+    const listed: ExpiredOrder[] = await listExpiredOrders(db, now, { chains, after, limit: BATCH, heldUntil })
     for (const { id } of listed) seen.add(id)
     const due = stuck ? listed.filter((key) => stuck.isDue(key, nowMs)) : listed
     for (const key of await beforeEnd(due)) ended += await expire(key)

@@ -237,17 +237,36 @@ export type ExpiredOrder = { companyId: string; id: string; expiresAt: Date }
  * Expired orders, oldest first. An order that is paid on chain waits until the chain is read up to its expiry.
  * @param chains the chains that this node reads; orders do not wait for other chains
  * @param after lists only later ones: the last one of the page before
+ * @param heldUntil those made until then may not end yet; null: all may
  */
 export async function listExpiredOrders(
   q: Queryable,
   now: Date,
-  { chains, after, limit }: { chains: readonly number[]; after: ExpiredOrder; limit: number },
+  asked: { chains: readonly number[]; after: ExpiredOrder; limit: number; heldUntil: Date | null },
 ): Promise<ExpiredOrder[]> {
+  const { chains, after, limit, heldUntil } = asked
   return q.many(sql`
     select company_id, id, expires_at from orders
     where status in ('INITIAL', 'PENDING', 'AWAITING') and expires_at <= ${now} and not ${isUnreadOn(chains)}
       and (expires_at, id) > (${after.expiresAt}, ${after.id})
+      and (${heldUntil}::timestamptz is null or created_at > ${heldUntil}::timestamptz)
     order by expires_at, id limit ${limit}`)
+}
+
+/** Open orders of before a restore: after the backup they may have been paid in a way that it does not know. */
+export type OpenOrders = { count: number; first: { code: string; company: string; expiresAt: Date }[] }
+
+/** @param limit how many are named, those that end next first */
+export async function readOpenOrders(q: Queryable, madeUntil: Date, limit: number): Promise<OpenOrders> {
+  const found = await q.many<OpenOrders['first'][number] & { count: number }>(sql`
+    select o.code, c.name as company, o.expires_at, (count(*) over ())::int as count
+    from orders o join companies c on c.id = o.company_id
+    where o.status in ('INITIAL', 'PENDING', 'AWAITING') and o.created_at <= ${madeUntil}
+    order by o.expires_at, o.id limit ${limit}`)
+  return {
+    count: found[0]?.count ?? 0,
+    first: found.map(({ code, company, expiresAt }) => ({ code, company, expiresAt })),
+  }
 }
 
 export const rateText = (rate: bigint): string => formatDecimal(rate, RATE_EXPONENT)

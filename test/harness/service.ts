@@ -110,6 +110,8 @@ export async function startTestService(
     /** As the real service does; a test that moves time to end orders does without. */
     guardsClock?: boolean
     workers?: boolean
+    /** On a copy that was restored for a rehearsal. */
+    isRehearsal?: boolean
     connectionString?: string
     vault?: Vault
     /** At most so many to the database. */
@@ -140,6 +142,7 @@ export async function startTestService(
     logStream,
     guardsClock: options.guardsClock === true,
     isStopping: () => stopping,
+    isRehearsal: options.isRehearsal === true,
   })
   documentedBy(service)
   await service.app.listen({ host: '127.0.0.1', port })

@@ -82,8 +82,8 @@ export const runBackup: OperatorCommand = async (config: Config, args, say) => {
   process.stdout.write(`${values.json ? JSON.stringify(made) : text}\n`)
 }
 
-export const RESTORE_USAGE = `comptoir restore --from PATH --data-dir DIR [--json]
-comptoir restore --already-done TIME [--yes]
+export const RESTORE_USAGE = `comptoir restore --from PATH --data-dir DIR [--rehearsal] [--json]
+comptoir restore --already-done TIME [--rehearsal] [--yes]
 
 Puts a backup into a folder that holds no database yet. Start the service there afterwards, then run
 "comptoir reconcile": until then no refund and no settlement leaves.
@@ -91,12 +91,16 @@ Puts a backup into a folder that holds no database yet. Start the service there 
   --from PATH      a backup, or where backups of one database are (a folder, s3://bucket/prefix): the newest one counts
   --data-dir DIR   the new place
   --already-done TIME   only mark: your PostgreSQL's own tools restored DATABASE_URL to this time (ISO 8601)
+  --rehearsal      a copy to try out: whatever its settings, a service on it sends nothing, pays nothing, and only reads
   --yes            with --already-done: do not ask
   --json           for programs
 
 MASTER_KEY must be the key that was in use when the backup was made (or one of MASTER_KEY_PREVIOUS).`
 
-export type RestoreArgs = { backup: ChosenBackup; dataDir: string; json: boolean } | { alreadyDone: Date; yes: boolean }
+export type RestoreArgs = { rehearsal: boolean } & (
+  | { backup: ChosenBackup; dataDir: string; json: boolean }
+  | { alreadyDone: Date; yes: boolean }
+)
 
 /** @throws UsageError, BackupFault */
 export async function readRestoreArgs(config: Config, args: string[]): Promise<RestoreArgs> {
@@ -104,16 +108,17 @@ export async function readRestoreArgs(config: Config, args: string[]): Promise<R
     from: { type: 'string' },
     'data-dir': { type: 'string' },
     'already-done': { type: 'string' },
+    rehearsal: { type: 'boolean', default: false },
     yes: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
   } as const
-  const { from, 'data-dir': dataDir, 'already-done': time, yes, json } = parseArgs({ args, options }).values
+  const { from, 'data-dir': dataDir, 'already-done': time, rehearsal, yes, json } = parseArgs({ args, options }).values
   if (time !== undefined) {
     const alreadyDone = new Date(time)
     if (Number.isNaN(alreadyDone.getTime()))
       throw new UsageError('--already-done takes a time such as 2030-01-31T12:00:00Z')
-    return { alreadyDone, yes }
+    return { alreadyDone, rehearsal, yes }
   }
   if (from === undefined || dataDir === undefined) throw new UsageError('Name the backup and the destination.')
-  return { backup: await chooseBackup(from, config), dataDir: resolve(dataDir), json }
+  return { backup: await chooseBackup(from, config), dataDir: resolve(dataDir), rehearsal, json }
 }

@@ -1,5 +1,6 @@
 import type { UnknownTransfer } from '../../chain/after-backup.ts'
 import { formatDecimal } from '../../kernel/money.ts'
+import type { OpenOrders } from '../../orders/order-queries.ts'
 import type { ChainReport } from './reconcile-chain.ts'
 
 export type Reconciled = {
@@ -9,6 +10,8 @@ export type Reconciled = {
   withoutChains: number[]
   /** What could not be checked. */
   faults: string[]
+  /** Those of the backup that are still open. */
+  openOrders: OpenOrders
   refundsUnderWay: number
   ledger: 'right' | string
   /** Refunds and settlements go: since now, or since an earlier run. */
@@ -29,6 +32,11 @@ const EXPLAIN = [
   'what is left under Balance and payouts (docs/money.md).',
 ]
 
+const ASK_SHOPS = [
+  'Ask their shops: one that was told “paid” after the backup keeps to that, whatever it is told from now on. Those whose',
+  'time is over end once refunds and settlements go again, and their shops get order.expired.',
+]
+
 const nextSteps = (lines: readonly string[]): string[] =>
   lines.map((line, index) => `${index === 0 ? '    → ' : '      '}${line}`)
 
@@ -38,6 +46,17 @@ const usdc = (units: bigint): string => `${formatDecimal(units, 6)} USDC`
 function onlyOf({ shownBy, isChecked }: Pick<UnknownTransfer, 'shownBy' | 'isChecked'>): string {
   const why = isChecked ? 'nothing bears it out' : 'it was not checked with the others, as there are so many'
   return shownBy === null ? '' : ` Only endpoint ${shownBy} shows it, and ${why}: look it up first.`
+}
+
+function openWords({ count, first }: OpenOrders): string[] {
+  if (count === 0) return []
+  const more = count - first.length
+  return [
+    `Open in the backup, and not known as paid here yet: ${count === 1 ? '1 order' : `${count} orders`}.`,
+    ...first.map(({ code, company, expiresAt }) => `  ${code} of ${company}, until ${expiresAt.toISOString()}`),
+    ...(more > 0 ? [`  and ${more} more; the back office lists them`] : []),
+    ...nextSteps(ASK_SHOPS),
+  ]
 }
 
 /** What was found, and for each difference what to do next. */
@@ -64,6 +83,7 @@ export function describe(done: Reconciled): string[] {
   }
   for (const chainId of done.withoutChains)
     lines.push(`Chain ${chainId}: not compared, as you asked. What happened there since the backup is not known.`)
+  lines.push(...openWords(done.openOrders))
   lines.push(...done.faults.map((fault) => `Not looked at: ${fault}`))
   const { refundsUnderWay: count } = done
   const refunds = count === 1 ? '1 refund is' : `${count} refunds are`

@@ -13,11 +13,18 @@ import { CHANNEL_KINDS } from '../../channels/kinds.ts'
 import type { Config } from '../../config/config.ts'
 import { findMasterKey } from '../../config/master-key.ts'
 import { openDb } from '../../db/db.ts'
-import { findRestored, findSameRestore, type Restored, updateReconciledRestore } from '../../db/restored-queries.ts'
+import {
+  findIsRehearsal,
+  findRestored,
+  findSameRestore,
+  type Restored,
+  updateReconciledRestore,
+} from '../../db/restored-queries.ts'
 import { systemContext } from '../../http/request-context.ts'
 import { DAY, systemClock } from '../../kernel/clock.ts'
 import { openVaultOf } from '../../keys/sandbox-vault.ts'
 import { verifyLedger } from '../../ledger/ledger-verify.ts'
+import { readOpenOrders } from '../../orders/order-queries.ts'
 import { reconcileEveryPayment } from '../../payments/reconcile.ts'
 import { countRefundsUnderWay, wakeRefundsUnderWay } from '../../refunds/refund-queries.ts'
 import type { OperatorCommand } from '../admin.ts'
@@ -38,6 +45,9 @@ Exit code 1 while something needs a person. Doing it again changes nothing.
   --json                 for programs`
 
 type Say = (line: string) => void
+
+/** Orders that are named, of those that are open; the back office lists all. */
+const NAMED_ORDERS = 50
 
 /** Refunds sent after the backup find their own transaction within this time. */
 const REFUNDS_MS = 30_000
@@ -150,6 +160,8 @@ async function reconcileAll(
     if (done) compared.push(done)
   }
   faults.push(...((await look('providers', () => askProviders(trade))) ?? []))
+  // once released, those that are over end
+  const openOrders = await readOpenOrders(db, restored.restoredAt, NAMED_ORDERS)
   // what fails afterwards holds nothing any more
   const released = await release(base, audit, { restored, withoutChains, faults })
   const refundsUnderWay = released ? await finishRefunds(base) : await countRefundsUnderWay(db)
@@ -163,7 +175,7 @@ async function reconcileAll(
   const { difference } = await verifyLedger(db)
   const ledger = difference ? `${difference.subject}: ${difference.what}` : 'right'
   const backupMadeAt = restored.backupMadeAt.toISOString()
-  return { backupMadeAt, chains, withoutChains, faults, refundsUnderWay, ledger, released }
+  return { backupMadeAt, chains, withoutChains, faults, openOrders, refundsUnderWay, ledger, released }
 }
 
 const isClean = ({ chains, faults, ledger }: Reconciled): boolean =>
@@ -192,6 +204,8 @@ export const runReconcile: OperatorCommand = async (given: Config, args, say) =>
       const key = findMasterKey(given)
       if (!key) throw new Error('There is no master key. Set the MASTER_KEY that the service uses.')
       await refuseForeignDatabase(connectionString, given, key)
+      if (await findIsRehearsal(db))
+        throw new Error('This is a rehearsal: no chain is read and nothing is compared, and everything stays held.')
       const vault = await openVaultOf(db, given, key)
       const config = await withServiceSettings(given, vault)
       const log = pino({ level: 'silent' })

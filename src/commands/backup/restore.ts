@@ -10,6 +10,7 @@ import { lockDataDir } from '../../db/embedded/data-dir-lock.ts'
 import { endLeftServer, startEmbeddedPostgres } from '../../db/embedded/embedded.ts'
 import { forgetElsewhere } from '../../db/embedded/state-directory.ts'
 import { markRestored } from '../../db/restored-queries.ts'
+import { missingWords, readMissingParts } from '../../db/wire/schema-parts.ts'
 import { systemClock } from '../../kernel/clock.ts'
 import { makeFolder } from '../../kernel/process/make-folder.ts'
 import { openVault } from '../../kernel/vault.ts'
@@ -22,30 +23,39 @@ import { readRestoreArgs } from './backup.ts'
 import { lostUntilNow, noteRestore } from './note-restore.ts'
 import { tellRestored } from './tell-restore.ts'
 
+const REHEARSED = 'It is a rehearsal: a service on it sends nothing, pays nothing, and only answers reads.'
+
 /** For a database that its own server's tools restored. */
 async function markOutside(
   config: Config,
-  { alreadyDone: backupMadeAt, yes }: { alreadyDone: Date; yes: boolean },
+  { alreadyDone: backupMadeAt, rehearsal, yes }: { alreadyDone: Date; rehearsal: boolean; yes: boolean },
   say: (line: string) => void,
 ): Promise<undefined> {
   if (config.databaseUrl === null)
     throw new UsageError('--already-done is for a DATABASE_URL; the embedded one takes --from.')
-  const restoredAt = new Date()
-  refuseAhead(backupMadeAt, restoredAt)
+  refuseAhead(backupMadeAt, new Date(systemClock()))
+  const missing = await readMissingParts(config.databaseUrl)
+  if (missing.length > 0)
+    throw new Error(`${missingWords(missing)} Nothing was marked. Load the dump again as a whole.`)
   await askBefore(
     { yes },
     `The database of DATABASE_URL counts as restored to ${backupMadeAt.toISOString()} then: everybody is logged out, no ` +
       'refund and no settlement leaves before "comptoir reconcile", and each company has to confirm its payout address.',
   )
-  const at = { backupMadeAt, restoredAt, lostUntil: lostUntilNow(config.auditAnchorFile, say) }
+  // once answered: the machine before may have gone on until then
+  const restoredAt = new Date(systemClock())
+  const lostUntil = lostUntilNow(config.auditAnchorFile, say)
+  const at = { backupMadeAt, restoredAt, lostUntil, isRehearsal: rehearsal }
   await withDatabase(config, say, (db, vault) =>
     db.tx(async (tx) => {
-      if (await markRestored(tx, at)) await tellRestored({ vault, clock: systemClock }, tx, at)
+      if ((await markRestored(tx, at)) && !rehearsal) await tellRestored({ vault, clock: systemClock }, tx, at)
       await noteRestore({ db, vault, clock: systemClock }, tx, at)
     }),
   )
   process.stdout.write(
-    'Marked. Start the service, then run: comptoir reconcile\nUntil then no refund and no settlement leaves.\n',
+    rehearsal
+      ? `Marked. ${REHEARSED}\n`
+      : 'Marked. Start the service, then run: comptoir reconcile\nUntil then no refund and no settlement leaves.\n',
   )
 }
 
@@ -104,25 +114,24 @@ const againWords = (dataDir: string): string =>
 export const runRestore: OperatorCommand = async (config, args, say) => {
   const read = await readRestoreArgs(config, args)
   if ('alreadyDone' in read) return markOutside(config, read, say)
-  const { backup, dataDir, json } = read
+  const { backup, dataDir, rehearsal, json } = read
   const key = findMasterKey({ masterKey: config.masterKey, dataDir })
   if (!key) throw new Error('The backup is encrypted. Set MASTER_KEY to the key that was in use when it was made.')
   const vaults = [openVault(key), ...config.previousMasterKeys.map((previous) => openVault(previous))]
   const vault = openVault(key, config.previousMasterKeys)
   const takeAway = makeDataDir(dataDir)
   const progress = startProgress(say, 'Restore', 'MB')
-  const restoredAt = new Date()
   const lostUntil = (): Date => lostUntilNow(config.auditAnchorFile, say)
   const lock = await lockDataDir(dataDir)
   const copy = async () => {
     if (existsSync(restoreMarkOf(join(dataDir, 'postgres')))) await endLeftServer(dataDir, say)
     return restoreFiles({
-      ...{ dataDir, vaults, vault, restoredAt, lostUntil },
+      ...{ dataDir, vaults, vault, clock: systemClock, lostUntil, isRehearsal: rehearsal },
       backup: { name: backup.name, ...(await backup.store.get(backup.name)) },
       onProgress: (done, of) => progress(megabytes(done), megabytes(of)),
     })
   }
-  const { facts, sandbox } = await copy()
+  const { facts, restoredAt, sandbox } = await copy()
     .finally(() => lock.release())
     .catch((error: unknown) => {
       takeAway()
@@ -150,7 +159,9 @@ export const runRestore: OperatorCommand = async (config, args, say) => {
   }
   const sameKey = config.masterKey ? ' and the same MASTER_KEY' : ''
   const files = needsChain(config, facts.mode, dataDir) ? copyFiles(dataDir) : filesWords(sandbox, dataDir)
-  const next = `${files === '' ? '' : `${files}\n`}${ownerWords(dataDir)}Start the service with DATA_DIR=${dataDir}${sameKey}, then run with the same settings: comptoir reconcile`
-  const text = `Restored into ${dataDir}: the state of ${facts.madeAt} (${facts.mode}).\n${next}\nUntil then no refund and no settlement leaves.`
+  const goOn = rehearsal ? '' : ', then run with the same settings: comptoir reconcile'
+  const next = `${files === '' ? '' : `${files}\n`}${ownerWords(dataDir)}Start the service with DATA_DIR=${dataDir}${sameKey}${goOn}`
+  const held = rehearsal ? REHEARSED : 'Until then no refund and no settlement leaves.'
+  const text = `Restored into ${dataDir}: the state of ${facts.madeAt} (${facts.mode}).\n${next}\n${held}`
   process.stdout.write(`${json ? JSON.stringify({ dataDir, ...facts, next }) : text}\n`)
 }

@@ -1,6 +1,7 @@
 import { appendFileSync, existsSync } from 'node:fs'
 import { chmod, mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Clock } from '../../kernel/clock.ts'
 import type { Vault } from '../../kernel/vault.ts'
 import { type Db, openDb, type Tx } from '../db.ts'
 import { RECOVERY_SIGNAL, restoringOf } from '../embedded/cluster.ts'
@@ -63,12 +64,15 @@ export async function restoreFiles(request: {
   vaults: readonly Vault[]
   /** Signs the mark that the next start reads. */
   vault: Vault
-  restoredAt: Date
+  /** Asked for the restore's time at its end: the machine before may have paid while a large backup was unpacked. */
+  clock: Clock
+  isRehearsal: boolean
   /** Asked once the files are unpacked, as the mark says it. */
   lostUntil(): Date
   onProgress(done: number, of: number): void
-}): Promise<{ facts: BackupFacts; sandbox: PlacedFiles }> {
-  const { backup, dataDir, vault, restoredAt, onProgress } = request
+}): Promise<{ facts: BackupFacts; restoredAt: Date; sandbox: PlacedFiles }> {
+  const { backup, dataDir, vault, clock, isRehearsal, onProgress } = request
+  const startedAt = new Date(clock())
   const cluster = join(dataDir, 'postgres')
   refuseDatabase(cluster, dataDir)
   let read = 0
@@ -86,16 +90,18 @@ export async function restoreFiles(request: {
     throw new BackupFault(
       `${backup.name} holds the backup of ${facts.madeAt}, ${name}. Nothing was restored; take another one, or rename the file.`,
     )
-  refuseAhead(new Date(facts.madeAt), restoredAt)
+  refuseAhead(new Date(facts.madeAt), startedAt)
   const draft = restoringOf(cluster)
   await rm(draft, { recursive: true, force: true })
   if (existsSync(cluster)) await rename(cluster, draft)
   await rm(draft, { recursive: true, force: true })
   await mkdir(draft, { recursive: true, mode: 0o700 })
+  let restoredAt = startedAt
   try {
     await unpackFiles(decompressed(content), draft, () => {})
     await prepareRecovery(draft)
-    const times = { backupMadeAt: new Date(facts.madeAt), restoredAt, lostUntil: request.lostUntil() }
+    restoredAt = new Date(clock())
+    const times = { backupMadeAt: new Date(facts.madeAt), restoredAt, lostUntil: request.lostUntil(), isRehearsal }
     await writeRestoreMark(draft, times, vault)
     giveTo(chooseAccount(dataDir, cluster), draft)
     await rename(draft, cluster)
@@ -106,7 +112,7 @@ export async function restoreFiles(request: {
     throw diskFault(error, dataDir, 'Nothing was restored.')
   }
   // with the cluster, never without it: a restore that is killed here is finished by the next start
-  return { facts, sandbox: await placeSandboxFiles(cluster, dataDir) }
+  return { facts, restoredAt, sandbox: await placeSandboxFiles(cluster, dataDir) }
 }
 
 export type Finishing = {
@@ -139,7 +145,7 @@ export async function finishRestore(
     await refuse?.()
     const mark = await readRestoreMark(cluster, vault)
     await db.tx(async (tx) => {
-      if (await markRestored(tx, mark)) await tell(tx, mark)
+      if ((await markRestored(tx, mark)) && !mark.isRehearsal) await tell(tx, mark)
       if (mark.isOurs) await note(db, tx, mark)
     })
     await db.pool.query('alter system reset restore_command')
