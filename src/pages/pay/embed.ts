@@ -77,8 +77,8 @@ export function withEmbedScript(page: string, origin: string, code: string): str
 }
 
 /**
- * Script for the way out: the order's page comes back by itself. A hidden page asks nothing, because the payer is at the
- * other one, and asks at once when it is seen again.
+ * Script for the way out: the order's page comes back by itself. A hidden page asks nothing, because the payer is at
+ * the other one, and asks at once when it is seen again.
  */
 const WAY_OUT_SCRIPT = `(() => {
 const live = document.getElementById('live')

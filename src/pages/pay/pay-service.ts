@@ -345,8 +345,8 @@ export async function readPayView(deps: PayViewDeps, code: string): Promise<PayV
 }
 
 /**
- * Whether the identity check that this link leads to still keeps the order from being paid. A refused one does, too: its
- * page says so.
+ * Whether the identity check that this link leads to still keeps the order from being paid. A refused one does, too:
+ * its page says so.
  */
 export async function isCheckOpen(
   { db, kycLinks }: { db: Db; kycLinks: Pick<KycLinks, 'kindOf'> },
