@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
 import { TEXTS } from '../src/texts/languages.ts'
 import { readMails } from './harness/accounts.ts'
-import { type KycWorld, newPayer, openKycWorld } from './harness/kyc-world.ts'
+import { type KycWorld, newPayer, openKycWorld, readPage } from './harness/kyc-world.ts'
 import { eventually } from './harness/service.ts'
 
 /* Anyone may type any e-mail on a pay page: who is let into the check that already belongs to it. */
@@ -129,4 +129,32 @@ test('a check of an earlier version is open to the first order that waited; a ma
       (list) => list.length === count,
     )
   }
+})
+
+test('a shop’s frame shows the way to a check to whoever has its link, until the check no longer stands before the payment', async () => {
+  const code = await world.createOrder('1500')
+  const { id, url } = await world.ask(code, newPayer())
+  const token = new URL(url).searchParams.get('token') ?? ''
+  const look = (order: string, word: string) =>
+    readPage(`${world.host.config.payUrl}/pay?code=${order}&embed=1&token=${word}`)
+  const isShown = async (order = code, word = token) => {
+    const { status, headers, text } = await look(order, word)
+    if (status === 200) return text.includes(`/kyc?code=${order}&amp;token=${word}`)
+    assert.deepEqual([status, headers.get('location')], [303, `/pay?code=${order}&embed=1`])
+    return false
+  }
+  const ofAnother = await world.ask(await world.createOrder('1500'), newPayer())
+  const foreign = new URL(ofAnother.url).searchParams.get('token') ?? ''
+  assert.deepEqual(
+    [await isShown(), await isShown(code, foreign), await isShown(await world.createOrder('1500'))],
+    [true, false, false],
+  )
+  const put = (status: string) => world.host.db.run(sql`update kyc_records set status = ${status} where id = ${id}`)
+  await put('refused')
+  assert.equal(await isShown(), true, 'its page says so')
+  await put('approved')
+  assert.equal(await isShown(), false)
+  await put('pending')
+  await world.boss.client.post(`confirm_conversion/cancel/${code}`)
+  assert.equal(await isShown(), false, 'nobody can pay it')
 })

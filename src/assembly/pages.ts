@@ -40,7 +40,10 @@ export async function registerPages(
   const relays = trade.chains.flatMap(({ relay, xpub }) => (relay && xpub !== null ? [{ ...relay, xpub }] : []))
   const xpubs = new Map(trade.chains.map(({ network, xpub }) => [network.chainId, xpub]))
   const walletNetworks = listWalletNetworks(config, trade.chains)
-  const payDeps = { ...trade.payments, ...shown, deposits, config, feed, limits, asking, providersUrl, walletNetworks }
+  const payDeps = {
+    ...{ ...trade.payments, ...shown, deposits, config, feed, limits, asking, providersUrl, walletNetworks },
+    kycLinks: trade.kyc.links,
+  }
   await app.register(payRoutes, payDeps)
   await app.register(walletRoutes, { ...trade.payments, ...shown, config, relays, limits })
   await app.register(receiptRoutes, { ...trade.payments, ...shown, config, keys })

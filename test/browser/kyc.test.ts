@@ -3,20 +3,26 @@ import { mkdirSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { sql } from '../../src/db/db.ts'
+import { newId } from '../../src/kernel/ids.ts'
 import type { Lang } from '../../src/kernel/lang.ts'
 import { TEXTS } from '../../src/texts/languages.ts'
 import { listAxeFaults } from '../harness/axe.ts'
 import { startBrowser, type Visit, visit } from '../harness/browser.ts'
 import { type KycWorld, newPayer, openKycWorld } from '../harness/kyc-world.ts'
+import { eventually } from '../harness/service.ts'
+import { codeIn, heardBy, payFrame, type ShopPage, startShopPage } from '../harness/shop-page.ts'
 
 let world: KycWorld
 let browser: Browser
+let shop: ShopPage
 
 before(async () => {
   ;[world, browser] = await Promise.all([openKycWorld(), startBrowser()])
+  shop = await startShopPage(world.host.baseUrl)
 })
 after(async () => {
   await browser?.close()
+  await shop?.stop()
   await world?.stop()
 })
 
@@ -132,6 +138,79 @@ test('from the form over the check in the provider’s frame to the payment', as
   await page.getByRole('link', { name: 'Continue to the payment' }).click()
   await reaches(page, 'Waiting for your payment')
   assert.deepEqual(complaints, [])
+  await context.close()
+})
+
+/** A payer of a button in the shop's page, as far as the way out of its frame to the check. */
+async function reachWayOut() {
+  await setUp(CHECK)
+  const button = newId()
+  await world.host.db.run(sql`
+    insert into buy_buttons (id, company_id, name, website_url, website_origin, price, currency, page_price)
+    values (${button}, ${world.boss.companyId}, 'Tea', ${`${shop.origin}/`}, ${shop.origin}, '1500.00', 'EUR', false)`)
+  shop.show(`<script src="${world.host.baseUrl}/sdk.js" async></script><button data-comptoir="${button}">Pay</button>`)
+  const opened = await visit(browser, shop.origin)
+  const { page } = opened
+  await page.getByRole('button', { name: 'Pay' }).click()
+  const code = await codeIn(page)
+  const framed = page.frameLocator('dialog iframe')
+  await framed.getByLabel('Email').fill(newPayer())
+  await framed.getByLabel('First name').fill('Ada')
+  await framed.getByLabel('Last name').fill('Lovelace')
+  await framed.getByRole('button', { name: 'Continue' }).click()
+  const link = framed.getByRole('link', { name: 'Open the page' })
+  await link.waitFor()
+  const hears = (state: string) =>
+    eventually(
+      () => heardBy(page),
+      (list) => list.some(([, said]) => said.type === 'comptoir:state' && said.state === state),
+    )
+  return { ...opened, code, link, hears }
+}
+
+/** Another window of the browser, where the payer goes through the check. */
+async function leave({ context, link }: Awaited<ReturnType<typeof reachWayOut>>): Promise<Page> {
+  const [check] = await Promise.all([context.waitForEvent('page'), link.click()])
+  return check
+}
+
+test('a shop’s frame leads out to the check, keeps the way while it is open, and goes on by itself once it is passed', async () => {
+  const payer = await reachWayOut()
+  const { page, context, code, link, hears, complaints } = payer
+  await (await payFrame(page)).evaluate('location.reload()')
+  await link.waitFor()
+  assert.deepEqual(await listAxeFaults(page), [])
+  await picture(page, 'kyc-way-out')
+  await (await payFrame(page)).evaluate('window.isStill = true')
+  const check = await leave(payer)
+  const asked = () => page.waitForResponse((answer) => answer.url().includes('/pay?'), { timeout: 15_000 })
+  await asked()
+  assert.equal(await (await payFrame(page)).evaluate('window.isStill'), true, 'nothing moves before it is decided')
+  await page.evaluate('window.heard.length = 0')
+  await check.frameLocator('#sdk iframe').getByRole('button', { name: 'My documents are valid' }).click()
+  await reaches(check, 'Your identity is confirmed')
+  await hears('waiting')
+  await world.host.db.run(
+    sql`update orders set status = 'PAID', paid_at = now(), version = version + 1 where code = ${code}`,
+  )
+  await hears('paid')
+  assert.deepEqual(complaints, [])
+  await context.close()
+})
+
+test('a check that is refused, and an order that ends meanwhile, are seen in the shop’s frame', async () => {
+  const payer = await reachWayOut()
+  const { page, context, code, link, hears } = payer
+  await hears('choose')
+  const { id } = await world.host.db.one<{ id: string }>(sql`
+    select k.kyc_id as id from kyc_orders k join orders o on o.id = k.order_id where o.code = ${code}`)
+  await world.host.db.run(sql`update kyc_records set status = 'refused', version = version + 1 where id = ${id}`)
+  await page.waitForResponse((answer) => answer.url().includes('/pay?'), { timeout: 15_000 })
+  const check = await leave(payer)
+  await reaches(check, 'We could not confirm your identity')
+  assert.equal(await link.isVisible(), true)
+  assert.equal((await world.boss.client.post(`confirm_conversion/cancel/${code}`)).status, 200)
+  await hears('cancelled')
   await context.close()
 })
 

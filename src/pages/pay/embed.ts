@@ -3,6 +3,8 @@ import { type Html, html, raw } from '../../kernel/html.ts'
 import { TEXTS } from '../../texts/languages.ts'
 import { hashOf } from '../shared/framing.ts'
 import { languageOf } from '../shared/language.ts'
+import { shell } from '../shared/notice.ts'
+import { pagePolicy } from '../shared/page-policy.ts'
 
 /**
  * Script for the page inside a shop's frame. It tells the shop's page, and no other, the state of the order, and when
@@ -74,11 +76,35 @@ export function withEmbedScript(page: string, origin: string, code: string): str
   return page.slice(0, place) + script + page.slice(place)
 }
 
-/** Inside a frame: opens a page that must not be framed in a new window. */
-export function renderWayOut(request: FastifyRequest, to: string): Html {
-  const lang = languageOf(request)
-  const { newPage, openPage } = TEXTS[lang].button
-  return html`<!doctype html><html lang="${lang}"><head><meta charset="utf-8"><title>${openPage}</title>
-    <meta name="viewport" content="width=device-width,initial-scale=1"></head>
-    <body><main><p>${newPage}</p><p><a href="${to}" target="_blank" rel="noopener">${openPage}</a></p></main></body></html>`
+/**
+ * Script for the way out: the order's page comes back by itself. A hidden page asks nothing, because the payer is at
+ * the other one, and asks at once when it is seen again.
+ */
+const WAY_OUT_SCRIPT = `(() => {
+const live = document.getElementById('live')
+const look = () => document.hidden || fetch(location.href).then((r) => r.text()).then((text) => {
+  const page = new DOMParser().parseFromString(text, 'text/html').getElementById('live')
+  if (page && page.dataset.id !== live.dataset.id) location.reload()
+}).catch(() => {})
+setInterval(look, 5000)
+document.addEventListener('visibilitychange', look)
+})()`.replace(/\n\s*/g, '\n')
+
+export const WAY_OUT_POLICY = pagePolicy({ scripts: [WAY_OUT_SCRIPT], more: ["connect-src 'self'"] })
+
+/**
+ * Inside a frame: opens a page that must not be framed in a new window.
+ * @param way.state what the shop's page hears of the order meanwhile
+ */
+export function renderWayOut(request: FastifyRequest, { to, state }: { to: string; state: string }): Html {
+  const language = languageOf(request)
+  const { newPage, openPage } = TEXTS[language].button
+  const link = html`<a class="button main" href="${to}" target="_blank" rel="noopener">${openPage}</a>`
+  return shell({
+    language,
+    title: openPage,
+    head: html`<noscript><meta http-equiv="refresh" content="10"></noscript>`,
+    body: html`<main id="live" data-id="out ${state}"><div data-state="${state}"><p>${newPage}</p>${link}</div></main>
+      <script>${raw(WAY_OUT_SCRIPT)}</script>`,
+  })
 }

@@ -9,14 +9,15 @@ import { allowFrame } from '../shared/framing.ts'
 import { languageOf } from '../shared/language.ts'
 import { NOTICE_POLICY, shell } from '../shared/notice.ts'
 import type { Shop } from '../shared/shop.ts'
-import { codeOf, embeddedPolicy, isEmbedded, renderWayOut, withEmbedScript } from './embed.ts'
+import { codeOf, embeddedPolicy, isEmbedded, renderWayOut, WAY_OUT_POLICY, withEmbedScript } from './embed.ts'
 import type { PageContext } from './pay-parts.ts'
 import { contentSecurityPolicy } from './pay-view.ts'
 
 /** `policy` if the page has its own style or script. */
 export type SentPage = { status: number; html: Html; shop: Shop | null; policy?: string }
 
-export type Said = { problem?: string; typed?: string }
+/** @property token of the check that the payer was led out of the shop's frame to */
+export type Said = { problem?: string; typed?: string; token?: string }
 
 /** A provider's page, and what the link to it says. */
 export type Away = { url: string; label: string }
@@ -46,8 +47,10 @@ export type PayPages = {
   sendBack(request: FastifyRequest, reply: FastifyReply, code: string, said?: Said): FastifyReply
   /** Sends the payer to a provider's page. */
   sendAway(request: FastifyRequest, reply: FastifyReply, to: Away): Promise<FastifyReply>
-  /** Redirects to another page of ours, on the requested host. */
+  /** Redirects to the page of a check, on the requested host; in a shop's frame to the way out to it. */
   sendOn(request: FastifyRequest, reply: FastifyReply, to: URL): Promise<FastifyReply>
+  /** @param way.state what the shop's page hears of the order */
+  sendWayOut(request: FastifyRequest, reply: FastifyReply, way: { token: string; state: string }): Promise<FastifyReply>
 }
 
 export function openPayPages(deps: {
@@ -106,19 +109,25 @@ export function openPayPages(deps: {
       })
     },
     async sendOn(request, reply, { pathname, searchParams }) {
+      const token = searchParams.get('token')
+      if (token && (await framingOf(request)) !== null) return this.sendBack(request, reply, codeOf(request), { token })
       const { lang } = request.query as { lang?: string }
       if (lang) searchParams.set('lang', lang)
-      const to = `${pathname}?${searchParams}`
-      if ((await framingOf(request)) === null) return reply.redirect(to, 303)
-      return this.send(request, reply, { status: 200, html: renderWayOut(request, to), shop: null })
+      return reply.redirect(`${pathname}?${searchParams}`, 303)
     },
-    sendBack(request, reply, code, { problem, typed } = {}) {
+    sendWayOut(request, reply, { token, state }) {
+      const to = `${basePath}/kyc?${new URLSearchParams({ code: codeOf(request), token, lang: languageOf(request) })}`
+      const html = renderWayOut(request, { to, state })
+      return this.send(request, reply, { status: 200, html, shop: null, policy: WAY_OUT_POLICY })
+    },
+    sendBack(request, reply, code, { problem, typed, token } = {}) {
       const { lang } = request.query as { lang?: string }
       const query = new URLSearchParams({ code })
       if (lang) query.set('lang', lang)
       if (isEmbedded(request)) query.set('embed', '1')
       if (problem) query.set('problem', problem)
       if (typed) query.set('typed', typed)
+      if (token) query.set('token', token)
       return reply.redirect(`${basePath}/pay?${query}`, 303)
     },
   }

@@ -3,6 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ChannelId } from '../../channels/channel.ts'
 import { CHANNEL_NAMES } from '../../channels/channel-names.ts'
+import type { KycLinks } from '../../compliance/kyc-links.ts'
 import type { Config } from '../../config/config.ts'
 import { networkOf } from '../../http/address.ts'
 import { registerPageFailures, toAppError } from '../../http/failures.ts'
@@ -33,12 +34,13 @@ import { findOriginOfOrder } from '../shared/payer-page-queries.ts'
 import { posterPolicy, renderPoster } from '../shared/poster.ts'
 import type { WalletNetwork } from '../wallet/wallet-panel.ts'
 import { cancelUnpaid } from './cancel-unpaid.ts'
+import { isEmbedded } from './embed.ts'
 import { findFaults, type IdentityGiven, readGiven, readPayerInformation } from './identity-fields.ts'
 import type { OrderFeed } from './live-updates.ts'
 import { type Away, openPayPages, type PayPages, type Said } from './pay-pages.ts'
-import { isOrderCode, type PayViewDeps, readPayView } from './pay-service.ts'
+import { isCheckOpen, isOrderCode, type PayViewDeps, readPayView } from './pay-service.ts'
 import { openPayStreams, openStreamCounter, type PayStreams } from './pay-stream.ts'
-import { renderFragment, renderPage } from './pay-view.ts'
+import { renderFragment, renderPage, sdkStateOf } from './pay-view.ts'
 import { openTypedKeeper, searchOf, withTyped } from './typed.ts'
 
 export type PayPageDeps = Omit<DepositCheckDeps, 'config'> &
@@ -47,6 +49,7 @@ export type PayPageDeps = Omit<DepositCheckDeps, 'config'> &
     feed: OrderFeed
     limits: Pick<RateLimits, 'checkPayer'>
     asking: AskBackDeps
+    kycLinks: Pick<KycLinks, 'kindOf'>
     /** A chain's name as payers know it: "Base". */
     networkName(chainId: number): string
     /** Block explorer URL of a transaction; null: none is known for that chain. */
@@ -65,6 +68,7 @@ const Query = Type.Object({
   problem: Type.Optional(Type.String({ maxLength: 40 })),
   typed: Type.Optional(Type.String({ maxLength: 8000 })),
   search: Type.Optional(Type.String({ maxLength: 1 })),
+  token: Type.Optional(Type.String({ maxLength: 100 })),
 })
 const FormBody = Type.Object({ code: Type.String(), token: Type.String() })
 const AcceptForm = Type.Object({
@@ -248,8 +252,12 @@ export const payRoutes: FastifyPluginAsyncTypebox<PayPageDeps> = async (app, dep
   rememberLanguage(app)
   registerNotices(app, pages)
   app.get('/pay', { config: OPEN, schema: { hide: true, querystring: Query } }, async (request, reply) => {
-    const { code = '', problem = null } = request.query
+    const { code = '', problem = null, token } = request.query
     const view = await readPayView(viewDeps, code)
+    if (token !== undefined && isEmbedded(request)) {
+      if (!(await isCheckOpen(deps, view, token))) return pages.sendBack(request, reply, code)
+      return pages.sendWayOut(request, reply, { token, state: sdkStateOf(view, deps.clock()) })
+    }
     if (hasChosenLanguage(request)) await noteLanguage(deps, request, code)
     const language = languageOf(request)
     const typed = keeper.open(code, request.query.typed)

@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto'
 import type { Channel, ChannelId } from '../../channels/channel.ts'
 import type { ChannelRule } from '../../channels/channel-rules.ts'
 import type { Channels } from '../../channels/channel-set.ts'
+import type { KycLinks } from '../../compliance/kyc-links.ts'
+import { findKycOfOrder } from '../../compliance/kyc-queries.ts'
 import type { Db } from '../../db/db.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
@@ -264,6 +266,9 @@ const holdMark = ({ rateHeld, heldUntil }: RateHold): string => (rateHeld ? '' :
 /** Situations in which the page offers other ways to pay. */
 const OFFERS: readonly Situation[] = ['choose', 'preparing', 'providerDown', 'waiting']
 
+/** Whether the payer may choose how to pay. */
+const hasWaysIn = (situation: Situation, requote: boolean): boolean => OFFERS.includes(situation) || requote
+
 /** Changes with the visible ways to pay and their texts. */
 const choicesMark = (choices: readonly Choice[]): string =>
   createHash('sha256').update(JSON.stringify(choices)).digest('base64url').slice(0, 8)
@@ -287,7 +292,7 @@ export async function readPayView(deps: PayViewDeps, code: string): Promise<PayV
   const received = viewReceived(deps, facts, paying)
   const besideComing = besideComingUnits(facts)
   const coming = facts.coming + besideComing
-  const hasWays = OFFERS.includes(situation) || requote
+  const hasWays = hasWaysIn(situation, requote)
   const identity = hasWays ? await readIdentityForm(deps, order) : null
   const usdc = (units: bigint): Money => ({ asset: order.to.asset, units })
   const offers = hasWays && choicesMark(choices)
@@ -337,4 +342,18 @@ export async function readPayView(deps: PayViewDeps, code: string): Promise<PayV
     shopUrl: payment?.cancelUrl ?? order.cancelUrl ?? order.websiteUrl,
     token: deps.payerTokens.of(order.code),
   }
+}
+
+/**
+ * Whether the identity check that this link leads to still keeps the order from being paid. A refused one does, too:
+ * its page says so.
+ */
+export async function isCheckOpen(
+  { db, kycLinks }: { db: Db; kycLinks: Pick<KycLinks, 'kindOf'> },
+  { companyId, orderId, code, situation, requote }: PayView,
+  token: string,
+): Promise<boolean> {
+  if (!hasWaysIn(situation, requote)) return false
+  const kyc = await findKycOfOrder(db, companyId, orderId)
+  return kyc !== undefined && kyc.status !== 'approved' && kycLinks.kindOf(code, kyc.id, token) !== null
 }

@@ -256,7 +256,7 @@ const SDK_STATES: Record<Situation, string> = {
 /** An order that ended unpaid keeps the word of its end, also while money that came goes back. */
 const ENDS: Partial<Record<OrderStatus, string>> = { CANCELLED: 'cancelled', ERROR: 'error', KYT_FAILED: 'review' }
 
-function sdkStateOf({ situation, status, paidAt, expiresAt }: PayView, nowMs: number): string {
+export function sdkStateOf({ situation, status, paidAt, expiresAt }: PayView, nowMs: number): string {
   const state = SDK_STATES[situation]
   const isUnpaidEnd = state === 'expired' || (state === 'refunding' && paidAt === null)
   if (!isUnpaidEnd) return state
