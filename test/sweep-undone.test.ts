@@ -127,7 +127,7 @@ async function undo(txHash: string | null | undefined): Promise<void> {
 
 const recheck = (): Promise<void> => {
   const network = networkFor({ chainId: 31337, usdcAddress: shop.chain.usdcAddress })
-  const chains = [{ network, agree: agreeAlone(rpc) }]
+  const chains = [{ network, rpc, agree: agreeAlone(rpc) }]
   return recheckBookedSweeps({ db: shop.host.db, clock: Date.now, log, chains })
 }
 
