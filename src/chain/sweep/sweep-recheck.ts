@@ -1,9 +1,16 @@
 import type { Tx } from '../../db/db.ts'
 import { RpcError } from '../endpoints/rpc.ts'
-import { inToken } from '../networks.ts'
-import { listFinalPayouts, listLostSweeps, type Payout, updatePayoutReopened } from '../payout/payout-queries.ts'
+import { inToken, tokenOf } from '../networks.ts'
+import {
+  listFinalPayouts,
+  listLostSweeps,
+  type Payout,
+  updateFinalToken,
+  updatePayoutReopened,
+} from '../payout/payout-queries.ts'
 import { listAgreedUnused, listAgreedUsed, recheckPeriod } from '../payout/payout-recheck.ts'
 import { authorizationKeyOf, findUse, isAsked } from '../payout/state/authorization-use.ts'
+import { listPayingTokens } from '../payout/wallet-queries.ts'
 import { ChainDoubt } from '../transfer-logs.ts'
 import { listSweeps, lockSweep, type Sweep, updateSweepAgain } from './sweep-queries.ts'
 import type { SendingChain, SweepDeps } from './sweep-send.ts'
@@ -44,6 +51,26 @@ async function listInEachToken(
     }
   }
   return found
+}
+
+/**
+ * An earlier version stored no token: the one that knows the authorization is it, of all that the chain had here. While
+ * none does, nothing is known of the sweep.
+ */
+async function noteTokens({ db, log }: SweepRecheckDeps, { network, agree }: Chain, final: readonly Payout[]) {
+  const keys = final
+    .filter(({ tokenAddress }) => tokenAddress === null)
+    .map((one) => ({ ...authorizationKeyOf(one), id: one.id }))
+  if (keys.length === 0) return
+  for (const one of await listPayingTokens(db, network)) {
+    try {
+      for (const { id } of await listAgreedUsed({ agree, network: one }, keys))
+        await updateFinalToken(db, id, tokenOf(one))
+    } catch (error) {
+      if (!(error instanceof RpcError) && !(error instanceof ChainDoubt)) throw error
+      log.warn({ err: error, chainId: network.chainId }, 'the tokens of earlier sweeps could not be read')
+    }
+  }
 }
 
 /**
@@ -94,6 +121,7 @@ export async function recheckSweeps(deps: SweepRecheckDeps): Promise<void> {
   for (const chain of deps.chains) {
     const { chainId } = chain.network
     const final = await listFinalPayouts(db, chainId, { ...period, kind: 'sweep' })
+    await noteTokens(deps, chain, final)
     for (const payout of await listInEachToken(deps, chain, { payouts: final, isUsed: false })) {
       if (!(await reopen(deps, payout, 'done'))) continue
       const { id: sweepId, fromAddress: address, txHash, units } = payout
