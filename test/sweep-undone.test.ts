@@ -127,7 +127,7 @@ async function undo(txHash: string | null | undefined): Promise<void> {
 
 const recheck = (): Promise<void> => {
   const network = networkFor({ chainId: 31337, usdcAddress: shop.chain.usdcAddress })
-  const chains = [{ network, agree: agreeAlone(rpc) }]
+  const chains = [{ network, rpc, agree: agreeAlone(rpc) }]
   return recheckBookedSweeps({ db: shop.host.db, clock: Date.now, log, chains })
 }
 
@@ -166,6 +166,25 @@ test('an undone sweep leaves the books at once, is sent again, and is booked onc
   await passTime()
   await recheck()
   assert.equal(alarms.length, 1)
+})
+
+test('one of a version that stored no token is rechecked in the one that knows its authorization', async () => {
+  const before = await readBooks()
+  const { toAddress, units } = await createPaid(shop)
+  await whileMining(() => sweepAll())
+  const [swept] = await listOf(toAddress)
+  await shop.host.db.run(sql`update chain_payouts set token_address = null where id = ${swept?.id ?? ''}`)
+  const read = () =>
+    shop.host.db.one<{ token: string | null }>(sql`
+      select token_address as token from chain_payouts where id = ${swept?.id ?? ''}`)
+  await passTime()
+  await recheck()
+  assert.equal((await read()).token, shop.chain.usdcAddress.toLowerCase())
+  await undo(swept?.txHash)
+  await recheck()
+  assert.equal((await readBooks()).wallet, before.wallet)
+  await whileMining(() => reach(toAddress, 'done'))
+  assert.equal((await readBooks()).wallet, before.wallet + units)
 })
 
 test('one that is undone twice is booked and reversed twice', async () => {

@@ -299,6 +299,38 @@ test('a released settlement that waits for money is held back when the books dif
   assert.ok(released, 'counted from when it was sent')
 })
 
+test('where a transaction also pays for its data, a relayer is low as soon as that is more than it has', async () => {
+  const rpc = createRpc({ url: shop.chain.rpcUrl })
+  const plain = networkFor({ chainId: 31337, usdcAddress: shop.chain.usdcAddress })
+  const told: string[] = []
+  const relayerSigner = { address: newAddress() }
+  const look = (hasDataFee: boolean) =>
+    watchWallets({
+      ...{ db: shop.host.db, clock: Date.now, log: pino({ level: 'silent' }) },
+      chains: [{ network: { ...plain, hasDataFee }, rpc, payouts: null, relayerSigner, minUnits: 0n }],
+      alarm: async (_tx, { paragraphs }) => void told.push(paragraphs.join(' ')),
+    })
+  // a contract that answers 0.01 to every question
+  const answer = `0x7f${(10n ** 16n).toString(16).padStart(64, '0')}5f5260205ff3`
+  const oracle = '0x420000000000000000000000000000000000000f'
+  try {
+    await shop.chain.call('anvil_setBalance', relayerSigner.address, `0x${(19n * 10n ** 16n).toString(16)}`)
+    await look(true)
+    assert.deepEqual(told, [], 'no node says what data costs')
+    await shop.chain.call('anvil_setCode', oracle, answer)
+    await look(false)
+    assert.deepEqual(told, [])
+    await look(true)
+    assert.match(told.join(), /pays for gas .* holds 0\.190000000000000000 of the native coin/)
+    // it has recovered, for whoever looks next
+    await look(false)
+    assert.equal(told.length, 1)
+  } finally {
+    await shop.chain.call('anvil_setCode', oracle, '0x')
+    await rpc.close()
+  }
+})
+
 test('a wallet that runs low is told once, again after it recovered, and stands in the metrics', async () => {
   const rpc = createRpc({ url: shop.chain.rpcUrl })
   const network = networkFor({ chainId: 31337, usdcAddress: shop.chain.usdcAddress })

@@ -5,8 +5,17 @@ import { ChainDoubt } from '../transfer-logs.ts'
 import { fillGap, isOfFormerRelayer } from './account-nonces.ts'
 import { doubtWords } from './agreement.ts'
 import { change, needsCheck, type PayoutDeps } from './payout-deps.ts'
-import type { Payout } from './payout-queries.ts'
-import { broadcast, hasRunOut, isUnusable, prepare, resend, SIGNABLE, UNCHECKED } from './payout-steps.ts'
+import type { Payout, PayoutChange } from './payout-queries.ts'
+import {
+  broadcast,
+  hasRunOut,
+  isUnusable,
+  prepare,
+  resend,
+  SIGNABLE,
+  SWEEP_RAN_OUT,
+  UNCHECKED,
+} from './payout-steps.ts'
 import { type ChainView, isAuthorizationOver, isSigned } from './payout-view.ts'
 import { isReceiptFinal, listFailed, type Receipt, readReceipts } from './receipt.ts'
 import { isRaiseDue, isStuck } from './relayer/fees.ts'
@@ -75,16 +84,23 @@ function usedWords(deps: PayoutDeps, payout: Payout, receipt: Receipt | null): s
   const left = receipt && leftBy(deps, payout, receipt)
   if (!left)
     return 'The token says that this was paid or cancelled, but the node does not find the transaction. Look it up.'
-  const { toAddress, units } = payout
+  const { kind, toAddress, units } = payout
   const done =
     left.to === null
       ? 'has cancelled its authorization'
       : `has used its authorization, and brought ${formatDecimal(left.units, 6)} USDC to ${left.to}`
   return (
-    `Transaction ${receipt.transactionHash} ${done} instead of ${formatDecimal(units, 6)} USDC to ${toAddress}. It is ` +
-    'not sent again (docs/backup.md).'
+    `Transaction ${receipt.transactionHash} ${done} instead of ${formatDecimal(units, 6)} USDC to ${toAddress}. ` +
+    (kind === 'sweep' ? 'It waits until that is final.' : 'It is not sent again (docs/backup.md).')
   )
 }
+
+/** The next plan contains what is left at the address. */
+const SWEEP_SPENT = {
+  status: 'failed',
+  relayer: null,
+  providerStatus: 'Its owner has cancelled its authorization, or used it otherwise. Plan the sweep again.',
+} as const
 
 /**
  * Whether the token shows that this payout happened or never will; checked before any failure counts. One that no
@@ -99,9 +115,10 @@ async function followUsed(deps: PayoutDeps, payout: Payout, view: ChainView): Pr
   if (await isSpentElsewhere(deps, payout, view, receipt))
     return change(deps, payout, { status: 'failed', providerStatus: 'the payer cancelled it or used it otherwise' })
   const used = { used: true, providerStatus: usedWords(deps, payout, receipt) } as const
-  const isOwn = payout.kind === 'payout'
+  const isOwn = payout.kind !== 'payment'
   const spentUnits = isOwn && txHash !== undefined ? await findSpent(deps, payout, txHash) : null
-  if (spentUnits !== null) return change(deps, payout, { ...SIGNABLE, ...used, spentUnits })
+  const end = payout.kind === 'sweep' ? SWEEP_SPENT : SIGNABLE
+  if (spentUnits !== null) return change(deps, payout, { ...used, ...end, spentUnits })
   // what is signed pays nothing then, and other transactions need later nonces
   const isSure = txHash !== undefined || payout.usedAt !== null
   return change(deps, payout, { ...used, ...(isSure && { status: 'reserved', relayer: null }) })
@@ -170,9 +187,12 @@ async function followMined(
   return own ? follow(deps, payout, view, own) : followUsed(deps, payout, view)
 }
 
+/** What someone else has to submit is in no block. */
+export const NOT_SUBMITTED = 'waits until it is submitted'
+
 function waitingWords({ isFormerToken, ownWallet }: PayoutDeps, payout: Payout): string {
   const { kind, fromAddress, tokenAddress, validBefore, reopenedAt } = payout
-  if (kind !== 'payout') return 'waits until it is submitted'
+  if (kind !== 'payout') return NOT_SUBMITTED
   if (tokenAddress === null)
     return (
       'An earlier version signed it, and nothing stored says in which USDC contract. It is followed until its ' +
@@ -216,8 +236,14 @@ const forsakenWords = ({ tokenAddress }: Payout): string =>
   `It was undone, and paid in ${tokenAddress}. For ${LOST_DAYS} days no node with that USDC contract in its settings has ` +
   'sent it again, so it is given up.'
 
-const RAN_OUT = 'the authorization ran out unused'
 const FAILED = { status: 'failed' } as const
+const UNUSED = 'the authorization ran out unused'
+const RAN_OUT: Record<Payout['kind'], PayoutChange> = {
+  payout: { ...SIGNABLE, providerStatus: UNUSED },
+  sweep: { ...FAILED, providerStatus: SWEEP_RAN_OUT },
+  payment: { ...FAILED, providerStatus: UNUSED },
+  withdrawn: { ...FAILED, providerStatus: UNUSED },
+}
 
 /** The nodes may agree within it whether one of them took what is signed. */
 const DOUBT_MS = 5 * MINUTE
@@ -278,8 +304,7 @@ export async function watch(deps: PayoutDeps, payout: Payout, view: ChainView): 
   if (deps.looksOnly) return payout
   if (isForsaken(deps, payout) && (await isUnusable(deps, payout, view)))
     return change(deps, payout, { ...FAILED, providerStatus: forsakenWords(payout) })
-  if (await hasRunOut(deps, payout, view))
-    return change(deps, payout, { ...(payout.kind === 'payout' ? SIGNABLE : FAILED), providerStatus: RAN_OUT })
+  if (await hasRunOut(deps, payout, view)) return change(deps, payout, RAN_OUT[payout.kind])
   const tended = await tendNonce(deps, payout, view, submitted)
   if (tended) return tended
   // nothing is signed for one that an earlier version left as sent

@@ -133,11 +133,14 @@ export async function listFinalPayouts(
   return rows.map(toPayout)
 }
 
-/** Sweeps that a reorganisation undid and that were given up in this period: their transactions may come back. */
+/**
+ * Sweeps that were given up in this period: what was signed for them may be in a block after all, after a
+ * reorganisation.
+ */
 export async function listLostSweeps(q: Queryable, chainId: number, { after, before }: Period): Promise<Payout[]> {
   const rows = await q.many<Row>(sql`
     select ${COLUMNS} from chain_payouts where chain_id = ${chainId} and kind = 'sweep' and status = 'failed'
-      and reopened_at is not null and updated_at between ${after} and ${before} order by id`)
+      and updated_at between ${after} and ${before} order by id`)
   return rows.map(toPayout)
 }
 

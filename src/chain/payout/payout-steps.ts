@@ -44,7 +44,7 @@ const authorizationOf = (payout: Payout, validBefore: bigint): Authorization => 
   nonce: payout.authorizationNonce,
 })
 
-const SWEEP_RAN_OUT = { providerStatus: 'The signed authorization ran out unused. Plan the sweep again.', never: true }
+export const SWEEP_RAN_OUT = 'The signed authorization ran out unused. Plan the sweep again.'
 /** Whoever asks for the payout checks it again before it is signed again: that is not this visit. */
 const RAN_OUT = {
   providerStatus: 'What was signed ran out unused. It is checked again before it is signed again.',
@@ -185,7 +185,7 @@ export async function prepare(deps: PayoutDeps, given: Payout, view: ChainView):
   const stopped = await stop(deps, payout)
   if (stopped) return stopped
   const canAuthorize = deps.refundSigner !== null || isSigned(payout, view)
-  const obstacle = canAuthorize ? await findObstacle(deps, payout) : SWEEP_RAN_OUT
+  const obstacle = canAuthorize ? await findObstacle(deps, payout) : { providerStatus: SWEEP_RAN_OUT, never: true }
   if (obstacle) return hold(deps, payout, view, obstacle)
   if (needsCheck(deps, given)) return hold(deps, payout, view, UNCHECKED)
   const pause = await findPause(deps, payout)

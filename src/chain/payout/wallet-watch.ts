@@ -8,6 +8,7 @@ import { formatDecimal } from '../../kernel/money.ts'
 import type { Hex, Rpc } from '../endpoints/rpc.ts'
 import { type Network, tokenOf } from '../networks.ts'
 import { PAYOUT_GAS } from './relayer/attempts.ts'
+import { readDataFee } from './relayer/data-fee.ts'
 import { readGasPrice } from './relayer/gas-price.ts'
 import { readBalance } from './usdc-token.ts'
 import {
@@ -58,7 +59,7 @@ async function readLevels({ db, clock }: WalletWatchDeps, chain: WatchedChain): 
   }
   if (relayerSigner) {
     const { baseFee, tip } = await readGasPrice(rpc)
-    const cost = PAYOUT_GAS * (baseFee + tip)
+    const cost = PAYOUT_GAS * (baseFee + tip) + (await readDataFee(rpc, network))
     const units = BigInt(await rpc.call<Hex>('eth_getBalance', relayerSigner.address, 'latest'))
     const dailyUnits = (left.transactions * cost) / WEEK_DAYS
     const low = units < cost * RELAYER_PAYOUTS || isShort(units, dailyUnits)

@@ -9,6 +9,7 @@ import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import type { Agree } from '../payout/agreement.ts'
 import { PAYOUT_LEASE_MS, PAYOUT_TIMES, type PayoutResult, viewPayout, workOn } from '../payout/payout.ts'
+import { NOT_SUBMITTED } from '../payout/payout-follow.ts'
 import { claimPayout, findPayout } from '../payout/payout-queries.ts'
 import { NOBODY, type Signer } from '../payout/signer.ts'
 import { isAuthorizationUsed } from '../payout/usdc-token.ts'
@@ -137,8 +138,6 @@ async function readFee({ rpc, relayerSigner }: SendingChain, txHash: string): Pr
 async function advance(deps: SweepDeps, sweep: Sweep, chain: SendingChain): Promise<PayoutResult> {
   const { relayerSigner } = chain
   const waits = (providerStatus: string): PayoutResult => ({ outcome: 'pending', txHash: null, providerStatus })
-  if (!sweep.outside && relayerSigner === null)
-    return waits(`no relayer is set up on chain ${sweep.chainId} (docs/signers.md)`)
   const now = deps.clock()
   const claimed = await claimPayout(deps.db, sweep.id, new Date(now), new Date(now + PAYOUT_LEASE_MS))
   if (!claimed) {
@@ -146,10 +145,12 @@ async function advance(deps: SweepDeps, sweep: Sweep, chain: SendingChain): Prom
     return payout ? viewPayout(payout) : waits('its authorization is missing')
   }
   const { db, clock, log } = deps
-  // watching needs no relayer
-  const relayer = relayerSigner ?? NOBODY
-  const wallets = { refundSigner: null, relayerSigner: relayer, watchOnly: sweep.outside }
-  return workOn({ db, clock, log, ...chain, ...PAYOUT_TIMES, ...wallets }, claimed)
+  // watching needs no relayer: it may be submitted elsewhere, cancelled by its owner, or run out
+  const isWatched = sweep.outside || relayerSigner === null
+  const wallets = { refundSigner: null, relayerSigner: relayerSigner ?? NOBODY, watchOnly: isWatched }
+  const result = await workOn({ db, clock, log, ...chain, ...PAYOUT_TIMES, ...wallets }, claimed)
+  const isHelpless = isWatched && !sweep.outside && result.providerStatus === NOT_SUBMITTED
+  return isHelpless ? waits(`no relayer is set up on chain ${sweep.chainId} (docs/signers.md)`) : result
 }
 
 /** The sweep is final: books the money's new place and the cost. */
