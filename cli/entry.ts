@@ -1,8 +1,10 @@
+import { setDefaultResultOrder } from 'node:dns'
 import { setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net'
 import { runDeveloper } from './main.ts'
 
-// Node's 250 ms are too short for one lost packet (src/kernel/process/address-attempts.ts)
+// Node's 250 ms are too short for one lost packet, and IPv6 may drop all (src/kernel/process/address-attempts.ts)
 setDefaultAutoSelectFamilyAttemptTimeout(2000)
+setDefaultResultOrder('ipv4first')
 
 // "comptoir orders list | head" has seen enough
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

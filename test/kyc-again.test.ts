@@ -1,10 +1,16 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
-import { kycPolls } from '../src/compliance/kyc-polls.ts'
+import { kycPolls, openKycSession } from '../src/compliance/kyc-polls.ts'
+import { findKyc } from '../src/compliance/kyc-queries.ts'
 import type { KycDeps } from '../src/compliance/kyc-service.ts'
 import { openSumsubProvider } from '../src/compliance/sumsub/adapter.ts'
-import { sql } from '../src/db/db.ts'
-import { DAY, systemClock } from '../src/kernel/clock.ts'
+import { raw, sql } from '../src/db/db.ts'
+import { DAY, MINUTE, systemClock } from '../src/kernel/clock.ts'
+import type { Alarm } from '../src/mail/operator-alarm.ts'
 import { logInSuperAdmin, readMails } from './harness/accounts.ts'
 import { type KycWorld, newPayer, openKycWorld, readPage } from './harness/kyc-world.ts'
 import { eventually, startTestService } from './harness/service.ts'
@@ -26,11 +32,11 @@ async function makeApproved(): Promise<Approved> {
   return { id, url, payer, code }
 }
 
-const provider = () =>
+const provider = (baseUrl = `${world.providersUrl}/sumsub`) =>
   openSumsubProvider(
     {
       ...{ appToken: 'sbx:test-token', secretKey: 'test-secret-key', webhookSecret: 'test-webhook-secret' },
-      ...{ baseUrl: `${world.providersUrl}/sumsub`, sdkUrl: 'http://127.0.0.1/' },
+      ...{ baseUrl, sdkUrl: 'http://127.0.0.1/' },
       ...{ level: 'basic-kyc-level', eddLevel: 'enhanced-kyc-level' },
     },
     systemClock,
@@ -77,6 +83,56 @@ test('a further enhanced check is granted by what is handed in for it, and not b
   await world.reaches(id, { status: 'approved', eddStatus: 'completed', spendingLimit: '900000.00' })
 })
 
+test('where the provider lets the app reset nobody, the check says so, the operator gets a mail, and its page opens', async () => {
+  const { id } = await makeApproved()
+  assert.equal((await world.admin.post(`kyc/${id}/edd`, { spendingLimit: '20000.00' })).status, 200)
+  await world.reaches(id, { eddStatus: 'requested' })
+  let resets = 0
+  const former = {
+    ...{ levelName: 'enhanced-kyc-level', reviewStatus: 'completed', reviewDate: '2020-01-01 00:00:00+0000' },
+    reviewResult: { reviewAnswer: 'GREEN' },
+  }
+  const server = createServer((request, response) => {
+    const isReset = request.url?.endsWith('/reset') ?? false
+    if (isReset) resets += 1
+    response.statusCode = isReset ? 403 : 200
+    const body = isReset ? { description: 'Forbidden' } : request.method === 'POST' ? { token: 'a-token' } : former
+    response.end(JSON.stringify(body))
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as AddressInfo
+  const { db } = world.host
+  const mails: Alarm[] = []
+  const deps = {
+    ...{ db, clock: systemClock, provider: provider(`http://127.0.0.1:${port}`), signals: { look: () => {} } },
+    alarm: async (_tx: unknown, mail: Alarm) => void mails.push(mail),
+  } as unknown as KycDeps
+  // nobody else asks about it meanwhile
+  const away = () => db.run(sql`update kyc_records set next_check_at = now() + interval '1 hour' where id = ${id}`)
+  try {
+    for (const round of [1, 2]) {
+      await away()
+      await kycPolls(deps).work(db, { id, companyId: world.boss.companyId ?? '' })
+      await away()
+      const { status, eddStatus, message } = await world.read(id)
+      assert.deepEqual(
+        [status, eddStatus, message],
+        ['approved', 'requested', 'sumsub reset applicant: HTTP 403: Forbidden'],
+      )
+      assert.equal(resets, round)
+    }
+    const kyc = await findKyc(db, id)
+    assert.deepEqual(kyc && (await openKycSession(deps, kyc)), { token: 'a-token' })
+  } finally {
+    server.close()
+  }
+  assert.equal(resets, 2, 'a page resets nobody')
+  assert.deepEqual(
+    mails.map(({ subject }) => subject),
+    ['The identity provider starts no check again'],
+  )
+})
+
 test('a final refusal at the enhanced level stays one there: asking again changes nothing until it is taken back', async () => {
   const { id, url } = await makeApproved()
   assert.equal((await world.admin.post(`kyc/${id}/edd`, { spendingLimit: '20000.00' })).status, 200)
@@ -120,7 +176,13 @@ test('a refusal that the provider takes back without a callback is read: by time
   )
   assert.ok(due?.at, 'it is read again')
   // as an earlier version left it
-  await world.host.db.run(sql`update kyc_records set next_check_at = null where id = ${id}`)
+  const { db } = world.host
+  await db.run(sql`update kyc_records set next_check_at = null where id = ${id}`)
+  const migration = new URL('../migrations/1930_refusals_read.sql', import.meta.url)
+  await db.run(raw(readFileSync(migration, 'utf8')))
+  const { at } = await db.one<{ at: Date | null }>(sql`select next_check_at as at from kyc_records where id = ${id}`)
+  assert.ok(at && at.getTime() > Date.now() + DAY - MINUTE && at.getTime() < Date.now() + 2 * DAY + MINUTE)
+  await db.run(sql`update kyc_records set next_check_at = null where id = ${id}`)
   await world.tell('kyc-forged-callback')
   await world.decide(id, 'approve')
   assert.equal((await world.accept(await world.createOrder('1500'), { payerEmail: payer })).error.code, 'KYC_REQUIRED')
@@ -154,7 +216,7 @@ test('orders that can still be paid count after 30 days, and a paid one from its
   const code = await world.createOrder('900')
   assert.equal((await world.accept(code, { payerEmail: payer })).status, 200)
   const of = sql`(select id from orders where code = ${code})`
-  await db.run(sql`update kyc_spendings set accepted_at = now() - interval '31 days' where order_id = ${of}`)
+  await db.run(sql`update kyc_spendings set accepted_at = now() - interval '200 days' where order_id = ${of}`)
   const next = await world.createOrder('200')
   const accept = async () => (await world.accept(next, { payerEmail: payer })).error?.code ?? 'accepted'
   assert.equal(await accept(), 'KYC_REQUIRED', 'it is open')

@@ -8,7 +8,9 @@ import { mint } from '../sandbox/chain/token.ts'
 import { localSigner } from '../src/chain/payout/signer.ts'
 import { sql } from '../src/db/db.ts'
 import { describeVerdict, verifyLedger } from '../src/ledger/ledger-verify.ts'
+import { logIn, passwordHash } from './harness/accounts.ts'
 import { type Operator, openOperator } from './harness/installation.ts'
+import { insertPerson } from './harness/office-world.ts'
 import { createPaid, newAddress, type RefundData, refundReaches, revert } from './harness/refunds.ts'
 import { openScreeningWorld, type ScreeningWorld } from './harness/screening-world.ts'
 import { eventually, TEST_MASTER_KEY } from './harness/service.ts'
@@ -136,6 +138,18 @@ test('a settlement to a listed address is refused, and one to a clean address is
     (seen) => /did not pass the screening/.test(seen?.message ?? ''),
   )
   assert.equal(await world.chain.balanceOf(bad), 0n)
+  const { email } = await insertPerson(world.host.db, 'Observer', companyId, await passwordHash())
+  const watching = await logIn(world.host.baseUrl, email)
+  const seenBy = [
+    (await watching.get<Settlement[]>('settlements')).data.find(({ _id }) => _id === first._id),
+    (await watching.get<Settlement>(`settlements/${first._id}`)).data,
+    (await watching.get<{ settlement: Settlement }>(`settlements/${first._id}/statement`)).data.settlement,
+  ]
+  const neutral = 'waits: it is being checked'
+  assert.deepEqual(
+    seenBy.map((one) => one?.message),
+    [neutral, neutral, neutral],
+  )
   assert.equal((await world.admin.post(`settlements/${first._id}/cancel`, {})).status, 200)
   const good = newAddress()
   await setTarget(good)
@@ -318,6 +332,44 @@ test('a listing that was corrected locks no money: neither one of a payout, nor 
     assert.deepEqual(await leftOf(orders), [0n, 0n], last.text)
   } finally {
     clearInterval(mining)
+  }
+})
+
+test('a sender who is listed stays so while its source is away: nobody releases it, and nothing moves', async () => {
+  const wallet = await world.newWallet()
+  const order = await world.createAwaiting()
+  await world.payFrom(wallet, order)
+  await world.reaches(order.code, 'PAID')
+  await makeOld(wallet)
+  await world.list(wallet, { sanctions: true })
+  const row = () =>
+    world.host.db.one<{ id: string; status: string }>(
+      sql`select id, status from screenings where purpose = 'sweep' and address = ${wallet}`,
+    )
+  const mining = setInterval(() => void world.chain.mine().catch(() => {}), 200)
+  try {
+    await sweep('--sign')
+    assert.equal((await row()).status, 'blocked')
+    for (const round of ['the first outage', 'the next day, still away']) {
+      await makeOld(wallet)
+      await world.fault('sanctions', '503')
+      const away = await sweep('--sign')
+      const { id, status } = await row()
+      assert.equal(status, 'blocked', round)
+      assert.match(away.text, /is listed \(chainalysis: (?!HTTP)/, round)
+      const released = await world.admin.post(`screenings/${id}/release`, { reason: 'its source is away' })
+      assert.equal(released.error?.code, 'OBJECT_CONFLICT', round)
+      await sweep('--sign')
+      assert.deepEqual(await leftOf([order]), [order.units], round)
+    }
+    await world.fault('sanctions', null)
+    await world.list(wallet, { sanctions: false })
+    await makeOld(wallet)
+    const corrected = await sweep('--sign')
+    assert.deepEqual(await leftOf([order]), [0n], corrected.text)
+  } finally {
+    clearInterval(mining)
+    await world.fault('sanctions', null)
   }
 })
 

@@ -55,8 +55,11 @@ test('a receiver with two addresses, of which only the slow one is within reach,
 })
 
 test('so does a provider', async (t) => {
-  const before = getDefaultAutoSelectFamilyAttemptTimeout()
-  t.after(() => setDefaultAutoSelectFamilyAttemptTimeout(before))
+  const [before, order] = [getDefaultAutoSelectFamilyAttemptTimeout(), dns.getDefaultResultOrder()]
+  t.after(() => {
+    setDefaultAutoSelectFamilyAttemptTimeout(before)
+    dns.setDefaultResultOrder(order)
+  })
   waitForEachAddress()
   const port = await startSlow(t)
   t.mock.method(
@@ -71,10 +74,10 @@ test('so does a provider', async (t) => {
   assert.equal(status, 200)
 })
 
-test('every process of ours waits longer for an address than Node does', async () => {
+test('every process of ours waits longer for an address than Node does, and tries IPv4 first', async () => {
   const report =
-    'data:text/javascript,import net from "node:net"; process.on("exit", () => ' +
-    'console.error(net.getDefaultAutoSelectFamilyAttemptTimeout()))'
+    'data:text/javascript,import net from "node:net"; import dns from "node:dns"; process.on("exit", () => ' +
+    'console.error(net.getDefaultAutoSelectFamilyAttemptTimeout(), dns.getDefaultResultOrder()))'
   const cases: [string, ...string[]][] = [
     ['src/main.ts', '--version'],
     ['cli/entry.ts', 'orders', '--help'],
@@ -86,6 +89,6 @@ test('every process of ours waits longer for an address than Node does', async (
     })
     assert.ok(child.stderr)
     child.once('message', () => child.disconnect())
-    assert.equal((await text(child.stderr)).trim(), '2000', entry)
+    assert.equal((await text(child.stderr)).trim(), '2000 ipv4first', entry)
   }
 })

@@ -18,6 +18,7 @@ import {
   findScreening,
   listLatestAnswers,
   listScreeningsOf,
+  listStandingListings,
   type Release,
   SCREENING_POLLS,
   type Screening,
@@ -64,7 +65,8 @@ async function ask(work: ScreeningWork, desk: Desk, subject: Subject, address: s
 }
 
 async function reasonOf({ db }: ScreeningWork, sender: string, row: Screening | undefined): Promise<string> {
-  const said = row ? await listLatestAnswers(db, row) : []
+  const answers = row?.status === 'blocked' ? listStandingListings : listLatestAnswers
+  const said = row ? await answers(db, row) : []
   const against = said.filter(({ verdict }) => verdict !== 'clean')
   const words = against.map(
     ({ source, level, reasons }) => `${source}: ${[level, ...reasons].filter(Boolean).join(', ')}`,

@@ -1,9 +1,11 @@
+import { OFFICE_PATHS } from '../config/office-paths.ts'
 import type { Queryable } from '../db/db.ts'
 import type { PollSpec } from '../db/polling.ts'
 import { systemContext } from '../http/request-context.ts'
 import { DAY, MINUTE } from '../kernel/clock.ts'
 import { pollGapMs } from '../kernel/poll-gaps.ts'
-import type { RemoteProvider, Review } from './identity-provider.ts'
+import { claimDailyNotice } from '../mail/daily-mail-queries.ts'
+import { IdentityProviderError, type RemoteProvider, type Review } from './identity-provider.ts'
 import { askedLevel, isEddAsked, isOpenCheck, type Kyc, type KycState, nextReading } from './kyc.ts'
 import * as queries from './kyc-queries.ts'
 import { changeKyc, type KycDeps } from './kyc-service.ts'
@@ -88,13 +90,38 @@ async function readAgain(deps: KycDeps, remote: RemoteProvider | null, kyc: Kyc)
   await applyNews(deps, kyc, review ?? { ...GONE, providerStatus: kyc.providerStatus ?? GONE.providerStatus })
 }
 
-/** What the provider says of an open check. Who passed an enhanced check before must start again to be asked anew. */
+/** Who passed an enhanced check before must start again. Only a person at the provider lets one whom it refused. */
+const mustStartAgain = async (deps: KycDeps, kyc: Kyc, review: Review): Promise<boolean> =>
+  review.outcome === 'approved' && (await isOfBefore(deps.db, kyc, review))
+
+/** Without the right to reset, every further enhanced check waits until somebody gives it. */
+const tellNoReset = (deps: KycDeps, kyc: Kyc, words: string): Promise<void> =>
+  deps.db.tx(async (tx) => {
+    if (!(await claimDailyNotice(tx, 'kyc.reset', deps.clock()))) return
+    await deps.alarm(tx, {
+      subject: 'The identity provider starts no check again',
+      paragraphs: [
+        `A further enhanced check was requested (check ${kyc.id}), for which its payer has to start again at ` +
+          `${kyc.provider}. That was refused: ${words}.`,
+        'Allow the app token to reset applicants, or reset this applicant in the dashboard of the provider. It is tried ' +
+          'again by itself; until then the check waits, and a SuperAdmin may complete it by hand.',
+      ],
+      path: OFFICE_PATHS.system,
+    })
+  })
+
+/** What the provider says of an open check. Who passed an enhanced check before starts again to be asked anew. */
 async function readOpen(deps: KycDeps, remote: RemoteProvider, kyc: Kyc): Promise<Review | null> {
   const applicantId = await ensureApplicant(deps, remote, kyc)
   const review = await remote.fetchReview(applicantId)
-  // only a person at the provider lets someone start again who was refused there for good
-  if (review?.outcome !== 'approved' || !(await isOfBefore(deps.db, kyc, review))) return review
-  await remote.resetApplicant(applicantId)
+  if (!review || !(await mustStartAgain(deps, kyc, review))) return review
+  try {
+    await remote.resetApplicant(applicantId)
+  } catch (error) {
+    if (!(error instanceof IdentityProviderError) || error.kind !== 'definite') throw error
+    if (error.status === 401 || error.status === 403) await tellNoReset(deps, kyc, error.message)
+    return { ...review, outcome: 'unknown', providerStatus: error.message }
+  }
   return remote.fetchReview(applicantId)
 }
 
@@ -132,9 +159,11 @@ export async function openKycSession(deps: KycDeps, kyc: Kyc): Promise<{ token: 
   const asked = askedLevel(kyc)
   const remote = remoteOf(deps, kyc)
   if (!remote || asked === null) return null
-  const review = await readOpen(deps, remote, kyc)
+  const review = await remote.fetchReview(await ensureApplicant(deps, remote, kyc))
   const session = await remote.openSession(kyc.id, review?.level === 'enhanced' ? 'enhanced' : asked)
-  if (kyc.nextCheckAt === null) await queries.updateKycDue(deps.db, kyc, new Date(deps.clock() + MINUTE))
+  // the poll resets, one at a time: a second reset would undo what the payer hands in meanwhile
+  if (review && (await mustStartAgain(deps, kyc, review))) await lookNow(deps, kyc)
+  else if (kyc.nextCheckAt === null) await queries.updateKycDue(deps.db, kyc, new Date(deps.clock() + MINUTE))
   return session
 }
 

@@ -1,5 +1,4 @@
 import { type Queryable, sql, type Tx } from '../db/db.ts'
-import { DAY } from '../kernel/clock.ts'
 import type { PayerName } from './kyc-queries.ts'
 import type { PayerKeys } from './payer-key.ts'
 
@@ -11,21 +10,15 @@ export async function findKycPolicy(q: Queryable, companyId: string): Promise<Ky
 }
 
 /**
- * Longer than any order stays open once it was accepted: a link lasts 31 days at most, the time to pay from a wallet as
- * long again, and a chain that cannot be read delays the end. It bounds what is read of a payer of many years.
- */
-const LONGEST_OPEN_MS = 90 * DAY
-
-/**
  * Cents of EUR of the payer's orders that were accepted or paid since then, or can still be paid: who has long links
- * accepted and pays them all after a month spends it then. Leaves out orders that ended unpaid, and this one.
+ * accepted and pays them all after a month spends it then. Leaves out orders that ended unpaid, and this one. No age
+ * bounds what is read: an order may be held for months before it is paid, and one payer's orders are few.
  */
 export async function sumSpendings(tx: Tx, payer: PayerName, since: Date, exceptOrderId: string): Promise<bigint> {
-  const oldest = new Date(since.getTime() - LONGEST_OPEN_MS)
   const { units } = await tx.one<{ units: string }>(sql`
     select coalesce(sum(s.euro_units), 0) as units
     from kyc_spendings s join orders o on o.company_id = s.company_id and o.id = s.order_id
-    where s.company_id = ${payer.companyId} and s.payer_key = ${payer.payerKey} and s.accepted_at > ${oldest}
+    where s.company_id = ${payer.companyId} and s.payer_key = ${payer.payerKey}
       and s.order_id <> ${exceptOrderId} and o.status not in ('EXPIRED', 'CANCELLED', 'ERROR')
       and (s.accepted_at > ${since} or o.paid_at > ${since}
         or o.status in ('INITIAL', 'PENDING', 'AWAITING', 'WAITING_CHAIN_CONFIRMATION'))`)

@@ -3,7 +3,7 @@ import { PERMISSIONS } from '../http/permissions.ts'
 import { formatDecimal } from '../kernel/money.ts'
 import type { Static } from '../kernel/schema.ts'
 import { findOrderById } from '../orders/order-queries.ts'
-import { refundMessageFor } from '../screening/screening-words.ts'
+import { payoutMessageFor } from '../screening/screening-words.ts'
 import { listWriters, type Writer } from '../users/maker-queries.ts'
 import { addressMessage, sameAddress } from './destination/address-proof.ts'
 import type { MispaymentRefundDeps } from './mispayment-refund.ts'
@@ -100,7 +100,7 @@ const describeRefund = (deps: MispaymentRefundDeps, actor: Actor, refund: Refund
   requestedBy: refund.requestedBy,
   decidedBy: refund.decidedBy,
   txHash: refund.txHash,
-  message: refundMessageFor(actor, refund.providerStatus),
+  message: payoutMessageFor(actor, refund.providerStatus),
   toSendByHand: refund.toSendByHand,
   heldBy: refund.heldBy,
   settledByHand: refund.settledByHand,

@@ -18,6 +18,7 @@ import {
   type KeptAnswer,
   type LastAsked,
   listLatestAnswers,
+  listStandingListings,
   lockScreening,
   lockToldSince,
   SCREENING_POLLS,
@@ -53,8 +54,11 @@ const FRESH_MS: Partial<Record<Verdict, number>> = { clean: HOUR, hold: PERSON_G
 /** Longer evidence is truncated: some answers list thousands of counterparties. */
 const MAX_EVIDENCE = 64_000
 
-/** `at`: when it was asked; `isNew`: goes into the record; `isNews`: it differs from what the source said last. */
-type Asked = { source: SourceId; answer: Answer; at: Date; isNew: boolean; isNews: boolean }
+/**
+ * `at`: when it was asked; `isNew`: goes into the record; `isNews`: it differs from what the source said last.
+ * `counts`: the answer, or the listing that a source stands by that gives none now.
+ */
+type Asked = { source: SourceId; answer: Answer; counts: Answer; at: Date; isNew: boolean; isNews: boolean }
 
 /** What was said before it was opened again answers nothing now. */
 function freshSince({ source, verdict }: KeptAnswer, { openedAt, lastAsked }: Screening, now: Date): Date | null {
@@ -81,16 +85,22 @@ async function askSources(deps: ScreeningDeps, screening: Screening, now: Date):
   const { network, address } = screening
   if (address === null) return []
   const kept = await listLatestAnswers(deps.db, screening)
+  const listings = await listStandingListings(deps.db, screening)
   return Promise.all(
     deps.sources.map(async (source): Promise<Asked> => {
       const before = kept.find((one) => one.source === source.id)
       const since = before && source.id !== 'deny_list' ? freshSince(before, screening, now) : null
-      if (before && since)
-        return { source: source.id, answer: { ...before, evidence: null }, at: since, isNew: false, isNews: false }
+      if (before && since) {
+        const answer = { ...before, evidence: null }
+        return { source: source.id, answer, counts: answer, at: since, isNew: false, isNews: false }
+      }
       const answer = cut(await source.screen({ network, address }))
       deps.count(source.id, answer.verdict)
       const isNews = answer.verdict !== 'clean' && !(before && isSameDoubt(before, { ...answer, source: source.id }))
-      return { source: source.id, answer, at: now, isNew: !isSame(before, screening, answer), isNews }
+      const listing = listings.find((one) => one.source === source.id)
+      // an outage takes nothing back: nobody may release what its source has listed
+      const counts = answer.verdict === 'unavailable' && listing ? { ...listing, evidence: null } : answer
+      return { source: source.id, answer, counts, at: now, isNew: !isSame(before, screening, answer), isNews }
     }),
   )
 }
@@ -105,8 +115,8 @@ type Outcome = { status: ScreeningStatus; verdict: Verdict }
 /** The decisive verdict, without the doubts that a person accepted. */
 function outcomeOf({ accepted }: Screening, asked: readonly Asked[]): Outcome {
   if (asked.length === 0) return { status: 'held', verdict: 'unavailable' }
-  const open = asked.filter(({ source, answer }) => !isAccepted(accepted ?? [], { ...answer, source }))
-  const verdict = worstOf(['clean', ...open.map(({ answer }) => answer.verdict)])
+  const open = asked.filter(({ source, counts }) => !isAccepted(accepted ?? [], { ...counts, source }))
+  const verdict = worstOf(['clean', ...open.map(({ counts }) => counts.verdict)])
   return { verdict, status: verdict === 'clean' && open.length < asked.length ? 'released' : STATUS_OF[verdict] }
 }
 
@@ -154,7 +164,8 @@ async function pollScreening(deps: ScreeningDeps, screening: Screening): Promise
     await updateScreening(tx, current, change, at)
     if (told) await tellHeld(deps.alarm, tx, current, asked)
     if (status === 'blocked') {
-      await tellBlocked(deps.alarm, tx, current, asked)
+      const listed = asked.map(({ source, counts }) => ({ source, answer: counts }))
+      await tellBlocked(deps.alarm, tx, current, listed)
       const { companyId, purpose, subjectId } = current
       tx.afterCommit(() => deps.log.warn({ companyId, purpose, subjectId }, 'an address did not pass the screening'))
     }

@@ -235,6 +235,18 @@ export const listLatestAnswers = (
     select distinct on (source) id, source, verdict, level, reasons, at from screening_answers
     where company_id = ${companyId} and screening_id = ${id} order by source, id desc`)
 
+/** The sources whose latest answer, outages aside, is that the address is listed. */
+export const listStandingListings = (
+  q: Queryable,
+  { companyId, id }: Pick<Screening, 'companyId' | 'id'>,
+): Promise<KeptAnswer[]> =>
+  q.many<KeptAnswer>(sql`
+    select * from (
+      select distinct on (source) id, source, verdict, level, reasons, at from screening_answers
+      where company_id = ${companyId} and screening_id = ${id} and verdict <> 'unavailable'
+      order by source, id desc) a
+    where verdict = 'blocked'`)
+
 const NEWEST = 500
 
 /** The newest answers with their evidence, oldest first; `leftOut`: how many older ones there are. */

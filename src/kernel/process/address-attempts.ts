@@ -1,3 +1,4 @@
+import { setDefaultResultOrder } from 'node:dns'
 import { setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net'
 
 /**
@@ -7,5 +8,11 @@ import { setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net'
  */
 const ATTEMPT_MS = 2000
 
-/** For all outgoing connections of this process: Node's own, those of `fetch`, and undici's. */
-export const waitForEachAddress = (): void => setDefaultAutoSelectFamilyAttemptTimeout(ATTEMPT_MS)
+/**
+ * For all outgoing connections of this process: Node's own, those of `fetch`, and undici's. IPv4 comes first, as for
+ * webhooks: where IPv6 drops packets, each connection would wait for it first.
+ */
+export const waitForEachAddress = (): void => {
+  setDefaultAutoSelectFamilyAttemptTimeout(ATTEMPT_MS)
+  setDefaultResultOrder('ipv4first')
+}

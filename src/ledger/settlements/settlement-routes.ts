@@ -53,9 +53,10 @@ export const settlementRoutes: FastifyPluginAsyncTypebox<SettlementDeps> = async
     },
     async (request) => {
       const { companyId, status = null, page = 1, limit = 20 } = request.query
-      const companyIds = await companiesOf(deps, actorOf(request), companyId)
+      const actor = actorOf(request)
+      const companyIds = await companiesOf(deps, actor, companyId)
       const rows = await listSettlements(db, { companyIds, status, limit, offset: (page - 1) * limit })
-      return ok(rows.map(viewSettlement))
+      return ok(rows.map((row) => viewSettlement(row, actor)))
     },
   )
   app.post(
@@ -90,7 +91,10 @@ export const settlementRoutes: FastifyPluginAsyncTypebox<SettlementDeps> = async
         response: { 200: Envelope(SettlementSchema) },
       },
     },
-    async (request) => ok(viewSettlement(await findReachableSettlement(deps, actorOf(request), request.params.id))),
+    async (request) => {
+      const actor = actorOf(request)
+      return ok(viewSettlement(await findReachableSettlement(deps, actor, request.params.id), actor))
+    },
   )
   app.get(
     '/settlements/:id/statement',
@@ -113,7 +117,10 @@ export const settlementRoutes: FastifyPluginAsyncTypebox<SettlementDeps> = async
       const actor = actorOf(request)
       if (format === 'csv') checkPermission('orders.download', actor, deps.clock())
       const settlement = await findReachableSettlement(deps, actor, request.params.id)
-      if (format !== 'csv') return ok(await readSettlementStatement(db, settlement, { after, limit }))
+      if (format !== 'csv') {
+        const statement = await readSettlementStatement(db, settlement, { after, limit })
+        return ok({ settlement: viewSettlement(settlement, actor), ...statement })
+      }
       const name = `settlement-${settlement.createdAt.toISOString().slice(0, 10)}-${settlement.id.slice(0, 8)}.csv`
       return sendCsv(reply, name, Readable.from(streamSettlementStatement(db, settlement)))
     },
@@ -153,7 +160,8 @@ export const settlementRoutes: FastifyPluginAsyncTypebox<SettlementDeps> = async
     async (request) => {
       const txHash = request.body.txHash.toLowerCase()
       await reportSettlementPaid(deps, contextOf(request), request.params.id, txHash)
-      return ok(viewSettlement(await findReachableSettlement(deps, actorOf(request), request.params.id)))
+      const actor = actorOf(request)
+      return ok(viewSettlement(await findReachableSettlement(deps, actor, request.params.id), actor))
     },
   )
   app.post(

@@ -9,6 +9,7 @@ import { AppError } from '../../kernel/errors.ts'
 import { firstIdAt, idFrom } from '../../kernel/ids.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import type { ScreeningGate, Standing } from '../../screening/screening-gate.ts'
+import { payoutMessageFor, SETTLEMENT_BLOCKED, SETTLEMENT_WAITS } from '../../screening/screening-words.ts'
 import { findSpeaker, listCommonMakers, lockApprovers } from '../../users/maker-queries.ts'
 import type { Books } from '../books.ts'
 import { listNamed } from '../claims.ts'
@@ -102,7 +103,8 @@ function addressChangeOf(settlement: Settlement) {
   return { at: addressSetAt?.toISOString() ?? null, by: addressSetBy, lastTo, lastNetwork }
 }
 
-export const viewSettlement = (settlement: Settlement) => ({
+/** @param actor who reads it: not everyone may learn why it waits */
+export const viewSettlement = (settlement: Settlement, actor: Actor) => ({
   _id: settlement.id,
   companyId: settlement.companyId,
   status: settlement.status,
@@ -115,7 +117,7 @@ export const viewSettlement = (settlement: Settlement) => ({
   addressChange: addressChangeOf(settlement),
   fromBackup: settlement.isOfBackup,
   txHash: settlement.txHash,
-  message: settlement.providerStatus,
+  message: payoutMessageFor(actor, settlement.providerStatus),
   createdBy: settlement.createdBy,
   firstApprovedBy: settlement.firstApprovedBy,
   approvedBy: settlement.approvedBy,
@@ -214,7 +216,7 @@ export async function finish(
 ): Promise<SettlementView> {
   const settlement = await lockSettlement(tx, companyId, id)
   if (!settlement) throw new Error(`settlement ${id} was not stored`)
-  const view = viewSettlement(settlement)
+  const view = viewSettlement(settlement, context.actor)
   await context.remember(tx, view)
   const { amount, address, network, status } = view
   const detail = { settlementId: id, amount, address, network, status }
@@ -245,12 +247,10 @@ const screenTarget = (deps: SettlementDeps, settlement: Settlement): Promise<Sta
     ])
   })
 
-const BLOCKED = 'the company’s settlement address did not pass the screening. Cancel it and set another address'
-
 /** A person who sends by hand gets an error; what the signer sends waits on its own. @throws OBJECT_CONFLICT */
 async function checkTarget(deps: SettlementDeps, settlement: Settlement): Promise<void> {
   const standing = await screenTarget(deps, settlement)
-  if (standing === 'blocked') throw conflict(`It cannot be paid: ${BLOCKED}.`)
+  if (standing === 'blocked') throw conflict(`It cannot be paid: ${SETTLEMENT_BLOCKED}.`)
   const pays = deps.chains.find(({ network }) => network === settlement.network)?.pay
   if (standing === 'waiting' && !pays)
     throw conflict('The settlement address is being screened. Try again in a moment; nothing was changed.')
@@ -311,7 +311,7 @@ export async function releaseSettlement(
 
 async function findReason(deps: SettlementDeps, settlement: Settlement): Promise<string | null> {
   const standing = await screenTarget(deps, settlement)
-  if (standing !== 'clear') return standing === 'blocked' ? BLOCKED : 'the screening of the settlement address'
+  if (standing !== 'clear') return standing === 'blocked' ? SETTLEMENT_BLOCKED : SETTLEMENT_WAITS
   return (
     (await deps.books.findHold(settlement.companyId)) ??
     (await findUnconfirmed(deps.db, settlement)) ??

@@ -2,7 +2,6 @@ import type { Db, Queryable } from '../../db/db.ts'
 import { guardCell } from '../../http/csv.ts'
 import { EXPONENTS, formatDecimal, isAsset } from '../../kernel/money.ts'
 import type { Settlement } from './settlement-queries.ts'
-import { viewSettlement } from './settlement-service.ts'
 import {
   findSpan,
   type KindTotal,
@@ -77,7 +76,6 @@ export async function readSettlementStatement(
   const span = await spanOf(db, settlement)
   const [totals, lines] = await Promise.all([sumLines(db, span), listLines(db, span, page)])
   return {
-    settlement: viewSettlement(settlement),
     since: span.since?.toISOString() ?? null,
     summary: summaryOf(span, totals, settlement),
     lines: lines.map(viewLine),

@@ -5,7 +5,7 @@ import { type Actor, actorOf, hasStanding } from '../../http/actor.ts'
 import { Envelope, ok } from '../../http/envelope.ts'
 import { ruleOf } from '../../http/permissions.ts'
 import { Type } from '../../kernel/schema.ts'
-import { BEING_CHECKED, mayReadScreenings, refundMessageFor } from '../../screening/screening-words.ts'
+import { BEING_CHECKED, mayReadScreenings, payoutMessageFor } from '../../screening/screening-words.ts'
 import { CodeParams } from '../order-schemas.ts'
 import { findReachableOrder, type OrderDeps } from '../order-service.ts'
 import { findQuote, listStory, type StoryRow } from './story-queries.ts'
@@ -71,7 +71,7 @@ function viewPayment(actor: Actor, facts: StoryRow['facts'], isHeld: boolean): S
 function viewFacts(actor: Actor, { kind, facts }: StoryRow, isHeld: boolean): StoryRow['facts'] {
   if (kind === 'payment') return viewPayment(actor, facts, isHeld)
   if (kind === 'refund')
-    return { ...facts, message: refundMessageFor(actor, facts.message == null ? null : String(facts.message)) }
+    return { ...facts, message: payoutMessageFor(actor, facts.message == null ? null : String(facts.message)) }
   if (kind !== 'mispayment') return facts
   const [asset = '', reference = ''] = [facts.asset, facts.reference].map(String)
   return { ...facts, amount: amountText({ asset, units: BigInt(facts.units ?? 0), reference }) }
