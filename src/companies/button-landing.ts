@@ -152,7 +152,7 @@ async function keepOrEnd(
 ): Promise<Landing | undefined> {
   const { price, currency, callbackUrl, createdAt } = session
   const live = await queries.lockLiveSession(tx, session)
-  const facts = await queries.findReferenceFacts(tx, session, dustUnits)
+  const facts = await queries.findReferenceFacts(tx, session, { dustUnits, sale: null })
   const order = own && (await queries.findSessionOrder(tx, own, dustUnits))
   const isOwn = live !== undefined && live.id === own?.id
   const isTaken = live !== undefined && isServerMade(live) && !isOwn
@@ -196,10 +196,16 @@ export const soldAlready = (): AppError =>
 type Buying = { id: string | null; buttonSessionId: string | null }
 type Made = queries.AliasedOrder & Buying
 
-/** The session of an order's purchase, and since when a payment of its reference counts; null: since ever. */
+/**
+ * The session of an order's purchase, since when a payment of its reference counts, and at which price a page's order
+ * does; null: since ever, at any.
+ */
 async function findPurchase(q: Queryable, { buttonSessionId }: Buying) {
   const session = buttonSessionId === null ? undefined : await queries.findButtonSession(q, buttonSessionId)
-  return session && { session, since: isServerMade(session) ? session.createdAt : null }
+  if (session === undefined) return undefined
+  return isServerMade(session)
+    ? { session, since: session.createdAt, sale: session }
+    : { session, since: null, sale: null }
 }
 
 /** Locks the names of an order's purchase: what is decided about it next sees what was decided before. */
@@ -215,10 +221,9 @@ export async function isSoldAlready(
   order: Buying,
 ): Promise<boolean> {
   const purchase = await findPurchase(db, order)
-  return (
-    purchase !== undefined &&
-    isSold(await queries.findReferenceFacts(db, purchase.session, dustUnits, order.id), purchase.since)
-  )
+  if (purchase === undefined) return false
+  const { session, since, sale } = purchase
+  return isSold(await queries.findReferenceFacts(db, session, { dustUnits, sale, exceptOrderId: order.id }), since)
 }
 
 /**
@@ -251,9 +256,9 @@ async function findPaid(
 ): Promise<{ code: string; by: 'orderRef' | 'alias' } | undefined> {
   const purchase = await findPurchase(tx, order)
   if (purchase) {
-    const { session, since } = purchase
+    const { session, since, sale } = purchase
     await queries.lockReference(tx, session)
-    const code = await queries.findPaidOrder(tx, session, { dustUnits, since, exceptOrderId: order.id })
+    const code = await queries.findPaidOrder(tx, session, { dustUnits, since, sale, exceptOrderId: order.id })
     if (code !== undefined) return { code, by: 'orderRef' }
   }
   if (order.alias === null) return undefined
@@ -301,7 +306,7 @@ export async function findServerSession({ db }: Pick<ButtonDeps, 'db'>, code: st
  */
 export async function openServerSession({ db, dustUnits }: ButtonDeps, sessionCode: string): Promise<Landing> {
   const { session, button } = await findServerSession({ db }, sessionCode)
-  const facts = await queries.findReferenceFacts(db, session, dustUnits)
+  const facts = await queries.findReferenceFacts(db, session, { dustUnits, sale: session })
   const order = await queries.findSessionOrder(db, session, dustUnits)
   const decision = decideSession(facts, order ?? null, session)
   if (decision === 'ended') throw new AppError('UNKNOWN_SESSION')

@@ -135,6 +135,19 @@ const isHeld = (dustUnits: bigint): Sql =>
 
 type Reference = Pick<ButtonSession, 'companyId' | 'orderRef'>
 
+/** At which the shop's server sells a reference. Null: a page sells it, and an order counts at whatever price. */
+export type SalePrice = { price: string; currency: string } | null
+
+/** Order `o` costs this: decimal text with the currency's digits. */
+export const costs = (currency: Sql, price: Sql): Sql =>
+  sql`(o.from_asset = ${currency} and o.from_units = replace(${price}, '.', '')::numeric)`
+
+/** Order `o` of session `s` speaks for this sale: a page may have named another price, and that sold something else. */
+const isOfSale = (sale: SalePrice): Sql =>
+  sale === null
+    ? sql`true`
+    : sql`(not (${IS_PAGE_MADE}) or ${costs(sql`${sale.currency}::text`, sql`${sale.price}::text`)})`
+
 /**
  * Lets one decision at a time be taken about who may pay a reference, until the transaction ends. Locked after an
  * order or a session, and before a payer.
@@ -203,8 +216,7 @@ export async function updateReferenceFreed(tx: Tx, { companyId, orderRef }: Refe
 export async function findReferenceFacts(
   q: Queryable,
   { companyId, orderRef }: Reference,
-  dustUnits: bigint,
-  exceptOrderId: string | null = null,
+  { dustUnits, sale, exceptOrderId = null }: { dustUnits: bigint; sale: SalePrice; exceptOrderId?: string | null },
 ): Promise<ReferenceFacts> {
   return q.one<ReferenceFacts>(sql`
     select max(o.paid_at) as paid_at, max(s.id) filter (where f.is_held or f.has_money) as busy_session,
@@ -213,7 +225,8 @@ export async function findReferenceFacts(
     from button_sessions s join orders o on o.company_id = s.company_id and o.button_session_id = s.id
       cross join lateral (
         select ${isHeld(dustUnits)} as is_held, ${hasUnpaidMoney(dustUnits)} as has_money) as f
-    where s.company_id = ${companyId} and s.order_ref = ${orderRef} and o.id is distinct from ${exceptOrderId}`)
+    where s.company_id = ${companyId} and s.order_ref = ${orderRef} and o.id is distinct from ${exceptOrderId}
+      and ${isOfSale(sale)}`)
 }
 
 /**
@@ -224,11 +237,12 @@ export async function findReferenceFacts(
 export async function findPaidOrder(
   q: Queryable,
   { companyId, orderRef }: Reference,
-  { dustUnits, since, exceptOrderId }: { dustUnits: bigint; since: Date | null; exceptOrderId: string },
+  sold: { dustUnits: bigint; since: Date | null; sale: SalePrice; exceptOrderId: string },
 ): Promise<string | undefined> {
+  const { dustUnits, since, sale, exceptOrderId } = sold
   const row = await q.maybe<{ code: string }>(sql`
     select o.code from button_sessions s join orders o on o.company_id = s.company_id and o.button_session_id = s.id
-    where s.company_id = ${companyId} and s.order_ref = ${orderRef} and o.id <> ${exceptOrderId}
+    where s.company_id = ${companyId} and s.order_ref = ${orderRef} and o.id <> ${exceptOrderId} and ${isOfSale(sale)}
       and ((o.status <> 'FULL_REFUNDED' and o.paid_at > coalesce(${since}::timestamptz, '-infinity'))
         or ${isHeld(dustUnits)})
     order by o.id desc limit 1`)
