@@ -245,49 +245,58 @@ export async function checkUnsold(tx: Tx, order: Made, dustUnits: bigint): Promi
   if (order.alias !== null && (await queries.findPaidAlias(tx, order, dustUnits)) !== undefined) throw soldAlready()
 }
 
-/**
- * Another order that has the payment of an order's purchase, by the reference of a buy button or by its alias. Both are
- * locked, so that of two orders that are to be paid at once one finds the other. Unpaid money elsewhere does not count.
- */
-async function findPaid(
-  tx: Tx,
-  order: Made,
-  dustUnits: bigint,
-): Promise<{ code: string; by: 'orderRef' | 'alias' } | undefined> {
+/** Another order of the reference of an order's buy button that has the payment of its purchase. Locks the reference. */
+async function findPaidByReference(tx: Tx, order: Made, dustUnits: bigint): Promise<string | undefined> {
   const purchase = await findPurchase(tx, order)
-  if (purchase) {
-    const { session, since, sale } = purchase
-    await queries.lockReference(tx, session)
-    const code = await queries.findPaidOrder(tx, session, { dustUnits, since, sale, exceptOrderId: order.id })
-    if (code !== undefined) return { code, by: 'orderRef' }
-  }
-  if (order.alias === null) return undefined
-  await queries.lockAlias(tx, order)
-  const code = await queries.findPaidAlias(tx, order, dustUnits)
-  return code === undefined ? undefined : { code, by: 'alias' }
+  if (!purchase) return undefined
+  const { session, since, sale } = purchase
+  await queries.lockReference(tx, session)
+  return queries.findPaidOrder(tx, session, { dustUnits, since, sale, exceptOrderId: order.id })
 }
 
-/** The code of that order. */
-export const findPaidInstead = async (tx: Tx, order: Made, dustUnits: bigint): Promise<string | undefined> =>
-  (await findPaid(tx, order, dustUnits))?.code
+/**
+ * The code of another order that has the payment of an order's purchase, by the reference of a buy button or by its
+ * alias. Both are locked, so that of two orders that are to be paid at once one finds the other. Unpaid money elsewhere
+ * does not count.
+ */
+export async function findPaidInstead(tx: Tx, order: Made, dustUnits: bigint): Promise<string | undefined> {
+  const code = await findPaidByReference(tx, order, dustUnits)
+  if (code !== undefined || order.alias === null) return code
+  await queries.lockAlias(tx, order)
+  return queries.findPaidAlias(tx, order, dustUnits)
+}
+
+const ALL_ELSE = 'they paid for something else, accept it with the codes of all of them'
+
+const paidInstead = (codes: readonly string[], hint: string): AppError => {
+  const [named, are] = codes.length === 1 ? [`Order ${codes[0]}`, 'is'] : [`Orders ${codes.join(', ')}`, 'are']
+  return new AppError('ORDER_STATE_CONFLICT', {
+    message: `${named} of the same purchase ${are} paid, being confirmed or under review. Refund or ignore this money.${hint}`,
+  })
+}
 
 /**
- * Refuses money as the payment of an order once another order of its purchase has one. A shop may use an alias for two
- * sales: whoever knows that names the other order as the reason.
+ * Refuses money as the payment of an order once another order of its purchase has one. A shop may use an alias for many
+ * sales: whoever knows that names each other order that is paid as the reason. What is held may still be this purchase.
  * @throws ORDER_STATE_CONFLICT
  */
 export async function checkAcceptableOnce(
   tx: Tx,
   order: Made,
-  { dustUnits, reason }: { dustUnits: bigint; reason: string | undefined },
+  { dustUnits, reason = '' }: { dustUnits: bigint; reason: string | undefined },
 ): Promise<void> {
-  const paid = await findPaid(tx, order, dustUnits)
-  if (paid === undefined || (paid.by === 'alias' && reason?.includes(paid.code))) return
-  const unless =
-    paid.by === 'alias' ? ' If it paid for something else, accept it with that order’s code in the reason.' : ''
-  throw new AppError('ORDER_STATE_CONFLICT', {
-    message: `Order ${paid.code} of the same purchase is paid, being confirmed or under review. Refund or ignore this money.${unless}`,
-  })
+  const code = await findPaidByReference(tx, order, dustUnits)
+  if (code !== undefined) throw paidInstead([code], '')
+  if (order.alias === null) return
+  await queries.lockAlias(tx, order)
+  const paid = await queries.listPaidAliases(tx, order, dustUnits)
+  const counted = paid.filter((one) => one.isHeld || !reason.includes(one.code))
+  if (counted.length === 0) return
+  // all of them: the next try gives its reason anew
+  const codes = paid.map((one) => one.code)
+  if (paid.some(({ isHeld }) => isHeld)) throw paidInstead(codes, ' What is confirmed or reviewed must end first.')
+  const whose = codes.length === 1 ? 'it paid for something else, accept it with that order’s code' : ALL_ELSE
+  throw paidInstead(codes, ` If ${whose} in the reason.`)
 }
 
 type ServerSession = { session: ButtonSession; button: BuyButton }

@@ -193,6 +193,24 @@ export async function findPaidAlias(
   return row?.code
 }
 
+/** As many codes as a reason has room for. */
+const MOST_NAMED = 10
+
+/**
+ * All of those, for a person's decision; the ones that nobody can excuse come first, and then the nearest to this order.
+ */
+export async function listPaidAliases(
+  q: Queryable,
+  { companyId, id, alias, createdAt }: AliasedOrder,
+  dustUnits: bigint,
+): Promise<{ code: string; isHeld: boolean }[]> {
+  return q.many(sql`
+    select o.code, f.is_held from orders o cross join lateral (select ${isHeld(dustUnits)} as is_held) as f
+    where o.company_id = ${companyId} and o.alias = ${alias} and o.id <> ${id} and o.updated_at > ${createdAt}
+      and (f.is_held or (o.status <> 'FULL_REFUNDED' and o.paid_at > ${createdAt}))
+    order by f.is_held desc, o.id limit ${MOST_NAMED}`)
+}
+
 /** Whether another order has the alias now: an open one, or a newer one at another price, which may have ended too. */
 export async function isAliasReplaced(q: Queryable, { companyId, id, alias, from }: AliasedOrder): Promise<boolean> {
   const { found } = await q.one<{ found: boolean }>(sql`
