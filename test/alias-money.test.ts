@@ -239,8 +239,11 @@ test('two orders of an alias that are both paid are told to the operator, and on
   const open = await order({ accepts: false })
   await late.receives(late.due)
   await late.acceptMoney()
-  await assert.rejects(open.accept(), /This purchase already has a payment/)
+  await assert.rejects(open.accept(), /This purchase already has a payment.* cancels this order and creates it again/)
   assert.equal(await open.status(), 'INITIAL')
+  await open.end('CANCELLED')
+  const again = await order()
+  assert.equal(await again.status(), 'AWAITING', 'what was paid before it is another sale')
 })
 
 test('what was paid in time, and is read late, pays its order beside an open one, and waits beside a paid one', async () => {

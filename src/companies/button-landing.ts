@@ -185,10 +185,9 @@ async function keepOrEnd(
 }
 
 /** Refuses a second payment for a purchase; `orderRef` in its details names the reason. */
-export const soldAlready = (): AppError =>
+export const soldAlready = (hint = ''): AppError =>
   new AppError('ORDER_STATE_CONFLICT', {
-    message:
-      'This purchase already has a payment: it has arrived, is being confirmed or is under review. Do not pay this order.',
+    message: `This purchase already has a payment: it has arrived, is being confirmed or is under review. Do not pay this order.${hint}`,
     details: [{ path: 'orderRef', message: 'already has a payment' }],
   })
 
@@ -242,7 +241,8 @@ export async function isTakenBack(q: Queryable, order: Made): Promise<boolean> {
 export async function checkUnsold(tx: Tx, order: Made, dustUnits: bigint): Promise<void> {
   await lockPurchase(tx, order)
   if (await isSoldAlready({ db: tx, dustUnits }, order)) throw soldAlready()
-  if (order.alias !== null && (await queries.findPaidAlias(tx, order, dustUnits)) !== undefined) throw soldAlready()
+  if (order.alias !== null && (await queries.findPaidAlias(tx, order, dustUnits)) !== undefined)
+    throw soldAlready(' A shop that sells its alias once more cancels this order and creates it again.')
 }
 
 /** Another order of the reference of an order's buy button that has the payment of its purchase. Locks the reference. */
