@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import pg from 'pg'
 import { sql } from '../src/db/db.ts'
 import { addButton, putOrder, readFrame } from './harness/button-pages.ts'
 import { openMoneyDesk } from './harness/money.ts'
@@ -92,4 +93,33 @@ test('an order of the shop’s server gets a fresh rate beside a page’s open o
     (answer) => !answer.text.includes('is read'),
   )
   assert.equal(again.status, 200, again.text)
+})
+
+test('the shop’s server that takes a reference over waits for what is decided about its money, and sees it', async () => {
+  const { page, take } = await openCheap('AT-ONCE-01')
+  const client = new pg.Client({ connectionString: shop.host.connectionString })
+  await client.connect()
+  try {
+    await client.query('begin')
+    await client.query(
+      `select pg_advisory_xact_lock(hashtextextended('reference ' || s.company_id || ' ' || s.order_ref, 0))
+       from button_sessions s join orders o on o.button_session_id = s.id where o.code = $1`,
+      [page],
+    )
+    const taken = take('1')
+    const waits = () =>
+      shop.host.db.one<{ count: number }>(sql`select count(*)::int as count from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock' and query like '%hashtextextended%'`)
+    await Promise.race([taken, eventually(waits, ({ count }) => count > 0)])
+    // as a page's order that an earlier session had
+    await client.query(
+      `insert into orders select (jsonb_populate_record(o, jsonb_build_object('id', o.id || 'x', 'code', o.code || 'x',
+         'short_code', 'ATONCE01', 'status', 'WAITING_CHAIN_CONFIRMATION'))).* from orders o where code = $1`,
+      [page],
+    )
+    await client.query('commit')
+    assert.equal((await taken).status, 409)
+  } finally {
+    await client.end()
+  }
 })

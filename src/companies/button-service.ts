@@ -326,12 +326,14 @@ export async function createSession(
     // a page that makes an order of its session is waited for
     await queries.updateReferenceFreed(tx, session, at)
     const unchosen = await queries.lockUnchosenOrders(tx, session)
+    const live = await queries.lockLiveSession(tx, session)
+    // last, as wherever it is locked: late money that finds the reference free, or this session, waits for the other
+    await queries.lockReference(tx, session)
     const { stoppingSession } = await queries.findReferenceFacts(tx, session, {
       dustUnits: deps.dustUnits,
       sale: price,
     })
     if (stoppingSession !== null) throw busy(stoppingSession)
-    const live = await queries.lockLiveSession(tx, session)
     if (live)
       throw new AppError('OBJECT_CONFLICT', {
         message: `Session ${live.id} has this orderRef. End it with DELETE /buy-button/sessions/{id}, or use another one.`,
