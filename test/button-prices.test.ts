@@ -7,7 +7,7 @@ import { openMoneyDesk } from './harness/money.ts'
 import { eventually } from './harness/service.ts'
 import { type Instructions, openShop, type Shop } from './harness/shop.ts'
 
-/* A page may name a reference of the shop at another price than its server: that order speaks for no sale of the server. */
+/* A page may name a shop's reference at another price than its server: that order speaks for no sale of the server. */
 
 let shop: Shop
 before(async () => {

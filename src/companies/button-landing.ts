@@ -245,7 +245,7 @@ export async function checkUnsold(tx: Tx, order: Made, dustUnits: bigint): Promi
     throw soldAlready(' A shop that sells its alias once more cancels this order and creates it again.')
 }
 
-/** Another order of the reference of an order's buy button that has the payment of its purchase. Locks the reference. */
+/** Another order of the buy button's reference that has the payment of an order's purchase. Locks the reference. */
 async function findPaidByReference(tx: Tx, order: Made, dustUnits: bigint): Promise<string | undefined> {
   const purchase = await findPurchase(tx, order)
   if (!purchase) return undefined

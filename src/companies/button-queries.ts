@@ -197,7 +197,7 @@ export async function findPaidAlias(
 const MOST_NAMED = 10
 
 /**
- * All of those, for a person's decision; the ones that nobody can excuse come first, and then the nearest to this order.
+ * All of those, for a person's decision: first the ones that nobody can excuse, and then the nearest to this order.
  */
 export async function listPaidAliases(
   q: Queryable,

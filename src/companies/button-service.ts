@@ -286,7 +286,7 @@ const busy = (sessionId: string): AppError =>
  * Takes the reference over from a page, which may have been the first to name it: its orders are cancelled, but for
  * those whose buyers were shown where to pay.
  * @throws OBJECT_NOT_FOUND for an unknown button; OBJECT_CONFLICT when a live session of the server has this reference,
- *   or an order of it is unpaid and has money, or is under review; of a page only one at this price, with the whole of it
+ *   or an order of it is unpaid and has money, or is under review; of a page only one at this price, with all of it
  */
 export async function createSession(
   deps: ButtonDeps,
