@@ -186,6 +186,40 @@ test('a person does not accept late money once another order of the alias is pai
   assert.equal(await late.status(), 'PAID')
 })
 
+test('a person who accepts late money names every other order of the alias that is paid, and none that is held', async () => {
+  const { order } = await shopOf('TABLE-6')
+  const late = await order()
+  await late.end()
+  const paid = [await order()]
+  await paid[0]?.receives(paid[0].due)
+  paid.push(await order({ price: 7000n }))
+  await paid[1]?.receives(paid[1].due)
+  await late.receives(late.due)
+  const [first = '', second = ''] = paid.map(({ code }) => code)
+  for (const named of [undefined, first, second])
+    await assert.rejects(
+      late.acceptMoney(named),
+      new RegExp(`^AppError: Orders ${first}, ${second} of the same purchase are`),
+    )
+  assert.equal(await late.status(), 'EXPIRED')
+  await late.acceptMoney(`${first} and ${second} were other guests`)
+  assert.equal(await late.status(), 'PAID')
+
+  const shop = await shopOf('TABLE-7')
+  for (const status of ['WAITING_CHAIN_CONFIRMATION', 'KYT_FAILED']) {
+    const old = await shop.order()
+    await old.end()
+    const held = await shop.order()
+    await old.receives(0n)
+    await held.end(status)
+    await old.receives(old.due)
+    await assert.rejects(old.acceptMoney(held.code), /must end first/)
+    await held.end('CANCELLED')
+    await old.acceptMoney()
+    assert.equal(await old.status(), 'PAID', status)
+  }
+})
+
 test('two orders of an alias that are both paid are told to the operator, and one whose buyer has not chosen is not sold', async () => {
   const said = await withAlarms(async () => {
     const { order } = await shopOf('CART-783')
@@ -205,8 +239,11 @@ test('two orders of an alias that are both paid are told to the operator, and on
   const open = await order({ accepts: false })
   await late.receives(late.due)
   await late.acceptMoney()
-  await assert.rejects(open.accept(), /This purchase already has a payment/)
+  await assert.rejects(open.accept(), /This purchase already has a payment.* cancels this order and creates it again/)
   assert.equal(await open.status(), 'INITIAL')
+  await open.end('CANCELLED')
+  const again = await order()
+  assert.equal(await again.status(), 'AWAITING', 'what was paid before it is another sale')
 })
 
 test('what was paid in time, and is read late, pays its order beside an open one, and waits beside a paid one', async () => {

@@ -30,7 +30,7 @@ async function sell(orderRef: string) {
     const { answer, said } = await readFrame(world.host, path)
     return { status: answer.status, code: said.conversionCode }
   }
-  const take = () => client.post('buy-button/sessions', { button: id, orderRef, price: '80' })
+  const take = () => client.post('buy-button/sessions', { button: id, orderRef })
   /** What a page, another one with the buyer's code, and the shop's server get. */
   const state = async (code: string) => [(await land()).status, (await land(code)).code === code, (await take()).status]
   return { land, take, state, order: async () => openOrder((await land()).code ?? '') }

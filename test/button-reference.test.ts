@@ -141,8 +141,7 @@ test('a part of a page’s order stops no sale of the shop’s server, its whole
   const { conversionCode: code, sessionId } = (await land()).said
   const { data } = await client.post<Instructions>(`confirm_conversion/accept/${code}`, { paymentChannel: 'crypto' })
   const due = Number(data.tokenAmount.replace('.', ''))
-  const take = () =>
-    client.post<{ code: string }>('buy-button/sessions', { button: id, orderRef: 'PARTLY-001', price: '80' })
+  const take = () => client.post<{ code: string }>('buy-button/sessions', { button: id, orderRef: 'PARTLY-001' })
   const receive = (units: number) =>
     shop.host.db.run(sql`
       update payments set received_units = ${units} where order_id = (select id from orders where code = ${code})`)
@@ -224,12 +223,12 @@ test('what a session of the shop’s server sold, no page sells once it has ende
 test('a session of the shop’s server makes no order once the page’s order that it replaced has a payment', async () => {
   const { id, client } = await makeButton()
   const page = (await openFrame(`/buy-button/landing?id=${id}&orderRef=LATER-0001`)).said
-  const fields = { button: id, orderRef: 'LATER-0001', price: '80' }
+  const fields = { button: id, orderRef: 'LATER-0001' }
   const { data } = await client.post<{ _id: string; code: string }>('buy-button/sessions', fields)
   const open = () => openFrame(`/buy-button/landing?session=${data.code}`)
   const { websiteUrl } = SITE
   const request = () =>
-    client.post('confirm_conversion/request', { amount: '80', fromAsset: 'EUR', websiteUrl, sessionId: data._id })
+    client.post('confirm_conversion/request', { amount: '5', fromAsset: 'EUR', websiteUrl, sessionId: data._id })
   for (const status of ['WAITING_CHAIN_CONFIRMATION', 'KYT_FAILED', 'PAID']) {
     await put(page.conversionCode, status)
     const { answer, said, text } = await open()
@@ -251,7 +250,7 @@ test('a session of the shop’s server makes no order once the page’s order th
 test('the shop’s server takes a reference over from a page, unless that is being paid, and reads which session has it', async () => {
   const { id, client } = await makeButton()
   const take = async (orderRef: string) =>
-    client.post<{ _id: string; code: string }>('buy-button/sessions', { button: id, orderRef, price: '80' })
+    client.post<{ _id: string; code: string }>('buy-button/sessions', { button: id, orderRef })
   const open = (orderRef: string) => openFrame(`/buy-button/landing?id=${id}&orderRef=${orderRef}`)
   const page = (await open('TAKEN-001')).said
   const taken = await take('TAKEN-001')
@@ -326,7 +325,7 @@ async function sellOn(orderRef: string) {
           from orders o join payments p on p.id = o.payment_id where o.code = ${code}`),
       isThere,
     )
-  const take = () => client.post('buy-button/sessions', { button: id, orderRef, price: '80' })
+  const take = () => client.post('buy-button/sessions', { button: id, orderRef })
   return { id, client, code, said, land, pay, reaches, take, units: BigInt(data.tokenAmount.replace('.', '')) }
 }
 

@@ -152,7 +152,7 @@ async function keepOrEnd(
 ): Promise<Landing | undefined> {
   const { price, currency, callbackUrl, createdAt } = session
   const live = await queries.lockLiveSession(tx, session)
-  const facts = await queries.findReferenceFacts(tx, session, dustUnits)
+  const facts = await queries.findReferenceFacts(tx, session, { dustUnits, sale: null })
   const order = own && (await queries.findSessionOrder(tx, own, dustUnits))
   const isOwn = live !== undefined && live.id === own?.id
   const isTaken = live !== undefined && isServerMade(live) && !isOwn
@@ -185,10 +185,9 @@ async function keepOrEnd(
 }
 
 /** Refuses a second payment for a purchase; `orderRef` in its details names the reason. */
-export const soldAlready = (): AppError =>
+export const soldAlready = (hint = ''): AppError =>
   new AppError('ORDER_STATE_CONFLICT', {
-    message:
-      'This purchase already has a payment: it has arrived, is being confirmed or is under review. Do not pay this order.',
+    message: `This purchase already has a payment: it has arrived, is being confirmed or is under review. Do not pay this order.${hint}`,
     details: [{ path: 'orderRef', message: 'already has a payment' }],
   })
 
@@ -196,10 +195,16 @@ export const soldAlready = (): AppError =>
 type Buying = { id: string | null; buttonSessionId: string | null }
 type Made = queries.AliasedOrder & Buying
 
-/** The session of an order's purchase, and since when a payment of its reference counts; null: since ever. */
+/**
+ * The session of an order's purchase, since when a payment of its reference counts, and at which price a page's order
+ * does; null: since ever, at any.
+ */
 async function findPurchase(q: Queryable, { buttonSessionId }: Buying) {
   const session = buttonSessionId === null ? undefined : await queries.findButtonSession(q, buttonSessionId)
-  return session && { session, since: isServerMade(session) ? session.createdAt : null }
+  if (session === undefined) return undefined
+  return isServerMade(session)
+    ? { session, since: session.createdAt, sale: session }
+    : { session, since: null, sale: null }
 }
 
 /** Locks the names of an order's purchase: what is decided about it next sees what was decided before. */
@@ -215,10 +220,9 @@ export async function isSoldAlready(
   order: Buying,
 ): Promise<boolean> {
   const purchase = await findPurchase(db, order)
-  return (
-    purchase !== undefined &&
-    isSold(await queries.findReferenceFacts(db, purchase.session, dustUnits, order.id), purchase.since)
-  )
+  if (purchase === undefined) return false
+  const { session, since, sale } = purchase
+  return isSold(await queries.findReferenceFacts(db, session, { dustUnits, sale, exceptOrderId: order.id }), since)
 }
 
 /**
@@ -237,52 +241,62 @@ export async function isTakenBack(q: Queryable, order: Made): Promise<boolean> {
 export async function checkUnsold(tx: Tx, order: Made, dustUnits: bigint): Promise<void> {
   await lockPurchase(tx, order)
   if (await isSoldAlready({ db: tx, dustUnits }, order)) throw soldAlready()
-  if (order.alias !== null && (await queries.findPaidAlias(tx, order, dustUnits)) !== undefined) throw soldAlready()
+  if (order.alias !== null && (await queries.findPaidAlias(tx, order, dustUnits)) !== undefined)
+    throw soldAlready(' A shop that sells its alias once more cancels this order and creates it again.')
 }
 
-/**
- * Another order that has the payment of an order's purchase, by the reference of a buy button or by its alias. Both are
- * locked, so that of two orders that are to be paid at once one finds the other. Unpaid money elsewhere does not count.
- */
-async function findPaid(
-  tx: Tx,
-  order: Made,
-  dustUnits: bigint,
-): Promise<{ code: string; by: 'orderRef' | 'alias' } | undefined> {
+/** Another order of the buy button's reference that has the payment of an order's purchase. Locks the reference. */
+async function findPaidByReference(tx: Tx, order: Made, dustUnits: bigint): Promise<string | undefined> {
   const purchase = await findPurchase(tx, order)
-  if (purchase) {
-    const { session, since } = purchase
-    await queries.lockReference(tx, session)
-    const code = await queries.findPaidOrder(tx, session, { dustUnits, since, exceptOrderId: order.id })
-    if (code !== undefined) return { code, by: 'orderRef' }
-  }
-  if (order.alias === null) return undefined
-  await queries.lockAlias(tx, order)
-  const code = await queries.findPaidAlias(tx, order, dustUnits)
-  return code === undefined ? undefined : { code, by: 'alias' }
+  if (!purchase) return undefined
+  const { session, since, sale } = purchase
+  await queries.lockReference(tx, session)
+  return queries.findPaidOrder(tx, session, { dustUnits, since, sale, exceptOrderId: order.id })
 }
 
-/** The code of that order. */
-export const findPaidInstead = async (tx: Tx, order: Made, dustUnits: bigint): Promise<string | undefined> =>
-  (await findPaid(tx, order, dustUnits))?.code
+/**
+ * The code of another order that has the payment of an order's purchase, by the reference of a buy button or by its
+ * alias. Both are locked, so that of two orders that are to be paid at once one finds the other. Unpaid money elsewhere
+ * does not count.
+ */
+export async function findPaidInstead(tx: Tx, order: Made, dustUnits: bigint): Promise<string | undefined> {
+  const code = await findPaidByReference(tx, order, dustUnits)
+  if (code !== undefined || order.alias === null) return code
+  await queries.lockAlias(tx, order)
+  return queries.findPaidAlias(tx, order, dustUnits)
+}
+
+const ALL_ELSE = 'they paid for something else, accept it with the codes of all of them'
+
+const paidInstead = (codes: readonly string[], hint: string): AppError => {
+  const [named, are] = codes.length === 1 ? [`Order ${codes[0]}`, 'is'] : [`Orders ${codes.join(', ')}`, 'are']
+  return new AppError('ORDER_STATE_CONFLICT', {
+    message: `${named} of the same purchase ${are} paid, being confirmed or under review. Refund or ignore this money.${hint}`,
+  })
+}
 
 /**
- * Refuses money as the payment of an order once another order of its purchase has one. A shop may use an alias for two
- * sales: whoever knows that names the other order as the reason.
+ * Refuses money as the payment of an order once another order of its purchase has one. A shop may use an alias for many
+ * sales: whoever knows that names each other order that is paid as the reason. What is held may still be this purchase.
  * @throws ORDER_STATE_CONFLICT
  */
 export async function checkAcceptableOnce(
   tx: Tx,
   order: Made,
-  { dustUnits, reason }: { dustUnits: bigint; reason: string | undefined },
+  { dustUnits, reason = '' }: { dustUnits: bigint; reason: string | undefined },
 ): Promise<void> {
-  const paid = await findPaid(tx, order, dustUnits)
-  if (paid === undefined || (paid.by === 'alias' && reason?.includes(paid.code))) return
-  const unless =
-    paid.by === 'alias' ? ' If it paid for something else, accept it with that order’s code in the reason.' : ''
-  throw new AppError('ORDER_STATE_CONFLICT', {
-    message: `Order ${paid.code} of the same purchase is paid, being confirmed or under review. Refund or ignore this money.${unless}`,
-  })
+  const code = await findPaidByReference(tx, order, dustUnits)
+  if (code !== undefined) throw paidInstead([code], '')
+  if (order.alias === null) return
+  await queries.lockAlias(tx, order)
+  const paid = await queries.listPaidAliases(tx, order, dustUnits)
+  const counted = paid.filter((one) => one.isHeld || !reason.includes(one.code))
+  if (counted.length === 0) return
+  // all of them: the next try gives its reason anew
+  const codes = paid.map((one) => one.code)
+  if (paid.some(({ isHeld }) => isHeld)) throw paidInstead(codes, ' What is confirmed or reviewed must end first.')
+  const whose = codes.length === 1 ? 'it paid for something else, accept it with that order’s code' : ALL_ELSE
+  throw paidInstead(codes, ` If ${whose} in the reason.`)
 }
 
 type ServerSession = { session: ButtonSession; button: BuyButton }
@@ -301,7 +315,7 @@ export async function findServerSession({ db }: Pick<ButtonDeps, 'db'>, code: st
  */
 export async function openServerSession({ db, dustUnits }: ButtonDeps, sessionCode: string): Promise<Landing> {
   const { session, button } = await findServerSession({ db }, sessionCode)
-  const facts = await queries.findReferenceFacts(db, session, dustUnits)
+  const facts = await queries.findReferenceFacts(db, session, { dustUnits, sale: session })
   const order = await queries.findSessionOrder(db, session, dustUnits)
   const decision = decideSession(facts, order ?? null, session)
   if (decision === 'ended') throw new AppError('UNKNOWN_SESSION')

@@ -135,6 +135,19 @@ const isHeld = (dustUnits: bigint): Sql =>
 
 type Reference = Pick<ButtonSession, 'companyId' | 'orderRef'>
 
+/** At which the shop's server sells a reference. Null: a page sells it, and an order counts at whatever price. */
+export type SalePrice = { price: string; currency: string } | null
+
+/** Order `o` costs this: decimal text with the currency's digits. */
+export const costs = (currency: Sql, price: Sql): Sql =>
+  sql`(o.from_asset = ${currency} and o.from_units = replace(${price}, '.', '')::numeric)`
+
+/** Order `o` of session `s` speaks for this sale: a page may have named another price, and that sold something else. */
+const isOfSale = (sale: SalePrice): Sql =>
+  sale === null
+    ? sql`true`
+    : sql`(not (${IS_PAGE_MADE}) or ${costs(sql`${sale.currency}::text`, sql`${sale.price}::text`)})`
+
 /**
  * Lets one decision at a time be taken about who may pay a reference, until the transaction ends. Locked after an
  * order or a session, and before a payer.
@@ -180,6 +193,24 @@ export async function findPaidAlias(
   return row?.code
 }
 
+/** As many codes as a reason has room for. */
+const MOST_NAMED = 10
+
+/**
+ * All of those, for a person's decision: first the ones that nobody can excuse, and then the nearest to this order.
+ */
+export async function listPaidAliases(
+  q: Queryable,
+  { companyId, id, alias, createdAt }: AliasedOrder,
+  dustUnits: bigint,
+): Promise<{ code: string; isHeld: boolean }[]> {
+  return q.many(sql`
+    select o.code, f.is_held from orders o cross join lateral (select ${isHeld(dustUnits)} as is_held) as f
+    where o.company_id = ${companyId} and o.alias = ${alias} and o.id <> ${id} and o.updated_at > ${createdAt}
+      and (f.is_held or (o.status <> 'FULL_REFUNDED' and o.paid_at > ${createdAt}))
+    order by f.is_held desc, o.id limit ${MOST_NAMED}`)
+}
+
 /** Whether another order has the alias now: an open one, or a newer one at another price, which may have ended too. */
 export async function isAliasReplaced(q: Queryable, { companyId, id, alias, from }: AliasedOrder): Promise<boolean> {
   const { found } = await q.one<{ found: boolean }>(sql`
@@ -203,8 +234,7 @@ export async function updateReferenceFreed(tx: Tx, { companyId, orderRef }: Refe
 export async function findReferenceFacts(
   q: Queryable,
   { companyId, orderRef }: Reference,
-  dustUnits: bigint,
-  exceptOrderId: string | null = null,
+  { dustUnits, sale, exceptOrderId = null }: { dustUnits: bigint; sale: SalePrice; exceptOrderId?: string | null },
 ): Promise<ReferenceFacts> {
   return q.one<ReferenceFacts>(sql`
     select max(o.paid_at) as paid_at, max(s.id) filter (where f.is_held or f.has_money) as busy_session,
@@ -213,7 +243,8 @@ export async function findReferenceFacts(
     from button_sessions s join orders o on o.company_id = s.company_id and o.button_session_id = s.id
       cross join lateral (
         select ${isHeld(dustUnits)} as is_held, ${hasUnpaidMoney(dustUnits)} as has_money) as f
-    where s.company_id = ${companyId} and s.order_ref = ${orderRef} and o.id is distinct from ${exceptOrderId}`)
+    where s.company_id = ${companyId} and s.order_ref = ${orderRef} and o.id is distinct from ${exceptOrderId}
+      and ${isOfSale(sale)}`)
 }
 
 /**
@@ -224,11 +255,12 @@ export async function findReferenceFacts(
 export async function findPaidOrder(
   q: Queryable,
   { companyId, orderRef }: Reference,
-  { dustUnits, since, exceptOrderId }: { dustUnits: bigint; since: Date | null; exceptOrderId: string },
+  sold: { dustUnits: bigint; since: Date | null; sale: SalePrice; exceptOrderId: string },
 ): Promise<string | undefined> {
+  const { dustUnits, since, sale, exceptOrderId } = sold
   const row = await q.maybe<{ code: string }>(sql`
     select o.code from button_sessions s join orders o on o.company_id = s.company_id and o.button_session_id = s.id
-    where s.company_id = ${companyId} and s.order_ref = ${orderRef} and o.id <> ${exceptOrderId}
+    where s.company_id = ${companyId} and s.order_ref = ${orderRef} and o.id <> ${exceptOrderId} and ${isOfSale(sale)}
       and ((o.status <> 'FULL_REFUNDED' and o.paid_at > coalesce(${since}::timestamptz, '-infinity'))
         or ${isHeld(dustUnits)})
     order by o.id desc limit 1`)

@@ -7,8 +7,8 @@ export type ReferenceFacts = {
   /** A session with an order that is held, or is unpaid and has money. */
   busySession: string | null
   /**
-   * The same for the shop's server, which a page's order stops only with its whole price: whoever names a reference
-   * could stop its sale with a cent.
+   * The same for the shop's server, which a page's order stops only with the whole of the server's price: whoever names
+   * a reference could stop its sale with a cent, or with the price of another button.
    */
   stoppingSession: string | null
 }

@@ -286,7 +286,7 @@ const busy = (sessionId: string): AppError =>
  * Takes the reference over from a page, which may have been the first to name it: its orders are cancelled, but for
  * those whose buyers were shown where to pay.
  * @throws OBJECT_NOT_FOUND for an unknown button; OBJECT_CONFLICT when a live session of the server has this reference,
- *   or an order of it is unpaid and has money, of a page its whole price, or is under review
+ *   or an order of it is unpaid and has money, or is under review; of a page only one at this price, with all of it
  */
 export async function createSession(
   deps: ButtonDeps,
@@ -326,9 +326,14 @@ export async function createSession(
     // a page that makes an order of its session is waited for
     await queries.updateReferenceFreed(tx, session, at)
     const unchosen = await queries.lockUnchosenOrders(tx, session)
-    const { stoppingSession } = await queries.findReferenceFacts(tx, session, deps.dustUnits)
-    if (stoppingSession !== null) throw busy(stoppingSession)
     const live = await queries.lockLiveSession(tx, session)
+    // last, as wherever it is locked: late money that finds the reference free, or this session, waits for the other
+    await queries.lockReference(tx, session)
+    const { stoppingSession } = await queries.findReferenceFacts(tx, session, {
+      dustUnits: deps.dustUnits,
+      sale: price,
+    })
+    if (stoppingSession !== null) throw busy(stoppingSession)
     if (live)
       throw new AppError('OBJECT_CONFLICT', {
         message: `Session ${live.id} has this orderRef. End it with DELETE /buy-button/sessions/{id}, or use another one.`,

@@ -1,5 +1,5 @@
 import { ON_CHAIN_CHANNELS } from '../channels/channel.ts'
-import { SERVER_CODE_PREFIX } from '../companies/button-queries.ts'
+import { costs, SERVER_CODE_PREFIX } from '../companies/button-queries.ts'
 import { json, type Queryable, type Sql, sql, type Tx } from '../db/db.ts'
 import { type Fiat, formatDecimal, parseDecimal, RATE_EXPONENT } from '../kernel/money.ts'
 import type { Order } from './order.ts'
@@ -122,8 +122,7 @@ export async function listOrdersBySessionRef(q: Queryable, orderRef: string, sco
           and (starts_with(s.code, ${SERVER_CODE_PREFIX}) or not exists (select 1 from button_sessions live
             where live.company_id = s.company_id and live.order_ref = s.order_ref and live.ended_at is null
               and starts_with(live.code, ${SERVER_CODE_PREFIX})
-              and not (o.paid_at > live.created_at and o.from_asset = live.currency
-                and o.from_units = replace(live.price, '.', '')::numeric) is true)))
+              and not (o.paid_at > live.created_at and ${costs(sql`live.currency`, sql`live.price`)}) is true)))
       and ${inScope(scope)}
     order by company_id, id desc limit 2`)
   return rows.map(toOrder)

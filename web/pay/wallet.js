@@ -57,10 +57,12 @@
     sent.to !== asked.to || sent.units !== asked.units || (sent.chain ?? asked.chain) !== asked.chain
   /** The order counts what is in a block, and asks for what is then missing. */
   const isCounted = ({ mined, minedAt = 0 }) => mined && Date.now() - minedAt > SLOW_MS
+  /** What this page could not give the browser to keep: blocked, or full. */
+  const kept = new Map()
   /** What was sent, or with `open` what the wallet was asked to send and has not answered. */
   function recall(asked) {
     try {
-      const known = JSON.parse(localStorage.getItem(keyOf(asked)) ?? 'null')
+      const known = JSON.parse(kept.get(keyOf(asked)) ?? localStorage.getItem(keyOf(asked)) ?? 'null')
       return known && isElsewhere(asked, known) && isCounted(known) ? null : known
     } catch {
       return null
@@ -71,11 +73,13 @@
     return known?.open ? null : known
   }
   function remember(asked, sent) {
+    const key = keyOf(asked)
+    kept.delete(key)
     try {
-      if (sent) localStorage.setItem(keyOf(asked), JSON.stringify(sent))
-      else localStorage.removeItem(keyOf(asked))
+      if (sent) localStorage.setItem(key, JSON.stringify(sent))
+      else localStorage.removeItem(key)
     } catch {
-      // a browser that keeps nothing: the live page still shows the payment when it is in a block
+      if (sent) kept.set(key, JSON.stringify(sent))
     }
   }
 
@@ -151,11 +155,24 @@
     return button
   }
 
+  /** Nothing else tells when what is in a block stops hiding what is missing. */
+  let redrawing
+  function redrawOnce({ mined, minedAt }) {
+    clearTimeout(redrawing)
+    const inMs = mined && minedAt ? minedAt + SLOW_MS - Date.now() : -1
+    if (inMs < 0) return
+    redrawing = setTimeout(() => {
+      if (panel() && !recallSent(order()) && state.asking === '') state.text = ''
+      draw()
+    }, inMs + 1)
+  }
+
   function draw() {
     const root = panel()
     if (!root) return
     const asked = order()
     const sent = recallSent(asked)
+    redrawOnce(sent ?? {})
     const focus = /** @type {any} */ (document.activeElement)?.closest?.('#wallet button')?.dataset.uuid
     const buttons = sent
       ? mayRetry(asked, sent)
@@ -252,7 +269,8 @@
       throw new Stop('refused')
     }
     if (result.outcome === 'underway') return { ...sent, until: result.until }
-    return { ...sent, hash: result.txHash ?? '', mined: result.outcome === 'done' }
+    const mined = result.outcome === 'done'
+    return { ...sent, hash: result.txHash ?? '', mined, ...(mined && { minedAt: Date.now() }) }
   }
 
   async function payByTransfer(ask, asked, { from, coins }) {

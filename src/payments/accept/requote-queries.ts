@@ -1,4 +1,5 @@
 import { CREDITABLE } from '../../channels/channel.ts'
+import { costs, SERVER_CODE_PREFIX } from '../../companies/button-queries.ts'
 import { hasMoney, hasReceived, IS_BLOCKED, waitsBeside } from '../../companies/order-money-queries.ts'
 import { type Queryable, type Sql, sql } from '../../db/db.ts'
 import type { Order } from '../../orders/order.ts'
@@ -67,7 +68,8 @@ export async function existsMoney(
 /**
  * Another order for the same thing: one of the same reference, in any session of a buy button, that is open, or one of
  * the same alias that is open or was paid since. One that was paid before this order was made had been free to use
- * again. Which orders of a button's reference are paid, `isSoldAlready` says.
+ * again. Which orders of a button's reference are paid, `isSoldAlready` says. As there, a page's order at another price
+ * does not stand against one of the shop's server.
  */
 export async function existsRival(q: Queryable, order: Order): Promise<boolean> {
   const { companyId, id, alias, buttonSessionId, createdAt } = order
@@ -78,6 +80,8 @@ export async function existsRival(q: Queryable, order: Order): Promise<boolean> 
       or exists (select 1 from button_sessions own
         join button_sessions s on s.company_id = own.company_id and s.order_ref = own.order_ref
         join orders o on o.company_id = s.company_id and o.button_session_id = s.id
-        where own.company_id = ${companyId} and own.id = ${buttonSessionId} and o.id <> ${id} and ${isOpen}) as found`)
+        where own.company_id = ${companyId} and own.id = ${buttonSessionId} and o.id <> ${id} and ${isOpen}
+          and (not starts_with(own.code, ${SERVER_CODE_PREFIX}) or starts_with(s.code, ${SERVER_CODE_PREFIX})
+            or ${costs(sql`own.currency`, sql`own.price`)})) as found`)
   return found
 }

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { runInNewContext } from 'node:vm'
+
+/* The script for wallets in the payer's browser, where the browser keeps nothing, and over minutes. */
+
+const SOURCE = readFileSync(new URL('../web/pay/wallet.js', import.meta.url), 'utf8').replace(
+  "'__WORDS__'",
+  'new Proxy({}, { get: (_, key) => String(key) })',
+)
+const PAY = { code: 'C', to: `0x${'1'.repeat(40)}`, token: `0x${'2'.repeat(40)}`, units: '1000000', chain: 1 }
+
+type Made = { textContent?: string; className?: string; children: Made[]; click?: () => void }
+
+function makeElement() {
+  const made: Made & Record<string, unknown> = {
+    children: [],
+    dataset: {},
+    append: (...children: Made[]) => made.children.push(...children),
+    replaceChildren: (...children: Made[]) => {
+      made.children = children
+    },
+    addEventListener: (_: string, run: () => void) => {
+      made.click = run
+    },
+    setAttribute: () => {},
+    querySelector: () => null,
+  }
+  return made
+}
+
+/** A page with one wallet, on a clock of its own. */
+function openPage({ blocked, receipt }: { blocked: boolean; receipt: () => { status: string } | null }) {
+  const wallet = makeElement()
+  const live = makeElement()
+  const ask = (pay: object) => Object.assign(wallet, { dataset: { pay: JSON.stringify(pay) } })
+  ask(PAY)
+  const kept = new Map<string, string>()
+  const use = <T>(run: () => T): T => {
+    if (blocked) throw new Error('SecurityError')
+    return run()
+  }
+  const localStorage = {
+    getItem: (key: string) => use(() => kept.get(key) ?? null),
+    setItem: (key: string, text: string) => use(() => void kept.set(key, text)),
+    removeItem: (key: string) => use(() => void kept.delete(key)),
+  }
+  const clock = { nowMs: 1_800_000_000_000, timers: new Map<number, { at: number; run: () => void }>(), made: 0 }
+  const setTimeout = (run: () => void, ms = 0) => {
+    clock.made += 1
+    clock.timers.set(clock.made, { at: clock.nowMs + ms, run })
+    return clock.made
+  }
+  const settle = () => new Promise((resolve) => setImmediate(resolve))
+  const pass = async (ms: number) => {
+    const end = clock.nowMs + ms
+    for (;;) {
+      await settle()
+      const [next] = [...clock.timers].toSorted(([, one], [, other]) => one.at - other.at)
+      if (!next || next[1].at > end) break
+      clock.timers.delete(next[0])
+      clock.nowMs = Math.max(clock.nowMs, next[1].at)
+      next[1].run()
+    }
+    clock.nowMs = end
+  }
+  const answers: Record<string, () => unknown> = {
+    eth_requestAccounts: () => [`0x${'3'.repeat(40)}`],
+    eth_chainId: () => '0x1',
+    eth_call: () => '0xffffffffff',
+    eth_getBalance: () => '0x5',
+    eth_sendTransaction: () => '0xhash',
+    eth_getTransactionReceipt: receipt,
+  }
+  const handlers: Record<string, (event: unknown) => void> = {}
+  runInNewContext(SOURCE, {
+    ...{ localStorage, setTimeout, Event, URL, URLSearchParams },
+    clearTimeout: (id: number) => clock.timers.delete(id),
+    Date: { now: () => clock.nowMs },
+    document: {
+      getElementById: (id: string) => (id === 'live' ? live : wallet),
+      createElement: makeElement,
+      activeElement: null,
+      documentElement: { lang: 'en' },
+    },
+    addEventListener: (name: string, run: (event: unknown) => void) => {
+      handlers[name] = run
+    },
+    dispatchEvent: () => {},
+    window: {},
+    MutationObserver: class {
+      observe() {}
+    },
+  })
+  const provider = { request: async ({ method }: { method: string }) => answers[method]?.() }
+  handlers['eip6963:announceProvider']?.({ detail: { info: { uuid: 'u', name: 'W', icon: '' }, provider } })
+  const words = () => wallet.children.map(({ textContent, children }) => textContent ?? children[0]?.textContent ?? '')
+  const hidden = () => wallet.className === 'sent'
+  const pay = async () => {
+    wallet.children.find(({ click }) => click)?.click?.()
+    await settle()
+  }
+  return { ask, pass, pay, words, hidden }
+}
+
+for (const blocked of [false, true])
+  test(`a transfer is followed until it is in a block or reverted, ${blocked ? 'also where the browser keeps nothing' : 'and kept'}`, async () => {
+    let receipt: { status: string } | null = null
+    const page = openPage({ blocked, receipt: () => receipt })
+    await page.pay()
+    await page.pass(5000)
+    assert.deepEqual([page.hidden(), page.words()[0]], [true, 'Sending'], 'it is not offered again')
+    receipt = { status: '0x0' }
+    await page.pass(5000)
+    assert.deepEqual([page.hidden(), page.words().includes('Reverted')], [false, true])
+    receipt = { status: '0x1' }
+    await page.pay()
+    await page.pass(5000)
+    assert.deepEqual([page.hidden(), page.words()[0]], [true, 'Sent'])
+  })
+
+test('what is missing beside a transfer in a block is offered three minutes later, without any news of the page', async () => {
+  const page = openPage({ blocked: false, receipt: () => ({ status: '0x1' }) })
+  await page.pay()
+  await page.pass(5000)
+  page.ask({ ...PAY, units: '400000' })
+  await page.pass(100_000)
+  assert.equal(page.hidden(), true)
+  await page.pass(80_000)
+  assert.deepEqual([page.hidden(), page.words()], [false, ['pay']])
+})
