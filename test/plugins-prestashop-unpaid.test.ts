@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { logInSuperAdmin } from './harness/accounts.ts'
 import { hasPhp, openPhpShop, type PhpShop } from './harness/php-shop.ts'
 
 /* PrestaShop orders that nobody pays, payments of an account before, and what the shop's log and its mails say. */
@@ -186,4 +187,36 @@ withPhp('an order that cannot be changed, and money that no order keeps, are mai
     told.map(({ mailed }) => mailed.length),
     [1, 0],
   )
+})
+
+withPhp('an order is not cancelled for which a part came, until a person has decided about the part', async () => {
+  const [part, early] = [await order(), await order()]
+  const { data } = await php.shop.accept(part.code, { network: php.shop.chain.chainId })
+  const payMore = (units: bigint) => php.shop.chain.pay({ to: data.toAddress, units })
+  await payMore(20_000_000n)
+  await php.shop.makeFinal()
+  const record = await php.partOf(part.code)
+  const { data: other } = await php.shop.accept(early.code, { network: php.shop.chain.chainId })
+  await php.shop.chain.pay({ to: other.toAddress, units: 20_000_000n })
+  await php.confirms(early.code)
+  for (const { id } of [part, early]) await age(id, 2 * HOUR_MS)
+  const kept = await inTurn()
+  assert.deepEqual([part, early].map(({ id }) => kept.orders[id]?.state), [STATES.waiting, STATES.waiting])
+  assert.deepEqual([await statusOf(part.code), await statusOf(early.code)], ['AWAITING', 'AWAITING'])
+  const noteOf = (came: string, code: string) =>
+    `Nobody paid this order in time, but ${came} came for its payment ${code}, which is still open. So it is not ` +
+    'cancelled by itself: decide about the money in Comptoir, or cancel the order here.'
+  assert.equal(kept.orders[part.id]?.note, noteOf('20.000000 USDC', part.code))
+  assert.equal(kept.orders[early.id]?.note, noteOf('an amount that is not final yet', early.code))
+  await age(part.id, 2 * HOUR_MS)
+  assert.equal((await inTurn()).orders[part.id]?.note, noteOf('20.000000 USDC', part.code), 'said once')
+  // the rest of one comes, and the part of the other is decided about
+  await php.shop.chain.pay({ to: other.toAddress, units: 34_000_000n })
+  await php.shop.makeFinal()
+  await php.shop.reaches(early.code, 'PAID')
+  const admin = await logInSuperAdmin(php.shop.host)
+  assert.equal((await admin.post(`mispayments/${record}/ignore`, { reason: 'a gift' })).status, 200)
+  await age(part.id, 2 * HOUR_MS)
+  const { orders } = await inTurn()
+  assert.deepEqual([part, early].map(({ id }) => orders[id]?.state), [STATES.cancelled, STATES.paid])
 })

@@ -305,8 +305,18 @@ class ComptoirPay extends PaymentModule
             self::change($id, fn (Order $order) => self::say($order, $note, $note));
         } elseif ($codes === []) {
             self::change($id, self::endUnopened(...));
+        } elseif (($parts = $payments->partNotes($found)) !== []) {
+            self::change($id, fn (Order $order) => self::sayParts($order, $parts));
         } elseif ($payments->closeAll($codes, $found)) {
             $this->lookAt($id, $payments);
+        }
+    }
+
+    /** @param array<string, string> $notes by the payment's code: once, however much more comes */
+    private static function sayParts(Order $order, array $notes): void
+    {
+        foreach ($notes as $code => $note) {
+            self::say($order, $note, "part $code");
         }
     }
 

@@ -277,7 +277,14 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
                 $note = ShopPayments::uncancelledNote($unread);
                 Comptoir_Orders::change($id, fn (WC_Order $order) => Comptoir_Orders::say($order, $note, $note));
             }
-            return $unread === [] && $order->has_status('pending') && $payments->closeAll($codes, $found);
+            if ($unread !== [] || !$order->has_status('pending')) {
+                return false;
+            }
+            $parts = $payments->partNotes($found);
+            if ($parts !== []) {
+                Comptoir_Orders::change($id, fn (WC_Order $order) => Comptoir_Orders::sayParts($order, $parts));
+            }
+            return $parts === [] && $payments->closeAll($codes, $found);
         } catch (Throwable $error) {
             // what is wrong with this order only holds up no other one
             self::$silentAt = ShopRound::ends($error) ? time() : self::$silentAt;
