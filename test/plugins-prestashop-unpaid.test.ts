@@ -67,6 +67,18 @@ withPhp('an order that nobody paid in an hour is cancelled, and its payment can 
   assert.equal((await inTurn()).orders[old.id]?.state, STATES.waiting)
 })
 
+withPhp('an order that a person has set back to waiting, or made in the back office, is left alone', async () => {
+  const [back, made] = [await order(), await order()]
+  await ask({ do: 'state', order: back.id, state: STATES.bankWire })
+  await ask({ do: 'state', order: back.id, state: STATES.waiting })
+  await age(back.id, 2 * HOUR_MS)
+  await ask({ do: 'unpaid', order: made.id })
+  await age(made.id, 2 * HOUR_MS, { employees: [7] })
+  const { orders } = await inTurn()
+  assert.deepEqual([back, made].map(({ id }) => orders[id]?.state), [STATES.waiting, STATES.waiting])
+  assert.equal(await statusOf(back.code), 'INITIAL')
+})
+
 withPhp('an order stays whose money is there or on its way, or that a person has moved on', async () => {
   const [paid, coming, moved] = [await order(), await order(), await order()]
   await php.payUntilPaid(paid.code)
