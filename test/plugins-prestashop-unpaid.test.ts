@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { logInSuperAdmin } from './harness/accounts.ts'
-import { hasPhp, openPhpShop, type PhpShop } from './harness/php-shop.ts'
+import { hasPhp, openPhpShop, type PhpShop, startSick } from './harness/php-shop.ts'
 
 /* PrestaShop orders that nobody pays, payments of an account before, and what the shop's log and its mails say. */
 
@@ -75,7 +75,10 @@ withPhp('an order that a person has set back to waiting, or made in the back off
   await ask({ do: 'unpaid', order: made.id })
   await age(made.id, 2 * HOUR_MS, { employees: [7] })
   const { orders } = await inTurn()
-  assert.deepEqual([back, made].map(({ id }) => orders[id]?.state), [STATES.waiting, STATES.waiting])
+  assert.deepEqual(
+    [back, made].map(({ id }) => orders[id]?.state),
+    [STATES.waiting, STATES.waiting],
+  )
   assert.equal(await statusOf(back.code), 'INITIAL')
 })
 
@@ -187,6 +190,24 @@ withPhp('a fault that lasts is mailed when it begins or changes, not every five 
   await look()
 })
 
+withPhp('while Comptoir does not work, many orders make one entry and one mail, however it fails', async () => {
+  const { id } = await order()
+  await ask({ do: 'copies', order: id, count: 61 })
+  const sick = await startSick([503, 502, 0, 504])
+  const told: string[] = []
+  for (let pages = 0; pages < 30; pages += 1) {
+    const { mailed } = await ask({ do: 'catchUp', known: { COMPTOIR_BASE_URL: sick.url } })
+    told.push(...mailed)
+  }
+  sick.stop()
+  assert.match(
+    told.join('\n'),
+    /^Comptoir: Comptoir does not work now, so what became of payments is not known here\..*$/,
+  )
+  await ask({ do: 'catchUp', known: { COMPTOIR_BASE_URL: php.shop.host.baseUrl } })
+  await ask({ do: 'forget', after: id })
+})
+
 withPhp('an order that cannot be changed, and money that no order keeps, are mailed once', async () => {
   const stuck = await order()
   await php.payUntilPaid(stuck.code)
@@ -213,7 +234,10 @@ withPhp('an order is not cancelled for which a part came, until a person has dec
   await php.confirms(early.code)
   for (const { id } of [part, early]) await age(id, 2 * HOUR_MS)
   const kept = await inTurn()
-  assert.deepEqual([part, early].map(({ id }) => kept.orders[id]?.state), [STATES.waiting, STATES.waiting])
+  assert.deepEqual(
+    [part, early].map(({ id }) => kept.orders[id]?.state),
+    [STATES.waiting, STATES.waiting],
+  )
   assert.deepEqual([await statusOf(part.code), await statusOf(early.code)], ['AWAITING', 'AWAITING'])
   const noteOf = (came: string, code: string) =>
     `Nobody paid this order in time, but ${came} came for its payment ${code}, which is still open. So it is not ` +
@@ -230,5 +254,8 @@ withPhp('an order is not cancelled for which a part came, until a person has dec
   assert.equal((await admin.post(`mispayments/${record}/ignore`, { reason: 'a gift' })).status, 200)
   await age(part.id, 2 * HOUR_MS)
   const { orders } = await inTurn()
-  assert.deepEqual([part, early].map(({ id }) => orders[id]?.state), [STATES.cancelled, STATES.paid])
+  assert.deepEqual(
+    [part, early].map(({ id }) => orders[id]?.state),
+    [STATES.cancelled, STATES.paid],
+  )
 })

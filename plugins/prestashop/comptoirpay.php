@@ -511,12 +511,17 @@ class ComptoirPay extends PaymentModule
             return;
         }
         $fault = ComptoirPlaces::fault($this->context->shop) ?: self::goOn($seconds);
-        ComptoirLog::fault($fault);
-        if ($fault !== '') {
-            return;
+        $fault = $fault === '' ? $this->lookAround($orders, $seconds) : $fault;
+        if ($fault !== null) {
+            ComptoirLog::fault($fault);
         }
+    }
+
+    /** @return string|null what stops all of it; empty: nothing; null: it is not known whether the last fault is over */
+    private function lookAround(int $orders, float $seconds): ?string
+    {
         $payments = $this->payments(4, 0, $seconds);
-        ShopRound::run(
+        return ShopRound::run(
             ComptoirOrders::kinds((int) $this->context->shop->id, self::minutes()),
             (array) json_decode((string) Configuration::get('COMPTOIR_PLACES'), true),
             $orders,

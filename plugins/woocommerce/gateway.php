@@ -239,15 +239,16 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
         }
         Comptoir_Orders::upgrade();
         $payments = $this->payments(10, 1, self::SECONDS);
-        ShopRound::run(
+        $warn = fn (string $text) => wc_get_logger()->warning($text, ['source' => 'comptoir']);
+        $fault = ShopRound::run(
             Comptoir_Orders::kinds(),
             (array) get_option('comptoir_places', []),
             self::ORDERS,
             fn (int $id) => $this->look_at($id, $payments),
             fn (array $places) => update_option('comptoir_places', $places, false),
-            fn (int $id, Throwable $error) =>
-                wc_get_logger()->warning("Order $id: {$error->getMessage()}", ['source' => 'comptoir']),
+            fn (int $id, Throwable $error) => $warn("Order $id: {$error->getMessage()}"),
         );
+        ($fault ?? '') === '' || $warn($fault);
     }
 
     /**

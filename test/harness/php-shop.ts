@@ -57,6 +57,18 @@ export async function startInFront(baseUrl: string, statuses: number[]) {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, stop: () => server.close() }
 }
 
+/** Something that answers in the service's place with these statuses in turn; 0 cuts the connection. */
+export async function startSick(statuses: number[]) {
+  let asked = 0
+  const server = createServer((request, response) => {
+    const status = statuses[asked++ % statuses.length] ?? 0
+    if (status === 0) request.socket.destroy()
+    else response.writeHead(status).end()
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, stop: () => server.close() }
+}
+
 const unpack = (zip: string, target: string): void => {
   const phar = `(new PharData('${zip}'))->extractTo('${target}');`
   const { status, stderr } = spawnSync('php', ['-r', phar])
@@ -128,13 +140,15 @@ export async function openPhpShop(
       await shop.reaches(code, 'PAID')
     },
     async partOf(code) {
-      const find = () => shop.host.db.maybe<{ id: string }>(sql`
+      const find = () =>
+        shop.host.db.maybe<{ id: string }>(sql`
         select m.id from mispayments m join orders o on o.company_id = m.company_id and o.id = m.order_id
         where o.code = ${code} and m.kind = 'under' and m.status = 'open'`)
       return (await eventually(find, (found) => found !== undefined))?.id ?? ''
     },
     async confirms(code) {
-      const find = () => shop.host.db.maybe<{ status: string }>(sql`
+      const find = () =>
+        shop.host.db.maybe<{ status: string }>(sql`
         select p.status from payments p join orders o on o.company_id = p.company_id and o.payment_id = p.id
         where o.code = ${code}`)
       await eventually(find, (found) => found?.status === 'confirming')

@@ -570,6 +570,15 @@ namespace {
                 fn ($text) => substr(hash('sha256', $text), 0, 16),
                 $command['texts'],
             )),
+            // orders that keep the payment of another one, for as long as Comptoir does not answer
+            'copies' => (function () use ($command) {
+                $first = max(array_keys(Shop::$orders)) + 1;
+                foreach (range($first, $first + $command['count'] - 1) as $id) {
+                    Shop::$orders[$id] = [...Shop::$orders[$command['order']], 'id' => $id];
+                    Shop::$rows[$id] = Shop::$rows[$command['order']];
+                }
+            })(),
+            'forget' => [Shop::$orders, Shop::$rows] = array_map(fn ($rows) => array_filter($rows, fn ($id) => $id <= $command['after'], ARRAY_FILTER_USE_KEY), [Shop::$orders, Shop::$rows]),
             'unpaid' => Shop::$rows[$command['order']] = [...Shop::$rows[$command['order']], 'codes' => '', 'paid' => ''],
             'top' => $module->hookDisplayBackOfficeTop([]),
             'known' => null,
