@@ -196,6 +196,27 @@ test('a note is kept while a colleague’s arrives and its own answer got lost, 
   await page.getByRole('dialog').waitFor({ state: 'detached' })
   assert.deepEqual(await rows.locator('p').allInnerTexts(), [colleagues])
 
+  // a note whose answer gets lost and that is removed may be written again in the same words
+  const again = 'called again'
+  isLost = false
+  await field.fill(again)
+  await send.click()
+  await panel.getByRole('alert').first().waitFor()
+  await eventually(
+    async () =>
+      (await colleague.get<{ notes: { text: string }[] }>(`confirm_conversion/notes/${code}`)).data.notes.length,
+    (count) => count === 2,
+  )
+  await page.evaluate("void window.dispatchEvent(new Event('visibilitychange'))")
+  await panel.getByRole('button', { name: 'Remove the note by Maud Lefèvre' }).press('Enter')
+  await page.getByRole('dialog').getByRole('button', { name: 'Remove', exact: true }).press('Enter')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await send.click()
+  await rows.getByText(again, { exact: true }).waitFor()
+  await panel.getByRole('button', { name: 'Remove the note by Maud Lefèvre' }).press('Enter')
+  await page.getByRole('dialog').getByRole('button', { name: 'Remove', exact: true }).press('Enter')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+
   await page.getByRole('button', { name: 'Show the payer’s data' }).click()
   await page.getByRole('button', { name: 'Erase the payer’s data' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Erase the payer’s data' }).click()
