@@ -33,7 +33,7 @@ export type PhpShop = {
   /** The customer chooses a wallet. @returns how to pay, also after the order has ended */
   choose(code: string): Promise<(units?: bigint) => Promise<void>>
   payUntilPaid(code: string): Promise<void>
-  /** Waits until a part of the price is booked. @returns the record that a person decides about */
+  /** Waits until a part of the price, or late money, is booked. @returns the record that a person decides about */
   partOf(code: string): Promise<string>
   /** Waits until money is seen that is not final. */
   confirms(code: string): Promise<void>
@@ -143,7 +143,7 @@ export async function openPhpShop(
       const find = () =>
         shop.host.db.maybe<{ id: string }>(sql`
         select m.id from mispayments m join orders o on o.company_id = m.company_id and o.id = m.order_id
-        where o.code = ${code} and m.kind = 'under' and m.status = 'open'`)
+        where o.code = ${code} and m.kind in ('under', 'late') and m.status = 'open'`)
       return (await eventually(find, (found) => found !== undefined))?.id ?? ''
     },
     async confirms(code) {
