@@ -129,7 +129,10 @@ test('the balances of a statement are of the same moment as its last line, not a
   let asked = 0
   await page.route(/\/ledger\?/, async (route) => {
     asked += 1
-    const first = route.request().url().replace(/&after=\w+/, '')
+    const first = route
+      .request()
+      .url()
+      .replace(/&after=\w+/, '')
     const { data } = (await (await route.fetch({ url: first })).json()) as { data: { balances: object[] } }
     const balances = data.balances.map((one) => ({ ...one, debit: `${asked}.000000` }))
     await route.fulfill({ json: { data: { ...data, balances, nextCursor: asked === 1 ? 'next' : null } } })
