@@ -141,6 +141,25 @@ test('a registration is repeated after a lost connection only with a credential:
   })
 })
 
+test('a registration without a credential is repeated only after what says that nothing was done', async () => {
+  const person = { firstName: 'A', lastName: 'B', email: 'a@b.example', password: 'x', role: 'SimpleUser' } as const
+  const own = (code: string): string => JSON.stringify({ error: { code, message: 'later' } })
+  for (const [status, body, tries] of [
+    [502, '<h1>Bad gateway</h1>', 1],
+    [503, '<h1>Unavailable</h1>', 1],
+    [503, own('DATABASE_UNAVAILABLE'), 1],
+    [503, own('BUSY'), 2],
+    [429, own('RATE_LIMITED'), 2],
+  ] as const) {
+    const reply: Reply = (_, response) => void response.writeHead(status).end(body)
+    await withServer(reply, async ({ baseUrl }, seen) => {
+      const { api } = new Comptoir({ baseUrl })
+      await assert.rejects(api.register({ body: person }, { maxRetries: 1 }), { status })
+      assert.equal(seen.length, tries, `${status} ${body}`)
+    })
+  }
+})
+
 test('a server that hangs is left after timeoutMs, a caller’s signal ends the call at once', async () => {
   await withServer(
     () => {},

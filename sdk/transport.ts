@@ -61,6 +61,9 @@ const isRetryable = ({ status, code }: ComptoirError): boolean =>
 
 const isLost = ({ code }: ComptoirError): boolean => code === 'CONNECTION_FAILED' || code === 'TIMED_OUT'
 
+/** The service says itself that it did nothing. A gateway’s 502 or 503 may come after it has done what was asked. */
+const isUndone = ({ status, code }: ComptoirError): boolean => status === 429 || (status === 503 && code === 'BUSY')
+
 function urlOf(baseUrl: string, path: string, query: Record<string, unknown> = {}): string {
   const url = new URL(path, `${baseUrl.replace(/\/+$/, '')}/`)
   for (const [name, value] of Object.entries(query)) {
@@ -300,7 +303,7 @@ export class Transport {
         if (!(thrown instanceof ComptoirError)) throw thrown
         error = thrown
       }
-      const again = isRetryable(error) || (isLost(error) && repeats)
+      const again = repeats ? isRetryable(error) || isLost(error) : isUndone(error)
       const waitMs = delayMs(attempt, retryAfter)
       if (!again || attempt >= maxRetries || waitMs > LONGEST_WAIT_MS) throw error
       await sleep(waitMs, options?.signal)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { hasPhp, openPhpShop, type PhpShop } from './harness/php-shop.ts'
+import { logInSuperAdmin } from './harness/accounts.ts'
+import { hasPhp, openPhpShop, type PhpShop, startSick } from './harness/php-shop.ts'
 
 /* PrestaShop orders that nobody pays, payments of an account before, and what the shop's log and its mails say. */
 
@@ -64,6 +65,21 @@ withPhp('an order that nobody paid in an hour is cancelled, and its payment can 
   await ask({ do: 'state', order: old.id, state: STATES.waiting })
   await age(old.id, 2 * HOUR_MS)
   assert.equal((await inTurn()).orders[old.id]?.state, STATES.waiting)
+})
+
+withPhp('an order that a person has set back to waiting, or made in the back office, is left alone', async () => {
+  const [back, made] = [await order(), await order()]
+  await ask({ do: 'state', order: back.id, state: STATES.bankWire })
+  await ask({ do: 'state', order: back.id, state: STATES.waiting })
+  await age(back.id, 2 * HOUR_MS)
+  await ask({ do: 'unpaid', order: made.id })
+  await age(made.id, 2 * HOUR_MS, { employees: [7] })
+  const { orders } = await inTurn()
+  assert.deepEqual(
+    [back, made].map(({ id }) => orders[id]?.state),
+    [STATES.waiting, STATES.waiting],
+  )
+  assert.equal(await statusOf(back.code), 'INITIAL')
 })
 
 withPhp('an order stays whose money is there or on its way, or that a person has moved on', async () => {
@@ -150,6 +166,9 @@ withPhp('an order whose late payment a person accepted is refunded from it, each
   await takeIn('order.expired', first)
   await ask({ do: 'open', order: id })
   await payFirst()
+  // beside a newer payment, late money waits for a person
+  const admin = await logInSuperAdmin(php.shop.host)
+  assert.equal((await admin.post(`mispayments/${await php.partOf(first)}/accept`, {})).status, 200)
   await php.shop.reaches(first, 'PAID')
   assert.equal((await takeIn('order.paid', first)).orders[id]?.state, STATES.error)
   await ask({ do: 'state', order: id, state: STATES.paid })
@@ -174,6 +193,24 @@ withPhp('a fault that lasts is mailed when it begins or changes, not every five 
   await look()
 })
 
+withPhp('while Comptoir does not work, many orders make one entry and one mail, however it fails', async () => {
+  const { id } = await order()
+  await ask({ do: 'copies', order: id, count: 61 })
+  const sick = await startSick([503, 502, 0, 504])
+  const told: string[] = []
+  for (let pages = 0; pages < 30; pages += 1) {
+    const { mailed } = await ask({ do: 'catchUp', known: { COMPTOIR_BASE_URL: sick.url } })
+    told.push(...mailed)
+  }
+  sick.stop()
+  assert.match(
+    told.join('\n'),
+    /^Comptoir: Comptoir does not work now, so what became of payments is not known here\..*$/,
+  )
+  await ask({ do: 'catchUp', known: { COMPTOIR_BASE_URL: php.shop.host.baseUrl } })
+  await ask({ do: 'forget', after: id })
+})
+
 withPhp('an order that cannot be changed, and money that no order keeps, are mailed once', async () => {
   const stuck = await order()
   await php.payUntilPaid(stuck.code)
@@ -185,5 +222,43 @@ withPhp('an order that cannot be changed, and money that no order keeps, are mai
   assert.deepEqual(
     told.map(({ mailed }) => mailed.length),
     [1, 0],
+  )
+})
+
+withPhp('an order is not cancelled for which a part came, until a person has decided about the part', async () => {
+  const [part, early] = [await order(), await order()]
+  const { data } = await php.shop.accept(part.code, { network: php.shop.chain.chainId })
+  const payMore = (units: bigint) => php.shop.chain.pay({ to: data.toAddress, units })
+  await payMore(20_000_000n)
+  await php.shop.makeFinal()
+  const record = await php.partOf(part.code)
+  const { data: other } = await php.shop.accept(early.code, { network: php.shop.chain.chainId })
+  await php.shop.chain.pay({ to: other.toAddress, units: 20_000_000n })
+  await php.confirms(early.code)
+  for (const { id } of [part, early]) await age(id, 2 * HOUR_MS)
+  const kept = await inTurn()
+  assert.deepEqual(
+    [part, early].map(({ id }) => kept.orders[id]?.state),
+    [STATES.waiting, STATES.waiting],
+  )
+  assert.deepEqual([await statusOf(part.code), await statusOf(early.code)], ['AWAITING', 'AWAITING'])
+  const noteOf = (came: string, code: string) =>
+    `Nobody paid this order in time, but ${came} came for its payment ${code}, which is still open. So it is not ` +
+    'cancelled by itself: decide about the money in Comptoir, or cancel the order here.'
+  assert.equal(kept.orders[part.id]?.note, noteOf('20.000000 USDC', part.code))
+  assert.equal(kept.orders[early.id]?.note, noteOf('an amount that is not final yet', early.code))
+  await age(part.id, 2 * HOUR_MS)
+  assert.equal((await inTurn()).orders[part.id]?.note, noteOf('20.000000 USDC', part.code), 'said once')
+  // the rest of one comes, and the part of the other is decided about
+  await php.shop.chain.pay({ to: other.toAddress, units: 34_000_000n })
+  await php.shop.makeFinal()
+  await php.shop.reaches(early.code, 'PAID')
+  const admin = await logInSuperAdmin(php.shop.host)
+  assert.equal((await admin.post(`mispayments/${record}/ignore`, { reason: 'a gift' })).status, 200)
+  await age(part.id, 2 * HOUR_MS)
+  const { orders } = await inTurn()
+  assert.deepEqual(
+    [part, early].map(({ id }) => orders[id]?.state),
+    [STATES.cancelled, STATES.paid],
   )
 })

@@ -86,6 +86,16 @@ withPhp('WooCommerce cancels an order only when Comptoir says that no money can 
   assert.deepEqual([waits.answer, waits.status], [false, 'pending'], 'money is on its way')
 })
 
+withPhp('WooCommerce does not cancel an order for which a part came', async () => {
+  const code = await pay(65)
+  await (await php.choose(code))(20_000_000n)
+  await php.partOf(code)
+  const out = await tell<boolean>({ do: 'timeOut', order: 65 })
+  assert.deepEqual([out.answer, out.status, await statusOf(code)], [false, 'pending', 'AWAITING'])
+  assert.match(out.notes.join(), new RegExp(`but 20\\.000000 USDC came for its payment ${code}, which is still open`))
+  assert.equal((await tell<boolean>({ do: 'timeOut', order: 65 })).notes.length, 1, 'said once')
+})
+
 withPhp('an order whose payment Comptoir does not know is left to a person', async () => {
   await pay(64)
   const unknown = { _comptoir_code: ['of-another-account'] }

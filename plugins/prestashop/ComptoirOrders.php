@@ -85,8 +85,8 @@ final class ComptoirOrders
     }
 
     /**
-     * An order that has waited for longer than that, from its last change on. An order of another shop, which this one
-     * is a copy of, or of before a move, has payments that are not read here.
+     * An order that has waited for longer than that, from its last change on, and that no person has touched. An order
+     * of another shop, which this one is a copy of, or of before a move, has payments that are not read here.
      * @param int $minutes 0: no order
      */
     public static function isOverdue(Order $order, int $minutes): bool
@@ -97,7 +97,16 @@ final class ComptoirOrders
             && (string) $order->date_upd <= self::before($minutes)
             && !self::isCopied($order)
             && !$order->hasBeenPaid()
-            && !self::isSaid($order, self::UNOPENED);
+            && !self::isSaid($order, self::UNOPENED)
+            && !self::isTouched($order);
+    }
+
+    /** A person made it in the back office, or has changed its state: that person decides about it. */
+    private static function isTouched(Order $order): bool
+    {
+        $history = _DB_PREFIX_ . 'order_history';
+        $query = "SELECT COUNT(*) FROM `$history` WHERE id_order = " . (int) $order->id . ' AND id_employee <> 0';
+        return (int) Db::getInstance()->getValue($query, false) > 0;
     }
 
     private static function before(int $minutes): string

@@ -305,8 +305,18 @@ class ComptoirPay extends PaymentModule
             self::change($id, fn (Order $order) => self::say($order, $note, $note));
         } elseif ($codes === []) {
             self::change($id, self::endUnopened(...));
+        } elseif (($parts = $payments->partNotes($found)) !== []) {
+            self::change($id, fn (Order $order) => self::sayParts($order, $parts));
         } elseif ($payments->closeAll($codes, $found)) {
             $this->lookAt($id, $payments);
+        }
+    }
+
+    /** @param array<string, string> $notes by the payment's code: once, however much more comes */
+    private static function sayParts(Order $order, array $notes): void
+    {
+        foreach ($notes as $code => $note) {
+            self::say($order, $note, "part $code");
         }
     }
 
@@ -501,12 +511,17 @@ class ComptoirPay extends PaymentModule
             return;
         }
         $fault = ComptoirPlaces::fault($this->context->shop) ?: self::goOn($seconds);
-        ComptoirLog::fault($fault);
-        if ($fault !== '') {
-            return;
+        $fault = $fault === '' ? $this->lookAround($orders, $seconds) : $fault;
+        if ($fault !== null) {
+            ComptoirLog::fault($fault);
         }
+    }
+
+    /** @return string|null what stops all of it; empty: nothing; null: it is not known whether the last fault is over */
+    private function lookAround(int $orders, float $seconds): ?string
+    {
         $payments = $this->payments(4, 0, $seconds);
-        ShopRound::run(
+        return ShopRound::run(
             ComptoirOrders::kinds((int) $this->context->shop->id, self::minutes()),
             (array) json_decode((string) Configuration::get('COMPTOIR_PLACES'), true),
             $orders,

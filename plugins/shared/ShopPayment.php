@@ -97,6 +97,13 @@ final class ShopPayment
         return $known === [] ? !in_array($keyOf($note), $said, true) : end($known) !== $keyOf("$action $this->code");
     }
 
+    /** For the people of the shop, whose order is not cancelled by itself. */
+    public function partNote(string $came): string
+    {
+        return "Nobody paid this order in time, but $came came for its payment $this->code, which is still open. So it is "
+            . 'not cancelled by itself: decide about the money in Comptoir, or cancel the order here.';
+    }
+
     public static function refundedNote(string $code): string
     {
         return "The payment $code was refunded in full.";

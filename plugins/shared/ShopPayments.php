@@ -264,6 +264,37 @@ final class ShopPayments
     }
 
     /**
+     * Money of payments that are still open: not enough yet, in another coin, or not final. Whoever sent it may send the
+     * rest, and closing the payment would take that from them.
+     * @param ShopPayment[] $payments
+     * @return array<string, string> a sentence for a person, by the payment's code
+     */
+    public function partNotes(array $payments): array
+    {
+        $notes = [];
+        foreach (self::openOf($payments) as $payment) {
+            // anyone can make a token of any name, and send it to any address
+            $isMoney = fn ($one) => self::isUndecided($one) && !str_contains($one['asset'], '…');
+            $came = self::textOf(array_filter($this->mispaymentsOf($payment->code), $isMoney));
+            if ($came === '' && $this->isConfirming($payment->code)) {
+                $came = 'an amount that is not final yet';
+            }
+            if ($came !== '') {
+                $notes[$payment->code] = $payment->partNote($came);
+            }
+        }
+        return $notes;
+    }
+
+    /** Whether a chain or a provider shows money for it: the status of the order tells it only of the whole price. */
+    private function isConfirming(string $code): bool
+    {
+        $story = $this->api->call('GET', '/api/next/confirm_conversion/story/' . rawurlencode($code));
+        $payments = array_filter($story['entries'], fn ($entry) => $entry['kind'] === 'payment');
+        return in_array('confirming', array_column(array_column($payments, 'facts'), 'status'), true);
+    }
+
+    /**
      * Whether none of an order's payments can bring money any more: Comptoir said so of each, or closes it now.
      * @param string[] $codes all that the order keeps
      * @param ShopPayment[] $payments what Comptoir has just said of them
@@ -433,16 +464,31 @@ final class ShopPayments
      */
     private function undecidedMoney(array $order): array
     {
-        $path = '/api/next/mispayments?limit=100&code=' . rawurlencode($order['code']);
-        $records = $this->api->call('GET', $path)['mispayments'];
-        // what left the chain again is no money of the customer
-        $open = array_filter($records, fn ($one) => $one['status'] === 'open' && $one['kind'] !== 'orphaned');
+        $records = $this->mispaymentsOf($order['code']);
+        $open = array_filter($records, self::isUndecided(...));
         $dollars = array_sum(array_map(self::dollarsOf(...), $open));
         $isStopped = in_array('held', array_column($open, 'kind'), true)
             // a provider may hold money without saying how much: then there is no record of it
             || ($order['status'] === 'KYT_FAILED' && ($open !== [] || $records === []));
-        $texts = array_map(fn ($one) => self::shortAmount($one) . " {$one['asset']}", $open);
-        return [$isStopped || $dollars >= self::units($order['toAmount'], 6), implode(' and ', $texts)];
+        return [$isStopped || $dollars >= self::units($order['toAmount'], 6), self::textOf($open)];
+    }
+
+    /** @return array[] what came for the order without paying it */
+    private function mispaymentsOf(string $code): array
+    {
+        return $this->api->call('GET', '/api/next/mispayments?limit=100&code=' . rawurlencode($code))['mispayments'];
+    }
+
+    /** What left the chain again is no money of the customer. */
+    private static function isUndecided(array $record): bool
+    {
+        return $record['status'] === 'open' && $record['kind'] !== 'orphaned';
+    }
+
+    /** @param array[] $records */
+    private static function textOf(array $records): string
+    {
+        return implode(' and ', array_map(fn ($one) => self::shortAmount($one) . " {$one['asset']}", $records));
     }
 
     /** USDC and USDT are one value, as in Comptoir; a token whose digits it does not know has none. */

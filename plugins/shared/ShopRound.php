@@ -9,6 +9,8 @@ declare(strict_types=1);
 final class ShopRound
 {
     private const ENDS = ['CONNECTION_FAILED', 'SHOP_COPY'];
+    private const DOWN = 'Comptoir does not work now, so what became of payments is not known here. It is asked again every '
+        . 'few minutes.';
 
     /**
      * @param array<string, int[]> $kinds the numbers of the orders of each kind
@@ -18,6 +20,8 @@ final class ShopRound
      * @param callable(array<string, int>): void $keep the places; before each order, so that one that ends this process
      *     does not end every later one
      * @param callable(int, Throwable): void $report an order that could not be changed
+     * @return string|null what a person is told that ended it, in the same words each time; empty: it was not ended;
+     *     null: it was, and the next time may go well
      */
     public static function run(
         array $kinds,
@@ -26,7 +30,7 @@ final class ShopRound
         callable $look,
         callable $keep,
         callable $report,
-    ): void {
+    ): ?string {
         $turns = [];
         foreach ($kinds as $kind => $ids) {
             foreach (self::next($ids, $places[$kind] ?? 0, $most) as $turn => $id) {
@@ -46,19 +50,27 @@ final class ShopRound
                     $look($id);
                 } catch (Throwable $error) {
                     if (self::ends($error)) {
-                        return;
+                        return self::isDown($error) ? self::DOWN : null;
                     }
                     $report($id, $error);
                 }
             }
         }
+        return '';
     }
 
     /** Comptoir would not answer about any other order either. */
     public static function ends(Throwable $error): bool
     {
         return $error instanceof ComptoirError
-            && (in_array($error->errorCode, self::ENDS, true) || in_array($error->status, [401, 403, 429], true));
+            && (in_array($error->errorCode, self::ENDS, true) || in_array($error->status, [401, 403, 429], true)
+                || self::isDown($error));
+    }
+
+    /** The service, or what is in front of it, does not work. 500 may be about one order. */
+    private static function isDown(ComptoirError $error): bool
+    {
+        return $error->status > 500;
     }
 
     /** @param int[] $ids @return int[] those after this one, and then the first again */

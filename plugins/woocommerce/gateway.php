@@ -239,15 +239,16 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
         }
         Comptoir_Orders::upgrade();
         $payments = $this->payments(10, 1, self::SECONDS);
-        ShopRound::run(
+        $warn = fn (string $text) => wc_get_logger()->warning($text, ['source' => 'comptoir']);
+        $fault = ShopRound::run(
             Comptoir_Orders::kinds(),
             (array) get_option('comptoir_places', []),
             self::ORDERS,
             fn (int $id) => $this->look_at($id, $payments),
             fn (array $places) => update_option('comptoir_places', $places, false),
-            fn (int $id, Throwable $error) =>
-                wc_get_logger()->warning("Order $id: {$error->getMessage()}", ['source' => 'comptoir']),
+            fn (int $id, Throwable $error) => $warn("Order $id: {$error->getMessage()}"),
         );
+        ($fault ?? '') === '' || $warn($fault);
     }
 
     /**
@@ -277,7 +278,14 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
                 $note = ShopPayments::uncancelledNote($unread);
                 Comptoir_Orders::change($id, fn (WC_Order $order) => Comptoir_Orders::say($order, $note, $note));
             }
-            return $unread === [] && $order->has_status('pending') && $payments->closeAll($codes, $found);
+            if ($unread !== [] || !$order->has_status('pending')) {
+                return false;
+            }
+            $parts = $payments->partNotes($found);
+            if ($parts !== []) {
+                Comptoir_Orders::change($id, fn (WC_Order $order) => Comptoir_Orders::sayParts($order, $parts));
+            }
+            return $parts === [] && $payments->closeAll($codes, $found);
         } catch (Throwable $error) {
             // what is wrong with this order only holds up no other one
             self::$silentAt = ShopRound::ends($error) ? time() : self::$silentAt;

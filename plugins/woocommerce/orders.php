@@ -331,6 +331,14 @@ final class Comptoir_Orders
         }
     }
 
+    /** @param array<string, string> $notes by the payment's code: once, however much more comes */
+    public static function sayParts(WC_Order $order, array $notes): void
+    {
+        foreach ($notes as $code => $note) {
+            self::say($order, $note, "part $code");
+        }
+    }
+
     private static function isSaid(WC_Order $order, string $key): bool
     {
         return in_array($key, Comptoir_Kept::listOf($order, Comptoir_Kept::SAID), true);

@@ -138,6 +138,35 @@ test('after a lost answer, sessions that began since end, too, at the next press
   await context.close()
 })
 
+test('a note whose answer got lost and that was removed is written again in the same words', async () => {
+  const { code } = await world.shop.create()
+  const { page, leave } = await enter('Manager', `/orders/${code}`)
+  const panel = page.getByRole('region', { name: 'Notes' })
+  let isLost = false
+  await page.route('**/notes/*', async (route) => {
+    if (isLost || route.request().method() !== 'POST') return route.fallback()
+    isLost = true
+    await route.fetch()
+    await route.abort()
+  })
+  const send = panel.getByRole('button', { name: 'Add the note' })
+  await panel.getByLabel('New note').fill('called')
+  await send.click()
+  await panel.getByRole('alert').first().waitFor()
+  const remove = panel.getByRole('button', { name: 'Remove the note by Maud Lefèvre' })
+  const look = async (): Promise<number> => {
+    await page.evaluate("void window.dispatchEvent(new Event('visibilitychange'))")
+    return remove.count()
+  }
+  await eventually(look, (count) => count === 1)
+  await remove.press('Enter')
+  await page.getByRole('dialog').getByRole('button', { name: 'Remove', exact: true }).press('Enter')
+  await panel.getByText('No notes yet.').waitFor()
+  await send.click()
+  await panel.getByRole('listitem').getByText('called', { exact: true }).waitFor()
+  await leave()
+})
+
 test('a note is kept while a colleague’s arrives and its own answer got lost, is written once, and is told of at an erasure', async () => {
   const { code } = await world.shop.create()
   const { page, leave } = await enter('Manager', `/orders/${code}`)

@@ -12,6 +12,7 @@ import { signTestWebhook } from '../../sdk/webhooks.ts'
 import { sql } from '../../src/db/db.ts'
 import { waitFor } from './receiver.ts'
 import { payoutEnv } from './refunds.ts'
+import { eventually } from './service.ts'
 import { openShop, type Shop } from './shop.ts'
 
 /* A shop module with PHP against a running service; the shop system is imitated, see plugins/README.md. */
@@ -32,6 +33,10 @@ export type PhpShop = {
   /** The customer chooses a wallet. @returns how to pay, also after the order has ended */
   choose(code: string): Promise<(units?: bigint) => Promise<void>>
   payUntilPaid(code: string): Promise<void>
+  /** Waits until a part of the price, or late money, is booked. @returns the record that a person decides about */
+  partOf(code: string): Promise<string>
+  /** Waits until money is seen that is not final. */
+  confirms(code: string): Promise<void>
   expire(code: string): Promise<void>
   stop(): Promise<void>
 }
@@ -47,6 +52,18 @@ export async function startInFront(baseUrl: string, statuses: number[]) {
       ? Response.json({ error: { code, message: 'Wait a moment.' } }, { status })
       : await fetch(baseUrl + request.url, { headers: headers.map(([name, value]) => [name, String(value)]) })
     response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text())
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, stop: () => server.close() }
+}
+
+/** Something that answers in the service's place with these statuses in turn; 0 cuts the connection. */
+export async function startSick(statuses: number[]) {
+  let asked = 0
+  const server = createServer((request, response) => {
+    const status = statuses[asked++ % statuses.length] ?? 0
+    if (status === 0) request.socket.destroy()
+    else response.writeHead(status).end()
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, stop: () => server.close() }
@@ -121,6 +138,20 @@ export async function openPhpShop(
     async payUntilPaid(code) {
       await (await choose(code))()
       await shop.reaches(code, 'PAID')
+    },
+    async partOf(code) {
+      const find = () =>
+        shop.host.db.maybe<{ id: string }>(sql`
+        select m.id from mispayments m join orders o on o.company_id = m.company_id and o.id = m.order_id
+        where o.code = ${code} and m.kind in ('under', 'late') and m.status = 'open'`)
+      return (await eventually(find, (found) => found !== undefined))?.id ?? ''
+    },
+    async confirms(code) {
+      const find = () =>
+        shop.host.db.maybe<{ status: string }>(sql`
+        select p.status from payments p join orders o on o.company_id = p.company_id and o.payment_id = p.id
+        where o.code = ${code}`)
+      await eventually(find, (found) => found?.status === 'confirming')
     },
     async expire(code) {
       await shop.host.db.run(sql`update orders set expires_at = now() - interval '1 second' where code = ${code}`)

@@ -144,6 +144,9 @@ namespace {
         public const REPLACE = 3;
         public function getValue(string $query, bool $useCache = true): string
         {
+            if (preg_match('/FROM `ps_order_history` WHERE id_order = (\d+) AND id_employee <> 0$/', $query, $found)) {
+                return (string) count(array_filter(Shop::$orders[(int) $found[1]]['employees'] ?? []));
+            }
             foreach (Shop::$meanwhile as $id => $state) {
                 Shop::$orders[$id]['current_state'] = $state;
                 Shop::$orders[$id]['states'][] = $state;
@@ -326,6 +329,8 @@ namespace {
         public string $module = '';
         public int $id_shop = 1;
         public array $states = [];
+        /** Of each change of its state, the person; 0: none. */
+        public array $employees = [];
         public function __construct(int $id)
         {
             foreach (Shop::$orders[$id] ?? [] as $name => $value) {
@@ -343,7 +348,7 @@ namespace {
             $isPaid = in_array((int) Configuration::get('PS_OS_PAYMENT'), $this->states, true);
             return self::$history[$this->id] ??= $isPaid ? 1 : 0;
         }
-        public function setCurrentState(int $state): void
+        public function setCurrentState(int $state, int $employee = 0): void
         {
             self::cleanHistoryCache();
             if ($this->id === Shop::$throws) {
@@ -351,6 +356,7 @@ namespace {
             }
             $this->current_state = $state;
             $this->states[] = $state;
+            $this->employees[] = $employee;
             $this->update();
             $new = (object) ['id' => $state];
             Shop::$module->hookActionOrderStatusPostUpdate(['newOrderStatus' => $new, 'id_order' => $this->id]);
@@ -541,7 +547,8 @@ namespace {
                 isset($command['state']) && Shop::$orders[2]['current_state'] = $command['state'];
                 return (new ComptoirPayWebhookModuleFrontController($module))->take($command['body'], $command['headers']);
             })(),
-            'state' => (new Order($command['order']))->setCurrentState($command['state']),
+            // a person in the back office
+            'state' => (new Order($command['order']))->setCurrentState($command['state'], 7),
             'open' => $module->openPayment(new Order($command['order']), 'EUR'),
             // as if the five minutes were over
             'catchUp' => (function () use ($module, $command) {
@@ -563,6 +570,15 @@ namespace {
                 fn ($text) => substr(hash('sha256', $text), 0, 16),
                 $command['texts'],
             )),
+            // orders that keep the payment of another one, for as long as Comptoir does not answer
+            'copies' => (function () use ($command) {
+                $first = max(array_keys(Shop::$orders)) + 1;
+                foreach (range($first, $first + $command['count'] - 1) as $id) {
+                    Shop::$orders[$id] = [...Shop::$orders[$command['order']], 'id' => $id];
+                    Shop::$rows[$id] = Shop::$rows[$command['order']];
+                }
+            })(),
+            'forget' => [Shop::$orders, Shop::$rows] = array_map(fn ($rows) => array_filter($rows, fn ($id) => $id <= $command['after'], ARRAY_FILTER_USE_KEY), [Shop::$orders, Shop::$rows]),
             'unpaid' => Shop::$rows[$command['order']] = [...Shop::$rows[$command['order']], 'codes' => '', 'paid' => ''],
             'top' => $module->hookDisplayBackOfficeTop([]),
             'known' => null,

@@ -13,10 +13,8 @@ import { Code, Dialog, Facts, Loaded, Money, Panel, Refusal, TableFrame, Time } 
 import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
 import { balanceOf, type Ledger, useAccountWords } from './accounts.ts'
 import { columnTexts } from './column-texts.ts'
-import { Cut, Print } from './Print.tsx'
+import { Cut, limitOf, Print } from './Print.tsx'
 import { texts } from './texts.ts'
-
-const PAGE = 100
 
 /** Accounts and entries of a period, as a statement to print or download. */
 export function Books() {
@@ -27,7 +25,7 @@ export function Books() {
   const [{ from, to }] = useAddress()
   const period = { ...useCompanyQuery(), ...toPeriod({ from, to }) }
   const pages = useCursorPages(['ledger', period], (after, signal) => {
-    const query = { ...period, limit: PAGE, ...(after ? { after } : {}) } as Query<'readLedger'>
+    const query = { ...period, limit: limitOf(after), ...(after ? { after } : {}) } as Query<'readLedger'>
     return call('GET /api/next/ledger', { query }, signal)
   })
   const entries = pages.data?.pages.flatMap((page) => page.entries) ?? []
@@ -49,7 +47,8 @@ export function Books() {
         <Print word={t.print} pages={pages} lines={entries.length} className="mb-4" />
       </div>
       <Refusal error={save.error} />
-      <Loaded query={{ ...pages, data: pages.data?.pages[0] }}>
+      {/* each page has the balances of its own moment: those of the last one belong to all lines before it */}
+      <Loaded query={{ ...pages, data: pages.data?.pages.at(-1) }}>
         {({ balances }) => (
           <>
             <Balances balances={balances} />

@@ -10,12 +10,11 @@ import { Table } from '../../kit/lists.tsx'
 import { Badge, Code, Facts, Loaded, Money, Notice, Page, Panel, Refusal, Time } from '../../kit/parts.tsx'
 import { useCore, useLang, useTexts, wordFor } from '../../texts/lang.ts'
 import { columnTexts } from './column-texts.ts'
-import { Cut, Print } from './Print.tsx'
+import { Cut, limitOf, Print } from './Print.tsx'
 import { statementTexts } from './statement-texts.ts'
 import { STATUS_TONES, texts } from './texts.ts'
 
 type Statement = Data<'readSettlementStatement'>
-const PAGE = 100
 
 /** One payout: how its amount was computed, and each payment and refund in it. */
 export function Payout() {
@@ -32,7 +31,7 @@ function OnePayout({ id }: { id: string }) {
   const pages = useCursorPages(['payout', id], (after, signal) =>
     call(
       'GET /api/next/settlements/{id}/statement',
-      { path: { id }, query: { limit: PAGE, ...(after ? { after } : {}) } },
+      { path: { id }, query: { limit: limitOf(after), ...(after ? { after } : {}) } },
       signal,
     ),
   )

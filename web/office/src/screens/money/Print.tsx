@@ -6,8 +6,14 @@ import { Refusal } from '../../kit/parts.tsx'
 import { useLang, useTexts } from '../../texts/lang.ts'
 import { printTexts } from './print-texts.ts'
 
-/** Twenty times a hundred: more is a file's business, not the paper's. */
-const MOST_PAGES = 20
+const FIRST_LINES = 100
+/** The most that the service gives. It adds up the whole statement for each page. */
+const MORE_LINES = 500
+/** 2100 lines: more is a file's business, not the paper's. */
+const MOST_PAGES = 5
+
+/** Lines of the page that begins there. */
+export const limitOf = (after: string | undefined): number => (after ? MORE_LINES : FIRST_LINES)
 
 type Pages = {
   data: { pages: unknown[] } | undefined

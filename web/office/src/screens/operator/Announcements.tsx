@@ -19,6 +19,7 @@ export function Announcements() {
       const until = endsAt ? { endsAt: new Date(endsAt).toISOString() } : {}
       return call('POST /api/next/announcements', { body: { text, tone, ...until } as Body<'createAnnouncement'> })
     },
+    isAnew: true,
     done: t.announced,
   })
   const [asked, setAsked] = useState<Announcement | null>(null)

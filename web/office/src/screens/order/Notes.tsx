@@ -1,7 +1,7 @@
 import { useParams } from '@tanstack/react-router'
 import { useRef, useState } from 'react'
 import { call, type Data } from '../../api/call.ts'
-import { useAction, useApi } from '../../api/hooks.ts'
+import { useAction, useApi, useOpening } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
 import { Area, Form } from '../../kit/fields.tsx'
 import { SLOW_MS } from '../../kit/live.ts'
@@ -17,10 +17,11 @@ export function Notes() {
   const { code } = useParams({ from: '/inside/orders/$code' })
   const can = useCan()
   const notes = useApi('GET /api/next/confirm_conversion/notes/{code}', { path: { code } }, { liveMs: SLOW_MS })
+  const [removed, setRemoved] = useState(0)
   return (
     <div className="no-print">
       <Panel title={t.notes}>
-        {can('notes.write') && <Write code={code} />}
+        {can('notes.write') && <Write code={code} removed={removed} />}
         <Loaded
           query={notes}
           isEmpty={({ notes: all }) => all.length === 0}
@@ -29,7 +30,7 @@ export function Notes() {
           {({ notes: all }) => (
             <ul className="divide-y divide-line">
               {all.map((note) => (
-                <Item key={note._id} note={note} code={code} />
+                <Item key={note._id} note={note} code={code} onRemoved={() => setRemoved(removed + 1)} />
               ))}
             </ul>
           )}
@@ -43,12 +44,20 @@ export function Notes() {
 const clean = (text: string): string =>
   text.replaceAll(/[\u202a-\u202e\u2066-\u2069]/g, '').replaceAll(/(?![\r\n])\p{Cc}/gu, ' ')
 
-function Write({ code }: { code: string }) {
+/** @param removed how many notes were: the same words again are a new note then, also where the answer got lost */
+function Write({ code, removed }: { code: string; removed: number }) {
   const t = useTexts(noteTexts)
+  const opening = useOpening()
   const sent = useRef<{ area: HTMLTextAreaElement; text: string }>(null)
   const add = useAction({
-    run: (text: string) =>
-      call('POST /api/next/confirm_conversion/notes/{code}', { path: { code }, body: { text: clean(text) } }),
+    run: (text: string) => {
+      const deed = { opening: `${opening}-${removed}`, typed: text }
+      return call('POST /api/next/confirm_conversion/notes/{code}', {
+        path: { code },
+        body: { text: clean(text) },
+        deed,
+      })
+    },
     done: t.added,
     // before the page is asked anew: the next note is not written behind this one. What was typed meanwhile stays
     onDone: () => {
@@ -81,12 +90,13 @@ const Text = ({ text }: { text: string }) => (
   </p>
 )
 
-function Item({ note, code }: { note: Note; code: string }) {
+function Item({ note, code, onRemoved }: { note: Note; code: string; onRemoved(): void }) {
   const t = useTexts(noteTexts)
   const [isAsking, setAsking] = useState(false)
   const remove = useAction({
     run: () => call('DELETE /api/next/confirm_conversion/notes/{code}/{id}', { path: { code, id: note._id } }),
     done: t.removed,
+    onDone: onRemoved,
   })
   const text = note.text ?? t.unreadable
   const who = note.authorName ?? note.author
