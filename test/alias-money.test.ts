@@ -96,13 +96,13 @@ for (const [what, price] of [
   ['another', 50_000n],
   ['the same', 5000n],
 ] as const)
-  test(`late money of an order waits for a person while a newer order of its alias, at ${what} price, is open or paid`, async () => {
+  test(`late money of an order waits for a person while a newer order of its alias, at ${what} price, is being paid or is paid`, async () => {
     const { order } = await shopOf('CART-777')
     const old = await order()
     await old.end()
-    const open = await order({ price, accepts: false })
+    const open = await order({ price })
     await old.receives(old.due)
-    assert.deepEqual([await statusesOf(old, open), await old.kinds()], [['EXPIRED', 'INITIAL'], ['late']])
+    assert.deepEqual([await statusesOf(old, open), await old.kinds()], [['EXPIRED', 'AWAITING'], ['late']])
 
     const shop = await shopOf('CART-778')
     const late = await shop.order()
@@ -112,6 +112,23 @@ for (const [what, price] of [
     await late.receives(late.due)
     assert.deepEqual([await statusesOf(late, paid), await late.kinds()], [['EXPIRED', 'PAID'], ['late']])
   })
+
+test('a newer order that nobody has chosen to pay lets late money pay at its own price alone, and is not paid then', async () => {
+  const { order } = await shopOf('CART-770')
+  const old = await order()
+  await old.end()
+  const open = await order({ accepts: false })
+  await old.receives(old.due)
+  assert.deepEqual(await statusesOf(old, open), ['PAID', 'INITIAL'])
+  await assert.rejects(open.accept(), /This purchase already has a payment/)
+
+  const shop = await shopOf('CART-771')
+  const cheap = await shop.order()
+  await cheap.end()
+  const dear = await shop.order({ price: 50_000n, accepts: false })
+  await cheap.receives(cheap.due)
+  assert.deepEqual([await statusesOf(cheap, dear), await cheap.kinds()], [['EXPIRED', 'INITIAL'], ['late']])
+})
 
 test('late money pays an order whose newer one, at the same price, has ended too, and no order that was replaced at another price', async () => {
   const { order } = await shopOf('CART-779')
@@ -238,7 +255,6 @@ test('two orders of an alias that are both paid are told to the operator, and on
   await late.end()
   const open = await order({ accepts: false })
   await late.receives(late.due)
-  await late.acceptMoney()
   await assert.rejects(open.accept(), /This purchase already has a payment.* cancels this order and creates it again/)
   assert.equal(await open.status(), 'INITIAL')
   await open.end('CANCELLED')

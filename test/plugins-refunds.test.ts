@@ -202,7 +202,7 @@ withPhp('of several payments that have paid an order, none is chosen for a refun
   const { first, second, payFirst } = await opened(408)
   await php.payUntilPaid(second)
   await payFirst()
-  await php.shop.reaches(first, 'PAID')
+  await php.acceptLate(first, second)
   // a person marked the order as paid before the shop heard of either
   const refund = { do: 'refund', order: 408, amount: 20, set: { status: 'processing', method: 'bacs' } }
   const { message } = (await tell<{ message: string }>(refund)).answer

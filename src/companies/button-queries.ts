@@ -211,11 +211,14 @@ export async function listPaidAliases(
     order by f.is_held desc, o.id limit ${MOST_NAMED}`)
 }
 
-/** Whether another order has the alias now: an open one, or a newer one at another price, which may have ended too. */
+/**
+ * Whether another order has the alias now: one for which a way to pay was chosen, or a newer one at another price, open
+ * or not. One at the same price that nobody has chosen to pay is not paid any more once this one is.
+ */
 export async function isAliasReplaced(q: Queryable, { companyId, id, alias, from }: AliasedOrder): Promise<boolean> {
   const { found } = await q.one<{ found: boolean }>(sql`
     select exists (select 1 from orders o where o.company_id = ${companyId} and o.id <> ${id} and o.alias = ${alias}
-        and o.status in ('INITIAL', 'PENDING', 'AWAITING', 'WAITING_CHAIN_CONFIRMATION'))
+        and o.status in ('PENDING', 'AWAITING', 'WAITING_CHAIN_CONFIRMATION'))
       or exists (select 1 from orders o where o.company_id = ${companyId} and o.id > ${id} and o.alias = ${alias}
         and (o.from_asset, o.from_units) is distinct from (${from.asset}::text, ${from.units}::numeric)) as found`)
   return found

@@ -10,6 +10,7 @@ import { createInterface } from 'node:readline'
 import { packPlugins } from '../../scripts/plugins.ts'
 import { signTestWebhook } from '../../sdk/webhooks.ts'
 import { sql } from '../../src/db/db.ts'
+import { logInSuperAdmin } from './accounts.ts'
 import { waitFor } from './receiver.ts'
 import { payoutEnv } from './refunds.ts'
 import { eventually } from './service.ts'
@@ -35,6 +36,8 @@ export type PhpShop = {
   payUntilPaid(code: string): Promise<void>
   /** Waits until a part of the price, or late money, is booked. @returns the record that a person decides about */
   partOf(code: string): Promise<string>
+  /** A person accepts late money although another order of the purchase is paid. Waits until it has paid. */
+  acceptLate(code: string, paid: string): Promise<void>
   /** Waits until money is seen that is not final. */
   confirms(code: string): Promise<void>
   expire(code: string): Promise<void>
@@ -145,6 +148,13 @@ export async function openPhpShop(
         select m.id from mispayments m join orders o on o.company_id = m.company_id and o.id = m.order_id
         where o.code = ${code} and m.kind in ('under', 'late') and m.status = 'open'`)
       return (await eventually(find, (found) => found !== undefined))?.id ?? ''
+    },
+    async acceptLate(code, paid) {
+      const admin = await logInSuperAdmin(shop.host)
+      const record = await this.partOf(code)
+      const { status, body } = await admin.post(`mispayments/${record}/accept`, { reason: `beside ${paid}` })
+      assert.equal(status, 200, JSON.stringify(body))
+      await shop.reaches(code, 'PAID')
     },
     async confirms(code) {
       const find = () =>
