@@ -48,7 +48,7 @@ const EXCEPTIONS: [part: RegExp, reason: string][] = [
   [/from orders where status in \('INITIAL', 'PENDING', 'AWAITING'\) and expires_at <= \$1/, 'the poll of expiries'],
   [/^with h as materialized .* from sale_mails s/, 'the poll of people who get a mail for each sale'],
   [/from link_mails where remind_at <= /, 'the poll of payers to remind'],
-  [/^with recursive lanes as/, 'the poll of lanes with due deliveries'],
+  [/^with recursive owners as/, 'the poll of lanes with due deliveries, of one company after the other'],
   [/^with due as \( select company_id, id from order_count_changes/, 'the poll that adds up the counters of orders'],
   [/from payments as p where p\.deposit_address is not null and p\.audited_at is null/, 'the poll of paid addresses'],
   [
