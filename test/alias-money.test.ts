@@ -121,6 +121,8 @@ test('a newer order that nobody has chosen to pay lets late money pay at its own
   await old.receives(old.due)
   assert.deepEqual(await statusesOf(old, open), ['PAID', 'INITIAL'])
   await assert.rejects(open.accept(), /This purchase already has a payment/)
+  const { data } = await world.host.call<{ status: string }>('GET', 'status/order/CART-770')
+  assert.equal(data.status, 'PAID', 'a shop that asks by its reference hears of it')
 
   const shop = await shopOf('CART-771')
   const cheap = await shop.order()

@@ -193,8 +193,8 @@ export async function findPaidAlias(
   return row?.code
 }
 
-/** As many codes as a reason has room for. */
-const MOST_NAMED = 10
+/** Some more than a reason has room for: with so many paid sales of one alias, nobody excuses all of them. */
+const MOST_NAMED = 11
 
 /**
  * All of those, for a person's decision: first the ones that nobody can excuse, and then the nearest to this order.

@@ -110,6 +110,20 @@ export async function listOrdersByAlias(q: Queryable, alias: string, scope: Orde
 }
 
 /**
+ * An order of the same alias that was paid since this unpaid one was made, and not refunded in full: money that came
+ * late for a purchase of which a newer order was made meanwhile.
+ */
+export async function findPaidSince(q: Queryable, order: Order, scope: OrderScope): Promise<Order | undefined> {
+  const row = await q.maybe<Row>(sql`
+    select ${COLUMNS} from orders
+    where company_id = ${order.companyId} and alias = ${order.alias} and id < ${order.id}
+      and paid_at is not null and updated_at > ${order.createdAt} and paid_at > ${order.createdAt}
+      and status <> 'FULL_REFUNDED' and ${inScope(scope)}
+    order by id desc limit 1`)
+  return row && toOrder(row)
+}
+
+/**
  * The newest order in scope made through a session with this `orderRef`, in each company that used it; two companies at
  * most. While a session of the shop's server has the reference, a page's order from before does not speak for it, at
  * whatever price a visitor named it first: only one that sold it since, at the server's price.

@@ -1,7 +1,7 @@
 import { CHANNEL_IDS, isChannelId } from '../channels/channel.ts'
 import type { Config } from '../config/config.ts'
 import { createBatcher } from '../db/batch.ts'
-import type { Db, Tx } from '../db/db.ts'
+import type { Db, Queryable, Tx } from '../db/db.ts'
 import type { StaleReads } from '../db/stale-reads.ts'
 import { type Actor, companyOf, hasStanding, sees } from '../http/actor.ts'
 import type { RequestContext } from '../http/request-context.ts'
@@ -88,10 +88,16 @@ export async function readOrder(
   return viewOrderFor(actor, order, config.payUrl)
 }
 
+/** The newest of an alias is unpaid: the one that was paid since it was made says what became of the purchase. */
+const countedOf = async (q: Queryable, order: Order, scope: queries.OrderScope): Promise<Order> =>
+  order.paidAt === null && order.status !== 'AWAITING'
+    ? ((await queries.findPaidSince(q, order, scope)) ?? order)
+    : order
+
 /**
- * The newest order with the merchant's reference: of those that the actor may list, or of the only company that used
- * it; with `companyId`, as if no other company were there. If no alias matches, a session's `orderRef`. Strangers do
- * not see what leads to the pay page.
+ * The newest order with the merchant's reference, or one that was paid since that was made: of those that the actor may
+ * list, or of the only company that used it; with `companyId`, as if no other company were there. If no alias matches,
+ * a session's `orderRef`. Strangers do not see what leads to the pay page.
  */
 export async function readOrderByAlias(
   { db, config }: OrderDeps,
@@ -104,8 +110,9 @@ export async function readOrderByAlias(
     const orders = byAlias.length > 0 ? byAlias : await queries.listOrdersBySessionRef(db, reference, scope)
     const [order, other] = actor?.valid ? orders.filter((one) => reaches(actor, one)) : orders
     if (other) throw new AppError('AMBIGUOUS_REFERENCE')
-    if (order)
-      return actor?.valid ? viewOrderFor(actor, order, config.payUrl) : viewOrderByReference(order, config.payUrl)
+    if (!order) continue
+    const shown = byAlias.length > 0 ? await countedOf(db, order, scope) : order
+    return actor?.valid ? viewOrderFor(actor, shown, config.payUrl) : viewOrderByReference(shown, config.payUrl)
   }
   throw new AppError('ORDER_NOT_FOUND')
 }

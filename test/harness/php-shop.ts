@@ -120,8 +120,15 @@ export async function openPhpShop(
       await shop.makeFinal()
     }
   }
+  const partOf: PhpShop['partOf'] = async (code) => {
+    const find = () =>
+      shop.host.db.maybe<{ id: string }>(sql`
+        select m.id from mispayments m join orders o on o.company_id = m.company_id and o.id = m.order_id
+        where o.code = ${code} and m.kind in ('under', 'late') and m.status = 'open'`)
+    return (await eventually(find, (found) => found !== undefined))?.id ?? ''
+  }
   return {
-    ...{ shop, choose },
+    ...{ shop, choose, partOf },
     async tell<Known>(command: Record<string, unknown>) {
       child.stdin.write(`${JSON.stringify(command)}\n`)
       const { value } = await lines.next()
@@ -142,18 +149,10 @@ export async function openPhpShop(
       await (await choose(code))()
       await shop.reaches(code, 'PAID')
     },
-    async partOf(code) {
-      const find = () =>
-        shop.host.db.maybe<{ id: string }>(sql`
-        select m.id from mispayments m join orders o on o.company_id = m.company_id and o.id = m.order_id
-        where o.code = ${code} and m.kind in ('under', 'late') and m.status = 'open'`)
-      return (await eventually(find, (found) => found !== undefined))?.id ?? ''
-    },
     async acceptLate(code, paid) {
       const admin = await logInSuperAdmin(shop.host)
-      const record = await this.partOf(code)
-      const { status, body } = await admin.post(`mispayments/${record}/accept`, { reason: `beside ${paid}` })
-      assert.equal(status, 200, JSON.stringify(body))
+      const answer = await admin.post(`mispayments/${await partOf(code)}/accept`, { reason: `beside ${paid}` })
+      assert.equal(answer.status, 200, JSON.stringify(answer))
       await shop.reaches(code, 'PAID')
     },
     async confirms(code) {
