@@ -150,6 +150,11 @@ test('the books of payments of one amount at one address are compared each with 
       select ${companyId}, ${reference}, ${address}, case when ${alone} then null else 54 end, 54, ${from},
         ${from} + interval '25 hours' from ${all}`)
     await db.run(sql`
+      insert into orders (company_id, id, code, short_code, status, from_asset, from_units, to_asset, to_units, rate,
+        quote_id, created_at, updated_at, expires_at)
+      select ${companyId}, ${reference}, ${reference}, right(${reference}, 8), 'EXPIRED', 'EUR', 50, 'USDC', 54, 1.08, 'q',
+        now(), now(), now() from ${all}`)
+    await db.run(sql`
       insert into payments (company_id, id, order_id, number, channel, own_account, status, merchant_reference, due_asset,
         due_units, received_units, deposit_address, opened_at, updated_at)
       select ${companyId}, ${reference}, ${reference}, 1, 'crypto', true, 'paid', ${reference}, 'USDC', 54, 54, ${address},
