@@ -104,3 +104,22 @@ withPhp('news of the account before changes no order any more', async () => {
   const seen = await tell({ do: 'catchUp', order: 706, options })
   assert.deepEqual([seen.status, seen.completed], ['pending', 0])
 })
+
+withPhp('while the key is wrong, news is refused and no order is taken for one of another account', async () => {
+  const wrong = { options: { api_secret: 'sk_revoked' } }
+  const { code: paid } = await pay(707)
+  await pay(708)
+  await php.payUntilPaid(paid)
+  const news = await php.hookOf('order.paid', paid)
+  const refused = await tell<string>({ do: 'webhook', order: 707, ...news, ...wrong })
+  assert.deepEqual([refused.answer, refused.status, refused.notes], ['UNAUTHORIZED', 'pending', []])
+  const again = await pay(707, wrong)
+  assert.deepEqual([again.answer, again.status, again.notes, again.mails], [{ result: 'failure' }, 'pending', [], []])
+  assert.doesNotMatch(again.notices.join(), /Money came for an earlier payment/)
+  const open = await tell<boolean>({ do: 'timeOut', order: 708, ...wrong })
+  assert.deepEqual([open.answer, open.status, open.notes], [false, 'pending', []])
+  const stray = await tell<string>({ do: 'webhook', order: 709, ...news, set: { meta: [] }, ...wrong })
+  assert.equal(stray.answer, 'UNAUTHORIZED')
+  const done = await tell<string>({ do: 'webhook', order: 707, ...news })
+  assert.deepEqual([done.answer, done.status, done.completed], ['paid', 'processing', 1])
+})

@@ -159,6 +159,22 @@ withPhp('an order whose payment is in the account before is left to a person, an
   assert.equal(await statusOf(before.code), 'INITIAL')
 })
 
+withPhp('while the key is wrong, news is refused and no order is called unknown', async () => {
+  const [paid, unpaid] = [await order(), await order()]
+  await php.payUntilPaid(paid.code)
+  const news = await php.hookOf('order.paid', paid.code)
+  await age(unpaid.id, 2 * HOUR_MS)
+  const refused = await ask({ do: 'webhook', ...news, known: { COMPTOIR_API_SECRET: 'sk_revoked' } })
+  assert.deepEqual([refused.answer, refused.orders[paid.id]?.state], [503, STATES.waiting])
+  const { orders } = await inTurn()
+  const seen = [paid, unpaid].map(({ id }) => [orders[id]?.state, orders[id]?.note])
+  assert.deepEqual(seen, Array(2).fill([STATES.waiting, '']))
+  const secret = php.shop.merchant.headers['x-api-secret']
+  const done = await ask({ do: 'webhook', ...news, known: { COMPTOIR_API_SECRET: secret } })
+  assert.deepEqual([done.answer, done.orders[paid.id]?.state], [200, STATES.paid])
+  assert.equal((await inTurn()).orders[unpaid.id]?.state, STATES.cancelled)
+})
+
 withPhp('an order whose late payment a person accepted is refunded from it, each slip with its own entry', async () => {
   const { id, code: first } = await order()
   const payFirst = await php.choose(first)
