@@ -33,8 +33,15 @@ after(async () => {
 const body = () => ({ amount: 50, fromAsset: 'EUR', merchantIdentifier: merchant.merchantIdentifier })
 
 test('nothing that is due leaves a copy for a rehearsal, and what would reach anyone is refused', async () => {
-  const { data } = await host.call<{ order: { _id: string } }>('POST', 'request', { as: merchant, body: body() })
+  const { data } = await host.call<{ code: string; order: { _id: string } }>('POST', 'request', {
+    as: merchant,
+    body: body(),
+  })
   const { _id: id } = data.order
+  const pageOf = async (copied: TestService, path: string): Promise<[number, boolean]> => {
+    const answer = await fetch(`${copied.baseUrl}${path}`, { redirect: 'manual' })
+    return [answer.status, /rehearsal/.test(await answer.text())]
+  }
   await host.db.run(sql`update orders set expires_at = now() - interval '1 minute' where id = ${id}`)
   const listStatus = () => host.db.many<{ status: string }>(sql`select status from orders where id = ${id}`)
   const { connectionString } = host
@@ -42,6 +49,9 @@ test('nothing that is due leaves a copy for a rehearsal, and what would reach an
   try {
     const refused = await copy.call('POST', 'request', { as: merchant, body: body() })
     assert.deepEqual([refused.status, /rehearsal/.test(refused.error.message)], [503, true])
+    // a GET that accepts the order and sends what the payer signed
+    assert.deepEqual(await pageOf(copy, `/pay/x402/${data.code}`), [503, true])
+    assert.deepEqual(await pageOf(copy, `/pay?code=${data.code}`), [200, false])
     const login = await copy.call('POST', '/api/next/auth/login', {
       body: { email: 'nobody@shop.example', password: 'wrong' },
     })

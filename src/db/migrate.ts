@@ -7,7 +7,7 @@ import { MINUTE, SECOND } from '../kernel/clock.ts'
 import { refuseOtherEncoding } from './durable.ts'
 import { buildIndices, readIndexMigration } from './index-migrations.ts'
 import { KEEP_ALIVE } from './wire/connection.ts'
-import { notingParts } from './wire/schema-parts.ts'
+import { openNoting } from './wire/schema-parts.ts'
 
 const FOLDER = join(import.meta.dirname, '../../migrations')
 const LOCK = 4_207_316_001
@@ -50,6 +50,13 @@ export function listMigrations(folder: string = FOLDER): Migration[] {
   })
 }
 
+type MigrateOptions = {
+  onApplied?: (done: number, of: number) => void
+  onWaiting?: (words: string) => void
+  /** Of the files, instead of ours. */
+  folder?: string
+}
+
 /**
  * Migrates a database to the latest schema: forward only, one transaction per file, one node at a time (advisory lock).
  * A file that contains only indices is built without a transaction, while others write. Refuses a database whose
@@ -60,12 +67,9 @@ export function listMigrations(folder: string = FOLDER): Migration[] {
  */
 export async function migrate(
   connectionString: string,
-  {
-    onApplied,
-    onWaiting,
-  }: { onApplied?: (done: number, of: number) => void; onWaiting?: (words: string) => void } = {},
+  { onApplied, onWaiting, folder }: MigrateOptions = {},
 ): Promise<string[]> {
-  const migrations = listMigrations()
+  const migrations = listMigrations(folder)
   const client = new pg.Client({ connectionString, application_name: 'comptoir-migrate', ...KEEP_ALIVE })
   // a lost connection also rejects what is being asked
   client.on('error', () => {})
@@ -82,13 +86,12 @@ export async function migrate(
     if (fault !== undefined) throw new Error(fault)
     const applied = new Set(rows.map((row) => row.id))
     const pending = migrations.filter((migration) => !applied.has(migration.id))
-    return await notingParts(client, async () => {
-      for (const [index, migration] of pending.entries()) {
-        await apply(client, migration)
-        onApplied?.(index + 1, pending.length)
-      }
-      return pending.map((migration) => migration.id)
-    })
+    const noteParts = await openNoting(client, pending.flatMap(listDropped))
+    for (const [index, migration] of pending.entries()) {
+      await apply(client, migration, noteParts)
+      onApplied?.(index + 1, pending.length)
+    }
+    return pending.map((migration) => migration.id)
   } finally {
     await client.end()
   }
@@ -166,14 +169,25 @@ const FORGOTTEN =
 
 const isInUse = (error: unknown): boolean => IN_USE.includes((error as { code?: string }).code ?? '')
 
-async function applyAtOnce(client: pg.Client, { id, text, hash, expands }: Migration): Promise<void> {
+/** What is dropped outside a transaction. */
+const listDropped = ({ text }: Migration): string[] =>
+  (readIndexMigration(text)?.statements ?? []).filter(({ kind }) => kind === 'drop').map(({ name }) => name)
+
+type NoteParts = () => Promise<void>
+
+async function applyAtOnce(
+  client: pg.Client,
+  { id, text, hash, expands }: Migration,
+  noteParts: NoteParts,
+): Promise<void> {
   const indices = readIndexMigration(text)
   try {
-    if (indices && (await buildIndices(client, indices))) return void (await client.query(NOTE, [id, hash, expands]))
+    const isBuilt = indices !== undefined && (await buildIndices(client, indices))
     await client.query('begin')
     await client.query(GIVE_WAY)
-    await client.query(text)
+    if (!isBuilt) await client.query(text)
     await client.query(NOTE, [id, hash, expands])
+    await noteParts()
     await client.query('commit')
   } catch (error) {
     await client.query('rollback')
@@ -182,11 +196,11 @@ async function applyAtOnce(client: pg.Client, { id, text, hash, expands }: Migra
 }
 
 /** Retries while tables that the migration needs are in use. */
-async function apply(client: pg.Client, migration: Migration): Promise<void> {
+async function apply(client: pg.Client, migration: Migration, noteParts: NoteParts): Promise<void> {
   const until = Date.now() + PATIENCE_MS
   for (;;) {
     try {
-      return await applyAtOnce(client, migration)
+      return await applyAtOnce(client, migration, noteParts)
     } catch (error) {
       if (isInUse(error) && Date.now() < until) {
         await sleep(GIVEN_WAY_MS)

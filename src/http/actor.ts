@@ -64,6 +64,8 @@ declare module 'fastify' {
     open?: true
     /** An open page for people: limited per address. */
     page?: true
+    /** Although it is a GET, it changes, orders or sends something. */
+    writes?: true
     /** Its failures are JSON to everyone, also to a browser. */
     json?: true
     /** The route stores its response under the Idempotency-Key in its own statement. */

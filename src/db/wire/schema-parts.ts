@@ -3,11 +3,14 @@ import { connectionConfig, withClient } from './connection.ts'
 
 type Asked = Pick<pg.ClientBase, 'query'>
 
-/** Partitions come and go, and have theirs from the table that they belong to. */
+/**
+ * Partitions come and go, and have theirs from the table that they belong to. An index that is being built, or whose
+ * building was interrupted, keeps nothing right.
+ */
 const PARTS = `
   select c.relname || ': unique index ' || x.relname as part from pg_index i
     join pg_class x on x.oid = i.indexrelid join pg_class c on c.oid = i.indrelid
-    where i.indisunique and not c.relispartition and c.relnamespace = current_schema()::regnamespace
+    where i.indisunique and i.indisvalid and x.relname !~ '_cc(new|old)[0-9]*$' and not c.relispartition and c.relnamespace = current_schema()::regnamespace
   union all
   select c.relname || ': foreign key ' || k.conname from pg_constraint k join pg_class c on c.oid = k.conrelid
     where k.contype = 'f' and k.conparentid = 0 and not c.relispartition
@@ -43,18 +46,26 @@ export const missingWords = (missing: readonly string[]): string =>
   `The database lacks ${missing.length} of its unique indices, foreign keys and triggers, as after a load that ended ` +
   `early: ${missing.slice(0, 3).join(', ')}${missing.length > 3 ? ', …' : ''}.`
 
+const NOTE = `
+  update migrations set parts = (select coalesce(jsonb_agg(part order by part), '[]') from (${PARTS}) every_part)
+  where id = (select max(id) from migrations)`
+
 /**
- * Runs migrations, and notes what is there afterwards. What was missing before stays missed: a migration does not
- * complete a load that ended early.
+ * Before migrations run. What was missing by then stays missed: a migration does not complete a load that ended early.
+ * @param dropped indices that an interrupted run may have dropped already, before it noted anything
+ * @returns notes what is there now. Call it in the transaction of each migration, because the next one may fail
  */
-export async function notingParts<Result>(client: Asked, work: () => Promise<Result>): Promise<Result> {
+export async function openNoting(client: Asked, dropped: readonly string[]): Promise<() => Promise<void>> {
   const { rows } = await client.query<{ noted: boolean }>(`
     select jsonb_typeof(to_jsonb(m)->'parts') = 'array' as noted from migrations m order by id desc limit 1`)
-  const isWhole = (await listMissing(client)).length === 0
-  const done = await work()
-  if (isWhole && (rows[0]?.noted !== true || (Array.isArray(done) && done.length > 0)))
-    await client.query(`
-      update migrations set parts = (select coalesce(jsonb_agg(part order by part), '[]') from (${PARTS}) every_part)
-      where id = (select max(id) from migrations)`)
-  return done
+  const missing = await listMissing(client)
+  const isWhole = missing.every((part) => dropped.some((name) => part.endsWith(`: unique index ${name}`)))
+  const note = async (): Promise<void> => {
+    // the table has had the column only since a migration
+    const { rowCount } = await client.query(`
+      select from pg_attribute where attrelid = 'migrations'::regclass and attname = 'parts' and not attisdropped`)
+    if (isWhole && rowCount === 1) await client.query(NOTE)
+  }
+  if (rows[0]?.noted !== true) await note()
+  return note
 }

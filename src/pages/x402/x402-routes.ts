@@ -281,7 +281,7 @@ export const x402Routes: FastifyPluginAsyncTypebox<X402Deps> = async (app, deps)
   app.get(
     '/pay/x402/:code',
     {
-      config: { open: true, page: true },
+      config: { open: true, page: true, writes: true },
       // the question accepts the order: a HEAD of a link preview must not
       exposeHeadRoute: false,
       schema: { hide: true, params: Params, querystring: Query },

@@ -1,5 +1,6 @@
 import { isSoldAlready, isTakenBack, lockPurchase } from '../../companies/button-landing.ts'
 import { brokenConstraint, type Queryable, type Tx } from '../../db/db.ts'
+import { findEndsHeld } from '../../db/restored-queries.ts'
 import { HOUR, MINUTE } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { convert } from '../../kernel/money.ts'
@@ -101,6 +102,9 @@ export async function findFreshQuote(deps: AcceptDeps, order: Order, ask: Asked)
 const UNREAD =
   'The network is not read up to the order’s last moment yet, so it may be paid. Do not pay again; try again in a minute.'
 const REPLACED = 'Another order for the same purchase is open or paid. Do not pay this one.'
+const RESTORED =
+  'The service was restored from a backup after this order was made, so it may be paid already. Do not pay again; try ' +
+  'again once the service has compared its orders with the chains.'
 const TAKEN_BACK = 'The shop has ended this purchase. Go back to the shop to buy again.'
 
 /** Two orders of one reference were reopened at the same moment: the database lets one of them through. */
@@ -109,6 +113,8 @@ export const explainReopening = (error: unknown): unknown =>
 
 /** Why an ended order gets no fresh rate; null: it may have one. */
 async function findRequoteFault(deps: RequoteDeps, q: Queryable, order: Order): Promise<string | null> {
+  const held = await findEndsHeld(q)
+  if (held && order.createdAt <= held.madeUntil) return RESTORED
   const { requoteHours } = await findQuotePolicy(q, order.companyId)
   const ended = (await findFirstEnd(q, order)) ?? order.expiresAt
   if (deps.clock() - ended.getTime() > requoteHours * HOUR)
