@@ -210,6 +210,66 @@ test('a node without the provider’s settings leaves its last words, so what a 
   assert.equal((await world.read(id)).status, 'approved')
 })
 
+/** Decided by a SuperAdmin on a node without the provider’s settings. */
+async function refuseByHand(id: string): Promise<void> {
+  const node = await startTestService({ connectionString: world.host.connectionString })
+  try {
+    const admin = await logInSuperAdmin(node)
+    const refused = await admin.post(`kyc/${id}/refuse`, { reason: 'forged passport' })
+    assert.equal(refused.status, 200, refused.text)
+  } finally {
+    await node.stop()
+  }
+}
+const isRead = (id: string) =>
+  eventually(
+    () =>
+      world.host.db.maybe<{ at: Date | null }>(
+        sql`select next_check_at as at from kyc_records where id = ${id} and lease_until is null`,
+      ),
+    (row) => row !== undefined && (row.at === null || row.at.getTime() > Date.now() + MINUTE / 2),
+  )
+
+test('a refusal by hand is not lifted by what its provider decided before, read or not, but by what it decides later', async () => {
+  const payer = newPayer()
+  const { db } = world.host
+  const { id } = await world.ask(await world.createOrder('1500'), payer)
+  await world.reaches(id, { message: 'basic-kyc-level init - -' })
+  await isRead(id)
+  await world.tell('kyc-forged-callback')
+  await world.decide(id, 'approve')
+  await refuseByHand(id)
+  const migration = new URL('../migrations/1930_refusals_read.sql', import.meta.url)
+  await db.run(raw(readFileSync(migration, 'utf8')))
+  const { at } = await db.one<{ at: Date | null }>(sql`select next_check_at as at from kyc_records where id = ${id}`)
+  assert.equal(at, null, 'the migration has refusals by hand read no more than before')
+  // as an earlier version left it
+  await db.run(sql`update kyc_records set last_words = 'sumsub is not set up here' where id = ${id}`)
+  assert.equal((await world.accept(await world.createOrder('1500'), { payerEmail: payer })).error.code, 'KYC_REQUIRED')
+  await world.reaches(id, { message: 'basic-kyc-level completed GREEN -' })
+  assert.equal((await world.read(id)).status, 'refused')
+  await isRead(id)
+  // started again there: nothing is decided yet
+  await world.decide(id, 'reset')
+  await world.reaches(id, { message: 'basic-kyc-level init - -' })
+  assert.equal((await world.read(id)).status, 'refused')
+  // the provider’s dates end with the second
+  await new Promise((resolve) => setTimeout(resolve, 1100))
+  await world.decide(id, 'approve')
+  await world.reaches(id, { status: 'approved' })
+})
+
+test('a refusal by hand while an enhanced check is open is not lifted by the approval before it', async () => {
+  const { id } = await makeApproved()
+  assert.equal((await world.admin.post(`kyc/${id}/edd`, {})).status, 200)
+  await isRead(id)
+  await refuseByHand(id)
+  await readNow(id)
+  await isRead(id)
+  const { status, eddStatus } = await world.read(id)
+  assert.deepEqual([status, eddStatus], ['refused', 'requested'])
+})
+
 test('orders that can still be paid count after 30 days, and a paid one from its payment', async () => {
   const payer = newPayer()
   const { db } = world.host

@@ -48,6 +48,13 @@ const isOfBefore = async (q: Queryable, kyc: Kyc, review: Review): Promise<boole
   review.level === 'enhanced' &&
   isFormer(review, await queries.findEddRequest(q, kyc))
 
+/**
+ * Whether a review was decided after a refusal by hand, which only such a one lifts. Words alone do not tell: those of
+ * before the refusal may be read after it. Without a date, the refusal stays.
+ */
+const isLater = ({ reviewedAt }: Review, refusedAt: Date): boolean =>
+  reviewedAt !== null && reviewedAt.getTime() > refusedAt.getTime()
+
 /** Applies a review: the only way that the provider changes a check. */
 async function applyNews(deps: KycDeps, claimed: Kyc, given: Review): Promise<void> {
   await deps.db.tx(async (tx) => {
@@ -55,8 +62,9 @@ async function applyNews(deps: KycDeps, claimed: Kyc, given: Review): Promise<vo
     if (!kyc || kyc.provider !== claimed.provider) return
     const review: Review = (await isOfBefore(tx, kyc, given)) ? { ...given, outcome: 'unknown' } : given
     const isDecided = isReading(kyc)
-    // what it said before a person decided is no news
-    const isNews = !isDecided || review.providerStatus !== kyc.providerStatus
+    const isNews = (await queries.isRefusedByHand(tx, kyc))
+      ? isLater(review, kyc.updatedAt)
+      : !isDecided || review.providerStatus !== kyc.providerStatus // what was read before a person decided is none
     const endedByHand = kyc.eddStatus === 'completed' && (await queries.isEddByHand(tx, kyc))
     const state = isNews ? applyReview(kyc, review, endedByHand) : null
     const nextCheckAt = nextCheckOf(claimed, kyc, state ?? kyc, deps.clock())

@@ -210,6 +210,18 @@ export async function isEddByHand(tx: Tx, kyc: Key): Promise<boolean> {
   return last?.byHand ?? false
 }
 
+/** Whether a person refused it. What is refused changes by its status only, so the newest row did that. */
+export async function isRefusedByHand(
+  tx: Tx,
+  kyc: Pick<Kyc, 'companyId' | 'id' | 'status' | 'version'>,
+): Promise<boolean> {
+  if (kyc.status !== 'refused') return false
+  const row = await tx.maybe(sql`
+    select from kyc_history
+    where company_id = ${kyc.companyId} and kyc_id = ${kyc.id} and seq = ${kyc.version} and trigger = 'refuse'`)
+  return row !== undefined
+}
+
 /** When the enhanced check that is open was first requested by a person; undefined: by no one. */
 export async function findEddRequest(q: Queryable, kyc: Key): Promise<Date | undefined> {
   const row = await q.maybe<{ at: Date }>(sql`
