@@ -101,8 +101,8 @@ test('the office knows why money is held by the words of the service', () => {
     screened: waits('screening/screening-words.ts', 'its destination did'),
   }
   assert.deepEqual(Object.values(said).map(findHold), Object.keys(said))
-  assert.equal(findHold(waits('ledger/settlements/settlement-service.ts', 'the screening of')), 'screening')
-  assert.equal(findHold(waits('ledger/settlements/settlement-service.ts', 'the company’s settlement')), 'screened')
+  assert.equal(findHold(waits('screening/screening-words.ts', 'the screening of the settlement')), 'screening')
+  assert.equal(findHold(waits('screening/screening-words.ts', 'the company’s settlement')), 'screened')
   const used = ['has used its authorization, and brought ', 'has cancelled its authorization']
   const words = used.map((one) => `Transaction 0xab ${sentenceOf('chain/payout/payout-follow.ts', one)}`)
   assert.deepEqual(words.map(findHold), ['otherwise', 'cancelled'], 'the second can be cancelled here, too')
