@@ -172,7 +172,7 @@ test('what its owner cancelled fails once that is final, without a relayer too, 
   assert.deepEqual([await bookedHome(), await shop.chain.balanceOf(home)], [units, units])
 })
 
-test('one that was on its way is cancelled; on another fork it was made after all, and is booked once', async () => {
+test('one that was cancelled and planned again was made after all on another fork: it is booked, once', async () => {
   const before = await bookedHome()
   const { toAddress, units } = await createPaid(shop)
   const swept = await planOne()
@@ -192,6 +192,10 @@ test('one that was on its way is cancelled; on another fork it was made after al
   assert.equal(code, 1)
   assert.match(out, /was not moved: Its owner has cancelled its authorization/)
   assert.equal(await bookedHome(), before)
+  await reach(toAddress, 'failed')
+  await planOne()
+  await sendAll()
+  await reach(toAddress, 'failed', 'sending')
   await shop.chain.call('evm_revert', fork)
   await shop.chain.call('anvil_dropAllTransactions')
   await shop.chain.resend(raw)
@@ -199,7 +203,7 @@ test('one that was on its way is cancelled; on another fork it was made after al
   assert.equal(await shop.chain.balanceOf(toAddress), 0n)
   await passTime()
   await Promise.all([recheck(), recheck()])
-  await whileMining(() => reach(toAddress, 'done'))
+  await whileMining(() => reach(toAddress, 'done', 'sending'))
   assert.equal(await bookedHome(), before + units)
   await passTime()
   await recheck()
