@@ -233,6 +233,39 @@ test('without a relayer it is booked when someone else submits it, and fails whe
   await shop.chain.call('evm_revert', fork)
 })
 
+test('one that the relayer sent is booked with its gas, though no relayer is set up any more', async () => {
+  const { db } = shop.host
+  const { toAddress } = await createPaid(shop)
+  const [swept] = (await signAll()).filter(({ address }) => address === toAddress)
+  assert.ok(swept)
+  await sendAll()
+  const relayer = localSigner(relayerEnv.CHAIN_31337_RELAYER_KEY ?? '')
+  const chains = [{ network: network(), rpc, agree: agreeAlone(rpc), relayerSigner: relayer }]
+  const deps = { db, clock: Date.now, log, chains, book: () => Promise.reject(new Error('it is not final yet')) }
+  const { txHash } = await eventually(
+    async () => {
+      const sweep = await findOpenSweep(db, 31337, toAddress.toLowerCase())
+      assert.ok(sweep)
+      await pollSweep(deps, sweep)
+      return db.one<{ txHash: string | null }>(sql`
+        select max(tx_hash) as tx_hash from chain_payout_transactions where payout_id = ${swept.id}`)
+    },
+    (row) => row.txHash !== null,
+  )
+  await whileMining(() => reach(toAddress, 'done'))
+  const { gasUsed, effectiveGasPrice, from } = await shop.chain.call<
+    Record<'gasUsed' | 'effectiveGasPrice' | 'from', Hex>
+  >('eth_getTransactionReceipt', txHash)
+  assert.equal(from, relayer.address.toLowerCase())
+  const { fee, booked } = await db.one<{ fee: string | null; booked: string }>(sql`
+    select max(s.fee_wei) as fee, coalesce(sum(e.units), 0) as booked from sweeps s
+    left join ledger_journals j on j.kind = 'sweep_fee' and j.cause_id = s.id
+    left join ledger_entries e on e.journal_id = j.id and e.company_id = j.company_id and e.account = 'network_fees'
+    where s.id = ${swept.id}`)
+  const spent = BigInt(gasUsed) * BigInt(effectiveGasPrice)
+  assert.deepEqual([BigInt(fee ?? 0), BigInt(booked)], [spent, spent])
+})
+
 test('what the nodes do not agree on ends no sweep', async () => {
   const { toAddress } = await createPaid(shop)
   const [swept] = (await signAll()).filter(({ address }) => address === toAddress)
