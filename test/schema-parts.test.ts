@@ -37,11 +37,11 @@ test('what a load that ended early lacks is named by doctor, and keeps a restore
   const [trigger] = rows
   assert.ok(trigger)
   await client.query(`drop trigger ${trigger.name} on ${trigger.table}`)
-  await client.query('drop index sweeps__one_new')
+  await client.query('drop index sweeps__one_first')
   assert.deepEqual(await migrate(connectionString), [])
   const { ok, message } = await check()
   assert.deepEqual([ok, /lacks 2 of its unique indices/.test(message)], [false, true], message)
-  assert.match(message, /sweeps: unique index sweeps__one_new/)
+  assert.match(message, /sweeps: unique index sweeps__one_first/)
   const env = { DATABASE_URL: connectionString, MASTER_KEY: TEST_MASTER_KEY.toString('base64') }
   const marked = await runOperator(['restore', '--already-done', new Date().toISOString(), '--yes'], env)
   assert.deepEqual([marked.code, /lacks 2 of .* Nothing was marked/s.test(marked.err)], [1, true], marked.err)

@@ -172,7 +172,7 @@ test('what its owner cancelled fails once that is final, without a relayer too, 
   assert.deepEqual([await bookedHome(), await shop.chain.balanceOf(home)], [units, units])
 })
 
-test('one that was on its way is cancelled; on another fork it was made after all, and is booked once', async () => {
+test('one that was cancelled and planned again was made after all on another fork: it is booked, once', async () => {
   const before = await bookedHome()
   const { toAddress, units } = await createPaid(shop)
   const swept = await planOne()
@@ -192,6 +192,10 @@ test('one that was on its way is cancelled; on another fork it was made after al
   assert.equal(code, 1)
   assert.match(out, /was not moved: Its owner has cancelled its authorization/)
   assert.equal(await bookedHome(), before)
+  await reach(toAddress, 'failed')
+  await planOne()
+  await sendAll()
+  await reach(toAddress, 'failed', 'sending')
   await shop.chain.call('evm_revert', fork)
   await shop.chain.call('anvil_dropAllTransactions')
   await shop.chain.resend(raw)
@@ -199,7 +203,7 @@ test('one that was on its way is cancelled; on another fork it was made after al
   assert.equal(await shop.chain.balanceOf(toAddress), 0n)
   await passTime()
   await Promise.all([recheck(), recheck()])
-  await whileMining(() => reach(toAddress, 'done'))
+  await whileMining(() => reach(toAddress, 'done', 'sending'))
   assert.equal(await bookedHome(), before + units)
   await passTime()
   await recheck()
@@ -227,6 +231,39 @@ test('without a relayer it is booked when someone else submits it, and fails whe
   assert.match(failed?.words ?? '', /ran out unused\. Plan the sweep again/)
   assert.equal(await bookedHome(), before + units)
   await shop.chain.call('evm_revert', fork)
+})
+
+test('one that the relayer sent is booked with its gas, though no relayer is set up any more', async () => {
+  const { db } = shop.host
+  const { toAddress } = await createPaid(shop)
+  const [swept] = (await signAll()).filter(({ address }) => address === toAddress)
+  assert.ok(swept)
+  await sendAll()
+  const relayer = localSigner(relayerEnv.CHAIN_31337_RELAYER_KEY ?? '')
+  const chains = [{ network: network(), rpc, agree: agreeAlone(rpc), relayerSigner: relayer }]
+  const deps = { db, clock: Date.now, log, chains, book: () => Promise.reject(new Error('it is not final yet')) }
+  const { txHash } = await eventually(
+    async () => {
+      const sweep = await findOpenSweep(db, 31337, toAddress.toLowerCase())
+      assert.ok(sweep)
+      await pollSweep(deps, sweep)
+      return db.one<{ txHash: string | null }>(sql`
+        select max(tx_hash) as tx_hash from chain_payout_transactions where payout_id = ${swept.id}`)
+    },
+    (row) => row.txHash !== null,
+  )
+  await whileMining(() => reach(toAddress, 'done'))
+  const { gasUsed, effectiveGasPrice, from } = await shop.chain.call<
+    Record<'gasUsed' | 'effectiveGasPrice' | 'from', Hex>
+  >('eth_getTransactionReceipt', txHash)
+  assert.equal(from, relayer.address.toLowerCase())
+  const { fee, booked } = await db.one<{ fee: string | null; booked: string }>(sql`
+    select max(s.fee_wei) as fee, coalesce(sum(e.units), 0) as booked from sweeps s
+    left join ledger_journals j on j.kind = 'sweep_fee' and j.cause_id = s.id
+    left join ledger_entries e on e.journal_id = j.id and e.company_id = j.company_id and e.account = 'network_fees'
+    where s.id = ${swept.id}`)
+  const spent = BigInt(gasUsed) * BigInt(effectiveGasPrice)
+  assert.deepEqual([BigInt(fee ?? 0), BigInt(booked)], [spent, spent])
 })
 
 test('what the nodes do not agree on ends no sweep', async () => {

@@ -10,6 +10,7 @@ import { createRpc, type Rpc } from '../src/chain/endpoints/rpc.ts'
 import { networkFor } from '../src/chain/networks.ts'
 import { agreeAlone } from '../src/chain/payout/agreement.ts'
 import { localSigner } from '../src/chain/payout/signer.ts'
+import { recheckSweeps } from '../src/chain/sweep/sweep-recheck.ts'
 import { sql } from '../src/db/db.ts'
 import { describeVerdict, verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { type Operator, openOperator } from './harness/installation.ts'
@@ -125,11 +126,11 @@ async function undo(txHash: string | null | undefined): Promise<void> {
   await shop.chain.call('anvil_dropAllTransactions')
 }
 
-const recheck = (): Promise<void> => {
+const recheckDeps = () => {
   const network = networkFor({ chainId: 31337, usdcAddress: shop.chain.usdcAddress })
-  const chains = [{ network, rpc, agree: agreeAlone(rpc) }]
-  return recheckBookedSweeps({ db: shop.host.db, clock: Date.now, log, chains })
+  return { db: shop.host.db, clock: Date.now, log, chains: [{ network, rpc, agree: agreeAlone(rpc) }] }
 }
+const recheck = (): Promise<void> => recheckBookedSweeps(recheckDeps())
 
 /** As if what is over were it for six minutes: by then every node has its block. */
 const passTime = () =>
@@ -283,4 +284,26 @@ test('once its authorization has run out, an undone sweep fails, and the next pl
     [await shop.chain.balanceOf(wallet), (await readBooks()).wallet],
     [home + units, before.wallet + units],
   )
+})
+
+test('a sweep that cannot be reopened keeps no other from being rechecked', async () => {
+  const before = await readBooks()
+  const [first, second] = [await createPaid(shop), await createPaid(shop)]
+  await whileMining(() => sweepAll())
+  const swept = [(await listOf(first.toAddress))[0], (await listOf(second.toAddress))[0]]
+  const blocks = await Promise.all(
+    swept.map(async (one) => {
+      const receipt = await shop.chain.call<{ blockNumber: string }>('eth_getTransactionReceipt', one?.txHash)
+      return Number(receipt.blockNumber)
+    }),
+  )
+  await undo(swept[blocks.indexOf(Math.min(...blocks))]?.txHash)
+  await passTime()
+  alarms.length = 0
+  await recheckSweeps({ ...recheckDeps(), bookUndone: () => Promise.reject(new Error('the books are closed')) })
+  assert.deepEqual(alarms, Array(2).fill('a sweep that was done could not be reopened'))
+  await recheck()
+  assert.equal((await readBooks()).wallet, before.wallet)
+  for (const { toAddress } of [first, second]) await whileMining(() => reach(toAddress, 'done'))
+  assert.equal((await readBooks()).wallet, before.wallet + first.units + second.units)
 })

@@ -249,7 +249,7 @@ export const updateSweep = (
       done_at = case when ${change.status} = 'done' then ${now}::timestamptz end
     where company_id = ${companyId} and id = ${id}`)
 
-/** It is not over yet, though it was done, or failed after that. */
+/** It is not over yet, though it was done, or had failed. Its address may have another one under way by now. */
 export const updateSweepAgain = (
   tx: Tx,
   { companyId, id }: Pick<Sweep, 'companyId' | 'id'>,
@@ -257,6 +257,6 @@ export const updateSweepAgain = (
   now: Date,
 ): Promise<number> =>
   tx.run(sql`
-    update sweeps set status = 'sending', undone = ${undone}, last_words = ${providerStatus}, fee_wei = null, checks = 0,
-      done_at = null, next_check_at = ${now}, updated_at = ${now}
+    update sweeps set status = 'sending', undone = ${undone}, reopened = true, last_words = ${providerStatus},
+      fee_wei = null, checks = 0, done_at = null, next_check_at = ${now}, updated_at = ${now}
     where company_id = ${companyId} and id = ${id}`)

@@ -108,6 +108,16 @@ async function reopen({ db, clock, bookUndone }: SweepRecheckDeps, { id }: Payou
   })
 }
 
+/** One that cannot be reopened keeps no other from being rechecked. */
+async function tryReopen(deps: SweepRecheckDeps, payout: Payout, was: 'done' | 'failed'): Promise<boolean> {
+  try {
+    return await reopen(deps, payout, was)
+  } catch (error) {
+    deps.log.error({ err: error, sweepId: payout.id }, `a sweep that was ${was} could not be reopened`)
+    return false
+  }
+}
+
 /**
  * A reorganisation deeper than finality undoes sweeps: the money is at the deposit address again. Its token knows every
  * used authorization. The booking is reversed, and the sweep goes on with the same authorization, so that the money is
@@ -123,13 +133,13 @@ export async function recheckSweeps(deps: SweepRecheckDeps): Promise<void> {
     const final = await listFinalPayouts(db, chainId, { ...period, kind: 'sweep' })
     await noteTokens(deps, chain, final)
     for (const payout of await listInEachToken(deps, chain, { payouts: final, isUsed: false })) {
-      if (!(await reopen(deps, payout, 'done'))) continue
+      if (!(await tryReopen(deps, payout, 'done'))) continue
       const { id: sweepId, fromAddress: address, txHash, units } = payout
       log.error({ sweepId, chainId, address, txHash, units: units.toString() }, `ALARM: a sweep was undone: ${UNDONE}`)
     }
     const lost = await listLostSweeps(db, chainId, period)
     for (const payout of await listInEachToken(deps, chain, { payouts: lost, isUsed: true }))
-      if ((await isMade(deps, chain, payout)) && (await reopen(deps, payout, 'failed')))
+      if ((await isMade(deps, chain, payout)) && (await tryReopen(deps, payout, 'failed')))
         log.warn({ sweepId: payout.id, chainId }, CAME_BACK)
   }
 }

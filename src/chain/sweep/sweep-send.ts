@@ -11,6 +11,7 @@ import type { Agree } from '../payout/agreement.ts'
 import { PAYOUT_LEASE_MS, PAYOUT_TIMES, type PayoutResult, viewPayout, workOn } from '../payout/payout.ts'
 import { NOT_SUBMITTED } from '../payout/payout-follow.ts'
 import { claimPayout, findPayout } from '../payout/payout-queries.ts'
+import { listPayoutTransactions } from '../payout/relayer/transaction-queries.ts'
 import { NOBODY, type Signer } from '../payout/signer.ts'
 import { isAuthorizationUsed } from '../payout/usdc-token.ts'
 import { isSignedByOwner, networkOf, type SweepBatch, type SweepDeposit } from './sweep-batch.ts'
@@ -123,12 +124,17 @@ export async function storeBatch(
 /** `l1Fee`: of the OP Stack, in wei, beside the gas (docs.optimism.io/stack/transactions/fees). */
 type GasReceipt = Partial<Record<'gasUsed' | 'effectiveGasPrice' | 'l1Fee', Hex | null>> & { from?: string | null }
 
-/** The fee that our relayer paid; null when someone else submitted it. */
-async function readFee({ rpc, relayerSigner }: SendingChain, txHash: string): Promise<bigint | null> {
+/**
+ * The fee that our relayer paid, whichever it was then; null when someone else submitted it. What was signed before a
+ * restore is known by its sender alone.
+ */
+async function readFee({ db }: SweepDeps, chain: SendingChain, id: string, txHash: string): Promise<bigint | null> {
+  const { rpc, relayerSigner } = chain
   const receipt = await rpc.call<GasReceipt | null>('eth_getTransactionReceipt', txHash)
-  if (!receipt) return null
-  const { from, gasUsed, effectiveGasPrice, l1Fee } = receipt
-  if (from && from.toLowerCase() !== relayerSigner?.address.toLowerCase()) return null
+  const isSignedHere = (await listPayoutTransactions(db, id)).some((one) => one.txHash === txHash)
+  if (!receipt && !isSignedHere) return null
+  const { from, gasUsed, effectiveGasPrice, l1Fee } = receipt ?? {}
+  if (!isSignedHere && from && from.toLowerCase() !== relayerSigner?.address.toLowerCase()) return null
   if (!from || !gasUsed || !effectiveGasPrice)
     throw new RpcError('unknown', `the node does not say what ${txHash} cost`)
   return BigInt(gasUsed) * BigInt(effectiveGasPrice) + BigInt(l1Fee ?? 0)
@@ -174,7 +180,7 @@ export async function pollSweep(deps: SweepDeps, sweep: Sweep): Promise<void> {
   const absent: PayoutResult = { outcome: 'unknown', txHash: null, providerStatus: 'its chain is no longer set up' }
   const { outcome, txHash, providerStatus } = chain ? await advance(deps, sweep, chain) : absent
   if (outcome === 'settled' && txHash !== null && chain)
-    return finish(deps, sweep, { txHash, providerStatus, feeWei: await readFee(chain, txHash) })
+    return finish(deps, sweep, { txHash, providerStatus, feeWei: await readFee(deps, chain, sweep.id, txHash) })
   await deps.db.tx(async (tx) => {
     const current = await lockSweep(tx, sweep.companyId, sweep.id)
     if (current?.status !== 'sending' || current.undone !== sweep.undone) return
