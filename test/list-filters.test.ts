@@ -256,9 +256,11 @@ async function fillLists(companyId: string, otherId: string): Promise<void> {
     select case n when 1 then ${otherId} else ${companyId} end, ${id},
       coalesce((array['open', 'approved'])[n], 'cancelled'), 1, '0x01', 31337, 'user:a', ${at}, now() from ${rows}`)
   await db.run(sql`
-    insert into screenings (company_id, id, purpose, subject_id, network, address, status, opened_at, updated_at)
+    insert into screenings (company_id, id, purpose, subject_id, network, address, status, next_check_at, opened_at,
+      updated_at)
     select ${companyId}, ${id}, case n when 2 then 'payment' else 'refund' end, ${id}, 31337, ${id},
-      case n when 1 then 'held' else 'blocked' end, ${at}, now() from ${rows}`)
+      case n when 1 then 'held' else 'blocked' end, case n when 1 then now() + interval '1 day' end, ${at}, now()
+    from ${rows}`)
   await db.run(sql`
     update deliveries set status = case when id = (select min(id) from deliveries) then 'parked' else 'delivered' end`)
 }
