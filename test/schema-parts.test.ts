@@ -62,7 +62,7 @@ test('a run of migrations that was interrupted is whole after the next one, what
   try {
     cpSync(join(import.meta.dirname, '../migrations'), folder, { recursive: true })
     await run()
-    put('9001_first.sql', 'alter table sweeps drop constraint if exists none; drop index sweeps__one_new;')
+    put('9001_first.sql', 'alter table sweeps drop constraint if exists none; drop index sweeps__one_first;')
     put('9002_second.sql', 'select 1 / 0;')
     await assert.rejects(run, /9002_second failed/)
     assert.deepEqual(await readMissing(), [])
