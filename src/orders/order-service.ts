@@ -88,11 +88,12 @@ export async function readOrder(
   return viewOrderFor(actor, order, config.payUrl)
 }
 
-/** The newest of an alias is unpaid: the one that was paid since it was made says what became of the purchase. */
+/** Neither paid nor being paid. */
+const IDLE = ['INITIAL', 'EXPIRED', 'CANCELLED', 'ERROR']
+
+/** Where nobody pays the newest of an alias, one that was paid since it was made says what became of the purchase. */
 const countedOf = async (q: Queryable, order: Order, scope: queries.OrderScope): Promise<Order> =>
-  order.paidAt === null && order.status !== 'AWAITING'
-    ? ((await queries.findPaidSince(q, order, scope)) ?? order)
-    : order
+  IDLE.includes(order.status) ? ((await queries.findPaidSince(q, order, scope)) ?? order) : order
 
 /**
  * The newest order with the merchant's reference, or one that was paid since that was made: of those that the actor may
