@@ -58,7 +58,8 @@ type MigrateOptions = {
 }
 
 /**
- * Migrates a database to the latest schema: forward only, one transaction per file, one node at a time (advisory lock).
+ * Migrates a database to the latest schema: forward only, one transaction per file (one for all in a new database), one
+ * node at a time (advisory lock).
  * A file that contains only indices is built without a transaction, while others write. Refuses a database whose
  * applied files differ from ours, or from which a newer program took something away.
  * @param options.onApplied progress: how many of the missing ones are done
@@ -87,7 +88,8 @@ export async function migrate(
     const applied = new Set(rows.map((row) => row.id))
     const pending = migrations.filter((migration) => !applied.has(migration.id))
     const noteParts = await openNoting(client, pending.flatMap(listDropped))
-    for (const [index, migration] of pending.entries()) {
+    const isNew = rows.length === 0 && (await applyAllAtOnce(client, pending, { noteParts, onApplied }))
+    for (const [index, migration] of (isNew ? [] : pending).entries()) {
       await apply(client, migration, noteParts)
       onApplied?.(index + 1, pending.length)
     }
@@ -174,6 +176,33 @@ const listDropped = ({ text }: Migration): string[] =>
   (readIndexMigration(text)?.statements ?? []).filter(({ kind }) => kind === 'drop').map(({ name }) => name)
 
 type NoteParts = () => Promise<void>
+
+/**
+ * A new database has no rows to index and nobody who waits for a table, and half of what its first migration takes is
+ * a commit for each file.
+ * @returns false, with nothing done, if a file fails or the locks of all are too many for the server: then each of them
+ * by itself succeeds, or says which one fails
+ */
+async function applyAllAtOnce(
+  client: pg.Client,
+  pending: readonly Migration[],
+  { noteParts, onApplied }: Pick<MigrateOptions, 'onApplied'> & { noteParts: NoteParts },
+): Promise<boolean> {
+  try {
+    await client.query('begin')
+    for (const [index, { id, text, hash, expands }] of pending.entries()) {
+      await client.query(text)
+      await client.query(NOTE, [id, hash, expands])
+      onApplied?.(index + 1, pending.length)
+    }
+    await noteParts()
+    await client.query('commit')
+    return true
+  } catch {
+    await client.query('rollback')
+    return false
+  }
+}
 
 async function applyAtOnce(
   client: pg.Client,
