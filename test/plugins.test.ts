@@ -299,7 +299,11 @@ withPhp('a payment of which a part came, or is on its way, is shown again though
   const set = { total: '60.00' }
   assert.deepEqual([await pay({ order: 61, set }), await statusOf(part)], [part, 'AWAITING'])
   assert.deepEqual([await pay({ order: 62, set }), await statusOf(early)], [early, 'AWAITING'])
-  assert.equal(await pay({ order: 61, set: { ...set, meta: [] } }), part, 'also where the order does not keep its code yet')
+  assert.equal(
+    await pay({ order: 61, set: { ...set, meta: [] } }),
+    part,
+    'also where the order does not keep its code yet',
+  )
   const other = await pay({ order: 63, set })
   assert.deepEqual([other === empty, await statusOf(empty)], [false, 'CANCELLED'])
 })
