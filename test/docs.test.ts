@@ -219,7 +219,8 @@ test('the quickstart of a marketplace makes orders of two sellers, and each sees
 async function callAsShop(method: string, path: string, body?: object) {
   const { apiKey, apiSecret } = JSON.parse(readFileSync(join(folder, 'data/sandbox.json'), 'utf8'))
   const headers = { 'x-api-key': apiKey, 'x-api-secret': apiSecret, 'content-type': 'application/json' }
-  const answer = await fetch(`${baseUrl}/api/next${path}`, { method, headers, body: JSON.stringify(body ?? {}) })
+  const sent = method === 'GET' ? {} : { body: JSON.stringify(body ?? {}) }
+  const answer = await fetch(`${baseUrl}/api/next${path}`, { method, headers, ...sent })
   return { status: answer.status, text: await answer.text() }
 }
 
@@ -386,6 +387,21 @@ test('the quickstart of a server ships after a verified webhook, and a second st
     [204, false],
     'nothing is shipped for a test event',
   )
+})
+
+test('the quickstart of a server leads who has paid a part back to its order, though the price has changed', async () => {
+  const port = String(await freePort())
+  const ofOther = (source: string) => source.replaceAll('CART-118', 'CART-119')
+  const first = await startShop(port, ofOther)
+  await runShell(`npx comptoir orders pay ${first.code} --amount 10`)
+  await waitFor('the part', async () => {
+    const { text } = await callAsShop('GET', `/mispayments?code=${first.code}&status=open`)
+    return JSON.parse(text).data.mispayments.length > 0
+  })
+  await first.end()
+  const dearer = await startShop(port, (source) => ofOther(source).replace("'29.90'", "'39.90'"))
+  await dearer.end()
+  assert.equal(dearer.code, first.code)
 })
 
 test('the scenarios of the sandbox end as its page says, and can be played again', async () => {

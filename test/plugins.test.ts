@@ -289,6 +289,25 @@ withPhp(
   },
 )
 
+withPhp('a payment of which a part came, or is on its way, is shown again though the cart has changed', async () => {
+  const [part, early, empty] = [await pay({ order: 61 }), await pay({ order: 62 }), await pay({ order: 63 })]
+  await (await php.choose(part))(20_000_000n)
+  await php.partOf(part)
+  const { data } = await shop.accept(early, { network: shop.chain.chainId })
+  await shop.chain.pay({ to: data.toAddress, units: 20_000_000n })
+  await php.confirms(early)
+  const set = { total: '60.00' }
+  assert.deepEqual([await pay({ order: 61, set }), await statusOf(part)], [part, 'AWAITING'])
+  assert.deepEqual([await pay({ order: 62, set }), await statusOf(early)], [early, 'AWAITING'])
+  assert.equal(
+    await pay({ order: 61, set: { ...set, meta: [] } }),
+    part,
+    'also where the order does not keep its code yet',
+  )
+  const other = await pay({ order: 63, set })
+  assert.deepEqual([other === empty, await statusOf(empty)], [false, 'CANCELLED'])
+})
+
 const undecided = async (code: string) => {
   const path = `/api/next/mispayments?code=${code}&status=open`
   const { data } = await shop.host.call<{ mispayments: { kind: string }[] }>('GET', path, { as: shop.merchant })

@@ -71,7 +71,7 @@ final class ShopPayments
         self::checkElsewhere($orders);
         foreach (array_reverse(self::openOf($payments)) as $payment) {
             // the cart changed while its payment was open: the old price must not be paid any more
-            if ($payment->costs($amount, $currency) || !$this->cancel($payment->code)) {
+            if ($payment->costs($amount, $currency) || !$this->cancelEmpty($payment)) {
                 return $payment;
             }
         }
@@ -116,7 +116,7 @@ final class ShopPayments
         $payment = $this->paymentOf($order);
         $isOpen = $payment->state === 'open';
         $fits = $payment->costs($body['amount'], $body['fromAsset']);
-        if ($payment->hasMoney() || ($isOpen && ($fits || !$this->cancel($payment->code)))) {
+        if ($payment->hasMoney() || ($isOpen && ($fits || !$this->cancelEmpty($payment)))) {
             return $payment;
         }
         return $this->create($body, $secret, [...$codes, $payment->code]);
@@ -285,17 +285,21 @@ final class ShopPayments
     {
         $notes = [];
         foreach (self::openOf($payments) as $payment) {
-            // anyone can make a token of any name, and send it to any address
-            $isMoney = fn ($one) => self::isUndecided($one) && !str_contains($one['asset'], '…');
-            $came = self::textOf(array_filter($this->mispaymentsOf($payment->code), $isMoney));
-            if ($came === '' && $this->isConfirming($payment->code)) {
-                $came = 'an amount that is not final yet';
-            }
+            $came = $this->cameFor($payment->code);
             if ($came !== '') {
                 $notes[$payment->code] = $payment->partNote($came);
             }
         }
         return $notes;
+    }
+
+    /** @return string what came for an open payment; empty: nothing */
+    private function cameFor(string $code): string
+    {
+        // anyone can make a token of any name, and send it to any address
+        $isMoney = fn ($one) => self::isUndecided($one) && !str_contains($one['asset'], '…');
+        $came = self::textOf(array_filter($this->mispaymentsOf($code), $isMoney));
+        return $came === '' && $this->isConfirming($code) ? 'an amount that is not final yet' : $came;
     }
 
     /** Whether a chain or a provider shows money for it: the status of the order tells it only of the whole price. */
@@ -323,6 +327,12 @@ final class ShopPayments
             }
         }
         return true;
+    }
+
+    /** @return bool it is cancelled; not where a part came, which would wait for a person although its payer is here */
+    private function cancelEmpty(ShopPayment $payment): bool
+    {
+        return $this->cameFor($payment->code) === '' && $this->cancel($payment->code);
     }
 
     /** @return bool it is cancelled */

@@ -164,9 +164,16 @@ export type AliasedOrder = {
   createdAt: Date
 }
 
-/** The same for an alias. Locked after a reference. */
+/** What the lock of an alias is called. */
+export const aliasLock = (companyId: Sql, alias: Sql): Sql =>
+  sql`hashtextextended('alias ' || ${companyId} || ' ' || ${alias}, 0)`
+
+/**
+ * The same for an alias. Locked after a reference, and before an order that has it open is changed: whoever creates
+ * another one shares this lock, and then waits for that change.
+ */
 export const lockAlias = (tx: Tx, { companyId, alias }: Pick<AliasedOrder, 'companyId' | 'alias'>): Promise<number> =>
-  tx.run(sql`select pg_advisory_xact_lock(hashtextextended(${`alias ${companyId} ${alias}`}, 0))`)
+  tx.run(sql`select pg_advisory_xact_lock(${aliasLock(sql`${companyId}::text`, sql`${alias}::text`)})`)
 
 /**
  * The code of another order of the alias that was paid since this one was made, and not refunded in full, or that is

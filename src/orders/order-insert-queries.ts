@@ -1,4 +1,5 @@
-import { openRows, type Queryable, sql } from '../db/db.ts'
+import { aliasLock } from '../companies/button-queries.ts'
+import { openRows, type Queryable, type Sql, sql } from '../db/db.ts'
 import { toIsoText } from '../kernel/clock.ts'
 import type { Order } from './order.ts'
 import { rateText } from './order-queries.ts'
@@ -70,6 +71,16 @@ function withoutRepeated(orders: readonly NewOrder[]): readonly NewOrder[] {
 }
 
 /**
+ * Until the orders are there, nobody decides by their aliases alone which order late money pays. All of these locks are
+ * taken before the first row is written; whoever decides takes only one.
+ */
+const lockAliases = (orders: readonly NewOrder[]): Sql =>
+  orders.some(({ order }) => order.alias !== null)
+    ? sql`and (select count(pg_advisory_xact_lock_shared(${aliasLock(sql`company_id`, sql`alias`)}))
+        from input where alias is not null) >= 0`
+    : sql``
+
+/**
  * Inserts orders with their first event and their idempotency keys in one statement. An order is left out when its
  * company or the till's webhook address changed since the copy that it was made from, when its till is not active, or
  * when its key is taken.
@@ -80,8 +91,8 @@ export async function insertOrders(q: Queryable, orders: readonly NewOrder[]): P
     with input as (${inputOf(withoutRepeated(orders))}
     ), allowed as materialized (
       select i.* from input i join companies c on c.id = i.company_id and c.version = i.company_version
-      where i.collector_id is null or exists (select 1 from collectors k where k.id = i.collector_id and k.active
-        and k.webhook_url is not distinct from i.till_webhook_url)
+      where (i.collector_id is null or exists (select 1 from collectors k where k.id = i.collector_id and k.active
+        and k.webhook_url is not distinct from i.till_webhook_url)) ${lockAliases(orders)}
     ), keys as (
       insert into idempotency_keys (company_id, scope, key, fingerprint, response, created_at)
       select claim_company, scope, key, fingerprint, response, created_at from allowed where key is not null

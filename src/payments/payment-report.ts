@@ -1,6 +1,6 @@
 import { isFrozen, type PaymentReport, paidReport, type SeenReport, type UnmatchedMoney } from '../channels/channel.ts'
 import { isDust } from '../channels/usdc-text.ts'
-import { findPaidInstead, isTakenBack } from '../companies/button-landing.ts'
+import { findPaidInstead, isTakenBack, lockPurchase } from '../companies/button-landing.ts'
 import type { Tx } from '../db/db.ts'
 import type { Order } from '../orders/order.ts'
 import { updateOrderPaidUnits } from '../orders/order-queries.ts'
@@ -339,7 +339,9 @@ async function settle(scene: ReportCase, { counted, completedAt: at }: Verdict):
 /** Expires an order that was paid in a block after its expiry, even if no job has ended it yet. */
 async function expireWhenLate({ tx, order, deps, requestId }: ReportCase, at: Date | null): Promise<Order> {
   const late = at !== null && at > order.expiresAt && allows(order.status, 'expire')
-  return late ? deps.transition(tx, order, { trigger: 'expire', actor: 'time', requestId }) : order
+  if (!late) return order
+  await lockPurchase(tx, order)
+  return deps.transition(tx, order, { trigger: 'expire', actor: 'time', requestId })
 }
 
 /**

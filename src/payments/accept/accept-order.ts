@@ -1,5 +1,5 @@
 import type { Channel, ChannelId } from '../../channels/channel.ts'
-import { checkUnsold } from '../../companies/button-landing.ts'
+import { checkUnsold, lockPurchase } from '../../companies/button-landing.ts'
 import { lockActor } from '../../companies/company-scope.ts'
 import type { Tx } from '../../db/db.ts'
 import { hasStanding } from '../../http/actor.ts'
@@ -122,7 +122,9 @@ async function openPayment(deps: AcceptDeps, request: AcceptRequest, choice: Cho
     if (body.payerEmail !== undefined || userAddress !== null) await lockActor(tx, context.actor, choice.companyId)
     const now = new Date(deps.clock())
     const locked = await lockReachableOrder(tx, context.actor, request.code)
-    const found = anonymous && !locked.anonymous ? await updateOrderAnonymous(tx, locked, now) : locked
+    const hides = anonymous && !locked.anonymous
+    if (hides) await lockPurchase(tx, locked)
+    const found = hides ? await updateOrderAnonymous(tx, locked, now) : locked
     const by = { actor: nameOf(context), requestId: context.requestId }
     const { order, trigger, change } = await repriceOrder(deps, tx, found, { ...choice, by })
     const same = found === order ? await findSamePayment(deps, tx, order, choice) : undefined
