@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { pino } from 'pino'
 import { type Db, openDb, type Queryable, type Sql, sql } from '../src/db/db.ts'
 import { AppError } from '../src/kernel/errors.ts'
+import { closeDays } from '../src/ledger/days/close-days.ts'
 import { listBalancesBetween } from '../src/ledger/ledger-queries.ts'
 import { findPayable } from '../src/ledger/payable-queries.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 
 /* What a shop with many bookings is owed is asked for all day long. */
 
-const JOURNALS = 20_000
+const JOURNALS = 24_000
 const companyId = 'a'.repeat(24)
 let database: TestDatabase
 let db: Db
@@ -21,7 +23,7 @@ before(async () => {
     await tx.run(sql`
       insert into ledger_journals (company_id, id, kind, cause_id, at)
       select case when n % 10 = 0 then 'another' else ${companyId} end, lpad(n::text, 24, '0'), 'payment', n::text,
-        timestamptz '2030-01-01' + n * interval '1 minute'
+        timestamptz '2025-01-01' + n * interval '1 minute'
       from generate_series(1, ${JOURNALS}) as n`)
     await tx.run(sql`
       insert into ledger_entries (company_id, journal_id, account, asset, units)
@@ -58,19 +60,34 @@ test('balances of all time are those of a period that contains all bookings', as
   assert.deepEqual(
     whole.map(({ account, openingUnits, debitUnits, creditUnits }) => [account, openingUnits, debitUnits, creditUnits]),
     [
-      ['company_payable', 0n, 0n, 17_820_000n],
-      ['fees', 0n, 0n, 180_000n],
-      ['payer_clearing', 0n, 18_000_000n, 0n],
+      ['company_payable', 0n, 0n, 21_384_000n],
+      ['fees', 0n, 0n, 216_000n],
+      ['payer_clearing', 0n, 21_600_000n, 0n],
     ],
   )
   assert.deepEqual(whole, await listBalancesBetween(db, companyId, { from: new Date(0), to: null }))
   assert.deepEqual(whole, await listBalancesBetween(db, companyId, { from: null, to: new Date('2040-01-01') }))
-  assert.equal((await findPayable(db, companyId)).owed, 17_820_000n)
+  assert.equal((await findPayable(db, companyId)).owed, 21_384_000n)
 })
 
-test('they read no journal', async () => {
-  const [all = ''] = await plansOf((q) => listBalancesBetween(q, companyId, { from: null, to: null }))
+test('while many days are not closed, those of all time read no journal', async () => {
+  const all = (await plansOf((q) => listBalancesBetween(q, companyId, { from: null, to: null }))).at(-1) ?? ''
+  assert.match(all, /on ledger_entries/)
   assert.doesNotMatch(all, /ledger_journals/)
+})
+
+test('once the days are closed, no balances read all bookings', async () => {
+  const periods = [null, new Date('2025-01-04T12:00:00Z')].map((from) => ({ from, to: null }))
+  const read = () => Promise.all(periods.map((period) => listBalancesBetween(db, companyId, period)))
+  const known = await read()
+  await db.run(sql`insert into companies (id, name, webhook_secret_sealed) values (${companyId}, 'Shop', 'sealed')`)
+  await closeDays({ db, clock: Date.now, log: pino({ level: 'silent' }) })
+  assert.deepEqual(await read(), known)
+  for (const period of periods) {
+    const plan = (await plansOf((q) => listBalancesBetween(q, companyId, period))).at(-1) ?? ''
+    assert.match(plan, /ledger_days_pkey/)
+    assert.doesNotMatch(plan, /Seq Scan on ledger_|Scan using ledger_entries__account/)
+  }
 })
 
 test('who reads for too long is not said to wait for another request that changes something', async () => {

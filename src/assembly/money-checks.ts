@@ -11,6 +11,7 @@ import { type Clock, HOUR, MINUTE } from '../kernel/clock.ts'
 import { startTicker, type Ticker } from '../kernel/ticker.ts'
 import type { Books } from '../ledger/books.ts'
 import { isTransactionFollowed } from '../ledger/claim-queries.ts'
+import { closeDays } from '../ledger/days/close-days.ts'
 import type { OpenBalance } from '../ledger/difference-queries.ts'
 import type { SettlementDeps } from '../ledger/settlements/settlement-service.ts'
 import type { PaymentDeps } from '../payments/payment-service.ts'
@@ -93,11 +94,12 @@ async function recheckPayouts({ log, chains }: ChainCheckDeps, step: keyof Payou
   }
 }
 
-/** Every hour: the books of every company, and the providers' view of paid payments. */
+/** Every hour: the sums of days that have ended, the books of every company, and the providers' view of payments. */
 export function startMoneyChecks(deps: CheckDeps): Ticker[] {
   const { log, payments, settlements } = deps
   const { books } = settlements
   return [
+    startTicker('ledger.days', HOUR, log, () => closeDays({ db: settlements.db, clock: settlements.clock, log })),
     startTicker('ledger.verify', HOUR, log, async () => void (await books.verifyAll())),
     startTicker('payments.reconcile', HOUR, log, () => reconcilePayments(payments, books, log)),
   ]

@@ -8,6 +8,7 @@ import { AppError } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
 import { nameCompany } from '../mail/alarm-words.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
+import { isOfDay, updateReopened } from './days/day-queries.ts'
 import {
   type Difference,
   type DifferenceSource,
@@ -168,6 +169,7 @@ export function openBooks(deps: BooksDeps): Books {
     const startedMs = performance.now()
     const books = await readBooks(companyId)
     await note(companyId, 'books', books.found, { known: books.known })
+    if (books.found.some(isOfDay)) await updateReopened(db, companyId)
     let transfers = await readTransfers(companyId)
     const tookMs = performance.now() - startedMs
     if (transfers.found.length > 0) {

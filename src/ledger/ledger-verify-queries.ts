@@ -1,5 +1,6 @@
 import { type Sql, sql, type Tx } from '../db/db.ts'
 import { OWN_AMOUNTS_UNITS } from '../kernel/money.ts'
+import { wrongDays } from './days/day-queries.ts'
 import type { Difference } from './difference-queries.ts'
 import { type FirstUnexplained, findUnexplained, listUnexplained } from './unexplained-queries.ts'
 
@@ -335,7 +336,7 @@ const CHECKS: readonly Check[] = [
 /** Of all companies, the first difference that nobody has explained, and how many are. */
 export async function findFirstDifference(tx: Tx): Promise<FirstUnexplained> {
   let explained = 0
-  for (const check of CHECKS) {
+  for (const check of [...CHECKS, wrongDays]) {
     const found = await findUnexplained(tx, { source: 'books', companyId: null }, check(scopeOf(null)))
     explained += found.explained
     if (found.difference) return { explained, difference: found.difference }
@@ -343,11 +344,15 @@ export async function findFirstDifference(tx: Tx): Promise<FirstUnexplained> {
   return { explained, difference: undefined }
 }
 
-/** Searches one company for what nobody has explained; per check at most this many that are not stored as open. */
+/**
+ * Searches one company for what nobody has explained; per check at most this many that are not stored as open. Of
+ * closed days also what is explained: they are added up anew whatever anybody says of them.
+ */
 export async function listDifferences(tx: Tx, companyId: string, limit: number): Promise<Difference[]> {
   const found: Difference[] = []
   for (const check of CHECKS)
     found.push(...(await listUnexplained(tx, { source: 'books', companyId }, check(scopeOf(companyId)), limit)))
+  found.push(...(await tx.many<Difference>(sql`${wrongDays(scopeOf(companyId))} limit ${limit}`)))
   return found
 }
 

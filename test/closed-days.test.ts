@@ -1,0 +1,242 @@
+import assert from 'node:assert/strict'
+import { randomInt } from 'node:crypto'
+import { after, before, beforeEach, test } from 'node:test'
+import pg from 'pg'
+import { pino } from 'pino'
+import { type Db, openDb, sql } from '../src/db/db.ts'
+import { newId } from '../src/kernel/ids.ts'
+import { openBooks } from '../src/ledger/books.ts'
+import { closeDays } from '../src/ledger/days/close-days.ts'
+import { listBalancesBetween } from '../src/ledger/ledger-queries.ts'
+import { verifyLedger } from '../src/ledger/ledger-verify.ts'
+import { bookAt, compareSums, DAY_MS, instantOf } from './harness/booked-days.ts'
+import { createTestDatabase, type TestDatabase } from './harness/database.ts'
+import { randomBelow } from './harness/random.ts'
+import { scaled } from './harness/scale.ts'
+
+/*
+ * Sums of a period are read from closed days and the bookings of the edges. They are exact at every moment: while
+ * others book into closed days, and while days are closed. The same again: SEED=<number>
+ */
+
+const SEED = Number(process.env.SEED ?? randomInt(1_000_000_000))
+/** Days around the turn of a month, which is another instant in each time zone. */
+const FIRST_MS = Date.parse('2026-02-20T00:00:00Z')
+const DAYS = 16
+const SPAN = { firstMs: FIRST_MS, days: DAYS }
+const AFTER_MS = FIRST_MS + (DAYS + 3) * DAY_MS
+
+const log = pino({ level: 'silent' })
+let database: TestDatabase
+let db: Db
+let companyId: string
+/** A session of its own, as another node has it. */
+let other: pg.Client
+
+before(async () => {
+  console.log(`SEED=${SEED}`)
+  database = await createTestDatabase()
+  db = openDb({ connectionString: database.connectionString, max: 12 })
+  other = new pg.Client({ connectionString: database.connectionString })
+  await other.connect()
+})
+after(async () => {
+  await other?.end()
+  await db?.close()
+  await database?.drop()
+})
+beforeEach(async () => {
+  companyId = newId()
+  await db.run(sql`insert into companies (id, name, webhook_secret_sealed) values (${companyId}, 'Shop', 'sealed')`)
+})
+
+const closeUntil = async (nowMs: number): Promise<void> => {
+  while (await closeDays({ db, clock: () => nowMs, log })) {}
+}
+const findClosed = () =>
+  db.maybe<{ since: string; before: string }>(
+    sql`select since::text, before::text from ledger_closed where company_id = ${companyId}`,
+  )
+const closedBefore = async (): Promise<string | undefined> => (await findClosed())?.before
+
+async function bookSome(count: number, random = randomBelow(SEED)): Promise<void> {
+  for (let booked = 0; booked < count; booked += 1)
+    await db.tx((tx) => bookAt(tx, companyId, instantOf(random, SPAN), random))
+}
+async function compareOften(count: number): Promise<void> {
+  const random = randomBelow(SEED + 1)
+  for (let compared = 0; compared < count; compared += 1) await compareSums(db, companyId, random, SPAN)
+}
+
+/** A payment of 1000 units as a node of the earlier version writes it, which knows nothing of closed days. */
+const OLD_NODE = `with journal as (
+    insert into ledger_journals (company_id, id, kind, cause_id, order_id, at) values ($1, $2, 'payment', $2, null, $3)
+    on conflict (company_id, kind, cause_id) do nothing returning company_id, id)
+  insert into ledger_entries (company_id, journal_id, account, asset, units)
+  select company_id, id, account, 'USDC', units
+  from journal, (values ('payer_clearing', 1000), ('company_payable', -990), ('fees', -10)) as l (account, units)`
+const bookOld = (at: string) => other.query(OLD_NODE, [companyId, newId(), at])
+
+const owedUntil = async (to: string): Promise<bigint | undefined> =>
+  (await listBalancesBetween(db, companyId, { from: null, to: new Date(to) })).find(
+    ({ account }) => account === 'company_payable',
+  )?.creditUnits
+
+test('sums equal the plain ones, whatever is booked and closed meanwhile', { timeout: 120_000 }, async () => {
+  await bookSome(40)
+  const isOver = AbortSignal.timeout(scaled(4000))
+  const own = companyId
+  const writer = async (number: number): Promise<void> => {
+    const random = randomBelow(SEED + 10 + number)
+    while (!isOver.aborted) {
+      const isUndone = random(8) === 0
+      await db
+        .tx(async (tx) => {
+          await bookAt(tx, own, instantOf(random, SPAN), random)
+          // others commit first
+          await tx.run(sql`select pg_sleep(${random(20) / 1000})`)
+          if (isUndone) throw new Error('undone')
+        })
+        .catch((error: Error) => assert.ok(isUndone || /changes the same object/.test(error.message), error))
+    }
+  }
+  const closer = async (number: number): Promise<void> => {
+    const random = randomBelow(SEED + 20 + number)
+    while (!isOver.aborted) await closeDays({ db, clock: () => FIRST_MS + random(DAYS + 3) * DAY_MS, log })
+  }
+  let compared = 0
+  let closed = 0
+  const reader = async (number: number): Promise<void> => {
+    const random = randomBelow(SEED + 30 + number)
+    for (; !isOver.aborted; compared += 1) {
+      await compareSums(db, own, random, SPAN)
+      const state = await findClosed()
+      if (state && state.since < state.before) closed += 1
+    }
+  }
+  await Promise.all([writer(1), writer(2), writer(3), closer(1), closer(2), reader(1), reader(2)])
+  assert.ok(compared > 20 && closed > 5, `compared ${compared}, of these ${closed} with closed days`)
+  await closeUntil(AFTER_MS)
+  await compareOften(20)
+  const { open } = await db.one<{ open: bigint }>(sql`
+    select count(*) as open from ledger_journals j join ledger_closed c using (company_id)
+    where company_id = ${companyId} and (j.at at time zone 'UTC')::date not between c.since and c.before - 1`)
+  assert.ok(open < 40n, `${open} bookings are in no closed day`)
+})
+
+test('a booking into a closed day opens it again, also of a node that knows nothing of closed days', async () => {
+  for (const day of ['21', '23', '25']) await bookOld(`2026-02-${day}T12:00:00Z`)
+  await closeUntil(AFTER_MS)
+  assert.deepEqual(await findClosed(), { since: '2026-02-21', before: '2026-02-26' })
+  await bookOld('2026-02-23T23:59:59.999Z')
+  assert.equal(await closedBefore(), '2026-02-23')
+  assert.equal(await owedUntil('2026-02-24'), 2970n)
+  await bookOld('2026-02-20T00:00:00Z')
+  assert.equal(await owedUntil('2026-02-21'), 990n)
+  await closeUntil(AFTER_MS)
+  assert.equal(await closedBefore(), '2026-02-26')
+  assert.deepEqual([await owedUntil('2026-02-24'), await owedUntil('2026-03-01')], [3960n, 4950n])
+  await compareOften(10)
+})
+
+test('a day waits for a booking that is not committed', async () => {
+  await bookOld('2026-02-21T12:00:00Z')
+  await bookOld('2026-02-25T12:00:00Z')
+  // of a day without any other booking, whose end is passed over
+  for (const [at, before] of [
+    ['2026-02-23T12:00:00Z', '2026-02-22'],
+    ['2026-02-25T13:00:00Z', '2026-02-24'],
+  ] as const) {
+    await other.query('begin')
+    await bookOld(at)
+    await closeUntil(AFTER_MS)
+    assert.equal(await closedBefore(), before)
+    await other.query('commit')
+    await compareOften(5)
+  }
+  await closeUntil(AFTER_MS)
+  assert.equal(await closedBefore(), '2026-02-26')
+  assert.equal(await owedUntil('2026-03-01'), 3960n)
+})
+
+test('a day is closed an hour after its end, and never before the database’s own clock says so', async () => {
+  await bookOld('2026-02-21T12:00:00Z')
+  const now = new Date()
+  await bookOld(now.toISOString())
+  await closeUntil(Date.parse('2026-02-22T00:59:59Z'))
+  assert.equal(await closedBefore(), undefined)
+  await closeUntil(Date.parse('2026-02-22T01:00:00Z'))
+  assert.equal(await closedBefore(), '2026-02-22')
+  await closeUntil(now.getTime() + 60 * DAY_MS)
+  const last = (await closedBefore()) ?? ''
+  assert.ok(last <= now.toISOString().slice(0, 10), last)
+  await compareOften(5)
+})
+
+test('a booking that is moved to another day, past the other triggers, opens both', async () => {
+  for (const day of ['21', '23', '25']) await bookOld(`2026-02-${day}T12:00:00Z`)
+  await closeUntil(AFTER_MS)
+  await db.tx(async (tx) => {
+    await tx.run(sql`set local session_replication_role = replica`)
+    await tx.run(sql`update ledger_journals set at = at - interval '2 days'
+      where company_id = ${companyId} and at > '2026-02-25'`)
+  })
+  assert.equal(await closedBefore(), '2026-02-23')
+  assert.deepEqual([await owedUntil('2026-02-24'), await owedUntil('2026-03-01')], [2970n, 2970n])
+  await closeUntil(AFTER_MS)
+  await compareOften(10)
+})
+
+test('a booking in an older snapshot, which could not see what is closed, is refused', async () => {
+  await other.query('begin isolation level repeatable read')
+  await assert.rejects(bookOld('2026-02-21T12:00:00Z'), /read committed/)
+  await other.query('rollback')
+})
+
+test('a wrong sum is named, and made anew', async () => {
+  for (const day of ['21', '21', '23', '25']) await bookOld(`2026-02-${day}T12:00:00Z`)
+  await closeUntil(AFTER_MS)
+  const books = openBooks({ db, clock: Date.now, log, alarm: async () => {}, usdc: {} })
+  const compare = async () => {
+    await books.findHold(companyId)
+    return db.many<{ what: string; booked: string; expected: string }>(sql`
+      select what, booked, expected from ledger_differences
+      where company_id = ${companyId} and status = 'open' and subject like 'day %' order by what`)
+  }
+  assert.deepEqual(await compare(), [])
+  const [first] = await db.many<{ day: string }>(sql`
+    select day::text from ledger_days where company_id = ${companyId} and kind = 'payment' order by day limit 1`)
+  assert.ok(first)
+  await db.run(sql`update ledger_days set debit_units = debit_units + 1
+    where company_id = ${companyId} and day = ${first.day}::date and kind = 'payment' and account = 'payer_clearing'`)
+  await db.run(sql`delete from ledger_days
+    where company_id = ${companyId} and day = ${first.day}::date and kind = 'payment' and account = 'fees'`)
+  const found = await compare()
+  assert.deepEqual(
+    found.map(({ what }) => what),
+    ['the sum of payment in fees, USDC', 'the sum of payment in payer_clearing, USDC'],
+  )
+  assert.equal(found[0]?.booked, 'no sum')
+  // from now on they are no longer read
+  await compareOften(5)
+  await closeUntil(AFTER_MS)
+  await compareOften(5)
+  assert.deepEqual(await compare(), [])
+})
+
+test('the command that verifies the books names a wrong sum where all else is right', async () => {
+  const { connectionString, drop } = await createTestDatabase()
+  const fresh = openDb({ connectionString, max: 2 })
+  try {
+    await fresh.run(sql`insert into ledger_closed values ('shop', '2026-02-20', '2026-02-22')`)
+    await fresh.run(sql`insert into ledger_days values ('shop', '2026-02-21', 'payment', 'fees', 'USDC', 1, 0, 10, 0)`)
+    const { difference } = await verifyLedger(fresh)
+    assert.deepEqual(difference, {
+      ...{ companyId: 'shop', subject: 'day 2026-02-21', what: 'the sum of payment in fees, USDC' },
+      ...{ booked: '1 bookings, debit 0, credit 10', expected: 'no sum' },
+    })
+  } finally {
+    await fresh.close()
+    await drop()
+  }
+})
