@@ -200,7 +200,9 @@ async function rotateKeys(work: Work): Promise<undefined> {
 
 async function verifyAudit(work: Work): Promise<boolean> {
   const { anchor } = work.options
-  const { entries, lost, fault } = await work.accounts.audit.verify(anchor === undefined ? [] : readAnchors(anchor))
+  const { entries, lost, fault } = await work.accounts.audit.verify(
+    anchor === undefined ? undefined : readAnchors(anchor),
+  )
   const count = (many: number): string => (many === 1 ? '1 entry' : `${many} entries`)
   const losses = lost.map(
     ({ entries: many, backupMadeAt, restoredAt }) =>
