@@ -53,7 +53,7 @@ const isLostBy = ({ noted, place }: Placed, restore: PlacedRestore): boolean =>
   noted.at.getTime() <= restore.until.getTime() + LATE_MS &&
   (restore.place === -1 || place < restore.place)
 
-/** What the file knows of entries that one restore lost. `first`: the lowest of them, `place`: where it is in the file. */
+/** What the file knows of entries that one restore lost. `first`: the lowest of them, at this place in the file. */
 type Loss = { restore: Restore; first: bigint; place: number; last: bigint; hashes: Set<string> }
 
 /**

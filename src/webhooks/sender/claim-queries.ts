@@ -100,7 +100,10 @@ export type SuspectSearch = {
 
 const goesAlone = sql`(d.doubt + (d.owner is not null)::integer >= 2)`
 
-/** The next suspect; those that hold up all others come last, then the companies take turns. `crashes > 0` is the index's condition. */
+/**
+ * The next suspect; those that hold up all others come last, and the companies take turns. `crashes > 0` is the index's
+ * condition.
+ */
 export function findDueSuspect(db: Db, search: SuspectSearch): Promise<DueSuspect | undefined> {
   const { full, fullCompanies, served, beside, buckets } = search
   return db.maybe<DueSuspect>(
