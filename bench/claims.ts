@@ -117,7 +117,8 @@ export async function run(): Promise<void> {
     '100000 due, those that crashed, once a second',
     ...(await measure(
       db,
-      async () => ((await findDueSuspect(db, { full: [], beside: false, buckets: null })) ? 1 : 0),
+      async () =>
+        (await findDueSuspect(db, { full: [], fullCompanies: [], served: [], beside: false, buckets: null })) ? 1 : 0,
       async () => {},
     )),
   )

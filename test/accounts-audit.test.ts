@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
 import { newId } from '../src/kernel/ids.ts'
-import { Client, logIn, newEmail, PASSWORD, registerManager, totpOf } from './harness/accounts.ts'
+import { Client, logIn, newEmail, OTHER_PASSWORD, PASSWORD, registerManager, totpOf } from './harness/accounts.ts'
 import { type Operator, openOperator } from './harness/installation.ts'
 import { startTestService, TEST_MASTER_KEY, type TestService } from './harness/service.ts'
 
@@ -102,6 +102,37 @@ test('admin: makes a SuperAdmin who can log in, asks before it destroys, rotates
     (await run('admin', 'nonsense')).text,
     /no "admin nonsense"; choose from create, .*\nSee: comptoir admin --help\n$/,
   )
+})
+
+test('admin create: an address that a stranger has registered is taken from that account, and from no one who works here', async () => {
+  const stranger = await registerManager(service.baseUrl)
+  const { userId, companyId } = stranger
+  await service.db.run(sql`update users set verified_at = null where id = ${userId}`)
+  await service.db.run(sql`update companies set approved = false where id = ${companyId}`)
+  const create = (email: string, ...more: string[]) =>
+    run('admin', 'create', '--email', email, '--password', OTHER_PASSWORD, ...more)
+  const asked = await create(stranger.email)
+  assert.equal(asked.code, 1)
+  assert.match(asked.text, /is registered as Manager of .* It will end for good\. Nothing was done: add --yes/)
+  const made = await create(stranger.email, '--yes')
+  assert.equal(made.code, 0, made.text)
+  assert.equal((await stranger.client.get('users/me')).status, 401)
+  const body = { email: stranger.email, password: PASSWORD }
+  assert.equal((await new Client(service.baseUrl).post('auth/login', body)).status, 400)
+  assert.equal(
+    (await new Client(service.baseUrl).post('auth/login', { ...body, password: OTHER_PASSWORD })).status,
+    200,
+  )
+  const { rows } = await service.db.one<{ rows: string[] }>(sql`
+    select array_agg(actor || ' ' || action order by seq) as rows from audit_log
+    where action in ('user.replace', 'user.create-super-admin') and seq >
+      (select seq from audit_log where action = 'user.register' and object = ${`user:${userId}`})`)
+  assert.deepEqual(rows, ['operator user.replace', 'operator user.create-super-admin'])
+
+  const manager = await registerManager(service.baseUrl)
+  const refused = await create(manager.email, '--yes')
+  assert.deepEqual([refused.code, /is registered already\. Nothing was changed/.test(refused.text)], [1, true])
+  assert.equal((await manager.client.get('users/me')).status, 200)
 })
 
 test('admin --json: each command prints one object with ok, message and its facts, and nothing else', async () => {

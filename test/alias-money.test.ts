@@ -296,6 +296,23 @@ test('late money waits while a newer order of the alias is under review', async 
   await assert.rejects(old.acceptMoney(), /under review/)
 })
 
+test('a shop that asks by its reference hears of the newest order while that is being confirmed or is under review', async () => {
+  for (const [alias, status] of [
+    ['CART-789', 'WAITING_CHAIN_CONFIRMATION'],
+    ['CART-790', 'KYT_FAILED'],
+  ] as const) {
+    const { order } = await shopOf(alias)
+    const old = await order()
+    await old.end()
+    const newest = await order({ accepts: false })
+    await old.receives(old.due)
+    const answer = () => world.host.call<{ status: string; code: string }>('GET', `status/order/${alias}`)
+    assert.deepEqual((await answer()).data.status, 'PAID', 'the money came late for the one before')
+    await newest.end(status)
+    assert.deepEqual((await answer()).data.status, status, 'somebody pays the newest')
+  }
+})
+
 test('of two late payments of an alias that arrive at once, one waits for a person', async () => {
   const { order } = await shopOf('CART-785')
   const both = [await order()]

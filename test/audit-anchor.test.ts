@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { constants } from 'node:buffer'
+import { execFile } from 'node:child_process'
 import { appendFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, afterEach, beforeEach, test } from 'node:test'
+import { promisify } from 'node:util'
 import { Registry } from 'prom-client'
 import { openAnchor, readAnchors } from '../src/audit/anchor.ts'
 import { openAudit } from '../src/audit/audit.ts'
@@ -214,7 +216,7 @@ test('zeros that a power failure left in the file are a truncated line, and the 
     [`${line.slice(0, 30)}${zeros}\n${zeros}${next}${zeros}${line}\n`, 2],
   ] as const) {
     writeFileSync(file, damaged)
-    assert.equal(readAnchors(file).length, heads, damaged)
+    assert.equal(readAnchors(file).count, heads, damaged)
   }
   writeFileSync(file, `${whole}no line of ours\n`)
   assert.throws(() => readAnchors(file), /line \d+: expected "time seq hash"/)
@@ -244,7 +246,7 @@ test('a worker whose database was restored to as many entries as it noted last n
   await restoreTo(3, backupMadeAt) // entry 4, again
   await anchor.note()
   assert.deepEqual(
-    readAnchors(file).map(({ seq }) => seq),
+    [...readAnchors(file).heads()].map(({ seq }) => seq),
     [1n, 2n, 3n, 4n, 4n, 4n],
     'the restore, and the head that it is',
   )
@@ -284,7 +286,7 @@ test('a restore by a machine whose clock is behind lost what the file holds by t
   const before = readFileSync(file, 'utf8')
   for (const hasFile of [true, false]) {
     writeFileSync(file, before)
-    const lostUntil = hasFile ? readAnchors(file).at(-1)?.at : undefined
+    const lostUntil = hasFile ? [...readAnchors(file).heads()].at(-1)?.at : undefined
     nowMs -= 10 * MINUTE
     await cutTo(3)
     const times = { backupMadeAt, restoredAt: at(), lostUntil }
@@ -314,10 +316,10 @@ test('a file that does not answer holds up nothing else, and shows how long it l
     await assert.rejects(anchor.note(), /anchor has not answered since/)
     nowMs += MINUTE
   }
-  assert.deepEqual([await late(), readAnchors(file).length], [180, 1])
+  assert.deepEqual([await late(), readAnchors(file).count], [180, 1])
   await comeBack()
   await anchor.note()
-  assert.deepEqual([await late(), readAnchors(file).length], [0, 2])
+  assert.deepEqual([await late(), readAnchors(file).count], [0, 2])
   assert.equal((await verify()).fault, null)
 })
 
@@ -347,11 +349,35 @@ test('a file that is longer than a string may be is read, and its end without th
   truncateSync(file, constants.MAX_STRING_LENGTH + 100)
   appendFileSync(file, `\n${second}\n`)
   assert.deepEqual(
-    readAnchors(file).map(({ seq }) => seq),
+    [...readAnchors(file).heads()].map(({ seq }) => seq),
     [1n, 2n],
   )
   assert.deepEqual((await verify()).fault, null)
   truncateSync(file, 2 ** 31 + 100)
   appendFileSync(file, `\n${second}\n`)
   assert.equal(lostUntilNow(file, assert.fail).getTime() >= nowMs, true)
+})
+
+/** Prints what the check says of a chain of so many entries, each of which is as the file has it. */
+const CHECK_OF_MANY = `
+  const [anchorModule, checkModule, file, count] = process.argv.slice(1)
+  const { readAnchors } = await import(anchorModule)
+  const { AnchorCheck } = await import(checkModule)
+  const hashOf = (seq) => seq.toString(16).padStart(64, '0')
+  const check = new AnchorCheck(readAnchors(file), async (seqs) => seqs.map((seq) => ({ seq, hash: hashOf(seq) })))
+  for (let seq = 1n; seq <= BigInt(count); seq += 1n) await check.pass({ seq, hash: hashOf(seq), actor: '', action: '' })
+  console.log(JSON.stringify(await check.end()))
+`
+
+test('a file that was noted in for years is compared in little memory, also where it goes back', async () => {
+  const count = 500_000
+  const line = (seq: number): string => `2030-01-31T12:00:00.000Z ${seq} ${seq.toString(16).padStart(64, '0')}\n`
+  const lines = Array.from({ length: count }, (_, index) => line(index + 1))
+  writeFileSync(file, lines.join(''))
+  appendFileSync(file, lines.slice(0, count / 2).join(''))
+  const url = (name: string): string => new URL(`../src/audit/${name}.ts`, import.meta.url).href
+  const args = ['--max-old-space-size=64', '--input-type=module', '--eval', CHECK_OF_MANY]
+  const parameters = [url('anchor'), url('anchor-check'), file, String(count)]
+  const { stdout } = await promisify(execFile)(process.execPath, [...args, ...parameters])
+  assert.deepEqual(JSON.parse(stdout), { lost: [], fault: null })
 })

@@ -107,6 +107,19 @@ test('the office knows why money is held by the words of the service', () => {
   const words = used.map((one) => `Transaction 0xab ${sentenceOf('chain/payout/payout-follow.ts', one)}`)
   assert.deepEqual(words.map(findHold), ['otherwise', 'cancelled'], 'the second can be cancelled here, too')
   assert.equal(findHold(`waits: ${poolWords(0n, ['Polygon'])}`), 'pool')
+  assert.match(poolWords(0n, ['Polygon']), /^the database was restored, or another server took over, and /)
+  const before = / before the database was restored or another server took over: /.exec(
+    from('chain/payout/payout-recheck.ts'),
+  )?.[0]
+  const left = `left${before}transaction 0xab brought something.`
+  const lost = ['this one', 'a later one', 'another one, which was then rejected or cancelled here,']
+  const holds = lost.map((who) => findHold(`waits: ${who} ${left}`))
+  assert.deepEqual(holds, ['left', 'another', 'dropped'], left)
+  // what an earlier version has written stays with the payout until its next check
+  assert.equal(findHold('waits: this one left before the database was restored: transaction 0xab.'), 'left')
+  const earlier =
+    'waits: the database was restored, and a transaction that was signed may still wait in the pool of a node'
+  assert.equal(findHold(earlier), 'pool')
   const followed = sentenceOf('chain/payout/payout-follow.ts', 'It is signed, and only')
   assert.equal(findHold(followed), 'followed')
   assert.equal(findHold('waits: the node does not answer'), null)

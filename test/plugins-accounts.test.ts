@@ -123,3 +123,20 @@ withPhp('while the key is wrong, news is refused and no order is taken for one o
   const done = await tell<string>({ do: 'webhook', order: 707, ...news })
   assert.deepEqual([done.answer, done.status, done.completed], ['paid', 'processing', 1])
 })
+
+withPhp('a key that is revoked stands on every page of the back office until one works again', async () => {
+  await pay(710)
+  const wrong = { options: { api_secret: 'sk_revoked' } }
+  const notice = async () => (await tell<string>({ do: 'notice', order: 710 })).answer
+  assert.equal(await notice(), '')
+  await pay(711, wrong)
+  assert.match(await notice(), /does not accept the API key of this shop any more/)
+  await pay(711)
+  assert.equal(await notice(), '')
+  for (let rounds = 0; rounds < 2; rounds += 1) {
+    await tell({ do: 'catchUp', order: 710, ...wrong })
+    assert.match(await notice(), /does not accept the API key of this shop any more/)
+  }
+  await tell({ do: 'catchUp', order: 710 })
+  assert.equal(await notice(), '')
+})

@@ -224,6 +224,32 @@ withPhp('while Comptoir does not work, many orders make one entry and one mail, 
   await ask({ do: 'forget', after: id })
 })
 
+withPhp(
+  'while Comptoir fails for each order, or refuses the key, many orders make one mail each, and the key a notice',
+  async () => {
+    const { id } = await order()
+    await ask({ do: 'copies', order: id, count: 61 })
+    const rounds = async (known: Record<string, string>): Promise<string[]> => {
+      const told: string[] = []
+      for (let pages = 0; pages < 30; pages += 1) told.push(...(await ask({ do: 'catchUp', known })).mailed)
+      return told
+    }
+    const failing = await startSick([500])
+    assert.match(
+      (await rounds({ COMPTOIR_BASE_URL: failing.url })).join('\n'),
+      /^Comptoir: order \d+, and maybe others, .*$/,
+    )
+    failing.stop()
+    const refused = await rounds({ COMPTOIR_BASE_URL: php.shop.host.baseUrl, COMPTOIR_API_SECRET: 'sk_revoked' })
+    assert.match(refused.join('\n'), /^Comptoir: Comptoir does not accept the API key of this shop any more\..*$/)
+    const top = async () => String((await ask({ do: 'top' })).answer)
+    assert.match(await top(), /does not accept the API key of this shop any more/)
+    await ask({ do: 'catchUp', known: { COMPTOIR_API_SECRET: php.shop.merchant.headers['x-api-secret'] } })
+    assert.equal(await top(), '')
+    await ask({ do: 'forget', after: id })
+  },
+)
+
 withPhp('an order that cannot be changed, and money that no order keeps, are mailed once', async () => {
   const stuck = await order()
   await php.payUntilPaid(stuck.code)

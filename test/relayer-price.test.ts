@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { HDKey } from '@scure/bip32'
 import { parseTransaction } from 'viem/utils'
+import { networkFor } from '../src/chain/networks.ts'
 import { gasChecks } from '../src/checks/gas-checks.ts'
 import { readConfig } from '../src/config/config.ts'
 import { sql } from '../src/db/db.ts'
@@ -113,6 +114,31 @@ test('a tip just below the ceiling, suggested by one of two nodes, is not paid a
     const { row, tips } = await pay({ alter: prices({ baseFee: 30n * GWEI, tip: 60n * GWEI }), index })
     assert.equal(row.status, 'final')
     assert.ok(tips.length === 1 && (tips[0] ?? 0n) <= 2n * GWEI, String(tips))
+  }
+})
+
+test('a relayer that could pay for gas, and not for its data beside it, is said to have too little', async () => {
+  const wallet = await world.openWallet(15_000_000n)
+  await world.mineAt(30n * GWEI)
+  const plain = networkFor({ chainId: world.chain.chainId, usdcAddress: world.chain.usdcAddress })
+  const dataFee = 5n * 10n ** 17n
+  // a contract that answers this to every question
+  const answer = `0x7f${dataFee.toString(16).padStart(64, '0')}5f5260205ff3`
+  const oracle = '0x420000000000000000000000000000000000000f'
+  await world.setPurse(wallet.relayerSigner, dataFee)
+  await world.chain.call('anvil_setCode', oracle, answer)
+  try {
+    const asked = request()
+    const send = (hasDataFee: boolean) => wallet.open({ network: { ...plain, hasDataFee } }).send(asked)
+    await send(true)
+    const { status, words } = await world.rowOf(asked)
+    assert.deepEqual([status, (await world.feesOf(asked)).length], ['reserved', 0])
+    assert.match(words, /too little native coin for gas/)
+    await world.setPurse(wallet.relayerSigner, 2n * dataFee)
+    await send(true)
+    assert.equal((await world.feesOf(asked)).length, 1)
+  } finally {
+    await world.chain.call('anvil_setCode', oracle, '0x')
   }
 })
 

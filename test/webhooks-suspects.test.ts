@@ -112,6 +112,23 @@ describe('deliveries that were interrupted twice', { concurrency: false }, () =>
     assert.ok(tookMs <= 20_000, `${tookMs} ms`)
   })
 
+  test('a company with hundreds of receivers that never answer delays no other company', async () => {
+    const world = await open()
+    receiver.answer('/void', () => {})
+    const { id } = await world.newCompany()
+    const url = (host: number): string => `http://h${host}.localhost:${new URL(receiver.url).port}/void`
+    await world.insert(Array.from({ length: 300 }, (_, host) => world.newDelivery(id, url(host))))
+    await world.insert([world.newDelivery((await world.newCompany()).id, `${other.url}/turn`)])
+    await world.db.run(sql`update delivery_due set crashes = 2`)
+    await startOne(world, 'one-company')
+    await waitFor('the first ones', () => receiver.at('/void').length > 0, 20_000)
+    const startedAtMs = Date.now()
+    await waitFor('the other company', () => other.at('/turn').length > 0, 60_000)
+    const tookMs = Date.now() - startedAtMs
+    assert.ok(tookMs <= 5000, `${tookMs} ms`)
+    assert.ok(receiver.at('/void').length < 100, 'they go on one after another')
+  })
+
   test('they take no more places of their receiver than others: eight, and one when it is silent', async () => {
     const world = await open()
     const { id } = await world.newCompany()

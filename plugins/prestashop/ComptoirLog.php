@@ -38,6 +38,25 @@ final class ComptoirLog
         PrestaShopLogger::addLog("Comptoir: $text", $weight, null, $id === 0 ? null : 'Order', $id ?: null);
     }
 
+    /** What stops all of it is this, as far as is known. */
+    public static function isFault(string $fault): bool
+    {
+        return (string) Configuration::get('COMPTOIR_WARNED') === ComptoirOrders::keyOf($fault);
+    }
+
+    /** Orders that wait for the next time, when that begins: a mail for each says no more. @param string $text empty: none */
+    public static function passing(string $text): void
+    {
+        $was = (string) Configuration::get('COMPTOIR_BUSY');
+        if (($was === '') === ($text === '')) {
+            return;
+        }
+        Configuration::updateValue('COMPTOIR_BUSY', $text === '' ? '' : '1');
+        if ($text !== '') {
+            PrestaShopLogger::addLog("Comptoir: $text", 3, null, null, null, true);
+        }
+    }
+
     /** What stops all of it, when it begins or changes. @param string $fault empty: nothing */
     public static function fault(string $fault): void
     {

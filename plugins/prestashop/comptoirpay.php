@@ -115,7 +115,8 @@ class ComptoirPay extends PaymentModule
     /** The shop may have moved, and would not be paid by its customers. */
     public function hookDisplayBackOfficeTop(array $params): string
     {
-        $fault = ComptoirPlaces::fault($this->context->shop);
+        $fault = ComptoirPlaces::fault($this->context->shop)
+            ?: (ComptoirLog::isFault(ShopRound::KEY) ? ShopRound::KEY : '');
         return $fault === '' ? '' : '<div class="alert alert-danger">' . htmlspecialchars($fault, ENT_QUOTES) . '</div>';
     }
 
@@ -133,6 +134,9 @@ class ComptoirPay extends PaymentModule
             }
             ComptoirPlaces::save($this->context->shop, (bool) Tools::getValue('COMPTOIR_MOVED'));
             $faults = $this->payments()->test();
+            if ($faults === []) {
+                ComptoirLog::fault('');
+            }
             $message = $faults === []
                 ? $this->displayConfirmation('Comptoir answers, and the till is there.')
                 : $this->displayError($faults);
@@ -228,7 +232,14 @@ class ComptoirPay extends PaymentModule
         $amount = ShopPayments::amountOf((float) $order->total_paid, $currency);
         $payments = $this->payments();
         $secret = ComptoirOrders::secretOf($order);
-        $payment = $payments->open("PS-$id", $secret, $amount, $currency, $urls, ComptoirOrders::codesOf($order));
+        try {
+            $payment = $payments->open("PS-$id", $secret, $amount, $currency, $urls, ComptoirOrders::codesOf($order));
+        } catch (ComptoirError $error) {
+            if (ShopRound::faultOf($error) === ShopRound::KEY) {
+                ComptoirLog::fault(ShopRound::KEY);
+            }
+            throw $error;
+        }
         self::change($id, function (Order $order) use ($payment): void {
             $codes = array_unique([...ComptoirOrders::codesOf($order), $payment->code]);
             ComptoirOrders::keep($order, ['codes' => implode(',', $codes)]);
@@ -290,14 +301,22 @@ class ComptoirPay extends PaymentModule
     /**
      * An order that nobody paid in time goes back on sale, once no payment of it can bring money any more: each is
      * closed first, and its end cancels the order. What a person has made of the order since stays.
+     * @return bool Comptoir knows a payment of it
      */
-    private function lookInTurn(int $id, ShopPayments $payments): void
+    private function lookInTurn(int $id, ShopPayments $payments): bool
     {
         $found = $this->lookAt($id, $payments);
         $order = new Order($id);
-        if (!Validate::isLoadedObject($order) || !ComptoirOrders::isOverdue($order, self::minutes())) {
-            return;
+        if (Validate::isLoadedObject($order) && ComptoirOrders::isOverdue($order, self::minutes())) {
+            $this->endOverdue($id, $payments, $found);
         }
+        return $found !== [];
+    }
+
+    /** @param ShopPayment[] $found */
+    private function endOverdue(int $id, ShopPayments $payments, array $found): void
+    {
+        $order = new Order($id);
         $codes = ComptoirOrders::codesOf($order);
         $unknown = ShopPayments::unknownOf($codes, $found);
         if ($unknown !== []) {
@@ -521,14 +540,29 @@ class ComptoirPay extends PaymentModule
     private function lookAround(int $orders, float $seconds): ?string
     {
         $payments = $this->payments(4, 0, $seconds);
-        return ShopRound::run(
+        [$hasAnswered, $passing] = [false, ''];
+        $fault = ShopRound::run(
             ComptoirOrders::kinds((int) $this->context->shop->id, self::minutes()),
             (array) json_decode((string) Configuration::get('COMPTOIR_PLACES'), true),
             $orders,
-            fn (int $id) => $this->lookInTurn($id, $payments),
+            function (int $id) use ($payments, &$hasAnswered): void {
+                $hasAnswered = $this->lookInTurn($id, $payments) || $hasAnswered;
+            },
             fn (array $places) => Configuration::updateValue('COMPTOIR_PLACES', json_encode($places)),
-            fn (int $id, Throwable $error) => ComptoirLog::once("order $id: {$error->getMessage()}", 3, $id),
+            function (int $id, Throwable $error) use (&$passing): void {
+                if (ShopRound::isPassing($error)) {
+                    $passing = $passing ?: "order $id, and maybe others, could not be looked at, and is looked at again: "
+                        . $error->getMessage();
+                    return;
+                }
+                ComptoirLog::once("order $id: {$error->getMessage()}", 3, $id);
+            },
         );
+        if ($fault === '' || $passing !== '') {
+            ComptoirLog::passing($passing);
+        }
+        // where no order asked Comptoir, nothing says that the key works again
+        return $fault === '' && !$hasAnswered && ComptoirLog::isFault(ShopRound::KEY) ? null : $fault;
     }
 
     /** An upgrade that was interrupted. @return string what is wrong then; empty: nothing */

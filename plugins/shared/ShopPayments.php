@@ -197,8 +197,10 @@ final class ShopPayments
     public static function paidElsewhereNote(string $code): string
     {
         return "Money came for the payment $code of this order in another account of Comptoir, from before the settings "
-            . 'of this shop were changed. The customer wanted to pay again and was not asked to. Look in that account, '
-            . 'and decide what this order is now.';
+            . 'of this shop were changed. The customer wanted to pay again and was not asked to. Look in that account. If '
+            . 'the money counts, set this order to paid by hand. If it goes back, refund it whole there and let this order '
+            . 'wait for a payment again: then the customer can pay. A payment that the screening stopped stays as it is '
+            . 'also when its money went back: cancel this order, and let the customer order anew.';
     }
 
     /** @param string[] $codes */

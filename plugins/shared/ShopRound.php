@@ -9,6 +9,9 @@ declare(strict_types=1);
 final class ShopRound
 {
     private const ENDS = ['CONNECTION_FAILED', 'SHOP_COPY'];
+    /** It stays until a person mends it: customers cannot pay meanwhile. */
+    public const KEY = 'Comptoir does not accept the API key of this shop any more. Customers cannot pay, and what became '
+        . 'of payments is not known here. Enter a key that works, with its secret, in the settings of the payment method.';
     private const DOWN = 'Comptoir does not work now, so what became of payments is not known here. It is asked again every '
         . 'few minutes.';
 
@@ -50,13 +53,29 @@ final class ShopRound
                     $look($id);
                 } catch (Throwable $error) {
                     if (self::ends($error)) {
-                        return self::isDown($error) ? self::DOWN : null;
+                        return self::faultOf($error);
                     }
                     $report($id, $error);
                 }
             }
         }
         return '';
+    }
+
+    /** @return string|null what a person is told of it; null: the next time may go well */
+    public static function faultOf(Throwable $error): ?string
+    {
+        return match (true) {
+            !$error instanceof ComptoirError => null,
+            $error->status === 401 => self::KEY,
+            default => self::isDown($error) ? self::DOWN : null,
+        };
+    }
+
+    /** It may be over by the next time, also where it is about one order. */
+    public static function isPassing(Throwable $error): bool
+    {
+        return $error instanceof ComptoirError && ($error->errorCode === 'SHOP_BUSY' || $error->status >= 500);
     }
 
     /** Comptoir would not answer about any other order either. */

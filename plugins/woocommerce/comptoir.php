@@ -61,7 +61,7 @@ register_deactivation_hook(__FILE__, function (): void {
     }
 });
 add_action('admin_notices', function (): void {
-    $fault = current_user_can('manage_woocommerce') ? (comptoir_gateway()?->place_fault() ?? '') : '';
+    $fault = current_user_can('manage_woocommerce') ? (comptoir_gateway()?->fault() ?? '') : '';
     if ($fault !== '') {
         echo '<div class="notice notice-error"><p>', esc_html($fault), '</p></div>';
     }

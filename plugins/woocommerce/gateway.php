@@ -88,10 +88,26 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
         return $place;
     }
 
-    /** What the back office shows on every page. */
+    /** A copy of the shop, or one that has moved. */
     public function place_fault(): string
     {
         return ShopPlace::fault(self::place(), self::address());
+    }
+
+    /** What the back office shows on every page. */
+    public function fault(): string
+    {
+        return $this->place_fault() ?: (string) get_option('comptoir_fault', '');
+    }
+
+    /** A key that is not accepted stops everything until a person mends it. @param string $fault empty: it is over */
+    private static function keep_fault(string $fault): void
+    {
+        if ((string) get_option('comptoir_fault', '') === $fault) {
+            return;
+        }
+        update_option('comptoir_fault', $fault, true);
+        $fault === '' || wc_get_logger()->warning($fault, ['source' => 'comptoir']);
     }
 
     /** The shop may have moved, and would not be paid by its customers: also by mail, once for each place. */
@@ -122,6 +138,7 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
             WC_Admin_Settings::add_error($fault);
         }
         if ($faults === []) {
+            self::keep_fault('');
             WC_Admin_Settings::add_message('Comptoir answers, and the till is there.');
         }
     }
@@ -152,12 +169,16 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
                 ],
                 Comptoir_Orders::codesOf($order),
             );
+            self::keep_fault('');
             $remember = fn (WC_Order $order) => Comptoir_Orders::remember($order, $payment);
             Comptoir_Orders::change($order->get_id(), $remember);
             if ($payment->hasMoney()) {
                 $this->look_at($order->get_id(), $payments);
             }
         } catch (ComptoirError $error) {
+            if (ShopRound::faultOf($error) === ShopRound::KEY) {
+                self::keep_fault(ShopRound::KEY);
+            }
             if ($error->errorCode === 'PAID_ELSEWHERE') {
                 self::tellOfElsewhere((int) $order_id, $error->details['code']);
             }
@@ -240,15 +261,22 @@ final class WC_Gateway_Comptoir extends WC_Payment_Gateway
         Comptoir_Orders::upgrade();
         $payments = $this->payments(10, 1, self::SECONDS);
         $warn = fn (string $text) => wc_get_logger()->warning($text, ['source' => 'comptoir']);
+        $hasAnswered = false;
         $fault = ShopRound::run(
             Comptoir_Orders::kinds(),
             (array) get_option('comptoir_places', []),
             self::ORDERS,
-            fn (int $id) => $this->look_at($id, $payments),
+            function (int $id) use ($payments, &$hasAnswered): void {
+                $hasAnswered = $this->look_at($id, $payments) !== [] || $hasAnswered;
+            },
             fn (array $places) => update_option('comptoir_places', $places, false),
             fn (int $id, Throwable $error) => $warn("Order $id: {$error->getMessage()}"),
         );
-        ($fault ?? '') === '' || $warn($fault);
+        if ($fault === ShopRound::KEY || $hasAnswered) {
+            self::keep_fault($fault === ShopRound::KEY ? $fault : '');
+        } elseif (($fault ?? '') !== '') {
+            $warn($fault);
+        }
     }
 
     /**

@@ -4,6 +4,15 @@ import { type AuditHead, type AuditRow, RESTORE, type RestoreDetail } from './au
 /** A head, and when it was noted. `restoredAt`: it is the entry of this restore. */
 export type NotedHead = AuditHead & { at: Date; restoredAt?: Date | undefined }
 
+/** What an anchor file held when it was first read; later lines of it do not count. */
+export type Anchors = {
+  count: number
+  /** The entry that each restore was first noted with, by the time of the restore in ms. */
+  restores: ReadonlyMap<number, string>
+  /** All of them in the order of the file, read anew. */
+  heads: () => Iterable<NotedHead>
+}
+
 /** Entries that a restore lost: written after its backup was made. */
 export type LostEntries = { entries: number; backupMadeAt: Date; restoredAt: Date }
 
@@ -11,6 +20,12 @@ export type AnchorVerdict = { lost: readonly LostEntries[]; fault: null | { seq:
 
 /** `kept`: the last entry of the backup, behind which the restored database went on. `until`: it lost nothing later. */
 type Restore = AuditHead & { kept: bigint; backupMadeAt: Date; restoredAt: Date; until: Date }
+
+/** A noted head, and where it is in the file. */
+type Placed = { noted: NotedHead; place: number }
+
+const CUT_OFF = 'the end of the log was cut off: the anchor knows more entries'
+const DIFFERS = 'it differs from its anchor outside the database'
 
 /** The clocks of the nodes that note heads and make backups differ by so much at most. */
 const SKEW_MS = MINUTE
@@ -29,14 +44,26 @@ function readRestore({ seq, hash, at, actor, action, detail }: AuditRow): Restor
   }
 }
 
+/** `place`: of its own entry in the file; -1: not found there so far. */
+type PlacedRestore = Restore & { place: number }
+
+/** By when it was noted, and before the file has the restore's own entry, if it does. */
+const isLostBy = ({ noted, place }: Placed, restore: PlacedRestore): boolean =>
+  noted.at.getTime() >= restore.backupMadeAt.getTime() - SKEW_MS &&
+  noted.at.getTime() <= restore.until.getTime() + LATE_MS &&
+  (restore.place === -1 || place < restore.place)
+
+/** What the file knows of entries that one restore lost. `first`: the lowest of them, at this place in the file. */
+type Loss = { restore: Restore; first: bigint; place: number; last: bigint; hashes: Set<string> }
+
 /**
  * At least so many. After an earlier restore from an older backup the database went on from there: of that, too, heads
  * may be lost, and their numbers are not above those of the backup.
  */
-function countLost(heads: readonly AuditHead[], kept: bigint): number {
-  const last = heads.at(-1)?.seq ?? kept
-  return Math.max(Number(last - kept), new Set(heads.map(({ hash }) => hash)).size)
-}
+const countLost = ({ restore: { kept }, last, hashes }: Loss): number => Math.max(Number(last - kept), hashes.size)
+
+/** Noted heads that are not where the chain is by now are looked up so many at a time. */
+const LOOKED_UP = 1000
 
 /**
  * Compares the chain with what was noted outside the database. A restore loses the entries after its backup: heads that
@@ -44,57 +71,100 @@ function countLost(heads: readonly AuditHead[], kept: bigint): number {
  * holder of the master key signs, and before the file holds its entry, if it does. What was noted before the backup,
  * and after the restore, must be there. A restore is written once: where the file knows it by another entry, that one
  * was cut off, and what takes its place excuses nothing.
+ *
+ * The file is read along with the chain, so that what is in memory does not grow with either. Where the file goes back,
+ * as it does at a restore, `find` tells the hashes of entries that were passed.
  */
-export function openAnchorCheck(anchors: readonly NotedHead[]) {
-  /** Noted heads that are not in the chain, each with its place in the file. */
-  const unmet = new Map<bigint, { noted: NotedHead; place: number }[]>()
-  for (const [place, noted] of anchors.entries())
-    unmet.set(noted.seq, [...(unmet.get(noted.seq) ?? []), { noted, place }])
-  const restores: (Restore & { place: number })[] = []
-  let end = 0n
-  const lostBy = ({ noted, place }: { noted: NotedHead; place: number }) =>
-    restores.find(
-      (restore) =>
-        noted.at.getTime() >= restore.backupMadeAt.getTime() - SKEW_MS &&
-        noted.at.getTime() <= restore.until.getTime() + LATE_MS &&
-        (restore.place === -1 || place < restore.place),
-    )
-  const isWrittenAgain = ({ restoredAt, hash }: Restore): boolean => {
-    const first = anchors.find((noted) => noted.restoredAt?.getTime() === restoredAt.getTime())
-    return first !== undefined && first.hash !== hash
+export class AnchorCheck {
+  readonly #anchors: Anchors | undefined
+  readonly #find: (seqs: readonly bigint[]) => Promise<AuditHead[]>
+  readonly #heads: Iterator<NotedHead> | undefined
+  #next: NotedHead | undefined
+  #place = 0
+  readonly #restores: PlacedRestore[] = []
+  readonly #losses = new Map<Restore, Loss>()
+  /** Not in the chain, as long as it may still hold the restore that lost them. */
+  readonly #unmet: Placed[] = []
+  readonly #behind: Placed[] = []
+  #end = 0n
+  #isOver = false
+  #fault: bigint | null = null
+
+  constructor(anchors: Anchors | undefined, find: (seqs: readonly bigint[]) => Promise<AuditHead[]>) {
+    this.#anchors = anchors
+    this.#find = find
+    this.#heads = anchors?.heads()[Symbol.iterator]()
+    this.#next = this.#heads?.next().value
   }
-  return {
-    /** In order, each entry once its own hash was found right. */
-    pass(row: AuditRow): void {
-      end = row.seq
-      const restore = readRestore(row)
-      const isRow = ({ seq, hash }: NotedHead): boolean => seq === row.seq && hash === row.hash
-      if (restore && !isWrittenAgain(restore)) restores.push({ ...restore, place: anchors.findIndex(isRow) })
-      const rest = unmet.get(row.seq)?.filter(({ noted }) => noted.hash !== row.hash) ?? []
-      if (rest.length > 0) unmet.set(row.seq, rest)
-      else unmet.delete(row.seq)
-    },
-    end(): AnchorVerdict {
-      const lostHeads: { restore: Restore; noted: NotedHead }[] = []
-      for (const [seq, heads] of [...unmet].sort(([one], [other]) => (one < other ? -1 : 1)))
-        for (const head of heads) {
-          const restore = lostBy(head)
-          const reason =
-            seq > end
-              ? 'the end of the log was cut off: the anchor knows more entries'
-              : 'it differs from its anchor outside the database'
-          if (!restore) return { lost: [], fault: { seq, reason } }
-          lostHeads.push({ restore, noted: head.noted })
-        }
-      const byRestore = [...Map.groupBy(lostHeads, ({ restore }) => restore)]
-      const lost = byRestore.map(([{ kept, backupMadeAt, restoredAt }, heads]) => ({
-        entries: countLost(
-          heads.map(({ noted }) => noted),
-          kept,
-        ),
-        ...{ backupMadeAt, restoredAt },
-      }))
-      return { lost, fault: null }
-    },
+
+  /** In order, each entry once its own hash was found right. */
+  async pass(row: AuditRow): Promise<void> {
+    this.#end = row.seq
+    const restore = this.#anchors && readRestore(row)
+    const first = restore && this.#anchors?.restores.get(restore.restoredAt.getTime())
+    const isWrittenAgain = first !== undefined && first !== row.hash
+    if (restore && !isWrittenAgain) this.#restores.push({ ...restore, place: -1 })
+    while (this.#next && this.#next.seq <= row.seq) await this.#take(this.#next, row)
+  }
+
+  async end(): Promise<AnchorVerdict> {
+    await this.#lookUp()
+    this.#isOver = true
+    for (const one of this.#unmet) this.#judge(one)
+    while (this.#next) await this.#take(this.#next)
+    await this.#lookUp()
+    const fault = this.#fault
+    if (fault !== null) return { lost: [], fault: { seq: fault, reason: fault > this.#end ? CUT_OFF : DIFFERS } }
+    const inOrder = [...this.#losses.values()].sort((one, other) =>
+      one.first === other.first ? one.place - other.place : Number(one.first - other.first),
+    )
+    const lost = inOrder.map((loss) => {
+      const { backupMadeAt, restoredAt } = loss.restore
+      return { entries: countLost(loss), backupMadeAt, restoredAt }
+    })
+    return { lost, fault: null }
+  }
+
+  /** @param row the entry that the chain is at; none: it is over */
+  async #take(noted: NotedHead, row?: AuditRow): Promise<void> {
+    const one = { noted, place: this.#place }
+    const own = this.#restores.find(({ seq, hash }) => seq === noted.seq && hash === noted.hash)
+    if (own?.place === -1) own.place = one.place
+    if (noted.seq === row?.seq) this.#meet(one, row.hash)
+    else if (noted.seq > this.#end) this.#meet(one, undefined)
+    else this.#behind.push(one)
+    if (this.#behind.length >= LOOKED_UP) await this.#lookUp()
+    this.#place += 1
+    this.#next = this.#heads?.next().value
+  }
+
+  async #lookUp(): Promise<void> {
+    const behind = this.#behind.splice(0)
+    if (behind.length === 0) return
+    const found = await this.#find([...new Set(behind.map(({ noted }) => noted.seq))])
+    const hashes = new Map(found.map(({ seq, hash }) => [seq, hash]))
+    for (const one of behind) this.#meet(one, hashes.get(one.noted.seq))
+  }
+
+  #meet(one: Placed, hash: string | undefined): void {
+    if (one.noted.hash === hash) return
+    if (this.#isOver) this.#judge(one)
+    else this.#unmet.push(one)
+  }
+
+  #judge(one: Placed): void {
+    const { seq, hash } = one.noted
+    const restore = this.#restores.find((each) => isLostBy(one, each))
+    if (!restore) {
+      if (this.#fault === null || seq < this.#fault) this.#fault = seq
+      return
+    }
+    const known = this.#losses.get(restore)
+    const loss = known ?? { restore, first: seq, place: one.place, last: seq, hashes: new Set<string>() }
+    if (!known) this.#losses.set(restore, loss)
+    if (seq < loss.first || (seq === loss.first && one.place < loss.place))
+      Object.assign(loss, { first: seq, place: one.place })
+    if (seq > loss.last) loss.last = seq
+    loss.hashes.add(hash)
   }
 }

@@ -6,7 +6,7 @@ import type { Db } from '../db/db.ts'
 import { clearGauge } from '../db/metrics/stored-gauge.ts'
 import { type Clock, MINUTE, SECOND } from '../kernel/clock.ts'
 import { mountOf } from '../kernel/process/mount.ts'
-import type { NotedHead } from './anchor-check.ts'
+import type { Anchors, NotedHead } from './anchor-check.ts'
 import { type AuditHead, findAuditHead, findRestoreEntry, hasAuditEntry } from './audit-queries.ts'
 
 /** The head of the chain is noted at most this often. */
@@ -32,31 +32,48 @@ function readLine(line: string): NotedHead | undefined {
 /**
  * Reads an anchor file: one `time seq hash` per line, oldest first; the entry of a restore has the restore's time
  * before the hash. What crashes left of a line is no head. Workers may note the same head more than once, and a
- * restored database goes on from an earlier one.
+ * restored database goes on from an earlier one. Of a file of any size, only a piece is in memory.
  * @throws Error when the file cannot be read, is empty, or holds another kind of line
  */
-export function readAnchors(file: string): NotedHead[] {
-  const heads: NotedHead[] = []
-  let line = 1
-  const take = (piece: string): void => {
-    const head = readLine(piece)
-    if (head) heads.push(head)
-    else if (!PIECE.test(piece)) throw new Error(`${file}, line ${line}: expected "time seq hash"`)
+export function readAnchors(file: string): Anchors {
+  const restores = new Map<number, string>()
+  let count = 0
+  for (const { restoredAt, hash } of readHeads(file)) {
+    count += 1
+    const ms = restoredAt?.getTime()
+    if (ms !== undefined && !restores.has(ms)) restores.set(ms, hash)
   }
-  let rest = ''
+  if (count === 0) throw new Error(`${file} holds no anchor`)
+  return { count, restores, heads: () => readHeads(file, count) }
+}
+
+function* readHeads(file: string, most = Number.POSITIVE_INFINITY): Generator<NotedHead> {
+  let count = 0
+  for (const { piece, line } of readPieces(file)) {
+    if (count === most) return
+    const head = readLine(piece)
+    if (head) {
+      count += 1
+      yield head
+    } else if (!PIECE.test(piece)) throw new Error(`${file}, line ${line}: expected "time seq hash"`)
+  }
+  if (most !== Number.POSITIVE_INFINITY && count < most) throw new Error(`${file} was cut while it was read`)
+}
+
+/** What is between line breaks and zeros. */
+function* readPieces(file: string): Generator<{ piece: string; line: number }> {
+  let [rest, line] = ['', 1]
   for (const part of readParts(file)) {
     const pieces = (rest + part).split(BREAK)
     rest = pieces.pop() ?? ''
     // no line is so long: another kind of file, which may be of any size
     if (rest.length > END_BYTES) throw new Error(`${file}, line ${line}: expected "time seq hash"`)
     for (const [index, piece] of pieces.entries()) {
-      if (index % 2 === 0) take(piece)
+      if (index % 2 === 0) yield { piece, line }
       else if (piece === '\n') line += 1
     }
   }
-  take(rest)
-  if (heads.length === 0) throw new Error(`${file} holds no anchor`)
-  return heads
+  yield { piece: rest, line }
 }
 
 /** A file that is noted in for years is longer than a string may be. */

@@ -70,6 +70,10 @@ export async function countAuditEntriesAt(q: Queryable, at: Date): Promise<numbe
 export const hasAuditEntry = async (q: Queryable, { seq, hash }: AuditHead): Promise<boolean> =>
   (await q.maybe(sql`select seq from audit_log where seq = ${seq} and hash = ${hash}`)) !== undefined
 
+/** Those of these entries that are there. */
+export const listAuditHeads = (q: Queryable, seqs: readonly bigint[]): Promise<AuditHead[]> =>
+  q.many(sql`select seq, hash from audit_log where seq = any (${seqs.map(String)}::bigint[])`)
+
 /** The chain in order, from after `seq`. */
 export async function listAuditChain(q: Queryable, afterSeq: bigint, limit: number): Promise<AuditRow[]> {
   return q.many<AuditRow>(sql`select * from audit_log where seq > ${afterSeq} order by seq limit ${limit}`)

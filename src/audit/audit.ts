@@ -2,8 +2,15 @@ import { createHmac } from 'node:crypto'
 import type { Db, Tx } from '../db/db.ts'
 import { type AnyContext, nameOf } from '../http/request-context.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { type AnchorVerdict, type NotedHead, openAnchorCheck } from './anchor-check.ts'
-import { type AuditRow, findAuditHead, insertAuditRow, listAuditChain, lockAuditHead } from './audit-queries.ts'
+import { AnchorCheck, type Anchors, type AnchorVerdict } from './anchor-check.ts'
+import {
+  type AuditRow,
+  findAuditHead,
+  insertAuditRow,
+  listAuditChain,
+  listAuditHeads,
+  lockAuditHead,
+} from './audit-queries.ts'
 
 export type AuditEntry = {
   /** If the context does not say it: whose login, whose link. Default: the context's actor. */
@@ -38,7 +45,7 @@ export type Audit = {
    * @param anchors heads noted outside the database: each must still be there, with the same hash, unless a restore
    * whose entry is in the chain lost it
    */
-  verify(anchors?: readonly NotedHead[]): Promise<AuditVerdict>
+  verify(anchors?: Anchors): Promise<AuditVerdict>
 }
 
 /** One text per row: a change of any field changes the hash. */
@@ -89,8 +96,8 @@ export function openAudit({ db, clock, keys, tell }: AuditDeps): Audit {
       } as const
       await insertAuditRow(tx, { ...row, hash: hashOf(row, head.hash, key) })
     },
-    async verify(anchors = []) {
-      const check = openAnchorCheck(anchors)
+    async verify(anchors) {
+      const check = new AnchorCheck(anchors, (seqs) => listAuditHeads(db, seqs))
       const head = await findAuditHead(db)
       let [seq, before, entries] = [0n, '', 0]
       for (;;) {
@@ -98,14 +105,14 @@ export function openAudit({ db, clock, keys, tell }: AuditDeps): Audit {
         for (const row of rows) {
           const reason = await checkRow(row, seq + 1n, before)
           if (reason !== null) return { entries, lost: [], fault: { seq: row.seq, reason } }
-          check.pass(row)
+          await check.pass(row)
           seq = row.seq
           before = row.hash
           entries += 1
         }
         if (rows.length < PAGE) break
       }
-      const { lost, fault } = check.end()
+      const { lost, fault } = await check.end()
       const isCut = fault === null && seq < head.seq
       return { entries, lost, fault: isCut ? { seq: head.seq, reason: 'the end of the log was cut off' } : fault }
     },

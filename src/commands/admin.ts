@@ -4,7 +4,7 @@ import { type Accounts, openAccounts } from '../assembly/accounts.ts'
 import { readAnchors } from '../audit/anchor.ts'
 import { NO_LOGIN_YET } from '../checks/installation-checks.ts'
 import type { Config } from '../config/config.ts'
-import type { Db } from '../db/db.ts'
+import type { Db, Tx } from '../db/db.ts'
 import { systemContext } from '../http/request-context.ts'
 import { systemClock } from '../kernel/clock.ts'
 import { emailKeyOf } from '../kernel/people/emails.ts'
@@ -13,9 +13,11 @@ import { describeVerdict, verifyLedger } from '../ledger/ledger-verify.ts'
 import { nameCompany } from '../mail/alarm-words.ts'
 import { updateChallengesEnded } from '../sessions/factors/challenge-queries.ts'
 import { updateWrongCodesForgotten } from '../sessions/factors/factor-queries.ts'
+import { endHolder } from '../sessions/replaced-account.ts'
 import { updateResetsVoid } from '../sessions/reset-queries.ts'
 import { endedKeysOf } from '../sessions/session-service.ts'
 import { checkPassword } from '../users/password-rules.ts'
+import { isReplaceable } from '../users/replaceable.ts'
 import { makeSuperAdmin } from '../users/super-admin.ts'
 import type { User } from '../users/user.ts'
 import { findUserByEmailKey, updateUserPassword } from '../users/user-queries.ts'
@@ -31,7 +33,8 @@ type Work = { config: Config; db: Db; vault: Vault; accounts: Accounts; options:
 const OPERATOR = systemContext('operator')
 
 export const ADMIN_USAGE = `comptoir admin create --email <address> [--password <password>]
-    a SuperAdmin; without a password one is made
+    a SuperAdmin; without a password one is made. An account that is
+    no one's yet, as a stranger may open it, ends if it has the address
 comptoir admin login-code --email <address>
     when no mail arrives, or wrong codes locked the login:
     a code, good for five minutes, for the login that waits for one
@@ -95,6 +98,19 @@ function codeWords({ mode, mail }: Config): string {
 
 const passwordWords = (password: string): string => `Password, shown only now: ${password}`
 
+const registered = (email: string): string => `${email} is registered already. Nothing was changed.`
+
+/** Anyone may register any address: the account of a stranger does not keep the operator's from them. */
+async function askToEnd({ db, options }: Work, holder: User): Promise<void> {
+  const { email, role, company } = holder
+  if (!(await isReplaceable(db, holder))) throw new AlreadyRegistered(registered(email))
+  const of = company === null ? '' : ` of ${company.name}`
+  const what = `${email} is registered as ${role}${of}, an account that is no one's yet. It will end for good.`
+  await askBefore(options, what).catch((error: Error) => {
+    throw new AlreadyRegistered(error.message, { cause: error })
+  })
+}
+
 async function create(work: Work): Promise<undefined> {
   const { config, db, vault, accounts, options } = work
   const { email } = options
@@ -102,8 +118,12 @@ async function create(work: Work): Promise<undefined> {
     throw new UsageError('Name the user to create: --email <address>')
   const password = options.password ?? newPassword()
   const { passwords } = accounts.auth
-  const made = await makeSuperAdmin({ email, password }, { db, vault, clock: systemClock, passwords })
-  if (!made) throw new AlreadyRegistered(`${email} is registered already. Nothing was changed.`)
+  const holder = await findUserByEmailKey(db, emailKeyOf(email))
+  if (holder) await askToEnd(work, holder)
+  const deps = { db, vault, clock: systemClock, passwords }
+  const ends = holder && { endHolder: (tx: Tx) => endHolder({ ...deps, ...accounts }, tx, holder.id) }
+  const made = await makeSuperAdmin({ email, password }, { ...deps, ...ends })
+  if (!made) throw new AlreadyRegistered(registered(email))
   const words = `SuperAdmin ${email} was made. ${codeWords(config)}`
   if (options.password !== undefined) return report(work, words, { email })
   // programs get the password in a field of its own rather than in a sentence that they may log
@@ -200,7 +220,9 @@ async function rotateKeys(work: Work): Promise<undefined> {
 
 async function verifyAudit(work: Work): Promise<boolean> {
   const { anchor } = work.options
-  const { entries, lost, fault } = await work.accounts.audit.verify(anchor === undefined ? [] : readAnchors(anchor))
+  const { entries, lost, fault } = await work.accounts.audit.verify(
+    anchor === undefined ? undefined : readAnchors(anchor),
+  )
   const count = (many: number): string => (many === 1 ? '1 entry' : `${many} entries`)
   const losses = lost.map(
     ({ entries: many, backupMadeAt, restoredAt }) =>

@@ -57,13 +57,32 @@ export async function replaceHolder(
   return {
     user: { ...user, emailKey: claimedEmailKey, claimedEmailKey: null },
     async log(context) {
-      if (!holder) return
-      // for the operator and the company that lost the account: the inviting company learns nothing of it
-      const facts = { companyId: companyIdOf(holder), object: `user:${holder.id}` }
-      const detail = { role: holder.role, ...(endedKeys.length > 0 && { endedKeys }) }
-      await audit.write(tx, context, { actor: `user:${user.id}`, action: 'user.replace', ...facts, detail })
+      if (holder) await audit.write(tx, context, { actor: `user:${user.id}`, ...entryOf(holder, endedKeys) })
     },
   }
+}
+
+/** For the operator and the company that lost the account: whoever invites learns nothing of it. */
+const entryOf = (holder: User, endedKeys: readonly string[]) => ({
+  action: 'user.replace',
+  companyId: companyIdOf(holder),
+  object: `user:${holder.id}`,
+  detail: { role: holder.role, ...(endedKeys.length > 0 && { endedKeys }) },
+})
+
+/**
+ * Ends an account for whoever has access to the machine and its key, so that its address is free.
+ * @returns what writes the log entry; null: it may not be replaced, or no longer
+ */
+export async function endHolder(
+  { clock, sessions, audit }: ReplacementDeps,
+  tx: Tx,
+  holderId: string,
+): Promise<((context: AnyContext) => Promise<void>) | null> {
+  const [holder] = await lockUsersById(tx, [holderId])
+  if (!holder || !(await isReplaceable(tx, holder))) return null
+  const endedKeys = await endAccount(tx, holder, sessions, new Date(clock()))
+  return (context) => audit.write(tx, context, entryOf(holder, endedKeys))
 }
 
 /** @returns the ids of its API keys */

@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { sql } from '../../src/db/db.ts'
 import type { UserRole } from '../../src/http/actor.ts'
+import { HOUR } from '../../src/kernel/clock.ts'
 import { listAxeFaults, listFaultsOfBothSchemes } from '../harness/axe.ts'
 import { startBrowser, visit } from '../harness/browser.ts'
 import { DESK, enterOffice, goTo } from '../harness/office.ts'
@@ -148,6 +149,28 @@ test('what the operator announces stands above every page of every role as text,
   }
   await page.getByRole('button', { name: 'Take it down' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Take it down' }).click()
+  await page.getByText('Nothing is announced.').waitFor()
+  await leave()
+})
+
+test('an announcement with a typed date stands until then, in the time of whoever typed it', async () => {
+  const { page, leave } = await enter('SuperAdmin', '/operator?tab=announcements')
+  const { db } = world.shop.host
+  const typed = new Date(Date.now() + 50 * HOUR).toISOString().slice(0, 16)
+  await page.getByLabel('What everybody should know').fill('Pause this week')
+  await page.getByLabel('Until').fill(typed)
+  await page.getByRole('button', { name: 'Announce it' }).click()
+  await page.getByText('Everybody sees it within a minute.').waitFor()
+  const item = page.getByRole('listitem').filter({ hasText: 'Pause this week' })
+  const [{ endsAt } = { endsAt: null }] = await db.many<{ endsAt: Date | null }>(
+    sql`select ends_at from announcements where text = 'Pause this week'`,
+  )
+  const seen = await page.evaluate((time) => new Date(time).toISOString(), typed)
+  assert.equal(endsAt?.toISOString(), seen)
+  assert.equal(await item.locator('time').getAttribute('datetime'), seen)
+  assert.equal(await page.getByLabel('Until').inputValue(), '', 'the next one has no date')
+  await db.run(sql`update announcements set ends_at = now() - interval '1 second' where text = 'Pause this week'`)
+  await page.reload()
   await page.getByText('Nothing is announced.').waitFor()
   await leave()
 })

@@ -34,6 +34,9 @@ const db = () => world.shop.host.db
 const enter = (role: UserRole, path = '') => enterOffice(browser, base(), { email: world.people[role].email, path })
 const saved = (page: Page): Promise<void> => page.getByText('Saved', { exact: true }).last().waitFor()
 
+const countOrders = async (): Promise<number> =>
+  (await db().one<{ count: number }>(sql`select count(*)::int as count from orders`)).count
+
 /** The request arrives, and its answer does not. */
 const loseAnswer = (page: Page, address: string): Promise<unknown> =>
   page.route(
@@ -69,8 +72,7 @@ test('a refund or an order whose answer got lost is not made twice when the butt
     ['10.000000'],
   )
 
-  const count = async () => (await db().one<{ count: number }>(sql`select count(*)::int as count from orders`)).count
-  const orders = await count()
+  const orders = await countOrders()
   await goTo(page, '/orders/new')
   await page.getByLabel('Amount').fill('3')
   await loseAnswer(page, '**/confirm_conversion/request*')
@@ -78,14 +80,13 @@ test('a refund or an order whose answer got lost is not made twice when the butt
   await page.getByRole('alert').first().waitFor()
   await page.getByRole('button', { name: 'Create the order' }).click()
   await page.getByRole('heading', { name: 'Ready to be paid' }).waitFor()
-  assert.equal((await count()) - orders, 1)
+  assert.equal((await countOrders()) - orders, 1)
   await leave()
 })
 
 test('after a lost answer, the form that is opened anew makes another order, for the next customer', async () => {
   const { page, leave } = await enter('Manager', '/orders/new')
-  const count = async () => (await db().one<{ count: number }>(sql`select count(*)::int as count from orders`)).count
-  const orders = await count()
+  const orders = await countOrders()
   await page.getByLabel('Amount').fill('25')
   await loseAnswer(page, '**/confirm_conversion/request*')
   await page.getByRole('button', { name: 'Create the order' }).click()
@@ -95,7 +96,7 @@ test('after a lost answer, the form that is opened anew makes another order, for
   await page.getByLabel('Amount').fill('25')
   await page.getByRole('button', { name: 'Create the order' }).click()
   await page.getByRole('heading', { name: 'Ready to be paid' }).waitFor()
-  assert.equal((await count()) - orders, 2)
+  assert.equal((await countOrders()) - orders, 2)
   await leave()
 })
 

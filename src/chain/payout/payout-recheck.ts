@@ -248,7 +248,7 @@ async function otherWords(deps: OtherDeps, chain: OtherChain, key: NumberKey, as
   if (left === null) return null
   const { chainId, name } = chain.network
   const isHere = chainId === asked.network
-  const before = `left${isHere ? '' : ` on ${name}`} before the database was restored: ${left}.`
+  const before = `left${isHere ? '' : ` on ${name}`} before the database was restored or another server took over: ${left}.`
   const there = `Reject or cancel this one, ask for one on ${name}, and name that transaction there (docs/backup.md)`
   if (key.id === asked.id) return `this one ${before} ${isHere ? `It left the wallet ${key.from}. ${NAME_IT}` : there}`
   if (asked.others.next.includes(key.id))
@@ -374,6 +374,6 @@ const mayPoolHold = async ({ db }: OtherDeps, { network, payouts }: OtherChain, 
   network.chainId === asked.network || (await listPayingWallets(db, network.chainId, payouts?.address)).length > 0
 
 const missingWords = (chainId: number): string =>
-  `the database was restored, and a wallet pays or paid on the chain ${chainId}, which is not set up: what left there ` +
-  `cannot be looked up. Set CHAIN_${chainId}_RPC_URL and CHAIN_${chainId}_XPUB; the paying keys are not needed ` +
+  `the database was restored, or another server took over, and a wallet pays or paid on the chain ${chainId}, which is ` +
+  `not set up: what left there cannot be looked up. Set CHAIN_${chainId}_RPC_URL and CHAIN_${chainId}_XPUB; the paying keys are not needed ` +
   '(docs/backup.md)'

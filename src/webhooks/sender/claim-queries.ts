@@ -89,6 +89,10 @@ export type DueSuspect = DueDelivery & { deliveryId: string }
 export type SuspectSearch = {
   /** Lanes without a free slot. */
   full: readonly LaneKey[]
+  /** Companies without one. */
+  fullCompanies: readonly string[]
+  /** Companies that had their turn: others come first. */
+  served: readonly string[]
   /** Other suspects are in flight: skip one that has to run alone. */
   beside: boolean
   buckets: Buckets
@@ -96,16 +100,21 @@ export type SuspectSearch = {
 
 const goesAlone = sql`(d.doubt + (d.owner is not null)::integer >= 2)`
 
-/** The next suspect; those that hold up all others come last. `crashes > 0` is the index's condition. */
-export const findDueSuspect = (db: Db, { full, beside, buckets }: SuspectSearch): Promise<DueSuspect | undefined> =>
-  db.maybe<DueSuspect>(
+/**
+ * The next suspect; those that hold up all others come last, and the companies take turns. `crashes > 0` is the index's
+ * condition.
+ */
+export function findDueSuspect(db: Db, search: SuspectSearch): Promise<DueSuspect | undefined> {
+  const { full, fullCompanies, served, beside, buckets } = search
+  return db.maybe<DueSuspect>(
     plannedEachTime(sql`
     select d.ctid as place, d.company_id, d.delivery_id, d.lane, ${epochMs(sql`d.next_at`)} as due_ms from delivery_due d
     where d.crashes > 0 and ${isSuspect} and d.next_at <= now() and ${mine(buckets)}
       and (d.company_id || ' ' || d.lane) <> all (${full.map((key) => `${key.companyId} ${key.lane}`)}::text[])
-      and not (${beside} and ${goesAlone})
-    order by ${goesAlone}, d.next_at limit 1`),
+      and d.company_id <> all (${[...fullCompanies]}::text[]) and not (${beside} and ${goesAlone})
+    order by ${goesAlone}, d.company_id = any (${[...served]}::text[]), d.next_at limit 1`),
   )
+}
 
 /** Marks them: from now on a crash counts against none of these. @returns the new addresses of the changed rows */
 export const updateDoubted = (

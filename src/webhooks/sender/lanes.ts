@@ -235,6 +235,11 @@ export class Lanes {
     return rooms
   }
 
+  /** Companies of which nothing may start now. */
+  fullCompanies(): string[] {
+    return [...this.#companies.values()].filter((company) => this.#roomOf(company) === 0).map(({ id }) => id)
+  }
+
   /** The room of those of these lanes that may take more or less than an unknown one. */
   limits(keys: Iterable<LaneKey>): LaneRoom[] {
     let slowFree = this.#slowFree()

@@ -12,6 +12,9 @@ const APART_MS = 100
 /** Search interval while there are no suspects. */
 const SEARCH_MS = 1000
 
+/** Names that one search may have. */
+const MOST_SERVED = 2000
+
 export type SuspectOptions = {
   db: Db
   lanes: Lanes
@@ -27,6 +30,8 @@ export type SuspectOptions = {
 export class Suspects {
   readonly #options: SuspectOptions
   readonly #underWay = new Map<string, { companyId: string; deliveryId: string; isAlone: boolean }>()
+  /** Companies that had a turn in this round: one with many silent receivers would hold up those of all others. */
+  readonly #served = new Set<string>()
   #startedMs = Number.NEGATIVE_INFINITY
   #searchAtMs = 0
 
@@ -47,9 +52,21 @@ export class Suspects {
     const isHeldUp =
       underWay.some(({ isAlone }) => isAlone) || (underWay.length > 0 && now - this.#startedMs < APART_MS)
     if (isHeldUp || now < this.#searchAtMs) return undefined
-    const suspect = await findDueSuspect(db, { full: lanes.full(), beside: underWay.length > 0, buckets: buckets() })
-    if (!suspect) this.#searchAtMs = now + SEARCH_MS
-    return suspect && this.#noteBeside(suspect)
+    const full = { full: lanes.full(), fullCompanies: lanes.fullCompanies() }
+    const search = { ...full, served: [...this.#served], beside: underWay.length > 0, buckets: buckets() }
+    const suspect = await findDueSuspect(db, search)
+    if (!suspect) {
+      this.#searchAtMs = now + SEARCH_MS
+      return undefined
+    }
+    this.#noteServed(suspect)
+    return this.#noteBeside(suspect)
+  }
+
+  /** A company that had its turn was found again: no other one has a suspect that may start now. */
+  #noteServed({ companyId }: DueSuspect): void {
+    if (this.#served.has(companyId) || this.#served.size >= MOST_SERVED) this.#served.clear()
+    this.#served.add(companyId)
   }
 
   /** Written to the database before it starts, because what this node knows is lost in a crash. */

@@ -5,6 +5,7 @@ import type { PayoutDeps } from '../payout-deps.ts'
 import type { ChainView } from '../payout-view.ts'
 import { findFeeOverride } from '../wallet-queries.ts'
 import { PAYOUT_GAS } from './attempts.ts'
+import { readDataFee } from './data-fee.ts'
 import { type GasPrice, readGasPrice, USUAL_TIP } from './gas-price.ts'
 import { listSigned } from './signed-transactions.ts'
 import type { PayoutTransaction } from './transaction-queries.ts'
@@ -121,12 +122,15 @@ export async function isRaiseDue(deps: PayoutDeps, view: ChainView, newest: Payo
   return newest.priorityFeeWei < price.tip || isTooLow(newest, { ...price, baseFee })
 }
 
-/** What the relayer may and can pay for gas, in wei. */
+/** What the relayer may and can pay for gas, in wei: without what a transaction's data costs beside it. */
 export type Means = { ceiling: bigint; purse: bigint }
 
 export async function readMeans(deps: PayoutDeps): Promise<Means> {
-  const purse = await deps.rpc.call<Hex>('eth_getBalance', deps.relayerSigner.address, 'latest')
-  return { ceiling: await findCeiling(deps), purse: BigInt(purse) }
+  const { rpc, network, relayerSigner } = deps
+  const balance = await rpc.call<Hex>('eth_getBalance', relayerSigner.address, 'latest')
+  // a node takes no transaction unless the balance covers both
+  const purse = BigInt(balance) - (await readDataFee(rpc, network))
+  return { ceiling: await findCeiling(deps), purse }
 }
 
 /** Gas costs more than it may, or more than the relayer has. Null: it can be paid for. */

@@ -140,8 +140,8 @@ export async function recognise(
 }
 
 const WHY =
-  'The database was restored, and a transaction that was signed for this after the backup may still wait in the pool of ' +
-  'a node and pay it'
+  'The database was restored, or another server took over, and a transaction that was signed for this before may still ' +
+  'wait in the pool of a node and pay it'
 
 const timeOf = (ms: number): string => new Date(ms).toISOString()
 
@@ -152,21 +152,22 @@ const untilWords = (last: bigint, names: readonly string[]): string =>
 
 /** Why what has not left itself waits for the pools of these chains: what is in them may be of another number. */
 export const poolWords = (last: bigint, names: readonly string[]): string =>
-  'the database was restored, and a transaction that was signed after the backup, for this or under another number, may ' +
-  `still wait in the pool of a node ${untilWords(last, names)}`
+  'the database was restored, or another server took over, and a transaction that was signed before, for this or under ' +
+  `another number, may still wait in the pool of a node ${untilWords(last, names)}`
 
 const NOT_FINAL =
-  'Its authorization was used before the database was restored, in a transaction that is not final yet. Wait for that.'
+  'Its authorization was used before the database was restored or another server took over, in a transaction that is ' +
+  'not final yet. Wait for that.'
 
 /** The next one then waits for what left, so nothing is forgotten. */
 const notFoundWords = (last: bigint): string =>
-  'Its authorization was used before the database was restored, in a transaction that the node does not find. Look the ' +
-  'authorization up in an explorer, and name its transaction: what left is then accounted for. ' +
+  'Its authorization was used before the database was restored or another server took over, in a transaction that the ' +
+  'node does not find. Look the authorization up in an explorer, and name its transaction: what left is then accounted for. ' +
   `Unnamed, it can be rejected or cancelled from ${timeOf(Number(last) * SECOND)} on, by the time of the blocks.`
 
 const paidWords = (txHash: string): string =>
-  `Transaction ${txHash} left before the database was restored and has paid exactly this, so it is settled with it: at ` +
-  'its next check, or once that transaction is named for it.'
+  `Transaction ${txHash} left before the database was restored or another server took over, and has paid exactly this, ` +
+  'so it is settled with it: at its next check, or once that transaction is named for it.'
 
 /** `since`: when its order or company was made; undefined: not known. */
 export type AskedHold = Asked & { chainId: number; since?: Date }

@@ -7,18 +7,18 @@ export const holdTexts = defineTexts(
       'The database was restored from a backup. Nothing leaves until the operator has run “comptoir reconcile”; then this continues by itself.',
     takeover:
       'Another database server took over, and the last moments before may be missing. Nothing leaves until the operator has run “comptoir reconcile”; then this continues by itself.',
-    left: 'It had left before the database was restored, so it is not sent again. Report the transaction named below: with the same amount and address it settles this one. Otherwise the operator rejects or cancels this one, and you ask for exactly what left.',
+    left: 'It had left before the database was restored or another server took over, so it is not sent again. Report the transaction named below: with the same amount and address it settles this one. Otherwise the operator rejects or cancels this one, and you ask for exactly what left.',
     another:
-      'What is named below left before the database was restored, so this one is not sent. The operator rejects it (a refund) or cancels it (a payout); then ask for exactly what left.',
+      'What is named below left before the database was restored or another server took over, so this one is not sent. The operator rejects it (a refund) or cancels it (a payout); then ask for exactly what left.',
     dropped:
-      'One that was rejected or cancelled here had left before the database was restored. If it brought the same amount to the same address, report its transaction for this one. Otherwise the operator rejects or cancels this one, and you ask for exactly what left.',
+      'One that was rejected or cancelled here had left before the database was restored or another server took over. If it brought the same amount to the same address, report its transaction for this one. Otherwise the operator rejects or cancels this one, and you ask for exactly what left.',
     unfinished:
-      'Another one, which is not finished here, had left before the database was restored. Finish or reject that one first; then this one continues by itself.',
-    pool: 'What was signed before the database was restored may still leave. This waits until its chains show a later block, about an hour and a half after the restore; then it continues by itself. The chains are named below: if one of them makes no blocks, the operator looks after its nodes.',
+      'Another one, which is not finished here, had left before the database was restored or another server took over. Finish or reject that one first; then this one continues by itself.',
+    pool: 'What was signed before the database was restored or another server took over may still leave. This waits until its chains show a later block, about an hour and a half after that; then it continues by itself. The chains are named below: if one of them makes no blocks, the operator looks after its nodes.',
     otherwise:
-      'Something else left under its number before the database was restored, so it is not sent again. The operator rejects it once that transaction is final; then ask for exactly what left, and report the transaction there.',
+      'Something else left under its number before the database was restored or another server took over, so it is not sent again. The operator rejects it once that transaction is final; then ask for exactly what left, and report the transaction there.',
     payoutOtherwise:
-      'Something else left under its number before the database was restored, so it is not sent again and cannot be cancelled. The operator reports that transaction: the payout is then paid with what left, and the difference is owed again or taken from the next one.',
+      'Something else left under its number before the database was restored or another server took over, so it is not sent again and cannot be cancelled. The operator reports that transaction: the payout is then paid with what left, and the difference is owed again or taken from the next one.',
     cancelled:
       'Its signature was cancelled on the chain, so nothing left and it is not sent again. Once that transaction is final, the operator rejects it (a refund) or cancels it (a payout), and you ask for it again.',
     named:
@@ -41,18 +41,18 @@ export const holdTexts = defineTexts(
         'La base de données a été restaurée depuis une sauvegarde. Rien ne part tant que l’exploitant n’a pas lancé « comptoir reconcile » ; ensuite, tout reprend seul.',
       takeover:
         'Un autre serveur de base de données a pris le relais, et les derniers instants d’avant peuvent manquer. Rien ne part tant que l’exploitant n’a pas lancé « comptoir reconcile » ; ensuite, tout reprend seul.',
-      left: 'L’argent était parti avant la restauration : il n’est pas renvoyé. Signalez la transaction indiquée ci-dessous ; même montant et même adresse, et l’opération est close. Sinon, l’exploitant la rejette ou l’annule, et vous demandez exactement ce qui est parti.',
+      left: 'L’argent était parti avant la restauration ou le changement de serveur : il n’est pas renvoyé. Signalez la transaction indiquée ci-dessous ; même montant et même adresse, et l’opération est close. Sinon, l’exploitant la rejette ou l’annule, et vous demandez exactement ce qui est parti.',
       another:
-        'Ce qui est indiqué ci-dessous est parti avant la restauration, donc rien n’est envoyé ici. L’exploitant rejette ce remboursement ou annule ce versement ; demandez ensuite exactement ce qui est parti.',
+        'Ce qui est indiqué ci-dessous est parti avant la restauration ou le changement de serveur, donc rien n’est envoyé ici. L’exploitant rejette ce remboursement ou annule ce versement ; demandez ensuite exactement ce qui est parti.',
       dropped:
-        'Une opération rejetée ou annulée ici était partie avant la restauration. Si le montant et l’adresse sont les mêmes, signalez ici sa transaction. Sinon, l’exploitant rejette ou annule celle-ci, et vous demandez exactement ce qui est parti.',
+        'Une opération rejetée ou annulée ici était partie avant la restauration ou le changement de serveur. Si le montant et l’adresse sont les mêmes, signalez ici sa transaction. Sinon, l’exploitant rejette ou annule celle-ci, et vous demandez exactement ce qui est parti.',
       unfinished:
-        'Une autre opération, non terminée ici, était partie avant la restauration. Terminez-la ou rejetez-la d’abord ; celle-ci reprend ensuite seule.',
-      pool: 'Ce qui a été signé avant la restauration peut encore partir. Ceci attend que ses chaînes montrent un bloc plus récent, environ une heure et demie après la restauration ; ensuite, tout reprend seul. Les chaînes sont indiquées ci-dessous : si l’une d’elles ne produit pas de bloc, l’exploitant vérifie ses nœuds.',
+        'Une autre opération, non terminée ici, était partie avant la restauration ou le changement de serveur. Terminez-la ou rejetez-la d’abord ; celle-ci reprend ensuite seule.',
+      pool: 'Ce qui a été signé avant la restauration ou le changement de serveur peut encore partir. Ceci attend que ses chaînes montrent un bloc plus récent, environ une heure et demie après ; ensuite, tout reprend seul. Les chaînes sont indiquées ci-dessous : si l’une d’elles ne produit pas de bloc, l’exploitant vérifie ses nœuds.',
       otherwise:
-        'Autre chose est parti sous son numéro avant la restauration : rien n’est renvoyé. L’exploitant rejette ce remboursement quand cette transaction est définitive ; demandez ensuite exactement ce qui est parti et signalez-y la transaction.',
+        'Autre chose est parti sous son numéro avant la restauration ou le changement de serveur : rien n’est renvoyé. L’exploitant rejette ce remboursement quand cette transaction est définitive ; demandez ensuite exactement ce qui est parti et signalez-y la transaction.',
       payoutOtherwise:
-        'Autre chose est parti sous son numéro avant la restauration : rien n’est renvoyé, et il ne peut être annulé. L’exploitant signale cette transaction : le versement est alors payé avec ce qui est parti, et la différence reste due ou est déduite du suivant.',
+        'Autre chose est parti sous son numéro avant la restauration ou le changement de serveur : rien n’est renvoyé, et il ne peut être annulé. L’exploitant signale cette transaction : le versement est alors payé avec ce qui est parti, et la différence reste due ou est déduite du suivant.',
       cancelled:
         'Sa signature a été annulée sur la chaîne : rien n’est parti, et rien n’est renvoyé. Quand cette transaction est définitive, l’exploitant rejette le remboursement ou annule le versement, et vous le demandez de nouveau.',
       named:
@@ -74,18 +74,18 @@ export const holdTexts = defineTexts(
         'Die Datenbank wurde aus einer Sicherung wiederhergestellt. Nichts geht hinaus, bis der Betreiber „comptoir reconcile“ ausgeführt hat; danach geht es von selbst weiter.',
       takeover:
         'Ein anderer Datenbankserver hat übernommen, und die letzten Augenblicke davor können fehlen. Nichts geht hinaus, bis der Betreiber „comptoir reconcile“ ausgeführt hat; danach geht es von selbst weiter.',
-      left: 'Das Geld war vor der Wiederherstellung schon hinausgegangen und wird nicht noch einmal gesendet. Melden Sie die unten genannte Transaktion: Bei gleichem Betrag und gleicher Adresse ist der Vorgang damit erledigt. Andernfalls lehnt der Betreiber ihn ab oder storniert ihn, und Sie fordern genau das an, was hinausging.',
+      left: 'Das Geld war vor der Wiederherstellung oder dem Serverwechsel schon hinausgegangen und wird nicht noch einmal gesendet. Melden Sie die unten genannte Transaktion: Bei gleichem Betrag und gleicher Adresse ist der Vorgang damit erledigt. Andernfalls lehnt der Betreiber ihn ab oder storniert ihn, und Sie fordern genau das an, was hinausging.',
       another:
-        'Was unten genannt ist, ging vor der Wiederherstellung hinaus; dieser Vorgang wird deshalb nicht gesendet. Der Betreiber lehnt die Erstattung ab oder storniert die Auszahlung; fordern Sie dann genau das an, was hinausging.',
+        'Was unten genannt ist, ging vor der Wiederherstellung oder dem Serverwechsel hinaus; dieser Vorgang wird deshalb nicht gesendet. Der Betreiber lehnt die Erstattung ab oder storniert die Auszahlung; fordern Sie dann genau das an, was hinausging.',
       dropped:
-        'Ein hier abgelehnter oder stornierter Vorgang war vor der Wiederherstellung schon hinausgegangen. Bei gleichem Betrag und gleicher Adresse melden Sie dessen Transaktion hier. Andernfalls lehnt der Betreiber diesen ab oder storniert ihn, und Sie fordern genau das an, was hinausging.',
+        'Ein hier abgelehnter oder stornierter Vorgang war vor der Wiederherstellung oder dem Serverwechsel schon hinausgegangen. Bei gleichem Betrag und gleicher Adresse melden Sie dessen Transaktion hier. Andernfalls lehnt der Betreiber diesen ab oder storniert ihn, und Sie fordern genau das an, was hinausging.',
       unfinished:
-        'Ein anderer Vorgang, der hier nicht abgeschlossen ist, war vor der Wiederherstellung hinausgegangen. Schließen Sie zuerst jenen ab oder lassen Sie ihn ablehnen; danach geht es hier von selbst weiter.',
-      pool: 'Was vor der Wiederherstellung signiert wurde, kann noch hinausgehen. Dies wartet, bis die Chains einen späteren Block zeigen, etwa anderthalb Stunden nach der Wiederherstellung; danach geht es von selbst weiter. Die Chains sind unten genannt: Kommt auf einer kein Block, prüft der Betreiber deren Nodes.',
+        'Ein anderer Vorgang, der hier nicht abgeschlossen ist, war vor der Wiederherstellung oder dem Serverwechsel hinausgegangen. Schließen Sie zuerst jenen ab oder lassen Sie ihn ablehnen; danach geht es hier von selbst weiter.',
+      pool: 'Was vor der Wiederherstellung oder dem Serverwechsel signiert wurde, kann noch hinausgehen. Dies wartet, bis die Chains einen späteren Block zeigen, etwa anderthalb Stunden danach; danach geht es von selbst weiter. Die Chains sind unten genannt: Kommt auf einer kein Block, prüft der Betreiber deren Nodes.',
       otherwise:
-        'Unter seiner Nummer ging vor der Wiederherstellung etwas anderes hinaus; gesendet wird nichts mehr. Der Betreiber lehnt die Erstattung ab, sobald jene Transaktion endgültig ist; fordern Sie dann genau das an, was hinausging, und melden Sie dort die Transaktion.',
+        'Unter seiner Nummer ging vor der Wiederherstellung oder dem Serverwechsel etwas anderes hinaus; gesendet wird nichts mehr. Der Betreiber lehnt die Erstattung ab, sobald jene Transaktion endgültig ist; fordern Sie dann genau das an, was hinausging, und melden Sie dort die Transaktion.',
       payoutOtherwise:
-        'Unter ihrer Nummer ging vor der Wiederherstellung etwas anderes hinaus; sie wird nicht noch einmal gesendet und lässt sich nicht stornieren. Der Betreiber meldet jene Transaktion: Dann gilt die Auszahlung mit dem, was hinausging, als gezahlt, und der Unterschied wird wieder geschuldet oder von der nächsten abgezogen.',
+        'Unter ihrer Nummer ging vor der Wiederherstellung oder dem Serverwechsel etwas anderes hinaus; sie wird nicht noch einmal gesendet und lässt sich nicht stornieren. Der Betreiber meldet jene Transaktion: Dann gilt die Auszahlung mit dem, was hinausging, als gezahlt, und der Unterschied wird wieder geschuldet oder von der nächsten abgezogen.',
       cancelled:
         'Die Signatur wurde auf der Chain widerrufen; nichts ging hinaus, und gesendet wird nichts mehr. Sobald jene Transaktion endgültig ist, lehnt der Betreiber die Erstattung ab oder storniert die Auszahlung, und Sie fordern sie neu an.',
       named:
@@ -107,18 +107,18 @@ export const holdTexts = defineTexts(
         'La base de datos se restauró de una copia de seguridad. No sale nada hasta que el operador ejecute «comptoir reconcile»; después sigue por sí solo.',
       takeover:
         'Otro servidor de base de datos tomó el relevo, y pueden faltar los últimos momentos anteriores. No sale nada hasta que el operador ejecute «comptoir reconcile»; después sigue por sí solo.',
-      left: 'El dinero ya había salido antes de la restauración, así que no se envía otra vez. Informe de la transacción que se indica abajo: con el mismo importe y la misma dirección queda resuelto. Si no, el operador lo rechaza o lo cancela, y usted pide exactamente lo que salió.',
+      left: 'El dinero ya había salido antes de la restauración o del cambio de servidor, así que no se envía otra vez. Informe de la transacción que se indica abajo: con el mismo importe y la misma dirección queda resuelto. Si no, el operador lo rechaza o lo cancela, y usted pide exactamente lo que salió.',
       another:
-        'Lo que se indica abajo salió antes de la restauración, así que esto no se envía. El operador rechaza el reembolso o cancela la liquidación; después pida exactamente lo que salió.',
+        'Lo que se indica abajo salió antes de la restauración o del cambio de servidor, así que esto no se envía. El operador rechaza el reembolso o cancela la liquidación; después pida exactamente lo que salió.',
       dropped:
-        'Uno que aquí se rechazó o canceló había salido antes de la restauración. Si el importe y la dirección son los mismos, informe aquí de su transacción. Si no, el operador rechaza o cancela este, y usted pide exactamente lo que salió.',
+        'Uno que aquí se rechazó o canceló había salido antes de la restauración o del cambio de servidor. Si el importe y la dirección son los mismos, informe aquí de su transacción. Si no, el operador rechaza o cancela este, y usted pide exactamente lo que salió.',
       unfinished:
-        'Otro, que aquí no ha terminado, había salido antes de la restauración. Termine o rechace primero aquel; después este sigue por sí solo.',
-      pool: 'Lo que se firmó antes de la restauración todavía puede salir. Esto espera hasta que sus cadenas muestren un bloque posterior, una hora y media después de la restauración, más o menos; después sigue por sí solo. Las cadenas se indican abajo: si una no produce bloques, el operador revisa sus nodos.',
+        'Otro, que aquí no ha terminado, había salido antes de la restauración o del cambio de servidor. Termine o rechace primero aquel; después este sigue por sí solo.',
+      pool: 'Lo que se firmó antes de la restauración o del cambio de servidor todavía puede salir. Esto espera hasta que sus cadenas muestren un bloque posterior, una hora y media después, más o menos; después sigue por sí solo. Las cadenas se indican abajo: si una no produce bloques, el operador revisa sus nodos.',
       otherwise:
-        'Con su número salió otra cosa antes de la restauración, así que no se envía otra vez. El operador lo rechaza cuando esa transacción sea definitiva; después pida exactamente lo que salió e informe allí de la transacción.',
+        'Con su número salió otra cosa antes de la restauración o del cambio de servidor, así que no se envía otra vez. El operador lo rechaza cuando esa transacción sea definitiva; después pida exactamente lo que salió e informe allí de la transacción.',
       payoutOtherwise:
-        'Con su número salió otra cosa antes de la restauración, así que no se envía otra vez ni se puede cancelar. El operador informa de esa transacción: la liquidación queda pagada con lo que salió, y la diferencia se vuelve a deber o se descuenta de la siguiente.',
+        'Con su número salió otra cosa antes de la restauración o del cambio de servidor, así que no se envía otra vez ni se puede cancelar. El operador informa de esa transacción: la liquidación queda pagada con lo que salió, y la diferencia se vuelve a deber o se descuenta de la siguiente.',
       cancelled:
         'Su firma se anuló en la cadena: no salió nada, y no se envía otra vez. Cuando esa transacción sea definitiva, el operador rechaza el reembolso o cancela la liquidación, y usted lo pide de nuevo.',
       named:
@@ -140,18 +140,18 @@ export const holdTexts = defineTexts(
         'Il database è stato ripristinato da un backup. Non parte nulla finché il gestore non ha eseguito «comptoir reconcile»; poi si prosegue da soli.',
       takeover:
         'Un altro server di database è subentrato, e possono mancare gli ultimi istanti di prima. Non parte nulla finché il gestore non ha eseguito «comptoir reconcile»; poi si prosegue da soli.',
-      left: 'Il denaro era partito prima del ripristino, quindi non viene inviato di nuovo. Segnali la transazione indicata sotto: con lo stesso importo e lo stesso indirizzo la questione è chiusa. Altrimenti il gestore respinge o annulla, e lei chiede esattamente ciò che è partito.',
+      left: 'Il denaro era partito prima del ripristino o del cambio di server, quindi non viene inviato di nuovo. Segnali la transazione indicata sotto: con lo stesso importo e lo stesso indirizzo la questione è chiusa. Altrimenti il gestore respinge o annulla, e lei chiede esattamente ciò che è partito.',
       another:
-        'Ciò che è indicato sotto è partito prima del ripristino, quindi qui non si invia nulla. Il gestore respinge il rimborso o annulla l’accredito; poi chieda esattamente ciò che è partito.',
+        'Ciò che è indicato sotto è partito prima del ripristino o del cambio di server, quindi qui non si invia nulla. Il gestore respinge il rimborso o annulla l’accredito; poi chieda esattamente ciò che è partito.',
       dropped:
-        'Un’operazione qui respinta o annullata era partita prima del ripristino. Se importo e indirizzo sono gli stessi, segnali qui la sua transazione. Altrimenti il gestore respinge o annulla questa, e lei chiede esattamente ciò che è partito.',
+        'Un’operazione qui respinta o annullata era partita prima del ripristino o del cambio di server. Se importo e indirizzo sono gli stessi, segnali qui la sua transazione. Altrimenti il gestore respinge o annulla questa, e lei chiede esattamente ciò che è partito.',
       unfinished:
-        'Un’altra operazione, qui non conclusa, era partita prima del ripristino. La concluda o la faccia respingere per prima; poi questa prosegue da sola.',
-      pool: 'Ciò che è stato firmato prima del ripristino può ancora partire. Si attende che le catene mostrino un blocco successivo, circa un’ora e mezza dopo il ripristino; poi si prosegue da soli. Le catene sono indicate sotto: se una non produce blocchi, il gestore controlla i suoi nodi.',
+        'Un’altra operazione, qui non conclusa, era partita prima del ripristino o del cambio di server. La concluda o la faccia respingere per prima; poi questa prosegue da sola.',
+      pool: 'Ciò che è stato firmato prima del ripristino o del cambio di server può ancora partire. Si attende che le catene mostrino un blocco successivo, circa un’ora e mezza dopo; poi si prosegue da soli. Le catene sono indicate sotto: se una non produce blocchi, il gestore controlla i suoi nodi.',
       otherwise:
-        'Con il suo numero è partito altro prima del ripristino, quindi non si invia di nuovo. Il gestore respinge il rimborso quando quella transazione è definitiva; poi chieda esattamente ciò che è partito e segnali lì la transazione.',
+        'Con il suo numero è partito altro prima del ripristino o del cambio di server, quindi non si invia di nuovo. Il gestore respinge il rimborso quando quella transazione è definitiva; poi chieda esattamente ciò che è partito e segnali lì la transazione.',
       payoutOtherwise:
-        'Con il suo numero è partito altro prima del ripristino, quindi non si invia di nuovo e non si può annullare. Il gestore segnala quella transazione: l’accredito risulta pagato con ciò che è partito, e la differenza è dovuta di nuovo o tolta dal prossimo.',
+        'Con il suo numero è partito altro prima del ripristino o del cambio di server, quindi non si invia di nuovo e non si può annullare. Il gestore segnala quella transazione: l’accredito risulta pagato con ciò che è partito, e la differenza è dovuta di nuovo o tolta dal prossimo.',
       cancelled:
         'La sua firma è stata annullata sulla catena: non è partito nulla, e non si invia di nuovo. Quando quella transazione è definitiva, il gestore respinge il rimborso o annulla l’accredito, e lei lo chiede di nuovo.',
       named:

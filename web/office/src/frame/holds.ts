@@ -5,11 +5,11 @@
 const HOLDS = {
   reconcile: /^waits: the database was restored from a backup of .* has not run yet\.$/,
   takeover: /^waits: another database server took over .* has not run yet\.$/,
-  left: /^waits: this one left before the database was restored: /,
+  left: /^waits: this one left before the database was restored(?: or another server took over)?: /,
   another: /^waits: (?:this one left on|a later one left|another one, which was then .* left on) /,
   dropped: /^waits: another one, which was then rejected or cancelled here, left before /,
   unfinished: /^waits: another one, which is not finished here, left /,
-  pool: /^waits: the database was restored, and a transaction .* may still wait in the pool /,
+  pool: /^waits: the database was restored,.* and a transaction .* may still wait in the pool /,
   otherwise: /^Transaction 0x\w+ has used its authorization/,
   cancelled: /^Transaction 0x\w+ has cancelled its authorization/,
   named: /^(?:Transaction 0x[\w ]+ was named for this|left in transaction )|If another one paid this, name that one\.$/,
