@@ -11,6 +11,7 @@ import {
   logInSuperAdmin,
   newEmail,
   OTHER_PASSWORD,
+  PASSWORD,
   readCode,
   readMails,
   registerManager,
@@ -224,6 +225,36 @@ test('ten mailed codes an hour; then neither a login nor a new code says that on
   assert.equal(status, 200, text)
   offsetMs += HOUR
 })
+
+for (const [way, isForgotten] of [
+  ['by a mailed link', true],
+  ['in a running session', false],
+] as const)
+  test(`ten codes sent to whoever knew the old password: a new one ${way} ends those logins, and codes are sent again`, async () => {
+    const { client: owner, email } = await registerManager(service.baseUrl)
+    const thief = new Client(service.baseUrl)
+    for (let count = 0; count < 10; count += 1) await beginLogin(thief, email)
+    assert.equal((await beginLogin(new Client(service.baseUrl), email)).status, 429)
+    const emailOtp = await readCode(service.baseUrl, email, 10)
+    if (isForgotten) {
+      await owner.post('auth/reset-password/send', { email })
+      const token = /token=([\w-]+)/.exec(
+        (await waitForMail(service.baseUrl, email, /reset-password\?token=/)).text,
+      )?.[1]
+      const { status } = await owner.post('auth/reset-password/change', { token, newPassword: OTHER_PASSWORD })
+      assert.equal(status, 200)
+    } else {
+      const asked = await owner.post('auth/otp/email?stepUp=true', { email })
+      assert.equal(asked.status, 429, 'before, the owner gets none')
+      const change = { password: PASSWORD, newPassword: OTHER_PASSWORD }
+      assert.equal((await owner.post('auth/password', change)).status, 200)
+      assert.equal((await owner.post('auth/otp/email?stepUp=true', { email })).status, 200)
+      assert.equal((await readMails(service.baseUrl, email)).filter(({ text }) => /code/.test(text)).length, 11)
+    }
+    assert.equal((await thief.post('auth/otp', { emailOtp })).status, 401, 'the login of before is over')
+    const { status, text } = await beginLogin(new Client(service.baseUrl), email, OTHER_PASSWORD)
+    assert.equal(status, 200, text)
+  })
 
 test('asking for a code without a login gives the same answer for everybody and sends nothing', async () => {
   const { email } = await registerManager(service.baseUrl)

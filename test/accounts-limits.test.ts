@@ -2,7 +2,16 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { after, before, type TestContext, test } from 'node:test'
 import { MINUTE, SECOND } from '../src/kernel/clock.ts'
-import { Client, countStatuses, logIn, newEmail, PASSWORD, register, registerManager } from './harness/accounts.ts'
+import {
+  Client,
+  countStatuses,
+  logIn,
+  newEmail,
+  PASSWORD,
+  register,
+  registerManager,
+  waitForMail,
+} from './harness/accounts.ts'
 import { callService, startTestService, type TestService } from './harness/service.ts'
 
 let offsetMs = 0
@@ -370,4 +379,26 @@ test('a shop’s page that asks too often can read that and for how long; no oth
   const open = { ...headers, 'x-forwarded-for': '203.0.113.10' }
   const unknown = await callService(first.baseUrl, 'GET', 'status/none', { headers: open })
   assert.deepEqual([unknown.status, unknown.headers.get('access-control-allow-origin')], [404, null])
+})
+
+test('codes by mail: whoever has no login of the account uses up nothing of its owner’s, who is limited all the same', async () => {
+  const { client, email } = await registerManager(first.baseUrl)
+  const stranger = await register(first.baseUrl, { role: 'SimpleUser' })
+  offsetMs += 61 * SECOND
+  const ask = async (by: Client, address: string, path = 'auth/otp/email?stepUp=true') =>
+    (await by.post(path, { email }, { 'x-forwarded-for': address })).status
+  const tally = async (count: number, send: () => Promise<number>) => {
+    const statuses = []
+    for (let turn = 0; turn < count; turn += 1) statuses.push({ status: await send() })
+    return countStatuses(statuses)
+  }
+  const nobody = new Client(first.baseUrl)
+  assert.deepEqual(await tally(12, () => ask(nobody, '203.0.113.151')), { 200: 10, 429: 2 }, 'nobody')
+  const liar = new Client(first.baseUrl)
+  liar.token = 'ovt_made-up'
+  assert.deepEqual(await tally(12, () => ask(liar, '203.0.113.152', 'auth/otp/email')), { 200: 10, 429: 2 }, 'made up')
+  assert.deepEqual(await tally(12, () => ask(stranger.client, '203.0.113.153')), { 200: 10, 429: 2 }, 'another person')
+  assert.deepEqual(await tally(12, () => ask(client, '203.0.113.154')), { 200: 10, 429: 2 }, 'the owner')
+  assert.equal(await ask(client, '203.0.113.155'), 429, 'the owner counts as one, from everywhere')
+  assert.ok(await waitForMail(first.baseUrl, email, /code/))
 })

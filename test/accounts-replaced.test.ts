@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
 import { newId } from '../src/kernel/ids.ts'
@@ -156,8 +157,6 @@ test('of a replaced account no session, authenticator, recovery code, passkey, P
     { email: old.email, password: OTHER_PASSWORD, origin: 'dashboard' },
   )
   assert.equal(login.data.user.authenticatorEnabled, false)
-  const enabled = await admin.call('PUT', `users/${old.userId}`, { disabled: false })
-  assert.equal(enabled.status, 200, enabled.text)
   assert.equal((await passwordLogin(old.email, PASSWORD, 'auth/login')).error?.code, 'INVALID_CREDENTIALS')
 })
 
@@ -251,6 +250,40 @@ test('an applicant who is let in before the link of another shop’s invitation 
   assert.equal((await kept.client.get<{ valid: boolean }>('users/me')).data.valid, true)
   assert.equal((await rival.call('PUT', `users/${disabled.userId}`, { disabled: true })).status, 200)
   assert.equal((await invite(disabled.email)).error?.code, 'EMAIL_ALREADY_REGISTERED')
+})
+
+test('a replaced account stays as it is: nobody enables, approves or promotes it, and no list shows it', async () => {
+  const old = await applicant(rival)
+  assert.equal((await invite(old.email)).status, 200)
+  assert.equal((await accept(await invitedToken(old.email))).status, 200)
+  const before = await findUser(old.userId)
+  for (const by of [rival, admin])
+    for (const act of [
+      () => by.call('PUT', `users/${old.userId}`, { disabled: false }),
+      () => by.call('PUT', `users/${old.userId}`, { role: 'Manager' }),
+      () => by.post(`users/${old.userId}/approve`),
+      ...(by === admin ? [() => by.post(`users/${old.userId}/reset-2fa`)] : []),
+    ]) {
+      const { status, error } = await act()
+      assert.deepEqual([status, error?.code], [409, 'OBJECT_CONFLICT'], `${act}`)
+      assert.match(error?.message ?? '', /an invitation took its address/)
+    }
+  assert.deepEqual(await findUser(old.userId), before)
+  const list = async (by: Client) =>
+    (await by.get<{ users: { _id: string }[] }>(`users?search=Beispiel&limit=100`)).data.users.map(({ _id }) => _id)
+  for (const by of [rival, admin]) assert.ok(!(await list(by)).includes(old.userId))
+  assert.equal((await rival.get<{ disabled: boolean }>(`users/${old.userId}`)).data.disabled, true, 'for the log')
+})
+
+test('an account that an earlier version let its shop enable after it was replaced is disabled again, and no other', async () => {
+  const [old, same] = [await applicant(rival), await applicant(rival)]
+  assert.equal((await invite(old.email)).status, 200)
+  assert.equal((await accept(await invitedToken(old.email))).status, 200)
+  const ids = [old.userId, same.userId]
+  await service.db.run(sql`update users set disabled_at = null, role = 'Manager' where id = any(${ids})`)
+  const migration = new URL('../migrations/1980_replaced_accounts.sql', import.meta.url)
+  await service.db.pool.query(await readFile(migration, 'utf8'))
+  assert.deepEqual([(await findUser(old.userId)).disabled, (await findUser(same.userId)).disabled], [true, false])
 })
 
 test('who makes a company that the operator never approved keeps no address with colleagues there', async () => {

@@ -236,6 +236,27 @@ test('the person whose access changed does not learn from where, and one who was
   assert.doesNotMatch((await waitFor(colleague.email, /Access to/)).text, /from the address/)
 })
 
+test('who invites a Manager again with another role needs a fresh second factor, and the managers get a mail about it', async () => {
+  const shop = await openCompany()
+  const email = newEmail('invited')
+  const invite = (by: Client, role: string) =>
+    by.post<{ _id: string; role: string }>('users', { email, firstName: 'Bea', lastName: 'Fremd', role })
+  const { _id: id } = (await invite(shop.boss, 'Manager')).data
+  await waitFor(shop.manager.email, /Access to/)
+  const late = await logIn(service.baseUrl, shop.manager.email)
+  await service.db.run(sql`
+    update sessions set second_factor_at = null where id = (select max(id) from sessions where user_id = ${shop.manager.userId})`)
+  assert.equal((await invite(late, 'Cashier')).error?.code, 'STEP_UP_REQUIRED')
+  assert.equal((await shop.boss.get<{ role: string }>(`users/${id}`)).data.role, 'Manager')
+  assert.equal((await invite(shop.boss, 'Cashier')).data.role, 'Cashier')
+  const { text } = await waitFor(shop.manager.email, /Access to/, 2)
+  assert.match(text, /Bea Fremd.*has access with the role “Cashier”/s)
+  const { detail } = await service.db.one<{ detail: string }>(sql`
+    select detail from audit_log where action = 'user.invite' and object = ${`user:${id}`} order by seq desc limit 1`)
+  assert.deepEqual(JSON.parse(detail), { role: 'Cashier', roleBefore: 'Manager' })
+  assert.equal((await invite(late, 'Observer')).status, 200, 'neither decides about money')
+})
+
 test('the mail about a key of a command line names who confirmed it, as the audit log does', async () => {
   const shop = await openCompany()
   const colleague = await addManager(shop)

@@ -165,6 +165,9 @@ test('the word of a person who was thrown out since, and the proposal of a revok
   const outs: ((person: Person) => Promise<unknown>)[] = [
     (person) => change(person, { disabled: true }),
     (person) => change(person, { role: 'Observer' }),
+    // the account keeps its former company, and no longer belongs to it
+    (person) => change(person, { role: 'SuperManager' }),
+    (person) => change(person, { role: 'SimpleUser' }),
     leave,
   ]
   const words = async (order: Payable, to: string, persons: Person[]): Promise<string[]> => {

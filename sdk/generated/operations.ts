@@ -3503,7 +3503,7 @@ export interface Operations {
       limit: number
     }
   }
-  /** Invite a user to your company. The user gets a link to choose a password. Inviting again while no link was used sends a new one, and replaces names, language and role. Over an account that is no one’s the invited user waits until the link is used. Inviting a Manager needs a fresh second factor. */
+  /** Invite a user to your company. The user gets a link to choose a password. Inviting again while no link was used sends a new one, and replaces names, language and role. Over an account that is no one’s the invited user waits until the link is used. Inviting a Manager, or a Manager who was invited before with another role, needs a fresh second factor. */
   inviteUser: {
     params: {
       body: {

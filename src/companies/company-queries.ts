@@ -175,7 +175,12 @@ export async function listCompanyManagers(
     where company_id = ${companyId} and role in ('Manager', 'Association') and disabled_at is null order by id limit 20`)
 }
 
-export type Standing = { role: UserRole; disabledAt: Date | null; sessionEndedAt: Date | null }
+export type Standing = {
+  role: UserRole
+  disabledAt: Date | null
+  sessionEndedAt: Date | null
+  secondFactorAt: Date | null
+}
 
 /**
  * A person and the session, as they are now; whoever changes either waits until the transaction ends. Not `for share`:
@@ -183,7 +188,7 @@ export type Standing = { role: UserRole; disabledAt: Date | null; sessionEndedAt
  */
 export const lockStanding = (tx: Tx, userId: string, sessionId: string | null): Promise<Standing | undefined> =>
   tx.maybe<Standing>(sql`
-    select u.role, u.disabled_at, s.revoked_at as session_ended_at
+    select u.role, u.disabled_at, s.revoked_at as session_ended_at, s.second_factor_at
     from users u join sessions s on s.user_id = u.id
     where u.id = ${userId} and s.id = ${sessionId} for no key update`)
 

@@ -49,7 +49,8 @@ export async function companiesFor(db: Db, actor: Actor, choice: CompanyChoice):
  * destination of money, an approval. A node may have read the session some seconds ago; whoever takes the person's
  * rights away either waits for this transaction or is noticed here. Call it first: rows are locked in the order person,
  * session, company, object. In any other order two requests of one person end in a deadlock, and a wait for a person
- * stops a whole company.
+ * stops a whole company. Ask for a fresh second factor after it: from here on the actor has the one of this moment,
+ * which another node may have just accepted.
  * @param companyId where the person acts; null when it is about no company
  * @throws UNAUTHORIZED if the session has ended, or the person lost the role or this company
  */
@@ -61,4 +62,6 @@ export async function lockActor(tx: Tx, actor: Actor, companyId: string | null):
   const isSame = now !== undefined && roles.includes(now.role) && now.disabledAt === null && now.sessionEndedAt === null
   const isLost = actor.role === 'SuperManager' && companyId !== null && !(await isAttached(tx, actor.id, companyId))
   if (!isSame || isLost) throw new AppError('UNAUTHORIZED', { message: 'This session has ended. Log in again.' })
+  // a session that a PIN opened at a till proves none
+  if (actor.tillDeviceId === undefined) actor.secondFactorAt = now.secondFactorAt?.getTime() ?? null
 }

@@ -94,10 +94,14 @@ export class EndedCredential extends AppError {
 
 /**
  * Reads a request's credential; null when it has none.
- * @param isGuess it is most likely wrong, so that looking it up may be slow but must cost little
+ * @param how.isGuess it is most likely wrong, so that looking it up may be slow but must cost little
+ * @param how.isAfresh what this node has read of a person's session before does not count
  * @throws UNAUTHORIZED for an invalid one, as EndedCredential if it was valid once
  */
-export type Authenticate = (request: FastifyRequest, isGuess?: boolean) => Promise<Actor | null>
+export type Authenticate = (
+  request: FastifyRequest,
+  how?: { isGuess?: boolean; isAfresh?: boolean },
+) => Promise<Actor | null>
 
 /**
  * Whether an actor acts for a company that may sell, or operates this service. Accounts that anyone can open do

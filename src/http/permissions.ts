@@ -198,6 +198,13 @@ const STEP_UP_MS = 5 * MINUTE
 export const hasFreshFactor = (actor: Actor, nowMs: number): boolean =>
   actor.secondFactorAt !== null && isRecent(actor.secondFactorAt, STEP_UP_MS, nowMs)
 
+/**
+ * Whether a refusal may be late: a node keeps what it read of a session for some seconds, and meanwhile another may
+ * have taken the code, the confirmation of the address, or the approval. What takes a right away ends the session.
+ */
+export const mayBeLate = (name: PermissionName, actor: Actor | null, nowMs: number): boolean =>
+  actor?.kind === 'user' && (!actor.valid || (ruleOf(name).stepUp === true && !hasFreshFactor(actor, nowMs)))
+
 const NO_API_KEYS = 'API keys may not do this; log in instead.'
 
 /** @throws UNAUTHORIZED without a credential, FORBIDDEN or STEP_UP_REQUIRED with an insufficient one */

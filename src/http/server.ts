@@ -22,7 +22,7 @@ import { registerProxyNotice } from './limits/proxy-notice.ts'
 import type { RateLimits } from './limits/rate-limits.ts'
 import { registerRehearsal } from './limits/rehearsal.ts'
 import { openTurns } from './limits/turns.ts'
-import { type CookieKind, checkPermission, isPermission, type Rule, ruleOf } from './permissions.ts'
+import { type CookieKind, checkPermission, isPermission, mayBeLate, type Rule, ruleOf } from './permissions.ts'
 import { registerOpenApi } from './reference/openapi.ts'
 
 export type ServerDeps = {
@@ -67,9 +67,14 @@ const hasCredential = ({ headers }: FastifyRequest): boolean =>
 function registerPermissions(app: FastifyInstance, { authenticate, clock, limits, cookieOwners }: ServerDeps): void {
   app.decorateRequest('actor', null)
   app.decorateRequest('rateLimits', null)
-  const readActor = async (request: FastifyRequest, reply: FastifyReply, rule: Rule): Promise<Actor | null> => {
+  const readActor = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    rule: Rule,
+    isAfresh = false,
+  ): Promise<Actor | null> => {
     try {
-      return await authenticate(request, limits.isGuessing(request))
+      return await authenticate(request, { isGuess: limits.isGuessing(request), isAfresh })
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'UNAUTHORIZED') throw error
       const isGuess = !(error instanceof EndedCredential)
@@ -111,7 +116,13 @@ function registerPermissions(app: FastifyInstance, { authenticate, clock, limits
     const isOurs = mayBeOurs && hasStanding(request.actor)
     if (mayBeOurs && !isOurs) await limits.checkAddress(request, reply, rule.limit)
     if (isOurs || rule.limit === 'company') await limits.checkCompany(request, reply)
-    checkPermission(permission, request.actor, clock())
+    try {
+      checkPermission(permission, request.actor, clock())
+    } catch (error) {
+      if (!mayBeLate(permission, request.actor, clock())) throw error
+      request.actor = await readActor(request, reply, rule, true)
+      checkPermission(permission, request.actor, clock())
+    }
   })
 }
 

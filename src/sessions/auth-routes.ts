@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { actorOf } from '../http/actor.ts'
+import { networkOf } from '../http/address.ts'
 import { Envelope, ok } from '../http/envelope.ts'
 import { contextAs, contextOf, visitorContextOf } from '../http/request-context.ts'
 import { MINUTE } from '../kernel/clock.ts'
@@ -16,7 +17,7 @@ import { type AuthDeps, answerOfFinishedLogin, answerOfLogin, noStore } from './
 import { bearerOf } from './authenticate.ts'
 import { findChallengeByToken, lockChallengeByToken } from './factors/challenge-queries.ts'
 import { answerLogin, answerStepUp, logIn, MANAGER_ROLES, OTHER_ROLES } from './login-service.ts'
-import { openChallenger } from './second-factor.ts'
+import { type Challenger, openChallenger } from './second-factor.ts'
 import type { SessionKind } from './session-queries.ts'
 import { hashToken } from './session-service.ts'
 
@@ -112,6 +113,12 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps)
 
   const challengerOf = openChallenger(deps)
   const emailKeyOfUser = async (userId: string): Promise<string> => (await findUserById(db, userId))?.emailKey ?? ''
+  /** Null for a token that is of no login, as anyone can make one up. */
+  const emailKeyOfChallenger = async (who: Challenger): Promise<string | null> => {
+    if ('actor' in who) return emailKeyOfUser(who.actor.id)
+    const pending = await findChallengeByToken(db, hashToken(who.token))
+    return pending ? emailKeyOfUser(pending.userId) : null
+  }
 
   app.post(
     '/otp',
@@ -142,15 +149,14 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps)
         throw invalid('otp', 'send one of otp, emailOtp, recoveryCode, passkey')
       const userId = cookies.userIdOf(request)
       const who = await challengerOf(request, request.query)
+      const emailKey = await emailKeyOfChallenger(who)
+      if (emailKey !== null) await limits.checkAccount(request, reply, emailKey)
       if ('actor' in who) {
-        await limits.checkAccount(request, reply, await emailKeyOfUser(who.actor.id))
         await answerStepUp(deps, contextAs(request, who.actor), body)
         const user = await findUserById(db, who.actor.id)
         if (!user) throw new AppError('UNAUTHORIZED')
         return ok({ token: bearerOf(request) ?? '', user: viewSelf(user) })
       }
-      const pending = await findChallengeByToken(db, hashToken(who.token))
-      if (pending) await limits.checkAccount(request, reply, await emailKeyOfUser(pending.userId))
       const answer = { token: who.token, userId, codes: body, context: visitorContextOf(request) }
       const loggedIn = await answerLogin(deps, answer)
       cookies.clearChallenge(reply)
@@ -176,8 +182,10 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps)
     async (request, reply) => {
       cookies.checkSite(request)
       const emailKey = emailKeyOf(request.body.email)
-      await limits.checkAccount(request, reply, emailKey)
       const who = await challengerOf(request, request.query).catch(() => null)
+      // no stranger may use up what the owner needs to confirm
+      const isTheirs = who !== null && (await emailKeyOfChallenger(who)) === emailKey
+      await limits.checkAccount(request, reply, isTheirs ? emailKey : `${emailKey} ${networkOf(request.ip)}`)
       const isRenewed = await db.tx(async (tx) => {
         if (who === null) return false
         const challenge =

@@ -26,7 +26,7 @@ export type AuthenticateDeps = { apiKeys: ApiKeys; sessions: Pick<Sessions, 'act
  * Null without a credential. @throws UNAUTHORIZED for an invalid one
  */
 export function openAuthenticate({ apiKeys, sessions }: AuthenticateDeps): Authenticate {
-  return async (request, isGuess = false): Promise<Actor | null> => {
+  return async (request, { isGuess = false, isAfresh = false } = {}): Promise<Actor | null> => {
     const secret = headerText(request, 'x-api-secret')
     const publicId = headerText(request, 'x-api-key')
     if (secret !== null) return apiKeys.actorOf(secret, publicId, isGuess)
@@ -43,6 +43,6 @@ export function openAuthenticate({ apiKeys, sessions }: AuthenticateDeps): Authe
       })
     }
     // costs a guess no look-up: the signature is verified in memory first
-    return sessions.actorOf(token)
+    return sessions.actorOf(token, isAfresh)
   }
 }

@@ -15,6 +15,7 @@ import { verifyEmail } from './address-proof.ts'
 import * as schemas from './auth-schemas.ts'
 import { type AuthDeps, noStore } from './auth-service.ts'
 import { bearerOf } from './authenticate.ts'
+import { updateChallengesEnded, updateCodesForgotten } from './factors/challenge-queries.ts'
 import { userOfActor } from './factors/two-factor-service.ts'
 import { updateResetsVoid } from './reset-queries.ts'
 import { endedKeysOf } from './session-service.ts'
@@ -109,6 +110,9 @@ export const passwordRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, d
         await lockActor(tx, actor, null)
         await updateUserPassword(tx, user.id, { passwordHash, at })
         await updateResetsVoid(tx, user.id, at)
+        // of whoever knew the password of before: the logins that wait for a code, and the codes sent for them
+        await updateChallengesEnded(tx, user.id, at)
+        await updateCodesForgotten(tx, user.id)
         const ended = await sessions.endAll(tx, user.id, 'password changed', actor.sessionId)
         await deps.lockOuts.clear(tx, user.emailKey)
         const data = { name: user.firstName }

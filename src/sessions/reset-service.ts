@@ -17,7 +17,7 @@ import { checkPassword } from '../users/password-rules.ts'
 import { companyIdOf, type User } from '../users/user.ts'
 import { findUserByEmailKey, updateUserPassword } from '../users/user-queries.ts'
 import { confirmAddress } from '../users/verification-service.ts'
-import { updateChallengesEnded } from './factors/challenge-queries.ts'
+import { updateChallengesEnded, updateCodesForgotten } from './factors/challenge-queries.ts'
 import { hasUnprovenFactor, updateWrongCodesForgotten } from './factors/factor-queries.ts'
 import { openCodeHash } from './factors/totp.ts'
 import type { TwoFactor } from './factors/two-factor-service.ts'
@@ -169,8 +169,9 @@ export function openResets(deps: ResetDeps): Resets {
     if (byOwner) {
       // a stranger who registered this address may have enrolled a factor
       if (await hasUnprovenFactor(tx, user.id)) await deps.twoFactor.reset(tx, user, context)
-      // whoever guessed them knew the password of before
+      // whoever guessed them, or had them sent, knew the password of before
       await updateWrongCodesForgotten(tx, user.id)
+      await updateCodesForgotten(tx, user.id)
       await confirmAddress(deps.alarm, tx, user, at)
     }
     if (reset.kind !== 'invitation') {

@@ -70,10 +70,11 @@ export type Sessions = {
   endAtTill(tx: Tx, filter: { deviceId: string; userId: string | null }, reason: string): Promise<Date[]>
   confirmSecondFactor(tx: Tx, sessionId: string, at: Date): Promise<void>
   /**
-   * The actor of an access token, as its session and user are now.
+   * The actor of an access token, as its session and user are now, or were within the last four seconds.
+   * @param isAfresh as they are now: for a refusal that another node may just have lifted
    * @throws UNAUTHORIZED, as EndedCredential for a token of ours
    */
-  actorOf(accessToken: string): Promise<Actor>
+  actorOf(accessToken: string, isAfresh?: boolean): Promise<Actor>
   /** Drops all cached sessions, after a change to users or sessions on this node. */
   forget(): void
 }
@@ -243,9 +244,9 @@ export function openSessions(deps: SessionDeps): Sessions {
       await queries.updateSessionSecondFactor(tx, sessionId, at)
       tx.afterCommit(states.forget)
     },
-    async actorOf(accessToken) {
+    async actorOf(accessToken, isAfresh = false) {
       const claims = await tokens.verify(accessToken)
-      const state = await states.find(claims.sid)
+      const state = await states.find(claims.sid, isAfresh)
       if (!state || state.userId !== claims.userId || state.revokedAt || state.disabledAt) throw ended()
       if (state.role !== claims.role || state.expiresAt.getTime() <= clock()) throw ended()
       if (state.tillDeviceId !== null && state.tillCollectorId === null) throw ended()
@@ -300,7 +301,7 @@ function toTillActor(state: SessionState): Actor {
  * Caches session states for at most four seconds. A change on this node voids every copy, including one being read.
  */
 function openStates({ db, clock }: SessionDeps): {
-  find(sid: string): Promise<SessionState | undefined>
+  find(sid: string, isAfresh: boolean): Promise<SessionState | undefined>
   forget(): void
 } {
   const copies = new Map<string, { state: SessionState | undefined; at: number }>()
@@ -315,10 +316,11 @@ function openStates({ db, clock }: SessionDeps): {
     return state
   }
   return {
-    async find(sid) {
+    async find(sid, isAfresh) {
       const known = copies.get(sid)
-      if (known && isYounger(known.at, STATE_MAX_AGE_MS, clock())) return known.state
-      const running = loading.get(sid)
+      if (!isAfresh && known && isYounger(known.at, STATE_MAX_AGE_MS, clock())) return known.state
+      // one that runs may have read the row already
+      const running = isAfresh ? undefined : loading.get(sid)
       if (running) return running
       const started = load(sid).finally(() => loading.delete(sid))
       loading.set(sid, started)

@@ -81,8 +81,8 @@ async function lockInvited(
  * Creates an approved account without a password. The mailed link lets its owner choose one and verifies the address.
  * Who has not used the link yet gets a new one, and what this invitation says about the person replaces the earlier.
  * Over an account that may be replaced (`isReplaceable`) the invited one waits beside it: only the link replaces it.
- * @throws EMAIL_ALREADY_REGISTERED, FORBIDDEN for a role that the actor cannot assign, TOO_MANY_REQUESTS, UNAUTHORIZED,
- * VALIDATION_FAILED for a role of the other kind of company
+ * @throws EMAIL_ALREADY_REGISTERED, FORBIDDEN for a role that the actor cannot assign, STEP_UP_REQUIRED,
+ * TOO_MANY_REQUESTS, UNAUTHORIZED, VALIDATION_FAILED for a role of the other kind of company
  */
 export async function inviteUser(deps: UserDeps, context: RequestContext, body: Invitation): Promise<User> {
   const { actor } = context
@@ -95,12 +95,12 @@ export async function inviteUser(deps: UserDeps, context: RequestContext, body: 
   }
   const company = operatorOnly ? null : await findInvitingCompany(deps, actor, body.companyId)
   if (company) checkRoleOf(company.kind, body.role)
-  checkFreshForMoney(actor, [body.role], clock())
   const at = new Date(clock())
   const inviter = (await readMe(deps, actor)).firstName
   const companyId = company?.id ?? null
   return db.tx(async (tx) => {
     const { known, holder } = await lockInvited(tx, actor, { ...body, companyId })
+    checkFreshForMoney(actor, known ? [known.role, body.role] : [body.role], at.getTime())
     const id = known?.id ?? newId(at.getTime())
     if (known) {
       const { firstName, lastName, role, lang = known.lang } = body
@@ -108,7 +108,8 @@ export async function inviteUser(deps: UserDeps, context: RequestContext, body: 
     } else await insertInvited(tx, body, { id, companyId, isOver: holder !== null, madeBy: actor.id, at })
     const user = await readAgain(tx, id)
     await hooks.sendInvitation(tx, user, { inviter, company: company?.name ?? 'Comptoir' })
-    await deps.audit.write(tx, context, { ...entryOf(user, 'user.invite'), detail: { role: user.role } })
+    const before = known && known.role !== user.role ? { roleBefore: known.role } : {}
+    await deps.audit.write(tx, context, { ...entryOf(user, 'user.invite'), detail: { role: user.role, ...before } })
     return user
   })
 }

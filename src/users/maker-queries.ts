@@ -104,8 +104,10 @@ export async function findSpeaker(
   if (kind !== 'user' && kind !== 'service') return undefined
   const person = await q.maybe<{ id: string }>(sql`
     select u.id from users u where u.id = ${id} and u.disabled_at is null and u.role = any(${[...roles]}::text[])
-      and (u.role = 'SuperAdmin' or u.company_id = ${companyId} or u.role = 'SuperManager' and exists
-        (select 1 from super_manager_companies s where s.user_id = u.id and s.company_id = ${companyId}))`)
+      and (u.role = 'SuperAdmin'
+        or u.company_id = ${companyId} and u.role not in ('SuperManager', 'SimpleUser')
+        or u.role = 'SuperManager' and exists
+          (select 1 from super_manager_companies s where s.user_id = u.id and s.company_id = ${companyId}))`)
   return person?.id
 }
 

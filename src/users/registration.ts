@@ -47,7 +47,7 @@ export type Registration = {
   prepare(body: RegisterBody, actor: Actor | null): Promise<Prepared>
   /**
    * @throws EMAIL_ALREADY_REGISTERED, TOO_MANY_REQUESTS after ten mails to one mailbox within the hour, UNAUTHORIZED if
-   * the actor who vouches lost the rights a moment ago
+   * the actor who vouches lost the rights a moment ago, STEP_UP_REQUIRED for an operator's account
    */
   register(tx: Tx, prepared: Prepared, lang: Lang): Promise<User>
   /** @throws TOO_MANY_REQUESTS */
@@ -77,16 +77,10 @@ const isManager = (actor: Actor | null): actor is Actor =>
 const isOperator = (actor: Actor | null): actor is Actor =>
   actor?.kind === 'user' && actor.valid && actor.role === 'SuperAdmin'
 
-/**
- * An operator's account decides about everyone's money, so a running session alone cannot create one.
- * @throws FORBIDDEN for a role that this caller cannot assign, STEP_UP_REQUIRED
- */
-function checkRole(role: UserRole, actor: Actor | null, nowMs: number): void {
+/** @throws FORBIDDEN for a role that this caller cannot assign */
+function checkRole(role: UserRole, actor: Actor | null): void {
   if (PUBLIC_ROLES.includes(role) || JOINING_ROLES.includes(role)) return
-  if (OPERATOR_ROLES.includes(role) && isOperator(actor)) {
-    if (hasFreshFactor(actor, nowMs)) return
-    throw new AppError('STEP_UP_REQUIRED')
-  }
+  if (OPERATOR_ROLES.includes(role) && isOperator(actor)) return
   throw new AppError('FORBIDDEN', {
     message: `Only a SuperAdmin assigns the role ${role}. Send a SuperAdmin’s bearer token.`,
   })
@@ -166,7 +160,7 @@ export function openRegistration(deps: RegistrationDeps): Registration {
   return {
     sendVerification,
     async prepare(body, actor) {
-      checkRole(body.role, actor, clock())
+      checkRole(body.role, actor)
       checkNames(body)
       const names = [body.email, body.firstName, body.lastName, body.companyName ?? '', body.associationName ?? '']
       checkPassword(body.password, { path: 'password', own: names, extra: deps.refusedPasswords })
@@ -186,6 +180,9 @@ export function openRegistration(deps: RegistrationDeps): Registration {
     },
     async register(tx, { body, passwordHash, joins, vouchedBy, madeBy }, lang) {
       if (vouchedBy) await lockActor(tx, vouchedBy, joins?.id ?? null)
+      // an operator's account decides about everyone's money, so a running session alone cannot create one
+      if (OPERATOR_ROLES.includes(body.role) && !(vouchedBy && hasFreshFactor(vouchedBy, clock())))
+        throw new AppError('STEP_UP_REQUIRED')
       const at = new Date(clock())
       const id = newId(at.getTime())
       const companyId = joins?.id ?? (await foundCompany(tx, body, at))

@@ -174,11 +174,15 @@ export type UserFilter = {
 
 const patternOf = (text: string): string => `%${text.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`
 
-/** A SuperManager is not one of the people of the company that it was a Manager of. */
+/**
+ * A SuperManager is not one of the people of the company that it was a Manager of. A replaced account is no one’s, and
+ * the address that it names is another’s by now.
+ */
 function conditionOf({ companyIds, role, search, pendingOnly }: UserFilter): Sql {
   const pattern = search === null ? null : patternOf(search)
   const email = search === null ? null : patternOf(withAsciiDomain(search))
   return sql`(${companyIds}::text[] is null or (u.company_id = any(${companyIds}) and u.role <> 'SuperManager'))
+    and u.email_key <> 'replaced:' || u.id
     and (${role}::text is null or u.role = ${role})
     and (${pattern}::text is null or coalesce(u.claimed_email_key, u.email_key) like ${email}
       or lower(u.first_name || ' ' || u.last_name) like ${pattern})

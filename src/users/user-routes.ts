@@ -124,7 +124,7 @@ export const userRoutes: FastifyPluginAsyncTypebox<service.UserDeps> = async (ap
         operationId: 'inviteUser',
         summary: 'Invite a user to your company',
         description:
-          'The user gets a link to choose a password. Inviting again while no link was used sends a new one, and replaces names, language and role. Over an account that is no one’s the invited user waits until the link is used. Inviting a Manager needs a fresh second factor.',
+          'The user gets a link to choose a password. Inviting again while no link was used sends a new one, and replaces names, language and role. Over an account that is no one’s the invited user waits until the link is used. Inviting a Manager, or a Manager who was invited before with another role, needs a fresh second factor.',
         tags,
         body: InvitationBody,
         response: { 200: Envelope(UserRef) },

@@ -12,7 +12,7 @@ import { filterText } from '../kernel/schema.ts'
 import type { Mailer } from '../mail/mail.ts'
 import { updateUserMaker } from './maker-queries.ts'
 import { chooseSaleMails } from './sale-mail-choice.ts'
-import { COMPANY_ROLES, isApplicant, TWO_FACTOR_ROLES, type User, type UserCompany } from './user.ts'
+import { COMPANY_ROLES, isApplicant, isReplaced, TWO_FACTOR_ROLES, type User, type UserCompany } from './user.ts'
 import * as queries from './user-queries.ts'
 
 /** Implemented by src/sessions, which may import src/users but not the reverse. */
@@ -54,15 +54,20 @@ function manages(actor: Actor, user: User): boolean {
   return user.company !== null && COMPANY_ROLES.includes(user.role) && sees(actor, user.company.id)
 }
 
+const ENDED =
+  'This account has ended for good: an invitation took its address. The owner of the address has another account now.'
+
 /**
  * The user, locked together with the actor: two people who take each other's rights act one after the other.
- * @throws OBJECT_NOT_FOUND; UNAUTHORIZED if the actor lost the own rights a moment ago
+ * @throws OBJECT_NOT_FOUND; OBJECT_CONFLICT for an account that was replaced; UNAUTHORIZED if the actor lost the own
+ * rights a moment ago
  */
 async function lockManaged(tx: Tx, actor: Actor, id: string): Promise<User> {
   const locked = await queries.lockUsersById(tx, [actor.id, id])
   const user = locked.find((one) => one.id === id)
   if (!user || !manages(actor, user)) throw new AppError('OBJECT_NOT_FOUND')
   await lockActor(tx, actor, user.company?.id ?? null)
+  if (isReplaced(user)) throw new AppError('OBJECT_CONFLICT', { message: ENDED })
   return user
 }
 
@@ -183,7 +188,10 @@ export async function applyChange(
   if (isLetIn) await queries.updateUserApproved(tx, id, at)
 }
 
-/** A manager approves a Cashier or an Observer. Idempotent. @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT if disabled */
+/**
+ * A manager approves a Cashier or an Observer. Idempotent.
+ * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT if disabled or replaced
+ */
 export async function approveUser(deps: UserDeps, context: RequestContext, id: string): Promise<User> {
   const { actor } = context
   return deps.db.tx(async (tx) => {
@@ -215,7 +223,8 @@ function checkRoleChange(actor: Actor, { company }: User, role: UserRole): void 
 /**
  * Renames, disables or enables a user, or changes the role. A new role or disabling ends the user's sessions at once,
  * including those of command lines; API keys of the company's servers stay.
- * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT for the caller's own account, VALIDATION_FAILED, STEP_UP_REQUIRED
+ * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT for the caller's own account or a replaced one, VALIDATION_FAILED,
+ * STEP_UP_REQUIRED
  */
 export async function changeUser(
   deps: UserDeps,

@@ -75,6 +75,12 @@ export const NO_PASSWORD = '!'
 export const isInvited = ({ passwordHash, verifiedAt }: Pick<User, 'passwordHash' | 'verifiedAt'>): boolean =>
   passwordHash === NO_PASSWORD && verifiedAt === null
 
+/**
+ * Whether the account ended when an invitation took its address: nothing it holds works again. It stays for the log,
+ * and for the orders that name it. (No address has this form.)
+ */
+export const isReplaced = ({ id, emailKey }: Pick<User, 'id' | 'emailKey'>): boolean => emailKey === `replaced:${id}`
+
 /** E-mail verified and, for Cashier and Observer, approved. */
 export const isValidUser = (user: Standing): boolean => user.verifiedAt !== null && !isApplicant(user)
 

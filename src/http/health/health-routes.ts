@@ -35,7 +35,7 @@ export const healthRoutes: FastifyPluginAsync<HealthDeps> = async (app, deps) =>
   const isOperator = async (request: FastifyRequest): Promise<boolean> => {
     if (bearsToken(request.headers.authorization, metricsToken)) return true
     // no key belongs to an operator, and nobody counts guesses here
-    const actor = await deps.authenticate(request, true).catch(() => null)
+    const actor = await deps.authenticate(request, { isGuess: true }).catch(() => null)
     return actor?.role === 'SuperAdmin' && actor.valid
   }
   app.get('/healthz', OPEN, async () => ok({ alive: true }))

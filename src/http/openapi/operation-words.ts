@@ -274,11 +274,11 @@ const ACCOUNTS: Record<string, OperationWords> = {
   },
   setupTwoFactor: {
     does: 'Answers what an authenticator app reads. Nothing changes before it is enabled.',
-    refuses: CHANGED,
+    refuses: [...CHANGED, 'STEP_UP_REQUIRED'],
   },
   enableTwoFactor: {
     does: 'Enrols the app when its code is right, and answers ten recovery codes.',
-    refuses: ['INVALID_OTP', 'OBJECT_CONFLICT'],
+    refuses: ['INVALID_OTP', 'OBJECT_CONFLICT', 'STEP_UP_REQUIRED'],
   },
   renewRecoveryCodes: { does: 'Makes ten new recovery codes. The old ones stop working.', refuses: CHANGED },
   disableTwoFactor: { does: 'Removes the authenticator app. Codes then come by e-mail.', refuses: CHANGED },
