@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { getAddress } from 'viem/utils'
 import { sql } from '../src/db/db.ts'
+import { POLL_MS } from '../src/pages/pay/live-updates.ts'
 import { type Client, logIn, registerManager } from './harness/accounts.ts'
 import { eventually } from './harness/service.ts'
 import { type Instructions, type OrderData, openShop, type Shop } from './harness/shop.ts'
@@ -81,6 +83,8 @@ for (const where of ['here', 'on another node'])
       () => shop.host.db.many(sql`select 1 from payments where last_words is null`),
       ({ length }) => length === 0,
     )
+    // the first look at an order is a change of its own
+    await sleep(2 * POLL_MS)
     if (where === 'here') await save(asPool(now))
     else await saveElsewhere()
     // another node learns it at its next look
