@@ -11,6 +11,8 @@ const SOURCE = readFileSync(new URL('../web/pay/wallet.js', import.meta.url), 'u
 )
 const PAY = { code: 'C', to: `0x${'1'.repeat(40)}`, token: `0x${'2'.repeat(40)}`, units: '1000000', chain: 1 }
 
+type Receipt = { status: string; logs?: { address: string; topics: string[]; data: string }[] }
+
 type Made = { textContent?: string; className?: string; children: Made[]; click?: () => void }
 
 function makeElement() {
@@ -31,12 +33,23 @@ function makeElement() {
 }
 
 /** A page with one wallet, on a clock of its own. */
-function openPage({ blocked, receipt }: { blocked: boolean; receipt: () => { status: string } | null }) {
+function openPage({
+  blocked,
+  receipt,
+  more = {},
+  kept = new Map(),
+}: {
+  blocked: boolean
+  receipt: () => Receipt | null
+  /** Other answers of the wallet. */
+  more?: Record<string, () => unknown>
+  /** What the browser keeps. */
+  kept?: Map<string, string>
+}) {
   const wallet = makeElement()
   const live = makeElement()
   const ask = (pay: object) => Object.assign(wallet, { dataset: { pay: JSON.stringify(pay) } })
   ask(PAY)
-  const kept = new Map<string, string>()
   const use = <T>(run: () => T): T => {
     if (blocked) throw new Error('SecurityError')
     return run()
@@ -72,6 +85,7 @@ function openPage({ blocked, receipt }: { blocked: boolean; receipt: () => { sta
     eth_getBalance: () => '0x5',
     eth_sendTransaction: () => '0xhash',
     eth_getTransactionReceipt: receipt,
+    ...more,
   }
   const handlers: Record<string, (event: unknown) => void> = {}
   runInNewContext(SOURCE, {
@@ -129,4 +143,36 @@ test('what is missing beside a transfer in a block is offered three minutes late
   assert.equal(page.hidden(), true)
   await page.pass(80_000)
   assert.deepEqual([page.hidden(), page.words()], [false, ['pay']])
+})
+
+const refuse = (error: object) => () => Promise.reject(error)
+const noReceipt = () => null
+
+test('an account without a coin for gas: what its wallet sent with another fee is not offered again after an error', async () => {
+  for (const error of [{ code: 4900, message: 'disconnected' }, { code: -32603, message: 'Internal error' }]) {
+    const kept = new Map<string, string>()
+    const more = { eth_getBalance: () => '0x0', eth_sendTransaction: refuse(error) }
+    const page = openPage({ blocked: false, receipt: noReceipt, more, kept })
+    await page.pay()
+    assert.ok(page.words().includes('Unsure'), String(page.words()))
+    assert.equal(kept.size, 1, 'the request is remembered')
+    const again = openPage({ blocked: false, receipt: noReceipt, more, kept })
+    assert.ok(again.words().includes('Unsure'), 'also after a reload')
+  }
+})
+
+test('an account without a coin for gas: where the wallet says so nothing was sent, and nothing is remembered', async () => {
+  const words = 'insufficient funds for gas * price + value'
+  for (const error of [
+    { code: -32000, message: words },
+    { code: -32603, message: 'Internal JSON-RPC error.', data: { code: -32000, message: words } },
+    { code: -32603, message: 'gas required exceeds allowance (0)' },
+  ]) {
+    const kept = new Map<string, string>()
+    const more = { eth_getBalance: () => '0x0', eth_sendTransaction: refuse(error) }
+    const page = openPage({ blocked: false, receipt: noReceipt, more, kept })
+    await page.pay()
+    assert.ok(page.words().includes('NoFee'), String(page.words()))
+    assert.equal(kept.size, 0)
+  }
 })

@@ -11,6 +11,8 @@
   const REJECTED = 4001
   const UNAUTHORIZED = 4100
   const PENDING = -32002
+  /** As nodes refuse it, before it is sent. */
+  const NO_FEE = /insufficient funds|gas required exceeds allowance/i
   const SLOW_MS = 180_000
   /** Of a signature, where a node of an earlier version does not say it. */
   const USABLE_SECONDS = 660
@@ -192,6 +194,9 @@
   /* ---- one payment ---- */
 
   const codeOf = (error) => error?.code ?? error?.data?.originalError?.code
+  /** Only the wallet knows: it may take the fee in another coin, or have it paid by its maker. */
+  const saysNoFee = (error) =>
+    [error, error?.data, error?.data?.originalError].some((one) => NO_FEE.test(one?.message ?? ''))
 
   function stopOf(error, asking) {
     if (error instanceof Stop) return error
@@ -284,7 +289,8 @@
       const hash = await ask('eth_sendTransaction', [{ from, to: asked.token, data, value: '0x0' }])
       return { ...mark, hash }
     } catch (error) {
-      const stop = codeOf(error) !== REJECTED && coins === 0n ? new Stop('noFee') : stopOf(error, 'unsure')
+      const isNoFee = codeOf(error) !== REJECTED && coins === 0n && saysNoFee(error)
+      const stop = isNoFee ? new Stop('noFee') : stopOf(error, 'unsure')
       const isNothing = stop.message === 'rejected' || stop.message === 'noFee'
       if (isNothing && recall(asked)?.at === mark.at) remember(asked, null)
       throw stop
