@@ -33,7 +33,9 @@ async function save(settings: Record<string, string>): Promise<void> {
 async function place() {
   const body = { amount: 50, fromAsset: 'EUR', merchantIdentifier: till, alias: crypto.randomUUID() }
   const { code } = (await manager.post<{ order: OrderData }>('confirm_conversion/request', body)).data.order
-  const { data, text } = await manager.post<Instructions>(`confirm_conversion/accept/${code}`, { paymentChannel: 'crypto' })
+  const { data, text } = await manager.post<Instructions>(`confirm_conversion/accept/${code}`, {
+    paymentChannel: 'crypto',
+  })
   assert.equal(data?.status, 'AWAITING', text)
   return { code, to: data.toAddress, units: BigInt(data.tokenAmount.replace('.', '')) }
 }

@@ -62,7 +62,11 @@ function openPage({
     setItem: (key: string, text: string) => use(() => void kept.set(key, text)),
     removeItem: (key: string) => use(() => void kept.delete(key)),
   }
-  const clock = { nowMs: 1_800_000_000_000 + startMs, timers: new Map<number, { at: number; run: () => void }>(), made: 0 }
+  const clock = {
+    nowMs: 1_800_000_000_000 + startMs,
+    timers: new Map<number, { at: number; run: () => void }>(),
+    made: 0,
+  }
   const setTimeout = (run: () => void, ms = 0) => {
     clock.made += 1
     clock.timers.set(clock.made, { at: clock.nowMs + ms, run })
@@ -195,7 +199,10 @@ const refuse = (error: object) => () => Promise.reject(error)
 const noReceipt = () => null
 
 test('an account without a coin for gas: what its wallet sent with another fee is not offered again after an error', async () => {
-  for (const error of [{ code: 4900, message: 'disconnected' }, { code: -32603, message: 'Internal error' }]) {
+  for (const error of [
+    { code: 4900, message: 'disconnected' },
+    { code: -32603, message: 'Internal error' },
+  ]) {
     const kept = new Map<string, string>()
     const more = { eth_getBalance: () => '0x0', eth_sendTransaction: refuse(error) }
     const page = openPage({ blocked: false, receipt: noReceipt, more, kept })
