@@ -189,20 +189,6 @@ describe('answers', () => {
     assert.throws(() => readAnswer(failed('400000', 500)), { answered: false })
   })
 
-  test('what reached Binance too late is signed again and sent once more, not a third time', async () => {
-    const late = () => failed('400003', 406)
-    const made = done({ prepayId: '29383937493038367292', qrContent: 'q' })
-    const slow = openWire({ '/v3/order': [late(), made] })
-    assert.equal((await slow.channel.createPayment(REQUEST)).providerReference, '29383937493038367292')
-    const [first, second] = slow.calls
-    assert.equal(second?.body, first?.body)
-    for (const name of ['BinancePay-Nonce', 'BinancePay-Signature'])
-      assert.notEqual(second?.headers[name], first?.headers[name])
-    const wrong = openWire({ '/v3/order': [late(), late(), made] })
-    await assert.rejects(wrong.channel.createPayment(REQUEST), { name: 'ProviderRefusal', reason: 'clock' })
-    assert.equal(wrong.calls.length, 2)
-  })
-
   test('being asked to wait is told in milliseconds', () => {
     const busy = { ...failed('400001', 429), headers: { 'retry-after': '7' } }
     assert.throws(() => readAnswer(busy), { retryAfterMs: 7000 })

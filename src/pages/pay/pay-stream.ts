@@ -72,7 +72,7 @@ class Room {
     const { situation, status, payment, final, open, expiresAt } = this.#view
     if (situation === 'preparing' || (payment?.progress != null && !final)) return true
     if (open && expiresAt.getTime() <= this.#deps.clock()) return true
-    // an open order whose page offers nothing waits for a channel; an account may be removed or replaced on another node
+    // an open order whose page offers nothing waits for a channel; an account may be removed or replaced elsewhere
     const isLasting = payment?.channel === 'crypto' && !payment.ownAccount
     const dependsOnChannels = situation === 'choose' || (isOpen(status) && (!open || !isLasting))
     return dependsOnChannels && this.#polls % CHOICE_POLLS === 0
